@@ -75,6 +75,18 @@ pub enum BenchDevices {
     HamiNpu,
     /// Eight 310P chips a node, shared as MindCluster does; every pending pod asks for an AI core
     MindclusterNpu,
+    /// Eight GPUs a node under HAMi's own plugin; every pending pod asks for a part of one
+    Nvidia,
+    /// Eight DCUs a node, as the other vendors of HAMi; every pending pod asks for a part of one
+    Hygon,
+    /// Eight MLUs a node
+    Cambricon,
+    /// Eight MR-V100 a node
+    Iluvatar,
+    /// Eight S4000 a node
+    Mthreads,
+    /// Eight whole GPUs a node
+    Metax,
 }
 
 /// Arguments of `pumice bench placement`.
@@ -201,9 +213,15 @@ fn config(arguments: &PlacementArguments) -> anyhow::Result<Config> {
         None => {
             let devices = match arguments.devices {
                 BenchDevices::None => None,
-                BenchDevices::Vgpu => Some("VGPUEnable"),
-                BenchDevices::HamiNpu => Some("AscendHAMiVNPUEnable"),
-                BenchDevices::MindclusterNpu => Some("AscendMindClusterVNPUEnable"),
+                BenchDevices::Vgpu => Some("VGPUEnable: true"),
+                BenchDevices::HamiNpu => Some("AscendHAMiVNPUEnable: true"),
+                BenchDevices::MindclusterNpu => Some("AscendMindClusterVNPUEnable: true"),
+                BenchDevices::Nvidia => Some("HAMiVendors: [NVIDIA]"),
+                BenchDevices::Hygon => Some("HAMiVendors: [Hygon]"),
+                BenchDevices::Cambricon => Some("HAMiVendors: [Cambricon]"),
+                BenchDevices::Iluvatar => Some("HAMiVendors: [Iluvatar]"),
+                BenchDevices::Mthreads => Some("HAMiVendors: [Mthreads]"),
+                BenchDevices::Metax => Some("HAMiVendors: [MetaX]"),
             };
             let devices = devices.map_or_else(String::new, deviceshare);
             let network = match arguments.topology {
@@ -219,7 +237,7 @@ fn config(arguments: &PlacementArguments) -> anyhow::Result<Config> {
 /// What shared devices add to the built-in configuration.
 fn deviceshare(switch: &str) -> String {
     format!(
-        "  - name: deviceshare\n    arguments:\n      deviceshare.{switch}: true\n      \
+        "  - name: deviceshare\n    arguments:\n      deviceshare.{switch}\n      \
          deviceshare.SchedulePolicy: binpack\n"
     )
 }

@@ -264,7 +264,13 @@ impl Arg<Texts> {
     /// A list of texts; there is no default.
     #[must_use]
     pub const fn texts(name: &'static str, doc: &'static str) -> Self {
-        Self::new(name, ArgKind::Texts, ArgDefault::None, doc)
+        Self::new(name, ArgKind::Texts(None), ArgDefault::None, doc)
+    }
+
+    /// A list of texts that have a form; there is no default.
+    #[must_use]
+    pub const fn formed_texts(name: &'static str, form: TextForm, doc: &'static str) -> Self {
+        Self::new(name, ArgKind::Texts(Some(form)), ArgDefault::None, doc)
     }
 }
 

@@ -39,8 +39,8 @@ pub enum ArgKind {
         /// An entry as it should be written.
         example: &'static str,
     },
-    /// A list of texts; anything else is an error.
-    Texts,
+    /// A list of texts, each of a form where there is one; anything else is an error.
+    Texts(Option<TextForm>),
     /// Any YAML value, not looked into.
     Any,
 }
@@ -58,7 +58,7 @@ impl ArgKind {
             Self::Formed(form) => form.phrase,
             Self::Map(_) => "a map",
             Self::Maps(_) | Self::TextMaps { .. } => "a list of maps",
-            Self::Texts => "a list of strings",
+            Self::Texts(_) => "a list of strings",
             Self::Any => "any value",
         }
     }

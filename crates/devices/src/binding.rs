@@ -175,6 +175,8 @@ pub struct NodeLock {
     pub key: &'static str,
     /// Its value names the pod besides the time: `<time>,<namespace>,<name>`.
     pub names_pod: bool,
+    /// Seconds after which it may be taken over, where that is not the usual time.
+    pub lasts_s: Option<u32>,
 }
 
 impl NodeLock {
@@ -183,6 +185,16 @@ impl NodeLock {
         Self {
             key,
             names_pod: false,
+            lasts_s: None,
+        }
+    }
+
+    /// One whose value is the time alone, and that runs out after so many seconds.
+    pub const fn lasting(key: &'static str, seconds: u32) -> Self {
+        Self {
+            key,
+            names_pod: false,
+            lasts_s: Some(seconds),
         }
     }
 
@@ -191,6 +203,7 @@ impl NodeLock {
         Self {
             key,
             names_pod: true,
+            lasts_s: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use std::any::Any;
 use std::rc::Rc;
 
 use pumice_yaml::tree::{Budget, Location, YamlNode, documents};
+use rustc_hash::FxHashSet;
 
 use reader::DOCUMENT;
 pub use reader::{Reader, field};
@@ -85,6 +86,11 @@ impl DeviceConfig {
                 config.sections.push((spec.read)(&mut reader, section));
             }
         }
+        // Families that share a section find the same in it.
+        let mut known = FxHashSet::default();
+        reader
+            .problems
+            .retain(|problem| known.insert(problem.clone()));
         match reader.problems.is_empty() {
             true => Ok(config),
             false => Err(reader.problems),

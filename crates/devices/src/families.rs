@@ -1,11 +1,12 @@
 //! The families there are, and the set of them that a configuration makes.
 
-use crate::ascend::{hami, mindcluster};
+use crate::ascend::{self, mindcluster};
 use crate::binding::PluginProtocol;
 use crate::config::DeviceConfig;
 use crate::facts::{NodeFacts, NodeReport, Pairs, PodFacts};
 use crate::family::{Decoded, Family, FamilySpec, RepeatSpec, ReportPlace};
 use crate::gauge::Gauge;
+use crate::hami;
 use crate::ledger::{Card, NodeCards, Tags};
 use crate::node::NodeDevices;
 use crate::nvidia::{gpushare, product, vgpu};
@@ -18,6 +19,7 @@ pub static FAMILIES: &[FamilySpec] = &[
     vgpu::SPEC,
     product::SPEC,
     mindcluster::SPEC,
+    ascend::hami::SPEC,
     hami::SPEC,
 ];
 
@@ -127,7 +129,12 @@ impl Devices {
 /// # Errors
 /// Every problem of the text, each with its place and what to do.
 pub fn read_config(text: &str) -> Result<DeviceConfig, Vec<String>> {
-    DeviceConfig::parse(text, FAMILIES.iter().filter_map(|spec| spec.section))
+    DeviceConfig::parse(
+        text,
+        FAMILIES
+            .iter()
+            .flat_map(|spec| spec.sections.iter().copied()),
+    )
 }
 
 /// Whether one of the keys of a [`FamilySpec`] is this one.
@@ -192,7 +199,7 @@ pub fn records(key: &str) -> bool {
 
 /// How device plugins tell how far they are.
 pub fn protocols() -> impl Iterator<Item = &'static PluginProtocol> {
-    FAMILIES.iter().filter_map(|spec| spec.protocol.as_ref())
+    FAMILIES.iter().flat_map(|spec| spec.protocols)
 }
 
 /// Whether a device plugin tells by this annotation of a pod how far it is.

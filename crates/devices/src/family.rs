@@ -117,12 +117,12 @@ pub struct FamilySpec {
     pub records: &'static [&'static str],
     /// What is counted of each of its cards.
     pub dimensions: &'static [Dimension],
-    /// How its device plugin tells how far it is with a pod.
-    pub protocol: Option<PluginProtocol>,
+    /// How its device plugins tell how far they are with a pod; what another family has already is left out.
+    pub protocols: &'static [PluginProtocol],
     /// Its gauges.
     pub gauges: &'static [GaugeSpec],
-    /// The section of the device configuration it reads, if it reads one. Families may share one.
-    pub section: Option<SectionSpec>,
+    /// Sections of the device configuration it reads. Families may share one.
+    pub sections: &'static [SectionSpec],
     /// ConfigMaps about nodes it reads, if it reads such.
     pub reports: Option<ReportSpec>,
     /// Makes it.

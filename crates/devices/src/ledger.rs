@@ -13,6 +13,8 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use crate::facts::MilliAmounts;
+
 pub use summary::CardSummary;
 
 /// The largest amount anybody may charge at once: so many pods cannot be on a node that a sum of
@@ -196,6 +198,9 @@ pub struct NodeCards {
     pub label: Option<Rc<str>>,
     /// What is wrong with what the node says, for its owner.
     pub problems: Vec<String>,
+    /// What the cards add to the amounts of the cluster that queues share, in milli-units: what a node does
+    /// not tell as amounts of its own.
+    pub offered: MilliAmounts,
     dimensions: &'static [Dimension],
     /// A row of amounts for each card, by dimension.
     capacity: Vec<i64>,
@@ -390,9 +395,12 @@ impl NodeCards {
                 self.change(card, load, &allocation.charged, |used, part| used - part);
             }
         }
-        let on_cards = allocations.iter().filter(|one| one.card.is_some()).count();
-        forget(&mut self.entries, pod, on_cards);
-        forget(&mut self.strays, pod, allocations.len() - on_cards);
+        for allocation in allocations {
+            match allocation.card {
+                Some(card) => forget(&mut self.entries, (pod, card), allocation),
+                None => forget(&mut self.strays, (pod, LedgerEntry::NO_CARD), allocation),
+            }
+        }
         if load != Load::Held {
             self.in_transit -= 1;
             if self.in_transit == 0 {
@@ -447,18 +455,17 @@ impl NodeCards {
     }
 }
 
-/// Removes so many entries of a pod.
-fn forget(entries: &mut Vec<LedgerEntry>, pod: u32, mut left: usize) {
+/// Removes the entry of an allocation of a pod.
+fn forget(entries: &mut Vec<LedgerEntry>, (pod, card): (u32, u16), allocation: &Allocation) {
     // The newest entries are the likeliest.
-    let mut at = entries.len();
-    while at > 0 && left > 0 {
-        at -= 1;
-        if entries[at].pod == pod {
-            entries.swap_remove(at);
-            left -= 1;
-        }
+    let is_it = |entry: &LedgerEntry| {
+        entry.pod == pod && entry.card == card && entry.held == allocation.charged
+    };
+    let at = entries.iter().rposition(is_it);
+    debug_assert!(at.is_some(), "pod {pod} gives back a card it does not hold");
+    if let Some(at) = at {
+        entries.swap_remove(at);
     }
-    debug_assert_eq!(left, 0, "pod {pod} gives back cards it does not hold");
 }
 
 fn add(sums: &mut [i64], parts: &[i64]) {

@@ -19,18 +19,22 @@
 
 pub mod ascend;
 pub mod binding;
+mod card_gauges;
 pub mod config;
 pub mod facts;
 pub mod families;
 pub mod family;
 pub mod gauge;
+pub mod hami;
 pub mod ledger;
 pub mod node;
 pub mod nvidia;
+mod part;
 pub mod request;
 pub mod settings;
 mod sha256;
 mod text;
+mod twins;
 
 pub use binding::{
     Annotation, AnnotationValue, BindProtocol, BindingAnnotations, InFlightGuard, NodeLock,

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::ledger::{Allocation, Allocations, CardSummary, Load, NodeCards, Tags};
+use crate::twins::Twins;
 
 /// The devices of one node: a ledger per family, or nothing at all.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,11 +13,14 @@ pub struct NodeDevices {
     summaries: SmallVec<[CardSummary; 8]>,
     /// The number of that family.
     summary_family: u8,
+    /// Cards that two families have.
+    twins: Option<Twins>,
 }
 
 impl NodeDevices {
     /// Devices by family; a node on which no family has anything to say is stored as nothing.
-    pub fn new(families: Vec<NodeCards>) -> Self {
+    pub fn new(mut families: Vec<NodeCards>) -> Self {
+        let twins = Twins::find(&mut families);
         let first = families.iter().position(|cards| !cards.cards.is_empty());
         let says = !families.iter().all(NodeCards::is_bare);
         let families = says.then(|| families.into_boxed_slice());
@@ -24,6 +28,7 @@ impl NodeDevices {
             families,
             summaries: SmallVec::new(),
             summary_family: first.unwrap_or(0) as u8,
+            twins,
         };
         devices.renew_summaries(devices.summary_family);
         devices
@@ -54,6 +59,11 @@ impl NodeDevices {
         families.enumerate().map(|(at, cards)| (at as u8, cards))
     }
 
+    /// What the cards add to the amounts of the cluster ([`NodeCards::offered`]).
+    pub fn offered(&self) -> impl Iterator<Item = &(String, i64)> {
+        self.families().flat_map(|(_, cards)| &cards.offered)
+    }
+
     /// Whether these are the same cards, whoever holds them.
     pub fn has_cards_of(&self, other: &Self) -> bool {
         let same = |(own, other): (&NodeCards, &NodeCards)| own.has_cards_of(other);
@@ -81,6 +91,12 @@ impl NodeDevices {
             cards.charge(pod, tags, load, allocations);
             self.follow(family, allocations);
         }
+        for (other, copies) in self.mirrored(family, allocations) {
+            if let Some(cards) = self.family_mut(other) {
+                cards.charge(pod, tags, load, &copies);
+                self.follow(other, &copies);
+            }
+        }
     }
 
     /// Takes a charge back.
@@ -88,6 +104,20 @@ impl NodeDevices {
         if let Some(cards) = self.family_mut(family) {
             cards.discharge(pod, load, allocations);
             self.follow(family, allocations);
+        }
+        for (other, copies) in self.mirrored(family, allocations) {
+            if let Some(cards) = self.family_mut(other) {
+                cards.discharge(pod, load, &copies);
+                self.follow(other, &copies);
+            }
+        }
+    }
+
+    /// What allocations of a family are to others that have the same cards.
+    fn mirrored(&self, family: u8, allocations: &[Allocation]) -> SmallVec<[(u8, Allocations); 1]> {
+        match (&self.twins, &self.families) {
+            (Some(twins), Some(families)) => twins.mirror(families, family, allocations),
+            _ => SmallVec::new(),
         }
     }
 

@@ -56,6 +56,8 @@ pub struct Settings {
     pub mind_cluster: MindCluster,
     /// `deviceshare.AscendHAMiVNPUEnable`.
     pub ascend_hami: bool,
+    /// `deviceshare.HAMiVendors`: vendors whose cards HAMi's device plugins share.
+    pub hami_vendors: Vec<String>,
     /// `deviceshare.NodeLockEnable`.
     pub node_lock: bool,
     /// `deviceshare.InFlightGuard`.
@@ -82,6 +84,7 @@ impl Default for Settings {
             vgpu: false,
             mind_cluster: MindCluster::default(),
             ascend_hami: false,
+            hami_vendors: Vec::new(),
             node_lock: false,
             in_flight_guard: true,
             policy: Policy::None,
@@ -95,7 +98,8 @@ impl Default for Settings {
 impl Settings {
     /// Whether a family is on that depends on what `config_map` has.
     pub fn reads_config_map(&self) -> bool {
-        self.configured && (self.vgpu || self.ascend_hami)
+        let hami = self.ascend_hami || !self.hami_vendors.is_empty();
+        self.configured && (self.vgpu || hami)
     }
 
     /// Exclusivity rules whose labels a pod has, one bit each.

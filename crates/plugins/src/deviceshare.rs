@@ -9,9 +9,10 @@
 mod check;
 
 use pumice_conf::{
-    Arg, ArgSpec, Arguments, ExclusiveSwitches, OneOf, PluginConf, PluginSpec, Text, TextMaps,
-    Value,
+    Arg, ArgSpec, Arguments, ExclusiveSwitches, OneOf, PluginConf, PluginSpec, Text, TextForm,
+    TextMaps, Texts, Value,
 };
+use pumice_devices::hami::vendor_names;
 use pumice_devices::settings::CONFIG_MAP;
 use pumice_devices::{MindCluster, Policy, Settings};
 use pumice_framework::points::{LedgerCheck, Ledgers};
@@ -72,6 +73,25 @@ const ASCEND_HAMI: Arg<bool> = Arg::switch(
     false,
     "Share Ascend NPUs as HAMi does: huawei.com/Ascend… and its -memory.",
 );
+const HAMI_VENDORS: Arg<Texts> = Arg::formed_texts(
+    "deviceshare.HAMiVendors",
+    VENDOR,
+    "Vendors whose cards are shared as HAMi does, each by its name.",
+);
+const VENDOR: TextForm = TextForm {
+    phrase: "a list of vendors",
+    example: "NVIDIA, Hygon",
+    fault: vendor_fault,
+};
+
+fn vendor_fault(name: &str) -> Option<String> {
+    if vendor_names().any(|known| known.eq_ignore_ascii_case(name)) {
+        return None;
+    }
+    let known: Vec<&str> = vendor_names().collect();
+    Some(format!("is no vendor; there are {}", known.join(", ")))
+}
+
 const POLICY: Arg<OneOf> = Arg::choice(
     "deviceshare.SchedulePolicy",
     &[BINPACK, SPREAD],
@@ -125,6 +145,7 @@ const ARGS: &[ArgSpec] = &[
     IN_FLIGHT_GUARD.spec(),
     MIND_CLUSTER.spec(),
     ASCEND_HAMI.spec(),
+    HAMI_VENDORS.spec(),
     POLICY.spec(),
     WEIGHT.spec(),
     MAP_NAME.spec(),
@@ -169,6 +190,7 @@ fn read(arguments: &Arguments) -> Settings {
         vgpu: VGPU.read(arguments),
         mind_cluster,
         ascend_hami: ASCEND_HAMI.read(arguments),
+        hami_vendors: HAMI_VENDORS.read(arguments).unwrap_or_default(),
         node_lock: NODE_LOCK.read(arguments),
         in_flight_guard: IN_FLIGHT_GUARD.read(arguments),
         policy,

@@ -16,6 +16,7 @@
 //! * [`vgpu`]: volcano-vgpu-device-plugin in its generations (spec/04 §13).
 //! * [`gpushare`]: the older plugin behind gpu-memory and gpu-number (spec/04 §14).
 //! * [`ascend`]: ascend-device-plugin of HAMi (spec/05 §3.9).
+//! * [`hami`]: those of HAMi's other vendors (spec/04 §23.5).
 //! * [`mindcluster`]: the Ascend device plugin of MindCluster (spec/05 §2.11).
 //! * [`register`]: what a plugin says of its node.
 //! * [`kubelet`]: which calls a pod causes, and the admission of one pod.
@@ -26,6 +27,7 @@
 
 pub mod ascend;
 pub mod gpushare;
+pub mod hami;
 pub mod kubelet;
 pub mod mindcluster;
 pub mod register;
@@ -128,6 +130,7 @@ pub fn answer_at_once(annotations: &Pairs) -> Pairs {
     gpushare::serve_all(&mut all);
     ascend::serve_all(&mut all);
     mindcluster::serve_all(&mut all);
+    hami::serve_all(&mut all);
     all.into_iter().collect()
 }
 

@@ -21,6 +21,26 @@ pub fn equip(devices: BenchDevices, node: &mut NodeObject) -> Option<Delta> {
         BenchDevices::Vgpu => add_gpus(node),
         BenchDevices::HamiNpu => add_chips(node),
         BenchDevices::MindclusterNpu => Some(add_310p(node)),
+        BenchDevices::Nvidia => register(node, "nvidia", "nvidia.com/gpu"),
+        BenchDevices::Hygon => register(node, "dcu", "hygon.com/dcunum"),
+        BenchDevices::Iluvatar => register(node, "MR-V100", "iluvatar.ai/MR-V100-vgpu"),
+        BenchDevices::Cambricon => by_capacity(
+            node,
+            &[
+                ("cambricon.com/mlu.smlu.vcore", 100),
+                ("cambricon.com/mlu.smlu.vmemory", CARD_MIB / 256),
+                ("cambricon.com/vmlu", SLOTS),
+            ],
+        ),
+        BenchDevices::Mthreads => by_capacity(
+            node,
+            &[
+                ("mthreads.com/sgpu-core", 16),
+                ("mthreads.com/sgpu-memory", CARD_MIB / 512),
+                ("mthreads.com/vgpu", SLOTS),
+            ],
+        ),
+        BenchDevices::Metax => by_capacity(node, &[("metax-tech.com/gpu", 1)]),
     }
 }
 
@@ -31,6 +51,25 @@ pub fn ask(devices: BenchDevices, pod: &mut PodObject, class: usize) {
         BenchDevices::Vgpu => ask_vgpu(pod, class),
         BenchDevices::HamiNpu => ask_npu(pod, class),
         BenchDevices::MindclusterNpu => ask_ai_core(pod),
+        BenchDevices::Nvidia => ask_part(pod, class, ("gpu", "gpumem", "gpucores"), "nvidia.com"),
+        BenchDevices::Hygon => ask_part(pod, class, ("dcunum", "dcumem", "dcucores"), "hygon.com"),
+        BenchDevices::Iluvatar => {
+            let names = ("MR-V100-vgpu", "MR-V100.vMem", "MR-V100.vCore");
+            ask_part(pod, class, names, "iluvatar.ai");
+        }
+        BenchDevices::Cambricon => {
+            let names = ("vmlu", "mlu.smlu.vmemory", "mlu.smlu.vcore");
+            ask_part(pod, class, names, "cambricon.com");
+        }
+        BenchDevices::Mthreads => demand(
+            pod,
+            &[
+                ("mthreads.com/sgpu-core", 1),
+                ("mthreads.com/sgpu-memory", [2, 4, 8][class % 3]),
+                ("mthreads.com/vgpu", 1),
+            ],
+        ),
+        BenchDevices::Metax => demand(pod, &[("metax-tech.com/gpu", 1)]),
     }
 }
 
@@ -50,6 +89,46 @@ fn add_gpus(node: &mut NodeObject) -> Option<Delta> {
         ],
     );
     None
+}
+
+/// Cards in a register of HAMi.
+fn register(node: &mut NodeObject, word: &str, count: &str) -> Option<Delta> {
+    let card = |at| format!("{}-{at},{SLOTS},{CARD_MIB},100,{word},0,true:", node.name);
+    let cards: String = (0..CARDS).map(card).collect();
+    node.device_annotations = vec![(format!("hami.io/node-{word}-register"), cards)];
+    offer(node, &[(count, SLOTS * CARDS)]);
+    None
+}
+
+/// So much of each card.
+fn by_capacity(node: &mut NodeObject, each: &[(&str, i64)]) -> Option<Delta> {
+    let all = each.iter().map(|(name, amount)| (*name, amount * CARDS));
+    offer(node, &all.collect::<Vec<_>>());
+    None
+}
+
+/// A part of a card by its vendor's names: count, memory, cores.
+fn ask_part(
+    pod: &mut PodObject,
+    class: usize,
+    (count, memory, cores): (&str, &str, &str),
+    vendor: &str,
+) {
+    // In units of 1 or 256 MiB.
+    let unit = if memory.starts_with("gpu") || memory.starts_with("dcu") {
+        256
+    } else {
+        1
+    };
+    let name = |own: &str| format!("{vendor}/{own}");
+    let units = (8 + class as i64 % 24) * unit;
+    let mut amounts = [(name(count), 1), (name(memory), units), (name(cores), 5)];
+    amounts.sort();
+    let amounts: Vec<(&str, i64)> = amounts
+        .iter()
+        .map(|(name, amount)| (name.as_str(), *amount))
+        .collect();
+    demand(pod, &amounts);
 }
 
 /// 910B3 chips, each of which holds four of its smaller template.

@@ -116,7 +116,9 @@ fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Op
             check_text_maps(field, most, example, found);
             return free_value(field.value, found);
         }
-        ArgKind::Texts if !field.value.is_null() => return read_texts(field, spec, found),
+        ArgKind::Texts(form) if !field.value.is_null() => {
+            return read_texts(field, spec, form, found);
+        }
         _ => {}
     }
     let scalar = match resolve(field.value) {
@@ -234,16 +236,28 @@ fn read_maps(
 }
 
 /// A list of texts.
-fn read_texts(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Option<Value> {
+fn read_texts(
+    field: &Field<'_, '_>,
+    spec: &ArgSpec,
+    form: Option<TextForm>,
+    found: &mut Findings,
+) -> Option<Value> {
     let Some(items) = field.value.items() else {
         return report_kind(field, spec, found);
     };
     for item in items {
-        if !matches!(resolve(item), Some(Ok(Scalar::Str(_)))) {
+        let Some(Ok(Scalar::Str(text))) = resolve(item) else {
             let (name, what) = (shorten(field.name), item.describe());
             let message = format!("an entry of `{name}` must be a string, not {what}");
             let finding = found.error("E0301-wrong-type", item, message);
             finding.help("put it into quotes");
+            continue;
+        };
+        let fault = form.and_then(|form| Some((form, (form.fault)(text.trim())?)));
+        if let Some((form, fault)) = fault {
+            let message = format!("`{}`: `{}` {fault}", shorten(field.name), shorten(text));
+            let finding = found.error("E0311-malformed-text", item, message);
+            finding.help(format!("write {}, as in `{}`", form.phrase, form.example));
         }
     }
     free_value(field.value, found)
@@ -271,7 +285,8 @@ fn report_kind(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> O
         (ArgKind::Map(_), _) => "{}".to_owned(),
         (ArgKind::Maps(_), _) => "[{}]".to_owned(),
         (ArgKind::TextMaps { example, .. }, _) => format!("[{{{example}}}]"),
-        (ArgKind::Texts, _) => "[text]".to_owned(),
+        (ArgKind::Texts(Some(form)), _) => format!("[{}]", form.example),
+        (ArgKind::Texts(None), _) => "[text]".to_owned(),
         (ArgKind::Str | ArgKind::Any, _) => "text".to_owned(),
     };
     let help = format!("write it as in `{}: {example}`", shorten(field.name));

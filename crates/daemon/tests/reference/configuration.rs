@@ -104,7 +104,7 @@ fn rows(page: &mut String, above: &str, arguments: &[ArgSpec]) {
             ArgKind::Formed(form) => form.phrase,
             ArgKind::Map(_) => "map",
             ArgKind::Maps(_) | ArgKind::TextMaps { .. } => "list of maps",
-            ArgKind::Texts => "list of texts",
+            ArgKind::Texts(_) => "list of texts",
             ArgKind::Any => "any",
         };
         let _ = writeln!(

@@ -38,7 +38,7 @@ fn argument(spec: &ArgSpec) -> Value {
                 "type": "object", "additionalProperties": {"type": "string"},
             }})
         }
-        ArgKind::Texts => json!({"type": "array", "items": {"type": "string"}}),
+        ArgKind::Texts(_) => json!({"type": "array", "items": {"type": "string"}}),
         ArgKind::Any => json!({}),
     };
     if let Some(min) = spec.min {

@@ -29,7 +29,7 @@ use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Decoded, Family, FamilySpec};
 use crate::ledger::{Allocation, Allocations, Card, LedgerTime, NodeCards, Tags};
 use crate::nvidia::indices::{INDEX, UNHEALTHY, indices};
-use crate::nvidia::part::{CardPart, DIMENSIONS};
+use crate::part::{CardPart, DIMENSIONS};
 use crate::request::{Failure, FamilyRequest};
 use crate::settings::Settings;
 use crate::text::{Bounded, shorten};
@@ -58,17 +58,17 @@ pub const SPEC: FamilySpec = FamilySpec {
     asks: &[INDEX],
     labels: &[],
     records: &[INDEX],
-    protocol: Some(PluginProtocol {
+    protocols: &[PluginProtocol {
         bound_key: TIME,
         phase_key: ASSIGNED,
         busy: &[None, Some("false")],
         busy_until_started: &[],
         sequence_key: None,
         cleanup: &[],
-    }),
+    }],
     dimensions: DIMENSIONS,
     gauges: &[],
-    section: None,
+    sections: &[],
     reports: None,
     make: |settings: &Settings, _: &DeviceConfig| {
         Box::new(GpuShare {

@@ -3,7 +3,6 @@
 pub mod geometry;
 pub mod gpushare;
 mod indices;
-mod part;
 pub mod product;
 pub mod type_list;
 pub mod vgpu;

@@ -26,14 +26,15 @@ pub const SPEC: FamilySpec = FamilySpec {
     asks: &[USE_TYPES, REFUSE_TYPES],
     labels: &[],
     records: &[],
-    protocol: None,
+    protocols: &[],
     dimensions: &[],
     gauges: &[],
-    section: None,
+    sections: &[],
     reports: None,
     make: |settings: &Settings, _: &DeviceConfig| {
         Box::new(Product {
-            is_on: settings.configured,
+            // Under HAMi's plugin nodes tell the types of their cards.
+            is_on: settings.configured && !crate::hami::shares_gpus(settings),
         })
     },
 };

@@ -20,10 +20,15 @@ pub struct TypeLists {
 impl TypeLists {
     /// The lists in the annotations of a pod.
     pub fn of(pod: &PodFacts) -> Self {
+        Self::at(pod, USE_TYPES, REFUSE_TYPES)
+    }
+
+    /// The lists in two annotations of a pod: types that may do, and that may not.
+    pub fn at(pod: &PodFacts, allowed: &str, denied: &str) -> Self {
         let list = |key| patterns(pod.annotation(key).unwrap_or_default());
         Self {
-            allowed: list(USE_TYPES),
-            denied: list(REFUSE_TYPES),
+            allowed: list(allowed),
+            denied: list(denied),
         }
     }
 

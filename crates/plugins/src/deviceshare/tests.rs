@@ -95,6 +95,7 @@ fn every_argument_is_read_plain_and_quoted() {
         vgpu: true,
         mind_cluster: MindCluster::default(),
         ascend_hami: false,
+        hami_vendors: Vec::new(),
         node_lock: true,
         in_flight_guard: false,
         policy: Policy::Spread,
@@ -179,6 +180,24 @@ fn modes_that_would_manage_the_same_gpus_are_rejected_with_both_places() {
             "{help}"
         );
     }
+}
+
+#[test]
+fn vendors_are_named_in_any_case_and_an_unknown_one_is_an_error_that_names_them_all() {
+    let outcome = arguments(&["deviceshare.HAMiVendors: [NVIDIA, hygon]"]);
+    assert_eq!(accepted(&outcome).hami_vendors, ["NVIDIA", "hygon"]);
+    assert!(accepted(&outcome).reads_config_map());
+    assert!(accepted(&file("")).hami_vendors.is_empty());
+    let outcome = arguments(&["deviceshare.HAMiVendors: [NVIDIA, DCUU]"]);
+    let [(Severity::Error, "E0311", message)] = findings(&outcome)[..] else {
+        panic!("{:?}", outcome.diagnostics);
+    };
+    assert_eq!(
+        message,
+        "`deviceshare.HAMiVendors`: `DCUU` is no vendor; there are NVIDIA, Hygon, Cambricon, \
+         Iluvatar, Mthreads, MetaX, Enflame, Vastai, Biren"
+    );
+    assert_eq!((outcome.diagnostics[0].line, outcome.config), (8, None));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod ascend;
 mod gpushare;
 mod guard;
+mod hami;
 mod mindcluster;
 mod register;
 mod vgpu;

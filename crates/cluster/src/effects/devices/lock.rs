@@ -54,6 +54,8 @@ pub(in crate::effects) struct Held<'a> {
     shared: &'a Arc<WriterContext>,
     node: &'a str,
     key: &'static str,
+    /// How long another's may be held.
+    lasts: Duration,
     /// What is written after the time.
     suffix: String,
     /// What was written: more than one value when an answer was lost.
@@ -98,6 +100,9 @@ pub(in crate::effects) async fn take<'a>(
         shared,
         node,
         key: lock.key,
+        lasts: lock.lasts_s.map_or(shared.options.lock_lasts, |seconds| {
+            Duration::from_secs(seconds.into())
+        }),
         suffix: match lock.names_pod {
             true => format!(",{},{}", pod.namespace, pod.name),
             false => String::new(),
@@ -206,7 +211,7 @@ impl Held<'_> {
             return LockStep::Taken;
         }
         let now = self.shared.now();
-        let lasts = self.shared.options.lock_lasts;
+        let lasts = self.lasts;
         let found = node.annotations.as_ref().and_then(|all| all.get(self.key));
         if let Some(value) = found {
             if holds(value, now, lasts) {

@@ -162,6 +162,21 @@ async fn an_old_lock_and_one_without_a_time_are_taken_over() {
 }
 
 #[tokio::test]
+async fn a_lock_with_a_time_of_its_own_is_taken_over_when_that_is_over() {
+    let old = (now() - Duration::from_secs(121)).to_string();
+    let node = Node::locked(&old);
+    let mut bench = bench(node.script(created)).await;
+    let Write::Bind(mut request) = locking() else {
+        unreachable!("it is a bind");
+    };
+    request.devices.lock = Some(NodeLock::lasting(KEY, 120));
+    bench.effects.submit(Write::Bind(request));
+    assert!(is_bound(&bench.outcome().await));
+    assert_eq!(steps(&bench), ["GET n1", "PATCH n1", "POST binding"]);
+    assert_ne!(node.lock(), Some(old));
+}
+
+#[tokio::test]
 async fn a_lock_that_stays_fails_the_bind_with_what_to_do() {
     let node = Node::locked(&now().to_string());
     let mut bench = bench(node.script(created)).await;

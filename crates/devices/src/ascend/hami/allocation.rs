@@ -6,8 +6,13 @@
 //! huawei.com/<type>                = JSON: [{"UUID":…,"temp":…}, …]
 //! ```
 
+use crate::hami::wire::{ReadDevice, elements, end_element, push_device};
+
 use super::chips::ChipType;
 use super::needs::ChipShare;
+
+/// Percent of a chip.
+const ALL_CORES: i64 = 100;
 
 /// One chip of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,19 +27,6 @@ pub struct ChipGrant {
     pub share: ChipShare,
 }
 
-/// A device as read; what is no possible number is missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReadChip<'a> {
-    /// The piece of text.
-    pub piece: &'a str,
-    /// UUID.
-    pub id: &'a str,
-    /// MiB.
-    pub memory: Option<i64>,
-    /// Percent of the chip.
-    pub cores: Option<i64>,
-}
-
 /// Writes the chips of each container.
 pub fn devices_text(word: &str, elements: &[Vec<ChipGrant>]) -> String {
     let mut text = String::new();
@@ -43,38 +35,17 @@ pub fn devices_text(word: &str, elements: &[Vec<ChipGrant>]) -> String {
             let ChipGrant {
                 id, memory, cores, ..
             } = device;
-            text.push_str(&format!("{id},{word},{memory},{cores}:"));
+            push_device(&mut text, id, word, *memory, *cores);
         }
-        text.push(';');
+        end_element(&mut text);
     }
     text
 }
 
 /// Reads the chips of each container that has some.
-pub fn decode(text: &str) -> Vec<Vec<ReadChip<'_>>> {
-    let elements = text.split(';').map(devices);
+pub fn decode(text: &str) -> Vec<Vec<ReadDevice<'_>>> {
+    let elements = elements(text, ALL_CORES);
     elements.filter(|element| !element.is_empty()).collect()
-}
-
-fn devices(element: &str) -> Vec<ReadChip<'_>> {
-    let pieces = element.split(':').map(str::trim);
-    pieces.filter(|piece| !piece.is_empty()).map(read).collect()
-}
-
-fn read(piece: &str) -> ReadChip<'_> {
-    let mut fields = piece.split(',').map(str::trim);
-    let id = fields.next().unwrap_or_default();
-    let _type = fields.next();
-    let mut number = |most: i64| {
-        let number = fields.next()?.parse::<i64>().ok()?;
-        (0..=most).contains(&number).then_some(number)
-    };
-    ReadChip {
-        piece,
-        id,
-        memory: number(i32::MAX.into()),
-        cores: number(100),
-    }
 }
 
 /// Writes what the container runtime is told. Identities are such that nothing needs escaping.

@@ -7,16 +7,17 @@ use std::rc::Rc;
 
 use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
+use crate::hami::protocol::allocated;
+use crate::hami::wire::ReadDevice;
 use crate::ledger::{Allocation, Allocations, MAX_AMOUNT, NodeCards};
 use crate::text::{Bounded, clip};
 
-use super::allocation::{ReadChip, decode};
+use super::allocation::decode;
 use super::check::part;
 use super::chips::{RoundedMemory, VnpuConfig};
 use super::needs::{ChipRequest, ChipShare, HAMI_CORE, MODE, needs};
 use super::part::ChipPart;
 use super::register::ChipVariant;
-use super::request::allocated;
 
 /// What a pod holds on a node.
 pub fn held(config: &VnpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {
@@ -101,7 +102,7 @@ impl PlacedPod<'_> {
         &self,
         of: u16,
         container: u16,
-        device: &ReadChip,
+        device: &ReadDevice,
     ) -> (Option<Allocation>, Option<&'static str>) {
         let at = self.cards.find(device.id);
         let whole = match at {

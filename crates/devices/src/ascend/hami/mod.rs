@@ -33,11 +33,12 @@ mod tests;
 
 use std::rc::Rc;
 
-use crate::binding::{BindProtocol, NodeLock};
+use crate::binding::BindProtocol;
 use crate::config::{DeviceConfig, SectionSpec};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Decoded, Family, FamilySpec};
 use crate::gauge::Gauge;
+use crate::hami::protocol;
 use crate::ledger::{Card, NodeCards, Tags};
 use crate::request::FamilyRequest;
 use crate::settings::Settings;
@@ -49,8 +50,6 @@ use part::DIMENSIONS;
 use register::ChipVariant;
 use request::{ChipRules, ChipsRequest};
 
-/// Node annotation that is the lock.
-const LOCK: NodeLock = NodeLock::naming_pod("hami.io/mutex.lock");
 /// How resources of Ascend chips begin, in any spelling of case.
 const ASCEND: &str = "huawei.com/ascend";
 
@@ -61,10 +60,10 @@ pub const SPEC: FamilySpec = FamilySpec {
     asks: &[needs::MODE, "hami.io/use-*-uuid", "hami.io/no-use-*-uuid"],
     labels: &[],
     records: &["hami.io/*-devices-allocated"],
-    protocol: Some(request::PROTOCOL),
+    protocols: &[protocol::PROTOCOL],
     dimensions: DIMENSIONS,
     gauges: gauges::GAUGES,
-    section: Some(SectionSpec::of::<VnpuConfig>()),
+    sections: &[SectionSpec::of::<VnpuConfig>()],
     reports: None,
     make: |settings: &Settings, config: &DeviceConfig| Box::new(AscendHami::new(settings, config)),
 };
@@ -80,7 +79,7 @@ impl AscendHami {
         let rules = ChipRules {
             config: config.section(),
             policy: settings.policy,
-            protocol: BindProtocol::of(settings, LOCK),
+            protocol: BindProtocol::of(settings, protocol::LOCK),
             failures: failure::list(),
         };
         Self {

@@ -2,9 +2,8 @@
 
 use std::rc::Rc;
 
-use crate::binding::{
-    Annotation, AnnotationValue, BindProtocol, BindingAnnotations, PluginProtocol,
-};
+use crate::binding::{Annotation, AnnotationValue, BindProtocol, BindingAnnotations};
+use crate::hami::protocol::{self, allocated, to_allocate};
 use crate::ledger::{Allocation, Allocations, LedgerTime, NodeCards};
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::settings::Policy;
@@ -20,28 +19,6 @@ use super::part::ChipPart;
 
 /// Pod annotation: when its chips were chosen.
 const TIME: &str = "predicate-time";
-/// Pod annotation: node it is bound to.
-const NODE: &str = "hami.io/vgpu-node";
-/// Pod annotation: when that was.
-const NODE_TIME: &str = "hami.io/vgpu-time";
-/// Pod annotation: how far the plugin is.
-const PHASE: &str = "hami.io/bind-phase";
-const BUSY: &str = "allocating";
-/// The plugin has served a container of the pod; there may be more.
-const SERVED: &str = "success";
-/// Pod annotation: when it was bound. The plugin looks for pods that have it.
-const BIND_TIME: &str = "hami.io/bind-time";
-
-/// How far the plugin is (spec/05 §3.9). A pod that runs or ends is not looked for any more.
-pub const PROTOCOL: PluginProtocol = PluginProtocol {
-    bound_key: PHASE,
-    phase_key: PHASE,
-    busy: &[Some(BUSY)],
-    busy_until_started: &[SERVED],
-    sequence_key: None,
-    cleanup: &[(PHASE, "failed")],
-};
-
 /// What is the same for all pods.
 #[derive(Debug)]
 pub struct ChipRules {
@@ -180,26 +157,10 @@ impl FamilyRequest for ChipsRequest {
             let runtime = AnnotationValue::Text(runtime_text(chip, &elements));
             annotations.push(Annotation::new(format!("huawei.com/{word}"), runtime));
         }
-        for (key, value) in [
-            (TIME, AnnotationValue::Seconds),
-            (NODE, text(node)),
-            (NODE_TIME, AnnotationValue::Seconds),
-            (PHASE, text(BUSY)),
-            (BIND_TIME, AnnotationValue::Seconds),
-        ] {
-            annotations.push(Annotation::new(key, value));
-        }
+        annotations.push(Annotation::new(TIME, AnnotationValue::Seconds));
+        annotations.extend(protocol::place(node));
+        annotations.extend(protocol::waits());
         // A pod that is served already looks like the next one, whatever both hold.
         self.rules.protocol.binding(annotations, String::new())
     }
-}
-
-/// Key of the pod annotation with the chips of a type that the plugin has yet to hand out.
-fn to_allocate(word: &str) -> String {
-    format!("hami.io/{word}-devices-to-allocate")
-}
-
-/// Key of the pod annotation with the chips of a type that the pod has.
-pub fn allocated(word: &str) -> String {
-    format!("hami.io/{word}-devices-allocated")
 }

@@ -68,16 +68,16 @@ pub const SPEC: FamilySpec = FamilySpec {
     labels: &[RING, DVPP, LEVEL],
     records: &[CORES, REAL, LIST],
     dimensions: DIMENSIONS,
-    protocol: Some(PluginProtocol {
+    protocols: &[PluginProtocol {
         bound_key: CORES,
         phase_key: REAL,
         busy: &[None, Some("")],
         busy_until_started: &[],
         sequence_key: None,
         cleanup: &[],
-    }),
+    }],
     gauges: gauges::GAUGES,
-    section: None,
+    sections: &[],
     reports: Some(ReportSpec {
         places: report::places,
         read: report::split,

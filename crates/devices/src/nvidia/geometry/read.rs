@@ -158,6 +158,13 @@ impl GeometrySection<'_> {
         let groups = self.reader.required_list(entry, "allowedGeometries", &path);
         for (at, group) in groups.iter().enumerate() {
             let path = format!("{path}[{at}]");
+            if let Some(instances) = group.items() {
+                // HAMi has no names of groups.
+                let name = format!("group{}", at + 1);
+                let instances = self.listed_instances(group, instances, &path);
+                read.push(Group { name, instances });
+                continue;
+            }
             let Some(group) = self.reader.map(group, &path) else {
                 continue;
             };
@@ -201,9 +208,18 @@ impl GeometrySection<'_> {
 
     fn instances(&mut self, group: &YamlNode<'_>, path: &str) -> Vec<Instance> {
         let path = format!("{path}.geometries");
+        let instances = self.reader.required_list(group, "geometries", &path);
+        self.listed_instances(group, instances, &path)
+    }
+
+    fn listed_instances(
+        &mut self,
+        group: &YamlNode<'_>,
+        instances: &[YamlNode<'_>],
+        path: &str,
+    ) -> Vec<Instance> {
         let mut read = Vec::new();
         let mut partitions = 0;
-        let instances = self.reader.required_list(group, "geometries", &path);
         for (at, instance) in instances.iter().enumerate() {
             let path = format!("{path}[{at}]");
             let Some(instance) = self.reader.map(instance, &path) else {
@@ -230,7 +246,7 @@ impl GeometrySection<'_> {
         if partitions > MOST_PARTITIONS {
             let what = format!("has {partitions} partitions in all");
             let help = format!("a card cannot have more than {MOST_PARTITIONS}");
-            self.reader.problem(group, &path, &what, &help);
+            self.reader.problem(group, path, &what, &help);
         }
         read
     }

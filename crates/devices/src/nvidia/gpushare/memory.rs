@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::ledger::{Allocations, LedgerTime, NodeCards};
-use crate::nvidia::part::CardPart;
+use crate::part::CardPart;
 use crate::request::{Failure, NearMiss};
 use crate::settings::Policy;
 

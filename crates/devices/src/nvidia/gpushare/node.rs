@@ -6,7 +6,7 @@ use crate::facts::{NodeFacts, Pairs, PodFacts, lookup};
 use crate::family::Decoded;
 use crate::ledger::{Allocation, Allocations, Card, FamilyCode, MAX_AMOUNT, NodeCards, UNLIMITED};
 use crate::nvidia::indices::{INDEX, UNHEALTHY, indices, set_aside};
-use crate::nvidia::part::{CardPart, DIMENSIONS};
+use crate::part::{CardPart, DIMENSIONS};
 use crate::text::shorten;
 
 use super::request::{Request, first_that_asks};

@@ -1,7 +1,7 @@
 //! Cards handed out whole: the pod gets idle cards and shares them with nobody.
 
 use crate::ledger::{Allocations, LedgerTime, NodeCards};
-use crate::nvidia::part::CardPart;
+use crate::part::CardPart;
 use crate::request::{Failure, NearMiss};
 use crate::settings::Policy;
 

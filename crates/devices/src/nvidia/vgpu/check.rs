@@ -8,11 +8,11 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use crate::ledger::{Allocation, Card, LedgerTime, NodeCards, Partition, Tags};
-use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::config::{InUse, Table, VgpuConfig};
 use crate::nvidia::vgpu::containers::ContainerRequest;
 use crate::nvidia::vgpu::limits::AnnotationLimits;
 use crate::nvidia::vgpu::sharing::{Sharing, mode};
+use crate::part::CardPart;
 
 /// A check of a card, in the order they are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,10 +1,13 @@
 //! The device configuration as the family uses it: names of resources, capacities, and the tables
 //! of MIG partitions sorted for best fit.
 
+use std::rc::Rc;
+
 use smallvec::SmallVec;
 
 use crate::binding::{BindProtocol, NodeLock};
 use crate::config::DeviceConfig;
+use crate::hami::shares_gpus;
 use crate::ledger::Partition;
 use crate::nvidia::geometry::{ModelGeometry, NvidiaConfig};
 use crate::settings::{Policy, Settings};
@@ -52,7 +55,11 @@ impl VgpuConfig {
 
     /// Compiles.
     pub fn new(settings: &Settings, config: &DeviceConfig) -> Self {
-        let nvidia = config.section::<NvidiaConfig>();
+        let nvidia = match shares_gpus(settings) && !settings.vgpu {
+            // The section is about HAMi's plugin.
+            true => Rc::default(),
+            false => config.section::<NvidiaConfig>(),
+        };
         let scaled = (100.0 * nvidia.core_scaling).floor();
         Self {
             nvidia: nvidia.as_ref().clone(),

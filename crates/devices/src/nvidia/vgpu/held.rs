@@ -8,11 +8,11 @@ use std::rc::Rc;
 use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
 use crate::ledger::{Allocation, Allocations, NodeCards, Partition};
-use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::allocation::{Read, decode, layout, packed, split_id, unit};
 use crate::nvidia::vgpu::config::{Table, VgpuConfig};
 use crate::nvidia::vgpu::containers::{ContainerRequest, Memory, needs};
 use crate::nvidia::vgpu::sharing::{Sharing, SharingMode, mode};
+use crate::part::CardPart;
 use crate::text::{Bounded, clip};
 
 /// Pod annotation with the cards it has.

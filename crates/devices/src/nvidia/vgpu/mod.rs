@@ -41,12 +41,12 @@ use crate::gauge::Gauge;
 use crate::ledger::{Card, NodeCards, Tags};
 use crate::nvidia::geometry::NvidiaConfig;
 use crate::nvidia::indices::{INDEX, UNHEALTHY};
-use crate::nvidia::part::DIMENSIONS;
 use crate::nvidia::type_list;
 use crate::nvidia::vgpu::config::VgpuConfig;
 use crate::nvidia::vgpu::failure::NoVgpuCards;
 use crate::nvidia::vgpu::request::VgpuRequest;
 use crate::nvidia::vgpu::sharing::{MODES, Sharing};
+use crate::part::DIMENSIONS;
 use crate::request::{Failure, FamilyRequest};
 use crate::settings::Settings;
 use crate::text::Bounded;
@@ -68,10 +68,10 @@ pub const SPEC: FamilySpec = FamilySpec {
     ],
     labels: &[],
     records: &[held::IDS],
-    protocol: Some(request::PROTOCOL),
+    protocols: &[request::PROTOCOL],
     dimensions: DIMENSIONS,
     gauges: gauges::GAUGES,
-    section: Some(SectionSpec::of::<NvidiaConfig>()),
+    sections: &[SectionSpec::of::<NvidiaConfig>()],
     reports: None,
     make: |settings: &Settings, config: &DeviceConfig| Box::new(Vgpu::new(settings, config)),
 };

@@ -12,10 +12,10 @@ use rustc_hash::FxHashMap;
 
 use crate::ledger::{Card, NodeCards};
 use crate::nvidia::indices::{UNHEALTHY, set_aside};
-use crate::nvidia::part::CardPart;
 use crate::nvidia::type_list::is_part;
 use crate::nvidia::vgpu::config::VgpuConfig;
 use crate::nvidia::vgpu::sharing::Sharing;
+use crate::part::CardPart;
 use crate::text::{Bounded, clip};
 
 /// Node annotation with the cards.

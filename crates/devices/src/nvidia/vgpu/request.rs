@@ -9,7 +9,6 @@ use crate::binding::{Annotation, AnnotationValue, BindingAnnotations, PluginProt
 use crate::facts::PodFacts;
 use crate::ledger::{Allocation, Allocations, CardSummary, LedgerTime, NodeCards, Tags};
 use crate::nvidia::indices::INDEX;
-use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::allocation::{Device, encode, layout, mig_id};
 use crate::nvidia::vgpu::check::{Candidates, CardCandidate, PodOnNode};
 use crate::nvidia::vgpu::config::VgpuConfig;
@@ -21,6 +20,7 @@ use crate::nvidia::vgpu::limits::AnnotationLimits;
 use crate::nvidia::vgpu::search::search;
 use crate::nvidia::vgpu::sharing::{MODES, Sharing};
 use crate::nvidia::vgpu::summary;
+use crate::part::CardPart;
 use crate::request::{Failure, FamilyRequest, NearMiss, QueueAmounts};
 
 /// Pod annotation: node it is bound to.

@@ -1,7 +1,7 @@
 //! Requests, annotations and nodes that cannot be.
 
 use super::*;
-use crate::nvidia::part::CardPart;
+use crate::part::CardPart;
 
 #[test]
 fn a_request_while_its_mode_is_off_is_refused_by_the_name_of_the_switch() {

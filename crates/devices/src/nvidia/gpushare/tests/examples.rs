@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::binding::NodeLock;
-use crate::nvidia::part::CardPart;
+use crate::part::CardPart;
 
 fn fits(index: &str, score: i64) -> Result<(String, i64), (String, bool)> {
     Ok((index.to_owned(), score))

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::nvidia::part::CardPart;
+use crate::part::CardPart;
 
 /// One step: what the pod asks, its wish, and which earlier pod leaves before it comes.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use super::{Limit, cards_of, config, family, occupy, place, pod, request, settings};
 use crate::ledger::{LedgerTime, Load, NodeCards, Tags};
-use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::tests::with;
+use crate::part::CardPart;
 use crate::settings::Policy;
 
 const TWO_P40: &str = "GPU-aa,10,24576,NVIDIA-Tesla P40,true,hami-core:\

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::{cards_of, family, pod};
 use crate::ledger::{LedgerTime, Load, Tags};
-use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::allocation::{Device, decode, encode};
 use crate::nvidia::vgpu::register;
+use crate::part::CardPart;
 use crate::settings::Policy;
 use crate::text::Bounded;
 

@@ -5,9 +5,9 @@ use crate::binding::{AnnotationValue, NodeLock};
 use crate::facts::{ContainerKind, PodFacts};
 use crate::family::Decoded;
 use crate::ledger::{LedgerTime, Load, NodeCards, Partition, Tags};
-use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::tests::with;
 use crate::nvidia::vgpu::{tests::config, tests::settings};
+use crate::part::CardPart;
 use crate::settings::{Policy, Settings};
 
 const NODE: &str = "GPU-aa,10,24576,NVIDIA-Tesla P40,true,hami-core:\

@@ -11,8 +11,8 @@ use crate::facts::PodFacts;
 use crate::family::Family;
 use crate::ledger::{Allocations, LedgerTime, Load, NodeCards, Partition, Tags};
 use crate::node::NodeDevices;
-use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::sharing::{SharingMode, mode};
+use crate::part::CardPart;
 use crate::request::FamilyRequest;
 use crate::settings::Policy;
 

@@ -2,8 +2,8 @@
 
 use crate::ledger::{LedgerTime, NodeCards};
 use crate::nvidia::geometry::NvidiaConfig;
-use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::sharing::{SharingMode, mode};
+use crate::part::CardPart;
 
 /// What a container asks; memory of each card in MiB, or percent.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,10 @@
 use super::{cards_of, family, pod, request, settings};
 use crate::facts::NodeFacts;
 use crate::ledger::LedgerTime;
-use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::sharing::{SharingMode, mode};
 use crate::nvidia::vgpu::tests::config;
 use crate::nvidia::vgpu::tests::with;
+use crate::part::CardPart;
 use crate::settings::{Policy, Settings};
 
 #[test]

@@ -1,8 +1,8 @@
-//! What is counted of NVIDIA cards.
+//! What is counted of cards that are shared by memory, sharers and cores.
 
 use crate::ledger::{Dimension, LedgerTime, NodeCards, Portion};
 
-/// Dimensions of NVIDIA cards, in the order of [`Part`].
+/// Dimensions of such cards, in the order of [`CardPart`].
 pub const DIMENSIONS: &[Dimension] = &[
     Dimension {
         name: "memory",
@@ -21,11 +21,11 @@ pub const DIMENSIONS: &[Dimension] = &[
 /// A part of a card, or all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CardPart {
-    /// Memory, in the units its family counts in (MiB for vGPU).
+    /// Memory, in the units its family counts in (nearly always MiB).
     pub memory: i64,
     /// Containers.
     pub sharers: i64,
-    /// Cores, in percent of a card: 100 in all, more when they are oversold.
+    /// Cores, in percent of a card (100 in all, more when they are oversold) or in units of its vendor.
     pub cores: i64,
 }
 

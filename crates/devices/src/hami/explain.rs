@@ -1,0 +1,126 @@
+//! Why a node does not fit, card by card.
+
+use crate::ledger::{LedgerTime, NodeCards};
+use crate::part::CardPart;
+use crate::request::{FamilyRequest, NearMiss};
+use crate::text::{Bounded, grouped};
+
+use super::check::{CardCheck, PodOnCards, Taken};
+use super::needs::CardNeed;
+use super::place::TakenCards;
+use super::request::CardsRequest;
+use super::variant::CardVariant;
+
+/// Why a request does not fit; `None` if it does.
+pub fn explain(
+    request: &CardsRequest,
+    node: &str,
+    cards: &NodeCards,
+    view: LedgerTime,
+) -> Option<NearMiss> {
+    let on_node = request.on_node(cards, view);
+    if on_node.place(&request.needs).is_some() {
+        return None;
+    }
+    let failure = &request.failures()[usize::from(on_node.failure(&request.needs))];
+    let mut own = TakenCards::new();
+    let failing = request.needs.iter().find(|need| {
+        let found = on_node.best(need, &own);
+        found.map(|found| own.extend(found)).is_none()
+    });
+    let need = failing.or(request.needs.last())?;
+    let mut text = format!("{node}: {}", failure.text);
+    if request.needs.len() > 1 {
+        text.push_str(&format!(" (container {})", need.container + 1));
+    }
+    let (mut fitting, mut short) = (0u32, i64::MAX);
+    let mut told = Bounded::default();
+    for (at, card) in cards.cards.iter().enumerate() {
+        if CardVariant::of(card).kind != need.kind {
+            continue;
+        }
+        match on_node.admits(need, at, &own) {
+            Ok(()) => {
+                fitting += 1;
+                told.tell(|| format!("{}: fits", card.id));
+            }
+            Err(check) => {
+                short = short.min(missing((&on_node, need), at, &own, check));
+                told.tell(|| format!("{}: {}", card.id, why((&on_node, need), at, &own, check)));
+            }
+        }
+    }
+    let told = told.into_texts("more");
+    match told.is_empty() {
+        true => text.push_str(&format!(": {}", absence(request, need))),
+        false => text.push_str(&format!(": {}", told.join("; "))),
+    }
+    Some(NearMiss {
+        text,
+        distance: (need.count.saturating_sub(fitting), short),
+    })
+}
+
+/// Why a node has no card of a kind.
+fn absence(request: &CardsRequest, need: &CardNeed) -> String {
+    let kind = &request.rules.kinds[usize::from(need.kind)];
+    format!(
+        "no {} in {} of the node: is its device plugin running?",
+        kind.word, kind.source
+    )
+}
+
+/// MiB that are missing on a card, 0 if something else is that may be given back.
+fn missing(on_node: (&PodOnCards, &CardNeed), at: usize, own: &[Taken], check: CardCheck) -> i64 {
+    match check {
+        CardCheck::Memory => short(on_node, at, own),
+        check if check <= CardCheck::Part => i64::MAX,
+        _ => 0,
+    }
+}
+
+fn short((on_node, need): (&PodOnCards, &CardNeed), at: usize, own: &[Taken]) -> i64 {
+    let all = CardPart::capacity(on_node.cards, at).memory;
+    let free = all - on_node.used(at, own).memory;
+    on_node.part(need, at).memory - free.max(0)
+}
+
+fn why(
+    (on_node, need): (&PodOnCards, &CardNeed),
+    at: usize,
+    own: &[Taken],
+    check: CardCheck,
+) -> String {
+    let card = &on_node.cards.cards[at];
+    let all = CardPart::capacity(on_node.cards, at);
+    let used = on_node.used(at, own);
+    match check {
+        CardCheck::Kind => format!("type {}", card.kind),
+        CardCheck::Usable => card.unusable.as_deref().unwrap_or("not usable").to_owned(),
+        CardCheck::Mode => format!("mode {}", CardVariant::of(card).mode.name()),
+        CardCheck::Type => format!("type {} not allowed", card.kind),
+        CardCheck::Uuid => "UUID not allowed".to_owned(),
+        CardCheck::Size => format!(
+            "{} MiB asked, {} MiB in all",
+            grouped(on_node.part(need, at).memory),
+            grouped(all.memory)
+        ),
+        CardCheck::Part => format!(
+            "{} MiB are a part of its {} MiB",
+            grouped(need.share.named.unwrap_or(0)),
+            grouped(all.memory)
+        ),
+        CardCheck::Slots => format!("all {} slots in use", grouped(all.sharers)),
+        CardCheck::Idle => "in use".to_owned(),
+        CardCheck::Memory => {
+            format!("{} MiB short", grouped(short((on_node, need), at, own)))
+        }
+        CardCheck::Cores => format!(
+            "{} cores asked, {} free",
+            on_node.part(need, at).cores,
+            (all.cores - used.cores).max(0)
+        ),
+        CardCheck::Exclusive => "in use, and 100 cores need an idle card".to_owned(),
+        CardCheck::Held => "all its cores are taken".to_owned(),
+    }
+}

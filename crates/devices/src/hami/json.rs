@@ -1,0 +1,104 @@
+//! Registers in JSON: an array of cards (spec/04 §18.4).
+
+use serde_json::Value;
+
+use crate::text::{Bounded, clip};
+
+use super::register::{HamiCard, MOST_CARDS, breaks_lists};
+
+/// The cards of an annotation, of this type where one is given; what is wrong with others is told.
+pub fn read(text: &str, key: &str, word: Option<&str>, problems: &mut Bounded) -> Vec<HamiCard> {
+    let list = array(text, key, problems);
+    let mut entries = Vec::new();
+    for (at, value) in list.iter().enumerate().take(MOST_CARDS) {
+        match entry(value, word) {
+            Ok(entry) => entries.push(entry),
+            Err(why) => problems.tell(|| {
+                format!("{key}: entry {at} is left out: {why}; restart or update the device plugin")
+            }),
+        }
+    }
+    entries
+}
+
+/// The entries of an annotation that is an array; none if it is something else, which is told.
+pub fn array(text: &str, key: &str, problems: &mut Bounded) -> Vec<Value> {
+    let list = match serde_json::from_str(text) {
+        Ok(Value::Array(list)) => list,
+        Ok(Value::Null) => Vec::new(),
+        Ok(_) => {
+            problems.tell(|| format!("{key}: is no JSON array; restart the device plugin"));
+            Vec::new()
+        }
+        Err(error) => {
+            problems.tell(|| format!("{key}: is no JSON ({error}); restart the device plugin"));
+            Vec::new()
+        }
+    };
+    let count = list.len();
+    if count > MOST_CARDS {
+        problems.tell(|| format!("{key}: of {count} chips only {MOST_CARDS} are used"));
+    }
+    list
+}
+
+fn entry(value: &Value, word: Option<&str>) -> Result<HamiCard, String> {
+    let id = identity(value, "id")?;
+    let kind = value.get("type").map(Value::as_str);
+    let kind = match (kind, word) {
+        (Some(Some(kind)), Some(word)) if kind != word => {
+            return Err(format!("type {:?} is not {word}", clip(kind)));
+        }
+        (Some(Some(kind)), _) => kind.to_owned(),
+        (_, Some(_)) => return Err("it has no type".to_owned()),
+        (_, None) => String::new(),
+    };
+    let ring = value
+        .get("custominfo")
+        .and_then(|info| info.get("NetworkID"));
+    let mode = value.get("mode").and_then(Value::as_str);
+    Ok(HamiCard {
+        id,
+        // Go leaves out what is 0 or false.
+        index: number(value, "index", 0)? as u32,
+        slots: number(value, "count", 1)?,
+        memory: number(value, "devmem", i64::from(word.is_some()))?,
+        // Chips of Ascend tell AI cores here, which nobody counts.
+        cores: match word {
+            Some(_) => 0,
+            None => number(value, "devcore", 0)?,
+        },
+        kind,
+        mode: mode.unwrap_or_default().to_owned(),
+        healthy: value.get("health") == Some(&Value::Bool(true)),
+        ring: ring.and_then(Value::as_i64),
+    })
+}
+
+/// The identity of an entry.
+///
+/// # Errors
+/// It has none, or one that cannot stand in an allocation.
+pub fn identity(value: &Value, key: &str) -> Result<String, String> {
+    let id = value.get(key).and_then(Value::as_str).unwrap_or_default();
+    if id.is_empty() {
+        return Err(format!("it has no {key}"));
+    }
+    match breaks_lists(id) {
+        true => Err(format!("{key} {:?} has a character no id has", clip(id))),
+        false => Ok(id.to_owned()),
+    }
+}
+
+/// A number of an entry, 0 where it is absent.
+///
+/// # Errors
+/// It is no number from `least` on.
+pub fn number(value: &Value, key: &str, least: i64) -> Result<i64, String> {
+    let number = match value.get(key) {
+        None | Some(Value::Null) => Some(0),
+        Some(value) => value.as_i64(),
+    };
+    let possible = number.filter(|number| (least..=i64::from(i32::MAX)).contains(number));
+    possible.ok_or_else(|| format!("{key} is no number from {least} to {}", i32::MAX))
+}

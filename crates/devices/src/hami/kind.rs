@@ -1,0 +1,273 @@
+//! What a kind of cards is: what its vendor calls things, and the few rules that are its own.
+
+use crate::binding::{Annotation, NodeLock};
+use crate::facts::{NodeFacts, PodFacts};
+use crate::ledger::{Allocation, NodeCards};
+use crate::text::Bounded;
+
+use super::register::HamiCard;
+
+/// Names of resources; an empty one is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KindNames {
+    /// Cards, whole or shared.
+    pub count: String,
+    /// Memory.
+    pub memory: String,
+    /// Memory of each card in percent.
+    pub percentage: String,
+    /// Cores.
+    pub cores: String,
+}
+
+impl KindNames {
+    /// These, and no percentage.
+    pub fn new(count: &str, memory: &str, cores: &str) -> Self {
+        Self {
+            count: count.to_owned(),
+            memory: memory.to_owned(),
+            percentage: String::new(),
+            cores: cores.to_owned(),
+        }
+    }
+
+    /// Those of parts of a card, which no node has as such.
+    pub fn parts(&self) -> impl Iterator<Item = &String> {
+        let parts = [&self.memory, &self.percentage, &self.cores];
+        parts.into_iter().filter(|name| !name.is_empty())
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &String> {
+        [&self.count].into_iter().chain(self.parts())
+    }
+}
+
+/// What a number of memory means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryUnit {
+    /// So many MiB of each card.
+    Mib(i64),
+    /// So many MiB of all cards together. One card gives these amounts only.
+    Together(i64, &'static [i64]),
+    /// GiB, or bytes where it is written with a unit; of each card.
+    Bytes,
+}
+
+impl MemoryUnit {
+    /// MiB in a unit, as queues count it.
+    pub fn mib(self) -> i64 {
+        match self {
+            Self::Mib(mib) | Self::Together(mib, _) => mib,
+            Self::Bytes => 1024,
+        }
+    }
+}
+
+/// What several cards of a container are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Several {
+    /// Parts, if so asked.
+    Parts,
+    /// Whole ones.
+    Whole,
+}
+
+/// How the device plugin finds the pod it serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PodLookup {
+    /// By HAMi's lock and phase.
+    Hami,
+    /// By a lock of its own; it answers in annotations of its own.
+    OwnLock(NodeLock),
+    /// By what the vendor's annotations say: nobody waits.
+    Annotations,
+}
+
+/// Keys of pod annotations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KindKeys {
+    /// What is to be handed out, where the plugin takes from it.
+    pub to_allocate: Option<String>,
+    /// What the pod has.
+    pub allocated: String,
+    /// Parts of names of types that may do, and that may not.
+    pub types: Option<(&'static str, &'static str)>,
+    /// UUIDs that may do, and that may not.
+    pub uuids: Option<(String, String)>,
+    /// How cards have to be shared.
+    pub mode: Option<&'static str>,
+}
+
+/// A pod that has its cards, as its vendor's annotations need it.
+pub struct Marking<'a> {
+    /// Name of the node.
+    pub node: &'a str,
+    /// Its cards.
+    pub cards: &'a NodeCards,
+    /// The pod's cards of this kind, in the order of containers.
+    pub own: &'a [&'a Allocation],
+}
+
+impl Marking<'_> {
+    /// The index of a card among those of its node.
+    pub fn index(&self, one: &Allocation) -> u32 {
+        let card = one
+            .card
+            .and_then(|at| self.cards.cards.get(usize::from(at)));
+        card.map_or(0, |card| card.index)
+    }
+}
+
+/// A kind of cards.
+#[derive(Clone)]
+pub struct CardKind {
+    /// Its name in allocations.
+    pub word: String,
+    /// Where the cards of a node are told, for messages.
+    pub source: String,
+    /// Resources.
+    pub names: KindNames,
+    /// Keys.
+    pub keys: KindKeys,
+    /// Unit of memory.
+    pub unit: MemoryUnit,
+    /// MiB of a container that names no memory; 0 for a whole card.
+    pub default_memory: i64,
+    /// Cores of a container that names none but a part of the memory.
+    pub default_cores: i64,
+    /// Cores of a container that names none and takes all of the memory.
+    pub default_cores_of_whole: i64,
+    /// Cores of a card: what a request may name at most.
+    pub cores: i64,
+    /// Containers take a slot, and nothing is known of more.
+    pub by_slots: bool,
+    /// What several cards are.
+    pub several: Several,
+    /// Whose turn it is.
+    pub service: PodLookup,
+    /// Reads the cards of a node.
+    pub discover: fn(&CardKind, &NodeFacts, &mut Bounded) -> Vec<HamiCard>,
+    /// What the vendor's own software reads besides.
+    pub marks: fn(&Marking) -> Vec<Annotation>,
+    /// Why a pod with these annotations cannot be served.
+    pub refuses: fn(&PodFacts) -> Option<String>,
+}
+
+impl CardKind {
+    /// A kind of cards that share memory and cores by percent, told in a register of HAMi and handed out
+    /// by one of its plugins.
+    pub fn registered(word: &str, source: &str, stem: &str, names: KindNames) -> Self {
+        Self {
+            word: word.to_owned(),
+            source: source.to_owned(),
+            names,
+            keys: KindKeys {
+                to_allocate: Some(super::protocol::to_allocate(stem)),
+                allocated: super::protocol::allocated(stem),
+                types: None,
+                uuids: None,
+                mode: None,
+            },
+            unit: MemoryUnit::Mib(1),
+            default_memory: 0,
+            default_cores: 0,
+            default_cores_of_whole: 0,
+            cores: 100,
+            by_slots: false,
+            several: Several::Whole,
+            service: PodLookup::Hami,
+            discover: registered,
+            marks: |_| Vec::new(),
+            refuses: |_| None,
+        }
+    }
+
+    /// A kind of cards of which only slots are counted.
+    pub fn by_slots(word: &str, source: &str, names: KindNames) -> Self {
+        Self {
+            by_slots: true,
+            several: Several::Parts,
+            ..Self::registered(word, source, word, names)
+        }
+    }
+}
+
+/// Cards of the annotation [`CardKind::source`].
+fn registered(kind: &CardKind, node: &NodeFacts, problems: &mut Bounded) -> Vec<HamiCard> {
+    let text = node.annotation(&kind.source);
+    text.map_or_else(Vec::new, |text| {
+        super::register::read(text, &kind.source, problems)
+    })
+}
+
+/// So many units of an extended resource that a node has in all.
+pub fn capacity(node: &NodeFacts, name: &str) -> i64 {
+    node.capacity_milli(name).unwrap_or(0) / 1000
+}
+
+/// The cards of a node that tells how many there are; each is for one container. `mib` are in each.
+pub fn whole_cards(
+    kind: &CardKind,
+    node: &NodeFacts,
+    (id, mib): (&str, i64),
+    problems: &mut Bounded,
+) -> Vec<HamiCard> {
+    let count = capacity(node, &kind.names.count);
+    let most = super::register::MOST_CARDS as i64;
+    if count > most {
+        let name = &kind.names.count;
+        problems.tell(|| format!("capacity: of {count} {name} only {most} are used"));
+    }
+    let card = |at: i64| HamiCard {
+        id: format!("{}-{id}-{at}", node.name),
+        index: at as u32,
+        slots: 1,
+        memory: mib,
+        cores: 100,
+        kind: kind.word.clone(),
+        healthy: true,
+        ..HamiCard::default()
+    };
+    (0..count.min(most)).map(card).collect()
+}
+
+/// The cards of a node that tells cores and memory of all together: `cores` and `mib` of each unit.
+pub fn by_capacity(
+    kind: &CardKind,
+    node: &NodeFacts,
+    (id, cores, mib): (&str, i64, i64),
+    problems: &mut Bounded,
+) -> Vec<HamiCard> {
+    const SLOTS: i64 = 100;
+    let all = capacity(node, &kind.names.cores);
+    let (count, memory) = (all / cores, capacity(node, &kind.names.memory));
+    if node.capacity_milli(&kind.names.cores).is_none() {
+        return Vec::new();
+    }
+    let each = i128::from(memory) * i128::from(mib) * i128::from(cores) / i128::from(all.max(1));
+    let each = i64::try_from(each).ok().filter(|mib| {
+        (1..=i64::from(i32::MAX)).contains(mib) && count <= super::register::MOST_CARDS as i64
+    });
+    let Some(each) = each.filter(|_| count > 0) else {
+        problems.tell(|| {
+            let KindNames { memory, cores, .. } = &kind.names;
+            format!(
+                "capacity: {cores} {all} and {memory} {} make no cards; restart the device plugin",
+                capacity(node, memory)
+            )
+        });
+        return Vec::new();
+    };
+    let card = |at: i64| HamiCard {
+        id: format!("{}-{id}-{at}", node.name),
+        index: at as u32,
+        slots: SLOTS,
+        memory: each,
+        cores,
+        kind: kind.word.clone(),
+        healthy: true,
+        ..HamiCard::default()
+    };
+    (0..count).map(card).collect()
+}

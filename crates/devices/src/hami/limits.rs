@@ -1,0 +1,103 @@
+//! Which cards the annotations of a pod leave to it, and in which order it takes them (spec/04 §23.3).
+
+use crate::facts::PodFacts;
+use crate::ledger::Card;
+use crate::nvidia::type_list::TypeLists;
+use crate::settings::Policy;
+
+use super::kind::CardKind;
+use super::uuid_lists::UuidLists;
+use super::variant::CardVariant;
+
+/// Pod annotation: which cards come first.
+pub const POLICY: &str = "hami.io/gpu-scheduler-policy";
+
+/// What the annotations of a pod say of its cards.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CardLimits {
+    /// Order of cards.
+    pub policy: Policy,
+    /// Only cards nobody uses.
+    pub idle_only: bool,
+    /// By kind; those without any are left out.
+    lists: Vec<(u16, KindLimits)>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct KindLimits {
+    types: TypeLists,
+    uuids: UuidLists,
+    mode: Option<String>,
+}
+
+impl CardLimits {
+    /// Reads the annotations of a pod.
+    ///
+    /// # Errors
+    /// A policy that nobody knows.
+    pub fn of(pod: &PodFacts, kinds: &[CardKind], policy: Policy) -> Result<Self, String> {
+        let (policy, idle_only) = match pod.annotation(POLICY).unwrap_or_default() {
+            "" => (policy, false),
+            "binpack" => (Policy::Binpack, false),
+            "spread" => (Policy::Spread, false),
+            "mutex" => (policy, true),
+            other => {
+                let other = crate::text::clip(other);
+                return Err(format!(
+                    "annotation {POLICY} is {other:?}: write binpack, spread or mutex, or remove it"
+                ));
+            }
+        };
+        let mut lists = Vec::new();
+        for (at, kind) in kinds.iter().enumerate() {
+            let keys = &kind.keys;
+            let types = keys.types.map(|(yes, no)| TypeLists::at(pod, yes, no));
+            let uuids = keys.uuids.as_ref();
+            let mode = keys.mode.and_then(|key| pod.annotation(key));
+            let own = KindLimits {
+                types: types.unwrap_or_default(),
+                uuids: uuids
+                    .map_or_else(UuidLists::default, |(yes, no)| UuidLists::of(pod, yes, no)),
+                mode: mode.filter(|mode| !mode.is_empty()).map(str::to_owned),
+            };
+            if own != KindLimits::default() {
+                lists.push((at as u16, own));
+            }
+        }
+        Ok(Self {
+            policy,
+            idle_only,
+            lists,
+        })
+    }
+
+    /// Any usable card of the right kind may do.
+    pub fn is_plain(&self) -> bool {
+        !self.idle_only && self.lists.is_empty()
+    }
+
+    fn lists(&self, card: &Card) -> Option<&KindLimits> {
+        let of = CardVariant::of(card).kind;
+        let found = self.lists.iter().find(|(known, _)| *known == of)?;
+        Some(&found.1)
+    }
+
+    /// Whether the mode of a card will do.
+    pub fn admits_mode(&self, card: &Card) -> bool {
+        let mode = CardVariant::of(card).mode.name();
+        let wanted = self.lists(card).and_then(|lists| lists.mode.as_ref());
+        wanted.is_none_or(|wanted| wanted.contains(mode))
+    }
+
+    /// Whether the type of a card will do.
+    pub fn admits_type(&self, card: &Card) -> bool {
+        let lists = self.lists(card);
+        lists.is_none_or(|lists| lists.types.admits(&card.kind))
+    }
+
+    /// Whether a card is allowed by its UUID.
+    pub fn admits_uuid(&self, card: &Card) -> bool {
+        let lists = self.lists(card);
+        lists.is_none_or(|lists| lists.uuids.admits(&card.id))
+    }
+}

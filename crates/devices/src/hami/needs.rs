@@ -1,0 +1,256 @@
+//! What the containers of a pod ask (spec/04 §23.2).
+
+use crate::facts::{ContainerFacts, ContainerKind, PodFacts, container_name};
+
+use super::kind::{CardKind, MemoryUnit, Several};
+
+/// Memory of each card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CardMemory {
+    /// MiB.
+    Mib(i64),
+    /// Percent of the card.
+    Percent(i64),
+}
+
+/// How much of each card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CardShare {
+    /// Memory.
+    pub memory: CardMemory,
+    /// Cores; `None` for all of the card.
+    pub cores: Option<i64>,
+    /// MiB that the pod names although it gets whole cards, so that no card may have more.
+    pub named: Option<i64>,
+}
+
+impl CardShare {
+    /// All of a card.
+    pub const WHOLE: Self = Self {
+        memory: CardMemory::Percent(100),
+        cores: None,
+        named: None,
+    };
+}
+
+/// What one container asks of one kind of cards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CardNeed {
+    /// Position in [`PodFacts::containers`].
+    pub container: u16,
+    /// Place of the kind among those that are on.
+    pub kind: u16,
+    /// Different cards, at least 1.
+    pub count: u32,
+    /// Of each.
+    pub share: CardShare,
+}
+
+/// What all containers ask, in their order; nothing if none asks.
+///
+/// # Errors
+/// The container and the resource that cannot be, and what to write.
+pub fn needs(pod: &PodFacts, kinds: &[CardKind]) -> Result<Vec<CardNeed>, String> {
+    let mut needs: Vec<CardNeed> = Vec::new();
+    for (at, container) in pod.containers.iter().enumerate() {
+        let name = || container_name(&pod.containers, at);
+        for (of, kind) in kinds.iter().enumerate() {
+            if !kind.names.all().any(|name| container.milli(name).is_some()) {
+                continue;
+            }
+            let found = ask(container, kind).map_err(|why| format!("{}: {why}", name()))?;
+            let Some((count, share)) = found else {
+                continue;
+            };
+            if let Some(other) = needs
+                .last()
+                .filter(|need| usize::from(need.container) == at)
+            {
+                let other = &kinds[usize::from(other.kind)].names.count;
+                return Err(format!(
+                    "{}: {other} and {} are cards of two kinds: ask each in a container of its own",
+                    name(),
+                    kind.names.count
+                ));
+            }
+            if let Some(why) = (kind.refuses)(pod) {
+                return Err(why);
+            }
+            needs.push(CardNeed {
+                container: at as u16,
+                kind: of as u16,
+                count,
+                share,
+            });
+        }
+    }
+    Ok(needs)
+}
+
+fn ask(container: &ContainerFacts, kind: &CardKind) -> Result<Option<(u32, CardShare)>, String> {
+    let names = &kind.names;
+    let count = field(container, &names.count, i64::from(i32::MAX))?;
+    if count == Some(0) {
+        return Ok(None);
+    }
+    let percent = field(container, &names.percentage, 100)?.filter(|percent| *percent > 0);
+    let units = units(container, kind)?.filter(|units| *units > 0);
+    let Some(count) = count.and_then(|count| u32::try_from(count).ok()) else {
+        let asked = names.parts().find(|name| container.milli(name) > Some(0));
+        return match asked {
+            Some(asked) => Err(uncounted(asked, &names.count)),
+            None => Ok(None),
+        };
+    };
+    if container.kind == ContainerKind::Init {
+        return Err(format!(
+            "{} in an ordinary init container is not supported: ask it in a regular container or a \
+             sidecar (restartPolicy: Always)",
+            names.count
+        ));
+    }
+    let whole = kind.several == Several::Whole && count > 1;
+    let together = matches!(kind.unit, MemoryUnit::Together(..));
+    let most = match together || whole {
+        true => kind.cores.saturating_mul(count.into()),
+        false => kind.cores,
+    };
+    let cores = field(container, &names.cores, most)?;
+    let cores = match together {
+        true => cores.map(|all| all / i64::from(count)),
+        false => cores,
+    };
+    let named = match units {
+        Some(units) => Some(mib(kind, units, count)?),
+        None => None,
+    };
+    if whole {
+        return whole_cards(kind, count, (cores, named)).map(Some);
+    }
+    Ok(Some((count, share(kind, cores, named, percent))))
+}
+
+/// Several cards, where these are whole ones (spec/04 §23.2).
+fn whole_cards(
+    kind: &CardKind,
+    count: u32,
+    (cores, named): (Option<i64>, Option<i64>),
+) -> Result<(u32, CardShare), String> {
+    if let Some(part) = cores.filter(|cores| *cores < kind.cores) {
+        let name = &kind.names.cores;
+        return Err(format!(
+            "{} {count} takes whole cards: {name} {part} is not possible; leave it out, or ask for \
+             one card",
+            kind.names.count
+        ));
+    }
+    let share = CardShare {
+        named,
+        ..CardShare::WHOLE
+    };
+    Ok((count, share))
+}
+
+fn share(kind: &CardKind, cores: Option<i64>, mib: Option<i64>, percent: Option<i64>) -> CardShare {
+    if kind.by_slots {
+        return CardShare {
+            memory: CardMemory::Mib(0),
+            cores: Some(0),
+            named: None,
+        };
+    }
+    // Memory wins over its percentage.
+    let memory = match (mib, percent) {
+        (Some(mib), _) => CardMemory::Mib(mib),
+        (None, Some(percent)) => CardMemory::Percent(percent),
+        (None, None) if kind.default_memory > 0 => CardMemory::Mib(kind.default_memory),
+        (None, None) => CardMemory::Percent(100),
+    };
+    let default = match memory {
+        CardMemory::Percent(100) => kind.default_cores_of_whole,
+        _ => kind.default_cores,
+    };
+    CardShare {
+        memory,
+        cores: Some(cores.unwrap_or(default)),
+        named: None,
+    }
+}
+
+/// MiB of each card.
+fn mib(kind: &CardKind, units: i64, count: u32) -> Result<i64, String> {
+    let name = &kind.names.memory;
+    Ok(match kind.unit {
+        MemoryUnit::Mib(each) => units * each,
+        MemoryUnit::Bytes if units < 1 << 20 => units << 10,
+        MemoryUnit::Bytes => units >> 20,
+        MemoryUnit::Together(each, sizes) => {
+            if count == 1 && !sizes.contains(&units) {
+                let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
+                return Err(format!(
+                    "{name} is {units}, which is no part of a card: the unit is {each} MiB, write \
+                     one of {}",
+                    sizes.join(", ")
+                ));
+            }
+            units.saturating_mul(each) / i64::from(count)
+        }
+    })
+}
+
+fn uncounted(asked: &str, count: &str) -> String {
+    format!("{asked} is asked without {count}: add the number of cards, such as {count}: 1")
+}
+
+/// Units of memory.
+fn units(container: &ContainerFacts, kind: &CardKind) -> Result<Option<i64>, String> {
+    let name = &kind.names.memory;
+    let Some(milli) = container.milli(name).filter(|_| !name.is_empty()) else {
+        return Ok(None);
+    };
+    let (unit, most) = match kind.unit {
+        MemoryUnit::Mib(mib) | MemoryUnit::Together(mib, _) => {
+            (format!("{mib} MiB"), i64::from(i32::MAX) / mib)
+        }
+        MemoryUnit::Bytes => ("GiB without a letter".to_owned(), i64::from(i32::MAX) << 20),
+    };
+    let units = milli / 1000;
+    if milli % 1000 == 0 && (0..=most).contains(&units) {
+        return Ok(Some(units));
+    }
+    let hint = match milli % (1000 << 20) {
+        0 if kind.unit != MemoryUnit::Bytes && units >> 20 > 0 => {
+            let mib = units >> 20;
+            format!(
+                "; for {mib}Mi write {}",
+                (mib + kind.unit.mib() - 1) / kind.unit.mib()
+            )
+        }
+        _ => String::new(),
+    };
+    Err(format!(
+        "{name} is {}, which is no amount a card has: the unit is {unit}, write an integer from 1 \
+         to {most}{hint}",
+        plain(milli)
+    ))
+}
+
+fn field(container: &ContainerFacts, name: &str, most: i64) -> Result<Option<i64>, String> {
+    let Some(milli) = container.milli(name).filter(|_| !name.is_empty()) else {
+        return Ok(None);
+    };
+    if milli % 1000 == 0 && (0..=most).contains(&(milli / 1000)) {
+        return Ok(Some(milli / 1000));
+    }
+    let amount = plain(milli);
+    Err(format!(
+        "{name} is {amount}: write an integer from 0 to {most}"
+    ))
+}
+
+fn plain(milli: i64) -> String {
+    match milli % 1000 {
+        0 => (milli / 1000).to_string(),
+        _ => format!("{milli}m"),
+    }
+}

@@ -1,0 +1,172 @@
+//! The choice of cards, one container after the other (spec/04 §23.4).
+//!
+//! The cards of a container are different ones; containers may share a card. The best cards for each
+//! in turn are nearly always right; where they are not, the next best are tried, up to a bound of
+//! steps.
+
+use smallvec::SmallVec;
+
+use crate::ledger::CardSummary;
+use crate::part::CardPart;
+use crate::settings::Policy;
+
+use super::check::{PodOnCards, Taken};
+use super::needs::{CardMemory, CardNeed};
+
+/// Cards, by need, each as often as it counts.
+pub type TakenCards = SmallVec<[Taken; 4]>;
+
+/// Steps after which a node counts as not fitting.
+const STEPS: u32 = 2_000;
+/// Cards of a pod of several containers above which nothing is tried; the depth is bounded by this.
+const MOST_CARDS: u64 = 64;
+
+impl PodOnCards<'_> {
+    /// Cards for all needs, and the score of the node; `None` if there are not enough.
+    pub fn place(&self, needs: &[CardNeed]) -> Option<(TakenCards, f64)> {
+        let mut taken = TakenCards::new();
+        match needs {
+            [need] => taken.extend(self.best(need, &[])?),
+            needs => {
+                let cards: u64 = needs.iter().map(|need| u64::from(need.count)).sum();
+                let alone = |need: &CardNeed| self.best(need, &[]).is_some();
+                if cards > MOST_CARDS || !needs.iter().all(alone) {
+                    return None;
+                }
+                let mut steps = STEPS;
+                if !self.search(needs, &mut taken, &mut steps) {
+                    return None;
+                }
+            }
+        }
+        let score = self.score(&taken);
+        Some((taken, score))
+    }
+
+    /// The cards that a need gets beside what containers of the pod have got.
+    pub fn best(&self, need: &CardNeed, own: &[Taken]) -> Option<TakenCards> {
+        let count = need.count as usize;
+        if self.cards.cards.len() < count {
+            return None;
+        }
+        let order = self.order(need, own);
+        let found = order.get(..count)?.iter();
+        Some(found.map(|at| self.taken(need, *at)).collect())
+    }
+
+    fn taken(&self, need: &CardNeed, at: u16) -> Taken {
+        (at, self.part(need, usize::from(at)))
+    }
+
+    /// All cards that a need may get, the best first.
+    fn order(&self, need: &CardNeed, own: &[Taken]) -> SmallVec<[u16; 16]> {
+        let mut fitting: SmallVec<[(i64, i64, u16); 16]> = SmallVec::new();
+        for at in 0..self.cards.cards.len() {
+            if self.admits(need, at, own).is_err() {
+                continue;
+            }
+            let used = self.used(at, own);
+            let place = at as i64;
+            let (first, then) = match self.limits.policy {
+                Policy::None => (0, -place),
+                Policy::Binpack => (-used.memory, place),
+                Policy::Spread => (used.sharers, place),
+            };
+            fitting.push((first, then, at as u16));
+        }
+        fitting.sort_unstable();
+        fitting.iter().map(|(_, _, at)| *at).collect()
+    }
+
+    /// Cards for each need in turn.
+    fn search(&self, needs: &[CardNeed], taken: &mut TakenCards, steps: &mut u32) -> bool {
+        let Some((need, rest)) = needs.split_first() else {
+            return true;
+        };
+        let order = self.order(need, taken);
+        self.take((need, rest), &order, need.count, taken, steps)
+    }
+
+    /// So many cards of those in `order` for a need, then the needs after it.
+    fn take(
+        &self,
+        (need, rest): (&CardNeed, &[CardNeed]),
+        order: &[u16],
+        left: u32,
+        taken: &mut TakenCards,
+        steps: &mut u32,
+    ) -> bool {
+        if left == 0 {
+            return self.search(rest, taken, steps);
+        }
+        for (at, card) in order.iter().enumerate() {
+            if order.len() - at < left as usize || *steps == 0 {
+                return false;
+            }
+            *steps -= 1;
+            taken.push(self.taken(need, *card));
+            if self.take((need, rest), &order[at + 1..], left - 1, taken, steps) {
+                return true;
+            }
+            taken.pop();
+        }
+        false
+    }
+
+    /// Sum over the cards, each as it is before the pod's container takes it.
+    fn score(&self, taken: &[Taken]) -> f64 {
+        let worth = |(at, (card, part)): (usize, &Taken)| {
+            let card = usize::from(*card);
+            let used = self.used(card, &taken[..at]);
+            let all = CardPart::capacity(self.cards, card).memory;
+            match self.limits.policy {
+                Policy::None => 0.0,
+                Policy::Binpack => share(used.memory + part.memory, all),
+                Policy::Spread if used.sharers == 0 => 100.0,
+                Policy::Spread => 0.0,
+            }
+        };
+        taken.iter().enumerate().map(worth).sum()
+    }
+}
+
+/// Percent of the memory of a card; cards of some vendors tell none.
+fn share(used: i64, all: i64) -> f64 {
+    100.0 * used as f64 / all.max(1) as f64
+}
+
+/// What [`PodOnCards::place`] says of one card for a container without limits, from summaries: the score
+/// of the best card, if there is one. A test holds both together.
+pub fn summary(need: &CardNeed, policy: Policy, cards: &[CardSummary]) -> Option<f64> {
+    let mut best: Option<(i64, f64)> = None;
+    for card in cards {
+        let memory = i64::from(card.capacity);
+        let part = match need.share.memory {
+            CardMemory::Mib(mib) => mib,
+            CardMemory::Percent(percent) => memory * percent / 100,
+        };
+        let cores = need.share.cores.unwrap_or(100);
+        let left = i64::from(card.percent_left);
+        let fits = card.usable
+            && u16::from(card.variant) == need.kind
+            && card.sharers_left > 0
+            && memory - i64::from(card.used) >= part
+            && left >= cores
+            && !(cores == 100 && card.sharers > 0)
+            && !(cores == 0 && left == 0);
+        if !fits {
+            continue;
+        }
+        let used = i64::from(card.used);
+        let (worth, score) = match policy {
+            Policy::None => return Some(0.0),
+            Policy::Binpack => (used, share(used + part, memory)),
+            Policy::Spread if card.sharers == 0 => return Some(100.0),
+            Policy::Spread => (0, 0.0),
+        };
+        if best.is_none_or(|(most, _)| worth > most) {
+            best = Some((worth, score));
+        }
+    }
+    best.map(|(_, score)| score)
+}

@@ -1,0 +1,264 @@
+//! What a pod asks of the family, compiled.
+
+use std::rc::Rc;
+
+use crate::binding::{
+    Annotation, AnnotationValue, BindProtocol, BindingAnnotations, InFlightGuard,
+};
+use crate::ledger::{Allocation, Allocations, CardSummary, LedgerTime, NodeCards};
+use crate::part::CardPart;
+use crate::request::{Failure, FamilyRequest, NearMiss, QueueAmounts};
+use crate::settings::Policy;
+
+use super::check::PodOnCards;
+use super::explain::explain;
+use super::kind::{CardKind, Marking, PodLookup};
+use super::limits::CardLimits;
+use super::needs::{CardMemory, CardNeed};
+use super::protocol;
+use super::wire::{end_element, push_device};
+use super::{place, variant::CardVariant};
+
+/// What is the same for all pods.
+pub struct VendorRules {
+    /// Kinds that are on.
+    pub kinds: Vec<CardKind>,
+    /// Order of cards, and score.
+    pub policy: Policy,
+    /// How Bindings are sent to nodes with HAMi's lock.
+    pub protocol: BindProtocol,
+    /// Whether locks are taken.
+    pub locks: bool,
+}
+
+/// What a pod asks.
+pub struct CardsRequest {
+    pub(super) rules: Rc<VendorRules>,
+    pub(super) needs: Vec<CardNeed>,
+    pub(super) limits: CardLimits,
+    pub(super) failures: Rc<[Failure]>,
+    /// Containers of the pod.
+    pub(super) containers: usize,
+}
+
+impl CardsRequest {
+    pub(super) fn on_node<'a>(&'a self, cards: &'a NodeCards, view: LedgerTime) -> PodOnCards<'a> {
+        PodOnCards {
+            limits: &self.limits,
+            cards,
+            view,
+        }
+    }
+
+    fn kind(&self, need: &CardNeed) -> &CardKind {
+        &self.rules.kinds[usize::from(need.kind)]
+    }
+
+    /// Kinds the pod has cards of, each with its allocations in the order of containers.
+    fn by_kind<'a>(&self, allocations: &'a Allocations) -> Vec<(&CardKind, Vec<&'a Allocation>)> {
+        let mut all: Vec<(u16, Vec<&Allocation>)> = Vec::new();
+        let mut rest = allocations.iter();
+        for need in &self.needs {
+            let own = rest.by_ref().take(need.count as usize);
+            match all.iter_mut().find(|(of, _)| *of == need.kind) {
+                Some((_, known)) => known.extend(own),
+                None => all.push((need.kind, own.collect())),
+            }
+        }
+        all.sort_by_key(|(of, _)| *of);
+        let kinds = all.into_iter();
+        kinds
+            .map(|(of, own)| (&self.rules.kinds[usize::from(of)], own))
+            .collect()
+    }
+
+    /// An element for each container.
+    fn text(&self, kind: &CardKind, own: &[&Allocation]) -> String {
+        let mut text = String::new();
+        for container in 0..self.containers {
+            let here = own
+                .iter()
+                .filter(|one| usize::from(one.container) == container);
+            for one in here {
+                let CardPart { memory, cores, .. } = CardPart::of(&one.asked);
+                push_device(&mut text, &one.id, &kind.word, memory, cores);
+            }
+            end_element(&mut text);
+        }
+        text
+    }
+
+    /// How the Binding is sent.
+    fn binding(&self, service: PodLookup, annotations: Vec<Annotation>) -> BindingAnnotations {
+        let BindProtocol { waits, .. } = self.rules.protocol;
+        match service {
+            // A pod that is served already looks like the next one, whatever both hold.
+            PodLookup::Hami => self.rules.protocol.binding(annotations, String::new()),
+            PodLookup::OwnLock(lock) => BindingAnnotations {
+                annotations,
+                guard: Some(InFlightGuard {
+                    waits,
+                    kind: 0,
+                    content: String::new(),
+                }),
+                lock: self.rules.locks.then_some(lock),
+            },
+            PodLookup::Annotations => BindingAnnotations {
+                annotations,
+                guard: None,
+                lock: None,
+            },
+        }
+    }
+
+    /// Memory in MiB and cores of a need, as far as they can be told without cards.
+    fn expected(need: &CardNeed) -> (Option<i64>, Option<i64>) {
+        let count = i64::from(need.count);
+        let memory = match need.share.memory {
+            CardMemory::Mib(mib) => Some(mib),
+            CardMemory::Percent(_) => need.share.named,
+        };
+        let each = |amount: i64| amount.saturating_mul(count);
+        (memory.map(each), need.share.cores.map(each))
+    }
+
+    /// Memory in MiB and cores of a kind, of cards that are known or else as far as they can be told.
+    fn amounts(&self, of: u16, picks: Option<&Allocations>) -> (Option<i64>, Option<i64>) {
+        let Some(picks) = picks else {
+            let own = self.needs.iter().filter(|need| need.kind == of);
+            let add = |one: Option<i64>, other: Option<i64>| Some(one?.saturating_add(other?));
+            return own
+                .map(Self::expected)
+                .fold((Some(0), Some(0)), |(memory, cores), (more, most)| {
+                    (add(memory, more), add(cores, most))
+                });
+        };
+        let mut sum = CardPart::default();
+        for one in picks {
+            let need = self
+                .needs
+                .iter()
+                .find(|need| need.container == one.container);
+            if need.is_some_and(|need| need.kind == of) {
+                let part = CardPart::of(&one.charged);
+                sum.memory += part.memory;
+                sum.cores += part.cores;
+            }
+        }
+        (Some(sum.memory), Some(sum.cores))
+    }
+}
+
+impl FamilyRequest for CardsRequest {
+    fn failures(&self) -> &[Failure] {
+        &self.failures
+    }
+
+    fn fit(&self, cards: &NodeCards, view: LedgerTime) -> Result<f64, u8> {
+        let on_node = self.on_node(cards, view);
+        match on_node.place(&self.needs) {
+            Some((_, score)) => Ok(score),
+            None => Err(on_node.failure(&self.needs)),
+        }
+    }
+
+    fn fit_summary(&self, cards: &[CardSummary]) -> Option<Option<f64>> {
+        match &self.needs[..] {
+            [need] if need.count == 1 && self.limits.is_plain() => {
+                Some(place::summary(need, self.limits.policy, cards))
+            }
+            _ => None,
+        }
+    }
+
+    fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {
+        let (taken, _) = self.on_node(cards, view).place(&self.needs)?;
+        let mut taken = taken.into_iter();
+        let mut allocations = Allocations::new();
+        for need in &self.needs {
+            for (card, part) in taken.by_ref().take(need.count as usize) {
+                allocations.push(Allocation {
+                    container: need.container,
+                    card: Some(card),
+                    id: Rc::clone(&cards.cards[usize::from(card)].id),
+                    partition: None,
+                    asked: part.portion(),
+                    charged: part.portion(),
+                    certain: true,
+                });
+            }
+        }
+        Some(allocations)
+    }
+
+    fn explain(&self, node: &str, cards: &NodeCards, view: LedgerTime) -> Option<NearMiss> {
+        explain(self, node, cards, view)
+    }
+
+    fn annotations(
+        &self,
+        node: &str,
+        cards: &NodeCards,
+        allocations: &Allocations,
+    ) -> BindingAnnotations {
+        let mut annotations = Vec::new();
+        let mut written = BindingAnnotations::default();
+        let by_kind = self.by_kind(allocations);
+        for (kind, own) in &by_kind {
+            let text = self.text(kind, own);
+            if let Some(key) = &kind.keys.to_allocate {
+                let value = AnnotationValue::Text(text.clone());
+                annotations.push(Annotation::new(key.clone(), value));
+            }
+            let value = AnnotationValue::Text(text);
+            annotations.push(Annotation::new(kind.keys.allocated.clone(), value));
+            annotations.extend((kind.marks)(&Marking { node, cards, own }));
+        }
+        annotations.extend(protocol::place(node));
+        if by_kind
+            .iter()
+            .any(|(kind, _)| kind.service == PodLookup::Hami)
+        {
+            annotations.extend(protocol::waits());
+        }
+        for (kind, _) in &by_kind {
+            written.merge(self.binding(kind.service, Vec::new()));
+        }
+        BindingAnnotations {
+            annotations,
+            ..written
+        }
+    }
+
+    fn charge(&self, picks: Option<&Allocations>) -> QueueAmounts<'_> {
+        let is_known = |all: &&Allocations| all.iter().all(|one| one.certain);
+        let picks = picks.filter(is_known);
+        let mut amounts = QueueAmounts::new();
+        for (at, need) in self.needs.iter().enumerate() {
+            if self.needs[..at].iter().any(|known| known.kind == need.kind) {
+                continue;
+            }
+            let kind = self.kind(need);
+            let (memory, cores) = self.amounts(need.kind, picks);
+            let unit = kind.unit.mib();
+            let memory = memory.map(|mib| mib.saturating_mul(1000).div_euclid(unit));
+            let cores = cores.map(|cores| cores.saturating_mul(1000));
+            for (name, milli) in [(&kind.names.memory, memory), (&kind.names.cores, cores)] {
+                let milli = milli.filter(|milli| *milli > 0 && !name.is_empty());
+                amounts.extend(milli.map(|milli| (name.as_str(), milli)));
+            }
+        }
+        amounts.sort();
+        amounts
+    }
+}
+
+/// How cards of a kind are shared, in the words of annotations.
+pub fn mode_name(rules: &VendorRules, card: &crate::ledger::Card) -> &'static str {
+    let variant = CardVariant::of(card);
+    let kind = rules.kinds.get(usize::from(variant.kind));
+    match kind.is_some_and(|kind| kind.keys.mode.is_some()) {
+        true => variant.mode.name(),
+        false => "",
+    }
+}

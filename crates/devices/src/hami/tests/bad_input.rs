@@ -1,0 +1,220 @@
+//! What cannot be is said, and fails closed.
+
+use super::{VendorNode, dcus, family, pod, refusal, request};
+use crate::config::DeviceConfig;
+use crate::facts::ContainerKind;
+use crate::ledger::{LedgerTime, Tags};
+use crate::part::CardPart;
+use crate::settings::{Policy, Settings};
+
+#[test]
+fn requests_that_cannot_be_are_refused_with_what_to_write() {
+    let family = family(Policy::None);
+    for (limits, expected) in [
+        (
+            &[("hygon.com/dcunum", 2), ("hygon.com/dcucores", 20)][..],
+            "container 1: hygon.com/dcunum 2 takes whole cards: hygon.com/dcucores 20 is not possible; \
+             leave it out, or ask for one card",
+        ),
+        (
+            &[("hygon.com/dcumem", 2000)],
+            "container 1: hygon.com/dcumem is asked without hygon.com/dcunum: add the number of cards, \
+             such as hygon.com/dcunum: 1",
+        ),
+        (
+            &[("hygon.com/dcunum", 1), ("hygon.com/dcumem", 2 << 30)],
+            "container 1: hygon.com/dcumem is 2147483648, which is no amount a card has: the unit is 1 \
+             MiB, write an integer from 1 to 2147483647; for 2048Mi write 2048",
+        ),
+        (
+            &[("hygon.com/dcunum", 1), ("hygon.com/dcucores", 101)],
+            "container 1: hygon.com/dcucores is 101: write an integer from 0 to 100",
+        ),
+        (
+            &[
+                ("cambricon.com/vmlu", 1),
+                ("cambricon.com/mlu.smlu.vmemory", 2 << 30),
+            ],
+            "container 1: cambricon.com/mlu.smlu.vmemory is 2147483648, which is no amount a card has: \
+             the unit is 256 MiB, write an integer from 1 to 8388607; for 2048Mi write 8",
+        ),
+        (
+            &[("mthreads.com/vgpu", 1), ("mthreads.com/sgpu-memory", 3)],
+            "container 1: mthreads.com/sgpu-memory is 3, which is no part of a card: the unit is 512 \
+             MiB, write one of 2, 4, 8, 16, 32, 64, 96",
+        ),
+        (
+            &[("mthreads.com/vgpu", 1), ("mthreads.com/sgpu-core", 17)],
+            "container 1: mthreads.com/sgpu-core is 17: write an integer from 0 to 16",
+        ),
+        (
+            &[("mthreads.com/vgpu", 2), ("mthreads.com/sgpu-core", 16)],
+            "container 1: mthreads.com/vgpu 2 takes whole cards: mthreads.com/sgpu-core 8 is not \
+             possible; leave it out, or ask for one card",
+        ),
+        (
+            &[("nvidia.com/gpu", 1), ("nvidia.com/gpumem-percentage", 101)],
+            "container 1: nvidia.com/gpumem-percentage is 101: write an integer from 0 to 100",
+        ),
+        (
+            &[("hygon.com/dcunum", 1), ("cambricon.com/vmlu", 1)],
+            "container 1: hygon.com/dcunum and cambricon.com/vmlu are cards of two kinds: ask each in a \
+             container of its own",
+        ),
+    ] {
+        assert_eq!(refusal(&*family, &pod(&[limits], &[])), expected);
+    }
+    let limits = [("nvidia.com/gpu", 1)];
+    for (key, value) in [
+        ("hami.io/gpu-scheduler-policy", "topology-aware"),
+        ("nvidia.com/numa-bind", "true"),
+    ] {
+        let why = refusal(&*family, &pod(&[&limits], &[(key, value)]));
+        assert!(why.contains(key), "{why}");
+    }
+    let mut init = pod(&[&limits], &[]);
+    init.containers[0].kind = ContainerKind::Init;
+    let why = refusal(&*family, &init);
+    assert!(why.contains("ordinary init container"), "{why}");
+}
+
+#[test]
+fn a_pod_that_asks_no_card_asks_nothing() {
+    let family = family(Policy::None);
+    for limits in [&[("hygon.com/dcunum", 0)][..], &[("other.io/card", 3)], &[]] {
+        let pod = pod(&[limits], &[]);
+        assert!(
+            family.request(&pod, Tags::default()).is_none(),
+            "{limits:?}"
+        );
+    }
+}
+
+#[test]
+fn without_a_vendor_its_resources_are_plain_ones() {
+    for (settings, is_on) in [
+        (Settings::default(), false),
+        (
+            Settings {
+                configured: true,
+                ..Settings::default()
+            },
+            false,
+        ),
+        (
+            Settings {
+                configured: true,
+                hami_vendors: vec!["hygon".to_owned(), "HYGON".to_owned()],
+                ..Settings::default()
+            },
+            true,
+        ),
+    ] {
+        let family = (super::SPEC.make)(&settings, &DeviceConfig::default());
+        let cards = dcus().cards(&*family);
+        assert_eq!(cards.cards.len(), if is_on { 2 } else { 0 });
+        let dcu = pod(&[&[("hygon.com/dcunum", 1)]], &[]);
+        assert_eq!(family.request(&dcu, Tags::default()).is_some(), is_on);
+        let gpu = pod(&[&[("nvidia.com/gpu", 1)]], &[]);
+        assert!(family.request(&gpu, Tags::default()).is_none());
+        assert_eq!(family.ignored_resources().len(), if is_on { 2 } else { 0 });
+    }
+}
+
+#[test]
+fn a_broken_register_is_told_and_costs_its_card_alone() {
+    let family = family(Policy::None);
+    for (text, cards, told) in [
+        ("", 0, 0),
+        ("nonsense", 0, 1),
+        ("[nonsense", 0, 1),
+        ("[{}]", 0, 1),
+        ("[1,2]", 0, 2),
+        ("D0,4,65520,100,DCU,0,true:D1,4,65520,100,DCU,0:", 1, 1),
+        ("D0,4,65520,100,DCU,0,true,0:", 0, 1),
+        (
+            "D0,4,65520,100,DCU,0,maybe:D1,x,65520,100,DCU,0,true:",
+            0,
+            2,
+        ),
+        ("D0,4,65520,100,DCU,0,true:D0,4,65520,100,DCU,0,true:", 1, 1),
+        (",4,65520,100,DCU,0,true:", 0, 1),
+        ("D0,0,65520,100,DCU,0,true:D1,1,-1,100,DCU,0,true", 0, 2),
+        ("D0,4,99999999999,100,DCU,0,true", 0, 1),
+    ] {
+        let node = VendorNode::new(
+            &[("hami.io/node-dcu-register", text)],
+            &[("hygon.com/dcunum", 8)],
+        );
+        let found = node.cards(&*family);
+        assert_eq!(found.cards.len(), cards, "{text}");
+        assert_eq!(found.problems.len(), told, "{text}: {:?}", found.problems);
+    }
+    let mut off = dcus();
+    off.amounts.clear();
+    let found = off.cards(&*family);
+    assert!(found.cards.is_empty());
+    assert_eq!(
+        found.problems,
+        ["hami.io/node-dcu-register: not used, as the node has no hygon.com/dcunum allocatable"]
+    );
+    let odd = VendorNode::new(
+        &[],
+        &[
+            ("mthreads.com/sgpu-core", 8),
+            ("mthreads.com/sgpu-memory", 9),
+            ("mthreads.com/vgpu", 1),
+        ],
+    );
+    let found = odd.cards(&*family);
+    assert_eq!((found.cards.len(), found.problems.len()), (0, 1));
+}
+
+#[test]
+fn a_node_without_cards_says_where_they_would_be_told() {
+    let family = family(Policy::None);
+    let cards = VendorNode::default().cards(&*family);
+    let request = request(&*family, &pod(&[&[("hygon.com/dcunum", 1)]], &[]));
+    let miss = request
+        .explain("n1", &cards, LedgerTime::Now)
+        .expect("none");
+    assert_eq!(
+        miss.text,
+        "n1: not enough hygon.com/dcunum (the node has registered none): no DCU in \
+         hami.io/node-dcu-register of the node: is its device plugin running?"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_of_a_placed_pod_counts_as_used() {
+    let family = family(Policy::None);
+    let node = dcus();
+    let cards = node.cards(&*family);
+    let asks = pod(
+        &[&[
+            ("hygon.com/dcunum", 1),
+            ("hygon.com/dcumem", 4096),
+            ("hygon.com/dcucores", 5),
+        ]],
+        &[],
+    );
+    let key = "hami.io/dcu-devices-allocated";
+    for (text, parts, problems) in [
+        (Some("DCU-1,DCU,4096,5:;"), vec![(Some(1), 4096)], 0),
+        (Some("DCU-1,DCU,lots,5:;"), vec![(Some(1), 65_520)], 1),
+        (Some("DCU-1:;"), vec![(Some(1), 65_520)], 1),
+        (Some("DCU-9,DCU,4096,5:;"), vec![(None, 4096)], 1),
+        (Some("nonsense"), vec![(Some(0), 4096), (Some(1), 4096)], 2),
+        (None, vec![(Some(0), 4096), (Some(1), 4096)], 1),
+    ] {
+        let records = text.map(|text| (key.to_owned(), text.to_owned()));
+        let decoded = family.decode(&records.into_iter().collect(), &asks, &cards);
+        let found: Vec<_> = decoded
+            .allocations
+            .iter()
+            .map(|one| (one.card, CardPart::of(&one.charged).memory))
+            .collect();
+        assert_eq!(found, parts, "{text:?}");
+        assert_eq!(decoded.problems.len(), problems, "{:?}", decoded.problems);
+    }
+}

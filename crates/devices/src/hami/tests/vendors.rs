@@ -1,0 +1,200 @@
+//! What is a vendor's own.
+
+use super::{VendorNode, dcus, family, place, pod, refusal, request, text};
+use crate::ledger::LedgerTime;
+use crate::settings::Policy;
+
+#[test]
+fn metax_gpus_are_whole_ones() {
+    let family = family(Policy::None);
+    let node = VendorNode::new(&[], &[("metax-tech.com/gpu", 3)]);
+    let mut cards = node.cards(&*family);
+    let two_containers = pod(
+        &[&[("metax-tech.com/gpu", 1)], &[("metax-tech.com/gpu", 1)]],
+        &[],
+    );
+    let written = place(&*family, &mut cards, (1, &two_containers)).expect("fits");
+    assert_eq!(
+        text(&written, "hami.io/metax-gpu-devices-allocated").as_deref(),
+        Some("n1-metax-2,Metax-GPU,65536,100:;n1-metax-1,Metax-GPU,65536,100:;")
+    );
+    let two = pod(&[&[("metax-tech.com/gpu", 2)]], &[]);
+    assert!(place(&*family, &mut cards, (2, &two)).is_err());
+}
+
+#[test]
+fn metax_shares_by_gib_or_by_bytes_with_a_unit() {
+    let register = r#"[{"uuid":"GPU-m0","bdf":"0","model":"MXC500","totalDevCount":4,"totalCompute":100,"totalVRam":65536,"healthy":true,"qosPolicy":""},
+        {"uuid":"GPU-m1","model":"MXC500","totalDevCount":4,"totalCompute":100,"totalVRam":65536,"healthy":true,"qosPolicy":"fixed-share"}]"#;
+    let node = VendorNode::new(
+        &[("metax-tech.com/node-gpu-devices", register)],
+        &[("metax-tech.com/sgpu", 8)],
+    );
+    let family = family(Policy::None);
+    for (memory, mib) in [(2, 2048), (2 << 30, 2048), (500 << 20, 500)] {
+        let mut cards = node.cards(&*family);
+        assert_eq!(cards.cards.len(), 1, "one of an unknown policy is left out");
+        assert_eq!(cards.problems.len(), 1, "{:?}", cards.problems);
+        let limits = [
+            ("metax-tech.com/sgpu", 1),
+            ("metax-tech.com/vmemory", memory),
+            ("metax-tech.com/vcore", 25),
+        ];
+        let written = place(&*family, &mut cards, (1, &pod(&[&limits], &[]))).expect("fits");
+        let devices = text(&written, "metax-tech.com/gpu-devices-allocated");
+        let expected = format!(r#"[[{{"uuid":"GPU-m0","compute":25,"vRam":{mib}}}]]"#);
+        assert_eq!(devices, Some(expected));
+    }
+    let limits = [("metax-tech.com/sgpu", 1)];
+    for (key, value) in [
+        ("metax-tech.com/sgpu-qos-policy", "burst-share"),
+        ("metax-tech.com/sgpu-app-class", "online"),
+    ] {
+        let why = refusal(&*family, &pod(&[&limits], &[(key, value)]));
+        assert!(why.contains(key) && why.contains("supported"), "{why}");
+    }
+}
+
+#[test]
+fn iluvatar_has_a_kind_for_each_model_and_counts_memory_by_256_mib() {
+    let node = VendorNode::new(
+        &[(
+            "hami.io/node-MR-V100-register",
+            "I0,100,32768,100,MR-V100,0,true:I1,100,32768,100,MR-V100,0,true:",
+        )],
+        &[("iluvatar.ai/MR-V100-vgpu", 200)],
+    );
+    let family = family(Policy::Binpack);
+    let mut cards = node.cards(&*family);
+    let part = [
+        ("iluvatar.ai/MR-V100-vgpu", 1),
+        ("iluvatar.ai/MR-V100.vMem", 64),
+        ("iluvatar.ai/MR-V100.vCore", 50),
+    ];
+    let written = place(&*family, &mut cards, (1, &pod(&[&part], &[]))).expect("fits");
+    assert_eq!(
+        text(&written, "hami.io/MR-V100-devices-allocated").as_deref(),
+        Some("I0,MR-V100,16384,50:;")
+    );
+    let only = pod(&[&part], &[("hami.io/use-MR-V100-uuid", "I1")]);
+    let written = place(&*family, &mut cards, (2, &only)).expect("fits");
+    let found = text(&written, "hami.io/MR-V100-devices-allocated").expect("written");
+    assert!(found.starts_with("I1,"), "{found}");
+    // As the webhook of HAMi raises it.
+    let two = [
+        ("iluvatar.ai/MR-V100-vgpu", 2),
+        ("iluvatar.ai/MR-V100.vCore", 200),
+    ];
+    let mut cards = node.cards(&*family);
+    let written = place(&*family, &mut cards, (1, &pod(&[&two], &[]))).expect("fits");
+    assert_eq!(
+        text(&written, "hami.io/MR-V100-devices-allocated").as_deref(),
+        Some("I0,MR-V100,32768,100:I1,MR-V100,32768,100:;")
+    );
+}
+
+#[test]
+fn several_nvidia_gpus_may_be_parts_and_memory_wins_over_its_percentage() {
+    let register = "G0,10,40960,100,NVIDIA-A100,0,true:G1,10,40960,100,NVIDIA-A100,0,true:\
+                    G2,10,40960,100,NVIDIA-T4,0,true,2,mps:G3,10,40960,100,NVIDIA-A100,0,true,3,mig:";
+    let node = VendorNode::new(
+        &[
+            ("hami.io/node-nvidia-register", register),
+            ("hami.io/device-cordon", "G1"),
+        ],
+        &[("nvidia.com/gpu", 40)],
+    );
+    let family = family(Policy::Binpack);
+    let written = |limits: &[(&str, i64)], annotations: &[(&str, &str)]| {
+        let mut cards = node.cards(&*family);
+        let written = place(&*family, &mut cards, (1, &pod(&[limits], annotations)))?;
+        Ok::<_, String>(text(&written, "hami.io/vgpu-devices-allocated").expect("written"))
+    };
+    let two = [
+        ("nvidia.com/gpu", 2),
+        ("nvidia.com/gpumem", 4096),
+        ("nvidia.com/gpumem-percentage", 50),
+        ("nvidia.com/gpucores", 30),
+    ];
+    assert_eq!(
+        written(&two, &[]),
+        Ok("G0,NVIDIA,4096,30:G2,NVIDIA,4096,30:;".to_owned())
+    );
+    let one = [("nvidia.com/gpu", 1), ("nvidia.com/gpumem-percentage", 50)];
+    assert_eq!(written(&one, &[]), Ok("G0,NVIDIA,20480,0:;".to_owned()));
+    assert_eq!(
+        written(&one, &[("nvidia.com/vgpu-mode", "mps")]),
+        Ok("G2,NVIDIA,20480,0:;".to_owned())
+    );
+    assert_eq!(
+        written(&one, &[("nvidia.com/use-gputype", "t4")]),
+        Ok("G2,NVIDIA,20480,0:;".to_owned())
+    );
+    assert_eq!(
+        written(&one, &[("nvidia.com/use-gpuuuid", "G1,G3")]),
+        Err("not enough nvidia.com/gpu (UUID lists)".to_owned())
+    );
+    assert_eq!(
+        written(&[("nvidia.com/gpu", 1)], &[]),
+        Ok("G0,NVIDIA,40960,100:;".to_owned())
+    );
+}
+
+#[test]
+fn vendors_that_tell_nothing_but_slots_share_by_slots() {
+    let family = family(Policy::Binpack);
+    for (resource, key, stem) in [
+        ("vastaitech.com/va", "hami.io/node-va-register", "Vastai"),
+        ("birentech.com/gpu", "hami.io/node-biren-register", "Biren"),
+    ] {
+        let json = r#"[{"id":"V0","count":2,"health":true}]"#;
+        let node = VendorNode::new(&[(key, json)], &[(resource, 2)]);
+        let mut cards = node.cards(&*family);
+        let pod = pod(&[&[(resource, 1)]], &[]);
+        for number in 1..3 {
+            let written = place(&*family, &mut cards, (number, &pod)).expect("fits");
+            let key = format!("hami.io/{stem}-devices-allocated");
+            assert_eq!(text(&written, &key), Some(format!("V0,{stem},0,0:;")));
+        }
+        assert!(place(&*family, &mut cards, (3, &pod)).is_err());
+    }
+}
+
+#[test]
+fn a_whole_enflame_gcu_is_for_one_container() {
+    let family = family(Policy::None);
+    let mut cards = VendorNode::new(&[], &[("enflame.com/gcu", 2)]).cards(&*family);
+    let pod = pod(&[&[("enflame.com/gcu", 1)]], &[]);
+    for (number, fits) in [(1, true), (2, true), (3, false)] {
+        let placed = place(&*family, &mut cards, (number, &pod));
+        assert_eq!(placed.is_ok(), fits, "{number}");
+    }
+}
+
+#[test]
+fn queues_count_what_is_charged_in_the_units_of_the_resources() {
+    let family = family(Policy::None);
+    let cards = dcus().cards(&*family);
+    let of = |limits: &[(&str, i64)]| {
+        let request = request(&*family, &pod(&[limits], &[]));
+        let expected = request.charge(None).to_vec();
+        let picks = request.choose(&cards, LedgerTime::Now).expect("fits");
+        let exact = request.charge(Some(&picks));
+        let own = |amounts: &[(&str, i64)]| {
+            amounts
+                .iter()
+                .map(|(name, milli)| ((*name).to_owned(), *milli))
+                .collect::<Vec<_>>()
+        };
+        (own(&expected), own(&exact))
+    };
+    let amount = |name: &str, units: i64| (name.to_owned(), units * 1000);
+    let (cores, memory) = ("hygon.com/dcucores", "hygon.com/dcumem");
+    let part = vec![amount(cores, 100), amount(memory, 4096)];
+    assert_eq!(
+        of(&[("hygon.com/dcunum", 1), (memory, 4096)]),
+        (part.clone(), part)
+    );
+    let all = vec![amount(cores, 200), amount(memory, 131_040)];
+    assert_eq!(of(&[("hygon.com/dcunum", 2)]), (vec![], all));
+}

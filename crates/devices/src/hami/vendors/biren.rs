@@ -1,0 +1,19 @@
+//! Biren GPUs, shared by slots alone. Tried in simulation only.
+
+use crate::hami::kind::{CardKind, KindNames};
+
+use super::Vendor;
+
+/// UUIDs.
+pub const UUIDS: (&str, &str) = ("birentech.com/use-gpuuuid", "birentech.com/nouse-gpuuuid");
+
+/// The vendor.
+pub const VENDOR: Vendor = Vendor {
+    name: "Biren",
+    kinds: |_, _| {
+        let names = KindNames::new("birentech.com/gpu", "", "");
+        let mut kind = CardKind::by_slots("Biren", "hami.io/node-biren-register", names);
+        kind.keys.uuids = Some((UUIDS.0.to_owned(), UUIDS.1.to_owned()));
+        vec![kind]
+    },
+};

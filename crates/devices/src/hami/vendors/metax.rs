@@ -1,0 +1,74 @@
+//! MetaX GPUs: whole ones, and those that are shared ([`super::metax_shared`]).
+
+use pumice_yaml::tree::YamlNode;
+
+use crate::config::{Reader, Section};
+use crate::hami::config::{NameKeys, names};
+use crate::hami::kind::{CardKind, KindNames, PodLookup, whole_cards};
+
+use super::{Vendor, metax_shared};
+
+/// MiB that a card counts as.
+const MEMORY: i64 = 65_536;
+
+/// The vendor.
+pub const VENDOR: Vendor = Vendor {
+    name: "MetaX",
+    kinds: |_, config| {
+        let config = config.section::<MetaxConfig>();
+        vec![
+            whole(config.whole.clone()),
+            metax_shared::kind(config.shared.clone()),
+        ]
+    },
+};
+
+/// The section `metax`.
+pub struct MetaxConfig {
+    whole: KindNames,
+    shared: KindNames,
+}
+
+impl Default for MetaxConfig {
+    fn default() -> Self {
+        Self {
+            whole: KindNames::new("metax-tech.com/gpu", "", ""),
+            shared: KindNames::new(
+                "metax-tech.com/sgpu",
+                "metax-tech.com/vmemory",
+                "metax-tech.com/vcore",
+            ),
+        }
+    }
+}
+
+impl Section for MetaxConfig {
+    const KEY: &'static str = "metax";
+
+    fn read(reader: &mut Reader, section: &YamlNode<'_>) -> Self {
+        const SHARED: NameKeys = NameKeys {
+            count: "resourceVCountName",
+            memory: "resourceVMemoryName",
+            percentage: "",
+            cores: "resourceVCoreName",
+        };
+        let default = Self::default();
+        let Some(section) = reader.map(section, Self::KEY) else {
+            return default;
+        };
+        let keys = (Self::KEY, &crate::hami::config::NAME_KEYS);
+        Self {
+            whole: names(reader, section, keys, default.whole),
+            shared: names(reader, section, (Self::KEY, &SHARED), default.shared),
+        }
+    }
+}
+
+fn whole(names: KindNames) -> CardKind {
+    let mut kind = CardKind::registered("Metax-GPU", "status.capacity", "metax-gpu", names);
+    kind.default_cores = 100;
+    kind.default_cores_of_whole = 100;
+    kind.service = PodLookup::Annotations;
+    kind.discover = |kind, node, problems| whole_cards(kind, node, ("metax", MEMORY), problems);
+    kind
+}

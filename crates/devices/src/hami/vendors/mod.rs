@@ -1,0 +1,97 @@
+//! The vendors of HAMi, each as what is its own (spec/04 §23.1).
+
+mod biren;
+mod cambricon;
+mod enflame;
+mod hygon;
+mod iluvatar;
+mod metax;
+mod metax_shared;
+mod mthreads;
+mod nvidia;
+mod vastai;
+
+use crate::binding::PluginProtocol;
+use crate::config::{DeviceConfig, SectionSpec};
+use crate::settings::Settings;
+
+use super::kind::CardKind;
+
+/// A vendor.
+pub struct Vendor {
+    /// Its name, as the argument has it in any case.
+    pub name: &'static str,
+    /// Its kinds of cards.
+    pub kinds: fn(&Settings, &DeviceConfig) -> Vec<CardKind>,
+}
+
+/// All vendors: those of HAMi's list first, then those that were tried in simulation only.
+pub const VENDORS: &[Vendor] = &[
+    nvidia::VENDOR,
+    hygon::VENDOR,
+    cambricon::VENDOR,
+    iluvatar::VENDOR,
+    mthreads::VENDOR,
+    metax::VENDOR,
+    enflame::VENDOR,
+    vastai::VENDOR,
+    biren::VENDOR,
+];
+
+/// The name of NVIDIA.
+pub const NVIDIA: &str = nvidia::VENDOR.name;
+
+/// Sections of the device configuration they read.
+pub const SECTIONS: &[SectionSpec] = &[
+    SectionSpec::of::<nvidia::HamiNvidiaConfig>(),
+    SectionSpec::of::<hygon::HygonConfig>(),
+    SectionSpec::of::<cambricon::CambriconConfig>(),
+    SectionSpec::of::<iluvatar::IluvatarConfig>(),
+    SectionSpec::of::<mthreads::MthreadsConfig>(),
+    SectionSpec::of::<metax::MetaxConfig>(),
+];
+
+/// Node annotations they read.
+pub const NODE_ANNOTATIONS: &[&str] = &[
+    "hami.io/node-*-register",
+    super::CORDON,
+    metax_shared::REGISTER,
+];
+
+/// Pod annotations that decide where a pod may go.
+pub const ASKS: &[&str] = &[
+    super::limits::POLICY,
+    nvidia::TYPES.0,
+    nvidia::TYPES.1,
+    nvidia::UUIDS.0,
+    nvidia::UUIDS.1,
+    nvidia::MODE,
+    nvidia::NUMA,
+    hygon::TYPES.0,
+    hygon::TYPES.1,
+    hygon::UUIDS.0,
+    hygon::UUIDS.1,
+    cambricon::UUIDS.0,
+    cambricon::UUIDS.1,
+    "hami.io/use-*-uuid",
+    "hami.io/no-use-*-uuid",
+    mthreads::UUIDS.0,
+    mthreads::UUIDS.1,
+    metax_shared::UUIDS.0,
+    metax_shared::UUIDS.1,
+    metax_shared::QOS,
+    metax_shared::APP_CLASS,
+    vastai::UUIDS.0,
+    vastai::UUIDS.1,
+    biren::UUIDS.0,
+    biren::UUIDS.1,
+];
+
+/// How those answer that do not as HAMi's plugins do.
+pub const PROTOCOLS: &[PluginProtocol] = &[cambricon::PROTOCOL];
+
+/// The vendor of a name.
+pub fn vendor(name: &str) -> Option<&'static Vendor> {
+    let is_it = |vendor: &&Vendor| vendor.name.eq_ignore_ascii_case(name.trim());
+    VENDORS.iter().find(is_it)
+}

@@ -1,0 +1,123 @@
+//! NVIDIA GPUs under HAMi's own device plugin: `nvidia.com/gpu` and parts of it.
+
+use pumice_yaml::tree::YamlNode;
+
+use crate::config::{DeviceConfig, Reader, Section, field};
+use crate::facts::PodFacts;
+use crate::hami::config::{NAME_KEYS, names};
+use crate::hami::kind::{CardKind, KindNames, Several};
+use crate::nvidia::geometry::NvidiaConfig;
+use crate::nvidia::type_list::{REFUSE_TYPES, USE_TYPES};
+use crate::settings::Settings;
+
+use super::Vendor;
+
+/// Parts of names of types.
+pub const TYPES: (&str, &str) = (USE_TYPES, REFUSE_TYPES);
+/// UUIDs.
+pub const UUIDS: (&str, &str) = ("nvidia.com/use-gpuuuid", "nvidia.com/nouse-gpuuuid");
+/// How the cards have to be shared.
+pub const MODE: &str = "nvidia.com/vgpu-mode";
+/// All cards of a container from one NUMA node.
+pub const NUMA: &str = "nvidia.com/numa-bind";
+/// How names of Volcano's own plugin begin, which the section may have for it.
+const VOLCANO: &str = "volcano.sh/";
+
+/// The vendor.
+pub const VENDOR: Vendor = Vendor {
+    name: "NVIDIA",
+    kinds: |settings, config| vec![gpu(settings, config)],
+};
+
+/// The section `nvidia`, as HAMi reads it.
+pub struct HamiNvidiaConfig {
+    names: KindNames,
+    /// MiB of who names no memory; 0 for all.
+    memory: i64,
+    /// Percent of who names no cores.
+    cores: i64,
+}
+
+impl Default for HamiNvidiaConfig {
+    fn default() -> Self {
+        let percentage = "nvidia.com/gpumem-percentage".to_owned();
+        Self {
+            names: KindNames {
+                percentage,
+                ..KindNames::new("nvidia.com/gpu", "nvidia.com/gpumem", "nvidia.com/gpucores")
+            },
+            memory: 0,
+            cores: 0,
+        }
+    }
+}
+
+impl Section for HamiNvidiaConfig {
+    const KEY: &'static str = "nvidia";
+
+    fn read(reader: &mut Reader, section: &YamlNode<'_>) -> Self {
+        let default = Self::default();
+        let Some(section) = reader.map(section, Self::KEY) else {
+            return default;
+        };
+        let mut number = |key: &str, most: i64| {
+            let value = field(section, key)?;
+            reader.whole(value, &format!("nvidia.{key}"), 0, most)
+        };
+        let memory = number("defaultMemory", i32::MAX.into());
+        let cores = number("defaultCores", 100);
+        let names = names(
+            reader,
+            section,
+            (Self::KEY, &NAME_KEYS),
+            default.names.clone(),
+        );
+        Self {
+            names: match names.count.starts_with(VOLCANO) {
+                true => default.names,
+                false => names,
+            },
+            memory: memory.unwrap_or(default.memory),
+            cores: cores.unwrap_or(default.cores),
+        }
+    }
+}
+
+fn gpu(settings: &Settings, config: &DeviceConfig) -> CardKind {
+    let own = config.section::<HamiNvidiaConfig>();
+    let names = own.names.clone();
+    let mut kind = CardKind::registered("NVIDIA", "hami.io/node-nvidia-register", "vgpu", names);
+    kind.keys.types = Some(TYPES);
+    kind.keys.uuids = Some((UUIDS.0.to_owned(), UUIDS.1.to_owned()));
+    kind.keys.mode = Some(MODE);
+    kind.default_memory = own.memory;
+    kind.default_cores = own.cores;
+    kind.default_cores_of_whole = 100;
+    kind.several = Several::Parts;
+    let volcano = config.section::<NvidiaConfig>();
+    let is_shared = volcano.count_name == kind.names.count;
+    kind.refuses = match settings.vgpu && is_shared {
+        true => twice,
+        false => unsupported,
+    };
+    kind
+}
+
+fn unsupported(pod: &PodFacts) -> Option<String> {
+    match pod.annotation(NUMA) {
+        None | Some("" | "false") => None,
+        Some(_) => Some(format!(
+            "annotation {NUMA}: cards of one NUMA node are not supported: remove it"
+        )),
+    }
+}
+
+/// Two families would hand out the same cards.
+fn twice(_: &PodFacts) -> Option<String> {
+    Some(
+        "deviceshare.VGPUEnable and NVIDIA in deviceshare.HAMiVendors hand out the same resource: \
+         remove one of them, or give section nvidia of the device configuration the names of \
+         volcano.sh/"
+            .to_owned(),
+    )
+}

@@ -1,0 +1,148 @@
+//! `Allocate` of the device plugins of HAMi's vendors (spec/04 §23.5).
+//!
+//! Those that HAMi wrote find their pod as [`super::ascend`] does, by lock or phase; what differs is the
+//! resource and the key of the list. Cambricon's and Moore Threads' look for annotations of their own;
+//! MetaX's whole GPUs are chosen by kubelet.
+
+use std::collections::BTreeMap;
+
+use super::{AllocateAnswer, AllocateCall, AllocateRefusal, Grant, ListedPod, ascend, wire};
+
+/// Plugins of HAMi: resource of the count, and the middle of the keys of its lists.
+pub const REGISTERED: &[(&str, &str)] = &[
+    ("nvidia.com/gpu", "vgpu"),
+    ("hygon.com/dcunum", "dcu"),
+    ("iluvatar.ai/MR-V100-vgpu", "MR-V100"),
+    ("iluvatar.ai/MR-V50-vgpu", "MR-V50"),
+    ("iluvatar.ai/BI-V150-vgpu", "BI-V150"),
+    ("iluvatar.ai/BI-V100-vgpu", "BI-V100"),
+    ("metax-tech.com/sgpu", "metax-sgpu"),
+    ("vastaitech.com/va", "Vastai"),
+    ("birentech.com/gpu", "Biren"),
+];
+
+/// Cambricon: count.
+pub const MLU: &str = "cambricon.com/vmlu";
+/// Cambricon: the plugin has served the pod.
+pub const MLU_ASSIGNED: &str = "CAMBRICON_DSMLU_ASSIGNED";
+/// Cambricon: card, percent of cores, and memory by 256 MiB.
+pub const MLU_PROFILE: &str = "CAMBRICON_DSMLU_PROFILE";
+/// Cambricon: node annotation that is removed after every pod.
+pub const MLU_LOCK: &str = "cambricon.com/dsmlu.lock";
+
+/// Moore Threads: count.
+pub const MTHREADS: &str = "mthreads.com/vgpu";
+/// Moore Threads: cards of the pod.
+pub const MTHREADS_INDEX: &str = "mthreads.com/gpu-index";
+/// Moore Threads: node of the pod.
+pub const MTHREADS_NODE: &str = "mthreads.com/predicate-node";
+/// Moore Threads: whose turn it is; the smallest is the next.
+pub const MTHREADS_TIME: &str = "mthreads.com/predicate-time";
+
+/// Answers a call of one of HAMi's own plugins, the one for this resource. An element that is empty
+/// belongs to a container without cards.
+pub fn allocate(
+    resource: &str,
+    pods: &[ListedPod],
+    lock: Option<&str>,
+    call: &AllocateCall,
+) -> Option<AllocateAnswer> {
+    let (_, stem) = REGISTERED.iter().find(|(known, _)| *known == resource)?;
+    Some(ascend::allocate(stem, pods, lock, call))
+}
+
+/// Answers a call of Cambricon's plugin: the pod that waits on the node gets what its profile says.
+pub fn allocate_mlu(pods: &[ListedPod], call: &AllocateCall) -> AllocateAnswer {
+    let waits = |pod: &&ListedPod| {
+        let is_here = pod.node.as_deref() == Some(&call.node) && pod.phase == "Pending";
+        is_here
+            && pod
+                .annotations
+                .get(MLU_ASSIGNED)
+                .is_some_and(|text| text == "false")
+    };
+    let Some(pod) = pods.iter().find(waits) else {
+        return refused(None, AllocateRefusal::NobodyWaits, Some(MLU_LOCK));
+    };
+    let Some(grant) = profile(pod) else {
+        return refused(Some(pod), AllocateRefusal::NothingLeft, Some(MLU_LOCK));
+    };
+    AllocateAnswer {
+        result: Ok(vec![grant]),
+        guessed: Some(pod.uid.clone()),
+        changes: [(MLU_ASSIGNED.to_owned(), "true".to_owned())].into(),
+        unlocks: Some(MLU_LOCK),
+    }
+}
+
+/// What the scheduler has written for a pod of Cambricon's.
+pub fn profile(pod: &ListedPod) -> Option<Grant> {
+    const UNIT_MIB: i64 = 256;
+    let text = pod.annotations.get(MLU_PROFILE)?;
+    let fields: Vec<&str> = text.split('_').collect();
+    let [card, cores, units] = fields[..] else {
+        return None;
+    };
+    Some(Grant {
+        id: card.parse::<u32>().ok()?.to_string(),
+        memory: UNIT_MIB * units.parse::<i64>().ok()?,
+        cores: cores.parse().ok()?,
+    })
+}
+
+/// Answers a call of Moore Threads' plugin: of the pods of the node that wait, the one whose cards were
+/// chosen first.
+pub fn allocate_mthreads(pods: &[ListedPod], call: &AllocateCall) -> AllocateAnswer {
+    let mut waiting: Vec<&ListedPod> = pods
+        .iter()
+        .filter(|pod| pod.annotations.get(MTHREADS_NODE) == Some(&call.node))
+        .filter(|pod| pod.phase == "Pending" && pod.annotations.contains_key(MTHREADS_INDEX))
+        .collect();
+    waiting.sort_by_key(|pod| wire::time(pod.annotations.get(MTHREADS_TIME)));
+    let Some(pod) = waiting.first() else {
+        return refused(None, AllocateRefusal::NobodyWaits, None);
+    };
+    let Some(grants) = indices(pod) else {
+        return refused(Some(pod), AllocateRefusal::NothingLeft, None);
+    };
+    AllocateAnswer {
+        result: Ok(grants),
+        guessed: Some(pod.uid.clone()),
+        changes: BTreeMap::new(),
+        unlocks: None,
+    }
+}
+
+/// Cards the scheduler has written for a pod of Moore Threads'.
+pub fn indices(pod: &ListedPod) -> Option<Vec<Grant>> {
+    let card = |index: &str| {
+        let index: u32 = index.parse().ok()?;
+        Some(Grant {
+            id: index.to_string(),
+            memory: 0,
+            cores: 0,
+        })
+    };
+    let text = pod.annotations.get(MTHREADS_INDEX)?;
+    text.split(',').map(card).collect()
+}
+
+fn refused(
+    pod: Option<&ListedPod>,
+    refusal: AllocateRefusal,
+    unlocks: Option<&'static str>,
+) -> AllocateAnswer {
+    AllocateAnswer {
+        result: Err(refusal),
+        guessed: pod.map(|pod| pod.uid.clone()),
+        changes: BTreeMap::new(),
+        unlocks,
+    }
+}
+
+/// Serves the pod with these annotations. Those of HAMi's own plugins are served by [`super::ascend`].
+pub(super) fn serve_all(annotations: &mut BTreeMap<String, String>) {
+    if annotations.contains_key(MLU_PROFILE) && annotations.contains_key(MLU_ASSIGNED) {
+        annotations.insert(MLU_ASSIGNED.to_owned(), "true".to_owned());
+    }
+}

@@ -1,0 +1,106 @@
+//! Plugins of HAMi's vendors: whose turn it is, and what is handed out.
+
+use std::collections::BTreeMap;
+
+use super::super::hami::{
+    self, MLU_ASSIGNED, MLU_LOCK, MLU_PROFILE, MTHREADS_INDEX, MTHREADS_NODE, MTHREADS_TIME,
+};
+use super::super::{AllocateRefusal, Grant, ListedPod, answer_at_once, ascend};
+use super::{call, ids, waiting};
+
+fn pod(name: &str, annotations: &[(&str, &str)]) -> ListedPod {
+    let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    waiting("ns", name, annotations.iter().map(pair).collect())
+}
+
+#[test]
+fn a_plugin_of_hami_takes_the_next_element_that_is_not_empty() {
+    let list = ";DCU-0,DCU,4096,20:;DCU-1,DCU,2048,10:;";
+    let mut pods = [pod(
+        "a",
+        &[
+            ("hami.io/dcu-devices-to-allocate", list),
+            ("hami.io/dcu-devices-allocated", list),
+            (ascend::NODE, "n1"),
+            (ascend::BIND_TIME, "1"),
+            (ascend::PHASE, ascend::ALLOCATING),
+        ],
+    )];
+    for card in ["DCU-0", "DCU-1"] {
+        let answer = hami::allocate("hygon.com/dcunum", &pods, None, &call("a", 1));
+        let answer = answer.expect("a plugin of HAMi");
+        assert_eq!(ids(&answer.result.expect("served")), [card]);
+        assert_eq!(answer.unlocks, Some("hami.io/mutex.lock"));
+        pods[0].annotations.extend(answer.changes);
+    }
+    assert_eq!(
+        hami::allocate("other.io/card", &pods, None, &call("a", 1)),
+        None
+    );
+}
+
+#[test]
+fn cambricons_plugin_serves_the_pod_that_waits_and_unlocks_the_node() {
+    let profile = [(MLU_PROFILE, "3_30_20"), (MLU_ASSIGNED, "false")];
+    let mut pods = [pod("other", &[]), pod("a", &profile)];
+    let answer = hami::allocate_mlu(&pods, &call("a", 1));
+    let grant = Grant {
+        id: "3".to_owned(),
+        memory: 5120,
+        cores: 30,
+    };
+    assert_eq!(answer.result, Ok(vec![grant]));
+    assert_eq!(answer.unlocks, Some(MLU_LOCK));
+    pods[1].annotations.extend(answer.changes);
+    let again = hami::allocate_mlu(&pods, &call("b", 1));
+    assert_eq!(again.result, Err(AllocateRefusal::NobodyWaits));
+    let broken = [pod("a", &[(MLU_PROFILE, "3_x"), (MLU_ASSIGNED, "false")])];
+    let answer = hami::allocate_mlu(&broken, &call("a", 1));
+    assert_eq!(answer.result, Err(AllocateRefusal::NothingLeft));
+}
+
+#[test]
+fn moore_threads_plugin_serves_the_pod_whose_cards_were_chosen_first() {
+    let own = |index: &'static str, time: &'static str| {
+        [
+            (MTHREADS_INDEX, index),
+            (MTHREADS_NODE, "n1"),
+            (MTHREADS_TIME, time),
+        ]
+    };
+    let mut pods = [pod("late", &own("1", "9")), pod("first", &own("7,6", "8"))];
+    let answer = hami::allocate_mthreads(&pods, &call("first", 2));
+    assert_eq!(answer.guessed.as_deref(), Some("first"));
+    assert_eq!(ids(&answer.result.expect("served")), ["7", "6"]);
+    pods[1].phase = "Running".to_owned();
+    let answer = hami::allocate_mthreads(&pods, &call("late", 1));
+    assert_eq!(answer.guessed.as_deref(), Some("late"));
+}
+
+#[test]
+fn in_a_simulation_they_answer_at_once() {
+    let pairs = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+        pairs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect()
+    };
+    let before = pairs(&[(MLU_PROFILE, "0_100_8"), (MLU_ASSIGNED, "false")]);
+    let after: BTreeMap<_, _> = answer_at_once(&before.into_iter().collect())
+        .into_iter()
+        .collect();
+    assert_eq!(after[MLU_ASSIGNED], "true");
+    let list = "GPU-a,NVIDIA,3000,0:;";
+    let before = pairs(&[
+        ("hami.io/vgpu-devices-to-allocate", list),
+        ("hami.io/vgpu-devices-allocated", list),
+        (ascend::NODE, "n1"),
+        (ascend::PHASE, ascend::ALLOCATING),
+    ]);
+    let after: BTreeMap<_, _> = answer_at_once(&before.into_iter().collect())
+        .into_iter()
+        .collect();
+    assert_eq!(after["hami.io/vgpu-devices-to-allocate"], "");
+    assert_eq!(after["hami.io/vgpu-devices-allocated"], list);
+    assert_eq!(after[ascend::PHASE], ascend::SUCCESS);
+}
