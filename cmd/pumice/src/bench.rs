@@ -83,7 +83,7 @@ pub enum BenchDevices {
     Cambricon,
     /// Eight MR-V100 a node
     Iluvatar,
-    /// Eight S4000 a node
+    /// Eight GPUs of Moore Threads a node
     Mthreads,
     /// Eight whole GPUs a node
     Metax,

@@ -14,7 +14,7 @@ use pumice_testkit::generate::{
     extender_moments, full_cluster, full_protected_cluster, full_timed_cluster, full_tree_cluster,
     full_varied_cluster, moments, network_cluster, network_conf_text, npu_cluster, npu_conf_text,
     numa_cluster, numa_conf_text, protecting_conf_text, timed_conf_text, tree_conf_text,
-    wide_cluster,
+    vendor_cluster, vendor_conf_text, wide_cluster,
 };
 use pumice_testkit::naive::{self, Moment, Outcome, claims};
 
@@ -23,6 +23,9 @@ const CASES: u64 = 2000;
 
 /// Clusters in which NPUs decide.
 const NPU_CASES: u64 = 1500;
+
+/// Clusters in which cards of HAMi's vendors decide.
+const VENDOR_CASES: u64 = 1000;
 
 /// Clusters whose nodes tell of their CPUs.
 const NUMA_CASES: u64 = 1000;
@@ -277,6 +280,23 @@ fn npus_are_given_out_as_by_the_naive_loop() {
     // The cases are not trivial.
     assert!(holders > cases, "{holders} pods were given devices");
     assert!(pipelined > cases / 30, "{pipelined} pipelined");
+}
+
+#[test]
+fn cards_of_hamis_vendors_are_given_out_as_by_the_naive_loop() {
+    let (mut holders, mut pipelined) = (0, 0);
+    let seeds = run::seeds(0, VENDOR_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds {
+        let cycles = 1 + u32::from(seed % 4 == 0);
+        let text = vendor_conf_text(seed);
+        let outcome = check_under(&text, seed, &vendor_cluster(seed), cycles);
+        holders += outcome.devices.len() as u64;
+        pipelined += outcome.pipelined.len() as u64;
+    }
+    // The cases are not trivial.
+    assert!(holders > cases, "{holders} pods were given devices");
+    assert!(pipelined > cases / 60, "{pipelined} pipelined");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What happened outside: one [`Delta`] at a time. [`State::seal`] must follow the last one.
 
+use pumice_devices::NodeDevices;
+
 use super::devices::device_facts_differ;
 use super::placement::NodeEntry;
 use super::{Hold, State};
@@ -164,6 +166,7 @@ impl State {
             self.move_task(ix, status, None);
             self.lost.insert(ix);
         }
+        self.put_cards(node, NodeDevices::default());
         self.nodes.remove(name);
         self.network.forget_nodes();
         self.generation += 1;

@@ -1,7 +1,9 @@
 //! Devices of tasks: chosen when a task is placed, charged and discharged with every step it takes,
 //! read back from annotations once the cluster knows them.
 
-use pumice_devices::{AnnotationValue, BindingAnnotations, LedgerTime, Load, Settings, Tags};
+use pumice_devices::{
+    AnnotationValue, BindingAnnotations, LedgerTime, Load, NodeDevices, Settings, Tags,
+};
 use std::borrow::Cow;
 
 use super::State;
@@ -9,9 +11,19 @@ use crate::device::{DeviceNote, Holding, NoteAbout, QueueCharge, charge_of};
 use crate::intern::Sym;
 use crate::ix::{JobIx, NodeIx, TaskIx};
 use crate::object::{NodeObject, Pairs, PodObject};
-use crate::resource::{ResIx, ResVec};
+use crate::resource::{ResIx, ResVec, ResourceNames};
 use crate::selector::label;
 use crate::task::{Task, TaskStatus};
+
+/// What the cards of a node add to the amounts of the cluster.
+fn offered(devices: &NodeDevices, resources: &mut ResourceNames) -> ResVec {
+    let mut amounts = ResVec::default();
+    for (name, milli) in devices.offered() {
+        let ix = resources.intern(name);
+        amounts.set(ix, amounts.get(ix) + milli);
+    }
+    amounts
+}
 
 impl State {
     /// Takes the device settings of a configuration. Everything that follows from them is made anew
@@ -61,7 +73,7 @@ impl State {
             let object = self.nodes.object(node);
             let cards = self.devices.cards(object);
             self.note_node(node, &cards);
-            self.nodes.devices[node.at()] = cards;
+            self.put_cards(node, cards);
         }
         self.nodes.forget_verdicts();
         for ix in &tasks {
@@ -236,10 +248,21 @@ impl State {
             self.write_down(*ix);
             self.step_off(*ix);
         }
-        self.nodes.devices[node.at()] = cards;
+        self.put_cards(node, cards);
         for ix in &tasks {
             self.step_on(*ix);
         }
+    }
+
+    /// The cards of a node are these now; the cluster has what they offer, and not what those before did.
+    pub(super) fn put_cards(&mut self, node: NodeIx, cards: NodeDevices) {
+        let old = std::mem::replace(&mut self.nodes.devices[node.at()], cards);
+        let (before, after) = (
+            offered(&old, &mut self.resources),
+            offered(&self.nodes.devices[node.at()], &mut self.resources),
+        );
+        self.nodes.cluster_total.sub(&before);
+        self.nodes.cluster_total.add(&after);
     }
 
     fn note_node(&mut self, node: NodeIx, cards: &pumice_devices::NodeDevices) {

@@ -6,6 +6,7 @@ use pumice_conf::{CHART_CONF, DEFAULT_CONF};
 
 use super::groups::WAITING_TIMES;
 use super::rng::Rng;
+use super::vendors;
 
 const ACTIONS: &[&str] = &[
     "enqueue, allocate, backfill",
@@ -186,6 +187,21 @@ pub fn npu_conf_text(seed: u64) -> String {
         }
     }
     init_params(&mut rng, &mut text);
+    text
+}
+
+/// A configuration in which cards of HAMi's vendors count for more than anything else.
+#[must_use]
+pub fn vendor_conf_text(seed: u64) -> String {
+    let mut rng = Rng::new(seed, 53);
+    let mut text = npu_conf_text(seed);
+    let own = format!(
+        "arguments:\n      deviceshare.HAMiVendors: {}",
+        vendors::argument(&mut rng)
+    );
+    if let Some(at) = text.find("arguments:") {
+        text.replace_range(at..at + "arguments:".len(), &own);
+    }
     text
 }
 

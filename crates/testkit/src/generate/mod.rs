@@ -26,6 +26,7 @@ mod rng;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod vendors;
 mod victims;
 
 use pumice_model::delta::Delta;
@@ -35,7 +36,7 @@ use crate::naive::START_S;
 
 pub use changes::Changing;
 pub use claims::{claims_cluster, claims_conf_text};
-pub use conf::{conf_text, network_conf_text, npu_conf_text};
+pub use conf::{conf_text, network_conf_text, npu_conf_text, vendor_conf_text};
 pub use extender::{extender_answers, extender_conf_text, extender_moments};
 pub use mindcluster::check_code;
 pub use numa::{numa_cluster, numa_conf_text};
@@ -75,6 +76,15 @@ pub fn npu_cluster(seed: u64) -> Vec<Delta> {
     objects(&mut rng, &theme)
 }
 
+/// A small cluster in which cards of HAMi's vendors decide more than anything else; otherwise as
+/// [`cluster`].
+#[must_use]
+pub fn vendor_cluster(seed: u64) -> Vec<Delta> {
+    let mut rng = Rng::new(seed, 51);
+    let theme = Theme::of_vendors(&mut rng);
+    objects(&mut rng, &theme)
+}
+
 /// A small cluster in which HyperNodes decide more than anything else; otherwise as [`cluster`].
 #[must_use]
 pub fn network_cluster(seed: u64) -> Vec<Delta> {
@@ -109,6 +119,8 @@ fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
         &mut nodes,
         &mut pods,
     ));
+    let mut of_vendors = Rng::new(rng.clone().next(), 52);
+    vendors::furnish(&mut of_vendors, theme, &mut nodes, &mut pods);
     let mut of_network = Rng::new(rng.clone().next(), 27);
     all.extend(network::furnish(
         &mut of_network,
@@ -193,6 +205,8 @@ struct Theme {
     claims: bool,
     /// Types of NPUs of HAMi.
     npus: Vec<usize>,
+    /// Vendors of HAMi.
+    makers: Vec<usize>,
     /// Most pods are of the same size and unconstrained.
     uniform: bool,
     /// Few nodes, so that pods compete.
@@ -224,6 +238,7 @@ impl Theme {
             volumes: Rng::new(rng.clone().next(), 8).one_in(3),
             devices: Rng::new(rng.clone().next(), 11).one_in(3),
             npus: Vec::new(),
+            makers: Vec::new(),
             mindcluster: false,
             numa: false,
             claims: false,
@@ -255,6 +270,19 @@ impl Theme {
             odd: false,
             uniform: true,
             ..Self::new(rng)
+        }
+    }
+
+    /// Few things besides cards of HAMi's vendors decide.
+    fn of_vendors(rng: &mut Rng) -> Self {
+        Self {
+            npus: Vec::new(),
+            makers: vendors::makers(rng),
+            mindcluster: false,
+            // Their resource is one of a vendor.
+            gpu: false,
+            devices: rng.one_in(4),
+            ..Self::of_npus(rng)
         }
     }
 

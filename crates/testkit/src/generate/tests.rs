@@ -78,6 +78,7 @@ static REGISTRY: Registry = Registry {
                 Arg::switch("deviceshare.VGPUEnable", false, "").spec(),
                 Arg::switch("deviceshare.AscendHAMiVNPUEnable", false, "").spec(),
                 Arg::switch("deviceshare.AscendMindClusterVNPUEnable", false, "").spec(),
+                Arg::texts("deviceshare.HAMiVendors", "").spec(),
                 Arg::text("deviceshare.SchedulePolicy", "", "").spec(),
                 int("deviceshare.ScheduleWeight"),
                 Arg::switch("deviceshare.InFlightGuard", true, "").spec(),

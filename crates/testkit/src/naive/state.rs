@@ -313,6 +313,7 @@ impl World {
         let mut total = Res::new();
         for node in world.nodes.values() {
             add(&mut total, &world.capacity(node));
+            add(&mut total, &devices::offered(on, node));
         }
         world.total = total;
         world.network = Rc::new(DomainTree::of(&world.hyper_nodes, &world.nodes));

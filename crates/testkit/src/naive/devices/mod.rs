@@ -1,7 +1,9 @@
 //! Shared devices by the rules alone: which of a node's a pod gets, family by family.
 
 mod hami;
+mod makers;
 mod mindcluster;
+mod vendors;
 mod vgpu;
 
 use std::collections::BTreeMap;
@@ -39,6 +41,7 @@ pub struct On {
     vgpu: bool,
     hami: bool,
     mindcluster: mindcluster::Params,
+    vendors: vendors::VendorsOn,
 }
 
 impl On {
@@ -50,6 +53,7 @@ impl On {
         Self {
             vgpu: is("deviceshare.VGPUEnable"),
             hami: is("deviceshare.AscendHAMiVNPUEnable"),
+            vendors: vendors::VendorsOn::of(plugin),
             mindcluster: mindcluster::Params::of(
                 config,
                 is("deviceshare.AscendMindClusterVNPUEnable"),
@@ -60,7 +64,14 @@ impl On {
 
 /// Amounts that no node offers and nobody counts.
 pub fn is_uncounted(on: On, resource: &str) -> bool {
-    resource == vgpu::PERCENTAGE || (on.hami && hami::is_part_of_chip(resource))
+    resource == vgpu::PERCENTAGE
+        || (on.hami && hami::is_part_of_chip(resource))
+        || vendors::is_uncounted(on.vendors, resource)
+}
+
+/// What the cards of a node add to the amounts of the cluster.
+pub fn offered(on: On, node: &NodeObject) -> Res {
+    vendors::offered(on.vendors, node)
 }
 
 /// What counts for the queue of a pod.
@@ -70,6 +81,7 @@ pub fn charged(task: &Task) -> Res {
     if task.on.vgpu {
         vgpu::charge(task, &mut amounts);
     }
+    vendors::charge(task, &mut amounts);
     amounts
 }
 
@@ -79,6 +91,7 @@ pub fn never_serve(task: &Task) -> bool {
         || (!task.on.hami && hami::names(&task.pod))
         || (!task.on.mindcluster.on && mindcluster::names(&task.pod))
         || hami::refuses(&task.pod)
+        || vendors::refuses(&task.pod, task.on.vendors)
         || mindcluster::refuses(&task.pod, task.on.mindcluster)
 }
 
@@ -86,7 +99,7 @@ pub fn never_serve(task: &Task) -> bool {
 /// fit.
 pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Option<(Pairs, i64)> {
     let (mut held, mut score) = vgpu::choose(cycle, task, node, view)?;
-    for choose in [hami::choose, mindcluster::choose] {
+    for choose in [hami::choose, mindcluster::choose, vendors::choose] {
         let (more, points) = choose(cycle, task, node, view)?;
         held.extend(more);
         score += points;

@@ -1,0 +1,330 @@
+//! Cards of HAMi's vendors: nodes that have some, pods that ask for some or hold some.
+
+use std::fmt::Write as _;
+
+use pumice_model::object::{ContainerFacts, ContainerKind, NodeObject, Pairs, PodObject, PodPhase};
+
+use super::rng::Rng;
+use super::{Theme, amount};
+
+/// Argument, count, memory, cores, units of memory of a card, cores of a card, key of the register, list, word.
+type Maker = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    i64,
+    i64,
+    &'static str,
+    &'static str,
+    &'static str,
+);
+
+const MAKERS: &[Maker] = &[
+    (
+        "NVIDIA",
+        "nvidia.com/gpu",
+        "nvidia.com/gpumem",
+        "nvidia.com/gpucores",
+        16_384,
+        100,
+        "nvidia",
+        "vgpu",
+        "NVIDIA",
+    ),
+    (
+        "Hygon",
+        "hygon.com/dcunum",
+        "hygon.com/dcumem",
+        "hygon.com/dcucores",
+        65_520,
+        100,
+        "dcu",
+        "dcu",
+        "DCU",
+    ),
+    (
+        "Cambricon",
+        "cambricon.com/vmlu",
+        "cambricon.com/mlu.smlu.vmemory",
+        "cambricon.com/mlu.smlu.vcore",
+        94,
+        100,
+        "",
+        "cambricon-mlu",
+        "MLU",
+    ),
+    (
+        "Iluvatar",
+        "iluvatar.ai/MR-V50-vgpu",
+        "iluvatar.ai/MR-V50.vMem",
+        "iluvatar.ai/MR-V50.vCore",
+        64,
+        100,
+        "MR-V50",
+        "MR-V50",
+        "MR-V50",
+    ),
+    (
+        "Mthreads",
+        "mthreads.com/vgpu",
+        "mthreads.com/sgpu-memory",
+        "mthreads.com/sgpu-core",
+        96,
+        16,
+        "",
+        "mthreads-vgpu",
+        "Mthreads",
+    ),
+    (
+        "MetaX",
+        "metax-tech.com/gpu",
+        "",
+        "",
+        0,
+        100,
+        "",
+        "metax-gpu",
+        "Metax-GPU",
+    ),
+];
+
+/// A cluster's vendors.
+pub fn makers(rng: &mut Rng) -> Vec<usize> {
+    let count = rng.between(1, 3);
+    (0..count).map(|_| rng.below(MAKERS.len())).collect()
+}
+
+/// The argument that has all vendors on, or but one.
+pub fn argument(rng: &mut Rng) -> String {
+    let left_out = match rng.one_in(8) {
+        true => rng.below(MAKERS.len()),
+        false => MAKERS.len(),
+    };
+    let on = MAKERS.iter().enumerate().filter(|(at, _)| *at != left_out);
+    let names: Vec<&str> = on.map(|(_, maker)| maker.0).collect();
+    format!("[{}]", names.join(", "))
+}
+
+/// Gives nodes cards, and pods requests.
+pub fn furnish(rng: &mut Rng, theme: &Theme, nodes: &mut [NodeObject], pods: &mut [PodObject]) {
+    if theme.makers.is_empty() {
+        return;
+    }
+    for node in nodes.iter_mut() {
+        if !rng.one_in(6) {
+            let maker = rng.pick(&theme.makers);
+            cards(rng, node, &MAKERS[maker]);
+        }
+    }
+    // Few different requests, so that pods share classes.
+    let asks: Vec<VendorAsk> = (0..rng.between(1, 4))
+        .map(|_| VendorAsk::any(rng, theme))
+        .collect();
+    for pod in pods.iter_mut() {
+        if rng.one_in(4) || !pod.facts.containers.is_empty() {
+            continue;
+        }
+        rng.pick(&asks).put(pod);
+        if let Some(node) = pod.node.clone()
+            && let Some(node) = nodes.iter().find(|known| known.name == node)
+        {
+            hold(rng, node, pod);
+        }
+    }
+}
+
+fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
+    let (_, count, memory, cores, units, card_cores, register, ..) = *maker;
+    let cards = rng.between(1, 4) as i64;
+    let slots = rng.pick(&[1, 2, 4, 10]);
+    let mut amounts = vec![(count, slots * cards)];
+    if !register.is_empty() {
+        let mut text = String::new();
+        let mib = if units < 1000 { units * 256 } else { units };
+        for at in 0..cards {
+            let kind = rng.pick(&["Large", "Small"]);
+            let mib = if kind == "Small" { mib / 2 } else { mib };
+            let health = !rng.one_in(8);
+            let _ = write!(
+                text,
+                "{}-{register}-{at},{slots},{mib},100,{kind},0,{health}:",
+                node.name
+            );
+        }
+        node.device_annotations
+            .push((format!("hami.io/node-{register}-register"), text));
+    } else if memory.is_empty() {
+        amounts = vec![(count, cards)];
+    } else {
+        amounts.extend([(memory, units * cards), (cores, card_cores * cards)]);
+    }
+    if rng.one_in(8) {
+        let ids = format!(
+            "{0}-dcu-0,{0}-nvidia-1,{0}-mthreads-0,{0}-metax-1",
+            node.name
+        );
+        node.device_annotations
+            .push(("hami.io/device-cordon".to_owned(), ids));
+    }
+    node.device_annotations.sort();
+    for (name, amount) in amounts {
+        let amount = (name.to_owned(), 1000 * amount);
+        node.device_capacity.push(amount.clone());
+        node.allocatable.push(amount);
+    }
+    node.device_capacity.sort();
+    node.allocatable.sort();
+}
+
+#[derive(Clone)]
+struct VendorAsk {
+    containers: Vec<Vec<(String, i64)>>,
+    annotations: Pairs,
+}
+
+impl VendorAsk {
+    fn any(rng: &mut Rng, theme: &Theme) -> Self {
+        let maker = rng.pick(&theme.makers);
+        let mut containers = Vec::new();
+        for _ in 0..rng.pick(&[1, 1, 1, 2, 3]) {
+            if rng.one_in(6) {
+                containers.push(Vec::new());
+            }
+            let maker = match rng.one_in(16) {
+                true => rng.pick(&theme.makers),
+                false => maker,
+            };
+            let mut asked = amounts(rng, &MAKERS[maker]);
+            if rng.one_in(40) {
+                asked.extend(amounts(rng, &MAKERS[rng.clone().below(MAKERS.len())]));
+                asked.sort();
+                asked.dedup_by(|one, other| one.0 == other.0);
+            }
+            containers.push(asked);
+        }
+        let mut annotations = Pairs::new();
+        let mut say = |rng: &mut Rng, odds: usize, key: &str, values: &[&str]| {
+            if rng.one_in(odds) {
+                annotations.push((key.to_owned(), rng.pick(values).to_owned()));
+            }
+        };
+        let policies = ["binpack", "spread", "mutex", "numa"];
+        say(rng, 6, "hami.io/gpu-scheduler-policy", &policies);
+        say(rng, 8, "hygon.com/use-dcutype", &["small", "Large, none"]);
+        say(rng, 8, "nvidia.com/nouse-gputype", &["small", "large,"]);
+        let ids = [
+            "n0-dcu-0,n0-dcu-1,n1-dcu-0",
+            "n1-nvidia-0,n2-dcu-1, n0-nvidia-1",
+        ];
+        say(rng, 8, "hygon.com/nouse-gpuuuid", &ids);
+        say(rng, 8, "nvidia.com/use-gpuuuid", &ids);
+        say(
+            rng,
+            8,
+            "hami.io/no-use-MR-V50-uuid",
+            &["n0-MR-V50-0, n1-MR-V50-1"],
+        );
+        annotations.sort();
+        Self {
+            containers,
+            annotations,
+        }
+    }
+
+    fn put(&self, pod: &mut PodObject) {
+        let kind = ContainerKind::Regular;
+        for amounts in &self.containers {
+            for (name, milli) in amounts {
+                match pod.request.iter_mut().find(|(known, _)| known == name) {
+                    Some((_, sum)) => *sum += milli,
+                    None => pod.request.push((name.clone(), *milli)),
+                }
+            }
+            let amounts = amounts.clone();
+            pod.facts.containers.push(ContainerFacts { kind, amounts });
+        }
+        pod.request.retain(|(_, amount)| *amount > 0);
+        pod.request.sort();
+        pod.facts.annotations = self.annotations.clone();
+    }
+}
+
+/// What one container asks; sometimes what cannot be.
+fn amounts(rng: &mut Rng, maker: &Maker) -> Vec<(String, i64)> {
+    let (_, count_name, memory, cores, units, card_cores, ..) = *maker;
+    let count = rng.pick(&[0, 1, 1, 1, 1, 1, 1, 2, 2, 3]);
+    let mut amounts = Vec::new();
+    if !rng.one_in(32) {
+        amounts.push((count_name, count));
+    }
+    if !memory.is_empty() && (count == 1 || rng.one_in(4)) && !rng.one_in(4) {
+        let parts = match card_cores {
+            16 => vec![2, 8, 16, 32, 64, 96, 3, 96 * count],
+            _ => vec![units / 8, units / 4, units / 3, units / 2, units, 2 * units],
+        };
+        amounts.push((memory, rng.pick(&parts)));
+    }
+    if !cores.is_empty() && (count == 1 || rng.one_in(4)) && rng.one_in(2) {
+        let full = card_cores * count.max(1);
+        let parts = [
+            card_cores / 8,
+            card_cores / 4,
+            card_cores / 2,
+            full,
+            full + 1,
+        ];
+        amounts.push((cores, rng.pick(&parts)));
+    }
+    let mut amounts: Vec<(String, i64)> = amounts
+        .into_iter()
+        .map(|(name, amount)| (name.to_owned(), 1000 * amount))
+        .collect();
+    amounts.sort();
+    amounts
+}
+
+/// Annotations of a pod that has its cards already, as a scheduler and its device plugin leave them;
+/// any cards of the node, crowded ones too.
+fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
+    if pod.phase == PodPhase::Succeeded {
+        return;
+    }
+    let mut records = Pairs::new();
+    let mut is_whole = true;
+    for (_, count_name, _, _, units, card_cores, register, list, word) in MAKERS {
+        let asks = pod.facts.containers.iter();
+        let asks: i64 = asks.map(|one| amount(&one.amounts, count_name)).sum();
+        if asks == 0 {
+            continue;
+        }
+        is_whole &= amount(&node.allocatable, count_name) > 0;
+        let stem = match (*register, *word) {
+            ("", "MLU") => "cambricon-mlu",
+            ("", "Mthreads") => "mthreads",
+            ("", _) => "metax",
+            (register, _) => register,
+        };
+        let mut text = String::new();
+        for container in &pod.facts.containers {
+            let count = amount(&container.amounts, count_name) / 1000;
+            let first = rng.below(2) as i64;
+            for at in first..first + count {
+                let mib = rng.pick(&[512, 2048, (*units).max(256)]);
+                let cores = rng.pick(&[0, card_cores / 4, *card_cores]);
+                let _ = write!(text, "{}-{stem}-{at},{word},{mib},{cores}:", node.name);
+            }
+            text.push(';');
+        }
+        records.push((format!("hami.io/{list}-devices-allocated"), text));
+    }
+    if records.is_empty() || !is_whole {
+        // Nobody could tell what such a pod holds.
+        pod.facts = Default::default();
+        let is_own = |name: &str| MAKERS.iter().any(|m| [m.1, m.2, m.3].contains(&name));
+        pod.request.retain(|(name, _)| !is_own(name));
+        return;
+    }
+    records.sort();
+    pod.records = records;
+}
