@@ -20,7 +20,7 @@ use pumice_sim::device_plugin::kubelet::{Service, calls_for};
 use pumice_sim::device_plugin::register::NodePlugin;
 use pumice_sim::device_plugin::vgpu::{self, Generation};
 use pumice_sim::device_plugin::{
-    AllocateAnswer, AllocateCall, Container, ListedPod, ascend, gpushare, mindcluster,
+    AllocateAnswer, AllocateCall, Container, ListedPod, ascend, gpushare, hami, mindcluster,
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -194,6 +194,7 @@ fn served(pod: &ListedPod) -> bool {
     phases.into_iter().any(is_past)
         || pod.annotations.contains_key(gpushare::ASSIGNED)
         || pod.annotations.contains_key(mindcluster::REAL)
+        || is_past((hami::MLU_ASSIGNED, "false"))
 }
 
 /// AI cores of a 310P chip.
@@ -204,8 +205,10 @@ const CORES_OF_310P: u64 = 8;
 enum Plugin {
     Vgpu,
     GpuShare(&'static str),
-    /// HAMi's, for chips of this type.
-    Ascend(String),
+    /// One that HAMi wrote: resource, and the middle of the keys of its lists.
+    Hami(String, String),
+    Cambricon,
+    MooreThreads,
     MindCluster,
 }
 
@@ -221,14 +224,28 @@ fn all_calls(pod: &ListedPod) -> Vec<(Plugin, AllocateCall)> {
     let limits = pod.containers.iter().flat_map(|one| one.limits.keys());
     let types: BTreeSet<&str> = limits.filter_map(|name| type_of_chips(name)).collect();
     let of_types = types.into_iter().map(|word| {
-        let plugin = Plugin::Ascend(word.to_owned());
-        (plugin, format!("huawei.com/{word}"))
+        let resource = format!("huawei.com/{word}");
+        let plugin = Plugin::Hami(resource.clone(), word.to_owned());
+        (plugin, resource)
     });
+    // The same resources are plain ones to others.
+    let is_theirs = |(_, list): &&(&str, &str)| {
+        let key = ascend::allocated(list);
+        pod.annotations.contains_key(&key)
+    };
+    let registered = hami::REGISTERED.iter().filter(is_theirs);
+    let of_vendors = registered.map(|(resource, list)| {
+        let plugin = Plugin::Hami((*resource).to_owned(), (*list).to_owned());
+        (plugin, (*resource).to_owned())
+    });
+    let of_types = of_types.chain(of_vendors);
     let older = [gpushare::MEMORY, gpushare::NUMBER];
     let of_older = older.map(|resource| (Plugin::GpuShare(resource), resource.to_owned()));
     let plugins = [
         (Plugin::Vgpu, vgpu::NUMBER.to_owned()),
         (Plugin::MindCluster, mindcluster::CORES.to_owned()),
+        (Plugin::Cambricon, hami::MLU.to_owned()),
+        (Plugin::MooreThreads, hami::MTHREADS.to_owned()),
     ];
     let plugins = plugins.into_iter().chain(of_older).chain(of_types);
     let calls = plugins.map(|(plugin, resource)| (plugin, calls_for(pod, &resource)));
@@ -326,16 +343,23 @@ async fn allocate(
             gpushare::allocate(resource, u32::MAX, &pods, call),
             gpushare::promised(caller).unwrap_or_default(),
         ),
-        Plugin::Ascend(word) => {
+        Plugin::Hami(resource, list) => {
             let lock = lock_of(shared, &call.node).await?;
-            let resource = format!("huawei.com/{word}");
             let before = caller.containers.iter().take(call.container);
-            let at = before.filter(|one| one.limits.contains_key(&resource));
+            let at = before.filter(|one| one.limits.contains_key(resource));
             (
-                ascend::allocate(word, &pods, lock.as_deref(), call),
-                ascend::promised(word, caller, at.count()),
+                ascend::allocate(list, &pods, lock.as_deref(), call),
+                ascend::promised(list, caller, at.count()),
             )
         }
+        Plugin::Cambricon => (
+            hami::allocate_mlu(&pods, call),
+            hami::profile(caller).into_iter().collect(),
+        ),
+        Plugin::MooreThreads => (
+            hami::allocate_mthreads(&pods, call),
+            hami::indices(caller).unwrap_or_default(),
+        ),
         Plugin::MindCluster => (
             mindcluster::allocate(CORES_OF_310P, &pods, call),
             mindcluster::promised(caller, CORES_OF_310P),

@@ -7,6 +7,7 @@ mod node_lock;
 mod npus;
 mod plugins;
 mod series;
+mod vendors;
 
 use std::collections::{BTreeMap, BTreeSet};
 

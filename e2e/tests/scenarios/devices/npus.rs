@@ -86,11 +86,11 @@ fn hami_node(name: &str, chips: u32) -> Value {
     node
 }
 
-fn add_node(lab: &LabGuard, node: &Value) -> Result<()> {
+pub(super) fn add_node(lab: &LabGuard, node: &Value) -> Result<()> {
     lab.rest().create("/api/v1/nodes", node).map(|_| ())
 }
 
-fn asking(name: &str, limits: &[(&str, Value)]) -> Value {
+pub(super) fn asking(name: &str, limits: &[(&str, Value)]) -> Value {
     let mut pod = crate::bare_pod(name, Some("100m"));
     for (resource, amount) in limits {
         pod["spec"]["containers"][0]["resources"]["limits"][*resource] = amount.clone();
@@ -147,7 +147,12 @@ fn now_s() -> i64 {
 }
 
 /// Waits until a pod is told this.
-fn is_told(lab: &LabGuard, scheduler: &Scheduler, name: &str, parts: &[&str]) -> Result<()> {
+pub(super) fn is_told(
+    lab: &LabGuard,
+    scheduler: &Scheduler,
+    name: &str,
+    parts: &[&str],
+) -> Result<()> {
     let what = format!("{name} is told {parts:?}");
     scheduler.eventually(LIMIT, &what, || {
         let object = pod(lab, name)?;
@@ -160,7 +165,12 @@ fn is_told(lab: &LabGuard, scheduler: &Scheduler, name: &str, parts: &[&str]) ->
 }
 
 /// Waits until a pod has chips, and gives the annotation that says which.
-fn chips_of(lab: &LabGuard, scheduler: &Scheduler, name: &str, key: &str) -> Result<String> {
+pub(super) fn chips_of(
+    lab: &LabGuard,
+    scheduler: &Scheduler,
+    name: &str,
+    key: &str,
+) -> Result<String> {
     scheduler.eventually(LIMIT, &format!("{name} has chips"), || {
         let text = annotation(&pod(lab, name)?, key);
         Ok((!text.is_empty()).then_some(text))
