@@ -265,7 +265,7 @@ impl State {
         self.nodes.cluster_total.add(&after);
     }
 
-    fn note_node(&mut self, node: NodeIx, cards: &pumice_devices::NodeDevices) {
+    fn note_node(&mut self, node: NodeIx, cards: &NodeDevices) {
         let old = &self.nodes.devices[node.at()];
         let told: Vec<&String> = old.families().flat_map(|(_, c)| &c.problems).collect();
         let new = cards.families().flat_map(|(_, c)| &c.problems);
