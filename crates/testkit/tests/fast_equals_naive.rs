@@ -11,10 +11,11 @@ use pumice_engine::{Decisions, Engine};
 use pumice_model::{Delta, JobIx, NodeIx, TaskStatus};
 use pumice_testkit::generate::{
     claims_cluster, claims_conf_text, cluster, conf_text, evicting_conf_text, extender_conf_text,
-    extender_moments, full_cluster, full_protected_cluster, full_timed_cluster, full_tree_cluster,
-    full_varied_cluster, moments, network_cluster, network_conf_text, npu_cluster, npu_conf_text,
-    numa_cluster, numa_conf_text, protecting_conf_text, timed_conf_text, tree_conf_text,
-    vendor_cluster, vendor_conf_text, wide_cluster,
+    extender_moments, full_cluster, full_network_cluster, full_protected_cluster,
+    full_timed_cluster, full_tree_cluster, full_varied_cluster, gangs_in_domains_conf_text,
+    moments, network_cluster, network_conf_text, npu_cluster, npu_conf_text, numa_cluster,
+    numa_conf_text, protecting_conf_text, timed_conf_text, tree_conf_text, vendor_cluster,
+    vendor_conf_text, wide_cluster,
 };
 use pumice_testkit::naive::{self, Moment, Outcome, claims};
 
@@ -53,6 +54,12 @@ const TREE_CASES: u64 = 300;
 
 /// Full clusters with parts of gangs, topology spread, and volumes.
 const VARIED_CASES: u64 = 300;
+
+/// Full clusters with HyperNodes.
+const DOMAIN_CASES: u64 = 600;
+
+/// Others of them that told the two apart once.
+const DOMAIN_FOUND: &[u64] = &[4507];
 
 /// Full clusters with pods that plugins protect.
 const PROTECTED_CASES: u64 = 300;
@@ -477,4 +484,31 @@ fn victims_of_pods_that_are_spread_and_mount_volumes_go_as_by_the_naive_loop() {
     }
     // The cases are not trivial.
     assert!(evictions > cases / 6, "{evictions} evictions");
+}
+
+#[test]
+fn gangs_that_keep_to_a_domain_have_others_go_as_by_the_naive_loop() {
+    let mut by_reason = BTreeMap::<String, u64>::new();
+    let seeds = run::seeds(0, DOMAIN_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds.chain(DOMAIN_FOUND.iter().copied()) {
+        let cycles = if seed % 4 == 0 { 4 } else { 1 };
+        let (text, objects) = (gangs_in_domains_conf_text(seed), full_network_cluster(seed));
+        let outcome = check_under(&text, seed, &objects, cycles);
+        let topology = objects.iter().filter_map(|object| match object {
+            Delta::GroupApply(group) if group.wants_topology() => {
+                Some(format!("{}/{}", group.namespace, group.name))
+            }
+            _ => None,
+        });
+        let that_ask: BTreeSet<String> = topology.collect();
+        for (_, reason, by) in outcome.evictions {
+            if that_ask.contains(&by) {
+                *by_reason.entry(reason).or_default() += 1;
+            }
+        }
+    }
+    // The cases are not trivial.
+    let enough = by_reason.values().all(|number| *number > cases / 40);
+    assert!(enough && by_reason.len() == 2, "{by_reason:?}");
 }

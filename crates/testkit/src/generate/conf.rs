@@ -236,8 +236,36 @@ pub fn network_conf_text(seed: u64) -> String {
 
 const NETWORK: &str = "network-topology-aware";
 
+/// The plugin `network-topology-aware`, to the end of a configuration that evicts.
+pub(super) fn network_that_evicts(rng: &mut Rng, text: &mut String) {
+    if rng.one_in(4) {
+        return;
+    }
+    let _ = writeln!(text, "  - name: {NETWORK}");
+    network_switches(rng, text);
+    let mut lines = network_arguments(rng);
+    if rng.one_in(2) {
+        let most = rng.pick(&["1", "1", "2", "3", "0", "-1"]);
+        let _ = write!(
+            lines,
+            "\n      hypernode.gradient.evict.max-hypernodes: {most}"
+        );
+    }
+    if !lines.is_empty() {
+        let _ = writeln!(text, "    arguments:{lines}");
+    }
+}
+
 /// Switches and arguments of `network-topology-aware`.
 fn network(rng: &mut Rng, text: &mut String) {
+    network_switches(rng, text);
+    let lines = network_arguments(rng);
+    if !lines.is_empty() {
+        let _ = writeln!(text, "    arguments:{lines}");
+    }
+}
+
+fn network_switches(rng: &mut Rng, text: &mut String) {
     for key in [
         "enabledHyperNodeOrder",
         "enableNodeOrder",
@@ -247,6 +275,10 @@ fn network(rng: &mut Rng, text: &mut String) {
             let _ = writeln!(text, "    {key}: false");
         }
     }
+}
+
+/// Lines of arguments that count in allocate.
+fn network_arguments(rng: &mut Rng) -> String {
     let mut lines = String::new();
     for (odds, key, values) in [
         (3, "weight", &["0", "1", "10", "-3"] as &[&str]),
@@ -269,9 +301,7 @@ fn network(rng: &mut Rng, text: &mut String) {
             let _ = write!(lines, "\n      {key}: {}", rng.pick(values));
         }
     }
-    if !lines.is_empty() {
-        let _ = writeln!(text, "    arguments:{lines}");
-    }
+    lines
 }
 
 /// Of `init-params`: one in how many configurations has it, key, values.

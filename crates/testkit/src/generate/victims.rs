@@ -51,6 +51,8 @@ struct Features {
     sub_groups: bool,
     spread: bool,
     volumes: bool,
+    /// There are HyperNodes over more nodes, and gangs that ask for a place among them.
+    domains: bool,
 }
 
 impl Features {
@@ -72,6 +74,7 @@ impl Features {
             sub_groups: false,
             spread: false,
             volumes: false,
+            domains: false,
         }
     }
 }
@@ -142,6 +145,21 @@ pub fn full_varied_cluster(seed: u64) -> Vec<Delta> {
     filled(rng, &features)
 }
 
+/// As [`full_cluster`], of more nodes in HyperNodes, with gangs that ask for a place among them.
+#[must_use]
+pub fn full_network_cluster(seed: u64) -> Vec<Delta> {
+    let mut rng = Rng::new(seed, 62);
+    let rng = &mut rng;
+    let features = Features {
+        domains: true,
+        sub_groups: rng.one_in(3),
+        protected: rng.one_in(6),
+        anti_affinity: rng.one_in(12),
+        ..Features::new(rng)
+    };
+    filled(rng, &features)
+}
+
 /// How the cards of [`cluster_of_cards`] are handed out.
 #[derive(Clone, Copy, Debug)]
 pub enum CardShares {
@@ -180,7 +198,11 @@ pub fn timed_conf_text(seed: u64) -> String {
 }
 
 fn filled(rng: &mut Rng, features: &Features) -> Vec<Delta> {
-    let number = rng.between(1, 4);
+    let number = if features.domains {
+        rng.between(3, 8)
+    } else {
+        rng.between(1, 4)
+    };
     let mut nodes: Vec<NodeObject> = (0..number).map(|at| node(rng, features, at)).collect();
     let mut queues = match features.amounts {
         true => trees::queues(rng, features.odd),
@@ -191,7 +213,8 @@ fn filled(rng: &mut Rng, features: &Features) -> Vec<Delta> {
     }
     let names = trees::names_for_jobs(&queues);
     let (mut groups, mut all) = (Vec::new(), Vec::new());
-    for index in 0..rng.between(2, 5) {
+    let old = rng.between(2, 5) + if features.domains { number / 2 } else { 0 };
+    for index in 0..old {
         let name = format!("old{index}");
         let class = rng.pick(&["low", "low", "low", "mid", ""]);
         groups.push(gang(
@@ -228,6 +251,13 @@ fn filled(rng: &mut Rng, features: &Features) -> Vec<Delta> {
     }
     pods::name_uids(rng, &mut all);
     let mut deltas = furnish(rng, features, &mut nodes, &mut all);
+    if features.domains {
+        let theme = Theme {
+            network: true,
+            ..Theme::new(rng)
+        };
+        deltas.extend(super::network::furnish(rng, &theme, &nodes, &mut groups));
+    }
     deltas.extend(classes(rng));
     deltas.extend(nodes.into_iter().map(|it| Delta::NodeApply(Box::new(it))));
     deltas.extend(queues.into_iter().map(|it| Delta::QueueApply(Box::new(it))));
@@ -518,6 +548,15 @@ const ACTIONS: &[&str] = &[
     "allocate, preempt, reclaim",
 ];
 
+/// Actions that take gangs as a whole.
+const GANG_ACTIONS: &[&str] = &[
+    "enqueue, allocate, gangpreempt, gangreclaim, backfill",
+    "enqueue, allocate, gangpreempt, backfill",
+    "enqueue, allocate, gangreclaim, backfill",
+    "enqueue, gangpreempt, allocate, gangreclaim",
+    "allocate, preempt, gangpreempt, gangreclaim",
+];
+
 /// A plugin: one in how many configurations lacks it, and its switches that matter here.
 type Entry = (&'static str, usize, &'static [&'static str]);
 
@@ -577,6 +616,15 @@ pub fn protecting_conf_text(seed: u64) -> String {
     };
     let mut text = conf_of(&mut rng, protected::ACTIONS, tiers);
     protected::argue(&mut rng, &mut text, by_tree);
+    text
+}
+
+/// A configuration with the actions that take gangs as a whole, for [`full_network_cluster`].
+#[must_use]
+pub fn gangs_in_domains_conf_text(seed: u64) -> String {
+    let mut rng = Rng::new(seed, 63);
+    let mut text = conf_of(&mut rng, GANG_ACTIONS, &protected::BY_WEIGHT);
+    super::conf::network_that_evicts(&mut rng, &mut text);
     text
 }
 

@@ -16,7 +16,7 @@ use crate::naive::{Cycle, gates, order, queue_share};
 
 /// The action `preempt`: within queues, then within jobs.
 pub fn preempt(cycle: &mut Cycle) {
-    each_queue(cycle, |cycle, _, jobs| {
+    each_queue(cycle, Purpose::Preempt, |cycle, _, jobs| {
         for job in &jobs {
             turn(cycle, Purpose::Preempt, job);
         }
@@ -26,7 +26,7 @@ pub fn preempt(cycle: &mut Cycle) {
 
 /// The action `reclaim`: from other queues.
 pub fn reclaim(cycle: &mut Cycle) {
-    each_queue(cycle, |cycle, queue, jobs| {
+    each_queue(cycle, Purpose::Reclaim, |cycle, queue, jobs| {
         if !queue_share::overused(cycle, queue) {
             jobs.iter()
                 .for_each(|job| turn(cycle, Purpose::Reclaim, job));
@@ -36,7 +36,7 @@ pub fn reclaim(cycle: &mut Cycle) {
 
 /// The action `gangpreempt`.
 pub fn gang_preempt(cycle: &mut Cycle) {
-    each_queue(cycle, |cycle, _, jobs| {
+    each_queue(cycle, Purpose::GangPreempt, |cycle, _, jobs| {
         for job in jobs {
             gangs::turn(cycle, Purpose::GangPreempt, &job);
         }
@@ -45,7 +45,7 @@ pub fn gang_preempt(cycle: &mut Cycle) {
 
 /// The action `gangreclaim`.
 pub fn gang_reclaim(cycle: &mut Cycle) {
-    each_queue(cycle, |cycle, queue, jobs| {
+    each_queue(cycle, Purpose::GangReclaim, |cycle, queue, jobs| {
         for job in jobs {
             if !queue_share::overused(cycle, queue) {
                 gangs::turn(cycle, Purpose::GangReclaim, &job);
@@ -56,11 +56,15 @@ pub fn gang_reclaim(cycle: &mut Cycle) {
 
 /// Queues, each with its jobs that have pods that wait, and starve when the action begins: both in the order
 /// that holds then.
-fn each_queue(cycle: &mut Cycle, mut serve: impl FnMut(&mut Cycle, &str, Vec<String>)) {
+fn each_queue(
+    cycle: &mut Cycle,
+    purpose: Purpose,
+    mut serve: impl FnMut(&mut Cycle, &str, Vec<String>),
+) {
     let mut queues: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (key, job) in cycle.world.session_jobs() {
         let waits = !preemptors(&cycle.world, key).is_empty();
-        if waits && takes_part(cycle, key) && is_starving(cycle, key) {
+        if waits && takes_part(cycle, purpose, key) && is_starving(cycle, key) {
             let jobs = queues.entry(job.queue.clone()).or_default();
             jobs.insert(key.clone());
         }

@@ -6,14 +6,17 @@ use pumice_model::object::{Gates, PreemptableMark};
 
 use super::Purpose;
 use crate::naive::state::{Job, Status, Task, World};
-use crate::naive::{Cycle, capacity, gates, tdm};
+use crate::naive::{Cycle, capacity, gates, network, tdm};
 
 /// The job may have others evicted, or place pods where they go: its group and queue exist and it can
-/// become ready (spec/07 §2.1).
-pub fn takes_part(cycle: &Cycle, key: &str) -> bool {
-    let job = &cycle.world.jobs[key];
-    cycle.world.queues.contains_key(&job.queue)
-        && !job.group.wants_topology()
+/// become ready (spec/07 §2.1). Pods of jobs that ask for a place in the network are not sought room for one by
+/// one (spec/08 §5).
+pub fn takes_part(cycle: &Cycle, purpose: Purpose, key: &str) -> bool {
+    let world = &cycle.world;
+    let job = &world.jobs[key];
+    world.queues.contains_key(&job.queue)
+        && (purpose.is_of_gangs() || !job.group.wants_topology())
+        && !network::asks_in_vain(world, key)
         && gates::invalid_reason(cycle, key).is_none()
 }
 

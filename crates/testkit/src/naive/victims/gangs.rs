@@ -1,6 +1,8 @@
 //! Gangs as a whole (spec/07 §8): all waiting pods of a job are placed at once, and of other jobs go what
 //! they have beyond their minimum, or all of them.
 
+mod domains;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,17 +10,30 @@ use super::answers::{evict, may_reclaim, victims};
 use super::candidates::{self, Price, is_starving, preemptors};
 use super::sets::{queue_takes, within_limits};
 use super::{Purpose, actions};
-use crate::naive::place::{Reach, place};
-use crate::naive::state::{SubJob, World};
+use crate::naive::network::DomainNodes;
+use crate::naive::place::{Reach, place_in};
+use crate::naive::state::{Status, SubJob, World};
 use crate::naive::{Cycle, gates, order};
+
+/// What pods cost that go.
+type Cost = (usize, Vec<Price>);
 
 /// Pods that go together.
 struct Bundle {
     /// It takes a gang below its minimum.
     whole: bool,
-    cost: (usize, Vec<Price>),
+    cost: Cost,
     name: String,
     uids: Vec<String>,
+}
+
+/// What would be decided for a gang.
+struct GangPlan {
+    /// The world in which those went and all of its pods found places.
+    world: World,
+    /// UIDs of those that go, with what they were before.
+    evicted: Vec<(String, Status)>,
+    cost: Cost,
 }
 
 /// One turn of a job.
@@ -37,59 +52,81 @@ pub fn turn(cycle: &mut Cycle, purpose: Purpose, job: &str) {
         return;
     }
     let bundles = bundles(cycle, purpose, job, &tasks[0]);
-    let fits = |number: &usize| try_with(cycle, job, &tasks, &bundles[..*number]).is_some();
-    let Some(number) = (0..=bundles.len()).find(fits) else {
+    let plan = match cycle.world.jobs[job].group.wants_topology() {
+        true => domains::plan(cycle, job, &tasks, &bundles),
+        false => {
+            let all: Vec<&Bundle> = bundles.iter().collect();
+            fewest(cycle, job, &all, |tried| {
+                tasks.iter().all(|uid| place_one(tried, uid, None))
+            })
+        }
+    };
+    let Some(GangPlan { world, evicted, .. }) = plan else {
         return;
     };
-    let mut chosen: Vec<&Bundle> = bundles[..number].iter().collect();
+    if !evicted.is_empty() {
+        let mut placed = tasks;
+        placed.sort_by_key(|uid| world.tasks[uid].placed);
+        cycle.world = world;
+        actions::decide(cycle, purpose, job, actions::Plan { placed, evicted });
+    }
+}
+
+/// Of the bundles as many as are needed are taken from the front, and of these, from the last one on, each is
+/// left out without which the gang is placed all the same.
+fn fewest(
+    cycle: &Cycle,
+    job: &str,
+    bundles: &[&Bundle],
+    place_all: impl Fn(&mut Cycle) -> bool,
+) -> Option<GangPlan> {
+    let try_with = |chosen: &[&Bundle]| -> Option<World> {
+        let mut tried = super::sets::with_world(cycle, cycle.world.clone());
+        for uid in chosen.iter().flat_map(|bundle| &bundle.uids) {
+            evict(&mut tried.world, uid);
+        }
+        let is_placed = place_all(&mut tried);
+        let holds = gates::job_ready(&tried, job) || gates::job_pipelined(&tried, job);
+        (is_placed && holds).then_some(tried.world)
+    };
+    let mut numbers = 0..=bundles.len();
+    let number = numbers.find(|number| try_with(&bundles[..*number]).is_some())?;
+    let mut chosen = bundles[..number].to_vec();
     for at in (0..chosen.len()).rev() {
         let mut without = chosen.clone();
         without.remove(at);
-        if try_with(cycle, job, &tasks, without.iter().copied()).is_some() {
+        if try_with(&without).is_some() {
             chosen = without;
         }
     }
-    let Some(world) = try_with(cycle, job, &tasks, chosen.iter().copied()) else {
-        return;
-    };
-    let mut evicted = Vec::new();
+    let mut evicted: Vec<(String, Status)> = Vec::new();
     for uid in chosen.iter().flat_map(|bundle| &bundle.uids) {
         if !evicted.iter().any(|(other, _)| other == uid) {
             evicted.push((uid.clone(), cycle.world.tasks[uid].status));
         }
     }
-    if !evicted.is_empty() {
-        cycle.world = world;
-        let plan = actions::Plan {
-            placed: tasks,
-            evicted,
-        };
-        actions::decide(cycle, purpose, job, plan);
-    }
+    let uids: Vec<String> = evicted.iter().map(|(uid, _)| uid.clone()).collect();
+    Some(GangPlan {
+        world: try_with(&chosen)?,
+        cost: cost(cycle, job, &uids),
+        evicted,
+    })
 }
 
-/// The world in which these bundles went and all of the pods found places.
-fn try_with<'b>(
-    cycle: &Cycle,
-    job: &str,
-    tasks: &[String],
-    bundles: impl IntoIterator<Item = &'b Bundle>,
-) -> Option<World> {
-    let mut tried = super::sets::with_world(cycle, cycle.world.clone());
-    for uid in bundles.into_iter().flat_map(|bundle| &bundle.uids) {
-        evict(&mut tried.world, uid);
-    }
-    for uid in tasks {
-        let task = tried.world.tasks[uid].clone();
-        let found = queue_takes(&tried, &task)
-            && place(&mut tried, uid, Reach::Future)
-            && within_limits(&tried, uid);
-        if !found {
-            return None;
-        }
-    }
-    let holds = gates::job_ready(&tried, job) || gates::job_pipelined(&tried, job);
-    holds.then_some(tried.world)
+/// Places one pod, of a domain or anywhere, if its queue takes it and the limits hold.
+fn place_one(tried: &mut Cycle, uid: &str, domain: Option<&DomainNodes>) -> bool {
+    let task = tried.world.tasks[uid].clone();
+    queue_takes(tried, &task)
+        && place_in(tried, uid, Reach::Future, domain)
+        && within_limits(tried, uid)
+}
+
+/// Number, then prices from the dearest pod down.
+fn cost(cycle: &Cycle, job: &str, uids: &[String]) -> Cost {
+    let price = |uid: &String| candidates::price(cycle, job, &cycle.world.tasks[uid]);
+    let mut prices: Vec<Price> = uids.iter().map(price).collect();
+    prices.sort_by_key(|price| Reverse(*price));
+    (uids.len(), prices)
 }
 
 /// What could go for the job, in the order in which it does.
@@ -132,13 +169,10 @@ fn of_job(
 ) -> Vec<Bundle> {
     let world = &cycle.world;
     let bundle = |whole: bool, uids: Vec<String>| {
-        let price = |uid: &String| candidates::price(cycle, job, &world.tasks[uid]);
-        let mut prices: Vec<Price> = uids.iter().map(price).collect();
-        prices.sort_by_key(|price| Reverse(*price));
         let names: BTreeSet<String> = uids.iter().map(|uid| world.tasks[uid].name()).collect();
         Bundle {
             whole,
-            cost: (uids.len(), prices),
+            cost: cost(cycle, job, &uids),
             name: names.first().cloned().unwrap_or_default(),
             uids,
         }
@@ -185,7 +219,8 @@ fn of_job(
     }
     let configured = cycle.config.configuration(purpose.action());
     let allows = configured.and_then(|arguments| arguments.bool("allowWholeBundle"));
-    if allows.unwrap_or(true) && victims.len() as i64 == number {
+    let all_are_safe = bundles.len() == victims.len();
+    if allows.unwrap_or(true) && victims.len() as i64 == number && !all_are_safe {
         bundles.push(bundle(true, victims));
     }
     bundles
