@@ -72,7 +72,7 @@ pub fn turn(cycle: &mut Cycle, purpose: Purpose, job: &str) {
     }
 }
 
-/// Of the bundles as many as are needed are taken from the front, and of these, from the last one on, each is
+/// Of the bundles as many as are needed are taken from the front, as if more never did worse, and of these, from the last one on, each is
 /// left out without which the gang is placed all the same.
 fn fewest(
     cycle: &Cycle,
@@ -89,9 +89,16 @@ fn fewest(
         let holds = gates::job_ready(&tried, job) || gates::job_pipelined(&tried, job);
         (is_placed && holds).then_some(tried.world)
     };
-    let mut numbers = 0..=bundles.len();
-    let number = numbers.find(|number| try_with(&bundles[..*number]).is_some())?;
-    let mut chosen = bundles[..number].to_vec();
+    try_with(bundles)?;
+    let (mut too_few, mut enough) = (0, bundles.len());
+    while too_few + 1 < enough {
+        let middle = (too_few + enough) / 2;
+        match try_with(&bundles[..middle]) {
+            Some(_) => enough = middle,
+            None => too_few = middle,
+        }
+    }
+    let mut chosen = bundles[..enough].to_vec();
     for at in (0..chosen.len()).rev() {
         let mut without = chosen.clone();
         without.remove(at);
