@@ -8,11 +8,12 @@ use pumice_framework::sleep::{
     WantedPlaces,
 };
 use pumice_framework::{JobNote, Plugins, Session, Skip};
-use pumice_model::{JobIx, State, TaskIx};
+use pumice_model::{DomainIx, JobIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::by_queue::ByQueue;
+use crate::domains;
 use crate::kernel::Kernel;
 use crate::pod_classes::{class_of, pods_by_class};
 use crate::worksheet::{TaskKind, has_tasks, placeable};
@@ -179,6 +180,15 @@ enum Outlook {
     Refused,
 }
 
+/// Some of the pods of a job.
+struct SomePods {
+    class: PodClassIx,
+    sample: TaskIx,
+    count: u64,
+    /// The queue takes them.
+    is_allowed: bool,
+}
+
 /// Whether as many of the pods of a job could be placed as it needs; `None` for a group of which all got
 /// something in this cycle.
 fn outlook(
@@ -187,33 +197,127 @@ fn outlook(
     group: SleepGroupIx,
     places: &WantedPlaces,
 ) -> Option<Outlook> {
-    // Pods of who got something in this cycle wait no more.
-    let sleepers = &session.sleepers;
-    let mut members = sleepers.groups().get(group).members().iter();
-    let job = *members.find(|job| !sleepers.has_stirred(**job))?;
+    let pods = pods_of(session, group, places)?;
+    if session
+        .sleepers
+        .groups()
+        .get(group)
+        .widest_domains()
+        .is_some()
+    {
+        return Some(outlook_in_domains(session, kernel, group, places, &pods));
+    }
     let mut found = 0;
     let mut outlook = Outlook::TooFewPlaces;
-    for (class, count) in &places.pods {
-        let groups = session.sleepers.groups();
-        let sample = sample(session.state, session.plugins, groups, job, *class)?;
-        // As `allocate` and `backfill` ask.
-        let (state, queue) = (&*session.state, places.queue);
-        let allowed = match state.task(sample).best_effort {
-            false => session.plugins.allocatable(state, queue, sample),
-            true => session.plugins.within_limits(state, queue, sample),
-        };
-        if session.lasting.allocatable && allowed.is_err() {
+    for some in &pods {
+        if !some.is_allowed {
             outlook = Outlook::Refused;
             continue;
         }
-        let count = u64::from(*count);
         let need = u64::from(places.need) - found;
-        found += count.min(places_for(session, kernel, *class, sample, need));
+        let most = places_for(session, kernel, some.class, some.sample, need);
+        found += some.count.min(most);
         if found >= u64::from(places.need) {
             return Some(Outlook::MayGet);
         }
     }
     Some(outlook)
+}
+
+/// The pods of a member of a group that got nothing in this cycle, if there is one.
+fn pods_of(
+    session: &Session,
+    group: SleepGroupIx,
+    places: &WantedPlaces,
+) -> Option<SmallVec<[SomePods; 2]>> {
+    // Pods of who got something in this cycle wait no more.
+    let sleepers = &session.sleepers;
+    let mut members = sleepers.groups().get(group).members().iter();
+    let job = *members.find(|job| !sleepers.has_stirred(**job))?;
+    let (state, plugins) = (&*session.state, &*session.plugins);
+    let pods = places.pods.iter().map(|(class, count)| {
+        let sample = sample(state, plugins, sleepers.groups(), job, *class)?;
+        // As `allocate` and `backfill` ask.
+        let allowed = match state.task(sample).best_effort {
+            false => plugins.allocatable(state, places.queue, sample),
+            true => plugins.within_limits(state, places.queue, sample),
+        };
+        Some(SomePods {
+            class: *class,
+            sample,
+            count: u64::from(*count),
+            is_allowed: !session.lasting.allocatable || allowed.is_ok(),
+        })
+    });
+    pods.collect()
+}
+
+/// Likewise for pods of which a domain has to hold as many as are needed. A domain is looked at again once it may
+/// have gained enough.
+fn outlook_in_domains(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    group: SleepGroupIx,
+    places: &WantedPlaces,
+    pods: &[SomePods],
+) -> Outlook {
+    let need = u64::from(places.need);
+    let widest = |session: &Session| {
+        let group = session.sleepers.groups().get(group);
+        group.widest_domains().unwrap_or_default().to_vec()
+    };
+    let all_allowed = pods.iter().all(|some| some.is_allowed);
+    let mut may_hold = false;
+    for (at, (domain, most)) in widest(session).into_iter().enumerate() {
+        if most >= need {
+            let found = places_in(session, kernel, domain, pods.iter(), need);
+            let groups = session.sleepers.groups_mut();
+            groups.set_places_in_domain(group, at, found);
+            may_hold |= found >= need;
+        }
+        if may_hold && all_allowed {
+            return Outlook::MayGet;
+        }
+    }
+    if !may_hold {
+        return Outlook::TooFewPlaces;
+    }
+    let able = widest(session)
+        .into_iter()
+        .filter(|(_, most)| *most >= need);
+    for (domain, _) in able {
+        let allowed = pods.iter().filter(|some| some.is_allowed);
+        if places_in(session, kernel, domain, allowed, need) >= need {
+            return Outlook::MayGet;
+        }
+    }
+    Outlook::Refused
+}
+
+/// How many of some pods a domain has places for, at most, and no further than `need`.
+fn places_in<'p>(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    domain: DomainIx,
+    pods: impl Iterator<Item = &'p SomePods>,
+    need: u64,
+) -> u64 {
+    let nodes = session.state.network().domain(domain).nodes.clone();
+    let mut found = 0;
+    for some in pods {
+        let enough = some.count.min(need - found);
+        let (state, plugins) = (&mut *session.state, &*session.plugins);
+        let places = kernel.places_among(state, plugins, some.sample, &nodes, enough);
+        found += places.most.min(enough);
+        let groups = session.sleepers.groups_mut();
+        groups.set_spans_nodes(some.class, places.spans_nodes);
+        if found >= need {
+            break;
+        }
+    }
+    // Nobody's work: it saves that of many.
+    kernel.take_effort();
+    found
 }
 
 /// The most places there are for a class of pods; counted only if there may be as many as needed.
@@ -325,5 +429,7 @@ fn how(
         pods,
         requests,
         best_effort,
+        domains: domains::asked_for(state, job).map(Into::into),
+        sub_jobs_of: (record.wants_topology() && !record.sub_jobs.is_empty()).then_some(job),
     })))
 }

@@ -186,6 +186,13 @@ pub(crate) fn for_evictions(
     places
 }
 
+/// Domains of which one has to hold whatever more a job gets, in order. `None`: it asks for none itself.
+pub(crate) fn asked_for(state: &State, job: JobIx) -> Option<Vec<DomainIx>> {
+    let unit = JobUnit { job, sub_job: None };
+    let asks = unit.request(state).is_some();
+    asks.then(|| candidates(state, unit, None))
+}
+
 /// Whether a domain has so much in all, whoever holds it.
 fn is_large_enough(state: &State, domain: DomainIx, asked: &ResVec) -> bool {
     let nodes = &state.network().domain(domain).nodes;

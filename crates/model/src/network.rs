@@ -159,6 +159,11 @@ impl NetworkTree {
         self.of_node(node).contains(&domain)
     }
 
+    /// The domains that contain all nodes of one, itself and the cluster among them, in order.
+    pub fn around(&self, inner: DomainIx) -> &[DomainIx] {
+        &self.around[inner.at()]
+    }
+
     /// Whether all nodes of a domain are in another.
     pub fn is_within(&self, inner: DomainIx, outer: DomainIx) -> bool {
         self.around[inner.at()].contains(&outer)

@@ -149,7 +149,7 @@ impl DomainTries {
             let enough = enough.min(u64::from(pods.count));
             let (state, plugins) = (&mut *session.state, &*session.plugins);
             let places = kernel.places_among(state, plugins, pods.sample, &nodes, enough);
-            found += places.min(enough);
+            found += places.most.min(enough);
             if found >= u64::from(self.lacks) {
                 break;
             }

@@ -66,12 +66,16 @@ impl Kernel {
         task: TaskIx,
         nodes: &[NodeIx],
         enough: u64,
-    ) -> u64 {
+    ) -> PlaceCount {
+        const NONE: PlaceCount = PlaceCount {
+            most: 0,
+            spans_nodes: false,
+        };
         let class = self.class_of(state, plugins, task);
         let all = state.nodes().len();
         if self.classes.may_look_at(class, nodes.len(), all) {
             if self.prefilter(state, plugins, class).is_err() {
-                return 0;
+                return NONE;
             }
             let described = self.describe(state, plugins, class);
             return self.places_without_index(state, task, &described, nodes, enough);
@@ -81,13 +85,17 @@ impl Kernel {
         let found = self.with_index(state, plugins, task, |index, state, _, _| {
             let lasts = index.is_lasting() && !has_supplies;
             let room = Room::new(state.nodes(), &request.request);
-            room.on_all(nodes, enough, |node| match lasts {
+            let most = room.on_all(nodes, enough, |node| match lasts {
                 true => index.fits(node),
                 false => index.is_allowed(node),
-            })
+            });
+            PlaceCount {
+                most,
+                spans_nodes: lasts && index.lasting_cells().is_some(),
+            }
         });
         self.effort += nodes.len() as u64;
-        found.unwrap_or(0)
+        found.unwrap_or(NONE)
     }
 
     fn places_without_index(
@@ -97,7 +105,7 @@ impl Kernel {
         described: &Description,
         nodes: &[NodeIx],
         enough: u64,
-    ) -> u64 {
+    ) -> PlaceCount {
         self.effort += nodes.len() as u64;
         let evaluator = &described.evaluator;
         let has_supplies = has_supplies(state, task);
@@ -106,7 +114,7 @@ impl Kernel {
         let (table, block) = (&mut self.reasons, &mut *self.scratch);
         let request = state.shapes().share(state.task(task).shape);
         let room = Room::new(state.nodes(), &request.request);
-        room.on_all(nodes, enough, |node| {
+        let most = room.on_all(nodes, enough, |node| {
             if !lasts {
                 return evaluator.static_part.verdict[node.at()].is_none();
             }
@@ -116,7 +124,11 @@ impl Kernel {
             };
             evaluator.evaluate_roughly(state, table, node.at()..node.at() + 1, block);
             block.verdict[0].fits() && cells.is_none_or(passes)
-        })
+        });
+        PlaceCount {
+            most,
+            spans_nodes: lasts && cells.is_some(),
+        }
     }
 }
 

@@ -360,3 +360,68 @@ fn labels_do_without_hyper_nodes() {
         "no network domain holds PodGroup ns/wider: tier 1: best domain rack=1/a holds 1 of 3";
     assert_eq!(all.why("wider0"), ("Unschedulable", message.to_owned()));
 }
+
+/// Racks with one pod of a core on each, in which sleep is on.
+fn racks_with_sleepers() -> Cluster {
+    let mut all = racks(CONF);
+    all.engine.set_full_check_interval_s(Some(60));
+    for rack in ["a", "b", "c"] {
+        let taken = member("old", pod(&format!("{rack}-old"), "1c"));
+        all = all.pod(on(&format!("{rack}0"), taken));
+    }
+    all.group(asking("old", 1, None))
+}
+
+/// Jobs that were tried in the next cycle, and Bindings.
+fn next_cycle(cluster: &mut Cluster) -> (usize, Vec<String>) {
+    let decisions = cluster.engine.cycle(11);
+    (decisions.tried, cluster.accept(&decisions))
+}
+
+#[test]
+fn a_gang_sleeps_while_no_domain_holds_it_although_the_cluster_would() {
+    let all = racks_with_sleepers().group(asking("g", 4, hard(1)));
+    let mut all = with_pods(all, "g", 4);
+    assert!(all.cycle().is_empty());
+    next_cycle(&mut all);
+    // The cluster has nine idle cores, and each rack three. Something ends where it does not help.
+    all.apply(Delta::PodApply(Box::new(on("c1", pod("tiny", "0c")))));
+    all.apply(Delta::PodDelete("tiny".to_owned()));
+    assert_eq!(next_cycle(&mut all), (0, vec![]));
+    assert_eq!(all.engine.sleepers().count(), 1);
+    // Now it does.
+    all.apply(Delta::PodDelete("b-old".to_owned()));
+    let (tried, binds) = next_cycle(&mut all);
+    assert_eq!((tried, racks_of(&binds).as_str(), binds.len()), (1, "b", 4));
+}
+
+#[test]
+fn a_hyper_node_that_comes_wakes_who_waits_for_a_domain() {
+    let all = racks_with_sleepers().group(asking("g", 4, hard(1)));
+    let mut all = with_pods(all, "g", 4);
+    assert!(all.cycle().is_empty());
+    next_cycle(&mut all);
+    all.apply(hyper_node("d", 1, &[nodes_named("^[bc]")]));
+    assert_eq!(next_cycle(&mut all).1.len(), 4);
+}
+
+#[test]
+fn who_asks_for_a_domain_keeps_nobody_who_does_not_from_evicting() {
+    let conf = FOR_GANGS.replace("gangpreempt, gangreclaim, ", "");
+    let conf = conf.replace(", {name: network-topology-aware}", "");
+    let mut all = full_racks(&conf, &[]);
+    all.engine.set_full_check_interval_s(Some(60));
+    let old = |class| Delta::GroupApply(Box::new(ranked(class, group("old", 1))));
+    all.apply(old("high"));
+    for (name, topology) in [("n", hard(1)), ("o", None)] {
+        let new = ranked("high", asking(name, 1, topology));
+        all = with_pods(all.group(new), name, 1);
+    }
+    assert_eq!(all.plan(), [""; 0]);
+    next_cycle(&mut all);
+    assert_eq!(all.engine.sleepers().count(), 2);
+    all.apply(old("low"));
+    let found = all.plan();
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[1].starts_with("o0 "), "{found:?}");
+}

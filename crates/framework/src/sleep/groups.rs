@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use pumice_model::{JobIx, NodeIx, Nodes, QueueIx, ResIx, State};
+use pumice_model::{DomainIx, JobIx, NetworkTree, NodeIx, Nodes, QueueIx, ResIx, State};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -58,6 +58,10 @@ pub struct WantedPlaces {
     pub requests: bool,
     /// Some of them request nothing.
     pub best_effort: bool,
+    /// Domains of the network of which one is to hold them, in order; `None`: the jobs ask for none.
+    pub domains: Option<Rc<[DomainIx]>>,
+    /// The job, if its sub-jobs ask for domains: nobody else waits for quite the same.
+    pub sub_jobs_of: Option<JobIx>,
 }
 
 /// What pods of a class have in common.
@@ -68,6 +72,9 @@ pub type PodClass = (ClassKey, Signature);
 pub struct SleepGroup {
     waits_for: Rc<SleepsFor>,
     members: VecDeque<JobIx>,
+    /// Of its domains those that are in no other, each with how many places there are at most; none where
+    /// the cluster will do.
+    widest: Vec<(DomainIx, u64)>,
 }
 
 impl SleepGroup {
@@ -81,12 +88,55 @@ impl SleepGroup {
         &self.members
     }
 
+    /// The widest domains one of which has to hold the pods, each with how many places there are at most.
+    /// `None`: places anywhere will do.
+    pub fn widest_domains(&self) -> Option<&[(DomainIx, u64)]> {
+        self.keeps_to_domains().then_some(&self.widest)
+    }
+
+    fn keeps_to_domains(&self) -> bool {
+        let domains = self.places().and_then(|places| places.domains.as_ref());
+        domains.is_some_and(|domains| domains.is_empty() || !self.widest.is_empty())
+    }
+
     fn places(&self) -> Option<&WantedPlaces> {
         match &*self.waits_for {
             SleepsFor::Places(places) => Some(places),
             SleepsFor::Admission(..) => None,
         }
     }
+
+    /// There may be more places in these domains.
+    fn gain(&mut self, domains: &[DomainIx], more: u64) {
+        for domain in domains {
+            if let Ok(at) = self
+                .widest
+                .binary_search_by_key(domain, |(known, _)| *known)
+            {
+                let most = &mut self.widest[at].1;
+                *most = most.saturating_add(more);
+            }
+        }
+    }
+}
+
+/// Of some domains those that are in no other of them, none of whose places are known; none if the cluster is
+/// among them.
+fn widest(network: &NetworkTree, domains: &[DomainIx]) -> Vec<(DomainIx, u64)> {
+    if domains.contains(&network.cluster()) {
+        return Vec::new();
+    }
+    let is_outer = |inner: DomainIx, outer: DomainIx| {
+        // Of two with the same nodes the first one stands for both.
+        let is_same = network.is_within(outer, inner);
+        outer != inner && network.is_within(inner, outer) && (!is_same || outer < inner)
+    };
+    let is_inside = |inner: DomainIx| {
+        let mut others = network.around(inner).iter();
+        others.any(|outer| is_outer(inner, *outer) && domains.binary_search(outer).is_ok())
+    };
+    let widest = domains.iter().filter(|domain| !is_inside(**domain));
+    widest.map(|domain| (*domain, u64::MAX)).collect()
 }
 
 /// A class of pods that some group waits with; of none when nobody does any more.
@@ -116,7 +166,7 @@ impl WaitingClass {
     /// Takes touched nodes into account: whether there may be more places.
     fn look_at(&mut self, nodes: &Nodes, touched: &TouchedNodes) -> bool {
         let touched = match touched {
-            TouchedNodes::Some(touched) if touched.is_empty() => return false,
+            touched if touched.is_none() => return false,
             TouchedNodes::Some(touched) if !self.spans_nodes => touched,
             _ => {
                 self.most = None;
@@ -140,6 +190,12 @@ pub(super) enum TouchedNodes {
     Any,
 }
 
+impl TouchedNodes {
+    fn is_none(&self) -> bool {
+        matches!(self, Self::Some(nodes) if nodes.is_empty())
+    }
+}
+
 /// All groups.
 #[derive(Debug, Default)]
 pub struct SleepGroups {
@@ -154,6 +210,8 @@ pub struct SleepGroups {
     /// Groups that wait for places and are not certain to get none.
     open: BTreeSet<SleepGroupIx>,
     admissions: BTreeSet<SleepGroupIx>,
+    /// Groups that wait for places in some domains of the network.
+    in_domains: BTreeSet<SleepGroupIx>,
 }
 
 impl SleepGroups {
@@ -212,6 +270,16 @@ impl SleepGroups {
         class.spans_nodes = spans_nodes;
     }
 
+    /// Places for the pods of a group were counted in the widest domain at this place of its list.
+    pub fn set_places_in_domain(&mut self, ix: SleepGroupIx, at: usize, places: u64) {
+        self.all[ix.0 as usize].widest[at].1 = places;
+    }
+
+    /// Whether a pod that leaves one node may make room for a class on others.
+    pub fn set_spans_nodes(&mut self, ix: PodClassIx, spans_nodes: bool) {
+        self.classes[ix.0 as usize].spans_nodes = spans_nodes;
+    }
+
     /// The number of a class of pods. Whoever asks joins a group that waits with it.
     pub fn class_ix(&mut self, state: &State, is: PodClass) -> PodClassIx {
         if let Some(known) = self.by_class.get(&is) {
@@ -254,11 +322,50 @@ impl SleepGroups {
                 }
             }
         }
+        if !touched.is_none() {
+            let groups: Vec<SleepGroupIx> = self.in_domains.iter().copied().collect();
+            for group in groups {
+                self.look_at_domains(state, group, touched);
+            }
+        }
     }
 
-    /// Whether there may be places enough, queues aside.
+    /// Likewise for a group that waits for places in some domains.
+    fn look_at_domains(&mut self, state: &State, ix: SleepGroupIx, touched: &TouchedNodes) {
+        let group = &mut self.all[ix.0 as usize];
+        let waits_for = group.waits_for.clone();
+        let SleepsFor::Places(places) = &*waits_for else {
+            return;
+        };
+        let classes = || {
+            let pods = places.pods.iter();
+            pods.map(|(class, _)| &self.classes[class.0 as usize])
+        };
+        match touched {
+            TouchedNodes::Some(nodes) if !classes().any(|class| class.spans_nodes) => {
+                for node in nodes {
+                    let more = classes().map(|class| class.on_node(state.nodes(), *node));
+                    let more = more.fold(0, u64::saturating_add);
+                    if more > 0 {
+                        group.gain(state.network().of_node(*node), more);
+                    }
+                }
+            }
+            _ => group
+                .widest
+                .iter_mut()
+                .for_each(|(_, most)| *most = u64::MAX),
+        }
+        let need = u64::from(places.need);
+        if group.widest.iter().any(|(_, most)| *most >= need) {
+            self.open.insert(ix);
+        }
+    }
+
+    /// Whether there may be places enough, wherever that is and queues aside.
     fn may_get(&self, ix: SleepGroupIx) -> bool {
-        let Some(places) = self.get(ix).places() else {
+        let group = self.get(ix);
+        let Some(places) = group.places().filter(|_| !group.keeps_to_domains()) else {
             return false;
         };
         let at_most = |(class, count): &(PodClassIx, u32)| {
@@ -272,13 +379,14 @@ impl SleepGroups {
     /// A job joins those who wait for the same.
     pub(super) fn join(
         &mut self,
+        network: &NetworkTree,
         what: SleepsFor,
         job: JobIx,
         order: impl Fn(JobIx, JobIx) -> Ordering,
     ) -> SleepGroupIx {
         let ix = match self.by_what.get(&what) {
             Some(known) => *known,
-            None => self.begin(Rc::new(what)),
+            None => self.begin(network, Rc::new(what)),
         };
         let members = &mut self.all[ix.0 as usize].members;
         let at = members.partition_point(|member| order(*member, job).is_lt());
@@ -286,11 +394,15 @@ impl SleepGroups {
         ix
     }
 
-    fn begin(&mut self, waits_for: Rc<SleepsFor>) -> SleepGroupIx {
-        let group = SleepGroup {
+    fn begin(&mut self, network: &NetworkTree, waits_for: Rc<SleepsFor>) -> SleepGroupIx {
+        let mut group = SleepGroup {
             waits_for: waits_for.clone(),
             members: VecDeque::new(),
+            widest: Vec::new(),
         };
+        let domains = group.places().and_then(|places| places.domains.clone());
+        group.widest = domains.map_or_else(Vec::new, |domains| widest(network, &domains));
+        let keeps_to_domains = group.keeps_to_domains();
         let ix = match self.free.pop() {
             Some(ix) => {
                 self.all[ix.0 as usize] = group;
@@ -307,6 +419,9 @@ impl SleepGroups {
             }
             SleepsFor::Places(places) => {
                 self.open.insert(ix);
+                if keeps_to_domains {
+                    self.in_domains.insert(ix);
+                }
                 for (class, _) in &places.pods {
                     self.classes[class.0 as usize].groups.push(ix);
                 }
@@ -332,6 +447,7 @@ impl SleepGroups {
         self.by_what.remove(waits_for);
         self.open.remove(&ix);
         self.admissions.remove(&ix);
+        self.in_domains.remove(&ix);
         self.free.push(ix);
         let SleepsFor::Places(places) = waits_for else {
             return;

@@ -320,7 +320,9 @@ impl Sleepers {
             }
             None => Bed::None,
             Some(Sleep::Alone) => Bed::Alone,
-            Some(Sleep::For(what)) => Bed::Group(self.groups.join(what, job, order)),
+            Some(Sleep::For(what)) => {
+                Bed::Group(self.groups.join(state.network(), what, job, order))
+            }
         }
     }
 

