@@ -178,6 +178,20 @@ fn other_resources_are_shown_in_units_although_their_series_count_thousandths() 
 }
 
 #[test]
+fn whoever_is_asked_and_does_not_answer_is_alerted_of() {
+    let rules = documents("deploy/helm/pumice/monitoring/alerts.yaml").remove(0);
+    let rules = rules["groups"][0]["rules"]
+        .as_array()
+        .expect("rules")
+        .clone();
+    for metric in ["pumice_node_usage_source_up", "pumice_extender_up"] {
+        let expression = format!("min by (instance) ({metric}) == 0");
+        let found = rules.iter().find(|rule| rule["expr"] == *expression);
+        assert!(found.is_some(), "no alert on {metric}");
+    }
+}
+
+#[test]
 fn the_dashboard_shows_cards_and_held_back_bindings() {
     let text = read("deploy/helm/pumice/monitoring/dashboard.json");
     let alerts = read("deploy/helm/pumice/monitoring/alerts.yaml");

@@ -265,6 +265,19 @@ fn where_device_plugins_live_it_may_read_their_configuration_and_nothing_else() 
 }
 
 #[test]
+fn what_nodes_use_it_may_read_behind_the_api_server_only_where_that_is_wanted() {
+    assert!(!read("deploy/install.yaml").contains("custom.metrics.k8s.io"));
+    let template = read("deploy/helm/pumice/templates/rbac.yaml");
+    let start = "{{- if .Values.custom.scheduler_custom_metrics_enable }}";
+    let (_, rule) = template.split_once(start).expect("it is there");
+    let (rule, _) = rule.split_once("{{- end }}").expect("it ends");
+    assert!(rule.contains("apiGroups: [custom.metrics.k8s.io]"));
+    assert!(rule.contains("resources: [nodes/node_cpu_usage_avg, nodes/node_memory_usage_avg]"));
+    assert!(rule.contains("verbs: [get, list]"));
+    assert_eq!(rule.matches("verbs:").count(), 1);
+}
+
+#[test]
 fn of_cluster_d_it_may_read_what_it_follows_and_only_where_that_is_wanted() {
     assert!(!read("deploy/install.yaml").contains("mindx-dl"));
     let template = read("deploy/helm/pumice/templates/rbac.yaml");
