@@ -19,7 +19,7 @@ use crate::allocate::{Attempt, Worksheet, allocate_tasks, try_task};
 use crate::kernel::Kernel;
 use crate::sub_jobs;
 use crate::worksheet::TaskQueue;
-use tries::{DomainTries, asked_by, best_first};
+use tries::{DomainTries, asked_by, asked_in_all, best_first};
 
 /// What came of a try.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -166,10 +166,7 @@ pub(crate) fn for_evictions(
     if unit.request(state).is_none() {
         return vec![vec![attempt.clone()]];
     }
-    let mut asked = ResVec::default();
-    for task in tasks {
-        asked.add_saturating(&state.shape(*task).request);
-    }
+    let asked = asked_in_all(state, tasks.iter());
     let mut found = candidates(state, unit, None);
     found.retain(|domain| is_large_enough(state, *domain, &asked));
     let mut left = session.plugins.most_domains_for_evictions();

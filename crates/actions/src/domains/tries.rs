@@ -14,11 +14,15 @@ use crate::worksheet::placeable;
 
 /// What the pending pods of a unit ask in all.
 pub(super) fn asked_by(state: &State, unit: JobUnit) -> ResVec {
+    let pending = |task: &&TaskIx| state.task(**task).status == TaskStatus::Pending;
+    asked_in_all(state, unit.tasks(state).iter().filter(pending))
+}
+
+/// What some pods ask in all.
+pub(super) fn asked_in_all<'t>(state: &State, tasks: impl Iterator<Item = &'t TaskIx>) -> ResVec {
     let mut asked = ResVec::default();
-    for task in unit.tasks(state) {
-        if state.task(*task).status == TaskStatus::Pending {
-            asked.add_saturating(&state.shape(*task).request);
-        }
+    for task in tasks {
+        asked.add_saturating(&state.shape(*task).request);
     }
     asked
 }

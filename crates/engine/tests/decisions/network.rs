@@ -425,3 +425,15 @@ fn who_asks_for_a_domain_keeps_nobody_who_does_not_from_evicting() {
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[1].starts_with("o0 "), "{found:?}");
 }
+
+#[test]
+fn who_names_a_tier_waits_when_nobody_has_it_any_more_and_a_number_counts_as_tiers_are_now() {
+    let named = Some(TopologyRequest::Hard(HighestTier::Name("tier-2".into())));
+    for (topology, bound) in [(named, 0), (hard(2), 5)] {
+        let mut all = racks(CONF);
+        all.apply(Delta::HyperNodeDelete("s".to_owned()));
+        let mut all = with_pods(all.group(asking("g", 5, topology)), "g", 5);
+        // The cluster is a tier above the highest: of tier 2 now.
+        assert_eq!(all.cycle().len(), bound);
+    }
+}
