@@ -30,7 +30,7 @@ pub fn build(arguments: &PlacementArguments, mut apply: impl FnMut(Delta)) {
         }
         apply(Delta::NodeApply(Box::new(node)));
     }
-    hyper_nodes(arguments, &mut apply);
+    hyper_nodes(arguments.nodes, arguments.topology, &mut apply);
     for number in 0..arguments.running {
         let mut pod = running(number, arguments.nodes);
         if arguments.devices == BenchDevices::Vgpu {
@@ -61,10 +61,10 @@ pub fn build(arguments: &PlacementArguments, mut apply: impl FnMut(Delta)) {
 /// HyperNodes of a tier that make one of the next tier, and nodes that make one of the first.
 const MEMBERS: usize = 16;
 
-fn hyper_nodes(arguments: &PlacementArguments, mut apply: impl FnMut(Delta)) {
+fn hyper_nodes(nodes: usize, tiers: usize, mut apply: impl FnMut(Delta)) {
     let name = |tier: usize, at: usize| format!("tier-{tier}-{at:06}");
-    let mut below = arguments.nodes;
-    for tier in 1..=arguments.topology {
+    let mut below = nodes;
+    for tier in 1..=tiers {
         let count = below.div_ceil(MEMBERS);
         for at in 0..count {
             let members = (at * MEMBERS..below.min((at + 1) * MEMBERS)).map(|member| match tier {
@@ -80,6 +80,12 @@ fn hyper_nodes(arguments: &PlacementArguments, mut apply: impl FnMut(Delta)) {
         }
         below = count;
     }
+}
+
+/// A job keeps to one HyperNode of the highest tier, if there are any.
+fn within_one(tiers: usize) -> Option<TopologyRequest> {
+    let request = TopologyRequest::Hard(HighestTier::Number(tiers as i64));
+    (tiers > 0).then_some(request)
 }
 
 /// SplitMix64.
@@ -175,10 +181,19 @@ pub fn build_full(arguments: &WakeArguments, mut apply: impl FnMut(Delta)) {
     for number in 0..arguments.queues.max(1) {
         apply(Delta::QueueApply(Box::new(queue(number))));
     }
+    hyper_nodes(arguments.nodes, arguments.topology, &mut apply);
+    let gang = (arguments.pods / arguments.jobs.max(1)).max(1);
     let (cpu, memory) = amounts(arguments.classes.max(1) - 1);
+    let of_domain = MEMBERS.saturating_pow(arguments.topology as u32);
     for number in 0..arguments.nodes {
         let node = node(number, 0);
         let mut rest = request(node.allocatable[0].1, node.allocatable[1].1);
+        if arguments.topology > 0 && number.is_multiple_of(of_domain) {
+            // Each domain has room for all pods of a gang but one.
+            for (at, amount) in [cpu, memory].into_iter().enumerate() {
+                rest.request[at].1 -= (gang as i64 - 1) * amount;
+            }
+        }
         let mut put = |mut pod: PodObject, name: String| {
             for at in 0..2 {
                 rest.request[at].1 -= pod.request[at].1;
@@ -198,13 +213,13 @@ pub fn build_full(arguments: &WakeArguments, mut apply: impl FnMut(Delta)) {
         pods.into_iter()
             .for_each(|pod| apply(Delta::PodApply(Box::new(pod))));
     }
-    let gang = (arguments.pods / arguments.jobs.max(1)).max(1);
     for job in 0..arguments.jobs {
         let class = job % arguments.classes.max(1);
         let (cpu, memory) = amounts(class);
         let name = format!("job-{job:06}");
         let mut group = running_group(name.clone(), gang);
         group.queue = queue_name(job % arguments.queues.max(1));
+        group.topology = within_one(arguments.topology);
         group.created_s = job as i64 / 10;
         group.status.phase = match arguments.pending {
             true => GroupPhase::Pending,
@@ -463,9 +478,7 @@ fn group(arguments: &PlacementArguments, job: usize) -> GroupObject {
         min_member: arguments.gang as i32,
         queue: queue_name(job % arguments.queues.max(1)),
         min_resources: Some(vec![("cpu".to_owned(), cpu), ("memory".to_owned(), memory)]),
-        topology: (arguments.topology > 0).then_some(TopologyRequest::Hard(HighestTier::Number(
-            arguments.topology as i64,
-        ))),
+        topology: within_one(arguments.topology),
         ..GroupObject::default()
     }
 }

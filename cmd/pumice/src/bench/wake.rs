@@ -32,6 +32,10 @@ pub struct WakeArguments {
     /// The jobs are not admitted yet, instead of admitted and without room
     #[arg(long)]
     pub pending: bool,
+    /// Tiers of HyperNodes (the first of 16 nodes each, each further one of 16 of the tier below); every job keeps
+    /// to one of the highest, which have room for all of its pods but one
+    #[arg(long, default_value_t = 0)]
+    pub topology: usize,
     /// Nobody sleeps: all jobs are tried in every cycle
     #[arg(long)]
     pub all: bool,
