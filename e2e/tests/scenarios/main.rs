@@ -17,6 +17,7 @@ mod flags;
 mod late_gangs;
 mod live;
 mod network;
+mod numa;
 mod outages;
 mod placing;
 mod recovery;
@@ -24,6 +25,7 @@ mod sample_set;
 mod shown;
 mod simulating;
 mod stale;
+mod usage;
 mod user_tool;
 mod waiting_time;
 

@@ -150,7 +150,7 @@ fn an_invalid_configuration_in_a_config_map_is_shown_on_it() -> Result<()> {
 }
 
 /// A scheduler that believes to run in a pod.
-fn in_a_pod(lab: &LabGuard, setup: Setup) -> Result<Setup> {
+pub fn in_a_pod(lab: &LabGuard, setup: Setup) -> Result<Setup> {
     let mut own = bare_pod("scheduler-0", None);
     own["spec"]["schedulerName"] = json!("nobody");
     lab.rest().delete_now(OWN_POD)?;
