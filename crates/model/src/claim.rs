@@ -22,6 +22,7 @@ mod ledger;
 mod need;
 mod objects;
 mod search;
+mod step;
 mod users;
 
 use std::collections::BTreeMap;
@@ -42,11 +43,9 @@ use ledger::DeviceLedger;
 pub use need::{OpenResourceClaim, ResourceNeed};
 pub use pumice_claims::Misfit as DeviceMisfit;
 pub use search::ClaimMisfit;
+pub use step::{ClaimChange, ClaimReading, ClaimStep, FoundDevices, MAX_RESERVED};
 pub use users::ClaimPlan;
 use users::TaskClaims;
-
-/// Pods one claim may be reserved for (`ResourceClaimReservedForMaxSize`).
-const MAX_RESERVED: usize = 256;
 
 /// Dense index of a ResourceClaim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -56,19 +55,6 @@ impl ResourceClaimIx {
     fn at(self) -> usize {
         self.0 as usize
     }
-}
-
-/// What has to be written about a ResourceClaim before the Binding of a pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClaimStep {
-    /// Namespace of the claim.
-    pub namespace: String,
-    /// Claim.
-    pub claim: String,
-    /// UID of the claim.
-    pub claim_uid: String,
-    /// What it gets; `None` when it has been allocated before, and the pod is only to be let in.
-    pub allocation: Option<Box<ClaimAllocation>>,
 }
 
 #[derive(Default)]

@@ -8,17 +8,15 @@
 use std::sync::Arc;
 
 use pumice_claims::{AllocatedDevice, DeviceConfigSource, DeviceToleration, TaintOperator};
-use pumice_model::ClaimStep;
+use pumice_model::claim::{ClaimReading, ClaimStep, FoundDevices};
 use pumice_model::object::{ClaimAllocation, NodeOp, NodeTerm};
 use serde_json::{Map, Value, json};
 
-use super::rewrite::{change, change_surely, same_claim};
+use super::rewrite::{change, change_surely};
 use super::shared::WriterContext;
 use super::{BindRequest, PodRef};
 
 const PROTECTION: &str = "resource.kubernetes.io/delete-protection";
-/// Pods one claim may be reserved for.
-const MAX_RESERVED: usize = 256;
 
 /// Writes what the claims of a pod get. Nothing is taken back here.
 ///
@@ -41,7 +39,7 @@ async fn give(shared: &Arc<WriterContext>, step: &ClaimStep, pod: &PodRef) -> Re
     let path = path_of(step);
     if step.allocation.is_some() {
         let whole = (path.as_str(), step.claim.as_str(), "");
-        change(shared, whole, |found| protected(found, step)).await?;
+        change(shared, whole, |found| protected(found, step, pod)).await?;
     }
     let status = (path.as_str(), step.claim.as_str(), "/status");
     change(shared, status, |found| given(found, step, pod)).await
@@ -59,7 +57,10 @@ pub(super) async fn roll_back(shared: &Arc<WriterContext>, request: &BindRequest
         .await;
         if done.is_ok() && step.allocation.is_some() {
             let whole = (path.as_str(), step.claim.as_str(), "");
-            done = change(shared, whole, |found| Ok(unprotected(found, step))).await;
+            done = change(shared, whole, |found| {
+                Ok(unprotected(found, step, &request.pod))
+            })
+            .await;
         }
         if let Err(problem) = done {
             let ClaimStep {
@@ -87,21 +88,35 @@ fn list(value: &Value) -> Vec<Value> {
     value.as_array().cloned().unwrap_or_default()
 }
 
-fn is_usable(claim: &Value, step: &ClaimStep) -> Result<(), String> {
-    same_claim(claim, &step.claim_uid)?;
-    match claim["metadata"]["deletionTimestamp"].is_null() {
-        true => Ok(()),
-        false => Err("it is being deleted".to_owned()),
+/// What counts of it.
+fn reading<'a>(claim: &'a Value, step: &ClaimStep, pod: &PodRef) -> ClaimReading<'a> {
+    let has = |array: &Value, is_it: &dyn Fn(&Value) -> bool| {
+        let mut items = array.as_array().into_iter().flatten();
+        items.any(is_it)
+    };
+    let (meta, status) = (&claim["metadata"], &claim["status"]);
+    let (found, users) = (&status["allocation"], &status["reservedFor"]);
+    let is_ours = |ours: &ClaimAllocation| is_same(found, ours);
+    ClaimReading {
+        uid: meta["uid"].as_str(),
+        deleting: !meta["deletionTimestamp"].is_null(),
+        is_protected: has(&meta["finalizers"], &|finalizer| finalizer == PROTECTION),
+        devices: match found.is_null() {
+            true => FoundDevices::Nothing,
+            false if step.allocation.as_deref().is_some_and(is_ours) => FoundDevices::AsDecided,
+            false => FoundDevices::Others,
+        },
+        users: users.as_array().map_or(0, Vec::len),
+        has_pod: has(users, &|user| user["uid"] == *pod.uid),
     }
 }
 
 /// The claim with the finalizer; `None` when it has it.
-fn protected(claim: &Value, step: &ClaimStep) -> Result<Option<Value>, String> {
-    is_usable(claim, step)?;
-    let mut finalizers = list(&claim["metadata"]["finalizers"]);
-    if finalizers.iter().any(|finalizer| finalizer == PROTECTION) {
+fn protected(claim: &Value, step: &ClaimStep, pod: &PodRef) -> Result<Option<Value>, String> {
+    if !step.protects(&reading(claim, step, pod))? {
         return Ok(None);
     }
+    let mut finalizers = list(&claim["metadata"]["finalizers"]);
     finalizers.push(json!(PROTECTION));
     let mut new = whole(claim);
     new["metadata"]["finalizers"] = json!(finalizers);
@@ -109,84 +124,50 @@ fn protected(claim: &Value, step: &ClaimStep) -> Result<Option<Value>, String> {
 }
 
 /// The claim without the finalizer; `None` when it has none, or devices.
-fn unprotected(claim: &Value, step: &ClaimStep) -> Option<Value> {
-    let finalizers = list(&claim["metadata"]["finalizers"]);
-    let is_free = claim["status"]["allocation"].is_null();
-    let is_ours = same_claim(claim, &step.claim_uid).is_ok();
-    if !is_free || !is_ours || !finalizers.iter().any(|finalizer| finalizer == PROTECTION) {
+fn unprotected(claim: &Value, step: &ClaimStep, pod: &PodRef) -> Option<Value> {
+    if !step.unprotects(&reading(claim, step, pod)) {
         return None;
     }
+    let finalizers = list(&claim["metadata"]["finalizers"]).into_iter();
     let mut new = whole(claim);
-    let others = finalizers
-        .into_iter()
-        .filter(|finalizer| finalizer != PROTECTION);
+    let others = finalizers.filter(|finalizer| finalizer != PROTECTION);
     new["metadata"]["finalizers"] = others.collect();
     Some(new)
 }
 
-fn is_reserved(claim: &Value, pod: &PodRef) -> bool {
-    let users = &claim["status"]["reservedFor"];
-    list(users).iter().any(|user| user["uid"] == *pod.uid)
-}
-
 /// The claim with what it gets, and with the pod; `None` when it has both.
 fn given(claim: &Value, step: &ClaimStep, pod: &PodRef) -> Result<Option<Value>, String> {
-    is_usable(claim, step)?;
-    let found = &claim["status"]["allocation"];
+    let Some(change) = step.gives(&reading(claim, step, pod))? else {
+        return Ok(None);
+    };
     let mut new = whole(claim);
-    match (&step.allocation, found.is_null()) {
-        (Some(allocation), true) => {
-            if !new["status"].is_object() {
-                new["status"] = json!({});
-            }
-            new["status"]["allocation"] = allocation_json(allocation);
-        }
-        (Some(allocation), false) if !is_same(found, allocation) => {
-            return Err("it has been given other devices meanwhile".to_owned());
-        }
-        (None, true) => return Err("its devices have been taken back meanwhile".to_owned()),
-        (_, false) if is_reserved(claim, pod) => return Ok(None),
-        (_, false) => {}
+    if !new["status"].is_object() {
+        new["status"] = json!({});
     }
-    let mut users = list(&claim["status"]["reservedFor"]);
-    if !is_reserved(claim, pod) {
-        if users.len() >= MAX_RESERVED {
-            return Err(format!("{MAX_RESERVED} pods use it, and no more may"));
-        }
+    if let Some(allocation) = step.allocation.as_deref().filter(|_| change.devices) {
+        new["status"]["allocation"] = allocation_json(allocation);
+    }
+    if change.pod {
+        let mut users = list(&claim["status"]["reservedFor"]);
         users.push(json!({ "resource": "pods", "name": pod.name, "uid": pod.uid }));
+        new["status"]["reservedFor"] = json!(users);
     }
-    new["status"]["reservedFor"] = json!(users);
     Ok(Some(new))
 }
 
 /// The claim without the pod, and without what this bind has given unless others use it; `None` when there
 /// is nothing to take back.
 fn taken_back(claim: &Value, step: &ClaimStep, pod: &PodRef) -> Option<Value> {
-    if same_claim(claim, &step.claim_uid).is_err() {
-        return None;
-    }
-    let users = list(&claim["status"]["reservedFor"]);
-    let others: Vec<Value> = users
-        .iter()
-        .filter(|user| user["uid"] != *pod.uid)
-        .cloned()
-        .collect();
-    let found = &claim["status"]["allocation"];
-    let given_here = step
-        .allocation
-        .as_ref()
-        .is_some_and(|given| is_same(found, given));
-    let gives_back = given_here && others.is_empty();
-    if users.len() == others.len() && !gives_back {
-        return None;
-    }
+    let change = step.takes_back(&reading(claim, step, pod))?;
+    let users = list(&claim["status"]["reservedFor"]).into_iter();
+    let others: Vec<Value> = users.filter(|user| user["uid"] != *pod.uid).collect();
     let mut new = whole(claim);
     let status = new["status"].as_object_mut()?;
     match others.is_empty() {
         true => status.remove("reservedFor"),
         false => status.insert("reservedFor".to_owned(), json!(others)),
     };
-    if gives_back {
+    if change.devices {
         status.remove("allocation");
     }
     Some(new)
