@@ -43,7 +43,7 @@ use ledger::DeviceLedger;
 pub use need::{OpenResourceClaim, ResourceNeed};
 pub use pumice_claims::Misfit as DeviceMisfit;
 pub use search::ClaimMisfit;
-pub use step::{ClaimChange, ClaimReading, ClaimStep, FoundDevices, MAX_RESERVED};
+pub use step::{ClaimChange, ClaimGift, ClaimReading, ClaimStep, FoundDevices, MAX_RESERVED};
 pub use users::ClaimPlan;
 use users::TaskClaims;
 
@@ -144,7 +144,7 @@ impl ResourceClaims {
         };
         let claims = pod.claims.iter().filter_map(|(ix, _)| *ix);
         let entries = claims.map(|ix| &self.claims[ix.at()]);
-        entries.filter_map(|entry| entry.step(&pod.uid)).collect()
+        entries.filter_map(ClaimEntry::step).collect()
     }
 
     /// Whether every claim of a pod has its devices, so that the pod may be bound.
@@ -174,19 +174,20 @@ impl ClaimEntry {
         self.holders as usize + reserved.unwrap_or(0) >= MAX_RESERVED
     }
 
-    fn step(&self, pod_uid: &str) -> Option<ClaimStep> {
+    /// Also for a pod that the claim is told to be reserved for: a bind that failed may have taken it out
+    /// again, and that may not be told yet.
+    fn step(&self) -> Option<ClaimStep> {
         let object = self.object.as_ref()?;
-        let allocation = match &object.allocation {
-            Some(_) => None,
-            None => Some(Box::new(self.granted.as_deref()?.clone())),
+        let (allocation, known) = match &object.allocation {
+            Some(known) => (None, Some(Box::new(known.clone()))),
+            None => (Some(Box::new(self.granted.as_deref()?.clone())), None),
         };
-        let is_reserved = object.reserved_for.iter().any(|uid| uid == pod_uid);
-        let is_needed = allocation.is_some() || !is_reserved;
-        is_needed.then(|| ClaimStep {
+        Some(ClaimStep {
             namespace: self.key.0.clone(),
             claim: self.key.1.clone(),
             claim_uid: object.uid.clone(),
             allocation,
+            known,
         })
     }
 }

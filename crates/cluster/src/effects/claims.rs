@@ -3,12 +3,13 @@
 //!
 //! First the finalizer, so that nobody deletes a claim that has devices, then `status.allocation` and
 //! `status.reservedFor` in one update on the version that was read. When the bind fails the pod is taken
-//! out again, and what this bind has given is given back unless others use it meanwhile.
+//! out again, and the devices are given back unless others use the claim meanwhile.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pumice_claims::{AllocatedDevice, DeviceConfigSource, DeviceToleration, TaintOperator};
-use pumice_model::claim::{ClaimReading, ClaimStep, FoundDevices};
+use pumice_model::claim::{ClaimGift, ClaimReading, ClaimStep, FoundDevices};
 use pumice_model::object::{ClaimAllocation, NodeOp, NodeTerm};
 use serde_json::{Map, Value, json};
 
@@ -17,6 +18,8 @@ use super::shared::WriterContext;
 use super::{BindRequest, PodRef};
 
 const PROTECTION: &str = "resource.kubernetes.io/delete-protection";
+/// How often the finalizer is added before a bind gives up.
+const MAX_PROTECTIONS: u32 = 5;
 
 /// Writes what the claims of a pod get. Nothing is taken back here.
 ///
@@ -37,12 +40,24 @@ pub(super) async fn run(shared: &Arc<WriterContext>, request: &BindRequest) -> R
 
 async fn give(shared: &Arc<WriterContext>, step: &ClaimStep, pod: &PodRef) -> Result<(), String> {
     let path = path_of(step);
-    if step.allocation.is_some() {
-        let whole = (path.as_str(), step.claim.as_str(), "");
-        change(shared, whole, |found| protected(found, step, pod)).await?;
-    }
+    let whole = (path.as_str(), step.claim.as_str(), "");
     let status = (path.as_str(), step.claim.as_str(), "/status");
-    change(shared, status, |found| given(found, step, pod)).await
+    for _ in 0..MAX_PROTECTIONS {
+        if step.allocation.is_some() {
+            change(shared, whole, |found| protected(found, step, pod)).await?;
+        }
+        let is_protected = AtomicBool::new(true);
+        change(shared, status, |found| {
+            let gift = step.gives(&reading(found, step, pod))?;
+            is_protected.store(gift != ClaimGift::Unprotected, Ordering::Relaxed);
+            Ok(given(found, gift, step, pod))
+        })
+        .await?;
+        if is_protected.into_inner() {
+            return Ok(());
+        }
+    }
+    Err("its finalizer is taken away again and again".to_owned())
 }
 
 /// Gives back what was written, the last first. It takes as long as it takes: once the bind has failed the
@@ -55,7 +70,7 @@ pub(super) async fn roll_back(shared: &Arc<WriterContext>, request: &BindRequest
             Ok(taken_back(found, step, &request.pod))
         })
         .await;
-        if done.is_ok() && step.allocation.is_some() {
+        if done.is_ok() {
             let whole = (path.as_str(), step.claim.as_str(), "");
             done = change(shared, whole, |found| {
                 Ok(unprotected(found, step, &request.pod))
@@ -103,7 +118,7 @@ fn reading<'a>(claim: &'a Value, step: &ClaimStep, pod: &PodRef) -> ClaimReading
         is_protected: has(&meta["finalizers"], &|finalizer| finalizer == PROTECTION),
         devices: match found.is_null() {
             true => FoundDevices::Nothing,
-            false if step.allocation.as_deref().is_some_and(is_ours) => FoundDevices::AsDecided,
+            false if step.decided().is_some_and(is_ours) => FoundDevices::AsDecided,
             false => FoundDevices::Others,
         },
         users: users.as_array().map_or(0, Vec::len),
@@ -135,10 +150,10 @@ fn unprotected(claim: &Value, step: &ClaimStep, pod: &PodRef) -> Option<Value> {
     Some(new)
 }
 
-/// The claim with what it gets, and with the pod; `None` when it has both.
-fn given(claim: &Value, step: &ClaimStep, pod: &PodRef) -> Result<Option<Value>, String> {
-    let Some(change) = step.gives(&reading(claim, step, pod))? else {
-        return Ok(None);
+/// The claim with what it gets, and with the pod; `None` when it has both, or may not get it yet.
+fn given(claim: &Value, gift: ClaimGift, step: &ClaimStep, pod: &PodRef) -> Option<Value> {
+    let ClaimGift::Missing(change) = gift else {
+        return None;
     };
     let mut new = whole(claim);
     if !new["status"].is_object() {
@@ -152,11 +167,11 @@ fn given(claim: &Value, step: &ClaimStep, pod: &PodRef) -> Result<Option<Value>,
         users.push(json!({ "resource": "pods", "name": pod.name, "uid": pod.uid }));
         new["status"]["reservedFor"] = json!(users);
     }
-    Ok(Some(new))
+    Some(new)
 }
 
-/// The claim without the pod, and without what this bind has given unless others use it; `None` when there
-/// is nothing to take back.
+/// The claim without the pod, and without devices unless others use it; `None` when there is nothing to take
+/// back.
 fn taken_back(claim: &Value, step: &ClaimStep, pod: &PodRef) -> Option<Value> {
     let change = step.takes_back(&reading(claim, step, pod))?;
     let users = list(&claim["status"]["reservedFor"]).into_iter();

@@ -1,6 +1,9 @@
 //! Resource claims: who gets which devices, that nobody gets what others have, and why pods wait (spec/09).
 
-use pumice_claims::{ClaimRequest, ClaimSpec, DeviceCount, DraDevice, RequestedDevices};
+use pumice_claims::{
+    AllocatedDevice, ClaimRequest, ClaimSpec, DeviceAllocation, DeviceCount, DeviceKey, DraDevice,
+    RequestedDevices,
+};
 use pumice_model::object::{
     ClaimAllocation, DeviceClassObject, NodeAccess, PodObject, PodResourceClaim, PublishedDevice,
     ResourceClaimObject, SliceObject,
@@ -205,6 +208,35 @@ fn a_claim_that_pods_share_gets_its_devices_once_and_keeps_its_pods_to_their_nod
         .collect();
     assert_eq!(lines(&given), ["shared g0", "shared g0"]);
     assert_eq!(cluster.accept(&decisions), ["a n1", "b n1"]);
+}
+
+#[test]
+fn a_claim_is_looked_at_before_the_binding_of_a_pod_that_it_is_reserved_for() {
+    // A bind that failed may have taken that back, and it is not told yet.
+    let allocation = ClaimAllocation {
+        devices: DeviceAllocation {
+            devices: vec![AllocatedDevice {
+                request: "gpu".to_owned(),
+                key: DeviceKey {
+                    driver: DRIVER.to_owned(),
+                    pool: "n1".to_owned(),
+                    device: "g0".to_owned(),
+                },
+                ..AllocatedDevice::default()
+            }],
+            ..DeviceAllocation::default()
+        },
+        nodes: None,
+    };
+    let mut cluster = cluster(&["g0"])
+        .with(told(ResourceClaimObject {
+            allocation: Some(allocation),
+            reserved_for: vec!["a".to_owned()],
+            is_protected: true,
+            ..claim("a", "a", 1)
+        }))
+        .pod(owning(pod("a", "1c")));
+    assert_eq!(lines(&steps(&mut cluster)), ["a"]);
 }
 
 #[test]

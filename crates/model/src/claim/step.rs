@@ -2,7 +2,8 @@
 //! and how often that is tried, is no concern of this module.
 //!
 //! ```text
-//!  forth: protects() ─► the finalizer, then gives() ─► allocation and pod in one update
+//!  forth: protects() ─► the finalizer, then gives() ─► allocation and pod in one update; whoever fails at
+//!         the same time may take the finalizer away in between: then from the beginning
 //!  back:  takes_back() ─► pod and allocation in one update, then unprotects() ─► the finalizer
 //! ```
 
@@ -22,6 +23,8 @@ pub struct ClaimStep {
     pub claim_uid: String,
     /// What it gets; `None` when it has been allocated before, and the pod is only to be let in.
     pub allocation: Option<Box<ClaimAllocation>>,
+    /// What it had then: with other devices the pod may be in the wrong place.
+    pub known: Option<Box<ClaimAllocation>>,
 }
 
 /// The devices of a claim that was read.
@@ -29,7 +32,7 @@ pub struct ClaimStep {
 pub enum FoundDevices {
     /// None.
     Nothing,
-    /// Those of the step.
+    /// Those of the step, given or known.
     AsDecided,
     /// Others.
     Others,
@@ -61,7 +64,23 @@ pub struct ClaimChange {
     pub pod: bool,
 }
 
+/// What is left to do before the Binding, once the claim is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaimGift {
+    /// Nothing.
+    Given,
+    /// This has to be added to the status.
+    Missing(ClaimChange),
+    /// The finalizer is gone again, and has to be there before devices.
+    Unprotected,
+}
+
 impl ClaimStep {
+    /// The devices that the pod was placed for.
+    pub fn decided(&self) -> Option<&ClaimAllocation> {
+        self.allocation.as_deref().or(self.known.as_deref())
+    }
+
     /// It is the claim that was decided about.
     fn is_about(&self, found: &ClaimReading<'_>) -> bool {
         found.uid.is_none_or(|uid| uid == self.claim_uid)
@@ -84,21 +103,21 @@ impl ClaimStep {
         Ok(self.allocation.is_some() && !found.is_protected)
     }
 
-    /// What has to be added to the status; `None` when nothing is left to do.
+    /// What has to be added to the status.
     ///
     /// # Errors
     /// The claim cannot be used any more, or not for this.
-    pub fn gives(&self, found: &ClaimReading<'_>) -> Result<Option<ClaimChange>, String> {
+    pub fn gives(&self, found: &ClaimReading<'_>) -> Result<ClaimGift, String> {
         self.is_usable(found)?;
         let devices = match (&self.allocation, found.devices) {
             (Some(_), FoundDevices::Nothing) => true,
-            (Some(_), FoundDevices::Others) => {
+            (_, FoundDevices::Others) => {
                 return Err("it has been given other devices meanwhile".to_owned());
             }
             (None, FoundDevices::Nothing) => {
                 return Err("its devices have been taken back meanwhile".to_owned());
             }
-            (Some(_), FoundDevices::AsDecided) | (None, _) => false,
+            (_, FoundDevices::AsDecided) => false,
         };
         if !found.has_pod && found.users >= MAX_RESERVED {
             return Err(format!("{MAX_RESERVED} pods use it, and no more may"));
@@ -107,19 +126,27 @@ impl ClaimStep {
             devices,
             pod: !found.has_pod,
         };
-        Ok((change.devices || change.pod).then_some(change))
+        Ok(match change {
+            ClaimChange {
+                devices: false,
+                pod: false,
+            } => ClaimGift::Given,
+            change if change.devices && !found.is_protected => ClaimGift::Unprotected,
+            change => ClaimGift::Missing(change),
+        })
     }
 
-    /// What has to be taken out of the status once the bind has failed: the pod, and what this bind has
-    /// given unless others use it; `None` when nothing is left to do.
+    /// What has to be taken out of the status once the bind has failed: the pod, and the devices unless others
+    /// use the claim, whichever bind has given them; `None` when nothing is left to do.
     pub fn takes_back(&self, found: &ClaimReading<'_>) -> Option<ClaimChange> {
         if !self.is_about(found) {
             return None;
         }
         let others = found.users - usize::from(found.has_pod);
+        let has_devices = found.devices != FoundDevices::Nothing;
         let given_here = self.allocation.is_some() && found.devices == FoundDevices::AsDecided;
         let change = ClaimChange {
-            devices: given_here && others == 0,
+            devices: others == 0 && (given_here || (has_devices && found.has_pod)),
             pod: found.has_pod,
         };
         (change.devices || change.pod).then_some(change)
@@ -128,6 +155,6 @@ impl ClaimStep {
     /// Whether the finalizer has to be removed after that: from a claim without devices.
     pub fn unprotects(&self, found: &ClaimReading<'_>) -> bool {
         let is_free = found.devices == FoundDevices::Nothing;
-        self.allocation.is_some() && self.is_about(found) && is_free && found.is_protected
+        self.is_about(found) && is_free && found.is_protected
     }
 }

@@ -16,6 +16,8 @@ struct World {
     claim: Value,
     binding: u16,
     conflicts: u32,
+    /// So often another bind, which fails, takes the finalizer away before the status is read.
+    unprotections: u32,
     /// Writes that fail once the Binding was refused.
     failures: u32,
     is_refused: bool,
@@ -31,6 +33,7 @@ impl World {
             }),
             binding: 201,
             conflicts: 0,
+            unprotections: 0,
             failures: 0,
             is_refused: false,
         }
@@ -58,6 +61,10 @@ impl World {
                     self.claim["status"] = seen.body["status"].clone();
                 } else if is_write {
                     self.claim["metadata"] = seen.body["metadata"].clone();
+                    if self.unprotections > 0 {
+                        self.unprotections -= 1;
+                        self.claim["metadata"]["finalizers"] = json!([]);
+                    }
                 }
                 Answer::Json(200, json!({"items": [self.claim]}))
             }
@@ -90,7 +97,8 @@ fn step(allocates: bool) -> ClaimStep {
         namespace: "ns".to_owned(),
         claim: "gpu".to_owned(),
         claim_uid: "c1".to_owned(),
-        allocation: allocates.then(|| Box::new(allocation)),
+        allocation: allocates.then(|| Box::new(allocation.clone())),
+        known: (!allocates).then(|| Box::new(allocation)),
     }
 }
 
@@ -176,6 +184,27 @@ async fn a_bind_has_not_failed_before_what_it_gave_is_given_back() {
 }
 
 #[tokio::test]
+async fn no_claim_gets_devices_while_its_finalizer_is_away() {
+    let mut world = World::with(Value::Null);
+    world.unprotections = 2;
+    let (outcome, claim, _) = run(world, step(true)).await;
+    assert!(matches!(outcome, Outcome::Bound { .. }), "{outcome:?}");
+    assert_eq!(claim["metadata"]["finalizers"], json!([PROTECTION]));
+    assert_eq!(claim["status"]["allocation"], given());
+}
+
+#[tokio::test]
+async fn the_last_pod_that_a_failed_bind_takes_out_takes_the_devices_with_it() {
+    let mut world = World::with(json!({"allocation": given(), "reservedFor": []}));
+    world.claim["metadata"]["finalizers"] = json!([PROTECTION]);
+    world.binding = 422;
+    let (outcome, claim, _) = run(world, step(false)).await;
+    assert!(matches!(outcome, Outcome::BindFailed { .. }), "{outcome:?}");
+    assert_eq!(claim["status"], json!({}));
+    assert_eq!(claim["metadata"]["finalizers"], json!([]));
+}
+
+#[tokio::test]
 async fn what_others_use_stays_when_a_bind_fails() {
     let mut world = World::with(json!({"allocation": given(), "reservedFor": [user("u0")]}));
     world.binding = 422;
@@ -196,6 +225,10 @@ async fn what_another_one_wrote_meanwhile_ends_the_bind() {
         text.contains("claim ns/gpu: it has been given other devices"),
         "{text}"
     );
+    assert_eq!(claim["status"], before);
+    let (outcome, claim, _) = run(World::with(before.clone()), step(false)).await;
+    let text = pre_bind_message(outcome);
+    assert!(text.contains("it has been given other devices"), "{text}");
     assert_eq!(claim["status"], before);
     let (outcome, _, _) = run(World::with(Value::Null), step(false)).await;
     let text = pre_bind_message(outcome);
