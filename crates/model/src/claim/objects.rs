@@ -66,7 +66,13 @@ impl ResourceClaims {
         // What nobody holds any more was kept because it may have been written; without the finalizer,
         // which comes before the allocation and goes after it, it is not there.
         let is_over = entry.holders == 0 && !object.is_protected;
-        let keeps_grant = object.allocation.is_none() && !replaced && !is_over;
+        // Another bind may have written it and may take it back, and one that is under way write it again.
+        let is_same = object.allocation.as_ref() == entry.granted.as_deref();
+        let is_needed = is_same && self.has_pods_on_their_way(ix);
+        let keeps_grant = match object.allocation {
+            Some(_) => is_needed && !replaced,
+            None => !replaced && !is_over,
+        };
         self.change_claim(ix, |entry| {
             entry.object = Some(object);
             if !keeps_grant {

@@ -17,6 +17,8 @@ pub(super) struct TaskClaims {
     need: ResourceNeedIx,
     /// The scheduler has placed it: it holds what was granted to its claims.
     pub(super) holds: bool,
+    /// It was placed here, and is not told to be on its node: what it brings may be written yet.
+    pub(super) is_on_its_way: bool,
     /// It is being replaced, and holds on.
     keeps: bool,
     /// What was decided is taken back, and nothing of it was written or can be.
@@ -59,6 +61,7 @@ impl ResourceClaims {
             claims,
             need: ResourceNeedIx::NONE,
             holds: false,
+            is_on_its_way: false,
             keeps: false,
             returns: false,
         };
@@ -162,6 +165,7 @@ impl ResourceClaims {
             return others;
         };
         pod.returns = false;
+        pod.is_on_its_way = decides;
         pod.holds = decides || pod.keeps;
         if pod.holds {
             for ix in &claims {
@@ -172,8 +176,27 @@ impl ResourceClaims {
                 }
             }
         }
+        if !decides {
+            claims.iter().for_each(|ix| self.settle_grant(*ix));
+        }
         others.push(task);
         others
+    }
+
+    /// A grant that the API server tells of is kept only while pods are on their way with it.
+    fn settle_grant(&mut self, ix: ResourceClaimIx) {
+        let object = self.claims[ix.at()].object.as_ref();
+        let is_told = object.is_some_and(|object| object.allocation.is_some());
+        if is_told && !self.has_pods_on_their_way(ix) {
+            self.change_claim(ix, |entry| entry.granted = None);
+        }
+    }
+
+    /// Binds may be under way that write the grant of a claim.
+    pub(super) fn has_pods_on_their_way(&self, ix: ResourceClaimIx) -> bool {
+        let users = self.claims[ix.at()].users.iter();
+        let mut users = users.filter_map(|user| self.tasks.get(user));
+        users.any(|pod| pod.holds && pod.is_on_its_way)
     }
 
     /// A pod leaves its node; `undecided` if nobody was told that it was there. Returns pods whose need may
@@ -183,6 +206,7 @@ impl ResourceClaims {
             return Vec::new();
         };
         let holds = std::mem::take(&mut pod.holds);
+        pod.is_on_its_way = false;
         let returns = std::mem::take(&mut pod.returns) || undecided;
         let mut others = vec![task];
         if holds {
@@ -209,6 +233,7 @@ impl ResourceClaims {
             self.note_wide(&granted);
             self.change_claim(ix, |entry| entry.granted = None);
         }
+        self.settle_grant(ix);
         users
     }
 
