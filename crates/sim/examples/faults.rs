@@ -1,63 +1,83 @@
 //! Many storms at once: `cargo run --release -p pumice-sim --example faults -- 100000`, from seed 0
-//! or from the one given as second argument, each without and with evictions, both with HyperNodes too, and
-//! with plugins that want pods gone. Prints the first broken invariant of each thread, with
-//! its seed and everything that had happened, and ends with 1 if there is one.
+//! or from the one given as second argument, each of every kind or of the one named as third. Prints the first
+//! broken invariant of each thread, with its seed and everything that had happened, and ends with 1 if there is
+//! one.
 
 use std::process::ExitCode;
 
 use pumice_conf::Config;
 use pumice_sim::faults::evictions::EVICTING;
 use pumice_sim::faults::shuffles::configuration;
-use pumice_sim::faults::{CONFIGURATION, run, run_with_topology};
+use pumice_sim::faults::{
+    BrokenInvariant, CONFIGURATION, Summary, run, run_with_claims, run_with_topology,
+};
 
-fn parse(text: &str) -> Option<Config> {
-    pumice_conf::parse(text, &pumice_engine::REGISTRY).config
-}
+/// One storm by its seed.
+type StormRun = fn(&Config, u64) -> Result<Summary, Box<BrokenInvariant>>;
 
-fn shuffling(seed: u64) -> Option<Config> {
-    parse(&configuration(seed))
+/// Name of a kind of storms, its configuration by seed, and what runs it.
+type StormKind = (&'static str, fn(u64) -> String, StormRun);
+
+const KINDS: [StormKind; 7] = [
+    ("plain", |_| CONFIGURATION.to_owned(), run),
+    ("evictions", |_| EVICTING.to_owned(), run),
+    ("shuffle", configuration, run),
+    (
+        "hyper-nodes",
+        |_| CONFIGURATION.to_owned(),
+        run_with_topology,
+    ),
+    (
+        "hyper-nodes-evictions",
+        |_| EVICTING.to_owned(),
+        run_with_topology,
+    ),
+    ("claims", |_| CONFIGURATION.to_owned(), run_with_claims),
+    ("claims-evictions", |_| EVICTING.to_owned(), run_with_claims),
+];
+
+/// What one thread found.
+fn storms(seeds: impl Iterator<Item = u64>, wanted: &str) -> Option<String> {
+    for seed in seeds {
+        for (name, text, run) in KINDS {
+            if !wanted.is_empty() && wanted != name {
+                continue;
+            }
+            let parsed = pumice_conf::parse(&text(seed), &pumice_engine::REGISTRY);
+            let Some(config) = parsed.config else {
+                return Some(format!("{name}: the configuration is not valid"));
+            };
+            if let Err(failure) = run(&config, seed) {
+                return Some(format!("{name}: {failure}"));
+            }
+        }
+    }
+    None
 }
 
 fn main() -> ExitCode {
-    let mut numbers = std::env::args().skip(1).map(|word| word.parse::<u64>());
-    let (Some(Ok(count)), first) = (numbers.next(), numbers.next().unwrap_or(Ok(0))) else {
-        eprintln!("usage: faults COUNT [FIRST_SEED]");
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize| {
+        words
+            .get(at)
+            .map_or(Some(0), |word| word.parse::<u64>().ok())
+    };
+    let wanted = words.get(2).map_or("", String::as_str);
+    let is_kind = wanted.is_empty() || KINDS.iter().any(|(name, ..)| *name == wanted);
+    let (Some(count @ 1..), Some(first), true) = (number(0), number(1), is_kind) else {
+        let names = KINDS.map(|(name, ..)| name).join(", ");
+        eprintln!("usage: faults COUNT [FIRST_SEED [KIND]]; kinds: {names}");
         return ExitCode::from(2);
     };
-    let first = first.unwrap_or(0);
-    let (Some(plain), Some(evicting)) = (parse(CONFIGURATION), parse(EVICTING)) else {
-        eprintln!("the configuration is not valid");
-        return ExitCode::from(2);
-    };
-    let both: [(&str, &Config); 2] = [("", &plain), ("with evictions, ", &evicting)];
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
     let broken = std::thread::scope(|scope| {
         let seeds = |at: u64| (first + at..first + count).step_by(threads as usize);
-        let storm = |at| {
-            scope.spawn(move || {
-                let shuffled = |seed| Some(("with shuffle, ", shuffling(seed)?));
-                seeds(at).find_map(|seed| {
-                    let shuffled = shuffled(seed);
-                    let shuffled = shuffled.as_ref().map(|(what, config)| (*what, config));
-                    let mut all = both.into_iter().chain(shuffled);
-                    let plain =
-                        all.find_map(|(what, config)| Some((what, run(config, seed).err()?)));
-                    plain.or_else(|| {
-                        let mut both = both.into_iter();
-                        both.find_map(|(_, config)| {
-                            Some(("with HyperNodes, ", run_with_topology(config, seed).err()?))
-                        })
-                    })
-                })
-            })
-        };
+        let storm = |at| scope.spawn(move || storms(seeds(at), wanted));
         let threads: Vec<_> = (0..threads).map(storm).collect();
         let ends = threads.into_iter().filter_map(|thread| thread.join().ok());
         ends.flatten().collect::<Vec<_>>()
     });
-    for (what, failure) in &broken {
-        println!("{what}{failure}");
-    }
+    broken.iter().for_each(|failure| println!("{failure}"));
     match broken.is_empty() {
         true => {
             println!("{count} seeds, no invariant broken");

@@ -3,10 +3,12 @@
 use pumice_model::object::{GroupObject, NodeObject, PodObject, PodPhase};
 
 use super::Simulation;
+use super::claim_oracle::MAX_BREAK_MS;
+use super::drivers;
 use super::evictions::CLASSES;
 use super::objects::{group, node, pod, queue};
 use super::oracle::MAX_STEP_MS;
-use super::server::{KINDS, Template, key};
+use super::server::{KINDS, ServerKind, Template, key};
 use super::shuffles;
 use super::topology;
 
@@ -29,6 +31,9 @@ impl Simulation {
             if self.shuffles {
                 node = shuffles::in_zone(rng, node);
             }
+            if self.drivers.is_some() {
+                node = drivers::in_rack(node);
+            }
             self.server.put_node(node);
         }
         self.server.put_queue(queue("root", 0));
@@ -50,6 +55,7 @@ impl Simulation {
             self.network.evictions_may_fail = self.faults;
         }
         self.build_network();
+        self.build_devices();
         for _ in 0..2 {
             self.new_gang();
         }
@@ -71,6 +77,7 @@ impl Simulation {
             self.measure_node();
         }
         self.change_network();
+        self.change_devices();
         match self.chance.below(100) {
             0..12 => self.new_gang(),
             12..15 => self.new_bare_pod(),
@@ -93,10 +100,11 @@ impl Simulation {
         let slot = self.chance.below(slots) as usize;
         match self.chance.below(200) {
             0..6 => {
-                // The last kind is there in some simulations only.
-                let kinds = KINDS.len() as u64 - u64::from(self.topology.is_none());
-                let kind = KINDS[self.chance.below(kinds) as usize];
-                let for_ms = self.chance.between(100, 5000);
+                // Some are there in some simulations only.
+                let kinds = KINDS.into_iter().filter(|kind| self.server.has(*kind));
+                let kinds: Vec<ServerKind> = kinds.collect();
+                let kind = kinds[self.chance.below(kinds.len() as u64) as usize];
+                let for_ms = self.chance.between(100, MAX_BREAK_MS);
                 if let Some(process) = &mut self.slots[slot].process {
                     process.watches.break_off(kind, now_ms, for_ms);
                     self.history.push(format!(
@@ -149,6 +157,7 @@ impl Simulation {
         if let Some(rng) = &mut self.topology {
             gang.topology = topology::request(rng);
         }
+        member.resource_claims = self.wishes(&name);
         if !late_group {
             self.server.put_group(gang.clone());
         }
@@ -173,7 +182,8 @@ impl Simulation {
     fn new_bare_pod(&mut self) {
         self.bare += 1;
         let cpu_milli = 500 * self.chance.below(4) as i64;
-        let pod = pod(&format!("bare-{}", self.bare), None, cpu_milli, 0);
+        let mut pod = pod(&format!("bare-{}", self.bare), None, cpu_milli, 0);
+        pod.resource_claims = self.wishes(&pod.name);
         let uid = self.server.make_pod(pod);
         self.history.push(format!("pod {uid}: {cpu_milli}m"));
     }
@@ -278,7 +288,10 @@ impl Simulation {
             let name = format!("n{}", self.chance.below(5));
             if !self.server.nodes.contains_key(&name) {
                 let cards = self.chance.below(2) as i64;
-                let new = node(&name, 1000 * self.chance.between(2, 6) as i64, cards);
+                let mut new = node(&name, 1000 * self.chance.between(2, 6) as i64, cards);
+                if self.drivers.is_some() {
+                    new = drivers::in_rack(new);
+                }
                 self.history.push(format!("node {name} is added"));
                 self.server.put_node(new);
             }

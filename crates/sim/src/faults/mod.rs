@@ -16,6 +16,10 @@
 //! have tests of their own.
 
 mod chaos;
+mod claim_oracle;
+mod claim_writer;
+pub mod claims;
+mod drivers;
 pub mod evictions;
 mod lease;
 pub mod network;
@@ -26,15 +30,18 @@ mod rng;
 pub mod server;
 mod settled;
 pub mod shuffles;
+mod storm;
 mod topology;
 pub mod watch;
 mod writers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use pumice_conf::Config;
+use pumice_model::object::ResourceClaimObject;
 
+use drivers::Drivers;
 use evictions::EvictionLog;
 use lease::VirtualLease;
 use network::Network;
@@ -42,12 +49,10 @@ use oracle::{Broken, Invariant, Oracle, bound_members};
 use process::{FaultWorld, Process};
 use rng::Rng;
 use server::VirtualServer;
+pub use storm::{Summary, run, run_with_bad_input, run_with_claims, run_with_topology};
 
 /// Start of the virtual clock, milliseconds since 1970.
 const START_MS: u64 = 1_800_000_000_000;
-
-/// Steps in which something may happen.
-const STORMY_STEPS: u32 = 150;
 
 /// The configuration of simulations: the built-in one, and cards that are shared.
 pub const CONFIGURATION: &str = r#"actions: "enqueue, allocate, backfill"
@@ -86,23 +91,6 @@ impl fmt::Display for BrokenInvariant {
         let Broken { invariant, text } = &self.broken;
         write!(f, "seed {}: {invariant:?}: {text}", self.seed)
     }
-}
-
-/// What a run did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Pods bound.
-    pub binds: u32,
-    /// Pods evicted.
-    pub evictions: u32,
-    /// Pods evicted for nobody.
-    pub shuffled: u32,
-    /// Processes started.
-    pub processes: u32,
-    /// Pods bound whose gang asks for one domain of the network.
-    pub domain_binds: u32,
-    /// Everything that happened.
-    pub history: Vec<String>,
 }
 
 /// Room for a process.
@@ -154,6 +142,12 @@ pub struct Simulation {
     topology: Option<Rng>,
     /// Bindings of pods whose gang asks for one domain.
     domain_binds: u32,
+    /// There are devices, which change, and claims of them.
+    drivers: Option<Drivers>,
+    /// Bindings of pods with claims.
+    claim_binds: u32,
+    /// UIDs of claims on which processes that ended may have left something.
+    left_claims: BTreeSet<String>,
 }
 
 impl Simulation {
@@ -189,6 +183,9 @@ impl Simulation {
             gang_records: BTreeMap::new(),
             topology: None,
             domain_binds: 0,
+            drivers: None,
+            claim_binds: 0,
+            left_claims: BTreeSet::new(),
         }
     }
 
@@ -216,6 +213,7 @@ impl Simulation {
     pub fn kill(&mut self, slot: usize, down_ms: u64) {
         if let Some(process) = self.slots[slot].process.take() {
             let identity = process.elector.identity;
+            self.left_claims.extend(process.writers.claims().cloned());
             self.history.push(format!(
                 "process {identity} is killed, slot {slot} is empty for {down_ms} ms"
             ));
@@ -296,6 +294,7 @@ impl Simulation {
                 }
                 _ => None,
             };
+            let had_devices = self.has_devices(&request.call);
             let answer = self.network.carry_out(&request, &mut self.server);
             if let network::ServerCall::Bind { uid, node, .. } = &request.call {
                 let at_ms = now_ms - START_MS;
@@ -306,7 +305,17 @@ impl Simulation {
                     let pod = self.server.pods.get(uid);
                     let tier = pod.and_then(|pod| topology::allowed_tier(&self.server, pod));
                     self.domain_binds += u32::from(tier.is_some());
+                    let has_claims = pod.is_some_and(|pod| !pod.resource_claims.is_empty());
+                    self.claim_binds += u32::from(has_claims);
                     self.oracle.check_bind(&request.call, &self.server)?;
+                }
+            }
+            if let network::ServerCall::UpdateClaim { object, .. } = &request.call
+                && answer == network::ServerAnswer::Claim(claims::ClaimAnswer::Written)
+            {
+                self.note_claim(object, now_ms);
+                if !had_devices {
+                    claim_oracle::check_allocation(&self.server, object)?;
                 }
             }
             if let (network::ServerCall::Evict { uid, beneficiary }, Some(victim)) =
@@ -319,6 +328,30 @@ impl Simulation {
             }
         }
         Ok(())
+    }
+
+    /// The claim that is to be updated has devices.
+    fn has_devices(&self, call: &network::ServerCall) -> bool {
+        let network::ServerCall::UpdateClaim { object, .. } = call else {
+            return false;
+        };
+        let claim = self
+            .server
+            .claim(&server::key(&object.namespace, &object.name));
+        claim.is_some_and(|claim| claim.allocation.is_some())
+    }
+
+    /// A claim was updated by a process.
+    fn note_claim(&mut self, new: &ResourceClaimObject, now_ms: u64) {
+        let at_ms = now_ms - START_MS;
+        let (name, users) = (&new.name, &new.reserved_for);
+        let devices = new.allocation.as_ref().map(|given| &given.devices.devices);
+        let devices = devices.map(|all| all.iter().map(|given| given.key.to_string()));
+        let devices: Option<Vec<String>> = devices.map(Iterator::collect);
+        self.history.push(format!(
+            "{at_ms} ms: claim {name}: {devices:?} for {users:?}, finalizer: {}",
+            new.is_protected
+        ));
     }
 
     fn step_slot(&mut self, at: usize, now_ms: u64) -> Result<(), Broken> {
@@ -345,6 +378,7 @@ impl Simulation {
             self.slots[at].process = Some(process);
         } else {
             let identity = process.elector.identity;
+            self.left_claims.extend(process.writers.claims().cloned());
             self.history
                 .push(format!("process {identity} has lost the lease and ends"));
             self.slots[at].start_ms = now_ms + 1000;
@@ -354,6 +388,7 @@ impl Simulation {
 
     /// What must hold after every step.
     fn check(&mut self) -> Result<(), Broken> {
+        claim_oracle::check_devices(&self.server)?;
         for process in self.processes() {
             oracle::check_process(process, &self.server)?;
         }
@@ -424,6 +459,7 @@ impl Simulation {
             return Err(Invariant::Memory.broken(text));
         }
         let (server, config) = (self.server.clone(), self.config.clone());
+        let left = self.left_claims.clone();
         let Some(leader) = self.leader() else {
             return Err(Invariant::Progress.broken("nobody leads".to_owned()));
         };
@@ -432,97 +468,6 @@ impl Simulation {
             let text = format!("nothing happens, and writes go on: {handed_in:?}, then {now}");
             return Err(Invariant::Quiet.broken(text));
         }
-        settled::check(leader, &server, &config)
+        settled::check(leader, &server, &config, &left)
     }
-}
-
-/// Runs one seed: a random cluster, a storm, and the calm after it.
-///
-/// # Errors
-/// An invariant is broken.
-pub fn run(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> {
-    storm(config, seed, None)
-}
-
-/// Runs one seed in a cluster with HyperNodes, which change, and gangs that ask for a place among them.
-///
-/// # Errors
-/// An invariant is broken.
-pub fn run_with_topology(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> {
-    storm(config, seed, Some(Rng::new(seed ^ 0xd0d0)))
-}
-
-fn storm(
-    config: &Config,
-    seed: u64,
-    topology: Option<Rng>,
-) -> Result<Summary, Box<BrokenInvariant>> {
-    let replicas = 1 + usize::from(seed.is_multiple_of(3));
-    let mut simulation = Simulation::new(config, replicas, seed);
-    simulation.faults = true;
-    simulation.lag = true;
-    simulation.topology = topology;
-    simulation.build_cluster();
-    for _ in 0..STORMY_STEPS {
-        simulation.churn();
-        simulation.disturb();
-        let ms = simulation.random_step_ms();
-        simulation.step(ms)?;
-    }
-    simulation.settle()?;
-    Ok(Summary {
-        binds: simulation.binds,
-        evictions: simulation.evicted.landed.values().sum(),
-        shuffled: simulation.evicted.landed.get("").copied().unwrap_or(0),
-        processes: simulation.identities,
-        domain_binds: simulation.domain_binds,
-        history: simulation.history,
-    })
-}
-
-/// Runs one seed without faults, with and without objects that make no sense in another namespace:
-/// decisions about all others are the same (spec/06 INV-13).
-///
-/// # Errors
-/// An invariant is broken, or a decision is another one.
-pub fn run_with_bad_input(config: &Config, seed: u64) -> Result<(), Box<BrokenInvariant>> {
-    let run = |bad: bool| -> Result<Simulation, Box<BrokenInvariant>> {
-        let mut simulation = Simulation::new(config, 1, seed);
-        simulation.build_cluster();
-        if bad {
-            simulation.add_bad_objects();
-        }
-        for _ in 0..STORMY_STEPS {
-            simulation.churn();
-            let ms = simulation.random_step_ms();
-            simulation.step(ms)?;
-        }
-        Ok(simulation)
-    };
-    let decisions = |simulation: &Simulation| -> Vec<String> {
-        let lines = simulation
-            .history
-            .iter()
-            .filter(|line| line.contains(" ms: "));
-        lines.cloned().collect()
-    };
-    let (without, with) = (run(false)?, run(true)?);
-    let (ours, theirs) = (decisions(&without), decisions(&with));
-    let differs = ours
-        .iter()
-        .zip(&theirs)
-        .find(|(ours, theirs)| ours != theirs);
-    if let Some((ours, theirs)) = differs {
-        let text = format!("`{ours}` is `{theirs}` beside bad objects");
-        return Err(with.failure(Invariant::BadInput.broken(text)));
-    }
-    if ours.len() != theirs.len() {
-        let text = format!(
-            "{} Bindings are {} beside bad objects",
-            ours.len(),
-            theirs.len()
-        );
-        return Err(with.failure(Invariant::BadInput.broken(text)));
-    }
-    Ok(())
 }

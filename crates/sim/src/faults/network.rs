@@ -1,8 +1,9 @@
 //! Requests on their way. They outlive the process that sent them: one that is killed cannot take
 //! back what it has sent.
 
-use pumice_model::object::{GroupStatus, Pairs};
+use pumice_model::object::{GroupStatus, Pairs, ResourceClaimObject};
 
+use super::claims::ClaimAnswer;
 use super::rng::Rng;
 use super::server::{BindAnswer, VirtualServer};
 
@@ -47,6 +48,15 @@ pub enum ServerCall {
         /// Name of the node, or none.
         node: Option<String>,
     },
+    /// A claim of devices.
+    UpdateClaim {
+        /// The version that was read.
+        version: u64,
+        /// Its status is written, otherwise its finalizers.
+        of_status: bool,
+        /// The claim as it is to be.
+        object: Box<ResourceClaimObject>,
+    },
 }
 
 /// What came of a request.
@@ -54,6 +64,8 @@ pub enum ServerCall {
 pub enum ServerAnswer {
     /// To a Binding.
     Bind(BindAnswer),
+    /// To an update of a claim.
+    Claim(ClaimAnswer),
     /// To any other request: whether the object is there.
     Other(bool),
     /// The server has refused it: it never lands.
@@ -100,6 +112,8 @@ pub struct Network {
     pub next_statuses: Vec<RequestFate>,
     /// Likewise for evictions.
     pub next_evictions: Vec<RequestFate>,
+    /// Likewise for updates of claims.
+    pub next_claims: Vec<RequestFate>,
     /// Chance decides on evictions and nominations too.
     pub evictions_may_fail: bool,
     /// Of a hundred requests so many are refused, lose their answer, are lost.
@@ -147,6 +161,7 @@ impl Network {
         let next = match call {
             ServerCall::Bind { .. } => &mut self.next_binds,
             ServerCall::Status { .. } => &mut self.next_statuses,
+            ServerCall::UpdateClaim { .. } => &mut self.next_claims,
             ServerCall::Evict { .. } if !self.next_evictions.is_empty() => &mut self.next_evictions,
             ServerCall::Evict { .. } | ServerCall::Nominate { .. } if !self.evictions_may_fail => {
                 return RequestFate::Fine;
@@ -203,6 +218,11 @@ impl Network {
                 server.nominate(uid, node.clone());
                 ServerAnswer::Other(true)
             }
+            ServerCall::UpdateClaim {
+                version,
+                of_status,
+                object,
+            } => ServerAnswer::Claim(server.update_claim((*version, *of_status), object)),
         };
         if let Some(known) = self
             .requests

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use pumice_model::object::{Amounts, NodeObject, PodObject, PodPhase};
 use pumice_model::{Delta, TaskStatus};
 
+use super::claim_oracle;
 use super::network::{REQUEST_MS, RequestInFlight, ServerCall};
 use super::process::Process;
 use super::server::{ServerKind, VirtualServer, holds, key};
@@ -63,6 +64,10 @@ pub enum Invariant {
     Progress,
     /// spec/06 INV-15: memory follows the population.
     Memory,
+    /// spec/06 INV-16: no device is given twice.
+    Devices,
+    /// spec/06 INV-17: a pod has its claims, and a claim nothing without a pod.
+    Claims,
     /// spec/08 §4: what asks for a place in the network stands within one domain that is allowed.
     Domain,
 }
@@ -175,6 +180,7 @@ impl Oracle {
         }
         self.check_card(server, pod, &recent)?;
         topology::check(server, pod)?;
+        claim_oracle::check_bind(server, pod)?;
         check_queue(server, pod)
     }
 

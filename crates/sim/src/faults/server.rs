@@ -12,6 +12,8 @@ use pumice_model::object::{
     QueueObject,
 };
 
+use super::claims::DeviceObjects;
+
 /// What a watch follows on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ServerKind {
@@ -25,16 +27,32 @@ pub enum ServerKind {
     Pod,
     /// HyperNodes.
     HyperNode,
+    /// DeviceClasses.
+    DeviceClass,
+    /// ResourceSlices.
+    Slice,
+    /// ResourceClaims.
+    ResourceClaim,
 }
 
 /// All kinds, in the order of a first list.
-pub const KINDS: [ServerKind; 5] = [
+pub const KINDS: [ServerKind; 8] = [
     ServerKind::Node,
     ServerKind::Queue,
     ServerKind::Group,
     ServerKind::Pod,
     ServerKind::HyperNode,
+    ServerKind::DeviceClass,
+    ServerKind::Slice,
+    ServerKind::ResourceClaim,
 ];
+
+impl ServerKind {
+    /// While it is not followed nothing is decided.
+    pub fn protects(self) -> bool {
+        !matches!(self, Self::DeviceClass | Self::Slice)
+    }
+}
 
 /// One change of one object.
 #[derive(Clone, Debug)]
@@ -84,6 +102,10 @@ pub struct VirtualServer {
     pub hyper_nodes: BTreeMap<String, HyperNodeObject>,
     /// There is such a kind of objects.
     pub has_hyper_nodes: bool,
+    /// Objects of resource.k8s.io.
+    pub devices: DeviceObjects,
+    /// There are such kinds of objects.
+    pub has_devices: bool,
     /// Pods that somebody keeps making, by `namespace/name`.
     pub templates: BTreeMap<String, Template>,
     /// How much of nodes is used, as it was measured last.
@@ -137,6 +159,18 @@ impl VirtualServer {
                 self.make_pod(template.pod);
             }
         }
+        self.run_devices();
+    }
+
+    /// Whether there are objects of a kind in this simulation.
+    pub fn has(&self, kind: ServerKind) -> bool {
+        match kind {
+            ServerKind::HyperNode => self.has_hyper_nodes,
+            ServerKind::DeviceClass | ServerKind::Slice | ServerKind::ResourceClaim => {
+                self.has_devices
+            }
+            _ => true,
+        }
     }
 
     /// A bound pod starts, a dying one goes, and one on a node that is gone is collected.
@@ -158,7 +192,7 @@ impl VirtualServer {
         }
     }
 
-    fn note(&mut self, kind: ServerKind, key: String, delta: Delta) {
+    pub(super) fn note(&mut self, kind: ServerKind, key: String, delta: Delta) {
         self.events.push(ServerEvent {
             at_ms: self.now_ms,
             kind,
@@ -314,6 +348,7 @@ impl VirtualServer {
             pod.uid.clone(),
             Delta::PodApply(Box::new(pod.clone())),
         );
+        self.note_claims_of(&pod);
         self.pods.insert(pod.uid.clone(), pod);
     }
 
@@ -361,6 +396,7 @@ impl VirtualServer {
     fn remove_pod(&mut self, uid: &str) {
         if let Some(pod) = self.pods.remove(uid) {
             self.due_ms.remove(uid);
+            self.note_claims_of(&pod);
             self.note(
                 ServerKind::Pod,
                 uid.to_owned(),
@@ -418,6 +454,9 @@ impl VirtualServer {
                 .iter()
                 .map(|(k, o)| (k.clone(), Delta::PodApply(Box::new(o.clone()))))
                 .collect(),
+            ServerKind::DeviceClass | ServerKind::Slice | ServerKind::ResourceClaim => {
+                self.devices.list(kind)
+            }
         }
     }
 

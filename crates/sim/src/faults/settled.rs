@@ -1,9 +1,12 @@
 //! What must hold when faults are over and everything has settled.
 
+use std::collections::BTreeSet;
+
 use pumice_conf::Config;
 use pumice_engine::Engine;
 use pumice_model::{Delta, Job, NodeIx, Origin, State, TaskIx, TaskStatus};
 
+use super::claim_oracle;
 use super::evictions::priority_classes;
 use super::oracle::{Broken, Invariant};
 use super::process::Process;
@@ -59,11 +62,18 @@ fn ledger(state: &State) -> Vec<String> {
     lines
 }
 
-/// The engine of a leader that has seen everything, against one that is told it now.
+/// The engine of a leader that has seen everything, against one that is told it now. `left`: UIDs of claims
+/// on which processes that ended may have left something.
 ///
 /// # Errors
 /// What differs.
-pub fn check(process: &mut Process, server: &VirtualServer, config: &Config) -> Result<(), Broken> {
+pub fn check(
+    process: &mut Process,
+    server: &VirtualServer,
+    config: &Config,
+    left: &BTreeSet<String>,
+) -> Result<(), Broken> {
+    claim_oracle::check_settled(process, server, left)?;
     let now_s = i64::try_from(server.now_ms() / 1000).unwrap_or(0);
     let objects = || {
         KINDS

@@ -54,11 +54,11 @@ impl Watches {
         self.listed
     }
 
-    /// Whether all kinds have been followed, or not for a short time only.
+    /// Whether all kinds that protect have been followed, or not for a short time only.
     pub fn is_followed(&self, now_ms: u64) -> bool {
         let lost = |f: &VirtualFollower| {
-            f.broken_ms
-                .is_some_and(|(since, _)| now_ms >= since + GRACE_MS)
+            let broken = f.broken_ms.filter(|_| f.kind.protects());
+            broken.is_some_and(|(since, _)| now_ms >= since + GRACE_MS)
         };
         !self.followers.iter().any(lost)
     }
@@ -95,8 +95,7 @@ impl Watches {
                 continue;
             }
             // Of what is not there nothing can come late.
-            let is_there = follower.kind != ServerKind::HyperNode || server.has_hyper_nodes;
-            let end = match lag && is_there {
+            let end = match lag && server.has(follower.kind) {
                 true => follower.end(&server.events, now_ms, rng),
                 false => server.events.len(),
             };
@@ -128,7 +127,10 @@ impl VirtualFollower {
             | Delta::QueueDelete(_)
             | Delta::HyperNodeDelete(_)
             | Delta::GroupDelete(..)
-            | Delta::PodDelete(_) => {
+            | Delta::PodDelete(_)
+            | Delta::DeviceClassDelete(_)
+            | Delta::SliceDelete(_)
+            | Delta::ResourceClaimDelete(..) => {
                 self.known.remove(key);
             }
             delta => {
@@ -159,6 +161,11 @@ fn deletion(object: &Delta) -> Option<Delta> {
         Delta::HyperNodeApply(object) => Delta::HyperNodeDelete(object.name.clone()),
         Delta::GroupApply(group) => Delta::GroupDelete(group.namespace.clone(), group.name.clone()),
         Delta::PodApply(pod) => Delta::PodDelete(pod.uid.clone()),
+        Delta::DeviceClassApply(class) => Delta::DeviceClassDelete(class.name.clone()),
+        Delta::SliceApply(slice) => Delta::SliceDelete(slice.name.clone()),
+        Delta::ResourceClaimApply(claim) => {
+            Delta::ResourceClaimDelete(claim.namespace.clone(), claim.name.clone())
+        }
         _ => return None,
     })
 }

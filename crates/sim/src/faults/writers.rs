@@ -9,13 +9,16 @@ use pumice_devices::binding::{Sent, Sequences};
 use pumice_model::object::{GroupStatus, Pairs};
 use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, Write};
 
+use super::claim_writer::ClaimWriter;
 use super::network::{ANSWER_MS, Network, REQUEST_MS, ServerAnswer, ServerCall};
 use super::rng::Rng;
 use super::server::{BindAnswer, VirtualServer, key};
 
 /// How a Binding stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 enum Phase {
+    /// Its claims get their devices.
+    Preparing(ClaimWriter),
     Waiting,
     Sent {
         id: u64,
@@ -25,6 +28,8 @@ enum Phase {
     InDoubt {
         until_ms: u64,
     },
+    /// It has failed, and its claims give back what they got.
+    GivingBack(ClaimWriter, Outcome),
 }
 
 #[derive(Clone, Debug)]
@@ -136,11 +141,11 @@ pub struct Around<'a> {
 
 impl Around<'_> {
     /// Whether the term outlasts a request.
-    fn has_term(&self) -> bool {
+    pub(super) fn has_term(&self) -> bool {
         self.server.now_ms() + REQUEST_MS <= self.by.1
     }
 
-    fn send(&mut self, call: ServerCall) -> (u64, u64) {
+    pub(super) fn send(&mut self, call: ServerCall) -> (u64, u64) {
         let now_ms = self.server.now_ms();
         (self.network.send(self.by, call, now_ms, self.rng), now_ms)
     }
@@ -158,6 +163,12 @@ impl Writers {
         self.binds.is_empty() && self.statuses.is_empty() && pods
     }
 
+    /// UIDs of the claims that binds under way are about.
+    pub fn claims(&self) -> impl Iterator<Item = &String> {
+        let requests = self.binds.values().map(|binding| &binding.request);
+        requests.flat_map(|request| request.claims.iter().map(|step| &step.claim_uid))
+    }
+
     /// Whether an outcome for this pod's eviction will come.
     pub fn has_eviction(&self, uid: &str) -> bool {
         self.evictions.contains_key(uid)
@@ -168,8 +179,12 @@ impl Writers {
         self.handed_in += 1;
         match write {
             Write::Bind(request) => {
+                let phase = match request.claims.is_empty() {
+                    true => Phase::Waiting,
+                    false => Phase::Preparing(ClaimWriter::forth(&request)),
+                };
                 let binding = Binding {
-                    phase: Phase::Waiting,
+                    phase,
                     recalled: None,
                     request,
                 };
@@ -295,11 +310,51 @@ impl Writers {
         outcomes
     }
 
-    /// How a Binding ended, if it has.
+    /// How a bind ended, if it has: one that failed gives back first what its claims got.
     fn step_bind(&mut self, uid: &str, around: &mut Around<'_>) -> Option<Outcome> {
+        if let Some(outcome) = self.step_claims(uid, around) {
+            return Some(outcome);
+        }
+        let outcome = self.step_binding(uid, around)?;
+        let binding = self.binds.get_mut(uid)?;
+        let has_failed = matches!(outcome, Outcome::BindFailed { .. });
+        if has_failed && !binding.request.claims.is_empty() {
+            let back = ClaimWriter::back(&binding.request);
+            binding.phase = Phase::GivingBack(back, outcome);
+            return self.step_claims(uid, around);
+        }
+        Some(outcome)
+    }
+
+    /// Claims before and after a Binding; the outcome that waited for them.
+    fn step_claims(&mut self, uid: &str, around: &mut Around<'_>) -> Option<Outcome> {
+        let binding = self.binds.get_mut(uid)?;
+        match &mut binding.phase {
+            Phase::Preparing(writer) => {
+                if writer.step(&binding.request, around)?.is_ok() {
+                    binding.phase = Phase::Waiting;
+                    return None;
+                }
+                let text = "resource claims".to_owned();
+                let outcome = binding.failed(BindFailure::PreBind, text);
+                let back = ClaimWriter::back(&binding.request);
+                binding.phase = Phase::GivingBack(back, outcome);
+                None
+            }
+            Phase::GivingBack(writer, outcome) => {
+                writer.step(&binding.request, around)?.ok()?;
+                Some(outcome.clone())
+            }
+            Phase::Waiting | Phase::Sent { .. } | Phase::InDoubt { .. } => None,
+        }
+    }
+
+    /// How a Binding ended, if it has.
+    fn step_binding(&mut self, uid: &str, around: &mut Around<'_>) -> Option<Outcome> {
         let binding = self.binds.get_mut(uid)?;
         let now_ms = around.server.now_ms();
         match binding.phase {
+            Phase::Preparing(_) | Phase::GivingBack(..) => None,
             Phase::Waiting => {
                 if let Some(why) = &binding.recalled {
                     return Some(binding.failed(BindFailure::Outdated, why.clone()));
@@ -413,7 +468,9 @@ impl Binding {
                 self.failed(BindFailure::PodGone, "not found".to_owned())
             }
             ServerAnswer::Refused => self.failed(BindFailure::Denied, "quota exceeded".to_owned()),
-            ServerAnswer::Bind(BindAnswer::Conflict) | ServerAnswer::Other(_) => {
+            ServerAnswer::Bind(BindAnswer::Conflict)
+            | ServerAnswer::Claim(_)
+            | ServerAnswer::Other(_) => {
                 let seen = self.look(server);
                 seen.unwrap_or_else(|| self.failed(BindFailure::Rejected, "conflict".to_owned()))
             }

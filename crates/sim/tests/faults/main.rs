@@ -3,6 +3,7 @@
 
 #![expect(clippy::panic, reason = "helpers of tests fail as tests do")]
 
+mod claims;
 mod evictions;
 mod scenarios;
 mod storms;

@@ -1,6 +1,6 @@
 //! Random storms: 1,000 seeds, in four tests that run beside each other.
 
-use pumice_sim::faults::{run, run_with_bad_input, run_with_topology};
+use pumice_sim::faults::{run, run_with_bad_input, run_with_claims, run_with_topology};
 
 use crate::{config, evicting};
 
@@ -60,6 +60,26 @@ fn gangs_in_hard_mode_stay_within_their_tier_while_hyper_nodes_change() {
     }
     assert!(u64::from(binds) > 2 * NETWORK_STORMS, "{binds} pods bound");
     assert!(u64::from(processes) > 2 * NETWORK_STORMS, "{processes}");
+}
+
+/// Seeds with devices and claims.
+const CLAIM_STORMS: u64 = 150;
+
+#[test]
+fn no_device_is_given_twice_while_slices_classes_and_claims_change() {
+    let (mut binds, mut processes) = (0, 0);
+    for seed in 0..CLAIM_STORMS {
+        let config = match seed % 2 {
+            0 => config(),
+            _ => evicting(),
+        };
+        let summary = run_with_claims(&config, seed);
+        let summary = summary.unwrap_or_else(|failure| panic!("{failure}"));
+        binds += summary.claim_binds;
+        processes += summary.processes;
+    }
+    assert!(u64::from(binds) > 2 * CLAIM_STORMS, "{binds} pods bound");
+    assert!(u64::from(processes) > 2 * CLAIM_STORMS, "{processes}");
 }
 
 #[test]

@@ -1,0 +1,225 @@
+//! What one bind writes about its resource claims, and how it gives that back (spec/09 §6): the loop of
+//! `crates/cluster` around the decisions of [`ClaimStep`]. A claim is read, changed and written on the version
+//! that was read, until it has happened, nothing is left to do or no time is left.
+
+use pumice_model::claim::{ClaimGift, ClaimReading, ClaimStep, FoundDevices};
+use pumice_model::object::ResourceClaimObject;
+use pumice_model::write::BindRequest;
+
+use super::claims::ClaimAnswer;
+use super::network::{ANSWER_MS, ServerAnswer, ServerCall};
+use super::server::key;
+use super::writers::Around;
+
+/// How long one change is tried, where that is bounded, milliseconds.
+pub const CHANGE_MS: u64 = 5_000;
+
+/// One change of one claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Protect,
+    Give,
+    TakeBack,
+    Unprotect,
+}
+
+/// The changes of a bind that are left, the next one last, and the request under way.
+#[derive(Clone, Debug)]
+pub struct ClaimWriter {
+    left: Vec<(usize, Change)>,
+    /// Number of the request, and when it was sent.
+    sent: Option<(u64, u64)>,
+    /// When the change under way was begun.
+    since_ms: Option<u64>,
+}
+
+/// How a try ended.
+enum Tried {
+    /// Nothing is left to do.
+    Done,
+    /// The finalizer has to be added again.
+    Unprotected,
+    /// A request is under way, or may not be sent now.
+    Waits,
+    /// It cannot be done.
+    Failed(String),
+}
+
+impl ClaimWriter {
+    /// Writes what the claims of a pod get.
+    pub fn forth(request: &BindRequest) -> Self {
+        let mut left = Vec::new();
+        for (at, step) in request.claims.iter().enumerate() {
+            if step.allocation.is_some() {
+                left.push((at, Change::Protect));
+            }
+            left.push((at, Change::Give));
+        }
+        left.reverse();
+        Self::of(left)
+    }
+
+    /// Gives it back, the last first.
+    pub fn back(request: &BindRequest) -> Self {
+        let mut left = Vec::new();
+        for at in 0..request.claims.len() {
+            left.push((at, Change::Unprotect));
+            left.push((at, Change::TakeBack));
+        }
+        Self::of(left)
+    }
+
+    fn of(left: Vec<(usize, Change)>) -> Self {
+        Self {
+            left,
+            sent: None,
+            since_ms: None,
+        }
+    }
+
+    /// How it ended, if it has.
+    pub fn step(
+        &mut self,
+        request: &BindRequest,
+        around: &mut Around<'_>,
+    ) -> Option<Result<(), String>> {
+        while let Some((at, change)) = self.left.last().copied() {
+            let step = &request.claims[at];
+            match self.attempt(step, &request.pod.uid, change, around) {
+                Tried::Done => self.left.truncate(self.left.len() - 1),
+                Tried::Unprotected => self.left.push((at, Change::Protect)),
+                Tried::Waits => return None,
+                Tried::Failed(text) if change == Change::Protect || change == Change::Give => {
+                    return Some(Err(text));
+                }
+                // What cannot be taken back is told, and the next one is seen to. Where a status could not be,
+                // its finalizer stays.
+                Tried::Failed(_) => self.left.retain(|(other, _)| *other != at),
+            }
+            self.since_ms = None;
+        }
+        Some(Ok(()))
+    }
+
+    fn attempt(
+        &mut self,
+        step: &ClaimStep,
+        pod: &str,
+        change: Change,
+        around: &mut Around<'_>,
+    ) -> Tried {
+        let now_ms = around.server.now_ms();
+        if let Some((id, at_ms)) = self.sent {
+            let answer = around.network.answer(id, now_ms);
+            if answer.is_none() && now_ms < at_ms + ANSWER_MS {
+                return Tried::Waits;
+            }
+            if answer.is_none() {
+                around.network.abandon(id);
+            }
+            self.sent = None;
+            match answer {
+                Some(ServerAnswer::Claim(ClaimAnswer::Written)) => return Tried::Done,
+                Some(ServerAnswer::Refused) if change == Change::Give => {
+                    return Tried::Failed("an admission policy says no".to_owned());
+                }
+                _ => {}
+            }
+            // As after a pause: at most one request a step.
+            if self.is_over(change, now_ms) {
+                return Tried::Failed("no answer".to_owned());
+            }
+        }
+        self.since_ms.get_or_insert(now_ms);
+        if !around.has_term() {
+            return Tried::Waits;
+        }
+        let claim = key(&step.namespace, &step.claim);
+        let Some(known) = around.server.devices.claims.get(&claim) else {
+            return Tried::Failed("it does not exist any more".to_owned());
+        };
+        let found = reading(&known.object, step, pod);
+        if change == Change::Give && step.gives(&found) == Ok(ClaimGift::Unprotected) {
+            return Tried::Unprotected;
+        }
+        let version = known.version;
+        match changed(step, pod, change, &known.object) {
+            Err(text) => Tried::Failed(text),
+            Ok(None) => Tried::Done,
+            Ok(Some(object)) => {
+                let of_status = matches!(change, Change::Give | Change::TakeBack);
+                self.sent = Some(around.send(ServerCall::UpdateClaim {
+                    version,
+                    of_status,
+                    object: Box::new(object),
+                }));
+                Tried::Waits
+            }
+        }
+    }
+
+    fn is_over(&self, change: Change, now_ms: u64) -> bool {
+        let since_ms = self.since_ms.unwrap_or(now_ms);
+        change != Change::TakeBack && now_ms >= since_ms + CHANGE_MS
+    }
+}
+
+/// What counts of a claim.
+fn reading<'a>(claim: &'a ResourceClaimObject, step: &ClaimStep, pod: &str) -> ClaimReading<'a> {
+    let given = |allocation| match Some(allocation) == step.decided() {
+        true => FoundDevices::AsDecided,
+        false => FoundDevices::Others,
+    };
+    let found = claim.allocation.as_ref();
+    ClaimReading {
+        uid: Some(&claim.uid),
+        deleting: claim.deleting,
+        is_protected: claim.is_protected,
+        devices: found.map_or(FoundDevices::Nothing, given),
+        users: claim.reserved_for.len(),
+        has_pod: claim.reserved_for.iter().any(|uid| uid == pod),
+    }
+}
+
+/// The claim as it is to be written; `None` when nothing is left to do.
+fn changed(
+    step: &ClaimStep,
+    pod: &str,
+    change: Change,
+    claim: &ResourceClaimObject,
+) -> Result<Option<ResourceClaimObject>, String> {
+    let found = reading(claim, step, pod);
+    let mut new = claim.clone();
+    match change {
+        Change::Protect => {
+            new.is_protected = true;
+            Ok(step.protects(&found)?.then_some(new))
+        }
+        Change::Give => {
+            let ClaimGift::Missing(change) = step.gives(&found)? else {
+                return Ok(None);
+            };
+            if change.devices {
+                new.allocation = step.allocation.as_deref().cloned();
+            }
+            if change.pod {
+                new.reserved_for.push(pod.to_owned());
+            }
+            Ok(Some(new))
+        }
+        Change::TakeBack => {
+            let Some(change) = step.takes_back(&found) else {
+                return Ok(None);
+            };
+            new.reserved_for.retain(|uid| uid != pod);
+            if change.devices {
+                new.allocation = None;
+            }
+            Ok(Some(new))
+        }
+        Change::Unprotect => {
+            new.is_protected = false;
+            Ok(step.unprotects(&found).then_some(new))
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Whole runs by seed.
+
+use pumice_conf::Config;
+
+use super::drivers::Drivers;
+use super::oracle::Invariant;
+use super::rng::Rng;
+use super::{BrokenInvariant, Simulation};
+
+/// Steps in which something may happen.
+const STORMY_STEPS: u32 = 150;
+
+/// What a run did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Pods bound.
+    pub binds: u32,
+    /// Pods evicted.
+    pub evictions: u32,
+    /// Pods evicted for nobody.
+    pub shuffled: u32,
+    /// Processes started.
+    pub processes: u32,
+    /// Pods bound whose gang asks for one domain of the network.
+    pub domain_binds: u32,
+    /// Pods bound that have claims of devices.
+    pub claim_binds: u32,
+    /// Everything that happened.
+    pub history: Vec<String>,
+}
+
+/// Runs one seed: a random cluster, a storm, and the calm after it.
+///
+/// # Errors
+/// An invariant is broken.
+pub fn run(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> {
+    storm(config, seed, None, None)
+}
+
+/// Runs one seed in a cluster with HyperNodes, which change, and gangs that ask for a place among them.
+///
+/// # Errors
+/// An invariant is broken.
+pub fn run_with_topology(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> {
+    storm(config, seed, Some(Rng::new(seed ^ 0xd0d0)), None)
+}
+
+/// Runs one seed in a cluster with devices that come, go and change, and pods with claims of them; every fourth
+/// one has HyperNodes too.
+///
+/// # Errors
+/// An invariant is broken.
+pub fn run_with_claims(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> {
+    let topology = (seed % 4 == 1).then(|| Rng::new(seed ^ 0xd0d0));
+    storm(config, seed, topology, Some(Drivers::new(seed ^ 0xc1a1)))
+}
+
+fn storm(
+    config: &Config,
+    seed: u64,
+    topology: Option<Rng>,
+    drivers: Option<Drivers>,
+) -> Result<Summary, Box<BrokenInvariant>> {
+    let replicas = 1 + usize::from(seed.is_multiple_of(3));
+    let mut simulation = Simulation::new(config, replicas, seed);
+    simulation.faults = true;
+    simulation.lag = true;
+    simulation.topology = topology;
+    simulation.drivers = drivers;
+    simulation.build_cluster();
+    for _ in 0..STORMY_STEPS {
+        simulation.churn();
+        simulation.disturb();
+        let ms = simulation.random_step_ms();
+        simulation.step(ms)?;
+    }
+    simulation.settle()?;
+    Ok(Summary {
+        binds: simulation.binds,
+        evictions: simulation.evicted.landed.values().sum(),
+        shuffled: simulation.evicted.landed.get("").copied().unwrap_or(0),
+        processes: simulation.identities,
+        domain_binds: simulation.domain_binds,
+        claim_binds: simulation.claim_binds,
+        history: simulation.history,
+    })
+}
+
+/// Runs one seed without faults, with and without objects that make no sense in another namespace:
+/// decisions about all others are the same (spec/06 INV-13).
+///
+/// # Errors
+/// An invariant is broken, or a decision is another one.
+pub fn run_with_bad_input(config: &Config, seed: u64) -> Result<(), Box<BrokenInvariant>> {
+    let run = |bad: bool| -> Result<Simulation, Box<BrokenInvariant>> {
+        let mut simulation = Simulation::new(config, 1, seed);
+        simulation.build_cluster();
+        if bad {
+            simulation.add_bad_objects();
+        }
+        for _ in 0..STORMY_STEPS {
+            simulation.churn();
+            let ms = simulation.random_step_ms();
+            simulation.step(ms)?;
+        }
+        Ok(simulation)
+    };
+    let decisions = |simulation: &Simulation| -> Vec<String> {
+        let lines = simulation
+            .history
+            .iter()
+            .filter(|line| line.contains(" ms: "));
+        lines.cloned().collect()
+    };
+    let (without, with) = (run(false)?, run(true)?);
+    let (ours, theirs) = (decisions(&without), decisions(&with));
+    let differs = ours
+        .iter()
+        .zip(&theirs)
+        .find(|(ours, theirs)| ours != theirs);
+    if let Some((ours, theirs)) = differs {
+        let text = format!("`{ours}` is `{theirs}` beside bad objects");
+        return Err(with.failure(Invariant::BadInput.broken(text)));
+    }
+    if ours.len() != theirs.len() {
+        let text = format!(
+            "{} Bindings are {} beside bad objects",
+            ours.len(),
+            theirs.len()
+        );
+        return Err(with.failure(Invariant::BadInput.broken(text)));
+    }
+    Ok(())
+}
