@@ -91,12 +91,13 @@ impl Engine {
     fn queue_snapshots(&self) -> Vec<QueueSnapshot> {
         let of = |(ix, queue): (QueueIx, &pumice_model::Queue)| {
             let view = self.queue_view(ix).unwrap_or_default();
-            let mut request = queue.allocated.clone();
+            let allocated = queue.allocated_with_devices();
+            let mut request = allocated.clone();
             request.add(&queue.pipelined);
             request.add_saturating(&queue.pending.clamped());
             QueueSnapshot {
                 queue: ix,
-                allocated: queue.allocated.clone(),
+                allocated,
                 request,
                 deserved: view.deserved,
                 inqueue: view.inqueue,

@@ -15,6 +15,7 @@ pub(crate) struct ClosedEpochs {
     nodes: u64,
     queues: u64,
     network: u64,
+    claims: u64,
 }
 
 impl Engine {
@@ -79,6 +80,7 @@ impl Engine {
             nodes: self.state.nodes().static_epoch(),
             queues: self.state.queue_tree_epoch(),
             network: self.state.network().epoch(),
+            claims: self.state.resource_claims().version(),
         };
         let closed = self.closed_epoch.replace(epochs);
         if closed.is_none() {
@@ -96,12 +98,14 @@ impl Engine {
             jobs.extend(asking.map(|(ix, _)| ix));
         }
         let same_nodes = closed.is_some_and(|closed| closed.nodes == epochs.nodes);
+        let same_devices = closed.is_some_and(|closed| closed.claims == epochs.claims);
         for (ix, old) in before {
+            let says_as_before = same_devices || !self.claims_devices(*ix);
             let old = old.as_ref();
             match (old.filter(|_| same_nodes), self.notes.get(ix)) {
                 (_, None) if old.is_none() => {}
-                (Some(old), Some(note)) if old == note => {}
-                (Some(old), Some(note)) if old.differs_in_amounts_only(note) => {
+                (Some(old), Some(note)) if says_as_before && old == note => {}
+                (Some(old), Some(note)) if old == note || old.differs_in_amounts_only(note) => {
                     let written_s = written_s(&self.state, *ix).unwrap_or(now_s);
                     match Due::of_numbers(written_s, now_s) {
                         Due::Later(at_s) => self.report_log.look_later(*ix, at_s),

@@ -3,6 +3,7 @@
 use pumice_api::PodGroup;
 use pumice_api::pod_group::{PodGroupStatus, SubGroupPolicy as WirePolicy};
 use pumice_model::object::{GroupCondition, GroupObject, GroupPhase, GroupStatus, SubGroupPolicy};
+use pumice_model::resource::is_of_device_class;
 
 use crate::pod::Options;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
@@ -36,8 +37,12 @@ pub fn pod_group(group: &PodGroup, options: &Options) -> Result<GroupObject, Vec
         min_task_member: spec.min_task_member.clone().into_iter().collect(),
         queue: spec.queue.clone(),
         priority_class: spec.priority_class_name.clone(),
-        min_resources: min_resources
-            .map(|list| amount::amounts(Some(list), min_path, &mut problems)),
+        min_resources: min_resources.map(|list| {
+            let mut amounts = amount::amounts(Some(list), min_path, &mut problems);
+            // Devices are counted by the claims of pods (spec/09 §7).
+            amounts.retain(|(name, _)| !is_of_device_class(name));
+            amounts
+        }),
         quota_request: amount::thousandths(min_resources, min_path, &mut Default::default()),
         sub_groups,
         topology: hyper_node::request(

@@ -8,12 +8,16 @@
 //!                 undone with the placement; steps(): what to write before the Binding
 //! ```
 //!
+//! There are two ledgers of who has what: now, and once all is gone that is being released (spec/09 §8).
+//! What claims count for queues is in [`ClaimCharge`].
+//!
 //! Pods without resource claims never come here.
 //!
 //! Invariant: devices that the ledger has for claims are those of their allocations, known from the API
 //! server or decided here, and a claim that was decided here keeps its devices until the API server tells
 //! of it or it is certain that nothing was written.
 
+mod charge;
 mod dump;
 mod explain;
 mod filters;
@@ -37,6 +41,9 @@ use crate::shape::Pool;
 use crate::stale::StaleEntries;
 use crate::volume::Reaches;
 
+use charge::ClaimCounts;
+pub(crate) use charge::DeviceHold;
+pub use charge::{ClaimCharge, ClaimedDevices};
 use filters::DeviceFilters;
 use inventory::Inventory;
 use ledger::DeviceLedger;
@@ -45,6 +52,7 @@ pub use pumice_claims::Misfit as DeviceMisfit;
 pub use search::ClaimMisfit;
 pub use step::{ClaimChange, ClaimGift, ClaimReading, ClaimStep, FoundDevices, MAX_RESERVED};
 pub use users::ClaimPlan;
+pub(crate) use users::ClaimPresence;
 use users::TaskClaims;
 
 /// Dense index of a ResourceClaim.
@@ -67,6 +75,10 @@ struct ClaimEntry {
     holders: u32,
     /// What it was given here, as long as the API server does not tell.
     granted: Option<Rc<ClaimAllocation>>,
+    /// UIDs of pods that are gone from their places and whose Bindings may still write it.
+    adrift: Vec<String>,
+    /// Whoever uses it is being released: its devices are free then.
+    leaves: bool,
 }
 
 /// All of it.
@@ -76,14 +88,20 @@ pub struct ResourceClaims {
     inventory: Inventory,
     reaches: Reaches,
     filters: DeviceFilters,
+    /// Devices as they are held now.
     ledger: DeviceLedger,
+    /// As they are once all is gone that is being released.
+    released: DeviceLedger,
     tasks: FxHashMap<TaskIx, TaskClaims>,
+    counts: ClaimCounts,
     needs: Pool<ResourceNeed>,
     stale: StaleEntries<ResourceClaimIx>,
     /// Changes of objects, and of what claims have outside of placements.
     objects_epoch: u64,
     /// Placements that took or gave back what several nodes reach.
     wide_epoch: u64,
+    /// Changes of what claims have.
+    grants: u64,
 }
 
 impl Default for ResourceClaims {
@@ -98,11 +116,14 @@ impl Default for ResourceClaims {
             reaches: Reaches::default(),
             filters: DeviceFilters::default(),
             ledger: DeviceLedger::default(),
+            released: DeviceLedger::default(),
             tasks: FxHashMap::default(),
+            counts: ClaimCounts::default(),
             needs,
             stale: StaleEntries::default(),
             objects_epoch: 0,
             wide_epoch: 0,
+            grants: 0,
         }
     }
 }
@@ -135,6 +156,25 @@ impl ResourceClaims {
             true => 0,
             false => self.objects_epoch + self.wide_epoch,
         }
+    }
+
+    /// Moves on with everything that [`ResourceClaims::why_not_served`] may tell; 0 without claims.
+    pub fn version(&self) -> u64 {
+        match self.tasks.is_empty() {
+            true => 0,
+            false => self.objects_epoch + self.grants,
+        }
+    }
+
+    /// Whether there is a DeviceClass with a name.
+    pub fn has_class(&self, name: &str) -> bool {
+        self.classes.contains_key(name)
+    }
+
+    /// Whether what is placed on one node may matter to pods of this need on another: they claim devices,
+    /// and some are reached by several nodes.
+    pub fn spans_nodes(&self, ix: ResourceNeedIx) -> bool {
+        !self.need(ix).open.is_empty() && self.inventory.has_wide()
     }
 
     /// What has to be written before a pod is bound, in the order of its claims.

@@ -1,5 +1,6 @@
 //! Queues and what their jobs hold.
 
+use crate::claim::ClaimedDevices;
 use crate::object::{QueueObject, QueueState};
 use crate::resource::{ResVec, WideSum};
 
@@ -21,6 +22,8 @@ pub struct Queue {
     /// Requests of its jobs' tasks whose eviction was decided and that nothing marks as being deleted yet: it
     /// may be refused.
     pub in_doubt: ResVec,
+    /// What its pods have by resource claims.
+    pub devices: ClaimedDevices,
     /// Requests of its jobs' pending tasks.
     pub pending: WideSum,
     /// Reservations of its admitted jobs, as of `State::settle_books`.
@@ -37,6 +40,13 @@ impl Queue {
     /// Takes new jobs.
     pub fn is_open(&self) -> bool {
         self.object.state == QueueState::Open
+    }
+
+    /// What it has allocated, with the devices that its pods claim.
+    pub fn allocated_with_devices(&self) -> ResVec {
+        let mut allocated = self.allocated.clone();
+        allocated.add(&self.devices.allocated);
+        allocated
     }
 
     /// Allocated and pipelined: what the queue holds within a cycle.

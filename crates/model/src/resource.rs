@@ -38,7 +38,12 @@ pub fn unit_of(name: &str) -> Option<Unit> {
         "memory" | "pods" | "ephemeral-storage" => return Some(Unit::Whole),
         _ => {}
     }
-    if name.starts_with("count/") || name.starts_with("requests.") || name.starts_with("limits.") {
+    if is_of_device_class(name) {
+        Some(Unit::Whole)
+    } else if name.starts_with("count/")
+        || name.starts_with("requests.")
+        || name.starts_with("limits.")
+    {
         None
     } else if name.starts_with("hugepages-") {
         Some(Unit::Whole)
@@ -49,12 +54,39 @@ pub fn unit_of(name: &str) -> Option<Unit> {
     }
 }
 
+/// Names of what queues count of claimed devices begin so, or have it after the name of a capacity and a dot.
+const DEVICE_CLASS: &str = "deviceclass/";
+
+/// The resource of which a queue has so much as it has devices of a class (spec/09 §7).
+pub fn device_count(class: &str) -> String {
+    format!("{DEVICE_CLASS}{class}")
+}
+
+/// The resource of which a queue has so much as it has of a capacity of devices of a class.
+pub fn device_capacity(capacity: &str, class: &str) -> String {
+    format!("{capacity}.{DEVICE_CLASS}{class}")
+}
+
+/// The class of devices that a resource counts, if it does, and of which capacity, if of one.
+pub fn class_of(name: &str) -> Option<(Option<&str>, &str)> {
+    if let Some(class) = name.strip_prefix(DEVICE_CLASS) {
+        return Some((None, class));
+    }
+    let (front, class) = name.split_once(".deviceclass/")?;
+    (!front.is_empty()).then_some((Some(front), class))
+}
+
+/// A resource counts devices of a class: no node has any of it.
+pub fn is_of_device_class(name: &str) -> bool {
+    class_of(name).is_some()
+}
+
 /// An amount in stored units as Kubernetes writes quantities: `500m`, `2`, `16Gi`, `1500Mi`.
 pub fn display_amount(name: &str, amount: i64) -> String {
     match unit_of(name) {
         Some(Unit::Milli) if amount % 1000 == 0 => (amount / 1000).to_string(),
         Some(Unit::Milli) => format!("{amount}m"),
-        _ if name == "pods" || amount == 0 => amount.to_string(),
+        _ if name == "pods" || amount == 0 || name.starts_with(DEVICE_CLASS) => amount.to_string(),
         _ => {
             let steps = ["Pi", "Ti", "Gi", "Mi", "Ki"];
             let sizes = [1i64 << 50, 1 << 40, 1 << 30, 1 << 20, 1 << 10];

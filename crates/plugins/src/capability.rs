@@ -2,8 +2,16 @@
 //! too, and with the devices that were chosen for a pod.
 
 use pumice_framework::{Bound, Overrun, Overruns, Refusal};
-use pumice_model::resource::{CPU, MEMORY};
+use pumice_model::resource::{CPU, MEMORY, is_of_device_class};
 use pumice_model::{Queue, ResIx, State, TaskIx, TaskStatus};
+
+/// How much the cluster has; of devices nobody counts that.
+pub(crate) fn cluster_total(state: &State, resource: ResIx) -> i64 {
+    match is_of_device_class(state.resources().name(resource)) {
+        true => i64::MAX,
+        false => state.nodes().cluster_total.get(resource),
+    }
+}
 
 /// The limits a queue names. The vector does not tell a limit of 0 from none, the object does; for cpu
 /// and memory both mean no limit.
@@ -47,7 +55,7 @@ pub(crate) fn holds(
             above: None,
             bound: Bound::Capability,
             limit,
-            total: state.nodes().cluster_total.get(resource),
+            total: cluster_total(state, resource),
             used,
             reserved: 0,
             asked,

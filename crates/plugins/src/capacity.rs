@@ -11,7 +11,9 @@
 //! for each of its ancestors with all that is below it. What is wrong on a queue stops that queue and those
 //! below it, and its owner is told.
 
+mod claims;
 mod entitlement;
+mod limits;
 mod sums;
 mod tree;
 mod victims;
@@ -23,15 +25,13 @@ use pumice_framework::points::{
     Admission, Allocatable, MovedQueues, QueueDistance, QueueOrder, QueueViews, Reclaimer, Victims,
 };
 use pumice_framework::{
-    Bound, ChangedQueues, CycleInfo, Overrun, Overruns, Plugin, QueueFault, QueueShare, Refusal,
-    Step, Vote,
+    ChangedQueues, CycleInfo, Plugin, QueueFault, QueueShare, Refusal, Step, Vote,
 };
-use pumice_model::resource::PODS;
-use pumice_model::{JobIx, QueueIx, ResIx, ResVec, State, TaskIx};
+use pumice_model::resource::is_of_device_class;
+use pumice_model::{JobIx, QueueIx, ResVec, State, TaskIx};
 
-use crate::capability::held_besides;
 use crate::registry::PluginEntry;
-use crate::reservation;
+use claims::CountedDevices;
 use entitlement::{Entitlements, OwedAmounts};
 use sums::TreeSums;
 use tree::QueueTree;
@@ -44,7 +44,17 @@ const ANCESTOR_RECLAIM_LEVEL: Arg<i64> = Arg::int(
 )
 .min(0);
 
-const NO_CLAIMS: &str = "Accepted; no effect: claimed devices do not count against queues yet.";
+const CLAIMS: Arg<bool> = Arg::switch(
+    "capacity.DynamicResourceAllocationEnable",
+    true,
+    "Devices that pods have by ResourceClaims count for their queues, as `deviceclass/<class>`.",
+);
+
+const CLAIMED_CAPACITIES: Arg<bool> = Arg::switch(
+    "capacity.DRAConsumableCapacityEnable",
+    true,
+    "So do the capacities that are claimed of them, as `<capacity>.deviceclass/<class>`.",
+);
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
@@ -52,8 +62,8 @@ pub const SPEC: PluginSpec = PluginSpec {
     summary: "Divides the cluster among queues by their deserved amounts, with enableHierarchy as a tree.",
     args: &[
         ANCESTOR_RECLAIM_LEVEL.spec(),
-        Arg::switch("capacity.DynamicResourceAllocationEnable", true, NO_CLAIMS).spec(),
-        Arg::switch("capacity.DRAConsumableCapacityEnable", true, NO_CLAIMS).spec(),
+        CLAIMS.spec(),
+        CLAIMED_CAPACITIES.spec(),
     ],
     conflicts: &[PluginConflict {
         with: "proportion",
@@ -69,7 +79,12 @@ pub const SPEC: PluginSpec = PluginSpec {
 /// Entry of the list of plugins.
 pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, _| {
     let levels = ANCESTOR_RECLAIM_LEVEL.read(&conf.arguments);
-    Box::new(CapacityPlugin::new(conf.enabled.hierarchy, levels))
+    let mut plugin = CapacityPlugin::new(conf.enabled.hierarchy, levels);
+    plugin.claims = CountedDevices {
+        devices: CLAIMS.read(&conf.arguments),
+        capacities: CLAIMED_CAPACITIES.read(&conf.arguments),
+    };
+    Box::new(plugin)
 });
 
 /// The plugin.
@@ -77,6 +92,7 @@ pub struct CapacityPlugin {
     hierarchy: bool,
     /// `ancestorReclaimLevel`.
     levels: u32,
+    claims: CountedDevices,
     tree: QueueTree,
     entitlements: Entitlements,
     sums: TreeSums,
@@ -93,6 +109,7 @@ impl CapacityPlugin {
                 true => levels.clamp(0, i64::from(u32::MAX)) as u32,
                 false => 0,
             },
+            claims: CountedDevices::default(),
             tree: QueueTree::default(),
             entitlements: Entitlements::default(),
             sums: TreeSums::default(),
@@ -132,111 +149,6 @@ impl CapacityPlugin {
             Some(fault) => Err(Refusal::Held(fault)),
             None => Ok(()),
         }
-    }
-
-    /// Whether a queue and all of its ancestors stay within their real capability with a task, which
-    /// waits or was just placed.
-    fn has_room(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
-        let nothing = ResVec::default();
-        self.has_room_beside(state, queue, task, |_| &nothing)
-    }
-
-    /// The same if each of these queues held so much more.
-    fn has_room_beside<'a>(
-        &self,
-        state: &State,
-        queue: QueueIx,
-        task: TaskIx,
-        more: impl Fn(QueueIx) -> &'a ResVec,
-    ) -> Result<(), Refusal> {
-        let request = state.charged(task);
-        for above in self.tree.path(queue) {
-            let (held, more) = (self.held(above), more(above));
-            let held = |ix| held.get(ix).saturating_add(more.get(ix));
-            let besides = |ix| held_besides(state, task, held(ix), request.get(ix));
-            let demand = |ix| besides(ix).saturating_add(request.get(ix));
-            let whose = (above != queue).then_some(above);
-            let overruns = self.overruns(state, above, &request, demand, |ix, (limit, bound)| {
-                Overrun {
-                    resource: ix,
-                    above: whose,
-                    bound,
-                    limit,
-                    total: state.nodes().cluster_total.get(ix),
-                    used: besides(ix),
-                    reserved: 0,
-                    asked: request.get(ix),
-                }
-            });
-            if !overruns.is_empty() {
-                return Err(Refusal::Quota(overruns));
-            }
-        }
-        Ok(())
-    }
-
-    /// The resources of which a queue, and each one above it, would have more than it may with a job that wants
-    /// so much, the lowest queue first; queues that have room are left out.
-    fn overruns_of_job(
-        &self,
-        state: &State,
-        queue: QueueIx,
-        wanted: &ResVec,
-    ) -> impl Iterator<Item = Overruns> {
-        self.tree.path(queue).filter_map(move |above| {
-            let held = self.held(above);
-            let reserved = |ix| {
-                let inqueue = self.sums.inqueue(above, ix);
-                inqueue.saturating_sub(self.sums.elastic(above, ix))
-            };
-            let demand = |ix| {
-                let (inqueue, elastic) =
-                    (self.sums.inqueue(above, ix), self.sums.elastic(above, ix));
-                reservation::demand(wanted.get(ix), held.get(ix), inqueue, elastic)
-            };
-            let whose = (above != queue).then_some(above);
-            let mut overruns =
-                self.overruns(state, above, wanted, demand, |ix, (limit, bound)| Overrun {
-                    resource: ix,
-                    above: whose,
-                    bound,
-                    limit,
-                    total: state.nodes().cluster_total.get(ix),
-                    used: held.get(ix),
-                    reserved: reserved(ix).max(0),
-                    asked: wanted.get(ix),
-                });
-            overruns.retain(|overrun| overrun.resource != PODS);
-            (!overruns.is_empty()).then_some(overruns)
-        })
-    }
-
-    /// The resources of which a queue would have more than it may; `pods` only where it names them.
-    fn overruns(
-        &self,
-        state: &State,
-        queue: QueueIx,
-        request: &ResVec,
-        demand: impl Fn(ResIx) -> i64,
-        overrun: impl Fn(ResIx, (i64, Bound)) -> Overrun,
-    ) -> Overruns {
-        let own = self.of(queue);
-        let limit = |ix: ResIx| {
-            let limit = own.limit(ix);
-            limit.filter(|(_, bound)| ix != PODS || *bound == Bound::Capability)
-        };
-        let exceeds = |ix: ResIx| limit(ix).filter(|(limit, _)| demand(ix) > *limit);
-        if request
-            .iter()
-            .all(|(ix, amount)| amount <= 0 || exceeds(ix).is_none())
-        {
-            return Overruns::new();
-        }
-        let resources = state.resources().in_order().iter();
-        let asked = resources.filter(|ix| request.get(**ix) > 0);
-        asked
-            .filter_map(|ix| Some(overrun(*ix, exceeds(*ix)?)))
-            .collect()
     }
 }
 
@@ -280,7 +192,8 @@ impl Plugin for CapacityPlugin {
             (ChangedQueues::Rewritten(queues), Some(jobs)) => {
                 let moved = self.sums.follow(state, &self.tree, jobs);
                 moved.into_iter().for_each(|queue| self.weigh(queue));
-                if changed.nodes && is_flat {
+                let knows_all = self.entitlements.know_resources(state);
+                if is_flat && (changed.nodes || !knows_all) {
                     self.entitlements = Entitlements::new(state, &self.tree, is_flat);
                     self.weigh_all();
                 } else {
@@ -291,7 +204,7 @@ impl Plugin for CapacityPlugin {
             _ => {
                 self.tree = QueueTree::new(state, self.hierarchy);
                 self.entitlements = Entitlements::new(state, &self.tree, is_flat);
-                self.sums = TreeSums::new(state, &self.tree);
+                self.sums = TreeSums::new(state, &self.tree, self.claims);
                 self.weigh_all();
             }
         }
@@ -307,20 +220,30 @@ impl Plugin for CapacityPlugin {
         match step {
             Step::Placed(task) | Step::Restored(task) => {
                 if let Some(queue) = queue_of(state.task(task).job) {
-                    let amounts = state.charged(task);
+                    let amounts = self.claims.charged(state, task);
                     self.sums.hold(&self.tree, queue, &amounts);
-                    if matches!(step, Step::Restored(_)) {
-                        self.sums.settle_doubt(&self.tree, queue, &amounts);
+                    match step {
+                        Step::Restored(_) => self.sums.settle_doubt(&self.tree, queue, &amounts),
+                        _ => {
+                            if let Some(amounts) = self.claims.in_doubt(state, task) {
+                                self.sums.settle_doubt(&self.tree, queue, &amounts);
+                            }
+                        }
                     }
                     self.weigh(queue);
                 }
             }
             Step::Leaving(task) | Step::Evicting(task) => {
                 if let Some(queue) = queue_of(state.task(task).job) {
-                    let amounts = state.charged(task);
+                    let amounts = self.claims.charged(state, task);
                     self.sums.release(&self.tree, queue, &amounts);
-                    if matches!(step, Step::Evicting(_)) {
-                        self.sums.doubt(&self.tree, queue, &amounts);
+                    match step {
+                        Step::Evicting(_) => self.sums.doubt(&self.tree, queue, &amounts),
+                        _ => {
+                            if let Some(amounts) = self.claims.in_doubt(state, task) {
+                                self.sums.doubt(&self.tree, queue, &amounts);
+                            }
+                        }
                     }
                     self.weigh(queue);
                 }
@@ -336,6 +259,9 @@ impl Plugin for CapacityPlugin {
 
     fn queue_warnings(&self, state: &State) -> Vec<(QueueIx, String)> {
         let mut warnings = Vec::new();
+        let resources = state.resources();
+        let mut named = resources.in_order().iter().map(|ix| resources.name(*ix));
+        let counts_devices = named.any(is_of_device_class);
         for ix in self.tree.top_down() {
             let fault = match self.tree.fault_for_jobs(*ix) {
                 // Others below it are what a queue is for.
@@ -344,6 +270,9 @@ impl Plugin for CapacityPlugin {
             };
             let mut said: Vec<String> = fault.iter().map(|fault| fault.text(state)).collect();
             said.extend(self.of(*ix).warnings().cloned());
+            if counts_devices {
+                said.extend(self.claims.without_class(state, *ix));
+            }
             if !said.is_empty() {
                 warnings.push((*ix, said.join("; ")));
             }
@@ -406,7 +335,12 @@ impl Allocatable for CapacityPlugin {
 
     fn leaves_room_if_all_stay(&self, state: &State, queue: QueueIx, task: TaskIx) -> bool {
         let in_doubt = |above| self.sums.in_doubt(above);
-        let room = self.has_room_beside(state, queue, task, in_doubt);
+        let mut request = self.claims.charged(state, task);
+        if let Some(known) = self.claims.in_doubt(state, task) {
+            // It counts among what is in doubt.
+            request.to_mut().sub(&known);
+        }
+        let room = self.has_room_beside(state, queue, task, &request, in_doubt);
         room.is_ok()
     }
 

@@ -7,6 +7,7 @@ use pumice_framework::{Bound, Overrun, Overruns, Refusal};
 use pumice_model::resource::PODS;
 use pumice_model::{ResIx, ResVec, State};
 
+use crate::capability::cluster_total;
 use crate::proportion::EPSILON;
 
 /// Whether a queue that holds so much would hold no more than it deserves with a request as well, of each
@@ -25,7 +26,7 @@ pub(crate) fn deserves(
         above: None,
         bound: Bound::Deserved,
         limit: limit as i64,
-        total: state.nodes().cluster_total.get(resource),
+        total: cluster_total(state, resource),
         used: held(resource),
         reserved: 0,
         asked: request.get(resource),

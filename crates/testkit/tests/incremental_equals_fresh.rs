@@ -19,7 +19,7 @@ use pumice_model::object::{
 use pumice_model::{ClaimStep, Delta, NodeIx, ResVec, State, TaskIx, TaskStatus, VolumeStep};
 use pumice_testkit::generate::{
     Changing, claims_conf_text, conf_text, extender_answers, extender_conf_text, network_conf_text,
-    npu_conf_text, numa_conf_text,
+    npu_conf_text, numa_conf_text, tree_conf_text,
 };
 
 /// Small clusters, and steps of each.
@@ -765,7 +765,14 @@ fn so_does_one_that_hands_out_devices_to_claims() {
             _ => Sleep::Sound,
         };
         // Never one that evicts.
-        let conf = |_| claims_conf_text(6 * seed);
+        let conf = |_| match seed % 3 {
+            0 => {
+                let text = tree_conf_text(seed);
+                let tiers = text.split_once('\n').expect("actions").1;
+                format!("actions: \"enqueue, allocate, backfill\"\n{tiers}")
+            }
+            _ => claims_conf_text(6 * seed),
+        };
         follow_under(seed, Changing::claims(seed), STEPS, sleep, conf)
     });
     assert!(tries.served as u64 > cases / 2, "{tries:?}");

@@ -195,6 +195,12 @@ impl Kernel {
         plugins: &Plugins,
         task: TaskIx,
     ) -> bool {
+        if state
+            .resource_claims()
+            .spans_nodes(state.task(task).resource_claims)
+        {
+            return true;
+        }
         let spans = self.with_index(state, plugins, task, |index, _, _, _| index.spans_nodes());
         spans.unwrap_or(false)
     }

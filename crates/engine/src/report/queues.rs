@@ -104,7 +104,7 @@ impl QueueTotals {
 
     /// Adds what a queue has more than last time to it and its ancestors.
     fn follow(&mut self, state: &State, ix: QueueIx) {
-        let now = &state.queue(ix).allocated;
+        let now = &state.queue(ix).allocated_with_devices();
         let before = self.own.entry(ix).or_default();
         let (gone, come) = (std::mem::replace(before, now.clone()), now);
         let mut at = Some(ix);

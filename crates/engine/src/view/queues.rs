@@ -152,7 +152,7 @@ impl Engine {
             weight: queue.object.weight,
             priority: queue.object.priority,
             reclaimable: queue.object.reclaimable,
-            allocated: quantities(&self.state, held.get(&ix).unwrap_or(&queue.allocated)),
+            allocated: quantities(&self.state, held.get(&ix).unwrap_or(&ResVec::default())),
             deserved: named(
                 &self.state,
                 deserved

@@ -4,7 +4,7 @@
 use std::hash::{Hash, Hasher};
 
 use pumice_framework::{FitError, ReasonTable, Refusal, Skip};
-use pumice_model::{JobIx, NodeIx, TaskStatus};
+use pumice_model::{JobIx, NodeIx, ResourceNeedIx, TaskStatus};
 use rustc_hash::FxHasher;
 
 use super::gang::{Cause, GangCounts};
@@ -150,7 +150,10 @@ impl Engine {
             }
             Why::NotTried(skip) => self.fingerprint_of_skip(job, skip),
             Why::Gated => Fingerprint::of(MessageKind::Gated),
-            Why::NoNode(error) => self.fingerprint_of_error(error).and(nobody()),
+            Why::NoNode(error) => {
+                let error = self.fingerprint_of_error(error);
+                error.with(self.version_of_claims(job)).and(nobody())
+            }
             Why::RoleFailed => {
                 let exceeds = exceeds();
                 let kind = Fingerprint::of((MessageKind::RoleFailed, exceeds));
@@ -163,6 +166,23 @@ impl Engine {
             Why::Refused(refusal) => Fingerprint::of_refusal(refusal).and(nobody()),
             Why::Untried => Fingerprint::of(MessageKind::Turn),
         }
+    }
+
+    /// What stands against devices is told with counts of nodes; it is a detail like those.
+    fn version_of_claims(&self, job: JobIx) -> u64 {
+        match self.claims_devices(job) {
+            true => self.state.resource_claims().version(),
+            false => 0,
+        }
+    }
+
+    /// Pods of the job claim devices.
+    pub(crate) fn claims_devices(&self, job: JobIx) -> bool {
+        if self.state.resource_claims().version() == 0 || !self.state.has_job(job) {
+            return false;
+        }
+        let mut tasks = self.state.job(job).tasks.iter();
+        tasks.any(|ix| self.state.task(*ix).resource_claims != ResourceNeedIx::NONE)
     }
 
     fn fingerprint_of_room(&self, status: TaskStatus, node: NodeIx) -> Fingerprint {

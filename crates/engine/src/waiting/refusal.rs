@@ -145,6 +145,9 @@ fn amounts(name: &str, overrun: &Overrun, more: &str) -> String {
         Bound::Guarantees => format!(
             "guarantees of other queues leave {limit}, used {used}{reserved}, asked {asked}"
         ),
+        Bound::Deserved if overrun.total == i64::MAX => {
+            format!("deserved {limit}, used {used}{reserved}, asked {asked}")
+        }
         Bound::Deserved => {
             format!("deserved {limit} of {total}, used {used}{reserved}, asked {asked}")
         }

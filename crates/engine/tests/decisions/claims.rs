@@ -11,11 +11,10 @@ use pumice_model::object::{
 use pumice_model::{ClaimStep, Delta};
 
 use crate::cluster::*;
-use crate::victims;
 
 const DRIVER: &str = "gpu.example.com";
 
-fn class(selector: &str) -> Delta {
+pub fn class(selector: &str) -> Delta {
     Delta::DeviceClassApply(Box::new(DeviceClassObject {
         name: "gpu".to_owned(),
         selectors: vec![selector.to_owned()],
@@ -44,11 +43,11 @@ fn slice(pool: &str, access: NodeAccess, devices: &[&str]) -> Delta {
     }))
 }
 
-fn on_node(node: &str, devices: &[&str]) -> Delta {
+pub fn on_node(node: &str, devices: &[&str]) -> Delta {
     slice(node, NodeAccess::Node(node.to_owned()), devices)
 }
 
-fn claim(name: &str, owner: &str, count: u64) -> ResourceClaimObject {
+pub fn claim(name: &str, owner: &str, count: u64) -> ResourceClaimObject {
     ResourceClaimObject {
         namespace: "ns".to_owned(),
         name: name.to_owned(),
@@ -73,18 +72,18 @@ fn claim(name: &str, owner: &str, count: u64) -> ResourceClaimObject {
     }
 }
 
-fn told(claim: ResourceClaimObject) -> Delta {
+pub fn told(claim: ResourceClaimObject) -> Delta {
     Delta::ResourceClaimApply(Box::new(claim))
 }
 
 /// The pod with a claim of its own, called like it.
-fn owning(pod: PodObject) -> PodObject {
+pub fn owning(pod: PodObject) -> PodObject {
     let name = pod.name.clone();
     naming(&name, Some("template"), pod)
 }
 
 /// The pod with a claim.
-fn naming(claim: &str, template: Option<&str>, pod: PodObject) -> PodObject {
+pub fn naming(claim: &str, template: Option<&str>, pod: PodObject) -> PodObject {
     PodObject {
         resource_claims: vec![PodResourceClaim {
             entry: "gpu".to_owned(),
@@ -96,7 +95,7 @@ fn naming(claim: &str, template: Option<&str>, pod: PodObject) -> PodObject {
 }
 
 /// Two nodes, of which the first has devices.
-fn cluster(devices: &[&str]) -> Cluster {
+pub fn cluster(devices: &[&str]) -> Cluster {
     Cluster::new()
         .node(node("n1", "8c 16Gi pods=9"))
         .node(node("n2", "8c 16Gi pods=9"))
@@ -104,7 +103,7 @@ fn cluster(devices: &[&str]) -> Cluster {
         .with(on_node("n1", devices))
 }
 
-fn steps(cluster: &mut Cluster) -> Vec<ClaimStep> {
+pub fn steps(cluster: &mut Cluster) -> Vec<ClaimStep> {
     let decisions = cluster.decide();
     decisions
         .binds
@@ -114,7 +113,7 @@ fn steps(cluster: &mut Cluster) -> Vec<ClaimStep> {
 }
 
 /// Devices of steps: `claim device …`.
-fn lines(steps: &[ClaimStep]) -> Vec<String> {
+pub fn lines(steps: &[ClaimStep]) -> Vec<String> {
     let line = |step: &ClaimStep| {
         let given = step
             .allocation
@@ -523,24 +522,97 @@ fn a_pod_that_waits_for_room_has_its_devices_already() {
 }
 
 #[test]
-fn nobody_goes_for_devices_that_his_claim_would_keep() {
-    let evicted = |preemptor: PodObject| {
-        let old = || owning(member("old", pod("old", "1c")));
-        let mut cluster = victims::cluster(victims::PREEMPT)
-            .node(node("n1", "1c 16Gi pods=9"))
-            .with(class("true"))
-            .with(on_node("n1", &["g0"]))
-            .with(told(claim("old", "old", 1)))
-            .with(told(claim("new", "new", 1)))
-            .group(victims::ranked("low", group("old", 1)))
-            .pod(old());
-        assert_eq!(lines(&steps(&mut cluster)), ["old g0"]);
-        let mut cluster = cluster
-            .pod(on("n1", old()))
-            .group(victims::ranked("high", group("new", 1)))
-            .pod(member("new", preemptor));
-        cluster.decide().evictions.len()
+fn what_a_watch_tells_late_frees_no_device_that_may_be_written() {
+    let mut cluster = cluster(&["g0"])
+        .with(told(claim("a", "a", 1)))
+        .pod(owning(pod("a", "1c")));
+    assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
+    cluster.apply(Delta::PodDelete("a".to_owned()));
+    // A change of the claim from before its finalizer was written.
+    let mut older = claim("a", "a", 1);
+    older.spec.requests[0].name = "device".to_owned();
+    cluster.apply(told(older));
+    cluster.apply(told(claim("b", "b", 1)));
+    cluster.apply(Delta::PodApply(Box::new(owning(pod("b", "1c")))));
+    assert_eq!(steps(&mut cluster), []);
+    // Nothing was written, or it was taken back.
+    cluster.apply(Delta::BindFailed {
+        uid: "a".to_owned(),
+        message: "pod gone".to_owned(),
+        at_s: 0,
+    });
+    assert_eq!(lines(&steps(&mut cluster)), ["b g0"]);
+}
+
+#[test]
+fn what_stands_against_a_device_is_told_anew_when_it_is_something_else() {
+    let taken_by = |holder: &str| {
+        let mut given = claim(holder, holder, 1);
+        given.allocation = Some(ClaimAllocation {
+            devices: pumice_claims::DeviceAllocation {
+                devices: vec![pumice_claims::AllocatedDevice {
+                    request: "gpu".to_owned(),
+                    key: pumice_claims::DeviceKey {
+                        driver: DRIVER.to_owned(),
+                        pool: "n1".to_owned(),
+                        device: "g0".to_owned(),
+                    },
+                    ..pumice_claims::AllocatedDevice::default()
+                }],
+                config: Vec::new(),
+            },
+            nodes: None,
+        });
+        given.reserved_for = vec!["somebody".to_owned()];
+        told(given)
     };
-    assert_eq!(evicted(pod("new", "1c")), 1);
-    assert_eq!(evicted(owning(pod("new", "1c"))), 0);
+    let mut cluster = cluster(&["g0"])
+        .with(taken_by("first"))
+        .with(told(claim("p", "p", 1)))
+        .pod(owning(pod("p", "1c")));
+    let mut messages = Vec::new();
+    let mut look = |cluster: &mut Cluster, now_s: i64| {
+        cluster.engine.cycle(now_s);
+        let told = cluster.engine.reports(now_s).pods.into_iter();
+        messages.extend(told.map(|report| report.message));
+    };
+    look(&mut cluster, 0);
+    look(&mut cluster, 5);
+    cluster.apply(Delta::ResourceClaimDelete(
+        "ns".to_owned(),
+        "first".to_owned(),
+    ));
+    cluster.apply(taken_by("second"));
+    look(&mut cluster, 6);
+    look(&mut cluster, 80);
+    let told: Vec<bool> = messages
+        .iter()
+        .map(|text| text.contains("allocated to claim ns/second"))
+        .collect();
+    assert_eq!(told, [false, true], "{messages:?}");
+}
+
+#[test]
+fn administration_of_a_device_needs_none_of_the_counters_that_others_have() {
+    let counters = [("slices".to_owned(), pumice_claims::Quantity::whole(1))];
+    let Delta::SliceApply(mut slice) = on_node("n1", &["g0"]) else {
+        return;
+    };
+    slice.counters = vec![pumice_claims::CounterSet {
+        name: "card".to_owned(),
+        counters: counters.clone().into(),
+    }];
+    slice.devices[0].device.uses = vec![pumice_claims::UsedCounters {
+        set: "card".to_owned(),
+        counters: counters.into(),
+    }];
+    let mut looks = claim("looks", "looks", 1);
+    looks.spec.requests[0].choices[0].admin_access = true;
+    let mut cluster = cluster(&[])
+        .with(Delta::SliceApply(slice))
+        .with(told(claim("a", "a", 1)))
+        .pod(owning(pod("a", "1c")));
+    assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
+    let mut cluster = cluster.with(told(looks)).pod(owning(pod("looks", "1c")));
+    assert_eq!(lines(&steps(&mut cluster)), ["looks g0"]);
 }

@@ -3,7 +3,7 @@
 use pumice_claims::{DeviceCount, DraDevice, Match, RequestedDevices, consumption, has_room};
 
 use crate::ix::{NodeIx, TaskIx};
-use crate::node::Nodes;
+use crate::node::{LoadMoment, Nodes};
 
 use super::{ClaimMisfit, OpenResourceClaim, ResourceClaims};
 
@@ -18,8 +18,10 @@ impl ResourceClaims {
     pub fn why_not_served(&self, task: TaskIx, nodes: &Nodes) -> Option<String> {
         let pod = self.tasks.get(&task)?;
         let need = self.resolved(task)?;
-        let keeps_off =
-            |node: NodeIx| matches!(self.fits(need, nodes, node), Err(ClaimMisfit::Devices(_)));
+        let keeps_off = |node: NodeIx| {
+            let fits = self.fits(need, nodes, node, LoadMoment::Now);
+            matches!(fits, Err(ClaimMisfit::Devices(_)))
+        };
         if need.open.is_empty() || !nodes.indices().any(keeps_off) {
             return None;
         }
@@ -103,8 +105,10 @@ impl ResourceClaims {
             return format!("tainted {}", taint.key);
         }
         if let Some(holder) = self.ledger.holder(device).filter(|_| !choice.admin_access) {
-            let (namespace, name) = &self.claims[holder.at()].key;
-            return format!("allocated to claim {namespace}/{name}");
+            let holder = &self.claims[holder.at()];
+            let (namespace, name) = &holder.key;
+            let leaves = if holder.leaves { ", whose pods go" } else { "" };
+            return format!("allocated to claim {namespace}/{name}{leaves}");
         }
         let Some(more) = consumption(published, &choice.capacity) else {
             return "without the capacity".to_owned();

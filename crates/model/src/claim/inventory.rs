@@ -39,8 +39,8 @@ struct KnownDevice {
     key: DeviceKey,
     /// As it is published now.
     device: Option<Rc<DraDevice>>,
-    /// It is reached from one node alone.
-    is_local: bool,
+    /// The node that alone reaches it, if it is so.
+    local_to: Option<String>,
 }
 
 /// All devices.
@@ -73,7 +73,7 @@ impl Inventory {
         self.devices.push(KnownDevice {
             key: key.clone(),
             device: None,
-            is_local: false,
+            local_to: None,
         });
         self.numbers.insert(key.clone(), number);
         number
@@ -89,9 +89,14 @@ impl Inventory {
         &self.devices[device as usize].key
     }
 
-    /// Only one node reaches it.
-    pub fn is_local(&self, device: u32) -> bool {
-        self.devices[device as usize].is_local
+    /// The node that alone reaches it; `None` if several do.
+    pub fn local_to(&self, device: u32) -> Option<&str> {
+        self.devices[device as usize].local_to.as_deref()
+    }
+
+    /// Some devices are reached by several nodes.
+    pub fn has_wide(&self) -> bool {
+        !self.wide.is_empty()
     }
 
     /// A device that is published.
@@ -242,7 +247,10 @@ impl Inventory {
                 });
                 pool.is_valid &= seen.insert(number);
                 let known = &mut self.devices[number as usize];
-                known.is_local = matches!(reach, PartReach::Node(_));
+                known.local_to = match &reach {
+                    PartReach::Node(node) => Some(node.clone()),
+                    PartReach::Everywhere | PartReach::Selected(..) => None,
+                };
                 if known.device.as_deref() != Some(&published.device) {
                     known.device = Some(Rc::new(published.device));
                     changed.push(number);

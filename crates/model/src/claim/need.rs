@@ -8,10 +8,11 @@ use rustc_hash::FxHashSet;
 
 use crate::ix::TaskIx;
 use crate::object::{NodeTerm, PodResourceClaim, ResourceClaimObject};
+use crate::resource::ResourceNames;
 
 use super::filters::FilterKey;
 use super::users::TaskClaims;
-use super::{MAX_RESERVED, ResourceClaimIx, ResourceClaims};
+use super::{ClaimCharge, MAX_RESERVED, ResourceClaimIx, ResourceClaims};
 
 /// What a pod asks of its resource claims.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -24,6 +25,8 @@ pub struct ResourceNeed {
     pub pinned: Vec<Vec<NodeTerm>>,
     /// Claims that are to get devices.
     pub open: Vec<OpenResourceClaim>,
+    /// What they count for its queue.
+    pub charge: ClaimCharge,
 }
 
 /// A claim that is to get devices.
@@ -41,7 +44,7 @@ pub struct OpenResourceClaim {
 
 impl ResourceClaims {
     /// Resolves the claims of a pod as they are now.
-    pub(super) fn resolve(&mut self, task: TaskIx) -> ResourceNeed {
+    pub(super) fn resolve(&mut self, task: TaskIx, names: &mut ResourceNames) -> ResourceNeed {
         let mut need = ResourceNeed::default();
         let Some(pod) = self.tasks.get(&task) else {
             return need;
@@ -49,6 +52,9 @@ impl ResourceClaims {
         let claims = pod.claims.clone();
         need.has_claims = true;
         for (at, (ix, entry)) in claims.iter().enumerate() {
+            if let Some(ix) = ix {
+                self.charge(task, *ix, entry, &mut need.charge, names);
+            }
             if let Err(text) = self.add_claim(task, at, *ix, entry, &mut need) {
                 need.refusal.get_or_insert(text);
             }
@@ -58,6 +64,28 @@ impl ResourceClaims {
             (need.pinned, need.open) = Default::default();
         }
         need
+    }
+
+    /// What a claim counts does not depend on whether the pod may use it on a node.
+    fn charge(
+        &self,
+        task: TaskIx,
+        ix: ResourceClaimIx,
+        entry: &PodResourceClaim,
+        charge: &mut ClaimCharge,
+        names: &mut ResourceNames,
+    ) {
+        let slot = &self.claims[ix.at()];
+        let pod = self.tasks.get(&task);
+        let (Some(object), Some(pod)) = (slot.object.as_ref(), pod) else {
+            return;
+        };
+        let claim = match entry.template {
+            None => Some(ix),
+            Some(_) if object.owner_uid == pod.uid => None,
+            Some(_) => return,
+        };
+        charge.add(claim, object, slot.allocation(), names);
     }
 
     fn add_claim(

@@ -2,6 +2,7 @@
 
 use crate::object::{DeviceClassObject, ResourceClaimObject, SliceObject};
 
+use super::users::ClaimPresence;
 use super::{ClaimEntry, ResourceClaimIx, ResourceClaims};
 
 impl ResourceClaims {
@@ -63,16 +64,14 @@ impl ResourceClaims {
             .object
             .as_ref()
             .is_some_and(|old| old.uid != object.uid);
-        // What nobody holds any more was kept because it may have been written; without the finalizer,
-        // which comes before the allocation and goes after it, it is not there.
-        let is_over = entry.holders == 0 && !object.is_protected;
         // Another bind may have written it and may take it back, and one that is under way write it again.
+        // What a watch tells of a claim without devices may be older than what is being written.
         let is_same = object.allocation.as_ref() == entry.granted.as_deref();
-        let is_needed = is_same && self.has_pods_on_their_way(ix);
-        let keeps_grant = match object.allocation {
-            Some(_) => is_needed && !replaced,
-            None => !replaced && !is_over,
+        let is_needed = match object.allocation {
+            Some(_) => is_same && self.may_be_written(ix),
+            None => true,
         };
+        let keeps_grant = is_needed && !replaced;
         self.change_claim(ix, |entry| {
             entry.object = Some(object);
             if !keeps_grant {
@@ -106,10 +105,67 @@ impl ResourceClaims {
         let entry = &mut self.claims[ix.at()];
         if let Some(old) = entry.allocation() {
             self.ledger.release(ix, &old.devices, &mut self.inventory);
+            if !entry.leaves {
+                self.released.release(ix, &old.devices, &mut self.inventory);
+            }
         }
         change(entry);
+        self.grants += 1;
+        if entry.granted.is_none() {
+            entry.adrift.clear();
+        }
+        entry.leaves = false;
+        let leaves = self.leaves(ix);
+        let entry = &mut self.claims[ix.at()];
+        entry.leaves = leaves;
         if let Some(new) = entry.allocation() {
             self.ledger.take(ix, &new.devices, &mut self.inventory);
+            if !leaves {
+                self.released.take(ix, &new.devices, &mut self.inventory);
+            }
         }
+    }
+
+    /// Whether the devices of a claim are free once all is gone that is being released: it is reserved for
+    /// pods that go, and for nobody else, and no other pod with a place uses it (spec/09 §8).
+    fn leaves(&self, ix: ResourceClaimIx) -> bool {
+        let entry = &self.claims[ix.at()];
+        let Some(object) = &entry.object else {
+            return false;
+        };
+        if object.allocation.is_none() || object.reserved_for.is_empty() {
+            return false;
+        }
+        let mut going = Vec::new();
+        for user in entry.users.iter().filter_map(|user| self.tasks.get(user)) {
+            match user.presence {
+                ClaimPresence::Waits => {}
+                ClaimPresence::There => return false,
+                ClaimPresence::Goes => going.push(&user.uid),
+            }
+        }
+        let mut reserved = object.reserved_for.iter();
+        !going.is_empty() && reserved.all(|uid| going.contains(&uid))
+    }
+
+    /// Who uses a claim has come to a node, goes, or is gone: what becomes of its devices may be something
+    /// else.
+    pub(super) fn weigh_leaving(&mut self, ix: ResourceClaimIx, node: Option<&str>) {
+        let leaves = self.leaves(ix);
+        let entry = &mut self.claims[ix.at()];
+        if entry.leaves == leaves {
+            return;
+        }
+        entry.leaves = leaves;
+        self.grants += 1;
+        let Some(allocation) = entry.allocation().cloned() else {
+            return;
+        };
+        let devices = &allocation.devices;
+        match leaves {
+            true => self.released.release(ix, devices, &mut self.inventory),
+            false => self.released.take(ix, devices, &mut self.inventory),
+        }
+        self.note_elsewhere(&allocation, node);
     }
 }

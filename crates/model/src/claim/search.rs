@@ -8,11 +8,12 @@ use pumice_claims::{
 };
 
 use crate::ix::NodeIx;
-use crate::node::Nodes;
+use crate::node::{LoadMoment, Nodes};
 use crate::object::{ClaimAllocation, NodeTerm};
 use crate::selector::node_term_holds;
 
 use super::inventory::DeviceTerms;
+use super::ledger::DeviceLedger;
 use super::{OpenResourceClaim, ResourceClaims, ResourceNeed};
 
 /// Why a node cannot serve the claims of a pod.
@@ -27,17 +28,18 @@ pub enum ClaimMisfit {
 /// What the search sees of the books.
 struct BooksView<'a> {
     claims: &'a ResourceClaims,
+    ledger: &'a DeviceLedger,
     /// Counters in use, by pool of the offer.
     counters: Vec<BTreeMap<String, Counters>>,
 }
 
 impl Books for BooksView<'_> {
     fn is_taken(&self, device: u32) -> bool {
-        self.claims.ledger.holder(device).is_some()
+        self.ledger.holder(device).is_some()
     }
 
     fn consumed(&self, device: u32) -> Option<&BTreeMap<String, Quantity>> {
-        self.claims.ledger.consumed(device)
+        self.ledger.consumed(device)
     }
 
     fn used_counters(&self, pool: u32, set: &str) -> Option<&Counters> {
@@ -50,7 +52,7 @@ impl Books for BooksView<'_> {
 }
 
 impl ResourceClaims {
-    /// Whether a node can serve a need.
+    /// Whether a node can serve a need at a moment.
     ///
     /// # Errors
     /// Why not.
@@ -59,6 +61,7 @@ impl ResourceClaims {
         need: &ResourceNeed,
         nodes: &Nodes,
         node: NodeIx,
+        moment: LoadMoment,
     ) -> Result<(), ClaimMisfit> {
         let object = nodes.object(node);
         for terms in &need.pinned {
@@ -66,7 +69,7 @@ impl ResourceClaims {
                 return Err(ClaimMisfit::Elsewhere);
             }
         }
-        match self.search(need, nodes, node) {
+        match self.search(need, nodes, node, moment) {
             Ok(_) => Ok(()),
             Err(misfit) => Err(ClaimMisfit::Devices(misfit)),
         }
@@ -78,20 +81,26 @@ impl ResourceClaims {
         need: &ResourceNeed,
         nodes: &Nodes,
         node: NodeIx,
+        moment: LoadMoment,
     ) -> Result<Vec<Vec<GivenDevice>>, Misfit> {
         if need.open.is_empty() {
             return Ok(Vec::new());
         }
+        let ledger = match moment {
+            LoadMoment::Now => &self.ledger,
+            LoadMoment::Released => &self.released,
+        };
         let offers = self.inventory.offers(nodes, node, &self.reaches);
         let counters = offers.iter().map(|(key, offer)| match offer.counters {
             [] => BTreeMap::new(),
             _ => {
                 let devices = self.inventory.devices_of(key);
-                self.ledger.used_counters(devices, &self.inventory)
+                ledger.used_counters(devices, &self.inventory)
             }
         });
         let books = BooksView {
             claims: self,
+            ledger,
             counters: counters.collect(),
         };
         let pools: Vec<PoolOffer<'_>> = offers.into_iter().map(|(_, offer)| offer).collect();
@@ -158,23 +167,49 @@ fn wish(open: &OpenResourceClaim) -> ClaimWish<'_> {
     }
 }
 
-/// The id of a part of a shared device: a UUID that the claim and the number of the part decide.
+/// The id of a part of a shared device: a UUID that the claim and the number of the part decide. UIDs of
+/// claims are random, and the 128-bit FNV-1a of two of them differs as surely as they do.
 fn share_id(claim_uid: &str, at: usize) -> String {
-    use std::hash::Hasher;
-    let half = |salt: u64| {
-        let mut hasher = rustc_hash::FxHasher::default();
-        hasher.write(claim_uid.as_bytes());
-        hasher.write_usize(at);
-        hasher.write_u64(salt);
-        hasher.finish()
-    };
-    let (high, low) = (half(1), half(2));
+    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    let number = (at as u64).to_le_bytes();
+    let bytes = claim_uid.bytes().chain(number);
+    let hash = bytes.fold(BASIS, |hash, byte| {
+        (hash ^ u128::from(byte)).wrapping_mul(PRIME)
+    });
+    // Version 8 of RFC 9562: everything but version and variant is the maker's.
     format!(
-        "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
-        high >> 32,
-        (high >> 16) & 0xffff,
-        high & 0xfff,
-        low >> 52,
-        low & 0xffff_ffff_ffff
+        "{:08x}-{:04x}-8{:03x}-{:04x}-{:012x}",
+        hash >> 96,
+        (hash >> 80) & 0xffff,
+        (hash >> 64) & 0xfff,
+        0x8000 | ((hash >> 48) & 0x3fff),
+        hash & 0xffff_ffff_ffff
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::share_id;
+
+    #[test]
+    fn no_two_parts_have_the_same_id() {
+        let mut all = BTreeSet::new();
+        for claim in 0..2_000u32 {
+            // UIDs that differ in few places.
+            let uid = format!("6f1c2a30-0000-4000-8000-{claim:012x}");
+            for at in 0..32 {
+                let id = share_id(&uid, at);
+                assert_eq!(id.len(), 36, "{id}");
+                assert!(all.insert(id), "{uid} {at}");
+            }
+        }
+        assert_eq!(
+            share_id("uid-a", 0),
+            share_id("uid-a", 0),
+            "it does not change between two looks"
+        );
+    }
 }

@@ -3,10 +3,23 @@
 use std::rc::Rc;
 
 use crate::ix::{NodeIx, ResourceNeedIx, TaskIx};
-use crate::node::Nodes;
+use crate::node::{LoadMoment, Nodes};
 use crate::object::{ClaimAllocation, PodObject, PodResourceClaim};
+use crate::resource::ResourceNames;
 
-use super::{ResourceClaimIx, ResourceClaims, ResourceNeed};
+use super::{ClaimEntry, ResourceClaimIx, ResourceClaims, ResourceNeed};
+
+/// Whether a pod uses its claims.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ClaimPresence {
+    /// It has no place, or has ended.
+    #[default]
+    Waits,
+    /// It has one.
+    There,
+    /// It is being released.
+    Goes,
+}
 
 /// What is known of the resource claims of one pod.
 pub(super) struct TaskClaims {
@@ -14,7 +27,7 @@ pub(super) struct TaskClaims {
     /// Its claims, as far as they have names, in the order of its spec.
     pub(super) claims: Vec<(Option<ResourceClaimIx>, PodResourceClaim)>,
     /// What they ask for.
-    need: ResourceNeedIx,
+    pub(super) need: ResourceNeedIx,
     /// The scheduler has placed it: it holds what was granted to its claims.
     pub(super) holds: bool,
     /// It was placed here, and is not told to be on its node: what it brings may be written yet.
@@ -23,6 +36,7 @@ pub(super) struct TaskClaims {
     keeps: bool,
     /// What was decided is taken back, and nothing of it was written or can be.
     returns: bool,
+    pub(super) presence: ClaimPresence,
 }
 
 /// What a placement gives to claims that have nothing yet.
@@ -43,7 +57,12 @@ impl ResourceClaims {
     }
 
     /// Takes in the claims of a pod that is on no node yet; its need, in use.
-    pub(crate) fn register(&mut self, task: TaskIx, pod: &PodObject) -> ResourceNeedIx {
+    pub(crate) fn register(
+        &mut self,
+        task: TaskIx,
+        pod: &PodObject,
+        names: &mut ResourceNames,
+    ) -> ResourceNeedIx {
         if pod.resource_claims.is_empty() {
             return ResourceNeedIx::NONE;
         }
@@ -64,9 +83,10 @@ impl ResourceClaims {
             is_on_its_way: false,
             keeps: false,
             returns: false,
+            presence: ClaimPresence::Waits,
         };
         self.tasks.insert(task, claims);
-        self.need_of(task)
+        self.need_of(task, names)
     }
 
     /// Forgets the claims of a pod that is on no node, and gives its need back.
@@ -77,6 +97,7 @@ impl ResourceClaims {
         self.give_back(need);
         for ix in pod.claims.iter().filter_map(|(ix, _)| *ix) {
             self.claims[ix.at()].users.retain(|user| *user != task);
+            self.weigh_leaving(ix, None);
             self.drop_claim_if_unused(ix);
         }
     }
@@ -89,11 +110,11 @@ impl ResourceClaims {
     }
 
     /// The need of a pod as things are now, with one use counted.
-    pub(crate) fn need_of(&mut self, task: TaskIx) -> ResourceNeedIx {
+    pub(crate) fn need_of(&mut self, task: TaskIx, names: &mut ResourceNames) -> ResourceNeedIx {
         if !self.tasks.contains_key(&task) {
             return ResourceNeedIx::NONE;
         }
-        let need = self.resolve(task);
+        let need = self.resolve(task, names);
         let need = ResourceNeedIx(self.needs.acquire(need).0);
         if let Some(pod) = self.tasks.get_mut(&task) {
             pod.need = need;
@@ -128,15 +149,34 @@ impl ResourceClaims {
 
     /// The end of [`ResourceClaims::retain`]. Returns pods whose need may have changed.
     pub(crate) fn release(&mut self, task: TaskIx, claims: Vec<ResourceClaimIx>) -> Vec<TaskIx> {
+        let mut adrift = None;
         if let Some(pod) = self.tasks.get_mut(&task) {
             pod.keeps = false;
+            adrift = (!pod.holds).then(|| pod.uid.clone());
         }
         let mut others = Vec::new();
         for ix in claims {
-            others.extend(self.let_go(ix, false));
+            others.extend(self.let_go(ix, adrift.as_ref()));
             self.drop_claim_if_unused(ix);
         }
         others
+    }
+
+    /// Whether a pod, on a node, uses its claims, from now on.
+    pub(crate) fn set_presence(
+        &mut self,
+        task: TaskIx,
+        presence: ClaimPresence,
+        node: Option<&str>,
+    ) {
+        let Some(pod) = self.tasks.get_mut(&task) else {
+            return;
+        };
+        if std::mem::replace(&mut pod.presence, presence) != presence {
+            for ix in self.claims_of(task) {
+                self.weigh_leaving(ix, node);
+            }
+        }
     }
 
     /// What was decided for a pod is taken back before anything of it was written, or after that was
@@ -183,20 +223,22 @@ impl ResourceClaims {
         others
     }
 
-    /// A grant that the API server tells of is kept only while pods are on their way with it.
+    /// A grant that the API server tells of is kept only while binds may write it again.
     fn settle_grant(&mut self, ix: ResourceClaimIx) {
-        let object = self.claims[ix.at()].object.as_ref();
+        let entry = &self.claims[ix.at()];
+        let object = entry.object.as_ref();
         let is_told = object.is_some_and(|object| object.allocation.is_some());
-        if is_told && !self.has_pods_on_their_way(ix) {
+        if is_told && entry.granted.is_some() && !self.may_be_written(ix) {
             self.change_claim(ix, |entry| entry.granted = None);
         }
     }
 
-    /// Binds may be under way that write the grant of a claim.
-    pub(super) fn has_pods_on_their_way(&self, ix: ResourceClaimIx) -> bool {
-        let users = self.claims[ix.at()].users.iter();
-        let mut users = users.filter_map(|user| self.tasks.get(user));
-        users.any(|pod| pod.holds && pod.is_on_its_way)
+    /// Binds may be under way that write the grant of a claim: of pods that were placed here and are not
+    /// told to be on their nodes, or have left them meanwhile.
+    pub(super) fn may_be_written(&self, ix: ResourceClaimIx) -> bool {
+        let entry = &self.claims[ix.at()];
+        let mut users = entry.users.iter().filter_map(|user| self.tasks.get(user));
+        !entry.adrift.is_empty() || users.any(|pod| pod.holds && pod.is_on_its_way)
     }
 
     /// A pod leaves its node; `undecided` if nobody was told that it was there. Returns pods whose need may
@@ -208,22 +250,27 @@ impl ResourceClaims {
         let holds = std::mem::take(&mut pod.holds);
         pod.is_on_its_way = false;
         let returns = std::mem::take(&mut pod.returns) || undecided;
+        let adrift = (!returns && !pod.keeps).then(|| pod.uid.clone());
         let mut others = vec![task];
         if holds {
             for ix in self.claims_of(task) {
-                others.extend(self.let_go(ix, returns));
+                others.extend(self.let_go(ix, adrift.as_ref()));
             }
         }
         others
     }
 
-    /// One holder less; the last one takes the grant with it, if it certainly was not written.
-    fn let_go(&mut self, ix: ResourceClaimIx, returns: bool) -> Vec<TaskIx> {
+    /// One holder less, whose Binding may still write what it got if it has a UID here. Nobody has the grant
+    /// any more when there is neither a holder nor such a pod.
+    fn let_go(&mut self, ix: ResourceClaimIx, adrift: Option<&String>) -> Vec<TaskIx> {
         let entry = &mut self.claims[ix.at()];
         let was_full = entry.may_be_full();
         entry.holders -= 1;
-        let granted = entry.granted.clone();
-        let granted = granted.filter(|_| returns && entry.holders == 0);
+        if entry.granted.is_some() {
+            entry.adrift.extend(adrift.cloned());
+        }
+        let is_over = entry.holders == 0 && entry.adrift.is_empty();
+        let granted = entry.granted.clone().filter(|_| is_over);
         let is_over = granted.is_some();
         let users = match is_over || was_full {
             true => entry.users.clone(),
@@ -237,14 +284,49 @@ impl ResourceClaims {
         users
     }
 
+    /// The Binding of a pod that has left its place has failed, and what it wrote is taken back. Returns pods
+    /// whose need may have changed.
+    pub(crate) fn land(&mut self, uid: &str) -> Vec<TaskIx> {
+        let is_adrift = |entry: &&ClaimEntry| entry.adrift.iter().any(|pod| pod == uid);
+        let keys = self.claims.iter().filter(is_adrift);
+        let keys: Vec<_> = keys.map(|entry| entry.key.clone()).collect();
+        let mut others = Vec::new();
+        for key in keys {
+            let Some(ix) = self.claims.find(&key).map(ResourceClaimIx) else {
+                continue;
+            };
+            let entry = &mut self.claims[ix.at()];
+            entry.adrift.retain(|pod| pod != uid);
+            if entry.adrift.is_empty() && entry.holders == 0 {
+                others.extend(&entry.users);
+                self.change_claim(ix, |entry| entry.granted = None);
+                self.objects_epoch += 1;
+                self.drop_claim_if_unused(ix);
+            } else {
+                self.settle_grant(ix);
+            }
+        }
+        others
+    }
+
     /// What several nodes reach is taken or given back: they are all to be looked at again.
     fn note_wide(&mut self, allocation: &ClaimAllocation) {
         let mut devices = allocation.devices.devices.iter();
         let is_wide = devices.any(|given| {
             let number = self.inventory.number(&given.key);
-            !self.inventory.is_local(number)
+            self.inventory.local_to(number).is_none()
         });
         self.wide_epoch += u64::from(is_wide);
+    }
+
+    /// What other nodes than one reach will be free or not: they are all to be looked at again.
+    pub(super) fn note_elsewhere(&mut self, allocation: &ClaimAllocation, node: Option<&str>) {
+        let mut devices = allocation.devices.devices.iter();
+        let is_elsewhere = devices.any(|given| {
+            let number = self.inventory.number(&given.key);
+            node.is_none() || self.inventory.local_to(number) != node
+        });
+        self.wide_epoch += u64::from(is_elsewhere);
     }
 
     /// Whether [`ResourceClaims::take_stale`] would name anybody.
@@ -281,19 +363,20 @@ impl ResourceClaims {
         self.filters.refresh(&self.inventory);
     }
 
-    /// The plan of a pod for a node, if its claims can be served there.
+    /// The plan of a pod for a node, if its claims can be served there, at a moment.
     pub(crate) fn plan(
         &self,
         task: TaskIx,
         need: ResourceNeedIx,
         nodes: &Nodes,
         node: NodeIx,
+        moment: LoadMoment,
     ) -> ClaimPlan {
         let Some(pod) = self.tasks.get(&task) else {
             return ClaimPlan::default();
         };
         let need = self.needs.get(need.0);
-        let Ok(given) = self.search(need, nodes, node) else {
+        let Ok(given) = self.search(need, nodes, node, moment) else {
             // Nothing is promised; who has no devices is not bound.
             return ClaimPlan::default();
         };

@@ -1,6 +1,7 @@
 //! What tasks count for their jobs and queues: how many are in each status, and amounts.
 
 use super::State;
+use crate::claim::DeviceHold;
 use crate::device::DeviceTable;
 use crate::intern::Sym;
 use crate::ix::{NodeIx, TaskIx};
@@ -30,6 +31,16 @@ impl SumsOf {
             _ if status.is_allocated() => Self::Allocated,
             _ => Self::Nobody,
         }
+    }
+}
+
+/// As what the devices of a task's resource claims count for its queue, if they do.
+pub(super) fn device_hold(task: &Task) -> Option<DeviceHold> {
+    match SumsOf::status(task.status) {
+        SumsOf::Allocated => Some(DeviceHold::Allocated),
+        SumsOf::Pipelined => Some(DeviceHold::Pipelined),
+        SumsOf::Releasing if !task.deleting => Some(DeviceHold::InDoubt),
+        SumsOf::Releasing | SumsOf::Pending | SumsOf::Nobody => None,
     }
 }
 

@@ -5,6 +5,7 @@ use pumice_devices::NodeDevices;
 use super::devices::device_facts_differ;
 use super::placement::NodeEntry;
 use super::{Hold, State};
+use crate::claim::ClaimedDevices;
 use crate::delta::Delta;
 use crate::intern::Sym;
 use crate::ix::{DeviceRequestIx, NeedIx, QueueIx, ResourceNeedIx, TaskIx};
@@ -239,7 +240,7 @@ impl State {
             let ix = TaskIx(self.tasks.insert(task) as u32);
             self.task_by_uid.insert(uid, ix);
             self.tasks[ix.at()].volumes = self.volumes.register(ix, pod);
-            self.tasks[ix.at()].resource_claims = self.resource_claims.register(ix, pod);
+            self.tasks[ix.at()].resource_claims = self.register_claims(ix, pod);
             self.attach(ix);
         }
     }
@@ -330,8 +331,10 @@ impl State {
         }
         let (status, node) = (self.task(ix).status, self.task(ix).node);
         let shape = self.shapes.share(self.task(ix).shape);
+        self.tell_presence(ix);
         self.enter_node(ix, &shape, NodeEntry::default());
         self.account(ix, status, node, 1);
+        self.count_claims(ix);
         self.touch_job_of(ix);
     }
 
@@ -339,6 +342,7 @@ impl State {
     fn detach(&mut self, ix: TaskIx) {
         self.generation += 1;
         self.lost.remove(&ix);
+        self.uncount_claims(ix);
         let shape = self.shapes.share(self.task(ix).shape);
         self.leave_node(ix, &shape, false);
         let (status, node) = (self.task(ix).status, self.task(ix).node);
@@ -417,6 +421,7 @@ impl State {
             allocated: ResVec::default(),
             pipelined: ResVec::default(),
             in_doubt: ResVec::default(),
+            devices: ClaimedDevices::default(),
             pending: WideSum::default(),
             reserved: WideSum::default(),
             elastic: ResVec::default(),
@@ -439,6 +444,7 @@ impl State {
         self.generation += 1;
         self.queues_epoch += 1;
         self.queue_tree_epoch += 1;
+        self.uncount_all_claims();
         for (_, job) in &mut self.jobs {
             job.queue = job.queue.filter(|queue| *queue != ix);
         }

@@ -1,10 +1,15 @@
 //! Objects of resource.k8s.io, and the needs of tasks that follow from them.
 
+use std::borrow::Cow;
+
 use super::State;
-use crate::claim::{ClaimPlan, ResourceClaimIx};
+use super::account::device_hold;
+use crate::claim::{ClaimPlan, ClaimPresence, ResourceClaimIx};
 use crate::delta::Delta;
-use crate::ix::TaskIx;
+use crate::ix::{JobIx, QueueIx, ResourceNeedIx, TaskIx};
+use crate::node::LoadMoment;
 use crate::object::PodObject;
+use crate::resource::ResVec;
 use crate::task::{Task, TaskStatus};
 use crate::volume::ClaimIx;
 
@@ -45,10 +50,15 @@ impl State {
             task.volumes = self.volumes.register(ix, pod);
         }
         if !self.resource_claims.knows(ix, pod) {
-            let claims = &mut self.resource_claims;
-            claims.unregister(ix, task.resource_claims);
-            task.resource_claims = claims.register(ix, pod);
+            let need = task.resource_claims;
+            self.resource_claims.unregister(ix, need);
+            task.resource_claims = self.register_claims(ix, pod);
         }
+    }
+
+    /// Takes in the resource claims of a pod that is on no node yet.
+    pub(super) fn register_claims(&mut self, ix: TaskIx, pod: &PodObject) -> ResourceNeedIx {
+        self.resource_claims.register(ix, pod, &mut self.resources)
     }
 
     /// Applies a change of an object of resource.k8s.io; others are none of its business.
@@ -76,13 +86,26 @@ impl State {
         self.resource_claims.ask_selectors();
     }
 
-    /// Resolves the needs of tasks again.
+    /// Resolves the needs of tasks again. What they count for their queues follows, that of all who share a
+    /// claim together.
     pub(super) fn renew_claim_needs(&mut self, tasks: &[TaskIx]) {
+        let mut moved = Vec::new();
         for ix in tasks {
-            let need = self.resource_claims.need_of(*ix);
+            let claims = &mut self.resource_claims;
+            let need = claims.need_of(*ix, &mut self.resources);
+            if claims.is_counted_otherwise(*ix, claims.need(need)) {
+                moved.push(*ix);
+            }
             let task = &mut self.tasks[ix.at()];
-            self.resource_claims.give_back(task.resource_claims);
+            claims.give_back(task.resource_claims);
             task.resource_claims = need;
+        }
+        moved.sort_unstable();
+        moved.dedup();
+        moved.iter().for_each(|ix| self.uncount_claims(*ix));
+        for ix in moved {
+            self.count_claims(ix);
+            self.touch_job_of(ix);
         }
     }
 
@@ -96,7 +119,14 @@ impl State {
         );
         let need = task.resource_claims;
         let plan = decides.then(|| {
-            let anew = || self.resource_claims.plan(ix, need, &self.nodes, node);
+            let moment = match task.status {
+                TaskStatus::Pipelined => LoadMoment::Released,
+                _ => LoadMoment::Now,
+            };
+            let anew = || {
+                self.resource_claims
+                    .plan(ix, need, &self.nodes, node, moment)
+            };
             plan.unwrap_or_else(anew)
         });
         let others = self.resource_claims.enter(ix, plan);
@@ -109,5 +139,100 @@ impl State {
         let undecided = matches!(status, TaskStatus::Allocated | TaskStatus::Pipelined);
         let others = self.resource_claims.leave(ix, undecided);
         self.renew_claim_needs(&others);
+    }
+
+    /// What counts for the queue of a task, with the devices of its resource claims: what the queue has, or
+    /// would have, only because of this task (spec/09 §7).
+    pub fn counted(&self, ix: TaskIx) -> Cow<'_, ResVec> {
+        let mut amounts = self.charged(ix);
+        let task = self.task(ix);
+        if task.resource_claims != ResourceNeedIx::NONE {
+            let queue = self.queue_of(task);
+            self.resource_claims.add_charge(ix, queue, amounts.to_mut());
+        }
+        amounts
+    }
+
+    /// What of that its queue has anyway if evictions come to nothing that are decided: others share a
+    /// claim with the task. `None` for a task without claims.
+    pub fn counted_in_doubt(&self, ix: TaskIx) -> Option<ResVec> {
+        let task = self.task(ix);
+        let has_claims = task.resource_claims != ResourceNeedIx::NONE;
+        let queue = self.queue_of(task).filter(|_| has_claims)?;
+        Some(self.resource_claims.charge_in_doubt(ix, Some(queue)))
+    }
+
+    fn queue_of(&self, task: &Task) -> Option<QueueIx> {
+        self.job(task.job?).queue
+    }
+
+    /// The Binding of a pod has failed, which may be gone: devices that were kept for what it may write are
+    /// free.
+    pub(super) fn land_claims(&mut self, uid: &str) {
+        let others = self.resource_claims.land(uid);
+        self.generation += u64::from(!others.is_empty());
+        self.renew_claim_needs(&others);
+    }
+
+    /// Tells its claims whether a task uses them.
+    pub(super) fn tell_presence(&mut self, ix: TaskIx) {
+        let task = self.task(ix);
+        if task.resource_claims == ResourceNeedIx::NONE {
+            return;
+        }
+        let presence = match task.status {
+            TaskStatus::Pending | TaskStatus::Succeeded | TaskStatus::Failed => {
+                ClaimPresence::Waits
+            }
+            TaskStatus::Releasing if task.node.is_some() => ClaimPresence::Goes,
+            _ => ClaimPresence::There,
+        };
+        let node = task.node.map(|node| self.nodes.object(node).name.as_str());
+        self.resource_claims.set_presence(ix, presence, node);
+    }
+
+    /// Counts the devices of a task for its queue, if it has a place and is not counted yet.
+    pub(super) fn count_claims(&mut self, ix: TaskIx) {
+        let task = self.task(ix);
+        if task.resource_claims == ResourceNeedIx::NONE {
+            return;
+        }
+        let (queue, hold) = (self.queue_of(task), device_hold(task));
+        if let (Some(queue), Some(hold), None) = (queue, hold, self.resource_claims.counted_for(ix))
+        {
+            let sums = &mut self.queues[queue.at()].devices;
+            self.resource_claims.count(ix, queue, hold, sums);
+            self.touch_queue(queue);
+        }
+    }
+
+    /// The inverse of [`State::count_claims`].
+    pub(super) fn uncount_claims(&mut self, ix: TaskIx) {
+        if let Some(queue) = self.resource_claims.counted_for(ix) {
+            let sums = &mut self.queues[queue.at()].devices;
+            self.resource_claims.uncount(ix, sums);
+            self.touch_queue(queue);
+        }
+    }
+
+    /// Queues are about to be others.
+    pub(super) fn uncount_all_claims(&mut self) {
+        for ix in self.resource_claims.counted() {
+            self.uncount_claims(ix);
+        }
+    }
+
+    /// Jobs have their queues.
+    pub(super) fn count_all_claims(&mut self) {
+        for ix in self.resource_claims.users() {
+            self.count_claims(ix);
+        }
+    }
+
+    /// Tasks of a job whose devices are counted.
+    pub(super) fn counted_of_job(&self, job: JobIx) -> Vec<TaskIx> {
+        let tasks = self.job(job).tasks.iter().copied();
+        let counted = tasks.filter(|ix| self.task(*ix).resource_claims != ResourceNeedIx::NONE);
+        counted.collect()
     }
 }

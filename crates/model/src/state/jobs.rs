@@ -123,6 +123,9 @@ impl State {
         if job.queue == found {
             return;
         }
+        let claiming = self.counted_of_job(ix);
+        claiming.iter().for_each(|task| self.uncount_claims(*task));
+        let job = &mut self.jobs[ix.at()];
         if let Some(old) = std::mem::replace(&mut job.queue, found) {
             let queue = &mut self.queues[old.at()];
             queue.allocated.sub(&job.allocated);
@@ -142,6 +145,7 @@ impl State {
             queue.jobs += 1;
             self.touch_queue(new);
         }
+        claiming.iter().for_each(|task| self.count_claims(*task));
         self.touch_job(ix);
     }
 

@@ -12,7 +12,7 @@ use super::State;
 use crate::claim::ClaimPlan;
 use crate::device::Holding;
 use crate::ix::{NeedIx, NodeIx, ResourceNeedIx, TaskIx};
-use crate::node::Burden;
+use crate::node::{Burden, LoadMoment};
 use crate::numa::CpuSet;
 use crate::shape::Shape;
 use crate::task::TaskStatus;
@@ -58,11 +58,11 @@ impl State {
         };
         Placement {
             devices,
-            supplies: self.choose_supplies(ix, node),
+            supplies: self.choose_supplies(ix, node, later),
         }
     }
 
-    fn choose_supplies(&self, ix: TaskIx, node: NodeIx) -> Option<Box<SupplyPlan>> {
+    fn choose_supplies(&self, ix: TaskIx, node: NodeIx, later: bool) -> Option<Box<SupplyPlan>> {
         let task = self.task(ix);
         let (volumes, claims) = (task.volumes, task.resource_claims);
         let cpus = self.choose_cpus(ix, node);
@@ -76,7 +76,15 @@ impl State {
             },
             claims: match claims {
                 ResourceNeedIx::NONE => ClaimPlan::default(),
-                need => self.resource_claims.plan(ix, need, &self.nodes, node),
+                need => {
+                    let moment = if later {
+                        LoadMoment::Released
+                    } else {
+                        LoadMoment::Now
+                    };
+                    let claims = &self.resource_claims;
+                    claims.plan(ix, need, &self.nodes, node, moment)
+                }
             },
             cpus,
         }))
@@ -137,6 +145,9 @@ impl State {
         if status == TaskStatus::Pending && has_claims {
             self.resource_claims.returns(ix);
         }
+        if has_claims {
+            self.uncount_claims(ix);
+        }
         if !same_place {
             self.leave_node(ix, &shape, entry.keeps);
         }
@@ -152,12 +163,16 @@ impl State {
             (task.holding, task.records) = (None, None);
             task.joined_bound = false;
         }
+        self.tell_presence(ix);
         if !same_place {
             self.enter_node(ix, &shape, entry);
         }
         match same_amounts {
             true => self.account_move(ix, old_status, old_node),
             false => self.account(ix, status, node, 1),
+        }
+        if has_claims {
+            self.count_claims(ix);
         }
         self.touch_job_of(ix);
     }

@@ -92,6 +92,7 @@ impl State {
     }
 
     fn reassign_queues(&mut self) {
+        self.uncount_all_claims();
         for (_, queue) in &mut self.queues {
             queue.allocated = Default::default();
             queue.pipelined = Default::default();
@@ -113,6 +114,7 @@ impl State {
                 queue.jobs += 1;
             }
         }
+        self.count_all_claims();
         let all: Vec<QueueIx> = self.queues().map(|(ix, _)| ix).collect();
         all.into_iter().for_each(|ix| self.touch_queue(ix));
         self.forget_books();

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use pumice_framework::Bound;
 use pumice_framework::points::QueueBranches;
-use pumice_model::resource::{PODS, ResVec, display_amount};
+use pumice_model::resource::{PODS, ResVec, display_amount, is_of_device_class};
 use pumice_model::{QueueIx, ResIx, State};
 
 use super::tree::{QueueTree, ROOT};
@@ -113,6 +113,8 @@ pub(super) struct Entitlements {
     all: Vec<OwedAmounts>,
     /// The cluster, as a queue above those that have no other.
     whole: OwedAmounts,
+    /// How many resources were known.
+    resources: usize,
     unknown: OwedAmounts,
 }
 
@@ -126,6 +128,7 @@ impl Entitlements {
                 true => of_cluster(state),
                 false => OwedAmounts::default(),
             },
+            resources: state.resources().len(),
             unknown: OwedAmounts::default(),
         };
         new.whole.kept = new.kept(state, tree, None);
@@ -177,6 +180,11 @@ impl Entitlements {
             changed.insert(ix);
         }
         changed
+    }
+
+    /// Whether no resource has become known since that the cluster limits in its own way.
+    pub fn know_resources(&self, state: &State) -> bool {
+        self.resources == state.resources().len()
     }
 
     /// A queue that came since has no limits and is owed nothing.
@@ -313,12 +321,15 @@ fn of_cluster(state: &State) -> OwedAmounts {
         amount,
         bound: Some(Bound::Cluster),
     };
+    // Devices are no resources of nodes: how many there are is left to the search for them.
+    let names = state.resources();
+    let all = (0..names.len()).map(|at| ResIx(at as u16));
+    let ceilings = all.map(|ix| match is_of_device_class(names.name(ix)) {
+        true => Ceiling::default(),
+        false => ceiling(total.get(ix)),
+    });
     OwedAmounts {
-        ceiling: total
-            .as_slice()
-            .iter()
-            .map(|amount| ceiling(*amount))
-            .collect(),
+        ceiling: ceilings.collect(),
         rest: ceiling(0),
         ..OwedAmounts::default()
     }

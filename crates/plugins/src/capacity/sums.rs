@@ -5,13 +5,15 @@
 //! are told; what happened outside is found when the next cycle opens, by the jobs that changed.
 
 use pumice_model::resource::{ResVec, WideSum};
-use pumice_model::{JobIx, Queue, QueueIx, ResIx, State};
+use pumice_model::{JobIx, QueueIx, ResIx, State};
 
+use super::claims::CountedDevices;
 use super::tree::QueueTree;
 
 /// Sums by queue.
 #[derive(Default)]
 pub(super) struct TreeSums {
+    claims: CountedDevices,
     nothing: HeldSums,
     own: Vec<HeldSums>,
     total: Vec<HeldSums>,
@@ -33,10 +35,12 @@ struct HeldSums {
 }
 
 impl HeldSums {
-    fn of(queue: &Queue) -> Self {
+    fn of(state: &State, ix: QueueIx, claims: CountedDevices) -> Self {
+        let queue = state.queue(ix);
+        let (held, in_doubt) = claims.held(state, queue);
         Self {
-            held: queue.held(),
-            in_doubt: queue.in_doubt.clone(),
+            held,
+            in_doubt,
             reserved: queue.reserved.clone(),
             elastic: queue.elastic.clone(),
         }
@@ -59,16 +63,17 @@ impl HeldSums {
 
 impl TreeSums {
     /// Everything from the state.
-    pub fn new(state: &State, tree: &QueueTree) -> Self {
+    pub fn new(state: &State, tree: &QueueTree, claims: CountedDevices) -> Self {
         let size = tree.size();
         let mut sums = Self {
+            claims,
             own: vec![HeldSums::default(); size],
             total: vec![HeldSums::default(); size],
             promised: vec![ResVec::default(); size],
             ..Self::default()
         };
         for ix in tree.top_down().iter().rev() {
-            let own = HeldSums::of(state.queue(*ix));
+            let own = HeldSums::of(state, *ix, claims);
             let mut total = own.clone();
             for child in tree.children(*ix) {
                 total.add(&sums.total[child.at()]);
@@ -106,7 +111,7 @@ impl TreeSums {
         queues.sort_unstable();
         queues.dedup();
         for ix in &queues {
-            let now = HeldSums::of(state.queue(*ix));
+            let now = HeldSums::of(state, *ix, self.claims);
             let before = std::mem::replace(&mut self.own[ix.at()], now.clone());
             for above in tree.path(*ix) {
                 let total = &mut self.total[above.at()];
@@ -182,7 +187,7 @@ impl TreeSums {
 
     /// Whether the sums are those of the state.
     pub fn are_of(&self, state: &State, tree: &QueueTree) -> bool {
-        let fresh = Self::new(state, tree);
+        let fresh = Self::new(state, tree, self.claims);
         tree.top_down().iter().all(|ix| {
             let (mine, theirs) = (&self.total[ix.at()], &fresh.total[ix.at()]);
             mine.held == theirs.held

@@ -91,7 +91,7 @@ impl Reclaimer for CapacityPlugin {
             return Err(Refusal::NotOpen(record.object.state));
         }
         self.takes_part(queue)?;
-        let request = &state.charged(task);
+        let request = &self.claims.charged(state, task);
         self.entitled_by(state, queue, request).map(|_| ())
     }
 }
@@ -119,7 +119,7 @@ impl Victims for CapacityPlugin {
         let Some(taker) = queue_of(preemptor) else {
             return VictimAnswer::ordering(Weight::Veto, Vec::new());
         };
-        let wanted = &state.charged(preemptor);
+        let wanted = &self.claims.charged(state, preemptor);
         // Who may take only because of an ancestor does not take from what is below that as well.
         let by = self.entitled_by(state, taker, wanted).unwrap_or(taker);
         let mut left = Remaining::default();
@@ -128,7 +128,7 @@ impl Victims for CapacityPlugin {
             let Some(giver) = queue_of(*task) else {
                 continue;
             };
-            let request = state.charged(*task);
+            let request = self.claims.charged(state, *task);
             let common = deserving::common(&request, wanted);
             if common.clone().next().is_none() || self.tree.is_within(giver, by) {
                 continue;

@@ -21,10 +21,11 @@ pub struct ClaimReasons {
 impl ClaimReasons {
     /// Interns the reasons.
     pub fn new(table: &mut ReasonTable) -> Self {
+        let helped = table.intern("cannot allocate all claims", ReasonKind::Unschedulable);
         let mut hard = |text| table.intern(text, ReasonKind::Unresolvable);
         Self {
+            not_enough: helped,
             elsewhere: hard("resourceclaim not available on the node"),
-            not_enough: hard("cannot allocate all claims"),
             in_flux: hard("cannot allocate all devices while a resource pool is being updated"),
             fails: hard("a device selector of the claims fails"),
             too_long: hard("gave up the search for devices"),
@@ -81,15 +82,19 @@ impl NodeFilter for ServedClaims {
         &self,
         state: &State,
         range: Range<usize>,
-        _: LoadMoment,
+        moment: LoadMoment,
         out: &mut [Option<ReasonId>],
     ) {
         let claims = state.resource_claims();
         for (node, out) in range.zip(out) {
             let node = NodeIx(node as u32);
-            if let Err(misfit) = claims.fits(&self.need, state.nodes(), node) {
+            if let Err(misfit) = claims.fits(&self.need, state.nodes(), node, moment) {
                 *out = Some(self.reasons.of(&misfit));
             }
         }
+    }
+
+    fn counts_released(&self) -> bool {
+        !self.need.open.is_empty()
     }
 }

@@ -14,7 +14,9 @@ use pumice_model::object::{
 
 use super::nodes::{APPS, NAMESPACES};
 use super::rng::Rng;
-use super::{Theme, groups, mindcluster, network, nodes, numa, objects, pairs, pods};
+use super::{
+    Theme, device_quotas, groups, mindcluster, network, nodes, numa, objects, pairs, pods,
+};
 use crate::naive::successor;
 
 /// The objects of a cluster, by kind and name, and what may happen to them.
@@ -684,6 +686,7 @@ impl Changing {
         match self.rng.below(7) {
             0 | 1 => queue.weight = self.rng.pick(&[1, 2, 3, 5]),
             2 => queue.priority = self.rng.pick(&[0, 5]),
+            3 if self.theme.claims => device_quotas::write_on(&mut self.rng, &mut queue),
             3 => (queue.capability, queue.guarantee) = (other.capability, other.guarantee),
             4 => queue.state = self.rng.pick(&[QueueState::Open, QueueState::Closed]),
             5 => {

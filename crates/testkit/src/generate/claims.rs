@@ -15,7 +15,7 @@ use pumice_model::object::{
 };
 
 use super::rng::Rng;
-use super::{cluster, full_cluster};
+use super::{cluster, device_quotas, full_cluster, full_tree_cluster};
 use crate::naive::claims::EXPRESSIONS;
 
 const GPUS: &str = "gpu.example.com";
@@ -38,6 +38,7 @@ const SAFE: &[usize] = &[2, 3, 4, 6, 7];
 #[must_use]
 pub fn claims_cluster(seed: u64) -> Vec<Delta> {
     let mut all = match seed % 6 {
+        4 => full_tree_cluster(seed),
         5 => full_cluster(seed),
         _ => cluster(seed),
     };
@@ -50,6 +51,7 @@ pub fn claims_cluster(seed: u64) -> Vec<Delta> {
 #[must_use]
 pub fn claims_conf_text(seed: u64) -> String {
     match seed % 6 {
+        4 => super::tree_conf_text(seed),
         5 => super::evicting_conf_text(seed),
         _ => super::conf_text(seed),
     }
@@ -73,6 +75,7 @@ pub(super) fn furnish(rng: &mut Rng, all: &mut Vec<Delta>) {
     let claims = claim(rng, &told, pods);
     told.extend(claims);
     all.extend(told);
+    device_quotas::limit(rng, all);
 }
 
 /// Many of the pods claim devices of those that are known; claims that are not known are made.

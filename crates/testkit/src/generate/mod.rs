@@ -13,6 +13,7 @@ mod changes;
 mod claims;
 mod conf;
 mod constraints;
+mod device_quotas;
 mod devices;
 mod extender;
 mod groups;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pumice_conf::PluginConf;
 use pumice_model::object::QueueObject;
 
+use super::claims::quota;
 use super::queue_share::{self, requested};
 use super::state::{Res, Status, Task, World, add, get, sub, to_res};
 use super::{Cycle, victims};
@@ -24,6 +25,8 @@ pub struct Tree<'a> {
     is_tree: bool,
     /// How many levels of ancestors have a say in reclaim.
     levels: usize,
+    /// Claimed devices count, and their capacities.
+    counts_devices: (bool, bool),
 }
 
 impl<'a> Tree<'a> {
@@ -35,9 +38,14 @@ impl<'a> Tree<'a> {
     fn of(world: &'a World, plugin: &PluginConf) -> Self {
         let is_tree = plugin.enabled.hierarchy;
         let levels = plugin.arguments.int("ancestorReclaimLevel").unwrap_or(0);
+        let is_on = |name| plugin.arguments.bool(name).unwrap_or(true);
         Self {
             world,
             is_tree,
+            counts_devices: (
+                is_on("capacity.DynamicResourceAllocationEnable"),
+                is_on("capacity.DRAConsumableCapacityEnable"),
+            ),
             levels: match is_tree {
                 true => usize::try_from(levels).unwrap_or(0),
                 false => 0,
@@ -115,7 +123,29 @@ impl<'a> Tree<'a> {
                 add(&mut held, &self.world.allocated(key, true));
             }
         }
+        for queue in self.world.queues.keys() {
+            if self.line(queue).contains(&name) {
+                add(&mut held, &self.looked_at(quota::held(self.world, queue)));
+            }
+        }
         held
+    }
+
+    /// What a task counts for its queue.
+    fn charged(&self, task: &Task) -> Res {
+        let mut amounts = task.charged();
+        add(
+            &mut amounts,
+            &self.looked_at(quota::counted(self.world, task)),
+        );
+        amounts
+    }
+
+    /// What the configuration has it count of devices.
+    fn looked_at(&self, mut devices: Res) -> Res {
+        let (counts, capacities) = self.counts_devices;
+        devices.retain(|name, _| counts && (capacities || name.starts_with("deviceclass/")));
+        devices
     }
 
     fn guarantee(&self, name: &str) -> Res {
@@ -138,7 +168,7 @@ impl<'a> Tree<'a> {
         let parent = self.parent(name);
         let above = match parent {
             Some(parent) => self.limit(parent, resource),
-            None if self.is_tree => None,
+            None if self.is_tree || resource.contains("deviceclass/") => None,
             None => Some(get(&self.world.total, resource)),
         };
         let siblings: Vec<&str> = match parent {
@@ -301,7 +331,7 @@ pub fn within_limits(cycle: &Cycle, plugin: &PluginConf, queue: &str, uid: &str)
     let tree = Tree::new(cycle, plugin);
     let task = &cycle.world.tasks[uid];
     let waits = task.status == Status::Pending;
-    let request = task.charged();
+    let request = tree.charged(task);
     let holds = |name: &&str| {
         let held = tree.held(name);
         let capability = &tree.queue(name).capability;
@@ -371,7 +401,7 @@ pub fn may_reclaim(cycle: &Cycle, plugin: &PluginConf, queue: &str, task: &Task)
     let tree = Tree::new(cycle, plugin);
     queue_share::is_open(cycle, queue)
         && !tree.is_held(queue)
-        && tree.reclaims_by(queue, &task.charged()).is_some()
+        && tree.reclaims_by(queue, &tree.charged(task)).is_some()
 }
 
 /// How far a victim's queue is from that of the preemptor.
@@ -392,7 +422,7 @@ pub fn gives(
         let job = task.job.as_ref().and_then(|job| world.jobs.get(job));
         job.map(|job| job.queue.clone())
     };
-    let wanted = preemptor.charged();
+    let wanted = tree.charged(preemptor);
     let Some(own) = queue_of(preemptor) else {
         return Vec::new();
     };
@@ -408,7 +438,7 @@ pub fn gives(
         let Some(queue) = queue_of(task) else {
             continue;
         };
-        let request = task.charged();
+        let request = tree.charged(task);
         if may_give(&tree, &held, (&own, by, &wanted), (&queue, &request)) {
             for name in tree.line(&queue) {
                 sub(held.entry(name).or_default(), &request);

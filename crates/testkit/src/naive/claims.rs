@@ -3,6 +3,7 @@
 
 mod assign;
 mod expressions;
+pub mod quota;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -32,6 +33,8 @@ pub struct Claims {
     objects: Rc<Objects>,
     /// What claims were given that have nothing yet.
     given: BTreeMap<Key, Given>,
+    /// Claims whose devices do not count as held.
+    going: BTreeSet<Key>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -150,6 +153,7 @@ impl Claims {
     /// Devices that claims have.
     fn held(&self) -> Vec<GivenDevice> {
         let all = self.objects.claims.keys();
+        let all = all.filter(|key| !self.going.contains(key));
         let held = all.filter_map(|key| self.has(key));
         held.flat_map(|(devices, _)| devices).collect()
     }
@@ -236,13 +240,48 @@ fn choose(world: &World, pod: &PodObject, node: &NodeObject) -> Option<Vec<(Key,
     Some(open.into_iter().zip(given).collect())
 }
 
-/// The pod was put on the node: its claims get their devices.
-pub fn decide(world: &mut World, pod: &PodObject, node: &NodeObject) {
+/// The pod was put on the node: its claims get their devices, of those that are free, or will be.
+pub fn decide(world: &mut World, pod: &PodObject, node: &NodeObject, is_idle: bool) {
+    if !is_idle {
+        release(world);
+    }
     if are_made(world, pod)
         && let Some(given) = choose(world, pod, node)
     {
         world.claims.given.extend(given);
     }
+    world.claims.going.clear();
+}
+
+/// Devices count as free that will be once all pods are gone that are being released: of claims that are
+/// reserved for such pods alone, and that no other pod with a place names.
+pub fn release(world: &mut World) {
+    let goes = |task: &Task| task.status == Status::Releasing && task.node.is_some();
+    let ended = [Status::Pending, Status::Succeeded, Status::Failed];
+    let going = world.claims.objects.claims.iter().filter(|(key, claim)| {
+        let is_going = |uid: &String| world.tasks.get(uid).is_some_and(goes);
+        let mut others = world.tasks.values().filter(|task| {
+            let names = keys(&task.pod).contains(&Some((*key).clone()));
+            names && !ended.contains(&task.status) && !goes(task)
+        });
+        claim.allocation.is_some()
+            && !claim.reserved_for.is_empty()
+            && claim.reserved_for.iter().all(is_going)
+            && others.next().is_none()
+    });
+    let going: BTreeSet<Key> = going.map(|(key, _)| key.clone()).collect();
+    world.claims.going = going;
+}
+
+/// Pods have lost their places: so have their claims what they were given, unless others use them.
+pub fn take_back(world: &mut World) {
+    let placed = [Status::Allocated, Status::Pipelined, Status::Binding];
+    let tasks = world.tasks.values();
+    let users = tasks.filter(|task| placed.contains(&task.status));
+    let used: BTreeSet<Key> = users
+        .flat_map(|task| keys(&task.pod).into_iter().flatten())
+        .collect();
+    world.claims.given.retain(|key, _| used.contains(key));
 }
 
 /// All claims of the pod have devices.

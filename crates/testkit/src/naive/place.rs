@@ -133,7 +133,7 @@ pub fn put(cycle: &mut Cycle, uid: &str, node: &str, idle: bool) {
     }
     if let Some(object) = &object {
         let pod = cycle.world.tasks[uid].pod.clone();
-        claims::decide(&mut cycle.world, &pod, object);
+        claims::decide(&mut cycle.world, &pod, object, idle);
     }
     let task = &cycle.world.tasks[uid];
     let view = if idle { View::Now } else { View::Future };

@@ -7,7 +7,7 @@ use super::answers::{evict, victims};
 use super::candidates::{self, Price};
 use crate::naive::place::{Room, put};
 use crate::naive::state::{Status, Task, World};
-use crate::naive::{Cycle, newcomers, queue_share};
+use crate::naive::{Cycle, claims, newcomers, queue_share};
 
 /// With more victims on a node not every set of them is weighed.
 const ALL_SETS: usize = 10;
@@ -171,6 +171,7 @@ pub fn placed_anew(cycle: &Cycle, placed: &[String]) -> Option<World> {
             task.held = None;
         }
     }
+    claims::take_back(&mut world);
     let mut anew = with_world(cycle, world);
     for uid in placed {
         let name = cycle.world.tasks[uid].node.as_ref()?;

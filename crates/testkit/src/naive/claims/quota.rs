@@ -1,0 +1,140 @@
+//! What claimed devices count for queues (spec/09 §7), as sums over everybody.
+
+use std::collections::BTreeSet;
+
+use pumice_claims::{DeviceCount, RequestedDevices};
+use pumice_model::object::{PodObject, ResourceClaimObject};
+
+use super::{Claims, GivenDevice, Key};
+use crate::naive::claims::expressions::whole;
+use crate::naive::state::{Res, Status, Task, World, add};
+
+/// Claims that a pod names, each once; whether it is its own.
+fn named(claims: &Claims, pod: &PodObject) -> Vec<(Key, bool)> {
+    let mut all: Vec<(Key, bool)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for entry in &pod.resource_claims {
+        let Some(name) = &entry.claim else { continue };
+        let key = (pod.namespace.clone(), name.clone());
+        if !seen.insert(key.clone()) {
+            continue;
+        }
+        let Some(claim) = claims.claim(&key) else {
+            continue;
+        };
+        let is_own = entry.template.is_some();
+        if !is_own || claim.owner_uid == pod.uid {
+            all.push((key, is_own));
+        }
+    }
+    all
+}
+
+/// The request, or alternative of a request, that a result names.
+fn requested<'a>(claim: &'a ResourceClaimObject, name: &str) -> Option<&'a RequestedDevices> {
+    let requests = claim.spec.requests.iter();
+    let mut choices = requests.flat_map(|request| {
+        let numbered = request.choices.iter().enumerate();
+        numbered.map(|(at, choice)| (request.name_of(at), choice))
+    });
+    choices
+        .find(|(known, _)| known == name)
+        .map(|(_, choice)| choice)
+}
+
+fn of_device(claim: &ResourceClaimObject, device: &GivenDevice) -> Res {
+    let Some(choice) = requested(claim, &device.request).filter(|_| !device.admin_access) else {
+        return Res::new();
+    };
+    let mut amounts = match &device.consumed {
+        Some(consumed) => consumed.clone(),
+        None => {
+            let asked = choice.capacity.iter();
+            asked
+                .map(|(name, amount)| (name.clone(), whole(*amount)))
+                .collect()
+        }
+    };
+    amounts = amounts
+        .into_iter()
+        .map(|(name, amount)| (format!("{name}.deviceclass/{}", choice.class), amount))
+        .collect();
+    amounts.insert(format!("deviceclass/{}", choice.class), 1);
+    amounts
+}
+
+/// What a claim counts: the devices it has, else what is certain of those it asks.
+fn of_claim(claims: &Claims, key: &Key) -> Res {
+    let claim = &claims.objects.claims[key];
+    let mut sum = Res::new();
+    if let Some((devices, _)) = claims.has(key) {
+        for device in &devices {
+            add(&mut sum, &of_device(claim, device));
+        }
+        return sum;
+    }
+    for request in &claim.spec.requests {
+        if request.choices.len() != 1 || request.choices[0].admin_access {
+            continue;
+        }
+        let choice = &request.choices[0];
+        let number = match choice.count {
+            DeviceCount::Exactly(number) => number as i64,
+            DeviceCount::All => 1,
+        };
+        let mut amounts: Res = choice
+            .capacity
+            .iter()
+            .map(|(name, amount)| {
+                let name = format!("{name}.deviceclass/{}", choice.class);
+                (name, number * whole(*amount))
+            })
+            .collect();
+        amounts.insert(format!("deviceclass/{}", choice.class), number);
+        add(&mut sum, &amounts);
+    }
+    sum
+}
+
+fn in_queue<'a>(world: &'a World, queue: &'a str) -> impl Iterator<Item = &'a Task> {
+    world.tasks.values().filter(move |task| {
+        let job = task.job.as_ref().and_then(|job| world.jobs.get(job));
+        let has_place = task.status.is_allocated() || task.status == Status::Pipelined;
+        has_place && job.is_some_and(|job| job.queue == queue)
+    })
+}
+
+/// What pods of a queue have that have a place: of claims that they share each once.
+pub fn held(world: &World, queue: &str) -> Res {
+    let (mut sum, mut shared) = (Res::new(), BTreeSet::new());
+    for task in in_queue(world, queue) {
+        for (key, is_own) in named(&world.claims, &task.pod) {
+            if is_own || shared.insert(key.clone()) {
+                add(&mut sum, &of_claim(&world.claims, &key));
+            }
+        }
+    }
+    sum
+}
+
+/// What a queue has only because of this pod, or would have.
+pub fn counted(world: &World, task: &Task) -> Res {
+    let mut sum = Res::new();
+    if task.pod.resource_claims.is_empty() {
+        return sum;
+    }
+    let job = task.job.as_ref().and_then(|job| world.jobs.get(job));
+    let mut others = BTreeSet::new();
+    for other in job.iter().flat_map(|job| in_queue(world, &job.queue)) {
+        if other.pod.uid != task.pod.uid {
+            let named = named(&world.claims, &other.pod).into_iter();
+            others.extend(named.filter(|(_, is_own)| !is_own).map(|(key, _)| key));
+        }
+    }
+    for (key, is_own) in named(&world.claims, &task.pod) {
+        if is_own || !others.contains(&key) {
+            add(&mut sum, &of_claim(&world.claims, &key));
+        }
+    }
+    sum
+}
