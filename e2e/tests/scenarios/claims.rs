@@ -3,10 +3,10 @@
 
 use anyhow::{Result, ensure};
 use http::Method;
-use pumice_e2e::{Lab, LabGuard, Scheduler, Setup};
+use pumice_e2e::{Lab, LabGuard, Scheduler, Setup, scratch};
 use serde_json::{Value, json};
 
-use crate::{LIMIT, PODS, QUIET, wait_bound, wait_running};
+use crate::{GROUPS, LIMIT, PODS, QUIET, wait_bound, wait_running};
 
 const API: &str = "/apis/resource.k8s.io/v1";
 const CLAIMS: &str = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
@@ -137,5 +137,83 @@ fn claims_get_devices_before_their_pods_are_bound_and_never_twice() -> Result<()
     lab.rest().call(Method::PUT, &status, Some(&claim))?;
     wait_running(&lab, &scheduler, "third-", 1)?;
     ensure!(given(&lab, "third-0")? == (freed, vec!["third-0".to_owned()]));
+    Ok(())
+}
+
+/// The pod with a claim of a device for a group of one in a queue.
+fn pod_in_queue(lab: &LabGuard, queue: &str, name: &str) -> Result<()> {
+    let group = json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
+        "metadata": {"name": name},
+        "spec": {"minMember": 1, "queue": queue},
+    });
+    lab.rest().create(GROUPS, &group)?;
+    let claim = json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+        "metadata": {"name": name},
+        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}},
+    });
+    lab.rest().create(CLAIMS, &claim)?;
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "annotations": {"scheduling.k8s.io/group-name": name},
+        },
+        "spec": {
+            "schedulerName": "volcano",
+            "resourceClaims": [{"name": "gpu", "resourceClaimName": name}],
+            "containers": [{
+                "name": "main", "image": "example.com/none",
+                "resources": {"requests": {"cpu": "1"}, "claims": [{"name": "gpu"}]},
+            }],
+        },
+    });
+    lab.rest().create(PODS, &pod)?;
+    Ok(())
+}
+
+#[test]
+fn a_queue_takes_as_many_devices_as_its_capability_names_and_its_status_shows_them() -> Result<()> {
+    const CONF: &str = "actions: \"enqueue, allocate, backfill\"\n\
+                        tiers: [{plugins: [{name: gang}, {name: predicates}, {name: capacity}]}]\n";
+    const QUEUES: &str = "/apis/scheduling.volcano.sh/v1beta1/queues";
+    let lab = Lab::take()?;
+    lab.nodes(2, "8", "64Gi")?;
+    devices(&lab)?;
+    let queue = json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
+        "metadata": {"name": "research"},
+        "spec": {"weight": 1, "capability": {"deviceclass/gpu": 1}},
+    });
+    lab.rest().create(QUEUES, &queue)?;
+    let conf = scratch("claims")?.join("volcano-scheduler.conf");
+    std::fs::write(&conf, CONF)?;
+    let setup = Setup {
+        conf: Some(conf),
+        ..Setup::default()
+    };
+    let scheduler = Scheduler::start(lab.cluster(), &setup)?;
+    pod_in_queue(&lab, "research", "first-0")?;
+    wait_running(&lab, &scheduler, "first-", 1)?;
+    pod_in_queue(&lab, "research", "second-0")?;
+    told(
+        &lab,
+        &scheduler,
+        "second-0",
+        "insufficient deviceclass/gpu (capability 1, used 1, asked 1)",
+    )?;
+    scheduler.eventually(LIMIT, "the status shows the device", || {
+        let queue = lab.rest().get(&format!("{QUEUES}/research"))?;
+        let shown = queue["status"]["allocated"]["deviceclass/gpu"] == json!("1");
+        Ok(shown.then_some(()))
+    })?;
+
+    // With a higher limit it goes on.
+    let mut queue = lab.rest().get(&format!("{QUEUES}/research"))?;
+    queue["spec"]["capability"]["deviceclass/gpu"] = json!(2);
+    let path = format!("{QUEUES}/research");
+    lab.rest().call(Method::PUT, &path, Some(&queue))?;
+    wait_running(&lab, &scheduler, "second-", 1)?;
     Ok(())
 }
