@@ -455,7 +455,7 @@ fn allocated_below(state: &State, name: &str) -> BTreeMap<String, i64> {
     for (_, queue) in state.queues() {
         let path = with_ancestors(state, &queue.object.name);
         if path.iter().any(|above| above == name) {
-            for (ix, amount) in queue.allocated.iter() {
+            for (ix, amount) in queue.allocated_with_devices().iter() {
                 *sum.entry(state.resources().name(ix).to_owned())
                     .or_insert(0) += amount;
             }
