@@ -6,6 +6,7 @@ mod steps;
 
 use super::*;
 use crate::testing::*;
+use pumice_framework::Bound;
 use pumice_model::object::{GroupPhase, PodObject, QueueObject, QueueState};
 use pumice_model::resource::CPU;
 
