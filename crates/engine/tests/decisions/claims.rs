@@ -549,15 +549,15 @@ fn what_stands_against_a_device_is_told_anew_when_it_is_something_else() {
     let taken_by = |holder: &str| {
         let mut given = claim(holder, holder, 1);
         given.allocation = Some(ClaimAllocation {
-            devices: pumice_claims::DeviceAllocation {
-                devices: vec![pumice_claims::AllocatedDevice {
+            devices: DeviceAllocation {
+                devices: vec![AllocatedDevice {
                     request: "gpu".to_owned(),
-                    key: pumice_claims::DeviceKey {
+                    key: DeviceKey {
                         driver: DRIVER.to_owned(),
                         pool: "n1".to_owned(),
                         device: "g0".to_owned(),
                     },
-                    ..pumice_claims::AllocatedDevice::default()
+                    ..AllocatedDevice::default()
                 }],
                 config: Vec::new(),
             },
