@@ -16,7 +16,7 @@ pub const CHANGE_MS: u64 = 5_000;
 
 /// One change of one claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
+enum ClaimWrite {
     Protect,
     Give,
     TakeBack,
@@ -26,7 +26,7 @@ enum Change {
 /// The changes of a bind that are left, the next one last, and the request under way.
 #[derive(Clone, Debug)]
 pub struct ClaimWriter {
-    left: Vec<(usize, Change)>,
+    left: Vec<(usize, ClaimWrite)>,
     /// Number of the request, and when it was sent.
     sent: Option<(u64, u64)>,
     /// When the change under way was begun.
@@ -51,9 +51,9 @@ impl ClaimWriter {
         let mut left = Vec::new();
         for (at, step) in request.claims.iter().enumerate() {
             if step.allocation.is_some() {
-                left.push((at, Change::Protect));
+                left.push((at, ClaimWrite::Protect));
             }
-            left.push((at, Change::Give));
+            left.push((at, ClaimWrite::Give));
         }
         left.reverse();
         Self::of(left)
@@ -63,13 +63,13 @@ impl ClaimWriter {
     pub fn back(request: &BindRequest) -> Self {
         let mut left = Vec::new();
         for at in 0..request.claims.len() {
-            left.push((at, Change::Unprotect));
-            left.push((at, Change::TakeBack));
+            left.push((at, ClaimWrite::Unprotect));
+            left.push((at, ClaimWrite::TakeBack));
         }
         Self::of(left)
     }
 
-    fn of(left: Vec<(usize, Change)>) -> Self {
+    fn of(left: Vec<(usize, ClaimWrite)>) -> Self {
         Self {
             left,
             sent: None,
@@ -87,9 +87,11 @@ impl ClaimWriter {
             let step = &request.claims[at];
             match self.attempt(step, &request.pod.uid, change, around) {
                 Tried::Done => self.left.truncate(self.left.len() - 1),
-                Tried::Unprotected => self.left.push((at, Change::Protect)),
+                Tried::Unprotected => self.left.push((at, ClaimWrite::Protect)),
                 Tried::Waits => return None,
-                Tried::Failed(text) if change == Change::Protect || change == Change::Give => {
+                Tried::Failed(text)
+                    if change == ClaimWrite::Protect || change == ClaimWrite::Give =>
+                {
                     return Some(Err(text));
                 }
                 // What cannot be taken back is told, and the next one is seen to. Where a status could not be,
@@ -105,7 +107,7 @@ impl ClaimWriter {
         &mut self,
         step: &ClaimStep,
         pod: &str,
-        change: Change,
+        change: ClaimWrite,
         around: &mut Around<'_>,
     ) -> Tried {
         let now_ms = around.server.now_ms();
@@ -120,7 +122,7 @@ impl ClaimWriter {
             self.sent = None;
             match answer {
                 Some(ServerAnswer::Claim(ClaimAnswer::Written)) => return Tried::Done,
-                Some(ServerAnswer::Refused) if change == Change::Give => {
+                Some(ServerAnswer::Refused) if change == ClaimWrite::Give => {
                     return Tried::Failed("an admission policy says no".to_owned());
                 }
                 _ => {}
@@ -139,7 +141,7 @@ impl ClaimWriter {
             return Tried::Failed("it does not exist any more".to_owned());
         };
         let found = reading(&known.object, step, pod);
-        if change == Change::Give && step.gives(&found) == Ok(ClaimGift::Unprotected) {
+        if change == ClaimWrite::Give && step.gives(&found) == Ok(ClaimGift::Unprotected) {
             return Tried::Unprotected;
         }
         let version = known.version;
@@ -147,7 +149,7 @@ impl ClaimWriter {
             Err(text) => Tried::Failed(text),
             Ok(None) => Tried::Done,
             Ok(Some(object)) => {
-                let of_status = matches!(change, Change::Give | Change::TakeBack);
+                let of_status = matches!(change, ClaimWrite::Give | ClaimWrite::TakeBack);
                 self.sent = Some(around.send(ServerCall::UpdateClaim {
                     version,
                     of_status,
@@ -158,9 +160,9 @@ impl ClaimWriter {
         }
     }
 
-    fn is_over(&self, change: Change, now_ms: u64) -> bool {
+    fn is_over(&self, change: ClaimWrite, now_ms: u64) -> bool {
         let since_ms = self.since_ms.unwrap_or(now_ms);
-        change != Change::TakeBack && now_ms >= since_ms + CHANGE_MS
+        change != ClaimWrite::TakeBack && now_ms >= since_ms + CHANGE_MS
     }
 }
 
@@ -185,17 +187,17 @@ fn reading<'a>(claim: &'a ResourceClaimObject, step: &ClaimStep, pod: &str) -> C
 fn changed(
     step: &ClaimStep,
     pod: &str,
-    change: Change,
+    change: ClaimWrite,
     claim: &ResourceClaimObject,
 ) -> Result<Option<ResourceClaimObject>, String> {
     let found = reading(claim, step, pod);
     let mut new = claim.clone();
     match change {
-        Change::Protect => {
+        ClaimWrite::Protect => {
             new.is_protected = true;
             Ok(step.protects(&found)?.then_some(new))
         }
-        Change::Give => {
+        ClaimWrite::Give => {
             let ClaimGift::Missing(change) = step.gives(&found)? else {
                 return Ok(None);
             };
@@ -207,7 +209,7 @@ fn changed(
             }
             Ok(Some(new))
         }
-        Change::TakeBack => {
+        ClaimWrite::TakeBack => {
             let Some(change) = step.takes_back(&found) else {
                 return Ok(None);
             };
@@ -217,7 +219,7 @@ fn changed(
             }
             Ok(Some(new))
         }
-        Change::Unprotect => {
+        ClaimWrite::Unprotect => {
             new.is_protected = false;
             Ok(step.unprotects(&found).then_some(new))
         }

@@ -23,8 +23,10 @@ tiers:
 
 type Amounts<'a> = &'a [(&'a str, u64)];
 
-/// Nodes: annotation, and extended resources.
-const NODES: &[(&str, Option<(&str, &str)>, Amounts)] = &[
+/// A node: name, annotation, and extended resources.
+type VendorNode<'a> = (&'a str, Option<(&'a str, &'a str)>, Amounts<'a>);
+
+const NODES: &[VendorNode] = &[
     (
         "nvidia",
         Some((
