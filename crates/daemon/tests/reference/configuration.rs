@@ -74,6 +74,10 @@ fn plugins(page: &mut String) {
 }
 
 fn not_built<'a>(page: &mut String, what: &str, missing: impl Iterator<Item = (&'a str, &'a str)>) {
+    let mut missing = missing.peekable();
+    if missing.peek().is_none() {
+        return;
+    }
     let _ = write!(
         page,
         "\n### Not built yet\n\nVolcano has these {what}, this version of Pumice has not; a \
