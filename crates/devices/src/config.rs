@@ -26,7 +26,7 @@ pub trait Section: Any + Default {
     fn read(reader: &mut Reader, section: &YamlNode<'_>) -> Self;
 }
 
-/// A [`Section`], as a family names it in [`crate::FamilySpec::section`].
+/// A [`Section`], as a family names it in [`crate::FamilySpec::sections`].
 #[derive(Clone, Copy)]
 pub struct SectionSpec {
     key: &'static str,

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! One family for all vendors; which are on says an argument. A vendor is what it calls things and
-//! the few rules that are its own ([`kind::CardKind`]), in a module of `vendors`.
+//! the few rules that are its own (`kind::CardKind`), in a module of `vendors`.
 //!
 //! Invariants: what is written can be read back to exactly what was charged; no card gives more
 //! memory, cores or slots than it has to pods placed here; without a vendor nothing is read, judged
