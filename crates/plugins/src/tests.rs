@@ -53,6 +53,56 @@ fn the_configurations_of_volcano_are_accepted_without_a_finding() {
     }
 }
 
+/// What Volcano's pages show of plugins that its default leaves out, as entries of a tier: the arguments in the
+/// forms they are written in there.
+const SHOWN: &[&str] = &[
+    "{name: network-topology-aware, arguments: {weight: 10, hypernode.binpack.cpu: 5, \
+     hypernode.binpack.memory: 1, hypernode.binpack.resources: 'nvidia.com/gpu, example.com/foo', \
+     hypernode.binpack.resources.nvidia.com/gpu: 2, hypernode.binpack.normal-pod.enable: true, \
+     hypernode.binpack.normal-pod.fading: 0.8}}",
+    "{name: numa-aware, arguments: {weight: 10}}",
+    "{name: usage, enablePredicate: false, arguments: {usage.weight: 5, cpu.weight: 1, \
+     memory.weight: 1, thresholds: {cpu: 80, mem: 80}}}",
+    "{name: rescheduling, arguments: {interval: 5m, strategies: [{name: lowNodeUtilization, \
+     params: {thresholds: {cpu: 20, memory: 20, pods: 20}, \
+     targetThresholds: {cpu: 50, memory: 50, pods: 50}}}]}}",
+    "{name: tdm, arguments: {tdm.revocable-zone.rz1: '10:00-21:00', \
+     tdm.revocable-zone.rz2: '12:00-14:00', tdm.evict.period: 1m}}",
+    "{name: nodegroup, enablePredicate: true, enableNodeOrder: true, arguments: {strict: false}}",
+    "{name: task-topology, arguments: {task-topology.weight: 10}}",
+    "{name: resource-strategy-fit, arguments: {resourceStrategyFitWeight: 10, \
+     resources: {nvidia.com/gpu: {type: MostAllocated, weight: 2}, \
+     cpu: {type: LeastAllocated, weight: 1}}, \
+     sra: {enable: true, resources: nvidia.com/gpu, weight: 10, resourceWeight: {nvidia.com/gpu: 1}}, \
+     proportional: {enable: false, resources: nvidia.com/gpu, \
+     resourceProportion: {nvidia.com/gpu.cpu: 4, nvidia.com/gpu.memory: 8}}}}",
+    "{name: capacity, enableHierarchy: true}",
+    "{name: cdp}",
+    "{name: pdb}",
+    "{name: resourcequota}",
+    "{name: sla, arguments: {sla-waiting-time: 1h2m3s4ms}}",
+    "{name: extender, arguments: {extender.urlPrefix: 'http://127.0.0.1:8713', \
+     extender.httpTimeout: 100ms, extender.predicateVerb: predicate, \
+     extender.prioritizeVerb: prioritize, extender.queueOverusedVerb: queueOverused, \
+     extender.jobEnqueueableVerb: jobEnqueueable, extender.ignorable: true}}",
+];
+
+#[test]
+fn what_volcano_shows_of_further_plugins_is_accepted_without_a_finding() {
+    for entry in SHOWN {
+        let text = format!(
+            "actions: \"enqueue, allocate, backfill\"\ntiers:\n\
+             - plugins: [{{name: priority}}, {{name: gang}}, {{name: conformance}}]\n\
+             - plugins: [{{name: overcommit}}, {{name: predicates}}, {{name: nodeorder}}, {entry}]\n\
+             metrics: {{type: prometheus, address: 'http://192.168.0.10:9090', interval: 30s}}\n"
+        );
+        let outcome = pumice_conf::parse(&text, &REGISTRY);
+        assert_eq!(outcome.diagnostics, [], "{entry}");
+        let config = outcome.config.expect("a configuration");
+        build(&config, &mut ReasonTable::default());
+    }
+}
+
 #[test]
 fn every_argument_of_the_core_plugins_is_accepted() {
     let text = r#"
