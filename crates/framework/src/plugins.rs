@@ -535,10 +535,12 @@ impl Plugins {
     /// PrePredicate: the first reason against the class on every node.
     pub fn prefilter(&self, state: &State, class: &Class) -> Option<String> {
         let mut ledgers = self.ask(&self.points.ledgers, |x| x.as_ledgers());
-        ledgers.find_map(|p| p.refusal(class)).or_else(|| {
-            self.ask(&self.points.node_filters, |x| x.as_node_filters())
-                .find_map(|p| p.prefilter(state, class))
-        })
+        let mut filters = self.ask(&self.points.node_filters, |x| x.as_node_filters());
+        let mut scores = self.ask(&self.points.node_scores, |x| x.as_node_scores());
+        ledgers
+            .find_map(|p| p.refusal(class))
+            .or_else(|| filters.find_map(|p| p.prefilter(state, class)))
+            .or_else(|| scores.find_map(|p| p.awaits(state, class)))
     }
 
     /// Collects the static part of classes.

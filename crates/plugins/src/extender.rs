@@ -127,7 +127,8 @@ impl Plugin for Extender {
     }
 
     fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
-        self.asks_of_pods().then_some(self as &dyn NodeFilters)
+        let asks = self.asks(ExtenderVerb::Predicate);
+        asks.then_some(self as &dyn NodeFilters)
     }
 
     fn as_node_scores(&self) -> Option<&dyn NodeScores> {

@@ -198,6 +198,28 @@ fn scores_of_the_extender_are_added_as_they_are() {
 }
 
 #[test]
+fn pods_wait_for_scores_even_where_the_extender_refuses_no_node() {
+    let conf = conf(&verbs(&["predicate", "prioritize"]));
+    let conf = conf.replace(
+        "name: extender\n",
+        "name: extender\n    enablePredicate: false\n",
+    );
+    let mut cluster = Cluster::under(&conf)
+        .node(node("n1", "3c 8Gi pods=9"))
+        .node(node("n2", "3c 8Gi pods=9"))
+        .pod(pod("a", "1c"));
+    assert_eq!(settled(&mut cluster), [""; 0]);
+    assert_eq!(questions(&mut cluster), ["prioritize a"]);
+    let (_, why) = cluster.why("a");
+    let says = format!("2 the extender at {URL} has not answered prioritize yet");
+    assert!(why.contains(&says), "{why}");
+    let scores = vec![about("n2", 2.5)];
+    let said = ExtenderAnswer::Scores(scores);
+    cluster.apply(answered(ExtenderVerb::Prioritize, "a", said));
+    assert_eq!(settled(&mut cluster), ["a n2"]);
+}
+
+#[test]
 fn an_error_in_an_answer_counts_even_where_the_extender_is_ignorable() {
     let mut cluster =
         under("extender.prioritizeVerb: p, extender.ignorable: true").pod(pod("a", "1c"));

@@ -11,6 +11,11 @@ use crate::reason::ReasonId;
 
 /// A plugin's scores of one node.
 pub trait NodeScores {
+    /// Why no node is taken before more is known of its scores; found by looking at the class alone.
+    fn awaits(&self, _state: &State, _class: &Class) -> Option<String> {
+        None
+    }
+
     /// Adds scores that depend on node objects alone to `part.score` and `part.normalised`.
     fn static_score(&self, _state: &State, _class: StaticClass<'_>, _part: &mut StaticPart) {}
 

@@ -32,6 +32,17 @@ impl Extender {
             Some((serial, _)) => serial.to_string(),
         }
     }
+
+    /// Why no node is taken, for want of an answer.
+    fn against_all(&self, verb: ExtenderVerb, signed: SignedAnswer<'_>) -> Option<String> {
+        match signed {
+            SignedAnswer::Unasked => None,
+            SignedAnswer::Missing => Some(self.words.missing(verb)),
+            SignedAnswer::Known(ExtenderAnswer::Failed(_)) if self.settings.ignorable => None,
+            SignedAnswer::Known(ExtenderAnswer::Nodes(_) | ExtenderAnswer::Scores(_)) => None,
+            SignedAnswer::Known(answer) => Some(self.words.against(verb, Some(answer))),
+        }
+    }
 }
 
 /// What was said of a node, and not of an earlier one of that name.
@@ -58,17 +69,7 @@ impl ClassSignature for Extender {
 impl NodeFilters for Extender {
     fn prefilter(&self, state: &State, class: &Class) -> Option<String> {
         let signed = self.signed(state, class.fixed());
-        let both = [
-            (ExtenderVerb::Predicate, signed.filter),
-            (ExtenderVerb::Prioritize, signed.scores),
-        ];
-        both.into_iter().find_map(|(verb, signed)| match signed {
-            SignedAnswer::Unasked => None,
-            SignedAnswer::Missing => Some(self.words.missing(verb)),
-            SignedAnswer::Known(ExtenderAnswer::Failed(_)) if self.settings.ignorable => None,
-            SignedAnswer::Known(ExtenderAnswer::Nodes(_) | ExtenderAnswer::Scores(_)) => None,
-            SignedAnswer::Known(answer) => Some(self.words.against(verb, Some(answer))),
-        })
+        self.against_all(ExtenderVerb::Predicate, signed.filter)
     }
 
     fn static_filter(
@@ -101,6 +102,11 @@ impl NodeFilters for Extender {
 }
 
 impl NodeScores for Extender {
+    fn awaits(&self, state: &State, class: &Class) -> Option<String> {
+        let signed = self.signed(state, class.fixed());
+        self.against_all(ExtenderVerb::Prioritize, signed.scores)
+    }
+
     fn node_scores(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeScore>> {
         let signed = self.signed(state, class.fixed()).scores;
         let SignedAnswer::Known(ExtenderAnswer::Scores(said)) = signed else {
