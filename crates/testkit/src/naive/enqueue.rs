@@ -35,11 +35,7 @@ pub fn run(cycle: &mut Cycle) {
             .retain(|other| *other != job);
         let free = cycle.world.jobs[&job].group.min_resources.is_none();
         if free || admits(cycle, &job) || admitted_to_evict(cycle, &job) {
-            cycle.admitted.push(job.clone());
-            if let Some(job) = cycle.world.jobs.get_mut(&job) {
-                job.group.status.phase = GroupPhase::Inqueue;
-                job.admitted_s = Some(cycle.now_s);
-            }
+            cycle.admit(&job);
         }
     }
 }

@@ -48,7 +48,7 @@ use std::rc::Rc;
 
 use pumice_conf::{Config, PluginConf};
 use pumice_model::delta::Delta;
-use pumice_model::object::{Pairs, PodObject, PodPhase};
+use pumice_model::object::{GroupPhase, Pairs, PodObject, PodPhase};
 
 pub use network::{DomainNodes, DomainTree};
 use state::{Status, SubJob, World};
@@ -288,6 +288,7 @@ impl<'a> Cycle<'a> {
     }
 
     fn run(&mut self) {
+        newcomers::begin(self);
         victims::begin(self);
         victims::hold_promises(self);
         for action in &self.config.actions {
@@ -305,6 +306,15 @@ impl<'a> Cycle<'a> {
         }
         victims::end(self);
         status::close(self);
+    }
+
+    /// Lets a job out of Pending.
+    fn admit(&mut self, key: &str) {
+        self.admitted.push(key.to_owned());
+        if let Some(job) = self.world.jobs.get_mut(key) {
+            job.group.status.phase = GroupPhase::Inqueue;
+        }
+        newcomers::admitted(self, key);
     }
 
     /// All plugins in conf order.

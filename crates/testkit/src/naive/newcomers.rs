@@ -6,7 +6,7 @@ use pumice_model::object::GroupPhase;
 use super::Cycle;
 use super::gates;
 use super::queue_share::reservation;
-use super::state::{Res, Status, Task, add, get};
+use super::state::{Res, Status, Task, World, add, get};
 
 /// Whether a pod may be tried, as far as newcomers are concerned.
 pub fn are_left_room(cycle: &Cycle, job: &str, task: &Task) -> bool {
@@ -40,16 +40,38 @@ pub fn are_left_room(cycle: &Cycle, job: &str, task: &Task) -> bool {
     })
 }
 
-/// A PodGroup that was admitted less than so many seconds ago and has fewer pods than `minMember`.
+/// A PodGroup is admitted.
+pub fn admitted(cycle: &mut Cycle, key: &str) {
+    let lacks = lacks_pods(&cycle.world, key);
+    let job = cycle.world.jobs.get_mut(key).expect("an admitted job");
+    job.lacking_since_s = lacks.then_some(cycle.now_s);
+}
+
+/// When a cycle begins, those that had `minMember` pods once are no newcomers any more, even if others evict them
+/// later.
+pub fn begin(cycle: &mut Cycle) {
+    let keys: Vec<String> = cycle.world.jobs.keys().cloned().collect();
+    let complete = keys.iter().filter(|key| !lacks_pods(&cycle.world, key));
+    let complete: Vec<&String> = complete.collect();
+    for key in complete {
+        if let Some(job) = cycle.world.jobs.get_mut(key) {
+            job.lacking_since_s = None;
+        }
+    }
+}
+
+/// A PodGroup that was admitted less than so many seconds ago and has had fewer pods than `minMember` since.
 fn is_newcomer(cycle: &Cycle, key: &str, hold_s: i64) -> bool {
-    let job = &cycle.world.jobs[key];
-    let is_young = job
-        .admitted_s
-        .is_some_and(|at_s| cycle.now_s < at_s + hold_s);
-    let tasks = cycle.world.tasks_of(key).into_iter();
+    let since_s = cycle.world.jobs[key].lacking_since_s;
+    since_s.is_some_and(|since_s| cycle.now_s < since_s + hold_s)
+}
+
+fn lacks_pods(world: &World, key: &str) -> bool {
+    let job = &world.jobs[key];
+    let tasks = world.tasks_of(key).into_iter();
     let ended = [Status::Releasing, Status::Failed, Status::Unknown];
     let pods = tasks.filter(|task| !ended.contains(&task.status)).count();
     let is_bare = job.group.name.starts_with("podgroup-");
     let lacks_pods = (pods as i64) < i64::from(job.group.min_member);
-    is_young && !is_bare && lacks_pods && job.group.status.phase == GroupPhase::Inqueue
+    !is_bare && lacks_pods && job.group.status.phase == GroupPhase::Inqueue
 }

@@ -169,8 +169,8 @@ pub struct Job {
     pub priority: i64,
     /// This cycle wrote condition Unschedulable=True.
     pub stamped: bool,
-    /// When this scheduler admitted it.
-    pub admitted_s: Option<i64>,
+    /// When this scheduler admitted it, if it has had too few pods since.
+    pub lacking_since_s: Option<i64>,
     /// Whether it was on nodes as a whole, as far as anybody can know; none before it was looked at.
     pub was_whole: Option<bool>,
 }
@@ -396,7 +396,7 @@ impl World {
                 queue,
                 priority,
                 stamped,
-                admitted_s: None,
+                lacking_since_s: None,
                 was_whole: None,
             },
         );

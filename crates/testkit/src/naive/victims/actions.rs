@@ -212,12 +212,8 @@ pub fn decide(cycle: &mut Cycle, purpose: Purpose, job: &str, plan: Plan) {
         };
         cycle.world.evictions.push(eviction);
     }
-    if let Some(known) = cycle.world.jobs.get_mut(job)
-        && known.group.status.phase == GroupPhase::Pending
-    {
-        known.group.status.phase = GroupPhase::Inqueue;
-        known.admitted_s = Some(cycle.now_s);
-        cycle.admitted.push(job.to_owned());
+    if cycle.world.jobs[job].group.status.phase == GroupPhase::Pending {
+        cycle.admit(job);
     }
     if gates::job_ready(cycle, job) {
         commit(cycle, job);
