@@ -42,6 +42,11 @@ pub fn extender_conf_text(seed: u64) -> String {
     } else if rng.one_in(3) {
         lines.push_str("      extender.managedResources: [nvidia.com/gpu]\n");
     }
+    let switches = ["enablePredicate", "enableNodeOrder"];
+    if rng.one_in(4) {
+        let switch = rng.pick(&switches);
+        lines.push_str(&format!("    {switch}: false\n"));
+    }
     let places: Vec<usize> = text.match_indices("  - name: ").map(|(at, _)| at).collect();
     let mut text = text;
     text.insert_str(rng.pick(&places), &lines);

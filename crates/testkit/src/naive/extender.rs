@@ -16,7 +16,16 @@ fn asked<'a>(cycle: &Cycle<'a>, verb: ExtenderVerb) -> Option<&'a PluginConf> {
         .arguments
         .str(&argument)
         .is_some_and(|verb| !verb.is_empty());
-    is_set.then_some(plugin)
+    (is_set && is_on(plugin, verb)).then_some(plugin)
+}
+
+/// The point of the verb is not switched off.
+fn is_on(plugin: &PluginConf, verb: ExtenderVerb) -> bool {
+    match verb {
+        ExtenderVerb::Predicate => plugin.enabled.predicate,
+        ExtenderVerb::Prioritize => plugin.enabled.node_order,
+        _ => true,
+    }
 }
 
 fn is_ignorable(plugin: &PluginConf) -> bool {
