@@ -50,6 +50,23 @@ impl Attempt {
             nodes: None,
         }
     }
+
+    /// The best place there is for a task now.
+    ///
+    /// # Errors
+    /// Why no node fits.
+    pub fn best(
+        &self,
+        session: &mut Session,
+        kernel: &mut Kernel,
+        task: TaskIx,
+    ) -> Result<Choice, FitError> {
+        let (state, plugins) = (&mut *session.state, &*session.plugins);
+        match &self.nodes {
+            None => kernel.best(state, plugins, task),
+            Some(nodes) => kernel.best_among(state, plugins, task, nodes),
+        }
+    }
 }
 
 /// Tasks of one job that have not been tried.
@@ -273,10 +290,7 @@ pub(crate) fn try_task(
         return true;
     }
     let sub_job = session.state.task(task).sub_job;
-    let found = match &attempt.nodes {
-        None => kernel.best(session.state, session.plugins, task),
-        Some(nodes) => kernel.best_among(session.state, session.plugins, task, nodes),
-    };
+    let found = attempt.best(session, kernel, task);
     session.work.spend(job, kernel.take_effort());
     match found {
         Ok(choice) => {

@@ -252,18 +252,17 @@ pub(crate) fn place_all(
 }
 
 fn place_one(session: &mut Session, kernel: &mut Kernel, attempt: &Attempt, task: TaskIx) -> bool {
-    let (state, plugins) = (&mut *session.state, &*session.plugins);
-    if plugins.allocatable(state, attempt.queue, task).is_err() {
+    let queue = attempt.queue;
+    let allows = session.plugins.allocatable(session.state, queue, task);
+    if allows.is_err() {
         return false;
     }
-    let found = match &attempt.nodes {
-        None => kernel.best(state, plugins, task),
-        Some(nodes) => kernel.best_among(state, plugins, task, nodes),
+    let Ok(choice) = attempt.best(session, kernel, task) else {
+        return false;
     };
-    let Ok(choice) = found else { return false };
     session.place(task, choice);
-    let (state, plugins) = (&*session.state, &*session.plugins);
-    plugins.within_limits(state, attempt.queue, task).is_ok()
+    let within = session.plugins.within_limits(session.state, queue, task);
+    within.is_ok()
 }
 
 /// Tries a unit in its candidates (spec/08 §5): what is left to do once it stands in one.
