@@ -5,14 +5,11 @@ use pumice_devices::NodeDevices;
 use super::devices::device_facts_differ;
 use super::placement::NodeEntry;
 use super::{Hold, State};
-use crate::claim::ClaimedDevices;
 use crate::delta::Delta;
 use crate::intern::Sym;
-use crate::ix::{DeviceRequestIx, NeedIx, QueueIx, ResourceNeedIx, TaskIx};
+use crate::ix::{DeviceRequestIx, NeedIx, ResourceNeedIx, TaskIx};
 use crate::job::Origin;
-use crate::object::{NodeObject, NodeUsage, Pairs, PodObject, PriorityClassObject, QueueObject};
-use crate::queue::Queue;
-use crate::resource::{ResVec, WideSum};
+use crate::object::{NodeObject, NodeUsage, Pairs, PodObject, PriorityClassObject};
 use crate::selector::intern_labels;
 use crate::task::{Task, TaskStatus, name_index};
 
@@ -384,75 +381,6 @@ impl State {
         if let Some(job) = task.job {
             self.drop_job_if_empty(job);
         }
-    }
-
-    fn apply_queue(&mut self, object: QueueObject) {
-        let name = self.names.intern(&object.name);
-        if let Some(&ix) = self.queue_by_name.get(&name) {
-            let known = &mut self.queues[ix.at()].object;
-            // What its status says is allocated decides nothing; it is ours to write.
-            if known.allocated != object.allocated {
-                known.allocated.clone_from(&object.allocated);
-                self.touch_queue(ix);
-            }
-            if self.queues[ix.at()].object == object {
-                return;
-            }
-        }
-        self.generation += 1;
-        let capability = self.resources.vector(&object.capability);
-        let deserved = self.resources.vector(&object.deserved);
-        let guarantee = self.resources.vector(&object.guarantee);
-        if let Some(&ix) = self.queue_by_name.get(&name) {
-            let queue = &mut self.queues[ix.at()];
-            let before = &queue.object;
-            let moves = before.parent != object.parent || before.created_s != object.created_s;
-            (queue.object, queue.capability) = (object, capability);
-            (queue.deserved, queue.guarantee) = (deserved, guarantee);
-            self.queue_is_rewritten(ix);
-            self.queue_tree_epoch += u64::from(moves);
-            return;
-        }
-        let queue = Queue {
-            object,
-            capability,
-            deserved,
-            guarantee,
-            allocated: ResVec::default(),
-            pipelined: ResVec::default(),
-            in_doubt: ResVec::default(),
-            devices: ClaimedDevices::default(),
-            pending: WideSum::default(),
-            reserved: WideSum::default(),
-            elastic: ResVec::default(),
-            jobs: 0,
-            changed: false,
-            rewritten: false,
-        };
-        let ix = QueueIx(self.queues.insert(queue) as u32);
-        self.queue_by_name.insert(name, ix);
-        self.touch_queue(ix);
-        self.queue_is_rewritten(ix);
-        self.queue_tree_epoch += 1;
-        self.queues_stale = true;
-    }
-
-    fn delete_queue(&mut self, name: &str) {
-        let Some(ix) = self.queue_by_name(name) else {
-            return;
-        };
-        self.generation += 1;
-        self.queues_epoch += 1;
-        self.queue_tree_epoch += 1;
-        self.uncount_all_claims();
-        for (_, job) in &mut self.jobs {
-            job.queue = job.queue.filter(|queue| *queue != ix);
-        }
-        self.queues.remove(ix.at());
-        self.changes.forget_queue(ix);
-        let name = self.names.intern(name);
-        self.queue_by_name.remove(&name);
-        self.queues_stale = true;
     }
 }
 

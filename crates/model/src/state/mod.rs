@@ -15,6 +15,7 @@ mod hold;
 mod jobs;
 mod laws;
 mod placement;
+mod queues;
 mod seal;
 mod sweep;
 mod volumes;

@@ -15,6 +15,7 @@
 //! engine behind it; watches, writers and the lease are models of those of `crates/cluster`, which
 //! have tests of their own.
 
+mod binding;
 mod chaos;
 mod claim_oracle;
 mod claim_writer;

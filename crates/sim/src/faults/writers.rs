@@ -5,39 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use pumice_devices::binding::{Sent, Sequences};
-use pumice_model::object::{GroupStatus, Pairs};
-use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, Write};
+use pumice_devices::binding::Sequences;
+use pumice_model::object::GroupStatus;
+use pumice_model::write::{BindFailure, Outcome, PodRef, Write};
 
+use super::binding::{Binding, Phase, stamp};
 use super::claim_writer::ClaimWriter;
 use super::network::{ANSWER_MS, Network, REQUEST_MS, ServerAnswer, ServerCall};
 use super::rng::Rng;
-use super::server::{BindAnswer, VirtualServer, key};
-
-/// How a Binding stands.
-#[derive(Clone, Debug)]
-enum Phase {
-    /// Its claims get their devices.
-    Preparing(ClaimWriter),
-    Waiting,
-    Sent {
-        id: u64,
-        at_ms: u64,
-    },
-    /// It may land until then.
-    InDoubt {
-        until_ms: u64,
-    },
-    /// It has failed, and its claims give back what they got.
-    GivingBack(ClaimWriter, Outcome),
-}
-
-#[derive(Clone, Debug)]
-struct Binding {
-    request: BindRequest,
-    phase: Phase,
-    recalled: Option<String>,
-}
+use super::server::{VirtualServer, key};
 
 #[derive(Clone, Debug)]
 struct StatusInFlight {
@@ -438,76 +414,4 @@ impl Writers {
         }
         outcome
     }
-}
-
-impl Binding {
-    fn pod(&self) -> PodRef {
-        self.request.pod.clone()
-    }
-
-    fn failed(&self, failure: BindFailure, message: String) -> Outcome {
-        Outcome::BindFailed {
-            pod: self.pod(),
-            node: self.request.node.clone(),
-            failure,
-            message,
-        }
-    }
-
-    fn bound(&self) -> Outcome {
-        Outcome::Bound {
-            pod: self.pod(),
-            node: self.request.node.clone(),
-        }
-    }
-
-    fn answered(&self, answer: &ServerAnswer, server: &VirtualServer) -> Outcome {
-        match answer {
-            ServerAnswer::Bind(BindAnswer::Done) => self.bound(),
-            ServerAnswer::Bind(BindAnswer::Gone) => {
-                self.failed(BindFailure::PodGone, "not found".to_owned())
-            }
-            ServerAnswer::Refused => self.failed(BindFailure::Denied, "quota exceeded".to_owned()),
-            ServerAnswer::Bind(BindAnswer::Conflict)
-            | ServerAnswer::Claim(_)
-            | ServerAnswer::Other(_) => {
-                let seen = self.look(server);
-                seen.unwrap_or_else(|| self.failed(BindFailure::Rejected, "conflict".to_owned()))
-            }
-        }
-    }
-
-    /// What the pod says, if that settles the Binding.
-    fn look(&self, server: &VirtualServer) -> Option<Outcome> {
-        let Some(pod) = server.pods.get(&self.request.pod.uid) else {
-            return Some(self.failed(BindFailure::PodGone, "not found".to_owned()));
-        };
-        match &pod.node {
-            Some(node) if *node == self.request.node => Some(self.bound()),
-            Some(node) => Some(self.failed(
-                BindFailure::BoundElsewhere(node.clone()),
-                "conflict".to_owned(),
-            )),
-            None if pod.deleting => Some(self.failed(BindFailure::PodGone, "deleted".to_owned())),
-            None => None,
-        }
-    }
-}
-
-/// The annotations of a Binding, with what is known only when it is sent.
-fn stamp(sequences: &mut Sequences, request: &BindRequest, now_ms: u64) -> Pairs {
-    let seconds = i64::try_from(now_ms / 1000).unwrap_or(0);
-    let nanos = seconds.saturating_mul(1_000_000_000);
-    let sent = Sent {
-        seconds,
-        nanos,
-        sequence: sequences.next(&request.node, seconds),
-        nano_sequence: sequences.next_nanos(&request.node, nanos),
-    };
-    let written = request.devices.annotations.iter();
-    let mut records: Pairs = written
-        .map(|annotation| (annotation.key.to_string(), annotation.value.text(sent)))
-        .collect();
-    records.sort();
-    records
 }
