@@ -210,12 +210,7 @@ impl Lab {
     /// # Errors
     /// When the API server refuses one.
     pub fn gang(&self, name: &str, queue: &str, pods: usize, minimum: usize) -> Result<()> {
-        let group = json!({
-            "apiVersion": "scheduling.volcano.sh/v1beta1",
-            "kind": "PodGroup",
-            "metadata": {"name": name},
-            "spec": {"minMember": minimum, "queue": queue},
-        });
+        let group = pod_group(name, &json!({"minMember": minimum, "queue": queue}));
         let groups = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
         self.rest().create(groups, &group)?;
         let objects = (0..pods).map(|n| member(&format!("{name}-{n}"), name));
@@ -319,8 +314,20 @@ impl Lab {
     }
 }
 
+/// A PodGroup.
+#[must_use]
+pub fn pod_group(name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": name},
+        "spec": spec,
+    })
+}
+
 /// A pod of a gang, one CPU.
-pub(crate) fn member(name: &str, group: &str) -> Value {
+#[must_use]
+pub fn member(name: &str, group: &str) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Pod",

@@ -41,7 +41,7 @@ pub use files::{ConfigMount, scratch};
 pub use forward::PortForwarder;
 pub use judge::{Judge, Verdict};
 pub use kubelet::Kubelet;
-pub use lab::{Lab, LabGuard};
+pub use lab::{Lab, LabGuard, member, pod_group};
 pub use nodes::{NodeShape, create_nodes};
 pub use plugins::{DevicePlugins, PluginSetup, gpu_node};
 pub use pod_groups::{PodGroupController, PodGroupSetup};

@@ -3,7 +3,7 @@
 
 use anyhow::{Result, ensure};
 use http::Method;
-use pumice_e2e::{Lab, LabGuard, Scheduler, Setup, scratch};
+use pumice_e2e::{Lab, LabGuard, Scheduler, Setup, member, pod_group, scratch};
 use serde_json::{Value, json};
 
 use crate::{GROUPS, LIMIT, PODS, QUIET, wait_bound, wait_running};
@@ -142,33 +142,17 @@ fn claims_get_devices_before_their_pods_are_bound_and_never_twice() -> Result<()
 
 /// The pod with a claim of a device for a group of one in a queue.
 fn pod_in_queue(lab: &LabGuard, queue: &str, name: &str) -> Result<()> {
-    let group = json!({
-        "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
-        "metadata": {"name": name},
-        "spec": {"minMember": 1, "queue": queue},
-    });
-    lab.rest().create(GROUPS, &group)?;
+    let spec = json!({"minMember": 1, "queue": queue});
+    lab.rest().create(GROUPS, &pod_group(name, &spec))?;
     let claim = json!({
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
         "metadata": {"name": name},
         "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}},
     });
     lab.rest().create(CLAIMS, &claim)?;
-    let pod = json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {
-            "name": name,
-            "annotations": {"scheduling.k8s.io/group-name": name},
-        },
-        "spec": {
-            "schedulerName": "volcano",
-            "resourceClaims": [{"name": "gpu", "resourceClaimName": name}],
-            "containers": [{
-                "name": "main", "image": "example.com/none",
-                "resources": {"requests": {"cpu": "1"}, "claims": [{"name": "gpu"}]},
-            }],
-        },
-    });
+    let mut pod = member(name, name);
+    pod["spec"]["resourceClaims"] = json!([{"name": "gpu", "resourceClaimName": name}]);
+    pod["spec"]["containers"][0]["resources"]["claims"] = json!([{"name": "gpu"}]);
     lab.rest().create(PODS, &pod)?;
     Ok(())
 }

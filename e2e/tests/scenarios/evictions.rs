@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use pumice_e2e::{Lab, LabGuard, Scheduler, Setup, scratch};
+use pumice_e2e::{Lab, LabGuard, Scheduler, Setup, member, pod_group, scratch};
 use serde_json::{Value, json};
 
 use crate::{GROUPS, LIMIT, PODS, wait_running};
@@ -91,29 +91,12 @@ fn gang(
     pods: usize,
     min: usize,
 ) -> Result<()> {
-    let group = json!({
-        "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
-        "metadata": {"name": name},
-        "spec": {"minMember": min, "queue": queue, "priorityClassName": class},
-    });
-    lab.rest().create(GROUPS, &group)?;
+    let spec = json!({"minMember": min, "queue": queue, "priorityClassName": class});
+    lab.rest().create(GROUPS, &pod_group(name, &spec))?;
     for at in 0..pods {
-        let pod = json!({
-            "apiVersion": "v1", "kind": "Pod",
-            "metadata": {
-                "name": format!("{name}-{at}"),
-                "labels": {"of": name},
-                "annotations": {"scheduling.k8s.io/group-name": name},
-            },
-            "spec": {
-                "schedulerName": "volcano",
-                "priorityClassName": class,
-                "containers": [{
-                    "name": "main", "image": "example.com/none",
-                    "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
-                }],
-            },
-        });
+        let mut pod = member(&format!("{name}-{at}"), name);
+        pod["metadata"]["labels"] = json!({"of": name});
+        pod["spec"]["priorityClassName"] = json!(class);
         lab.rest().create(PODS, &pod)?;
     }
     Ok(())

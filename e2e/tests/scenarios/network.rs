@@ -2,7 +2,7 @@
 //! schedulers change.
 
 use anyhow::{Result, ensure};
-use pumice_e2e::{Lab, LabGuard, Scheduler, Setup};
+use pumice_e2e::{Lab, LabGuard, Scheduler, Setup, member, pod_group};
 use serde_json::{Value, json};
 
 use crate::{GROUPS, LIMIT, PODS, QUIET, wait_bound, wait_running};
@@ -25,35 +25,18 @@ fn rack(name: &str, nodes: &[u32]) -> Value {
 
 /// A PodGroup that keeps to one rack.
 fn group(lab: &LabGuard, name: &str, min: usize) -> Result<()> {
-    let group = json!({
-        "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
-        "metadata": {"name": name},
-        "spec": {
-            "minMember": min, "queue": "default",
-            "networkTopology": {"mode": "hard", "highestTierAllowed": 1},
-        },
+    let spec = json!({
+        "minMember": min, "queue": "default",
+        "networkTopology": {"mode": "hard", "highestTierAllowed": 1},
     });
-    lab.rest().create(GROUPS, &group)?;
+    lab.rest().create(GROUPS, &pod_group(name, &spec))?;
     Ok(())
 }
 
 /// Pods of one CPU each.
 fn pods(lab: &LabGuard, name: &str, numbers: std::ops::Range<usize>) -> Result<()> {
     for at in numbers {
-        let pod = json!({
-            "apiVersion": "v1", "kind": "Pod",
-            "metadata": {
-                "name": format!("{name}-{at}"),
-                "annotations": {"scheduling.k8s.io/group-name": name},
-            },
-            "spec": {
-                "schedulerName": "volcano",
-                "containers": [{
-                    "name": "main", "image": "example.com/none",
-                    "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
-                }],
-            },
-        });
+        let pod = member(&format!("{name}-{at}"), name);
         lab.rest().create(PODS, &pod)?;
     }
     Ok(())

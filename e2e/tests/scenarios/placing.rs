@@ -1,7 +1,7 @@
 //! Gangs, queues, bare pods.
 
 use anyhow::Result;
-use pumice_e2e::{Lab, LabGuard, Scheduler, Setup};
+use pumice_e2e::{Lab, LabGuard, Scheduler, Setup, pod_group};
 use serde_json::{Value, json};
 
 use crate::{
@@ -143,13 +143,8 @@ fn a_pod_too_large_for_its_queue_is_told_so() -> Result<()> {
 
 /// Pods of a gang, each with anti-affinity terms of its own that nobody else has.
 fn costly_gang(lab: &LabGuard, pods: usize, terms: usize) -> Result<()> {
-    let group = json!({
-        "apiVersion": "scheduling.volcano.sh/v1beta1",
-        "kind": "PodGroup",
-        "metadata": {"name": "costly"},
-        "spec": {"minMember": pods, "queue": "default"},
-    });
-    lab.rest().create(GROUPS, &group)?;
+    let spec = json!({"minMember": pods, "queue": "default"});
+    lab.rest().create(GROUPS, &pod_group("costly", &spec))?;
     let pod = |number: usize| {
         let term = |at: usize| {
             json!({

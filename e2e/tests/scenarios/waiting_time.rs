@@ -1,7 +1,7 @@
 //! Plugin `sla`: what becomes of jobs that may wait for some seconds only.
 
 use anyhow::{Result, ensure};
-use pumice_e2e::{ConfigMount, Lab, LabGuard, Scheduler, Setup, scratch};
+use pumice_e2e::{ConfigMount, Lab, LabGuard, Scheduler, Setup, pod_group, scratch};
 use serde_json::{Value, json};
 
 use crate::{
@@ -39,12 +39,8 @@ fn create(lab: &LabGuard, name: &str, pods: i64, cpu: i64, limit: Option<&str>) 
 }
 
 fn create_group(lab: &LabGuard, name: &str, annotations: &Value, spec: &Value) -> Result<()> {
-    let group = json!({
-        "apiVersion": "scheduling.volcano.sh/v1beta1",
-        "kind": "PodGroup",
-        "metadata": {"name": name, "annotations": annotations},
-        "spec": spec,
-    });
+    let mut group = pod_group(name, spec);
+    group["metadata"]["annotations"] = annotations.clone();
     lab.rest().create(GROUPS, &group)?;
     Ok(())
 }
