@@ -24,7 +24,10 @@ impl Decider {
     pub fn on_outcome(&mut self, outcome: Outcome, clock: &dyn Clock) {
         let now_s = whole_s(clock.now());
         match outcome {
-            Outcome::Bound { pod, node } => self.report_bound(&pod, &node),
+            Outcome::Bound { pod, node } => {
+                self.report_bound(&pod, &node);
+                self.engine.apply(Delta::PodBound { uid: pod.uid });
+            }
             Outcome::BindFailed {
                 pod,
                 node,

@@ -4,7 +4,7 @@
 //! ```text
 //!  slices ─► Inventory ─► pools a node reaches ─┐
 //!  classes, claims ─► ResourceNeed of a pod ────┴► fits() on every node; plan() on the chosen one
-//!  a placement ─► GrantedClaim per open claim: its devices are taken at once
+//!  a placement ─► ClaimPlan, devices per open claim: they are taken at once
 //!                 undone with the placement; steps(): what to write before the Binding
 //! ```
 //!
@@ -75,6 +75,10 @@ struct ClaimEntry {
     holders: u32,
     /// What it was given here, as long as the API server does not tell.
     granted: Option<Rc<ClaimAllocation>>,
+    /// That was for a pod that waits itself, until others are gone: nobody is bound with it.
+    is_promised: bool,
+    /// That is on the API server, which does not tell yet.
+    is_written: bool,
     /// UIDs of pods that are gone from their places and whose Bindings may still write it.
     adrift: Vec<String>,
     /// Whoever uses it is being released: its devices are free then.
@@ -93,6 +97,8 @@ pub struct ResourceClaims {
     /// As they are once all is gone that is being released.
     released: DeviceLedger,
     tasks: FxHashMap<TaskIx, TaskClaims>,
+    /// Claims that Bindings may still write of pods that are gone from their places, by UID of the pod.
+    adrift: FxHashMap<String, Vec<ResourceClaimIx>>,
     counts: ClaimCounts,
     needs: Pool<ResourceNeed>,
     stale: StaleEntries<ResourceClaimIx>,
@@ -118,6 +124,7 @@ impl Default for ResourceClaims {
             ledger: DeviceLedger::default(),
             released: DeviceLedger::default(),
             tasks: FxHashMap::default(),
+            adrift: FxHashMap::default(),
             counts: ClaimCounts::default(),
             needs,
             stale: StaleEntries::default(),
@@ -194,7 +201,7 @@ impl ResourceClaims {
         };
         pod.claims
             .iter()
-            .all(|(ix, _)| ix.is_some_and(|ix| self.claims[ix.at()].allocation().is_some()))
+            .all(|(ix, _)| ix.is_some_and(|ix| self.claims[ix.at()].serves()))
     }
 }
 
@@ -206,6 +213,27 @@ impl ClaimEntry {
             .as_ref()
             .and_then(|object| object.allocation.as_ref());
         told.or(self.granted.as_deref())
+    }
+
+    /// The API server tells what it has.
+    fn is_told(&self) -> bool {
+        let object = self.object.as_ref();
+        object.is_some_and(|object| object.allocation.is_some())
+    }
+
+    /// What it has was only promised.
+    fn has_promise(&self) -> bool {
+        self.is_promised && !self.is_told()
+    }
+
+    /// It has devices, and they may be used.
+    fn serves(&self) -> bool {
+        self.allocation().is_some() && !self.has_promise()
+    }
+
+    /// Nobody has or may have what was given here.
+    fn is_given_up(&self) -> bool {
+        self.holders == 0 && self.adrift.is_empty() && !self.is_written
     }
 
     /// There may be no room for another pod: some may be counted twice.

@@ -38,6 +38,12 @@ pub enum Delta {
         /// Pod.
         uid: String,
     },
+    /// The Binding of a pod was accepted, which the pod object may not tell yet, and what comes before it is
+    /// written.
+    PodBound {
+        /// Pod.
+        uid: String,
+    },
     /// A Binding decided by an earlier scheduler is on its way to this node; the pod object does
     /// not tell yet. Part of a dump.
     PodAssumed {
@@ -220,6 +226,7 @@ impl Delta {
                 | Self::PodDelete(_)
                 | Self::BindFailed { .. }
                 | Self::BindTakenBack { .. }
+                | Self::PodBound { .. }
                 | Self::PodAssumed { .. }
                 | Self::PodHeld { .. }
                 | Self::GroupApply(_)

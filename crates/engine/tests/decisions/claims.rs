@@ -180,6 +180,100 @@ fn devices_that_may_have_been_written_stay_taken_when_the_pod_goes() {
     assert_eq!(lines(&steps(&mut cluster)), ["b g0"]);
 }
 
+/// The first two wait for a device, and share it.
+fn sharing() -> (Cluster, ResourceClaimObject) {
+    let shared = claim("shared", "", 1);
+    let mut cluster = cluster(&["g0"])
+        .with(told(shared.clone()))
+        .pod(naming("shared", None, pod("a", "1c")))
+        .pod(naming("shared", None, pod("b", "1c")));
+    let given = steps(&mut cluster);
+    assert_eq!(lines(&given), ["shared g0", "shared g0"]);
+    let written = ResourceClaimObject {
+        allocation: given[0].allocation.as_deref().cloned(),
+        reserved_for: vec!["a".to_owned(), "b".to_owned()],
+        ..shared
+    };
+    (cluster, written)
+}
+
+fn is_bound(cluster: &mut Cluster, name: &str) {
+    let pod = on("n1", naming("shared", None, pod(name, "1c")));
+    cluster.apply(Delta::PodApply(Box::new(pod)));
+}
+
+fn wait_for_the_device(cluster: &mut Cluster) {
+    cluster.apply(told(claim("c", "c", 1)));
+    cluster.apply(Delta::PodApply(Box::new(owning(pod("c", "1c")))));
+    assert_eq!(steps(cluster), []);
+}
+
+#[test]
+fn devices_are_free_when_all_who_shared_them_have_come_and_gone() {
+    let (mut cluster, written) = sharing();
+    is_bound(&mut cluster, "a");
+    cluster.apply(Delta::PodDelete("a".to_owned()));
+    cluster.apply(told(written.clone()));
+    is_bound(&mut cluster, "b");
+    cluster.apply(Delta::PodDelete("b".to_owned()));
+    wait_for_the_device(&mut cluster);
+    cluster.apply(told(claim("shared", "", 1)));
+    assert_eq!(lines(&steps(&mut cluster)), ["c g0"]);
+}
+
+#[test]
+fn devices_are_kept_until_a_claim_is_told_that_pods_were_bound_with_and_left() {
+    let (mut cluster, written) = sharing();
+    for name in ["a", "b"] {
+        is_bound(&mut cluster, name);
+        cluster.apply(Delta::PodDelete(name.to_owned()));
+    }
+    // An older word on the claim.
+    cluster.apply(told(ResourceClaimObject {
+        is_protected: true,
+        ..claim("shared", "", 1)
+    }));
+    wait_for_the_device(&mut cluster);
+    cluster.apply(told(written));
+    assert_eq!(steps(&mut cluster), []);
+    cluster.apply(told(claim("shared", "", 1)));
+    assert_eq!(lines(&steps(&mut cluster)), ["c g0"]);
+}
+
+#[test]
+fn a_pod_that_left_before_it_was_told_on_its_node_leaves_its_devices_when_its_claim_is_told() {
+    let (mut cluster, written) = sharing();
+    is_bound(&mut cluster, "b");
+    cluster.apply(Delta::PodDelete("b".to_owned()));
+    cluster.apply(Delta::PodDelete("a".to_owned()));
+    cluster.apply(Delta::PodBound {
+        uid: "a".to_owned(),
+    });
+    wait_for_the_device(&mut cluster);
+    cluster.apply(told(written));
+    assert_eq!(steps(&mut cluster), []);
+    cluster.apply(told(claim("shared", "", 1)));
+    assert_eq!(lines(&steps(&mut cluster)), ["c g0"]);
+}
+
+#[test]
+fn who_waits_for_a_device_is_tried_when_the_binding_of_a_pod_that_is_gone_has_failed() {
+    let mut cluster =
+        cluster(&["g0"])
+            .with(told(claim("a", "", 1)))
+            .pod(naming("a", None, pod("a", "1c")));
+    assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
+    cluster.apply(Delta::PodDelete("a".to_owned()));
+    wait_for_the_device(&mut cluster);
+    assert!(cluster.decide().settled);
+    cluster.apply(Delta::BindFailed {
+        uid: "a".to_owned(),
+        message: "the pod is gone".to_owned(),
+        at_s: 0,
+    });
+    assert_eq!(lines(&steps(&mut cluster)), ["c g0"]);
+}
+
 #[test]
 fn a_gang_that_is_not_placed_leaves_its_devices_to_others() {
     let mut cluster = cluster(&["g0", "g1"]).group(group("gang", 3));

@@ -145,6 +145,32 @@ fn one_device_that_is_being_freed_is_promised_once() {
 }
 
 #[test]
+fn who_shares_a_claim_waits_with_it_until_its_device_is_free() {
+    let given = holding("g0", &["old"], claim("old", "old", 1));
+    let old = PodObject {
+        deleting: true,
+        ..on("n1", owning(pod("old", "1c")))
+    };
+    let cluster = cluster(&["g0"]).with(told(given));
+    let mut cluster = ranked(cluster, "low", old).with(told(claim("shared", "", 1)));
+    for name in ["first", "second"] {
+        cluster = ranked(cluster, "high", naming("shared", None, pod(name, "1c")));
+    }
+    assert_eq!(
+        steps(&mut cluster),
+        [],
+        "the old claim has the device still"
+    );
+    cluster.gone("old");
+    assert_eq!(steps(&mut cluster), []);
+    cluster.apply(Delta::ResourceClaimDelete(
+        "ns".to_owned(),
+        "old".to_owned(),
+    ));
+    assert_eq!(lines(&steps(&mut cluster)), ["shared g0", "shared g0"]);
+}
+
+#[test]
 fn a_pod_that_goes_by_itself_leaves_its_device_to_who_waits_for_it() {
     let given = holding("g0", &["old"], claim("old", "old", 1));
     let old = PodObject {

@@ -21,6 +21,8 @@ pub struct ResourceNeed {
     pub has_claims: bool,
     /// Why the pod is refused on every node.
     pub refusal: Option<String>,
+    /// A claim has devices that are promised only: its pods wait until they are free.
+    pub waits: bool,
     /// Nodes of each claim that has devices: any term must match.
     pub pinned: Vec<Vec<NodeTerm>>,
     /// Claims that are to get devices.
@@ -61,7 +63,7 @@ impl ResourceClaims {
         }
         if need.refusal.is_some() {
             // What else it asks makes no difference.
-            (need.pinned, need.open) = Default::default();
+            (need.waits, need.pinned, need.open) = Default::default();
         }
         need
     }
@@ -118,6 +120,7 @@ impl ResourceClaims {
             if !self.may_use(ix, object, pod) {
                 return Err(format!("resourceclaim {name:?} in use"));
             }
+            need.waits |= slot.has_promise();
             need.pinned.extend(allocation.nodes.clone());
             return Ok(());
         }

@@ -73,6 +73,7 @@ impl ResourceClaims {
         };
         let keeps_grant = is_needed && !replaced;
         self.change_claim(ix, |entry| {
+            entry.is_written &= object.allocation.is_none();
             entry.object = Some(object);
             if !keeps_grant {
                 entry.granted = None;
@@ -112,6 +113,7 @@ impl ResourceClaims {
         change(entry);
         self.grants += 1;
         if entry.granted.is_none() {
+            (entry.is_promised, entry.is_written) = (false, false);
             entry.adrift.clear();
         }
         entry.leaves = false;

@@ -69,6 +69,9 @@ impl ResourceClaims {
                 return Err(ClaimMisfit::Elsewhere);
             }
         }
+        if need.waits && moment == LoadMoment::Now {
+            return Err(ClaimMisfit::Devices(Misfit::NotEnough));
+        }
         match self.search(need, nodes, node, moment) {
             Ok(_) => Ok(()),
             Err(misfit) => Err(ClaimMisfit::Devices(misfit)),

@@ -7,7 +7,7 @@ use crate::node::{LoadMoment, Nodes};
 use crate::object::{ClaimAllocation, PodObject, PodResourceClaim};
 use crate::resource::ResourceNames;
 
-use super::{ClaimEntry, ResourceClaimIx, ResourceClaims, ResourceNeed};
+use super::{ResourceClaimIx, ResourceClaims, ResourceNeed};
 
 /// Whether a pod uses its claims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,8 +30,8 @@ pub(super) struct TaskClaims {
     pub(super) need: ResourceNeedIx,
     /// The scheduler has placed it: it holds what was granted to its claims.
     pub(super) holds: bool,
-    /// It was placed here, and is not told to be on its node: what it brings may be written yet.
-    pub(super) is_on_its_way: bool,
+    /// Where its Binding puts it, of which nothing is known yet: what it brings may be written still.
+    pub(super) on_its_way_to: Option<NodeIx>,
     /// It is being replaced, and holds on.
     keeps: bool,
     /// What was decided is taken back, and nothing of it was written or can be.
@@ -41,7 +41,11 @@ pub(super) struct TaskClaims {
 
 /// What a placement gives to claims that have nothing yet.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ClaimPlan(pub(super) Vec<(ResourceClaimIx, Rc<ClaimAllocation>)>);
+pub struct ClaimPlan {
+    pub(super) gifts: Vec<(ResourceClaimIx, Rc<ClaimAllocation>)>,
+    /// The pod waits until others are gone.
+    is_promise: bool,
+}
 
 impl ResourceClaims {
     /// Whether a pod is known with exactly these claims.
@@ -80,7 +84,7 @@ impl ResourceClaims {
             claims,
             need: ResourceNeedIx::NONE,
             holds: false,
-            is_on_its_way: false,
+            on_its_way_to: None,
             keeps: false,
             returns: false,
             presence: ClaimPresence::Waits,
@@ -152,7 +156,8 @@ impl ResourceClaims {
         let mut adrift = None;
         if let Some(pod) = self.tasks.get_mut(&task) {
             pod.keeps = false;
-            adrift = (!pod.holds).then(|| pod.uid.clone());
+            let has_left = !pod.holds && pod.on_its_way_to.take().is_some();
+            adrift = has_left.then(|| pod.uid.clone());
         }
         let mut others = Vec::new();
         for ix in claims {
@@ -189,25 +194,44 @@ impl ResourceClaims {
 
     /// A pod enters a node. With a plan the scheduler has chosen it: its claims get their devices.
     /// Returns pods whose need may have changed.
-    pub(crate) fn enter(&mut self, task: TaskIx, plan: Option<ClaimPlan>) -> Vec<TaskIx> {
+    pub(crate) fn enter(
+        &mut self,
+        task: TaskIx,
+        node: NodeIx,
+        plan: Option<ClaimPlan>,
+    ) -> Vec<TaskIx> {
         let claims = self.claims_of(task);
         let decides = plan.is_some();
         let mut others = Vec::new();
-        for (ix, granted) in plan.unwrap_or_default().0 {
+        let ClaimPlan { gifts, is_promise } = plan.unwrap_or_default();
+        for (ix, granted) in gifts {
             if self.claims[ix.at()].allocation().is_some() {
                 continue;
             }
             self.note_wide(&granted);
-            self.change_claim(ix, |entry| entry.granted = Some(granted));
+            self.change_claim(ix, |entry| {
+                (entry.granted, entry.is_promised) = (Some(granted), is_promise);
+            });
             others.extend(&self.claims[ix.at()].users);
         }
         let Some(pod) = self.tasks.get_mut(&task) else {
             return others;
         };
         pod.returns = false;
-        pod.is_on_its_way = decides;
-        pod.holds = decides || pod.keeps;
-        if pod.holds {
+        let mut is_bound = false;
+        if !pod.keeps {
+            pod.on_its_way_to = decides.then_some(node);
+        } else if !decides {
+            is_bound = pod.on_its_way_to == Some(node);
+            pod.on_its_way_to = pod.on_its_way_to.filter(|to| *to != node);
+        }
+        // Who was put elsewhere by others does not use what was chosen here.
+        pod.holds = decides || (pod.keeps && pod.on_its_way_to.is_none());
+        if is_bound {
+            claims.iter().for_each(|ix| self.is_on_server(*ix));
+        }
+        let holds = self.tasks.get(&task).is_some_and(|pod| pod.holds);
+        if holds {
             for ix in &claims {
                 let entry = &mut self.claims[ix.at()];
                 entry.holders += 1;
@@ -233,12 +257,18 @@ impl ResourceClaims {
         }
     }
 
-    /// Binds may be under way that write the grant of a claim: of pods that were placed here and are not
-    /// told to be on their nodes, or have left them meanwhile.
+    /// A pod was bound with what a claim has.
+    fn is_on_server(&mut self, ix: ResourceClaimIx) {
+        let entry = &mut self.claims[ix.at()];
+        entry.is_written = entry.granted.is_some() && !entry.is_told();
+    }
+
+    /// Binds may be under way that write the grant of a claim: of pods that were placed here and of whose
+    /// Bindings nothing is known, or that have left their places meanwhile.
     pub(super) fn may_be_written(&self, ix: ResourceClaimIx) -> bool {
         let entry = &self.claims[ix.at()];
         let mut users = entry.users.iter().filter_map(|user| self.tasks.get(user));
-        !entry.adrift.is_empty() || users.any(|pod| pod.holds && pod.is_on_its_way)
+        !entry.adrift.is_empty() || users.any(|pod| pod.holds && pod.on_its_way_to.is_some())
     }
 
     /// A pod leaves its node; `undecided` if nobody was told that it was there. Returns pods whose need may
@@ -248,9 +278,12 @@ impl ResourceClaims {
             return Vec::new();
         };
         let holds = std::mem::take(&mut pod.holds);
-        pod.is_on_its_way = false;
         let returns = std::mem::take(&mut pod.returns) || undecided;
-        let adrift = (!returns && !pod.keeps).then(|| pod.uid.clone());
+        let mut adrift = None;
+        if !pod.keeps {
+            let way = pod.on_its_way_to.take().filter(|_| !returns);
+            adrift = way.map(|_| pod.uid.clone());
+        }
         let mut others = vec![task];
         if holds {
             for ix in self.claims_of(task) {
@@ -266,10 +299,11 @@ impl ResourceClaims {
         let entry = &mut self.claims[ix.at()];
         let was_full = entry.may_be_full();
         entry.holders -= 1;
-        if entry.granted.is_some() {
-            entry.adrift.extend(adrift.cloned());
+        if let Some(uid) = adrift.filter(|_| entry.granted.is_some()) {
+            entry.adrift.push(uid.clone());
+            self.adrift.entry(uid.clone()).or_default().push(ix);
         }
-        let is_over = entry.holders == 0 && entry.adrift.is_empty();
+        let is_over = entry.is_given_up();
         let granted = entry.granted.clone().filter(|_| is_over);
         let is_over = granted.is_some();
         let users = match is_over || was_full {
@@ -284,21 +318,39 @@ impl ResourceClaims {
         users
     }
 
-    /// The Binding of a pod that has left its place has failed, and what it wrote is taken back. Returns pods
-    /// whose need may have changed.
-    pub(crate) fn land(&mut self, uid: &str) -> Vec<TaskIx> {
-        let is_adrift = |entry: &&ClaimEntry| entry.adrift.iter().any(|pod| pod == uid);
-        let keys = self.claims.iter().filter(is_adrift);
-        let keys: Vec<_> = keys.map(|entry| entry.key.clone()).collect();
+    /// The Binding of a pod has come to its end: what it brought is on the API server, or nothing of it is.
+    /// Returns pods whose need may have changed, and whether devices are free.
+    pub(crate) fn land(
+        &mut self,
+        uid: &str,
+        task: Option<TaskIx>,
+        is_bound: bool,
+    ) -> (Vec<TaskIx>, bool) {
+        if let Some(task) = task.filter(|_| is_bound)
+            && let Some(pod) = self.tasks.get_mut(&task)
+            && pod.on_its_way_to.take().is_some()
+        {
+            for ix in self.claims_of(task) {
+                self.is_on_server(ix);
+                self.settle_grant(ix);
+            }
+        }
         let mut others = Vec::new();
-        for key in keys {
-            let Some(ix) = self.claims.find(&key).map(ResourceClaimIx) else {
+        let mut frees = false;
+        for ix in self.adrift.remove(uid).unwrap_or_default() {
+            let entry = self.claims.get(ix.at());
+            if !entry.is_some_and(|entry| entry.adrift.iter().any(|pod| pod == uid)) {
+                // It is another claim by now, or was given other devices.
                 continue;
-            };
-            let entry = &mut self.claims[ix.at()];
-            entry.adrift.retain(|pod| pod != uid);
-            if entry.adrift.is_empty() && entry.holders == 0 {
+            }
+            self.claims[ix.at()].adrift.retain(|pod| pod != uid);
+            if is_bound {
+                self.is_on_server(ix);
+            }
+            let entry = &self.claims[ix.at()];
+            if entry.is_given_up() && entry.granted.is_some() {
                 others.extend(&entry.users);
+                frees = true;
                 self.change_claim(ix, |entry| entry.granted = None);
                 self.objects_epoch += 1;
                 self.drop_claim_if_unused(ix);
@@ -306,7 +358,7 @@ impl ResourceClaims {
                 self.settle_grant(ix);
             }
         }
-        others
+        (others, frees)
     }
 
     /// What several nodes reach is taken or given back: they are all to be looked at again.
@@ -380,7 +432,7 @@ impl ResourceClaims {
             // Nothing is promised; who has no devices is not bound.
             return ClaimPlan::default();
         };
-        let mut plan = Vec::new();
+        let mut gifts = Vec::new();
         for (open, given) in need.open.iter().zip(given) {
             if let Some(ix) = pod.claims[open.at].0 {
                 let uid = self.claims[ix.at()]
@@ -388,9 +440,12 @@ impl ResourceClaims {
                     .as_ref()
                     .map(|claim| claim.uid.as_str());
                 let made = self.allocation(open, &given, uid.unwrap_or_default(), nodes, node);
-                plan.push((ix, Rc::new(made)));
+                gifts.push((ix, Rc::new(made)));
             }
         }
-        ClaimPlan(plan)
+        ClaimPlan {
+            gifts,
+            is_promise: moment == LoadMoment::Released,
+        }
     }
 }

@@ -129,7 +129,7 @@ impl State {
             };
             plan.unwrap_or_else(anew)
         });
-        let others = self.resource_claims.enter(ix, plan);
+        let others = self.resource_claims.enter(ix, node, plan);
         self.renew_claim_needs(&others);
     }
 
@@ -166,11 +166,12 @@ impl State {
         self.job(task.job?).queue
     }
 
-    /// The Binding of a pod has failed, which may be gone: devices that were kept for what it may write are
-    /// free.
-    pub(super) fn land_claims(&mut self, uid: &str) {
-        let others = self.resource_claims.land(uid);
-        self.generation += u64::from(!others.is_empty());
+    /// The Binding of a pod, which may be gone, has come to its end: devices that were kept for what it may
+    /// write are free, unless it has written it.
+    pub(super) fn land_claims(&mut self, uid: &str, is_bound: bool) {
+        let task = self.task_by_uid(uid);
+        let (others, frees) = self.resource_claims.land(uid, task, is_bound);
+        self.generation += u64::from(frees);
         self.renew_claim_needs(&others);
     }
 

@@ -55,6 +55,7 @@ impl World {
             | Delta::PodDelete(_)
             | Delta::BindFailed { .. }
             | Delta::BindTakenBack { .. }
+            | Delta::PodBound { .. }
             | Delta::EvictFailed { .. }
             | Delta::EvictTakenBack { .. }
             | Delta::GroupDelete(..)

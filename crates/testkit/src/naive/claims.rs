@@ -51,6 +51,8 @@ pub struct Given {
     pub devices: Vec<GivenDevice>,
     /// Nodes that reach them all; `None` for every node.
     nodes: Option<NodeTerm>,
+    /// They are for a pod that waits until others are gone, and nobody can use them before.
+    is_promised: bool,
 }
 
 /// A device of a claim.
@@ -202,6 +204,7 @@ fn are_made(world: &World, pod: &PodObject) -> bool {
 fn usable(world: &World, pod: &PodObject, node: &NodeObject) -> bool {
     let all = &world.claims;
     are_made(world, pod)
+        && !has_promises(world, pod)
         && keys(pod).into_iter().flatten().all(|key| {
             let claim = &all.objects.claims[&key];
             match all.has(&key) {
@@ -215,6 +218,15 @@ fn usable(world: &World, pod: &PodObject, node: &NodeObject) -> bool {
                 }
             }
         })
+}
+
+/// What a claim of the pod has was only promised.
+fn has_promises(world: &World, pod: &PodObject) -> bool {
+    let mut keys = keys(pod).into_iter().flatten();
+    keys.any(|key| {
+        let given = world.claims.given.get(&key);
+        given.is_some_and(|given| given.is_promised)
+    })
 }
 
 /// UIDs of the pods that use a claim: it is reserved for them, or they were placed in this cycle.
@@ -248,7 +260,10 @@ pub fn decide(world: &mut World, pod: &PodObject, node: &NodeObject, is_idle: bo
     if are_made(world, pod)
         && let Some(given) = choose(world, pod, node)
     {
-        world.claims.given.extend(given);
+        for (key, mut given) in given {
+            given.is_promised = !is_idle;
+            world.claims.given.insert(key, given);
+        }
     }
     world.claims.going.clear();
 }
@@ -273,6 +288,13 @@ pub fn release(world: &mut World) {
     world.claims.going = going;
 }
 
+/// Whoever is being released is gone: what was promised is there.
+pub fn keep_promises(world: &mut World) {
+    release(world);
+    let given = world.claims.given.values_mut();
+    given.for_each(|given| given.is_promised = false);
+}
+
 /// Pods have lost their places: so have their claims what they were given, unless others use them.
 pub fn take_back(world: &mut World) {
     let placed = [Status::Allocated, Status::Pipelined, Status::Binding];
@@ -286,10 +308,8 @@ pub fn take_back(world: &mut World) {
 
 /// All claims of the pod have devices.
 pub fn are_served(world: &World, pod: &PodObject) -> bool {
-    keys(pod).iter().all(|key| {
-        key.as_ref()
-            .is_some_and(|key| world.claims.has(key).is_some())
-    })
+    let has = |key: &Option<Key>| key.as_ref().and_then(|key| world.claims.has(key)).is_some();
+    !has_promises(world, pod) && keys(pod).iter().all(has)
 }
 
 /// Tasks that were bound in this cycle.

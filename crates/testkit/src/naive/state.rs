@@ -527,7 +527,7 @@ impl World {
     /// The world once all pods are gone that are being deleted.
     pub fn later(&self) -> Self {
         let mut later = self.clone();
-        claims::release(&mut later);
+        claims::keep_promises(&mut later);
         for (uid, task) in &self.tasks {
             if task.status == Status::Releasing {
                 later.set_node(uid, None);

@@ -69,6 +69,7 @@ pub fn first(
         Given {
             nodes: nodes(&own, node),
             devices: own.iter().map(|pick| given_device(pick)).collect(),
+            is_promised: false,
         }
     });
     Some(given.collect())
