@@ -6,7 +6,7 @@
 //!                     ▼                                                   ▼
 //!                   who decides                                         ExtenderAnswer
 //!
-//!  ExtenderNotice ─► ExtenderClient::tell ─► POST, and nobody waits for the answer
+//!  ExtenderNotice ─► ExtenderClient::tell ─► POST, and nobody waits for the answer; a breaker of its own
 //! ```
 //!
 //! A request has a deadline, an answer a largest size, and few requests are under way at a time. Nobody
@@ -17,7 +17,7 @@ mod breaker;
 mod message;
 mod rounds;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -54,7 +54,10 @@ pub struct ExtenderClient {
     settings: ExtenderSettings,
     permits: Semaphore,
     pods: Semaphore,
-    breaker: Mutex<Breaker>,
+    /// Of questions.
+    asking: Mutex<Breaker>,
+    /// Of what it is told: how that goes says nothing on its answers.
+    telling: Mutex<Breaker>,
 }
 
 impl ExtenderClient {
@@ -75,13 +78,14 @@ impl ExtenderClient {
             settings: settings.clone(),
             permits: Semaphore::new(MOST_UNDER_WAY),
             pods: Semaphore::new(MOST_PODS),
-            breaker: Mutex::new(Breaker::default()),
+            asking: Mutex::default(),
+            telling: Mutex::default(),
         })
     }
 
     /// Why it is not asked at the moment, if that is so.
     pub fn is_down(&self) -> Option<String> {
-        self.breaker().is_open()
+        held(&self.asking).is_open()
     }
 
     /// Asks, and tells what there is to say however that goes.
@@ -99,15 +103,17 @@ impl ExtenderClient {
             (ExtenderVerb::Prioritize, _) => {
                 let body = || message::prioritize(&about(), nodes);
                 let read = |answer: &[u8]| answer::scores(answer, nodes);
-                self.post(path, body, read).await
+                // Nobody closes it.
+                let _turn = self.pods.acquire().await;
+                self.post(&self.asking, path, body, read).await
             }
             (_, QuestionAbout::Victims { candidates, .. }) => {
                 let read = |answer: &[u8]| answer::victims(answer, candidates);
-                self.post(path, about, read).await
+                self.post(&self.asking, path, about, read).await
             }
             _ => {
-                self.post(path, about, |answer| answer::read(verb, answer))
-                    .await
+                let read = |answer: &[u8]| answer::read(verb, answer);
+                self.post(&self.asking, path, about, read).await
             }
         };
         answer.unwrap_or_else(ExtenderAnswer::Failed)
@@ -122,7 +128,7 @@ impl ExtenderClient {
         let nodes: Vec<_> = nodes.collect();
         let words = futures::stream::iter(nodes).map(|(node, text)| async move {
             let body = || message::predicate(pod, &text);
-            let word = self.post(path, body, answer::read_word).await;
+            let word = self.post(&self.asking, path, body, answer::read_word).await;
             AboutNode {
                 node: node.object.name.clone(),
                 uid: node.object.uid.clone(),
@@ -143,12 +149,11 @@ impl ExtenderClient {
         let path = self.settings.events.get(&notice.event);
         let path = path.ok_or("it is not told that")?;
         let body = || message::about(&notice.about);
-        match notice.event {
-            ExtenderEvent::Allocate | ExtenderEvent::Deallocate => {
-                self.post(path, body, answer::complaint).await
-            }
-            _ => self.post(path, body, |_| Ok(None)).await,
-        }
+        let read = |answer: &[u8]| match notice.event {
+            ExtenderEvent::Allocate | ExtenderEvent::Deallocate => Ok(answer::complaint(answer)),
+            _ => Ok(None),
+        };
+        self.post(&self.telling, path, body, read).await
     }
 
     /// Tells of a cycle. How that goes changes nothing, but whether it is told again soon.
@@ -162,7 +167,7 @@ impl ExtenderClient {
                 ExtenderEvent::SessionOpen => message::session(session, nodes),
                 _ => "{}".to_owned(),
             };
-            if let Err(why) = self.post(path, body, |_| Ok(())).await {
+            if let Err(why) = self.post(&self.telling, path, body, |_| Ok(())).await {
                 tracing::debug!("the extender was not told of {}: {why}", event.name());
             }
         }
@@ -172,20 +177,20 @@ impl ExtenderClient {
     /// long.
     async fn post<A>(
         &self,
+        breaker: &Mutex<Breaker>,
         path: &str,
         body: impl FnOnce() -> String,
         read: impl Fn(&[u8]) -> Result<A, String>,
     ) -> Result<A, String> {
         // Nobody closes it.
         let _permit = self.permits.acquire().await;
-        let admitted = self.breaker().admit(Instant::now())?;
+        let admitted = held(breaker).admit(Instant::now())?;
         let deadline = Duration::from_millis(self.settings.timeout_ms);
         let answer = tokio::time::timeout(deadline, self.send(path, body())).await;
         let late = |_| Err(format!("no answer within {deadline:?}"));
         let answer = answer.unwrap_or_else(late);
         let answer = answer.and_then(|answer| read(&answer));
-        self.breaker()
-            .note(Instant::now(), admitted, answer.as_ref().err());
+        held(breaker).note(Instant::now(), admitted, answer.as_ref().err());
         answer
     }
 
@@ -211,11 +216,11 @@ impl ExtenderClient {
             Err(error) => Err(describe(error.as_ref())),
         }
     }
+}
 
-    fn breaker(&self) -> std::sync::MutexGuard<'_, Breaker> {
-        // What it holds is whole at every moment.
-        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn held(breaker: &Mutex<Breaker>) -> MutexGuard<'_, Breaker> {
+    // What it holds is whole at every moment.
+    breaker.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

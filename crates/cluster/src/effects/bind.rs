@@ -123,9 +123,9 @@ impl<'a> BindInFlight<'a> {
             Ok(()) => self.among_others().await,
             Err(problem) => Err((BindFailure::PreBind, problem)),
         };
-        if end.is_err() {
+        if let Err((failure, _)) = &end {
             // A step that failed too: it may have been carried out though its answer was lost.
-            claims::roll_back(shared, request).await;
+            claims::roll_back(shared, request, failure).await;
             if let Some(work) = &request.volumes {
                 volumes::roll_back(shared, work).await;
             }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::rewrite::{change, change_surely};
 use super::shared::WriterContext;
-use super::{BindRequest, PodRef};
+use super::{BindFailure, BindRequest, PodRef};
 
 const PROTECTION: &str = "resource.kubernetes.io/delete-protection";
 /// How often the finalizer is added before a bind gives up.
@@ -62,12 +62,17 @@ async fn give(shared: &Arc<WriterContext>, step: &ClaimStep, pod: &PodRef) -> Re
 
 /// Gives back what was written, the last first. It takes as long as it takes: once the bind has failed the
 /// devices may be given to others, so none may be left written here.
-pub(super) async fn roll_back(shared: &Arc<WriterContext>, request: &BindRequest) {
+pub(super) async fn roll_back(
+    shared: &Arc<WriterContext>,
+    request: &BindRequest,
+    failure: &BindFailure,
+) {
+    let is_elsewhere = matches!(failure, BindFailure::BoundElsewhere(_));
     for step in request.claims.iter().rev() {
         let path = path_of(step);
         let status = (path.as_str(), step.claim.as_str(), "/status");
         let mut done = change_surely(shared, status, |found| {
-            Ok(taken_back(found, step, &request.pod))
+            Ok(taken_back(found, step, &request.pod, is_elsewhere))
         })
         .await;
         if done.is_ok() {
@@ -170,10 +175,10 @@ fn given(claim: &Value, gift: ClaimGift, step: &ClaimStep, pod: &PodRef) -> Opti
     Some(new)
 }
 
-/// The claim without the pod, and without devices unless others use it; `None` when there is nothing to take
-/// back.
-fn taken_back(claim: &Value, step: &ClaimStep, pod: &PodRef) -> Option<Value> {
-    let change = step.takes_back(&reading(claim, step, pod))?;
+/// The claim without the pod, which may be bound elsewhere, and without devices unless others use it; `None`
+/// when there is nothing to take back.
+fn taken_back(claim: &Value, step: &ClaimStep, pod: &PodRef, is_elsewhere: bool) -> Option<Value> {
+    let change = step.takes_back(&reading(claim, step, pod), is_elsewhere)?;
     let users = list(&claim["status"]["reservedFor"]).into_iter();
     let others: Vec<Value> = users.filter(|user| user["uid"] != *pod.uid).collect();
     let mut new = whole(claim);

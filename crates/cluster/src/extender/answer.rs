@@ -145,13 +145,16 @@ pub(super) fn victims(
     Ok(ExtenderAnswer::Victims(Some(told.collect())))
 }
 
-/// What it has against a decision it was told of, if anything.
-///
-/// # Errors
-/// Why that is no answer.
-pub(super) fn complaint(answer: &[u8]) -> Result<Option<String>, String> {
-    let EventAnswer { error_message } = parsed(answer)?;
-    Ok((!error_message.is_empty()).then(|| format!("it says {}", shown(&error_message))))
+/// What it has against a decision it was told of, if anything. It was told, whatever it answers.
+pub(super) fn complaint(answer: &[u8]) -> Option<String> {
+    if answer.trim_ascii().is_empty() {
+        return None;
+    }
+    match parsed(answer) {
+        Ok(EventAnswer { error_message }) if error_message.is_empty() => None,
+        Ok(EventAnswer { error_message }) => Some(format!("it says {}", shown(&error_message))),
+        Err(why) => Some(why),
+    }
 }
 
 /// Only an object is an answer.

@@ -137,14 +137,22 @@ impl ClaimStep {
     }
 
     /// What has to be taken out of the status once the bind has failed: the pod, and the devices unless others
-    /// use the claim, whichever bind has given them; `None` when nothing is left to do.
-    pub fn takes_back(&self, found: &ClaimReading<'_>) -> Option<ClaimChange> {
-        if !self.is_about(found) {
+    /// use the claim, whichever bind has given them; `None` when nothing is left to do. What another scheduler
+    /// wrote is its own: other devices, and where it has bound the pod, all that was not given by this bind.
+    pub fn takes_back(
+        &self,
+        found: &ClaimReading<'_>,
+        is_bound_elsewhere: bool,
+    ) -> Option<ClaimChange> {
+        let given_here = self.allocation.is_some() && found.devices == FoundDevices::AsDecided;
+        if !self.is_about(found)
+            || found.devices == FoundDevices::Others
+            || (is_bound_elsewhere && !given_here)
+        {
             return None;
         }
         let others = found.users - usize::from(found.has_pod);
         let has_devices = found.devices != FoundDevices::Nothing;
-        let given_here = self.allocation.is_some() && found.devices == FoundDevices::AsDecided;
         let change = ClaimChange {
             devices: others == 0 && (given_here || (has_devices && found.has_pod)),
             pod: found.has_pod,

@@ -4,7 +4,7 @@
 
 use pumice_model::claim::{ClaimGift, ClaimReading, ClaimStep, FoundDevices};
 use pumice_model::object::ResourceClaimObject;
-use pumice_model::write::BindRequest;
+use pumice_model::write::{BindFailure, BindRequest, Outcome};
 
 use super::claims::ClaimAnswer;
 use super::network::{ANSWER_MS, ServerAnswer, ServerCall};
@@ -31,6 +31,8 @@ pub struct ClaimWriter {
     sent: Option<(u64, u64)>,
     /// When the change under way was begun.
     since_ms: Option<u64>,
+    /// Another scheduler has bound the pod to another node.
+    is_bound_elsewhere: bool,
 }
 
 /// How a try ended.
@@ -59,14 +61,21 @@ impl ClaimWriter {
         Self::of(left)
     }
 
-    /// Gives it back, the last first.
-    pub fn back(request: &BindRequest) -> Self {
+    /// Gives it back once the bind has ended so, the last first.
+    pub fn back(request: &BindRequest, end: &Outcome) -> Self {
+        let failure = match end {
+            Outcome::BindFailed { failure, .. } => Some(failure),
+            _ => None,
+        };
         let mut left = Vec::new();
         for at in 0..request.claims.len() {
             left.push((at, ClaimWrite::Unprotect));
             left.push((at, ClaimWrite::TakeBack));
         }
-        Self::of(left)
+        Self {
+            is_bound_elsewhere: matches!(failure, Some(BindFailure::BoundElsewhere(_))),
+            ..Self::of(left)
+        }
     }
 
     fn of(left: Vec<(usize, ClaimWrite)>) -> Self {
@@ -74,6 +83,7 @@ impl ClaimWriter {
             left,
             sent: None,
             since_ms: None,
+            is_bound_elsewhere: false,
         }
     }
 
@@ -145,11 +155,12 @@ impl ClaimWriter {
             return Tried::Unprotected;
         }
         let version = known.version;
+        let change = (change, self.is_bound_elsewhere);
         match changed(step, pod, change, &known.object) {
             Err(text) => Tried::Failed(text),
             Ok(None) => Tried::Done,
             Ok(Some(object)) => {
-                let of_status = matches!(change, ClaimWrite::Give | ClaimWrite::TakeBack);
+                let of_status = matches!(change.0, ClaimWrite::Give | ClaimWrite::TakeBack);
                 self.sent = Some(around.send(ServerCall::UpdateClaim {
                     version,
                     of_status,
@@ -187,7 +198,7 @@ fn reading<'a>(claim: &'a ResourceClaimObject, step: &ClaimStep, pod: &str) -> C
 fn changed(
     step: &ClaimStep,
     pod: &str,
-    change: ClaimWrite,
+    (change, is_bound_elsewhere): (ClaimWrite, bool),
     claim: &ResourceClaimObject,
 ) -> Result<Option<ResourceClaimObject>, String> {
     let found = reading(claim, step, pod);
@@ -210,7 +221,7 @@ fn changed(
             Ok(Some(new))
         }
         ClaimWrite::TakeBack => {
-            let Some(change) = step.takes_back(&found) else {
+            let Some(change) = step.takes_back(&found, is_bound_elsewhere) else {
                 return Ok(None);
             };
             new.reserved_for.retain(|uid| uid != pod);

@@ -295,7 +295,7 @@ impl Writers {
         let binding = self.binds.get_mut(uid)?;
         let has_failed = matches!(outcome, Outcome::BindFailed { .. });
         if has_failed && !binding.request.claims.is_empty() {
-            let back = ClaimWriter::back(&binding.request);
+            let back = ClaimWriter::back(&binding.request, &outcome);
             binding.phase = Phase::GivingBack(back, outcome);
             return self.step_claims(uid, around);
         }
@@ -313,7 +313,7 @@ impl Writers {
                 }
                 let text = "resource claims".to_owned();
                 let outcome = binding.failed(BindFailure::PreBind, text);
-                let back = ClaimWriter::back(&binding.request);
+                let back = ClaimWriter::back(&binding.request, &outcome);
                 binding.phase = Phase::GivingBack(back, outcome);
                 None
             }

@@ -21,6 +21,8 @@ struct World {
     /// Writes that fail once the Binding was refused.
     failures: u32,
     is_refused: bool,
+    /// Where another scheduler has bound the pod.
+    bound_to: &'static str,
 }
 
 impl World {
@@ -36,6 +38,7 @@ impl World {
             unprotections: 0,
             failures: 0,
             is_refused: false,
+            bound_to: "",
         }
     }
 
@@ -54,7 +57,7 @@ impl World {
                 self.is_refused = self.binding >= 400;
                 Answer::Json(self.binding, json!({}))
             }
-            path if path.contains("/pods/") => Answer::Json(200, pod_json("u1", "")),
+            path if path.contains("/pods/") => Answer::Json(200, pod_json("u1", self.bound_to)),
             path => {
                 // The status is written by its subresource only, and nothing else is written there.
                 if is_write && path.ends_with("/status") {
@@ -233,4 +236,29 @@ async fn what_another_one_wrote_meanwhile_ends_the_bind() {
     let (outcome, _, _) = run(World::with(Value::Null), step(false)).await;
     let text = pre_bind_message(outcome);
     assert!(text.contains("its devices have been taken back"), "{text}");
+}
+
+#[tokio::test]
+async fn what_another_scheduler_gave_the_pod_that_it_binds_stays() {
+    let mut other = given();
+    other["devices"]["results"][0]["device"] = json!("g1");
+    let before = json!({"allocation": other, "reservedFor": [user("u1")]});
+    let (outcome, claim, _) = run(World::with(before.clone()), step(true)).await;
+    let text = pre_bind_message(outcome);
+    assert!(text.contains("it has been given other devices"), "{text}");
+    assert_eq!(claim["status"], before);
+
+    let before = json!({"allocation": given(), "reservedFor": [user("u1")]});
+    let mut world = World::with(before.clone());
+    (world.binding, world.bound_to) = (409, "n9");
+    let (outcome, claim, _) = run(world, step(false)).await;
+    let is_elsewhere = matches!(
+        outcome,
+        Outcome::BindFailed {
+            failure: BindFailure::BoundElsewhere(_),
+            ..
+        }
+    );
+    assert!(is_elsewhere, "{outcome:?}");
+    assert_eq!(claim["status"], before);
 }

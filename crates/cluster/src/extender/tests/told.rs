@@ -47,8 +47,23 @@ async fn what_cannot_be_told_is_an_error_in_words() {
         let told = client.tell(&notice(ExtenderEvent::Allocate)).await;
         assert!(told.is_err_and(|why| why.contains("500")));
     }
-    assert!(client.is_down().is_some(), "it is left alone like others");
-    assert!(server.heard().len() < 10);
+    assert!(server.heard().len() < 10, "it is left alone after some");
+    assert_eq!(client.is_down(), None, "it can be asked all the same");
+}
+
+#[tokio::test]
+async fn it_was_told_whatever_it_answers() {
+    for body in ["", "  \n", "yes", "[]"] {
+        let text = body.to_owned();
+        let server = StandIn::start(move |_| Reply::Text(200, text.clone())).await;
+        let client = server.client();
+        for _ in 0..6 {
+            let told = client.tell(&notice(ExtenderEvent::Allocate)).await;
+            let complains = told.expect("it is told").is_some();
+            assert_eq!(complains, !body.trim().is_empty(), "{body:?}");
+        }
+        assert_eq!(server.heard().len(), 6, "{body:?}");
+    }
 }
 
 #[tokio::test]
