@@ -56,6 +56,8 @@ pub fn unit_of(name: &str) -> Option<Unit> {
 
 /// Names of what queues count of claimed devices begin so, or have it after the name of a capacity and a dot.
 const DEVICE_CLASS: &str = "deviceclass/";
+/// Between the name of a capacity and that of a class.
+const OF_DEVICE_CLASS: &str = ".deviceclass/";
 
 /// The resource of which a queue has so much as it has devices of a class (spec/09 §7).
 pub fn device_count(class: &str) -> String {
@@ -64,21 +66,21 @@ pub fn device_count(class: &str) -> String {
 
 /// The resource of which a queue has so much as it has of a capacity of devices of a class.
 pub fn device_capacity(capacity: &str, class: &str) -> String {
-    format!("{capacity}.{DEVICE_CLASS}{class}")
+    format!("{capacity}{OF_DEVICE_CLASS}{class}")
 }
 
 /// The class of devices that a resource counts, if it does, and of which capacity, if of one.
-pub fn class_of(name: &str) -> Option<(Option<&str>, &str)> {
+pub fn device_class_of(name: &str) -> Option<(Option<&str>, &str)> {
     if let Some(class) = name.strip_prefix(DEVICE_CLASS) {
         return Some((None, class));
     }
-    let (front, class) = name.split_once(".deviceclass/")?;
+    let (front, class) = name.split_once(OF_DEVICE_CLASS)?;
     (!front.is_empty()).then_some((Some(front), class))
 }
 
 /// A resource counts devices of a class: no node has any of it.
 pub fn is_of_device_class(name: &str) -> bool {
-    class_of(name).is_some()
+    device_class_of(name).is_some()
 }
 
 /// An amount in stored units as Kubernetes writes quantities: `500m`, `2`, `16Gi`, `1500Mi`.

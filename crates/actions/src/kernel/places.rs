@@ -26,22 +26,23 @@ fn has_supplies(state: &State, task: TaskIx) -> bool {
 impl Kernel {
     /// Counts the places for pods like this one, what is being released included. Never too few: filters
     /// whose refusals do not last are left out, and so is what the pods would do to each other beyond the
-    /// resources they ask.
+    /// resources they ask. Of pods with volumes or claims only what nodes are counts: what a placement does
+    /// to those may help another.
     pub fn places(&mut self, state: &mut State, plugins: &Plugins, task: TaskIx) -> PlaceCount {
-        let class = self.class_of(state, plugins, task);
-        let made = self.classes.make(state, class);
-        let request = &made.shape.request;
-        if made.key.volumes != NeedIx::NONE || made.key.claims != ResourceNeedIx::NONE {
-            // What a placement does to its volumes or claims may help another.
-            let signature = self.classes.signature(class);
-            let static_part = self.static_part(state, plugins, &made, signature);
+        if has_supplies(state, task) {
+            let allowed = self.static_part_of(state, plugins, task);
             self.effort += state.nodes().len() as u64;
-            let is_allowed = |node: NodeIx| static_part.verdict[node.at()].is_none();
+            let request = &state.shape(task).request;
             return PlaceCount {
-                most: count(state.nodes(), request, is_allowed),
+                most: count(state.nodes(), request, |node| {
+                    allowed.verdict[node.at()].is_none()
+                }),
                 spans_nodes: false,
             };
         }
+        let class = self.class_of(state, plugins, task);
+        let made = self.classes.make(state, class);
+        let request = &made.shape.request;
         if self.prefilter(state, plugins, class).is_err() {
             return PlaceCount {
                 most: 0,
@@ -71,6 +72,15 @@ impl Kernel {
             most: 0,
             spans_nodes: false,
         };
+        if has_supplies(state, task) {
+            let allowed = self.static_part_of(state, plugins, task);
+            self.effort += nodes.len() as u64;
+            let room = Room::new(state.nodes(), &state.shape(task).request);
+            return PlaceCount {
+                most: room.on_all(nodes, enough, |node| allowed.verdict[node.at()].is_none()),
+                spans_nodes: false,
+            };
+        }
         let class = self.class_of(state, plugins, task);
         let all = state.nodes().len();
         if self.classes.may_look_at(class, nodes.len(), all) {
@@ -80,10 +90,9 @@ impl Kernel {
             let described = self.describe(state, plugins, class);
             return self.places_without_index(state, task, &described, nodes, enough);
         }
-        let has_supplies = has_supplies(state, task);
         let request = state.shapes().share(state.task(task).shape);
         let found = self.with_index(state, plugins, task, |index, state, _, _| {
-            let lasts = index.is_lasting() && !has_supplies;
+            let lasts = index.is_lasting();
             let room = Room::new(state.nodes(), &request.request);
             let most = room.on_all(nodes, enough, |node| match lasts {
                 true => index.fits(node),
@@ -108,8 +117,7 @@ impl Kernel {
     ) -> PlaceCount {
         self.effort += nodes.len() as u64;
         let evaluator = &described.evaluator;
-        let has_supplies = has_supplies(state, task);
-        let lasts = evaluator.is_lasting() && !has_supplies;
+        let lasts = evaluator.is_lasting();
         let cells = described.cells.as_ref().filter(|cells| cells.is_lasting());
         let (table, block) = (&mut self.reasons, &mut *self.scratch);
         let request = state.shapes().share(state.task(task).shape);

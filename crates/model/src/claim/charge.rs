@@ -94,18 +94,20 @@ pub(super) struct ClaimCounts {
 }
 
 impl ClaimCharge {
-    /// Adds what a claim counts.
+    /// Adds what a claim counts; what it asks for only of classes that there are: whoever makes claims may
+    /// write anything.
     pub(super) fn add(
         &mut self,
         claim: Option<ResourceClaimIx>,
         object: &ResourceClaimObject,
         has: Option<&ClaimAllocation>,
+        is_class: impl Fn(&str) -> bool,
         names: &mut ResourceNames,
     ) {
         let mut sums: FxHashMap<String, i64> = FxHashMap::default();
         match has {
             Some(allocation) => of_allocation(object, allocation, &mut sums),
-            None => of_spec(object, &mut sums),
+            None => of_spec(object, is_class, &mut sums),
         }
         let mut named: Vec<_> = sums.into_iter().filter(|(_, sum)| *sum > 0).collect();
         named.sort_unstable();
@@ -135,12 +137,16 @@ fn add(sums: &mut FxHashMap<String, i64>, name: String, amount: i64) {
 }
 
 /// What is certain of a claim without devices: of alternatives nothing, of all devices that there is one.
-fn of_spec(object: &ResourceClaimObject, sums: &mut FxHashMap<String, i64>) {
+fn of_spec(
+    object: &ResourceClaimObject,
+    is_class: impl Fn(&str) -> bool,
+    sums: &mut FxHashMap<String, i64>,
+) {
     for request in &object.spec.requests {
         let [choice] = request.choices.as_slice() else {
             continue;
         };
-        if choice.admin_access {
+        if choice.admin_access || !is_class(&choice.class) {
             continue;
         }
         let count = match choice.count {
@@ -191,6 +197,22 @@ impl ResourceClaims {
     pub(crate) fn is_counted_otherwise(&self, task: TaskIx, need: &ResourceNeed) -> bool {
         let counted = self.counts.counted.get(&task);
         counted.is_some_and(|counted| counted.need.charge != need.charge)
+    }
+
+    /// These pods, and all that are counted and share a claim with one of them.
+    pub(crate) fn counted_with(&self, tasks: &[TaskIx]) -> Vec<TaskIx> {
+        let mut all = tasks.to_vec();
+        for task in tasks {
+            let before = self.counts.counted.get(task).map(|counted| &*counted.need);
+            let needs = before.into_iter().chain(self.resolved(*task));
+            for (claim, _) in needs.flat_map(|need| &need.charge.shared) {
+                let users = self.claims[claim.at()].users.iter();
+                all.extend(users.filter(|user| self.counts.counted.contains_key(user)));
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// Pods that are counted.

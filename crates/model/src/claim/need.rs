@@ -87,7 +87,8 @@ impl ResourceClaims {
             Some(_) if object.owner_uid == pod.uid => None,
             Some(_) => return,
         };
-        charge.add(claim, object, slot.allocation(), names);
+        let is_class = |name: &str| self.classes.contains_key(name);
+        charge.add(claim, object, slot.allocation(), is_class, names);
     }
 
     fn add_claim(

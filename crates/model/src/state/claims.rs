@@ -100,8 +100,9 @@ impl State {
             claims.give_back(task.resource_claims);
             task.resource_claims = need;
         }
-        moved.sort_unstable();
-        moved.dedup();
+        if !moved.is_empty() {
+            moved = self.resource_claims.counted_with(&moved);
+        }
         moved.iter().for_each(|ix| self.uncount_claims(*ix));
         for ix in moved {
             self.count_claims(ix);

@@ -71,6 +71,10 @@ impl State {
         self.devices.recompile(&mut self.resources);
         for node in self.nodes.indices() {
             let object = self.nodes.object(node);
+            if self.nodes.find(&object.name) != Some(node) {
+                // It is gone, and what it offered is taken out of the sums already.
+                continue;
+            }
             let cards = self.devices.cards(object);
             self.note_node(node, &cards);
             self.put_cards(node, cards);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use pumice_model::claim::ClaimedDevices;
-use pumice_model::resource::class_of;
+use pumice_model::resource::device_class_of;
 use pumice_model::{Queue, QueueIx, ResVec, State, TaskIx};
 
 /// Whether devices count, and what is claimed of their capacities.
@@ -63,8 +63,9 @@ impl CountedDevices {
         let written = [&object.capability, &object.deserved, &object.guarantee];
         let names = written.into_iter().flatten().map(|(name, _)| name);
         let claims = state.resource_claims();
-        let is_unknown =
-            |name: &&String| class_of(name).is_some_and(|(_, class)| !claims.has_class(class));
+        let is_unknown = |name: &&String| {
+            device_class_of(name).is_some_and(|(_, class)| !claims.has_class(class))
+        };
         let mut unknown: Vec<&str> = names.filter(is_unknown).map(String::as_str).collect();
         unknown.sort_unstable();
         unknown.dedup();
@@ -80,7 +81,7 @@ impl CountedDevices {
         }
         let mut left = amounts.clone();
         for (ix, _) in amounts.iter() {
-            if let Some((Some(_), _)) = class_of(state.resources().name(ix)) {
+            if let Some((Some(_), _)) = device_class_of(state.resources().name(ix)) {
                 left.set(ix, 0);
             }
         }

@@ -102,17 +102,15 @@ impl CapacityPlugin {
         overrun: impl Fn(ResIx, (i64, Bound)) -> Overrun,
     ) -> Overruns {
         let own = self.of(queue);
-        let limit = |ix: ResIx| {
-            let is_written = |bound| bound == Bound::Capability;
-            let limit = own.limit(ix)?;
+        let exceeds = |ix: ResIx| {
+            let limit = own.limit(ix).filter(|(limit, _)| demand(ix) > *limit)?;
             match limit.1 {
-                bound if ix == PODS && !is_written(bound) => None,
+                bound if ix == PODS && bound != Bound::Capability => None,
                 // A class that is new since the cycle began.
                 Bound::Cluster if is_of_device_class(state.resources().name(ix)) => None,
                 _ => Some(limit),
             }
         };
-        let exceeds = |ix: ResIx| limit(ix).filter(|(limit, _)| demand(ix) > *limit);
         if request
             .iter()
             .all(|(ix, amount)| amount <= 0 || exceeds(ix).is_none())

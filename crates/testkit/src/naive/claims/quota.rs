@@ -78,6 +78,9 @@ fn of_claim(claims: &Claims, key: &Key) -> Res {
             continue;
         }
         let choice = &request.choices[0];
+        if !claims.objects.classes.contains_key(&choice.class) {
+            continue;
+        }
         let number = match choice.count {
             DeviceCount::Exactly(number) => number as i64,
             DeviceCount::All => 1,
