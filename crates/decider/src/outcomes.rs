@@ -24,9 +24,10 @@ impl Decider {
     pub fn on_outcome(&mut self, outcome: Outcome, clock: &dyn Clock) {
         let now_s = whole_s(clock.now());
         match outcome {
-            Outcome::Bound { pod, node } => {
+            Outcome::Bound { pod, node, claims } => {
                 self.report_bound(&pod, &node);
-                self.engine.apply(Delta::PodBound { uid: pod.uid });
+                let uid = pod.uid;
+                self.engine.apply(Delta::PodBound { uid, claims });
             }
             Outcome::BindFailed {
                 pod,

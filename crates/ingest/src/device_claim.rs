@@ -45,6 +45,7 @@ pub fn resource_claim(wire: &ResourceClaim) -> Result<ResourceClaimObject, Vec<O
     let allocation = status.and_then(|status| status.allocation.as_ref());
     let reserved = status.and_then(|status| status.reserved_for.as_ref());
     let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
+    let version = metadata.resource_version.as_deref();
     let out = ResourceClaimObject {
         uid: meta::uid(metadata, &namespace, &name),
         owner_uid: owner
@@ -60,6 +61,7 @@ pub fn resource_claim(wire: &ResourceClaim) -> Result<ResourceClaimObject, Vec<O
             .collect(),
         is_protected: finalizers.iter().any(|finalizer| finalizer == PROTECTION),
         deleting: metadata.deletion_timestamp.is_some(),
+        version: version.and_then(|text| text.parse().ok()).unwrap_or(0),
         namespace,
         name,
     };

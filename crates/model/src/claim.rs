@@ -79,6 +79,8 @@ struct ClaimEntry {
     is_promised: bool,
     /// That is on the API server, which does not tell yet.
     is_written: bool,
+    /// The version of the claim with it there, if it is known.
+    written_at: Option<u64>,
     /// UIDs of pods that are gone from their places and whose Bindings may still write it.
     adrift: Vec<String>,
     /// Whoever uses it is being released: its devices are free then.
@@ -229,6 +231,12 @@ impl ClaimEntry {
     /// It has devices, and they may be used.
     fn serves(&self) -> bool {
         self.allocation().is_some() && !self.has_promise()
+    }
+
+    /// A version of the claim is told: what was written is in it, or gone again.
+    fn see(&mut self, version: u64) {
+        let is_in_it = self.written_at.is_some_and(|written| version >= written);
+        self.is_written &= !is_in_it;
     }
 
     /// Nobody has or may have what was given here.

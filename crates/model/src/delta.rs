@@ -5,7 +5,7 @@ use crate::object::{
     AttachmentObject, BudgetObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject,
     DeviceClassObject, GroupObject, HyperNodeObject, NamespaceObject, NodeObject, NodeUsage,
     NumatopologyObject, Pairs, PodObject, PriorityClassObject, PvObject, QueueObject, QuotaObject,
-    ResourceClaimObject, SliceObject, StorageClassObject, WorkloadObject,
+    ResourceClaimObject, SliceObject, StorageClassObject, WorkloadObject, WrittenClaim,
 };
 
 /// One change. `…Apply` adds or replaces the object with that identity.
@@ -43,6 +43,8 @@ pub enum Delta {
     PodBound {
         /// Pod.
         uid: String,
+        /// Its claims, as far as their versions are known.
+        claims: Vec<WrittenClaim>,
     },
     /// A Binding decided by an earlier scheduler is on its way to this node; the pod object does
     /// not tell yet. Part of a dump.

@@ -44,6 +44,11 @@ impl<T> NamedEntries<T> {
         self.entries.get(at)
     }
 
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, at: usize) -> Option<&mut T> {
+        self.entries.get_mut(at)
+    }
+
     /// Drops an entry, whose key is this part of it.
     pub fn remove(&mut self, at: usize, key: impl Fn(&T) -> &NamedKey) {
         let entry = self.entries.remove(at);

@@ -13,7 +13,7 @@ mod volume;
 
 pub use claim::{
     ClaimAllocation, DeviceClassObject, NodeAccess, PodResourceClaim, PublishedDevice,
-    ResourceClaimObject, SliceObject,
+    ResourceClaimObject, SliceObject, WrittenClaim,
 };
 pub use group::{
     GroupCondition, GroupLimits, GroupObject, GroupPhase, GroupStatus, NodeGroups, QueueObject,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use pumice_devices::BindingAnnotations;
 
 use crate::claim::ClaimStep;
-use crate::object::{Amounts, GroupStatus};
+use crate::object::{Amounts, GroupStatus, WrittenClaim};
 use crate::volume::VolumeStep;
 
 /// One object of the API server, named the way `involvedObject` of an Event names it.
@@ -202,6 +202,8 @@ pub enum Outcome {
         pod: PodRef,
         /// Which node.
         node: String,
+        /// Its claims, as far as their versions are known.
+        claims: Vec<WrittenClaim>,
     },
     /// The pod is on the node, but another scheduler has put it there: [`Outcome::Bound`] follows.
     BoundByAnother {

@@ -31,6 +31,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use pumice_model::object::WrittenClaim;
+
 use super::backoff;
 use super::claims;
 use super::devices::guards::Pass;
@@ -109,18 +111,19 @@ impl<'a> BindInFlight<'a> {
         }
     }
 
-    /// Binds the pod.
+    /// Binds the pod; its claims then.
     ///
     /// # Errors
     /// Why it is certain that the pod is not, and will not be, on the node through this bind.
-    pub(super) async fn run(mut self) -> Result<(), FailedBind> {
+    pub(super) async fn run(mut self) -> Result<Vec<WrittenClaim>, FailedBind> {
         self.still_fits()?;
         if !self.request.has_steps() {
-            return self.among_others().await;
+            self.among_others().await?;
+            return Ok(Vec::new());
         }
         let (shared, request) = (self.shared, self.request);
         let end = match self.prepared().await {
-            Ok(()) => self.among_others().await,
+            Ok(claims) => self.among_others().await.map(|()| claims),
             Err(problem) => Err((BindFailure::PreBind, problem)),
         };
         if let Err((failure, _)) = &end {
@@ -134,7 +137,7 @@ impl<'a> BindInFlight<'a> {
     }
 
     /// Does what comes before the Binding: volumes, then resource claims.
-    async fn prepared(&self) -> Result<(), String> {
+    async fn prepared(&self) -> Result<Vec<WrittenClaim>, String> {
         if let Some(work) = &self.request.volumes {
             volumes::run(self.shared, work).await?;
         }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use pumice_claims::{AllocatedDevice, DeviceConfigSource, DeviceToleration, TaintOperator};
 use pumice_model::claim::{ClaimGift, ClaimReading, ClaimStep, FoundDevices};
-use pumice_model::object::{ClaimAllocation, NodeOp, NodeTerm};
+use pumice_model::object::{ClaimAllocation, NodeOp, NodeTerm, WrittenClaim};
 use serde_json::{Map, Value, json};
 
 use super::rewrite::{change, change_surely};
@@ -21,24 +21,38 @@ const PROTECTION: &str = "resource.kubernetes.io/delete-protection";
 /// How often the finalizer is added before a bind gives up.
 const MAX_PROTECTIONS: u32 = 5;
 
-/// Writes what the claims of a pod get. Nothing is taken back here.
+/// Writes what the claims of a pod get; the claims then, as far as their versions are known. Nothing is taken
+/// back here.
 ///
 /// # Errors
 /// Which claim, and why.
-pub(super) async fn run(shared: &Arc<WriterContext>, request: &BindRequest) -> Result<(), String> {
+pub(super) async fn run(
+    shared: &Arc<WriterContext>,
+    request: &BindRequest,
+) -> Result<Vec<WrittenClaim>, String> {
+    let mut written = Vec::new();
     for step in &request.claims {
+        let ClaimStep {
+            namespace, claim, ..
+        } = step;
         let done = give(shared, step, &request.pod).await;
-        done.map_err(|problem| {
-            let ClaimStep {
-                namespace, claim, ..
-            } = step;
+        let version = done.map_err(|problem| {
             format!("allocating resource claims: claim {namespace}/{claim}: {problem}")
         })?;
+        written.extend(version.map(|version| WrittenClaim {
+            namespace: namespace.clone(),
+            claim: claim.clone(),
+            version,
+        }));
     }
-    Ok(())
+    Ok(written)
 }
 
-async fn give(shared: &Arc<WriterContext>, step: &ClaimStep, pod: &PodRef) -> Result<(), String> {
+async fn give(
+    shared: &Arc<WriterContext>,
+    step: &ClaimStep,
+    pod: &PodRef,
+) -> Result<Option<u64>, String> {
     let path = path_of(step);
     let whole = (path.as_str(), step.claim.as_str(), "");
     let status = (path.as_str(), step.claim.as_str(), "/status");
@@ -47,14 +61,14 @@ async fn give(shared: &Arc<WriterContext>, step: &ClaimStep, pod: &PodRef) -> Re
             change(shared, whole, |found| protected(found, step, pod)).await?;
         }
         let is_protected = AtomicBool::new(true);
-        change(shared, status, |found| {
+        let version = change(shared, status, |found| {
             let gift = step.gives(&reading(found, step, pod))?;
             is_protected.store(gift != ClaimGift::Unprotected, Ordering::Relaxed);
             Ok(given(found, gift, step, pod))
         })
         .await?;
         if is_protected.into_inner() {
-            return Ok(());
+            return Ok(version);
         }
     }
     Err("its finalizer is taken away again and again".to_owned())

@@ -265,9 +265,9 @@ async fn bind_one(lanes: Arc<Lanes>, queued: Queued, ready: Ready) {
     let BindRequest { pod, node, .. } = request;
     lanes.shared.recalls.end(&pod.uid);
     let outcome = match end {
-        Ok(()) => {
+        Ok(claims) => {
             lanes.shared.meter.bound(since.elapsed().as_secs_f64());
-            Outcome::Bound { pod, node }
+            Outcome::Bound { pod, node, claims }
         }
         Err((failure, message)) => Outcome::BindFailed {
             pod,

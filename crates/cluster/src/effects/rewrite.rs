@@ -14,12 +14,13 @@ use super::http::{ApiCall, JSON, Reply};
 use super::shared::{Rate, WriterContext};
 
 /// Reads the object with a path and a name, and writes what `wanted` makes of it, or a part of that
-/// (`/status`), until it has happened, nothing is left to do or a bind may last no longer.
+/// (`/status`), until it has happened, nothing is left to do or a bind may last no longer. The version of the
+/// object then, if it is known.
 pub(super) async fn change(
     shared: &Arc<WriterContext>,
     object: (&str, &str, &str),
     wanted: impl Fn(&Value) -> Result<Option<Value>, String>,
-) -> Result<(), String> {
+) -> Result<Option<u64>, String> {
     let end = Instant::now() + shared.options.bind_timeout;
     change_until(Some(end), shared, object, wanted).await
 }
@@ -30,7 +31,7 @@ pub(super) async fn change_surely(
     shared: &Arc<WriterContext>,
     object: (&str, &str, &str),
     wanted: impl Fn(&Value) -> Result<Option<Value>, String>,
-) -> Result<(), String> {
+) -> Result<Option<u64>, String> {
     change_until(None, shared, object, wanted).await
 }
 
@@ -39,20 +40,23 @@ async fn change_until(
     shared: &Arc<WriterContext>,
     (path, name, part): (&str, &str, &str),
     wanted: impl Fn(&Value) -> Result<Option<Value>, String>,
-) -> Result<(), String> {
+) -> Result<Option<u64>, String> {
     let mut tries = 0;
     loop {
         let text = match read(shared, path, name).await? {
             Ok(found) => {
                 let found = found.ok_or("it does not exist any more")?;
                 let Some(new) = wanted(&found)? else {
-                    return Ok(());
+                    return Ok(version(&found));
                 };
                 let object = format!("{path}/{name}{part}");
                 let call = ApiCall::with(Method::PUT, object, JSON, &new);
                 match write(shared, call).await? {
-                    None => return Ok(()),
-                    Some(text) => text,
+                    Ok(body) => {
+                        let written = serde_json::from_slice::<Value>(&body);
+                        return Ok(written.ok().as_ref().and_then(version));
+                    }
+                    Err(text) => text,
                 }
             }
             Err(text) => text,
@@ -65,16 +69,24 @@ async fn change_until(
     }
 }
 
-/// Writes once; the text of what may pass by itself.
-async fn write(shared: &Arc<WriterContext>, call: ApiCall) -> Result<Option<String>, String> {
+/// Versions are numbers that grow.
+fn version(object: &Value) -> Option<u64> {
+    text(&object["metadata"]["resourceVersion"]).parse().ok()
+}
+
+/// Writes once; the answer, or the text of what may pass by itself.
+async fn write(
+    shared: &Arc<WriterContext>,
+    call: ApiCall,
+) -> Result<Result<Vec<u8>, String>, String> {
     let reply = {
         // Never closed, so it is always a turn.
         let _turn = shared.steps.acquire().await;
         shared.write(Rate::Core, "pre_bind", call).await
     };
     match reply.map_err(|_| no_longer_leader())? {
-        Reply::Ok(_) => Ok(None),
-        reply => passing(reply).map(Some),
+        Reply::Ok(body) => Ok(Ok(body)),
+        reply => passing(reply).map(Err),
     }
 }
 

@@ -6,7 +6,7 @@ use pumice_claims::{
 };
 use pumice_model::object::{
     ClaimAllocation, DeviceClassObject, NodeAccess, PodObject, PodResourceClaim, PublishedDevice,
-    ResourceClaimObject, SliceObject,
+    ResourceClaimObject, SliceObject, WrittenClaim,
 };
 use pumice_model::{ClaimStep, Delta};
 
@@ -241,6 +241,45 @@ fn devices_are_kept_until_a_claim_is_told_that_pods_were_bound_with_and_left() {
 }
 
 #[test]
+fn devices_are_free_when_a_claim_is_told_as_it_is_after_they_were_taken_back() {
+    let at = |version: u64| {
+        told(ResourceClaimObject {
+            version,
+            ..claim("shared", "", 1)
+        })
+    };
+    let ends = |is_first_told: bool, cluster: &mut Cluster| {
+        let bound = |name: &str, version: u64| Delta::PodBound {
+            uid: name.to_owned(),
+            claims: vec![WrittenClaim {
+                namespace: "ns".to_owned(),
+                claim: "shared".to_owned(),
+                version,
+            }],
+        };
+        for (name, version) in [("a", 7), ("b", 8)] {
+            if is_first_told {
+                is_bound(cluster, name);
+            }
+            cluster.apply(bound(name, version));
+            cluster.apply(Delta::PodDelete(name.to_owned()));
+        }
+    };
+    for is_first_told in [true, false] {
+        let (mut cluster, _) = sharing();
+        ends(is_first_told, &mut cluster);
+        wait_for_the_device(&mut cluster);
+        // What was written was never seen: the watch was broken.
+        for version in [5, 7] {
+            cluster.apply(at(version));
+            assert_eq!(steps(&mut cluster), [], "{version}");
+        }
+        cluster.apply(at(9));
+        assert_eq!(lines(&steps(&mut cluster)), ["c g0"]);
+    }
+}
+
+#[test]
 fn a_pod_that_left_before_it_was_told_on_its_node_leaves_its_devices_when_its_claim_is_told() {
     let (mut cluster, written) = sharing();
     is_bound(&mut cluster, "b");
@@ -248,6 +287,7 @@ fn a_pod_that_left_before_it_was_told_on_its_node_leaves_its_devices_when_its_cl
     cluster.apply(Delta::PodDelete("a".to_owned()));
     cluster.apply(Delta::PodBound {
         uid: "a".to_owned(),
+        claims: Vec::new(),
     });
     wait_for_the_device(&mut cluster);
     cluster.apply(told(written));

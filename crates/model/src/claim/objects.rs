@@ -56,9 +56,13 @@ impl ResourceClaims {
 
     pub(crate) fn apply_claim(&mut self, object: ResourceClaimObject) -> bool {
         let ix = self.claim_entry(&object.namespace, &object.name);
-        let entry = &self.claims[ix.at()];
-        if entry.object.as_ref() == Some(&object) {
-            return false;
+        let entry = &mut self.claims[ix.at()];
+        entry.see(object.version);
+        if let Some(known) = &mut entry.object
+            && known.says_what(&object)
+        {
+            known.version = object.version;
+            return self.give_up_if_over(ix) && self.changed();
         }
         let replaced = entry
             .object
@@ -69,7 +73,7 @@ impl ResourceClaims {
         let is_same = object.allocation.as_ref() == entry.granted.as_deref();
         let is_needed = match object.allocation {
             Some(_) => is_same && self.may_be_written(ix),
-            None => true,
+            None => !self.claims[ix.at()].is_given_up(),
         };
         let keeps_grant = is_needed && !replaced;
         self.change_claim(ix, |entry| {
@@ -81,6 +85,17 @@ impl ResourceClaims {
         });
         self.stale.insert(ix);
         self.changed()
+    }
+
+    /// Takes back what nobody has or may have; whether there was something.
+    pub(super) fn give_up_if_over(&mut self, ix: ResourceClaimIx) -> bool {
+        let entry = &self.claims[ix.at()];
+        let is_over = entry.is_given_up() && entry.granted.is_some();
+        if is_over {
+            self.change_claim(ix, |entry| entry.granted = None);
+            self.stale.insert(ix);
+        }
+        is_over
     }
 
     pub(crate) fn delete_claim(&mut self, namespace: &str, name: &str) -> bool {
@@ -114,6 +129,7 @@ impl ResourceClaims {
         self.grants += 1;
         if entry.granted.is_none() {
             (entry.is_promised, entry.is_written) = (false, false);
+            entry.written_at = None;
             entry.adrift.clear();
         }
         entry.leaves = false;

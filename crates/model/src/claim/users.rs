@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::ix::{NodeIx, ResourceNeedIx, TaskIx};
 use crate::node::{LoadMoment, Nodes};
-use crate::object::{ClaimAllocation, PodObject, PodResourceClaim};
+use crate::object::{ClaimAllocation, PodObject, PodResourceClaim, WrittenClaim};
 use crate::resource::ResourceNames;
 
 use super::{ResourceClaimIx, ResourceClaims, ResourceNeed};
@@ -228,7 +228,7 @@ impl ResourceClaims {
         // Who was put elsewhere by others does not use what was chosen here.
         pod.holds = decides || (pod.keeps && pod.on_its_way_to.is_none());
         if is_bound {
-            claims.iter().for_each(|ix| self.is_on_server(*ix));
+            claims.iter().for_each(|ix| self.is_on_server(*ix, None));
         }
         let holds = self.tasks.get(&task).is_some_and(|pod| pod.holds);
         if holds {
@@ -257,10 +257,15 @@ impl ResourceClaims {
         }
     }
 
-    /// A pod was bound with what a claim has.
-    fn is_on_server(&mut self, ix: ResourceClaimIx) {
-        let entry = &mut self.claims[ix.at()];
+    /// A pod was bound with what a claim has, which has this version then.
+    fn is_on_server(&mut self, ix: ResourceClaimIx, version: Option<u64>) {
+        let Some(entry) = self.claims.get_mut(ix.at()) else {
+            return;
+        };
         entry.is_written = entry.granted.is_some() && !entry.is_told();
+        entry.written_at = entry.written_at.max(version);
+        let told = entry.object.as_ref().map(|object| object.version);
+        told.into_iter().for_each(|version| entry.see(version));
     }
 
     /// Binds may be under way that write the grant of a claim: of pods that were placed here and of whose
@@ -318,40 +323,46 @@ impl ResourceClaims {
         users
     }
 
-    /// The Binding of a pod has come to its end: what it brought is on the API server, or nothing of it is.
-    /// Returns pods whose need may have changed, and whether devices are free.
+    /// The Binding of a pod has come to its end: its claims are written, or nothing of them is. Returns pods
+    /// whose need may have changed, and whether devices are free.
     pub(crate) fn land(
         &mut self,
         uid: &str,
         task: Option<TaskIx>,
-        is_bound: bool,
+        written: Option<&[WrittenClaim]>,
     ) -> (Vec<TaskIx>, bool) {
-        if let Some(task) = task.filter(|_| is_bound)
-            && let Some(pod) = self.tasks.get_mut(&task)
-            && pod.on_its_way_to.take().is_some()
-        {
-            for ix in self.claims_of(task) {
-                self.is_on_server(ix);
-                self.settle_grant(ix);
+        let mut touched = self.adrift.remove(uid).unwrap_or_default();
+        for ix in &touched {
+            // It may be another claim by now.
+            if self.claims.get(ix.at()).is_some() {
+                self.claims[ix.at()].adrift.retain(|pod| pod != uid);
             }
         }
-        let mut others = Vec::new();
-        let mut frees = false;
-        for ix in self.adrift.remove(uid).unwrap_or_default() {
-            let entry = self.claims.get(ix.at());
-            if !entry.is_some_and(|entry| entry.adrift.iter().any(|pod| pod == uid)) {
-                // It is another claim by now, or was given other devices.
+        if written.is_some() {
+            let pod = task.and_then(|task| self.tasks.get_mut(&task));
+            let claims = pod.into_iter().flat_map(|pod| {
+                pod.on_its_way_to = None;
+                pod.claims.iter().filter_map(|(ix, _)| *ix)
+            });
+            touched.extend(claims);
+            touched.iter().for_each(|ix| self.is_on_server(*ix, None));
+        }
+        for claim in written.unwrap_or_default() {
+            let key = (claim.namespace.clone(), claim.claim.clone());
+            if let Some(ix) = self.claims.find(&key).map(ResourceClaimIx) {
+                self.is_on_server(ix, Some(claim.version));
+                touched.push(ix);
+            }
+        }
+        let (mut others, mut frees) = (Vec::new(), false);
+        for ix in touched {
+            let Some(entry) = self.claims.get(ix.at()) else {
                 continue;
-            }
-            self.claims[ix.at()].adrift.retain(|pod| pod != uid);
-            if is_bound {
-                self.is_on_server(ix);
-            }
-            let entry = &self.claims[ix.at()];
-            if entry.is_given_up() && entry.granted.is_some() {
-                others.extend(&entry.users);
+            };
+            let users = entry.users.clone();
+            if self.give_up_if_over(ix) {
+                others.extend(users);
                 frees = true;
-                self.change_claim(ix, |entry| entry.granted = None);
                 self.objects_epoch += 1;
                 self.drop_claim_if_unused(ix);
             } else {

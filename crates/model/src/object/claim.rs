@@ -97,6 +97,34 @@ pub struct ResourceClaimObject {
     pub is_protected: bool,
     /// A deletion timestamp is set.
     pub deleting: bool,
+    /// Resource version, which grows with every write on the API server; 0 if it is not known.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub version: u64,
+}
+
+impl ResourceClaimObject {
+    /// Whether another version of the claim is the same in all that counts.
+    pub fn says_what(&self, other: &Self) -> bool {
+        let told = |claim: &Self| (claim.is_protected, claim.deleting);
+        self.uid == other.uid
+            && self.owner_uid == other.owner_uid
+            && told(self) == told(other)
+            && self.reserved_for == other.reserved_for
+            && self.allocation == other.allocation
+            && self.spec == other.spec
+    }
+}
+
+/// A claim with devices that a pod was let in, on the API server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct WrittenClaim {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub claim: String,
+    /// Its resource version then.
+    pub version: u64,
 }
 
 /// One entry of `spec.resourceClaims` of a pod.

@@ -34,7 +34,7 @@ impl State {
                 }
             }
             Delta::BindFailed { uid, .. } | Delta::BindTakenBack { uid } => self.unbind(&uid),
-            Delta::PodBound { uid } => self.land_claims(&uid, true),
+            Delta::PodBound { uid, claims } => self.land_claims(&uid, Some(&claims)),
             Delta::EvictFailed { uid, .. } | Delta::EvictTakenBack { uid } => self.unevict(&uid),
             Delta::PodEvicting { uid } => self.assume_evicted(&uid),
             Delta::PodAssumed { uid, node, records } => self.assume(&uid, &node, records),

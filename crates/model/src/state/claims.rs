@@ -8,7 +8,7 @@ use crate::claim::{ClaimPlan, ClaimPresence, ResourceClaimIx};
 use crate::delta::Delta;
 use crate::ix::{JobIx, QueueIx, ResourceNeedIx, TaskIx};
 use crate::node::LoadMoment;
-use crate::object::PodObject;
+use crate::object::{PodObject, WrittenClaim};
 use crate::resource::ResVec;
 use crate::task::{Task, TaskStatus};
 use crate::volume::ClaimIx;
@@ -168,10 +168,10 @@ impl State {
     }
 
     /// The Binding of a pod, which may be gone, has come to its end: devices that were kept for what it may
-    /// write are free, unless it has written it.
-    pub(super) fn land_claims(&mut self, uid: &str, is_bound: bool) {
+    /// write are free, unless it has written them.
+    pub(super) fn land_claims(&mut self, uid: &str, written: Option<&[WrittenClaim]>) {
         let task = self.task_by_uid(uid);
-        let (others, frees) = self.resource_claims.land(uid, task, is_bound);
+        let (others, frees) = self.resource_claims.land(uid, task, written);
         self.generation += u64::from(frees);
         self.renew_claim_needs(&others);
     }

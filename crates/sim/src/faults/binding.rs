@@ -1,7 +1,7 @@
 //! A Binding of the virtual writers: how it stands, and what an answer makes of it.
 
 use pumice_devices::binding::{Sent, Sequences};
-use pumice_model::object::Pairs;
+use pumice_model::object::{Pairs, WrittenClaim};
 use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef};
 
 use super::claim_writer::ClaimWriter;
@@ -33,6 +33,8 @@ pub(super) struct Binding {
     pub phase: Phase,
     /// Why it is not sent any more.
     pub recalled: Option<String>,
+    /// Its claims, once they have let the pod in.
+    pub claims: Vec<WrittenClaim>,
 }
 
 impl Binding {
@@ -53,6 +55,7 @@ impl Binding {
         Outcome::Bound {
             pod: self.pod(),
             node: self.request.node.clone(),
+            claims: self.claims.clone(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! that was read, until it has happened, nothing is left to do or no time is left.
 
 use pumice_model::claim::{ClaimGift, ClaimReading, ClaimStep, FoundDevices};
-use pumice_model::object::ResourceClaimObject;
+use pumice_model::object::{ResourceClaimObject, WrittenClaim};
 use pumice_model::write::{BindFailure, BindRequest, Outcome};
 
 use super::claims::ClaimAnswer;
@@ -33,12 +33,14 @@ pub struct ClaimWriter {
     since_ms: Option<u64>,
     /// Another scheduler has bound the pod to another node.
     is_bound_elsewhere: bool,
+    /// Claims that have let the pod in.
+    pub written: Vec<WrittenClaim>,
 }
 
 /// How a try ended.
 enum Tried {
-    /// Nothing is left to do.
-    Done,
+    /// Nothing is left to do with the claim, which has this version.
+    Done(u64),
     /// The finalizer has to be added again.
     Unprotected,
     /// A request is under way, or may not be sent now.
@@ -84,6 +86,7 @@ impl ClaimWriter {
             sent: None,
             since_ms: None,
             is_bound_elsewhere: false,
+            written: Vec::new(),
         }
     }
 
@@ -96,7 +99,16 @@ impl ClaimWriter {
         while let Some((at, change)) = self.left.last().copied() {
             let step = &request.claims[at];
             match self.attempt(step, &request.pod.uid, change, around) {
-                Tried::Done => self.left.truncate(self.left.len() - 1),
+                Tried::Done(version) => {
+                    self.left.truncate(self.left.len() - 1);
+                    if change == ClaimWrite::Give {
+                        self.written.push(WrittenClaim {
+                            namespace: step.namespace.clone(),
+                            claim: step.claim.clone(),
+                            version,
+                        });
+                    }
+                }
                 Tried::Unprotected => self.left.push((at, ClaimWrite::Protect)),
                 Tried::Waits => return None,
                 Tried::Failed(text)
@@ -131,7 +143,9 @@ impl ClaimWriter {
             }
             self.sent = None;
             match answer {
-                Some(ServerAnswer::Claim(ClaimAnswer::Written)) => return Tried::Done,
+                Some(ServerAnswer::Claim(ClaimAnswer::Written(version))) => {
+                    return Tried::Done(version);
+                }
                 Some(ServerAnswer::Refused) if change == ClaimWrite::Give => {
                     return Tried::Failed("an admission policy says no".to_owned());
                 }
@@ -158,7 +172,7 @@ impl ClaimWriter {
         let change = (change, self.is_bound_elsewhere);
         match changed(step, pod, change, &known.object) {
             Err(text) => Tried::Failed(text),
-            Ok(None) => Tried::Done,
+            Ok(None) => Tried::Done(version),
             Ok(Some(object)) => {
                 let of_status = matches!(change.0, ClaimWrite::Give | ClaimWrite::TakeBack);
                 self.sent = Some(around.send(ServerCall::UpdateClaim {

@@ -26,8 +26,8 @@ pub struct VersionedClaim {
 /// Answer to an update of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimAnswer {
-    /// It is written.
-    Written,
+    /// It is written, and has this version.
+    Written(u64),
     /// It has changed since it was read.
     Conflict,
     /// There is no such claim.
@@ -175,12 +175,13 @@ impl VirtualServer {
     }
 
     /// Adds or changes a claim.
-    pub fn put_claim(&mut self, object: ResourceClaimObject) {
+    pub fn put_claim(&mut self, mut object: ResourceClaimObject) {
         let key = key(&object.namespace, &object.name);
-        let delta = Delta::ResourceClaimApply(Box::new(object.clone()));
-        self.note(ServerKind::ResourceClaim, key.clone(), delta);
         self.devices.writes += 1;
         let version = self.devices.writes;
+        object.version = version;
+        let delta = Delta::ResourceClaimApply(Box::new(object.clone()));
+        self.note(ServerKind::ResourceClaim, key.clone(), delta);
         self.devices
             .claims
             .insert(key.clone(), VersionedClaim { object, version });
@@ -224,14 +225,15 @@ impl VirtualServer {
             false => object.is_protected = new.is_protected,
         }
         if object == known.object {
-            return ClaimAnswer::Written;
+            return ClaimAnswer::Written(known.version);
         }
         let is_over = object.deleting && !object.is_protected;
         self.put_claim(object);
+        let version = self.devices.writes;
         if is_over {
             self.delete_claim(&key);
         }
-        ClaimAnswer::Written
+        ClaimAnswer::Written(version)
     }
 
     /// Adds or changes a DeviceClass.

@@ -312,7 +312,7 @@ impl Simulation {
                 }
             }
             if let network::ServerCall::UpdateClaim { object, .. } = &request.call
-                && answer == network::ServerAnswer::Claim(claims::ClaimAnswer::Written)
+                && let network::ServerAnswer::Claim(claims::ClaimAnswer::Written(_)) = answer
             {
                 self.note_claim(object, now_ms);
                 if !had_devices {

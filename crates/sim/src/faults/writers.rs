@@ -162,6 +162,7 @@ impl Writers {
                 let binding = Binding {
                     phase,
                     recalled: None,
+                    claims: Vec::new(),
                     request,
                 };
                 // What waits is dropped, and what is under way ends first.
@@ -308,6 +309,7 @@ impl Writers {
         match &mut binding.phase {
             Phase::Preparing(writer) => {
                 if writer.step(&binding.request, around)?.is_ok() {
+                    binding.claims = std::mem::take(&mut writer.written);
                     binding.phase = Phase::Waiting;
                     return None;
                 }

@@ -10,6 +10,7 @@ fn bound() -> Outcome {
     Outcome::Bound {
         pod: pod(),
         node: "n1".to_owned(),
+        claims: Vec::new(),
     }
 }
 
