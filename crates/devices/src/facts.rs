@@ -38,6 +38,31 @@ impl ContainerFacts {
     pub fn milli(&self, name: &str) -> Option<i64> {
         lookup(&self.amounts, name).copied()
     }
+
+    /// The amount of a resource in whole units, if the container names it; an empty name is none.
+    ///
+    /// # Errors
+    /// It is no integer from 0 to `most`: what to write.
+    pub(crate) fn whole(&self, name: &str, most: i64) -> Result<Option<i64>, String> {
+        let Some(milli) = self.milli(name).filter(|_| !name.is_empty()) else {
+            return Ok(None);
+        };
+        if milli % 1000 == 0 && (0..=most).contains(&(milli / 1000)) {
+            return Ok(Some(milli / 1000));
+        }
+        let amount = amount_text(milli);
+        Err(format!(
+            "{name} is {amount}: write an integer from 0 to {most}"
+        ))
+    }
+}
+
+/// An amount in milli-units, as it is written.
+pub(crate) fn amount_text(milli: i64) -> String {
+    match milli % 1000 {
+        0 => (milli / 1000).to_string(),
+        _ => format!("{milli}m"),
+    }
 }
 
 /// What a pod asks, as written.

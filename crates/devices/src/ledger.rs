@@ -7,6 +7,7 @@
 //! terminating ones included; *future* leaves out terminating pods and counts those that wait for
 //! their place. Charging and discharging are exact inverses.
 
+mod allocation;
 mod summary;
 
 use std::rc::Rc;
@@ -15,6 +16,7 @@ use smallvec::SmallVec;
 
 use crate::facts::MilliAmounts;
 
+pub use allocation::{Allocation, Allocations, Partition};
 pub use summary::CardSummary;
 
 /// The largest amount anybody may charge at once: so many pods cannot be on a node that a sum of
@@ -76,46 +78,6 @@ impl Card {
         self.unusable.is_none()
     }
 }
-
-/// A partition of a card: group of the family's table, and position in the group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Partition {
-    /// Index of the group in the family's table for the card.
-    pub group: u16,
-    /// Position, counted through the partitions of the group in their listed order.
-    pub position: u16,
-}
-
-impl Partition {
-    /// A partition that cannot be told: the card gives out no other while it is held.
-    pub const UNKNOWN: Self = Self {
-        group: u16::MAX,
-        position: u16::MAX,
-    };
-}
-
-/// What one container gets of one card.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Allocation {
-    /// Position of the container in [`crate::PodFacts::containers`].
-    pub container: u16,
-    /// Position of the card in [`NodeCards::cards`]; `None` when the node has no such card (any more).
-    pub card: Option<u16>,
-    /// Identity of the card.
-    pub id: Rc<str>,
-    /// Partition, where the card is partitioned.
-    pub partition: Option<Partition>,
-    /// What was asked of it: what is written.
-    pub asked: Portion,
-    /// What is charged for it.
-    pub charged: Portion,
-    /// It is known that this card is the one. What cannot be read is charged to every card it could
-    /// be on, as a guess.
-    pub certain: bool,
-}
-
-/// What a pod holds of one family on its node.
-pub type Allocations = SmallVec<[Allocation; 2]>;
 
 /// What of a pod decides whether it shares cards with others, besides amounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -24,6 +24,8 @@ pub mod config;
 pub mod facts;
 pub mod families;
 pub mod family;
+#[cfg(test)]
+mod fixture;
 pub mod gauge;
 pub mod hami;
 pub mod ledger;

@@ -3,15 +3,14 @@
 //! What cannot be read counts as used: a number that is none takes the whole card, and a card that is
 //! missing is charged to every card it could be.
 
-use std::rc::Rc;
-
 use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
-use crate::ledger::{Allocation, Allocations, MAX_AMOUNT, NodeCards};
+use crate::ledger::{Allocation, Allocations, Card, NodeCards};
 use crate::part::CardPart;
 use crate::text::{Bounded, clip};
 
 use super::check::PodOnCards;
+use super::holding::HeldDevices;
 use super::kind::CardKind;
 use super::limits::CardLimits;
 use super::needs::{CardNeed, needs};
@@ -21,7 +20,15 @@ use super::wire::{ReadDevice, elements};
 /// What a pod holds on a node.
 pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {
     let wanted = needs(pod, kinds);
-    let holder = CardHolder { kinds, cards };
+    let devices = HeldDevices {
+        cards,
+        noun: "card",
+    };
+    let holder = CardHolder {
+        kinds,
+        cards,
+        devices,
+    };
     let mut allocations = Allocations::new();
     let mut problems = Bounded::default();
     for of in 0..kinds.len() as u16 {
@@ -31,7 +38,8 @@ pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCar
         holder.unreadable(pod, &mut allocations, &mut problems);
     }
     for need in wanted.as_deref().unwrap_or_default() {
-        let known = holder.known_cards(&allocations, need);
+        let of_kind = |card: &Card| CardVariant::of(card).kind == need.kind;
+        let known = devices.known(&allocations, need.container, of_kind);
         let has = known.len() as u32;
         if has >= need.count {
             continue;
@@ -39,13 +47,7 @@ pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCar
         holder.guess(need, &known, &mut allocations);
         let key = &kinds[usize::from(need.kind)].keys.allocated;
         let name = container_name(&pod.containers, usize::from(need.container));
-        problems.tell(|| {
-            format!(
-                "annotation {key} tells {has} of {} cards of {name}; until the pod ends, every card \
-                 of the node it could have counts as used",
-                need.count
-            )
-        });
+        problems.tell(|| devices.too_few(key, (has, need.count), &name));
     }
     Decoded {
         allocations,
@@ -56,21 +58,10 @@ pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCar
 struct CardHolder<'a> {
     kinds: &'a [CardKind],
     cards: &'a NodeCards,
+    devices: HeldDevices<'a>,
 }
 
 impl CardHolder<'_> {
-    /// Cards that a container is known to hold of what it asks. Those that are not on the node count.
-    fn known_cards(&self, allocations: &Allocations, need: &CardNeed) -> Vec<Option<u16>> {
-        let own = allocations.iter().filter(|one| {
-            let card = one
-                .card
-                .and_then(|at| self.cards.cards.get(usize::from(at)));
-            let of = card.map(|card| CardVariant::of(card).kind);
-            one.certain && one.container == need.container && of.is_none_or(|of| of == need.kind)
-        });
-        own.map(|one| one.card).collect()
-    }
-
     /// What the annotation of a kind says.
     fn read(&self, of: u16, records: &Pairs, to: &mut Allocations, problems: &mut Bounded) {
         let kind = &self.kinds[usize::from(of)];
@@ -96,46 +87,23 @@ impl CardHolder<'_> {
         of: u16,
         container: u16,
         device: &ReadDevice,
-    ) -> (Option<Allocation>, Option<&'static str>) {
+    ) -> (Option<Allocation>, Option<String>) {
         let is_own = |at: &usize| CardVariant::of(&self.cards.cards[*at]).kind == of;
         let at = self.cards.find(device.id).filter(is_own);
-        let numbers = device.memory.zip(device.cores);
-        let charged = match (numbers, at) {
-            (Some((memory, cores)), _) => CardPart {
+        let charged = match (device.amounts(), at) {
+            (Some((memory, cores)), _) => Some(CardPart {
                 memory,
                 sharers: 1,
                 cores,
-            },
-            (None, Some(at)) => CardPart {
+            }),
+            (None, Some(at)) => Some(CardPart {
                 sharers: 1,
                 ..CardPart::capacity(self.cards, at)
-            },
-            // Should the card come back, all of it is in use, however large it is.
-            (None, None) => CardPart {
-                memory: MAX_AMOUNT,
-                sharers: 1,
-                cores: MAX_AMOUNT,
-            },
+            }),
+            (None, None) => None,
         };
-        let allocation = Allocation {
-            container,
-            card: at.and_then(|at| u16::try_from(at).ok()),
-            id: match at {
-                Some(at) => Rc::clone(&self.cards.cards[at].id),
-                None => Rc::from(device.id),
-            },
-            partition: None,
-            asked: charged.portion(),
-            charged: charged.portion(),
-            certain: at.is_some() || numbers.is_some(),
-        };
-        let problem = match (at, numbers) {
-            (Some(_), Some(_)) => None,
-            (Some(_), None) => Some("has no possible amounts: the whole card counts as used"),
-            (None, Some(_)) => Some("is no card of the node"),
-            (None, None) => return (None, Some("is no card")),
-        };
-        (Some(allocation), problem)
+        let charged = charged.map(CardPart::portion);
+        self.devices.told(container, (device, at), charged)
     }
 
     /// Charges one card of a container to every card it does not have for sure.
@@ -149,7 +117,8 @@ impl CardHolder<'_> {
         for (at, card) in self.cards.cards.iter().enumerate() {
             let is_known = known.contains(&Some(at as u16));
             if CardVariant::of(card).kind == need.kind && !is_known {
-                to.push(self.guessed(need.container, at, on_node.part(need, at)));
+                let part = on_node.part(need, at).portion();
+                to.push(Allocation::of(self.cards, at, need.container, part).guessed());
             }
         }
     }
@@ -165,27 +134,11 @@ impl CardHolder<'_> {
                     sharers: 1,
                     ..CardPart::capacity(self.cards, at)
                 };
-                to.push(self.guessed(0, at, part));
+                to.push(Allocation::of(self.cards, at, 0, part.portion()).guessed());
             }
         }
         if !to.is_empty() {
-            problems.tell(|| {
-                "what the pod asks of cards cannot be read, nor what it has: until it ends, every \
-                 card of the node it could have counts as used"
-                    .to_owned()
-            });
-        }
-    }
-
-    fn guessed(&self, container: u16, at: usize, part: CardPart) -> Allocation {
-        Allocation {
-            container,
-            card: u16::try_from(at).ok(),
-            id: Rc::clone(&self.cards.cards[at].id),
-            partition: None,
-            asked: part.portion(),
-            charged: part.portion(),
-            certain: false,
+            problems.tell(|| self.devices.unreadable("cards"));
         }
     }
 }

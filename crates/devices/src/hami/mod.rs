@@ -23,6 +23,7 @@ mod explain;
 mod failure;
 mod gauges;
 mod held;
+pub(crate) mod holding;
 pub(crate) mod json;
 mod kind;
 mod limits;

@@ -1,6 +1,6 @@
 //! What the containers of a pod ask (spec/04 §23.2).
 
-use crate::facts::{ContainerFacts, ContainerKind, PodFacts, container_name};
+use crate::facts::{ContainerFacts, ContainerKind, PodFacts, amount_text, container_name};
 
 use super::kind::{CardKind, MemoryUnit, Several};
 
@@ -89,11 +89,13 @@ pub fn needs(pod: &PodFacts, kinds: &[CardKind]) -> Result<Vec<CardNeed>, String
 
 fn ask(container: &ContainerFacts, kind: &CardKind) -> Result<Option<(u32, CardShare)>, String> {
     let names = &kind.names;
-    let count = field(container, &names.count, i64::from(i32::MAX))?;
+    let count = container.whole(&names.count, i64::from(i32::MAX))?;
     if count == Some(0) {
         return Ok(None);
     }
-    let percent = field(container, &names.percentage, 100)?.filter(|percent| *percent > 0);
+    let percent = container
+        .whole(&names.percentage, 100)?
+        .filter(|percent| *percent > 0);
     let units = units(container, kind)?.filter(|units| *units > 0);
     let Some(count) = count.and_then(|count| u32::try_from(count).ok()) else {
         let asked = names.parts().find(|name| container.milli(name) > Some(0));
@@ -115,7 +117,7 @@ fn ask(container: &ContainerFacts, kind: &CardKind) -> Result<Option<(u32, CardS
         true => kind.cores.saturating_mul(count.into()),
         false => kind.cores,
     };
-    let cores = field(container, &names.cores, most)?;
+    let cores = container.whole(&names.cores, most)?;
     let cores = match together {
         true => cores.map(|all| all / i64::from(count)),
         false => cores,
@@ -231,26 +233,6 @@ fn units(container: &ContainerFacts, kind: &CardKind) -> Result<Option<i64>, Str
     Err(format!(
         "{name} is {}, which is no amount a card has: the unit is {unit}, write an integer from 1 \
          to {most}{hint}",
-        plain(milli)
+        amount_text(milli)
     ))
-}
-
-fn field(container: &ContainerFacts, name: &str, most: i64) -> Result<Option<i64>, String> {
-    let Some(milli) = container.milli(name).filter(|_| !name.is_empty()) else {
-        return Ok(None);
-    };
-    if milli % 1000 == 0 && (0..=most).contains(&(milli / 1000)) {
-        return Ok(Some(milli / 1000));
-    }
-    let amount = plain(milli);
-    Err(format!(
-        "{name} is {amount}: write an integer from 0 to {most}"
-    ))
-}
-
-fn plain(milli: i64) -> String {
-    match milli % 1000 {
-        0 => (milli / 1000).to_string(),
-        _ => format!("{milli}m"),
-    }
 }

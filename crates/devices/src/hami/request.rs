@@ -177,15 +177,8 @@ impl FamilyRequest for CardsRequest {
         let mut allocations = Allocations::new();
         for need in &self.needs {
             for (card, part) in taken.by_ref().take(need.count as usize) {
-                allocations.push(Allocation {
-                    container: need.container,
-                    card: Some(card),
-                    id: Rc::clone(&cards.cards[usize::from(card)].id),
-                    partition: None,
-                    asked: part.portion(),
-                    charged: part.portion(),
-                    certain: true,
-                });
+                let (card, part) = (usize::from(card), part.portion());
+                allocations.push(Allocation::of(cards, card, need.container, part));
             }
         }
         Some(allocations)

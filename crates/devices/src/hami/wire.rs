@@ -18,6 +18,13 @@ pub struct ReadDevice<'a> {
     pub cores: Option<i64>,
 }
 
+impl ReadDevice<'_> {
+    /// Memory in MiB and cores.
+    pub fn amounts(&self) -> Option<(i64, i64)> {
+        self.memory.zip(self.cores)
+    }
+}
+
 /// Adds a device to an element.
 pub fn push_device(text: &mut String, id: &str, word: &str, memory: i64, cores: i64) {
     text.push_str(&format!("{id},{word},{memory},{cores}:"));

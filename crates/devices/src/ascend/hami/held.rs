@@ -3,13 +3,12 @@
 //! What cannot be read counts as used: a number that is none takes the whole chip, and a chip that is
 //! missing is charged to every chip it could be.
 
-use std::rc::Rc;
-
 use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
+use crate::hami::holding::HeldDevices;
 use crate::hami::protocol::allocated;
 use crate::hami::wire::ReadDevice;
-use crate::ledger::{Allocation, Allocations, MAX_AMOUNT, NodeCards};
+use crate::ledger::{Allocation, Allocations, Card, MAX_AMOUNT, NodeCards};
 use crate::text::{Bounded, clip};
 
 use super::allocation::decode;
@@ -22,9 +21,14 @@ use super::register::ChipVariant;
 /// What a pod holds on a node.
 pub fn held(config: &VnpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {
     let wanted = needs(pod, config);
+    let devices = HeldDevices {
+        cards,
+        noun: "chip",
+    };
     let holder = PlacedPod {
         config,
         cards,
+        devices,
         soft: pod.annotation(MODE) == Some(HAMI_CORE),
         needs: wanted.as_deref().unwrap_or_default(),
     };
@@ -37,20 +41,14 @@ pub fn held(config: &VnpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCa
         holder.unreadable(pod, &mut allocations, &mut problems);
     }
     for need in holder.needs {
-        let known = of(cards, &allocations, need);
+        let of_type = |card: &Card| ChipVariant::of(card).of == need.of;
+        let known = devices.known(&allocations, need.container, of_type);
         let has = known.len() as u32;
         if has < need.count {
             holder.guess(need, &known, &mut allocations);
             let word = &config.types[usize::from(need.of)].word;
             let name = container_name(&pod.containers, usize::from(need.container));
-            problems.tell(|| {
-                format!(
-                    "annotation {} tells {has} of {} chips of {name}; until the pod ends, every \
-                     chip of the node it could have counts as used",
-                    allocated(word),
-                    need.count
-                )
-            });
+            problems.tell(|| devices.too_few(&allocated(word), (has, need.count), &name));
         }
     }
     Decoded {
@@ -59,19 +57,10 @@ pub fn held(config: &VnpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCa
     }
 }
 
-/// Chips that a container is known to hold of what it asks. Those that are not on the node count.
-fn of(cards: &NodeCards, allocations: &Allocations, need: &ChipRequest) -> Vec<Option<u16>> {
-    let own = allocations.iter().filter(|one| {
-        let card = one.card.and_then(|at| cards.cards.get(usize::from(at)));
-        let of = card.map(|card| ChipVariant::of(card).of);
-        one.certain && one.container == need.container && of.is_none_or(|of| of == need.of)
-    });
-    own.map(|one| one.card).collect()
-}
-
 struct PlacedPod<'a> {
     config: &'a VnpuConfig,
     cards: &'a NodeCards,
+    devices: HeldDevices<'a>,
     soft: bool,
     needs: &'a [ChipRequest],
 }
@@ -103,41 +92,25 @@ impl PlacedPod<'_> {
         of: u16,
         container: u16,
         device: &ReadDevice,
-    ) -> (Option<Allocation>, Option<&'static str>) {
+    ) -> (Option<Allocation>, Option<String>) {
         let at = self.cards.find(device.id);
-        let whole = match at {
-            Some(at) => ChipPart::capacity(self.cards, at).memory,
-            // Should the chip come back, all of it is in use, however large it is.
-            None => MAX_AMOUNT,
+        let whole = at.map(|at| ChipPart::capacity(self.cards, at).memory);
+        let charged = match (device.amounts(), whole) {
+            (Some((memory, cores)), _) => Some(self.amount(of, memory, cores, whole)),
+            (None, Some(whole)) => {
+                let chip = &self.config.types[usize::from(of)];
+                Some(part(chip, ChipShare::Whole, whole))
+            }
+            (None, None) => None,
         };
-        let numbers = device.memory.zip(device.cores);
-        let charged = match numbers {
-            Some((memory, cores)) => self.amount(of, memory, cores, whole),
-            None => part(&self.config.types[usize::from(of)], ChipShare::Whole, whole),
-        };
-        let allocation = Allocation {
-            container,
-            card: at.and_then(|at| u16::try_from(at).ok()),
-            id: match at {
-                Some(at) => Rc::clone(&self.cards.cards[at].id),
-                None => Rc::from(device.id),
-            },
-            partition: None,
-            asked: charged.portion(),
-            charged: charged.portion(),
-            certain: at.is_some() || numbers.is_some(),
-        };
-        let problem = match (at, numbers) {
-            (Some(_), Some(_)) => None,
-            (Some(_), None) => Some("has no possible amounts: the whole chip counts as used"),
-            (None, Some(_)) => Some("is no chip of the node"),
-            (None, None) => return (None, Some("is no chip")),
-        };
-        (Some(allocation), problem)
+        let charged = charged.map(ChipPart::portion);
+        self.devices.told(container, (device, at), charged)
     }
 
-    /// What is charged for amounts that are written.
-    fn amount(&self, of: u16, memory: i64, cores: i64, whole: i64) -> ChipPart {
+    /// What is charged for amounts that are written; `whole` is the memory of the chip, if it is known.
+    fn amount(&self, of: u16, memory: i64, cores: i64, whole: Option<i64>) -> ChipPart {
+        // Should the chip come back, all of it is in use, however large it is.
+        let whole = whole.unwrap_or(MAX_AMOUNT);
         let chip = &self.config.types[usize::from(of)];
         if self.soft || cores > 0 {
             let memory = Some(memory);
@@ -161,7 +134,8 @@ impl PlacedPod<'_> {
             }
             let chip = &self.config.types[usize::from(need.of)];
             let whole = ChipPart::capacity(self.cards, at).memory;
-            to.push(self.guessed(need.container, at, part(chip, need.share, whole)));
+            let part = part(chip, need.share, whole).portion();
+            to.push(Allocation::of(self.cards, at, need.container, part).guessed());
         }
     }
 
@@ -172,27 +146,12 @@ impl PlacedPod<'_> {
             let mut counts = pod.containers.iter().map(|one| one.milli(&chip.count_name));
             if counts.any(|count| count.is_some_and(|milli| milli > 0)) {
                 let whole = ChipPart::capacity(self.cards, at).memory;
-                to.push(self.guessed(0, at, part(chip, ChipShare::Whole, whole)));
+                let part = part(chip, ChipShare::Whole, whole).portion();
+                to.push(Allocation::of(self.cards, at, 0, part).guessed());
             }
         }
         if !to.is_empty() {
-            problems.tell(|| {
-                "what the pod asks of NPUs cannot be read, nor what it has: until it ends, every \
-                 chip of the node it could have counts as used"
-                    .to_owned()
-            });
-        }
-    }
-
-    fn guessed(&self, container: u16, at: usize, part: ChipPart) -> Allocation {
-        Allocation {
-            container,
-            card: u16::try_from(at).ok(),
-            id: Rc::clone(&self.cards.cards[at].id),
-            partition: None,
-            asked: part.portion(),
-            charged: part.portion(),
-            certain: false,
+            problems.tell(|| self.devices.unreadable("NPUs"));
         }
     }
 }

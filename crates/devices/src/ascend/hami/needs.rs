@@ -1,6 +1,6 @@
 //! What the containers of a pod ask (spec/05 §3.3, P-14).
 
-use crate::facts::{ContainerFacts, ContainerKind, PodFacts, container_name};
+use crate::facts::{ContainerFacts, ContainerKind, PodFacts, amount_text, container_name};
 use crate::text::clip;
 
 use super::chips::{ChipType, RoundedMemory, VnpuConfig};
@@ -86,12 +86,12 @@ fn need(
     soft: bool,
 ) -> Result<Option<(u32, ChipShare)>, String> {
     let name = &chip.count_name;
-    let count = field(container, name, i64::from(i32::MAX))?;
+    let count = container.whole(name, i64::from(i32::MAX))?;
     if count == Some(0) {
         return Ok(None);
     }
     let memory = memory(container, chip)?;
-    let cores = field(container, &chip.core_name, 100)?.unwrap_or(0);
+    let cores = container.whole(&chip.core_name, 100)?.unwrap_or(0);
     let count = match count {
         Some(count) => count as u32,
         None if memory.unwrap_or(0) > 0 => return Err(uncounted(&chip.memory_name, name)),
@@ -166,27 +166,7 @@ fn memory(container: &ContainerFacts, chip: &ChipType) -> Result<Option<i64>, St
     Err(format!(
         "{name} is {}, which is no amount a chip has: the unit is MiB, write an integer from 1 to \
          {}{hint}",
-        plain(milli),
+        amount_text(milli),
         chip.capacity
     ))
-}
-
-fn field(container: &ContainerFacts, name: &str, most: i64) -> Result<Option<i64>, String> {
-    let Some(milli) = container.milli(name) else {
-        return Ok(None);
-    };
-    if milli % 1000 == 0 && (0..=most).contains(&(milli / 1000)) {
-        return Ok(Some(milli / 1000));
-    }
-    let amount = plain(milli);
-    Err(format!(
-        "{name} is {amount}: write an integer from 0 to {most}"
-    ))
-}
-
-fn plain(milli: i64) -> String {
-    match milli % 1000 {
-        0 => (milli / 1000).to_string(),
-        _ => format!("{milli}m"),
-    }
 }

@@ -120,16 +120,9 @@ impl FamilyRequest for ChipsRequest {
         let mut allocations = Allocations::new();
         for need in &self.needs {
             for card in picks.by_ref().take(need.count as usize) {
-                let part = on_node.part(need, usize::from(card)).portion();
-                allocations.push(Allocation {
-                    container: need.container,
-                    card: Some(card),
-                    id: Rc::clone(&cards.cards[usize::from(card)].id),
-                    partition: None,
-                    asked: part.clone(),
-                    charged: part,
-                    certain: true,
-                });
+                let card = usize::from(card);
+                let part = on_node.part(need, card).portion();
+                allocations.push(Allocation::of(cards, card, need.container, part));
             }
         }
         Some(allocations)

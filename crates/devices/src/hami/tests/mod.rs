@@ -7,15 +7,16 @@ mod laws;
 mod twins;
 mod vendors;
 
-use std::rc::Rc;
-
 use crate::binding::{AnnotationValue, BindingAnnotations};
 use crate::config::DeviceConfig;
-use crate::facts::{ContainerFacts, ContainerKind, NodeFacts, PodFacts};
+use crate::facts::{ContainerKind, NodeFacts, PodFacts};
 use crate::family::Family;
+use crate::fixture::{container, pairs, pod_of};
 use crate::ledger::{LedgerTime, Load, NodeCards, Tags};
-use crate::request::{Failure, FamilyRequest};
+use crate::request::Failure;
 use crate::settings::{Policy, Settings};
+
+pub use crate::fixture::{refusal, request};
 
 use super::SPEC;
 
@@ -51,10 +52,9 @@ pub struct VendorNode {
 impl VendorNode {
     /// With these annotations, and extended resources in whole units.
     pub fn new(annotations: &[(&str, &str)], amounts: &[(&str, i64)]) -> Self {
-        let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let amount = |(name, units): &(&str, i64)| ((*name).to_owned(), units * 1000);
         Self {
-            annotations: annotations.iter().map(pair).collect(),
+            annotations: pairs(annotations),
             amounts: amounts.iter().map(amount).collect(),
         }
     }
@@ -84,41 +84,8 @@ pub type Limit<'a> = (&'a str, i64);
 
 /// A pod of regular containers with these limits in whole units.
 pub fn pod(containers: &[&[Limit]], annotations: &[(&str, &str)]) -> PodFacts {
-    let container = |limits: &&[Limit]| {
-        let amount = |(name, units): &Limit| ((*name).to_owned(), units * 1000);
-        let mut amounts: Vec<_> = limits.iter().map(amount).collect();
-        amounts.sort();
-        ContainerFacts {
-            kind: ContainerKind::Regular,
-            amounts,
-        }
-    };
-    let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-    let mut annotations: Vec<_> = annotations.iter().map(pair).collect();
-    annotations.sort();
-    PodFacts {
-        labels: Vec::new(),
-        containers: containers.iter().map(container).collect(),
-        annotations,
-    }
-}
-
-/// The request of a pod that has one.
-pub fn request(family: &dyn Family, pod: &PodFacts) -> Rc<dyn FamilyRequest> {
-    match family.request(pod, Tags::default()) {
-        Some(Ok(request)) => request,
-        Some(Err(refusal)) => panic!("refused: {refusal}"),
-        None => panic!("asks nothing"),
-    }
-}
-
-/// Why a pod cannot be served.
-pub fn refusal(family: &dyn Family, pod: &PodFacts) -> String {
-    match family.request(pod, Tags::default()) {
-        Some(Err(refusal)) => refusal,
-        Some(Ok(_)) => panic!("accepted"),
-        None => panic!("asks nothing"),
-    }
+    let regular = |limits: &&[Limit]| container(ContainerKind::Regular, limits);
+    pod_of(containers.iter().map(regular).collect(), annotations)
 }
 
 /// Value of an annotation that is written; times are `<s>`, `<ns>`.

@@ -1,6 +1,6 @@
 //! What the containers of a pod ask (spec/04 §6, R11).
 
-use crate::facts::{ContainerFacts, ContainerKind, container_name};
+use crate::facts::{ContainerFacts, ContainerKind, amount_text, container_name};
 use crate::nvidia::vgpu::config::VgpuConfig;
 
 /// Memory of each card.
@@ -58,13 +58,12 @@ fn need(
     container: &ContainerFacts,
     config: &VgpuConfig,
 ) -> Result<Option<ContainerRequest>, String> {
-    let count = field(container, &config.nvidia.count_name, i64::from(i32::MAX))?;
+    let count = container.whole(&config.nvidia.count_name, i64::from(i32::MAX))?;
     let memory = memory(container, &config.nvidia.memory_name)?;
-    let cores = field(container, &config.nvidia.core_name, 100)?.unwrap_or(0);
-    let percent = match config.nvidia.percentage_name.as_str() {
-        "" => 0,
-        name => field(container, name, 100)?.unwrap_or(0),
-    };
+    let cores = container.whole(&config.nvidia.core_name, 100)?.unwrap_or(0);
+    let percent = container
+        .whole(&config.nvidia.percentage_name, 100)?
+        .unwrap_or(0);
     let count = match count {
         Some(count) => count,
         None if memory > 0 => 1,
@@ -105,7 +104,8 @@ fn need(
 }
 
 fn memory(container: &ContainerFacts, name: &str) -> Result<i64, String> {
-    field(container, name, i64::from(i32::MAX))
+    container
+        .whole(name, i64::from(i32::MAX))
         .map(Option::unwrap_or_default)
         .map_err(|_| {
             let milli = container.milli(name).unwrap_or_default();
@@ -116,7 +116,7 @@ fn memory(container: &ContainerFacts, name: &str) -> Result<i64, String> {
             };
             format!(
                 "{name} is {}: memory must be an integer number of MiB below 2147483648{hint}",
-                plain(milli)
+                amount_text(milli)
             )
         })
 }
@@ -125,25 +125,5 @@ fn quantity(mib: i64) -> String {
     match mib % 1024 {
         0 => format!("{}Gi", mib / 1024),
         _ => format!("{mib}Mi"),
-    }
-}
-
-fn field(container: &ContainerFacts, name: &str, most: i64) -> Result<Option<i64>, String> {
-    let Some(milli) = container.milli(name) else {
-        return Ok(None);
-    };
-    if milli % 1000 == 0 && (0..=most).contains(&(milli / 1000)) {
-        return Ok(Some(milli / 1000));
-    }
-    Err(format!(
-        "{name} is {}: write an integer from 0 to {most}",
-        plain(milli)
-    ))
-}
-
-fn plain(milli: i64) -> String {
-    match milli % 1000 {
-        0 => (milli / 1000).to_string(),
-        _ => format!("{milli}m"),
     }
 }

@@ -221,13 +221,8 @@ fn guess(need: &ContainerRequest, cards: &NodeCards, allocations: &mut Allocatio
             cores: need.cores,
         };
         allocations.push(Allocation {
-            container: need.container,
-            card: Some(at as u16),
-            id: Rc::clone(&card.id),
             partition: (mode(card) == SharingMode::Mig).then_some(Partition::UNKNOWN),
-            asked: part.portion(),
-            charged: part.portion(),
-            certain: false,
+            ..Allocation::of(cards, at, need.container, part.portion()).guessed()
         });
     }
 }

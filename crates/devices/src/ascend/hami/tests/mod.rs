@@ -5,15 +5,16 @@ mod laws;
 mod nodes;
 mod requests;
 
-use std::rc::Rc;
-
 use crate::binding::{AnnotationValue, BindingAnnotations};
 use crate::config::DeviceConfig;
-use crate::facts::{ContainerFacts, ContainerKind, NodeFacts, PodFacts};
+use crate::facts::{ContainerKind, NodeFacts, PodFacts};
 use crate::family::Family;
+use crate::fixture::{container, pod_of};
 use crate::ledger::{LedgerTime, Load, NodeCards, Tags};
 use crate::request::{Failure, FamilyRequest};
 use crate::settings::{Policy, Settings};
+
+pub use crate::fixture::{refusal, request};
 
 use super::SPEC;
 use super::chips::VnpuConfig;
@@ -100,41 +101,18 @@ pub fn pod(word: &str, containers: &[&[Limit]], annotations: &[(&str, &str)]) ->
         'c' => format!("huawei.com/{word}-core"),
         other => panic!("no resource {other}"),
     };
-    let container = |limits: &&[Limit]| {
-        let amount = |(letter, amount): &Limit| (name(*letter), amount * 1000);
-        let mut amounts: Vec<_> = limits.iter().map(amount).collect();
-        amounts.sort();
-        ContainerFacts {
-            kind: ContainerKind::Regular,
-            amounts,
-        }
+    let regular = |limits: &&[Limit]| {
+        let limits = limits.iter();
+        let limits: Vec<_> = limits
+            .map(|(letter, amount)| (name(*letter), *amount))
+            .collect();
+        let limits: Vec<_> = limits
+            .iter()
+            .map(|(name, amount)| (&**name, *amount))
+            .collect();
+        container(ContainerKind::Regular, &limits)
     };
-    let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-    let mut annotations: Vec<_> = annotations.iter().map(pair).collect();
-    annotations.sort();
-    PodFacts {
-        labels: Vec::new(),
-        containers: containers.iter().map(container).collect(),
-        annotations,
-    }
-}
-
-/// The request of a pod that has one.
-pub fn request(family: &dyn Family, pod: &PodFacts) -> Rc<dyn FamilyRequest> {
-    match family.request(pod, Tags::default()) {
-        Some(Ok(request)) => request,
-        Some(Err(refusal)) => panic!("refused: {refusal}"),
-        None => panic!("asks nothing"),
-    }
-}
-
-/// Why a pod can be placed nowhere.
-pub fn refusal(family: &dyn Family, pod: &PodFacts) -> String {
-    match family.request(pod, Tags::default()) {
-        Some(Err(refusal)) => refusal,
-        Some(Ok(_)) => panic!("accepted"),
-        None => panic!("asks nothing"),
-    }
+    pod_of(containers.iter().map(regular).collect(), annotations)
 }
 
 /// Puts a pod with these chips on the node.

@@ -10,8 +10,6 @@ mod naive;
 mod nodes;
 mod requests;
 
-use std::rc::Rc;
-
 use crate::binding::{AnnotationValue, BindingAnnotations};
 use crate::config::DeviceConfig;
 use crate::facts::{ContainerFacts, ContainerKind, NodeFacts, PodFacts};
@@ -21,6 +19,8 @@ use crate::nvidia::geometry::{Group, Instance, ModelGeometry, NvidiaConfig};
 use crate::nvidia::vgpu::SPEC;
 use crate::request::{Failure, FamilyRequest};
 use crate::settings::{Policy, Settings};
+
+pub use crate::fixture::{pod_of, request};
 
 /// Plugin on, family on.
 pub fn settings(policy: Policy) -> Settings {
@@ -126,37 +126,17 @@ pub fn container(kind: ContainerKind, limits: &[Limit]) -> ContainerFacts {
         'p' => "volcano.sh/vgpu-memory-percentage",
         other => panic!("no resource {other}"),
     };
-    let amount = |(letter, amount): &Limit| (name(*letter).to_owned(), amount * 1000);
-    let mut amounts: Vec<(String, i64)> = limits.iter().map(amount).collect();
-    amounts.sort();
-    ContainerFacts { kind, amounts }
+    let limits = limits.iter();
+    let limits: Vec<_> = limits
+        .map(|(letter, amount)| (name(*letter), *amount))
+        .collect();
+    crate::fixture::container(kind, &limits)
 }
 
 /// A pod of regular containers.
 pub fn pod(containers: &[&[Limit]], annotations: &[(&str, &str)]) -> PodFacts {
     let regular = |limits: &&[Limit]| container(ContainerKind::Regular, limits);
     pod_of(containers.iter().map(regular).collect(), annotations)
-}
-
-/// A pod.
-pub fn pod_of(containers: Vec<ContainerFacts>, annotations: &[(&str, &str)]) -> PodFacts {
-    let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-    let mut annotations: Vec<(String, String)> = annotations.iter().map(pair).collect();
-    annotations.sort();
-    PodFacts {
-        containers,
-        annotations,
-        ..PodFacts::default()
-    }
-}
-
-/// The want of a pod that has one.
-pub fn request(family: &dyn Family, pod: &PodFacts) -> Rc<dyn FamilyRequest> {
-    match family.request(pod, Tags::default()) {
-        Some(Ok(request)) => request,
-        Some(Err(refusal)) => panic!("refused: {refusal}"),
-        None => panic!("asks nothing"),
-    }
 }
 
 /// Puts a pod with this allocation on the node.

@@ -1,0 +1,86 @@
+//! What annotations of HAMi tell of the devices of a pod on a node: what its families do alike.
+
+use std::rc::Rc;
+
+use crate::ledger::{Allocation, Allocations, Card, NodeCards, Portion};
+
+use super::wire::ReadDevice;
+
+/// The devices of a node, to one of which an annotation may point.
+#[derive(Clone, Copy)]
+pub struct HeldDevices<'a> {
+    /// Those of the node.
+    pub cards: &'a NodeCards,
+    /// What one is called.
+    pub noun: &'static str,
+}
+
+impl HeldDevices<'_> {
+    /// What counts for a device that an annotation tells, and what is wrong with it. `at` is its place on
+    /// the node; without a charge it is no device at all.
+    pub fn told(
+        &self,
+        container: u16,
+        (device, at): (&ReadDevice, Option<usize>),
+        charged: Option<Portion>,
+    ) -> (Option<Allocation>, Option<String>) {
+        let noun = self.noun;
+        let Some(charged) = charged else {
+            return (None, Some(format!("is no {noun}")));
+        };
+        let Some(at) = at else {
+            let allocation = Allocation {
+                container,
+                card: None,
+                id: Rc::from(device.id),
+                partition: None,
+                asked: charged.clone(),
+                charged,
+                certain: true,
+            };
+            return (Some(allocation), Some(format!("is no {noun} of the node")));
+        };
+        let problem = match device.amounts() {
+            Some(_) => None,
+            None => Some(format!(
+                "has no possible amounts: the whole {noun} counts as used"
+            )),
+        };
+        let allocation = Allocation::of(self.cards, at, container, charged);
+        (Some(allocation), problem)
+    }
+
+    /// Devices that a container is known to hold, of those it asks. What is not on the node counts.
+    pub fn known(
+        &self,
+        allocations: &Allocations,
+        container: u16,
+        asks: impl Fn(&Card) -> bool,
+    ) -> Vec<Option<u16>> {
+        let own = allocations.iter().filter(|one| {
+            let card = one
+                .card
+                .and_then(|at| self.cards.cards.get(usize::from(at)));
+            one.certain && one.container == container && card.is_none_or(&asks)
+        });
+        own.map(|one| one.card).collect()
+    }
+
+    /// An annotation tells fewer devices than a container asks.
+    pub fn too_few(&self, key: &str, (has, asked): (u32, u32), container: &str) -> String {
+        let noun = self.noun;
+        format!(
+            "annotation {key} tells {has} of {asked} {noun}s of {container}; until the pod ends, every \
+             {noun} of the node it could have counts as used"
+        )
+    }
+
+    /// Neither a request for these nor what the pod has can be read.
+    pub fn unreadable(&self, devices: &str) -> String {
+        let noun = self.noun;
+        format!(
+            "what the pod asks of {devices} cannot be read, nor what it has: until it ends, every {noun} \
+             of the node it could have counts as used"
+        )
+    }
+}
