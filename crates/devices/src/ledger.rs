@@ -68,6 +68,8 @@ pub struct Card {
     pub index: u32,
     /// What kind of card it is to its family: how it is shared, how it is split.
     pub variant: FamilyCode,
+    /// NUMA node of the host that it is near, where that is told.
+    pub numa: Option<u16>,
     /// [`CardSummary`] says all of it that most fits need to know.
     pub is_plain: bool,
 }

@@ -7,7 +7,7 @@ use crate::text::{Bounded, grouped};
 
 use super::check::{CardCheck, PodOnCards, Taken};
 use super::needs::CardNeed;
-use super::place::TakenCards;
+use super::place::{CardOrder, TakenCards};
 use super::request::CardsRequest;
 use super::variant::CardVariant;
 
@@ -33,6 +33,8 @@ pub fn explain(
     if request.needs.len() > 1 {
         text.push_str(&format!(" (container {})", need.container + 1));
     }
+    let nodes = numa_nodes(&on_node, need, &own);
+    text.push_str(&numa_text(&on_node, need, &nodes));
     let (mut fitting, mut short) = (0u32, i64::MAX);
     let mut told = Bounded::default();
     for (at, card) in cards.cards.iter().enumerate() {
@@ -55,10 +57,39 @@ pub fn explain(
         true => text.push_str(&format!(": {}", absence(request, need))),
         false => text.push_str(&format!(": {}", told.join("; "))),
     }
+    // What the best NUMA node has not, no other one adds.
+    if let Some(most) = nodes.iter().map(|node| node.len() as u32).max() {
+        fitting = fitting.min(most);
+    }
     Some(NearMiss {
         text,
         distance: (need.count.saturating_sub(fitting), short),
     })
+}
+
+/// The cards that fit of each NUMA node, where a container takes them near one.
+fn numa_nodes(on_node: &PodOnCards, need: &CardNeed, own: &[Taken]) -> Vec<CardOrder> {
+    if !on_node.limits.wants_one_numa(need.kind) {
+        return Vec::new();
+    }
+    let mut nodes = on_node.by_numa(&on_node.order(need, own)).into_vec();
+    nodes.sort_by_key(|node| on_node.cards.cards[usize::from(node[0])].numa);
+    nodes
+}
+
+fn numa_text(on_node: &PodOnCards, need: &CardNeed, nodes: &[CardOrder]) -> String {
+    let mut told = Bounded::default();
+    for node in nodes {
+        let card = &on_node.cards.cards[usize::from(node[0])];
+        told.tell(|| match card.numa {
+            Some(numa) => format!("NUMA node {numa} has {}", node.len()),
+            None => format!("{} tells no NUMA node", card.id),
+        });
+    }
+    match told.into_texts("more") {
+        told if told.is_empty() => String::new(),
+        told => format!(" ({} asked, {})", need.count, told.join(", ")),
+    }
 }
 
 /// Why a node has no card of a kind.

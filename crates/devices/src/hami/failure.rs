@@ -20,8 +20,10 @@ const FIXED: [CardCheck; 7] = [
 ];
 /// Index of the failure of a node that has too few cards; those before are by check.
 const TOO_FEW: u8 = FIXED.len() as u8;
+/// Index of the failure of a node that has too few cards near one NUMA node.
+const NUMA: u8 = TOO_FEW + 1;
 /// Index of the failure that evictions could mend.
-const LATER: u8 = TOO_FEW + 1;
+const LATER: u8 = NUMA + 1;
 
 /// The list of a pod with these needs.
 pub fn list(needs: &[CardNeed], kinds: &[CardKind]) -> Rc<[Failure]> {
@@ -49,6 +51,7 @@ pub fn list(needs: &[CardNeed], kinds: &[CardKind]) -> Rc<[Failure]> {
         })
         .collect();
     all.push(fixed("too few cards"));
+    all.push(fixed("too few cards near one NUMA node"));
     all.push(Failure {
         text: format!("not enough {name}"),
         evictions_help: true,
@@ -88,13 +91,18 @@ impl PodOnCards<'_> {
         let Some(need) = needs.iter().find(alone).or(needs.last()) else {
             return TOO_FEW;
         };
-        let mut last = CardCheck::Kind;
+        let (mut last, mut allowed) = (CardCheck::Kind, 0);
         for at in 0..self.cards.cards.len() {
-            last = match idle.allows(need, at) {
-                Ok(()) => return TOO_FEW,
-                Err(check) => last.max(check),
-            };
+            match idle.allows(need, at) {
+                Ok(()) => allowed += 1,
+                Err(check) => last = last.max(check),
+            }
         }
-        last as u8
+        let is_bound = self.limits.wants_one_numa(need.kind);
+        match allowed {
+            0 => last as u8,
+            allowed if is_bound && allowed >= need.count && alone(&need) => NUMA,
+            _ => TOO_FEW,
+        }
     }
 }

@@ -71,8 +71,15 @@ fn entry(value: &Value, word: Option<&str>) -> Result<HamiCard, String> {
         kind,
         mode: mode.unwrap_or_default().to_owned(),
         healthy: value.get("health") == Some(&Value::Bool(true)),
+        numa: numa(value),
         ring: ring.and_then(Value::as_i64),
     })
+}
+
+/// The NUMA node of an entry; Go leaves out 0.
+fn numa(value: &Value) -> Option<u16> {
+    let number = value.get("numa").map_or(Some(0), Value::as_i64);
+    u16::try_from(number?).ok()
 }
 
 /// The identity of an entry.

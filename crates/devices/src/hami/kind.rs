@@ -97,6 +97,8 @@ pub struct KindKeys {
     pub uuids: Option<(String, String)>,
     /// How cards have to be shared.
     pub mode: Option<&'static str>,
+    /// Whether all cards of a container have to be near one NUMA node.
+    pub numa: Option<&'static str>,
 }
 
 /// A pod that has its cards, as its vendor's annotations need it.
@@ -168,6 +170,7 @@ impl CardKind {
                 types: None,
                 uuids: None,
                 mode: None,
+                numa: None,
             },
             unit: MemoryUnit::Mib(1),
             default_memory: 0,

@@ -1,5 +1,7 @@
 //! Which cards the annotations of a pod leave to it, and in which order it takes them (spec/04 §23.3).
 
+use pumice_yaml::scalar::parse_bool_text;
+
 use crate::facts::PodFacts;
 use crate::ledger::Card;
 use crate::nvidia::type_list::TypeLists;
@@ -28,6 +30,7 @@ struct KindLimits {
     types: TypeLists,
     uuids: UuidLists,
     mode: Option<String>,
+    one_numa: bool,
 }
 
 impl CardLimits {
@@ -54,11 +57,13 @@ impl CardLimits {
             let types = keys.types.map(|(yes, no)| TypeLists::at(pod, yes, no));
             let uuids = keys.uuids.as_ref();
             let mode = keys.mode.and_then(|key| pod.annotation(key));
+            let one_numa = keys.numa.and_then(|key| pod.annotation(key));
             let own = KindLimits {
                 types: types.unwrap_or_default(),
                 uuids: uuids
                     .map_or_else(UuidLists::default, |(yes, no)| UuidLists::of(pod, yes, no)),
                 mode: mode.filter(|mode| !mode.is_empty()).map(str::to_owned),
+                one_numa: one_numa.and_then(parse_bool_text) == Some(true),
             };
             if own != KindLimits::default() {
                 lists.push((at as u16, own));
@@ -76,10 +81,18 @@ impl CardLimits {
         !self.idle_only && self.lists.is_empty()
     }
 
-    fn lists(&self, card: &Card) -> Option<&KindLimits> {
-        let of = CardVariant::of(card).kind;
-        let found = self.lists.iter().find(|(known, _)| *known == of)?;
+    fn of_kind(&self, kind: u16) -> Option<&KindLimits> {
+        let found = self.lists.iter().find(|(known, _)| *known == kind)?;
         Some(&found.1)
+    }
+
+    fn lists(&self, card: &Card) -> Option<&KindLimits> {
+        self.of_kind(CardVariant::of(card).kind)
+    }
+
+    /// Whether all cards of a container have to be near one NUMA node, by kind.
+    pub fn wants_one_numa(&self, kind: u16) -> bool {
+        self.of_kind(kind).is_some_and(|lists| lists.one_numa)
     }
 
     /// Whether the mode of a card will do.

@@ -205,6 +205,7 @@ fn add_card(cards: &mut NodeCards, kind: u16, card: &HamiCard, is_cordoned: bool
         unusable: unusable.map(Box::from),
         index: card.index,
         variant: variant.code(),
+        numa: card.numa,
         // What a summary says of cores is in percent.
         is_plain: card.cores == 100,
     };

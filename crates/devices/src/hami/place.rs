@@ -2,7 +2,7 @@
 //!
 //! The cards of a container are different ones; containers may share a card. The best cards for each
 //! in turn are nearly always right; where they are not, the next best are tried, up to a bound of
-//! steps.
+//! steps. Where they have to be near one NUMA node, each is tried, that of the best card first.
 
 use smallvec::SmallVec;
 
@@ -15,6 +15,9 @@ use super::needs::{CardMemory, CardNeed};
 
 /// Cards, by need, each as often as it counts.
 pub type TakenCards = SmallVec<[Taken; 4]>;
+
+/// Cards of which a container gets some, the best first.
+pub type CardOrder = SmallVec<[u16; 16]>;
 
 /// Steps after which a node counts as not fitting.
 const STEPS: u32 = 2_000;
@@ -50,16 +53,36 @@ impl PodOnCards<'_> {
             return None;
         }
         let order = self.order(need, own);
-        let found = order.get(..count)?.iter();
-        Some(found.map(|at| self.taken(need, *at)).collect())
+        let found = match self.limits.wants_one_numa(need.kind) {
+            false => order.get(..count)?,
+            true => &self
+                .by_numa(&order)
+                .into_iter()
+                .find(|order| order.len() >= count)?[..count],
+        };
+        Some(found.iter().map(|at| self.taken(need, *at)).collect())
     }
 
     fn taken(&self, need: &CardNeed, at: u16) -> Taken {
         (at, self.part(need, usize::from(at)))
     }
 
+    /// The cards near each NUMA node, that of the best card first; a card that tells none is alone.
+    pub fn by_numa(&self, order: &[u16]) -> SmallVec<[CardOrder; 4]> {
+        let numa = |at: u16| self.cards.cards[usize::from(at)].numa;
+        let mut nodes: SmallVec<[CardOrder; 4]> = SmallVec::new();
+        for at in order {
+            let same = |node: &&mut CardOrder| numa(*at).is_some() && numa(node[0]) == numa(*at);
+            match nodes.iter_mut().find(same) {
+                Some(node) => node.push(*at),
+                None => nodes.push(SmallVec::from_slice(&[*at])),
+            }
+        }
+        nodes
+    }
+
     /// All cards that a need may get, the best first.
-    fn order(&self, need: &CardNeed, own: &[Taken]) -> SmallVec<[u16; 16]> {
+    pub fn order(&self, need: &CardNeed, own: &[Taken]) -> CardOrder {
         let mut fitting: SmallVec<[(i64, i64, u16); 16]> = SmallVec::new();
         for at in 0..self.cards.cards.len() {
             if self.admits(need, at, own).is_err() {
@@ -84,7 +107,11 @@ impl PodOnCards<'_> {
             return true;
         };
         let order = self.order(need, taken);
-        self.take((need, rest), &order, need.count, taken, steps)
+        if !self.limits.wants_one_numa(need.kind) {
+            return self.take((need, rest), &order, need.count, taken, steps);
+        }
+        let mut nodes = self.by_numa(&order).into_iter();
+        nodes.any(|node| self.take((need, rest), &node, need.count, taken, steps))
     }
 
     /// So many cards of those in `order` for a need, then the needs after it.

@@ -26,6 +26,8 @@ pub struct HamiCard {
     pub mode: String,
     /// It works.
     pub healthy: bool,
+    /// NUMA node it is near.
+    pub numa: Option<u16>,
     /// Its group of cards with fast links.
     pub ring: Option<i64>,
 }
@@ -66,7 +68,7 @@ fn lines(text: &str, key: &str, problems: &mut Bounded) -> Vec<HamiCard> {
 
 fn line(piece: &str, at: usize) -> Result<HamiCard, String> {
     let fields: Vec<&str> = piece.split(',').map(str::trim).collect();
-    let [id, slots, memory, cores, kind, _numa, health, rest @ ..] = &fields[..] else {
+    let [id, slots, memory, cores, kind, numa, health, rest @ ..] = &fields[..] else {
         return Err(format!("{} fields, not 7 or 9", fields.len()));
     };
     if id.is_empty() || breaks_lists(id) {
@@ -96,6 +98,7 @@ fn line(piece: &str, at: usize) -> Result<HamiCard, String> {
         kind: (*kind).to_owned(),
         mode: mode.to_owned(),
         healthy,
+        numa: numa.parse().ok(),
         ring: None,
     })
 }

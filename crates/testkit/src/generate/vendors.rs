@@ -145,10 +145,10 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
         for at in 0..cards {
             let kind = rng.pick(&["Large", "Small"]);
             let mib = if kind == "Small" { mib / 2 } else { mib };
-            let health = !rng.one_in(8);
+            let (numa, health) = (rng.below(2), !rng.one_in(8));
             let _ = write!(
                 text,
-                "{}-{register}-{at},{slots},{mib},100,{kind},0,{health}:",
+                "{}-{register}-{at},{slots},{mib},100,{kind},{numa},{health}:",
                 node.name
             );
         }
@@ -219,6 +219,8 @@ impl VendorAsk {
         ];
         say(rng, 8, "hygon.com/nouse-gpuuuid", &ids);
         say(rng, 8, "nvidia.com/use-gpuuuid", &ids);
+        let switches = ["true", "true", "1", "false", "maybe"];
+        say(rng, 4, "nvidia.com/numa-bind", &switches);
         say(
             rng,
             8,

@@ -109,7 +109,7 @@ fn add(cards: &mut NodeCards, chip: &ChipType, entry: &HamiCard, variant: ChipVa
         unusable: (!entry.healthy).then(|| "unhealthy".into()),
         index: entry.index,
         variant: variant.code(),
-        is_plain: false,
+        ..Card::default()
     };
     let or_unlimited = |amount| if amount > 0 { amount } else { UNLIMITED };
     let all = ChipPart {

@@ -182,7 +182,7 @@ fn read(
             unusable: why.map(|(_, why)| (*why).into()),
             index: id,
             variant: FamilyCode::new(listing as u16),
-            is_plain: false,
+            ..Card::default()
         };
         cards.add(card, &Part::whole(cores).row());
     }

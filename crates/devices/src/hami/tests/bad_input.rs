@@ -67,7 +67,7 @@ fn requests_that_cannot_be_are_refused_with_what_to_write() {
     let limits = [("nvidia.com/gpu", 1)];
     for (key, value) in [
         ("hami.io/gpu-scheduler-policy", "topology-aware"),
-        ("nvidia.com/numa-bind", "true"),
+        ("nvidia.com/numa-bind", "maybe"),
     ] {
         let why = refusal(&*family, &pod(&[&limits], &[(key, value)]));
         assert!(why.contains(key), "{why}");

@@ -58,7 +58,7 @@ const MEMORY: i64 = 8192;
 /// A node with so many cards of a vendor, each for so many containers.
 fn node(vendor: usize, cards: i64, slots: i64) -> VendorNode {
     let (count, memory, cores, ..) = VENDORS[vendor];
-    let line = |at: i64| format!("C{at},{slots},{MEMORY},100,T{},0,true:", at % 2);
+    let line = |at: i64| format!("C{at},{slots},{MEMORY},100,T{},{},true:", at % 2, at / 2);
     let register: String = (0..cards).map(line).collect();
     let key = ["dcu", "nvidia", "MR-V50"].get(vendor);
     let key = key.map(|stem| format!("hami.io/node-{stem}-register"));
@@ -79,9 +79,16 @@ fn node(vendor: usize, cards: i64, slots: i64) -> VendorNode {
 /// Cards, eighths of the memory (0: not named) and cores (none: not named) of a container.
 type Ask = (i64, i64, Option<i64>);
 
-fn facts(vendor: usize, asks: &[Ask], uuids: bool) -> PodFacts {
+/// Which cards the annotations of a pod leave to it.
+#[derive(Clone, Copy, Debug, Default)]
+struct PodLimits {
+    uuids: bool,
+    one_numa: bool,
+}
+
+fn facts(vendor: usize, asks: &[Ask], limits: PodLimits) -> PodFacts {
     let (count, memory, cores, _, unit) = VENDORS[vendor];
-    let limits = |(cards, eighths, percent): &Ask| {
+    let container = |(cards, eighths, percent): &Ask| {
         let mut limits = vec![(count, *cards)];
         if *cards == 1 && *eighths > 0 && !memory.is_empty() {
             limits.push((memory, eighths * MEMORY / 8 / unit));
@@ -91,18 +98,22 @@ fn facts(vendor: usize, asks: &[Ask], uuids: bool) -> PodFacts {
         }
         limits
     };
-    let containers: Vec<Vec<super::Limit>> = asks.iter().map(limits).collect();
+    let containers: Vec<Vec<super::Limit>> = asks.iter().map(container).collect();
     let containers: Vec<&[super::Limit]> = containers.iter().map(Vec::as_slice).collect();
-    let lists = [
-        ("hygon.com/nouse-gpuuuid", "C0"),
-        ("nvidia.com/use-gpuuuid", "C1, C2"),
-    ];
-    pod(&containers, if uuids { &lists } else { &[] })
+    let mut annotations = Vec::new();
+    if limits.uuids {
+        annotations.push(("hygon.com/nouse-gpuuuid", "C0"));
+        annotations.push(("nvidia.com/use-gpuuuid", "C1, C2"));
+    }
+    if limits.one_numa {
+        annotations.push(("nvidia.com/numa-bind", "true"));
+    }
+    pod(&containers, &annotations)
 }
 
 #[derive(Clone, Debug)]
 enum Step {
-    Place(Vec<Ask>, bool, bool),
+    Place(Vec<Ask>, PodLimits, bool),
     Evict(usize),
     Remove(usize),
 }
@@ -112,8 +123,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let ask = (prop::sample::select(vec![0, 1, 1, 1, 2, 3]), 0..9i64, cores);
     let asks = prop::collection::vec(ask, 1..4);
     let step = prop_oneof![
-        6 => (asks, any::<bool>(), prop::sample::select(vec![false, false, false, true]))
-            .prop_map(|(asks, uuids, later)| Step::Place(asks, uuids, later)),
+        6 => (asks, any::<(bool, bool)>(), prop::sample::select(vec![false, false, false, true]))
+            .prop_map(|(asks, (uuids, one_numa), later)| {
+                Step::Place(asks, PodLimits { uuids, one_numa }, later)
+            }),
         1 => any::<usize>().prop_map(Step::Evict),
         2 => any::<usize>().prop_map(Step::Remove),
     ];
@@ -124,12 +137,15 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn fits_naively(
     free: &mut Vec<(CardPart, CardPart)>,
     asks: &[(u32, Vec<Option<CardPart>>)],
+    one_numa: bool,
 ) -> bool {
     let Some(((count, parts), rest)) = asks.split_first() else {
         return true;
     };
     (0..1u32 << free.len())
         .filter(|set| set.count_ones() == *count)
+        // Cards 0 and 1 are near NUMA node 0, the others near 1.
+        .filter(|set| !one_numa || set & 0b11 == 0 || set & !0b11 == 0)
         .any(|set| {
             let before = free.clone();
             let mut all = true;
@@ -148,7 +164,7 @@ fn fits_naively(
                 used.memory += part.memory;
                 used.cores += part.cores;
             }
-            let found = all && fits_naively(free, rest);
+            let found = all && fits_naively(free, rest, one_numa);
             *free = before;
             found
         })
@@ -202,8 +218,8 @@ struct Ledger {
 }
 
 impl Ledger {
-    fn place(&mut self, number: u32, (asks, uuids, later): (&[Ask], bool, bool)) {
-        let pod = facts(self.vendor, asks, uuids);
+    fn place(&mut self, number: u32, (asks, limits, later): (&[Ask], PodLimits, bool)) {
+        let pod = facts(self.vendor, asks, limits);
         let Some(request) = self.family.request(&pod, Tags::default()) else {
             assert!(asks.iter().all(|(count, ..)| *count == 0));
             return;
@@ -227,9 +243,10 @@ impl Ledger {
                 )
             })
             .collect();
-        let naive = naive_asks(self.vendor, asks, uuids, &self.cards);
+        let naive = naive_asks(self.vendor, asks, limits.uuids, &self.cards);
+        let one_numa = limits.one_numa && self.vendor == 1;
         assert_eq!(
-            fits_naively(&mut free, &naive),
+            fits_naively(&mut free, &naive, one_numa),
             chosen.is_some(),
             "{asks:?}"
         );
@@ -294,8 +311,8 @@ proptest! {
         let mut ledger = Ledger { vendor, family, cards, held: Vec::new() };
         for (number, step) in steps.iter().enumerate() {
             match step {
-                Step::Place(asks, uuids, later) => {
-                    ledger.place(number as u32, (asks, *uuids, *later));
+                Step::Place(asks, limits, later) => {
+                    ledger.place(number as u32, (asks, *limits, *later));
                 }
                 Step::Evict(at) if !ledger.held.is_empty() => {
                     let at = at % ledger.held.len();
@@ -327,7 +344,7 @@ proptest! {
         json in "\\[(\\{\"(id|uuid|count|health)\":(\"a\"|1|true|null)\\},?){0,3}\\]?",
     ) {
         let family = family(Policy::None);
-        let asks = facts(0, &[(1, 2, None)], false);
+        let asks = facts(0, &[(1, 2, None)], PodLimits::default());
         for text in [text, json] {
             for key in [
                 "hami.io/node-dcu-register",
@@ -352,7 +369,7 @@ proptest! {
 fn a_choice_depends_on_nothing_else() {
     let family = family(Policy::Binpack);
     let cards = node(1, 4, 3).cards(&*family);
-    let asks = facts(1, &[(2, 3, Some(20)), (1, 1, None)], false);
+    let asks = facts(1, &[(2, 3, Some(20)), (1, 1, None)], PodLimits::default());
     let choose = || -> Rc<str> {
         let request = family
             .request(&asks, Tags::default())

@@ -1,7 +1,8 @@
 //! What is a vendor's own.
 
 use super::{VendorNode, dcus, family, place, pod, refusal, request, text};
-use crate::ledger::LedgerTime;
+use crate::facts::PodFacts;
+use crate::ledger::{LedgerTime, NodeCards};
 use crate::settings::Policy;
 
 #[test]
@@ -138,6 +139,105 @@ fn several_nvidia_gpus_may_be_parts_and_memory_wins_over_its_percentage() {
         written(&[("nvidia.com/gpu", 1)], &[]),
         Ok("G0,NVIDIA,40960,100:;".to_owned())
     );
+}
+
+/// Four GPUs by two NUMA nodes, in turns; the last has no room.
+fn by_numa() -> VendorNode {
+    let register = "G0,1,40960,100,NVIDIA-A100,0,true:G1,1,40960,100,NVIDIA-A100,1,true:\
+                    G2,1,40960,100,NVIDIA-A100,0,true:G3,1,40960,100,NVIDIA-A100,1,true:";
+    VendorNode::new(
+        &[("hami.io/node-nvidia-register", register)],
+        &[("nvidia.com/gpu", 4)],
+    )
+}
+
+#[test]
+fn the_cards_of_a_container_may_have_to_be_near_one_numa_node() {
+    let family = family(Policy::None);
+    let asks = |count, value| {
+        let limits = [("nvidia.com/gpu", count)];
+        pod(&[&limits], &[("nvidia.com/numa-bind", value)])
+    };
+    let json = r#"[{"id":"G0","count":1,"devmem":9,"devcore":100,"health":true},
+        {"id":"G1","index":1,"count":1,"devmem":9,"devcore":100,"numa":1,"health":true},
+        {"id":"G2","index":2,"count":1,"devmem":9,"devcore":100,"health":true}]"#;
+    let of_json = VendorNode::new(
+        &[("hami.io/node-nvidia-register", json)],
+        &[("nvidia.com/gpu", 3)],
+    );
+    for (node, value, expected) in [
+        (by_numa(), "false", "G3 G2"),
+        (by_numa(), "true", "G3 G1"),
+        (by_numa(), "1", "G3 G1"),
+        (of_json.clone(), "", "G2 G1"),
+        // What is left out is NUMA node 0.
+        (of_json, "true", "G2 G0"),
+    ] {
+        let cards = node.cards(&*family);
+        let found = request(&*family, &asks(2, value)).choose(&cards, LedgerTime::Now);
+        let found = found.expect("fits");
+        let ids: Vec<&str> = found.iter().map(|one| &*one.id).collect();
+        assert_eq!(ids.join(" "), expected, "{value}");
+    }
+    // The first NUMA node has too few left, the other one is tried.
+    let mut cards = by_numa().cards(&*family);
+    place(&*family, &mut cards, (1, &asks(1, "true"))).expect("fits");
+    let two = request(&*family, &asks(2, "true"));
+    let found = two.choose(&cards, LedgerTime::Now).expect("fits");
+    assert_eq!(
+        found.iter().map(|one| one.card).collect::<Vec<_>>(),
+        [Some(2), Some(0)]
+    );
+}
+
+#[test]
+fn too_few_cards_near_one_numa_node_are_told_by_node() {
+    let family = family(Policy::None);
+    let asks = |count| {
+        let limits = [("nvidia.com/gpu", count)];
+        pod(&[&limits], &[("nvidia.com/numa-bind", "true")])
+    };
+    let mut cards = by_numa().cards(&*family);
+    let miss = |pod: &PodFacts, cards: &NodeCards| {
+        let miss = request(&*family, pod).explain("n1", cards, LedgerTime::Now);
+        miss.expect("does not fit")
+    };
+    let three = miss(&asks(3), &cards);
+    assert_eq!(
+        three.text,
+        "n1: not enough nvidia.com/gpu (too few cards near one NUMA node) (3 asked, NUMA node 0 has \
+         2, NUMA node 1 has 2): G0: fits; G1: fits; G2: fits; G3: fits"
+    );
+    assert_eq!(three.distance.0, 1);
+    for (number, id) in [(1, "G0"), (2, "G1")] {
+        let limits = [("nvidia.com/gpu", 1)];
+        let one = pod(&[&limits], &[("nvidia.com/use-gpuuuid", id)]);
+        place(&*family, &mut cards, (number, &one)).expect("fits");
+    }
+    let two = miss(&asks(2), &cards);
+    assert_eq!(
+        two.text,
+        "n1: not enough nvidia.com/gpu (2 asked, NUMA node 0 has 1, NUMA node 1 has 1): G0: all 1 \
+         slots in use; G1: all 1 slots in use; G2: fits; G3: fits"
+    );
+    // Five are more than there are at all.
+    let five = miss(&asks(5), &cards);
+    assert!(five.text.contains("(too few cards)"), "{}", five.text);
+    // A card that tells no NUMA node serves who asks for one alone.
+    let odd = VendorNode::new(
+        &[(
+            "hami.io/node-nvidia-register",
+            "G0,1,9,100,A,-1,true:G1,1,9,100,A,-1,true:",
+        )],
+        &[("nvidia.com/gpu", 2)],
+    );
+    let mut cards = odd.cards(&*family);
+    assert!(
+        miss(&asks(2), &cards)
+            .text
+            .contains("G0 tells no NUMA node")
+    );
+    place(&*family, &mut cards, (1, &asks(1))).expect("fits");
 }
 
 #[test]

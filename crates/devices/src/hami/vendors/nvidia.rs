@@ -1,5 +1,6 @@
 //! NVIDIA GPUs under HAMi's own device plugin: `nvidia.com/gpu` and parts of it.
 
+use pumice_yaml::scalar::parse_bool_text;
 use pumice_yaml::tree::YamlNode;
 
 use crate::config::{DeviceConfig, Reader, Section, field};
@@ -9,6 +10,7 @@ use crate::hami::kind::{CardKind, KindNames, Several};
 use crate::nvidia::geometry::NvidiaConfig;
 use crate::nvidia::type_list::{REFUSE_TYPES, USE_TYPES};
 use crate::settings::Settings;
+use crate::text::clip;
 
 use super::Vendor;
 
@@ -18,7 +20,7 @@ pub const TYPES: (&str, &str) = (USE_TYPES, REFUSE_TYPES);
 pub const UUIDS: (&str, &str) = ("nvidia.com/use-gpuuuid", "nvidia.com/nouse-gpuuuid");
 /// How the cards have to be shared.
 pub const MODE: &str = "nvidia.com/vgpu-mode";
-/// All cards of a container from one NUMA node.
+/// All cards of a container are near one NUMA node.
 pub const NUMA: &str = "nvidia.com/numa-bind";
 /// How names of Volcano's own plugin begin, which the section may have for it.
 const VOLCANO: &str = "volcano.sh/";
@@ -90,6 +92,7 @@ fn gpu(settings: &Settings, config: &DeviceConfig) -> CardKind {
     kind.keys.types = Some(TYPES);
     kind.keys.uuids = Some((UUIDS.0.to_owned(), UUIDS.1.to_owned()));
     kind.keys.mode = Some(MODE);
+    kind.keys.numa = Some(NUMA);
     kind.default_memory = own.memory;
     kind.default_cores = own.cores;
     kind.default_cores_of_whole = 100;
@@ -98,16 +101,19 @@ fn gpu(settings: &Settings, config: &DeviceConfig) -> CardKind {
     let is_shared = volcano.count_name == kind.names.count;
     kind.refuses = match settings.vgpu && is_shared {
         true => twice,
-        false => unsupported,
+        false => unswitched,
     };
     kind
 }
 
-fn unsupported(pod: &PodFacts) -> Option<String> {
-    match pod.annotation(NUMA) {
-        None | Some("" | "false") => None,
-        Some(_) => Some(format!(
-            "annotation {NUMA}: cards of one NUMA node are not supported: remove it"
+/// The NUMA annotation says neither yes nor no.
+fn unswitched(pod: &PodFacts) -> Option<String> {
+    let text = pod.annotation(NUMA).filter(|text| !text.is_empty())?;
+    match parse_bool_text(text) {
+        Some(_) => None,
+        None => Some(format!(
+            "annotation {NUMA} is {:?}: write \"true\" for cards of one NUMA node, or remove it",
+            clip(text)
         )),
     }
 }

@@ -161,6 +161,7 @@ pub fn add(cards: &mut NodeCards, entry: &RegisteredCard, config: &VgpuConfig) {
         index: entry.index,
         variant: sharing.code(),
         is_plain: !matches!(sharing, Sharing::Mig(Some(_))) && config.cores <= 100,
+        ..Card::default()
     };
     let all = CardPart {
         memory: i64::from(entry.memory),

@@ -39,6 +39,8 @@ pub fn is_uncounted(on: VendorsOn, resource: &str) -> bool {
         .any(|maker| [maker.memory, maker.cores].contains(&resource))
 }
 
+const NUMA: &str = "nvidia.com/numa-bind";
+
 /// What one container asks.
 struct Ask {
     container: usize,
@@ -116,10 +118,20 @@ fn asks_of(pod: &PodObject, on: VendorsOn) -> Option<Vec<Ask>> {
         }
     }
     let policy = label(&pod.facts.annotations, "hami.io/gpu-scheduler-policy").unwrap_or("");
-    match asks.is_empty() || ["", "binpack", "spread", "mutex"].contains(&policy) {
+    let binds = label(&pod.facts.annotations, NUMA).unwrap_or("");
+    let known = ["", "binpack", "spread", "mutex"].contains(&policy);
+    let nvidia = asks.iter().any(|ask| ask.maker.word == "NVIDIA");
+    let bool = ["", "true", "1", "false"].contains(&binds);
+    match asks.is_empty() || (known && (bool || !nvidia)) {
         true => Some(asks),
         false => None,
     }
+}
+
+/// All cards of a container have to be near one NUMA node.
+fn is_bound(pod: &PodObject, ask: &Ask) -> bool {
+    let value = label(&pod.facts.annotations, NUMA);
+    ask.maker.word == "NVIDIA" && matches!(value, Some("true" | "1"))
 }
 
 /// What a pod asks can never be.
@@ -135,6 +147,8 @@ struct Card {
     slots: i64,
     memory: i64,
     cores: i64,
+    /// NUMA node.
+    numa: String,
     usable: bool,
     used_slots: i64,
     used_memory: i64,
@@ -193,6 +207,7 @@ fn idle_cards(maker: &'static Maker, node: &NodeObject) -> Vec<Card> {
                     word: maker.word,
                     id: fields[0].to_owned(),
                     kind: fields[4].to_owned(),
+                    numa: fields[5].to_owned(),
                     slots: number(1),
                     memory: number(2),
                     cores: number(3),
@@ -380,7 +395,15 @@ fn share(
         "spread" => order.sort_by_key(|at| (cards[*at].used_slots, *at)),
         _ => order.reverse(),
     }
-    ways(&order, ask.count).into_iter().find_map(|way| {
+    let mut all = ways(&order, ask.count);
+    if is_bound(pod, ask) {
+        let numa = |at: &usize| &cards[*at].numa;
+        let is_one = |way: &Vec<usize>| way.iter().all(|at| numa(at) == numa(&way[0]));
+        all.retain(is_one);
+        // Of the NUMA node with the best card first.
+        all.sort_by_key(|way| order.iter().position(|at| numa(at) == numa(&way[0])));
+    }
+    all.into_iter().find_map(|way| {
         let mut cards = cards.to_vec();
         for at in &way {
             let (memory, cores) = (cards[*at].memory_of(ask), cards[*at].cores_of(ask));
