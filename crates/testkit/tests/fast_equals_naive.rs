@@ -12,10 +12,10 @@ use pumice_model::{Delta, JobIx, NodeIx, TaskStatus};
 use pumice_testkit::generate::{
     claims_cluster, claims_conf_text, cluster, conf_text, evicting_conf_text, extender_conf_text,
     extender_moments, full_cluster, full_network_cluster, full_protected_cluster,
-    full_timed_cluster, full_tree_cluster, full_varied_cluster, gangs_in_domains_conf_text,
-    moments, network_cluster, network_conf_text, npu_cluster, npu_conf_text, numa_cluster,
-    numa_conf_text, protecting_conf_text, timed_conf_text, tree_conf_text, vendor_cluster,
-    vendor_conf_text, wide_cluster,
+    full_timed_cluster, full_tree_cluster, full_varied_cluster, full_vendor_cluster,
+    gangs_in_domains_conf_text, moments, network_cluster, network_conf_text, npu_cluster,
+    npu_conf_text, numa_cluster, numa_conf_text, protecting_conf_text, timed_conf_text,
+    tree_conf_text, vendor_cluster, vendor_conf_text, wide_cluster,
 };
 use pumice_testkit::naive::{self, Moment, Outcome, claims};
 
@@ -424,6 +424,21 @@ fn whom_to_evict_is_decided_as_by_the_naive_loop() {
     // The cases are not trivial.
     assert!(evictions > cases / 4, "{evictions} evictions");
     assert!(binds > cases / 4, "{binds} binds");
+}
+
+#[test]
+fn pods_on_cards_of_hamis_vendors_go_as_by_the_naive_loop() {
+    let mut evictions = 0;
+    let seeds = run::seeds(0, EVICTING_CASES / 2);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds {
+        let cycles = if seed % 4 == 0 { 4 } else { 1 };
+        let (text, objects) = (evicting_conf_text(seed), full_vendor_cluster(seed));
+        let outcome = check_under(&text, seed, &objects, cycles);
+        evictions += outcome.evictions.len() as u64;
+    }
+    // The cases are not trivial.
+    assert!(evictions > cases / 6, "{evictions} evictions");
 }
 
 #[test]

@@ -30,6 +30,7 @@ mod shuffle;
 mod sleep;
 mod ties;
 mod usage;
+mod vendor_cards;
 mod victims;
 mod victims_told;
 mod views;

@@ -45,7 +45,8 @@ use rng::Rng;
 pub use victims::{
     CardShares, cluster_of_cards, evicting_conf_text, full_cluster, full_network_cluster,
     full_protected_cluster, full_timed_cluster, full_tree_cluster, full_varied_cluster,
-    gangs_in_domains_conf_text, moments, protecting_conf_text, timed_conf_text, tree_conf_text,
+    full_vendor_cluster, gangs_in_domains_conf_text, moments, protecting_conf_text,
+    timed_conf_text, tree_conf_text,
 };
 
 const MIB: i64 = 1024 * 1024;

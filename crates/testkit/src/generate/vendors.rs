@@ -134,6 +134,29 @@ pub fn furnish(rng: &mut Rng, theme: &Theme, nodes: &mut [NodeObject], pods: &mu
     }
 }
 
+/// The pod asks for cards of one of the vendors, whole or nearly.
+pub fn ask_much(rng: &mut Rng, theme: &Theme, pod: &mut PodObject) {
+    let (_, count_name, memory, _, units, ..) = MAKERS[rng.pick(&theme.makers)];
+    let count = rng.pick(&[1, 1, 1, 2]);
+    let mut amounts = vec![(count_name.to_owned(), 1000 * count)];
+    if count == 1 && !memory.is_empty() && rng.one_in(3) {
+        amounts.push((
+            memory.to_owned(),
+            1000 * rng.pick(&[units / 4, units / 3 * 2]),
+        ));
+    }
+    amounts.sort();
+    let annotations = match rng.one_in(3) {
+        true => vec![("nvidia.com/numa-bind".to_owned(), "true".to_owned())],
+        false => Vec::new(),
+    };
+    let ask = VendorAsk {
+        containers: vec![amounts],
+        annotations,
+    };
+    ask.put(pod);
+}
+
 fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
     let (_, count, memory, cores, units, card_cores, register, ..) = *maker;
     let cards = rng.between(1, 4) as i64;

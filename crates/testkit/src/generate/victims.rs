@@ -41,6 +41,8 @@ struct Features {
     roles: bool,
     limits: bool,
     devices: bool,
+    /// Vendors of HAMi.
+    makers: Vec<usize>,
     /// Pods that are being deleted when it begins, and pods of others.
     odd: bool,
     /// Queues have amounts of their own, and stand above and below each other.
@@ -59,6 +61,7 @@ impl Features {
     fn new(rng: &mut Rng) -> Self {
         Self {
             gpu: rng.one_in(3),
+            makers: Vec::new(),
             ports: rng.one_in(4),
             anti_affinity: rng.one_in(4),
             slots: rng.one_in(4),
@@ -160,6 +163,20 @@ pub fn full_network_cluster(seed: u64) -> Vec<Delta> {
     filled(rng, &features)
 }
 
+/// As [`full_cluster`], with cards of HAMi's vendors, of which pods may hold more than there is.
+#[must_use]
+pub fn full_vendor_cluster(seed: u64) -> Vec<Delta> {
+    let mut rng = Rng::new(seed, 71);
+    let rng = &mut rng;
+    let features = Features {
+        makers: super::vendors::makers(rng),
+        // Their resource is one of a vendor.
+        gpu: false,
+        ..Features::new(rng)
+    };
+    filled(rng, &features)
+}
+
 /// How the cards of [`cluster_of_cards`] are handed out.
 #[derive(Clone, Copy, Debug)]
 pub enum CardShares {
@@ -169,6 +186,8 @@ pub enum CardShares {
     GpuMemory,
     /// Whole, by `volcano.sh/gpu-number`.
     GpuNumber,
+    /// By HAMi's plugins of several vendors.
+    Vendors,
 }
 
 /// One or two nodes whose cards are all there is to fight for, up to seven pods of low priority on them, and
@@ -179,6 +198,7 @@ pub fn cluster_of_cards(seed: u64, shares: CardShares) -> Vec<Delta> {
         CardShares::Vgpu => cards::nodes_with_vgpus(&mut Rng::new(seed, 42)),
         CardShares::GpuMemory => cards::nodes_with_gpus(&mut Rng::new(seed, 43), false),
         CardShares::GpuNumber => cards::nodes_with_gpus(&mut Rng::new(seed, 44), true),
+        CardShares::Vendors => cards::nodes_of_vendors(&mut Rng::new(seed, 70)),
     }
 }
 
@@ -282,6 +302,14 @@ fn furnish(
             ..Theme::new(rng)
         };
         deltas.extend(super::devices::furnish(rng, &theme, nodes, pods));
+    }
+    if !features.makers.is_empty() {
+        let theme = Theme {
+            makers: features.makers.clone(),
+            ..Theme::new(&mut rng.clone())
+        };
+        let mut rng = Rng::new(rng.clone().next(), 72);
+        super::vendors::furnish(&mut rng, &theme, nodes, pods);
     }
     if features.protected {
         deltas.extend(protected::furnish(rng, pods));
@@ -666,6 +694,8 @@ fn conf_of(rng: &mut Rng, actions: &[&str], tiers: &[&[Entry]]) -> String {
     if rng.one_in(2) {
         text.push_str("  - name: deviceshare\n    arguments:\n");
         text.push_str("      deviceshare.VGPUEnable: true\n");
+        let vendors = super::vendors::argument(&mut Rng::new(rng.clone().next(), 73));
+        let _ = writeln!(text, "      deviceshare.HAMiVendors: {vendors}");
     }
     text
 }

@@ -18,14 +18,15 @@ const GPU_CASES: u64 = 80;
 
 /// The configuration under which pods are evicted for others by priority.
 fn preempting(shares: CardShares) -> String {
-    let switch = match shares {
-        CardShares::Vgpu => "VGPUEnable",
-        CardShares::GpuMemory => "GPUSharingEnable",
-        CardShares::GpuNumber => "GPUNumberEnable",
+    let argument = match shares {
+        CardShares::Vgpu => "VGPUEnable: true",
+        CardShares::GpuMemory => "GPUSharingEnable: true",
+        CardShares::GpuNumber => "GPUNumberEnable: true",
+        CardShares::Vendors => "HAMiVendors: [NVIDIA, Hygon, Cambricon, Iluvatar, Mthreads, MetaX]",
     };
     format!(
         "actions: \"allocate, preempt\"\ntiers:\n- plugins:\n  - name: priority\n  - name: predicates\n  \
-         - name: deviceshare\n    arguments:\n      deviceshare.{switch}: true\n"
+         - name: deviceshare\n    arguments:\n      deviceshare.{argument}\n"
     )
 }
 
@@ -122,6 +123,11 @@ fn the_fewest_and_cheapest_that_share_gpus_by_memory_go_by_enumeration() {
 #[test]
 fn the_fewest_and_cheapest_with_whole_gpus_go_by_enumeration() {
     by_enumeration(CardShares::GpuNumber, GPU_CASES);
+}
+
+#[test]
+fn the_fewest_and_cheapest_with_cards_of_hamis_vendors_go_by_enumeration() {
+    by_enumeration(CardShares::Vendors, CASES);
 }
 
 fn by_enumeration(shares: CardShares, cases: u64) {

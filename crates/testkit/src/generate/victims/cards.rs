@@ -8,7 +8,7 @@ use pumice_model::object::{
 };
 
 use super::super::rng::Rng;
-use super::super::{MIB, Theme, devices, pairs, pods};
+use super::super::{MIB, Theme, devices, pairs, pods, vendors};
 use super::classes;
 
 /// Cards known by index that pods share by memory, or have whole; MiB and numbers, as the resources of nodes and
@@ -30,6 +30,21 @@ pub fn nodes_with_vgpus(rng: &mut Rng) -> Vec<Delta> {
         let known = devices::furnish(rng, &theme, nodes, pods);
         devices::ask_much(rng, new);
         known
+    })
+}
+
+/// Cards of one or two of HAMi's vendors on one or two nodes.
+pub fn nodes_of_vendors(rng: &mut Rng) -> Vec<Delta> {
+    let mut makers = vendors::makers(rng);
+    makers.truncate(2);
+    let theme = Theme {
+        makers,
+        ..Theme::new(rng)
+    };
+    nodes_with_cards(rng, |rng, nodes, pods, new| {
+        vendors::furnish(rng, &theme, nodes, pods);
+        vendors::ask_much(rng, &theme, new);
+        Vec::new()
     })
 }
 
