@@ -34,9 +34,11 @@ pub fn explain(
         text.push_str(&format!(" (container {})", need.container + 1));
     }
     let nodes = numa_nodes(&on_node, need, &own);
-    text.push_str(&numa_text(&on_node, need, &nodes));
     let (mut fitting, mut short) = (0u32, i64::MAX);
     let mut told = Bounded::default();
+    if !nodes.is_empty() {
+        told.tell(|| numa_text(&on_node, need, &nodes));
+    }
     for (at, card) in cards.cards.iter().enumerate() {
         if CardVariant::of(card).kind != need.kind {
             continue;
@@ -86,10 +88,8 @@ fn numa_text(on_node: &PodOnCards, need: &CardNeed, nodes: &[CardOrder]) -> Stri
             None => format!("{} tells no NUMA node", card.id),
         });
     }
-    match told.into_texts("more") {
-        told if told.is_empty() => String::new(),
-        told => format!(" ({} asked, {})", need.count, told.join(", ")),
-    }
+    let told = told.into_texts("more").join(", ");
+    format!("{} asked, {told}", need.count)
 }
 
 /// Why a node has no card of a kind.
