@@ -71,7 +71,7 @@ impl PodOnCards<'_> {
                 CardMemory::Percent(percent) => all.memory * percent / 100,
             },
             sharers: 1,
-            cores: need.share.cores.unwrap_or(all.cores),
+            cores: need.share.cores.of(all.cores),
         }
     }
 

@@ -142,6 +142,10 @@ pub struct CardKind {
     pub default_cores_of_whole: i64,
     /// Cores of a card: what a request may name at most.
     pub cores: i64,
+    /// They are asked in percent of a card, which counts them in units of its own.
+    pub cores_in_percent: bool,
+    /// Lists name the type of each card in place of the word.
+    pub lists_types: bool,
     /// Containers take a slot, and nothing is known of more.
     pub by_slots: bool,
     /// What several cards are.
@@ -177,6 +181,8 @@ impl CardKind {
             default_cores: 0,
             default_cores_of_whole: 0,
             cores: 100,
+            cores_in_percent: false,
+            lists_types: false,
             by_slots: false,
             several: Several::Whole,
             service: PodLookup::Hami,
@@ -197,7 +203,7 @@ impl CardKind {
 }
 
 /// Cards of the annotation [`CardKind::source`].
-fn registered(kind: &CardKind, node: &NodeFacts, problems: &mut Bounded) -> Vec<HamiCard> {
+pub fn registered(kind: &CardKind, node: &NodeFacts, problems: &mut Bounded) -> Vec<HamiCard> {
     let text = node.annotation(&kind.source);
     text.map_or_else(Vec::new, |text| {
         super::register::read(text, &kind.source, problems)

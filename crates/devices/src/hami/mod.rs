@@ -151,7 +151,10 @@ impl Hami {
                 if usize::from(CardVariant::of(card).kind) == of && card.is_usable() {
                     let part = CardPart::capacity(cards, at);
                     all.memory += part.memory;
-                    all.cores += part.cores;
+                    all.cores += match kind.cores_in_percent {
+                        true => kind.cores,
+                        false => part.cores,
+                    };
                 }
             }
             let memory = all.memory.saturating_mul(1000) / kind.unit.mib();

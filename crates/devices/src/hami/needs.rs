@@ -13,13 +13,35 @@ pub enum CardMemory {
     Percent(i64),
 }
 
+/// Cores of each card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CardCores {
+    /// All of them.
+    All,
+    /// In the units of the card.
+    Units(i64),
+    /// Percent of the card, at least a unit of its own.
+    Percent(i64),
+}
+
+impl CardCores {
+    /// In the units of a card that has so many in all.
+    pub fn of(self, all: i64) -> i64 {
+        match self {
+            Self::All => all,
+            Self::Units(units) => units,
+            Self::Percent(percent) => (all * percent / 100).max(all.min(1)),
+        }
+    }
+}
+
 /// How much of each card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardShare {
     /// Memory.
     pub memory: CardMemory,
-    /// Cores; `None` for all of the card.
-    pub cores: Option<i64>,
+    /// Cores.
+    pub cores: CardCores,
     /// MiB that the pod names although it gets whole cards, so that no card may have more.
     pub named: Option<i64>,
 }
@@ -28,7 +50,7 @@ impl CardShare {
     /// All of a card.
     pub const WHOLE: Self = Self {
         memory: CardMemory::Percent(100),
-        cores: None,
+        cores: CardCores::All,
         named: None,
     };
 }
@@ -118,6 +140,12 @@ fn ask(container: &ContainerFacts, kind: &CardKind) -> Result<Option<(u32, CardS
         false => kind.cores,
     };
     let cores = container.whole(&names.cores, most)?;
+    if kind.cores_in_percent && cores == Some(0) {
+        return Err(format!(
+            "{} is 0: write an integer from 1 to {most}, or leave it out for all",
+            names.cores
+        ));
+    }
     let cores = match together {
         true => cores.map(|all| all / i64::from(count)),
         false => cores,
@@ -157,7 +185,7 @@ fn share(kind: &CardKind, cores: Option<i64>, mib: Option<i64>, percent: Option<
     if kind.by_slots {
         return CardShare {
             memory: CardMemory::Mib(0),
-            cores: Some(0),
+            cores: CardCores::Units(0),
             named: None,
         };
     }
@@ -172,9 +200,13 @@ fn share(kind: &CardKind, cores: Option<i64>, mib: Option<i64>, percent: Option<
         CardMemory::Percent(100) => kind.default_cores_of_whole,
         _ => kind.default_cores,
     };
+    let cores = cores.unwrap_or(default);
     CardShare {
         memory,
-        cores: Some(cores.unwrap_or(default)),
+        cores: match kind.cores_in_percent {
+            true => CardCores::Percent(cores),
+            false => CardCores::Units(cores),
+        },
         named: None,
     }
 }

@@ -172,7 +172,7 @@ pub fn summary(need: &CardNeed, policy: Policy, cards: &[CardSummary]) -> Option
             CardMemory::Mib(mib) => mib,
             CardMemory::Percent(percent) => memory * percent / 100,
         };
-        let cores = need.share.cores.unwrap_or(100);
+        let cores = need.share.cores.of(100);
         let left = i64::from(card.percent_left);
         let fits = card.usable
             && u16::from(card.variant) == need.kind

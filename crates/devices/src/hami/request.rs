@@ -14,7 +14,7 @@ use super::check::PodOnCards;
 use super::explain::explain;
 use super::kind::{CardKind, Marking, PodLookup};
 use super::limits::CardLimits;
-use super::needs::{CardMemory, CardNeed};
+use super::needs::{CardCores, CardMemory, CardNeed};
 use super::protocol;
 use super::wire::{end_element, push_device};
 use super::{place, variant::CardVariant};
@@ -73,7 +73,7 @@ impl CardsRequest {
     }
 
     /// An element for each container.
-    fn text(&self, kind: &CardKind, own: &[&Allocation]) -> String {
+    fn text(&self, kind: &CardKind, cards: &NodeCards, own: &[&Allocation]) -> String {
         let mut text = String::new();
         for container in 0..self.containers {
             let here = own
@@ -81,7 +81,12 @@ impl CardsRequest {
                 .filter(|one| usize::from(one.container) == container);
             for one in here {
                 let CardPart { memory, cores, .. } = CardPart::of(&one.asked);
-                push_device(&mut text, &one.id, &kind.word, memory, cores);
+                let card = one.card.and_then(|at| cards.cards.get(usize::from(at)));
+                let word = match card.filter(|_| kind.lists_types) {
+                    Some(card) => &card.kind,
+                    None => kind.word.as_str(),
+                };
+                push_device(&mut text, &one.id, word, memory, cores);
             }
             end_element(&mut text);
         }
@@ -119,7 +124,11 @@ impl CardsRequest {
             CardMemory::Percent(_) => need.share.named,
         };
         let each = |amount: i64| amount.saturating_mul(count);
-        (memory.map(each), need.share.cores.map(each))
+        let cores = match need.share.cores {
+            CardCores::All => None,
+            CardCores::Units(cores) | CardCores::Percent(cores) => Some(cores),
+        };
+        (memory.map(each), cores.map(each))
     }
 
     /// Memory in MiB and cores of a kind, of cards that are known or else as far as they can be told.
@@ -139,10 +148,13 @@ impl CardsRequest {
                 .needs
                 .iter()
                 .find(|need| need.container == one.container);
-            if need.is_some_and(|need| need.kind == of) {
+            if let Some(need) = need.filter(|need| need.kind == of) {
                 let part = CardPart::of(&one.charged);
                 sum.memory += part.memory;
-                sum.cores += part.cores;
+                sum.cores += match need.share.cores {
+                    CardCores::Percent(percent) => percent,
+                    CardCores::All | CardCores::Units(_) => part.cores,
+                };
             }
         }
         (Some(sum.memory), Some(sum.cores))
@@ -198,7 +210,7 @@ impl FamilyRequest for CardsRequest {
         let mut written = BindingAnnotations::default();
         let by_kind = self.by_kind(allocations);
         for (kind, own) in &by_kind {
-            let text = self.text(kind, own);
+            let text = self.text(kind, cards, own);
             if let Some(key) = &kind.keys.to_allocate {
                 let value = AnnotationValue::Text(text.clone());
                 annotations.push(Annotation::new(key.clone(), value));

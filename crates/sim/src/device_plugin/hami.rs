@@ -19,6 +19,7 @@ pub const REGISTERED: &[(&str, &str)] = &[
     ("metax-tech.com/sgpu", "metax-sgpu"),
     ("vastaitech.com/va", "Vastai"),
     ("birentech.com/gpu", "Biren"),
+    ("amd.com/gpu", "amd"),
 ];
 
 /// Cambricon: count.

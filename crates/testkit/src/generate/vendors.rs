@@ -87,6 +87,17 @@ const MAKERS: &[Maker] = &[
         "metax-gpu",
         "Metax-GPU",
     ),
+    (
+        "AMD",
+        "amd.com/gpu",
+        "amd.com/gpumem",
+        "amd.com/gpucores",
+        65_536,
+        100,
+        "amd",
+        "amd",
+        "AMD",
+    ),
 ];
 
 /// A cluster's vendors.
@@ -169,9 +180,14 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
             let kind = rng.pick(&["Large", "Small"]);
             let mib = if kind == "Small" { mib / 2 } else { mib };
             let (numa, health) = (rng.below(2), !rng.one_in(8));
+            let cores = if register == "amd" {
+                rng.pick(&[304, 60])
+            } else {
+                100
+            };
             let _ = write!(
                 text,
-                "{}-{register}-{at},{slots},{mib},100,{kind},{numa},{health}:",
+                "{}-{register}-{at},{slots},{mib},{cores},{kind},{numa},{health}:",
                 node.name
             );
         }

@@ -53,6 +53,7 @@ iluvatars:
   resourceCountName: my.io/MR-V100
   resourceMemoryName: my.io/MR-V100.vMem
   resourceCoreName: my.io/MR-V100.vCore
+amd: {resourceCountName: my.io/amd}
 kunlun: {resourceCountName: kunlunxin.com/xpu}
 ";
 
@@ -67,6 +68,7 @@ fn the_sections_of_hamis_configuration_are_read_as_its_users_have_them() {
         "my.io/mxs",
         "my.io/mt",
         "my.io/MR-V100",
+        "my.io/amd",
     ] {
         let asks = pod(&[&[(name, 1)]], &[]);
         assert!(family.request(&asks, Tags::default()).is_some(), "{name}");
@@ -133,6 +135,7 @@ fn every_problem_of_a_section_has_its_place() {
         ),
         ("nvidia: {defaultMemory: -1}", "nvidia.defaultMemory"),
         ("mthreads: []", "mthreads"),
+        ("amd: {resourceCoreName: \"x y\"}", "amd.resourceCoreName"),
         (
             "metax: {resourceVCountName: \"x;\"}",
             "metax.resourceVCountName",

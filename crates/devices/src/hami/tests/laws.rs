@@ -14,7 +14,7 @@ use crate::request::FamilyRequest;
 use crate::settings::Policy;
 
 /// Resources of a vendor: count, memory, cores; MiB in a unit of memory; cores that make a card.
-const VENDORS: [(&str, &str, &str, &str, i64); 5] = [
+const VENDORS: [(&str, &str, &str, &str, i64); 6] = [
     (
         "hygon.com/dcunum",
         "hygon.com/dcumem",
@@ -50,17 +50,37 @@ const VENDORS: [(&str, &str, &str, &str, i64); 5] = [
         "hami.io/metax-gpu-devices-allocated",
         1,
     ),
+    (
+        "amd.com/gpu",
+        "amd.com/gpumem",
+        "amd.com/gpucores",
+        "hami.io/amd-devices-allocated",
+        1,
+    ),
 ];
 
 /// MiB of each card but MetaX's.
 const MEMORY: i64 = 8192;
 
+/// AMD's cards count cores in units of their own.
+fn cores_of_card(vendor: usize) -> i64 {
+    if vendor == 5 { 30 } else { 100 }
+}
+
 /// A node with so many cards of a vendor, each for so many containers.
 fn node(vendor: usize, cards: i64, slots: i64) -> VendorNode {
     let (count, memory, cores, ..) = VENDORS[vendor];
-    let line = |at: i64| format!("C{at},{slots},{MEMORY},100,T{},{},true:", at % 2, at / 2);
+    let units = cores_of_card(vendor);
+    let line = |at: i64| {
+        format!(
+            "C{at},{slots},{MEMORY},{units},T{},{},true:",
+            at % 2,
+            at / 2
+        )
+    };
     let register: String = (0..cards).map(line).collect();
-    let key = ["dcu", "nvidia", "MR-V50"].get(vendor);
+    let key = ["dcu", "nvidia", "MR-V50", "", "", "amd"][vendor];
+    let key = Some(key).filter(|key| !key.is_empty());
     let key = key.map(|stem| format!("hami.io/node-{stem}-register"));
     let annotations: Vec<(&str, &str)> = key
         .iter()
@@ -93,7 +113,9 @@ fn facts(vendor: usize, asks: &[Ask], limits: PodLimits) -> PodFacts {
         if *cards == 1 && *eighths > 0 && !memory.is_empty() {
             limits.push((memory, eighths * MEMORY / 8 / unit));
         }
-        if let Some(percent) = percent.filter(|_| *cards == 1 && !cores.is_empty()) {
+        let is_possible =
+            |percent: &i64| *cards == 1 && !cores.is_empty() && (vendor, *percent) != (5, 0);
+        if let Some(percent) = percent.filter(is_possible) {
             limits.push((cores, percent));
         }
         limits
@@ -157,9 +179,9 @@ fn fits_naively(
                 };
                 all &= used.sharers < capacity.sharers
                     && used.memory + part.memory <= capacity.memory
-                    && used.cores + part.cores <= 100
-                    && !(part.cores == 100 && used.sharers > 0)
-                    && !(part.cores == 0 && used.cores == 100);
+                    && used.cores + part.cores <= capacity.cores
+                    && !(capacity.cores == 100 && part.cores == 100 && used.sharers > 0)
+                    && !(part.cores == 0 && used.cores == capacity.cores);
                 used.sharers += 1;
                 used.memory += part.memory;
                 used.cores += part.cores;
@@ -181,15 +203,20 @@ fn naive_asks(
     let of = |(count, eighths, cores): &Ask| {
         let named = *count == 1 && *eighths > 0 && vendor != 4;
         let default = match vendor {
-            0 | 3 | 4 => 100,
+            0 | 3 | 4 | 5 => 100,
             1 if !named || *eighths == 0 => 100,
             _ => 0,
         };
-        let whole = *count > 1 && vendor != 1;
-        let cores = match cores.filter(|_| *count == 1 && vendor != 4) {
-            _ if whole => 100,
-            Some(cores) => cores,
-            None => default,
+        let whole = *count > 1 && vendor != 1 && vendor != 5;
+        let cores =
+            match cores.filter(|cores| *count == 1 && vendor != 4 && (vendor, *cores) != (5, 0)) {
+                _ if whole => 100,
+                Some(cores) => cores,
+                None => default,
+            };
+        let cores = match vendor {
+            5 => (cores * cores_of_card(5) / 100).max(1),
+            _ => cores,
         };
         let part = |at: usize| {
             let id = &*cards.cards[at].id;

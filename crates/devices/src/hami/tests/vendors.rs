@@ -261,6 +261,77 @@ fn vendors_that_tell_nothing_but_slots_share_by_slots() {
 }
 
 #[test]
+fn amd_counts_percent_of_cores_in_the_units_of_the_card_and_lists_its_type() {
+    let json = r#"[{"id":"A0","count":4,"devmem":196608,"devcore":304,"type":"AMD Instinct MI300X","health":true},
+        {"id":"A1","index":1,"count":4,"devmem":65536,"devcore":100,"type":"AMD Instinct MI210","health":true},
+        {"id":"A2","index":2,"count":4,"devmem":65536,"devcore":100,"type":"AMD, MI","health":true}]"#;
+    let node = VendorNode::new(
+        &[("hami.io/node-amd-register", json)],
+        &[("amd.com/gpu", 12)],
+    );
+    let family = family(Policy::Binpack);
+    let (gpu, memory, cores) = ("amd.com/gpu", "amd.com/gpumem", "amd.com/gpucores");
+    let cards = node.cards(&*family);
+    assert_eq!((cards.cards.len(), cards.problems.len()), (2, 1));
+    // Two cards: 200 percent.
+    let offered = cards.offered.iter().find(|(name, _)| name == cores);
+    assert_eq!(offered, Some(&(cores.to_owned(), 200_000)));
+    for (limits, annotation, expected) in [
+        (
+            &[(gpu, 1), (memory, 1000), (cores, 25)][..],
+            None,
+            "A0,AMD Instinct MI300X,1000,76:;",
+        ),
+        (
+            &[(gpu, 1), (cores, 1)],
+            Some(("amd.com/nouse-gputype", "mi300")),
+            "A1,AMD Instinct MI210,65536,1:;",
+        ),
+        (
+            &[(gpu, 1), (memory, 9)],
+            Some(("amd.com/use-gpu-uuid", "A1")),
+            "A1,AMD Instinct MI210,9,100:;",
+        ),
+        (
+            &[(gpu, 2), (memory, 9), (cores, 10)],
+            None,
+            "A0,AMD Instinct MI300X,9,30:A1,AMD Instinct MI210,9,10:;",
+        ),
+    ] {
+        let mut cards = node.cards(&*family);
+        let annotations: Vec<_> = annotation.into_iter().collect();
+        let pod = pod(&[limits], &annotations);
+        let written = place(&*family, &mut cards, (1, &pod)).expect("fits");
+        let found = text(&written, "hami.io/amd-devices-allocated");
+        assert_eq!(found.as_deref(), Some(expected));
+        assert_eq!(text(&written, "hami.io/amd-devices-to-allocate"), found);
+        let records = vec![(
+            "hami.io/amd-devices-allocated".to_owned(),
+            expected.to_owned(),
+        )];
+        let decoded = family.decode(&records, &pod, &node.cards(&*family));
+        assert_eq!(decoded.problems, Vec::<String>::new());
+    }
+    // A queue counts percent, as they are asked.
+    let request = request(
+        &*family,
+        &pod(&[&[(gpu, 1), (memory, 9), (cores, 25)]], &[]),
+    );
+    let picks = request
+        .choose(&node.cards(&*family), LedgerTime::Now)
+        .expect("fits");
+    assert_eq!(
+        request.charge(Some(&picks)).to_vec(),
+        [(cores, 25_000), (memory, 9000)]
+    );
+    let why = refusal(&*family, &pod(&[&[(gpu, 1), (cores, 0)]], &[]));
+    assert!(
+        why.contains("amd.com/gpucores is 0: write an integer from 1 to 100"),
+        "{why}"
+    );
+}
+
+#[test]
 fn a_whole_enflame_gcu_is_for_one_container() {
     let family = family(Policy::None);
     let mut cards = VendorNode::new(&[], &[("enflame.com/gcu", 2)]).cards(&*family);

@@ -1,5 +1,6 @@
 //! The vendors of HAMi, each as what is its own (spec/04 §23.1).
 
+mod amd;
 mod biren;
 mod cambricon;
 mod enflame;
@@ -36,6 +37,7 @@ pub const VENDORS: &[Vendor] = &[
     enflame::VENDOR,
     vastai::VENDOR,
     biren::VENDOR,
+    amd::VENDOR,
 ];
 
 /// The name of NVIDIA.
@@ -49,6 +51,7 @@ pub const SECTIONS: &[SectionSpec] = &[
     SectionSpec::of::<iluvatar::IluvatarConfig>(),
     SectionSpec::of::<mthreads::MthreadsConfig>(),
     SectionSpec::of::<metax::MetaxConfig>(),
+    SectionSpec::of::<amd::AmdConfig>(),
 ];
 
 /// Node annotations they read.
@@ -85,6 +88,10 @@ pub const ASKS: &[&str] = &[
     vastai::UUIDS.1,
     biren::UUIDS.0,
     biren::UUIDS.1,
+    amd::TYPES.0,
+    amd::TYPES.1,
+    amd::UUIDS.0,
+    amd::UUIDS.1,
 ];
 
 /// How those answer that do not as HAMi's plugins do.

@@ -26,6 +26,8 @@ pub struct Maker {
     pub all_cores: i64,
     /// Cores of who names none: with a part of the memory, and with all of it.
     pub default: (i64, i64),
+    /// Cores are asked in percent of a card, which counts its own units, and lists name types of cards.
+    pub percent: bool,
     /// Several cards are whole ones.
     pub whole: bool,
     /// Parts of types, and UUIDs: allowed and denied.
@@ -33,7 +35,7 @@ pub struct Maker {
     pub uuids: Option<(&'static str, &'static str)>,
 }
 
-pub const MAKERS: [Maker; 6] = [
+pub const MAKERS: [Maker; 7] = [
     Maker {
         argument: "NVIDIA",
         word: "NVIDIA",
@@ -45,6 +47,7 @@ pub const MAKERS: [Maker; 6] = [
         unit: 1,
         all_cores: 100,
         default: (0, 100),
+        percent: false,
         whole: false,
         types: Some(("nvidia.com/use-gputype", "nvidia.com/nouse-gputype")),
         uuids: Some(("nvidia.com/use-gpuuuid", "nvidia.com/nouse-gpuuuid")),
@@ -60,6 +63,7 @@ pub const MAKERS: [Maker; 6] = [
         unit: 1,
         all_cores: 100,
         default: (100, 100),
+        percent: false,
         whole: true,
         types: Some(("hygon.com/use-dcutype", "hygon.com/nouse-dcutype")),
         uuids: Some(("hygon.com/use-gpuuuid", "hygon.com/nouse-gpuuuid")),
@@ -75,6 +79,7 @@ pub const MAKERS: [Maker; 6] = [
         unit: 256,
         all_cores: 100,
         default: (100, 100),
+        percent: false,
         whole: true,
         types: None,
         uuids: Some(("cambricon.com/use-gpuuuid", "cambricon.com/nouse-gpuuuid")),
@@ -90,6 +95,7 @@ pub const MAKERS: [Maker; 6] = [
         unit: 256,
         all_cores: 100,
         default: (0, 0),
+        percent: false,
         whole: true,
         types: None,
         uuids: Some(("hami.io/use-MR-V50-uuid", "hami.io/no-use-MR-V50-uuid")),
@@ -105,6 +111,7 @@ pub const MAKERS: [Maker; 6] = [
         unit: 512,
         all_cores: 16,
         default: (0, 16),
+        percent: false,
         whole: true,
         types: None,
         uuids: Some(("mthreads.ai/use-gpuuuid", "mthreads.ai/nouse-gpuuuid")),
@@ -120,8 +127,25 @@ pub const MAKERS: [Maker; 6] = [
         unit: 1,
         all_cores: 100,
         default: (100, 100),
+        percent: false,
         whole: true,
         types: None,
         uuids: None,
+    },
+    Maker {
+        argument: "AMD",
+        word: "AMD",
+        count: "amd.com/gpu",
+        memory: "amd.com/gpumem",
+        cores: "amd.com/gpucores",
+        told: Told::Register("hami.io/node-amd-register"),
+        list: "amd",
+        unit: 1,
+        all_cores: 100,
+        default: (100, 100),
+        percent: true,
+        whole: false,
+        types: Some(("amd.com/use-gputype", "amd.com/nouse-gputype")),
+        uuids: Some(("amd.com/use-gpu-uuid", "amd.com/nouse-gpu-uuid")),
     },
 ];

@@ -81,7 +81,7 @@ fn asks_of(pod: &PodObject, on: VendorsOn) -> Option<Vec<Ask>> {
             } else {
                 maker.all_cores
             };
-            if cores > Some(most) {
+            if cores > Some(most) || (maker.percent && cores == Some(0)) {
                 return None;
             }
             let cores = if together {
@@ -161,7 +161,10 @@ impl Card {
     }
 
     fn cores_of(&self, ask: &Ask) -> i64 {
-        ask.cores.unwrap_or(self.cores)
+        match ask.cores {
+            Some(percent) if ask.maker.percent => (self.cores * percent / 100).max(1),
+            cores => cores.unwrap_or(self.cores),
+        }
     }
 
     fn take(&mut self, memory: i64, cores: i64) {
@@ -237,7 +240,8 @@ pub fn offered(on: VendorsOn, node: &NodeObject) -> Res {
         let mut cards = idle_cards(maker, node);
         cards.retain(|card| card.usable && !is_cordoned(card, node));
         let memory: i64 = cards.iter().map(|card| card.memory).sum();
-        let cores: i64 = cards.iter().map(|card| card.cores).sum();
+        let cores = |card: &Card| if maker.percent { 100 } else { card.cores };
+        let cores: i64 = cards.iter().map(cores).sum();
         for (name, milli) in [
             (maker.memory, memory * 1000 / maker.unit),
             (maker.cores, cores * 1000),
@@ -301,6 +305,8 @@ pub fn charge(task: &Task, amounts: &mut Res) {
                 )
             }
         };
+        let asked = own.iter().map(|ask| Some(ask.cores? * ask.count as i64));
+        let cores = if maker.percent { asked.sum() } else { cores };
         let mut put = |name: &str, milli: i64| {
             if milli > 0 && !name.is_empty() {
                 amounts.insert(name.to_owned(), milli);
@@ -444,7 +450,12 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
             };
             card.take(memory, cores);
             let text = &mut elements[maker][ask.container];
-            let _ = write!(text, "{},{},{memory},{cores}:", card.id, card.word);
+            let word = if ask.maker.percent {
+                &card.kind
+            } else {
+                card.word
+            };
+            let _ = write!(text, "{},{word},{memory},{cores}:", card.id);
         }
     }
     let mut held = Pairs::new();
