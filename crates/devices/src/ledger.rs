@@ -8,6 +8,7 @@
 //! their place. Charging and discharging are exact inverses.
 
 mod allocation;
+mod split;
 mod summary;
 
 use std::rc::Rc;
@@ -17,6 +18,7 @@ use smallvec::SmallVec;
 use crate::facts::MilliAmounts;
 
 pub use allocation::{Allocation, Allocations, Partition};
+pub use split::{CardSplit, SplitPlace};
 pub use summary::CardSummary;
 
 /// The largest amount anybody may charge at once: so many pods cannot be on a node that a sum of
@@ -70,6 +72,8 @@ pub struct Card {
     pub variant: FamilyCode,
     /// NUMA node of the host that it is near, where that is told.
     pub numa: Option<u16>,
+    /// What it can be split into, where it tells that itself.
+    pub splits: Box<[CardSplit]>,
     /// [`CardSummary`] says all of it that most fits need to know.
     pub is_plain: bool,
 }

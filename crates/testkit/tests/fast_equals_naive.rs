@@ -291,7 +291,7 @@ fn npus_are_given_out_as_by_the_naive_loop() {
 
 #[test]
 fn cards_of_hamis_vendors_are_given_out_as_by_the_naive_loop() {
-    let (mut holders, mut pipelined) = (0, 0);
+    let (mut holders, mut pipelined, mut split) = (0, 0, 0);
     let seeds = run::seeds(0, VENDOR_CASES);
     let cases = seeds.end - seeds.start;
     for seed in seeds {
@@ -300,10 +300,14 @@ fn cards_of_hamis_vendors_are_given_out_as_by_the_naive_loop() {
         let outcome = check_under(&text, seed, &vendor_cluster(seed), cycles);
         holders += outcome.devices.len() as u64;
         pipelined += outcome.pipelined.len() as u64;
+        let written = outcome.devices.values().flatten();
+        let instances = written.filter(|(key, _)| key == "hami.io/vgpu-mig-allocations");
+        split += instances.count() as u64;
     }
     // The cases are not trivial.
     assert!(holders > cases, "{holders} pods were given devices");
     assert!(pipelined > cases / 60, "{pipelined} pipelined");
+    assert!(split > cases / 40, "{split} pods were given MIG instances");
 }
 
 #[test]

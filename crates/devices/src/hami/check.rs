@@ -2,10 +2,13 @@
 //!
 //! Checks that no eviction changes come first.
 
-use crate::ledger::{LedgerTime, NodeCards};
+use smallvec::SmallVec;
+
+use crate::ledger::{CardSplit, LedgerTime, NodeCards, Partition};
 use crate::part::CardPart;
 
 use super::limits::CardLimits;
+use super::mig;
 use super::needs::{CardMemory, CardNeed};
 use super::variant::CardVariant;
 
@@ -39,10 +42,22 @@ pub enum CardCheck {
     Exclusive,
     /// Nobody has all its cores.
     Held,
+    /// A free place for an instance, where it is split.
+    Instance,
 }
 
-/// A card that a container of the pod has got, and what of it.
-pub type Taken = (u16, CardPart);
+/// What a container of the pod has got of a card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The card.
+    pub card: u16,
+    /// What was asked.
+    pub asked: CardPart,
+    /// What it takes.
+    pub part: CardPart,
+    /// Its instance, where the card is split.
+    pub instance: Option<Partition>,
+}
 
 /// A node, seen by a pod.
 #[derive(Clone, Copy)]
@@ -78,16 +93,16 @@ impl PodOnCards<'_> {
     /// What is in use of a card, with what containers of the pod have got.
     pub fn used(&self, at: usize, own: &[Taken]) -> CardPart {
         let mut used = CardPart::used(self.cards, at, self.view);
-        for (_, part) in own.iter().filter(|(card, _)| usize::from(*card) == at) {
-            used.memory += part.memory;
-            used.sharers += part.sharers;
-            used.cores += part.cores;
+        for one in own.iter().filter(|one| usize::from(one.card) == at) {
+            used.memory += one.part.memory;
+            used.sharers += one.part.sharers;
+            used.cores += one.part.cores;
         }
         used
     }
 
-    /// Whether a card serves a need beside what containers of the pod have got.
-    pub fn admits(&self, need: &CardNeed, at: usize, own: &[Taken]) -> Result<(), CardCheck> {
+    /// What a card gives for a need beside what containers of the pod have got.
+    pub fn admits(&self, need: &CardNeed, at: usize, own: &[Taken]) -> Result<Taken, CardCheck> {
         self.allows(need, at)?;
         let (part, all) = (self.part(need, at), CardPart::capacity(self.cards, at));
         let used = self.used(at, own);
@@ -96,6 +111,9 @@ impl PodOnCards<'_> {
         }
         if self.limits.idle_only && used.sharers > 0 {
             return Err(CardCheck::Idle);
+        }
+        if self.is_split(at) {
+            return self.instance(need, at, own).ok_or(CardCheck::Instance);
         }
         if all.memory - used.memory < part.memory {
             return Err(CardCheck::Memory);
@@ -108,8 +126,59 @@ impl PodOnCards<'_> {
         }
         match all.cores != 0 && used.cores >= all.cores && part.cores == 0 {
             true => Err(CardCheck::Held),
-            false => Ok(()),
+            false => Ok(Taken {
+                card: at as u16,
+                asked: part,
+                part,
+                instance: None,
+            }),
         }
+    }
+
+    /// A card gives out instances, several of them to a container if it asks so many.
+    pub fn is_split(&self, at: usize) -> bool {
+        !self.cards.cards[at].splits.is_empty()
+    }
+
+    /// The profiles of a card that are large enough, the smallest first; the largest alone for who asks
+    /// all of the card.
+    fn profiles(&self, need: &CardNeed, at: usize) -> &[CardSplit] {
+        let all = &self.cards.cards[at].splits;
+        let memory = self.part(need, at).memory;
+        let first = match need.share.memory {
+            CardMemory::Percent(100) => all.len().saturating_sub(1),
+            _ => all.partition_point(|profile| profile.memory < memory),
+        };
+        &all[first..]
+    }
+
+    /// The first free place of the smallest profile that has one.
+    fn instance(&self, need: &CardNeed, at: usize, own: &[Taken]) -> Option<Taken> {
+        let (all, used) = (CardPart::capacity(self.cards, at), self.used(at, own));
+        let others = self.cards.entries(self.view);
+        let others = others.filter(|entry| usize::from(entry.card) == at);
+        let others = others.map(|entry| entry.partition.unwrap_or(Partition::UNKNOWN));
+        let own = own.iter().filter(|one| usize::from(one.card) == at);
+        let own = own.filter_map(|one| one.instance);
+        let live: SmallVec<[Partition; 8]> = others.chain(own).collect();
+        let is_free = |one: &Partition| !live.iter().any(|other| mig::overlap(*one, *other));
+        self.profiles(need, at).iter().find_map(|profile| {
+            let part = CardPart {
+                memory: profile.memory,
+                sharers: 1,
+                cores: profile.cores,
+            };
+            let has_room =
+                used.memory + part.memory <= all.memory && used.cores + part.cores <= all.cores;
+            let mut places = profile.places.iter().map(|place| mig::at_place(*place));
+            let instance = places.find(|one| has_room && is_free(one))?;
+            Some(Taken {
+                card: at as u16,
+                asked: self.part(need, at),
+                part,
+                instance: Some(instance),
+            })
+        })
     }
 
     /// The checks that no eviction changes.
@@ -131,7 +200,11 @@ impl PodOnCards<'_> {
             return Err(CardCheck::Uuid);
         }
         let (part, all) = (self.part(need, at), CardPart::capacity(self.cards, at));
-        if part.memory > all.memory {
+        let is_large_enough = match self.is_split(at) {
+            true => !self.profiles(need, at).is_empty(),
+            false => part.memory <= all.memory,
+        };
+        if !is_large_enough {
             return Err(CardCheck::Size);
         }
         match need.share.named.is_some_and(|named| named < all.memory) {

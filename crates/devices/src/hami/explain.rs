@@ -44,7 +44,7 @@ pub fn explain(
             continue;
         }
         match on_node.admits(need, at, &own) {
-            Ok(()) => {
+            Ok(_) => {
                 fitting += 1;
                 told.tell(|| format!("{}: fits", card.id));
             }
@@ -131,11 +131,18 @@ fn why(
         CardCheck::Mode => format!("mode {}", CardVariant::of(card).mode.name()),
         CardCheck::Type => format!("type {} not allowed", card.kind),
         CardCheck::Uuid => "UUID not allowed".to_owned(),
-        CardCheck::Size => format!(
-            "{} MiB asked, {} MiB in all",
-            grouped(on_node.part(need, at).memory),
-            grouped(all.memory)
-        ),
+        CardCheck::Size => match card.splits.last() {
+            Some(largest) => format!(
+                "{} MiB asked, {} MiB in the largest instance",
+                grouped(on_node.part(need, at).memory),
+                grouped(largest.memory)
+            ),
+            None => format!(
+                "{} MiB asked, {} MiB in all",
+                grouped(on_node.part(need, at).memory),
+                grouped(all.memory)
+            ),
+        },
         CardCheck::Part => format!(
             "{} MiB are a part of its {} MiB",
             grouped(need.share.named.unwrap_or(0)),
@@ -153,5 +160,6 @@ fn why(
         ),
         CardCheck::Exclusive => "in use, and 100 cores need an idle card".to_owned(),
         CardCheck::Held => "all its cores are taken".to_owned(),
+        CardCheck::Instance => "no free place for an instance as large".to_owned(),
     }
 }

@@ -91,18 +91,21 @@ impl PodOnCards<'_> {
         let Some(need) = needs.iter().find(alone).or(needs.last()) else {
             return TOO_FEW;
         };
-        let (mut last, mut allowed) = (CardCheck::Kind, 0);
+        let mut last = CardCheck::Kind;
+        let mut has_some = false;
         for at in 0..self.cards.cards.len() {
             match idle.allows(need, at) {
-                Ok(()) => allowed += 1,
+                Ok(()) => has_some = true,
                 Err(check) => last = last.max(check),
             }
         }
-        let is_bound = self.limits.wants_one_numa(need.kind);
-        match allowed {
-            0 => last as u8,
-            allowed if is_bound && allowed >= need.count && alone(&need) => NUMA,
-            _ => TOO_FEW,
+        if !has_some {
+            return last as u8;
+        }
+        let any = || idle.first(need, &idle.order(need, &[]), &[]);
+        match alone(&need) && any().is_some() {
+            true => NUMA,
+            false => TOO_FEW,
         }
     }
 }

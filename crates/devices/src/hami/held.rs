@@ -5,7 +5,7 @@
 
 use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
-use crate::ledger::{Allocation, Allocations, Card, NodeCards};
+use crate::ledger::{Allocation, Allocations, Card, NodeCards, Partition};
 use crate::part::CardPart;
 use crate::text::{Bounded, clip};
 
@@ -13,6 +13,7 @@ use super::check::PodOnCards;
 use super::holding::HeldDevices;
 use super::kind::CardKind;
 use super::limits::CardLimits;
+use super::mig::{self, ToldInstance};
 use super::needs::{CardNeed, needs};
 use super::variant::CardVariant;
 use super::wire::{ReadDevice, elements};
@@ -69,15 +70,80 @@ impl CardHolder<'_> {
         let Some(text) = lookup(records, key) else {
             return;
         };
+        let mut instances = self.instances(kind, records, problems);
         for (container, element) in elements(text, i64::from(i32::MAX)).enumerate() {
             let container = u16::try_from(container).unwrap_or(u16::MAX);
             for device in &element {
-                let (allocation, problem) = self.known(of, container, device);
+                let (mut allocation, mut problem) = self.known(of, container, device);
+                if let Some(one) = &mut allocation {
+                    problem = problem.or(self.put_in_place(one, &mut instances));
+                }
                 to.extend(allocation);
                 if let Some(why) = problem {
                     problems.tell(|| format!("annotation {key}: {:?} {why}", clip(device.piece)));
                 }
             }
+        }
+    }
+
+    /// Instances that the annotations of a pod tell.
+    fn instances(
+        &self,
+        kind: &CardKind,
+        records: &Pairs,
+        problems: &mut Bounded,
+    ) -> Vec<ToldInstance> {
+        let told = kind
+            .keys
+            .instances
+            .and_then(|key| Some((key, lookup(records, key)?)));
+        let Some((key, text)) = told else {
+            return Vec::new();
+        };
+        let (instances, problem) = mig::read(text);
+        if let Some(why) = problem {
+            problems.tell(|| format!("annotation {key} {why}"));
+        }
+        instances
+    }
+
+    /// The instance of a device on a card that is split; what is wrong with it.
+    fn put_in_place(
+        &self,
+        one: &mut Allocation,
+        instances: &mut Vec<ToldInstance>,
+    ) -> Option<String> {
+        let at = usize::from(one.card?);
+        let card = &self.cards.cards[at];
+        if card.splits.is_empty() {
+            return None;
+        }
+        let found = mig::next(instances, one.container, card);
+        let (instance, profile) = found.unwrap_or((Partition::UNKNOWN, None));
+        one.partition = Some(instance);
+        let Some(profile) = profile else {
+            return Some(match instance {
+                Partition::UNKNOWN => {
+                    "has no MIG instance: nothing more of the card is given out".to_owned()
+                }
+                _ => "has a MIG profile that the card does not tell".to_owned(),
+            });
+        };
+        let part = CardPart {
+            memory: profile.memory,
+            sharers: 1,
+            cores: profile.cores,
+        };
+        one.charged = part.portion();
+        None
+    }
+
+    /// A part of a card that may be another one.
+    fn guessed(&self, container: u16, at: usize, part: CardPart) -> Allocation {
+        let is_split = !self.cards.cards[at].splits.is_empty();
+        Allocation {
+            partition: is_split.then_some(Partition::UNKNOWN),
+            ..Allocation::of(self.cards, at, container, part.portion()).guessed()
         }
     }
 
@@ -117,8 +183,7 @@ impl CardHolder<'_> {
         for (at, card) in self.cards.cards.iter().enumerate() {
             let is_known = known.contains(&Some(at as u16));
             if CardVariant::of(card).kind == need.kind && !is_known {
-                let part = on_node.part(need, at).portion();
-                to.push(Allocation::of(self.cards, at, need.container, part).guessed());
+                to.push(self.guessed(need.container, at, on_node.part(need, at)));
             }
         }
     }
@@ -134,7 +199,7 @@ impl CardHolder<'_> {
                     sharers: 1,
                     ..CardPart::capacity(self.cards, at)
                 };
-                to.push(Allocation::of(self.cards, at, 0, part.portion()).guessed());
+                to.push(self.guessed(0, at, part));
             }
         }
         if !to.is_empty() {

@@ -16,8 +16,8 @@ pub struct HeldDevices<'a> {
 }
 
 impl HeldDevices<'_> {
-    /// What counts for a device that an annotation tells, and what is wrong with it. `at` is its place on
-    /// the node; without a charge it is no device at all.
+    /// What counts for a device that an annotation tells, and what is wrong with it. `at` is its place
+    /// on the node; without a charge it is no device at all.
     pub fn told(
         &self,
         container: u16,

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::text::{Bounded, clip};
 
+use super::mig;
 use super::register::{HamiCard, MOST_CARDS, breaks_lists};
 
 /// The cards of an annotation, of this type where one is given; what is wrong with others is told.
@@ -72,6 +73,10 @@ fn entry(value: &Value, word: Option<&str>) -> Result<HamiCard, String> {
         mode: mode.unwrap_or_default().to_owned(),
         healthy: value.get("health") == Some(&Value::Bool(true)),
         numa: numa(value),
+        splits: match mode {
+            Some("mig") => mig::profiles(value)?,
+            _ => Vec::new(),
+        },
         ring: ring.and_then(Value::as_i64),
     })
 }

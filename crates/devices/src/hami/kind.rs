@@ -97,6 +97,8 @@ pub struct KindKeys {
     pub uuids: Option<(String, String)>,
     /// How cards have to be shared.
     pub mode: Option<&'static str>,
+    /// Instances the pod has of cards that are split.
+    pub instances: Option<&'static str>,
     /// Whether all cards of a container have to be near one NUMA node.
     pub numa: Option<&'static str>,
 }
@@ -175,6 +177,7 @@ impl CardKind {
                 uuids: None,
                 mode: None,
                 numa: None,
+                instances: None,
             },
             unit: MemoryUnit::Mib(1),
             default_memory: 0,

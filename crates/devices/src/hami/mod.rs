@@ -27,6 +27,7 @@ pub(crate) mod holding;
 pub(crate) mod json;
 mod kind;
 mod limits;
+mod mig;
 mod needs;
 mod place;
 pub(crate) mod protocol;
@@ -70,7 +71,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     node_annotations: vendors::NODE_ANNOTATIONS,
     asks: vendors::ASKS,
     labels: &[],
-    records: &["hami.io/*-devices-allocated"],
+    records: &["hami.io/*-devices-allocated", vendors::INSTANCES],
     protocols: vendors::PROTOCOLS,
     dimensions: DIMENSIONS,
     gauges: gauges::GAUGES,
@@ -191,10 +192,11 @@ fn add_card(cards: &mut NodeCards, kind: u16, card: &HamiCard, is_cordoned: bool
     let unusable = match (card.healthy, is_cordoned, mode) {
         (false, ..) => Some("unhealthy"),
         (true, true, _) => Some("cordoned by hami.io/device-cordon"),
-        (true, false, CardMode::Mig) => {
-            Some("in MIG mode, which is not supported for HAMi's plugin: use hami-core or mps")
-        }
-        (true, false, CardMode::HamiCore | CardMode::Mps) => None,
+        (true, false, CardMode::Mig) if card.splits.is_empty() => Some(
+            "in MIG mode without migProfiles in its register: update HAMi's device plugin, or use \
+             hami-core or mps",
+        ),
+        (true, false, _) => None,
     };
     let variant = CardVariant { kind, mode };
     let all = CardPart {
@@ -209,8 +211,12 @@ fn add_card(cards: &mut NodeCards, kind: u16, card: &HamiCard, is_cordoned: bool
         index: card.index,
         variant: variant.code(),
         numa: card.numa,
+        splits: match mode {
+            CardMode::Mig => card.splits.clone().into_boxed_slice(),
+            CardMode::HamiCore | CardMode::Mps => Box::default(),
+        },
         // What a summary says of cores is in percent.
-        is_plain: card.cores == 100,
+        is_plain: card.cores == 100 && mode != CardMode::Mig,
     };
     cards.add(card, &all.row());
 }

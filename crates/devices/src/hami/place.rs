@@ -1,8 +1,9 @@
 //! The choice of cards, one container after the other (spec/04 §23.4).
 //!
-//! The cards of a container are different ones; containers may share a card. The best cards for each
-//! in turn are nearly always right; where they are not, the next best are tried, up to a bound of
-//! steps. Where they have to be near one NUMA node, each is tried, that of the best card first.
+//! The cards of a container are different ones, but for instances of a card that is split; containers
+//! may share a card. The best cards for each in turn are nearly always right; where they are not, the
+//! next best are tried, up to a bound of steps. Where they have to be near one NUMA node, each is
+//! tried, that of the best card first.
 
 use smallvec::SmallVec;
 
@@ -48,23 +49,32 @@ impl PodOnCards<'_> {
 
     /// The cards that a need gets beside what containers of the pod have got.
     pub fn best(&self, need: &CardNeed, own: &[Taken]) -> Option<TakenCards> {
-        let count = need.count as usize;
-        if self.cards.cards.len() < count {
-            return None;
-        }
         let order = self.order(need, own);
-        let found = match self.limits.wants_one_numa(need.kind) {
-            false => order.get(..count)?,
-            true => &self
-                .by_numa(&order)
-                .into_iter()
-                .find(|order| order.len() >= count)?[..count],
-        };
-        Some(found.iter().map(|at| self.taken(need, *at)).collect())
+        if !self.limits.wants_one_numa(need.kind) {
+            return self.first(need, &order, own);
+        }
+        let mut nodes = self.by_numa(&order).into_iter();
+        nodes.find_map(|node| self.first(need, &node, own))
     }
 
-    fn taken(&self, need: &CardNeed, at: u16) -> Taken {
-        (at, self.part(need, usize::from(at)))
+    /// The first cards for a need, of those in an order.
+    pub fn first(&self, need: &CardNeed, order: &[u16], own: &[Taken]) -> Option<TakenCards> {
+        let count = need.count as usize;
+        let (mut found, mut all) = (TakenCards::new(), TakenCards::from_slice(own));
+        for at in order {
+            let at = usize::from(*at);
+            while let Ok(taken) = self.admits(need, at, &all) {
+                found.push(taken);
+                if found.len() == count {
+                    return Some(found);
+                }
+                all.push(taken);
+                if !self.is_split(at) {
+                    break;
+                }
+            }
+        }
+        None
     }
 
     /// The cards near each NUMA node, that of the best card first; a card that tells none is alone.
@@ -127,12 +137,18 @@ impl PodOnCards<'_> {
             return self.search(rest, taken, steps);
         }
         for (at, card) in order.iter().enumerate() {
-            if order.len() - at < left as usize || *steps == 0 {
+            let is_split = |card: &u16| self.is_split(usize::from(*card));
+            let may_do = order.len() - at >= left as usize || order[at..].iter().any(is_split);
+            if !may_do || *steps == 0 {
                 return false;
             }
             *steps -= 1;
-            taken.push(self.taken(need, *card));
-            if self.take((need, rest), &order[at + 1..], left - 1, taken, steps) {
+            let Ok(found) = self.admits(need, usize::from(*card), taken) else {
+                continue;
+            };
+            taken.push(found);
+            let next = at + usize::from(!is_split(card));
+            if self.take((need, rest), &order[next..], left - 1, taken, steps) {
                 return true;
             }
             taken.pop();
@@ -142,7 +158,7 @@ impl PodOnCards<'_> {
 
     /// Sum over the cards, each as it is before the pod's container takes it.
     fn score(&self, taken: &[Taken]) -> f64 {
-        let worth = |(at, (card, part)): (usize, &Taken)| {
+        let worth = |(at, Taken { card, part, .. }): (usize, &Taken)| {
             let card = usize::from(*card);
             let used = self.used(card, &taken[..at]);
             let all = CardPart::capacity(self.cards, card).memory;

@@ -1,5 +1,6 @@
 //! What nodes say of cards in the formats that vendors share (spec/04 §18.4).
 
+use crate::ledger::CardSplit;
 use crate::text::{Bounded, clip};
 
 use super::json;
@@ -28,6 +29,8 @@ pub struct HamiCard {
     pub healthy: bool,
     /// NUMA node it is near.
     pub numa: Option<u16>,
+    /// What it can be split into.
+    pub splits: Vec<CardSplit>,
     /// Its group of cards with fast links.
     pub ring: Option<i64>,
 }
@@ -99,6 +102,7 @@ fn line(piece: &str, at: usize) -> Result<HamiCard, String> {
         mode: mode.to_owned(),
         healthy,
         numa: numa.parse().ok(),
+        splits: Vec::new(),
         ring: None,
     })
 }

@@ -188,9 +188,13 @@ impl FamilyRequest for CardsRequest {
         let mut taken = taken.into_iter();
         let mut allocations = Allocations::new();
         for need in &self.needs {
-            for (card, part) in taken.by_ref().take(need.count as usize) {
-                let (card, part) = (usize::from(card), part.portion());
-                allocations.push(Allocation::of(cards, card, need.container, part));
+            for one in taken.by_ref().take(need.count as usize) {
+                let card = usize::from(one.card);
+                allocations.push(Allocation {
+                    asked: one.asked.portion(),
+                    partition: one.instance,
+                    ..Allocation::of(cards, card, need.container, one.part.portion())
+                });
             }
         }
         Some(allocations)

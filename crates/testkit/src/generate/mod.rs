@@ -42,6 +42,7 @@ pub use extender::{extender_answers, extender_conf_text, extender_moments};
 pub use mindcluster::check_code;
 pub use numa::{numa_cluster, numa_conf_text};
 use rng::Rng;
+pub use vendors::mig_profiles;
 pub use victims::{
     CardShares, cluster_of_cards, evicting_conf_text, full_cluster, full_network_cluster,
     full_protected_cluster, full_timed_cluster, full_tree_cluster, full_varied_cluster,

@@ -42,8 +42,12 @@ fn tells_devices(key: &str) -> bool {
 
 /// A pod is known by it to hold what it holds.
 fn tells_later(key: &str) -> bool {
-    matches!(key, "volcano.sh/vgpu-ids-new" | "huawei.com/npu-core")
-        || key.ends_with("-devices-allocated")
+    const WHOLE_KEYS: [&str; 3] = [
+        "volcano.sh/vgpu-ids-new",
+        "huawei.com/npu-core",
+        "hami.io/vgpu-mig-allocations",
+    ];
+    WHOLE_KEYS.contains(&key) || key.ends_with("-devices-allocated")
 }
 
 /// Annotations by which a bound pod tells what devices it holds.

@@ -107,7 +107,7 @@ impl PlacedPod<'_> {
         self.devices.told(container, (device, at), charged)
     }
 
-    /// What is charged for amounts that are written; `whole` is the memory of the chip, if it is known.
+    /// What is charged for amounts that are written; `whole` is the memory of the chip, if known.
     fn amount(&self, of: u16, memory: i64, cores: i64, whole: Option<i64>) -> ChipPart {
         // Should the chip come back, all of it is in use, however large it is.
         let whole = whole.unwrap_or(MAX_AMOUNT);

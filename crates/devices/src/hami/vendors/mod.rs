@@ -43,6 +43,9 @@ pub const VENDORS: &[Vendor] = &[
 /// The name of NVIDIA.
 pub const NVIDIA: &str = nvidia::VENDOR.name;
 
+/// Pod annotation with the MIG instances it has.
+pub const INSTANCES: &str = nvidia::INSTANCES;
+
 /// Sections of the device configuration they read.
 pub const SECTIONS: &[SectionSpec] = &[
     SectionSpec::of::<nvidia::HamiNvidiaConfig>(),

@@ -3,12 +3,15 @@
 use pumice_yaml::scalar::parse_bool_text;
 use pumice_yaml::tree::YamlNode;
 
+use crate::binding::{Annotation, AnnotationValue};
 use crate::config::{DeviceConfig, Reader, Section, field};
 use crate::facts::PodFacts;
 use crate::hami::config::{NAME_KEYS, names};
-use crate::hami::kind::{CardKind, KindNames, Several};
+use crate::hami::kind::{CardKind, KindNames, Marking, Several};
+use crate::hami::mig;
 use crate::nvidia::geometry::NvidiaConfig;
 use crate::nvidia::type_list::{REFUSE_TYPES, USE_TYPES};
+use crate::part::CardPart;
 use crate::settings::Settings;
 use crate::text::clip;
 
@@ -22,6 +25,8 @@ pub const UUIDS: (&str, &str) = ("nvidia.com/use-gpuuuid", "nvidia.com/nouse-gpu
 pub const MODE: &str = "nvidia.com/vgpu-mode";
 /// All cards of a container are near one NUMA node.
 pub const NUMA: &str = "nvidia.com/numa-bind";
+/// Instances a pod has of cards in MIG mode, JSON.
+pub const INSTANCES: &str = "hami.io/vgpu-mig-allocations";
 /// How names of Volcano's own plugin begin, which the section may have for it.
 const VOLCANO: &str = "volcano.sh/";
 
@@ -93,6 +98,8 @@ fn gpu(settings: &Settings, config: &DeviceConfig) -> CardKind {
     kind.keys.uuids = Some((UUIDS.0.to_owned(), UUIDS.1.to_owned()));
     kind.keys.mode = Some(MODE);
     kind.keys.numa = Some(NUMA);
+    kind.keys.instances = Some(INSTANCES);
+    kind.marks = marks;
     kind.default_memory = own.memory;
     kind.default_cores = own.cores;
     kind.default_cores_of_whole = 100;
@@ -104,6 +111,43 @@ fn gpu(settings: &Settings, config: &DeviceConfig) -> CardKind {
         false => unswitched,
     };
     kind
+}
+
+/// The instances, for the device plugin, which makes them.
+fn marks(pod: &Marking) -> Vec<Annotation> {
+    let mut entries = Vec::new();
+    let mut device = (0, 0);
+    for one in pod.own {
+        device = match device {
+            (container, at) if container == one.container => (container, at + 1),
+            _ => (one.container, 1),
+        };
+        let card = one.card.and_then(|at| pod.cards.cards.get(usize::from(at)));
+        let Some((card, instance)) = card.zip(one.partition) else {
+            continue;
+        };
+        let memory = CardPart::of(&one.charged).memory;
+        let Some(profile) = mig::profile_of(card, instance, memory) else {
+            continue;
+        };
+        // Identities and names are such that nothing needs escaping.
+        entries.push(format!(
+            r#"{{"containerIndex":{},"deviceIndex":{},"gpuUUID":"{}","profile":"{}","placement":{{"start":{},"size":{}}}}}"#,
+            one.container,
+            device.1 - 1,
+            one.id,
+            profile.name,
+            instance.position,
+            instance.group
+        ));
+    }
+    match entries.is_empty() {
+        true => Vec::new(),
+        false => {
+            let text = AnnotationValue::Text(format!("[{}]", entries.join(",")));
+            vec![Annotation::new(INSTANCES, text)]
+        }
+    }
 }
 
 /// The NUMA annotation says neither yes nor no.

@@ -1,6 +1,7 @@
 //! Shared devices by the rules alone: which of a node's a pod gets, family by family.
 
 mod hami;
+mod instances;
 mod makers;
 mod mindcluster;
 mod vendors;

@@ -8,6 +8,7 @@ use pumice_model::object::{NodeObject, Pairs, PodObject};
 use super::super::Cycle;
 use super::super::state::{Res, Task, World, label};
 use super::View;
+use super::instances::{self, Slices, ToldInstance};
 use super::makers::{MAKERS, Maker, Told};
 
 /// Vendors that are on.
@@ -117,15 +118,18 @@ fn asks_of(pod: &PodObject, on: VendorsOn) -> Option<Vec<Ask>> {
             });
         }
     }
-    let policy = label(&pod.facts.annotations, "hami.io/gpu-scheduler-policy").unwrap_or("");
-    let binds = label(&pod.facts.annotations, NUMA).unwrap_or("");
-    let known = ["", "binpack", "spread", "mutex"].contains(&policy);
+    can_be(pod, &asks).then_some(asks)
+}
+
+/// Its annotations have values that they may have.
+fn can_be(pod: &PodObject, asks: &[Ask]) -> bool {
+    let annotation = |key: &str| label(&pod.facts.annotations, key).unwrap_or("");
+    let policies = ["", "binpack", "spread", "mutex"];
     let nvidia = asks.iter().any(|ask| ask.maker.word == "NVIDIA");
-    let bool = ["", "true", "1", "false"].contains(&binds);
-    match asks.is_empty() || (known && (bool || !nvidia)) {
-        true => Some(asks),
-        false => None,
-    }
+    let bools = ["", "true", "1", "false"];
+    asks.is_empty()
+        || (policies.contains(&annotation("hami.io/gpu-scheduler-policy"))
+            && (!nvidia || bools.contains(&annotation(NUMA))))
 }
 
 /// All cards of a container have to be near one NUMA node.
@@ -139,6 +143,9 @@ pub fn refuses(pod: &PodObject, on: VendorsOn) -> bool {
     asks_of(pod, on).is_none()
 }
 
+/// A profile, and where an instance of it is.
+type NamedPlace = (String, (i64, i64));
+
 #[derive(Clone, Default)]
 struct Card {
     word: &'static str,
@@ -150,6 +157,8 @@ struct Card {
     /// NUMA node.
     numa: String,
     usable: bool,
+    /// In mode mig.
+    slices: Option<Slices>,
     used_slots: i64,
     used_memory: i64,
     used_cores: i64,
@@ -165,6 +174,27 @@ impl Card {
             Some(percent) if ask.maker.percent => (self.cores * percent / 100).max(1),
             cores => cores.unwrap_or(self.cores),
         }
+    }
+
+    /// Memory and cores that a container takes of it, and its instance where it is split.
+    fn offer(&self, ask: &Ask) -> Option<(i64, i64, Option<NamedPlace>)> {
+        let Some(slices) = &self.slices else {
+            return Some((self.memory_of(ask), self.cores_of(ask), None));
+        };
+        let left = (self.memory - self.used_memory, self.cores - self.used_cores);
+        let (profile, place) = slices.free(ask.memory, left)?;
+        let instance = Some((profile.name.clone(), place));
+        Some((profile.memory, profile.cores, instance))
+    }
+
+    /// A container takes what is offered to it; memory, and its instance.
+    fn give(&mut self, ask: &Ask) -> Option<(i64, Option<NamedPlace>)> {
+        let (memory, cores, instance) = self.offer(ask)?;
+        self.take(memory, cores);
+        if let (Some(slices), Some((_, place))) = (&mut self.slices, &instance) {
+            slices.taken.push(Some(*place));
+        }
+        Some((memory, instance))
     }
 
     fn take(&mut self, memory: i64, cores: i64) {
@@ -202,6 +232,9 @@ fn idle_cards(maker: &'static Maker, node: &NodeObject) -> Vec<Card> {
     match maker.told {
         Told::Register(key) => {
             let text = label(&node.device_annotations, key).unwrap_or_default();
+            if text.starts_with('[') {
+                return of_json(maker, text);
+            }
             let lines = text.split(':').filter(|line| !line.is_empty());
             let card = |line: &str| {
                 let fields: Vec<&str> = line.split(',').collect();
@@ -233,6 +266,33 @@ fn idle_cards(maker: &'static Maker, node: &NodeObject) -> Vec<Card> {
     }
 }
 
+/// A register in JSON.
+fn of_json(maker: &'static Maker, text: &str) -> Vec<Card> {
+    let list: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    let card = |value: &serde_json::Value| {
+        let number = |key: &str| value[key].as_i64().unwrap_or(0);
+        let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
+        let is_split = value["mode"] == "mig";
+        let profiles = instances::profiles(value);
+        Card {
+            word: maker.word,
+            id: text("id"),
+            kind: text("type"),
+            slots: number("count"),
+            memory: number("devmem"),
+            cores: number("devcore"),
+            numa: number("numa").to_string(),
+            usable: value["health"] == true && !(is_split && profiles.is_empty()),
+            slices: is_split.then(|| Slices {
+                profiles,
+                ..Slices::default()
+            }),
+            ..Card::default()
+        }
+    };
+    list.as_array().into_iter().flatten().map(card).collect()
+}
+
 /// Memory and cores of the cards that are given out, where the node does not tell them itself.
 pub fn offered(on: VendorsOn, node: &NodeObject) -> Res {
     let mut amounts = Res::new();
@@ -260,15 +320,50 @@ fn is_cordoned(card: &Card, node: &NodeObject) -> bool {
     list.split(',').any(|id| id == card.id)
 }
 
-/// MiB and cores of each device of a list.
-fn devices(text: &str) -> Vec<(&str, i64, i64)> {
-    let pieces = text.split([';', ':']).filter(|piece| !piece.is_empty());
-    let device = |piece| {
-        let fields: Vec<&str> = str::split(piece, ',').collect();
-        let number = |at: usize| fields[at].parse().expect("a number");
-        (fields[0], number(2), number(3))
+/// A device of a list, with the instance that is told of it.
+struct Device<'a> {
+    id: &'a str,
+    memory: i64,
+    cores: i64,
+    instance: Option<ToldInstance>,
+}
+
+/// The devices of a task, those of all containers.
+fn devices<'a>(task: &'a Task, maker: &Maker) -> Vec<Device<'a>> {
+    let mut told = match task
+        .held
+        .as_ref()
+        .and_then(|held| label(held, instances::KEY))
+    {
+        Some(text) if maker.word == "NVIDIA" => instances::told(text),
+        _ => Vec::new(),
     };
-    pieces.map(device).collect()
+    let mut all = Vec::new();
+    for (container, element) in held(task, maker).split(';').enumerate() {
+        for piece in element.split(':').filter(|piece| !piece.is_empty()) {
+            let fields: Vec<&str> = piece.split(',').collect();
+            let number = |at: usize| fields[at].parse().expect("a number");
+            all.push(Device {
+                id: fields[0],
+                memory: number(2),
+                cores: number(3),
+                instance: instances::next(&mut told, container, fields[0]),
+            });
+        }
+    }
+    all
+}
+
+/// What a device takes of its card: that of the profile of its instance.
+fn taken_by(device: &Device) -> (i64, i64) {
+    let Some((_, _, name, _)) = &device.instance else {
+        return (device.memory, device.cores);
+    };
+    let profiles = instances::profiles(&crate::generate::mig_profiles());
+    let found = profiles.iter().find(|profile| profile.name == *name);
+    found.map_or((device.memory, device.cores), |profile| {
+        (profile.memory, profile.cores)
+    })
 }
 
 fn held<'a>(task: &'a Task, maker: &Maker) -> &'a str {
@@ -289,11 +384,11 @@ pub fn charge(task: &Task, amounts: &mut Res) {
         if own.is_empty() {
             continue;
         }
-        let found = devices(held(task, maker));
+        let found = devices(task, maker);
         let (memory, cores) = match found.is_empty() {
             false => (
-                Some(found.iter().map(|(_, memory, _)| memory).sum::<i64>()),
-                Some(found.iter().map(|(.., cores)| cores).sum::<i64>()),
+                Some(found.iter().map(|device| taken_by(device).0).sum::<i64>()),
+                Some(found.iter().map(|device| taken_by(device).1).sum::<i64>()),
             ),
             true => {
                 let each = |ask: &&Ask, one: Option<i64>| one.map(|one| one * ask.count as i64);
@@ -331,9 +426,15 @@ fn cards(world: &World, node: &NodeObject, view: View, on: VendorsOn) -> Vec<Car
             continue;
         }
         for maker in on.makers() {
-            for (id, memory, cores) in devices(held(task, maker)) {
-                if let Some(card) = cards.iter_mut().find(|card| card.id == id) {
-                    card.take(memory, cores);
+            for device in devices(task, maker) {
+                let Some(card) = cards.iter_mut().find(|card| card.id == device.id) else {
+                    continue;
+                };
+                let (memory, cores) = taken_by(&device);
+                card.take(memory, cores);
+                if let Some(slices) = &mut card.slices {
+                    let place = device.instance.map(|(.., place)| place);
+                    slices.taken.push(place);
                 }
             }
         }
@@ -358,6 +459,15 @@ fn fits(card: &Card, ask: &Ask, pod: &PodObject) -> bool {
     };
     let idle_only = annotation("hami.io/gpu-scheduler-policy") == Some("mutex");
     let (memory, cores) = (card.memory_of(ask), card.cores_of(ask));
+    let has_room = match card.slices {
+        Some(_) => card.offer(ask).is_some(),
+        None => {
+            card.memory - card.used_memory >= memory
+                && card.cores - card.used_cores >= cores
+                && !(card.cores == 100 && cores == 100 && card.used_slots > 0)
+                && !(card.used_cores >= card.cores && cores == 0)
+        }
+    };
     card.word == ask.maker.word
         && card.usable
         && allowed(ask.maker.types, &has_part)
@@ -365,20 +475,18 @@ fn fits(card: &Card, ask: &Ask, pod: &PodObject) -> bool {
         && ask.named.is_none_or(|named| named >= card.memory)
         && card.used_slots < card.slots
         && !(idle_only && card.used_slots > 0)
-        && card.memory - card.used_memory >= memory
-        && card.cores - card.used_cores >= cores
-        && !(card.cores == 100 && cores == 100 && card.used_slots > 0)
-        && !(card.used_cores >= card.cores && cores == 0)
+        && has_room
 }
 
-/// All sets of so many cards, those with earlier ones first.
-fn ways(order: &[usize], count: usize) -> Vec<Vec<usize>> {
+/// All sets of so many cards, those with earlier ones first. A card that is split may be there several times.
+fn ways(cards: &[Card], order: &[usize], count: usize) -> Vec<Vec<usize>> {
     if count == 0 {
         return vec![Vec::new()];
     }
     let mut all = Vec::new();
     for (at, first) in order.iter().enumerate() {
-        for rest in ways(&order[at + 1..], count - 1) {
+        let next = at + usize::from(cards[*first].slices.is_none());
+        for rest in ways(cards, &order[next..], count - 1) {
             all.push([vec![*first], rest].concat());
         }
     }
@@ -401,7 +509,7 @@ fn share(
         "spread" => order.sort_by_key(|at| (cards[*at].used_slots, *at)),
         _ => order.reverse(),
     }
-    let mut all = ways(&order, ask.count);
+    let mut all = ways(cards, &order, ask.count);
     if is_bound(pod, ask) {
         let numa = |at: &usize| &cards[*at].numa;
         let is_one = |way: &Vec<usize>| way.iter().all(|at| numa(at) == numa(&way[0]));
@@ -412,8 +520,10 @@ fn share(
     all.into_iter().find_map(|way| {
         let mut cards = cards.to_vec();
         for at in &way {
-            let (memory, cores) = (cards[*at].memory_of(ask), cards[*at].cores_of(ask));
-            cards[*at].take(memory, cores);
+            if !fits(&cards[*at], ask, pod) {
+                return None;
+            }
+            cards[*at].give(ask)?;
         }
         let rest = share(&cards, later, (pod, policy))?;
         Some([vec![way], rest].concat())
@@ -434,21 +544,26 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
     };
     let mut cards = cards(&cycle.world, node, view, on);
     let chosen = share(&cards, &asks, (&task.pod, policy))?;
-    let mut score = 0.0;
+    let (mut score, mut split) = (0.0, Vec::new());
     let mut elements = vec![vec![String::new(); task.pod.facts.containers.len()]; MAKERS.len()];
     for (ask, way) in asks.iter().zip(&chosen) {
         let maker = MAKERS
             .iter()
             .position(|maker| maker.word == ask.maker.word)?;
-        for at in way {
+        for (device, at) in way.iter().enumerate() {
             let card = &mut cards[*at];
             let (memory, cores) = (card.memory_of(ask), card.cores_of(ask));
+            let (used, sharers) = (card.used_memory, card.used_slots);
+            let (taken, instance) = card.give(ask)?;
             score += match policy {
-                "binpack" => 100.0 * (card.used_memory + memory) as f64 / card.memory as f64,
-                "spread" if card.used_slots == 0 => 100.0,
+                "binpack" => 100.0 * (used + taken) as f64 / card.memory as f64,
+                "spread" if sharers == 0 => 100.0,
                 _ => 0.0,
             };
-            card.take(memory, cores);
+            if let Some((profile, place)) = instance {
+                let of = (ask.container, device);
+                split.push(instances::entry(of, &card.id, &profile, place));
+            }
             let text = &mut elements[maker][ask.container];
             let word = if ask.maker.percent {
                 &card.kind
@@ -459,6 +574,9 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
         }
     }
     let mut held = Pairs::new();
+    if !split.is_empty() {
+        held.push((instances::KEY.to_owned(), format!("[{}]", split.join(","))));
+    }
     for (maker, elements) in MAKERS.iter().zip(elements) {
         if elements.iter().all(String::is_empty) {
             continue;
