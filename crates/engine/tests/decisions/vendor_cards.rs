@@ -214,6 +214,55 @@ fn for_gpus_near_one_numa_node_the_holders_of_one_go() {
 }
 
 #[test]
+fn of_instances_on_a_card_in_mig_mode_the_one_goes_that_leaves_a_place() {
+    let register = r#"[{"id":"GPU-0","count":7,"devmem":24576,"devcore":100,"type":"NVIDIA A30",
+        "mode":"mig","health":true,"migProfiles":[
+        {"name":"1g.6gb","memoryMB":5952,"core":25,"sliceCount":1,"placements":[{"start":0,"size":1},
+            {"start":1,"size":1},{"start":2,"size":1},{"start":3,"size":1}]},
+        {"name":"2g.12gb","memoryMB":12032,"core":50,"sliceCount":2,"placements":[{"start":0,"size":2},
+            {"start":2,"size":2}]}]}]"#;
+    let node = NodeObject {
+        device_annotations: pairs(&[("hami.io/node-nvidia-register", register)]),
+        ..node("n1", "64c 64Gi pods=20 nvidia.com/gpu=7")
+    };
+    let mut all = cluster(PREEMPT).node(node);
+    for (name, class, start, memory) in [
+        ("a", "low", 1, 3000),
+        ("b", "low", 3, 3000),
+        ("c", "mid", 2, 3000),
+    ] {
+        let instance = format!(
+            r#"[{{"containerIndex":0,"deviceIndex":0,"gpuUUID":"GPU-0","profile":"1g.6gb","placement":{{"start":{start},"size":1}}}}]"#
+        );
+        let pod = PodObject {
+            records: pairs(&[
+                (GPU.list, &format!("GPU-0,NVIDIA,{memory},0:;")),
+                ("hami.io/vgpu-mig-allocations", &instance),
+            ]),
+            ..asks(&GPU, name, (1, memory, 0))
+        };
+        all = all
+            .group(ranked(class, group(name, 0)))
+            .pod(on("n1", member(name, pod)));
+    }
+    // Slice 0 is free: without a, an instance of two has its place; without b it has none.
+    let mut all = wants(all, "high", asks(&GPU, "new", (1, 9000, 0)));
+    assert_eq!(all.plan(), ["-a", "new (n1)"]);
+    all.gone("a");
+    let decisions = all.decide();
+    let written = decisions.binds[0].devices.iter();
+    let mut written = written.flat_map(|written| &written.annotations);
+    let instance = written.find(|one| one.key == "hami.io/vgpu-mig-allocations");
+    let AnnotationValue::Text(text) = &instance.expect("an instance").value else {
+        panic!("no text");
+    };
+    assert!(
+        text.contains(r#""profile":"2g.12gb","placement":{"start":0,"size":2}"#),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_queue_takes_back_the_one_card_it_deserves() {
     let of = |queue: &str, name: &str| GroupObject {
         queue: queue.to_owned(),
