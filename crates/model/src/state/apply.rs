@@ -28,11 +28,7 @@ impl State {
             Delta::NodeApply(node) => self.apply_node(*node),
             Delta::NodeDelete(name) => self.delete_node(&name),
             Delta::PodApply(pod) => self.apply_pod(&pod),
-            Delta::PodDelete(uid) => {
-                if let Some(task) = self.task_by_uid(&uid) {
-                    self.delete_task(task);
-                }
-            }
+            Delta::PodDelete(uid) => self.delete_pod(&uid),
             Delta::BindFailed { uid, .. } | Delta::BindTakenBack { uid } => self.unbind(&uid),
             Delta::PodBound { uid, claims } => self.land_claims(&uid, Some(&claims)),
             Delta::EvictFailed { uid, .. } | Delta::EvictTakenBack { uid } => self.unevict(&uid),
@@ -366,6 +362,12 @@ impl State {
         if let Some(rules) = self.shapes.release(shape) {
             self.topology.unlearn(rules);
             self.rules_gone += 1;
+        }
+    }
+
+    fn delete_pod(&mut self, uid: &str) {
+        if let Some(ix) = self.task_by_uid(uid) {
+            self.delete_task(ix);
         }
     }
 
