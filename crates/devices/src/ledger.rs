@@ -68,6 +68,8 @@ pub struct Card {
     pub variant: FamilyCode,
     /// [`CardSummary`] says all of it that most fits need to know.
     pub is_plain: bool,
+    /// What else its family knows of it, which no summary tells.
+    pub details: FamilyCode,
 }
 
 impl Card {
@@ -109,6 +111,8 @@ pub struct Allocation {
     pub asked: Portion,
     /// What is charged for it.
     pub charged: Portion,
+    /// How it is shared, to its family: what of the pod decides who may join it on the card.
+    pub share: FamilyCode,
     /// It is known that this card is the one. What cannot be read is charged to every card it could
     /// be on, as a guess.
     pub certain: bool,
@@ -169,6 +173,8 @@ pub struct LedgerEntry {
     pub partition: Option<Partition>,
     /// What it holds.
     pub held: Portion,
+    /// See [`Allocation::share`].
+    pub share: FamilyCode,
     /// Of the pod.
     pub tags: Tags,
     /// How it weighs.
@@ -370,6 +376,7 @@ impl NodeCards {
                 card: allocation.card.unwrap_or(LedgerEntry::NO_CARD),
                 partition: allocation.partition,
                 held: Portion::from_slice(&allocation.charged),
+                share: allocation.share,
                 tags,
                 load,
                 certain: allocation.certain,
@@ -459,7 +466,8 @@ impl NodeCards {
 fn forget(entries: &mut Vec<LedgerEntry>, (pod, card): (u32, u16), allocation: &Allocation) {
     // The newest entries are the likeliest.
     let is_it = |entry: &LedgerEntry| {
-        entry.pod == pod && entry.card == card && entry.held == allocation.charged
+        let is_there = entry.pod == pod && entry.card == card;
+        is_there && entry.held == allocation.charged && entry.share == allocation.share
     };
     let at = entries.iter().rposition(is_it);
     debug_assert!(at.is_some(), "pod {pod} gives back a card it does not hold");

@@ -27,6 +27,8 @@ pub enum CardCheck {
     Size,
     /// Several cards are whole ones, and no part was named.
     Part,
+    /// The QoS policy of the pods on it.
+    Qos,
     /// A free slot.
     Slots,
     /// Idle, where only such will do.
@@ -91,6 +93,9 @@ impl PodOnCards<'_> {
         self.allows(need, at)?;
         let (part, all) = (self.part(need, at), CardPart::capacity(self.cards, at));
         let used = self.used(at, own);
+        if used.sharers > 0 {
+            self.may_join(need, at, own)?;
+        }
         if used.sharers >= all.sharers {
             return Err(CardCheck::Slots);
         }

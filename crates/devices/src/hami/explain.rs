@@ -9,6 +9,7 @@ use super::check::{CardCheck, PodOnCards, Taken};
 use super::needs::CardNeed;
 use super::place::TakenCards;
 use super::request::CardsRequest;
+use super::sgpu::QosPolicy;
 use super::variant::CardVariant;
 
 /// Why a request does not fit; `None` if it does.
@@ -109,6 +110,13 @@ fn why(
             "{} MiB are a part of its {} MiB",
             grouped(need.share.named.unwrap_or(0)),
             grouped(all.memory)
+        ),
+        CardCheck::Qos => format!(
+            "CardQosPolicyMismatch: the card has {}, the pod {}",
+            on_node
+                .policy(need, at, own)
+                .map_or("none", QosPolicy::name),
+            on_node.terms(need).qos.name()
         ),
         CardCheck::Slots => format!("all {} slots in use", grouped(all.sharers)),
         CardCheck::Idle => "in use".to_owned(),

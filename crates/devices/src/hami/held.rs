@@ -21,7 +21,7 @@ use super::wire::{ReadDevice, elements};
 /// What a pod holds on a node.
 pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {
     let wanted = needs(pod, kinds);
-    let holder = CardHolder { kinds, cards };
+    let holder = CardHolder { kinds, pod, cards };
     let mut allocations = Allocations::new();
     let mut problems = Bounded::default();
     for of in 0..kinds.len() as u16 {
@@ -55,6 +55,7 @@ pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCar
 
 struct CardHolder<'a> {
     kinds: &'a [CardKind],
+    pod: &'a PodFacts,
     cards: &'a NodeCards,
 }
 
@@ -127,6 +128,7 @@ impl CardHolder<'_> {
             partition: None,
             asked: charged.portion(),
             charged: charged.portion(),
+            share: self.kinds[usize::from(of)].share(self.pod),
             certain: at.is_some() || numbers.is_some(),
         };
         let problem = match (at, numbers) {
@@ -178,6 +180,7 @@ impl CardHolder<'_> {
     }
 
     fn guessed(&self, container: u16, at: usize, part: CardPart) -> Allocation {
+        let of = CardVariant::of(&self.cards.cards[at]).kind;
         Allocation {
             container,
             card: u16::try_from(at).ok(),
@@ -185,6 +188,7 @@ impl CardHolder<'_> {
             partition: None,
             asked: part.portion(),
             charged: part.portion(),
+            share: self.kinds[usize::from(of)].share(self.pod),
             certain: false,
         }
     }

@@ -72,6 +72,7 @@ fn entry(value: &Value, word: Option<&str>) -> Result<HamiCard, String> {
         mode: mode.unwrap_or_default().to_owned(),
         healthy: value.get("health") == Some(&Value::Bool(true)),
         ring: ring.and_then(Value::as_i64),
+        ..HamiCard::default()
     })
 }
 

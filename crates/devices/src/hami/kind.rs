@@ -2,10 +2,11 @@
 
 use crate::binding::{Annotation, NodeLock};
 use crate::facts::{NodeFacts, PodFacts};
-use crate::ledger::{Allocation, NodeCards};
+use crate::ledger::{Allocation, FamilyCode, NodeCards};
 use crate::text::Bounded;
 
 use super::register::HamiCard;
+use super::sgpu::ShareTerms;
 
 /// Names of resources; an empty one is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,6 +72,16 @@ pub enum Several {
     Parts,
     /// Whole ones.
     Whole,
+}
+
+/// Rules of a kind beside those that all have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OwnRules {
+    /// There are none.
+    #[default]
+    None,
+    /// Those of MetaX sGPUs ([`super::sgpu`]).
+    Sgpu,
 }
 
 /// How the device plugin finds the pod it serves.
@@ -144,6 +155,8 @@ pub struct CardKind {
     pub by_slots: bool,
     /// What several cards are.
     pub several: Several,
+    /// Rules of its own.
+    pub rules: OwnRules,
     /// Whose turn it is.
     pub service: PodLookup,
     /// Reads the cards of a node.
@@ -176,10 +189,19 @@ impl CardKind {
             cores: 100,
             by_slots: false,
             several: Several::Whole,
+            rules: OwnRules::None,
             service: PodLookup::Hami,
             discover: registered,
             marks: |_| Vec::new(),
             refuses: |_| None,
+        }
+    }
+
+    /// How a pod with these annotations shares cards of the kind ([`Allocation::share`]).
+    pub fn share(&self, pod: &PodFacts) -> FamilyCode {
+        match self.rules {
+            OwnRules::None => FamilyCode::default(),
+            OwnRules::Sgpu => ShareTerms::said(pod).code(),
         }
     }
 

@@ -31,6 +31,7 @@ mod place;
 pub(crate) mod protocol;
 pub(crate) mod register;
 mod request;
+mod sgpu;
 pub(crate) mod uuid_lists;
 mod variant;
 mod vendors;
@@ -58,6 +59,7 @@ use kind::CardKind;
 use limits::CardLimits;
 use register::HamiCard;
 use request::{CardsRequest, VendorRules};
+use sgpu::ShareTerms;
 use variant::{CardMode, CardVariant};
 
 /// Node annotation: UUIDs that are not given out any more.
@@ -172,8 +174,10 @@ impl Hami {
         if needs.is_empty() {
             return Ok(None);
         }
+        let mut limits = CardLimits::of(pod, kinds, self.rules.policy)?;
+        limits.terms = ShareTerms::asked(pod, kinds, &needs)?;
         Ok(Some(Rc::new(CardsRequest {
-            limits: CardLimits::of(pod, kinds, self.rules.policy)?,
+            limits,
             failures: failure::list(&needs, kinds),
             rules: Rc::clone(&self.rules),
             needs,
@@ -206,6 +210,7 @@ fn add_card(cards: &mut NodeCards, kind: u16, card: &HamiCard, is_cordoned: bool
         variant: variant.code(),
         // What a summary says of cores is in percent.
         is_plain: card.cores == 100,
+        details: card.details,
     };
     cards.add(card, &all.row());
 }

@@ -1,5 +1,6 @@
 //! What nodes say of cards in the formats that vendors share (spec/04 §18.4).
 
+use crate::ledger::FamilyCode;
 use crate::text::{Bounded, clip};
 
 use super::json;
@@ -28,6 +29,8 @@ pub struct HamiCard {
     pub healthy: bool,
     /// Its group of cards with fast links.
     pub ring: Option<i64>,
+    /// See [`crate::ledger::Card::details`].
+    pub details: FamilyCode,
 }
 
 /// Whether an allocation that names this would be read back as something else.
@@ -96,6 +99,6 @@ fn line(piece: &str, at: usize) -> Result<HamiCard, String> {
         kind: (*kind).to_owned(),
         mode: mode.to_owned(),
         healthy,
-        ring: None,
+        ..HamiCard::default()
     })
 }

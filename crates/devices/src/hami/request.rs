@@ -16,6 +16,7 @@ use super::kind::{CardKind, Marking, PodLookup};
 use super::limits::CardLimits;
 use super::needs::{CardMemory, CardNeed};
 use super::protocol;
+use super::sgpu::ShareTerms;
 use super::wire::{end_element, push_device};
 use super::{place, variant::CardVariant};
 
@@ -176,6 +177,7 @@ impl FamilyRequest for CardsRequest {
         let mut taken = taken.into_iter();
         let mut allocations = Allocations::new();
         for need in &self.needs {
+            let terms = self.limits.terms(need.kind);
             for (card, part) in taken.by_ref().take(need.count as usize) {
                 allocations.push(Allocation {
                     container: need.container,
@@ -184,6 +186,7 @@ impl FamilyRequest for CardsRequest {
                     partition: None,
                     asked: part.portion(),
                     charged: part.portion(),
+                    share: terms.map(ShareTerms::code).unwrap_or_default(),
                     certain: true,
                 });
             }

@@ -9,7 +9,7 @@ use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
 use crate::hami::protocol::allocated;
 use crate::hami::wire::ReadDevice;
-use crate::ledger::{Allocation, Allocations, MAX_AMOUNT, NodeCards};
+use crate::ledger::{Allocation, Allocations, FamilyCode, MAX_AMOUNT, NodeCards};
 use crate::text::{Bounded, clip};
 
 use super::allocation::decode;
@@ -125,6 +125,7 @@ impl PlacedPod<'_> {
             partition: None,
             asked: charged.portion(),
             charged: charged.portion(),
+            share: FamilyCode::default(),
             certain: at.is_some() || numbers.is_some(),
         };
         let problem = match (at, numbers) {
@@ -192,6 +193,7 @@ impl PlacedPod<'_> {
             partition: None,
             asked: part.portion(),
             charged: part.portion(),
+            share: FamilyCode::default(),
             certain: false,
         }
     }

@@ -110,6 +110,7 @@ fn add(cards: &mut NodeCards, chip: &ChipType, entry: &HamiCard, variant: ChipVa
         index: entry.index,
         variant: variant.code(),
         is_plain: false,
+        details: FamilyCode::default(),
     };
     let or_unlimited = |amount| if amount > 0 { amount } else { UNLIMITED };
     let all = ChipPart {

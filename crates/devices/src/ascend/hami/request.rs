@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::binding::{Annotation, AnnotationValue, BindProtocol, BindingAnnotations};
 use crate::hami::protocol::{self, allocated, to_allocate};
-use crate::ledger::{Allocation, Allocations, LedgerTime, NodeCards};
+use crate::ledger::{Allocation, Allocations, FamilyCode, LedgerTime, NodeCards};
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::settings::Policy;
 
@@ -128,6 +128,7 @@ impl FamilyRequest for ChipsRequest {
                     partition: None,
                     asked: part.clone(),
                     charged: part,
+                    share: FamilyCode::default(),
                     certain: true,
                 });
             }

@@ -183,6 +183,7 @@ fn read(
             index: id,
             variant: FamilyCode::new(listing as u16),
             is_plain: false,
+            details: FamilyCode::default(),
         };
         cards.add(card, &Part::whole(cores).row());
     }

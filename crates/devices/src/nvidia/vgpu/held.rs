@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
-use crate::ledger::{Allocation, Allocations, NodeCards, Partition};
+use crate::ledger::{Allocation, Allocations, FamilyCode, NodeCards, Partition};
 use crate::nvidia::vgpu::allocation::{Read, decode, layout, packed, split_id, unit};
 use crate::nvidia::vgpu::config::{Table, VgpuConfig};
 use crate::nvidia::vgpu::containers::{ContainerRequest, Memory, needs};
@@ -143,6 +143,7 @@ fn known(
         partition: charge.partition,
         asked: charge.asked.portion(),
         charged: charge.charged.portion(),
+        share: FamilyCode::default(),
         certain: at.is_some() || numbers,
     })
 }
@@ -227,6 +228,7 @@ fn guess(need: &ContainerRequest, cards: &NodeCards, allocations: &mut Allocatio
             partition: (mode(card) == SharingMode::Mig).then_some(Partition::UNKNOWN),
             asked: part.portion(),
             charged: part.portion(),
+            share: FamilyCode::default(),
             certain: false,
         });
     }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::ledger::{Card, NodeCards};
+use crate::ledger::{Card, FamilyCode, NodeCards};
 use crate::nvidia::indices::{UNHEALTHY, set_aside};
 use crate::nvidia::type_list::is_part;
 use crate::nvidia::vgpu::config::VgpuConfig;
@@ -161,6 +161,7 @@ pub fn add(cards: &mut NodeCards, entry: &RegisteredCard, config: &VgpuConfig) {
         index: entry.index,
         variant: sharing.code(),
         is_plain: !matches!(sharing, Sharing::Mig(Some(_))) && config.cores <= 100,
+        details: FamilyCode::default(),
     };
     let all = CardPart {
         memory: i64::from(entry.memory),
