@@ -27,6 +27,8 @@ pub enum CardCheck {
     Size,
     /// Several cards are whole ones, and no part was named.
     Part,
+    /// The app classes of the pods on it.
+    Class,
     /// The QoS policy of the pods on it.
     Qos,
     /// A free slot.
@@ -104,6 +106,9 @@ impl PodOnCards<'_> {
         }
         if all.memory - used.memory < part.memory {
             return Err(CardCheck::Memory);
+        }
+        if self.terms(need).is_online() {
+            return Ok(());
         }
         if all.cores - used.cores < part.cores {
             return Err(CardCheck::Cores);

@@ -2,11 +2,10 @@
 
 use crate::binding::{Annotation, NodeLock};
 use crate::facts::{NodeFacts, PodFacts};
-use crate::ledger::{Allocation, FamilyCode, NodeCards};
+use crate::ledger::{Allocation, NodeCards};
 use crate::text::Bounded;
 
 use super::register::HamiCard;
-use super::sgpu::ShareTerms;
 
 /// Names of resources; an empty one is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,7 +79,7 @@ pub enum OwnRules {
     /// There are none.
     #[default]
     None,
-    /// Those of MetaX sGPUs ([`super::sgpu`]).
+    /// Those of MetaX sGPUs ([`super::terms`], [`super::sgpu`]).
     Sgpu,
 }
 
@@ -194,14 +193,6 @@ impl CardKind {
             discover: registered,
             marks: |_| Vec::new(),
             refuses: |_| None,
-        }
-    }
-
-    /// How a pod with these annotations shares cards of the kind ([`Allocation::share`]).
-    pub fn share(&self, pod: &PodFacts) -> FamilyCode {
-        match self.rules {
-            OwnRules::None => FamilyCode::default(),
-            OwnRules::Sgpu => ShareTerms::said(pod).code(),
         }
     }
 

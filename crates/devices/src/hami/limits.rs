@@ -6,7 +6,7 @@ use crate::nvidia::type_list::TypeLists;
 use crate::settings::Policy;
 
 use super::kind::CardKind;
-use super::sgpu::ShareTerms;
+use super::terms::ShareTerms;
 use super::uuid_lists::UuidLists;
 use super::variant::CardVariant;
 

@@ -32,6 +32,7 @@ pub(crate) mod protocol;
 pub(crate) mod register;
 mod request;
 mod sgpu;
+mod terms;
 pub(crate) mod uuid_lists;
 mod variant;
 mod vendors;
@@ -59,7 +60,7 @@ use kind::CardKind;
 use limits::CardLimits;
 use register::HamiCard;
 use request::{CardsRequest, VendorRules};
-use sgpu::ShareTerms;
+use terms::ShareTerms;
 use variant::{CardMode, CardVariant};
 
 /// Node annotation: UUIDs that are not given out any more.

@@ -75,7 +75,9 @@ impl PodOnCards<'_> {
             fitting.push((first, then, at as u16));
         }
         fitting.sort_unstable();
-        fitting.iter().map(|(_, _, at)| *at).collect()
+        let mut order: SmallVec<[u16; 16]> = fitting.iter().map(|(_, _, at)| *at).collect();
+        self.preferred(need, own, &mut order);
+        order
     }
 
     /// Cards for each need in turn.

@@ -16,7 +16,7 @@ use super::kind::{CardKind, Marking, PodLookup};
 use super::limits::CardLimits;
 use super::needs::{CardMemory, CardNeed};
 use super::protocol;
-use super::sgpu::ShareTerms;
+use super::terms::ShareTerms;
 use super::wire::{end_element, push_device};
 use super::{place, variant::CardVariant};
 

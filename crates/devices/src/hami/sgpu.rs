@@ -1,145 +1,47 @@
-//! Who may share a MetaX sGPU with whom (spec/04 §23.8).
+//! Who may share a MetaX sGPU with whom, and which one is the best (spec/04 §23.8).
 //!
-//! A card in use has the QoS policy of the pods on it. Nothing of that is remembered: it is read from
-//! the ledger, and so right after every charge, discharge and restart.
+//! A card in use has the QoS policy of the pods on it, and their app classes. Nothing of that is
+//! remembered: it is read from the ledger, and so right after every charge, discharge and restart.
 
-use crate::facts::PodFacts;
-use crate::ledger::{Card, FamilyCode};
+use smallvec::SmallVec;
+
 use crate::part::CardPart;
-use crate::text::clip;
 
 use super::check::{CardCheck, PodOnCards, Taken};
-use super::kind::{CardKind, OwnRules};
 use super::needs::CardNeed;
+use super::terms::{AppClass, QosPolicy, SgpuCard, ShareTerms};
 
-/// Pod annotation: how its share is held.
-pub const QOS: &str = "metax-tech.com/sgpu-qos-policy";
-/// Pod annotation: `online` or `offline`.
-pub const APP_CLASS: &str = "metax-tech.com/sgpu-app-class";
 /// Cores of a pod that has a card for itself.
 const ALL_CORES: i64 = 100;
 
-/// How the share of a pod is held; all pods on a card hold theirs alike.
+/// Pods on a card by app class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum QosPolicy {
-    /// As much as the others leave.
-    #[default]
-    BestEffort,
-    /// What was asked.
-    FixedShare,
-    /// What was asked, and what the others leave.
-    BurstShare,
-    /// A word nobody knows: a pod that was placed by somebody else may have one.
-    Unknown,
+pub struct ClassCounts {
+    /// Online ones.
+    pub online: u32,
+    /// Offline ones.
+    pub offline: u32,
 }
 
-impl QosPolicy {
-    const KNOWN: [Self; 3] = [Self::BestEffort, Self::FixedShare, Self::BurstShare];
-
-    /// In the words of annotations.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::BestEffort => "best-effort",
-            Self::FixedShare => "fixed-share",
-            Self::BurstShare => "burst-share",
-            Self::Unknown => "an unknown policy",
+impl ClassCounts {
+    fn add(&mut self, class: Option<AppClass>) {
+        match class {
+            Some(AppClass::Online) => self.online += 1,
+            Some(AppClass::Offline) => self.offline += 1,
+            None => {}
         }
     }
 
-    /// The one of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::KNOWN.into_iter().find(|known| known.name() == name)
+    /// Nobody but offline pods is on the card: it is better left to them.
+    fn is_offline(self) -> bool {
+        self.online == 0 && self.offline > 0
     }
 
-    fn coded(code: u16) -> Self {
-        let known = Self::KNOWN.into_iter();
-        known
-            .rev()
-            .find(|known| *known as u16 == code)
-            .unwrap_or(Self::Unknown)
-    }
-}
-
-/// What of a pod decides with whom it shares MetaX sGPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ShareTerms {
-    /// How its share is held.
-    pub qos: QosPolicy,
-}
-
-impl ShareTerms {
-    /// What a pod says that asks such cards, with the place of their kind; `None` for one that asks none.
-    ///
-    /// # Errors
-    /// The annotation that cannot be, and what to write.
-    pub fn asked(
-        pod: &PodFacts,
-        kinds: &[CardKind],
-        needs: &[CardNeed],
-    ) -> Result<Option<(u16, Self)>, String> {
-        let is_shared = |need: &&CardNeed| kinds[usize::from(need.kind)].rules == OwnRules::Sgpu;
-        let Some(need) = needs.iter().find(is_shared) else {
-            return Ok(None);
-        };
-        if let Some(class) = pod.annotation(APP_CLASS).filter(|class| !class.is_empty()) {
-            return Err(format!(
-                "annotation {APP_CLASS} is {:?}: app classes are not supported: remove it",
-                clip(class)
-            ));
-        }
-        let terms = Self::said(pod);
-        match terms.qos {
-            QosPolicy::Unknown => Err(format!(
-                "annotation {QOS} is {:?}: write best-effort, fixed-share or burst-share, or remove it for \
-                 best-effort",
-                clip(pod.annotation(QOS).unwrap_or_default())
-            )),
-            _ => Ok(Some((need.kind, terms))),
-        }
-    }
-
-    /// What the annotations of a pod say, possible or not.
-    pub fn said(pod: &PodFacts) -> Self {
-        let qos = match pod.annotation(QOS) {
-            None | Some("") => Some(QosPolicy::default()),
-            Some(name) => QosPolicy::named(name),
-        };
-        Self {
-            qos: qos.unwrap_or(QosPolicy::Unknown),
-        }
-    }
-
-    /// As an allocation keeps it.
-    pub fn code(self) -> FamilyCode {
-        FamilyCode::new(self.qos as u16)
-    }
-
-    /// Of an allocation.
-    pub fn of(code: FamilyCode) -> Self {
-        Self {
-            qos: QosPolicy::coded(code.get()),
-        }
-    }
-}
-
-/// What a node tells of a MetaX sGPU, besides what it has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SgpuCard {
-    /// How shares of it are held.
-    pub policy: Option<QosPolicy>,
-}
-
-impl SgpuCard {
-    /// As the ledger keeps it.
-    pub fn code(self) -> FamilyCode {
-        FamilyCode::new(self.policy.map_or(0, |policy| 1 + policy as u16))
-    }
-
-    /// Of a card.
-    pub fn of(card: &Card) -> Self {
-        let code = card.details.get();
-        Self {
-            policy: (code > 0).then(|| QosPolicy::coded(code - 1)),
+    /// Order of cards for an online pod.
+    fn rank(self) -> (bool, u32, u32) {
+        match self.is_offline() {
+            true => (true, self.offline, 0),
+            false => (false, self.online, self.offline),
         }
     }
 }
@@ -155,12 +57,35 @@ impl PodOnCards<'_> {
         let Some(terms) = self.limits.terms(need.kind) else {
             return Ok(());
         };
-        let takes_all = need.share.cores == Some(ALL_CORES);
+        let ClassCounts { online, offline } = self.classes(terms, at, own);
+        let is_alike = (online + offline > 0) == terms.class.is_some();
+        if !is_alike || (online > 0 && terms.class == Some(AppClass::Offline)) {
+            return Err(CardCheck::Class);
+        }
+        if terms.is_online() || need.share.cores == Some(ALL_CORES) {
+            return Ok(());
+        }
         let policy = self.policy(need, at, own);
-        match takes_all || policy.is_none_or(|policy| policy == terms.qos) {
+        match policy.is_none_or(|policy| policy == terms.qos) {
             true => Ok(()),
             false => Err(CardCheck::Qos),
         }
+    }
+
+    /// Pods on a card by app class, with this one if containers of it are.
+    pub fn classes(&self, terms: ShareTerms, at: usize, own: &[Taken]) -> ClassCounts {
+        let mut counts = ClassCounts::default();
+        let mut known: SmallVec<[u32; 16]> = SmallVec::new();
+        for entry in self.cards.entries(self.view) {
+            if usize::from(entry.card) == at && !known.contains(&entry.pod) {
+                known.push(entry.pod);
+                counts.add(ShareTerms::of(entry.share).class);
+            }
+        }
+        if own.iter().any(|(card, _)| usize::from(*card) == at) {
+            counts.add(terms.class);
+        }
+        counts
     }
 
     /// The QoS policy of a card in use: of the pods on it that leave cores to others, and where there
@@ -171,15 +96,27 @@ impl PodOnCards<'_> {
         let is_own = |(card, part): &Taken| usize::from(*card) == at && leaves_cores(*part);
         let mut found = own.iter().any(is_own).then_some(asked);
         for entry in self.cards.entries(self.view) {
-            if usize::from(entry.card) != at || !leaves_cores(CardPart::of(&entry.held)) {
+            let terms = ShareTerms::of(entry.share);
+            let tells = !terms.is_online() && leaves_cores(CardPart::of(&entry.held));
+            if usize::from(entry.card) != at || !tells {
                 continue;
             }
-            let policy = ShareTerms::of(entry.share).qos;
-            if policy != asked {
-                return Some(policy);
+            if terms.qos != asked {
+                return Some(terms.qos);
             }
-            found = Some(policy);
+            found = Some(terms.qos);
         }
         found.or(SgpuCard::of(&self.cards.cards[at]).policy)
+    }
+
+    /// The cards that a need may get, the best first: those the policy has first, unless app classes
+    /// decide.
+    pub fn preferred(&self, need: &CardNeed, own: &[Taken], order: &mut [u16]) {
+        let Some(terms) = self.limits.terms(need.kind) else {
+            return;
+        };
+        if terms.is_online() {
+            order.sort_by_cached_key(|at| self.classes(terms, usize::from(*at), own).rank());
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::family::Decoded;
 use crate::ledger::Allocations;
 
 const QOS: &str = "metax-tech.com/sgpu-qos-policy";
+const CLASS: &str = "metax-tech.com/sgpu-app-class";
 const ALLOCATED: &str = "hami.io/metax-sgpu-devices-allocated";
 
 /// A node with sGPUs `M0`, `M1` … of 65536 MiB, each with what its node tells of it besides.
@@ -205,5 +206,162 @@ fn the_binding_names_the_policy_as_hamis_webhook_would() {
         let annotations: Vec<(&str, &str)> = said.iter().map(|said| (QOS, *said)).collect();
         let binding = place(&*family, &mut cards, (1, &asks(1, 20, &annotations)));
         assert_eq!(text(&binding.expect("fits"), QOS).as_deref(), Some(written));
+    }
+}
+
+#[test]
+fn pods_with_an_app_class_join_only_cards_whose_pods_have_one_and_offline_never_joins_online() {
+    let family = family(Policy::Binpack);
+    let mut cards = node(&["", "", ""]).cards(&*family);
+    let online = asks(1, 50, &[(CLASS, "online")]);
+    let offline = asks(1, 50, &[(CLASS, "offline")]);
+    let plain = asks(1, 20, &[]);
+    assert_eq!(given(&*family, &mut cards, (1, &plain)), "M0");
+    assert_eq!(given(&*family, &mut cards, (2, &offline)), "M1");
+    assert_eq!(
+        given(&*family, &mut cards, (3, &online)),
+        "M2",
+        "M1 has offline pods only"
+    );
+    assert_eq!(given(&*family, &mut cards, (4, &plain)), "M0");
+    let request = request(&*family, &offline);
+    let miss = request.explain("n1", &cards, LedgerTime::Now);
+    assert_eq!(miss, None, "there is room beside the other offline pod");
+    assert_eq!(given(&*family, &mut cards, (5, &offline)), "M1");
+    assert_eq!(
+        given(&*family, &mut cards, (6, &offline)),
+        "n1: not enough metax-tech.com/sgpu: M0: CardAppClassMismatch: other pods are on the card, the pod is \
+         offline; M1: 50 cores asked, 0 free; M2: CardAppClassMismatch: online pods are on the card, the pod is \
+         offline"
+    );
+    let why = given(&*family, &mut cards, (7, &asks(1, 90, &[])));
+    assert!(
+        why.contains(
+            "M1: CardAppClassMismatch: offline pods are on the card, the pod is of no class"
+        ),
+        "{why}"
+    );
+}
+
+#[test]
+fn online_pods_take_no_cores_and_look_at_no_policy() {
+    let family = family(Policy::None);
+    let mut cards = node(&[""]).cards(&*family);
+    let offline = asks(1, 100, &[(CLASS, "offline"), (QOS, "fixed-share")]);
+    let online = asks(1, 100, &[(CLASS, "online"), (QOS, "burst-share")]);
+    assert_eq!(given(&*family, &mut cards, (1, &offline)), "M0");
+    let written = place(&*family, &mut cards, (2, &online)).expect("joins the offline pod");
+    assert_eq!(
+        text(&written, ALLOCATED).as_deref(),
+        Some("M0,Metax-SGPU,1024,0:;")
+    );
+    assert_eq!(
+        text(&written, "metax-tech.com/gpu-devices-allocated").as_deref(),
+        Some(r#"[[{"uuid":"M0","compute":0,"vRam":1024}]]"#)
+    );
+    assert_eq!(text(&written, QOS), None);
+    assert_eq!(cards.used(0, LedgerTime::Now), [2048, 2, 100]);
+    let request = request(&*family, &online);
+    let charged = request.charge(None);
+    assert_eq!(
+        &charged[..],
+        [("metax-tech.com/vmemory", 1000)],
+        "no cores of its queue"
+    );
+}
+
+#[test]
+fn an_online_pod_gets_the_card_with_the_fewest_online_pods_and_one_of_offline_pods_last() {
+    let family = family(Policy::Binpack);
+    let online = asks(1, 0, &[(CLASS, "online")]);
+    let offline = asks(1, 10, &[(CLASS, "offline")]);
+    let only = |pod: &PodFacts, id: &str| {
+        let mut pod = pod.clone();
+        pod.annotations
+            .push(("metax-tech.com/use-gpuuuid".to_owned(), id.to_owned()));
+        pod
+    };
+    let mut cards = node(&["", "", ""]).cards(&*family);
+    for (number, pod) in [
+        only(&online, "M0"),
+        only(&online, "M0"),
+        only(&online, "M1"),
+        only(&offline, "M2"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        place(&*family, &mut cards, (number as u32, pod)).expect("fits");
+    }
+    assert_eq!(given(&*family, &mut cards, (10, &online)), "M1");
+    // Equal ones by the policy: the fullest, then the first.
+    assert_eq!(given(&*family, &mut cards, (11, &online)), "M0");
+    assert_eq!(given(&*family, &mut cards, (12, &online)), "M1");
+    let without_others = asks(
+        1,
+        0,
+        &[(CLASS, "online"), ("metax-tech.com/nouse-gpuuuid", "M0,M1")],
+    );
+    assert_eq!(given(&*family, &mut cards, (13, &without_others)), "M2");
+}
+
+#[test]
+fn a_pod_counts_once_for_the_class_of_a_card_however_many_containers_it_has_there() {
+    let family = family(Policy::None);
+    let mut cards = node(&["", ""]).cards(&*family);
+    let limits = [("metax-tech.com/sgpu", 1), ("metax-tech.com/vmemory", 1)];
+    let three = pod(
+        &[&limits, &limits, &limits],
+        &[(CLASS, "online"), ("metax-tech.com/use-gpuuuid", "M0")],
+    );
+    assert_eq!(given(&*family, &mut cards, (1, &three)), "M0 M0 M0");
+    let one = asks(1, 0, &[(CLASS, "online")]);
+    // Of cards with as many online pods the policy takes the highest index.
+    for (number, card) in [(2, "M1"), (3, "M1"), (4, "M0")] {
+        assert_eq!(given(&*family, &mut cards, (number, &one)), card);
+    }
+}
+
+#[test]
+fn app_classes_that_cannot_be_are_refused_with_what_to_write() {
+    let family = family(Policy::None);
+    let two = asks(2, 20, &[(CLASS, "offline")]);
+    assert_eq!(
+        refusal(&*family, &two),
+        "annotation metax-tech.com/sgpu-app-class is \"offline\": a container of such a pod has one card: write \
+         metax-tech.com/sgpu: 1, or remove it"
+    );
+    let unknown = asks(1, 20, &[(CLASS, "batch")]);
+    assert_eq!(
+        refusal(&*family, &unknown),
+        "annotation metax-tech.com/sgpu-app-class is \"batch\": write online or offline, or remove it"
+    );
+    // Whole GPUs have no classes.
+    let whole = pod(&[&[("metax-tech.com/gpu", 2)]], &[(CLASS, "batch")]);
+    assert!(
+        family
+            .request(&whole, Tags::default())
+            .is_some_and(|found| found.is_ok())
+    );
+}
+
+#[test]
+fn classes_come_back_with_the_annotations_of_pods() {
+    let family = family(Policy::None);
+    for class in ["online", "offline"] {
+        let mut cards = node(&[""]).cards(&*family);
+        let pod = asks(1, 40, &[(CLASS, class)]);
+        let request = request(&*family, &pod);
+        let chosen = request.choose(&cards, LedgerTime::Now).expect("fits");
+        let written = request.annotations("n1", &cards, &chosen);
+        let list = text(&written, ALLOCATED).expect("written");
+        let read = decoded(&*family, &pod, &list, &cards);
+        assert_eq!(read.allocations, chosen);
+        charge(&mut cards, 1, &read.allocations);
+        let why = given(&*family, &mut cards, (2, &asks(1, 20, &[])));
+        assert!(
+            why.contains(&format!("{class} pods are on the card")),
+            "{why}"
+        );
     }
 }

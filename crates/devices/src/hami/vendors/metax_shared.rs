@@ -1,6 +1,6 @@
 //! MetaX sGPUs: GPUs that several pods share.
 //!
-//! Which pods may share one: [`super::super::sgpu`].
+//! Which pods may share one: [`super::super::terms`].
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::facts::NodeFacts;
 use crate::hami::json;
 use crate::hami::kind::{CardKind, KindNames, Marking, MemoryUnit, OwnRules, Several};
 use crate::hami::register::{HamiCard, MOST_CARDS};
-use crate::hami::sgpu::{QOS, QosPolicy, SgpuCard, ShareTerms};
+use crate::hami::terms::{QOS, QosPolicy, SgpuCard, ShareTerms};
 use crate::part::CardPart;
 use crate::text::{Bounded, clip};
 
@@ -114,10 +114,14 @@ fn marks(pod: &Marking) -> Vec<Annotation> {
     let text = format!("[{}]", lists.join(","));
     let terms = pod.own.first().map(|one| ShareTerms::of(one.share));
     let terms = terms.unwrap_or_default();
-    vec![
+    let mut marks = vec![
         Annotation::new(DEVICES, AnnotationValue::Text(text)),
         Annotation::new(TIME, AnnotationValue::Nanos),
+    ];
+    if !terms.is_online() {
         // As HAMi's webhook writes it into pods that leave it out.
-        Annotation::new(QOS, AnnotationValue::Text(terms.qos.name().to_owned())),
-    ]
+        let qos = terms.qos.name().to_owned();
+        marks.push(Annotation::new(QOS, AnnotationValue::Text(qos)));
+    }
+    marks
 }
