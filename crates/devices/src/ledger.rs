@@ -7,6 +7,7 @@
 //! terminating ones included; *future* leaves out terminating pods and counts those that wait for
 //! their place. Charging and discharging are exact inverses.
 
+mod rating;
 mod summary;
 
 use std::rc::Rc;
@@ -15,6 +16,7 @@ use smallvec::SmallVec;
 
 use crate::facts::MilliAmounts;
 
+pub use rating::SetRating;
 pub use summary::CardSummary;
 
 /// The largest amount anybody may charge at once: so many pods cannot be on a node that a sum of
@@ -207,6 +209,8 @@ pub struct NodeCards {
     /// What the cards add to the amounts of the cluster that queues share, in milli-units: what a node does
     /// not tell as amounts of its own.
     pub offered: MilliAmounts,
+    /// What the node tells of its cards together.
+    pub ratings: Vec<SetRating>,
     dimensions: &'static [Dimension],
     /// A row of amounts for each card, by dimension.
     capacity: Vec<i64>,
@@ -254,6 +258,7 @@ impl NodeCards {
             && self.absent == other.absent
             && self.label == other.label
             && self.problems == other.problems
+            && self.ratings == other.ratings
     }
 
     /// What a card is called in messages: by its index, and its UUID where it has one.

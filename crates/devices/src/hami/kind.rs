@@ -80,7 +80,12 @@ pub enum OwnRules {
     #[default]
     None,
     /// Those of MetaX sGPUs ([`super::terms`], [`super::sgpu`]).
-    Sgpu,
+    Sgpu {
+        /// Links between cards count for the node of a pod that says nothing of them.
+        heeds_links: bool,
+    },
+    /// Nodes tell what so many cards together are worth ([`super::ratings`]).
+    Rated,
 }
 
 /// How the device plugin finds the pod it serves.

@@ -6,7 +6,7 @@ use crate::nvidia::type_list::TypeLists;
 use crate::settings::Policy;
 
 use super::kind::CardKind;
-use super::terms::ShareTerms;
+use super::terms::{SgpuLimits, ShareTerms};
 use super::uuid_lists::UuidLists;
 use super::variant::CardVariant;
 
@@ -20,8 +20,8 @@ pub struct CardLimits {
     pub policy: Policy,
     /// Only cards nobody uses.
     pub idle_only: bool,
-    /// How it shares MetaX sGPUs, where it asks such; with the place of their kind.
-    pub terms: Option<(u16, ShareTerms)>,
+    /// How it shares MetaX sGPUs, where it asks such.
+    pub sgpu: Option<SgpuLimits>,
     /// By kind; those without any are left out.
     lists: Vec<(u16, KindLimits)>,
 }
@@ -70,20 +70,20 @@ impl CardLimits {
         Ok(Self {
             policy,
             idle_only,
-            terms: None,
+            sgpu: None,
             lists,
         })
     }
 
     /// Any usable card of the right kind may do.
     pub fn is_plain(&self) -> bool {
-        !self.idle_only && self.lists.is_empty() && self.terms.is_none()
+        !self.idle_only && self.lists.is_empty() && self.sgpu.is_none()
     }
 
     /// How the pod shares cards of a kind that has rules for it.
     pub fn terms(&self, kind: u16) -> Option<ShareTerms> {
-        let (_, terms) = self.terms.filter(|(of, _)| *of == kind)?;
-        Some(terms)
+        let limits = self.sgpu.filter(|limits| limits.kind == kind)?;
+        Some(limits.terms)
     }
 
     fn lists(&self, card: &Card) -> Option<&KindLimits> {

@@ -26,9 +26,11 @@ mod held;
 pub(crate) mod json;
 mod kind;
 mod limits;
+mod links;
 mod needs;
 mod place;
 pub(crate) mod protocol;
+mod ratings;
 pub(crate) mod register;
 mod request;
 mod sgpu;
@@ -56,11 +58,11 @@ use crate::request::FamilyRequest;
 use crate::settings::Settings;
 use crate::text::{Bounded, clip};
 
-use kind::CardKind;
+use kind::{CardKind, OwnRules};
 use limits::CardLimits;
 use register::HamiCard;
 use request::{CardsRequest, VendorRules};
-use terms::ShareTerms;
+use terms::SgpuLimits;
 use variant::{CardMode, CardVariant};
 
 /// Node annotation: UUIDs that are not given out any more.
@@ -132,6 +134,9 @@ impl Hami {
             return;
         }
         found.sort_by_key(|card| card.index);
+        if kind.rules == OwnRules::Rated && !found.is_empty() {
+            cards.ratings = ratings::read(of as u16, node, problems);
+        }
         let cordoned = node.annotation(CORDON).unwrap_or_default();
         for card in found {
             if cards.find(&card.id).is_some() {
@@ -176,7 +181,7 @@ impl Hami {
             return Ok(None);
         }
         let mut limits = CardLimits::of(pod, kinds, self.rules.policy)?;
-        limits.terms = ShareTerms::asked(pod, kinds, &needs)?;
+        limits.sgpu = SgpuLimits::of(pod, kinds, &needs)?;
         Ok(Some(Rc::new(CardsRequest {
             limits,
             failures: failure::list(&needs, kinds),
@@ -209,8 +214,8 @@ fn add_card(cards: &mut NodeCards, kind: u16, card: &HamiCard, is_cordoned: bool
         unusable: unusable.map(Box::from),
         index: card.index,
         variant: variant.code(),
-        // What a summary says of cores is in percent.
-        is_plain: card.cores == 100,
+        // What a summary says of cores is in percent, and of what the node tells nothing.
+        is_plain: card.cores == 100 && cards.ratings.is_empty(),
         details: card.details,
     };
     cards.add(card, &all.row());

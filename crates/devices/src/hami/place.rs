@@ -39,7 +39,8 @@ impl PodOnCards<'_> {
                 }
             }
         }
-        let score = self.score(&taken);
+        let vendor = self.sgpu_score(needs, &taken) + self.rating(needs);
+        let score = self.score(&taken) + vendor as f64;
         Some((taken, score))
     }
 
@@ -76,7 +77,7 @@ impl PodOnCards<'_> {
         }
         fitting.sort_unstable();
         let mut order: SmallVec<[u16; 16]> = fitting.iter().map(|(_, _, at)| *at).collect();
-        self.preferred(need, own, &mut order);
+        self.prefer(need, own, &mut order);
         order
     }
 

@@ -8,11 +8,15 @@ use smallvec::SmallVec;
 use crate::part::CardPart;
 
 use super::check::{CardCheck, PodOnCards, Taken};
+use super::links;
 use super::needs::CardNeed;
-use super::terms::{AppClass, QosPolicy, SgpuCard, ShareTerms};
+use super::terms::{AppClass, QosPolicy, SgpuCard, SgpuLimits, ShareTerms};
+use super::variant::CardVariant;
 
 /// Cores of a pod that has a card for itself.
 const ALL_CORES: i64 = 100;
+/// By this the points of cards count for their node.
+const WEIGHT: i64 = 10_000;
 
 /// Pods on a card by app class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +39,15 @@ impl ClassCounts {
     /// Nobody but offline pods is on the card: it is better left to them.
     fn is_offline(self) -> bool {
         self.online == 0 && self.offline > 0
+    }
+
+    /// Points of a card that an online pod takes.
+    fn points(self) -> i64 {
+        let (online, offline) = (i64::from(self.online), i64::from(self.offline));
+        match self.is_offline() {
+            true => -100 * offline,
+            false => -20 * online - 2 * offline,
+        }
     }
 
     /// Order of cards for an online pod.
@@ -109,14 +122,62 @@ impl PodOnCards<'_> {
         found.or(SgpuCard::of(&self.cards.cards[at]).policy)
     }
 
-    /// The cards that a need may get, the best first: those the policy has first, unless app classes
-    /// decide.
-    pub fn preferred(&self, need: &CardNeed, own: &[Taken], order: &mut [u16]) {
+    /// Orders the cards that a need may get, which stand in the order of the policy: for an online pod
+    /// by those that are there, for one that takes whole cards by links.
+    pub fn prefer(&self, need: &CardNeed, own: &[Taken], order: &mut [u16]) {
         let Some(terms) = self.limits.terms(need.kind) else {
             return;
         };
         if terms.is_online() {
             order.sort_by_cached_key(|at| self.classes(terms, usize::from(*at), own).rank());
+        } else if terms.class.is_none() && need.share.cores == Some(ALL_CORES) {
+            links::by_zone(order, need.count as usize, |at| self.zone(usize::from(at)));
         }
+    }
+
+    fn zone(&self, at: usize) -> u16 {
+        SgpuCard::of(&self.cards.cards[at]).zone
+    }
+
+    /// What sGPUs that a pod takes add to the score of their node.
+    pub fn sgpu_score(&self, needs: &[CardNeed], taken: &[Taken]) -> i64 {
+        let Some(limits) = self.limits.sgpu else {
+            return 0;
+        };
+        let mut rest = taken.iter();
+        let mut chosen: SmallVec<[usize; 8]> = SmallVec::new();
+        for need in needs {
+            let own = rest.by_ref().take(need.count as usize);
+            let counts = need.kind == limits.kind
+                && (limits.terms.is_online() || need.share.cores == Some(ALL_CORES));
+            chosen.extend(own.filter(|_| counts).map(|(at, _)| usize::from(*at)));
+        }
+        chosen.sort_unstable();
+        chosen.dedup();
+        let points = match limits.terms.is_online() {
+            true => {
+                let points = |at: &usize| self.classes(limits.terms, *at, &[]).points();
+                chosen.iter().map(points).sum()
+            }
+            false if limits.heeds_links && !chosen.is_empty() => self.links(limits, &chosen),
+            false => 0,
+        };
+        WEIGHT * points
+    }
+
+    /// Points of the links among cards, less those that are lost to the idle cards of the node.
+    fn links(&self, limits: SgpuLimits, chosen: &[usize]) -> i64 {
+        let is_idle = |at: &usize| {
+            let card = &self.cards.cards[*at];
+            let is_own = CardVariant::of(card).kind == limits.kind && card.is_usable();
+            is_own && CardPart::used(self.cards, *at, self.view).sharers == 0
+        };
+        let points =
+            |cards: &mut dyn Iterator<Item = usize>| links::points(cards.map(|at| self.zone(at)));
+        let idle = (0..self.cards.cards.len()).filter(is_idle);
+        let own = points(&mut chosen.iter().copied());
+        let left = points(&mut idle.clone().filter(|at| !chosen.contains(at)));
+        let lost = points(&mut idle.clone()) - own - left;
+        10 * own - lost
     }
 }

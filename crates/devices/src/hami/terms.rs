@@ -9,6 +9,8 @@ use super::needs::{CardNeed, CardShare};
 
 /// Pod annotation: how its share is held.
 pub const QOS: &str = "metax-tech.com/sgpu-qos-policy";
+/// Pod annotation: whether links between cards count for its node.
+pub const HEEDS_LINKS: &str = "metax-tech.com/sgpu-topology-aware";
 /// Pod annotation: `online` or `offline`.
 pub const APP_CLASS: &str = "metax-tech.com/sgpu-app-class";
 
@@ -85,47 +87,6 @@ pub struct ShareTerms {
 }
 
 impl ShareTerms {
-    /// What a pod says that asks such cards, with the place of their kind; `None` for one that asks none.
-    ///
-    /// # Errors
-    /// The annotation that cannot be, and what to write.
-    pub fn asked(
-        pod: &PodFacts,
-        kinds: &[CardKind],
-        needs: &[CardNeed],
-    ) -> Result<Option<(u16, Self)>, String> {
-        let is_shared = |need: &&CardNeed| kinds[usize::from(need.kind)].rules == OwnRules::Sgpu;
-        let mut own = needs.iter().filter(is_shared);
-        let Some(need) = own.clone().next() else {
-            return Ok(None);
-        };
-        let wrong = |key: &str, write: &str| {
-            let said = clip(pod.annotation(key).unwrap_or_default());
-            format!("annotation {key} is {said:?}: {write}")
-        };
-        let terms = Self::said(pod);
-        if terms.qos == QosPolicy::Unknown {
-            return Err(wrong(
-                QOS,
-                "write best-effort, fixed-share or burst-share, or remove it for best-effort",
-            ));
-        }
-        let says_class = pod
-            .annotation(APP_CLASS)
-            .is_some_and(|class| !class.is_empty());
-        if says_class && terms.class.is_none() {
-            return Err(wrong(APP_CLASS, "write online or offline, or remove it"));
-        }
-        if terms.class.is_some() && own.any(|need| need.count != 1) {
-            let count = &kinds[usize::from(need.kind)].names.count;
-            return Err(wrong(
-                APP_CLASS,
-                &format!("a container of such a pod has one card: write {count}: 1, or remove it"),
-            ));
-        }
-        Ok(Some((need.kind, terms)))
-    }
-
     /// What the annotations of a pod say, possible or not.
     pub fn said(pod: &PodFacts) -> Self {
         let qos = match pod.annotation(QOS) {
@@ -160,24 +121,100 @@ impl ShareTerms {
     }
 }
 
+/// How a pod shares MetaX sGPUs that asks some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SgpuLimits {
+    /// The place of their kind among those that are on.
+    pub kind: u16,
+    /// With whom.
+    pub terms: ShareTerms,
+    /// Links between its cards count for its node.
+    pub heeds_links: bool,
+}
+
+impl SgpuLimits {
+    /// What a pod says; `None` for one that asks no such cards.
+    ///
+    /// # Errors
+    /// The annotation that cannot be, and what to write.
+    pub fn of(
+        pod: &PodFacts,
+        kinds: &[CardKind],
+        needs: &[CardNeed],
+    ) -> Result<Option<Self>, String> {
+        let rules = |need: &CardNeed| kinds[usize::from(need.kind)].rules;
+        let shared = |need: &CardNeed| match rules(need) {
+            OwnRules::Sgpu { heeds_links } => Some((need.kind, heeds_links)),
+            OwnRules::None | OwnRules::Rated => None,
+        };
+        let Some((kind, by_default)) = needs.iter().find_map(shared) else {
+            return Ok(None);
+        };
+        let terms = ShareTerms::said(pod);
+        if terms.qos == QosPolicy::Unknown {
+            let write =
+                "write best-effort, fixed-share or burst-share, or remove it for best-effort";
+            return Err(wrong(pod, QOS, write));
+        }
+        let says_class = pod
+            .annotation(APP_CLASS)
+            .is_some_and(|class| !class.is_empty());
+        if says_class && terms.class.is_none() {
+            return Err(wrong(
+                pod,
+                APP_CLASS,
+                "write online or offline, or remove it",
+            ));
+        }
+        let mut own = needs.iter().filter(|need| need.kind == kind);
+        if terms.class.is_some() && own.any(|need| need.count != 1) {
+            let count = &kinds[usize::from(kind)].names.count;
+            let write =
+                format!("a container of such a pod has one card: write {count}: 1, or remove it");
+            return Err(wrong(pod, APP_CLASS, &write));
+        }
+        let heeds_links = match pod.annotation(HEEDS_LINKS).unwrap_or_default() {
+            "" => by_default,
+            "true" | "True" | "TRUE" | "t" | "T" | "1" => true,
+            "false" | "False" | "FALSE" | "f" | "F" | "0" => false,
+            _ => return Err(wrong(pod, HEEDS_LINKS, "write true or false, or remove it")),
+        };
+        Ok(Some(Self {
+            kind,
+            terms,
+            heeds_links,
+        }))
+    }
+}
+
+fn wrong(pod: &PodFacts, key: &str, write: &str) -> String {
+    let said = clip(pod.annotation(key).unwrap_or_default());
+    format!("annotation {key} is {said:?}: {write}")
+}
+
 /// What a node tells of a MetaX sGPU, besides what it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SgpuCard {
     /// How shares of it are held.
     pub policy: Option<QosPolicy>,
+    /// The zone of cards with fast links it is in, counted from 1 on its node; 0 for none.
+    pub zone: u16,
 }
 
 impl SgpuCard {
     /// As the ledger keeps it.
     pub fn code(self) -> FamilyCode {
-        FamilyCode::new(self.policy.map_or(0, |policy| 1 + policy as u16))
+        let policy = self.policy.map_or(0, |policy| 1 + policy as u16);
+        FamilyCode::new(self.zone << 3 | policy)
     }
 
     /// Of a card.
     pub fn of(card: &Card) -> Self {
         let code = card.details.get();
+        let policy = code & 7;
         Self {
-            policy: (code > 0).then(|| QosPolicy::coded(code - 1)),
+            policy: (policy > 0).then(|| QosPolicy::coded(policy - 1)),
+            zone: code >> 3,
         }
     }
 }
@@ -186,19 +223,19 @@ impl CardKind {
     /// How a pod with these annotations shares cards of the kind ([`crate::ledger::Allocation::share`]).
     pub fn share(&self, pod: &PodFacts) -> FamilyCode {
         match self.rules {
-            OwnRules::None => FamilyCode::default(),
-            OwnRules::Sgpu => ShareTerms::said(pod).code(),
+            OwnRules::None | OwnRules::Rated => FamilyCode::default(),
+            OwnRules::Sgpu { .. } => ShareTerms::said(pod).code(),
         }
     }
 
     /// What a container takes that asks this, with what the annotations of its pod make of it.
     pub fn taken(&self, pod: &PodFacts, share: CardShare) -> CardShare {
         match self.rules {
-            OwnRules::Sgpu if ShareTerms::said(pod).is_online() => CardShare {
+            OwnRules::Sgpu { .. } if ShareTerms::said(pod).is_online() => CardShare {
                 cores: Some(0),
                 ..share
             },
-            OwnRules::None | OwnRules::Sgpu => share,
+            _ => share,
         }
     }
 }

@@ -4,6 +4,7 @@ mod bad_input;
 mod configuration;
 mod examples;
 mod laws;
+mod links;
 mod sgpu;
 mod twins;
 mod vendors;

@@ -6,11 +6,11 @@ use crate::family::Decoded;
 use crate::ledger::Allocations;
 
 const QOS: &str = "metax-tech.com/sgpu-qos-policy";
-const CLASS: &str = "metax-tech.com/sgpu-app-class";
+pub const CLASS: &str = "metax-tech.com/sgpu-app-class";
 const ALLOCATED: &str = "hami.io/metax-sgpu-devices-allocated";
 
 /// A node with sGPUs `M0`, `M1` … of 65536 MiB, each with what its node tells of it besides.
-fn node(cards: &[&str]) -> VendorNode {
+pub fn node(cards: &[&str]) -> VendorNode {
     let card = |(at, more): (usize, &&str)| {
         format!(
             r#"{{"uuid":"M{at}","model":"MXC500","totalDevCount":16,"totalCompute":100,"totalVRam":65536,"healthy":true{more}}}"#
@@ -25,7 +25,7 @@ fn node(cards: &[&str]) -> VendorNode {
 }
 
 /// A pod of one container with so many cores of so many cards, and 1 GiB of each.
-fn asks(cards: i64, cores: i64, annotations: &[(&str, &str)]) -> PodFacts {
+pub fn asks(cards: i64, cores: i64, annotations: &[(&str, &str)]) -> PodFacts {
     let limits = [
         ("metax-tech.com/sgpu", cards),
         ("metax-tech.com/vmemory", 1),
@@ -35,7 +35,7 @@ fn asks(cards: i64, cores: i64, annotations: &[(&str, &str)]) -> PodFacts {
 }
 
 /// Cards that a pod gets, by UUID; or why none.
-fn given(family: &dyn Family, cards: &mut NodeCards, pod: (u32, &PodFacts)) -> String {
+pub fn given(family: &dyn Family, cards: &mut NodeCards, pod: (u32, &PodFacts)) -> String {
     match place(family, cards, pod) {
         Ok(written) => {
             let list = text(&written, ALLOCATED).expect("written");

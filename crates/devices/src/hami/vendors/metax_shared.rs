@@ -23,14 +23,14 @@ const DEVICES: &str = "metax-tech.com/gpu-devices-allocated";
 const TIME: &str = "metax-tech.com/predicate-time";
 
 /// The kind of these.
-pub fn kind(names: KindNames) -> CardKind {
+pub fn kind(names: KindNames, heeds_links: bool) -> CardKind {
     let mut kind = CardKind::registered("Metax-SGPU", REGISTER, "metax-sgpu", names);
     kind.keys.uuids = Some((UUIDS.0.to_owned(), UUIDS.1.to_owned()));
     kind.unit = MemoryUnit::Bytes;
     kind.default_cores = 100;
     kind.default_cores_of_whole = 100;
     kind.several = Several::Parts;
-    kind.rules = OwnRules::Sgpu;
+    kind.rules = OwnRules::Sgpu { heeds_links };
     kind.discover = discover;
     kind.marks = marks;
     kind
@@ -41,12 +41,14 @@ fn discover(kind: &CardKind, node: &NodeFacts, problems: &mut Bounded) -> Vec<Ha
         return Vec::new();
     };
     let mut cards = Vec::new();
+    let mut zones = Vec::new();
     let list = json::array(text, REGISTER, problems);
     for (at, value) in list.iter().enumerate().take(MOST_CARDS) {
         match entry(kind, value, at) {
             Ok(card) => {
                 let policy = policy(value, at, problems);
-                let details = SgpuCard { policy }.code();
+                let zone = zone(value, &mut zones);
+                let details = SgpuCard { policy, zone }.code();
                 cards.push(HamiCard { details, ..card });
             }
             Err(why) => problems.tell(|| {
@@ -73,6 +75,20 @@ fn entry(kind: &CardKind, value: &Value, at: usize) -> Result<HamiCard, String> 
         healthy: value.get("healthy") == Some(&Value::Bool(true)),
         ..HamiCard::default()
     })
+}
+
+/// The zone of a card, counted from 1 in the order they are told; 0 for none.
+fn zone(value: &Value, known: &mut Vec<i64>) -> u16 {
+    let told = value.get("linkZone").and_then(Value::as_i64);
+    let Some(told) = told.filter(|told| *told > 0) else {
+        return 0;
+    };
+    let at = known.iter().position(|zone| *zone == told);
+    let at = at.unwrap_or_else(|| {
+        known.push(told);
+        known.len() - 1
+    });
+    at as u16 + 1
 }
 
 /// How shares of a card are held, where that is told. What nobody knows counts as not told.

@@ -56,6 +56,8 @@ pub const NODE_ANNOTATIONS: &[&str] = &[
     "hami.io/node-*-register",
     super::CORDON,
     metax_shared::REGISTER,
+    super::ratings::LOSSES,
+    super::ratings::SCORES,
 ];
 
 /// Pod annotations that decide where a pod may go.
@@ -81,6 +83,7 @@ pub const ASKS: &[&str] = &[
     metax_shared::UUIDS.1,
     super::terms::QOS,
     super::terms::APP_CLASS,
+    super::terms::HEEDS_LINKS,
     vastai::UUIDS.0,
     vastai::UUIDS.1,
     biren::UUIDS.0,
