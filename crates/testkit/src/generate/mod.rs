@@ -24,6 +24,7 @@ mod npus;
 mod numa;
 mod pods;
 mod rng;
+mod sgpus;
 mod storage;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use pumice_model::object::{ContainerFacts, ContainerKind, NodeObject, Pairs, PodObject, PodPhase};
 
 use super::rng::Rng;
-use super::{Theme, amount};
+use super::{Theme, amount, sgpus};
 
 /// Argument, count, memory, cores, units of memory of a card, cores of a card, key of the register, list, word.
 type Maker = (
@@ -87,22 +87,78 @@ const MAKERS: &[Maker] = &[
         "metax-gpu",
         "Metax-GPU",
     ),
+    (
+        "MetaX",
+        sgpus::COUNT,
+        sgpus::MEMORY,
+        sgpus::CORES,
+        64,
+        100,
+        "sgpu",
+        "metax-sgpu",
+        "Metax-SGPU",
+    ),
+    (
+        "Enflame",
+        "enflame.com/gcu",
+        "",
+        "",
+        0,
+        100,
+        "",
+        "enflame-gcu",
+        "GCU",
+    ),
+    (
+        "Vastai",
+        "vastaitech.com/va",
+        "",
+        "",
+        8192,
+        100,
+        "va",
+        "Vastai",
+        "Vastai",
+    ),
+    (
+        "Biren",
+        "birentech.com/gpu",
+        "",
+        "",
+        32_768,
+        100,
+        "biren",
+        "Biren",
+        "Biren",
+    ),
 ];
+
+/// Rows of MetaX, whose cards have rules of their own: whole ones, and those that are shared.
+const METAX: usize = 5;
+const SGPU: usize = 6;
 
 /// A cluster's vendors.
 pub fn makers(rng: &mut Rng) -> Vec<usize> {
+    if rng.one_in(3) {
+        return vec![SGPU, SGPU, METAX];
+    }
     let count = rng.between(1, 3);
-    (0..count).map(|_| rng.below(MAKERS.len())).collect()
+    let mut maker = || match rng.one_in(4) {
+        true => SGPU,
+        false => rng.below(MAKERS.len()),
+    };
+    (0..count).map(|_| maker()).collect()
 }
 
 /// The argument that has all vendors on, or but one.
 pub fn argument(rng: &mut Rng) -> String {
     let left_out = match rng.one_in(8) {
-        true => rng.below(MAKERS.len()),
-        false => MAKERS.len(),
+        true => MAKERS[rng.below(MAKERS.len())].0,
+        false => "",
     };
-    let on = MAKERS.iter().enumerate().filter(|(at, _)| *at != left_out);
-    let names: Vec<&str> = on.map(|(_, maker)| maker.0).collect();
+    let mut names: Vec<&str> = MAKERS.iter().map(|maker| maker.0).collect();
+    names.dedup();
+    names.retain(|name| *name != left_out);
     format!("[{}]", names.join(", "))
 }
 
@@ -126,6 +182,10 @@ pub fn furnish(rng: &mut Rng, theme: &Theme, nodes: &mut [NodeObject], pods: &mu
             continue;
         }
         rng.pick(&asks).put(pod);
+        let asks_sgpus = |one: &ContainerFacts| amount(&one.amounts, sgpus::COUNT) > 0;
+        if pod.facts.containers.iter().any(asks_sgpus) {
+            sgpus::say_terms(rng, pod);
+        }
         if let Some(node) = pod.node.clone()
             && let Some(node) = nodes.iter().find(|known| known.name == node)
         {
@@ -135,11 +195,15 @@ pub fn furnish(rng: &mut Rng, theme: &Theme, nodes: &mut [NodeObject], pods: &mu
 }
 
 fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
-    let (_, count, memory, cores, units, card_cores, register, ..) = *maker;
+    let (_, count, memory, cores, units, card_cores, register, _, word) = *maker;
     let cards = rng.between(1, 4) as i64;
     let slots = rng.pick(&[1, 2, 4, 10]);
     let mut amounts = vec![(count, slots * cards)];
-    if !register.is_empty() {
+    if word == "Metax-SGPU" {
+        let text = sgpus::cards(rng, &node.name, cards, slots);
+        node.device_annotations
+            .push(("metax-tech.com/node-gpu-devices".to_owned(), text));
+    } else if !register.is_empty() {
         let mut text = String::new();
         let mib = if units < 1000 { units * 256 } else { units };
         for at in 0..cards {
@@ -156,12 +220,15 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
             .push((format!("hami.io/node-{register}-register"), text));
     } else if memory.is_empty() {
         amounts = vec![(count, cards)];
+        if word == "Metax-GPU" {
+            sgpus::rate(rng, node);
+        }
     } else {
         amounts.extend([(memory, units * cards), (cores, card_cores * cards)]);
     }
     if rng.one_in(8) {
         let ids = format!(
-            "{0}-dcu-0,{0}-nvidia-1,{0}-mthreads-0,{0}-metax-1",
+            "{0}-dcu-0,{0}-nvidia-1,{0}-mthreads-0,{0}-metax-1,{0}-sgpu-0,{0}-va-1,{0}-GCU-0",
             node.name
         );
         node.device_annotations
@@ -225,6 +292,9 @@ impl VendorAsk {
             "hami.io/no-use-MR-V50-uuid",
             &["n0-MR-V50-0, n1-MR-V50-1"],
         );
+        let ids = ["n0-sgpu-0,n1-sgpu-1", "n0-va-0, n1-sgpu-0"];
+        say(rng, 8, "metax-tech.com/nouse-gpuuuid", &ids);
+        say(rng, 8, "vastaitech.com/use-gpuuuid", &ids);
         annotations.sort();
         Self {
             containers,
@@ -276,6 +346,9 @@ fn amounts(rng: &mut Rng, maker: &Maker) -> Vec<(String, i64)> {
         ];
         amounts.push((cores, rng.pick(&parts)));
     }
+    if count_name == sgpus::COUNT && !rng.one_in(4) {
+        amounts = sgpus::shared_amounts(rng);
+    }
     let mut amounts: Vec<(String, i64)> = amounts
         .into_iter()
         .map(|(name, amount)| (name.to_owned(), 1000 * amount))
@@ -302,6 +375,7 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
         let stem = match (*register, *word) {
             ("", "MLU") => "cambricon-mlu",
             ("", "Mthreads") => "mthreads",
+            ("", "GCU") => "GCU",
             ("", _) => "metax",
             (register, _) => register,
         };

@@ -1,8 +1,10 @@
 //! Shared devices by the rules alone: which of a node's a pod gets, family by family.
 
+mod asks;
 mod hami;
 mod makers;
 mod mindcluster;
+mod sgpu;
 mod vendors;
 mod vgpu;
 

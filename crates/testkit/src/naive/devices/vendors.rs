@@ -7,8 +7,10 @@ use pumice_model::object::{NodeObject, Pairs, PodObject};
 
 use super::super::Cycle;
 use super::super::state::{Res, Task, World, label};
-use super::View;
+use super::asks::{Ask, asks_of};
 use super::makers::{MAKERS, Maker, Told};
+use super::sgpu::{Holder, Terms, Traits};
+use super::{View, sgpu};
 
 /// Vendors that are on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,7 +29,8 @@ impl VendorsOn {
         }))
     }
 
-    fn makers(self) -> impl Iterator<Item = &'static Maker> {
+    /// Rows of §23.1.
+    pub fn makers(self) -> impl Iterator<Item = &'static Maker> {
         let all = MAKERS.iter().zip(self.0);
         all.filter(|(_, on)| *on).map(|(maker, _)| maker)
     }
@@ -39,106 +42,26 @@ pub fn is_uncounted(on: VendorsOn, resource: &str) -> bool {
         .any(|maker| [maker.memory, maker.cores].contains(&resource))
 }
 
-/// What one container asks.
-struct Ask {
-    container: usize,
-    maker: &'static Maker,
-    count: usize,
-    /// MiB; none is all.
-    memory: Option<i64>,
-    /// None is all.
-    cores: Option<i64>,
-    /// MiB named for whole cards.
-    named: Option<i64>,
-}
-
-/// What a pod asks; none when that can never be.
-fn asks_of(pod: &PodObject, on: VendorsOn) -> Option<Vec<Ask>> {
-    let mut asks: Vec<Ask> = Vec::new();
-    for (at, container) in pod.facts.containers.iter().enumerate() {
-        let amount = |name: &str| container.milli(name).map(|milli| milli / 1000);
-        for maker in on.makers() {
-            let (count, cores) = (amount(maker.count), amount(maker.cores));
-            let units = amount(maker.memory).filter(|units| *units > 0);
-            if count == Some(0) {
-                continue;
-            }
-            let Some(count) = count else {
-                if units.is_some() || cores > Some(0) {
-                    return None;
-                }
-                continue;
-            };
-            if asks.iter().any(|ask| ask.container == at) {
-                return None;
-            }
-            let whole = maker.whole && count > 1;
-            let together = maker.word == "Mthreads";
-            let most = if whole || together {
-                maker.all_cores * count
-            } else {
-                maker.all_cores
-            };
-            if cores > Some(most) {
-                return None;
-            }
-            let cores = if together {
-                cores.map(|all| all / count)
-            } else {
-                cores
-            };
-            if together
-                && count == 1
-                && units.is_some_and(|n| ![2, 4, 8, 16, 32, 64, 96].contains(&n))
-            {
-                return None;
-            }
-            let memory = units.map(|units| match together {
-                true => units * maker.unit / count,
-                false => units * maker.unit,
-            });
-            if whole && cores.is_some_and(|cores| cores < maker.all_cores) {
-                return None;
-            }
-            let default = if memory.is_some() {
-                maker.default.0
-            } else {
-                maker.default.1
-            };
-            asks.push(Ask {
-                container: at,
-                maker,
-                count: count as usize,
-                memory: memory.filter(|_| !whole),
-                cores: (!whole).then(|| cores.unwrap_or(default)),
-                named: memory.filter(|_| whole),
-            });
-        }
-    }
-    let policy = label(&pod.facts.annotations, "hami.io/gpu-scheduler-policy").unwrap_or("");
-    match asks.is_empty() || ["", "binpack", "spread", "mutex"].contains(&policy) {
-        true => Some(asks),
-        false => None,
-    }
-}
-
 /// What a pod asks can never be.
 pub fn refuses(pod: &PodObject, on: VendorsOn) -> bool {
     asks_of(pod, on).is_none()
 }
 
 #[derive(Clone, Default)]
-struct Card {
-    word: &'static str,
+pub struct Card {
+    pub word: &'static str,
     id: String,
     kind: String,
     slots: i64,
     memory: i64,
     cores: i64,
-    usable: bool,
-    used_slots: i64,
+    pub usable: bool,
+    pub used_slots: i64,
     used_memory: i64,
     used_cores: i64,
+    /// Of sGPUs: what is told of it, and who is on it.
+    pub traits: Traits,
+    pub holders: Vec<Holder>,
 }
 
 impl Card {
@@ -150,10 +73,17 @@ impl Card {
         ask.cores.unwrap_or(self.cores)
     }
 
-    fn take(&mut self, memory: i64, cores: i64) {
+    fn take(&mut self, pod: &PodObject, memory: i64, cores: i64) {
         self.used_slots += 1;
         self.used_memory += memory;
         self.used_cores += cores;
+        if self.word == sgpu::WORD {
+            self.holders.push(Holder {
+                pod: format!("{}/{}", pod.namespace, pod.name),
+                cores,
+                terms: Terms::of(pod),
+            });
+        }
     }
 }
 
@@ -212,6 +142,19 @@ fn idle_cards(maker: &'static Maker, node: &NodeObject) -> Vec<Card> {
         Told::Count(id, mib) => (0..capacity(maker.count))
             .map(|at| plain(id, at, mib, 1))
             .collect(),
+        Told::Sgpus => {
+            let card = |(told, traits): (serde_json::Value, Traits)| Card {
+                word: maker.word,
+                id: told["uuid"].as_str().expect("an id").to_owned(),
+                slots: told["totalDevCount"].as_i64().expect("slots"),
+                memory: told["totalVRam"].as_i64().expect("memory"),
+                cores: told["totalCompute"].as_i64().expect("cores"),
+                usable: told["healthy"] == true,
+                traits,
+                ..Card::default()
+            };
+            sgpu::entries(node).into_iter().map(card).collect()
+        }
     }
 }
 
@@ -242,7 +185,7 @@ fn is_cordoned(card: &Card, node: &NodeObject) -> bool {
 }
 
 /// MiB and cores of each device of a list.
-fn devices(text: &str) -> Vec<(&str, i64, i64)> {
+pub fn devices(text: &str) -> Vec<(&str, i64, i64)> {
     let pieces = text.split([';', ':']).filter(|piece| !piece.is_empty());
     let device = |piece| {
         let fields: Vec<&str> = str::split(piece, ',').collect();
@@ -312,7 +255,7 @@ fn cards(world: &World, node: &NodeObject, view: View, on: VendorsOn) -> Vec<Car
         for maker in on.makers() {
             for (id, memory, cores) in devices(held(task, maker)) {
                 if let Some(card) = cards.iter_mut().find(|card| card.id == id) {
-                    card.take(memory, cores);
+                    card.take(&task.pod, memory, cores);
                 }
             }
         }
@@ -345,7 +288,16 @@ fn fits(card: &Card, ask: &Ask, pod: &PodObject) -> bool {
         && card.used_slots < card.slots
         && !(idle_only && card.used_slots > 0)
         && card.memory - card.used_memory >= memory
-        && card.cores - card.used_cores >= cores
+        && (ask.maker.word != sgpu::WORD || sgpu::joins(card, ask, &Terms::of(pod)))
+        && (is_online(ask, pod) || has_cores(card, cores))
+}
+
+fn is_online(ask: &Ask, pod: &PodObject) -> bool {
+    ask.maker.word == sgpu::WORD && Terms::of(pod).is_online()
+}
+
+fn has_cores(card: &Card, cores: i64) -> bool {
+    card.cores - card.used_cores >= cores
         && !(card.cores == 100 && cores == 100 && card.used_slots > 0)
         && !(card.used_cores >= card.cores && cores == 0)
 }
@@ -380,11 +332,14 @@ fn share(
         "spread" => order.sort_by_key(|at| (cards[*at].used_slots, *at)),
         _ => order.reverse(),
     }
+    if ask.maker.word == sgpu::WORD {
+        sgpu::order(cards, ask, &Terms::of(pod), &mut order);
+    }
     ways(&order, ask.count).into_iter().find_map(|way| {
         let mut cards = cards.to_vec();
         for at in &way {
             let (memory, cores) = (cards[*at].memory_of(ask), cards[*at].cores_of(ask));
-            cards[*at].take(memory, cores);
+            cards[*at].take(pod, memory, cores);
         }
         let rest = share(&cards, later, (pod, policy))?;
         Some([vec![way], rest].concat())
@@ -405,7 +360,13 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
     };
     let mut cards = cards(&cycle.world, node, view, on);
     let chosen = share(&cards, &asks, (&task.pod, policy))?;
-    let mut score = 0.0;
+    let pairs: Vec<(&Ask, &Vec<usize>)> = asks.iter().zip(&chosen).collect();
+    let gpus = pairs
+        .iter()
+        .filter(|(ask, _)| ask.maker.word == "Metax-GPU");
+    let gpus: usize = gpus.map(|(ask, _)| ask.count).sum();
+    let told = sgpu::rating(node, gpus, policy);
+    let mut score = (told + sgpu::score(&cards, &pairs, &Terms::of(&task.pod))) as f64;
     let mut elements = vec![vec![String::new(); task.pod.facts.containers.len()]; MAKERS.len()];
     for (ask, way) in asks.iter().zip(&chosen) {
         let maker = MAKERS
@@ -419,7 +380,7 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
                 "spread" if card.used_slots == 0 => 100.0,
                 _ => 0.0,
             };
-            card.take(memory, cores);
+            card.take(&task.pod, memory, cores);
             let text = &mut elements[maker][ask.container];
             let _ = write!(text, "{},{},{memory},{cores}:", card.id, card.word);
         }
@@ -428,6 +389,9 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
     for (maker, elements) in MAKERS.iter().zip(elements) {
         if elements.iter().all(String::is_empty) {
             continue;
+        }
+        if maker.word == sgpu::WORD {
+            held.push(sgpu::written(&elements));
         }
         let text: String = elements
             .iter()
