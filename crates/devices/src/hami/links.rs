@@ -26,8 +26,8 @@ pub fn points(cards: impl Iterator<Item = u16>) -> i64 {
     LINKED * zones(cards).iter().map(pairs).sum::<i64>()
 }
 
-/// Orders cards for somebody who takes so many: those of the smallest zone that has enough, then zone
-/// by zone from the smallest on, at last those without a zone.
+/// Orders cards for somebody who takes so many: those of the smallest zone that has enough, then
+/// zone by zone from the smallest on, at last those without a zone.
 pub fn by_zone(order: &mut [u16], count: usize, zone: impl Fn(u16) -> u16) {
     let mut zones = zones(order.iter().map(|card| zone(*card)));
     zones.sort_by_key(|(_, cards)| (*cards < count, *cards));

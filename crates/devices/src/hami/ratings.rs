@@ -33,7 +33,10 @@ pub fn read(kind: u16, node: &NodeFacts, problems: &mut Bounded) -> Vec<SetRatin
         let Ok(Value::Object(told)) = serde_json::from_str(text) else {
             problems.tell(|| {
                 let text = clip(text);
-                format!("{key}: {text:?} is no JSON object and counts as absent; restart the device plugin")
+                format!(
+                    "{key}: {text:?} is no JSON object and counts as absent; restart the device \
+                     plugin"
+                )
             });
             continue;
         };
@@ -52,8 +55,8 @@ pub fn read(kind: u16, node: &NodeFacts, problems: &mut Bounded) -> Vec<SetRatin
                 _ => problems.tell(|| {
                     let (count, value) = (clip(count), clip(&value.to_string()));
                     format!(
-                        "{key}: {count:?}: {value} is no number of cards with a whole number, and counts as \
-                         absent; restart the device plugin"
+                        "{key}: {count:?}: {value} is no number of cards with a whole number, and \
+                         counts as absent; restart the device plugin"
                     )
                 }),
             }

@@ -101,8 +101,8 @@ impl PodOnCards<'_> {
         counts
     }
 
-    /// The QoS policy of a card in use: of the pods on it that leave cores to others, and where there
-    /// are none, what the node tells. Of several one that is not the pod's.
+    /// The QoS policy of a card in use: of the pods on it that leave cores to others, and where
+    /// there are none, what the node tells. Of several one that is not the pod's.
     pub fn policy(&self, need: &CardNeed, at: usize, own: &[Taken]) -> Option<QosPolicy> {
         let asked = self.terms(need).qos;
         let leaves_cores = |part: CardPart| part.cores < ALL_CORES;
@@ -122,8 +122,8 @@ impl PodOnCards<'_> {
         found.or(SgpuCard::of(&self.cards.cards[at]).policy)
     }
 
-    /// Orders the cards that a need may get, which stand in the order of the policy: for an online pod
-    /// by those that are there, for one that takes whole cards by links.
+    /// Orders the cards that a need may get, which stand in the order of the policy: for an online
+    /// pod by those that are there, for one that takes whole cards by links.
     pub fn prefer(&self, need: &CardNeed, own: &[Taken], order: &mut [u16]) {
         let Some(terms) = self.limits.terms(need.kind) else {
             return;

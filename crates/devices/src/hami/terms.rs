@@ -220,7 +220,8 @@ impl SgpuCard {
 }
 
 impl CardKind {
-    /// How a pod with these annotations shares cards of the kind ([`crate::ledger::Allocation::share`]).
+    /// How a pod with these annotations shares cards of the kind
+    /// ([`crate::ledger::Allocation::share`]).
     pub fn share(&self, pod: &PodFacts) -> FamilyCode {
         match self.rules {
             OwnRules::None | OwnRules::Rated => FamilyCode::default(),

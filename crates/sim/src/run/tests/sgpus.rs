@@ -1,4 +1,5 @@
-//! Shared GPUs of MetaX: the scheduler, the device plugin and the scheduler again, which is told all by objects alone.
+//! Shared GPUs of MetaX: the scheduler, the device plugin, and the scheduler again, which knows what
+//! objects tell.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
