@@ -8,6 +8,7 @@
 //! their place. Charging and discharging are exact inverses.
 
 mod allocation;
+mod rating;
 mod split;
 mod summary;
 
@@ -18,6 +19,7 @@ use smallvec::SmallVec;
 use crate::facts::MilliAmounts;
 
 pub use allocation::{Allocation, Allocations, Partition};
+pub use rating::SetRating;
 pub use split::{CardSplit, SplitPlace};
 pub use summary::CardSummary;
 
@@ -76,6 +78,8 @@ pub struct Card {
     pub splits: Box<[CardSplit]>,
     /// [`CardSummary`] says all of it that most fits need to know.
     pub is_plain: bool,
+    /// What else its family knows of it, which no summary tells.
+    pub details: FamilyCode,
 }
 
 impl Card {
@@ -137,6 +141,8 @@ pub struct LedgerEntry {
     pub partition: Option<Partition>,
     /// What it holds.
     pub held: Portion,
+    /// See [`Allocation::share`].
+    pub share: FamilyCode,
     /// Of the pod.
     pub tags: Tags,
     /// How it weighs.
@@ -169,6 +175,8 @@ pub struct NodeCards {
     /// What the cards add to the amounts of the cluster that queues share, in milli-units: what a node does
     /// not tell as amounts of its own.
     pub offered: MilliAmounts,
+    /// What the node tells of its cards together.
+    pub ratings: Vec<SetRating>,
     dimensions: &'static [Dimension],
     /// A row of amounts for each card, by dimension.
     capacity: Vec<i64>,
@@ -216,6 +224,7 @@ impl NodeCards {
             && self.absent == other.absent
             && self.label == other.label
             && self.problems == other.problems
+            && self.ratings == other.ratings
     }
 
     /// What a card is called in messages: by its index, and its UUID where it has one.
@@ -338,6 +347,7 @@ impl NodeCards {
                 card: allocation.card.unwrap_or(LedgerEntry::NO_CARD),
                 partition: allocation.partition,
                 held: Portion::from_slice(&allocation.charged),
+                share: allocation.share,
                 tags,
                 load,
                 certain: allocation.certain,
@@ -427,7 +437,8 @@ impl NodeCards {
 fn forget(entries: &mut Vec<LedgerEntry>, (pod, card): (u32, u16), allocation: &Allocation) {
     // The newest entries are the likeliest.
     let is_it = |entry: &LedgerEntry| {
-        entry.pod == pod && entry.card == card && entry.held == allocation.charged
+        let is_there = entry.pod == pod && entry.card == card;
+        is_there && entry.held == allocation.charged && entry.share == allocation.share
     };
     let at = entries.iter().rposition(is_it);
     debug_assert!(at.is_some(), "pod {pod} gives back a card it does not hold");

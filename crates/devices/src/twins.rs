@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use crate::ledger::{Allocation, Allocations, NodeCards, Portion, UNLIMITED};
+use crate::ledger::{Allocation, Allocations, FamilyCode, NodeCards, Portion, UNLIMITED};
 
 /// What is told of such a card.
 const TWICE: &str = "is registered by two device plugins: what pods hold of it by one counts for the other \
@@ -71,6 +71,8 @@ impl Twins {
                 let copy = Allocation {
                     card: Some(*at),
                     partition: None,
+                    // Another family would read something else in it.
+                    share: FamilyCode::default(),
                     charged: converted(own, theirs, rows, &allocation.charged),
                     asked: converted(own, theirs, rows, &allocation.asked),
                     ..allocation.clone()

@@ -165,6 +165,25 @@ impl Reader {
         self.whole(value, &path, 1, most)
     }
 
+    /// True or false, quoted or not.
+    pub fn truth(&mut self, value: &YamlNode<'_>, path: &str) -> Option<bool> {
+        let truth = match resolve(value) {
+            Some(Ok(Scalar::Bool(truth))) => Some(truth),
+            Some(Ok(Scalar::Str("true"))) => Some(true),
+            Some(Ok(Scalar::Str("false"))) => Some(false),
+            _ => None,
+        };
+        if truth.is_none() {
+            self.problem(
+                value,
+                path,
+                "is neither true nor false",
+                "write true or false",
+            );
+        }
+        truth
+    }
+
     /// A factor above 0.
     pub fn scaling(&mut self, value: &YamlNode<'_>, path: &str) -> Option<f64> {
         const MOST: f64 = 1000.0;

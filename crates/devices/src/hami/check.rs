@@ -30,6 +30,10 @@ pub enum CardCheck {
     Size,
     /// Several cards are whole ones, and no part was named.
     Part,
+    /// The app classes of the pods on it.
+    Class,
+    /// The QoS policy of the pods on it.
+    Qos,
     /// A free slot.
     Slots,
     /// Idle, where only such will do.
@@ -106,6 +110,9 @@ impl PodOnCards<'_> {
         self.allows(need, at)?;
         let (part, all) = (self.part(need, at), CardPart::capacity(self.cards, at));
         let used = self.used(at, own);
+        if used.sharers > 0 {
+            self.may_join(need, at, own)?;
+        }
         if used.sharers >= all.sharers {
             return Err(CardCheck::Slots);
         }
@@ -118,6 +125,15 @@ impl PodOnCards<'_> {
         if all.memory - used.memory < part.memory {
             return Err(CardCheck::Memory);
         }
+        let taken = Taken {
+            card: at as u16,
+            asked: part,
+            part,
+            instance: None,
+        };
+        if self.terms(need).is_online() {
+            return Ok(taken);
+        }
         if all.cores - used.cores < part.cores {
             return Err(CardCheck::Cores);
         }
@@ -126,12 +142,7 @@ impl PodOnCards<'_> {
         }
         match all.cores != 0 && used.cores >= all.cores && part.cores == 0 {
             true => Err(CardCheck::Held),
-            false => Ok(Taken {
-                card: at as u16,
-                asked: part,
-                part,
-                instance: None,
-            }),
+            false => Ok(taken),
         }
     }
 

@@ -9,6 +9,8 @@ use super::check::{CardCheck, PodOnCards, Taken};
 use super::needs::CardNeed;
 use super::place::{CardOrder, TakenCards};
 use super::request::CardsRequest;
+use super::sgpu::ClassCounts;
+use super::terms::{AppClass, QosPolicy};
 use super::variant::CardVariant;
 
 /// Why a request does not fit; `None` if it does.
@@ -148,6 +150,21 @@ fn why(
             grouped(need.share.named.unwrap_or(0)),
             grouped(all.memory)
         ),
+        CardCheck::Class => format!(
+            "CardAppClassMismatch: {} pods are on the card, the pod is {}",
+            there(on_node.classes(on_node.terms(need), at, own)),
+            on_node
+                .terms(need)
+                .class
+                .map_or("of no class", AppClass::name)
+        ),
+        CardCheck::Qos => format!(
+            "CardQosPolicyMismatch: the card has {}, the pod {}",
+            on_node
+                .policy(need, at, own)
+                .map_or("none", QosPolicy::name),
+            on_node.terms(need).qos.name()
+        ),
         CardCheck::Slots => format!("all {} slots in use", grouped(all.sharers)),
         CardCheck::Idle => "in use".to_owned(),
         CardCheck::Memory => {
@@ -161,5 +178,14 @@ fn why(
         CardCheck::Exclusive => "in use, and 100 cores need an idle card".to_owned(),
         CardCheck::Held => "all its cores are taken".to_owned(),
         CardCheck::Instance => "no free place for an instance as large".to_owned(),
+    }
+}
+
+/// Which pods are on a card.
+fn there(counts: ClassCounts) -> &'static str {
+    match (counts.online, counts.offline) {
+        (0, 0) => "other",
+        (0, _) => AppClass::Offline.name(),
+        _ => AppClass::Online.name(),
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
-use crate::ledger::{Allocation, Allocations, Card, NodeCards, Partition};
+use crate::ledger::{Allocation, Allocations, Card, FamilyCode, NodeCards, Partition};
 use crate::part::CardPart;
 use crate::text::{Bounded, clip};
 
@@ -27,6 +27,7 @@ pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCar
     };
     let holder = CardHolder {
         kinds,
+        pod,
         cards,
         devices,
     };
@@ -58,6 +59,7 @@ pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCar
 
 struct CardHolder<'a> {
     kinds: &'a [CardKind],
+    pod: &'a PodFacts,
     cards: &'a NodeCards,
     devices: HeldDevices<'a>,
 }
@@ -140,9 +142,11 @@ impl CardHolder<'_> {
 
     /// A part of a card that may be another one.
     fn guessed(&self, container: u16, at: usize, part: CardPart) -> Allocation {
-        let is_split = !self.cards.cards[at].splits.is_empty();
+        let card = &self.cards.cards[at];
+        let is_split = !card.splits.is_empty();
         Allocation {
             partition: is_split.then_some(Partition::UNKNOWN),
+            share: self.share(CardVariant::of(card).kind),
             ..Allocation::of(self.cards, at, container, part.portion()).guessed()
         }
     }
@@ -169,7 +173,15 @@ impl CardHolder<'_> {
             (None, None) => None,
         };
         let charged = charged.map(CardPart::portion);
-        self.devices.told(container, (device, at), charged)
+        let (allocation, problem) = self.devices.told(container, (device, at), charged);
+        let share = self.share(of);
+        let allocation = allocation.map(|one| Allocation { share, ..one });
+        (allocation, problem)
+    }
+
+    /// How the pod shares cards of a kind.
+    fn share(&self, of: u16) -> FamilyCode {
+        self.kinds[usize::from(of)].share(self.pod)
     }
 
     /// Charges one card of a container to every card it does not have for sure.

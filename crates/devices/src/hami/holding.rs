@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::ledger::{Allocation, Allocations, Card, NodeCards, Portion};
+use crate::ledger::{Allocation, Allocations, Card, FamilyCode, NodeCards, Portion};
 
 use super::wire::ReadDevice;
 
@@ -36,6 +36,7 @@ impl HeldDevices<'_> {
                 partition: None,
                 asked: charged.clone(),
                 charged,
+                share: FamilyCode::default(),
                 certain: true,
             };
             return (Some(allocation), Some(format!("is no {noun} of the node")));

@@ -78,6 +78,7 @@ fn entry(value: &Value, word: Option<&str>) -> Result<HamiCard, String> {
             _ => Vec::new(),
         },
         ring: ring.and_then(Value::as_i64),
+        ..HamiCard::default()
     })
 }
 

@@ -73,6 +73,21 @@ pub enum Several {
     Whole,
 }
 
+/// Rules of a kind beside those that all have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OwnRules {
+    /// There are none.
+    #[default]
+    None,
+    /// Those of MetaX sGPUs ([`super::terms`], [`super::sgpu`]).
+    Sgpu {
+        /// Links between cards count for the node of a pod that says nothing of them.
+        heeds_links: bool,
+    },
+    /// Nodes tell what so many cards together are worth ([`super::ratings`]).
+    Rated,
+}
+
 /// How the device plugin finds the pod it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodLookup {
@@ -152,6 +167,8 @@ pub struct CardKind {
     pub by_slots: bool,
     /// What several cards are.
     pub several: Several,
+    /// Rules of its own.
+    pub rules: OwnRules,
     /// Whose turn it is.
     pub service: PodLookup,
     /// Reads the cards of a node.
@@ -188,6 +205,7 @@ impl CardKind {
             lists_types: false,
             by_slots: false,
             several: Several::Whole,
+            rules: OwnRules::None,
             service: PodLookup::Hami,
             discover: registered,
             marks: |_| Vec::new(),

@@ -8,6 +8,7 @@ use crate::nvidia::type_list::TypeLists;
 use crate::settings::Policy;
 
 use super::kind::CardKind;
+use super::terms::{SgpuLimits, ShareTerms};
 use super::uuid_lists::UuidLists;
 use super::variant::CardVariant;
 
@@ -21,6 +22,8 @@ pub struct CardLimits {
     pub policy: Policy,
     /// Only cards nobody uses.
     pub idle_only: bool,
+    /// How it shares MetaX sGPUs, where it asks such.
+    pub sgpu: Option<SgpuLimits>,
     /// By kind; those without any are left out.
     lists: Vec<(u16, KindLimits)>,
 }
@@ -72,13 +75,20 @@ impl CardLimits {
         Ok(Self {
             policy,
             idle_only,
+            sgpu: None,
             lists,
         })
     }
 
     /// Any usable card of the right kind may do.
     pub fn is_plain(&self) -> bool {
-        !self.idle_only && self.lists.is_empty()
+        !self.idle_only && self.lists.is_empty() && self.sgpu.is_none()
+    }
+
+    /// How the pod shares cards of a kind that has rules for it.
+    pub fn terms(&self, kind: u16) -> Option<ShareTerms> {
+        let limits = self.sgpu.filter(|limits| limits.kind == kind)?;
+        Some(limits.terms)
     }
 
     fn of_kind(&self, kind: u16) -> Option<&KindLimits> {

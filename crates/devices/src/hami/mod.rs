@@ -27,12 +27,16 @@ pub(crate) mod holding;
 pub(crate) mod json;
 mod kind;
 mod limits;
+mod links;
 mod mig;
 mod needs;
 mod place;
 pub(crate) mod protocol;
+mod ratings;
 pub(crate) mod register;
 mod request;
+mod sgpu;
+mod terms;
 pub(crate) mod uuid_lists;
 mod variant;
 mod vendors;
@@ -56,10 +60,11 @@ use crate::request::FamilyRequest;
 use crate::settings::Settings;
 use crate::text::{Bounded, clip};
 
-use kind::CardKind;
+use kind::{CardKind, OwnRules};
 use limits::CardLimits;
 use register::HamiCard;
 use request::{CardsRequest, VendorRules};
+use terms::SgpuLimits;
 use variant::{CardMode, CardVariant};
 
 /// Node annotation: UUIDs that are not given out any more.
@@ -131,6 +136,9 @@ impl Hami {
             return;
         }
         found.sort_by_key(|card| card.index);
+        if kind.rules == OwnRules::Rated && !found.is_empty() {
+            cards.ratings = ratings::read(of as u16, node, problems);
+        }
         let cordoned = node.annotation(CORDON).unwrap_or_default();
         for card in found {
             if cards.find(&card.id).is_some() {
@@ -177,8 +185,10 @@ impl Hami {
         if needs.is_empty() {
             return Ok(None);
         }
+        let mut limits = CardLimits::of(pod, kinds, self.rules.policy)?;
+        limits.sgpu = SgpuLimits::of(pod, kinds, &needs)?;
         Ok(Some(Rc::new(CardsRequest {
-            limits: CardLimits::of(pod, kinds, self.rules.policy)?,
+            limits,
             failures: failure::list(&needs, kinds),
             rules: Rc::clone(&self.rules),
             needs,
@@ -215,8 +225,9 @@ fn add_card(cards: &mut NodeCards, kind: u16, card: &HamiCard, is_cordoned: bool
             CardMode::Mig => card.splits.clone().into_boxed_slice(),
             CardMode::HamiCore | CardMode::Mps => Box::default(),
         },
-        // What a summary says of cores is in percent.
-        is_plain: card.cores == 100 && mode != CardMode::Mig,
+        // What a summary says of cores is in percent, and of what the node tells nothing.
+        is_plain: card.cores == 100 && mode != CardMode::Mig && cards.ratings.is_empty(),
+        details: card.details,
     };
     cards.add(card, &all.row());
 }

@@ -102,7 +102,7 @@ pub fn needs(pod: &PodFacts, kinds: &[CardKind]) -> Result<Vec<CardNeed>, String
                 container: at as u16,
                 kind: of as u16,
                 count,
-                share,
+                share: kind.taken(pod, share),
             });
         }
     }

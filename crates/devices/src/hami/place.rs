@@ -43,7 +43,8 @@ impl PodOnCards<'_> {
                 }
             }
         }
-        let score = self.score(&taken);
+        let vendor = self.sgpu_score(needs, &taken) + self.rating(needs);
+        let score = self.score(&taken) + vendor as f64;
         Some((taken, score))
     }
 
@@ -108,7 +109,9 @@ impl PodOnCards<'_> {
             fitting.push((first, then, at as u16));
         }
         fitting.sort_unstable();
-        fitting.iter().map(|(_, _, at)| *at).collect()
+        let mut order: SmallVec<[u16; 16]> = fitting.iter().map(|(_, _, at)| *at).collect();
+        self.prefer(need, own, &mut order);
+        order
     }
 
     /// Cards for each need in turn.

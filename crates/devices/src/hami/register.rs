@@ -1,6 +1,6 @@
 //! What nodes say of cards in the formats that vendors share (spec/04 §18.4).
 
-use crate::ledger::CardSplit;
+use crate::ledger::{CardSplit, FamilyCode};
 use crate::text::{Bounded, clip};
 
 use super::json;
@@ -33,6 +33,8 @@ pub struct HamiCard {
     pub splits: Vec<CardSplit>,
     /// Its group of cards with fast links.
     pub ring: Option<i64>,
+    /// See [`crate::ledger::Card::details`].
+    pub details: FamilyCode,
 }
 
 /// Whether an allocation that names this would be read back as something else.
@@ -102,7 +104,6 @@ fn line(piece: &str, at: usize) -> Result<HamiCard, String> {
         mode: mode.to_owned(),
         healthy,
         numa: numa.parse().ok(),
-        splits: Vec::new(),
-        ring: None,
+        ..HamiCard::default()
     })
 }

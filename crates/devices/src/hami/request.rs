@@ -16,6 +16,7 @@ use super::kind::{CardKind, Marking, PodLookup};
 use super::limits::CardLimits;
 use super::needs::{CardCores, CardMemory, CardNeed};
 use super::protocol;
+use super::terms::ShareTerms;
 use super::wire::{end_element, push_device};
 use super::{place, variant::CardVariant};
 
@@ -188,11 +189,13 @@ impl FamilyRequest for CardsRequest {
         let mut taken = taken.into_iter();
         let mut allocations = Allocations::new();
         for need in &self.needs {
+            let terms = self.limits.terms(need.kind);
             for one in taken.by_ref().take(need.count as usize) {
                 let card = usize::from(one.card);
                 allocations.push(Allocation {
                     asked: one.asked.portion(),
                     partition: one.instance,
+                    share: terms.map(ShareTerms::code).unwrap_or_default(),
                     ..Allocation::of(cards, card, need.container, one.part.portion())
                 });
             }

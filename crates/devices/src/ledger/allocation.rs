@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::{NodeCards, Portion};
+use super::{FamilyCode, NodeCards, Portion};
 
 /// A partition of a card: group of the family's table, and position in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,13 +38,15 @@ pub struct Allocation {
     pub asked: Portion,
     /// What is charged for it.
     pub charged: Portion,
+    /// How it is shared, to its family: what of the pod decides who may join it on the card.
+    pub share: FamilyCode,
     /// It is known that this card is the one. What cannot be read is charged to every card it could
     /// be on, as a guess.
     pub certain: bool,
 }
 
 impl Allocation {
-    /// What a container gets of a card of a node: charged as asked.
+    /// What a container gets of a card of a node: charged as asked, shared as most are.
     pub fn of(cards: &NodeCards, card: usize, container: u16, part: Portion) -> Self {
         Self {
             container,
@@ -53,6 +55,7 @@ impl Allocation {
             partition: None,
             asked: part.clone(),
             charged: part,
+            share: FamilyCode::default(),
             certain: true,
         }
     }

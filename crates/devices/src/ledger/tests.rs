@@ -49,6 +49,7 @@ fn allocation(card: u16, part: [i64; 5]) -> Allocation {
         partition: None,
         asked: part.into_iter().collect(),
         charged: part.into_iter().collect(),
+        share: FamilyCode::default(),
         certain: true,
     }
 }

@@ -27,7 +27,7 @@ use crate::binding::{
 use crate::config::DeviceConfig;
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Decoded, Family, FamilySpec};
-use crate::ledger::{Allocation, Allocations, Card, LedgerTime, NodeCards, Tags};
+use crate::ledger::{Allocation, Allocations, Card, FamilyCode, LedgerTime, NodeCards, Tags};
 use crate::nvidia::indices::{INDEX, UNHEALTHY, indices};
 use crate::part::{CardPart, DIMENSIONS};
 use crate::request::{Failure, FamilyRequest};
@@ -235,6 +235,7 @@ fn allocation(
         partition: None,
         asked: asked.portion(),
         charged: charged.portion(),
+        share: FamilyCode::default(),
         certain: true,
     }
 }

@@ -55,9 +55,15 @@ impl DeviceCheck {
     }
 
     fn points(&self, score: f64) -> i64 {
-        // Scores are not negative: cutting off rounds down.
-        (score + 0.5) as i64 * self.weight
+        rounded(score) * self.weight
     }
+}
+
+/// A score rounded half up, also where it is negative.
+pub(super) fn rounded(score: f64) -> i64 {
+    let raised = score + 0.5;
+    let cut = raised as i64;
+    cut - i64::from(raised < cut as f64)
 }
 
 impl LedgerCheck for DeviceCheck {

@@ -47,6 +47,13 @@ fn a_configuration_without_the_plugin_has_no_devices() {
 }
 
 #[test]
+fn scores_are_rounded_half_up_whatever_their_sign() {
+    let scores = [28.87, 0.5, 0.49, 0.0, -0.5, -0.51, -1.5, -240_000.0, 12.0];
+    let points = scores.map(check::rounded);
+    assert_eq!(points, [29, 1, 0, 0, 0, -1, -1, -240_000, 12]);
+}
+
+#[test]
 fn the_plugin_without_arguments_has_defaults() {
     let expected = Settings {
         configured: true,

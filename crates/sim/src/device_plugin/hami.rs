@@ -2,9 +2,12 @@
 //!
 //! Those that HAMi wrote find their pod as [`super::ascend`] does, by lock or phase; what differs is the
 //! resource and the key of the list. Cambricon's and Moore Threads' look for annotations of their own;
-//! MetaX's whole GPUs are chosen by kubelet.
+//! MetaX's whole GPUs are chosen by kubelet, and its shared ones have besides a list of its own, and a
+//! policy that the plugin tells of the card from then on.
 
 use std::collections::BTreeMap;
+
+use serde_json::Value;
 
 use super::{AllocateAnswer, AllocateCall, AllocateRefusal, Grant, ListedPod, ascend, wire};
 
@@ -39,6 +42,15 @@ pub const MTHREADS_INDEX: &str = "mthreads.com/gpu-index";
 pub const MTHREADS_NODE: &str = "mthreads.com/predicate-node";
 /// Moore Threads: whose turn it is; the smallest is the next.
 pub const MTHREADS_TIME: &str = "mthreads.com/predicate-time";
+
+/// MetaX: node annotation with the cards.
+pub const SGPU_REGISTER: &str = "metax-tech.com/node-gpu-devices";
+/// MetaX: cards of the pod, by container that has some.
+pub const SGPU_DEVICES: &str = "metax-tech.com/gpu-devices-allocated";
+/// MetaX: how the shares of the pod are held.
+pub const SGPU_POLICY: &str = "metax-tech.com/sgpu-qos-policy";
+/// MetaX: `online` pods have no policy.
+pub const SGPU_CLASS: &str = "metax-tech.com/sgpu-app-class";
 
 /// Answers a call of one of HAMi's own plugins, the one for this resource. An element that is empty
 /// belongs to a container without cards.
@@ -126,6 +138,49 @@ pub fn indices(pod: &ListedPod) -> Option<Vec<Grant>> {
     };
     let text = pod.annotations.get(MTHREADS_INDEX)?;
     text.split(',').map(card).collect()
+}
+
+/// Cards that MetaX's own software reads for a pod, by container that has some.
+pub fn sgpus(pod: &ListedPod) -> Option<Vec<Vec<Grant>>> {
+    let lists: Vec<Vec<Value>> = serde_json::from_str(pod.annotations.get(SGPU_DEVICES)?).ok()?;
+    // What is 0 may be left out, as Go leaves it out.
+    let amount = |device: &Value, key: &str| match device.get(key) {
+        None => Some(0),
+        Some(amount) => amount.as_i64(),
+    };
+    let grant = |device: &Value| {
+        Some(Grant {
+            id: device.get("uuid")?.as_str()?.to_owned(),
+            memory: amount(device, "vRam")?,
+            cores: amount(device, "compute")?,
+        })
+    };
+    let lists = lists.iter();
+    lists.map(|list| list.iter().map(grant).collect()).collect()
+}
+
+/// What MetaX's plugin tells of its node once these pods are served: each card with the policy of the
+/// last of them that has one there. A pod that has all of a card, or is online, sets none.
+pub fn sgpu_register(register: &str, pods: &[ListedPod]) -> Option<String> {
+    const ALL_CORES: i64 = 100;
+    let mut cards: Vec<Value> = serde_json::from_str(register).ok()?;
+    for pod in pods {
+        let says = |key: &str| pod.annotations.get(key).map(String::as_str);
+        if says(SGPU_CLASS) == Some("online") {
+            continue;
+        }
+        for grant in sgpus(pod)?.iter().flatten() {
+            let is_it = |card: &&mut Value| card["uuid"] == grant.id.as_str();
+            let policy = match grant.cores {
+                ALL_CORES => "",
+                _ => says(SGPU_POLICY)?,
+            };
+            if let Some(card) = cards.iter_mut().find(is_it) {
+                card["qosPolicy"] = policy.into();
+            }
+        }
+    }
+    serde_json::to_string(&cards).ok()
 }
 
 fn refused(

@@ -7,6 +7,8 @@ use crate::Report;
 use crate::reader::{InputObjects, InputSource};
 use crate::world::World;
 
+mod sgpus;
+
 const NODE: &str = "\
 kind: Node
 apiVersion: v1

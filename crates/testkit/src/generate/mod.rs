@@ -17,6 +17,7 @@ mod device_quotas;
 mod devices;
 mod extender;
 mod groups;
+mod mig;
 mod mindcluster;
 mod network;
 mod nodes;
@@ -24,6 +25,7 @@ mod npus;
 mod numa;
 mod pods;
 mod rng;
+mod sgpus;
 mod storage;
 #[cfg(test)]
 mod tests;
@@ -39,10 +41,10 @@ pub use changes::Changing;
 pub use claims::{claims_cluster, claims_conf_text};
 pub use conf::{conf_text, network_conf_text, npu_conf_text, vendor_conf_text};
 pub use extender::{extender_answers, extender_conf_text, extender_moments};
+pub use mig::mig_profiles;
 pub use mindcluster::check_code;
 pub use numa::{numa_cluster, numa_conf_text};
 use rng::Rng;
-pub use vendors::mig_profiles;
 pub use victims::{
     CardShares, cluster_of_cards, evicting_conf_text, full_cluster, full_network_cluster,
     full_protected_cluster, full_timed_cluster, full_tree_cluster, full_varied_cluster,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use pumice_model::object::{ContainerFacts, ContainerKind, NodeObject, Pairs, PodObject, PodPhase};
 
 use super::rng::Rng;
-use super::{Theme, amount};
+use super::{Theme, amount, mig, sgpus};
 
 /// Argument, count, memory, cores, units of memory of a card, cores of a card, key of the register, list, word.
 type Maker = (
@@ -88,6 +88,50 @@ const MAKERS: &[Maker] = &[
         "Metax-GPU",
     ),
     (
+        "MetaX",
+        sgpus::COUNT,
+        sgpus::MEMORY,
+        sgpus::CORES,
+        64,
+        100,
+        "sgpu",
+        "metax-sgpu",
+        "Metax-SGPU",
+    ),
+    (
+        "Enflame",
+        "enflame.com/gcu",
+        "",
+        "",
+        0,
+        100,
+        "",
+        "enflame-gcu",
+        "GCU",
+    ),
+    (
+        "Vastai",
+        "vastaitech.com/va",
+        "",
+        "",
+        8192,
+        100,
+        "va",
+        "Vastai",
+        "Vastai",
+    ),
+    (
+        "Biren",
+        "birentech.com/gpu",
+        "",
+        "",
+        32_768,
+        100,
+        "biren",
+        "Biren",
+        "Biren",
+    ),
+    (
         "AMD",
         "amd.com/gpu",
         "amd.com/gpumem",
@@ -100,56 +144,38 @@ const MAKERS: &[Maker] = &[
     ),
 ];
 
-/// The profiles of cards in MIG mode, as a register has them.
-const MIG_PROFILES: &str = r#"[
-    {"name":"1g.4gb","memoryMB":3840,"core":25,"sliceCount":1,
-     "placements":[{"start":0,"size":1},{"start":1,"size":1},{"start":2,"size":1},{"start":3,"size":1}]},
-    {"name":"4g.16gb","memoryMB":16128,"core":100,"sliceCount":4,"placements":[{"start":0,"size":4}]},
-    {"name":"2g.8gb","memoryMB":7936,"core":50,"sliceCount":2,
-     "placements":[{"start":0,"size":2},{"start":2,"size":2}]}]"#;
-
-/// An entry of a register with the profiles that cards in MIG mode have.
-pub fn mig_profiles() -> serde_json::Value {
-    let profiles: serde_json::Value = serde_json::from_str(MIG_PROFILES).expect("JSON");
-    serde_json::json!({ "migProfiles": profiles })
-}
-
-/// A register of NVIDIA's cards of which some are in MIG mode.
-fn split_register(rng: &mut Rng, node: &str, (cards, mib): (i64, i64)) -> String {
-    let mut all = Vec::new();
-    for at in 0..cards {
-        let mut card = serde_json::json!({
-            "id": format!("{node}-nvidia-{at}"), "index": at, "count": rng.pick(&[2, 4, 7]),
-            "devmem": mib, "devcore": 100, "type": rng.pick(&["Large", "Small"]),
-            "numa": rng.below(2), "health": !rng.one_in(8),
-            "mode": rng.pick(&["mig", "mig", "hami-core"]),
-        });
-        if !rng.one_in(12) {
-            card["migProfiles"] = mig_profiles()["migProfiles"].take();
-        }
-        all.push(card);
-    }
-    serde_json::Value::Array(all).to_string()
-}
+/// The row of NVIDIA.
+const NVIDIA: usize = 0;
+/// Rows of MetaX, whose cards have rules of their own: whole ones, and those that are shared.
+const METAX: usize = 5;
+const SGPU: usize = 6;
 
 /// A cluster's vendors; often NVIDIA, whose cards have the most rules.
 pub fn makers(rng: &mut Rng) -> Vec<usize> {
-    let count = rng.between(1, 3);
-    let mut makers: Vec<usize> = (0..count).map(|_| rng.below(MAKERS.len())).collect();
     if rng.one_in(3) {
-        makers = vec![0, makers[0]];
+        return vec![SGPU, SGPU, METAX];
     }
-    makers
+    let count = rng.between(1, 3);
+    let mut maker = || match rng.one_in(4) {
+        true => SGPU,
+        false => rng.below(MAKERS.len()),
+    };
+    let makers: Vec<usize> = (0..count).map(|_| maker()).collect();
+    match rng.one_in(3) {
+        true => vec![NVIDIA, makers[0]],
+        false => makers,
+    }
 }
 
 /// The argument that has all vendors on, or but one.
 pub fn argument(rng: &mut Rng) -> String {
     let left_out = match rng.one_in(8) {
-        true => rng.below(MAKERS.len()),
-        false => MAKERS.len(),
+        true => MAKERS[rng.below(MAKERS.len())].0,
+        false => "",
     };
-    let on = MAKERS.iter().enumerate().filter(|(at, _)| *at != left_out);
-    let names: Vec<&str> = on.map(|(_, maker)| maker.0).collect();
+    let mut names: Vec<&str> = MAKERS.iter().map(|maker| maker.0).collect();
+    names.dedup();
+    names.retain(|name| *name != left_out);
     format!("[{}]", names.join(", "))
 }
 
@@ -173,6 +199,10 @@ pub fn furnish(rng: &mut Rng, theme: &Theme, nodes: &mut [NodeObject], pods: &mu
             continue;
         }
         rng.pick(&asks).put(pod);
+        let asks_sgpus = |one: &ContainerFacts| amount(&one.amounts, sgpus::COUNT) > 0;
+        if pod.facts.containers.iter().any(asks_sgpus) {
+            sgpus::say_terms(rng, pod);
+        }
         if let Some(node) = pod.node.clone()
             && let Some(node) = nodes.iter().find(|known| known.name == node)
         {
@@ -205,11 +235,15 @@ pub fn ask_much(rng: &mut Rng, theme: &Theme, pod: &mut PodObject) {
 }
 
 fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
-    let (_, count, memory, cores, units, card_cores, register, ..) = *maker;
+    let (_, count, memory, cores, units, card_cores, register, _, word) = *maker;
     let cards = rng.between(1, 4) as i64;
     let slots = rng.pick(&[1, 2, 4, 10]);
     let mut amounts = vec![(count, slots * cards)];
-    if !register.is_empty() {
+    if word == "Metax-SGPU" {
+        let text = sgpus::cards(rng, &node.name, cards, slots);
+        node.device_annotations
+            .push(("metax-tech.com/node-gpu-devices".to_owned(), text));
+    } else if !register.is_empty() {
         let mut text = String::new();
         let mib = if units < 1000 { units * 256 } else { units };
         for at in 0..cards {
@@ -228,18 +262,21 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
             );
         }
         if register == "nvidia" && rng.one_in(2) {
-            text = split_register(rng, &node.name, (cards, mib));
+            text = mig::register(rng, &node.name, (cards, mib));
         }
         node.device_annotations
             .push((format!("hami.io/node-{register}-register"), text));
     } else if memory.is_empty() {
         amounts = vec![(count, cards)];
+        if word == "Metax-GPU" {
+            sgpus::rate(rng, node);
+        }
     } else {
         amounts.extend([(memory, units * cards), (cores, card_cores * cards)]);
     }
     if rng.one_in(8) {
         let ids = format!(
-            "{0}-dcu-0,{0}-nvidia-1,{0}-mthreads-0,{0}-metax-1",
+            "{0}-dcu-0,{0}-nvidia-1,{0}-mthreads-0,{0}-metax-1,{0}-sgpu-0,{0}-va-1,{0}-GCU-0",
             node.name
         );
         node.device_annotations
@@ -305,6 +342,9 @@ impl VendorAsk {
             "hami.io/no-use-MR-V50-uuid",
             &["n0-MR-V50-0, n1-MR-V50-1"],
         );
+        let ids = ["n0-sgpu-0,n1-sgpu-1", "n0-va-0, n1-sgpu-0"];
+        say(rng, 8, "metax-tech.com/nouse-gpuuuid", &ids);
+        say(rng, 8, "vastaitech.com/use-gpuuuid", &ids);
         annotations.sort();
         Self {
             containers,
@@ -356,6 +396,9 @@ fn amounts(rng: &mut Rng, maker: &Maker) -> Vec<(String, i64)> {
         ];
         amounts.push((cores, rng.pick(&parts)));
     }
+    if count_name == sgpus::COUNT && !rng.one_in(4) {
+        amounts = sgpus::shared_amounts(rng);
+    }
     let mut amounts: Vec<(String, i64)> = amounts
         .into_iter()
         .map(|(name, amount)| (name.to_owned(), 1000 * amount))
@@ -382,6 +425,7 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
         let stem = match (*register, *word) {
             ("", "MLU") => "cambricon-mlu",
             ("", "Mthreads") => "mthreads",
+            ("", "GCU") => "GCU",
             ("", _) => "metax",
             (register, _) => register,
         };
@@ -397,7 +441,7 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
             text.push(';');
         }
         if *register == "nvidia" {
-            records.extend(instances(rng, node, &text));
+            records.extend(mig::instances(rng, node, &text));
         }
         records.push((format!("hami.io/{list}-devices-allocated"), text));
     }
@@ -410,36 +454,4 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
     }
     records.sort();
     pod.records = records;
-}
-
-/// Instances of the devices of a list that are on cards in MIG mode; at times nobody knows them.
-fn instances(rng: &mut Rng, node: &NodeObject, list: &str) -> Option<(String, String)> {
-    let known = node.device_annotations.iter();
-    let mut register = known.filter(|(key, _)| key == "hami.io/node-nvidia-register");
-    let cards: serde_json::Value = serde_json::from_str(&register.next()?.1).ok()?;
-    let mut all = Vec::new();
-    for (container, element) in list.split(';').enumerate() {
-        for (device, piece) in element.split(':').enumerate() {
-            let id = piece.split(',').next().unwrap_or_default();
-            let mut cards = cards.as_array().into_iter().flatten();
-            let is_split = cards.any(|card| {
-                card["id"] == id && card["mode"] == "mig" && card.get("migProfiles").is_some()
-            });
-            if !is_split || rng.one_in(8) {
-                continue;
-            }
-            let (profile, start, size) = rng.pick(&[
-                ("1g.4gb", 3, 1),
-                ("1g.4gb", 2, 1),
-                ("2g.8gb", 0, 2),
-                ("4g.16gb", 0, 4),
-            ]);
-            all.push(serde_json::json!({
-                "containerIndex": container, "deviceIndex": device, "gpuUUID": id,
-                "profile": profile, "placement": { "start": start, "size": size },
-            }));
-        }
-    }
-    let key = "hami.io/vgpu-mig-allocations".to_owned();
-    Some((key, serde_json::Value::Array(all).to_string()))
 }

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use crate::facts::{Pairs, PodFacts, lookup};
 use crate::family::Decoded;
-use crate::ledger::{Allocation, Allocations, Card, NodeCards};
+use crate::ledger::{Allocation, Allocations, Card, FamilyCode, NodeCards};
 use crate::text::shorten;
 
 use super::mark::{VnpuMark, VnpuProgress};
@@ -149,6 +149,7 @@ pub fn allocation(
         partition: None,
         asked: part.portion(),
         charged: part.portion(),
+        share: FamilyCode::default(),
         certain,
     }
 }

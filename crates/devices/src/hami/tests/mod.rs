@@ -4,7 +4,9 @@ mod bad_input;
 mod configuration;
 mod examples;
 mod laws;
+mod links;
 mod mig;
+mod sgpu;
 mod twins;
 mod vendors;
 

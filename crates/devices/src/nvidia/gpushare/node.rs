@@ -200,6 +200,7 @@ impl Share {
             partition: None,
             asked: asked.portion(),
             charged: charged.portion(),
+            share: FamilyCode::default(),
             certain,
         }
     }

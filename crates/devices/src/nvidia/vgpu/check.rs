@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use crate::ledger::{Allocation, Card, LedgerTime, NodeCards, Partition, Tags};
+use crate::ledger::{Allocation, Card, FamilyCode, LedgerTime, NodeCards, Partition, Tags};
 use crate::nvidia::vgpu::config::{InUse, Table, VgpuConfig};
 use crate::nvidia::vgpu::containers::ContainerRequest;
 use crate::nvidia::vgpu::limits::AnnotationLimits;
@@ -109,6 +109,7 @@ impl CardCandidate {
             partition: self.partition,
             asked: asked.portion(),
             charged: charged.portion(),
+            share: FamilyCode::default(),
             certain: true,
         }
     }

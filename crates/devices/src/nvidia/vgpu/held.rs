@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
-use crate::ledger::{Allocation, Allocations, NodeCards, Partition};
+use crate::ledger::{Allocation, Allocations, FamilyCode, NodeCards, Partition};
 use crate::nvidia::vgpu::allocation::{Read, decode, layout, packed, split_id, unit};
 use crate::nvidia::vgpu::config::{Table, VgpuConfig};
 use crate::nvidia::vgpu::containers::{ContainerRequest, Memory, needs};
@@ -143,6 +143,7 @@ fn known(
         partition: charge.partition,
         asked: charge.asked.portion(),
         charged: charge.charged.portion(),
+        share: FamilyCode::default(),
         certain: at.is_some() || numbers,
     })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::hami::{
     self, MLU_ASSIGNED, MLU_LOCK, MLU_PROFILE, MTHREADS_INDEX, MTHREADS_NODE, MTHREADS_TIME,
+    SGPU_CLASS, SGPU_DEVICES, SGPU_POLICY,
 };
 use super::super::{AllocateRefusal, Grant, ListedPod, answer_at_once, ascend};
 use super::{call, ids, waiting};
@@ -103,4 +104,40 @@ fn in_a_simulation_they_answer_at_once() {
     assert_eq!(after["hami.io/vgpu-devices-to-allocate"], "");
     assert_eq!(after["hami.io/vgpu-devices-allocated"], list);
     assert_eq!(after[ascend::PHASE], ascend::SUCCESS);
+}
+
+#[test]
+fn metax_reads_its_own_list_and_tells_the_policy_of_the_cards() {
+    let list =
+        r#"[[{"uuid":"M0","compute":20,"vRam":1024}],[{"uuid":"M1","compute":100,"vRam":65536}]]"#;
+    let shared = pod("a", &[(SGPU_DEVICES, list), (SGPU_POLICY, "fixed-share")]);
+    let grant = |id: &str, memory, cores| Grant {
+        id: id.to_owned(),
+        memory,
+        cores,
+    };
+    assert_eq!(
+        hami::sgpus(&shared),
+        Some(vec![
+            vec![grant("M0", 1024, 20)],
+            vec![grant("M1", 65_536, 100)]
+        ])
+    );
+    let list = r#"[[{"uuid":"M2","vRam":1024}]]"#;
+    let online = pod("b", &[(SGPU_DEVICES, list), (SGPU_CLASS, "online")]);
+    assert_eq!(hami::sgpus(&online), Some(vec![vec![grant("M2", 1024, 0)]]));
+    let before = r#"[{"uuid":"M0"},{"uuid":"M1","qosPolicy":"burst-share"},{"uuid":"M2","qosPolicy":"best-effort"}]"#;
+    let after = hami::sgpu_register(before, &[shared, online]).expect("readable");
+    assert_eq!(
+        after,
+        r#"[{"qosPolicy":"fixed-share","uuid":"M0"},{"qosPolicy":"","uuid":"M1"},{"qosPolicy":"best-effort","uuid":"M2"}]"#
+    );
+    let silent = pod("c", &[(SGPU_DEVICES, r#"[[{"uuid":"M0","compute":5}]]"#)]);
+    assert_eq!(
+        hami::sgpu_register(before, &[silent]),
+        None,
+        "no policy to set"
+    );
+    let broken = pod("d", &[(SGPU_DEVICES, "M0")]);
+    assert_eq!(hami::sgpus(&broken), None);
 }

@@ -1,9 +1,12 @@
 //! Shared devices by the rules alone: which of a node's a pod gets, family by family.
 
+mod asks;
 mod hami;
 mod instances;
 mod makers;
 mod mindcluster;
+mod sgpu;
+mod vendor_cards;
 mod vendors;
 mod vgpu;
 

@@ -7,9 +7,12 @@ use pumice_model::object::{NodeObject, Pairs, PodObject};
 
 use super::super::Cycle;
 use super::super::state::{Res, Task, World, label};
-use super::View;
-use super::instances::{self, Slices, ToldInstance};
-use super::makers::{MAKERS, Maker, Told};
+use super::asks::{Ask, asks_of, is_bound};
+use super::instances::{self, ToldInstance};
+use super::makers::{MAKERS, Maker};
+use super::sgpu::Terms;
+use super::vendor_cards::{Card, idle_cards};
+use super::{View, sgpu};
 
 /// Vendors that are on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +31,8 @@ impl VendorsOn {
         }))
     }
 
-    fn makers(self) -> impl Iterator<Item = &'static Maker> {
+    /// Rows of §23.1.
+    pub fn makers(self) -> impl Iterator<Item = &'static Maker> {
         let all = MAKERS.iter().zip(self.0);
         all.filter(|(_, on)| *on).map(|(maker, _)| maker)
     }
@@ -40,257 +44,9 @@ pub fn is_uncounted(on: VendorsOn, resource: &str) -> bool {
         .any(|maker| [maker.memory, maker.cores].contains(&resource))
 }
 
-const NUMA: &str = "nvidia.com/numa-bind";
-
-/// What one container asks.
-struct Ask {
-    container: usize,
-    maker: &'static Maker,
-    count: usize,
-    /// MiB; none is all.
-    memory: Option<i64>,
-    /// None is all.
-    cores: Option<i64>,
-    /// MiB named for whole cards.
-    named: Option<i64>,
-}
-
-/// What a pod asks; none when that can never be.
-fn asks_of(pod: &PodObject, on: VendorsOn) -> Option<Vec<Ask>> {
-    let mut asks: Vec<Ask> = Vec::new();
-    for (at, container) in pod.facts.containers.iter().enumerate() {
-        let amount = |name: &str| container.milli(name).map(|milli| milli / 1000);
-        for maker in on.makers() {
-            let (count, cores) = (amount(maker.count), amount(maker.cores));
-            let units = amount(maker.memory).filter(|units| *units > 0);
-            if count == Some(0) {
-                continue;
-            }
-            let Some(count) = count else {
-                if units.is_some() || cores > Some(0) {
-                    return None;
-                }
-                continue;
-            };
-            if asks.iter().any(|ask| ask.container == at) {
-                return None;
-            }
-            let whole = maker.whole && count > 1;
-            let together = maker.word == "Mthreads";
-            let most = if whole || together {
-                maker.all_cores * count
-            } else {
-                maker.all_cores
-            };
-            if cores > Some(most) || (maker.percent && cores == Some(0)) {
-                return None;
-            }
-            let cores = if together {
-                cores.map(|all| all / count)
-            } else {
-                cores
-            };
-            if together
-                && count == 1
-                && units.is_some_and(|n| ![2, 4, 8, 16, 32, 64, 96].contains(&n))
-            {
-                return None;
-            }
-            let memory = units.map(|units| match together {
-                true => units * maker.unit / count,
-                false => units * maker.unit,
-            });
-            if whole && cores.is_some_and(|cores| cores < maker.all_cores) {
-                return None;
-            }
-            let default = if memory.is_some() {
-                maker.default.0
-            } else {
-                maker.default.1
-            };
-            asks.push(Ask {
-                container: at,
-                maker,
-                count: count as usize,
-                memory: memory.filter(|_| !whole),
-                cores: (!whole).then(|| cores.unwrap_or(default)),
-                named: memory.filter(|_| whole),
-            });
-        }
-    }
-    can_be(pod, &asks).then_some(asks)
-}
-
-/// Its annotations have values that they may have.
-fn can_be(pod: &PodObject, asks: &[Ask]) -> bool {
-    let annotation = |key: &str| label(&pod.facts.annotations, key).unwrap_or("");
-    let policies = ["", "binpack", "spread", "mutex"];
-    let nvidia = asks.iter().any(|ask| ask.maker.word == "NVIDIA");
-    let bools = ["", "true", "1", "false"];
-    asks.is_empty()
-        || (policies.contains(&annotation("hami.io/gpu-scheduler-policy"))
-            && (!nvidia || bools.contains(&annotation(NUMA))))
-}
-
-/// All cards of a container have to be near one NUMA node.
-fn is_bound(pod: &PodObject, ask: &Ask) -> bool {
-    let value = label(&pod.facts.annotations, NUMA);
-    ask.maker.word == "NVIDIA" && matches!(value, Some("true" | "1"))
-}
-
 /// What a pod asks can never be.
 pub fn refuses(pod: &PodObject, on: VendorsOn) -> bool {
     asks_of(pod, on).is_none()
-}
-
-/// A profile, and where an instance of it is.
-type NamedPlace = (String, (i64, i64));
-
-#[derive(Clone, Default)]
-struct Card {
-    word: &'static str,
-    id: String,
-    kind: String,
-    slots: i64,
-    memory: i64,
-    cores: i64,
-    /// NUMA node.
-    numa: String,
-    usable: bool,
-    /// In mode mig.
-    slices: Option<Slices>,
-    used_slots: i64,
-    used_memory: i64,
-    used_cores: i64,
-}
-
-impl Card {
-    fn memory_of(&self, ask: &Ask) -> i64 {
-        ask.memory.unwrap_or(self.memory)
-    }
-
-    fn cores_of(&self, ask: &Ask) -> i64 {
-        match ask.cores {
-            Some(percent) if ask.maker.percent => (self.cores * percent / 100).max(1),
-            cores => cores.unwrap_or(self.cores),
-        }
-    }
-
-    /// Memory and cores that a container takes of it, and its instance where it is split.
-    fn offer(&self, ask: &Ask) -> Option<(i64, i64, Option<NamedPlace>)> {
-        let Some(slices) = &self.slices else {
-            return Some((self.memory_of(ask), self.cores_of(ask), None));
-        };
-        let left = (self.memory - self.used_memory, self.cores - self.used_cores);
-        let (profile, place) = slices.free(ask.memory, left)?;
-        let instance = Some((profile.name.clone(), place));
-        Some((profile.memory, profile.cores, instance))
-    }
-
-    /// A container takes what is offered to it; memory, and its instance.
-    fn give(&mut self, ask: &Ask) -> Option<(i64, Option<NamedPlace>)> {
-        let (memory, cores, instance) = self.offer(ask)?;
-        self.take(memory, cores);
-        if let (Some(slices), Some((_, place))) = (&mut self.slices, &instance) {
-            slices.taken.push(Some(*place));
-        }
-        Some((memory, instance))
-    }
-
-    fn take(&mut self, memory: i64, cores: i64) {
-        self.used_slots += 1;
-        self.used_memory += memory;
-        self.used_cores += cores;
-    }
-}
-
-fn idle_cards(maker: &'static Maker, node: &NodeObject) -> Vec<Card> {
-    let offered = node.allocatable.iter();
-    let has = |list: &[(String, i64)], name: &str| {
-        list.iter()
-            .find(|(known, _)| known == name)
-            .map_or(0, |(_, milli)| milli / 1000)
-    };
-    if offered
-        .filter(|(name, milli)| name == maker.count && *milli > 0)
-        .count()
-        == 0
-    {
-        return Vec::new();
-    }
-    let plain = |id: &str, at: i64, memory: i64, slots: i64| Card {
-        word: maker.word,
-        id: format!("{}-{id}-{at}", node.name),
-        kind: maker.word.to_owned(),
-        slots,
-        memory,
-        cores: maker.all_cores,
-        usable: true,
-        ..Card::default()
-    };
-    let capacity = |name: &str| has(&node.device_capacity, name);
-    match maker.told {
-        Told::Register(key) => {
-            let text = label(&node.device_annotations, key).unwrap_or_default();
-            if text.starts_with('[') {
-                return of_json(maker, text);
-            }
-            let lines = text.split(':').filter(|line| !line.is_empty());
-            let card = |line: &str| {
-                let fields: Vec<&str> = line.split(',').collect();
-                let number = |at: usize| fields[at].parse::<i64>().expect("a number");
-                Card {
-                    word: maker.word,
-                    id: fields[0].to_owned(),
-                    kind: fields[4].to_owned(),
-                    numa: fields[5].to_owned(),
-                    slots: number(1),
-                    memory: number(2),
-                    cores: number(3),
-                    usable: fields[6] == "true",
-                    ..Card::default()
-                }
-            };
-            lines.map(card).collect()
-        }
-        Told::Capacity(id, cores, mib) => {
-            let all = capacity(maker.cores);
-            let each = capacity(maker.memory) * mib * cores / all.max(1);
-            (0..all / cores)
-                .map(|at| plain(id, at, each, 100))
-                .collect()
-        }
-        Told::Count(id, mib) => (0..capacity(maker.count))
-            .map(|at| plain(id, at, mib, 1))
-            .collect(),
-    }
-}
-
-/// A register in JSON.
-fn of_json(maker: &'static Maker, text: &str) -> Vec<Card> {
-    let list: serde_json::Value = serde_json::from_str(text).expect("JSON");
-    let card = |value: &serde_json::Value| {
-        let number = |key: &str| value[key].as_i64().unwrap_or(0);
-        let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
-        let is_split = value["mode"] == "mig";
-        let profiles = instances::profiles(value);
-        Card {
-            word: maker.word,
-            id: text("id"),
-            kind: text("type"),
-            slots: number("count"),
-            memory: number("devmem"),
-            cores: number("devcore"),
-            numa: number("numa").to_string(),
-            usable: value["health"] == true && !(is_split && profiles.is_empty()),
-            slices: is_split.then(|| Slices {
-                profiles,
-                ..Slices::default()
-            }),
-            ..Card::default()
-        }
-    };
-    list.as_array().into_iter().flatten().map(card).collect()
 }
 
 /// Memory and cores of the cards that are given out, where the node does not tell them itself.
@@ -328,6 +84,13 @@ struct Device<'a> {
     instance: Option<ToldInstance>,
 }
 
+/// The id of a device of a list, its MiB and cores.
+pub fn device(piece: &str) -> (&str, i64, i64) {
+    let fields: Vec<&str> = piece.split(',').collect();
+    let number = |at: usize| fields[at].parse().expect("a number");
+    (fields[0], number(2), number(3))
+}
+
 /// The devices of a task, those of all containers.
 fn devices<'a>(task: &'a Task, maker: &Maker) -> Vec<Device<'a>> {
     let mut told = match task
@@ -341,13 +104,12 @@ fn devices<'a>(task: &'a Task, maker: &Maker) -> Vec<Device<'a>> {
     let mut all = Vec::new();
     for (container, element) in held(task, maker).split(';').enumerate() {
         for piece in element.split(':').filter(|piece| !piece.is_empty()) {
-            let fields: Vec<&str> = piece.split(',').collect();
-            let number = |at: usize| fields[at].parse().expect("a number");
+            let (id, memory, cores) = device(piece);
             all.push(Device {
-                id: fields[0],
-                memory: number(2),
-                cores: number(3),
-                instance: instances::next(&mut told, container, fields[0]),
+                id,
+                memory,
+                cores,
+                instance: instances::next(&mut told, container, id),
             });
         }
     }
@@ -431,7 +193,7 @@ fn cards(world: &World, node: &NodeObject, view: View, on: VendorsOn) -> Vec<Car
                     continue;
                 };
                 let (memory, cores) = taken_by(&device);
-                card.take(memory, cores);
+                card.take(&task.pod, memory, cores);
                 if let Some(slices) = &mut card.slices {
                     let place = device.instance.map(|(.., place)| place);
                     slices.taken.push(place);
@@ -463,9 +225,7 @@ fn fits(card: &Card, ask: &Ask, pod: &PodObject) -> bool {
         Some(_) => card.offer(ask).is_some(),
         None => {
             card.memory - card.used_memory >= memory
-                && card.cores - card.used_cores >= cores
-                && !(card.cores == 100 && cores == 100 && card.used_slots > 0)
-                && !(card.used_cores >= card.cores && cores == 0)
+                && (is_online(ask, pod) || has_cores(card, cores))
         }
     };
     card.word == ask.maker.word
@@ -475,7 +235,18 @@ fn fits(card: &Card, ask: &Ask, pod: &PodObject) -> bool {
         && ask.named.is_none_or(|named| named >= card.memory)
         && card.used_slots < card.slots
         && !(idle_only && card.used_slots > 0)
+        && (ask.maker.word != sgpu::WORD || sgpu::joins(card, ask, &Terms::of(pod)))
         && has_room
+}
+
+fn is_online(ask: &Ask, pod: &PodObject) -> bool {
+    ask.maker.word == sgpu::WORD && Terms::of(pod).is_online()
+}
+
+fn has_cores(card: &Card, cores: i64) -> bool {
+    card.cores - card.used_cores >= cores
+        && !(card.cores == 100 && cores == 100 && card.used_slots > 0)
+        && !(card.used_cores >= card.cores && cores == 0)
 }
 
 /// All sets of so many cards, those with earlier ones first. A card that is split may be there several times.
@@ -509,6 +280,9 @@ fn share(
         "spread" => order.sort_by_key(|at| (cards[*at].used_slots, *at)),
         _ => order.reverse(),
     }
+    if ask.maker.word == sgpu::WORD {
+        sgpu::order(cards, ask, &Terms::of(pod), &mut order);
+    }
     let mut all = ways(cards, &order, ask.count);
     if is_bound(pod, ask) {
         let numa = |at: &usize| &cards[*at].numa;
@@ -523,7 +297,7 @@ fn share(
             if !fits(&cards[*at], ask, pod) {
                 return None;
             }
-            cards[*at].give(ask)?;
+            cards[*at].give(pod, ask)?;
         }
         let rest = share(&cards, later, (pod, policy))?;
         Some([vec![way], rest].concat())
@@ -544,7 +318,14 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
     };
     let mut cards = cards(&cycle.world, node, view, on);
     let chosen = share(&cards, &asks, (&task.pod, policy))?;
-    let (mut score, mut split) = (0.0, Vec::new());
+    let pairs: Vec<(&Ask, &Vec<usize>)> = asks.iter().zip(&chosen).collect();
+    let gpus = pairs
+        .iter()
+        .filter(|(ask, _)| ask.maker.word == "Metax-GPU");
+    let gpus: usize = gpus.map(|(ask, _)| ask.count).sum();
+    let told = sgpu::rating(node, gpus, policy);
+    let mut score = (told + sgpu::score(&cards, &pairs, &Terms::of(&task.pod))) as f64;
+    let mut split = Vec::new();
     let mut elements = vec![vec![String::new(); task.pod.facts.containers.len()]; MAKERS.len()];
     for (ask, way) in asks.iter().zip(&chosen) {
         let maker = MAKERS
@@ -554,7 +335,7 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
             let card = &mut cards[*at];
             let (memory, cores) = (card.memory_of(ask), card.cores_of(ask));
             let (used, sharers) = (card.used_memory, card.used_slots);
-            let (taken, instance) = card.give(ask)?;
+            let (taken, instance) = card.give(&task.pod, ask)?;
             score += match policy {
                 "binpack" => 100.0 * (used + taken) as f64 / card.memory as f64,
                 "spread" if sharers == 0 => 100.0,
@@ -573,13 +354,23 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
             let _ = write!(text, "{},{word},{memory},{cores}:", card.id);
         }
     }
-    let mut held = Pairs::new();
+    let mut held = lists(elements);
     if !split.is_empty() {
-        held.push((instances::KEY.to_owned(), format!("[{}]", split.join(","))));
+        let text = format!("[{}]", split.join(","));
+        held.insert(0, (instances::KEY.to_owned(), text));
     }
+    Some((held, (score + 0.5).floor() as i64 * super::weight(cycle)))
+}
+
+/// What is written of the cards of each maker, an element for each container.
+fn lists(elements: Vec<Vec<String>>) -> Pairs {
+    let mut held = Pairs::new();
     for (maker, elements) in MAKERS.iter().zip(elements) {
         if elements.iter().all(String::is_empty) {
             continue;
+        }
+        if maker.word == sgpu::WORD {
+            held.push(sgpu::written(&elements));
         }
         let text: String = elements
             .iter()
@@ -593,5 +384,5 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
         }
         held.push((format!("hami.io/{}-devices-allocated", maker.list), text));
     }
-    Some((held, (score + 0.5).floor() as i64 * super::weight(cycle)))
+    held
 }

@@ -1,6 +1,5 @@
 //! The section `vnpus`, in its two shapes: a list of types, or a map with the list in `configs`.
 
-use pumice_yaml::scalar::{Scalar, resolve};
 use pumice_yaml::tree::YamlNode;
 
 use crate::config::{Reader, field};
@@ -162,18 +161,5 @@ fn truth(reader: &mut Reader, map: &YamlNode<'_>, key: &str, path: &str) -> bool
     let Some(value) = field(map, key) else {
         return false;
     };
-    match resolve(value) {
-        Some(Ok(Scalar::Bool(truth))) => truth,
-        Some(Ok(Scalar::Str("true"))) => true,
-        Some(Ok(Scalar::Str("false"))) => false,
-        _ => {
-            reader.problem(
-                value,
-                path,
-                "is neither true nor false",
-                "write true or false",
-            );
-            false
-        }
-    }
+    reader.truth(value, path).unwrap_or(false)
 }

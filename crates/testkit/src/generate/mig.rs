@@ -1,0 +1,69 @@
+//! NVIDIA's cards in MIG mode under HAMi: registers that tell them, pods that hold instances.
+
+use pumice_model::object::NodeObject;
+
+use super::rng::Rng;
+
+/// The profiles of cards in MIG mode, as a register has them.
+const MIG_PROFILES: &str = r#"[
+    {"name":"1g.4gb","memoryMB":3840,"core":25,"sliceCount":1,
+     "placements":[{"start":0,"size":1},{"start":1,"size":1},{"start":2,"size":1},{"start":3,"size":1}]},
+    {"name":"4g.16gb","memoryMB":16128,"core":100,"sliceCount":4,"placements":[{"start":0,"size":4}]},
+    {"name":"2g.8gb","memoryMB":7936,"core":50,"sliceCount":2,
+     "placements":[{"start":0,"size":2},{"start":2,"size":2}]}]"#;
+
+/// An entry of a register with the profiles that cards in MIG mode have.
+pub fn mig_profiles() -> serde_json::Value {
+    let profiles: serde_json::Value = serde_json::from_str(MIG_PROFILES).expect("JSON");
+    serde_json::json!({ "migProfiles": profiles })
+}
+
+/// A register of NVIDIA's cards of which some are in MIG mode.
+pub fn register(rng: &mut Rng, node: &str, (cards, mib): (i64, i64)) -> String {
+    let mut all = Vec::new();
+    for at in 0..cards {
+        let mut card = serde_json::json!({
+            "id": format!("{node}-nvidia-{at}"), "index": at, "count": rng.pick(&[2, 4, 7]),
+            "devmem": mib, "devcore": 100, "type": rng.pick(&["Large", "Small"]),
+            "numa": rng.below(2), "health": !rng.one_in(8),
+            "mode": rng.pick(&["mig", "mig", "hami-core"]),
+        });
+        if !rng.one_in(12) {
+            card["migProfiles"] = mig_profiles()["migProfiles"].take();
+        }
+        all.push(card);
+    }
+    serde_json::Value::Array(all).to_string()
+}
+
+/// Instances of the devices of a list that are on cards in MIG mode; at times nobody knows them.
+pub fn instances(rng: &mut Rng, node: &NodeObject, list: &str) -> Option<(String, String)> {
+    let known = node.device_annotations.iter();
+    let mut register = known.filter(|(key, _)| key == "hami.io/node-nvidia-register");
+    let cards: serde_json::Value = serde_json::from_str(&register.next()?.1).ok()?;
+    let mut all = Vec::new();
+    for (container, element) in list.split(';').enumerate() {
+        for (device, piece) in element.split(':').enumerate() {
+            let id = piece.split(',').next().unwrap_or_default();
+            let mut cards = cards.as_array().into_iter().flatten();
+            let is_split = cards.any(|card| {
+                card["id"] == id && card["mode"] == "mig" && card.get("migProfiles").is_some()
+            });
+            if !is_split || rng.one_in(8) {
+                continue;
+            }
+            let (profile, start, size) = rng.pick(&[
+                ("1g.4gb", 3, 1),
+                ("1g.4gb", 2, 1),
+                ("2g.8gb", 0, 2),
+                ("4g.16gb", 0, 4),
+            ]);
+            all.push(serde_json::json!({
+                "containerIndex": container, "deviceIndex": device, "gpuUUID": id,
+                "profile": profile, "placement": { "start": start, "size": size },
+            }));
+        }
+    }
+    let key = "hami.io/vgpu-mig-allocations".to_owned();
+    Some((key, serde_json::Value::Array(all).to_string()))
+}

@@ -1,0 +1,128 @@
+//! What pods ask of HAMi's vendors by the rules alone (spec/04 §23.2).
+
+use pumice_model::object::PodObject;
+
+use super::super::state::label;
+use super::makers::Maker;
+use super::sgpu::{self, Terms};
+use super::vendors::VendorsOn;
+
+const NUMA: &str = "nvidia.com/numa-bind";
+
+/// What one container asks.
+pub struct Ask {
+    pub container: usize,
+    pub maker: &'static Maker,
+    pub count: usize,
+    /// MiB; none is all.
+    pub memory: Option<i64>,
+    /// None is all.
+    pub cores: Option<i64>,
+    /// MiB named for whole cards.
+    pub named: Option<i64>,
+}
+
+/// What a pod asks; none when that can never be.
+pub fn asks_of(pod: &PodObject, on: VendorsOn) -> Option<Vec<Ask>> {
+    let mut asks: Vec<Ask> = Vec::new();
+    for (at, container) in pod.facts.containers.iter().enumerate() {
+        let amount = |name: &str| container.milli(name).map(|milli| milli / 1000);
+        for maker in on.makers() {
+            let (count, cores) = (amount(maker.count), amount(maker.cores));
+            let units = amount(maker.memory).filter(|units| *units > 0);
+            if count == Some(0) {
+                continue;
+            }
+            let Some(count) = count else {
+                if units.is_some() || cores > Some(0) {
+                    return None;
+                }
+                continue;
+            };
+            if asks.iter().any(|ask| ask.container == at) {
+                return None;
+            }
+            let whole = maker.whole && count > 1;
+            let together = maker.word == "Mthreads";
+            let most = if whole || together {
+                maker.all_cores * count
+            } else {
+                maker.all_cores
+            };
+            if cores > Some(most) || (maker.percent && cores == Some(0)) {
+                return None;
+            }
+            let cores = if together {
+                cores.map(|all| all / count)
+            } else {
+                cores
+            };
+            if together
+                && count == 1
+                && units.is_some_and(|n| ![2, 4, 8, 16, 32, 64, 96].contains(&n))
+            {
+                return None;
+            }
+            let memory = units.map(|units| mib(maker, units, count));
+            if whole && cores.is_some_and(|cores| cores < maker.all_cores) {
+                return None;
+            }
+            let default = if memory.is_some() {
+                maker.default.0
+            } else {
+                maker.default.1
+            };
+            asks.push(Ask {
+                container: at,
+                maker,
+                count: count as usize,
+                memory: match maker.slots_only {
+                    true => Some(0),
+                    false => memory.filter(|_| !whole),
+                },
+                cores: (!whole).then(|| cores.unwrap_or(default)),
+                named: memory.filter(|_| whole),
+            });
+        }
+    }
+    let may_be = heed_terms(&mut asks, &Terms::of(pod)) && can_be(pod, &asks);
+    may_be.then_some(asks)
+}
+
+/// Its annotations have values that they may have.
+fn can_be(pod: &PodObject, asks: &[Ask]) -> bool {
+    let annotation = |key: &str| label(&pod.facts.annotations, key).unwrap_or("");
+    let policies = ["", "binpack", "spread", "mutex"];
+    let nvidia = asks.iter().any(|ask| ask.maker.word == "NVIDIA");
+    let bools = ["", "true", "1", "false"];
+    asks.is_empty()
+        || (policies.contains(&annotation("hami.io/gpu-scheduler-policy"))
+            && (!nvidia || bools.contains(&annotation(NUMA))))
+}
+
+/// All cards of a container have to be near one NUMA node.
+pub fn is_bound(pod: &PodObject, ask: &Ask) -> bool {
+    let value = label(&pod.facts.annotations, NUMA);
+    ask.maker.word == "NVIDIA" && matches!(value, Some("true" | "1"))
+}
+
+/// MiB of each card.
+fn mib(maker: &Maker, units: i64, count: i64) -> i64 {
+    match maker.word {
+        "Mthreads" => units * maker.unit / count,
+        // Written with a unit: bytes.
+        sgpu::WORD if units >= 1 << 20 => units >> 20,
+        _ => units * maker.unit,
+    }
+}
+
+/// What annotations make of sGPUs; they may be such that the pod can never be.
+fn heed_terms(asks: &mut [Ask], terms: &Terms) -> bool {
+    let mut own = asks.iter_mut().filter(|ask| ask.maker.word == sgpu::WORD);
+    own.all(|ask| {
+        if terms.is_online() {
+            ask.cores = Some(0);
+        }
+        !terms.refuses(ask.count)
+    })
+}
