@@ -1,5 +1,7 @@
 //! On what terms pods share MetaX sGPUs: QoS policies and app classes (spec/04 §23.9).
 
+use pumice_yaml::scalar::parse_bool_text;
+
 use crate::facts::PodFacts;
 use crate::ledger::{Card, FamilyCode};
 use crate::text::clip;
@@ -175,9 +177,8 @@ impl SgpuLimits {
         }
         let heeds_links = match pod.annotation(HEEDS_LINKS).unwrap_or_default() {
             "" => by_default,
-            "true" | "True" | "TRUE" | "t" | "T" | "1" => true,
-            "false" | "False" | "FALSE" | "f" | "F" | "0" => false,
-            _ => return Err(wrong(pod, HEEDS_LINKS, "write true or false, or remove it")),
+            text => parse_bool_text(text)
+                .ok_or_else(|| wrong(pod, HEEDS_LINKS, "write true or false, or remove it"))?,
         };
         Ok(Some(Self {
             kind,

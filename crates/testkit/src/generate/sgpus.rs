@@ -40,7 +40,7 @@ pub fn say_terms(rng: &mut Rng, pod: &mut PodObject) {
     say(
         3,
         "topology-aware",
-        &["true", "true", "true", "1", "false", "yes"],
+        &["true", "true", "true", "1", "false", "maybe"],
     );
     pod.facts.annotations.sort();
 }

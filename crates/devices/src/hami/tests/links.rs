@@ -100,8 +100,8 @@ fn links_count_for_the_score_where_the_pod_or_the_configuration_says_so() {
     assert_eq!(by_default(&asks(2, 100, &[])), 1_000_000.0);
     assert_eq!(by_default(&asks(2, 100, &[(LINKS, "False")])), 0.0);
     assert_eq!(
-        refusal(&*on, &asks(2, 100, &[(LINKS, "yes")])),
-        "annotation metax-tech.com/sgpu-topology-aware is \"yes\": write true or false, or remove it"
+        refusal(&*on, &asks(2, 100, &[(LINKS, "maybe")])),
+        "annotation metax-tech.com/sgpu-topology-aware is \"maybe\": write true or false, or remove it"
     );
 }
 
