@@ -218,11 +218,23 @@ impl Lab {
         self.rest().create_all(path, objects.collect(), 16)
     }
 
-    /// Creates the objects of a sample with kubectl, in their order.
+    /// Creates the objects of a sample with kubectl, in their order and at different times.
     ///
     /// # Errors
     /// When the API server refuses one.
     pub fn create_sample(&self, sample: &Sample) -> Result<()> {
+        self.put_sample(sample, GENERATION)
+    }
+
+    /// The same, whatever their ages.
+    ///
+    /// # Errors
+    /// When the API server refuses one.
+    pub fn create_sample_at_once(&self, sample: &Sample) -> Result<()> {
+        self.put_sample(sample, Duration::ZERO)
+    }
+
+    fn put_sample(&self, sample: &Sample, between: Duration) -> Result<()> {
         let namespace =
             |object: &Value| object["metadata"]["namespace"].as_str().map(str::to_owned);
         let namespaces: BTreeSet<String> = sample
@@ -237,7 +249,7 @@ impl Lab {
         for (at, generation) in sample.generations.iter().enumerate() {
             if at > 0 {
                 // Ages are told apart by the second, and PodGroups are made after their Jobs.
-                std::thread::sleep(GENERATION);
+                std::thread::sleep(between);
             }
             let items = json!({"apiVersion": "v1", "kind": "List", "items": generation});
             self.cluster

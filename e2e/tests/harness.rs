@@ -236,7 +236,8 @@ fn every_sample_is_accepted_by_the_api_server() -> Result<()> {
         let lab = Lab::take()?;
         let sample = samples::Sample::read(&name)?;
         lab.kubelet().pause();
-        lab.create_sample(&sample).with_context(|| name.clone())?;
+        lab.create_sample_at_once(&sample)
+            .with_context(|| name.clone())?;
     }
     Ok(())
 }
