@@ -20,8 +20,14 @@ const ALL_JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/jobs";
 const DUMP: &str = "kubectl-list";
 
 /// Jobs that cannot run as written, also when the others have ended, by sample, and why.
-const WAIT: [(&str, &str, &str); 4] = [
+const WAIT: [(&str, &str, &str); 6] = [
     ("closed-queue", "late", "its queue is closed"),
+    (
+        "every-card",
+        "nvidia-near",
+        "no NUMA node has two cards near it",
+    ),
+    ("every-card", "wrong", "two cards are whole ones"),
     (
         "resource-strategy-fit",
         "etl",
