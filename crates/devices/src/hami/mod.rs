@@ -147,7 +147,8 @@ impl Hami {
                 continue;
             }
             let is_cordoned = cordoned.split(',').any(|id| id.trim() == card.id);
-            add_card(cards, of as u16, &card, is_cordoned);
+            let unusable = why_unusable(kind, &card, is_cordoned);
+            add_card(cards, of as u16, &card, unusable);
         }
     }
 
@@ -197,17 +198,32 @@ impl Hami {
     }
 }
 
-fn add_card(cards: &mut NodeCards, kind: u16, card: &HamiCard, is_cordoned: bool) {
-    let mode = CardMode::named(&card.mode);
-    let unusable = match (card.healthy, is_cordoned, mode) {
-        (false, ..) => Some("unhealthy"),
-        (true, true, _) => Some("cordoned by hami.io/device-cordon"),
-        (true, false, CardMode::Mig) if card.splits.is_empty() => Some(
+/// Why nobody gets a card, if that is so.
+fn why_unusable(kind: &CardKind, card: &HamiCard, is_cordoned: bool) -> Option<&'static str> {
+    let is_split = CardMode::named(&card.mode) == CardMode::Mig;
+    let known = ["", "hami-core", "mps", "mig"];
+    if !card.healthy {
+        Some("unhealthy")
+    } else if is_cordoned {
+        Some("cordoned by hami.io/device-cordon")
+    } else if card.memory == 0 && !kind.by_slots {
+        Some("without memory in its register: restart the device plugin")
+    } else if kind.keys.mode.is_some() && !known.contains(&&*card.mode) {
+        Some("in a mode that is not known: use hami-core, mps or mig")
+    } else if is_split && kind.keys.instances.is_none() {
+        Some("in MIG mode, which its device plugin cannot hand out")
+    } else if is_split && card.splits.is_empty() {
+        Some(
             "in MIG mode without migProfiles in its register: update HAMi's device plugin, or use \
              hami-core or mps",
-        ),
-        (true, false, _) => None,
-    };
+        )
+    } else {
+        None
+    }
+}
+
+fn add_card(cards: &mut NodeCards, kind: u16, card: &HamiCard, unusable: Option<&'static str>) {
+    let mode = CardMode::named(&card.mode);
     let variant = CardVariant { kind, mode };
     let all = CardPart {
         memory: card.memory,

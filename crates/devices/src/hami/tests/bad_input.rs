@@ -218,3 +218,35 @@ fn what_cannot_be_read_of_a_placed_pod_counts_as_used() {
         assert_eq!(decoded.problems.len(), problems, "{:?}", decoded.problems);
     }
 }
+
+#[test]
+fn cards_that_tell_no_memory_or_a_mode_that_is_unknown_are_given_to_nobody() {
+    let family = family(Policy::None);
+    for (register, key, count, says) in [
+        (
+            r#"[{"id":"G","count":10,"devcore":100,"health":true,"type":"NVIDIA L40S"}]"#,
+            "hami.io/node-nvidia-register",
+            "nvidia.com/gpu",
+            "without memory in its register",
+        ),
+        (
+            r#"[{"id":"G","count":10,"devmem":8000,"devcore":100,"health":true,"mode":"MIG"}]"#,
+            "hami.io/node-nvidia-register",
+            "nvidia.com/gpu",
+            "in a mode that is not known",
+        ),
+        (
+            r#"[{"id":"D","count":10,"devmem":8000,"devcore":100,"health":true,"mode":"mig",
+                "migProfiles":[{"name":"1g","memoryMB":1000,"core":10,"sliceCount":1,
+                                "placements":[{"start":0,"size":1}]}]}]"#,
+            "hami.io/node-dcu-register",
+            "hygon.com/dcunum",
+            "in MIG mode, which its device plugin cannot hand out",
+        ),
+    ] {
+        let node = VendorNode::new(&[(key, register)], &[(count, 10)]);
+        let cards = node.cards(&*family);
+        let why = cards.cards[0].unusable.as_deref().unwrap_or_default();
+        assert!(why.contains(says), "{key}: {why}");
+    }
+}
