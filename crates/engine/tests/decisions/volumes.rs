@@ -316,6 +316,34 @@ fn a_volume_is_given_to_one_claim_and_comes_back_when_its_gang_fails() {
 }
 
 #[test]
+fn a_volume_stays_taken_when_its_claim_is_heard_of_before_it_is() {
+    let mut cluster = cluster()
+        .with(pv(volume("v", 5, Some((HOSTNAME, "n1")))))
+        .with(pvc(claim("a", "local", 1)))
+        .pod(mounting(&["a"], pod("first", "1c")));
+    assert_eq!(steps(&mut cluster), [binds_volume("a", "v")]);
+    // Bound to it, which the volume's own watch does not tell yet; nor does that of pods.
+    cluster.apply(pvc(ClaimObject {
+        volume: "v".to_owned(),
+        bind_completed: true,
+        ..claim("a", "local", 1)
+    }));
+    let mut cluster = cluster
+        .with(pvc(claim("b", "local", 1)))
+        .pod(mounting(&["b"], pod("second", "1c")));
+    assert_eq!(steps(&mut cluster), []);
+    let (_, message) = cluster.why("second");
+    assert!(
+        message.contains("2 node(s) didn't find available persistent volumes"),
+        "{message}"
+    );
+    // The claim is gone, and nobody ever had the volume.
+    cluster.apply(Delta::PodDelete("first".to_owned()));
+    cluster.apply(Delta::PvcDelete("ns".to_owned(), "a".to_owned()));
+    assert_eq!(steps(&mut cluster), [binds_volume("b", "v")]);
+}
+
+#[test]
 fn pods_that_share_an_open_claim_go_where_the_first_one_went() {
     let mut cluster = cluster().with(pvc(claim("data", "delayed", 1)));
     for name in ["p0", "p1"] {

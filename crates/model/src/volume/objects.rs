@@ -99,12 +99,22 @@ impl Volumes {
         let Some(pv) = self.pvs.get(name) else { return };
         let object = &pv.object;
         let taken = object.claim.is_some() || pv.assumed_for.is_some();
-        if taken || !object.available || object.deleting {
+        if taken || self.has_bound_claim(name) || !object.available || object.deleting {
             return;
         }
         let groups = self.free.entry(object.class.clone()).or_default();
         let group = groups.entry(pv.reach).or_default();
         group.insert((object.capacity, name.to_owned()), object.clone());
+    }
+
+    /// A claim says that it is bound to the volume, which may be known from before.
+    fn has_bound_claim(&self, volume: &str) -> bool {
+        let is_bound = |ix: &ClaimIx| {
+            let object = self.claims[ix.at()].object.as_ref();
+            object.is_some_and(ClaimObject::is_bound)
+        };
+        let claims = self.claims_of_pv.get(volume);
+        claims.is_some_and(|claims| claims.iter().any(is_bound))
     }
 
     /// The entry of a claim, made when missing.
@@ -131,13 +141,13 @@ impl Volumes {
         if self.claims[ix.at()].object.as_ref() == Some(&object) {
             return false;
         }
-        let old = self.claims[ix.at()].object.as_ref();
-        let replaced = old.is_some_and(|old| old.uid != object.uid);
-        if replaced || object.is_bound() {
+        let is_bound = object.is_bound();
+        let uid = object.uid.clone();
+        let old = self.put_claim(ix, Some(object));
+        // Only now: its volume is not free meanwhile, even if what the volume says comes later.
+        if is_bound || old.is_some_and(|old| old.uid != uid) {
             self.forget_assumption(ix);
         }
-        self.name_volume(ix, Some(&object));
-        self.claims[ix.at()].object = Some(object);
         self.stale.insert(ix);
         self.changed()
     }
@@ -151,32 +161,40 @@ impl Volumes {
             return false;
         }
         self.forget_assumption(ix);
-        self.name_volume(ix, None);
-        self.claims[ix.at()].object = None;
+        self.put_claim(ix, None);
         self.stale.insert(ix);
         self.drop_claim_if_unused(ix);
         self.changed()
     }
 
-    /// Keeps the way from volumes to the claims that name them.
-    fn name_volume(&mut self, ix: ClaimIx, new: Option<&ClaimObject>) {
-        let named = |object: &ClaimObject| Some(object.volume.clone()).filter(|v| !v.is_empty());
-        let old = self.claims[ix.at()].object.as_ref().and_then(named);
-        let new = new.and_then(named);
-        if old == new {
-            return;
-        }
-        if let Some(old) = old
-            && let Some(claims) = self.claims_of_pv.get_mut(&old)
-        {
-            claims.retain(|claim| *claim != ix);
-            if claims.is_empty() {
-                self.claims_of_pv.remove(&old);
+    /// Puts the object of a claim in the place of the one before, which is returned. Keeps the way from
+    /// volumes to the claims that name them.
+    fn put_claim(&mut self, ix: ClaimIx, new: Option<ClaimObject>) -> Option<ClaimObject> {
+        let old = std::mem::replace(&mut self.claims[ix.at()].object, new);
+        let named = |object: Option<&ClaimObject>| {
+            let volume = object.map(|object| object.volume.clone());
+            volume.filter(|volume| !volume.is_empty())
+        };
+        let before = named(old.as_ref());
+        let after = named(self.claims[ix.at()].object.as_ref());
+        if before != after {
+            if let Some(volume) = &before
+                && let Some(claims) = self.claims_of_pv.get_mut(volume)
+            {
+                claims.retain(|claim| *claim != ix);
+                if claims.is_empty() {
+                    self.claims_of_pv.remove(volume);
+                }
+            }
+            if let Some(volume) = after.clone() {
+                self.claims_of_pv.entry(volume).or_default().push(ix);
             }
         }
-        if let Some(new) = new {
-            self.claims_of_pv.entry(new).or_default().push(ix);
+        for volume in before.iter().chain(&after) {
+            self.unlist_free(volume);
+            self.list_if_free(volume);
         }
+        old
     }
 
     pub(crate) fn apply_class(&mut self, object: StorageClassObject) -> bool {

@@ -392,7 +392,9 @@ impl<'a> View<'a> {
         }
         let taken = |volume: &PvObject| {
             let decision = Decision::Volume(volume.name.clone());
+            let mut claims = storage.objects.claims.values();
             storage.decided.values().any(|other| *other == decision)
+                || claims.any(|other| other.bind_completed && other.volume == volume.name)
         };
         let mut smallest: Option<&PvObject> = None;
         for volume in storage.objects.volumes.values() {
