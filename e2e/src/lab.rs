@@ -1,8 +1,8 @@
-//! One cluster for all tests of a program, one test at a time.
+//! Clusters for the tests of a program: each is for one test at a time, and then for the next.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -82,37 +82,49 @@ pub struct Lab {
     installation_changed: bool,
 }
 
-/// The lab, for one test.
-pub struct LabGuard(MutexGuard<'static, Option<Lab>>);
+/// Labs that no test uses. Tests mostly wait: as many run at once as libtest has threads.
+static IDLE: Mutex<Vec<Lab>> = Mutex::new(Vec::new());
+
+/// A lab, for one test.
+pub struct LabGuard(Option<Lab>);
 
 impl Deref for LabGuard {
     type Target = Lab;
 
     fn deref(&self) -> &Lab {
-        self.0.as_ref().expect("filled when it was taken")
+        self.0.as_ref().expect("there until the guard is dropped")
     }
 }
 
 impl DerefMut for LabGuard {
     fn deref_mut(&mut self) -> &mut Lab {
-        self.0.as_mut().expect("filled when it was taken")
+        self.0.as_mut().expect("there until the guard is dropped")
+    }
+}
+
+impl Drop for LabGuard {
+    fn drop(&mut self) {
+        // A test that failed leaves a cluster that can be emptied as well as any other.
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.extend(self.0.take());
     }
 }
 
 impl Lab {
-    /// Waits for the lab, starts it if need be, and empties it.
+    /// Takes a lab that no test uses and empties it, or starts one.
     ///
     /// # Errors
     /// When it cannot be started or emptied.
     pub fn take() -> Result<LabGuard> {
-        static LAB: Mutex<Option<Lab>> = Mutex::new(None);
-        // A test that failed leaves a cluster that can be emptied as well as any other.
-        let mut slot = LAB.lock().unwrap_or_else(PoisonError::into_inner);
-        match slot.as_mut() {
-            Some(lab) => lab.empty()?,
-            None => *slot = Some(Self::start(Options::default())?),
-        }
-        Ok(LabGuard(slot))
+        let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let lab = match idle {
+            Some(mut lab) => {
+                lab.empty()?;
+                lab
+            }
+            None => Self::start(Options::default())?,
+        };
+        Ok(LabGuard(Some(lab)))
     }
 
     /// A lab of its own.

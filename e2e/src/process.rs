@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, kill_process};
 
 pub use rustix::process::Signal;
@@ -107,18 +108,24 @@ impl Drop for Process {
     }
 }
 
-/// Loopback ports nobody listens on.
+/// Where ports are looked for: below those that the system gives to connections.
+const PORTS: std::ops::Range<u16> = 20_000..32_000;
+
+/// Loopback ports nobody listens on, none of them given before.
 ///
 /// # Errors
-/// When the system gives none.
+/// When there are none left.
 pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N]> {
+    static NEXT: AtomicU16 = AtomicU16::new(PORTS.start);
     let mut ports = [0; N];
-    let mut held = Vec::new();
     for port in &mut ports {
-        let listener = TcpListener::bind("127.0.0.1:0").context("find a free port")?;
-        *port = listener.local_addr()?.port();
-        // Held until all are found, so that they differ.
-        held.push(listener);
+        *port = loop {
+            let next = NEXT.fetch_add(1, Ordering::Relaxed);
+            ensure!(PORTS.contains(&next), "no port is free in {PORTS:?}");
+            if TcpListener::bind(("127.0.0.1", next)).is_ok() {
+                break next;
+            }
+        };
     }
     Ok(ports)
 }

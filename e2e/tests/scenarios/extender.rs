@@ -77,14 +77,13 @@ fn an_extender_holds_a_job_back_and_refuses_a_node_and_is_told_what_was_decided(
         "onSessionCloseVerb: close",
     ];
     let (_mount, scheduler) = start(&lab, &conf(&extender, &asks))?;
-    for name in ["a", "b"] {
-        lab.rest().create(PODS, &bare_pod(name, Some("3")))?;
-    }
+    lab.rest().create(PODS, &bare_pod("a", Some("3")))?;
     wait_told(&lab, &scheduler, "a", "it does not admit the job (said by")?;
     ensure!(extender.heard("jobEnqueued").is_empty());
     extender.change_mind(admits(1));
-    wait_told(&lab, &scheduler, "b", "too old (said by")?;
     wait_running(&lab, &scheduler, "a", 1)?;
+    lab.rest().create(PODS, &bare_pod("b", Some("3")))?;
+    wait_told(&lab, &scheduler, "b", "too old (said by")?;
     stays_pending(&lab, "b")?;
     let node = lab.rest().get(&format!("{PODS}/a"))?["spec"]["nodeName"].clone();
     ensure!(node == "n-1", "{node}");
