@@ -13,6 +13,7 @@ use pumice_sim::faults::objects::{group, node, pod, queue};
 use pumice_sim::faults::server::Template;
 
 use crate::config;
+use crate::scenarios::{bound, settle};
 
 /// One node with room for all and so many devices.
 fn cluster(devices: usize) -> Simulation {
@@ -100,17 +101,6 @@ fn steps(simulation: &mut Simulation, count: usize, ms: u64) {
         let done = simulation.step(ms);
         done.unwrap_or_else(|failure| panic!("{failure}"));
     }
-}
-
-fn settle(simulation: &mut Simulation) {
-    let done = simulation.settle();
-    done.unwrap_or_else(|failure| panic!("{failure}"));
-}
-
-fn bound(simulation: &Simulation, gang: &str) -> usize {
-    let pods = simulation.server.pods.values();
-    let of_it = pods.filter(|pod| pod.group.as_deref() == Some(gang));
-    of_it.filter(|pod| pod.node.is_some()).count()
 }
 
 /// All pods and what makes them anew.

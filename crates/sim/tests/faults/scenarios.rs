@@ -36,13 +36,14 @@ fn run(simulation: &mut Simulation, seconds: u64) {
     done.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-fn settle(simulation: &mut Simulation) {
+/// Until nothing more happens.
+pub fn settle(simulation: &mut Simulation) {
     let done = simulation.settle();
     done.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
 /// Pods of that gang on nodes.
-fn bound(simulation: &Simulation, gang: &str) -> usize {
+pub fn bound(simulation: &Simulation, gang: &str) -> usize {
     let pods = simulation.server.pods.values();
     let of_it = pods.filter(|pod| pod.group.as_deref() == Some(gang));
     of_it

@@ -1,7 +1,8 @@
 //! Pods of the groups, bare ones and those of other schedulers.
 
 use pumice_model::object::{
-    Amounts, Gates, GroupObject, GroupPhase, NodeObject, PodObject, PodPhase,
+    Amounts, ContainerFacts, ContainerKind, Gates, GroupObject, GroupPhase, NodeObject, PodObject,
+    PodPhase,
 };
 
 use crate::naive::START_S;
@@ -289,4 +290,21 @@ pub fn settle(
         _ => PodPhase::Running,
     };
     pod.deleting = rng.one_in(4);
+}
+
+/// Gives a pod containers that ask these amounts, in thousandths.
+pub(super) fn ask(pod: &mut PodObject, containers: &[Vec<(String, i64)>]) {
+    let kind = ContainerKind::Regular;
+    for amounts in containers {
+        for (name, milli) in amounts {
+            match pod.request.iter_mut().find(|(known, _)| known == name) {
+                Some((_, sum)) => *sum += milli,
+                None => pod.request.push((name.clone(), *milli)),
+            }
+        }
+        let amounts = amounts.clone();
+        pod.facts.containers.push(ContainerFacts { kind, amounts });
+    }
+    pod.request.retain(|(_, amount)| *amount > 0);
+    pod.request.sort();
 }

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use pumice_model::object::{ContainerFacts, ContainerKind, NodeObject, Pairs, PodObject, PodPhase};
+use pumice_model::object::{ContainerFacts, NodeObject, Pairs, PodObject, PodPhase};
 
+use super::pods::ask;
 use super::rng::Rng;
 use super::{Theme, amount, mig, sgpus};
 
@@ -353,19 +354,7 @@ impl VendorAsk {
     }
 
     fn put(&self, pod: &mut PodObject) {
-        let kind = ContainerKind::Regular;
-        for amounts in &self.containers {
-            for (name, milli) in amounts {
-                match pod.request.iter_mut().find(|(known, _)| known == name) {
-                    Some((_, sum)) => *sum += milli,
-                    None => pod.request.push((name.clone(), *milli)),
-                }
-            }
-            let amounts = amounts.clone();
-            pod.facts.containers.push(ContainerFacts { kind, amounts });
-        }
-        pod.request.retain(|(_, amount)| *amount > 0);
-        pod.request.sort();
+        ask(pod, &self.containers);
         pod.facts.annotations = self.annotations.clone();
     }
 }
