@@ -10,6 +10,10 @@ pub const LIMIT: u64 = 1_000_000;
 /// Size of what a device tells: at most 32 attributes and capacities, strings of 64 characters.
 const DEVICE_SIZE: u64 = 64;
 
+/// Characters that `format` makes of one of its own at most: a number has 309 digits before the point and
+/// 100 behind it, and is written for two characters.
+const NUMBER_SIZE: u64 = 256;
+
 /// An upper bound of the steps of an expression.
 pub fn estimate(expression: &IdedExpr) -> u64 {
     CostBound::default().of(expression).steps
@@ -106,6 +110,9 @@ impl CostBound {
             .next()
             .is_some_and(char::is_alphabetic);
         let (work, size) = match is_name && count > 1 {
+            true if call.func_name == "format" => {
+                (work, work.saturating_add(size.saturating_mul(NUMBER_SIZE)))
+            }
             true => (work, work),
             false => (size, size),
         };

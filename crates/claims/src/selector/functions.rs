@@ -1,13 +1,15 @@
-//! The functions Kubernetes adds to CEL for quantities and versions, and its macro `cel.bind`.
+//! The functions Kubernetes adds to CEL for texts, quantities and versions, and its macro `cel.bind`.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use cel::common::ast::{ComprehensionExpr, Expr, ListExpr, LiteralValue};
-use cel::common::types::{CelBool, CelDouble, CelInt, CelString};
+use cel::common::types::{CelBool, CelDouble, CelInt, CelList, CelString};
+use cel::common::value::Val;
 use cel::parser::{Macro, MacroExprHelper};
 use cel::{DeclarationError, Env, ExecutionError, IdedExpr, ParseError};
 use pumice_api::quantity;
+use regex::Regex;
 
 use super::values::{QUANTITY, QuantityValue, SEMVER, VersionValue};
 
@@ -31,8 +33,19 @@ fn declare(env: &mut Env) -> Result<(), DeclarationError> {
         name = "semver", id = "string_to_semver")?;
     cel::add_overload!(env, fn is_version: (CelString) -> CelBool,
         name = "isSemver", id = "is_semver_string")?;
+    cel::extensions::strings(env)?;
+    searches(env)?;
     quantities(env)?;
     versions(env)
+}
+
+fn searches(env: &mut Env) -> Result<(), DeclarationError> {
+    cel::add_member_overload!(env, fn find: (CelString, CelString) -> Result<CelString>,
+        name = "find", id = "string_find_string")?;
+    cel::add_member_overload!(env, fn find_all: (CelString, CelString) -> Result<CelList>,
+        name = "findAll", id = "string_find_all_string")?;
+    cel::add_member_overload!(env, fn find_some: (CelString, CelString, CelInt) -> Result<CelList>,
+        name = "findAll", id = "string_find_all_string_int")
 }
 
 fn quantities(env: &mut Env) -> Result<(), DeclarationError> {
@@ -76,6 +89,39 @@ fn failed(function: &str, message: String) -> ExecutionError {
         function: function.to_owned(),
         message,
     }
+}
+
+fn pattern(text: &CelString<'_>) -> Result<Regex, ExecutionError> {
+    let read = Regex::new(text.inner());
+    read.map_err(|_| {
+        failed(
+            "find",
+            format!("{:?} is no regular expression", text.inner()),
+        )
+    })
+}
+
+/// The first match, or an empty text.
+fn find(text: &CelString<'_>, of: &CelString<'_>) -> Result<CelString<'static>, ExecutionError> {
+    let found = pattern(of)?.find(text.inner()).map(|one| one.as_str());
+    Ok(CelString::from(found.unwrap_or_default().to_owned()))
+}
+
+fn find_all(text: &CelString<'_>, of: &CelString<'_>) -> Result<CelList<'static>, ExecutionError> {
+    find_some(text, of, &CelInt::from(-1))
+}
+
+/// At most so many matches; all of them if it is negative.
+fn find_some(
+    text: &CelString<'_>,
+    of: &CelString<'_>,
+    most: &CelInt,
+) -> Result<CelList<'static>, ExecutionError> {
+    let most = usize::try_from(*most.inner()).unwrap_or(usize::MAX);
+    let pattern = pattern(of)?;
+    let all = pattern.find_iter(text.inner()).take(most);
+    let all = all.map(|one| Box::new(CelString::from(one.as_str().to_owned())) as Box<dyn Val>);
+    Ok(CelList::from(all.collect::<Vec<_>>()))
 }
 
 fn quantity_of(text: &CelString<'_>) -> Result<QuantityValue, ExecutionError> {

@@ -88,6 +88,29 @@ fn what_the_documentation_shows_selects_devices() {
             r#"device.attributes["gpu.example.com"].?nothing.orValue("x") == "x""#,
             true,
         ),
+        (
+            r#"device.attributes["gpu.example.com"].model.upperAscii().lowerAscii().matches("^.*a100.*$")"#,
+            true,
+        ),
+        (
+            r#"device.attributes["gpu.example.com"].model.find("[0-9]+") == "100""#,
+            true,
+        ),
+        (
+            r#"device.driver.findAll("[a-z]+", 2) == ["gpu", "example"]"#,
+            true,
+        ),
+        (r#"size(device.driver.findAll("[a-z]+")) == 3"#, true),
+        (r#"device.driver.find("[0-9]") == """#, true),
+        (r#"device.driver.split(".")[1] == "example""#, true),
+        (
+            r#""%s-%d".format([device.driver, device.attributes["gpu.example.com"].index]).endsWith("-3")"#,
+            true,
+        ),
+        (
+            r#"device.driver.replace("gpu", "nic").substring(0, 3) == "nic""#,
+            true,
+        ),
         ("device.allowMultipleAllocations", false),
         (
             r#"device.attributes["gpu.example.com"].model in ["h100", "a100"]"#,
@@ -107,6 +130,9 @@ fn what_fails_says_why() {
         (r#"unknown("x")"#, "unknown"),
         (r#"quantity("much") == quantity("1")"#, "much"),
         (r#"device.driver > 3"#, "CEL runtime error"),
+        (r#"device.driver.find("(") == """#, "no regular expression"),
+        (r#"[1, 2].isSorted()"#, "isSorted"),
+        (r#"device.driver.charAt(99) == "x""#, "out of range"),
     ] {
         let problem = holds(text).expect_err(text).to_string();
         assert!(problem.contains(word), "{text}: {problem}");
@@ -127,6 +153,10 @@ fn what_would_take_too_long_is_not_begun() {
     assert_eq!(holds(&loops(1)), Ok(true));
     for text in [
         loops(4),
+        // Long numbers, each of them searched for all.
+        format!(
+            "[{list}].all(x, '%.100f%.100f%.100f'.format([1.0, 1.0, 1.0]).replace('0', '%.100f'.format([1.0])) != '')"
+        ),
         // Twice as much with every name.
         format!(
             "cel.bind(a0, 'xxxxxxxx', {}size(a60) > 0{})",
