@@ -16,13 +16,6 @@ impl<'a> Constrained<'a> {
         Self { constraint, values }
     }
 
-    fn is_about(&self, request: &ClaimRequest, choice: usize) -> bool {
-        let names = &self.constraint.requests;
-        names.is_empty()
-            || names.contains(&request.name)
-            || names.contains(&request.name_of(choice))
-    }
-
     /// Takes a device in if the constraint still holds then.
     pub fn add(
         &mut self,
@@ -36,7 +29,7 @@ impl<'a> Constrained<'a> {
             // Whom it is about is not known either.
             return false;
         };
-        if !self.is_about(request, choice) {
+        if !self.constraint.is_about(request, choice) {
             return true;
         }
         let Some(value) = device.attribute(driver, name) else {
@@ -54,7 +47,7 @@ impl<'a> Constrained<'a> {
 
     /// Takes the device out that was added last.
     pub fn remove(&mut self, request: &ClaimRequest, choice: usize) {
-        if self.is_about(request, choice) {
+        if self.constraint.is_about(request, choice) {
             self.values.pop();
         }
     }

@@ -37,6 +37,17 @@ pub enum Attribute {
     Version(String),
 }
 
+impl std::fmt::Display for Attribute {
+    /// The value alone.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Int(value) => write!(f, "{value}"),
+            Self::Text(text) | Self::Version(text) => f.write_str(text),
+        }
+    }
+}
+
 /// How much of a capacity a request may have (`requestPolicy`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

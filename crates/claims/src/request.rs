@@ -78,6 +78,15 @@ pub struct ClaimConstraint {
     pub rule: AttributeRule,
 }
 
+impl ClaimConstraint {
+    /// Whether it is about an alternative of a request.
+    pub fn is_about(&self, request: &ClaimRequest, choice: usize) -> bool {
+        self.requests.is_empty()
+            || self.requests.contains(&request.name)
+            || self.requests.contains(&request.name_of(choice))
+    }
+}
+
 /// Configuration for a driver, handed on with the allocation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

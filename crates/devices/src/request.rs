@@ -27,6 +27,13 @@ pub struct NearMiss {
     pub distance: (u32, i64),
 }
 
+impl NearMiss {
+    /// The memory that is missing where there is no such card at all.
+    pub const NO_CARD: i64 = i64::MAX;
+    /// That of a card which would not do even if it were idle: still nearer than none.
+    pub const UNFIT_CARD: i64 = i64::MAX - 1;
+}
+
 /// Amounts that count for a queue: resource and milli-units, sorted by name.
 pub type QueueAmounts<'a> = SmallVec<[(&'a str, i64); 2]>;
 

@@ -36,7 +36,7 @@ pub fn explain(
         text.push_str(&format!(" (container {})", need.container + 1));
     }
     let nodes = numa_nodes(&on_node, need, &own);
-    let (mut fitting, mut short) = (0u32, i64::MAX);
+    let (mut fitting, mut short) = (0u32, NearMiss::NO_CARD);
     let mut told = Bounded::default();
     if !nodes.is_empty() {
         told.tell(|| numa_text(&on_node, need, &nodes));
@@ -107,7 +107,7 @@ fn absence(request: &CardsRequest, need: &CardNeed) -> String {
 fn missing(on_node: (&PodOnCards, &CardNeed), at: usize, own: &[Taken], check: CardCheck) -> i64 {
     match check {
         CardCheck::Memory => short(on_node, at, own),
-        check if check <= CardCheck::Part => i64::MAX,
+        check if check <= CardCheck::Part => NearMiss::UNFIT_CARD,
         _ => 0,
     }
 }

@@ -1,8 +1,11 @@
 //! Resource claims: who gets which devices, that nobody gets what others have, and why pods wait (spec/09).
 
+use std::collections::BTreeMap;
+
 use pumice_claims::{
-    AllocatedDevice, ClaimRequest, ClaimSpec, DeviceAllocation, DeviceCount, DeviceKey, DraDevice,
-    RequestedDevices,
+    AllocatedDevice, Attribute, AttributeRule, ClaimConstraint, ClaimRequest, ClaimSpec,
+    CounterSet, DeviceAllocation, DeviceCount, DeviceKey, DraDevice, Quantity, RequestedDevices,
+    UsedCounters,
 };
 use pumice_model::object::{
     ClaimAllocation, DeviceClassObject, NodeAccess, PodObject, PodResourceClaim, PublishedDevice,
@@ -151,6 +154,74 @@ fn a_device_is_given_once_and_who_has_it_is_told() {
         "0/2 nodes are unavailable: 2 cannot allocate all claims. Claim ns/p, request gpu (1 of class \
          gpu): n1/g0 allocated to claim ns/a."
     );
+}
+
+#[test]
+fn constraints_and_counters_that_rule_free_devices_out_are_told() {
+    let rule = |rule| ClaimConstraint {
+        requests: Vec::new(),
+        rule,
+    };
+    let zone = format!("{DRIVER}/zone");
+    let why_with = |constraint: AttributeRule| {
+        let mut asked = claim("p", "p", 2);
+        asked.spec.constraints = vec![rule(constraint)];
+        let mut slice = zoned(&[("g0", Some("a")), ("g1", Some("b")), ("g2", None)]);
+        slice.counters = Vec::new();
+        let cluster = cluster(&[])
+            .with(Delta::SliceApply(Box::new(slice)))
+            .with(told(asked))
+            .pod(owning(pod("p", "1c")));
+        why(cluster)
+    };
+    let start = "2 cannot allocate all claims. Claim ns/p, request gpu (2 of class gpu): ";
+    assert_eq!(
+        why_with(AttributeRule::Same(zone.clone())),
+        format!(
+            "{start}n1/g0 free with {zone} a, n1/g1 free with {zone} b, n1/g2 without attribute {zone}; all \
+             devices must have the same {zone}."
+        )
+    );
+    assert_eq!(
+        why_with(AttributeRule::Unknown),
+        format!("{start}n1/g0 n1/g1 n1/g2 free; it has a constraint of a kind that is not known.")
+    );
+    // Of two parts of a card that share its slices one is left, and it is too large.
+    let mut slice = zoned(&[("g0", None), ("g1", None)]);
+    let counters = |slices| BTreeMap::from([("slices".to_owned(), Quantity::whole(slices))]);
+    slice.counters = vec![CounterSet {
+        name: "card".to_owned(),
+        counters: counters(4),
+    }];
+    for device in &mut slice.devices {
+        device.device.uses = vec![UsedCounters {
+            set: "card".to_owned(),
+            counters: counters(3),
+        }];
+    }
+    let mut cluster = cluster(&[])
+        .with(Delta::SliceApply(Box::new(slice)))
+        .with(told(claim("a", "a", 1)))
+        .with(told(claim("p", "p", 1)))
+        .pod(owning(pod("a", "1c")));
+    assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
+    let told = why(cluster.pod(owning(pod("p", "1c"))));
+    let expected = "n1/g0 allocated to claim ns/a, n1/g1 needs 3 of counter card/slices, 1 left.";
+    assert!(told.ends_with(expected), "{told}");
+}
+
+/// A pool of the first node whose devices tell a zone.
+fn zoned(devices: &[(&str, Option<&str>)]) -> SliceObject {
+    let names: Vec<&str> = devices.iter().map(|(name, _)| *name).collect();
+    let Delta::SliceApply(slice) = on_node("n1", &names) else {
+        unreachable!("a slice")
+    };
+    let mut slice = *slice;
+    for (published, (_, zone)) in slice.devices.iter_mut().zip(devices) {
+        let zone = zone.map(|zone| ("zone".to_owned(), Attribute::Text(zone.to_owned())));
+        published.device.attributes = zone.into_iter().collect();
+    }
+    slice
 }
 
 #[test]
@@ -589,7 +660,7 @@ impl Server {
             .ways
             .iter()
             .filter_map(|way| Some((way.step.claim.as_str(), way.step.allocation.as_deref()?)));
-        let mut owners = std::collections::BTreeMap::new();
+        let mut owners = BTreeMap::new();
         for (claim, given) in written.chain(on_their_way) {
             for device in &given.devices.devices {
                 let owner = owners.insert(device.key.clone(), claim);
@@ -728,15 +799,15 @@ fn what_stands_against_a_device_is_told_anew_when_it_is_something_else() {
 
 #[test]
 fn administration_of_a_device_needs_none_of_the_counters_that_others_have() {
-    let counters = [("slices".to_owned(), pumice_claims::Quantity::whole(1))];
+    let counters = [("slices".to_owned(), Quantity::whole(1))];
     let Delta::SliceApply(mut slice) = on_node("n1", &["g0"]) else {
         return;
     };
-    slice.counters = vec![pumice_claims::CounterSet {
+    slice.counters = vec![CounterSet {
         name: "card".to_owned(),
         counters: counters.clone().into(),
     }];
-    slice.devices[0].device.uses = vec![pumice_claims::UsedCounters {
+    slice.devices[0].device.uses = vec![UsedCounters {
         set: "card".to_owned(),
         counters: counters.into(),
     }];

@@ -516,6 +516,22 @@ fn cards_that_are_too_small_or_too_few_never_fit_whatever_the_queue_says() {
         assert!(message.contains(" It never fits: "), "{message}");
         assert!(message.contains(why), "{message}");
     }
+    // A node without cards is no nearer for its name, whoever says so first.
+    let pod = PodObject {
+        queue: Some("shut".to_owned()),
+        ..vgpu("p", 30_000)
+    };
+    let mut cluster = Cluster::under(&conf)
+        .node(node("a-cpu", "64c 64Gi pods=20"))
+        .node(two_cards("n1"))
+        .queue(shut)
+        .pod(pod);
+    assert!(cluster.cycle().is_empty());
+    let message = cluster.why("p").1;
+    assert!(
+        message.contains("the pod never fits: ") && message.contains("24,576 MiB in all"),
+        "{message}"
+    );
     // Only in use: it may fit later.
     let busy = |name, id| {
         holding(

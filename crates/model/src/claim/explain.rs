@@ -1,6 +1,9 @@
 //! Why the claims of a pod get no devices, device by device.
 
-use pumice_claims::{DeviceCount, DraDevice, Match, RequestedDevices, consumption, has_room};
+use pumice_claims::{
+    AttributeRule, ClaimConstraint, DeviceCount, DeviceKey, DraDevice, Match, RequestedDevices,
+    consumption, has_room,
+};
 
 use crate::ix::{NodeIx, TaskIx};
 use crate::node::{LoadMoment, Nodes};
@@ -42,17 +45,24 @@ impl ResourceClaims {
                     DeviceCount::All => "all".to_owned(),
                 };
                 let (name, class) = (request.name_of(at), &choice.class);
-                let devices = self.of_devices(choice, *filter);
+                let all = &open.spec.constraints;
+                let asked = AskedDevices {
+                    choice,
+                    filter: *filter,
+                    constraints: all.iter().filter(|one| one.is_about(request, at)).collect(),
+                };
+                let devices = self.of_devices(&asked);
                 told.push(format!(
                     "request {name} ({count} of class {class}): {devices}"
                 ));
             }
         }
+        told.extend(open.spec.constraints.iter().map(of_constraint));
         format!("Claim {claim}, {}.", told.join("; "))
     }
 
     /// Devices by what stands against them.
-    fn of_devices(&self, choice: &RequestedDevices, filter: u32) -> String {
+    fn of_devices(&self, asked: &AskedDevices<'_>) -> String {
         let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
         for (device, flaw) in self.inventory.all() {
             let (key, published) = match self.inventory.published(device) {
@@ -61,7 +71,7 @@ impl ResourceClaims {
             };
             let reason = match flaw {
                 Some(flaw) => flaw.to_owned(),
-                None => self.of_device(device, published, choice, filter),
+                None => self.of_device(device, (key, published), asked),
             };
             let name = format!("{}/{}", key.pool, key.device);
             match reasons.iter_mut().find(|(known, _)| *known == reason) {
@@ -86,10 +96,10 @@ impl ResourceClaims {
     fn of_device(
         &self,
         device: u32,
-        published: &DraDevice,
-        choice: &RequestedDevices,
-        filter: u32,
+        (key, published): (&DeviceKey, &DraDevice),
+        asked: &AskedDevices<'_>,
     ) -> String {
+        let AskedDevices { choice, filter, .. } = *asked;
         if published.has_binding_conditions {
             return "has binding conditions, which are not supported".to_owned();
         }
@@ -115,10 +125,79 @@ impl ResourceClaims {
         };
         let nothing = Default::default();
         let taken = self.ledger.consumed(device).unwrap_or(&nothing);
-        match published.shared && !has_room(published, taken, &more) {
-            true => "capacity used up".to_owned(),
-            false => "free".to_owned(),
+        if published.shared && !has_room(published, taken, &more) {
+            return "capacity used up".to_owned();
         }
+        let starts = !choice.admin_access && !self.ledger.is_used(device);
+        let counter = starts
+            .then(|| self.missing_counter(key, published))
+            .flatten();
+        counter.unwrap_or_else(|| asked.free(&key.driver, published))
+    }
+
+    /// The first counter of its pool of which a device that nobody has would need more than is left.
+    fn missing_counter(&self, key: &DeviceKey, published: &DraDevice) -> Option<String> {
+        let (pool, sets) = self.inventory.pool_of(key)?;
+        let taken = self.inventory.devices_of(pool);
+        let taken = self.ledger.used_counters(taken, &self.inventory);
+        let needs = published.uses.iter().flat_map(|uses| {
+            let of_set = uses.counters.iter();
+            of_set.map(|(name, more)| (uses.set.as_str(), name, *more))
+        });
+        for (set, name, more) in needs {
+            let there = sets.iter().find(|known| known.name == set);
+            let Some(there) = there.and_then(|known| known.counters.get(name)) else {
+                return Some(format!(
+                    "uses counter {set}/{name}, which its pool does not have"
+                ));
+            };
+            let others = taken.get(set).and_then(|counters| counters.get(name));
+            let left = there.minus(others.copied().unwrap_or_default());
+            if left < more {
+                return Some(format!("needs {more} of counter {set}/{name}, {left} left"));
+            }
+        }
+        None
+    }
+}
+
+/// An alternative of a request, with what constrains it.
+struct AskedDevices<'a> {
+    choice: &'a RequestedDevices,
+    filter: u32,
+    constraints: Vec<&'a ClaimConstraint>,
+}
+
+impl AskedDevices<'_> {
+    /// What is said of a device that it could have by itself: what constraints look at.
+    fn free(&self, driver: &str, published: &DraDevice) -> String {
+        let mut values = Vec::new();
+        for constraint in &self.constraints {
+            let (AttributeRule::Same(name) | AttributeRule::Distinct(name)) = &constraint.rule
+            else {
+                continue;
+            };
+            match published.attribute(driver, name) {
+                Some(value) => values.push(format!("{name} {value}")),
+                None => return format!("without attribute {name}"),
+            }
+        }
+        match values.is_empty() {
+            true => "free".to_owned(),
+            false => format!("free with {}", values.join(", ")),
+        }
+    }
+}
+
+fn of_constraint(constraint: &ClaimConstraint) -> String {
+    let whose = match constraint.requests.is_empty() {
+        true => "all devices".to_owned(),
+        false => format!("devices of {}", constraint.requests.join(", ")),
+    };
+    match &constraint.rule {
+        AttributeRule::Same(name) => format!("{whose} must have the same {name}"),
+        AttributeRule::Distinct(name) => format!("{whose} must each have another {name}"),
+        AttributeRule::Unknown => "it has a constraint of a kind that is not known".to_owned(),
     }
 }
 

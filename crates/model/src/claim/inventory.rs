@@ -328,6 +328,13 @@ impl Inventory {
         })
     }
 
+    /// The pool of a device, and the counters its devices share.
+    pub fn pool_of(&self, device: &DeviceKey) -> Option<(&PoolKey, &[CounterSet])> {
+        let key = (device.driver.clone(), device.pool.clone());
+        let (key, pool) = self.pools.get_key_value(&key)?;
+        Some((key, &pool.counters))
+    }
+
     /// From where a device is reached, as a node selector; `None` for everywhere.
     pub fn terms(&self, device: u32) -> Option<DeviceTerms<'_>> {
         let key = &self.devices[device as usize].key;

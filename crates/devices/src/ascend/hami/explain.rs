@@ -36,7 +36,7 @@ pub fn explain(
         text.push_str(&format!(" (container {})", need.container + 1));
     }
     let mut fitting = 0u32;
-    let mut short = i64::MAX;
+    let mut short = NearMiss::NO_CARD;
     let mut chips = Bounded::default();
     for (at, card) in cards.cards.iter().enumerate() {
         if ChipVariant::of(card).of != need.of {
@@ -82,7 +82,7 @@ fn absence(request: &ChipsRequest, need: &ChipRequest, cards: &NodeCards) -> Str
 fn missing(on_node: &PodOnChips, need: &ChipRequest, at: usize, check: ChipCheck) -> i64 {
     match check {
         ChipCheck::Memory => short(on_node, need, at),
-        check if check <= ChipCheck::Pair => i64::MAX,
+        check if check <= ChipCheck::Pair => NearMiss::UNFIT_CARD,
         _ => 0,
     }
 }

@@ -443,7 +443,7 @@ impl FamilyRequest for NpuRequest {
             .map(|at| (self.asked.cores - free(cards, at, view).cores).max(0));
         Some(NearMiss {
             text,
-            distance: (1, short.min().unwrap_or(i64::MAX)),
+            distance: (1, short.min().unwrap_or(NearMiss::NO_CARD)),
         })
     }
 

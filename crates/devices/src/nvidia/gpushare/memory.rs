@@ -100,7 +100,7 @@ impl GpuMode for Shared {
                 pod.request.memory,
                 by_card(cards, why)
             ),
-            distance: (1, least.unwrap_or(i64::MAX)),
+            distance: (1, least.unwrap_or(NearMiss::NO_CARD)),
         }
     }
 }

@@ -62,7 +62,7 @@ struct Explanation {
 impl Explanation {
     fn new(on_node: &PodOnNode, need: &ContainerRequest, own: &[CardCandidate]) -> Self {
         let mut fitting = [0u32; MODES];
-        let mut short = i64::MAX;
+        let mut short = NearMiss::NO_CARD;
         let mut cards = Bounded::default();
         for (at, card) in on_node.cards.cards.iter().enumerate() {
             let taken = match on_node.allows(need, at) {
@@ -98,7 +98,7 @@ fn missing(
 ) -> i64 {
     match check {
         Check::Memory => short(on_node, need, at, own),
-        check if check.is_fixed() => i64::MAX,
+        check if check.is_fixed() => NearMiss::UNFIT_CARD,
         _ => 0,
     }
 }
