@@ -117,6 +117,15 @@ impl Annotation {
     }
 }
 
+/// When a device plugin takes other pods for one that it has answered, and that is not started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UntilStarted {
+    /// While it has answered with one of these; with none it never does.
+    Answered(&'static [&'static str]),
+    /// Always: it does not answer at all.
+    Bound,
+}
+
 /// How the device plugin of a family tells, in annotations of a pod, how far it is with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PluginProtocol {
@@ -126,9 +135,8 @@ pub struct PluginProtocol {
     pub phase_key: &'static str,
     /// Its values while the plugin has not answered; `None` where it is absent.
     pub busy: &'static [Option<&'static str>],
-    /// Its values with which the plugin still may take other pods for this one until the containers of
-    /// this one are started.
-    pub busy_until_started: &'static [&'static str],
+    /// When it still may take other pods for this one until the containers of this one are started.
+    pub busy_until_started: UntilStarted,
     /// Annotation with the pod's sequence ([`AnnotationValue::Sequence`]).
     pub sequence_key: Option<&'static str>,
     /// What a pod gets that ends before the plugin has answered, so that no later pod gets its number.
@@ -151,8 +159,13 @@ impl PluginProtocol {
     /// Whether the plugin may still take another pod for one with these annotations, whose containers
     /// are not started.
     pub fn is_mistakable<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> bool {
-        let phase = value(self.phase_key);
-        self.is_busy(&value) || phase.is_some_and(|phase| self.busy_until_started.contains(&phase))
+        let is_busy = match self.busy_until_started {
+            UntilStarted::Answered(phases) => {
+                value(self.phase_key).is_some_and(|phase| phases.contains(&phase))
+            }
+            UntilStarted::Bound => value(self.bound_key).is_some(),
+        };
+        is_busy || self.is_busy(value)
     }
 }
 

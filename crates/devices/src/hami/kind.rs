@@ -95,8 +95,10 @@ pub enum PodLookup {
     Hami,
     /// By a lock of its own; it answers in annotations of its own.
     OwnLock(NodeLock),
-    /// By what the vendor's annotations say: nobody waits.
-    Annotations,
+    /// By what the vendor's annotations say of pods that do not run yet; it answers nothing.
+    Pending,
+    /// Not at all: kubelet chooses the cards.
+    Kubelet,
 }
 
 /// Keys of pod annotations.

@@ -19,6 +19,8 @@ fn metax_gpus_are_whole_ones() {
         text(&written, "hami.io/metax-gpu-devices-allocated").as_deref(),
         Some("n1-metax-2,Metax-GPU,65536,100:;n1-metax-1,Metax-GPU,65536,100:;")
     );
+    // Kubelet chooses the cards: nobody is taken for another.
+    assert_eq!(written.guard, None);
     let two = pod(&[&[("metax-tech.com/gpu", 2)]], &[]);
     assert!(place(&*family, &mut cards, (2, &two)).is_err());
 }
