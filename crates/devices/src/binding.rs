@@ -228,12 +228,13 @@ pub struct BindingAnnotations {
     pub annotations: Vec<Annotation>,
     /// When it may be sent.
     pub guard: Option<InFlightGuard>,
-    /// What of the node must be taken before the Binding is sent.
-    pub lock: Option<NodeLock>,
+    /// What of the node must be taken before the Binding is sent, by key: all take them in this order.
+    pub locks: Vec<NodeLock>,
 }
 
 impl BindingAnnotations {
     /// Adds what another family writes, each key once. A key that is there already stays as it is.
+    /// A pod of two device plugins minds all that either could take for it.
     pub fn merge(&mut self, other: Self) {
         let mut more = other.annotations;
         if self.annotations.is_empty() {
@@ -244,8 +245,17 @@ impl BindingAnnotations {
                 self.annotations.push(mark);
             }
         }
-        self.guard = self.guard.take().or(other.guard);
-        self.lock = self.lock.take().or(other.lock);
+        self.guard = match (self.guard.take(), other.guard) {
+            (Some(one), Some(other)) => Some(InFlightGuard {
+                waits: one.waits || other.waits,
+                kind: one.kind,
+                content: String::new(),
+            }),
+            (one, other) => one.or(other),
+        };
+        self.locks.extend(other.locks);
+        self.locks.sort_unstable_by_key(|lock| lock.key);
+        self.locks.dedup_by_key(|lock| lock.key);
     }
 }
 
@@ -278,7 +288,7 @@ impl BindProtocol {
                 kind: 0,
                 content,
             }),
-            lock: self.lock,
+            locks: self.lock.into_iter().collect(),
         }
     }
 }

@@ -117,7 +117,7 @@ fn v38_moore_threads_by_capacity() {
     }
     let guard = written.guard.expect("its plugin guesses by time");
     assert!(guard.waits && guard.content.is_empty());
-    assert_eq!(written.lock, None, "its plugin knows of none");
+    assert_eq!(written.locks, [], "its plugin knows of none");
     // As the webhook of HAMi writes it.
     let raised = [
         ("mthreads.com/vgpu", 2),

@@ -309,7 +309,8 @@ fn bindings_are_guarded_and_locked_as_configured() {
         let request = request(&*family, &pod(&[&[('n', 2), ('m', 10)]], &[]));
         let allocations = request.choose(&cards, LedgerTime::Now).expect("fits");
         let marks = request.annotations("n1", &cards, &allocations);
-        assert_eq!(marks.lock, node_lock.then_some(NodeLock::new("hamivgpu")));
+        let locked = node_lock.then_some(NodeLock::new("hamivgpu"));
+        assert_eq!(marks.locks, Vec::from_iter(locked));
         let content = match mark(&marks, "volcano.sh/devices-to-allocate") {
             AnnotationValue::Text(text) => text.clone(),
             other => panic!("no text: {other:?}"),
