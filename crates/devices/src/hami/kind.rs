@@ -169,6 +169,8 @@ pub struct CardKind {
     pub by_slots: bool,
     /// What several cards are.
     pub several: Several,
+    /// Its plugin serves one container of a pod.
+    pub one_container: bool,
     /// Rules of its own.
     pub rules: OwnRules,
     /// Whose turn it is.
@@ -207,6 +209,7 @@ impl CardKind {
             lists_types: false,
             by_slots: false,
             several: Several::Whole,
+            one_container: false,
             rules: OwnRules::None,
             service: PodLookup::Hami,
             discover: registered,

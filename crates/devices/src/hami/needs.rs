@@ -95,6 +95,15 @@ pub fn needs(pod: &PodFacts, kinds: &[CardKind]) -> Result<Vec<CardNeed>, String
                     kind.names.count
                 ));
             }
+            let is_same = |need: &CardNeed| usize::from(need.kind) == of;
+            if kind.one_container && needs.iter().any(is_same) {
+                return Err(format!(
+                    "{}: a container before asks {} too, and the device plugin serves one container \
+                     of a pod: ask in one container, or in pods of their own",
+                    name(),
+                    kind.names.count
+                ));
+            }
             if let Some(why) = (kind.refuses)(pod) {
                 return Err(why);
             }

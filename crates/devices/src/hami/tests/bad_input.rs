@@ -64,6 +64,12 @@ fn requests_that_cannot_be_are_refused_with_what_to_write() {
     ] {
         assert_eq!(refusal(&*family, &pod(&[limits], &[])), expected);
     }
+    let mlu: &[_] = &[("cambricon.com/vmlu", 1)];
+    assert_eq!(
+        refusal(&*family, &pod(&[mlu, mlu], &[])),
+        "container 2: a container before asks cambricon.com/vmlu too, and the device plugin serves one \
+         container of a pod: ask in one container, or in pods of their own"
+    );
     let limits = [("nvidia.com/gpu", 1)];
     for (key, value) in [
         ("hami.io/gpu-scheduler-policy", "topology-aware"),

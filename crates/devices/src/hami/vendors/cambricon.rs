@@ -69,6 +69,7 @@ fn mlu(config: &DeviceConfig) -> CardKind {
     kind.unit = MemoryUnit::Mib(UNIT);
     kind.default_cores = 100;
     kind.default_cores_of_whole = 100;
+    kind.one_container = true;
     kind.service = PodLookup::OwnLock(LOCK);
     kind.discover =
         |kind, node, problems| by_capacity(kind, node, ("cambricon-mlu", 100, UNIT), problems);
