@@ -215,10 +215,12 @@ impl PodOnCards<'_> {
             true => !self.profiles(need, at).is_empty(),
             false => part.memory <= all.memory,
         };
+        let named = need.share.named;
+        let is_large_enough = is_large_enough && named.is_none_or(|one| one.least <= all.memory);
         if !is_large_enough {
             return Err(CardCheck::Size);
         }
-        match need.share.named.is_some_and(|named| named < all.memory) {
+        match named.is_some_and(|named| named.most < all.memory) {
             true => Err(CardCheck::Part),
             false => Ok(()),
         }

@@ -42,8 +42,17 @@ pub struct CardShare {
     pub memory: CardMemory,
     /// Cores.
     pub cores: CardCores,
-    /// MiB that the pod names although it gets whole cards, so that no card may have more.
-    pub named: Option<i64>,
+    /// What the pod names although it gets whole cards.
+    pub named: Option<NamedMemory>,
+}
+
+/// MiB that a pod names of cards that it gets whole: a card has as much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedMemory {
+    /// A card may have less by a part of a unit, and if all cards are named together by more.
+    pub least: i64,
+    /// No card may have more.
+    pub most: i64,
 }
 
 impl CardShare {
@@ -183,6 +192,14 @@ fn whole_cards(
             kind.names.count
         ));
     }
+    let named = named.map(|most| NamedMemory {
+        least: match kind.unit {
+            // HAMi's webhook writes the most that any card has.
+            MemoryUnit::Together(..) => 0,
+            MemoryUnit::Mib(_) | MemoryUnit::Bytes => most - kind.unit.mib() + 1,
+        },
+        most,
+    });
     let share = CardShare {
         named,
         ..CardShare::WHOLE

@@ -110,7 +110,7 @@ impl CardsRequest {
         let count = i64::from(need.count);
         let memory = match need.share.memory {
             CardMemory::Mib(mib) => Some(mib),
-            CardMemory::Percent(_) => need.share.named,
+            CardMemory::Percent(_) => need.share.named.map(|named| named.most),
         };
         let each = |amount: i64| amount.saturating_mul(count);
         let cores = match need.share.cores {
