@@ -157,7 +157,10 @@ impl PodOnCards<'_> {
         let all = &self.cards.cards[at].splits;
         let memory = self.part(need, at).memory;
         let first = match need.share.memory {
-            CardMemory::Percent(100) => all.len().saturating_sub(1),
+            CardMemory::Percent(100) => {
+                let largest = all.iter().rposition(|profile| !profile.places.is_empty());
+                return largest.map_or(&[], |at| &all[at..=at]);
+            }
             _ => all.partition_point(|profile| profile.memory < memory),
         };
         &all[first..]
