@@ -177,6 +177,27 @@ fn a_broken_register_is_told_and_costs_its_card_alone() {
 }
 
 #[test]
+fn a_card_that_is_listed_twice_counts_once_and_is_given_to_nobody_where_its_entries_differ() {
+    let family = family(Policy::None);
+    let card = |memory, health| format!("D0,4,{memory},100,DCU,0,{health}:");
+    for (other, usable, says) in [
+        (card(65_520, true), true, "counts once"),
+        (card(4096, true), false, "nobody gets it"),
+        (card(65_520, false), false, "nobody gets it"),
+    ] {
+        let text = card(65_520, true) + &other;
+        let node = VendorNode::new(
+            &[("hami.io/node-dcu-register", &text)],
+            &[("hygon.com/dcunum", 8)],
+        );
+        let found = node.cards(&*family);
+        assert_eq!(found.cards.len(), 1, "{text}");
+        assert_eq!(found.cards[0].is_usable(), usable, "{text}");
+        assert!(found.problems[0].contains(says), "{:?}", found.problems);
+    }
+}
+
+#[test]
 fn a_node_without_cards_says_where_they_would_be_told() {
     let family = family(Policy::None);
     let cards = VendorNode::default().cards(&*family);
