@@ -37,7 +37,7 @@ pub fn held(config: &VnpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCa
     for of in 0..config.types.len() as u16 {
         holder.read(of, records, &mut allocations, &mut problems);
     }
-    if wanted.is_err() && allocations.is_empty() {
+    if wanted.is_err() {
         holder.unreadable(pod, &mut allocations, &mut problems);
     }
     for need in holder.needs {
@@ -141,16 +141,22 @@ impl PlacedPod<'_> {
 
     /// A request that cannot be read may be for any chips.
     fn unreadable(&self, pod: &PodFacts, to: &mut Allocations, problems: &mut Bounded) {
-        for (at, card) in self.cards.cards.iter().enumerate() {
-            let chip = &self.config.types[usize::from(ChipVariant::of(card).of)];
-            let mut counts = pod.containers.iter().map(|one| one.milli(&chip.count_name));
-            if counts.any(|count| count.is_some_and(|milli| milli > 0)) {
-                let whole = ChipPart::capacity(self.cards, at).memory;
-                let part = part(chip, ChipShare::Whole, whole).portion();
-                to.push(Allocation::of(self.cards, at, 0, part).guessed());
+        let known: Vec<Option<u16>> = to.iter().map(|one| one.card).collect();
+        for (of, chip) in self.config.types.iter().enumerate() {
+            let is_own = |card: &Card| usize::from(ChipVariant::of(card).of) == of;
+            let name = &chip.count_name;
+            if !self.devices.may_have_more(pod, name, to, is_own) {
+                continue;
+            }
+            for (at, card) in self.cards.cards.iter().enumerate() {
+                if is_own(card) && !known.contains(&Some(at as u16)) {
+                    let whole = ChipPart::capacity(self.cards, at).memory;
+                    let part = part(chip, ChipShare::Whole, whole).portion();
+                    to.push(Allocation::of(self.cards, at, 0, part).guessed());
+                }
             }
         }
-        if !to.is_empty() {
+        if to.len() > known.len() {
             problems.tell(|| self.devices.unreadable("NPUs"));
         }
     }

@@ -247,6 +247,41 @@ fn what_cannot_be_read_of_a_placed_pod_counts_as_used() {
 }
 
 #[test]
+fn of_a_pod_whose_request_is_refused_the_cards_that_are_not_told_count_as_used() {
+    let family = family(Policy::None);
+    let cards = dcus().cards(&*family);
+    // Two whole cards, of which half is asked.
+    let refused = pod(
+        &[&[("hygon.com/dcunum", 2), ("hygon.com/dcucores", 50)]],
+        &[],
+    );
+    refusal(&*family, &refused);
+    let told = (Some(1), 4096, true);
+    for (text, parts) in [
+        ("", vec![(Some(0), 65_520, false), (Some(1), 65_520, false)]),
+        (
+            "DCU-1,DCU,4096,5:nonsense:;",
+            vec![told, (Some(0), 65_520, false)],
+        ),
+        (
+            "DCU-1,DCU,4096,5:DCU-0,DCU,4096,5:;",
+            vec![told, (Some(0), 4096, true)],
+        ),
+    ] {
+        let records = vec![("hami.io/dcu-devices-allocated".to_owned(), text.to_owned())];
+        let decoded = family.decode(&records, &refused, &cards);
+        let found = decoded.allocations.iter();
+        let found: Vec<_> = found
+            .map(|one| {
+                let memory = CardPart::of(&one.charged).memory;
+                (one.card, memory, one.certain)
+            })
+            .collect();
+        assert_eq!(found, parts, "{text:?}");
+    }
+}
+
+#[test]
 fn cards_that_tell_no_memory_or_a_mode_that_is_unknown_are_given_to_nobody() {
     let family = family(Policy::None);
     for (register, key, count, says) in [
