@@ -33,13 +33,15 @@ pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCar
     };
     let mut allocations = Allocations::new();
     let mut problems = Bounded::default();
-    for of in 0..kinds.len() as u16 {
-        holder.read(of, records, &mut allocations, &mut problems);
-    }
+    let all = 0..kinds.len() as u16;
+    let unread: Vec<u16> = all
+        .filter(|of| !holder.read(*of, records, &mut allocations, &mut problems))
+        .collect();
     if wanted.is_err() {
         holder.unreadable(&mut allocations, &mut problems);
     }
-    for need in wanted.as_deref().unwrap_or_default() {
+    let needs = wanted.as_deref().unwrap_or_default().iter();
+    for need in needs.filter(|need| !unread.contains(&need.kind)) {
         let of_kind = |card: &Card| CardVariant::of(card).kind == need.kind;
         let known = devices.known(&allocations, need.container, of_kind);
         let has = known.len() as u32;
@@ -65,15 +67,23 @@ struct CardHolder<'a> {
 }
 
 impl CardHolder<'_> {
-    /// What the annotation of a kind says.
-    fn read(&self, of: u16, records: &Pairs, to: &mut Allocations, problems: &mut Bounded) {
+    /// What the annotation of a kind says; whether it can be read at all.
+    fn read(&self, of: u16, records: &Pairs, to: &mut Allocations, problems: &mut Bounded) -> bool {
         let kind = &self.kinds[usize::from(of)];
         let key = &kind.keys.allocated;
         let Some(text) = lookup(records, key) else {
-            return;
+            return true;
+        };
+        let elements = match elements(text, i64::from(i32::MAX)) {
+            Ok(elements) => elements,
+            Err(why) => {
+                problems.tell(|| format!("annotation {key} {why}"));
+                self.guess_all(of, &[], to);
+                return false;
+            }
         };
         let mut instances = self.instances(kind, records, problems);
-        for (container, element) in elements(text, i64::from(i32::MAX)).enumerate() {
+        for (container, element) in elements.enumerate() {
             let container = u16::try_from(container).unwrap_or(u16::MAX);
             for device in &element {
                 let (mut allocation, mut problem) = self.known(of, container, device);
@@ -86,6 +96,7 @@ impl CardHolder<'_> {
                 }
             }
         }
+        true
     }
 
     /// Instances that the annotations of a pod tell.

@@ -247,6 +247,29 @@ fn what_cannot_be_read_of_a_placed_pod_counts_as_used() {
 }
 
 #[test]
+fn a_list_of_more_devices_than_any_node_has_counts_as_every_card_once() {
+    let family = family(Policy::None);
+    let cards = dcus().cards(&*family);
+    for limits in [&[("hygon.com/dcunum", 1)][..], &[("other.io/card", 1)]] {
+        let text = "DCU-1,DCU,1,0:".repeat(1025) + ";";
+        let records = vec![("hami.io/dcu-devices-allocated".to_owned(), text)];
+        let decoded = family.decode(&records, &pod(&[limits], &[]), &cards);
+        let found = decoded.allocations.iter();
+        let found: Vec<_> = found
+            .map(|one| (one.card, CardPart::of(&one.charged).memory))
+            .collect();
+        assert_eq!(found, [(Some(0), 65_520), (Some(1), 65_520)]);
+        assert_eq!(
+            decoded.problems,
+            [
+                "annotation hami.io/dcu-devices-allocated tells 1025 devices, and no node has more than \
+                 1024: until the pod ends, all of the node of this type count as used"
+            ]
+        );
+    }
+}
+
+#[test]
 fn of_a_pod_whose_request_is_refused_the_cards_that_are_not_told_count_as_used() {
     let family = family(Policy::None);
     let cards = dcus().cards(&*family);
