@@ -40,6 +40,8 @@ pub struct Holding {
     pub tags: Tags,
     /// Amounts that count for its queue instead of those of its request.
     pub charge: QueueCharge,
+    /// Since they were chosen the pod has come to ask something else.
+    pub is_outdated: bool,
 }
 
 impl Holding {

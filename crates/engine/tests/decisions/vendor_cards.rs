@@ -326,3 +326,27 @@ fn pods_that_ask_absurd_numbers_wait_or_count_without_hurting_others() {
         "{charge:?}"
     );
 }
+
+#[test]
+fn a_binding_on_its_way_is_outdated_once_its_pod_asks_for_other_cards() {
+    let part = asks(&GPU, "new", (1, 8000, 10));
+    let with = |key: &str| {
+        let mut pod = part.clone();
+        pod.facts.annotations = pairs(&[(key, "GPU-3")]);
+        Delta::PodApply(Box::new(pod))
+    };
+    for (change, why) in [
+        (Delta::PodApply(Box::new(part.clone())), None),
+        (
+            with("nvidia.com/use-gpuuuid"),
+            Some("what the pod asks of devices has changed"),
+        ),
+    ] {
+        let mut all = cluster(PREEMPT).node(gpus("n1")).pod(part.clone());
+        assert_eq!(all.decide().binds.len(), 1);
+        all.apply(change);
+        let found = all.engine.outdated();
+        let found = found.first().map(|one| one.why.as_str());
+        assert_eq!(found, why);
+    }
+}
