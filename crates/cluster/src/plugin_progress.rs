@@ -151,6 +151,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_pod_whose_plugin_never_answers_is_on_its_way_until_it_runs() {
+        const NODE_OF: (&str, &str) = ("mthreads.com/predicate-node", NODE);
+        for (phase, records, free) in [
+            (PodPhase::Pending, &[][..], true),
+            (PodPhase::Pending, &[NODE_OF], false),
+            (PodPhase::Running, &[NODE_OF], true),
+            (PodPhase::Failed, &[NODE_OF], true),
+        ] {
+            let seen = pod("a", phase, records);
+            assert_eq!(is_free_after(&seen), free, "{phase:?} {records:?}");
+        }
+    }
+
+    #[tokio::test]
     async fn a_plugin_without_a_phase_has_answered_when_it_says_that_the_pod_has_its_card() {
         let time = ("volcano.sh/predicate-time", "1785000000000000000");
         for (said, free) in [(None, false), (Some("false"), false), (Some("true"), true)] {

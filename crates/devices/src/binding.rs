@@ -117,6 +117,15 @@ impl Annotation {
     }
 }
 
+/// When a device plugin takes other pods for one that it has answered, and that is not started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UntilStarted {
+    /// While it has answered with one of these; with none it never does.
+    Answered(&'static [&'static str]),
+    /// Always: it does not answer at all.
+    Bound,
+}
+
 /// How the device plugin of a family tells, in annotations of a pod, how far it is with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PluginProtocol {
@@ -126,9 +135,8 @@ pub struct PluginProtocol {
     pub phase_key: &'static str,
     /// Its values while the plugin has not answered; `None` where it is absent.
     pub busy: &'static [Option<&'static str>],
-    /// Its values with which the plugin still may take other pods for this one until the containers of
-    /// this one are started.
-    pub busy_until_started: &'static [&'static str],
+    /// When it still may take other pods for this one until the containers of this one are started.
+    pub busy_until_started: UntilStarted,
     /// Annotation with the pod's sequence ([`AnnotationValue::Sequence`]).
     pub sequence_key: Option<&'static str>,
     /// What a pod gets that ends before the plugin has answered, so that no later pod gets its number.
@@ -151,8 +159,13 @@ impl PluginProtocol {
     /// Whether the plugin may still take another pod for one with these annotations, whose containers
     /// are not started.
     pub fn is_mistakable<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> bool {
-        let phase = value(self.phase_key);
-        self.is_busy(&value) || phase.is_some_and(|phase| self.busy_until_started.contains(&phase))
+        let is_busy = match self.busy_until_started {
+            UntilStarted::Answered(phases) => {
+                value(self.phase_key).is_some_and(|phase| phases.contains(&phase))
+            }
+            UntilStarted::Bound => value(self.bound_key).is_some(),
+        };
+        is_busy || self.is_busy(value)
     }
 }
 
@@ -215,12 +228,13 @@ pub struct BindingAnnotations {
     pub annotations: Vec<Annotation>,
     /// When it may be sent.
     pub guard: Option<InFlightGuard>,
-    /// What of the node must be taken before the Binding is sent.
-    pub lock: Option<NodeLock>,
+    /// What of the node must be taken before the Binding is sent, by key: all take them in this order.
+    pub locks: Vec<NodeLock>,
 }
 
 impl BindingAnnotations {
     /// Adds what another family writes, each key once. A key that is there already stays as it is.
+    /// A pod of two device plugins minds all that either could take for it.
     pub fn merge(&mut self, other: Self) {
         let mut more = other.annotations;
         if self.annotations.is_empty() {
@@ -231,8 +245,17 @@ impl BindingAnnotations {
                 self.annotations.push(mark);
             }
         }
-        self.guard = self.guard.take().or(other.guard);
-        self.lock = self.lock.take().or(other.lock);
+        self.guard = match (self.guard.take(), other.guard) {
+            (Some(one), Some(other)) => Some(InFlightGuard {
+                waits: one.waits || other.waits,
+                kind: one.kind,
+                content: String::new(),
+            }),
+            (one, other) => one.or(other),
+        };
+        self.locks.extend(other.locks);
+        self.locks.sort_unstable_by_key(|lock| lock.key);
+        self.locks.dedup_by_key(|lock| lock.key);
     }
 }
 
@@ -265,7 +288,7 @@ impl BindProtocol {
                 kind: 0,
                 content,
             }),
-            lock: self.lock,
+            locks: self.lock.into_iter().collect(),
         }
     }
 }

@@ -89,6 +89,13 @@ impl PodFacts {
     pub fn annotation(&self, key: &str) -> Option<&str> {
         lookup(&self.annotations, key).map(String::as_str)
     }
+
+    /// Whole units of a resource that all containers ask, of each rounded up.
+    pub(crate) fn units(&self, name: &str) -> u64 {
+        let asked = self.containers.iter().filter_map(|one| one.milli(name));
+        let units = asked.map(|milli| u64::try_from(milli).unwrap_or(0).div_ceil(1000));
+        units.fold(0, u64::saturating_add)
+    }
 }
 
 /// What something else than the node itself tells of a node in a ConfigMap.

@@ -373,12 +373,13 @@ impl NodeCards {
                 self.change(card, load, &allocation.charged, |used, part| used - part);
             }
         }
-        for allocation in allocations {
-            match allocation.card {
-                Some(card) => forget(&mut self.entries, (pod, card), allocation),
-                None => forget(&mut self.strays, (pod, LedgerEntry::NO_CARD), allocation),
-            }
-        }
+        let of = |is_there: bool| {
+            allocations
+                .iter()
+                .filter(move |one| one.card.is_some() == is_there)
+        };
+        forget(&mut self.entries, pod, of(true).collect());
+        forget(&mut self.strays, pod, of(false).collect());
         if load != Load::Held {
             self.in_transit -= 1;
             if self.in_transit == 0 {
@@ -433,18 +434,28 @@ impl NodeCards {
     }
 }
 
-/// Removes the entry of an allocation of a pod.
-fn forget(entries: &mut Vec<LedgerEntry>, (pod, card): (u32, u16), allocation: &Allocation) {
-    // The newest entries are the likeliest.
-    let is_it = |entry: &LedgerEntry| {
-        let is_there = entry.pod == pod && entry.card == card;
-        is_there && entry.held == allocation.charged && entry.share == allocation.share
-    };
-    let at = entries.iter().rposition(is_it);
-    debug_assert!(at.is_some(), "pod {pod} gives back a card it does not hold");
-    if let Some(at) = at {
-        entries.swap_remove(at);
+/// Removes the entries of allocations of a pod.
+fn forget(entries: &mut Vec<LedgerEntry>, pod: u32, mut allocations: SmallVec<[&Allocation; 4]>) {
+    // The newest entries are the likeliest, and nearly always in the order of the allocations.
+    for at in (0..entries.len()).rev() {
+        if allocations.is_empty() {
+            return;
+        }
+        let entry = &entries[at];
+        let is_it = |one: &&Allocation| {
+            entry.card == one.card.unwrap_or(LedgerEntry::NO_CARD)
+                && entry.held == one.charged
+                && (entry.share, entry.partition) == (one.share, one.partition)
+        };
+        if entry.pod == pod
+            && let Some(found) = allocations.iter().rposition(is_it)
+        {
+            allocations.remove(found);
+            entries.swap_remove(at);
+        }
     }
+    let is_empty = allocations.is_empty();
+    debug_assert!(is_empty, "pod {pod} gives back a card it does not hold");
 }
 
 fn add(sums: &mut [i64], parts: &[i64]) {

@@ -40,7 +40,7 @@ mod twins;
 
 pub use binding::{
     Annotation, AnnotationValue, BindProtocol, BindingAnnotations, InFlightGuard, NodeLock,
-    PluginProtocol,
+    PluginProtocol, UntilStarted,
 };
 pub use facts::{
     ContainerFacts, ContainerKind, MilliAmounts, NodeFacts, NodeReport, Pairs, PodFacts,

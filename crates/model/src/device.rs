@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use crate::ix::{DeviceRequestIx, TaskIx};
 use crate::object::{NodeObject, Pairs};
-use crate::resource::{ResIx, ResourceNames};
+use crate::resource::{MAX_AMOUNT, ResIx, ResourceNames};
 use crate::shape::Pool;
 
 mod groups;
@@ -40,6 +40,8 @@ pub struct Holding {
     pub tags: Tags,
     /// Amounts that count for its queue instead of those of its request.
     pub charge: QueueCharge,
+    /// Since they were chosen the pod has come to ask something else.
+    pub is_outdated: bool,
 }
 
 impl Holding {
@@ -365,7 +367,8 @@ pub(crate) fn charge_of(
     for (family, request) in &demand.parts {
         let allocations = parts.and_then(|parts| parts.iter().find(|(known, _)| known == family));
         for (name, amount) in request.charge(allocations.map(|(_, allocations)| allocations)) {
-            charge.push((resources.intern(name), amount));
+            // As requests are bounded where they enter.
+            charge.push((resources.intern(name), amount.min(MAX_AMOUNT)));
         }
     }
     charge

@@ -183,23 +183,22 @@ impl<'a> BindInFlight<'a> {
         }
     }
 
-    /// Binds under the lock of the node, where there is one. The device plugin gives it back.
+    /// Binds under the locks of the node, where there are any. Device plugins give them back.
     async fn locked(&mut self) -> Result<(), FailedBind> {
-        let held = match self.request.devices.lock {
-            Some(lock) => {
-                let whose = (&self.request.pod, self.request.node.as_str());
-                let held = lock::take(self.shared, whose, lock, &self.recall).await?;
-                self.wait_is_over().await;
-                Some(held)
-            }
-            None => None,
-        };
+        let (whose, locks) = (
+            (&self.request.pod, self.request.node.as_str()),
+            &self.request.devices.locks,
+        );
+        let held = lock::take_all(self.shared, whose, locks, &self.recall).await?;
+        if !held.is_empty() {
+            self.wait_is_over().await;
+        }
         let end = match self.posted().await {
             Ok(()) => Ok(()),
             Err(failed) => self.certain(failed).await,
         };
-        if let (Err(_), Some(held)) = (&end, held) {
-            held.release().await;
+        if end.is_err() {
+            lock::release_all(held).await;
         }
         end
     }

@@ -238,7 +238,7 @@ async fn ready(lanes: &Lanes, queued: &Queued) -> Ready {
     let guards = &lanes.shared.devices.guards;
     let guard = devices.guard.as_ref();
     let pass = guard.map(|guard| guards.enter(&pod.uid, node, guard));
-    let waits = devices.lock.is_some() || matches!(pass, Some(Pass::Later(_)));
+    let waits = !devices.locks.is_empty() || matches!(pass, Some(Pass::Later(_)));
     let permit = match waits {
         true => None,
         false => tokio::select! {

@@ -157,7 +157,10 @@ impl PodOnCards<'_> {
         let all = &self.cards.cards[at].splits;
         let memory = self.part(need, at).memory;
         let first = match need.share.memory {
-            CardMemory::Percent(100) => all.len().saturating_sub(1),
+            CardMemory::Percent(100) => {
+                let largest = all.iter().rposition(|profile| !profile.places.is_empty());
+                return largest.map_or(&[], |at| &all[at..=at]);
+            }
             _ => all.partition_point(|profile| profile.memory < memory),
         };
         &all[first..]
@@ -215,10 +218,12 @@ impl PodOnCards<'_> {
             true => !self.profiles(need, at).is_empty(),
             false => part.memory <= all.memory,
         };
+        let named = need.share.named;
+        let is_large_enough = is_large_enough && named.is_none_or(|one| one.least <= all.memory);
         if !is_large_enough {
             return Err(CardCheck::Size);
         }
-        match need.share.named.is_some_and(|named| named < all.memory) {
+        match named.is_some_and(|named| named.most < all.memory) {
             true => Err(CardCheck::Part),
             false => Ok(()),
         }

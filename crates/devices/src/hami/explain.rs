@@ -127,6 +127,7 @@ fn why(
     let card = &on_node.cards.cards[at];
     let all = CardPart::capacity(on_node.cards, at);
     let used = on_node.used(at, own);
+    let named = need.share.named.map(|named| named.most);
     match check {
         CardCheck::Kind => format!("type {}", card.kind),
         CardCheck::Usable => card.unusable.as_deref().unwrap_or("not usable").to_owned(),
@@ -141,13 +142,13 @@ fn why(
             ),
             None => format!(
                 "{} MiB asked, {} MiB in all",
-                grouped(on_node.part(need, at).memory),
+                grouped(named.unwrap_or(on_node.part(need, at).memory)),
                 grouped(all.memory)
             ),
         },
         CardCheck::Part => format!(
             "{} MiB are a part of its {} MiB",
-            grouped(need.share.named.unwrap_or(0)),
+            grouped(named.unwrap_or(0)),
             grouped(all.memory)
         ),
         CardCheck::Class => format!(

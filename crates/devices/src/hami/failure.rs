@@ -62,7 +62,7 @@ pub fn list(needs: &[CardNeed], kinds: &[CardKind]) -> Rc<[Failure]> {
 /// Several cards are whole ones, and a part was named.
 fn parted(needs: &[CardNeed], kinds: &[CardKind]) -> String {
     let named = needs.iter().find(|need| need.share.named.is_some());
-    let Some((need, mib)) = named.and_then(|need| Some((need, need.share.named?))) else {
+    let Some((need, mib)) = named.and_then(|need| Some((need, need.share.named?.most))) else {
         return "several cards are whole ones".to_owned();
     };
     let kind = &kinds[usize::from(need.kind)];

@@ -33,13 +33,15 @@ pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCar
     };
     let mut allocations = Allocations::new();
     let mut problems = Bounded::default();
-    for of in 0..kinds.len() as u16 {
-        holder.read(of, records, &mut allocations, &mut problems);
+    let all = 0..kinds.len() as u16;
+    let unread: Vec<u16> = all
+        .filter(|of| !holder.read(*of, records, &mut allocations, &mut problems))
+        .collect();
+    if wanted.is_err() {
+        holder.unreadable(&mut allocations, &mut problems);
     }
-    if wanted.is_err() && allocations.is_empty() {
-        holder.unreadable(pod, &mut allocations, &mut problems);
-    }
-    for need in wanted.as_deref().unwrap_or_default() {
+    let needs = wanted.as_deref().unwrap_or_default().iter();
+    for need in needs.filter(|need| !unread.contains(&need.kind)) {
         let of_kind = |card: &Card| CardVariant::of(card).kind == need.kind;
         let known = devices.known(&allocations, need.container, of_kind);
         let has = known.len() as u32;
@@ -65,15 +67,23 @@ struct CardHolder<'a> {
 }
 
 impl CardHolder<'_> {
-    /// What the annotation of a kind says.
-    fn read(&self, of: u16, records: &Pairs, to: &mut Allocations, problems: &mut Bounded) {
+    /// What the annotation of a kind says; whether it can be read at all.
+    fn read(&self, of: u16, records: &Pairs, to: &mut Allocations, problems: &mut Bounded) -> bool {
         let kind = &self.kinds[usize::from(of)];
         let key = &kind.keys.allocated;
         let Some(text) = lookup(records, key) else {
-            return;
+            return true;
+        };
+        let elements = match elements(text, i64::from(i32::MAX)) {
+            Ok(elements) => elements,
+            Err(why) => {
+                problems.tell(|| format!("annotation {key} {why}"));
+                self.guess_all(of, &[], to);
+                return false;
+            }
         };
         let mut instances = self.instances(kind, records, problems);
-        for (container, element) in elements(text, i64::from(i32::MAX)).enumerate() {
+        for (container, element) in elements.enumerate() {
             let container = u16::try_from(container).unwrap_or(u16::MAX);
             for device in &element {
                 let (mut allocation, mut problem) = self.known(of, container, device);
@@ -86,6 +96,7 @@ impl CardHolder<'_> {
                 }
             }
         }
+        true
     }
 
     /// Instances that the annotations of a pod tell.
@@ -193,7 +204,8 @@ impl CardHolder<'_> {
             view: crate::ledger::LedgerTime::Now,
         };
         for (at, card) in self.cards.cards.iter().enumerate() {
-            let is_known = known.contains(&Some(at as u16));
+            // Of a card that is split a container may have several instances.
+            let is_known = card.splits.is_empty() && known.contains(&Some(at as u16));
             if CardVariant::of(card).kind == need.kind && !is_known {
                 to.push(self.guessed(need.container, at, on_node.part(need, at)));
             }
@@ -201,21 +213,31 @@ impl CardHolder<'_> {
     }
 
     /// A request that cannot be read may be for any cards.
-    fn unreadable(&self, pod: &PodFacts, to: &mut Allocations, problems: &mut Bounded) {
+    fn unreadable(&self, to: &mut Allocations, problems: &mut Bounded) {
+        let known: Vec<Option<u16>> = to.iter().map(|one| one.card).collect();
+        for (of, kind) in self.kinds.iter().enumerate() {
+            let is_own = |card: &Card| usize::from(CardVariant::of(card).kind) == of;
+            let name = &kind.names.count;
+            if self.devices.may_have_more(self.pod, name, to, is_own) {
+                self.guess_all(of as u16, &known, to);
+            }
+        }
+        if to.len() > known.len() {
+            problems.tell(|| self.devices.unreadable("cards"));
+        }
+    }
+
+    /// Charges all of every card of a kind that the pod does not have for sure.
+    fn guess_all(&self, of: u16, known: &[Option<u16>], to: &mut Allocations) {
         for (at, card) in self.cards.cards.iter().enumerate() {
-            let kind = CardVariant::of(card).kind;
-            let name = &self.kinds[usize::from(kind)].names.count;
-            let mut counts = pod.containers.iter().map(|one| one.milli(name));
-            if counts.any(|count| count.is_some_and(|milli| milli > 0)) {
+            let is_known = card.splits.is_empty() && known.contains(&Some(at as u16));
+            if CardVariant::of(card).kind == of && !is_known {
                 let part = CardPart {
                     sharers: 1,
                     ..CardPart::capacity(self.cards, at)
                 };
                 to.push(self.guessed(0, at, part));
             }
-        }
-        if !to.is_empty() {
-            problems.tell(|| self.devices.unreadable("cards"));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::facts::PodFacts;
 use crate::ledger::{Allocation, Allocations, Card, FamilyCode, NodeCards, Portion};
 
 use super::wire::ReadDevice;
@@ -67,6 +68,24 @@ impl HeldDevices<'_> {
         own.map(|one| one.card).collect()
     }
 
+    /// Whether a pod whose request cannot be read may have more of some devices than it is known to have;
+    /// how many it asks says the resource that counts them.
+    pub fn may_have_more(
+        &self,
+        pod: &PodFacts,
+        resource: &str,
+        allocations: &Allocations,
+        is_some: impl Fn(&Card) -> bool,
+    ) -> bool {
+        let known = allocations.iter().filter(|one| {
+            let card = one
+                .card
+                .and_then(|at| self.cards.cards.get(usize::from(at)));
+            one.certain && card.is_none_or(&is_some)
+        });
+        pod.units(resource) > known.count() as u64
+    }
+
     /// An annotation tells fewer devices than a container asks.
     pub fn too_few(&self, key: &str, (has, asked): (u32, u32), container: &str) -> String {
         let noun = self.noun;
@@ -80,8 +99,8 @@ impl HeldDevices<'_> {
     pub fn unreadable(&self, devices: &str) -> String {
         let noun = self.noun;
         format!(
-            "what the pod asks of {devices} cannot be read, nor what it has: until it ends, every {noun} \
-             of the node it could have counts as used"
+            "what the pod asks of {devices} cannot be read, nor all that it has: until it ends, every \
+             {noun} of the node it could have counts as used"
         )
     }
 }

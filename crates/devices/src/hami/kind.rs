@@ -95,8 +95,10 @@ pub enum PodLookup {
     Hami,
     /// By a lock of its own; it answers in annotations of its own.
     OwnLock(NodeLock),
-    /// By what the vendor's annotations say: nobody waits.
-    Annotations,
+    /// By what the vendor's annotations say of pods that do not run yet; it answers nothing.
+    Pending,
+    /// Not at all: kubelet chooses the cards.
+    Kubelet,
 }
 
 /// Keys of pod annotations.
@@ -167,6 +169,8 @@ pub struct CardKind {
     pub by_slots: bool,
     /// What several cards are.
     pub several: Several,
+    /// Its plugin serves one container of a pod.
+    pub one_container: bool,
     /// Rules of its own.
     pub rules: OwnRules,
     /// Whose turn it is.
@@ -205,6 +209,7 @@ impl CardKind {
             lists_types: false,
             by_slots: false,
             several: Several::Whole,
+            one_container: false,
             rules: OwnRules::None,
             service: PodLookup::Hami,
             discover: registered,

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use crate::ledger::{Card, CardSplit, Partition, SplitPlace};
+use crate::part::CardPart;
 use crate::text::clip;
 
 use super::json::number;
@@ -15,7 +16,8 @@ const MOST_SLICES: i64 = 1024;
 /// Profiles that begin so have their first instance at the end of the card.
 const FROM_THE_END: [&str; 2] = ["1g.", "3g."];
 
-/// The profiles of an entry of a register, the smallest first.
+/// The profiles of an entry of a register, the smallest first. Of those that have as much the first has a
+/// place that several tell, so that memory, cores and place say which one an instance is of.
 ///
 /// # Errors
 /// Which profile cannot be, and why.
@@ -30,7 +32,16 @@ pub fn profiles(entry: &Value) -> Result<Vec<CardSplit>, String> {
         all.push((number(value, "sliceCount", 0)?, found));
     }
     all.sort_by_key(|(slices, profile)| (profile.memory, *slices));
-    Ok(all.into_iter().map(|(_, profile)| profile).collect())
+    let mut all: Vec<CardSplit> = all.into_iter().map(|(_, profile)| profile).collect();
+    for at in 1..all.len() {
+        let (before, rest) = all.split_at_mut(at);
+        let own = &mut rest[0];
+        let alike = before.iter();
+        let alike = alike.filter(|one| (one.memory, one.cores) == (own.memory, own.cores));
+        let taken: Vec<SplitPlace> = alike.flat_map(|one| one.places.iter().copied()).collect();
+        own.places.retain(|place| !taken.contains(place));
+    }
+    Ok(all)
 }
 
 fn profile(value: &Value) -> Result<CardSplit, String> {
@@ -83,11 +94,12 @@ pub fn overlap(one: Partition, other: Partition) -> bool {
     is_unknown || (u32::from(one.position) < end(other) && u32::from(other.position) < end(one))
 }
 
-/// The profile of an instance that is charged so much memory.
-pub fn profile_of(card: &Card, instance: Partition, memory: i64) -> Option<&CardSplit> {
+/// The profile of an instance that is charged so much.
+pub fn profile_of(card: &Card, instance: Partition, part: CardPart) -> Option<&CardSplit> {
     let is_there = |place: &SplitPlace| at_place(*place) == instance;
+    let is_as_much = |one: &CardSplit| (one.memory, one.cores) == (part.memory, part.cores);
     let mut all = card.splits.iter();
-    all.find(|one| one.memory == memory && one.places.iter().any(is_there))
+    all.find(|one| is_as_much(one) && one.places.iter().any(is_there))
 }
 
 /// An instance, as the annotation of a pod tells it.

@@ -140,15 +140,24 @@ impl Hami {
             cards.ratings = ratings::read(of as u16, node, problems);
         }
         let cordoned = node.annotation(CORDON).unwrap_or_default();
-        for card in found {
-            if cards.find(&card.id).is_some() {
+        for (at, card) in found.iter().enumerate() {
+            if let Some(first) = cards.find(&card.id) {
+                let is_alike = found[..at].iter().any(|one| one.is_alike(card));
                 let (source, id) = (&kind.source, clip(&card.id));
-                problems.tell(|| format!("{source}: card {id} is listed twice and counts once"));
+                let what = match is_alike {
+                    true => "counts once",
+                    false => "nobody gets it, as what is told of it differs",
+                };
+                problems.tell(|| format!("{source}: card {id} is listed twice: {what}"));
+                if !is_alike {
+                    let why = "listed twice with different amounts: restart the device plugin";
+                    cards.cards[first].unusable.get_or_insert(why.into());
+                }
                 continue;
             }
             let is_cordoned = cordoned.split(',').any(|id| id.trim() == card.id);
-            let unusable = why_unusable(kind, &card, is_cordoned);
-            add_card(cards, of as u16, &card, unusable);
+            let unusable = why_unusable(kind, card, is_cordoned);
+            add_card(cards, of as u16, card, unusable);
         }
     }
 

@@ -42,8 +42,17 @@ pub struct CardShare {
     pub memory: CardMemory,
     /// Cores.
     pub cores: CardCores,
-    /// MiB that the pod names although it gets whole cards, so that no card may have more.
-    pub named: Option<i64>,
+    /// What the pod names although it gets whole cards.
+    pub named: Option<NamedMemory>,
+}
+
+/// MiB that a pod names of cards that it gets whole: a card has as much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedMemory {
+    /// A card may have less by a part of a unit, and if all cards are named together by more.
+    pub least: i64,
+    /// No card may have more.
+    pub most: i64,
 }
 
 impl CardShare {
@@ -91,6 +100,15 @@ pub fn needs(pod: &PodFacts, kinds: &[CardKind]) -> Result<Vec<CardNeed>, String
                 let other = &kinds[usize::from(other.kind)].names.count;
                 return Err(format!(
                     "{}: {other} and {} are cards of two kinds: ask each in a container of its own",
+                    name(),
+                    kind.names.count
+                ));
+            }
+            let is_same = |need: &CardNeed| usize::from(need.kind) == of;
+            if kind.one_container && needs.iter().any(is_same) {
+                return Err(format!(
+                    "{}: a container before asks {} too, and the device plugin serves one container \
+                     of a pod: ask in one container, or in pods of their own",
                     name(),
                     kind.names.count
                 ));
@@ -174,6 +192,14 @@ fn whole_cards(
             kind.names.count
         ));
     }
+    let named = named.map(|most| NamedMemory {
+        least: match kind.unit {
+            // HAMi's webhook writes the most that any card has.
+            MemoryUnit::Together(..) => 0,
+            MemoryUnit::Mib(_) | MemoryUnit::Bytes => most - kind.unit.mib() + 1,
+        },
+        most,
+    });
     let share = CardShare {
         named,
         ..CardShare::WHOLE

@@ -1,6 +1,6 @@
 //! What HAMi writes with every Binding, and how its device plugins answer (spec/04 §18.2).
 
-use crate::binding::{Annotation, AnnotationValue, NodeLock, PluginProtocol};
+use crate::binding::{Annotation, AnnotationValue, NodeLock, PluginProtocol, UntilStarted};
 
 /// Node annotation that is the lock.
 pub const LOCK: NodeLock = NodeLock::naming_pod("hami.io/mutex.lock");
@@ -21,7 +21,7 @@ pub const PROTOCOL: PluginProtocol = PluginProtocol {
     bound_key: PHASE,
     phase_key: PHASE,
     busy: &[Some(BUSY)],
-    busy_until_started: &[SERVED],
+    busy_until_started: UntilStarted::Answered(&[SERVED]),
     sequence_key: None,
     cleanup: &[(PHASE, "failed")],
 };

@@ -37,6 +37,17 @@ pub struct HamiCard {
     pub details: FamilyCode,
 }
 
+impl HamiCard {
+    /// The same is told of both, but for their places on the node.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        let placed = Self {
+            index: other.index,
+            ..self.clone()
+        };
+        placed == *other
+    }
+}
+
 /// Whether an allocation that names this would be read back as something else.
 pub fn breaks_lists(id: &str) -> bool {
     id.contains(|c: char| c.is_whitespace() || c.is_control() || ",:;\"\\".contains(c))

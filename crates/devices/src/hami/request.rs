@@ -2,9 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::binding::{
-    Annotation, AnnotationValue, BindProtocol, BindingAnnotations, InFlightGuard,
-};
+use crate::binding::{Annotation, AnnotationValue, BindProtocol, BindingAnnotations};
 use crate::ledger::{Allocation, Allocations, CardSummary, LedgerTime, NodeCards};
 use crate::part::CardPart;
 use crate::request::{Failure, FamilyRequest, NearMiss, QueueAmounts};
@@ -95,26 +93,16 @@ impl CardsRequest {
     }
 
     /// How the Binding is sent.
-    fn binding(&self, service: PodLookup, annotations: Vec<Annotation>) -> BindingAnnotations {
+    fn binding(&self, service: PodLookup) -> BindingAnnotations {
+        let lock = match service {
+            PodLookup::Hami => self.rules.protocol.lock,
+            PodLookup::OwnLock(lock) => self.rules.locks.then_some(lock),
+            PodLookup::Pending => None,
+            PodLookup::Kubelet => return BindingAnnotations::default(),
+        };
         let BindProtocol { waits, .. } = self.rules.protocol;
-        match service {
-            // A pod that is served already looks like the next one, whatever both hold.
-            PodLookup::Hami => self.rules.protocol.binding(annotations, String::new()),
-            PodLookup::OwnLock(lock) => BindingAnnotations {
-                annotations,
-                guard: Some(InFlightGuard {
-                    waits,
-                    kind: 0,
-                    content: String::new(),
-                }),
-                lock: self.rules.locks.then_some(lock),
-            },
-            PodLookup::Annotations => BindingAnnotations {
-                annotations,
-                guard: None,
-                lock: None,
-            },
-        }
+        // A pod that is served already looks like the next one, whatever both hold.
+        BindProtocol { waits, lock }.binding(Vec::new(), String::new())
     }
 
     /// Memory in MiB and cores of a need, as far as they can be told without cards.
@@ -122,7 +110,7 @@ impl CardsRequest {
         let count = i64::from(need.count);
         let memory = match need.share.memory {
             CardMemory::Mib(mib) => Some(mib),
-            CardMemory::Percent(_) => need.share.named,
+            CardMemory::Percent(_) => need.share.named.map(|named| named.most),
         };
         let each = |amount: i64| amount.saturating_mul(count);
         let cores = match need.share.cores {
@@ -234,7 +222,7 @@ impl FamilyRequest for CardsRequest {
             annotations.extend(protocol::waits());
         }
         for (kind, _) in &by_kind {
-            written.merge(self.binding(kind.service, Vec::new()));
+            written.merge(self.binding(kind.service));
         }
         BindingAnnotations {
             annotations,

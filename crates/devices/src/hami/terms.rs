@@ -153,7 +153,7 @@ impl SgpuLimits {
             return Ok(None);
         };
         let terms = ShareTerms::said(pod);
-        if terms.qos == QosPolicy::Unknown {
+        if terms.qos == QosPolicy::Unknown && !terms.is_online() {
             let write =
                 "write best-effort, fixed-share or burst-share, or remove it for best-effort";
             return Err(wrong(pod, QOS, write));

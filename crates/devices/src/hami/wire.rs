@@ -5,6 +5,8 @@
 //! container  = *( uuid "," word "," MiB "," cores ":" )
 //! ```
 
+use super::register::MOST_CARDS;
+
 /// A device as read; what is no possible number is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadDevice<'a> {
@@ -36,8 +38,22 @@ pub fn end_element(text: &mut String) {
 }
 
 /// Reads the devices of every element, empty ones too; `most_cores` is the most a device may have.
-pub fn elements(text: &str, most_cores: i64) -> impl Iterator<Item = Vec<ReadDevice<'_>>> {
-    text.split(';').map(move |one| devices(one, most_cores))
+///
+/// # Errors
+/// There are more devices than a node has: what that means.
+pub fn elements(
+    text: &str,
+    most_cores: i64,
+) -> Result<impl Iterator<Item = Vec<ReadDevice<'_>>>, String> {
+    let pieces = text.split([';', ':']);
+    let count = pieces.filter(|piece| !piece.trim().is_empty()).count();
+    match count > MOST_CARDS {
+        true => Err(format!(
+            "tells {count} devices, and no node has more than {MOST_CARDS}: until the pod ends, all of \
+             the node of this type count as used"
+        )),
+        false => Ok(text.split(';').map(move |one| devices(one, most_cores))),
+    }
 }
 
 fn devices(element: &str, most_cores: i64) -> Vec<ReadDevice<'_>> {

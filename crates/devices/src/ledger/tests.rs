@@ -67,6 +67,26 @@ fn every_dimension_is_counted_by_itself() {
 }
 
 #[test]
+fn of_alike_parts_of_a_card_the_partition_goes_that_is_given_back() {
+    let mut cards = chips(1);
+    let part = |position| Allocation {
+        partition: Some(Partition { group: 1, position }),
+        ..allocation(0, [1, 1, 1, 1, 1])
+    };
+    let (first, second) = ([part(0), part(1)], [part(2)]);
+    cards.charge(7, Tags::default(), Load::Held, &first);
+    cards.charge(8, Tags::default(), Load::Held, &second);
+    cards.charge(7, Tags::default(), Load::Held, &second);
+    cards.discharge(7, Load::Held, &first);
+    let left = cards.entries(LedgerTime::Now);
+    let left: Vec<_> = left.map(|entry| (entry.pod, entry.partition)).collect();
+    let partition = second[0].partition;
+    assert_eq!(left.len(), 2);
+    assert!(left.contains(&(7, partition)) && left.contains(&(8, partition)));
+    assert!(cards.is_balanced(0));
+}
+
+#[test]
 fn a_card_that_shrank_is_named_with_what_it_lacks() {
     let mut cards = chips(1);
     let whole = allocation(0, [8, 7, 12, 21_527, 1]);

@@ -23,6 +23,7 @@ use std::rc::Rc;
 
 use crate::binding::{
     Annotation, AnnotationValue, BindProtocol, BindingAnnotations, NodeLock, PluginProtocol,
+    UntilStarted,
 };
 use crate::config::DeviceConfig;
 use crate::facts::{NodeFacts, Pairs, PodFacts};
@@ -62,7 +63,7 @@ pub const SPEC: FamilySpec = FamilySpec {
         bound_key: TIME,
         phase_key: ASSIGNED,
         busy: &[None, Some("false")],
-        busy_until_started: &[],
+        busy_until_started: UntilStarted::Answered(&[]),
         sequence_key: None,
         cleanup: &[],
     }],

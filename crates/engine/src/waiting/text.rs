@@ -126,8 +126,8 @@ impl Engine {
                     more => format!("; {more} more pods come before this one"),
                 };
                 format!(
-                    "the Binding to node {node} waits until the device plugin there has answered \
-                     for {first}, at most {most_s} s a pod{queue}"
+                    "the Binding to node {node} waits until the device plugin there is done with \
+                     {first}, at most {most_s} s a pod{queue}"
                 )
             }
             BindWait::Lock { most_s } => format!(

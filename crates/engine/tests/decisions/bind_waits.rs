@@ -36,8 +36,8 @@ fn a_pod_whose_binding_waits_says_for_whom_and_is_counted() {
     let waits = vec![("b".to_owned(), behind("a", 0))];
     assert!(cluster.engine.set_bind_waits(waits.clone()));
     assert!(!cluster.engine.set_bind_waits(waits), "nothing new");
-    let text = "the Binding to node n1 waits until the device plugin there has answered for pod \
-                ns/a, at most 30 s a pod";
+    let text = "the Binding to node n1 waits until the device plugin there is done with pod ns/a, \
+                at most 30 s a pod";
     assert_eq!(cluster.why("b"), ("Schedulable", text.to_owned()));
     let pending = cluster.engine.metrics_snapshot().pending;
     assert_eq!(pending.get("device-plugin"), Some(&1));
@@ -48,7 +48,7 @@ fn a_pod_whose_binding_waits_says_for_whom_and_is_counted() {
     assert!(cluster.engine.set_bind_waits(more));
     let (_, text) = cluster.why("b");
     assert!(
-        text.contains("for another pod, ") && text.ends_with("; 2 more pods come before this one")
+        text.contains("with another pod, ") && text.ends_with("; 2 more pods come before this one")
     );
 }
 

@@ -296,3 +296,57 @@ fn a_queue_takes_back_the_one_card_it_deserves() {
         [format!("new {card},DCU,64000,100:;")]
     );
 }
+
+#[test]
+fn pods_that_ask_absurd_numbers_wait_or_count_without_hurting_others() {
+    let absurd = (i64::from(i32::MAX), i64::from(i32::MAX), 0);
+    let mut all = cluster(RECLAIM)
+        .node(dcus("n1"))
+        .node(dcus("n2"))
+        .queue(queue("q"));
+    for name in ["x", "y", "z"] {
+        // Somebody else placed it, and does not tell its cards.
+        all = holds(all, &DCU, "low", ("", asks(&DCU, name, absurd)));
+    }
+    for name in ["u", "v", "w"] {
+        all = wants(all, "high", asks(&DCU, name, absurd));
+    }
+    let other = GroupObject {
+        queue: "q".to_owned(),
+        ..group("new", 1)
+    };
+    let new = member("new", asks(&DCU, "new", (1, 8000, 10)));
+    let mut all = all.group(other).pod(new);
+    assert_eq!(cards(&mut all, &DCU), ["new DCU-1,DCU,8000,10:;"]);
+    let state = all.engine.state();
+    let held = state.task(state.task_by_uid("x").expect("a pod"));
+    let charge = &held.holding.as_ref().expect("it holds cards").charge;
+    assert!(
+        charge.iter().all(|(_, amount)| *amount <= 1 << 53),
+        "{charge:?}"
+    );
+}
+
+#[test]
+fn a_binding_on_its_way_is_outdated_once_its_pod_asks_for_other_cards() {
+    let part = asks(&GPU, "new", (1, 8000, 10));
+    let with = |key: &str| {
+        let mut pod = part.clone();
+        pod.facts.annotations = pairs(&[(key, "GPU-3")]);
+        Delta::PodApply(Box::new(pod))
+    };
+    for (change, why) in [
+        (Delta::PodApply(Box::new(part.clone())), None),
+        (
+            with("nvidia.com/use-gpuuuid"),
+            Some("what the pod asks of devices has changed"),
+        ),
+    ] {
+        let mut all = cluster(PREEMPT).node(gpus("n1")).pod(part.clone());
+        assert_eq!(all.decide().binds.len(), 1);
+        all.apply(change);
+        let found = all.engine.outdated();
+        let found = found.first().map(|one| one.why.as_str());
+        assert_eq!(found, why);
+    }
+}

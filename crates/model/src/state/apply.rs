@@ -214,10 +214,16 @@ impl State {
             let is_plan = matches!(old.status, TaskStatus::Allocated | TaskStatus::Pipelined);
             let is_over = is_plan && old.status != task.status;
             let stays = old.node.is_some() && old.node == task.node && !is_over;
+            let asks = |demand| self.devices.facts(demand);
+            let asks_otherwise =
+                task.status == TaskStatus::Binding && asks(old.demand) != asks(task.demand);
             let retained = self.retain_supplies(ix);
             self.detach(ix);
             if stays {
                 task.holding = self.tasks[ix.at()].holding.take();
+            }
+            if let Some(holding) = &mut task.holding {
+                holding.is_outdated |= asks_otherwise;
             }
             if task.status != TaskStatus::Pending {
                 self.holds.remove(&ix);

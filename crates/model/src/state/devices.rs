@@ -155,12 +155,15 @@ impl State {
         task.holding.is_none() && !self.devices.demand(task.demand).parts.is_empty()
     }
 
-    /// Why the devices a task holds are not, or no longer all, there for it.
+    /// Why the devices a task holds are not, or no longer all, there for it, or not what it asks any more.
     pub fn lost_devices(&self, ix: TaskIx) -> Option<String> {
         let task = self.task(ix);
         let (Some(holding), Some(node)) = (&task.holding, task.node) else {
             return None;
         };
+        if holding.is_outdated {
+            return Some("what the pod asks of devices has changed".to_owned());
+        }
         let devices = &self.nodes.devices[node.at()];
         holding.parts.iter().find_map(|(family, allocations)| {
             let Some(cards) = devices.family(*family) else {
@@ -363,6 +366,7 @@ impl State {
             parts,
             tags,
             charge,
+            is_outdated: false,
         }))
     }
 
@@ -386,6 +390,7 @@ impl State {
             parts,
             tags,
             charge: QueueCharge::new(),
+            is_outdated: false,
         };
         if !holding.is_certain() && known.as_ref().is_some_and(|known| known.is_certain()) {
             return known;

@@ -113,7 +113,7 @@ fn a_pod_that_is_held_back_for_the_plugin_says_so() -> Result<()> {
     create(&lab, &vgpu_pod("v-0", 1, 1000, 0))?;
     wait_bound(&lab, &scheduler, "v-0", 1)?;
     create(&lab, &vgpu_pod("v-1", 1, 2000, 0))?;
-    let why = "until the device plugin there has answered for pod default/v-0";
+    let why = "until the device plugin there is done with pod default/v-0";
     scheduler.eventually(LIMIT, "the pod's condition says so", || {
         let conditions = pod(&lab, "v-1")?["status"]["conditions"].to_string();
         Ok(conditions.contains(why).then_some(()))

@@ -85,15 +85,46 @@ enum LockStep {
     Failed(Failed),
 }
 
-/// Takes the lock of a node for a pod.
+/// Takes locks of a node for a pod, all or none, in this order.
 ///
 /// # Errors
-/// Why the bind fails: it was taken back, another kept the lock, or the node cannot be read or
+/// Why the bind fails: it was taken back, another kept a lock, or the node cannot be read or
 /// patched.
-pub(in crate::effects) async fn take<'a>(
+pub(in crate::effects) async fn take_all<'a>(
+    shared: &'a Arc<WriterContext>,
+    whose: (&PodRef, &'a str),
+    locks: &[NodeLock],
+    recall: &Recall,
+) -> Result<Vec<Held<'a>>, Failed> {
+    let mut end = Instant::now() + shared.options.lock_wait;
+    let mut held = Vec::new();
+    for lock in locks {
+        match take(shared, whose, (*lock, end), recall).await {
+            Ok(taken) => {
+                // It must not run out while the others are waited for.
+                end = end.min(Instant::now() + taken.lasts / 2);
+                held.push(taken);
+            }
+            Err(failed) => {
+                release_all(held).await;
+                return Err(failed);
+            }
+        }
+    }
+    Ok(held)
+}
+
+/// Gives locks back, the last first.
+pub(in crate::effects) async fn release_all(held: Vec<Held<'_>>) {
+    for lock in held.into_iter().rev() {
+        lock.release().await;
+    }
+}
+
+async fn take<'a>(
     shared: &'a Arc<WriterContext>,
     (pod, node): (&PodRef, &'a str),
-    lock: NodeLock,
+    (lock, end): (NodeLock, Instant),
     recall: &Recall,
 ) -> Result<Held<'a>, Failed> {
     let mut held = Held {
@@ -109,7 +140,7 @@ pub(in crate::effects) async fn take<'a>(
         },
         values: Vec::new(),
     };
-    match held.take(&pod.uid, recall).await {
+    match held.take(&pod.uid, end, recall).await {
         Ok(()) => Ok(held),
         Err(failed) => {
             held.release().await;
@@ -119,9 +150,8 @@ pub(in crate::effects) async fn take<'a>(
 }
 
 impl Held<'_> {
-    async fn take(&mut self, uid: &str, recall: &Recall) -> Result<(), Failed> {
+    async fn take(&mut self, uid: &str, end: Instant, recall: &Recall) -> Result<(), Failed> {
         let options = &self.shared.options;
-        let end = Instant::now() + options.lock_wait;
         let queue = self.shared.devices.locks.queue(self.node, self.key);
         let waits = Waits::new(self.shared, uid);
         let turn = tokio::select! {
@@ -266,7 +296,7 @@ impl Held<'_> {
     }
 
     /// Gives the lock back if it is still ours; what cannot be given back runs out by itself.
-    pub(in crate::effects) async fn release(self) {
+    async fn release(self) {
         if self.values.is_empty() {
             return;
         }

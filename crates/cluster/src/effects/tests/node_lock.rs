@@ -63,7 +63,7 @@ fn locking() -> Write {
     let Write::Bind(mut request) = bind() else {
         unreachable!("bind makes a bind");
     };
-    request.devices.lock = Some(NodeLock::new(KEY));
+    request.devices.locks = vec![NodeLock::new(KEY)];
     Write::Bind(request)
 }
 
@@ -126,7 +126,7 @@ async fn a_lock_that_names_the_pod_says_which_is_next_after_the_time() {
     let Write::Bind(mut request) = locking() else {
         unreachable!("it is a bind");
     };
-    request.devices.lock = Some(NodeLock::naming_pod(KEY));
+    request.devices.locks = vec![NodeLock::naming_pod(KEY)];
     let pod = format!(",{},{}", request.pod.namespace, request.pod.name);
     bench.effects.submit(Write::Bind(request));
     assert!(is_bound(&bench.outcome().await));
@@ -169,7 +169,7 @@ async fn a_lock_with_a_time_of_its_own_is_taken_over_when_that_is_over() {
     let Write::Bind(mut request) = locking() else {
         unreachable!("it is a bind");
     };
-    request.devices.lock = Some(NodeLock::lasting(KEY, 120));
+    request.devices.locks = vec![NodeLock::lasting(KEY, 120)];
     bench.effects.submit(Write::Bind(request));
     assert!(is_bound(&bench.outcome().await));
     assert_eq!(steps(&bench), ["GET n1", "PATCH n1", "POST binding"]);
@@ -213,6 +213,32 @@ async fn a_failed_bind_gives_the_lock_back_only_if_it_is_still_its_own() {
     bench.effects.submit(locking());
     assert_eq!(failure(bench.outcome().await).0, BindFailure::Denied);
     assert_eq!(node.lock(), Some(theirs));
+}
+
+#[tokio::test]
+async fn of_two_locks_the_first_is_given_back_when_another_keeps_the_second() {
+    const SECOND: &str = "other/lock";
+    let (node, theirs) = (Node::default(), now().to_string());
+    let served = node.clone();
+    let script = move |seen: &Seen| match (seen.path == NODE, served.answer(seen)) {
+        (true, Answer::Json(200, mut body)) if seen.method == "GET" => {
+            body["metadata"]["annotations"][SECOND] = json!(theirs);
+            Answer::Json(200, body)
+        }
+        (_, answer) => answer,
+    };
+    let mut bench = bench(script).await;
+    let Write::Bind(mut request) = locking() else {
+        unreachable!("it is a bind");
+    };
+    request.devices.locks = vec![NodeLock::new(KEY), NodeLock::new(SECOND)];
+    bench.effects.submit(Write::Bind(request));
+    let (failure, message) = failure(bench.outcome().await);
+    assert_eq!(failure, BindFailure::PreBind);
+    assert!(message.contains(SECOND), "{message}");
+    assert!(bench.server.all("POST").is_empty());
+    assert_eq!(bench.server.all("PATCH").len(), 2, "taken and given back");
+    assert_eq!(node.lock(), None);
 }
 
 #[tokio::test]

@@ -43,9 +43,12 @@ pub fn devices_text(word: &str, elements: &[Vec<ChipGrant>]) -> String {
 }
 
 /// Reads the chips of each container that has some.
-pub fn decode(text: &str) -> Vec<Vec<ReadDevice<'_>>> {
-    let elements = elements(text, ALL_CORES);
-    elements.filter(|element| !element.is_empty()).collect()
+///
+/// # Errors
+/// There are more than a node has: what that means.
+pub fn decode(text: &str) -> Result<Vec<Vec<ReadDevice<'_>>>, String> {
+    let elements = elements(text, ALL_CORES)?;
+    Ok(elements.filter(|element| !element.is_empty()).collect())
 }
 
 /// Writes what the container runtime is told. Identities are such that nothing needs escaping.

@@ -34,13 +34,15 @@ pub fn held(config: &VnpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCa
     };
     let mut allocations = Allocations::new();
     let mut problems = Bounded::default();
-    for of in 0..config.types.len() as u16 {
-        holder.read(of, records, &mut allocations, &mut problems);
-    }
-    if wanted.is_err() && allocations.is_empty() {
+    let all = 0..config.types.len() as u16;
+    let unread: Vec<u16> = all
+        .filter(|of| !holder.read(*of, records, &mut allocations, &mut problems))
+        .collect();
+    if wanted.is_err() {
         holder.unreadable(pod, &mut allocations, &mut problems);
     }
-    for need in holder.needs {
+    let needs = holder.needs.iter();
+    for need in needs.filter(|need| !unread.contains(&need.of)) {
         let of_type = |card: &Card| ChipVariant::of(card).of == need.of;
         let known = devices.known(&allocations, need.container, of_type);
         let has = known.len() as u32;
@@ -66,13 +68,20 @@ struct PlacedPod<'a> {
 }
 
 impl PlacedPod<'_> {
-    /// What the annotation of a type says.
-    fn read(&self, of: u16, records: &Pairs, to: &mut Allocations, problems: &mut Bounded) {
+    /// What the annotation of a type says; whether it can be read at all.
+    fn read(&self, of: u16, records: &Pairs, to: &mut Allocations, problems: &mut Bounded) -> bool {
         let key = allocated(&self.config.types[usize::from(of)].word);
         let Some(text) = lookup(records, &key) else {
-            return;
+            return true;
         };
-        let elements = decode(text);
+        let elements = match decode(text) {
+            Ok(elements) => elements,
+            Err(why) => {
+                problems.tell(|| format!("annotation {key} {why}"));
+                self.guess_all(of, &[], to);
+                return false;
+            }
+        };
         let mut own = self.needs.iter().filter(|need| need.of == of);
         for (at, element) in elements.iter().enumerate() {
             let container = own.next().map_or(at as u16, |need| need.container);
@@ -84,6 +93,7 @@ impl PlacedPod<'_> {
                 }
             }
         }
+        true
     }
 
     /// One chip; with a problem, what counts all the same.
@@ -141,17 +151,28 @@ impl PlacedPod<'_> {
 
     /// A request that cannot be read may be for any chips.
     fn unreadable(&self, pod: &PodFacts, to: &mut Allocations, problems: &mut Bounded) {
+        let known: Vec<Option<u16>> = to.iter().map(|one| one.card).collect();
+        for (of, chip) in self.config.types.iter().enumerate() {
+            let is_own = |card: &Card| usize::from(ChipVariant::of(card).of) == of;
+            let name = &chip.count_name;
+            if self.devices.may_have_more(pod, name, to, is_own) {
+                self.guess_all(of as u16, &known, to);
+            }
+        }
+        if to.len() > known.len() {
+            problems.tell(|| self.devices.unreadable("NPUs"));
+        }
+    }
+
+    /// Charges all of every chip of a type that the pod does not have for sure.
+    fn guess_all(&self, of: u16, known: &[Option<u16>], to: &mut Allocations) {
+        let chip = &self.config.types[usize::from(of)];
         for (at, card) in self.cards.cards.iter().enumerate() {
-            let chip = &self.config.types[usize::from(ChipVariant::of(card).of)];
-            let mut counts = pod.containers.iter().map(|one| one.milli(&chip.count_name));
-            if counts.any(|count| count.is_some_and(|milli| milli > 0)) {
+            if ChipVariant::of(card).of == of && !known.contains(&Some(at as u16)) {
                 let whole = ChipPart::capacity(self.cards, at).memory;
                 let part = part(chip, ChipShare::Whole, whole).portion();
                 to.push(Allocation::of(self.cards, at, 0, part).guessed());
             }
-        }
-        if !to.is_empty() {
-            problems.tell(|| self.devices.unreadable("NPUs"));
         }
     }
 }

@@ -25,7 +25,7 @@ mod tests;
 
 use std::rc::Rc;
 
-use crate::binding::PluginProtocol;
+use crate::binding::{PluginProtocol, UntilStarted};
 use crate::config::DeviceConfig;
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Decoded, Family, FamilySpec, ReportSpec};
@@ -72,7 +72,7 @@ pub const SPEC: FamilySpec = FamilySpec {
         bound_key: CORES,
         phase_key: REAL,
         busy: &[None, Some("")],
-        busy_until_started: &[],
+        busy_until_started: UntilStarted::Answered(&[]),
         sequence_key: None,
         cleanup: &[],
     }],

@@ -472,7 +472,7 @@ impl FamilyRequest for NpuRequest {
                 kind: u32::try_from(self.asked.cores).unwrap_or(u32::MAX),
                 content: value,
             }),
-            lock: None,
+            locks: Vec::new(),
         }
     }
 

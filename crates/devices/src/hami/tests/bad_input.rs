@@ -64,6 +64,12 @@ fn requests_that_cannot_be_are_refused_with_what_to_write() {
     ] {
         assert_eq!(refusal(&*family, &pod(&[limits], &[])), expected);
     }
+    let mlu: &[_] = &[("cambricon.com/vmlu", 1)];
+    assert_eq!(
+        refusal(&*family, &pod(&[mlu, mlu], &[])),
+        "container 2: a container before asks cambricon.com/vmlu too, and the device plugin serves one \
+         container of a pod: ask in one container, or in pods of their own"
+    );
     let limits = [("nvidia.com/gpu", 1)];
     for (key, value) in [
         ("hami.io/gpu-scheduler-policy", "topology-aware"),
@@ -171,6 +177,27 @@ fn a_broken_register_is_told_and_costs_its_card_alone() {
 }
 
 #[test]
+fn a_card_that_is_listed_twice_counts_once_and_is_given_to_nobody_where_its_entries_differ() {
+    let family = family(Policy::None);
+    let card = |memory, health| format!("D0,4,{memory},100,DCU,0,{health}:");
+    for (other, usable, says) in [
+        (card(65_520, true), true, "counts once"),
+        (card(4096, true), false, "nobody gets it"),
+        (card(65_520, false), false, "nobody gets it"),
+    ] {
+        let text = card(65_520, true) + &other;
+        let node = VendorNode::new(
+            &[("hami.io/node-dcu-register", &text)],
+            &[("hygon.com/dcunum", 8)],
+        );
+        let found = node.cards(&*family);
+        assert_eq!(found.cards.len(), 1, "{text}");
+        assert_eq!(found.cards[0].is_usable(), usable, "{text}");
+        assert!(found.problems[0].contains(says), "{:?}", found.problems);
+    }
+}
+
+#[test]
 fn a_node_without_cards_says_where_they_would_be_told() {
     let family = family(Policy::None);
     let cards = VendorNode::default().cards(&*family);
@@ -216,6 +243,64 @@ fn what_cannot_be_read_of_a_placed_pod_counts_as_used() {
             .collect();
         assert_eq!(found, parts, "{text:?}");
         assert_eq!(decoded.problems.len(), problems, "{:?}", decoded.problems);
+    }
+}
+
+#[test]
+fn a_list_of_more_devices_than_any_node_has_counts_as_every_card_once() {
+    let family = family(Policy::None);
+    let cards = dcus().cards(&*family);
+    for limits in [&[("hygon.com/dcunum", 1)][..], &[("other.io/card", 1)]] {
+        let text = "DCU-1,DCU,1,0:".repeat(1025) + ";";
+        let records = vec![("hami.io/dcu-devices-allocated".to_owned(), text)];
+        let decoded = family.decode(&records, &pod(&[limits], &[]), &cards);
+        let found = decoded.allocations.iter();
+        let found: Vec<_> = found
+            .map(|one| (one.card, CardPart::of(&one.charged).memory))
+            .collect();
+        assert_eq!(found, [(Some(0), 65_520), (Some(1), 65_520)]);
+        assert_eq!(
+            decoded.problems,
+            [
+                "annotation hami.io/dcu-devices-allocated tells 1025 devices, and no node has more than \
+                 1024: until the pod ends, all of the node of this type count as used"
+            ]
+        );
+    }
+}
+
+#[test]
+fn of_a_pod_whose_request_is_refused_the_cards_that_are_not_told_count_as_used() {
+    let family = family(Policy::None);
+    let cards = dcus().cards(&*family);
+    // Two whole cards, of which half is asked.
+    let refused = pod(
+        &[&[("hygon.com/dcunum", 2), ("hygon.com/dcucores", 50)]],
+        &[],
+    );
+    refusal(&*family, &refused);
+    let told = (Some(1), 4096, true);
+    for (text, parts) in [
+        ("", vec![(Some(0), 65_520, false), (Some(1), 65_520, false)]),
+        (
+            "DCU-1,DCU,4096,5:nonsense:;",
+            vec![told, (Some(0), 65_520, false)],
+        ),
+        (
+            "DCU-1,DCU,4096,5:DCU-0,DCU,4096,5:;",
+            vec![told, (Some(0), 4096, true)],
+        ),
+    ] {
+        let records = vec![("hami.io/dcu-devices-allocated".to_owned(), text.to_owned())];
+        let decoded = family.decode(&records, &refused, &cards);
+        let found = decoded.allocations.iter();
+        let found: Vec<_> = found
+            .map(|one| {
+                let memory = CardPart::of(&one.charged).memory;
+                (one.card, memory, one.certain)
+            })
+            .collect();
+        assert_eq!(found, parts, "{text:?}");
     }
 }
 

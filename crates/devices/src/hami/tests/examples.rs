@@ -115,7 +115,9 @@ fn v38_moore_threads_by_capacity() {
     ] {
         assert_eq!(text(&written, key).as_deref(), Some(value), "{key}");
     }
-    assert_eq!((written.guard, written.lock), (None, None));
+    let guard = written.guard.expect("its plugin guesses by time");
+    assert!(guard.waits && guard.content.is_empty());
+    assert_eq!(written.locks, [], "its plugin knows of none");
     // As the webhook of HAMi writes it.
     let raised = [
         ("mthreads.com/vgpu", 2),
@@ -168,6 +170,50 @@ fn v39_several_dcus_are_whole_ones_and_a_part_of_each_is_not_possible() {
         text(&written, "hami.io/dcu-devices-allocated").as_deref(),
         Some("DCU-0,DCU,65520,100:DCU-1,DCU,65520,100:;")
     );
+}
+
+#[test]
+fn several_whole_cards_have_the_memory_that_is_named_and_not_less() {
+    let family = family(Policy::None);
+    let two = |memory| {
+        pod(
+            &[&[("hygon.com/dcunum", 2), ("hygon.com/dcumem", memory)]],
+            &[],
+        )
+    };
+    let cards = dcus().cards(&*family);
+    let more = request(&*family, &two(65_521));
+    let failure = more.fit(&cards, LedgerTime::Now).expect_err("no such card");
+    let failure = &more.failures()[usize::from(failure)];
+    let why = "not enough hygon.com/dcunum (more memory than a card has)";
+    assert_eq!(failure.text, why);
+    assert!(!failure.evictions_help);
+    assert_eq!(
+        more.explain("n1", &cards, LedgerTime::Now)
+            .expect("does not fit")
+            .text,
+        format!(
+            "n1: {why}: DCU-0: 65,521 MiB asked, 65,520 MiB in all; DCU-1: 65,521 MiB asked, \
+             65,520 MiB in all"
+        )
+    );
+    // Where the unit is larger than a MiB, what is left of one does not matter.
+    let node = VendorNode::new(
+        &[(
+            "hami.io/node-MR-V50-register",
+            "C0,1,1000,100,MR-V50,0,true:C1,1,1000,100,MR-V50,0,true:",
+        )],
+        &[("iluvatar.ai/MR-V50-vgpu", 2)],
+    );
+    for (units, fits) in [(3, false), (4, true), (5, false)] {
+        let limits = [
+            ("iluvatar.ai/MR-V50-vgpu", 2),
+            ("iluvatar.ai/MR-V50.vMem", units),
+        ];
+        let request = request(&*family, &pod(&[&limits], &[]));
+        let found = request.fit(&node.cards(&*family), LedgerTime::Now);
+        assert_eq!(found.is_ok(), fits, "{units}");
+    }
 }
 
 #[test]

@@ -251,7 +251,12 @@ impl Ledger {
             assert!(asks.iter().all(|(count, ..)| *count == 0));
             return;
         };
-        let request = request.expect("can be");
+        let asking = asks.iter().filter(|(count, ..)| *count > 0).count();
+        // Cambricon's plugin serves one container of a pod.
+        assert_eq!(request.is_err(), self.vendor == 3 && asking > 1);
+        let Ok(request) = request else {
+            return;
+        };
         let (view, load) = match later {
             true => (LedgerTime::Future, Load::Pipelined),
             false => (LedgerTime::Now, Load::Held),

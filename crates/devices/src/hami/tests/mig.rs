@@ -139,6 +139,53 @@ fn who_asks_all_gets_the_largest_profile_and_nobody_more_than_that() {
 }
 
 #[test]
+fn an_instance_is_of_the_profile_it_was_chosen_for_though_others_are_as_large() {
+    let family = family(Policy::None);
+    let profile = |name: &str, cores: i64, places: &str| {
+        format!(
+            r#"{{"name":"{name}","memoryMB":4864,"core":{cores},"sliceCount":2,"placements":[{places}]}}"#
+        )
+    };
+    let (first, both) = (
+        r#"{"start":0,"size":2}"#,
+        r#"{"start":0,"size":2},{"start":2,"size":2}"#,
+    );
+    let profiles = [
+        profile("2g.a", 14, first),
+        profile("2g.b", 28, both),
+        profile("2g.b+me", 28, both),
+    ];
+    let register = format!(
+        r#"[{{"id":"M0","count":7,"devmem":40960,"devcore":100,"mode":"mig","health":true,
+            "migProfiles":[{}]}}]"#,
+        profiles.join(",")
+    );
+    let node = VendorNode::new(
+        &[("hami.io/node-nvidia-register", &register)],
+        &[("nvidia.com/gpu", 7)],
+    );
+    let mut cards = node.cards(&*family);
+    for (number, (memory, expected)) in [(0, "0.0 M0 2g.b@0+2"), (4000, "0.0 M0 2g.b@2+2")]
+        .into_iter()
+        .enumerate()
+    {
+        let found = written(&*family, &mut cards, number as u32, &[(1, memory)]);
+        assert_eq!(
+            found.map(|(_, instances)| instances).as_deref(),
+            Ok(expected)
+        );
+    }
+    cards = node.cards(&*family);
+    let found = written(&*family, &mut cards, 1, &[(2, 4000)]);
+    let (_, instances) = found.expect("fits");
+    assert_eq!(instances, "0.0 M0 2g.a@0+2, 0.1 M0 2g.b@2+2");
+    assert_eq!(
+        CardPart::used(&cards, 0, LedgerTime::Now).row(),
+        [2 * 4864, 2, 14 + 28]
+    );
+}
+
+#[test]
 fn a_card_without_profiles_or_with_broken_ones_is_given_to_nobody() {
     let family = family(Policy::None);
     for (profiles, cards, told) in [

@@ -166,6 +166,10 @@ fn policies_nobody_knows_are_refused_of_pods_and_told_of_nodes() {
         "annotation metax-tech.com/sgpu-qos-policy is \"shared\": write best-effort, fixed-share or \
          burst-share, or remove it for best-effort"
     );
+    // That of an online pod means nothing.
+    let online = asks(1, 20, &[(QOS, "shared"), (CLASS, "online")]);
+    let mut cards = node(&[""]).cards(&*family);
+    assert_eq!(given(&*family, &mut cards, (1, &online)), "M0");
     for (told, problems) in [
         ("\"qosPolicy\":\"shared\"", 1),
         ("\"qosPolicy\":7", 1),

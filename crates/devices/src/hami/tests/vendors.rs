@@ -1,9 +1,10 @@
 //! What is a vendor's own.
 
-use super::{VendorNode, dcus, family, place, pod, refusal, request, text};
+use super::{SPEC, VendorNode, dcus, family, place, pod, refusal, request, settings, text};
+use crate::config::DeviceConfig;
 use crate::facts::PodFacts;
 use crate::ledger::{LedgerTime, NodeCards};
-use crate::settings::Policy;
+use crate::settings::{Policy, Settings};
 
 #[test]
 fn metax_gpus_are_whole_ones() {
@@ -19,8 +20,41 @@ fn metax_gpus_are_whole_ones() {
         text(&written, "hami.io/metax-gpu-devices-allocated").as_deref(),
         Some("n1-metax-2,Metax-GPU,65536,100:;n1-metax-1,Metax-GPU,65536,100:;")
     );
+    // Kubelet chooses the cards: nobody is taken for another.
+    assert_eq!(written.guard, None);
     let two = pod(&[&[("metax-tech.com/gpu", 2)]], &[]);
     assert!(place(&*family, &mut cards, (2, &two)).is_err());
+}
+
+#[test]
+fn a_pod_with_cards_of_two_vendors_takes_the_locks_of_both_and_is_like_no_other() {
+    let settings = Settings {
+        node_lock: true,
+        in_flight_guard: true,
+        ..settings(Policy::None)
+    };
+    let family = (SPEC.make)(&settings, &DeviceConfig::default());
+    let node = VendorNode::new(
+        &[(
+            "hami.io/node-nvidia-register",
+            "GPU-0,10,49140,100,NVIDIA L40S,0,true:",
+        )],
+        &[
+            ("nvidia.com/gpu", 10),
+            ("cambricon.com/mlu.smlu.vcore", 100),
+            ("cambricon.com/mlu.smlu.vmemory", 94),
+            ("cambricon.com/vmlu", 10),
+        ],
+    );
+    let both = pod(
+        &[&[("nvidia.com/gpu", 1)], &[("cambricon.com/vmlu", 1)]],
+        &[],
+    );
+    let written = place(&*family, &mut node.cards(&*family), (1, &both)).expect("fits");
+    let keys: Vec<&str> = written.locks.iter().map(|lock| lock.key).collect();
+    assert_eq!(keys, ["cambricon.com/dsmlu.lock", "hami.io/mutex.lock"]);
+    let guard = written.guard.expect("both plugins guess");
+    assert!(guard.waits && guard.content.is_empty());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use pumice_yaml::tree::YamlNode;
 
-use crate::binding::{Annotation, AnnotationValue, NodeLock, PluginProtocol};
+use crate::binding::{Annotation, AnnotationValue, NodeLock, PluginProtocol, UntilStarted};
 use crate::config::{DeviceConfig, Reader, Section};
 use crate::hami::config::{NAME_KEYS, names};
 use crate::hami::kind::{CardKind, KindNames, Marking, MemoryUnit, PodLookup, by_capacity};
@@ -26,7 +26,7 @@ pub const PROTOCOL: PluginProtocol = PluginProtocol {
     bound_key: ASSIGNED,
     phase_key: ASSIGNED,
     busy: &[Some("false")],
-    busy_until_started: &[],
+    busy_until_started: UntilStarted::Answered(&[]),
     sequence_key: None,
     cleanup: &[],
 };
@@ -69,6 +69,7 @@ fn mlu(config: &DeviceConfig) -> CardKind {
     kind.unit = MemoryUnit::Mib(UNIT);
     kind.default_cores = 100;
     kind.default_cores_of_whole = 100;
+    kind.one_container = true;
     kind.service = PodLookup::OwnLock(LOCK);
     kind.discover =
         |kind, node, problems| by_capacity(kind, node, ("cambricon-mlu", 100, UNIT), problems);

@@ -13,7 +13,7 @@ pub const VENDOR: Vendor = Vendor {
 fn gcu() -> CardKind {
     let names = KindNames::new("enflame.com/gcu", "", "");
     let mut kind = CardKind::registered("GCU", "status.capacity", "enflame-gcu", names);
-    kind.service = PodLookup::Annotations;
+    kind.service = PodLookup::Kubelet;
     // What memory a card has is not told, nor needed to hand it out whole.
     kind.discover = |kind, node, problems| whole_cards(kind, node, ("GCU", 1), problems);
     kind

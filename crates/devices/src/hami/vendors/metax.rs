@@ -77,7 +77,7 @@ fn whole(names: KindNames) -> CardKind {
     let mut kind = CardKind::registered("Metax-GPU", "status.capacity", "metax-gpu", names);
     kind.default_cores = 100;
     kind.default_cores_of_whole = 100;
-    kind.service = PodLookup::Annotations;
+    kind.service = PodLookup::Kubelet;
     kind.rules = OwnRules::Rated;
     kind.discover = |kind, node, problems| whole_cards(kind, node, ("metax", MEMORY), problems);
     kind

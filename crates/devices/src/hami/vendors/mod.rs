@@ -101,7 +101,7 @@ pub const ASKS: &[&str] = &[
 ];
 
 /// How those answer that do not as HAMi's plugins do.
-pub const PROTOCOLS: &[PluginProtocol] = &[cambricon::PROTOCOL];
+pub const PROTOCOLS: &[PluginProtocol] = &[cambricon::PROTOCOL, mthreads::PROTOCOL];
 
 /// The vendor of a name.
 pub fn vendor(name: &str) -> Option<&'static Vendor> {

@@ -2,7 +2,7 @@
 
 use pumice_yaml::tree::YamlNode;
 
-use crate::binding::{Annotation, AnnotationValue};
+use crate::binding::{Annotation, AnnotationValue, PluginProtocol, UntilStarted};
 use crate::config::{DeviceConfig, Reader, Section};
 use crate::hami::config::{NAME_KEYS, names};
 use crate::hami::kind::{CardKind, KindNames, Marking, MemoryUnit, PodLookup, by_capacity};
@@ -26,6 +26,16 @@ const UNIT: i64 = 512;
 const CORES: i64 = 16;
 /// Units of memory that one card gives.
 const SIZES: &[i64] = &[2, 4, 8, 16, 32, 64, 96];
+
+/// How its plugin answers: not at all. It takes the pod with the oldest time that does not run yet.
+pub const PROTOCOL: PluginProtocol = PluginProtocol {
+    bound_key: NODE,
+    phase_key: NODE,
+    busy: &[],
+    busy_until_started: UntilStarted::Bound,
+    sequence_key: None,
+    cleanup: &[],
+};
 
 /// The vendor.
 pub const VENDOR: Vendor = Vendor {
@@ -66,7 +76,7 @@ fn gpu(config: &DeviceConfig) -> CardKind {
     kind.unit = MemoryUnit::Together(UNIT, SIZES);
     kind.default_cores_of_whole = CORES;
     kind.cores = CORES;
-    kind.service = PodLookup::Annotations;
+    kind.service = PodLookup::Pending;
     kind.discover =
         |kind, node, problems| by_capacity(kind, node, ("mthreads", CORES, UNIT), problems);
     kind.marks = marks;

@@ -126,8 +126,8 @@ fn marks(pod: &Marking) -> Vec<Annotation> {
         let Some((card, instance)) = card.zip(one.partition) else {
             continue;
         };
-        let memory = CardPart::of(&one.charged).memory;
-        let Some(profile) = mig::profile_of(card, instance, memory) else {
+        let part = CardPart::of(&one.charged);
+        let Some(profile) = mig::profile_of(card, instance, part) else {
             continue;
         };
         // Identities and names are such that nothing needs escaping.

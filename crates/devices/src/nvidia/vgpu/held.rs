@@ -33,21 +33,22 @@ pub fn held(config: &VgpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCa
             allocations.extend(known(config, device, container, cards, &mut problems));
         }
     }
+    let asked = pod.units(&config.nvidia.count_name).max(1);
     let whole = ContainerRequest {
         container: 0,
-        count: 1,
+        count: u32::try_from(asked).unwrap_or(u32::MAX),
         memory: Memory::Percent(100),
         cores: 0,
     };
-    // A request that cannot be read may be for anything.
-    let unreadable = wanted.is_err() && allocations.is_empty();
-    for need in needs.iter().chain(unreadable.then_some(&whole)) {
-        let has = allocations
-            .iter()
-            .filter(|allocation| allocation.container == need.container)
-            .count();
+    // A request that cannot be read may be for anything, of as many GPUs as it counts.
+    let whole = (wanted.is_err() && asked > allocations.len() as u64).then_some(whole);
+    for need in needs.iter().chain(&whole) {
+        let is_own = |one: &Allocation| whole.is_some() || one.container == need.container;
+        let known = allocations.iter().filter(|one| is_own(one));
+        let known: Vec<Option<u16>> = known.map(|one| one.card).collect();
+        let has = known.len();
         if (has as u64) < u64::from(need.count) {
-            guess(need, cards, &mut allocations);
+            guess(need, cards, &known, &mut allocations);
             problems.tell(|| format!(
                 "annotation {IDS} {}: it tells {has} of {} GPUs of {}; until the pod ends, every \
                  GPU of the node it could have counts as used",
@@ -210,10 +211,14 @@ impl DeviceCharge {
 }
 
 /// Charges one device of a container to every card it does not have for sure.
-fn guess(need: &ContainerRequest, cards: &NodeCards, allocations: &mut Allocations) {
-    let known: Vec<u16> = of(allocations, need.container).collect();
+fn guess(
+    need: &ContainerRequest,
+    cards: &NodeCards,
+    known: &[Option<u16>],
+    allocations: &mut Allocations,
+) {
     for (at, card) in cards.cards.iter().enumerate() {
-        if known.contains(&(at as u16)) {
+        if known.contains(&Some(at as u16)) {
             continue;
         }
         let part = CardPart {
@@ -226,11 +231,4 @@ fn guess(need: &ContainerRequest, cards: &NodeCards, allocations: &mut Allocatio
             ..Allocation::of(cards, at, need.container, part.portion()).guessed()
         });
     }
-}
-
-fn of(allocations: &Allocations, container: u16) -> impl Iterator<Item = u16> {
-    let of = allocations
-        .iter()
-        .filter(move |allocation| allocation.container == container);
-    of.filter_map(|allocation| allocation.card)
 }

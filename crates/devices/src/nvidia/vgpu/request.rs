@@ -5,7 +5,9 @@ use std::rc::Rc;
 
 use smallvec::smallvec;
 
-use crate::binding::{Annotation, AnnotationValue, BindingAnnotations, PluginProtocol};
+use crate::binding::{
+    Annotation, AnnotationValue, BindingAnnotations, PluginProtocol, UntilStarted,
+};
 use crate::facts::PodFacts;
 use crate::ledger::{Allocation, Allocations, CardSummary, LedgerTime, NodeCards, Tags};
 use crate::nvidia::indices::INDEX;
@@ -37,7 +39,7 @@ pub const PROTOCOL: PluginProtocol = PluginProtocol {
     bound_key: PHASE,
     phase_key: PHASE,
     busy: &[Some(BUSY)],
-    busy_until_started: &[],
+    busy_until_started: UntilStarted::Answered(&[]),
     sequence_key: Some(TIME),
     cleanup: &[(TO_ALLOCATE, ""), (TIME, LAST_SEQUENCE)],
 };

@@ -73,6 +73,9 @@ fn moore_threads_plugin_serves_the_pod_whose_cards_were_chosen_first() {
     let answer = hami::allocate_mthreads(&pods, &call("first", 2));
     assert_eq!(answer.guessed.as_deref(), Some("first"));
     assert_eq!(ids(&answer.result.expect("served")), ["7", "6"]);
+    // Whoever is started: so one at a time is on its way to a node.
+    let mixed_up = hami::allocate_mthreads(&pods, &call("late", 1));
+    assert_eq!(mixed_up.guessed.as_deref(), Some("first"));
     pods[1].phase = "Running".to_owned();
     let answer = hami::allocate_mthreads(&pods, &call("late", 1));
     assert_eq!(answer.guessed.as_deref(), Some("late"));

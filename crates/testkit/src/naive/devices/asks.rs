@@ -42,6 +42,10 @@ pub fn asks_of(pod: &PodObject, on: VendorsOn) -> Option<Vec<Ask>> {
             if asks.iter().any(|ask| ask.container == at) {
                 return None;
             }
+            // Its plugin makes one part for a pod.
+            if maker.word == "MLU" && asks.iter().any(|ask| ask.maker.word == "MLU") {
+                return None;
+            }
             let whole = maker.whole && count > 1;
             let together = maker.word == "Mthreads";
             let most = if whole || together {

@@ -52,7 +52,7 @@ impl Terms {
     /// A pod that asks so many cards of a container can never be.
     pub fn refuses(&self, count: usize) -> bool {
         let policies = ["best-effort", "fixed-share", "burst-share"];
-        !policies.contains(&self.policy.as_str())
+        (!policies.contains(&self.policy.as_str()) && !self.is_online())
             || !(self.class.is_empty() || self.has_class())
             || (self.has_class() && count != 1)
             || !["", "true", "1", "false"].contains(&self.links.as_str())

@@ -232,11 +232,20 @@ fn fits(card: &Card, ask: &Ask, pod: &PodObject) -> bool {
         && card.usable
         && allowed(ask.maker.types, &has_part)
         && allowed(ask.maker.uuids, &|id| *id == card.id)
-        && ask.named.is_none_or(|named| named >= card.memory)
+        && ask
+            .named
+            .is_none_or(|named| is_all_of(card, ask.maker, named))
         && card.used_slots < card.slots
         && !(idle_only && card.used_slots > 0)
         && (ask.maker.word != sgpu::WORD || sgpu::joins(card, ask, &Terms::of(pod)))
         && has_room
+}
+
+/// Of several whole cards: memory that is named has to be all of each.
+fn is_all_of(card: &Card, maker: &Maker, named: i64) -> bool {
+    // HAMi's webhook names the most that any card of Moore Threads has.
+    let is_enough = maker.word == "Mthreads" || named - maker.unit < card.memory;
+    is_enough && card.memory <= named
 }
 
 fn is_online(ask: &Ask, pod: &PodObject) -> bool {

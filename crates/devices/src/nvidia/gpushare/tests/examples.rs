@@ -281,8 +281,8 @@ fn the_lock_is_taken_for_memory_only_and_only_if_configured() {
             let request = request(&*family, &pod(&[&[amounts]], None));
             let allocations = request.choose(&cards, LedgerTime::Now).expect("room");
             assert_eq!(
-                request.annotations("n1", &cards, &allocations).lock,
-                locked.filter(|_| on).map(NodeLock::new)
+                request.annotations("n1", &cards, &allocations).locks,
+                Vec::from_iter(locked.filter(|_| on).map(NodeLock::new))
             );
             assert!(
                 request.charge(Some(&allocations)).is_empty(),

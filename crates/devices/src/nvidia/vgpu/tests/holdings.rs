@@ -185,6 +185,17 @@ fn a_device_that_is_missing_counts_on_every_card_it_could_be_on() {
         [24576, 24576, 40960],
         "a request that cannot be read may be for all"
     );
+    let refused = pod(&[&[('n', 2), ('m', 3_221_225_472)]], &[]);
+    let (_, partly) = held(Some("GPU-bb,NVIDIA,1000,0:"), &refused);
+    let expected = [
+        (Some(1), 1000, 0, true),
+        (Some(0), 24576, 0, false),
+        (Some(2), 40960, 0, false),
+    ];
+    assert_eq!(seen(&partly), expected);
+    let (_, all) = held(Some("GPU-bb,NVIDIA,1000,0:GPU-aa,NVIDIA,1000,0:"), &refused);
+    let expected = [(Some(1), 1000, 0, true), (Some(0), 1000, 0, true)];
+    assert_eq!(seen(&all), expected);
 }
 
 #[test]
@@ -309,7 +320,8 @@ fn bindings_are_guarded_and_locked_as_configured() {
         let request = request(&*family, &pod(&[&[('n', 2), ('m', 10)]], &[]));
         let allocations = request.choose(&cards, LedgerTime::Now).expect("fits");
         let marks = request.annotations("n1", &cards, &allocations);
-        assert_eq!(marks.lock, node_lock.then_some(NodeLock::new("hamivgpu")));
+        let locked = node_lock.then_some(NodeLock::new("hamivgpu"));
+        assert_eq!(marks.locks, Vec::from_iter(locked));
         let content = match mark(&marks, "volcano.sh/devices-to-allocate") {
             AnnotationValue::Text(text) => text.clone(),
             other => panic!("no text: {other:?}"),
