@@ -139,12 +139,12 @@ impl ResourceClaims {
 
     /// It is reserved for the pod, or may be.
     fn may_use(&self, ix: ResourceClaimIx, object: &ResourceClaimObject, pod: &TaskClaims) -> bool {
-        if object.reserved_for.contains(&pod.uid) || pod.holds {
+        if object.reserved_for.contains(&pod.uid) || pod.holds() {
             return true;
         }
         let users = self.claims[ix.at()].users.iter();
         let holding = users.filter_map(|user| self.tasks.get(user));
-        let holding = holding.filter(|user| user.holds).map(|user| &user.uid);
+        let holding = holding.filter(|user| user.holds()).map(|user| &user.uid);
         let all: FxHashSet<&String> = object.reserved_for.iter().chain(holding).collect();
         all.len() < MAX_RESERVED
     }
