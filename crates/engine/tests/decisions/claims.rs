@@ -208,6 +208,18 @@ fn wait_for_the_device(cluster: &mut Cluster) {
     assert_eq!(steps(cluster), []);
 }
 
+/// Not before, and not while it is told with it.
+fn the_device_is_free_when_its_claim_is_told_without_it(
+    mut cluster: Cluster,
+    written: ResourceClaimObject,
+) {
+    wait_for_the_device(&mut cluster);
+    cluster.apply(told(written));
+    assert_eq!(steps(&mut cluster), []);
+    cluster.apply(told(claim("shared", "", 1)));
+    assert_eq!(lines(&steps(&mut cluster)), ["c g0"]);
+}
+
 #[test]
 fn devices_are_free_when_all_who_shared_them_have_come_and_gone() {
     let (mut cluster, written) = sharing();
@@ -233,11 +245,7 @@ fn devices_are_kept_until_a_claim_is_told_that_pods_were_bound_with_and_left() {
         is_protected: true,
         ..claim("shared", "", 1)
     }));
-    wait_for_the_device(&mut cluster);
-    cluster.apply(told(written));
-    assert_eq!(steps(&mut cluster), []);
-    cluster.apply(told(claim("shared", "", 1)));
-    assert_eq!(lines(&steps(&mut cluster)), ["c g0"]);
+    the_device_is_free_when_its_claim_is_told_without_it(cluster, written);
 }
 
 #[test]
@@ -289,11 +297,7 @@ fn a_pod_that_left_before_it_was_told_on_its_node_leaves_its_devices_when_its_cl
         uid: "a".to_owned(),
         claims: Vec::new(),
     });
-    wait_for_the_device(&mut cluster);
-    cluster.apply(told(written));
-    assert_eq!(steps(&mut cluster), []);
-    cluster.apply(told(claim("shared", "", 1)));
-    assert_eq!(lines(&steps(&mut cluster)), ["c g0"]);
+    the_device_is_free_when_its_claim_is_told_without_it(cluster, written);
 }
 
 #[test]
