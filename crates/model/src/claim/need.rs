@@ -10,6 +10,7 @@ use crate::ix::TaskIx;
 use crate::object::{NodeTerm, PodResourceClaim, ResourceClaimObject};
 use crate::resource::ResourceNames;
 
+use super::charge::PublishedNames;
 use super::filters::FilterKey;
 use super::users::TaskClaims;
 use super::{ClaimCharge, MAX_RESERVED, ResourceClaimIx, ResourceClaims};
@@ -87,8 +88,11 @@ impl ResourceClaims {
             Some(_) if object.owner_uid == pod.uid => None,
             Some(_) => return,
         };
-        let is_class = |name: &str| self.classes.contains_key(name);
-        charge.add(claim, object, slot.allocation(), is_class, names);
+        let published = PublishedNames {
+            classes: &self.classes,
+            inventory: &self.inventory,
+        };
+        charge.add(claim, object, slot.allocation(), &published, names);
     }
 
     fn add_claim(

@@ -2,6 +2,7 @@
 
 use crate::object::{DeviceClassObject, ResourceClaimObject, SliceObject};
 
+use super::inventory::Inventory;
 use super::users::ClaimPresence;
 use super::{ClaimEntry, ClaimGrant, ResourceClaimIx, ResourceClaims};
 
@@ -12,11 +13,21 @@ impl ResourceClaims {
     }
 
     pub(crate) fn apply_slice(&mut self, slice: SliceObject) -> bool {
-        self.inventory.apply(slice) && self.changed()
+        self.change_slices(|inventory| inventory.apply(slice))
     }
 
     pub(crate) fn delete_slice(&mut self, name: &str) -> bool {
-        self.inventory.remove(name) && self.changed()
+        self.change_slices(|inventory| inventory.remove(name))
+    }
+
+    fn change_slices(&mut self, change: impl FnOnce(&mut Inventory) -> bool) -> bool {
+        let before = self.inventory.capacity_names();
+        if !change(&mut self.inventory) {
+            return false;
+        }
+        // What claims count depends on them.
+        self.stale.all |= self.inventory.capacity_names() != before;
+        self.changed()
     }
 
     pub(crate) fn apply_class(&mut self, object: DeviceClassObject) -> bool {
