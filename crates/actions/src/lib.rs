@@ -32,7 +32,7 @@ mod tournament;
 mod worksheet;
 
 pub use asleep::put_to_bed;
-pub use evict::evictable;
+pub use evict::CheapestByQueue;
 pub use kernel::Kernel;
 pub use nominees::{JobNominees, place_nominees};
 pub use registry::{ACTIONS, Action, SPECS, find};

@@ -7,6 +7,7 @@ mod told;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use pumice_actions::CheapestByQueue;
 use pumice_framework::Evicts;
 use pumice_framework::points::NeededAnswer;
 use pumice_model::extender::{
@@ -35,6 +36,8 @@ pub(crate) struct ToldQuestions {
     told_cycle: u64,
     /// The questions that were told last, and as of which revision.
     questions: Vec<(u64, StandingQuestion)>,
+    /// [`State::generation`] then.
+    told_state: u64,
     nodes: ToldNodes,
     pods: ToldPods,
     jobs: ToldJobs,
@@ -122,10 +125,13 @@ impl Engine {
             pods: &mut told.pods,
             candidates: None,
         };
+        let is_same_state = told.told_state == self.state.generation();
         let standing = |needed: &NeededAnswer| {
             let question = &needed.question;
             let about = match before.get(question) {
-                Some((revision, about)) if *revision == needed.revision && is_settled(about) => {
+                Some((revision, about))
+                    if *revision == needed.revision && (is_same_state || is_settled(about)) =>
+                {
                     Arc::clone(about)
                 }
                 _ => Arc::new(abouts.of(question)),
@@ -151,6 +157,7 @@ impl Engine {
         };
         told.pods.tidy();
         (told.told_generation, told.told_cycle) = (told.generation, self.cycle);
+        told.told_state = self.state.generation();
         let sheet = QuestionSheet {
             extender: told.settings.clone(),
             generation: told.generation,
@@ -210,8 +217,8 @@ fn is_settled(about: &QuestionAbout) -> bool {
 struct Abouts<'a> {
     state: &'a State,
     pods: &'a mut ToldPods,
-    /// All pods that could go, cheapest first, once somebody has asked.
-    candidates: Option<Vec<TaskIx>>,
+    /// Pods that could go, once somebody has asked.
+    candidates: Option<CheapestByQueue>,
 }
 
 impl Abouts<'_> {
@@ -252,13 +259,16 @@ impl Abouts<'_> {
         let own = state.job(state.task(evictor).job?).queue?;
         let all = self
             .candidates
-            .get_or_insert_with(|| pumice_actions::evictable(state));
-        let queue_of = |task: TaskIx| state.task(task).job.and_then(|job| state.job(job).queue);
-        let may_go = |task: &TaskIx| match queue_of(*task) {
-            Some(queue) if across => queue != own && state.queue(queue).object.reclaimable,
-            queue => queue == Some(own),
+            .get_or_insert_with(|| CheapestByQueue::new(state, MOST_CANDIDATES));
+        let may_go = match across {
+            true => {
+                let others = state.queues().filter(|(queue, _)| *queue != own);
+                let others = others.filter(|(_, queue)| queue.object.reclaimable);
+                all.of(state, others.map(|(queue, _)| queue))
+            }
+            false => all.of(state, std::iter::once(own)),
         };
-        let may_go = all.iter().copied().filter(may_go).take(MOST_CANDIDATES);
+        let may_go = may_go.into_iter();
         Some(may_go.map(|task| pods.tell(state, task)).collect())
     }
 }

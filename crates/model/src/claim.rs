@@ -17,10 +17,13 @@
 //! server or decided here, and a claim that was decided here keeps its devices until the API server tells
 //! of it or it is certain that nothing was written.
 
+mod adrift;
 mod charge;
 mod dump;
 mod explain;
 mod filters;
+mod grant;
+mod holding;
 mod inventory;
 mod ledger;
 mod need;
@@ -41,10 +44,13 @@ use crate::shape::Pool;
 use crate::stale::StaleEntries;
 use crate::volume::Reaches;
 
+use adrift::AdriftBinds;
 use charge::ClaimCounts;
 pub(crate) use charge::DeviceHold;
 pub use charge::{ClaimCharge, ClaimedDevices};
 use filters::DeviceFilters;
+use grant::ClaimGrant;
+pub(crate) use holding::ClaimExit;
 use inventory::Inventory;
 use ledger::DeviceLedger;
 pub use need::{OpenResourceClaim, ResourceNeed};
@@ -73,16 +79,8 @@ struct ClaimEntry {
     users: Vec<TaskIx>,
     /// How many of those on a node the scheduler has placed: the last of them takes the grant with it.
     holders: u32,
-    /// What it was given here, as long as the API server does not tell.
-    granted: Option<Rc<ClaimAllocation>>,
-    /// That was for a pod that waits itself, until others are gone: nobody is bound with it.
-    is_promised: bool,
-    /// That is on the API server, which does not tell yet.
-    is_written: bool,
-    /// The version of the claim with it there, if it is known.
-    written_at: Option<u64>,
-    /// UIDs of pods that are gone from their places and whose Bindings may still write it.
-    adrift: Vec<String>,
+    /// What it was given here, as long as the API server does not tell of it alone.
+    grant: ClaimGrant,
     /// Whoever uses it is being released: its devices are free then.
     leaves: bool,
 }
@@ -99,8 +97,7 @@ pub struct ResourceClaims {
     /// As they are once all is gone that is being released.
     released: DeviceLedger,
     tasks: FxHashMap<TaskIx, TaskClaims>,
-    /// Claims that Bindings may still write of pods that are gone from their places, by UID of the pod.
-    adrift: FxHashMap<String, Vec<ResourceClaimIx>>,
+    adrift: AdriftBinds,
     counts: ClaimCounts,
     needs: Pool<ResourceNeed>,
     stale: StaleEntries<ResourceClaimIx>,
@@ -126,7 +123,7 @@ impl Default for ResourceClaims {
             ledger: DeviceLedger::default(),
             released: DeviceLedger::default(),
             tasks: FxHashMap::default(),
-            adrift: FxHashMap::default(),
+            adrift: AdriftBinds::default(),
             counts: ClaimCounts::default(),
             needs,
             stale: StaleEntries::default(),
@@ -214,7 +211,7 @@ impl ClaimEntry {
             .object
             .as_ref()
             .and_then(|object| object.allocation.as_ref());
-        told.or(self.granted.as_deref())
+        told.or(self.grant.devices().map(|given| &**given))
     }
 
     /// The API server tells what it has.
@@ -225,23 +222,12 @@ impl ClaimEntry {
 
     /// What it has was only promised.
     fn has_promise(&self) -> bool {
-        self.is_promised && !self.is_told()
+        matches!(self.grant, ClaimGrant::Promised(_)) && !self.is_told()
     }
 
     /// It has devices, and they may be used.
     fn serves(&self) -> bool {
         self.allocation().is_some() && !self.has_promise()
-    }
-
-    /// A version of the claim is told: what was written is in it, or gone again.
-    fn see(&mut self, version: u64) {
-        let is_in_it = self.written_at.is_some_and(|written| version >= written);
-        self.is_written &= !is_in_it;
-    }
-
-    /// Nobody has or may have what was given here.
-    fn is_given_up(&self) -> bool {
-        self.holders == 0 && self.adrift.is_empty() && !self.is_written
     }
 
     /// There may be no room for another pod: some may be counted twice.
@@ -256,7 +242,7 @@ impl ClaimEntry {
         let object = self.object.as_ref()?;
         let (allocation, known) = match &object.allocation {
             Some(known) => (None, Some(Box::new(known.clone()))),
-            None => (Some(Box::new(self.granted.as_deref()?.clone())), None),
+            None => (Some(Box::new((**self.grant.devices()?).clone())), None),
         };
         Some(ClaimStep {
             namespace: self.key.0.clone(),

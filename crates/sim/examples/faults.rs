@@ -9,7 +9,8 @@ use pumice_conf::Config;
 use pumice_sim::faults::evictions::EVICTING;
 use pumice_sim::faults::shuffles::configuration;
 use pumice_sim::faults::{
-    BrokenInvariant, CONFIGURATION, Summary, run, run_with_claims, run_with_topology,
+    BrokenInvariant, CONFIGURATION, Summary, limiting_devices, run, run_with_claims,
+    run_with_topology,
 };
 
 /// One storm by its seed.
@@ -18,7 +19,7 @@ type StormRun = fn(&Config, u64) -> Result<Summary, Box<BrokenInvariant>>;
 /// Name of a kind of storms, its configuration by seed, and what runs it.
 type StormKind = (&'static str, fn(u64) -> String, StormRun);
 
-const KINDS: [StormKind; 7] = [
+const KINDS: [StormKind; 9] = [
     ("plain", |_| CONFIGURATION.to_owned(), run),
     ("evictions", |_| EVICTING.to_owned(), run),
     ("shuffle", configuration, run),
@@ -34,6 +35,16 @@ const KINDS: [StormKind; 7] = [
     ),
     ("claims", |_| CONFIGURATION.to_owned(), run_with_claims),
     ("claims-evictions", |_| EVICTING.to_owned(), run_with_claims),
+    (
+        "claims-limits",
+        |_| limiting_devices(CONFIGURATION),
+        run_with_claims,
+    ),
+    (
+        "claims-limits-evictions",
+        |_| limiting_devices(EVICTING),
+        run_with_claims,
+    ),
 ];
 
 /// What one thread found.

@@ -260,24 +260,80 @@ pub fn running(session: &Session) -> Vec<TaskIx> {
 
 /// All pods that could be evicted as far as marks go, cheapest first (spec/07 §2.3), as if all queues were
 /// as near.
-pub fn evictable(state: &State) -> Vec<TaskIx> {
-    let is_candidate = |ix: TaskIx| {
-        let task = state.task(ix);
-        matches!(task.status, TaskStatus::Running | TaskStatus::Bound)
-            && task.job.is_some_and(|job| state.job(job).queue.is_some())
-            && !state.is_protected_by_mark(ix)
-            && state.spared(ix).is_none()
-    };
+fn evictable(state: &State) -> Vec<TaskIx> {
     let all = state.tasks().map(|(ix, _)| ix);
-    let mut victims: Vec<RankedVictim> = all
-        .filter(|task| is_candidate(*task))
-        .map(|task| RankedVictim {
-            task,
-            rank: VictimRank::of(state, task, 0),
-        })
-        .collect();
+    let all = all.filter(|task| queue_it_could_leave(state, *task).is_some());
+    let mut victims: Vec<RankedVictim> = all.map(|task| ranked(state, task)).collect();
     sort(state, &mut victims);
     victims.into_iter().map(|victim| victim.task).collect()
+}
+
+/// The queue of a pod, if it could be evicted as far as marks go.
+fn queue_it_could_leave(state: &State, ix: TaskIx) -> Option<QueueIx> {
+    let task = state.task(ix);
+    let is_there = matches!(task.status, TaskStatus::Running | TaskStatus::Bound);
+    let queue = state.job(task.job.filter(|_| is_there)?).queue?;
+    let is_kept = state.is_protected_by_mark(ix) || state.spared(ix).is_some();
+    (!is_kept).then_some(queue)
+}
+
+/// With the rank it has where all queues are as near.
+fn ranked(state: &State, task: TaskIx) -> RankedVictim {
+    RankedVictim {
+        task,
+        rank: VictimRank::of(state, task, 0),
+    }
+}
+
+/// Pods that could be evicted as far as marks go, by queue, as if all queues were as near (spec/07 §2.3).
+/// Only queues that somebody asks about are ranked.
+pub struct CheapestByQueue {
+    most: usize,
+    unranked: FxHashMap<QueueIx, Vec<TaskIx>>,
+    /// Cheapest first, and no more than are asked for.
+    ranked: FxHashMap<QueueIx, Vec<RankedVictim>>,
+}
+
+impl CheapestByQueue {
+    /// Of which no more than `most` will be asked for at a time.
+    pub fn new(state: &State, most: usize) -> Self {
+        let mut unranked: FxHashMap<QueueIx, Vec<TaskIx>> = FxHashMap::default();
+        for (ix, _) in state.tasks() {
+            if let Some(queue) = queue_it_could_leave(state, ix) {
+                unranked.entry(queue).or_default().push(ix);
+            }
+        }
+        Self {
+            most,
+            unranked,
+            ranked: FxHashMap::default(),
+        }
+    }
+
+    /// Those of some queues, cheapest first.
+    pub fn of(&mut self, state: &State, queues: impl Iterator<Item = QueueIx>) -> Vec<TaskIx> {
+        let mut all = Vec::new();
+        for queue in queues {
+            if let Some(tasks) = self.unranked.remove(&queue) {
+                let tasks = tasks.into_iter().map(|task| ranked(state, task));
+                let ranked = cheapest(state, tasks.collect(), self.most);
+                self.ranked.insert(queue, ranked);
+            }
+            all.extend(self.ranked.get(&queue).into_iter().flatten());
+        }
+        let all = cheapest(state, all, self.most);
+        all.into_iter().map(|victim| victim.task).collect()
+    }
+}
+
+/// The first `most`, cheapest first.
+fn cheapest(state: &State, mut victims: Vec<RankedVictim>, most: usize) -> Vec<RankedVictim> {
+    if victims.len() > most {
+        victims.select_nth_unstable_by(most, |l, r| order(state, l, r));
+        victims.truncate(most);
+    }
+    sort(state, &mut victims);
+    victims
 }
 
 /// Those that plugins allow are left.

@@ -25,7 +25,7 @@ mod sets;
 mod turn;
 
 pub(crate) use admission::Displaceable;
-pub use candidates::evictable;
+pub use candidates::CheapestByQueue;
 pub(crate) use candidates::running as running_candidates;
 pub(crate) use gang::gang_turn;
 pub(crate) use search::VictimSearch;

@@ -279,6 +279,18 @@ fn wait_for_the_device(cluster: &mut Cluster) {
     assert_eq!(steps(cluster), []);
 }
 
+/// Not before, and not while it is told with it.
+fn the_device_is_free_when_its_claim_is_told_without_it(
+    mut cluster: Cluster,
+    written: ResourceClaimObject,
+) {
+    wait_for_the_device(&mut cluster);
+    cluster.apply(told(written));
+    assert_eq!(steps(&mut cluster), []);
+    cluster.apply(told(claim("shared", "", 1)));
+    assert_eq!(lines(&steps(&mut cluster)), ["c g0"]);
+}
+
 #[test]
 fn devices_are_free_when_all_who_shared_them_have_come_and_gone() {
     let (mut cluster, written) = sharing();
@@ -304,11 +316,7 @@ fn devices_are_kept_until_a_claim_is_told_that_pods_were_bound_with_and_left() {
         is_protected: true,
         ..claim("shared", "", 1)
     }));
-    wait_for_the_device(&mut cluster);
-    cluster.apply(told(written));
-    assert_eq!(steps(&mut cluster), []);
-    cluster.apply(told(claim("shared", "", 1)));
-    assert_eq!(lines(&steps(&mut cluster)), ["c g0"]);
+    the_device_is_free_when_its_claim_is_told_without_it(cluster, written);
 }
 
 #[test]
@@ -360,11 +368,7 @@ fn a_pod_that_left_before_it_was_told_on_its_node_leaves_its_devices_when_its_cl
         uid: "a".to_owned(),
         claims: Vec::new(),
     });
-    wait_for_the_device(&mut cluster);
-    cluster.apply(told(written));
-    assert_eq!(steps(&mut cluster), []);
-    cluster.apply(told(claim("shared", "", 1)));
-    assert_eq!(lines(&steps(&mut cluster)), ["c g0"]);
+    the_device_is_free_when_its_claim_is_told_without_it(cluster, written);
 }
 
 #[test]
@@ -412,6 +416,31 @@ fn a_claim_that_pods_share_gets_its_devices_once_and_keeps_its_pods_to_their_nod
         .collect();
     assert_eq!(lines(&given), ["shared g0", "shared g0"]);
     assert_eq!(cluster.accept(&decisions), ["a n1", "b n1"]);
+}
+
+#[test]
+fn a_claim_that_has_devices_keeps_its_pod_to_their_node_although_it_has_no_room() {
+    let made = claim("p", "p", 1);
+    let mut first = cluster(&["g0"])
+        .with(told(made.clone()))
+        .pod(owning(pod("p", "1c")));
+    // The scheduler ends after it has written this, and before the Binding.
+    let written = ResourceClaimObject {
+        allocation: steps(&mut first)[0].allocation.as_deref().cloned(),
+        reserved_for: vec!["p".to_owned()],
+        ..made
+    };
+    let next = cluster(&["g0"])
+        .with(on_node("n2", &["g0"]))
+        .with(told(written))
+        .pod(on("n1", pod("big", "8c")))
+        .pod(owning(pod("p", "1c")));
+    let told = why(next);
+    assert!(
+        told.contains("1 resourceclaim not available on the node"),
+        "{told}"
+    );
+    assert!(told.contains("1 Insufficient cpu"), "{told}");
 }
 
 #[test]

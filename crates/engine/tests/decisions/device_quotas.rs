@@ -1,8 +1,10 @@
 //! Devices that pods claim count for their queues under plugin `capacity` (spec/09 §7).
 
-use pumice_claims::{DeviceCount, Quantity};
+use pumice_claims::{DeviceCapacity, DeviceCount, DraDevice, Quantity};
 use pumice_model::Delta;
-use pumice_model::object::{PodObject, QueueObject, ResourceClaimObject};
+use pumice_model::object::{
+    NodeAccess, PodObject, PublishedDevice, QueueObject, ResourceClaimObject, SliceObject,
+};
 
 use crate::claims::{claim, class, naming, on_node, owning, told};
 use crate::cluster::*;
@@ -148,6 +150,58 @@ fn of_alternatives_counts_what_is_given() {
     assert_eq!([either(1), either(2)], [0, 1]);
 }
 
+/// A device elsewhere that has memory.
+fn memory() -> Delta {
+    let mut device = DraDevice {
+        name: "m0".to_owned(),
+        ..DraDevice::default()
+    };
+    let memory = DeviceCapacity {
+        value: Quantity::whole(80 << 30),
+        policy: None,
+    };
+    device.capacity.insert("memory".to_owned(), memory);
+    Delta::SliceApply(Box::new(SliceObject {
+        name: "memory".to_owned(),
+        driver: "gpu.example.com".to_owned(),
+        pool: "memory".to_owned(),
+        generation: 1,
+        slice_count: 1,
+        access: NodeAccess::Node("n2".to_owned()),
+        devices: vec![PublishedDevice {
+            device,
+            access: NodeAccess::Nowhere,
+        }],
+        counters: Vec::new(),
+    }))
+}
+
+/// Otherwise whoever makes claims could make names without end.
+#[test]
+fn capacity_counts_once_a_device_has_it() {
+    let asks = changed(claim("a", "a", 1), |claim| {
+        let capacity = &mut claim.spec.requests[0].choices[0].capacity;
+        for at in 0..100 {
+            capacity.insert(format!("no-{at}"), Quantity::whole(1));
+        }
+        capacity.insert("memory".to_owned(), Quantity::whole(40 << 30));
+    });
+    let limits = [("memory.deviceclass/gpu", 39 << 30)];
+    let cluster = cluster(&limits).with(told(asks));
+    let mut cluster = in_queue(cluster, owning(pod("a", "1c")));
+    cluster.cycle();
+    let names = cluster.engine.state().resources().len();
+    assert!(names < 20, "{names}");
+    assert!(!refusal(&cluster, "a").contains("capability"));
+    cluster.apply(memory());
+    cluster.cycle();
+    let told = refusal(&cluster, "a");
+    assert!(told.contains("memory.deviceclass/gpu (asks 40Gi"), "{told}");
+    cluster.apply(Delta::SliceDelete("memory".to_owned()));
+    cluster.cycle();
+    assert!(!refusal(&cluster, "a").contains("capability"));
+}
+
 #[test]
 fn capacity_that_is_asked_counts_too_and_administration_does_not() {
     let asking = |limits: &[(&str, i64)], is_admin: bool| {
@@ -158,7 +212,7 @@ fn capacity_that_is_asked_counts_too_and_administration_does_not() {
                 .capacity
                 .insert("memory".to_owned(), Quantity::whole(40 << 30));
         });
-        let cluster = cluster(limits).with(told(asks));
+        let cluster = cluster(limits).with(told(asks)).with(memory());
         let mut cluster = in_queue(cluster, owning(pod("a", "1c")));
         cluster.cycle();
         cluster

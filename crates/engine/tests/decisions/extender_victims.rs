@@ -179,6 +179,51 @@ fn reclaim_takes_only_what_the_extender_names() {
     assert_eq!(cluster.plan(), ["-b", "new (n2)"]);
 }
 
+#[test]
+fn of_several_queues_the_cheapest_are_told_and_none_of_those_that_keep_theirs() {
+    let text = conf("extender.reclaimableVerb: r").replace("preempt\"", "reclaim\"");
+    let named = |name: &str, reclaimable: bool| QueueObject {
+        uid: name.to_owned(),
+        reclaimable,
+        ..queue(name)
+    };
+    let mut cluster = victims::cluster(&text)
+        .node(node("n1", "20c 99Gi pods=99"))
+        .queue(named("own", true))
+        .queue(named("left", true))
+        .queue(named("right", true))
+        .queue(named("kept", false));
+    let all = [
+        ("left", "mid", "c"),
+        ("right", "low", "b"),
+        ("left", "low", "a"),
+        ("own", "low", "own"),
+        ("kept", "low", "kept"),
+    ];
+    for (queue, class, name) in all {
+        let mut of = ranked(class, group(name, 1));
+        of.queue = queue.to_owned();
+        let pod = on("n1", member(name, pod(name, "4c")));
+        cluster = cluster.group(of).pod(pod);
+    }
+    let mut waits = group("new", 1);
+    waits.queue = "own".to_owned();
+    let mut cluster = cluster.group(waits).pod(member("new", pod("new", "4c")));
+    assert_eq!(cluster.plan(), [""; 0]);
+    assert_eq!(candidates(&mut cluster), ["a", "b", "c"]);
+}
+
+#[test]
+fn who_could_go_is_found_anew_only_when_something_has_changed() {
+    let mut cluster = full("extender.preemptableVerb: p");
+    cluster.plan();
+    let mut about = || cluster.engine.question_sheet().questions[0].about.clone();
+    let first = about();
+    assert!(Arc::ptr_eq(&first, &about()), "nothing has");
+    cluster.apply(Delta::PodDelete("a".to_owned()));
+    assert_eq!(candidates(&mut cluster), ["b"]);
+}
+
 /// Something that happens: a pod comes or goes, or the extender says who may go.
 fn happening(dice: &mut Dice, round: u64, cluster: &mut Cluster) -> Delta {
     let name = |number: u64| format!("p{number:02}");

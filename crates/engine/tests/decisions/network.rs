@@ -396,6 +396,30 @@ fn a_gang_sleeps_while_no_domain_holds_it_although_the_cluster_would() {
 }
 
 #[test]
+fn room_in_a_domain_wakes_only_those_for_whom_it_may_be_enough() {
+    let all = racks_with_sleepers()
+        .group(asking("g", 4, hard(1)))
+        .group(asking("wide", 8, hard(2)));
+    let mut all = with_pods(with_pods(all, "g", 4), "wide", 8);
+    assert!(all.cycle().is_empty());
+    next_cycle(&mut all);
+    assert_eq!(all.engine.sleepers().count(), 2);
+    // A rack has four idle cores, and two racks together seven.
+    all.apply(Delta::PodDelete("b-old".to_owned()));
+    let (tried, binds) = next_cycle(&mut all);
+    assert_eq!((tried, racks_of(&binds).as_str(), binds.len()), (1, "b", 4));
+    // What was gained counts along: with the next ones it is enough.
+    next_cycle(&mut all);
+    for at in 0..4 {
+        all.apply(Delta::PodDelete(format!("g{at}")));
+    }
+    all.apply(Delta::PodDelete("c-old".to_owned()));
+    assert_eq!(next_cycle(&mut all), (0, vec![]));
+    all.apply(Delta::PodDelete("a-old".to_owned()));
+    assert_eq!(next_cycle(&mut all).1.len(), 8);
+}
+
+#[test]
 fn a_hyper_node_that_comes_wakes_who_waits_for_a_domain() {
     let all = racks_with_sleepers().group(asking("g", 4, hard(1)));
     let mut all = with_pods(all, "g", 4);

@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use pumice_model::{DomainIx, JobIx, NetworkTree, NodeIx, Nodes, QueueIx, ResIx, State};
+use pumice_model::{DomainIx, JobIx, NetworkTree, NodeIx, QueueIx, ResIx, State};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::waiting_class::{TouchedNodes, WaitingClass};
 use crate::points::{ClassKey, Signature};
 
 /// Number of a group while it has members.
@@ -106,17 +107,23 @@ impl SleepGroup {
         }
     }
 
-    /// There may be more places in these domains.
-    fn gain(&mut self, domains: &[DomainIx], more: u64) {
-        for domain in domains {
-            if let Ok(at) = self
-                .widest
-                .binary_search_by_key(domain, |(known, _)| *known)
-            {
-                let most = &mut self.widest[at].1;
-                *most = most.saturating_add(more);
-            }
-        }
+    /// There may be more places in a domain; how many there may be now.
+    fn gain(&mut self, domain: DomainIx, more: u64) -> u64 {
+        let at = self
+            .widest
+            .binary_search_by_key(&domain, |(known, _)| *known);
+        at.map_or(0, |at| {
+            let most = &mut self.widest[at].1;
+            *most = most.saturating_add(more);
+            *most
+        })
+    }
+
+    /// How many places there are in its domains is not known any more; whether it has some.
+    fn forget_places(&mut self) -> bool {
+        let all = self.widest.iter_mut();
+        all.for_each(|(_, most)| *most = u64::MAX);
+        !self.widest.is_empty()
     }
 }
 
@@ -139,63 +146,6 @@ fn widest(network: &NetworkTree, domains: &[DomainIx]) -> Vec<(DomainIx, u64)> {
     widest.map(|domain| (*domain, u64::MAX)).collect()
 }
 
-/// A class of pods that some group waits with; of none when nobody does any more.
-#[derive(Debug)]
-struct WaitingClass {
-    is: PodClass,
-    request: Minimum,
-    /// There are at most so many places; `None`: not known.
-    most: Option<u64>,
-    /// End of the touch log when they were counted.
-    counted_at: u64,
-    /// A pod that leaves one node may make room on others.
-    spans_nodes: bool,
-    groups: Vec<SleepGroupIx>,
-}
-
-impl WaitingClass {
-    /// Places on a node, as far as resources go.
-    fn on_node(&self, nodes: &Nodes, node: NodeIx) -> u64 {
-        let each = self.request.iter().map(|(ix, amount)| {
-            let idle = nodes.future_idle(*ix, node).max(0);
-            (idle / amount).unsigned_abs()
-        });
-        each.min().unwrap_or(u64::from(u32::MAX))
-    }
-
-    /// Takes touched nodes into account: whether there may be more places.
-    fn look_at(&mut self, nodes: &Nodes, touched: &TouchedNodes) -> bool {
-        let touched = match touched {
-            touched if touched.is_none() => return false,
-            TouchedNodes::Some(touched) if !self.spans_nodes => touched,
-            _ => {
-                self.most = None;
-                return true;
-            }
-        };
-        let more: u64 = touched
-            .iter()
-            .map(|node| self.on_node(nodes, *node))
-            .fold(0, u64::saturating_add);
-        self.most = self.most.map(|most| most.saturating_add(more));
-        more > 0
-    }
-}
-
-/// Nodes that were touched.
-pub(super) enum TouchedNodes {
-    /// These.
-    Some(Vec<NodeIx>),
-    /// More than are worth listing.
-    Any,
-}
-
-impl TouchedNodes {
-    fn is_none(&self) -> bool {
-        matches!(self, Self::Some(nodes) if nodes.is_empty())
-    }
-}
-
 /// All groups.
 #[derive(Debug, Default)]
 pub struct SleepGroups {
@@ -210,8 +160,8 @@ pub struct SleepGroups {
     /// Groups that wait for places and are not certain to get none.
     open: BTreeSet<SleepGroupIx>,
     admissions: BTreeSet<SleepGroupIx>,
-    /// Groups that wait for places in some domains of the network.
-    in_domains: BTreeSet<SleepGroupIx>,
+    /// Groups that wait for places in a domain of the network.
+    by_domain: FxHashMap<DomainIx, Vec<SleepGroupIx>>,
 }
 
 impl SleepGroups {
@@ -293,6 +243,7 @@ impl SleepGroups {
             counted_at: 0,
             spans_nodes: false,
             groups: Vec::new(),
+            in_domains: Vec::new(),
         };
         let ix = match self.free_classes.pop() {
             Some(ix) => {
@@ -322,43 +273,48 @@ impl SleepGroups {
                 }
             }
         }
-        if !touched.is_none() {
-            let groups: Vec<SleepGroupIx> = self.in_domains.iter().copied().collect();
-            for group in groups {
-                self.look_at_domains(state, group, touched);
+        match touched {
+            TouchedNodes::Any => self.look_at_all_domains(|_| true),
+            TouchedNodes::Some(nodes) if nodes.is_empty() => {}
+            TouchedNodes::Some(nodes) => {
+                self.look_at_all_domains(|class| class.spans_nodes);
+                self.look_at_domains_of(state, nodes);
             }
         }
     }
 
-    /// Likewise for a group that waits for places in some domains.
-    fn look_at_domains(&mut self, state: &State, ix: SleepGroupIx, touched: &TouchedNodes) {
-        let group = &mut self.all[ix.0 as usize];
-        let waits_for = group.waits_for.clone();
-        let SleepsFor::Places(places) = &*waits_for else {
-            return;
-        };
-        let classes = || {
-            let pods = places.pods.iter();
-            pods.map(|(class, _)| &self.classes[class.0 as usize])
-        };
-        match touched {
-            TouchedNodes::Some(nodes) if !classes().any(|class| class.spans_nodes) => {
-                for node in nodes {
-                    let more = classes().map(|class| class.on_node(state.nodes(), *node));
+    /// Likewise for groups that wait for places in some domains, and with some classes: there may be more
+    /// in each.
+    fn look_at_all_domains(&mut self, concerns: impl Fn(&WaitingClass) -> bool) {
+        for class in self.classes.iter().filter(|class| concerns(class)) {
+            for group in &class.in_domains {
+                if self.all[group.0 as usize].forget_places() {
+                    self.open.insert(*group);
+                }
+            }
+        }
+    }
+
+    /// Likewise for those that wait for places in the domains of some nodes. Whoever is certain to get none
+    /// has too few in each domain, so only those have to be looked at.
+    fn look_at_domains_of(&mut self, state: &State, nodes: &[NodeIx]) {
+        for node in nodes {
+            for domain in state.network().of_node(*node) {
+                for ix in self.by_domain.get(domain).into_iter().flatten() {
+                    let group = &mut self.all[ix.0 as usize];
+                    let waits_for = group.waits_for.clone();
+                    let SleepsFor::Places(places) = &*waits_for else {
+                        continue;
+                    };
+                    let pods = places.pods.iter();
+                    let classes = pods.map(|(class, _)| &self.classes[class.0 as usize]);
+                    let more = classes.map(|class| class.on_node(state.nodes(), *node));
                     let more = more.fold(0, u64::saturating_add);
-                    if more > 0 {
-                        group.gain(state.network().of_node(*node), more);
+                    if more > 0 && group.gain(*domain, more) >= u64::from(places.need) {
+                        self.open.insert(*ix);
                     }
                 }
             }
-            _ => group
-                .widest
-                .iter_mut()
-                .for_each(|(_, most)| *most = u64::MAX),
-        }
-        let need = u64::from(places.need);
-        if group.widest.iter().any(|(_, most)| *most >= need) {
-            self.open.insert(ix);
         }
     }
 
@@ -419,11 +375,12 @@ impl SleepGroups {
             }
             SleepsFor::Places(places) => {
                 self.open.insert(ix);
-                if keeps_to_domains {
-                    self.in_domains.insert(ix);
+                for (domain, _) in &self.all[ix.0 as usize].widest {
+                    self.by_domain.entry(*domain).or_default().push(ix);
                 }
                 for (class, _) in &places.pods {
-                    self.classes[class.0 as usize].groups.push(ix);
+                    let class = &mut self.classes[class.0 as usize];
+                    class.groups(keeps_to_domains).push(ix);
                 }
             }
         }
@@ -447,15 +404,28 @@ impl SleepGroups {
         self.by_what.remove(waits_for);
         self.open.remove(&ix);
         self.admissions.remove(&ix);
-        self.in_domains.remove(&ix);
         self.free.push(ix);
         let SleepsFor::Places(places) = waits_for else {
             return;
         };
+        let group = &mut self.all[ix.0 as usize];
+        let keeps_to_domains = group.keeps_to_domains();
+        for (domain, _) in std::mem::take(&mut group.widest) {
+            if let Some(groups) = self.by_domain.get_mut(&domain) {
+                groups.retain(|listed| *listed != ix);
+                if groups.is_empty() {
+                    self.by_domain.remove(&domain);
+                }
+            }
+        }
         for (class_ix, _) in &places.pods {
             let class = &mut self.classes[class_ix.0 as usize];
-            class.groups.retain(|group| *group != ix);
+            class.groups(keeps_to_domains).retain(|group| *group != ix);
             if class.groups.is_empty() {
+                // Nobody counts along any more.
+                class.most = None;
+            }
+            if class.is_unused() {
                 self.by_class.remove(&class.is);
                 self.free_classes.push(*class_ix);
             }

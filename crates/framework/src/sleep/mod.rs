@@ -23,17 +23,18 @@
 //! have missed.
 
 mod groups;
+mod waiting_class;
 
 use std::cmp::Ordering;
 
 use pumice_model::{JobIx, State};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use groups::TouchedNodes;
 pub use groups::{
     Minimum, PodClass, PodClassIx, SleepGroup, SleepGroupIx, SleepGroups, SleepReason, SleepsFor,
     WantedPlaces,
 };
+use waiting_class::TouchedNodes;
 
 /// Where a job is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,15 +4,17 @@
 //! A claim that is the pod's own counts for it. One that several pods may name counts once a queue, whoever
 //! of it uses it: as long as one of them has a place, and as what the most certain of these places is.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use pumice_claims::{DeviceCount, RequestedDevices};
 use rustc_hash::FxHashMap;
 
 use crate::ix::{QueueIx, TaskIx};
-use crate::object::{ClaimAllocation, ResourceClaimObject};
+use crate::object::{ClaimAllocation, DeviceClassObject, ResourceClaimObject};
 use crate::resource::{ResIx, ResVec, ResourceNames, device_capacity, device_count};
 
+use super::inventory::Inventory;
 use super::{ResourceClaimIx, ResourceClaims, ResourceNeed};
 
 type ChargedAmounts = Vec<(ResIx, i64)>;
@@ -93,21 +95,26 @@ pub(super) struct ClaimCounts {
     shared: FxHashMap<(QueueIx, ResourceClaimIx), SharedClaim>,
 }
 
+/// What there is: whoever makes claims may write any name, and only these count.
+pub(super) struct PublishedNames<'a> {
+    pub(super) classes: &'a BTreeMap<String, DeviceClassObject>,
+    pub(super) inventory: &'a Inventory,
+}
+
 impl ClaimCharge {
-    /// Adds what a claim counts; what it asks for only of classes that there are: whoever makes claims may
-    /// write anything.
+    /// Adds what a claim counts; of what it only asks for, what there is.
     pub(super) fn add(
         &mut self,
         claim: Option<ResourceClaimIx>,
         object: &ResourceClaimObject,
         has: Option<&ClaimAllocation>,
-        is_class: impl Fn(&str) -> bool,
+        published: &PublishedNames<'_>,
         names: &mut ResourceNames,
     ) {
         let mut sums: FxHashMap<String, i64> = FxHashMap::default();
         match has {
             Some(allocation) => of_allocation(object, allocation, &mut sums),
-            None => of_spec(object, is_class, &mut sums),
+            None => of_spec(object, published, &mut sums),
         }
         let mut named: Vec<_> = sums.into_iter().filter(|(_, sum)| *sum > 0).collect();
         named.sort_unstable();
@@ -139,14 +146,14 @@ fn add(sums: &mut FxHashMap<String, i64>, name: String, amount: i64) {
 /// What is certain of a claim without devices: of alternatives nothing, of all devices that there is one.
 fn of_spec(
     object: &ResourceClaimObject,
-    is_class: impl Fn(&str) -> bool,
+    published: &PublishedNames<'_>,
     sums: &mut FxHashMap<String, i64>,
 ) {
     for request in &object.spec.requests {
         let [choice] = request.choices.as_slice() else {
             continue;
         };
-        if choice.admin_access || !is_class(&choice.class) {
+        if choice.admin_access || !published.classes.contains_key(&choice.class) {
             continue;
         }
         let count = match choice.count {
@@ -154,7 +161,9 @@ fn of_spec(
             DeviceCount::All => 1,
         };
         add(sums, device_count(&choice.class), count);
-        for (name, amount) in &choice.capacity {
+        let capacities = choice.capacity.iter();
+        let known = capacities.filter(|(name, _)| published.inventory.has_capacity(name));
+        for (name, amount) in known {
             let amount = amount.whole_ceil().saturating_mul(count);
             add(sums, device_capacity(name, &choice.class), amount);
         }

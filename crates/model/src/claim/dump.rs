@@ -17,7 +17,7 @@ impl ResourceClaims {
         claims.sort_by_key(|claim| &claim.key);
         for claim in claims {
             if let Some(mut object) = claim.object.clone() {
-                let holds = |user: &TaskIx| self.tasks.get(user).is_some_and(|pod| pod.holds);
+                let holds = |user: &TaskIx| self.tasks.get(user).is_some_and(|pod| pod.holds());
                 let mut holders = claim.users.iter().filter(|user| holds(user));
                 if claim.holders == 0 || holders.any(|user| is_decided(*user)) {
                     object.allocation = claim.allocation().cloned();

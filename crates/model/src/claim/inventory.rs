@@ -57,13 +57,31 @@ pub struct Inventory {
     devices: Vec<KnownDevice>,
     numbers: FxHashMap<DeviceKey, u32>,
     stale: BTreeSet<PoolKey>,
+    /// Names of capacities, each with the number of devices in slices that have it.
+    capacities: BTreeMap<String, u32>,
 }
 
 fn pool_of(slice: &SliceObject) -> PoolKey {
     (slice.driver.clone(), slice.pool.clone())
 }
 
+/// Of each device.
+fn capacities_of(slice: &SliceObject) -> impl Iterator<Item = &String> {
+    let devices = slice.devices.iter();
+    devices.flat_map(|published| published.device.capacity.keys())
+}
+
 impl Inventory {
+    /// Some device in a slice has a capacity with this name.
+    pub fn has_capacity(&self, name: &str) -> bool {
+        self.capacities.contains_key(name)
+    }
+
+    /// Names of capacities of which some device has each.
+    pub fn capacity_names(&self) -> Vec<String> {
+        self.capacities.keys().cloned().collect()
+    }
+
     /// Number of a device, which it keeps for ever.
     pub fn number(&mut self, key: &DeviceKey) -> u32 {
         if let Some(&number) = self.numbers.get(key) {
@@ -111,6 +129,9 @@ impl Inventory {
             return false;
         }
         self.remove(&slice.name.clone());
+        for name in capacities_of(&slice) {
+            *self.capacities.entry(name.clone()).or_default() += 1;
+        }
         let pool = pool_of(&slice);
         let names = self.of_pool.entry(pool.clone()).or_default();
         names.insert(slice.name.clone());
@@ -124,6 +145,14 @@ impl Inventory {
         let Some(slice) = self.slices.remove(name) else {
             return false;
         };
+        for name in capacities_of(&slice) {
+            if let Some(devices) = self.capacities.get_mut(name) {
+                *devices -= 1;
+                if *devices == 0 {
+                    self.capacities.remove(name);
+                }
+            }
+        }
         let pool = pool_of(&slice);
         if let Some(names) = self.of_pool.get_mut(&pool) {
             names.remove(name);

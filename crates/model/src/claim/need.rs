@@ -10,6 +10,7 @@ use crate::ix::TaskIx;
 use crate::object::{NodeTerm, PodResourceClaim, ResourceClaimObject};
 use crate::resource::ResourceNames;
 
+use super::charge::PublishedNames;
 use super::filters::FilterKey;
 use super::users::TaskClaims;
 use super::{ClaimCharge, MAX_RESERVED, ResourceClaimIx, ResourceClaims};
@@ -87,8 +88,11 @@ impl ResourceClaims {
             Some(_) if object.owner_uid == pod.uid => None,
             Some(_) => return,
         };
-        let is_class = |name: &str| self.classes.contains_key(name);
-        charge.add(claim, object, slot.allocation(), is_class, names);
+        let published = PublishedNames {
+            classes: &self.classes,
+            inventory: &self.inventory,
+        };
+        charge.add(claim, object, slot.allocation(), &published, names);
     }
 
     fn add_claim(
@@ -139,12 +143,12 @@ impl ResourceClaims {
 
     /// It is reserved for the pod, or may be.
     fn may_use(&self, ix: ResourceClaimIx, object: &ResourceClaimObject, pod: &TaskClaims) -> bool {
-        if object.reserved_for.contains(&pod.uid) || pod.holds {
+        if object.reserved_for.contains(&pod.uid) || pod.holds() {
             return true;
         }
         let users = self.claims[ix.at()].users.iter();
         let holding = users.filter_map(|user| self.tasks.get(user));
-        let holding = holding.filter(|user| user.holds).map(|user| &user.uid);
+        let holding = holding.filter(|user| user.holds()).map(|user| &user.uid);
         let all: FxHashSet<&String> = object.reserved_for.iter().chain(holding).collect();
         all.len() < MAX_RESERVED
     }

@@ -2,8 +2,9 @@
 
 use crate::object::{DeviceClassObject, ResourceClaimObject, SliceObject};
 
+use super::inventory::Inventory;
 use super::users::ClaimPresence;
-use super::{ClaimEntry, ResourceClaimIx, ResourceClaims};
+use super::{ClaimEntry, ClaimGrant, ResourceClaimIx, ResourceClaims};
 
 impl ResourceClaims {
     fn changed(&mut self) -> bool {
@@ -12,11 +13,21 @@ impl ResourceClaims {
     }
 
     pub(crate) fn apply_slice(&mut self, slice: SliceObject) -> bool {
-        self.inventory.apply(slice) && self.changed()
+        self.change_slices(|inventory| inventory.apply(slice))
     }
 
     pub(crate) fn delete_slice(&mut self, name: &str) -> bool {
-        self.inventory.remove(name) && self.changed()
+        self.change_slices(|inventory| inventory.remove(name))
+    }
+
+    fn change_slices(&mut self, change: impl FnOnce(&mut Inventory) -> bool) -> bool {
+        let before = self.inventory.capacity_names();
+        if !change(&mut self.inventory) {
+            return false;
+        }
+        // What claims count depends on them.
+        self.stale.all |= self.inventory.capacity_names() != before;
+        self.changed()
     }
 
     pub(crate) fn apply_class(&mut self, object: DeviceClassObject) -> bool {
@@ -47,7 +58,7 @@ impl ResourceClaims {
     /// Drops the entry of a claim that nobody knows or uses.
     pub(super) fn drop_claim_if_unused(&mut self, ix: ResourceClaimIx) {
         let claim = &self.claims[ix.at()];
-        let is_known = claim.object.is_some() || claim.granted.is_some();
+        let is_known = claim.object.is_some() || !claim.grant.is_nothing();
         if !is_known && claim.users.is_empty() && claim.holders == 0 {
             self.claims.remove(ix.at(), |claim| &claim.key);
             self.stale.remove(ix);
@@ -57,7 +68,7 @@ impl ResourceClaims {
     pub(crate) fn apply_claim(&mut self, object: ResourceClaimObject) -> bool {
         let ix = self.claim_entry(&object.namespace, &object.name);
         let entry = &mut self.claims[ix.at()];
-        entry.see(object.version);
+        entry.grant.see(object.version, object.allocation.is_some());
         if let Some(known) = &mut entry.object
             && known.says_what(&object)
         {
@@ -70,32 +81,42 @@ impl ResourceClaims {
             .is_some_and(|old| old.uid != object.uid);
         // Another bind may have written it and may take it back, and one that is under way write it again.
         // What a watch tells of a claim without devices may be older than what is being written.
-        let is_same = object.allocation.as_ref() == entry.granted.as_deref();
-        let is_needed = match object.allocation {
-            Some(_) => is_same && self.may_be_written(ix),
-            None => !self.claims[ix.at()].is_given_up(),
+        let given = entry.grant.devices();
+        let is_needed = match &object.allocation {
+            Some(told) => given.is_some_and(|given| **given == *told) && self.may_be_written(ix),
+            None => !self.is_given_up(ix),
         };
         let keeps_grant = is_needed && !replaced;
         self.change_claim(ix, |entry| {
-            entry.is_written &= object.allocation.is_none();
             entry.object = Some(object);
             if !keeps_grant {
-                entry.granted = None;
+                entry.grant = ClaimGrant::Nothing;
             }
         });
         self.stale.insert(ix);
         self.changed()
     }
 
+    /// Nobody has or may have what was given here.
+    pub(super) fn is_given_up(&self, ix: ResourceClaimIx) -> bool {
+        let entry = &self.claims[ix.at()];
+        let is_written = matches!(entry.grant, ClaimGrant::Written { .. });
+        entry.holders == 0 && !is_written && !self.adrift.may_write(ix)
+    }
+
     /// Takes back what nobody has or may have; whether there was something.
     pub(super) fn give_up_if_over(&mut self, ix: ResourceClaimIx) -> bool {
-        let entry = &self.claims[ix.at()];
-        let is_over = entry.is_given_up() && entry.granted.is_some();
+        let is_over = self.is_given_up(ix) && !self.claims[ix.at()].grant.is_nothing();
         if is_over {
-            self.change_claim(ix, |entry| entry.granted = None);
+            self.take_grant(ix);
             self.stale.insert(ix);
         }
         is_over
+    }
+
+    /// A claim has nothing any more of what was given here.
+    pub(super) fn take_grant(&mut self, ix: ResourceClaimIx) {
+        self.change_claim(ix, |entry| entry.grant = ClaimGrant::Nothing);
     }
 
     pub(crate) fn delete_claim(&mut self, namespace: &str, name: &str) -> bool {
@@ -106,7 +127,9 @@ impl ResourceClaims {
         if self.claims[ix.at()].object.is_none() {
             return false;
         }
-        self.change_claim(ix, |entry| (entry.object, entry.granted) = (None, None));
+        self.change_claim(ix, |entry| {
+            (entry.object, entry.grant) = (None, ClaimGrant::Nothing);
+        });
         self.stale.insert(ix);
         self.drop_claim_if_unused(ix);
         self.changed()
@@ -127,12 +150,10 @@ impl ResourceClaims {
         }
         change(entry);
         self.grants += 1;
-        if entry.granted.is_none() {
-            (entry.is_promised, entry.is_written) = (false, false);
-            entry.written_at = None;
-            entry.adrift.clear();
-        }
         entry.leaves = false;
+        if entry.grant.is_nothing() {
+            self.adrift.forget(ix);
+        }
         let leaves = self.leaves(ix);
         let entry = &mut self.claims[ix.at()];
         entry.leaves = leaves;

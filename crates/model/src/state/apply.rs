@@ -3,7 +3,7 @@
 use pumice_devices::NodeDevices;
 
 use super::devices::device_facts_differ;
-use super::placement::NodeEntry;
+use super::placement::{NodeEntry, NodeExit};
 use super::{Hold, State};
 use crate::delta::Delta;
 use crate::intern::Sym;
@@ -30,7 +30,7 @@ impl State {
             Delta::PodApply(pod) => self.apply_pod(&pod),
             Delta::PodDelete(uid) => self.delete_pod(&uid),
             Delta::BindFailed { uid, .. } | Delta::BindTakenBack { uid } => self.unbind(&uid),
-            Delta::PodBound { uid, claims } => self.land_claims(&uid, Some(&claims)),
+            Delta::PodBound { uid, claims } => self.note_written_claims(&uid, &claims),
             Delta::EvictFailed { uid, .. } | Delta::EvictTakenBack { uid } => self.unevict(&uid),
             Delta::PodEvicting { uid } => self.assume_evicted(&uid),
             Delta::PodAssumed { uid, node, records } => self.assume(&uid, &node, records),
@@ -344,7 +344,7 @@ impl State {
         self.lost.remove(&ix);
         self.uncount_claims(ix);
         let shape = self.shapes.share(self.task(ix).shape);
-        self.leave_node(ix, &shape, false);
+        self.leave_node(ix, &shape, NodeExit::Leaves);
         let (status, node) = (self.task(ix).status, self.task(ix).node);
         self.account(ix, status, node, -1);
         if let Some(job_ix) = self.task(ix).job {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::State;
 use super::account::device_hold;
-use crate::claim::{ClaimPlan, ClaimPresence, ResourceClaimIx};
+use crate::claim::{ClaimExit, ClaimPlan, ClaimPresence, ResourceClaimIx};
 use crate::delta::Delta;
 use crate::ix::{JobIx, QueueIx, ResourceNeedIx, TaskIx};
 use crate::node::LoadMoment;
@@ -134,11 +134,16 @@ impl State {
         self.renew_claim_needs(&others);
     }
 
-    /// A task with resource claims has left its node.
-    pub(super) fn leave_claims(&mut self, ix: TaskIx) {
+    /// A task with resource claims has left its node, and is nowhere if its place was taken back. Of a place
+    /// that was not decided nobody was told.
+    pub(super) fn leave_claims(&mut self, ix: TaskIx, is_taken_back: bool) {
         let status = self.task(ix).status;
-        let undecided = matches!(status, TaskStatus::Allocated | TaskStatus::Pipelined);
-        let others = self.resource_claims.leave(ix, undecided);
+        let exit = match status {
+            TaskStatus::Allocated | TaskStatus::Pipelined => ClaimExit::Unwritten,
+            _ if is_taken_back => ClaimExit::Unwritten,
+            _ => ClaimExit::Open,
+        };
+        let others = self.resource_claims.leave(ix, exit);
         self.renew_claim_needs(&others);
     }
 
@@ -167,11 +172,21 @@ impl State {
         self.job(task.job?).queue
     }
 
-    /// The Binding of a pod, which may be gone, has come to its end: devices that were kept for what it may
-    /// write are free, unless it has written them.
-    pub(super) fn land_claims(&mut self, uid: &str, written: Option<&[WrittenClaim]>) {
+    /// A pod, which may be gone, was bound, and these claims were written before.
+    pub(super) fn note_written_claims(&mut self, uid: &str, written: &[WrittenClaim]) {
         let task = self.task_by_uid(uid);
-        let (others, frees) = self.resource_claims.land(uid, task, written);
+        let settled = self.resource_claims.are_written(uid, task, written);
+        self.follow_claims(settled);
+    }
+
+    /// The Binding of a pod, which may be gone, has failed: devices that were kept for what it may write are
+    /// free.
+    pub(super) fn note_unwritten_claims(&mut self, uid: &str) {
+        let settled = self.resource_claims.are_not_written(uid);
+        self.follow_claims(settled);
+    }
+
+    fn follow_claims(&mut self, (others, frees): (Vec<TaskIx>, bool)) {
         self.generation += u64::from(frees);
         self.renew_claim_needs(&others);
     }

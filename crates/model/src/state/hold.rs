@@ -81,7 +81,7 @@ impl State {
     /// A Binding will never land: the task is Pending again, as if it had not been placed. Any task
     /// but one in status Binding stays as it is.
     pub(super) fn unbind(&mut self, uid: &str) {
-        self.land_claims(uid, None);
+        self.note_unwritten_claims(uid);
         let Some(ix) = self.task_by_uid(uid) else {
             return;
         };

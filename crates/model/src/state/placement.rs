@@ -39,6 +39,17 @@ pub struct SupplyPlan {
     pub claims: ClaimPlan,
 }
 
+/// How a task leaves a node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum NodeExit {
+    /// It stays there with its volumes, resource claims and CPUs, and counts as something else.
+    Keeps,
+    /// Its place is taken back: it is Pending.
+    TakenBack,
+    /// It is gone, or replaced by what is told of it.
+    Leaves,
+}
+
 /// How a task enters a node.
 #[derive(Default)]
 pub(super) struct NodeEntry {
@@ -142,14 +153,16 @@ impl State {
             && old_status.load() == status.load()
             && (old_status == TaskStatus::Releasing) == (status == TaskStatus::Releasing);
         let has_claims = self.task(ix).resource_claims != ResourceNeedIx::NONE;
-        if status == TaskStatus::Pending && has_claims {
-            self.resource_claims.returns(ix);
-        }
         if has_claims {
             self.uncount_claims(ix);
         }
         if !same_place {
-            self.leave_node(ix, &shape, entry.keeps);
+            let exit = match status {
+                _ if entry.keeps => NodeExit::Keeps,
+                TaskStatus::Pending => NodeExit::TakenBack,
+                _ => NodeExit::Leaves,
+            };
+            self.leave_node(ix, &shape, exit);
         }
         // With devices a task counts other amounts on a node than before it, and on another.
         let same_amounts = same_place || !self.task(ix).involves_devices();
@@ -177,7 +190,8 @@ impl State {
         self.touch_job_of(ix);
     }
 
-    pub(super) fn leave_node(&mut self, ix: TaskIx, shape: &Shape, keeps: bool) {
+    pub(super) fn leave_node(&mut self, ix: TaskIx, shape: &Shape, exit: NodeExit) {
+        let keeps = exit == NodeExit::Keeps;
         let task = &self.tasks[ix.at()];
         let (Some(node), Some(load)) = (task.node, task.status.load()) else {
             return;
@@ -199,7 +213,7 @@ impl State {
             self.leave_volumes(ix);
         }
         if self.task(ix).resource_claims != ResourceNeedIx::NONE && !keeps {
-            self.leave_claims(ix);
+            self.leave_claims(ix, exit == NodeExit::TakenBack);
         }
     }
 

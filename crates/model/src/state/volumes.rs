@@ -1,7 +1,7 @@
 //! Storage objects, and the needs of tasks that follow from them.
 
 use super::State;
-use super::placement::NodeEntry;
+use super::placement::{NodeEntry, NodeExit};
 use crate::delta::Delta;
 use crate::ix::TaskIx;
 use crate::task::TaskStatus;
@@ -50,7 +50,7 @@ impl State {
             }
             let retained = self.volumes.retain_claims(ix);
             let shape = self.shapes.share(self.task(ix).shape);
-            self.leave_node(ix, &shape, false);
+            self.leave_node(ix, &shape, NodeExit::Leaves);
             self.renew_needs(&[ix]);
             self.enter_node(ix, &shape, NodeEntry::default());
             let others = self.volumes.release_claims(ix, retained);

@@ -43,7 +43,9 @@ impl Simulation {
         } else {
             0
         };
-        self.server.put_queue(queue("q", capability));
+        let queue = self.limited(queue("q", capability));
+        self.server.put_queue(queue);
+        let rng = &mut self.chance;
         if self.faults {
             let chance =
                 |rng: &mut super::rng::Rng| if rng.percent(60) { rng.below(15) } else { 0 };
@@ -327,7 +329,8 @@ impl Simulation {
             }
             None => {
                 self.history.push("queue q is made again".to_owned());
-                self.server.put_queue(queue("q", 6000));
+                let queue = self.limited(queue("q", 6000));
+                self.server.put_queue(queue);
             }
         }
     }

@@ -176,6 +176,49 @@ fn check_counts(claim: &ResourceClaimObject, devices: &[AllocatedDevice]) -> Opt
     None
 }
 
+/// How much of a resource of a queue, `deviceclass/CLASS` or `CAPACITY.deviceclass/CLASS`, pods have by their
+/// claims, of claims that they share each once (spec/09 §7).
+pub(super) fn held_devices<'a>(
+    server: &VirtualServer,
+    pods: impl Iterator<Item = &'a PodObject>,
+    resource: &str,
+) -> i64 {
+    let of_pod = |pod: &'a PodObject| {
+        let names = pod
+            .resource_claims
+            .iter()
+            .filter_map(|entry| entry.claim.as_ref());
+        names.map(|name| key(&pod.namespace, name))
+    };
+    let claims: BTreeSet<String> = pods.flat_map(of_pod).collect();
+    let claims = claims.iter().filter_map(|claim| server.claim(claim));
+    claims.map(|claim| held_by(claim, resource)).sum()
+}
+
+fn held_by(claim: &ResourceClaimObject, resource: &str) -> i64 {
+    let allocation = claim.allocation.iter();
+    let given = allocation.flat_map(|allocation| &allocation.devices.devices);
+    let amount = |given: &AllocatedDevice| {
+        let mut requests = claim.spec.requests.iter().flat_map(|request| {
+            let choices = request.choices.iter().enumerate();
+            choices.map(|(at, choice)| (request.name_of(at), choice))
+        });
+        let (_, choice) = requests.find(|(name, _)| *name == given.request)?;
+        match resource.split_once("deviceclass/")? {
+            (_, class) if class != choice.class => None,
+            ("", _) => Some(1),
+            (capacity, _) => {
+                let taken = given.share.as_ref().map(|(_, consumed)| consumed);
+                let amounts = taken.unwrap_or(&choice.capacity);
+                let amount = amounts.get(capacity.strip_suffix('.')?)?;
+                Some(amount.whole_ceil())
+            }
+        }
+    };
+    let given = given.filter(|given| !given.admin_access);
+    given.filter_map(amount).sum()
+}
+
 /// A pod was bound: its claims have devices that its node reaches, and are reserved for it.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use pumice_claims::{
 };
 use pumice_model::object::{
     DeviceClassObject, NodeAccess, NodeObject, NodeOp, NodeRequirement, NodeTerm, PodResourceClaim,
-    PublishedDevice, ResourceClaimObject, SliceObject,
+    PublishedDevice, QueueObject, ResourceClaimObject, SliceObject,
 };
 
 use super::Simulation;
@@ -29,6 +29,14 @@ const RACK: &str = "rack";
 const SHARED: u64 = 3;
 /// Pauses between two writes of a driver, milliseconds.
 const PAUSE_MS: u64 = 900;
+
+/// What a queue may limit, and the most it allows then.
+const LIMITED: [(&str, u64); 4] = [
+    ("deviceclass/gpu", 3),
+    ("deviceclass/fabric", 2),
+    ("deviceclass/shared", 2),
+    ("memory.deviceclass/shared", 8),
+];
 
 /// What a node has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,8 +282,36 @@ impl Simulation {
                     false => self.make_shared_claim(claim),
                 }
             }
+            17..20 if self.limits_devices => self.change_limits(),
             _ => {}
         }
+    }
+
+    /// Somebody writes other amounts of devices on the queue, which may be less than it holds.
+    fn change_limits(&mut self) {
+        if let Some(queue) = self.server.queues.get("q").cloned() {
+            let queue = self.limited(queue);
+            let text = format!("queue q may have {:?}", queue.capability);
+            self.history.push(text);
+            self.server.put_queue(queue);
+        }
+    }
+
+    /// The queue with other amounts of devices, most of them less than there are, where queues limit them.
+    pub(super) fn limited(&mut self, mut queue: QueueObject) -> QueueObject {
+        let limits = self.limits_devices;
+        if let Some(drivers) = self.drivers.as_mut().filter(|_| limits) {
+            let all = &mut queue.capability;
+            all.retain(|(name, _)| !name.contains("deviceclass/"));
+            for (name, most) in LIMITED {
+                if drivers.rng.percent(60) {
+                    let amount = drivers.rng.between(0, most);
+                    all.push((name.to_owned(), i64::try_from(amount).unwrap_or(0)));
+                }
+            }
+            all.sort();
+        }
+        queue
     }
 
     /// Drivers of nodes that are new begin, and those of nodes that are gone end.

@@ -73,6 +73,12 @@ tiers:
   - name: nodeorder
 "#;
 
+/// A configuration under which queues limit the devices that their pods claim.
+#[must_use]
+pub fn limiting_devices(configuration: &str) -> String {
+    configuration.replace("name: proportion", "name: capacity")
+}
+
 /// An invariant was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenInvariant {
@@ -145,6 +151,8 @@ pub struct Simulation {
     domain_binds: u32,
     /// There are devices, which change, and claims of them.
     drivers: Option<Drivers>,
+    /// Queues limit those.
+    limits_devices: bool,
     /// Bindings of pods with claims.
     claim_binds: u32,
     /// UIDs of claims on which processes that ended may have left something.
@@ -157,6 +165,10 @@ impl Simulation {
         let mut server = VirtualServer::default();
         server.advance(START_MS);
         let has_action = |name: &str| config.actions.iter().any(|action| action == name);
+        let has_plugin = |name: &str| {
+            let mut plugins = config.tiers.iter().flat_map(|tier| &tier.plugins);
+            plugins.any(|plugin| plugin.name == name)
+        };
         let slot = |_| ProcessSlot {
             process: None,
             start_ms: 0,
@@ -185,6 +197,7 @@ impl Simulation {
             topology: None,
             domain_binds: 0,
             drivers: None,
+            limits_devices: has_plugin("capacity"),
             claim_binds: 0,
             left_claims: BTreeSet::new(),
         }

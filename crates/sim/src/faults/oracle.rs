@@ -301,12 +301,11 @@ fn check_queue(server: &VirtualServer, bound: &PodObject) -> Result<(), Broken> 
         });
         // It was unlimited a moment ago.
         let Some(most) = most else { continue };
-        let held: i64 = server
-            .pods
-            .values()
-            .filter(of_it)
-            .map(|pod| amount(&pod.request, resource))
-            .sum();
+        let pods = server.pods.values().filter(of_it);
+        let held: i64 = match resource.contains("deviceclass/") {
+            true => claim_oracle::held_devices(server, pods, resource),
+            false => pods.map(|pod| amount(&pod.request, resource)).sum(),
+        };
         if held > most {
             let text = format!(
                 "queue {name} holds {held} {resource} of {most} with {}",

@@ -38,10 +38,8 @@ fn ledger(state: &State) -> Vec<String> {
         }
     }
     for (_, queue) in state.queues() {
-        let held = queue
-            .allocated
-            .iter()
-            .map(|(ix, amount)| (state.resources().name(ix), amount));
+        let held = queue.allocated.iter().chain(queue.devices.allocated.iter());
+        let held = held.map(|(ix, amount)| (state.resources().name(ix), amount));
         let mut held: Vec<_> = held.filter(|(_, amount)| *amount != 0).collect();
         held.sort_unstable();
         lines.push(format!("queue {} holds {held:?}", queue.object.name));

@@ -9,8 +9,8 @@ mod scenarios;
 mod storms;
 
 use pumice_conf::Config;
-use pumice_sim::faults::CONFIGURATION;
 use pumice_sim::faults::evictions::EVICTING;
+use pumice_sim::faults::{CONFIGURATION, limiting_devices};
 
 /// The configuration of simulations.
 pub fn config() -> Config {
@@ -25,6 +25,16 @@ pub fn evicting() -> Config {
 /// One by seed with plugins that want pods gone.
 pub fn shuffling(seed: u64) -> Config {
     parse(&pumice_sim::faults::shuffles::configuration(seed))
+}
+
+/// One by seed of simulations in which queues limit devices.
+pub fn limiting(seed: u64) -> Config {
+    let text = if seed.is_multiple_of(2) {
+        CONFIGURATION
+    } else {
+        EVICTING
+    };
+    parse(&limiting_devices(text))
 }
 
 fn parse(text: &str) -> Config {

@@ -2,7 +2,7 @@
 
 use pumice_sim::faults::{run, run_with_bad_input, run_with_claims, run_with_topology};
 
-use crate::{config, evicting};
+use crate::{config, evicting, limiting};
 
 /// Runs every fourth seed; each of some twice.
 fn storms(first: u64) {
@@ -80,6 +80,20 @@ fn no_device_is_given_twice_while_slices_classes_and_claims_change() {
     }
     assert!(u64::from(binds) > 2 * CLAIM_STORMS, "{binds} pods bound");
     assert!(u64::from(processes) > 2 * CLAIM_STORMS, "{processes}");
+}
+
+/// Seeds with devices that queues limit.
+const LIMITED_STORMS: u64 = 60;
+
+#[test]
+fn queues_have_no_more_devices_than_they_may_while_that_changes_too() {
+    let mut binds = 0;
+    for seed in 0..LIMITED_STORMS {
+        let summary = run_with_claims(&limiting(seed), seed);
+        let summary = summary.unwrap_or_else(|failure| panic!("{failure}"));
+        binds += summary.claim_binds;
+    }
+    assert!(u64::from(binds) > 2 * LIMITED_STORMS, "{binds} pods bound");
 }
 
 #[test]

@@ -85,9 +85,16 @@ fn of_claim(claims: &Claims, key: &Key) -> Res {
             DeviceCount::Exactly(number) => number as i64,
             DeviceCount::All => 1,
         };
+        let slices = claims.objects.slices.values();
+        let devices: Vec<_> = slices.flat_map(|slice| &slice.devices).collect();
+        let is_there = |name: &String| {
+            let mut devices = devices.iter();
+            devices.any(|published| published.device.capacity.contains_key(name))
+        };
         let mut amounts: Res = choice
             .capacity
             .iter()
+            .filter(|(name, _)| is_there(name))
             .map(|(name, amount)| {
                 let name = format!("{name}.deviceclass/{}", choice.class);
                 (name, number * whole(*amount))
