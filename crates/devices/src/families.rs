@@ -129,12 +129,13 @@ impl Devices {
 /// # Errors
 /// Every problem of the text, each with its place and what to do.
 pub fn read_config(text: &str) -> Result<DeviceConfig, Vec<String>> {
-    DeviceConfig::parse(
-        text,
-        FAMILIES
-            .iter()
-            .flat_map(|spec| spec.sections.iter().copied()),
-    )
+    let sections = FAMILIES.iter().flat_map(|spec| spec.sections);
+    let config = DeviceConfig::parse(text, sections.copied())?;
+    let problems = hami::shared_names(&config);
+    match problems.is_empty() {
+        true => Ok(config),
+        false => Err(problems),
+    }
 }
 
 /// Whether one of the keys of a [`FamilySpec`] is this one.

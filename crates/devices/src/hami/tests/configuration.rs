@@ -155,3 +155,14 @@ fn every_problem_of_a_section_has_its_place() {
         );
     }
 }
+
+#[test]
+fn a_resource_is_of_one_vendor() {
+    assert!(read_config(CHART).is_ok());
+    let clash = CHART.replace("my.io/dcu\n", "my.io/gpu\n");
+    let problems = read_config(&clash).map(|_| ()).expect_err("two vendors");
+    assert_eq!(
+        problems,
+        ["my.io/gpu is a resource of NVIDIA and of DCU: give each a name of its own"]
+    );
+}

@@ -12,6 +12,8 @@ mod mthreads;
 mod nvidia;
 mod vastai;
 
+use std::collections::BTreeMap;
+
 use crate::binding::PluginProtocol;
 use crate::config::{DeviceConfig, SectionSpec};
 use crate::settings::Settings;
@@ -102,6 +104,30 @@ pub const ASKS: &[&str] = &[
 
 /// How those answer that do not as HAMi's plugins do.
 pub const PROTOCOLS: &[PluginProtocol] = &[cambricon::PROTOCOL, mthreads::PROTOCOL];
+
+/// Resources that the device configuration gives to two kinds of cards: neither could be told from the
+/// other.
+pub fn shared_names(config: &DeviceConfig) -> Vec<String> {
+    let settings = Settings::default();
+    let kinds: Vec<CardKind> = VENDORS
+        .iter()
+        .flat_map(|vendor| (vendor.kinds)(&settings, config))
+        .collect();
+    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut shared = Vec::new();
+    for kind in &kinds {
+        for name in kind.names.all().filter(|name| !name.is_empty()) {
+            match owners.insert(name, &kind.word) {
+                Some(other) if other != kind.word => shared.push(format!(
+                    "{name} is a resource of {other} and of {}: give each a name of its own",
+                    kind.word
+                )),
+                _ => {}
+            }
+        }
+    }
+    shared
+}
 
 /// The vendor of a name.
 pub fn vendor(name: &str) -> Option<&'static Vendor> {
