@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::facts::PodFacts;
-use crate::ledger::{Allocation, Allocations, Card, FamilyCode, NodeCards, Portion};
+use crate::ledger::{Allocation, Allocations, Card, NodeCards, Portion};
 
 use super::wire::ReadDevice;
 
@@ -30,16 +30,7 @@ impl HeldDevices<'_> {
             return (None, Some(format!("is no {noun}")));
         };
         let Some(at) = at else {
-            let allocation = Allocation {
-                container,
-                card: None,
-                id: Rc::from(device.id),
-                partition: None,
-                asked: charged.clone(),
-                charged,
-                share: FamilyCode::default(),
-                certain: true,
-            };
+            let allocation = Allocation::of_absent(Rc::from(device.id), container, charged);
             return (Some(allocation), Some(format!("is no {noun} of the node")));
         };
         let problem = match device.amounts() {

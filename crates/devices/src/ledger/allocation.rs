@@ -49,9 +49,17 @@ impl Allocation {
     /// What a container gets of a card of a node: charged as asked, shared as most are.
     pub fn of(cards: &NodeCards, card: usize, container: u16, part: Portion) -> Self {
         Self {
-            container,
             card: u16::try_from(card).ok(),
-            id: Rc::clone(&cards.cards[card].id),
+            ..Self::of_absent(Rc::clone(&cards.cards[card].id), container, part)
+        }
+    }
+
+    /// The same of a card that the node does not have.
+    pub fn of_absent(id: Rc<str>, container: u16, part: Portion) -> Self {
+        Self {
+            container,
+            card: None,
+            id,
             partition: None,
             asked: part.clone(),
             charged: part,

@@ -133,6 +133,17 @@ fn three_on_dcus() -> Cluster {
     )
 }
 
+/// GPU-0, GPU-1 and GPU-2 have a holder each, a, b and c, of these classes.
+fn three_on_gpus(classes: [&str; 3]) -> Cluster {
+    let mut all = cluster(PREEMPT).node(gpus("n1"));
+    for (at, (name, class)) in ["a", "b", "c"].into_iter().zip(classes).enumerate() {
+        let list = format!("GPU-{at},NVIDIA,1000,20:;");
+        let pod = asks(&GPU, name, (1, 1000, 20));
+        all = holds(all, &GPU, class, (&list, pod));
+    }
+    all
+}
+
 #[test]
 fn the_holder_goes_whose_card_then_has_room_and_the_nomination_keeps_it() {
     let new = asks(&DCU, "new", (1, 60_000, 60));
@@ -178,30 +189,13 @@ fn nobody_goes_for_a_card_that_would_not_be_free_all_the_same() {
 
 #[test]
 fn for_gpus_near_one_numa_node_the_holders_of_one_go() {
-    let part = (1, 1000, 20);
-    let mut all = cluster(PREEMPT).node(gpus("n1"));
-    for (name, class, card) in [
-        ("a", "low", "GPU-0"),
-        ("b", "mid", "GPU-1"),
-        ("c", "low", "GPU-2"),
-    ] {
-        let list = format!("{card},NVIDIA,1000,20:;");
-        all = holds(all, &GPU, class, (&list, asks(&GPU, name, part)));
-    }
+    let all = three_on_gpus(["low", "mid", "low"]);
     let mut new = asks(&GPU, "new", (2, 0, 0));
     // Idle cards are needed: any two would be GPU-3 and one more.
     let mut any = wants(all, "high", new.clone());
     assert_eq!(any.plan(), ["-a", "new (n1)"]);
 
-    let mut all = cluster(PREEMPT).node(gpus("n1"));
-    for (name, class, card) in [
-        ("a", "low", "GPU-0"),
-        ("b", "low", "GPU-1"),
-        ("c", "mid", "GPU-2"),
-    ] {
-        let list = format!("{card},NVIDIA,1000,20:;");
-        all = holds(all, &GPU, class, (&list, asks(&GPU, name, part)));
-    }
+    let all = three_on_gpus(["low", "low", "mid"]);
     new.facts.annotations = pairs(&[("nvidia.com/numa-bind", "true")]);
     let mut near = wants(all, "high", new);
     // One of NUMA node 1, rather than two of NUMA node 0 that are cheaper.

@@ -6,6 +6,7 @@ use super::devices::device_facts_differ;
 use super::placement::{NodeEntry, NodeExit};
 use super::{Hold, State};
 use crate::delta::Delta;
+use crate::device::Holding;
 use crate::intern::Sym;
 use crate::ix::{DeviceRequestIx, NeedIx, ResourceNeedIx, TaskIx};
 use crate::job::Origin;
@@ -210,20 +211,12 @@ impl State {
             }
             let old_job = old.job;
             task.joined_bound = joined_bound(old, &task);
-            // A plan nobody was told is no word on what the pod holds where others put it.
-            let is_plan = matches!(old.status, TaskStatus::Allocated | TaskStatus::Pipelined);
-            let is_over = is_plan && old.status != task.status;
-            let stays = old.node.is_some() && old.node == task.node && !is_over;
-            let asks = |demand| self.devices.facts(demand);
-            let asks_otherwise =
-                task.status == TaskStatus::Binding && asks(old.demand) != asks(task.demand);
+            let stays = stays(old, &task);
+            let asks_otherwise = self.asks_otherwise(old, &task);
             let retained = self.retain_supplies(ix);
             self.detach(ix);
             if stays {
-                task.holding = self.tasks[ix.at()].holding.take();
-            }
-            if let Some(holding) = &mut task.holding {
-                holding.is_outdated |= asks_otherwise;
+                task.holding = self.keep_holding(ix, asks_otherwise);
             }
             if task.status != TaskStatus::Pending {
                 self.holds.remove(&ix);
@@ -243,6 +236,19 @@ impl State {
             self.tasks[ix.at()].resource_claims = self.register_claims(ix, pod);
             self.attach(ix);
         }
+    }
+
+    /// Whether a pod whose Binding is on its way asks for other devices than these were chosen for.
+    fn asks_otherwise(&self, old: &Task, new: &Task) -> bool {
+        let asks = |task: &Task| self.devices.facts(task.demand);
+        new.status == TaskStatus::Binding && asks(old) != asks(new)
+    }
+
+    /// Takes what a task goes on holding.
+    fn keep_holding(&mut self, ix: TaskIx, is_outdated: bool) -> Option<Box<Holding>> {
+        let mut holding = self.tasks[ix.at()].holding.take()?;
+        holding.is_outdated |= is_outdated;
+        Some(holding)
     }
 
     fn task_of(&mut self, pod: &PodObject, shape: crate::ShapeIx) -> Task {
@@ -429,6 +435,14 @@ fn joined_bound(old: &Task, new: &Task) -> bool {
         true => old.joined_bound,
         false => !new.status.is_undecided(),
     }
+}
+
+/// Whether a pod holds on its node what it has held there. A plan nobody was told is no word on what
+/// it holds where others put it.
+fn stays(old: &Task, new: &Task) -> bool {
+    let is_plan = matches!(old.status, TaskStatus::Allocated | TaskStatus::Pipelined);
+    let is_over = is_plan && old.status != new.status;
+    old.node.is_some() && old.node == new.node && !is_over
 }
 
 fn same_pod(old: &Task, new: &Task) -> bool {

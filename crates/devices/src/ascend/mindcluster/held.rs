@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use crate::facts::{Pairs, PodFacts, lookup};
 use crate::family::Decoded;
-use crate::ledger::{Allocation, Allocations, Card, FamilyCode, NodeCards};
+use crate::ledger::{Allocation, Allocations, Card, NodeCards};
 use crate::text::shorten;
 
 use super::mark::{VnpuMark, VnpuProgress};
@@ -121,7 +121,8 @@ fn vnpu(container: u16, id: u32, mark: VnpuMark, cards: &NodeCards, certain: boo
     let part = mark.template.part();
     Allocation {
         partition: Some(mark.partition()),
-        ..allocation(container, id, chip(id, cards), part, certain)
+        certain,
+        ..allocation(container, (id, chip(id, cards)), part, cards)
     }
 }
 
@@ -131,26 +132,19 @@ fn whole(container: u16, id: u32, cards: &NodeCards) -> Allocation {
     let at = chip(id, cards);
     let known = at.or((!cards.cards.is_empty()).then_some(0));
     let part = known.map_or(Part::whole(8), |at| Part::of(cards.capacity(at)));
-    allocation(container, id, at, part, true)
+    allocation(container, (id, at), part, cards)
 }
 
-/// A part of a chip for a container.
-pub fn allocation(
+/// A part of a chip for a container, there or not.
+fn allocation(
     container: u16,
-    id: u32,
-    at: Option<usize>,
+    (id, at): (u32, Option<usize>),
     part: Part,
-    certain: bool,
+    cards: &NodeCards,
 ) -> Allocation {
-    Allocation {
-        container,
-        card: at.and_then(|at| u16::try_from(at).ok()),
-        id: Rc::from(id.to_string()),
-        partition: None,
-        asked: part.portion(),
-        charged: part.portion(),
-        share: FamilyCode::default(),
-        certain,
+    match at {
+        Some(at) => Allocation::of(cards, at, container, part.portion()),
+        None => Allocation::of_absent(Rc::from(id.to_string()), container, part.portion()),
     }
 }
 

@@ -8,7 +8,6 @@ use crate::ledger::{Allocation, Allocations, LedgerTime, NodeCards, Partition, T
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::text::Bounded;
 
-use super::held::allocation;
 use super::mark::{VnpuMark, VnpuProgress};
 use super::node::{Listing, NodeWithoutNpus};
 use super::request::{CoreRequest, Size};
@@ -419,10 +418,9 @@ impl FamilyRequest for NpuRequest {
                 Some(template) => template.part(),
                 None => Part::of(cards.capacity(at)),
             };
-            let id = cards.cards[at].index;
             Allocation {
                 partition: mark.map(VnpuMark::partition),
-                ..allocation(self.asked.container, id, Some(at), part, true)
+                ..Allocation::of(cards, at, self.asked.container, part.portion())
             }
         };
         Some(chips.into_iter().map(of).collect())

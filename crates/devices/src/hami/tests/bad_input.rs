@@ -64,12 +64,6 @@ fn requests_that_cannot_be_are_refused_with_what_to_write() {
     ] {
         assert_eq!(refusal(&*family, &pod(&[limits], &[])), expected);
     }
-    let mlu: &[_] = &[("cambricon.com/vmlu", 1)];
-    assert_eq!(
-        refusal(&*family, &pod(&[mlu, mlu], &[])),
-        "container 2: a container before asks cambricon.com/vmlu too, and the device plugin serves one \
-         container of a pod: ask in one container, or in pods of their own"
-    );
     let limits = [("nvidia.com/gpu", 1)];
     for (key, value) in [
         ("hami.io/gpu-scheduler-policy", "topology-aware"),
@@ -82,6 +76,17 @@ fn requests_that_cannot_be_are_refused_with_what_to_write() {
     init.containers[0].kind = ContainerKind::Init;
     let why = refusal(&*family, &init);
     assert!(why.contains("ordinary init container"), "{why}");
+}
+
+#[test]
+fn two_containers_with_mlus_are_refused_with_what_to_write() {
+    let family = family(Policy::None);
+    let mlu: &[_] = &[("cambricon.com/vmlu", 1)];
+    assert_eq!(
+        refusal(&*family, &pod(&[mlu, mlu], &[])),
+        "container 2: a container before asks cambricon.com/vmlu too, and the device plugin serves one \
+         container of a pod: ask in one container, or in pods of their own"
+    );
 }
 
 #[test]

@@ -4,6 +4,13 @@ use super::sgpu::{CLASS, asks, given, node};
 use super::*;
 
 const LINKS: &str = "metax-tech.com/sgpu-topology-aware";
+const LOSSES: &str = "metax-tech.com/gpu.topology.losses";
+const SCORES: &str = "metax-tech.com/gpu.topology.scores";
+
+/// A node with so many whole GPUs.
+fn whole_gpus(count: i64, annotations: &[(&str, &str)]) -> VendorNode {
+    VendorNode::new(annotations, &[("metax-tech.com/gpu", count)])
+}
 
 /// A node with a card in each of these zones.
 fn zoned(zones: &[i64]) -> VendorNode {
@@ -130,21 +137,14 @@ fn an_online_pod_prefers_nodes_where_its_card_has_few_others() {
 
 #[test]
 fn whole_gpus_score_by_what_their_node_tells_of_so_many() {
-    let node =
-        |annotations: &[(&str, &str)]| VendorNode::new(annotations, &[("metax-tech.com/gpu", 4)]);
-    let told = node(&[
-        (
-            "metax-tech.com/gpu.topology.losses",
-            r#"{"1":120,"2":2300}"#,
-        ),
-        ("metax-tech.com/gpu.topology.scores", r#"{"1":10,"2":62}"#),
-    ]);
+    let losses = (LOSSES, r#"{"1":120,"2":2300}"#);
+    let told = whole_gpus(4, &[losses, (SCORES, r#"{"1":10,"2":62}"#)]);
     let whole = |count| pod(&[&[("metax-tech.com/gpu", count)]], &[]);
     let two_containers = pod(
         &[&[("metax-tech.com/gpu", 1)], &[("metax-tech.com/gpu", 1)]],
         &[],
     );
-    let plain = node(&[]);
+    let plain = whole_gpus(4, &[]);
     for (policy, one, two, three) in [
         (Policy::Binpack, 2000 - 120, 2000 - 2300, 0),
         (Policy::Spread, 10, 62, 0),
@@ -198,8 +198,8 @@ fn ratings_that_cannot_be_read_are_told_and_count_as_absent() {
                         and counts as absent; restart the device plugin",
         ),
     ] {
-        let annotations = [("metax-tech.com/gpu.topology.losses", text)];
-        let cards = VendorNode::new(&annotations, &[("metax-tech.com/gpu", 2)]).cards(&*family);
+        let annotations = [(LOSSES, text)];
+        let cards = whole_gpus(2, &annotations).cards(&*family);
         assert_eq!(cards.problems, [problem], "{text}");
         assert_eq!(
             score(&*family, &cards, &whole),
