@@ -58,8 +58,8 @@ use crate::ledger::{Card, NodeCards, Tags};
 use crate::part::{CardPart, DIMENSIONS};
 use crate::request::FamilyRequest;
 use crate::settings::Settings;
-
 use crate::text::{Bounded, clip};
+
 pub use vendors::shared_names;
 
 use kind::{CardKind, OwnRules};

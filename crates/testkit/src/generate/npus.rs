@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use pumice_model::object::{NodeObject, Pairs, PodObject, PodPhase};
 
-use super::pods::ask;
+use super::pods::put_containers;
 use super::rng::Rng;
 use super::{Theme, amount, pairs};
 
@@ -261,7 +261,7 @@ impl Ask {
     }
 
     fn put(&self, pod: &mut PodObject) {
-        ask(pod, &self.containers);
+        put_containers(pod, &self.containers);
         pod.facts.annotations = self.annotations.clone();
     }
 }

@@ -293,7 +293,7 @@ pub fn settle(
 }
 
 /// Gives a pod containers that ask these amounts, in thousandths.
-pub(super) fn ask(pod: &mut PodObject, containers: &[Vec<(String, i64)>]) {
+pub(super) fn put_containers(pod: &mut PodObject, containers: &[Vec<(String, i64)>]) {
     let kind = ContainerKind::Regular;
     for amounts in containers {
         for (name, milli) in amounts {
