@@ -5,6 +5,7 @@
 //! Of other jobs only pods beyond their `minMember` are victims (spec/07 §3).
 
 mod newcomers;
+mod sub_groups;
 
 use std::cmp::Ordering;
 
@@ -16,12 +17,13 @@ use pumice_framework::points::{
 };
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{CycleInfo, Plugin, Refusal, Step, Vote};
-use pumice_model::job::{RoleCount, SubJob};
-use pumice_model::{Job, JobIx, QueueIx, State, TaskIx, TaskStatus};
+use pumice_model::job::RoleCount;
+use pumice_model::{Job, JobIx, QueueIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 
 use crate::registry::PluginEntry;
 use newcomers::Newcomers;
+use sub_groups::{is_pipelined, is_ready, lacks_placed, sub_jobs_hold};
 
 const HOLD_MINIMUM_S: Arg<i64> = Arg::int(
     "gang.hold-minimum-seconds",
@@ -276,13 +278,7 @@ impl JobValid for Gang {
                 message: format!("{text}{which}"),
             });
         }
-        if !sub_jobs_hold(state, job, |_, _| true) {
-            let message = "Not enough valid subGroups of each task for gang-scheduling".to_owned();
-            return Err(Invalid {
-                reason: "NotEnoughPodsOfTask",
-                message,
-            });
-        }
+        sub_groups::valid(state, job)?;
         let (valid, min) = (job.valid(), job.min_available);
         if valid < min {
             let message = format!(
@@ -326,44 +322,6 @@ fn strangers(state: &State, job: &Job) -> String {
 
 fn permit_if(holds: bool) -> Vote {
     if holds { Vote::Permit } else { Vote::Reject }
-}
-
-/// Whether every policy has as many sub-jobs that pass the test as its `minSubGroups` asks.
-fn sub_jobs_hold(state: &State, job: &Job, test: impl Fn(&State, &SubJob) -> bool) -> bool {
-    let Some(group) = job.group() else {
-        return true;
-    };
-    group.sub_groups.iter().enumerate().all(|(at, policy)| {
-        let min = usize::try_from(policy.min_groups).unwrap_or(0);
-        min == 0 || state.sub_jobs_passing(job, at as u16, |sub| test(state, sub)) >= min
-    })
-}
-
-fn is_ready(state: &State, sub: &SubJob) -> bool {
-    let placed = count(state, sub, |s| {
-        s.is_allocated() || s == TaskStatus::Succeeded
-    });
-    placed >= i64::from(sub.min_available)
-}
-
-fn is_pipelined(state: &State, sub: &SubJob) -> bool {
-    lacks_placed(state, sub) == 0
-}
-
-/// How many more of its tasks a sub-job needs on nodes, now or later.
-fn lacks_placed(state: &State, sub: &SubJob) -> u32 {
-    let counts = |status: TaskStatus| {
-        status.is_allocated() || matches!(status, TaskStatus::Succeeded | TaskStatus::Pipelined)
-    };
-    let missing = i64::from(sub.min_available) - count(state, sub, counts);
-    u32::try_from(missing).unwrap_or(0)
-}
-
-fn count(state: &State, sub: &SubJob, counts: impl Fn(TaskStatus) -> bool) -> i64 {
-    sub.tasks
-        .iter()
-        .filter(|task| counts(state.task(**task).gang_status()))
-        .count() as i64
 }
 
 #[cfg(test)]

@@ -89,6 +89,7 @@ enum MessageKind {
     BindFailed,
     NotTried,
     HasRoom,
+    IncompleteSubGroup,
     Promised,
     NoNode,
     NoDomain,
@@ -132,6 +133,10 @@ impl Engine {
         match *why {
             Why::Promised(node) => Fingerprint::of(MessageKind::Promised).with((node, nodes)),
             Why::HasRoom { status, node } => self.fingerprint_of_room(status, node),
+            Why::IncompleteSubGroup(sub) => {
+                let kind = (MessageKind::IncompleteSubGroup, &sub.id);
+                Fingerprint::of(kind).with((sub.tasks.len(), sub.min_available))
+            }
             Why::BindWaits { wait, node } => {
                 // Who comes first is a detail.
                 let kind = (MessageKind::BindWaits, std::mem::discriminant(wait));

@@ -2,6 +2,7 @@
 
 use pumice_framework::Invalid;
 use pumice_framework::{JobNote, Skip};
+use pumice_model::job::SubJob;
 use pumice_model::object::GroupCondition;
 use pumice_model::task::STATUSES;
 use pumice_model::{Job, JobIx, Origin, TaskIx, TaskStatus};
@@ -189,8 +190,18 @@ impl Engine {
                 .discarded
                 .iter()
                 .filter(|(task, (status, _))| *status == TaskStatus::Allocated && waits(**task));
-            placed.count()
+            let counts = placed.filter(|(task, _)| self.incomplete_sub_group(**task).is_none());
+            counts.count()
         })
+    }
+
+    /// The sub-group of a pod, if it has fewer pods than it needs.
+    pub(super) fn incomplete_sub_group(&self, ix: TaskIx) -> Option<&SubJob> {
+        let task = self.state.task(ix);
+        let sub_jobs = &self.state.job(task.job?).sub_jobs;
+        let sub = sub_jobs.get(task.sub_job as usize)?;
+        let needed = usize::try_from(sub.min_available).unwrap_or(0);
+        (sub.tasks.len() < needed).then_some(sub)
     }
 
     /// The first thing that went wrong for a job.
@@ -198,6 +209,7 @@ impl Engine {
         let note = self.notes.get(&ix);
         note.and_then(|note| self.noted_cause(ix, note))
             .or_else(|| self.member_whose_bind_failed(ix))
+            .or_else(|| self.member_of_incomplete(ix))
     }
 
     /// Likewise, as text.
@@ -247,6 +259,21 @@ impl Engine {
         Some(Cause {
             task: Some(task),
             why: Why::BindFailed(hold),
+        })
+    }
+
+    /// The first waiting task, by name, of the first sub-group that has too few.
+    fn member_of_incomplete(&self, ix: JobIx) -> Option<Cause<'_>> {
+        let waits = |task: &TaskIx| self.state.task(*task).status == TaskStatus::Pending;
+        let found = self.state.job(ix).sub_jobs.iter().filter_map(|sub| {
+            let waiting = sub.tasks.iter().copied().filter(waits);
+            let task = waiting.min_by_key(|task| &self.state.task(*task).name)?;
+            Some((task, self.incomplete_sub_group(task)?))
+        });
+        let (task, sub) = found.min_by_key(|(_, sub)| &sub.id)?;
+        Some(Cause {
+            task: Some(task),
+            why: Why::IncompleteSubGroup(sub),
         })
     }
 }

@@ -21,6 +21,7 @@ mod text;
 
 use pumice_framework::Unplaced;
 use pumice_framework::{FitError, JobNote, NoDomain, Refusal, Skip};
+use pumice_model::job::SubJob;
 use pumice_model::object::Gates;
 use pumice_model::state::Hold;
 use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
@@ -45,6 +46,8 @@ pub enum Why<'a> {
         /// The node.
         node: NodeIx,
     },
+    /// Its sub-group has fewer pods than it needs.
+    IncompleteSubGroup(&'a SubJob),
     /// It was promised its place on this node, where others are being evicted.
     Promised(NodeIx),
     /// Its node is decided, and its Binding waits to be sent.
@@ -94,6 +97,7 @@ impl Why<'_> {
                 TaskStatus::Pipelined => "releasing",
                 _ => "gang",
             },
+            Self::IncompleteSubGroup(_) => "gang-incomplete",
             Self::Promised(_) => "releasing",
             Self::BindWaits { .. } => "device-plugin",
             Self::BindFailed(_) => "bind-failed",
@@ -225,6 +229,11 @@ impl Engine {
         }
         if is_gated {
             return Why::Gated;
+        }
+        if unplaced.is_none()
+            && let Some(sub) = self.incomplete_sub_group(ix)
+        {
+            return Why::IncompleteSubGroup(sub);
         }
         if let Some((status, node)) = note.and_then(|note| note.discarded.get(&ix)) {
             let (status, node) = (*status, *node);

@@ -2,6 +2,7 @@
 
 use pumice_framework::FitError;
 use pumice_framework::reason::{NearestMiss, Shortage};
+use pumice_model::job::SubJob;
 use pumice_model::resource::display_amount;
 use pumice_model::state::Hold;
 use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
@@ -71,6 +72,7 @@ impl Engine {
     ) -> String {
         match *why {
             Why::HasRoom { status, node } => self.room_text(ix, status, node, subject),
+            Why::IncompleteSubGroup(sub) => sub_group_text(sub),
             Why::Promised(node) => self.promised_text(ix, node),
             Why::BindWaits { wait, node } => self.bind_wait_text(wait, node),
             Why::BindFailed(hold) => self.hold_text(hold),
@@ -199,4 +201,11 @@ impl Engine {
         let free = show((shortage.asked - shortage.short).max(0));
         format!("{name} short by {short} ({asked} asked, {free} of {total} free)")
     }
+}
+
+fn sub_group_text(sub: &SubJob) -> String {
+    let (id, has, needed) = (&sub.id, sub.tasks.len(), sub.min_available);
+    format!(
+        "sub-group {id} has {has} of {needed} pods: make the others, or lower subGroupSize of its policy"
+    )
 }

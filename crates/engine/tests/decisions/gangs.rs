@@ -68,6 +68,83 @@ fn a_policy_without_label_keys_makes_one_group_of_all_pods_it_selects() {
     }
 }
 
+/// A cluster with room for all, a gang of `st=0 st=0 st=1 st=1` and one pod without that label.
+fn in_stages(size: i32, min_groups: i32) -> Cluster {
+    let policy = SubGroupPolicy {
+        name: "stage".to_owned(),
+        match_label_keys: vec!["example.com/stage".to_owned()],
+        size,
+        min_groups,
+        ..SubGroupPolicy::default()
+    };
+    let grouped = GroupObject {
+        sub_groups: vec![policy],
+        ..group("g", 4)
+    };
+    let mut cluster = Cluster::new()
+        .node(node("n1", "9c 9Gi pods=9"))
+        .group(grouped);
+    for (name, stage) in [("p0", "0"), ("p1", "0"), ("p2", "1"), ("p3", "1")] {
+        let pod = PodObject {
+            labels: pairs(&[("example.com/stage", stage)]),
+            ..pod(name, "1c")
+        };
+        cluster = cluster.pod(member("g", pod));
+    }
+    cluster.pod(member("g", pod("p4", "1c")))
+}
+
+#[test]
+fn too_few_complete_sub_groups_are_told_with_what_they_lack_and_which_label_pods_lack() {
+    let start = "Not enough valid subGroups of each task for gang-scheduling, policy stage:";
+    let unlabelled = "1 pod has no label example.com/stage";
+    for (size, min_groups, told) in [
+        (
+            3,
+            2,
+            format!(
+                "{start} 0 of 2 sub-groups are complete; sub-group ns/g/stage-0 has 2 of 3 pods; \
+                 {unlabelled}"
+            ),
+        ),
+        (
+            2,
+            5,
+            format!("{start} 2 of 5 sub-groups are complete; {unlabelled}"),
+        ),
+    ] {
+        let mut cluster = in_stages(size, min_groups);
+        assert!(cluster.cycle().is_empty());
+        assert_eq!(cluster.why("p0"), ("Unschedulable", told.clone()));
+        let condition = cluster.condition("g", "Unschedulable").expect("told");
+        assert_eq!(
+            (condition.reason.as_str(), condition.message),
+            ("NotEnoughPodsOfTask", told)
+        );
+    }
+    assert_eq!(in_stages(2, 2).cycle().len(), 5);
+}
+
+#[test]
+fn pods_of_a_sub_group_that_has_too_few_do_not_read_that_they_have_room() {
+    let mut cluster = in_stages(3, 0);
+    assert!(cluster.cycle().is_empty());
+    let told = "sub-group ns/g/stage-0 has 2 of 3 pods";
+    let (reason, message) = cluster.why("p1");
+    assert_eq!(reason, "Unschedulable");
+    assert!(message.starts_with(told), "{message}");
+    let condition = cluster.condition("g", "Unschedulable").expect("told");
+    let text = condition.message;
+    assert!(
+        text.starts_with("3/5 tasks in gang unschedulable"),
+        "{text}"
+    );
+    assert!(
+        text.contains(&format!("Origin reason is p0: {told}")),
+        "{text}"
+    );
+}
+
 #[test]
 fn after_one_task_found_no_node_others_of_its_role_are_not_tried() {
     let of_role = |name: &str, role: &str, request: &str| {

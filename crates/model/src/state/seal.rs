@@ -182,6 +182,19 @@ impl State {
             .filter(|sub| sub.policy == Some(policy) && test(sub))
             .count()
     }
+
+    /// The first label key of a policy that a pod has no value of, although the policy selects it.
+    pub fn missing_group_label<'p>(
+        &self,
+        task: TaskIx,
+        policy: &'p SubGroupPolicy,
+    ) -> Option<&'p str> {
+        let (names, labels) = (&self.names, &self.task(task).labels);
+        let mut keys = policy.match_label_keys.iter();
+        is_selected(names, policy, labels)
+            .then(|| keys.find(|key| group_value(names, key, labels).is_none()))?
+            .map(String::as_str)
+    }
 }
 
 /// Values of a policy's label keys when the policy claims a pod with these labels.
@@ -190,18 +203,21 @@ fn group_values(
     policy: &SubGroupPolicy,
     labels: &[(Sym, Sym)],
 ) -> Option<Vec<String>> {
-    if policy
-        .selector
-        .as_ref()
-        .is_some_and(|selector| !selects(names, selector, labels))
-    {
+    if !is_selected(names, policy, labels) {
         return None;
     }
-    let value = |key: &String| {
-        let value = names.text(label(labels, names.get(key)?)?);
-        (!value.is_empty()).then(|| value.to_owned())
-    };
+    let value = |key: &String| group_value(names, key, labels).map(str::to_owned);
     policy.match_label_keys.iter().map(value).collect()
+}
+
+fn is_selected(names: &Interner, policy: &SubGroupPolicy, labels: &[(Sym, Sym)]) -> bool {
+    let selector = policy.selector.as_ref();
+    selector.is_none_or(|selector| selects(names, selector, labels))
+}
+
+fn group_value<'n>(names: &'n Interner, key: &str, labels: &[(Sym, Sym)]) -> Option<&'n str> {
+    let value = names.text(label(labels, names.get(key)?)?);
+    (!value.is_empty()).then_some(value)
 }
 
 fn sub_job_for(

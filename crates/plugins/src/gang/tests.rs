@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::testing::*;
-use pumice_model::NodeIx;
 use pumice_model::object::{GroupObject, PodObject, PodPhase, SubGroupPolicy};
+use pumice_model::{NodeIx, TaskStatus};
 
 fn gang() -> Gang {
     Gang::new(&Arguments::default())
@@ -229,6 +229,12 @@ fn sub_jobs_are_counted_by_policy() {
         ),
         (
             "1/running 1/running",
+            false,
+            Vote::Reject,
+            Some("NotEnoughPodsOfTask"),
+        ),
+        (
+            "1/running 1/running 2/pending 3/pending",
             false,
             Vote::Reject,
             Some("NotEnoughPodsOfTask"),

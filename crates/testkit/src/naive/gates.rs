@@ -123,7 +123,12 @@ pub fn invalid_reason(cycle: &Cycle, key: &str) -> Option<&'static str> {
     let world = &cycle.world;
     let valid = |status: Status| counts(status, true) || status == Status::Pending;
     let number = count(&world.tasks_of(key), |task| valid(world.gang_status(task)));
-    if !roles_hold(world, key, valid) || !policies_hold(world, key, |_| true) {
+    let complete = |sub_job: &SubJob| {
+        let tasks = sub_job_tasks(world, key, sub_job);
+        let has = count(&tasks, |task| valid(world.gang_status(task)));
+        has >= sub_job_min(&world.jobs[key], sub_job)
+    };
+    if !roles_hold(world, key, valid) || !policies_hold(world, key, complete) {
         Some("NotEnoughPodsOfTask")
     } else if number < i64::from(world.jobs[key].group.min_member) {
         Some("NotEnoughTasks")
