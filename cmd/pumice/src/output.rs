@@ -1,11 +1,11 @@
 //! Results of a simulation on paper: a table for people, JSON and YAML for scripts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use pumice_sim::Report;
-use pumice_sim::report::{JobLine, Pending, PodGroupLine, QueueLine};
+use pumice_sim::report::{JobLine, Pending, PodGroupLine, ProblemLine, QueueLine};
 
 use crate::simulate::OutputFormat;
 
@@ -77,11 +77,7 @@ fn summary(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     if let Some(source) = &report.configuration {
         writeln!(out, "Configuration: {source}")?;
     }
-    let aside = report
-        .problems
-        .iter()
-        .filter(|problem| problem.set_aside)
-        .count();
+    let aside = set_aside(report);
     if aside > 0 {
         writeln!(
             out,
@@ -317,8 +313,21 @@ fn queues(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     )
 }
 
-/// What owners are told of what is written on their objects.
-fn warnings(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+/// How many objects were set aside: of one there may be several errors. What cannot be told apart by name
+/// counts by errors.
+fn set_aside(report: &Report) -> usize {
+    let aside = report.problems.iter().filter(|problem| problem.set_aside);
+    let (nameless, named): (Vec<&ProblemLine>, Vec<&ProblemLine>) =
+        aside.partition(|problem| problem.object.is_empty());
+    let named: BTreeSet<&str> = named
+        .iter()
+        .map(|problem| problem.object.as_str())
+        .collect();
+    nameless.len() + named.len()
+}
+
+/// What owners are told of what is written on their objects: about which, and what.
+pub fn told_to_owners(report: &Report) -> Vec<(String, &str)> {
     let jobs = job_names(report);
     let queues = report.queues.iter();
     let queues = queues.filter(|queue| !queue.warning.is_empty());
@@ -335,7 +344,12 @@ fn warnings(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     let hyper_nodes = hyper_nodes.filter(|one| !one.warning.is_empty());
     let hyper_nodes = hyper_nodes.map(|one| (format!("hypernode {}", one.name), &one.warning));
     let others = groups.chain(pods).chain(hyper_nodes);
-    let all: Vec<(String, &String)> = queues.chain(others).collect();
+    let all = queues.chain(others);
+    all.map(|(about, text)| (about, text.as_str())).collect()
+}
+
+fn warnings(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+    let all = told_to_owners(report);
     if all.is_empty() {
         return Ok(());
     }
