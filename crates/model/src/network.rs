@@ -96,6 +96,11 @@ impl NetworkTree {
         self.domains.len() > 1
     }
 
+    /// Keys of labels that make domains while there are no HyperNodes, lowest tier first.
+    pub fn labels(&self) -> &[String] {
+        &self.labels
+    }
+
     /// HyperNodes as they were last seen, by name.
     pub fn objects(&self) -> impl Iterator<Item = &HyperNodeObject> {
         self.objects.values()

@@ -5,7 +5,7 @@ mod fill;
 mod others;
 mod unit;
 
-use pumice_conf::{Arg, Arguments, PluginSpec, Text};
+use pumice_conf::{Arg, Arguments, FormedText, PluginSpec, Text, TextForm};
 use pumice_framework::Plugin;
 use pumice_framework::points::{
     CandidateScore, CandidateScores, Class, ClassSignature, Counting, DomainScore, NetworkSettings,
@@ -64,8 +64,13 @@ const MOST_DOMAINS: Arg<i64> = Arg::int(
 )
 .min(1)
 .or_default();
-const LABELS: Arg<Text> = Arg::text(
+const LABELS: Arg<FormedText> = Arg::formed(
     "hypernode.labels",
+    TextForm {
+        phrase: "keys of labels, separated by commas",
+        example: "example.com/rack,topology.kubernetes.io/zone",
+        fault: labels_fault,
+    },
     "",
     "Keys of node labels, separated by commas, the lowest tier first, that make domains as long as there are \
      no HyperNodes: each value of the first is one of tier 1, each of the second of tier 2. Ours; Volcano \
@@ -124,6 +129,14 @@ impl NetworkTopologyAware {
             most_for_evictions: usize::try_from(MOST_DOMAINS.read(arguments)).unwrap_or(1),
         }
     }
+}
+
+/// An entry that no label can have as its key.
+fn labels_fault(text: &str) -> Option<String> {
+    let is_of_key = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    let mut entries = text.split(',').map(str::trim);
+    let odd = entries.find(|key| !key.chars().all(is_of_key))?;
+    Some(format!("has `{odd}`, which no label can have as its key"))
 }
 
 /// Keys separated by commas, in their order, each once.

@@ -211,6 +211,12 @@ fn what_a_plugin_takes_for_what_is_written_is_told() {
              used (write 1099511627776 or less)",
         ),
         (
+            "{name: network-topology-aware, arguments: {hypernode.labels: \"rack,, bad key!,rack\"}}",
+            "`hypernode.labels`: `rack,, bad key!,rack` has `bad key!`, which no label can have as its key \
+             (write keys of labels, separated by commas, as in \
+             `example.com/rack,topology.kubernetes.io/zone`)",
+        ),
+        (
             "{name: sla, arguments: {sla-waiting-time: tomorrow}}",
             "`sla-waiting-time`: `tomorrow` is no duration: there is no number where one must stand \
              (write a number with its unit, as in `30s`, `5m` or `1h30m`)",

@@ -55,7 +55,8 @@ pub struct GroupEvent {
     pub job: JobIx,
     /// Type `Warning`, else `Normal`.
     pub warning: bool,
-    /// `Unschedulable`, `Scheduled`, `QueueDeleted`, `InvalidAnnotation` or `PriorityClassNotFound`.
+    /// `Unschedulable`, `Scheduled`, `QueueDeleted`, `InvalidAnnotation`, `PriorityClassNotFound` or
+    /// `NoNetworkDomains`.
     pub reason: &'static str,
     /// Message.
     pub message: String,

@@ -185,7 +185,13 @@ impl Engine {
         let annotations = (!all.is_empty()).then(|| event("InvalidAnnotation", all.join("; ")));
         let class = class_warning(&self.state, job);
         let class = class.map(|text| event("PriorityClassNotFound", text));
-        annotations.into_iter().chain(class).collect()
+        let network = self.unlimited_text(ix);
+        let network = network.map(|text| event("NoNetworkDomains", text));
+        annotations
+            .into_iter()
+            .chain(class)
+            .chain(network)
+            .collect()
     }
 }
 

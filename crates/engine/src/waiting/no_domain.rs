@@ -3,6 +3,7 @@
 use pumice_conf::nearest;
 use pumice_framework::{NearestDomain, NoDomain};
 use pumice_model::network::CLUSTER;
+use pumice_model::object::{HighestTier, TopologyRequest};
 use pumice_model::{JobIx, TierProblem};
 
 use crate::Engine;
@@ -16,24 +17,87 @@ impl Engine {
                 "PodGroup {key} asks for a hard network topology without a tier: set \
                  networkTopology.highestTierAllowed or highestTierName, or mode soft"
             ),
-            TierProblem::Unknown(name) => {
-                let known: Vec<&str> = self.state.network().tier_names().collect();
-                let hint = nearest(name, known.iter().copied());
-                let hint = hint.map_or(String::new(), |near| format!(", did you mean \"{near}\"?"));
-                let known = match known.as_slice() {
-                    [] => "no HyperNode has a tierName".to_owned(),
-                    all => format!("there are {}", all.join(", ")),
-                };
-                format!(
-                    "PodGroup {key} asks for network tier \"{name}\", which no HyperNode has{hint} \
-                     ({known})"
-                )
-            }
+            TierProblem::Unknown(name) => self.unknown_tier_text(&key, name),
             TierProblem::Ambiguous(name) => format!(
                 "PodGroup {key} asks for network tier \"{name}\", a name that HyperNodes of several \
                  tiers have: give each tier a name of its own, or set highestTierAllowed"
             ),
         }
+    }
+
+    /// That nobody has a tier of that name: no HyperNode, or no label where labels take their place.
+    fn unknown_tier_text(&self, key: &str, name: &str) -> String {
+        let network = self.state.network();
+        let asks = format!("PodGroup {key} asks for network tier \"{name}\"");
+        let labels = network.labels();
+        if network.objects().next().is_none() && !labels.is_empty() {
+            let keys = labels.join(", ");
+            if labels.iter().any(|label| label == name) {
+                return format!(
+                    "{asks}, and no node has that label (there are no HyperNodes, and hypernode.labels is \
+                     {keys})"
+                );
+            }
+            let hint = hint(name, labels.iter().map(String::as_str));
+            return format!(
+                "{asks}, which is none of hypernode.labels{hint} ({keys}; there are no HyperNodes)"
+            );
+        }
+        let known: Vec<&str> = network.tier_names().collect();
+        let hint = hint(name, known.iter().copied());
+        let known = match known.as_slice() {
+            [] => "no HyperNode has a tierName".to_owned(),
+            all => format!("there are {}", all.join(", ")),
+        };
+        let unused = self.unused_labels_text();
+        format!("{asks}, which no HyperNode has{hint} ({known}{unused})")
+    }
+
+    /// That labels would make domains, were there no HyperNodes; empty where nobody has set them.
+    fn unused_labels_text(&self) -> String {
+        let network = self.state.network();
+        let mut objects = network.objects();
+        match objects.next() {
+            Some(first) if !network.labels().is_empty() => {
+                let others = match objects.count() {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                let first = &first.name;
+                format!("; hypernode.labels makes no domains because of HyperNode {first}{others}")
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// That a hard request by number limits nothing, because there are no domains (spec/08 §4).
+    pub(crate) fn unlimited_text(&self, ix: JobIx) -> Option<String> {
+        let (state, network) = (&self.state, self.state.network());
+        let group = state.job(ix).group()?;
+        if network.has_domains() {
+            return None;
+        }
+        let policies = group.sub_groups.iter();
+        let asked = policies.filter_map(|policy| policy.topology.as_ref());
+        let tier = group
+            .topology
+            .iter()
+            .chain(asked)
+            .find_map(|asks| match asks {
+                TopologyRequest::Hard(HighestTier::Number(tier)) if *tier >= 1 => Some(*tier),
+                _ => None,
+            })?;
+        let why = match network.labels() {
+            [] => "there is no HyperNode".to_owned(),
+            keys => format!(
+                "there is no HyperNode, and no node has a label of hypernode.labels ({})",
+                keys.join(", ")
+            ),
+        };
+        Some(format!(
+            "the hard network topology of at most tier {tier} limits nothing: {why}, so the whole cluster is \
+             of that tier; make HyperNodes, or ask by highestTierName, which waits for them"
+        ))
     }
 
     /// That no domain holds what a unit lacks.
@@ -50,8 +114,16 @@ impl Engine {
         }
         let tiers = none.tiers.iter().map(|near| tier_text(near, none.lacks));
         let tiers: Vec<String> = tiers.collect();
-        format!("no network domain holds {unit}: {}", tiers.join("; "))
+        let unused = self.unused_labels_text();
+        format!(
+            "no network domain holds {unit}: {}{unused}",
+            tiers.join("; ")
+        )
     }
+}
+
+fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    nearest(name, known).map_or(String::new(), |near| format!(", did you mean \"{near}\"?"))
 }
 
 /// What the nearest domain of a tier lacks.

@@ -18,6 +18,7 @@ mod gangs;
 mod left_alone;
 mod metrics_snapshot;
 mod network;
+mod network_told;
 mod newcomers;
 mod npus;
 mod operators;

@@ -9,10 +9,10 @@ use pumice_model::object::{
 use crate::cluster::*;
 use crate::victims::{Plans, class, ranked};
 
-const CONF: &str = "actions: \"enqueue, allocate, backfill\"\n\
+pub const CONF: &str = "actions: \"enqueue, allocate, backfill\"\n\
                     tiers: [{plugins: [{name: gang}, {name: predicates}, {name: network-topology-aware}]}]\n";
 
-fn hyper_node(name: &str, tier: i64, members: &[HyperNodeMembers]) -> Delta {
+pub fn hyper_node(name: &str, tier: i64, members: &[HyperNodeMembers]) -> Delta {
     Delta::HyperNodeApply(Box::new(HyperNodeObject {
         name: name.to_owned(),
         tier,
@@ -22,7 +22,7 @@ fn hyper_node(name: &str, tier: i64, members: &[HyperNodeMembers]) -> Delta {
     }))
 }
 
-fn nodes_named(pattern: &str) -> HyperNodeMembers {
+pub fn nodes_named(pattern: &str) -> HyperNodeMembers {
     HyperNodeMembers::NodesNamed(pattern.to_owned())
 }
 
@@ -43,11 +43,11 @@ fn racks(conf: &str) -> Cluster {
     cluster
 }
 
-fn hard(tier: i64) -> Option<TopologyRequest> {
+pub fn hard(tier: i64) -> Option<TopologyRequest> {
     Some(TopologyRequest::Hard(HighestTier::Number(tier)))
 }
 
-fn asking(name: &str, min: i32, topology: Option<TopologyRequest>) -> GroupObject {
+pub fn asking(name: &str, min: i32, topology: Option<TopologyRequest>) -> GroupObject {
     GroupObject {
         topology,
         ..group(name, min)
@@ -55,7 +55,7 @@ fn asking(name: &str, min: i32, topology: Option<TopologyRequest>) -> GroupObjec
 }
 
 /// Members of a group with one core each.
-fn with_pods(mut cluster: Cluster, group: &str, count: usize) -> Cluster {
+pub fn with_pods(mut cluster: Cluster, group: &str, count: usize) -> Cluster {
     for at in 0..count {
         cluster = cluster.pod(member(group, pod(&format!("{group}{at}"), "1c")));
     }
