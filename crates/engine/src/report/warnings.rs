@@ -179,9 +179,8 @@ impl Engine {
             message,
         };
         let marks = marks_warning(&self.state, job);
-        let of_group = job.group().is_some();
-        let plugins = of_group.then(|| self.plugins.job_warning(&self.state, ix));
-        let all: Vec<String> = marks.into_iter().chain(plugins.flatten()).collect();
+        let plugins = self.plugins.job_warning(&self.state, ix);
+        let all: Vec<String> = marks.into_iter().chain(plugins).collect();
         let annotations = (!all.is_empty()).then(|| event("InvalidAnnotation", all.join("; ")));
         let class = class_warning(&self.state, job);
         let class = class.map(|text| event("PriorityClassNotFound", text));

@@ -522,3 +522,22 @@ fn a_priority_class_that_goes_is_told_to_those_who_name_it() {
         .pod(urgent(pod("alone", "1c")));
     assert_eq!(warnings(&mut unwatched, 0), [""; 0]);
 }
+
+#[test]
+fn an_annotation_that_a_plugin_cannot_read_is_told_on_a_pod_without_podgroup_too() {
+    let conf = "actions: allocate\ntiers: [{plugins: [{name: predicates}, {name: resource-strategy-fit}]}]\n";
+    let annotations = pairs(&[
+        ("volcano.sh/resource-strategy-scoring-type", "MostAllocated"),
+        ("volcano.sh/resource-strategy-weight", "{\"cpu\":\"x\"}"),
+    ]);
+    let mut cluster = Cluster::under(conf)
+        .node(node("n1", "8c 8Gi pods=9"))
+        .pod(PodObject {
+            annotations,
+            ..pod("alone", "1c")
+        });
+    let told = warnings(&mut cluster, 0);
+    assert_eq!(told.len(), 1, "{told:?}");
+    let start = "InvalidAnnotation: all nodes score alike for pod alone: ";
+    assert!(told[0].starts_with(start), "{told:?}");
+}
