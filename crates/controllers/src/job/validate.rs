@@ -149,7 +149,13 @@ fn task_counts(task: &TaskSpec, path: &str, problems: &mut JobProblems) {
         return;
     };
     at_least(0, minimum, format!("{path}.minAvailable"), problems);
-    if minimum > task.replicas {
+    let policy = task.partition_policy.as_ref();
+    // One that follows from the partitions is told there.
+    let from_partitions = policy.and_then(|policy| {
+        let is_too_many = policy.min_partitions > policy.total_partitions;
+        is_too_many.then(|| policy.min_partitions.checked_mul(policy.partition_size))?
+    });
+    if minimum > task.replicas && from_partitions != Some(minimum) {
         let message = format!("{minimum} is more than the {} replicas", task.replicas);
         add(problems, format!("{path}.minAvailable"), message);
     }
@@ -215,6 +221,11 @@ fn partitions(task: &TaskSpec, path: &str, problems: &mut JobProblems) {
         format!("{path}.minPartitions"),
         problems,
     );
+    if policy.min_partitions > policy.total_partitions {
+        let (least, all) = (policy.min_partitions, policy.total_partitions);
+        let message = format!("{least} is more than the {all} of totalPartitions");
+        add(problems, format!("{path}.minPartitions"), message);
+    }
     let size = i64::from(policy.partition_size);
     let product = i64::from(policy.total_partitions) * size;
     if i64::from(task.replicas) != product {

@@ -117,6 +117,11 @@ fn counts_out_of_range_are_refused() {
             {"totalPartitions": 2, "partitionSize": 2, "minPartitions": 1}})),
             "spec.tasks[0].partitionPolicy.minPartitions: they make 2 pods, but minAvailable is 4",
         ),
+        (
+            task(json!({"replicas": 4, "partitionPolicy":
+            {"totalPartitions": 2, "partitionSize": 2, "minPartitions": 5}})),
+            "spec.tasks[0].partitionPolicy.minPartitions: 5 is more than the 2 of totalPartitions",
+        ),
     ];
     for (spec, expected) in cases {
         let found = found(spec);
