@@ -150,7 +150,8 @@ impl<'a> TreeBuilder<'a> {
                             .filter(|name| made.is_match(name)),
                     );
                     if claimed.len() == before {
-                        let message = format!("no HyperNode has {pattern:?} in its name");
+                        let pattern = quoted(pattern);
+                        let message = format!("no HyperNode has {pattern} in its name");
                         self.tell(&parent.name, message);
                     }
                 }
@@ -208,7 +209,10 @@ impl<'a> TreeBuilder<'a> {
                         continue;
                     };
                     let found = matching(&|node| made.is_match(&nodes.object(node).name));
-                    (found, format!("no node has {pattern:?} in its name"))
+                    (
+                        found,
+                        format!("no node has {} in its name", quoted(pattern)),
+                    )
                 }
                 HyperNodeMembers::NodesLabelled(selector) => {
                     let found = match selector.requirements.is_empty() {
@@ -227,5 +231,14 @@ impl<'a> TreeBuilder<'a> {
             own.extend(found);
         }
         own
+    }
+}
+
+/// A pattern as messages show it: of a long one the beginning.
+fn quoted(pattern: &str) -> String {
+    const MOST_SHOWN: usize = 80;
+    match pattern.char_indices().nth(MOST_SHOWN) {
+        None => format!("{pattern:?}"),
+        Some((end, _)) => format!("{:?}… ({} bytes)", &pattern[..end], pattern.len()),
     }
 }

@@ -11,10 +11,12 @@ pub(super) fn explain(text: &str) -> (String, String) {
         let (found, wanted) = rest
             .split_once(", expected ")
             .unwrap_or((rest, "another value"));
-        let help = "write a number within the range of the field".to_owned();
-        let fault = match wanted_text(wanted) {
-            number if number.contains("number") => "is out of range".to_owned(),
-            other => format!("is not {other}"),
+        let (fault, help) = match wanted_text(wanted) {
+            number if number.contains("number") => {
+                let help = "write a number within the range of the field";
+                ("is out of range".to_owned(), help.to_owned())
+            }
+            other => (format!("is not {other}"), format!("write {other}")),
         };
         return (format!("{} {fault}", found_text(found)), help);
     }
@@ -133,6 +135,11 @@ mod tests {
                 "invalid value: integer `99999999999`, expected i32",
                 "the number 99999999999 is out of range",
                 "write a number within the range of the field",
+            ),
+            (
+                "invalid value: string \"resource.k8s.io/v1beta1\", expected resource.k8s.io/v1",
+                "the string \"resource.k8s.io/v1beta1\" is not resource.k8s.io/v1",
+                "write resource.k8s.io/v1",
             ),
             (
                 "missing field `name`",
