@@ -6,6 +6,7 @@ mod bad_input {
     mod flags;
     mod large;
     mod objects;
+    mod odd;
     mod run;
     mod sources;
     mod victims;

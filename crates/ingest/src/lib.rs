@@ -53,10 +53,10 @@ pub use measured::{
     Measured, UsageNews, node_usages, of_custom_metrics, of_elasticsearch, of_prometheus,
 };
 pub use node::node;
-pub use numa::numatopology;
+pub use numa::{numatopology, numatopology_doubt};
 pub use pod::{Options, pod};
 pub use problem::ObjectProblem;
 pub use queue::{namespace, priority_class, queue};
-pub use usage::node_usage;
+pub use usage::{node_usage, node_usage_doubts};
 pub use volume::persistent_volume;
 pub use workload::{replica_set, replication_controller, service, stateful_set};

@@ -63,6 +63,26 @@ pub fn numatopology(object: &Numatopology) -> Result<NumatopologyObject, Vec<Obj
     })
 }
 
+/// What a Numatopology that was read says of CPUs that are not there: nobody gets those.
+pub fn numatopology_doubt(object: &NumatopologyObject) -> Option<ObjectProblem> {
+    let is_there = |cpu: &u32| {
+        let place = object.cpus.binary_search_by_key(cpu, |place| place.cpu);
+        place.is_ok()
+    };
+    let mut missing = object.free.iter().filter(|cpu| !is_there(cpu));
+    let (first, others) = (missing.next()?, missing.count());
+    let which = match others {
+        0 => format!("CPU {first} is"),
+        more => format!("CPU {first} and {more} more are"),
+    };
+    Some(ObjectProblem {
+        path: "spec.numares.cpu.allocatable".to_owned(),
+        message: format!("{which} not in spec.cpuDetail, and given to nobody"),
+        help: "tell in spec.cpuDetail where each CPU is; the exporter on the node writes both"
+            .to_owned(),
+    })
+}
+
 fn reserved(object: &Numatopology, path: Path<'_>, problems: &mut ObjectProblems) -> u32 {
     let Some(text) = object.spec.res_reserved.get(CPU) else {
         return 0;

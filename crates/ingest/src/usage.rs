@@ -59,3 +59,28 @@ pub fn node_usage(
     let at_s = at_s.map_or(now_s, |time| meta::seconds(Some(time)));
     problems.or(NodeUsage { cpu, memory, at_s })
 }
+
+/// What is odd about a use of a node that was read: more than the node has, or so old that it does not count.
+pub fn node_usage_doubts(usage: &NodeUsage, now_s: i64) -> Vec<ObjectProblem> {
+    let odd = |path: &str, message: String, help: &str| ObjectProblem {
+        path: path.to_owned(),
+        message,
+        help: help.to_owned(),
+    };
+    let mut doubts = Vec::new();
+    for (path, share) in [("usage.cpu", usage.cpu), ("usage.memory", usage.memory)] {
+        // Averages come out a little above the whole.
+        if i128::from(share) > WHOLE * 11 / 10 {
+            let percent = share / 1000;
+            let message = format!("{percent} % of what the node has");
+            doubts.push(odd(path, message, "see what measures the node"));
+        }
+    }
+    if usage.is_old_from_s() <= now_s {
+        let age_s = now_s.saturating_sub(usage.at_s);
+        let message = format!("measured {age_s} s ago, which is too old to count");
+        let help = "give what was measured within 300 s, or another --now";
+        doubts.push(odd("timestamp", message, help));
+    }
+    doubts
+}

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_api::Job;
 use pumice_controllers::shard::{NodeShardView, Shards};
+use pumice_ingest as ingest;
 use pumice_model::object::{
     GroupObject, GroupStatus, NodeObject, Pairs, PodObject, PodPhase, PriorityClassObject,
     QueueObject,
@@ -55,6 +56,8 @@ pub struct World {
     /// What the engine is to be told after all objects.
     last_words: Vec<Delta>,
     problems: Vec<InputProblem>,
+    /// What is odd about objects that take part, by kind and key.
+    doubts: Vec<(&'static str, String, ingest::ObjectProblem)>,
     /// Problems, by index, whose place is still that of the object, and the field they are about.
     in_fields: Vec<(usize, String)>,
 }

@@ -170,6 +170,9 @@ impl World {
             }
             Manifest::Numatopology(object) => {
                 let object = Box::new(ingest::numatopology(&object)?);
+                let doubts = ingest::numatopology_doubt(&object).into_iter();
+                let doubts = doubts.map(|doubt| ("Numatopology", key.clone(), doubt));
+                self.doubts.extend(doubts);
                 self.deltas.push(Delta::NumatopologyApply(object));
             }
             Manifest::NodeMetrics(metrics) => self.convert_metrics(&metrics, key, settings)?,
@@ -201,7 +204,11 @@ impl World {
                 help: "give the Node too, or remove this".to_owned(),
             }]);
         };
-        let usage = Some(ingest::node_usage(metrics, object, settings.now_s)?);
+        let usage = ingest::node_usage(metrics, object, settings.now_s)?;
+        let doubts = ingest::node_usage_doubts(&usage, settings.now_s).into_iter();
+        let doubts = doubts.map(|doubt| ("NodeMetrics", node.clone(), doubt));
+        self.doubts.extend(doubts);
+        let usage = Some(usage);
         self.deltas.push(Delta::NodeUsage { node, usage });
         Ok(())
     }

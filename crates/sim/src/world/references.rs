@@ -119,6 +119,14 @@ impl World {
                 found.push((("PodGroup", key), "spec.queue", missing, help));
             }
         }
+        let numa = self
+            .places
+            .keys()
+            .filter(|(kind, _)| *kind == "Numatopology");
+        for (kind, node) in numa.filter(|(_, node)| !self.nodes.contains_key(node)) {
+            let help = "it is called like its node: give the node too, or remove this".to_owned();
+            found.push(((kind, node), "metadata.name", missing("Node", node), help));
+        }
         found.extend(self.unknown_classes());
         let warnings = found.into_iter().map(|((kind, key), path, missing, help)| {
             let place = self
@@ -136,12 +144,29 @@ impl World {
             };
             (problem, path.to_owned())
         });
-        let warnings: Vec<(InputProblem, String)> =
-            warnings.chain(self.overridden_marks()).collect();
+        let warnings: Vec<(InputProblem, String)> = warnings
+            .chain(self.overridden_marks())
+            .chain(self.told_doubts())
+            .collect();
         for (problem, path) in warnings {
             self.problems.push(problem);
             self.in_field(path);
         }
+    }
+
+    /// What is odd about objects that take part, each with its field.
+    fn told_doubts(&self) -> Vec<(InputProblem, String)> {
+        let told = self.doubts.iter().map(|(kind, key, doubt)| {
+            let problem = InputProblem {
+                place: self.place(kind, key).unwrap_or_default(),
+                object: format!("{kind} {key}"),
+                message: format!("{}: {}", doubt.path, doubt.message),
+                help: doubt.help.clone(),
+                kept: true,
+            };
+            (problem, doubt.path.clone())
+        });
+        told.collect()
     }
 
     /// Marks of templates that do not reach the pods, each with its field.
