@@ -88,6 +88,19 @@ fn what_the_documentation_shows_selects_devices() {
             r#"device.attributes["gpu.example.com"].?nothing.orValue("x") == "x""#,
             true,
         ),
+        ("device.allowMultipleAllocations", false),
+        (
+            r#"device.attributes["gpu.example.com"].model in ["h100", "a100"]"#,
+            true,
+        ),
+    ] {
+        assert_eq!(holds(text), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn texts_are_changed_and_searched() {
+    for (text, expected) in [
         (
             r#"device.attributes["gpu.example.com"].model.upperAscii().lowerAscii().matches("^.*a100.*$")"#,
             true,
@@ -109,11 +122,6 @@ fn what_the_documentation_shows_selects_devices() {
         ),
         (
             r#"device.driver.replace("gpu", "nic").substring(0, 3) == "nic""#,
-            true,
-        ),
-        ("device.allowMultipleAllocations", false),
-        (
-            r#"device.attributes["gpu.example.com"].model in ["h100", "a100"]"#,
             true,
         ),
     ] {

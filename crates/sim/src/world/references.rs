@@ -119,21 +119,10 @@ impl World {
                 found.push((("PodGroup", key), "spec.queue", missing, help));
             }
         }
-        let numa = self
-            .places
-            .keys()
-            .filter(|(kind, _)| *kind == "Numatopology");
-        for (kind, node) in numa.filter(|(_, node)| !self.nodes.contains_key(node)) {
-            let help = "it is called like its node: give the node too, or remove this".to_owned();
-            found.push(((kind, node), "metadata.name", missing("Node", node), help));
-        }
+        found.extend(self.cpus_of_no_node(&missing));
         found.extend(self.unknown_classes());
         let warnings = found.into_iter().map(|((kind, key), path, missing, help)| {
-            let place = self
-                .places
-                .get(&(kind, key.clone()))
-                .cloned()
-                .unwrap_or_default();
+            let place = self.place(kind, key).unwrap_or_default();
             let (object, message) = (format!("{kind} {key}"), format!("{path}: {missing}"));
             let problem = InputProblem {
                 place,
@@ -152,6 +141,18 @@ impl World {
             self.problems.push(problem);
             self.in_field(path);
         }
+    }
+
+    /// Numatopologies whose node is not there.
+    fn cpus_of_no_node(&self, missing: &dyn Fn(&str, &str) -> String) -> Vec<Misnomer<'_>> {
+        let told = self.places.keys();
+        let told = told.filter(|(kind, _)| *kind == "Numatopology");
+        let alone = told.filter(|(_, node)| !self.nodes.contains_key(node));
+        let misnomers = alone.map(|(kind, node)| {
+            let help = "it is called like its node: give the node too, or remove this".to_owned();
+            ((*kind, node), "metadata.name", missing("Node", node), help)
+        });
+        misnomers.collect()
     }
 
     /// What is odd about objects that take part, each with its field.
