@@ -46,7 +46,7 @@ impl ResourceClaims {
                 };
                 let (name, class) = (request.name_of(at), &choice.class);
                 let all = &open.spec.constraints;
-                let asked = AskedDevices {
+                let asked = ConstrainedChoice {
                     choice,
                     filter: *filter,
                     constraints: all.iter().filter(|one| one.is_about(request, at)).collect(),
@@ -62,7 +62,7 @@ impl ResourceClaims {
     }
 
     /// Devices by what stands against them.
-    fn of_devices(&self, asked: &AskedDevices<'_>) -> String {
+    fn of_devices(&self, asked: &ConstrainedChoice<'_>) -> String {
         let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
         for (device, flaw) in self.inventory.all() {
             let (key, published) = match self.inventory.published(device) {
@@ -97,9 +97,9 @@ impl ResourceClaims {
         &self,
         device: u32,
         (key, published): (&DeviceKey, &DraDevice),
-        asked: &AskedDevices<'_>,
+        asked: &ConstrainedChoice<'_>,
     ) -> String {
-        let AskedDevices { choice, filter, .. } = *asked;
+        let ConstrainedChoice { choice, filter, .. } = *asked;
         if published.has_binding_conditions {
             return "has binding conditions, which are not supported".to_owned();
         }
@@ -162,13 +162,13 @@ impl ResourceClaims {
 }
 
 /// An alternative of a request, with what constrains it.
-struct AskedDevices<'a> {
+struct ConstrainedChoice<'a> {
     choice: &'a RequestedDevices,
     filter: u32,
     constraints: Vec<&'a ClaimConstraint>,
 }
 
-impl AskedDevices<'_> {
+impl ConstrainedChoice<'_> {
     /// What is said of a device that it could have by itself: what constraints look at.
     fn free(&self, driver: &str, published: &DraDevice) -> String {
         let mut values = Vec::new();
