@@ -25,9 +25,13 @@ const MAX_SHOWN: usize = 50;
 const DUMP: &str = r#"(
   set +e
   kubectl get nodes,pods,ns,priorityclasses,svc,rc,rs,sts,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,volumeattachments,pdb,quota -A -o yaml
-  for kind in queues.scheduling podgroups.scheduling jobs.batch hypernodes.topology; do
+  for kind in queues.scheduling podgroups.scheduling jobs.batch hypernodes.topology numatopologies.nodeinfo; do
     echo ---; kubectl get $kind.volcano.sh -A -o yaml
   done
+  for kind in resourceclaims resourceclaimtemplates resourceslices deviceclasses; do
+    echo ---; kubectl get $kind.resource.k8s.io -A -o yaml
+  done
+  echo ---; kubectl get nodes.metrics.k8s.io -o yaml
   for name in volcano-scheduler-configmap volcano-vgpu-device-config hami-scheduler-device; do
     echo ---; kubectl get cm -A --field-selector metadata.name=$name -o yaml
   done
