@@ -50,13 +50,22 @@ impl HeldDevices<'_> {
         container: u16,
         asks: impl Fn(&Card) -> bool,
     ) -> Vec<Option<u16>> {
-        let own = allocations.iter().filter(|one| {
-            let card = one
-                .card
-                .and_then(|at| self.cards.cards.get(usize::from(at)));
-            one.certain && one.container == container && card.is_none_or(&asks)
-        });
+        let own = self.certain(allocations, asks);
+        let own = own.filter(|one| one.container == container);
         own.map(|one| one.card).collect()
+    }
+
+    /// Allocations that are certain, of some devices. What is not on the node may be one of them.
+    fn certain<'a>(
+        &self,
+        allocations: &'a Allocations,
+        is_some: impl Fn(&Card) -> bool,
+    ) -> impl Iterator<Item = &'a Allocation> {
+        let cards = &self.cards.cards;
+        allocations.iter().filter(move |one| {
+            let card = one.card.and_then(|at| cards.get(usize::from(at)));
+            one.certain && card.is_none_or(&is_some)
+        })
     }
 
     /// Whether a pod whose request cannot be read may have more of some devices than it is known to have;
@@ -68,12 +77,7 @@ impl HeldDevices<'_> {
         allocations: &Allocations,
         is_some: impl Fn(&Card) -> bool,
     ) -> bool {
-        let known = allocations.iter().filter(|one| {
-            let card = one
-                .card
-                .and_then(|at| self.cards.cards.get(usize::from(at)));
-            one.certain && card.is_none_or(&is_some)
-        });
+        let known = self.certain(allocations, is_some);
         pod.units(resource) > known.count() as u64
     }
 
