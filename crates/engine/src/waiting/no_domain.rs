@@ -1,11 +1,11 @@
 //! Why a job has no place in the network (spec/08 §7).
 
-use pumice_conf::nearest;
 use pumice_framework::{NearestDomain, NoDomain};
 use pumice_model::network::CLUSTER;
 use pumice_model::object::{HighestTier, TopologyRequest};
 use pumice_model::{JobIx, TierProblem};
 
+use super::text::hint;
 use crate::Engine;
 
 impl Engine {
@@ -120,10 +120,6 @@ impl Engine {
             tiers.join("; ")
         )
     }
-}
-
-fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    nearest(name, known).map_or(String::new(), |near| format!(", did you mean \"{near}\"?"))
 }
 
 /// What the nearest domain of a tier lacks.

@@ -1,9 +1,9 @@
 //! Why the pods of a job were not tried at all.
 
-use pumice_conf::nearest;
 use pumice_framework::Skip;
 use pumice_model::JobIx;
 
+use super::text::hint;
 use crate::Engine;
 
 /// Annotation that names a pod's PodGroup.
@@ -62,8 +62,7 @@ impl Engine {
             );
         }
         known.sort_unstable();
-        let hint = nearest(queue, known.iter().copied());
-        let hint = hint.map_or(String::new(), |name| format!(", did you mean \"{name}\"?"));
+        let hint = hint(queue, known.iter().copied());
         format!(
             "queue \"{queue}\" of {key} not found (or set aside as broken){hint}: create the queue, \
              or name another one"

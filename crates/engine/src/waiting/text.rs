@@ -1,5 +1,6 @@
 //! Why a pod waits, in Volcano's wording where it has one (spec/01 §4.4, §4.6).
 
+use pumice_conf::nearest;
 use pumice_framework::FitError;
 use pumice_framework::reason::{NearestMiss, Shortage};
 use pumice_model::job::SubJob;
@@ -201,6 +202,11 @@ impl Engine {
         let free = show((shortage.asked - shortage.short).max(0));
         format!("{name} short by {short} ({asked} asked, {free} of {total} free)")
     }
+}
+
+/// Which known name may have been meant; empty if none is near.
+pub(super) fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    nearest(name, known).map_or(String::new(), |near| format!(", did you mean \"{near}\"?"))
 }
 
 fn sub_group_text(sub: &SubJob) -> String {
