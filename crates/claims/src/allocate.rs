@@ -406,20 +406,11 @@ impl<'a> DeviceSearch<'a> {
     }
 
     fn has_counters(&self, pool: &PoolOffer<'_>, device: &DraDevice) -> bool {
-        device.uses.iter().all(|used| {
-            let set = pool.counters.iter().find(|set| set.name == used.set);
-            let Some(set) = set else { return false };
-            let others = self.books.used_counters(pool.pool, &used.set);
-            let chosen = self.counters.get(&(pool.pool, used.set.as_str()));
-            used.counters.iter().all(|(name, more)| {
-                let of = |counters: Option<&Counters>| {
-                    let amount = counters.and_then(|counters| counters.get(name));
-                    amount.copied().unwrap_or_default()
-                };
-                let all = of(others).plus(of(chosen)).plus(*more);
-                set.counters.get(name).is_some_and(|there| all <= *there)
-            })
-        })
+        let used = |set| {
+            let others = self.books.used_counters(pool.pool, set);
+            [others, self.counters.get(&(pool.pool, set))]
+        };
+        capacity::counter_lack(device, pool.counters, used).is_none()
     }
 
     fn count(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pumice_api::quantity::Quantity;
 
-use crate::device::{CapacityPolicy, DeviceCapacity, DraDevice};
+use crate::device::{CapacityPolicy, CounterSet, Counters, DeviceCapacity, DraDevice};
 
 type CapacityAmounts = BTreeMap<String, Quantity>;
 
@@ -33,6 +33,59 @@ pub fn has_room(device: &DraDevice, taken: &CapacityAmounts, more: &CapacityAmou
     device.capacity.iter().all(|(name, capacity)| {
         let taken = taken.get(name).copied().unwrap_or_default();
         taken.plus(more.get(name).copied().unwrap_or_default()) <= capacity.value
+    })
+}
+
+/// A counter that keeps a device of its pool from being given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CounterLack<'a> {
+    /// The pool does not have it.
+    Absent {
+        /// Name of the set.
+        set: &'a str,
+        /// Name of the counter; empty where the device names none of the set.
+        name: &'a str,
+    },
+    /// Too little of it is left.
+    Short {
+        /// Name of the set.
+        set: &'a str,
+        /// Name of the counter.
+        name: &'a str,
+        /// What the device uses.
+        needed: Quantity,
+        /// What is left.
+        left: Quantity,
+    },
+}
+
+/// The first counter of which a device that nobody has would need more than is left; `used` is what others
+/// use of a set.
+pub fn counter_lack<'d, 'c>(
+    device: &'d DraDevice,
+    sets: &[CounterSet],
+    used: impl Fn(&'d str) -> [Option<&'c Counters>; 2],
+) -> Option<CounterLack<'d>> {
+    device.uses.iter().find_map(|uses| {
+        let set = uses.set.as_str();
+        let Some(there) = sets.iter().find(|known| known.name == set) else {
+            let name = uses.counters.keys().next().map_or("", String::as_str);
+            return Some(CounterLack::Absent { set, name });
+        };
+        let used = used(set);
+        uses.counters.iter().find_map(|(name, needed)| {
+            let Some(all) = there.counters.get(name) else {
+                return Some(CounterLack::Absent { set, name });
+            };
+            let amounts = used.iter().flatten().filter_map(|used| used.get(name));
+            let taken = amounts.fold(Quantity::default(), |sum, more| sum.plus(*more));
+            (taken.plus(*needed) > *all).then(|| CounterLack::Short {
+                set,
+                name,
+                needed: *needed,
+                left: all.minus(taken),
+            })
+        })
     })
 }
 

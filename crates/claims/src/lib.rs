@@ -21,7 +21,7 @@ pub use allocate::{
     Books, ClaimWish, GivenDevice, MAX_DEVICES_A_CLAIM, MAX_STEPS, Misfit, PoolOffer, allocate,
 };
 pub use allocation::{AllocatedConfig, AllocatedDevice, DeviceAllocation, DeviceConfigSource};
-pub use capacity::{consumption, has_room};
+pub use capacity::{CounterLack, consumption, counter_lack, has_room};
 pub use device::{
     Attribute, CapacityPolicy, CapacityRange, CounterSet, Counters, DeviceCapacity, DeviceKey,
     DeviceTaint, DeviceToleration, DraDevice, TaintOperator, UsedCounters,

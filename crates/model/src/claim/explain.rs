@@ -1,8 +1,8 @@
 //! Why the claims of a pod get no devices, device by device.
 
 use pumice_claims::{
-    AttributeRule, ClaimConstraint, DeviceCount, DeviceKey, DraDevice, Match, RequestedDevices,
-    consumption, has_room,
+    AttributeRule, ClaimConstraint, CounterLack, DeviceCount, DeviceKey, DraDevice, Match,
+    RequestedDevices, consumption, counter_lack, has_room,
 };
 
 use crate::ix::{NodeIx, TaskIx};
@@ -129,35 +129,31 @@ impl ResourceClaims {
             return "capacity used up".to_owned();
         }
         let starts = !choice.admin_access && !self.ledger.is_used(device);
-        let counter = starts
-            .then(|| self.missing_counter(key, published))
-            .flatten();
-        counter.unwrap_or_else(|| asked.free(&key.driver, published))
+        let lack = starts.then(|| self.counter_lack(key, published));
+        lack.flatten()
+            .unwrap_or_else(|| asked.free(&key.driver, published))
     }
 
     /// The first counter of its pool of which a device that nobody has would need more than is left.
-    fn missing_counter(&self, key: &DeviceKey, published: &DraDevice) -> Option<String> {
-        let (pool, sets) = self.inventory.pool_of(key)?;
-        let taken = self.inventory.devices_of(pool);
-        let taken = self.ledger.used_counters(taken, &self.inventory);
-        let needs = published.uses.iter().flat_map(|uses| {
-            let of_set = uses.counters.iter();
-            of_set.map(|(name, more)| (uses.set.as_str(), name, *more))
-        });
-        for (set, name, more) in needs {
-            let there = sets.iter().find(|known| known.name == set);
-            let Some(there) = there.and_then(|known| known.counters.get(name)) else {
-                return Some(format!(
-                    "uses counter {set}/{name}, which its pool does not have"
-                ));
-            };
-            let others = taken.get(set).and_then(|counters| counters.get(name));
-            let left = there.minus(others.copied().unwrap_or_default());
-            if left < more {
-                return Some(format!("needs {more} of counter {set}/{name}, {left} left"));
-            }
+    fn counter_lack(&self, key: &DeviceKey, published: &DraDevice) -> Option<String> {
+        if published.uses.is_empty() {
+            return None;
         }
-        None
+        let (pool, sets) = self.inventory.pool_of(key)?;
+        let devices = self.inventory.devices_of(pool);
+        let used = self.ledger.used_counters(devices, &self.inventory);
+        let lack = counter_lack(published, sets, |set| [used.get(set), None])?;
+        Some(match lack {
+            CounterLack::Absent { set, name } => {
+                format!("uses counter {set}/{name}, which its pool does not have")
+            }
+            CounterLack::Short {
+                set,
+                name,
+                needed,
+                left,
+            } => format!("needs {needed} of counter {set}/{name}, {left} left"),
+        })
     }
 }
 
