@@ -171,20 +171,18 @@ impl CardHolder<'_> {
     ) -> (Option<Allocation>, Option<String>) {
         let is_own = |at: &usize| CardVariant::of(&self.cards.cards[*at]).kind == of;
         let at = self.cards.find(device.id).filter(is_own);
-        let charged = match (device.amounts(), at) {
-            (Some((memory, cores)), _) => Some(CardPart {
+        let all = at.map(|at| CardPart::capacity(self.cards, at));
+        let device = device.within(all.map(|all| all.memory));
+        let charged = match device.amounts() {
+            Some((memory, cores)) => Some(CardPart {
                 memory,
                 sharers: 1,
                 cores,
             }),
-            (None, Some(at)) => Some(CardPart {
-                sharers: 1,
-                ..CardPart::capacity(self.cards, at)
-            }),
-            (None, None) => None,
+            None => all.map(|all| CardPart { sharers: 1, ..all }),
         };
         let charged = charged.map(CardPart::portion);
-        let (allocation, problem) = self.devices.told(container, (device, at), charged);
+        let (allocation, problem) = self.devices.told(container, (&device, at), charged);
         let share = self.share(of);
         let allocation = allocation.map(|one| Allocation { share, ..one });
         (allocation, problem)

@@ -25,6 +25,15 @@ impl ReadDevice<'_> {
     pub fn amounts(&self) -> Option<(i64, i64)> {
         self.memory.zip(self.cores)
     }
+
+    /// The device as one of so much memory can have been given: more is no possible amount.
+    pub fn within(self, memory: Option<i64>) -> Self {
+        let fits = |named: &i64| memory.is_none_or(|all| *named <= all);
+        Self {
+            memory: self.memory.filter(fits),
+            ..self
+        }
+    }
 }
 
 /// Adds a device to an element.

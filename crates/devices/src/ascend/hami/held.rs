@@ -105,6 +105,7 @@ impl PlacedPod<'_> {
     ) -> (Option<Allocation>, Option<String>) {
         let at = self.cards.find(device.id);
         let whole = at.map(|at| ChipPart::capacity(self.cards, at).memory);
+        let device = device.within(whole);
         let charged = match (device.amounts(), whole) {
             (Some((memory, cores)), _) => Some(self.amount(of, memory, cores, whole)),
             (None, Some(whole)) => {
@@ -114,7 +115,7 @@ impl PlacedPod<'_> {
             (None, None) => None,
         };
         let charged = charged.map(ChipPart::portion);
-        self.devices.told(container, (device, at), charged)
+        self.devices.told(container, (&device, at), charged)
     }
 
     /// What is charged for amounts that are written; `whole` is the memory of the chip, if known.

@@ -234,6 +234,7 @@ fn what_cannot_be_read_of_a_placed_pod_counts_as_used() {
     for (text, parts, problems) in [
         (Some("DCU-1,DCU,4096,5:;"), vec![(Some(1), 4096)], 0),
         (Some("DCU-1,DCU,lots,5:;"), vec![(Some(1), 65_520)], 1),
+        (Some("DCU-1,DCU,65521,5:;"), vec![(Some(1), 65_520)], 1),
         (Some("DCU-1:;"), vec![(Some(1), 65_520)], 1),
         (Some("DCU-9,DCU,4096,5:;"), vec![(None, 4096)], 1),
         (Some("nonsense"), vec![(Some(0), 4096), (Some(1), 4096)], 2),

@@ -171,7 +171,9 @@ impl DeviceCharge {
             Sharing::Mig(Some(table)) => config.tables.get(usize::from(table)),
             Sharing::Mig(None) | Sharing::HamiCore | Sharing::Mps => None,
         };
-        let numbers = device.memory.is_some() && device.cores.is_some();
+        let all = CardPart::capacity(cards, at).memory;
+        let memory = device.memory.map(i64::from).filter(|memory| *memory <= all);
+        let numbers = memory.is_some() && device.cores.is_some();
         if !numbers {
             let sharers = 1;
             self.asked = CardPart {

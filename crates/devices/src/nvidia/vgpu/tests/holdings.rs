@@ -73,6 +73,7 @@ fn what_cannot_be_read_counts_as_used_and_is_told() {
         ("GPU-aa,NVIDIA,much,0", Some(0), 24576, 100, None),
         ("GPU-aa,NVIDIA,-1073741824,0", Some(0), 24576, 100, None),
         ("GPU-aa,NVIDIA,100,4294967295", Some(0), 24576, 100, None),
+        ("GPU-aa,NVIDIA,24577,0", Some(0), 24576, 100, None),
         ("GPU-aa,NVIDIA,100", Some(0), 24576, 100, None),
         ("GPU-aa", Some(0), 24576, 100, None),
         ("GPU-aa,DCU,100,0", Some(0), 100, 0, None),
