@@ -211,7 +211,7 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
             true => "[g3-0]",
             false => "",
         };
-        let memory = rng.pick(&[2000, 4000]);
+        let memory = rng.pick(&[2000, 4000, 2000, 4000, 2000, 4000, 1 << 20]);
         let cores = rng.pick(&[0, 20, 100]);
         text.push_str(&format!("{id}{unit},NVIDIA,{memory},{cores}:"));
     }

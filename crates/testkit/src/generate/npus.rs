@@ -328,6 +328,8 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
             for _ in 0..count {
                 let part = rng.pick(templates);
                 let memory = if count > 1 { *memory } else { part };
+                // More than any chip has.
+                let memory = if rng.one_in(8) { 1 << 20 } else { memory };
                 let core = if soft { rng.pick(&[0, 20]) } else { 0 };
                 let _ = write!(text, "{}-{name}-{at},{name},{memory},{core}:", node.name);
                 at = (at + 1) % most;

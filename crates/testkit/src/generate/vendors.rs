@@ -423,7 +423,7 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
             let count = amount(&container.amounts, count_name) / 1000;
             let first = rng.below(2) as i64;
             for at in first..first + count {
-                let mib = rng.pick(&[512, 2048, (*units).max(256)]);
+                let mib = rng.pick(&[512, 512, 2048, 2048, (*units).max(256), 1 << 20]);
                 let cores = rng.pick(&[0, card_cores / 4, *card_cores]);
                 let _ = write!(text, "{}-{stem}-{at},{word},{mib},{cores}:", node.name);
             }

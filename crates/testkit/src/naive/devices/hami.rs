@@ -222,6 +222,26 @@ struct Chip {
     hard: bool,
 }
 
+/// The chips that a node tells of under a type.
+fn register(node: &NodeObject, kind: &str) -> Vec<serde_json::Value> {
+    let key = format!("hami.io/node-register-{kind}");
+    let text = label(&node.device_annotations, &key).unwrap_or_default();
+    let all: Vec<serde_json::Value> = serde_json::from_str(text).unwrap_or_default();
+    all.into_iter().filter(|one| one["type"] == kind).collect()
+}
+
+/// The chips whose devices an annotation of a pod lists.
+pub fn sizes(key: &str, node: &NodeObject) -> Vec<super::Size> {
+    let kind = key.strip_prefix("hami.io/");
+    let kind = kind.and_then(|rest| rest.strip_suffix("-devices-allocated"));
+    let size = |chip: &serde_json::Value| {
+        let id = chip["id"].as_str().unwrap_or_default();
+        (id.to_owned(), chip["devmem"].as_i64().unwrap_or(0), 100)
+    };
+    let chips = register(node, kind.unwrap_or_default());
+    chips.iter().map(size).collect()
+}
+
 /// The chips of a type on a node with what is in use of them.
 fn chips(world: &World, node: &NodeObject, kind: &Kind, view: View) -> Vec<Chip> {
     let resource = format!("{PREFIX}{}", kind.name);
@@ -229,12 +249,8 @@ fn chips(world: &World, node: &NodeObject, kind: &Kind, view: View) -> Vec<Chip>
     if !offered.any(|(name, amount)| *name == resource && *amount > 0) {
         return Vec::new();
     }
-    let key = format!("hami.io/node-register-{}", kind.name);
-    let text = label(&node.device_annotations, &key).unwrap_or_default();
-    let register: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
-    let of_register = register.as_array().into_iter().flatten();
-    let of_type = of_register.filter(|one| one["type"] == kind.name);
-    let mut chips: Vec<Chip> = of_type
+    let mut chips: Vec<Chip> = register(node, kind.name)
+        .iter()
         .map(|one| Chip {
             id: one["id"].as_str().unwrap_or_default().to_owned(),
             index: one["index"].as_i64().unwrap_or(0),

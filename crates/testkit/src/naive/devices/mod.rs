@@ -39,6 +39,9 @@ impl View {
     }
 }
 
+/// Id, MiB and cores of a card.
+type Size = (String, i64, i64);
+
 /// Families that are switched on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct On {
@@ -144,12 +147,50 @@ fn weight(cycle: &Cycle) -> i64 {
 /// Annotations by pod, of pods that hold something.
 pub fn allocations(world: &World) -> BTreeMap<String, Pairs> {
     let tasks = world.tasks.values();
-    let have = tasks.filter_map(|task| Some((task.name(), task.held.clone()?)));
+    let written = |task: &Task| match &task.pod.node {
+        Some(_) => task.held.as_ref().map(|_| task.pod.records.clone()),
+        None => task.held.clone(),
+    };
+    let have = tasks.filter_map(|task| Some((task.name(), written(task)?)));
     have.filter(|(_, held)| !held.is_empty()).collect()
 }
 
 /// What a pod came with, if its node is known.
 pub fn known(pod: &PodObject, nodes: &BTreeMap<String, Rc<NodeObject>>) -> Option<Pairs> {
-    pod.node.as_ref().filter(|node| nodes.contains_key(*node))?;
-    Some(pod.records.clone()).filter(|records| !records.is_empty())
+    let node = nodes.get(pod.node.as_ref()?)?;
+    let records = pod.records.iter();
+    let read = |(key, text): &(String, String)| (key.clone(), possible(key, text, node));
+    Some(records.map(read).collect()).filter(|records: &Pairs| !records.is_empty())
+}
+
+/// A list of devices with amounts that cards can have: who has more memory than there is has all of a card.
+fn possible(key: &str, text: &str, node: &NodeObject) -> String {
+    let sizes = [vgpu::sizes, hami::sizes, vendors::sizes];
+    let sizes: Vec<Size> = sizes.iter().flat_map(|of| of(key, node)).collect();
+    if sizes.is_empty() {
+        return text.to_owned();
+    }
+    let device = |piece: &str| {
+        let mut fields: Vec<String> = piece.split(',').map(str::to_owned).collect();
+        let id = fields[0].split('[').next();
+        if let Some((_, memory, cores)) = sizes.iter().find(|(of, ..)| Some(of.as_str()) == id)
+            && fields[2].parse::<i64>().is_ok_and(|named| named > *memory)
+        {
+            (fields[2], fields[3]) = (memory.to_string(), cores.to_string());
+        }
+        fields.join(",")
+    };
+    let element = |text: &str| {
+        let pieces = text.split(':');
+        let all = pieces.map(|piece| {
+            if piece.is_empty() {
+                String::new()
+            } else {
+                device(piece)
+            }
+        });
+        all.collect::<Vec<_>>().join(":")
+    };
+    let elements: Vec<String> = text.split(';').map(element).collect();
+    elements.join(";")
 }

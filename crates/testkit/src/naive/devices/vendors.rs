@@ -84,6 +84,16 @@ struct Device<'a> {
     instance: Option<ToldInstance>,
 }
 
+/// The cards whose devices an annotation of a pod lists.
+pub fn sizes(key: &str, node: &NodeObject) -> Vec<super::Size> {
+    let is_of = |maker: &&Maker| key == format!("hami.io/{}-devices-allocated", maker.list);
+    let cards = MAKERS.iter().filter(is_of);
+    let cards = cards.flat_map(|maker| idle_cards(maker, node));
+    cards
+        .map(|card| (card.id, card.memory, card.cores))
+        .collect()
+}
+
 /// The id of a device of a list, its MiB and cores.
 pub fn device(piece: &str) -> (&str, i64, i64) {
     let fields: Vec<&str> = piece.split(',').collect();

@@ -109,6 +109,22 @@ fn held(task: &Task) -> Option<&str> {
     label(task.held.as_ref()?, ALLOCATION)
 }
 
+/// The cards whose devices an annotation of a pod lists.
+pub fn sizes(key: &str, node: &NodeObject) -> Vec<super::Size> {
+    let register = label(&node.device_annotations, "volcano.sh/node-vgpu-register");
+    let cards = register.unwrap_or_default().split(':');
+    let size = |card: &str| {
+        let fields: Vec<&str> = card.split(',').collect();
+        (
+            fields[0].to_owned(),
+            fields[2].parse().expect("memory"),
+            100,
+        )
+    };
+    let cards = cards.filter(|card| key == ALLOCATION && !card.is_empty());
+    cards.map(size).collect()
+}
+
 struct Device {
     id: String,
     unit: Option<(String, usize)>,
