@@ -103,6 +103,7 @@ impl<T> Arg<T> {
             min: None,
             max: None,
             out_of_range: OutOfRange::Nearest,
+            is_wildcard: false,
             doc,
         };
         Self {
@@ -243,6 +244,13 @@ impl Arg<ArgMap> {
     #[must_use]
     pub const fn map(name: &'static str, keys: &'static [ArgSpec], doc: &'static str) -> Self {
         Self::new(name, ArgKind::Map(keys), ArgDefault::None, doc)
+    }
+
+    /// What stands for the `*` of the name is a [`Wildcard`](crate::Wildcard) itself.
+    #[must_use]
+    pub const fn wildcard(mut self) -> Self {
+        self.spec.is_wildcard = true;
+        self
     }
 }
 

@@ -6,6 +6,7 @@
 mod actions;
 mod exclusive;
 mod fields;
+mod listed;
 mod metrics;
 mod needed;
 mod plugins;

@@ -37,8 +37,8 @@ pub use metrics::{
 };
 pub use nearest::nearest;
 pub use registry::{
-    ActionSpec, ArgDefault, ArgKind, ArgSpec, ExclusiveSwitches, NeededArgument, OutOfRange,
-    PluginConflict, PluginMissed, PluginSpec, Registry, TextForm,
+    ActionSpec, ArgDefault, ArgKind, ArgSpec, ExclusiveSwitches, ListedArguments, NeededArgument,
+    OutOfRange, PluginConflict, PluginMissed, PluginSpec, Registry, TextForm, Wildcard,
 };
 
 /// The key of the ConfigMap under which the configuration text is stored.

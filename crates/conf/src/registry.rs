@@ -146,6 +146,8 @@ pub struct ArgSpec {
     pub max: Option<f64>,
     /// What a number out of range is taken for.
     pub out_of_range: OutOfRange,
+    /// What stands for the `*` of the name is a [`Wildcard`] itself.
+    pub is_wildcard: bool,
     /// One sentence for the reference page.
     pub doc: &'static str,
 }
@@ -155,6 +157,28 @@ impl ArgSpec {
     #[must_use]
     pub fn prefix(&self) -> Option<&'static str> {
         self.name.strip_suffix('*')
+    }
+}
+
+/// A name, or all that begin alike: a `*` at the end stands for any rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wildcard<'a> {
+    /// This name.
+    Exact(&'a str),
+    /// Names that begin so.
+    Prefix(&'a str),
+}
+
+impl<'a> Wildcard<'a> {
+    /// Reads it; a `*` anywhere else, or alone, means nothing.
+    #[must_use]
+    pub fn read(text: &'a str) -> Option<Self> {
+        match text.strip_suffix('*') {
+            Some(prefix) => {
+                (!prefix.is_empty() && !prefix.contains('*')).then_some(Self::Prefix(prefix))
+            }
+            None => (!text.contains('*')).then_some(Self::Exact(text)),
+        }
     }
 }
 
@@ -178,6 +202,17 @@ pub struct NeededArgument {
     pub example: &'static str,
     /// The others, of which a text that is not empty counts.
     pub by: &'static [&'static str],
+}
+
+/// Arguments that count only for names that another one lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedArguments {
+    /// Key of the list, names separated by commas.
+    pub list: &'static str,
+    /// Key of the others with a `*` for the name.
+    pub each: &'static str,
+    /// Names with arguments of their own, and their keys.
+    pub apart: &'static [(&'static str, &'static str)],
 }
 
 /// A plugin that does not go together with the one whose spec has this.
@@ -222,6 +257,8 @@ pub struct PluginSpec {
     pub exclusive: &'static [ExclusiveSwitches],
     /// Which of its arguments others need.
     pub needed: &'static [NeededArgument],
+    /// Which of them count only for names that another one lists.
+    pub listed: &'static [ListedArguments],
     /// Plugins that exclude it. Of a pair one names the other.
     pub conflicts: &'static [PluginConflict],
     /// What to tell people who leave it out.
@@ -240,6 +277,7 @@ impl PluginSpec {
         args: &[],
         exclusive: &[],
         needed: &[],
+        listed: &[],
         conflicts: &[],
         missed: None,
         reads_usage: false,

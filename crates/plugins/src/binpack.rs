@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pumice_conf::{Arg, Arguments, PluginSpec, Text};
+use pumice_conf::{Arg, Arguments, ListedArguments, PluginSpec, Text};
 use pumice_framework::points::{NodeScore, NodeScores};
 use pumice_framework::{Class, Plugin};
 use pumice_model::{Nodes, State};
@@ -43,6 +43,11 @@ pub const SPEC: PluginSpec = PluginSpec {
         LISTED.spec(),
         WEIGHT_LISTED.spec(),
     ],
+    listed: &[ListedArguments {
+        list: LISTED.name(),
+        each: WEIGHT_LISTED.name(),
+        apart: &[("cpu", WEIGHT_CPU.name()), ("memory", WEIGHT_MEMORY.name())],
+    }],
     ..PluginSpec::PLAIN
 };
 

@@ -5,7 +5,7 @@ mod fill;
 mod others;
 mod unit;
 
-use pumice_conf::{Arg, Arguments, FormedText, PluginSpec, Text, TextForm};
+use pumice_conf::{Arg, Arguments, FormedText, ListedArguments, PluginSpec, Text, TextForm};
 use pumice_framework::Plugin;
 use pumice_framework::points::{
     CandidateScore, CandidateScores, Class, ClassSignature, Counting, DomainScore, NetworkSettings,
@@ -92,6 +92,11 @@ pub const SPEC: PluginSpec = PluginSpec {
         MOST_DOMAINS.spec(),
         LABELS.spec(),
     ],
+    listed: &[ListedArguments {
+        list: LISTED.name(),
+        each: WEIGHT_LISTED.name(),
+        apart: &[("cpu", WEIGHT_CPU.name()), ("memory", WEIGHT_MEMORY.name())],
+    }],
     ..PluginSpec::PLAIN
 };
 

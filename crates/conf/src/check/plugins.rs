@@ -184,6 +184,7 @@ fn read_plugin(
                             read_arguments(field.value, spec.name, spec.args, registry, found);
                         super::exclusive::check(spec.exclusive, field.value, &read, found);
                         super::needed::check(spec, field.value, &read, found);
+                        super::listed::check(spec.listed, field.value, &read, found);
                         read
                     }
                     None => super::values::read_free_arguments(field.value, found),

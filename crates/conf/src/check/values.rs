@@ -5,7 +5,7 @@ use crate::arguments::{Arguments, Value, last_wins};
 use crate::diagnostic::Findings;
 use crate::duration::parse_go_duration;
 use crate::nearest::nearest;
-use crate::registry::{ArgKind, ArgSpec, OutOfRange, Registry, TextForm, find_arg};
+use crate::registry::{ArgKind, ArgSpec, OutOfRange, Registry, TextForm, Wildcard, find_arg};
 use pumice_yaml::scalar::{Scalar, TagMismatch, parse_bool_text, resolve, resolve_plain, shorten};
 use pumice_yaml::tree::{Data, YamlNode};
 
@@ -24,7 +24,10 @@ pub(super) fn read_arguments(
     let mut read = Vec::new();
     for field in argument_fields(node, found) {
         let value = match find_arg(specs, field.name) {
-            Some(spec) => read_value(&field, spec, found),
+            Some(spec) => {
+                warn_wildcard(&field, spec, found);
+                read_value(&field, spec, found)
+            }
             None => {
                 report_unknown(&field, owner, specs, registry, found);
                 free_value(field.value, found)
@@ -88,6 +91,18 @@ fn report_unknown(
             "it is an argument of the plugin `{}`",
             real_owner.name
         ));
+    }
+}
+
+/// Tells of a name that stands for nothing.
+fn warn_wildcard(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) {
+    let rest = &field.name[spec.prefix().map_or(0, str::len)..];
+    if spec.is_wildcard && Wildcard::read(rest).is_none() {
+        let name = shorten(field.name);
+        let message = format!("`{name}` has no effect: it stands for no name");
+        let help =
+            "write a name, or the beginning of names and one `*` behind it, as in `nvidia.com/*`";
+        found.warn("W0315-no-name", field.key, message).help(help);
     }
 }
 

@@ -4,8 +4,8 @@ use expect_test::{Expect, expect};
 
 use super::with_arguments;
 use crate::{
-    ActionSpec, Arg, ExclusiveSwitches, NeededArgument, OneOf, PluginSpec, Registry, Text,
-    TextMaps, Texts, parse,
+    ActionSpec, Arg, ArgMap, ExclusiveSwitches, ListedArguments, NeededArgument, OneOf, PluginSpec,
+    Registry, Text, TextMaps, Texts, parse,
 };
 
 const MEMORY: Arg<bool> = Arg::switch("share.Memory", false, "");
@@ -22,6 +22,12 @@ const MAPS: Arg<TextMaps> = Arg::text_maps("share.Maps", 2, "team: blue", "");
 const URL: Arg<Text> = Arg::text("share.Url", "", "");
 const VERB: Arg<Text> = Arg::text("share.Verb", "", "");
 const NAMES: Arg<Texts> = Arg::texts("share.Names", "");
+const LIST: Arg<Text> = Arg::text("share.List", "", "");
+const CPU: Arg<i64> = Arg::int("share.cpu", 1, "");
+const OF_LISTED: Arg<i64> = Arg::int("share.List.*", 1, "");
+const WEIGHT: Arg<i64> = Arg::int("weight", 1, "");
+const ANY: Arg<ArgMap> = Arg::map("*", &[WEIGHT.spec()], "").wildcard();
+const MAP: Arg<ArgMap> = Arg::map("share.Map", &[ANY.spec()], "");
 
 const REGISTRY: Registry = Registry {
     plugins: &[PluginSpec {
@@ -34,7 +40,16 @@ const REGISTRY: Registry = Registry {
             URL.spec(),
             VERB.spec(),
             NAMES.spec(),
+            LIST.spec(),
+            CPU.spec(),
+            OF_LISTED.spec(),
+            MAP.spec(),
         ],
+        listed: &[ListedArguments {
+            list: LIST.name(),
+            each: OF_LISTED.name(),
+            apart: &[("cpu", CPU.name())],
+        }],
         needed: &[NeededArgument {
             name: URL.name(),
             example: "http://there",
@@ -96,6 +111,17 @@ fn arguments_are_checked_against_the_rules_of_their_plugin() {
         ("share.Maps: [team, {a: 1}]", &["E0301 6:20", "E0301 6:30"]),
         ("share.Maps: [{}, {a: }]", &["W0310 6:20", "E0301 6:26"]),
         ("share.Maps: [{a: b}, {a: c}, {a: 1}]", &["E0309 6:36"]),
+        ("share.List: a, b\nshare.List.b: 2", &[]),
+        ("share.List: a, b\nshare.List.c: 2", &["W0314 7:7"]),
+        ("share.List.a: 2", &["W0314 6:7"]),
+        ("share.List: cpu\nshare.List.cpu: 2", &["W0314 7:7"]),
+        ("share.List.a:", &[]),
+        ("share.List.a: [1]", &["E0301 6:21"]),
+        ("share.Map: {a.b/c: {weight: 1}, a.b/*: {weight: 2}}", &[]),
+        (
+            "share.Map: {'*': {}, a*b: {}, 'a*b*': {}}",
+            &["W0315 6:19", "W0315 6:28", "W0315 6:37"],
+        ),
         // A value of the wrong kind has its own finding and takes no part in a rule.
         ("share.Memory: maybe\nshare.Number: true", &["E0301 6:21"]),
     ] {
@@ -129,6 +155,29 @@ fn a_broken_rule_names_both_places_or_what_to_write() {
             8 |       share.Policy: sprad
               |                     ^^^^^
               = help: did you mean `spread`?
+        "#]],
+    );
+    check(
+        "share.List: a\nshare.List.b: 2\nshare.List.cpu: 2\nshare.Map: {'*': {}}",
+        expect![[r#"
+            warning[W0314-not-listed]: `share.List.b` has no effect: `share.List` does not list `b`
+             --> conf:7:7
+              |
+            7 |       share.List.b: 2
+              |       ^^^^^^^^^^^^
+              = help: write it there: `share.List: a, b`
+            warning[W0314-not-listed]: `share.List.cpu` has no effect: cpu has an argument of its own
+             --> conf:8:7
+              |
+            8 |       share.List.cpu: 2
+              |       ^^^^^^^^^^^^^^
+              = help: write `share.cpu`
+            warning[W0315-no-name]: `*` has no effect: it stands for no name
+             --> conf:9:19
+              |
+            9 |       share.Map: {'*': {}}
+              |                   ^^^
+              = help: write a name, or the beginning of names and one `*` behind it, as in `nvidia.com/*`
         "#]],
     );
     check(

@@ -237,7 +237,7 @@ fn the_schema_accepts_what_a_strict_check_accepts() {
     };
     let texts = [
         with(
-            "name: binpack\n    arguments: {binpack.weight: 5, binpack.resources.nvidia.com/gpu: '2'}",
+            "name: binpack\n    arguments: {binpack.weight: 5, binpack.resources: nvidia.com/gpu, binpack.resources.nvidia.com/gpu: '2'}",
         ),
         with("name: drf\n    enableHierarchy: 'true'"),
         with("name: predicates\n    arguments:"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_conf::{Arg, ArgMap, Arguments, OneOf};
+use pumice_conf::{Arg, ArgMap, Arguments, OneOf, Wildcard};
 use pumice_framework::Class;
 use pumice_model::{Nodes, ResIx, State};
 
@@ -26,7 +26,8 @@ pub(super) const RESOURCE: Arg<ArgMap> = Arg::map(
     "*",
     &[KIND.spec(), RESOURCE_WEIGHT.spec()],
     "A resource, or all whose name begins with what stands before a final `*`.",
-);
+)
+.wildcard();
 const KIND: Arg<OneOf> = Arg::choice(
     "type",
     &[LEAST, MOST],
@@ -77,16 +78,12 @@ impl Strategy {
                 most: KIND.read(&given) == MOST,
                 weight: RESOURCE_WEIGHT.read(&given),
             };
-            match name.strip_suffix('*') {
-                // A `*` anywhere else, or alone, means nothing.
-                Some(prefix) if !prefix.is_empty() && !prefix.contains('*') => {
-                    strategy.patterns.insert(prefix.to_owned(), rule);
-                }
-                None if !name.contains('*') => {
-                    strategy.exact.insert(name.to_owned(), rule);
-                }
-                _ => {}
-            }
+            let (rules, name) = match Wildcard::read(name) {
+                Some(Wildcard::Exact(name)) => (&mut strategy.exact, name),
+                Some(Wildcard::Prefix(prefix)) => (&mut strategy.patterns, prefix),
+                None => continue,
+            };
+            rules.insert(name.to_owned(), rule);
         }
         if resources.iter().next().is_none() {
             let rule = Rule {
