@@ -163,8 +163,8 @@ pub struct NearestMiss {
     pub node: NodeIx,
     /// What it lacks.
     pub short: Vec<Shortage>,
-    /// What its devices lack, in words.
-    pub devices: Option<String>,
+    /// What its devices lack, or its NUMA nodes, in words.
+    pub words: Option<String>,
 }
 
 /// What there is to say where there is no node.
@@ -179,7 +179,7 @@ pub struct FitError {
     pub counts: Vec<(SetId, u32)>,
     /// A reason that holds for every node before looking at any.
     pub everywhere: Option<String>,
-    /// The nearest miss among nodes that only lack resources or devices.
+    /// The nearest miss among nodes that only lack resources, devices or CPUs of a NUMA node.
     pub nearest: Option<NearestMiss>,
     /// No node has room for it, even if all were idle.
     pub never: bool,

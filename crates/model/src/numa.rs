@@ -15,7 +15,7 @@ mod cpu_set;
 mod layout;
 
 pub use cpu_set::CpuSet;
-pub use layout::CpuLayout;
+pub use layout::{CpuLayout, UnservedContainer};
 
 use crate::ix::TaskIx;
 use crate::object::{CpuRequest, NumatopologyObject, TopologyPolicy};

@@ -4,16 +4,18 @@
 //! What is free on a node and which CPUs a pod would get there is told by the state ([`pumice_model::numa`]);
 //! here that becomes a verdict and a score.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use pumice_conf::{Arg, Arguments, PluginSpec};
+use pumice_devices::NearMiss;
 use pumice_framework::points::{
     CandidateScore, CandidateScores, Class, ClassSignature, Counting, NodeFilter, NodeFilters,
 };
-use pumice_framework::{Plugin, ReasonId, ReasonKind, ReasonTable};
-use pumice_model::numa::NodeCpus;
+use pumice_framework::{Plugin, ReasonId, ReasonKind, ReasonTable, SetId};
+use pumice_model::numa::{NodeCpus, UnservedContainer};
 use pumice_model::object::{AskedPolicy, CpuRequest, TopologyPolicy};
-use pumice_model::{LoadMoment, NodeIx, State, TaskIx};
+use pumice_model::{LoadMoment, NodeIx, Nodes, State, TaskIx};
 
 use crate::registry::PluginEntry;
 
@@ -46,11 +48,14 @@ struct NumaReasons {
     other_policy: ReasonId,
     full: ReasonId,
     unaligned: ReasonId,
+    /// Nothing else.
+    only_unaligned: SetId,
 }
 
 impl NumaAware {
     fn new(arguments: &Arguments, reasons: &mut ReasonTable) -> Self {
         let mut hard = |text: &str| reasons.intern(text, ReasonKind::Unresolvable);
+        let unaligned = hard("containers cannot be assigned by numa");
         Self {
             weight: WEIGHT.read(arguments),
             reasons: NumaReasons {
@@ -58,7 +63,8 @@ impl NumaAware {
                 shares: hard("the cpu manager policy of the node is not static"),
                 other_policy: hard("the topology manager policy of the node is another"),
                 full: hard("no cpu of the node is free for a container alone"),
-                unaligned: hard("containers cannot be assigned by numa"),
+                unaligned,
+                only_unaligned: reasons.set(&[unaligned]),
             },
         }
     }
@@ -168,12 +174,51 @@ impl NumaFilter {
         aligned.is_none().then_some(reasons.unaligned)
     }
 
+    /// What the first container without CPUs lacks.
+    fn lack(&self, container: &UnservedContainer) -> String {
+        let of = match self.request.containers.len() {
+            1 => String::new(),
+            all => format!(" {} of {all}", container.at + 1),
+        };
+        let within = match container.numa_nodes {
+            None => String::new(),
+            Some(1) => " of one NUMA node".to_owned(),
+            Some(most) => format!(" of {most} NUMA nodes"),
+        };
+        let free: Vec<String> = container.free.iter().map(u32::to_string).collect();
+        format!(
+            "container{of} asks {} cpus{within}, free by NUMA node: {}",
+            container.cpus,
+            free.join(", ")
+        )
+    }
+
     fn asked(&self) -> Option<TopologyPolicy> {
         match self.request.policy {
             AskedPolicy::Only(policy) => Some(policy),
             _ => None,
         }
     }
+}
+
+/// Free CPUs that nobody can have because their place is not told.
+fn unplaced(node: &NodeCpus) -> String {
+    let free = &node.object().free;
+    match free.len() - node.layout().set(free).len() as usize {
+        0 => String::new(),
+        more => {
+            format!("; {more} more in spec.numares of its Numatopology are not in spec.cpuDetail")
+        }
+    }
+}
+
+/// CPUs that the NUMA nodes with the most free ones lack.
+fn missing(container: &UnservedContainer) -> i64 {
+    let mut free = container.free.clone();
+    free.sort_unstable_by_key(|free| Reverse(*free));
+    let most = container.numa_nodes.unwrap_or(free.len());
+    let there: u32 = free.iter().take(most).sum();
+    i64::from(container.cpus) - i64::from(there)
 }
 
 impl NodeFilter for NumaFilter {
@@ -193,6 +238,20 @@ impl NodeFilter for NumaFilter {
             let refusal = self.refusal(state.nodes().cpus(NodeIx(at as u32)));
             *out = refusal.or(*out);
         }
+    }
+
+    fn is_explained(&self, set: SetId) -> bool {
+        set == self.reasons.only_unaligned
+    }
+
+    fn explain(&self, nodes: &Nodes, node: NodeIx) -> Option<NearMiss> {
+        let cpus = nodes.cpus(node)?;
+        let container = cpus.layout().unserved(&self.request, cpus.free())?;
+        let name = &nodes.object(node).name;
+        Some(NearMiss {
+            text: format!("node {name}: {}{}", self.lack(&container), unplaced(cpus)),
+            distance: (1, missing(&container)),
+        })
     }
 
     fn is_lasting(&self) -> bool {

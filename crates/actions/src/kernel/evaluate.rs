@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use pumice_devices::NearMiss;
 use pumice_framework::points::{LedgerCheck, NodeFilter, NodeScore, ReasonDetail, StaticPart};
 use pumice_framework::reason::Shortage;
 use pumice_framework::{Class, Plugins, ReasonId, ReasonTable, SetId, Verdict};
@@ -30,6 +31,21 @@ pub struct ClassEvaluator {
     pub static_part: Rc<StaticPart>,
     /// Some score has a fraction.
     has_fraction: bool,
+}
+
+/// Who can say how close a node came.
+pub(super) enum Explainer<'a> {
+    Ledger(&'a dyn LedgerCheck),
+    Filter(&'a dyn NodeFilter),
+}
+
+impl Explainer<'_> {
+    pub(super) fn explain(&self, nodes: &Nodes, node: NodeIx) -> Option<NearMiss> {
+        match self {
+            Self::Ledger(ledger) => ledger.explain(nodes, node),
+            Self::Filter(filter) => filter.explain(nodes, node),
+        }
+    }
 }
 
 /// Results for a block of nodes.
@@ -386,6 +402,17 @@ impl ClassEvaluator {
     /// The checks of ledgers, for classes that take something from them.
     pub fn ledgers(&self) -> &[Box<dyn LedgerCheck>] {
         &self.ledgers
+    }
+
+    /// Who can say how close a node came that has these reasons.
+    pub(super) fn explainer(&self, set: SetId) -> Option<Explainer<'_>> {
+        let mut ledgers = self.ledgers.iter();
+        let ledger = ledgers.find(|ledger| ledger.is_failure(set));
+        let mut filters = self.before.iter().chain(&self.after);
+        let mut filter = || filters.find(|filter| filter.is_explained(set));
+        ledger
+            .map(|ledger| Explainer::Ledger(&**ledger))
+            .or_else(|| filter().map(|filter| Explainer::Filter(&**filter)))
     }
 
     /// What of a node's resources is left for the class, those that suffice included; what is being

@@ -6,7 +6,7 @@ use pumice_model::{NodeIx, Nodes};
 
 use super::evaluate::ClassEvaluator;
 
-/// Nodes whose devices are looked at card by card for the nearest miss.
+/// Nodes whose devices, or CPUs, are looked at one by one for the nearest miss.
 const MOST_EXPLAINED: usize = 32;
 
 /// What is to be said of all nodes together.
@@ -25,10 +25,10 @@ struct Distance {
     absent: u32,
     /// Resources of which it has less in all than is asked, and 1 if its devices could never serve.
     never: u32,
-    /// It lacks resources, not devices.
+    /// It lacks resources, not devices or CPUs of a NUMA node.
     lacks_resources: bool,
-    /// Cards, and memory on the best of them.
-    devices: (u32, i64),
+    /// Cards, and memory on the best of them; or containers, and CPUs of the first.
+    words: (u32, i64),
     /// The largest share of a resource that is missing, in millionths of what is asked.
     share: u64,
     /// Resources that are missing.
@@ -52,9 +52,8 @@ pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) 
         let mut distance = by_resources(evaluator, nodes, node);
         let reasons = verdicts[node.at()].reasons();
         let reasons = reasons.filter(|_| !distance.lacks_resources);
-        let mut checks = evaluator.ledgers().iter();
-        let failing = reasons.and_then(|set| checks.find(|check| check.is_failure(set)));
-        let lacks = distance.lacks_resources || failing.is_some();
+        let explainer = reasons.and_then(|set| evaluator.explainer(set));
+        let lacks = distance.lacks_resources || explainer.is_some();
         let nearer = |distance: &Distance| best.as_ref().is_none_or(|b| *distance < b.distance);
         let competes =
             lacks && evaluator.static_part.verdict[node.at()].is_none() && nearer(&distance);
@@ -68,8 +67,8 @@ pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) 
         if !competes || !nearer(&distance) {
             continue;
         }
-        let mut devices = None;
-        if let Some(check) = failing {
+        let mut words = None;
+        if let Some(explainer) = explainer {
             // Many of the same kind need not be told apart.
             let is_better_kind = best
                 .as_ref()
@@ -78,17 +77,17 @@ pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) 
                 continue;
             }
             left = left.saturating_sub(1);
-            let Some(miss) = check.explain(nodes, node) else {
+            let Some(miss) = explainer.explain(nodes, node) else {
                 continue;
             };
-            distance.devices = miss.distance;
-            devices = Some(miss.text);
+            distance.words = miss.distance;
+            words = Some(miss.text);
         }
         if nearer(&distance) {
             best = Some(NearestSoFar {
                 distance,
                 node,
-                devices,
+                words,
             });
         }
     }
@@ -100,8 +99,8 @@ pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) 
 struct NearestSoFar {
     distance: Distance,
     node: NodeIx,
-    /// What its devices lack, if that is all it lacks.
-    devices: Option<String>,
+    /// What its devices or NUMA nodes lack, if that is all it lacks.
+    words: Option<String>,
 }
 
 impl NearestSoFar {
@@ -110,7 +109,7 @@ impl NearestSoFar {
         NearestMiss {
             node: self.node,
             short: short.collect(),
-            devices: self.devices,
+            words: self.words,
         }
     }
 }

@@ -119,8 +119,8 @@ impl Engine {
     /// What the node that comes nearest would need.
     fn change_for_nodes(&self, error: &FitError, changes: &mut Vec<String>) {
         let Some(miss) = &error.nearest else { return };
-        match &miss.devices {
-            Some(devices) => changes.push(format!("nearest: {devices}")),
+        match &miss.words {
+            Some(words) => changes.push(format!("nearest: {words}")),
             None if !miss.short.is_empty() => {
                 let short: Vec<_> = miss.short.iter().map(|s| (s.resource, s.short)).collect();
                 changes.push(format!(

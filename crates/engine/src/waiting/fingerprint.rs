@@ -220,7 +220,7 @@ impl Engine {
         // It names nodes.
         let epoch = self.state.nodes().static_epoch();
         let epoch = (error.never || nearest.is_some()).then_some(epoch);
-        let nearest = nearest.map(|miss| (miss.node, &miss.short, &miss.devices));
+        let nearest = nearest.map(|miss| (miss.node, &miss.short, &miss.words));
         // Reasons are numbered by each configuration for itself.
         let reasons = reasons_of(error, &self.kernel.reasons);
         let which = (MessageKind::NoNode, self.configurations);

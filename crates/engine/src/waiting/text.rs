@@ -176,8 +176,8 @@ impl Engine {
     }
 
     fn miss_text(&self, miss: &NearestMiss) -> String {
-        if let Some(devices) = &miss.devices {
-            return devices.clone();
+        if let Some(words) = &miss.words {
+            return words.clone();
         }
         let short: Vec<String> = miss
             .short

@@ -11,11 +11,12 @@
 
 use std::ops::Range;
 
-use pumice_model::{LoadMoment, State};
+use pumice_devices::NearMiss;
+use pumice_model::{LoadMoment, NodeIx, Nodes, State};
 
 use super::class::{Class, StaticClass};
 use super::score::StaticPart;
-use crate::reason::{ReasonId, ReasonTable};
+use crate::reason::{ReasonId, ReasonTable, SetId};
 
 /// A plugin's filters on one node.
 pub trait NodeFilters {
@@ -57,6 +58,16 @@ pub trait NodeFilter {
         moment: LoadMoment,
         out: &mut [Option<ReasonId>],
     );
+
+    /// Whether it can say how close a node came that has this set of reasons.
+    fn is_explained(&self, _set: SetId) -> bool {
+        false
+    }
+
+    /// How close a node came that it rejects.
+    fn explain(&self, _nodes: &Nodes, _node: NodeIx) -> Option<NearMiss> {
+        None
+    }
 
     /// Its answers now may be others than once all is released.
     fn counts_released(&self) -> bool {

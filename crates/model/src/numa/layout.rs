@@ -17,6 +17,19 @@ pub struct CpuLayout {
     numbers: Vec<u32>,
 }
 
+/// The first container of a pod that gets no CPUs of its own on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnservedContainer {
+    /// Its place among the containers of the pod.
+    pub at: usize,
+    /// CPUs it asks for.
+    pub cpus: u32,
+    /// Most NUMA nodes they may be of; none: of any.
+    pub numa_nodes: Option<usize>,
+    /// What the containers before it leave, CPUs of each NUMA node by its number.
+    pub free: Vec<u32>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Socket {
     cpus: CpuSet,
@@ -80,13 +93,42 @@ impl CpuLayout {
     /// The CPUs that the containers of a pod get of the free ones; `None` where the policy of the node or
     /// a lack of CPUs lets one of them have none.
     pub fn align(&self, request: &CpuRequest, free: &CpuSet) -> Option<CpuSet> {
+        self.align_in_turn(request, free).ok()
+    }
+
+    /// Who keeps a pod from the node; `None` if all its containers get CPUs.
+    pub fn unserved(&self, request: &CpuRequest, free: &CpuSet) -> Option<UnservedContainer> {
+        let (at, free) = self.align_in_turn(request, free).err()?;
+        let cpus = request.containers[at];
+        let numa_nodes = match self.policy {
+            TopologyPolicy::None | TopologyPolicy::BestEffort => None,
+            TopologyPolicy::Restricted => Some(self.least_numa_nodes(cpus)),
+            TopologyPolicy::SingleNumaNode => Some(1),
+        };
+        Some(UnservedContainer {
+            at,
+            cpus,
+            numa_nodes,
+            free: self.counts(&free),
+        })
+    }
+
+    /// The CPUs that the containers get, or the first one that gets none and what is free for it.
+    fn align_in_turn(
+        &self,
+        request: &CpuRequest,
+        free: &CpuSet,
+    ) -> Result<CpuSet, (usize, CpuSet)> {
         let (mut given, mut free) = (CpuSet::default(), free.clone());
-        for cpus in request.containers.iter().filter(|cpus| **cpus > 0) {
-            let own = self.align_container(*cpus, &free)?;
+        let containers = request.containers.iter().enumerate();
+        for (at, cpus) in containers.filter(|(_, cpus)| **cpus > 0) {
+            let Some(own) = self.align_container(*cpus, &free) else {
+                return Err((at, free));
+            };
             free.remove(&own);
             given.add(&own);
         }
-        Some(given)
+        Ok(given)
     }
 
     /// Likewise, for a pod that is on the node: where the policy forbids it, it has some all the same.
@@ -126,7 +168,23 @@ impl CpuLayout {
 
     /// The NUMA nodes a container is kept to, and whether they are as few as could be on an empty node.
     fn narrowest(&self, cpus: u32, free: &CpuSet) -> (Vec<usize>, bool) {
-        let free: Vec<u32> = self.numa_nodes.iter().map(|n| n.count_in(free)).collect();
+        let (free, least) = (self.counts(free), self.least_numa_nodes(cpus));
+        let mut counts = least..=free.len();
+        let found = counts.find_map(|count| Some((lowest_nodes(&free, count, cpus)?, count)));
+        match found {
+            Some((nodes, count)) => (nodes, count == least),
+            None => ((0..free.len()).collect(), false),
+        }
+    }
+
+    /// CPUs of a set on each NUMA node.
+    fn counts(&self, set: &CpuSet) -> Vec<u32> {
+        let nodes = self.numa_nodes.iter();
+        nodes.map(|node| node.count_in(set)).collect()
+    }
+
+    /// The smallest number of NUMA nodes that have so many CPUs; all of them where there are fewer.
+    fn least_numa_nodes(&self, cpus: u32) -> usize {
         let mut sizes: Vec<u32> = self.numa_nodes.iter().map(CpuSet::len).collect();
         sizes.sort_unstable_by_key(|size| Reverse(*size));
         let mut sum = 0;
@@ -135,13 +193,7 @@ impl CpuLayout {
             sum += **size;
             lacks
         });
-        let least = least.count();
-        let mut counts = least..=free.len();
-        let found = counts.find_map(|count| Some((lowest_nodes(&free, count, cpus)?, count)));
-        match found {
-            Some((nodes, count)) => (nodes, count == least),
-            None => ((0..free.len()).collect(), false),
-        }
+        least.count()
     }
 
     /// Chooses among CPUs that may be had: whole sockets first, then whole cores, then single ones, so that

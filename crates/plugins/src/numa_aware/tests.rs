@@ -126,6 +126,47 @@ fn a_container_gets_cpus_where_the_policy_of_the_node_lets_it() {
 }
 
 #[test]
+fn who_gets_no_cpus_is_told_with_what_is_free() {
+    let free = [1, 2, 3, 4, 5, 6, 7];
+    for (policy, containers, expected, missing) in [
+        (
+            SingleNumaNode,
+            &[5_u32][..],
+            "node n1: container asks 5 cpus of one NUMA node, free by NUMA node: 3, 4",
+            1,
+        ),
+        // Sidecars that share CPUs are containers too.
+        (
+            SingleNumaNode,
+            &[0, 3, 4, 2],
+            "node n1: container 4 of 4 asks 2 cpus of one NUMA node, free by NUMA node: 0, 0",
+            2,
+        ),
+        (
+            Restricted,
+            &[3, 3, 2],
+            "node n1: container 3 of 3 asks 2 cpus of one NUMA node, free by NUMA node: 0, 1",
+            1,
+        ),
+        (
+            BestEffort,
+            &[9],
+            "node n1: container asks 9 cpus, free by NUMA node: 3, 4",
+            2,
+        ),
+    ] {
+        let pods = vec![asks("asks", AskedPolicy::Only(policy), containers)];
+        let state = state(vec![two_sockets("n1", policy, &free)], pods);
+        let (plugin, _) = plugin(1);
+        let class = class_of(&plugin, &state, "asks");
+        let filters = plugin.node_filters(&state, &class);
+        let miss = filters[0].explain(state.nodes(), NodeIx(0));
+        let miss = miss.map(|miss| (miss.text, miss.distance.1));
+        assert_eq!(miss, Some((expected.to_owned(), missing)), "{containers:?}");
+    }
+}
+
+#[test]
 fn whole_sockets_and_cores_are_given_first_and_cut_up_ones_before_others() {
     // Two threads a core, cores 0 … 3 of socket 0 and 0 … 3 of socket 1; one NUMA node.
     let place = |cpu: u32| CpuPlace {
