@@ -139,6 +139,11 @@ impl Overrun {
 }
 
 impl Refusal {
+    /// The queue takes nothing, whatever its quota.
+    pub fn is_of_closed_queue(&self) -> bool {
+        matches!(self, Self::NotOpen(_) | Self::Held(_))
+    }
+
     /// The amounts that would be too large.
     pub fn overruns(&self) -> &[Overrun] {
         match self {

@@ -132,7 +132,10 @@ impl Engine {
         let nobody = || self.fingerprint_of_nobody(job);
         match *why {
             Why::Promised(node) => Fingerprint::of(MessageKind::Promised).with((node, nodes)),
-            Why::HasRoom { status, node } => self.fingerprint_of_room(status, node),
+            Why::HasRoom { status, node } => {
+                let room = self.fingerprint_of_room(status, node);
+                room.and(Fingerprint::of(self.lacks_nodes(job)))
+            }
             Why::IncompleteSubGroup(sub) => {
                 let kind = (MessageKind::IncompleteSubGroup, &sub.id);
                 Fingerprint::of(kind).with((sub.tasks.len(), sub.min_available))

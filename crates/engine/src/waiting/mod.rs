@@ -139,7 +139,7 @@ pub struct Waiting<'a> {
 /// The reason and message of a `PodScheduled` condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodReason {
-    /// `Unschedulable`, `Schedulable` or `SchedulingGated`.
+    /// `Unschedulable`, `Schedulable`, `QuotaExceeded`, `QueueClosed` or `SchedulingGated`.
     pub reason: &'static str,
     /// Message.
     pub message: String,

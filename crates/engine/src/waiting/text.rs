@@ -1,8 +1,8 @@
 //! Why a pod waits, in Volcano's wording where it has one (spec/01 §4.4, §4.6).
 
 use pumice_conf::nearest;
-use pumice_framework::FitError;
 use pumice_framework::reason::{NearestMiss, Shortage};
+use pumice_framework::{Bound, FitError, Overrun, Refusal, Skip};
 use pumice_model::job::SubJob;
 use pumice_model::resource::display_amount;
 use pumice_model::state::Hold;
@@ -26,12 +26,21 @@ pub struct Subject<'a> {
 }
 
 impl Waiting<'_> {
-    /// The reason of the pod's `PodScheduled` condition.
+    /// The reason of the pod's `PodScheduled` condition: `Unschedulable` exactly where more nodes may help.
     pub fn reason(&self) -> &'static str {
         match self.why {
-            Why::HasRoom { status, .. } if status != TaskStatus::Pipelined => "Schedulable",
-            Why::BindWaits { .. } => "Schedulable",
+            Why::HasRoom { status, .. } if status == TaskStatus::Pipelined => "Unschedulable",
+            // Whoever adds nodes for the others has to know that this room is theirs.
+            Why::HasRoom { .. } if self.engine.lacks_nodes(self.job) => "Unschedulable",
+            Why::HasRoom { .. } | Why::BindWaits { .. } => "Schedulable",
             Why::Gated => "SchedulingGated",
+            Why::Refused(_) | Why::NotTried(Skip::NotEnqueued(_)) | Why::NeverFits => {
+                match self.engine.refusal(self.job) {
+                    Some(refusal) if self.engine.is_quota(self.job, refusal) => "QuotaExceeded",
+                    Some(refusal) if refusal.is_of_closed_queue() => "QueueClosed",
+                    _ => "Unschedulable",
+                }
+            }
             _ => "Unschedulable",
         }
     }
@@ -63,6 +72,48 @@ impl Waiting<'_> {
 }
 
 impl Engine {
+    /// Why its queue, or the cluster, takes nothing of a job, or no more.
+    fn refusal(&self, job: JobIx) -> Option<&Refusal> {
+        let note = self.notes.get(&job)?;
+        match &note.skip {
+            Some(Skip::NotEnqueued(refusal)) => Some(refusal),
+            _ => note.refusal.as_ref(),
+        }
+    }
+
+    /// What refuses a job has nothing to do with how many nodes there are.
+    fn is_quota(&self, job: JobIx, refusal: &Refusal) -> bool {
+        match refusal {
+            Refusal::NamespaceQuota(_) => true,
+            Refusal::Quota(overruns) => {
+                let mut overruns = overruns.iter();
+                overruns.any(|overrun| self.exceeds_capability(job, overrun))
+            }
+            _ => false,
+        }
+    }
+
+    /// With more nodes the queue would refuse it all the same.
+    fn exceeds_capability(&self, job: JobIx, overrun: &Overrun) -> bool {
+        let queue = overrun.above.or(self.state.job(job).queue);
+        let Some(queue) = queue.and_then(|queue| self.state.find_queue(queue)) else {
+            return false;
+        };
+        let name = self.state.resources().name(overrun.resource);
+        let mut limits = queue.object.capability.iter();
+        let wanted = overrun.used.saturating_add(overrun.reserved);
+        let wanted = wanted.saturating_add(overrun.asked);
+        overrun.bound == Bound::Capability
+            || (limits.any(|(limited, _)| limited == name)
+                && wanted > queue.capability.get(overrun.resource))
+    }
+
+    /// Some pods of a gang have no place.
+    pub(super) fn lacks_nodes(&self, job: JobIx) -> bool {
+        let note = self.notes.get(&job);
+        note.is_some_and(|note| !note.unplaced.is_empty())
+    }
+
     /// What is said of a pod; `subject` stands for its name.
     pub(super) fn pod_text(
         &self,

@@ -14,6 +14,11 @@ const NO_ADMISSION: &str = "actions: \"allocate, backfill\"\n\
                             tiers: [{plugins: [{name: gang}, {name: predicates}, \
                             {name: proportion}]}]\n";
 
+/// Nobody asks how full the cluster is.
+const ADMISSION_BY_QUOTA: &str = "actions: \"enqueue, allocate, backfill\"\n\
+                                  tiers: [{plugins: [{name: gang}, {name: predicates}, \
+                                  {name: proportion}]}]\n";
+
 /// Reason and message of the pod `p` after one cycle, in which it must not be bound.
 fn why(cluster: Cluster) -> (&'static str, String) {
     let mut cluster = cluster.node(node("n1", "4c 8Gi pods=9"));
@@ -200,7 +205,7 @@ fn a_bare_pod_refused_by_its_queue_reads_limit_used_and_asked_and_of_no_group() 
         let cluster = Cluster::under(NO_ADMISSION).queue(small());
         let cluster = cluster.pod(on("n1", of_small("running", "2c")));
         let (reason, message) = why(cluster.pod(of_small("p", request)));
-        assert_eq!(reason, "Unschedulable");
+        assert_eq!(reason, "QuotaExceeded");
         assert_eq!(message, format!("{capability} {numbers}"));
     }
     // The only queue, without a capability: nothing but the cluster is full.
@@ -285,8 +290,7 @@ fn a_pod_no_node_is_large_enough_for_says_so_whatever_its_queue_says() {
                 .pod(member("g", pod("p", request))),
         ] {
             let cluster = cluster.node(node("n0", "1c 8Gi pods=9 x.example/gpu=8"));
-            let (reason, message) = why(cluster);
-            assert_eq!(reason, "Unschedulable");
+            let (_, message) = why(cluster);
             let tried = message.contains("It never fits: it asks ");
             assert!(message == expected || tried, "{message}");
         }
@@ -428,5 +432,65 @@ fn of_several_missing_resources_the_first_by_name_is_told_and_the_nearest_node()
         let cluster = Cluster::under(NO_QUEUE_PLUGIN).node(node("n0", "1c 8Gi pods=9"));
         let (_, message) = why(cluster.pod(pod("p", request)));
         assert!(message.contains(expected), "{message}");
+    }
+}
+
+/// What makes the cluster autoscaler act, and on which pods.
+#[test]
+fn unschedulable_is_what_more_nodes_help_against_and_all_of_a_gang_that_lacks_some() {
+    let reasons = |cores: &str, conf: &str, min_member| {
+        let queue = QueueObject {
+            capability: amounts(cores),
+            ..queue("q")
+        };
+        let gang = GroupObject {
+            queue: "q".to_owned(),
+            min_resources: Some(amounts("3c")),
+            ..waiting(group("g", min_member))
+        };
+        let cluster = Cluster::under(conf).queue(queue).group(gang);
+        let mut cluster = cluster.node(node("n1", "2c 8Gi pods=9"));
+        for name in ["p0", "p1", "p2"] {
+            cluster = cluster.pod(member("g", pod(name, "1c")));
+        }
+        assert_eq!(cluster.cycle(), Vec::<String>::new());
+        ["p0", "p1", "p2"].map(|name| cluster.why(name).0)
+    };
+    // Two have room. The autoscaler sees three pods and that room, and adds one node.
+    let lacks_nodes = ["Unschedulable"; 3];
+    assert_eq!(reasons("8c", NO_QUEUE_PLUGIN, 3), lacks_nodes);
+    // No node helps against a quota.
+    let quota = ["Schedulable", "Schedulable", "QuotaExceeded"];
+    assert_eq!(reasons("2c", NO_ADMISSION, 3), quota);
+    // Nor does the gang get one if it is not even admitted.
+    assert_eq!(reasons("2c", ADMISSION_BY_QUOTA, 3), ["QuotaExceeded"; 3]);
+}
+
+#[test]
+fn pods_beyond_a_quota_or_of_a_closed_queue_make_no_nodes_although_all_are_full() {
+    for (state, cores, expected) in [
+        (QueueState::Open, "1c", "QuotaExceeded"),
+        (QueueState::Closed, "8c", "QueueClosed"),
+        (QueueState::Open, "8c", "Unschedulable"),
+    ] {
+        let queue = QueueObject {
+            capability: amounts(cores),
+            state,
+            ..queue("q")
+        };
+        let gang = GroupObject {
+            queue: "q".to_owned(),
+            min_resources: Some(amounts("2c")),
+            ..waiting(group("g", 1))
+        };
+        let mut cluster = Cluster::under(ADMISSION_BY_QUOTA)
+            .queue(queue)
+            .group(gang)
+            .node(node("n1", "4c 8Gi pods=9"))
+            .pod(on("n1", pod("big", "3c")))
+            .pod(member("g", pod("p", "2c")));
+        assert_eq!(cluster.cycle(), Vec::<String>::new());
+        let (reason, message) = cluster.why("p");
+        assert_eq!(reason, expected, "{state:?} {cores}: {message}");
     }
 }
