@@ -31,6 +31,12 @@ fn table(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     summary(out, report)?;
     binds(out, report)?;
     evictions(out, report)?;
+    if !report.device_returns.is_empty() {
+        section(out, "DEVICES GIVEN BACK (they kept a pod from nodes)")?;
+        for claim in &report.device_returns {
+            writeln!(out, "{claim}")?;
+        }
+    }
     if !report.pipelined.is_empty() {
         section(out, "PIPELINED (waiting for resources being released)")?;
         let rows = report

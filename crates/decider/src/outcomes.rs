@@ -1,7 +1,7 @@
 //! How writes ended.
 
-use pumice_model::Delta;
 use pumice_model::write::{BindFailure, Outcome, PodRef, Write};
+use pumice_model::{ClaimReturn, Delta};
 
 use crate::status_retries::StatusOwner;
 use crate::{Clock, Decider, Effect, LogLevel, LogLine, whole_s};
@@ -16,6 +16,14 @@ fn kind_of(failure: &BindFailure) -> &'static str {
         BindFailure::GaveUp => "binding given up",
         BindFailure::PreBind => "step before binding",
         BindFailure::Outdated => "binding outdated",
+    }
+}
+
+/// A claim keeps its devices.
+pub(crate) fn kept(claim: &ClaimReturn) -> Delta {
+    Delta::DevicesKept {
+        namespace: claim.namespace.clone(),
+        claim: claim.claim.clone(),
     }
 }
 
@@ -72,6 +80,15 @@ impl Decider {
                     message,
                     at_s: now_s,
                 });
+            }
+            Outcome::DevicesKept { claim, message } => {
+                let (namespace, name) = (&claim.namespace, &claim.claim);
+                let text = format!(
+                    "devices of resource claim {namespace}/{name} not given back: {message}"
+                );
+                self.warn_of("resource claim", text);
+                self.changed = true;
+                self.engine.apply(kept(&claim));
             }
             Outcome::Evicted { .. } => {}
         }

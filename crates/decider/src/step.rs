@@ -9,6 +9,7 @@ use pumice_model::write::{BindRequest, PodRef, VolumeWork, Write};
 use pumice_model::{Delta, JobIx};
 
 use crate::object_refs::{group_ref, pod_ref};
+use crate::outcomes::kept;
 use crate::{Clock, Decider, Effect, LogLevel, LogLine, SHORTEST_PAUSE, whole_s};
 
 /// Longest pause between cycles that changes are collected in.
@@ -194,6 +195,12 @@ impl Decider {
                 node,
                 devices: bind.devices.as_deref().cloned().unwrap_or_default(),
             }));
+        }
+        for claim in &decisions.device_returns {
+            match self.dry_run {
+                true => self.dry_decisions.push_back((now_s, kept(claim))),
+                false => self.write(Write::ReturnDevices(claim.clone())),
+            }
         }
         self.write_evictions(decisions, now_s);
         for job in &decisions.groups {

@@ -32,11 +32,14 @@ pub use pumice_actions::Action;
 use pumice_actions::Kernel;
 use pumice_conf::{Arguments, Config, Registry};
 use pumice_framework::{
-    Bind, Evicts, JobNote, Plugins, QueueShare, ReasonTable, Session, Sleepers, Step, Work,
+    Bind, Evicts, JobNote, Plugins, QueueShare, ReasonTable, Session, Sleepers, Step, Unplaced,
+    Work,
 };
 use pumice_model::extender::ExtenderEvent;
 use pumice_model::object::QueueObject;
-use pumice_model::{Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, Task, TaskIx, TaskStatus};
+use pumice_model::{
+    ClaimReturn, Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, Task, TaskIx, TaskStatus,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use bind_waits::BindWait;
@@ -108,6 +111,9 @@ pub struct Decisions {
     pub nominations: Vec<(TaskIx, NodeIx)>,
     /// Pods that still wait and are nominated no more.
     pub nominations_ended: Vec<TaskIx>,
+    /// Claims whose devices keep a pod that fits nowhere from nodes. One that keeps them comes back as
+    /// [`Delta::DevicesKept`].
+    pub device_returns: Vec<ClaimReturn>,
     /// Jobs whose PodGroup status changed; the new one is in the state.
     pub groups: Vec<JobIx>,
     /// Jobs that were admitted, in that order.
@@ -132,6 +138,7 @@ impl Decisions {
             && self.evictions.is_empty()
             && self.nominations.is_empty()
             && self.nominations_ended.is_empty()
+            && self.device_returns.is_empty()
             && self.groups.is_empty()
     }
 }
@@ -516,6 +523,7 @@ impl Engine {
         let postponed = self.work.end_cycle(&self.state);
         self.nominations.take_in(&self.state, &plan, now_s);
         let nominations_ended = self.still_waiting(ended);
+        let device_returns = self.return_devices(&notes);
         let before = self.renew_notes(looked_at, notes);
         observer.begin(Stage::Close);
         let groups = self.close(&before, now_s);
@@ -524,6 +532,7 @@ impl Engine {
         // A bare pod that was admitted shows in no decision.
         let settled = plan.is_empty()
             && nominations_ended.is_empty()
+            && device_returns.is_empty()
             && groups.is_empty()
             && !postponed
             && !forgot
@@ -534,6 +543,7 @@ impl Engine {
             evictions: plan.evictions,
             nominations: plan.nominations,
             nominations_ended,
+            device_returns,
             groups,
             admitted,
             skipped: false,
@@ -542,6 +552,19 @@ impl Engine {
             tried: self.sleepers.tried(),
             missed: self.sleepers.missed_jobs().to_vec(),
         }
+    }
+
+    /// Pods that fit nowhere give back devices that keep them from nodes.
+    fn return_devices(&mut self, notes: &FxHashMap<JobIx, JobNote>) -> Vec<ClaimReturn> {
+        if self.state.resource_claims().version() == 0 {
+            return Vec::new();
+        }
+        let unplaced = notes.values().flat_map(|note| &note.unplaced);
+        let fits_nowhere = unplaced.filter(|(_, why)| matches!(why, Unplaced::NoNode(_)));
+        let mut tasks: Vec<TaskIx> = fits_nowhere.map(|(task, _)| *task).collect();
+        tasks.retain(|ix| self.state.task(*ix).status == TaskStatus::Pending);
+        tasks.sort_unstable();
+        self.state.return_devices(&tasks)
     }
 
     /// Tentative placements of the last cycle end with it.

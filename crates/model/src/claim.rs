@@ -28,6 +28,7 @@ mod inventory;
 mod ledger;
 mod need;
 mod objects;
+mod returns;
 mod search;
 mod step;
 mod users;
@@ -55,6 +56,8 @@ use inventory::Inventory;
 use ledger::DeviceLedger;
 pub use need::{OpenResourceClaim, ResourceNeed};
 pub use pumice_claims::Misfit as DeviceMisfit;
+pub use returns::ClaimReturn;
+use returns::Returning;
 pub use search::ClaimMisfit;
 pub use step::{ClaimChange, ClaimGift, ClaimReading, ClaimStep, FoundDevices, MAX_RESERVED};
 pub use users::ClaimPlan;
@@ -83,6 +86,8 @@ struct ClaimEntry {
     grant: ClaimGrant,
     /// Whoever uses it is being released: its devices are free then.
     leaves: bool,
+    /// Whether its devices are given back because they keep a pod from nodes.
+    returning: Returning,
 }
 
 /// All of it.

@@ -74,6 +74,14 @@ pub enum Delta {
         /// Pod.
         uid: String,
     },
+    /// The devices of a claim were not given back, or nobody was asked to; nothing is known of a write that may
+    /// do it still. No effect on others.
+    DevicesKept {
+        /// Namespace of the claim.
+        namespace: String,
+        /// Claim.
+        claim: String,
+    },
     /// An eviction decided by an earlier scheduler is on its way; the pod object does not tell yet.
     /// Part of a dump.
     PodEvicting {

@@ -36,7 +36,7 @@ pub mod topology;
 pub mod volume;
 pub mod write;
 
-pub use claim::{ClaimStep, ResourceClaims, ResourceNeed};
+pub use claim::{ClaimReturn, ClaimStep, ResourceClaims, ResourceNeed};
 pub use delta::Delta;
 pub use device::{DeviceNote, NoteAbout};
 pub use intern::{Interner, Sym};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use pumice_devices::BindingAnnotations;
 
-use crate::claim::ClaimStep;
+use crate::claim::{ClaimReturn, ClaimStep};
 use crate::object::{Amounts, GroupStatus, WrittenClaim};
 use crate::volume::VolumeStep;
 
@@ -169,6 +169,9 @@ pub enum Write {
         /// Key and value.
         annotations: Vec<(&'static str, &'static str)>,
     },
+    /// Devices of a claim keep a pod from nodes: they are taken out of its status, with what it is reserved
+    /// for, if it still is what was decided about.
+    ReturnDevices(ClaimReturn),
     /// Status of a NodeShard (spec/01 §1.9).
     ShardStatus {
         /// Name.
@@ -232,6 +235,13 @@ pub enum Outcome {
     EvictFailed {
         /// Which pod.
         pod: PodRef,
+        /// For people.
+        message: String,
+    },
+    /// The devices of a claim were not given back, or nobody knows.
+    DevicesKept {
+        /// Which claim.
+        claim: ClaimReturn,
         /// For people.
         message: String,
     },

@@ -304,6 +304,9 @@ pub struct Report {
     pub binds: Vec<BindLine>,
     /// Evictions in the order of the decisions.
     pub evictions: Vec<EvictionLine>,
+    /// Claims whose devices kept a pod from nodes and were given back, in the order of the decisions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub device_returns: Vec<String>,
     /// Pods pipelined when the last cycle ended, by name.
     pub pipelined: Vec<Pipelined>,
     /// PodGroups by name.

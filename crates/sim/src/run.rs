@@ -186,6 +186,11 @@ fn record(
             group,
         });
     }
+    for claim in &decisions.device_returns {
+        world.return_devices(claim);
+        let claim = format!("{}/{}", claim.namespace, claim.claim);
+        report.device_returns.push(claim);
+    }
     for eviction in &decisions.evictions {
         let pod = state.task_key(eviction.task);
         let node = state.task(eviction.task).node;

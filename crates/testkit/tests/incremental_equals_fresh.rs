@@ -231,6 +231,9 @@ fn books_of_queues(state: &State) -> BTreeMap<String, Books> {
 
 fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
     let decisions = engine.cycle(now_s);
+    run::kept(&decisions)
+        .into_iter()
+        .for_each(|delta| engine.apply(delta));
     let state = engine.state();
     let node = |ix| state.nodes().object(ix).name.clone();
     let jobs = state.jobs().filter(|(_, job)| job.group().is_some());

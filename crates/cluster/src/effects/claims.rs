@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pumice_claims::{AllocatedDevice, DeviceConfigSource, DeviceToleration, TaintOperator};
-use pumice_model::claim::{ClaimGift, ClaimReading, ClaimStep, FoundDevices};
+use pumice_model::claim::{ClaimGift, ClaimReading, ClaimReturn, ClaimStep, FoundDevices};
 use pumice_model::object::{ClaimAllocation, NodeOp, NodeTerm, WrittenClaim};
 use serde_json::{Map, Value, json};
 
-use super::rewrite::{change, change_surely};
+use super::rewrite::{change, change_surely, same_claim, text};
 use super::shared::WriterContext;
-use super::{BindFailure, BindRequest, PodRef};
+use super::{BindFailure, BindRequest, Outcome, PodRef};
 
 const PROTECTION: &str = "resource.kubernetes.io/delete-protection";
 /// How often the finalizer is added before a bind gives up.
@@ -105,8 +105,36 @@ pub(super) async fn roll_back(
     }
 }
 
+/// Gives back the devices of a claim that keep a pod from nodes, if it is still what was decided about.
+pub(super) async fn return_devices(shared: Arc<WriterContext>, claim: ClaimReturn) {
+    let path = path_in(&claim.namespace);
+    let status = (path.as_str(), claim.claim.as_str(), "/status");
+    let done = change_surely(&shared, status, |found| returned(found, &claim).map(Some)).await;
+    if let Err(message) = done {
+        shared.tell(Outcome::DevicesKept { claim, message });
+    }
+}
+
+/// The claim without devices.
+fn returned(found: &Value, claim: &ClaimReturn) -> Result<Value, String> {
+    let meta = &found["metadata"];
+    same_claim(found, &claim.claim_uid)?;
+    if text(&meta["resourceVersion"]).parse() != Ok(claim.version) {
+        return Err("it has changed meanwhile".to_owned());
+    }
+    let mut new = whole(found);
+    if let Some(status) = new["status"].as_object_mut() {
+        status.remove("allocation");
+        status.remove("reservedFor");
+    }
+    Ok(new)
+}
+
 fn path_of(step: &ClaimStep) -> String {
-    let namespace = &step.namespace;
+    path_in(&step.namespace)
+}
+
+fn path_in(namespace: &str) -> String {
     format!("/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims")
 }
 

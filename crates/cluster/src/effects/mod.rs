@@ -309,6 +309,12 @@ impl Effects {
                 let clean_up = CleanUp { pod, annotations };
                 self.lanes.cleanups.submit(key, clean_up);
             }
+            Write::ReturnDevices(claim) => {
+                tokio::spawn(claims::return_devices(
+                    Arc::clone(&self.lanes.shared),
+                    claim,
+                ));
+            }
             Write::Event {
                 about,
                 warning,

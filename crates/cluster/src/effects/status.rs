@@ -99,6 +99,7 @@ impl StatusWrite {
             | Write::BindWaits { .. }
             | Write::Evict { .. }
             | Write::CleanUp { .. }
+            | Write::ReturnDevices(_)
             | Write::Event { .. } => return None,
         })
     }

@@ -419,31 +419,6 @@ fn a_claim_that_pods_share_gets_its_devices_once_and_keeps_its_pods_to_their_nod
 }
 
 #[test]
-fn a_claim_that_has_devices_keeps_its_pod_to_their_node_although_it_has_no_room() {
-    let made = claim("p", "p", 1);
-    let mut first = cluster(&["g0"])
-        .with(told(made.clone()))
-        .pod(owning(pod("p", "1c")));
-    // The scheduler ends after it has written this, and before the Binding.
-    let written = ResourceClaimObject {
-        allocation: steps(&mut first)[0].allocation.as_deref().cloned(),
-        reserved_for: vec!["p".to_owned()],
-        ..made
-    };
-    let next = cluster(&["g0"])
-        .with(on_node("n2", &["g0"]))
-        .with(told(written))
-        .pod(on("n1", pod("big", "8c")))
-        .pod(owning(pod("p", "1c")));
-    let told = why(next);
-    assert!(
-        told.contains("1 resourceclaim not available on the node"),
-        "{told}"
-    );
-    assert!(told.contains("1 Insufficient cpu"), "{told}");
-}
-
-#[test]
 fn a_claim_is_looked_at_before_the_binding_of_a_pod_that_it_is_reserved_for() {
     // A bind that failed may have taken that back, and it is not told yet.
     let allocation = ClaimAllocation {

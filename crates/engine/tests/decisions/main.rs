@@ -6,6 +6,7 @@ mod bind_waits;
 mod bindings;
 mod claims;
 mod claims_freed;
+mod claims_returned;
 mod cluster;
 mod company;
 mod conditions;

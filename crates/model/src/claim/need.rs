@@ -13,7 +13,7 @@ use crate::resource::ResourceNames;
 use super::charge::PublishedNames;
 use super::filters::FilterKey;
 use super::users::TaskClaims;
-use super::{ClaimCharge, MAX_RESERVED, ResourceClaimIx, ResourceClaims};
+use super::{ClaimCharge, MAX_RESERVED, ResourceClaimIx, ResourceClaims, Returning};
 
 /// What a pod asks of its resource claims.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -119,6 +119,11 @@ impl ResourceClaims {
         if entry.template.is_some() && object.owner_uid != pod.uid {
             return Err(format!(
                 "resourceclaim {name:?} was not made for this pod: it belongs to another owner"
+            ));
+        }
+        if let Returning::UnderWay(_) = slot.returning {
+            return Err(format!(
+                "resourceclaim {name:?} gives back devices that keep a pod from other nodes"
             ));
         }
         if let Some(allocation) = slot.allocation() {

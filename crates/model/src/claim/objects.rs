@@ -4,7 +4,7 @@ use crate::object::{DeviceClassObject, ResourceClaimObject, SliceObject};
 
 use super::inventory::Inventory;
 use super::users::ClaimPresence;
-use super::{ClaimEntry, ClaimGrant, ResourceClaimIx, ResourceClaims};
+use super::{ClaimEntry, ClaimGrant, ResourceClaimIx, ResourceClaims, Returning};
 
 impl ResourceClaims {
     fn changed(&mut self) -> bool {
@@ -73,7 +73,14 @@ impl ResourceClaims {
             && known.says_what(&object)
         {
             known.version = object.version;
-            return self.give_up_if_over(ix) && self.changed();
+            let returning = entry
+                .returning
+                .after(object.version, object.allocation.is_some());
+            let is_kept = std::mem::replace(&mut entry.returning, returning) != returning;
+            if is_kept {
+                self.stale.insert(ix);
+            }
+            return (self.give_up_if_over(ix) || is_kept) && self.changed();
         }
         let replaced = entry
             .object
@@ -88,6 +95,9 @@ impl ResourceClaims {
         };
         let keeps_grant = is_needed && !replaced;
         self.change_claim(ix, |entry| {
+            let returning = entry.returning;
+            let returning = returning.after(object.version, object.allocation.is_some());
+            entry.returning = if replaced { Returning::No } else { returning };
             entry.object = Some(object);
             if !keeps_grant {
                 entry.grant = ClaimGrant::Nothing;
@@ -129,6 +139,7 @@ impl ResourceClaims {
         }
         self.change_claim(ix, |entry| {
             (entry.object, entry.grant) = (None, ClaimGrant::Nothing);
+            entry.returning = Returning::No;
         });
         self.stale.insert(ix);
         self.drop_claim_if_unused(ix);

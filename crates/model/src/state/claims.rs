@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::State;
 use super::account::device_hold;
-use crate::claim::{ClaimExit, ClaimPlan, ClaimPresence, ResourceClaimIx};
+use crate::claim::{ClaimExit, ClaimPlan, ClaimPresence, ClaimReturn, ResourceClaimIx};
 use crate::delta::Delta;
 use crate::ix::{JobIx, QueueIx, ResourceNeedIx, TaskIx};
 use crate::node::LoadMoment;
@@ -189,6 +189,20 @@ impl State {
     fn follow_claims(&mut self, (others, frees): (Vec<TaskIx>, bool)) {
         self.generation += u64::from(frees);
         self.renew_claim_needs(&others);
+    }
+
+    /// Has pods that fit nowhere give back devices that keep them from nodes, one claim each.
+    pub fn return_devices(&mut self, tasks: &[TaskIx]) -> Vec<ClaimReturn> {
+        let claims = &mut self.resource_claims;
+        let returns = tasks.iter();
+        let returns = returns.filter_map(|ix| claims.return_devices(*ix, &self.nodes));
+        returns.collect()
+    }
+
+    /// The devices of a claim were not given back.
+    pub(super) fn keep_devices(&mut self, namespace: &str, claim: &str) {
+        let is_news = self.resource_claims.keep_devices(namespace, claim);
+        self.generation += u64::from(is_news);
     }
 
     /// Tells its claims whether a task uses them.

@@ -2,7 +2,7 @@
 //! `crates/cluster` around the decisions of [`ClaimStep`]. A claim is read, changed and written on the version
 //! that was read, until it has happened, nothing is left to do or no time is left.
 
-use pumice_model::claim::{ClaimGift, ClaimReading, ClaimStep, FoundDevices};
+use pumice_model::claim::{ClaimGift, ClaimReading, ClaimReturn, ClaimStep, FoundDevices};
 use pumice_model::object::{ResourceClaimObject, WrittenClaim};
 use pumice_model::write::{BindFailure, BindRequest, Outcome};
 
@@ -188,6 +188,67 @@ impl ClaimWriter {
     fn is_over(&self, change: ClaimWrite, now_ms: u64) -> bool {
         let since_ms = self.since_ms.unwrap_or(now_ms);
         change != ClaimWrite::TakeBack && now_ms >= since_ms + CHANGE_MS
+    }
+}
+
+/// Devices of a claim that are given back because they keep a pod from nodes.
+#[derive(Clone, Debug)]
+pub struct DeviceReturn {
+    claim: ClaimReturn,
+    sent: Option<(u64, u64)>,
+}
+
+impl DeviceReturn {
+    /// Nothing is sent yet.
+    pub fn new(claim: ClaimReturn) -> Self {
+        Self { claim, sent: None }
+    }
+
+    /// Whether it has ended, and whether it is to be told that devices were kept.
+    pub fn step(&mut self, around: &mut Around<'_>) -> Option<Option<Outcome>> {
+        let now_ms = around.server.now_ms();
+        if let Some((id, at_ms)) = self.sent {
+            let answer = around.network.answer(id, now_ms);
+            if answer.is_none() && now_ms < at_ms + ANSWER_MS {
+                return None;
+            }
+            if answer.is_none() {
+                around.network.abandon(id);
+            }
+            self.sent = None;
+            match answer {
+                Some(ServerAnswer::Claim(ClaimAnswer::Written(_))) => return Some(None),
+                Some(ServerAnswer::Refused) => return Some(Some(self.kept("refused"))),
+                // As after a pause: it is read again.
+                _ => {}
+            }
+        }
+        if !around.has_term() {
+            return None;
+        }
+        let claim = key(&self.claim.namespace, &self.claim.claim);
+        let known = around.server.devices.claims.get(&claim);
+        let same = known.filter(|known| {
+            known.object.uid == self.claim.claim_uid && known.version == self.claim.version
+        });
+        let Some(known) = same else {
+            return Some(Some(self.kept("it has changed meanwhile")));
+        };
+        let mut object = known.object.clone();
+        (object.allocation, object.reserved_for) = (None, Vec::new());
+        self.sent = Some(around.send(ServerCall::UpdateClaim {
+            version: self.claim.version,
+            of_status: true,
+            object: Box::new(object),
+        }));
+        None
+    }
+
+    fn kept(&self, why: &str) -> Outcome {
+        Outcome::DevicesKept {
+            claim: self.claim.clone(),
+            message: why.to_owned(),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use pumice_model::object::GroupStatus;
 use pumice_model::write::{BindFailure, Outcome, PodRef, Write};
 
 use super::binding::{Binding, Phase, stamp};
-use super::claim_writer::ClaimWriter;
+use super::claim_writer::{ClaimWriter, DeviceReturn};
 use super::network::{ANSWER_MS, Network, REQUEST_MS, ServerAnswer, ServerCall};
 use super::rng::Rng;
 use super::server::{VirtualServer, key};
@@ -94,6 +94,8 @@ pub struct Writers {
     statuses: BTreeMap<String, StatusInFlight>,
     evictions: BTreeMap<String, PodWrite>,
     nominations: BTreeMap<String, PodWrite>,
+    /// By UID of the claim.
+    returns: BTreeMap<String, DeviceReturn>,
     /// Pods' conditions: UID, reason and message.
     conditions: Vec<(String, (String, String))>,
     sequences: Sequences,
@@ -136,7 +138,8 @@ impl Writers {
     /// Nothing waits and nothing is under way.
     pub fn is_idle(&self) -> bool {
         let pods = self.evictions.is_empty() && self.nominations.is_empty();
-        self.binds.is_empty() && self.statuses.is_empty() && pods
+        let claims = self.returns.is_empty();
+        self.binds.is_empty() && self.statuses.is_empty() && pods && claims
     }
 
     /// UIDs of the claims that binds under way are about.
@@ -214,6 +217,10 @@ impl Writers {
             } => {
                 self.conditions.push((pod.uid, (reason, message)));
             }
+            Write::ReturnDevices(claim) => {
+                let uid = claim.claim_uid.clone();
+                self.returns.insert(uid, DeviceReturn::new(claim));
+            }
             Write::Event { .. }
             | Write::BindWaits { .. }
             | Write::QueueStatus { .. }
@@ -244,6 +251,13 @@ impl Writers {
             outcomes.extend(self.step_status(&group, around));
         }
         outcomes.extend(self.step_pods(around));
+        self.returns.retain(|_, write| match write.step(around) {
+            None => true,
+            Some(outcome) => {
+                outcomes.extend(outcome);
+                false
+            }
+        });
         if around.has_term() {
             for (uid, told) in std::mem::take(&mut self.conditions) {
                 let pod = around

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pumice_claims::ClaimSpec;
 use pumice_ingest as ingest;
 use pumice_model::object::{DeviceClassObject, PodPhase, ResourceClaimObject, SliceObject};
-use pumice_model::{ClaimStep, Delta};
+use pumice_model::{ClaimReturn, ClaimStep, Delta};
 
 use super::World;
 use crate::manifest::Manifest;
@@ -77,6 +77,17 @@ impl World {
         }
         let told = Delta::ResourceClaimApply(Box::new(claim.clone()));
         self.deltas.push(told);
+    }
+
+    /// Accepts that a claim gives its devices back.
+    pub fn return_devices(&mut self, claim: &ClaimReturn) {
+        let key = format!("{}/{}", claim.namespace, claim.claim);
+        if let Some(claim) = self.device_claims.claims.get_mut(&key) {
+            claim.allocation = None;
+            claim.reserved_for.clear();
+            let told = Delta::ResourceClaimApply(Box::new(claim.clone()));
+            self.deltas.push(told);
+        }
     }
 
     /// One round of the controllers of volumes and of resource claims.

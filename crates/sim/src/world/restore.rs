@@ -58,6 +58,7 @@ impl World {
             | Delta::PodBound { .. }
             | Delta::EvictFailed { .. }
             | Delta::EvictTakenBack { .. }
+            | Delta::DevicesKept { .. }
             | Delta::GroupDelete(..)
             | Delta::QueueDelete(_)
             | Delta::PriorityClassDelete(_)

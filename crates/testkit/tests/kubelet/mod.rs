@@ -53,7 +53,7 @@ impl Outside {
     ) -> Vec<Delta> {
         let state = engine.state();
         let name = |task: TaskIx| state.task_key(task);
-        let mut told = Vec::new();
+        let mut told = run::kept(decisions);
         for bind in &decisions.binds {
             let steps = bind.volumes.iter();
             told.extend(steps.flat_map(|step| self.storage.take(step)));

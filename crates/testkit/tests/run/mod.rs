@@ -5,10 +5,10 @@ mod storage;
 
 use pumice_conf::{Config, parse};
 use pumice_devices::AnnotationValue;
-use pumice_engine::Engine;
+use pumice_engine::{Decisions, Engine};
 use pumice_framework::Bind;
-use pumice_model::Delta;
 use pumice_model::object::{Pairs, QueueObject};
+use pumice_model::{ClaimReturn, Delta};
 
 pub use claims::Claims;
 pub use storage::Storage;
@@ -85,4 +85,13 @@ pub fn engine(config: &Config, objects: &[Delta]) -> Engine {
         }
     }
     engine
+}
+
+/// This API server lets no claim give devices back: the naive scheduler asks for it as little.
+pub fn kept(decisions: &Decisions) -> Vec<Delta> {
+    let kept = |claim: &ClaimReturn| Delta::DevicesKept {
+        namespace: claim.namespace.clone(),
+        claim: claim.claim.clone(),
+    };
+    decisions.device_returns.iter().map(kept).collect()
 }

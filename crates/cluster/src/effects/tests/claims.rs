@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use pumice_claims::{AllocatedDevice, DeviceAllocation, DeviceKey};
-use pumice_model::ClaimStep;
 use pumice_model::object::{ClaimAllocation, NodeTerm};
+use pumice_model::{ClaimReturn, ClaimStep};
 
 use super::*;
 
@@ -261,4 +261,41 @@ async fn what_another_scheduler_gave_the_pod_that_it_binds_stays() {
     );
     assert!(is_elsewhere, "{outcome:?}");
     assert_eq!(claim["status"], before);
+}
+
+#[tokio::test]
+async fn devices_are_given_back_of_the_claim_that_was_decided_about() {
+    let decided = ClaimReturn {
+        namespace: "ns".to_owned(),
+        claim: "gpu".to_owned(),
+        claim_uid: "c1".to_owned(),
+        version: 3,
+    };
+    let left = || World::with(json!({"allocation": given(), "reservedFor": [user("u1")]}));
+    // What fails for a while is tried on.
+    let mut world = left();
+    (world.is_refused, world.failures) = (true, 2);
+    let world = Arc::new(Mutex::new(world));
+    let script = Arc::clone(&world);
+    let server = Server::start(move |seen: &Seen| script.lock().unwrap().answer(seen)).await;
+    crate::effects::claims::return_devices(shared(&server), decided.clone()).await;
+    assert_eq!(world.lock().unwrap().claim["status"], json!({}));
+    // Another version, another claim of that name, or none: nothing is written.
+    for (change, why) in [
+        (json!({"resourceVersion": "4"}), "it has changed meanwhile"),
+        (json!({"uid": "c2"}), "it was made anew"),
+    ] {
+        let mut world = left();
+        for (key, value) in change.as_object().expect("a map") {
+            world.claim["metadata"][key] = value.clone();
+        }
+        let mut bench = Bench::new(move |seen: &Seen| world.answer(seen)).await;
+        let (outcome, writes) = bench.carry_out(Write::ReturnDevices(decided.clone())).await;
+        let expected = Outcome::DevicesKept {
+            claim: decided.clone(),
+            message: why.to_owned(),
+        };
+        assert_eq!(outcome, expected);
+        assert_eq!(writes, Vec::<String>::new());
+    }
 }
