@@ -12,21 +12,27 @@ const API: &str = "/apis/resource.k8s.io/v1";
 const CLAIMS: &str = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
 const LARGE: &str = "device.capacity['gpu.example.com'].memory.compareTo(quantity('40Gi')) >= 0";
 
-/// Two large GPUs and a small one on the first node, and the class of all three.
-fn devices(lab: &LabGuard) -> Result<()> {
-    let gpu =
-        |name: &str, memory: &str| json!({"name": name, "capacity": {"memory": {"value": memory}}});
+/// GPUs of a node: name and memory.
+fn gpus(lab: &LabGuard, node: &str, gpus: &[(&str, &str)]) -> Result<()> {
+    let gpu = |(name, memory): &(&str, &str)| json!({"name": name, "capacity": {"memory": {"value": memory}}});
     let slice = json!({
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
-        "metadata": {"name": "n-0-gpus"},
+        "metadata": {"name": format!("{node}-gpus")},
         "spec": {
-            "driver": "gpu.example.com", "nodeName": "n-0",
-            "pool": {"name": "n-0", "generation": 1, "resourceSliceCount": 1},
-            "devices": [gpu("gpu-0", "80Gi"), gpu("gpu-1", "24Gi"), gpu("gpu-2", "80Gi")],
+            "driver": "gpu.example.com", "nodeName": node,
+            "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+            "devices": gpus.iter().map(gpu).collect::<Vec<_>>(),
         },
     });
     lab.rest()
         .create(&format!("{API}/resourceslices"), &slice)?;
+    Ok(())
+}
+
+/// Two large GPUs and a small one on the first node, and the class of all three.
+fn devices(lab: &LabGuard) -> Result<()> {
+    let all = [("gpu-0", "80Gi"), ("gpu-1", "24Gi"), ("gpu-2", "80Gi")];
+    gpus(lab, "n-0", &all)?;
     let class = json!({
         "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass",
         "metadata": {"name": "gpu"},
@@ -137,6 +143,50 @@ fn claims_get_devices_before_their_pods_are_bound_and_never_twice() -> Result<()
     lab.rest().call(Method::PUT, &status, Some(&claim))?;
     wait_running(&lab, &scheduler, "third-", 1)?;
     ensure!(given(&lab, "third-0")? == (freed, vec!["third-0".to_owned()]));
+    Ok(())
+}
+
+/// A scheduler ended after it had written what a claim gets, and before the Binding; now the node is full.
+#[test]
+fn a_claim_left_behind_on_a_full_node_gives_its_device_back_and_gets_another() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(2, "8", "64Gi")?;
+    devices(&lab)?;
+    gpus(&lab, "n-1", &[("gpu-0", "80Gi")])?;
+    pod_with_claim(&lab, "left-0", "true")?;
+    let pod = lab.rest().get(&format!("{PODS}/left-0"))?;
+    let mut claim = lab.rest().get(&format!("{CLAIMS}/left-0"))?;
+    claim["status"] = json!({
+        "allocation": {
+            "devices": {"results": [
+                {"request": "gpu", "driver": "gpu.example.com", "pool": "n-0", "device": "gpu-0"},
+            ]},
+            "nodeSelector": {"nodeSelectorTerms": [
+                {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n-0"]}]},
+            ]},
+        },
+        "reservedFor": [{"resource": "pods", "name": "left-0", "uid": pod["metadata"]["uid"]}],
+    });
+    let status = format!("{CLAIMS}/left-0/status");
+    lab.rest().call(Method::PUT, &status, Some(&claim))?;
+    let full = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "full-0"},
+        "spec": {
+            "nodeName": "n-0",
+            "containers": [{
+                "name": "main", "image": "example.com/none", "resources": {"requests": {"cpu": "8"}},
+            }],
+        },
+    });
+    lab.rest().create(PODS, &full)?;
+    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    wait_bound(&lab, &scheduler, "left-", 1)?;
+    ensure!(lab.bound("left-")?.into_values().eq(["n-1".to_owned()]));
+    let claim = lab.rest().get(&format!("{CLAIMS}/left-0"))?;
+    let pool = &claim["status"]["allocation"]["devices"]["results"][0]["pool"];
+    ensure!(pool == "n-1", "its device is of {pool}");
+    ensure!(given(&lab, "left-0")? == ("gpu-0".to_owned(), vec!["left-0".to_owned()]));
     Ok(())
 }
 
