@@ -487,13 +487,7 @@ impl Engine {
         let check_due = is_due(self.sleepers.check_due_s());
         let time_matters = time_matters || is_due(self.nominations.next_s());
         if self.settled == Some(self.state.generation()) && !time_matters && !check_due {
-            let groups = self.close_due(now_s);
-            return Decisions {
-                groups,
-                skipped: true,
-                settled: true,
-                ..Decisions::default()
-            };
+            return self.skip(now_s);
         }
         observer.begin(Stage::Open);
         self.state.seal();
@@ -551,6 +545,16 @@ impl Engine {
             postponed,
             tried: self.sleepers.tried(),
             missed: self.sleepers.missed_jobs().to_vec(),
+        }
+    }
+
+    /// Nothing is to be decided; a status may be due.
+    fn skip(&mut self, now_s: i64) -> Decisions {
+        Decisions {
+            groups: self.close_due(now_s),
+            skipped: true,
+            settled: true,
+            ..Decisions::default()
         }
     }
 

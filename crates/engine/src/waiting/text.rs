@@ -29,7 +29,10 @@ impl Waiting<'_> {
     /// The reason of the pod's `PodScheduled` condition: `Unschedulable` exactly where more nodes may help.
     pub fn reason(&self) -> &'static str {
         match self.why {
-            Why::HasRoom { status, .. } if status == TaskStatus::Pipelined => "Unschedulable",
+            Why::HasRoom {
+                status: TaskStatus::Pipelined,
+                ..
+            } => "Unschedulable",
             // Whoever adds nodes for the others has to know that this room is theirs.
             Why::HasRoom { .. } if self.engine.lacks_nodes(self.job) => "Unschedulable",
             Why::HasRoom { .. } | Why::BindWaits { .. } => "Schedulable",

@@ -181,16 +181,13 @@ impl Writers {
                 status,
                 ..
             } => {
+                let group = self.statuses.entry(key(&namespace, &name));
                 let new = || StatusInFlight {
-                    pod_group: (namespace.clone(), name.clone(), uid),
+                    pod_group: (namespace, name, uid),
                     waiting: None,
                     sent: None,
                 };
-                let group = self
-                    .statuses
-                    .entry(key(&namespace, &name))
-                    .or_insert_with(new);
-                group.waiting = Some(status);
+                group.or_insert_with(new).waiting = Some(status);
             }
             Write::Evict {
                 pod, beneficiary, ..
@@ -218,8 +215,8 @@ impl Writers {
                 self.conditions.push((pod.uid, (reason, message)));
             }
             Write::ReturnDevices(claim) => {
-                let uid = claim.claim_uid.clone();
-                self.returns.insert(uid, DeviceReturn::new(claim));
+                let key = claim.claim_uid.clone();
+                self.returns.insert(key, DeviceReturn::new(claim));
             }
             Write::Event { .. }
             | Write::BindWaits { .. }
