@@ -31,7 +31,7 @@ impl Engine {
                 Due::Later(at_s) => log.later(job, at_s),
                 Due::Now => {
                     let report = self.pod_report(ix, &waiting);
-                    let text = hash_of(&report.message);
+                    let text = hash_of((report.reason, &report.message));
                     let mut again_s = log.repeats.next_s(now_s, ix);
                     let known = match last {
                         LastReport::Nothing { .. } => self.says_so(&report),

@@ -103,8 +103,13 @@ enum MessageKind {
 }
 
 impl Waiting<'_> {
-    /// The fingerprint of [`Waiting::text`].
+    /// The fingerprint of [`Waiting::reason`] and [`Waiting::text`].
     pub(crate) fn fingerprint(&self) -> Fingerprint {
+        let reason = Fingerprint::of(self.reason());
+        reason.and(self.fingerprint_of_text())
+    }
+
+    fn fingerprint_of_text(&self) -> Fingerprint {
         let (engine, job) = (self.engine, self.job);
         match self.why {
             // What the whole gang is told, whoever asks.
@@ -132,10 +137,7 @@ impl Engine {
         let nobody = || self.fingerprint_of_nobody(job);
         match *why {
             Why::Promised(node) => Fingerprint::of(MessageKind::Promised).with((node, nodes)),
-            Why::HasRoom { status, node } => {
-                let room = self.fingerprint_of_room(status, node);
-                room.and(Fingerprint::of(self.lacks_nodes(job)))
-            }
+            Why::HasRoom { status, node } => self.fingerprint_of_room(status, node),
             Why::IncompleteSubGroup(sub) => {
                 let kind = (MessageKind::IncompleteSubGroup, &sub.id);
                 Fingerprint::of(kind).with((sub.tasks.len(), sub.min_available))
