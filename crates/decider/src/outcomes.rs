@@ -24,6 +24,8 @@ pub(crate) fn kept(claim: &ClaimReturn) -> Delta {
     Delta::DevicesKept {
         namespace: claim.namespace.clone(),
         claim: claim.claim.clone(),
+        claim_uid: claim.claim_uid.clone(),
+        version: claim.version,
     }
 }
 

@@ -568,6 +568,7 @@ impl Engine {
         let mut tasks: Vec<TaskIx> = fits_nowhere.map(|(task, _)| *task).collect();
         tasks.retain(|ix| self.state.task(*ix).status == TaskStatus::Pending);
         tasks.sort_unstable();
+        tasks.dedup();
         self.state.return_devices(&tasks)
     }
 

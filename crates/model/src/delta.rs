@@ -81,6 +81,10 @@ pub enum Delta {
         namespace: String,
         /// Claim.
         claim: String,
+        /// UID of the claim that was decided about.
+        claim_uid: String,
+        /// Its version then: what was decided about another one stands.
+        version: u64,
     },
     /// An eviction decided by an earlier scheduler is on its way; the pod object does not tell yet.
     /// Part of a dump.

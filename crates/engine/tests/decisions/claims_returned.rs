@@ -38,10 +38,12 @@ fn returns(cluster: &mut Cluster) -> Vec<ClaimReturn> {
     decisions.device_returns
 }
 
-fn kept() -> Delta {
+fn kept(version: u64) -> Delta {
     Delta::DevicesKept {
         namespace: "ns".to_owned(),
         claim: "p".to_owned(),
+        claim_uid: "uid-p".to_owned(),
+        version,
     }
 }
 
@@ -142,7 +144,7 @@ fn what_others_use_or_what_keeps_nobody_from_a_node_is_not_given_back() {
 fn what_was_refused_is_not_tried_again_before_the_claim_is_another() {
     let mut cluster = kept_off();
     assert_eq!(returns(&mut cluster).len(), 1);
-    cluster.apply(kept());
+    cluster.apply(kept(7));
     for _ in 0..2 {
         assert_eq!(returns(&mut cluster), []);
         let (_, message) = cluster.why("p");
@@ -162,7 +164,13 @@ fn what_was_refused_is_not_tried_again_before_the_claim_is_another() {
     // Somebody else has written the claim before.
     cluster.apply(told(version(9)));
     assert_eq!(returns(&mut cluster)[0].version, 9);
-    cluster.apply(kept());
+    // The write on the version before ends late, and an older version is told: neither ends this one.
+    cluster.apply(kept(8));
+    cluster.apply(told(version(8)));
+    assert_eq!(returns(&mut cluster), []);
+    let (_, message) = cluster.why("p");
+    assert!(message.contains("gives back devices"), "{message}");
+    cluster.apply(kept(9));
     cluster.apply(Delta::PodDelete("big".to_owned()));
     assert_eq!(steps(&mut cluster).len(), 1);
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  No ─► UnderWay    nobody uses the claim: a Binding and the write that frees its devices never meet
-//!     ◄── another version of the claim is told
+//!     ◄── a newer version of the claim is told
 //!  UnderWay ─► Refused    not again before there is another version
 //! ```
 
@@ -43,7 +43,7 @@ impl Returning {
     /// Nothing of it counts once another version is told, or one without devices.
     pub(super) fn after(self, version: u64, has_devices: bool) -> Self {
         match self {
-            Self::UnderWay(of) | Self::Refused(of) if of == version && has_devices => self,
+            Self::UnderWay(of) | Self::Refused(of) if version <= of && has_devices => self,
             _ => Self::No,
         }
     }
@@ -58,6 +58,11 @@ impl ResourceClaims {
             return None;
         }
         let claims = self.claims_of(task);
+        let returns =
+            |ix: &ResourceClaimIx| matches!(self.claims[ix.at()].returning, Returning::UnderWay(_));
+        if claims.iter().any(returns) {
+            return None;
+        }
         let ix = claims
             .into_iter()
             .find(|ix| self.is_idle(*ix, task, nodes))?;
@@ -102,16 +107,19 @@ impl ResourceClaims {
     }
 
     /// The devices of a claim were not given back, as far as is known; whether that is news.
-    pub(crate) fn keep_devices(&mut self, namespace: &str, name: &str) -> bool {
-        let key = (namespace.to_owned(), name.to_owned());
+    pub(crate) fn keep_devices(&mut self, claim: ClaimReturn) -> bool {
+        let key = (claim.namespace, claim.claim);
         let Some(ix) = self.claims.find(&key).map(ResourceClaimIx) else {
             return false;
         };
         let entry = &mut self.claims[ix.at()];
-        let Returning::UnderWay(version) = entry.returning else {
+        // An earlier write may end late, when another one is under way.
+        let is_this = entry.returning == Returning::UnderWay(claim.version);
+        let object = entry.object.as_ref();
+        if !is_this || object.is_none_or(|object| object.uid != claim.claim_uid) {
             return false;
-        };
-        entry.returning = Returning::Refused(version);
+        }
+        entry.returning = Returning::Refused(claim.version);
         self.stale.insert(ix);
         self.objects_epoch += 1;
         true

@@ -200,8 +200,22 @@ impl State {
     }
 
     /// The devices of a claim were not given back.
-    pub(super) fn keep_devices(&mut self, namespace: &str, claim: &str) {
-        let is_news = self.resource_claims.keep_devices(namespace, claim);
+    pub(super) fn keep_devices(&mut self, kept: Delta) {
+        let Delta::DevicesKept {
+            namespace,
+            claim,
+            claim_uid,
+            version,
+        } = kept
+        else {
+            return;
+        };
+        let is_news = self.resource_claims.keep_devices(ClaimReturn {
+            namespace,
+            claim,
+            claim_uid,
+            version,
+        });
         self.generation += u64::from(is_news);
     }
 

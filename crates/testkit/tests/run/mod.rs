@@ -92,6 +92,8 @@ pub fn kept(decisions: &Decisions) -> Vec<Delta> {
     let kept = |claim: &ClaimReturn| Delta::DevicesKept {
         namespace: claim.namespace.clone(),
         claim: claim.claim.clone(),
+        claim_uid: claim.claim_uid.clone(),
+        version: claim.version,
     };
     decisions.device_returns.iter().map(kept).collect()
 }
