@@ -1,7 +1,7 @@
 //! How writes ended.
 
+use pumice_model::Delta;
 use pumice_model::write::{BindFailure, Outcome, PodRef, Write};
-use pumice_model::{ClaimReturn, Delta};
 
 use crate::status_retries::StatusOwner;
 use crate::{Clock, Decider, Effect, LogLevel, LogLine, whole_s};
@@ -16,16 +16,6 @@ fn kind_of(failure: &BindFailure) -> &'static str {
         BindFailure::GaveUp => "binding given up",
         BindFailure::PreBind => "step before binding",
         BindFailure::Outdated => "binding outdated",
-    }
-}
-
-/// A claim keeps its devices.
-pub(crate) fn kept(claim: &ClaimReturn) -> Delta {
-    Delta::DevicesKept {
-        namespace: claim.namespace.clone(),
-        claim: claim.claim.clone(),
-        claim_uid: claim.claim_uid.clone(),
-        version: claim.version,
     }
 }
 
@@ -90,7 +80,7 @@ impl Decider {
                 );
                 self.warn_of("resource claim", text);
                 self.changed = true;
-                self.engine.apply(kept(&claim));
+                self.engine.apply(Delta::DevicesKept(claim));
             }
             Outcome::Evicted { .. } => {}
         }

@@ -9,7 +9,6 @@ use pumice_model::write::{BindRequest, PodRef, VolumeWork, Write};
 use pumice_model::{Delta, JobIx};
 
 use crate::object_refs::{group_ref, pod_ref};
-use crate::outcomes::kept;
 use crate::{Clock, Decider, Effect, LogLevel, LogLine, SHORTEST_PAUSE, whole_s};
 
 /// Longest pause between cycles that changes are collected in.
@@ -197,9 +196,13 @@ impl Decider {
             }));
         }
         for claim in &decisions.device_returns {
+            let claim = claim.clone();
             match self.dry_run {
-                true => self.dry_decisions.push_back((now_s, kept(claim))),
-                false => self.write(Write::ReturnDevices(claim.clone())),
+                true => {
+                    let kept = Delta::DevicesKept(claim);
+                    self.dry_decisions.push_back((now_s, kept));
+                }
+                false => self.write(Write::ReturnDevices(claim)),
             }
         }
         self.write_evictions(decisions, now_s);

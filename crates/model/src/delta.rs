@@ -1,5 +1,6 @@
 //! What can happen to the cluster, as the engine is told: one small typed change.
 
+use crate::claim::ClaimReturn;
 use crate::extender::{ExtenderAnswer, ExtenderQuestion, ExtenderVerb};
 use crate::object::{
     AttachmentObject, BudgetObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject,
@@ -75,17 +76,8 @@ pub enum Delta {
         uid: String,
     },
     /// The devices of a claim were not given back, or nobody was asked to; nothing is known of a write that may
-    /// do it still. No effect on others.
-    DevicesKept {
-        /// Namespace of the claim.
-        namespace: String,
-        /// Claim.
-        claim: String,
-        /// UID of the claim that was decided about.
-        claim_uid: String,
-        /// Its version then: what was decided about another one stands.
-        version: u64,
-    },
+    /// do it still. What was decided about another version stands.
+    DevicesKept(ClaimReturn),
     /// An eviction decided by an earlier scheduler is on its way; the pod object does not tell yet.
     /// Part of a dump.
     PodEvicting {

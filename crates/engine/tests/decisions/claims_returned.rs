@@ -38,8 +38,9 @@ fn returns(cluster: &mut Cluster) -> Vec<ClaimReturn> {
     decisions.device_returns
 }
 
-fn kept(version: u64) -> Delta {
-    Delta::DevicesKept {
+/// What is decided of the claim in a version.
+fn returned(version: u64) -> ClaimReturn {
+    ClaimReturn {
         namespace: "ns".to_owned(),
         claim: "p".to_owned(),
         claim_uid: "uid-p".to_owned(),
@@ -47,16 +48,14 @@ fn kept(version: u64) -> Delta {
     }
 }
 
+fn kept(version: u64) -> Delta {
+    Delta::DevicesKept(returned(version))
+}
+
 #[test]
 fn a_pod_that_fits_nowhere_gives_back_devices_that_keep_it_from_nodes() {
     let mut cluster = kept_off();
-    let expected = ClaimReturn {
-        namespace: "ns".to_owned(),
-        claim: "p".to_owned(),
-        claim_uid: "uid-p".to_owned(),
-        version: 7,
-    };
-    assert_eq!(returns(&mut cluster), [expected]);
+    assert_eq!(returns(&mut cluster), [returned(7)]);
     let (_, message) = cluster.why("p");
     for part in [
         "1 resourceclaim not available on the node",

@@ -76,11 +76,11 @@ impl ResourceClaims {
             let returning = entry
                 .returning
                 .after(object.version, object.allocation.is_some());
-            let is_kept = std::mem::replace(&mut entry.returning, returning) != returning;
-            if is_kept {
+            let has_ended = std::mem::replace(&mut entry.returning, returning) != returning;
+            if has_ended {
                 self.stale.insert(ix);
             }
-            return (self.give_up_if_over(ix) || is_kept) && self.changed();
+            return (self.give_up_if_over(ix) || has_ended) && self.changed();
         }
         let replaced = entry
             .object

@@ -3,7 +3,7 @@
 //! ```text
 //!  No ─► UnderWay    nobody uses the claim: a Binding and the write that frees its devices never meet
 //!     ◄── a newer version of the claim is told
-//!  UnderWay ─► Refused    not again before there is another version
+//!  UnderWay ─► Refused    not again before there is a newer version
 //! ```
 
 use crate::ix::TaskIx;
@@ -15,7 +15,8 @@ use super::users::ClaimPresence;
 use super::{ResourceClaimIx, ResourceClaims};
 
 /// A claim whose devices are to be given back, with what it is reserved for, if it still has this version.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClaimReturn {
     /// Namespace of the claim.
     pub namespace: String,
@@ -40,7 +41,7 @@ pub(super) enum Returning {
 }
 
 impl Returning {
-    /// Nothing of it counts once another version is told, or one without devices.
+    /// Nothing of it counts once a newer version is told, or one without devices.
     pub(super) fn after(self, version: u64, has_devices: bool) -> Self {
         match self {
             Self::UnderWay(of) | Self::Refused(of) if version <= of && has_devices => self,

@@ -33,7 +33,7 @@ impl State {
             Delta::BindFailed { uid, .. } | Delta::BindTakenBack { uid } => self.unbind(&uid),
             Delta::PodBound { uid, claims } => self.note_written_claims(&uid, &claims),
             Delta::EvictFailed { uid, .. } | Delta::EvictTakenBack { uid } => self.unevict(&uid),
-            kept @ Delta::DevicesKept { .. } => self.keep_devices(kept),
+            Delta::DevicesKept(claim) => self.keep_devices(claim),
             Delta::PodEvicting { uid } => self.assume_evicted(&uid),
             Delta::PodAssumed { uid, node, records } => self.assume(&uid, &node, records),
             Delta::DeviceConfig {

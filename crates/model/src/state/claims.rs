@@ -200,22 +200,8 @@ impl State {
     }
 
     /// The devices of a claim were not given back.
-    pub(super) fn keep_devices(&mut self, kept: Delta) {
-        let Delta::DevicesKept {
-            namespace,
-            claim,
-            claim_uid,
-            version,
-        } = kept
-        else {
-            return;
-        };
-        let is_news = self.resource_claims.keep_devices(ClaimReturn {
-            namespace,
-            claim,
-            claim_uid,
-            version,
-        });
+    pub(super) fn keep_devices(&mut self, claim: ClaimReturn) {
+        let is_news = self.resource_claims.keep_devices(claim);
         self.generation += u64::from(is_news);
     }
 

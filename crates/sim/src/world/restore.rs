@@ -58,7 +58,7 @@ impl World {
             | Delta::PodBound { .. }
             | Delta::EvictFailed { .. }
             | Delta::EvictTakenBack { .. }
-            | Delta::DevicesKept { .. }
+            | Delta::DevicesKept(_)
             | Delta::GroupDelete(..)
             | Delta::QueueDelete(_)
             | Delta::PriorityClassDelete(_)

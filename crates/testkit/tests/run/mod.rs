@@ -7,8 +7,8 @@ use pumice_conf::{Config, parse};
 use pumice_devices::AnnotationValue;
 use pumice_engine::{Decisions, Engine};
 use pumice_framework::Bind;
+use pumice_model::Delta;
 use pumice_model::object::{Pairs, QueueObject};
-use pumice_model::{ClaimReturn, Delta};
 
 pub use claims::Claims;
 pub use storage::Storage;
@@ -89,11 +89,6 @@ pub fn engine(config: &Config, objects: &[Delta]) -> Engine {
 
 /// This API server lets no claim give devices back: the naive scheduler asks for it as little.
 pub fn kept(decisions: &Decisions) -> Vec<Delta> {
-    let kept = |claim: &ClaimReturn| Delta::DevicesKept {
-        namespace: claim.namespace.clone(),
-        claim: claim.claim.clone(),
-        claim_uid: claim.claim_uid.clone(),
-        version: claim.version,
-    };
-    decisions.device_returns.iter().map(kept).collect()
+    let claims = decisions.device_returns.iter();
+    claims.cloned().map(Delta::DevicesKept).collect()
 }

@@ -171,15 +171,12 @@ impl DeviceCharge {
             Sharing::Mig(Some(table)) => config.tables.get(usize::from(table)),
             Sharing::Mig(None) | Sharing::HamiCore | Sharing::Mps => None,
         };
-        let all = CardPart::capacity(cards, at).memory;
-        let memory = device.memory.map(i64::from).filter(|memory| *memory <= all);
+        let all = CardPart::capacity(cards, at);
+        let memory = device.memory.map(i64::from);
+        let memory = memory.filter(|memory| *memory <= all.memory);
         let numbers = memory.is_some() && device.cores.is_some();
         if !numbers {
-            let sharers = 1;
-            self.asked = CardPart {
-                sharers,
-                ..CardPart::capacity(cards, at)
-            };
+            self.asked = CardPart { sharers: 1, ..all };
             self.charged = self.asked;
         }
         let mut problem = match (numbers, device.vendor) {
