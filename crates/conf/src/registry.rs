@@ -212,7 +212,7 @@ pub struct ListedArguments {
     /// Key of the others with a `*` for the name.
     pub each: &'static str,
     /// Names with arguments of their own, and their keys.
-    pub apart: &'static [(&'static str, &'static str)],
+    pub apart: [(&'static str, &'static str); 2],
 }
 
 /// A plugin that does not go together with the one whose spec has this.

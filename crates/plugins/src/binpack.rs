@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pumice_conf::{Arg, Arguments, ListedArguments, PluginSpec, Text};
+use pumice_conf::{Arg, Arguments, PluginSpec, Text};
 use pumice_framework::points::{NodeScore, NodeScores};
 use pumice_framework::{Class, Plugin};
 use pumice_model::{Nodes, State};
@@ -31,6 +31,12 @@ const LISTED: Arg<Text> = Arg::text(
 const WEIGHT_LISTED: Arg<i64> = Arg::int("binpack.resources.*", 1, "Weight of a listed resource.")
     .min(0)
     .or_default();
+const WEIGHTS: WeightArgs = WeightArgs {
+    cpu: WEIGHT_CPU,
+    memory: WEIGHT_MEMORY,
+    listed: LISTED,
+    of_listed: WEIGHT_LISTED,
+};
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
@@ -43,11 +49,7 @@ pub const SPEC: PluginSpec = PluginSpec {
         LISTED.spec(),
         WEIGHT_LISTED.spec(),
     ],
-    listed: &[ListedArguments {
-        list: LISTED.name(),
-        each: WEIGHT_LISTED.name(),
-        apart: &[("cpu", WEIGHT_CPU.name()), ("memory", WEIGHT_MEMORY.name())],
-    }],
+    listed: &[WEIGHTS.spec()],
     ..PluginSpec::PLAIN
 };
 
@@ -64,15 +66,9 @@ pub struct Binpack {
 impl Binpack {
     /// The plugin with its arguments.
     pub fn new(arguments: &Arguments) -> Self {
-        let weights = WeightArgs {
-            cpu: &WEIGHT_CPU,
-            memory: &WEIGHT_MEMORY,
-            listed: &LISTED,
-            of_listed: &WEIGHT_LISTED,
-        };
         Self {
             weight: WEIGHT.read(arguments),
-            resources: ResourceWeights::read(arguments, &weights),
+            resources: ResourceWeights::read(arguments, &WEIGHTS),
         }
     }
 }

@@ -5,7 +5,7 @@ mod fill;
 mod others;
 mod unit;
 
-use pumice_conf::{Arg, Arguments, FormedText, ListedArguments, PluginSpec, Text, TextForm};
+use pumice_conf::{Arg, Arguments, FormedText, PluginSpec, Text, TextForm};
 use pumice_framework::Plugin;
 use pumice_framework::points::{
     CandidateScore, CandidateScores, Class, ClassSignature, Counting, DomainScore, NetworkSettings,
@@ -76,6 +76,12 @@ const LABELS: Arg<FormedText> = Arg::formed(
      no HyperNodes: each value of the first is one of tier 1, each of the second of tier 2. Ours; Volcano \
      does not know it.",
 );
+const WEIGHTS: WeightArgs = WeightArgs {
+    cpu: WEIGHT_CPU,
+    memory: WEIGHT_MEMORY,
+    listed: LISTED,
+    of_listed: WEIGHT_LISTED,
+};
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
@@ -92,11 +98,7 @@ pub const SPEC: PluginSpec = PluginSpec {
         MOST_DOMAINS.spec(),
         LABELS.spec(),
     ],
-    listed: &[ListedArguments {
-        list: LISTED.name(),
-        each: WEIGHT_LISTED.name(),
-        apart: &[("cpu", WEIGHT_CPU.name()), ("memory", WEIGHT_MEMORY.name())],
-    }],
+    listed: &[WEIGHTS.spec()],
     ..PluginSpec::PLAIN
 };
 
@@ -120,15 +122,9 @@ pub struct NetworkTopologyAware {
 impl NetworkTopologyAware {
     /// The plugin with its arguments.
     pub fn new(arguments: &Arguments) -> Self {
-        let weights = WeightArgs {
-            cpu: &WEIGHT_CPU,
-            memory: &WEIGHT_MEMORY,
-            listed: &LISTED,
-            of_listed: &WEIGHT_LISTED,
-        };
         Self {
             weight: WEIGHT.read(arguments),
-            fill: ResourceWeights::read(arguments, &weights),
+            fill: ResourceWeights::read(arguments, &WEIGHTS),
             fading: OTHERS.read(arguments).then(|| FADING.read(arguments)),
             labels: keys(LABELS.read(arguments)),
             most_for_evictions: usize::try_from(MOST_DOMAINS.read(arguments)).unwrap_or(1),

@@ -1,19 +1,30 @@
 //! Weights of resources, of cpu, memory and those that a list names: how full something would be counts
 //! them.
 
-use pumice_conf::{Arg, Arguments, Text};
+use pumice_conf::{Arg, Arguments, ListedArguments, Text};
 use pumice_model::resource::{CPU, MEMORY};
 use pumice_model::{ResIx, ResVec, State};
 use smallvec::SmallVec;
 
 /// Where the weights stand in the configuration.
-pub struct WeightArgs<'a> {
-    pub cpu: &'a Arg<i64>,
-    pub memory: &'a Arg<i64>,
+pub struct WeightArgs {
+    pub cpu: Arg<i64>,
+    pub memory: Arg<i64>,
     /// Further resources that count, separated by commas.
-    pub listed: &'a Arg<Text>,
+    pub listed: Arg<Text>,
     /// Weight of one of these.
-    pub of_listed: &'a Arg<i64>,
+    pub of_listed: Arg<i64>,
+}
+
+impl WeightArgs {
+    /// Which of them count for what is listed alone.
+    pub const fn spec(&self) -> ListedArguments {
+        ListedArguments {
+            list: self.listed.name(),
+            each: self.of_listed.name(),
+            apart: [("cpu", self.cpu.name()), ("memory", self.memory.name())],
+        }
+    }
 }
 
 /// Weights of resources.
@@ -47,7 +58,7 @@ pub fn names(text: &str) -> Vec<String> {
 
 impl ResourceWeights {
     /// The weights of a configuration; cpu and memory have arguments of their own, listed or not.
-    pub fn read(arguments: &Arguments, from: &WeightArgs<'_>) -> Self {
+    pub fn read(arguments: &Arguments, from: &WeightArgs) -> Self {
         let listed = names(from.listed.read(arguments)).into_iter();
         let listed = listed.filter(|name| !matches!(&**name, "cpu" | "memory"));
         let weighted = listed.map(|name| {

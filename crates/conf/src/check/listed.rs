@@ -35,7 +35,7 @@ pub(super) fn check(
                     let list = rule.list;
                     let mut all = names.clone();
                     all.retain(|name| !name.is_empty());
-                    all.push(&shown);
+                    all.push(name);
                     (
                         format!("`{key}` has no effect: `{list}` does not list `{shown}`"),
                         format!("write it there: `{list}: {}`", all.join(", ")),

@@ -48,7 +48,7 @@ const REGISTRY: Registry = Registry {
         listed: &[ListedArguments {
             list: LIST.name(),
             each: OF_LISTED.name(),
-            apart: &[("cpu", CPU.name())],
+            apart: [("cpu", CPU.name()), ("memory", MEMORY.name())],
         }],
         needed: &[NeededArgument {
             name: URL.name(),
@@ -119,8 +119,8 @@ fn arguments_are_checked_against_the_rules_of_their_plugin() {
         ("share.List.a: [1]", &["E0301 6:21"]),
         ("share.Map: {a.b/c: {weight: 1}, a.b/*: {weight: 2}}", &[]),
         (
-            "share.Map: {'*': {}, a*b: {}, 'a*b*': {}}",
-            &["W0315 6:19", "W0315 6:28", "W0315 6:37"],
+            "share.Map: {'*': {}, a*b: {}, 'a*b*': {}, '': {}}",
+            &["W0315 6:19", "W0315 6:28", "W0315 6:37", "W0302 6:49"],
         ),
         // A value of the wrong kind has its own finding and takes no part in a rule.
         ("share.Memory: maybe\nshare.Number: true", &["E0301 6:21"]),

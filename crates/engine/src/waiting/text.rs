@@ -16,6 +16,9 @@ use crate::bind_waits::BindWait;
 /// Everything from here on names one node and amounts: the nearest miss.
 pub(super) const NEAREST_MISS: &str = " Nearest miss: ";
 
+/// The reason of pods beyond `spec.capability` of a queue, or a ResourceQuota.
+const QUOTA_EXCEEDED: &str = "QuotaExceeded";
+
 /// How a message speaks of the pod itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
@@ -26,26 +29,36 @@ pub struct Subject<'a> {
 }
 
 impl Waiting<'_> {
-    /// The reason of the pod's `PodScheduled` condition: `Unschedulable` exactly where more nodes may help.
+    /// The reason of the pod's `PodScheduled` condition: `Unschedulable` where more nodes may help.
     pub fn reason(&self) -> &'static str {
+        let (engine, job) = (self.engine, self.job);
+        let is_pipelined = |status| status == TaskStatus::Pipelined;
         match self.why {
-            Why::HasRoom {
-                status: TaskStatus::Pipelined,
-                ..
-            } => "Unschedulable",
-            // Whoever adds nodes for the others has to know that this room is theirs.
-            Why::HasRoom { .. } if self.engine.lacks_nodes(self.job) => "Unschedulable",
-            Why::HasRoom { .. } | Why::BindWaits { .. } => "Schedulable",
             Why::Gated => "SchedulingGated",
-            Why::Refused(_) | Why::NotTried(Skip::NotEnqueued(_)) | Why::NeverFits => {
-                match self.engine.refusal(self.job) {
-                    Some(refusal) if self.engine.is_quota(self.job, refusal) => "QuotaExceeded",
-                    Some(refusal) if refusal.is_of_closed_queue() => "QueueClosed",
-                    _ => "Unschedulable",
-                }
+            Why::BindWaits { .. } => "Schedulable",
+            // Whoever adds nodes for the others has to know that this room is theirs.
+            Why::HasRoom { status, .. } if is_pipelined(status) || engine.lacks_nodes(job) => {
+                "Unschedulable"
             }
-            _ => "Unschedulable",
+            Why::HasRoom { .. } => "Schedulable",
+            Why::NotTried(Skip::Overused(overruns)) if self.is_beyond_capability(overruns) => {
+                QUOTA_EXCEEDED
+            }
+            Why::Refused(_) | Why::NotTried(Skip::NotEnqueued(_)) | Why::NeverFits => {
+                engine.limit_reason(job).unwrap_or("Unschedulable")
+            }
+            _ => engine.gang_limit(job).unwrap_or("Unschedulable"),
         }
+    }
+
+    /// The pod alone would be more than its queue may ever have.
+    fn is_beyond_capability(&self, overruns: &[Overrun]) -> bool {
+        let asked = &self.engine.state.charged(self.task);
+        overruns.iter().any(|overrun| {
+            let asked = asked.get(overrun.resource);
+            let of_pod = Overrun { asked, ..*overrun };
+            asked > 0 && self.engine.exceeds_capability(self.job, &of_pod)
+        })
     }
 
     /// Its message, which may name the pod.
@@ -84,16 +97,25 @@ impl Engine {
         }
     }
 
-    /// What refuses a job has nothing to do with how many nodes there are.
-    fn is_quota(&self, job: JobIx, refusal: &Refusal) -> bool {
-        match refusal {
-            Refusal::NamespaceQuota(_) => true,
+    /// The reason of pods whose job was refused what it asks, if that has nothing to do with how many nodes
+    /// there are.
+    fn limit_reason(&self, job: JobIx) -> Option<&'static str> {
+        match self.refusal(job)? {
+            Refusal::NamespaceQuota(_) => Some(QUOTA_EXCEEDED),
             Refusal::Quota(overruns) => {
                 let mut overruns = overruns.iter();
-                overruns.any(|overrun| self.exceeds_capability(job, overrun))
+                let is_beyond = overruns.any(|overrun| self.exceeds_capability(job, overrun));
+                is_beyond.then_some(QUOTA_EXCEEDED)
             }
-            _ => false,
+            refusal => refusal.is_of_closed_queue().then_some("QueueClosed"),
         }
+    }
+
+    /// The same for the other pods of a gang: it needs those that were refused, whatever nodes the others get.
+    fn gang_limit(&self, job: JobIx) -> Option<&'static str> {
+        let record = self.state.job(job);
+        let needs_all = i64::from(record.min_available) >= record.tasks.len() as i64;
+        needs_all.then(|| self.limit_reason(job)).flatten()
     }
 
     /// With more nodes the queue would refuse it all the same.
@@ -111,10 +133,10 @@ impl Engine {
                 && wanted > queue.capability.get(overrun.resource))
     }
 
-    /// Some pods of a gang have no place.
-    pub(super) fn lacks_nodes(&self, job: JobIx) -> bool {
+    /// Some pods of a gang have no place, and would be enough with one.
+    fn lacks_nodes(&self, job: JobIx) -> bool {
         let note = self.notes.get(&job);
-        note.is_some_and(|note| !note.unplaced.is_empty())
+        note.is_some_and(|note| !note.unplaced.is_empty()) && self.gang_limit(job).is_none()
     }
 
     /// What is said of a pod; `subject` stands for its name.

@@ -347,23 +347,43 @@ fn without_nodes_a_pod_is_told_so() {
 }
 
 #[test]
-fn an_overused_queue_is_named() {
-    let small = QueueObject {
-        capability: amounts("1c pods=1"),
-        ..queue("small")
-    };
-    let of_small = GroupObject {
-        queue: "small".to_owned(),
-        ..group("g", 1)
-    };
-    let cluster = Cluster::new()
-        .queue(small)
-        .group(of_small)
-        .pod(member("g", on("n1", pod("running", "1c"))));
-    let (_, message) = why(cluster.pod(member("g", pod("p", "1c"))));
-    let expected = "queue \"small\" is overused: it has at least what it deserves (cpu: deserved 1, \
-                    used 1; pods: deserved 1, used 1)";
-    assert_eq!(message, expected);
+fn an_overused_queue_is_named_and_makes_nodes_only_below_its_capability() {
+    for (capability, reason) in [
+        ("1c pods=1", "QuotaExceeded"),
+        // The whole of both pods.
+        ("2c pods=2", "Unschedulable"),
+        ("", "Unschedulable"),
+    ] {
+        let of = |name: &str, queue: &str| GroupObject {
+            queue: queue.to_owned(),
+            ..group(name, 1)
+        };
+        let small = QueueObject {
+            capability: amounts(capability),
+            ..queue("small")
+        };
+        // It has the better claim to the rest.
+        let large = QueueObject {
+            weight: 100,
+            ..queue("large")
+        };
+        let mut cluster = Cluster::new()
+            .queue(small)
+            .queue(large)
+            .group(of("g", "small"))
+            .group(of("h", "large"))
+            .pod(member("g", on("n1", pod("running", "1c"))))
+            .pod(member("h", on("n1", pod("theirs", "3c"))));
+        for at in 0..10 {
+            cluster = cluster.pod(member("h", pod(&format!("h{at}"), "3c")));
+        }
+        let cluster = cluster.pod(member("g", pod("p", "1c")));
+        let (told, message) = why(cluster);
+        let expected =
+            "queue \"small\" is overused: it has at least what it deserves (cpu: deserved ";
+        assert!(message.starts_with(expected), "{capability}: {message}");
+        assert_eq!(told, reason, "{capability}: {message}");
+    }
 }
 
 #[test]
@@ -464,6 +484,35 @@ fn unschedulable_is_what_more_nodes_help_against_and_all_of_a_gang_that_lacks_so
     assert_eq!(reasons("2c", NO_ADMISSION, 3), quota);
     // Nor does the gang get one if it is not even admitted.
     assert_eq!(reasons("2c", ADMISSION_BY_QUOTA, 3), ["QuotaExceeded"; 3]);
+}
+
+#[test]
+fn no_node_is_made_for_a_gang_that_a_quota_keeps_too_small() {
+    let reasons = |min_member| {
+        let queue = QueueObject {
+            capability: amounts("4c"),
+            ..queue("q")
+        };
+        let gang = GroupObject {
+            queue: "q".to_owned(),
+            ..group("g", min_member)
+        };
+        let mut cluster = Cluster::under(NO_ADMISSION).queue(queue).group(gang);
+        for name in ["n1", "n2", "n3"] {
+            cluster = cluster.node(node(name, "1c 8Gi pods=9"));
+        }
+        for (name, request) in [("p0", "1c"), ("p1", "5c"), ("p2", "2c")] {
+            cluster = cluster.pod(member("g", pod(name, request)));
+        }
+        assert_eq!(cluster.cycle(), Vec::<String>::new());
+        ["p0", "p1", "p2"].map(|name| cluster.why(name).0)
+    };
+    // The second is beyond the quota, the third has no node.
+    let none = ["Schedulable", "QuotaExceeded", "QuotaExceeded"];
+    assert_eq!(reasons(3), none);
+    // Two suffice, and one more node makes them two.
+    let one = ["Unschedulable", "QuotaExceeded", "Unschedulable"];
+    assert_eq!(reasons(2), one);
 }
 
 #[test]
