@@ -304,7 +304,7 @@ fn search<Left>(
                     session.undo_to(start);
                     later.get_or_insert(attempt);
                 }
-                Fit::No => tries.note(session, domain),
+                Fit::No => tries.note(session, domain, &before),
             }
         }
         if let Some(attempt) = later {
@@ -313,12 +313,38 @@ fn search<Left>(
             return (fit != Fit::No).then_some(left);
         }
     }
-    tries.tell(session, before);
+    tries.tell(session, kernel, before);
     None
 }
 
+/// The candidates of a sub-job within the domain of its job that may hold what it lacks, as they are tried.
+pub(crate) fn promising(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    attempt: &Attempt,
+    sub_job: u16,
+) -> Vec<Attempt> {
+    let unit = JobUnit {
+        job: attempt.job,
+        sub_job: Some(sub_job),
+    };
+    if unit.request(session.state).is_none() {
+        return vec![attempt.clone()];
+    }
+    let candidates = candidates(session.state, unit, attempt.within);
+    let same_tier = same_tier(session.state);
+    let tiers: Vec<Vec<DomainIx>> = candidates.chunk_by(same_tier).map(<[_]>::to_vec).collect();
+    let mut tries = DomainTries::new(session, unit);
+    let mut places = Vec::new();
+    for tier in tiers {
+        let found = tries.promising(session, kernel, &tier).into_iter();
+        places.extend(found.map(|domain| within(session.state, attempt, domain)));
+    }
+    places
+}
+
 /// What was noted of other domains says nothing of the next one.
-fn forget_tries(session: &mut Session, job: JobIx, before: &JobNote) {
+pub(crate) fn forget_tries(session: &mut Session, job: JobIx, before: &JobNote) {
     let note = session.note(job);
     let refusal = before.refusal.clone().or(note.refusal.take());
     *note = JobNote {

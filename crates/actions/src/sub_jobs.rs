@@ -1,5 +1,7 @@
 //! Allocating jobs that are divided into sub-groups (spec/01 §6.2.3).
 
+mod assign;
+
 use pumice_framework::Session;
 use pumice_model::JobIx;
 
@@ -7,9 +9,44 @@ use crate::allocate::{Attempt, Worksheet, allocate_tasks, try_task};
 use crate::domains;
 use crate::kernel::Kernel;
 use crate::worksheet::{TaskKind, TaskQueue};
+use assign::Assignment;
+
+/// Places sub-jobs in turn until the job is ready, and where that fails assigns them domains by search. True
+/// when the placements are to stand.
+pub(crate) fn allocate(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    attempt: &Attempt,
+    worksheet: &mut Worksheet,
+) -> bool {
+    let job = attempt.job;
+    if !session.state.job(job).wants_topology() {
+        return allocate_in_turn(session, kernel, attempt, worksheet);
+    }
+    let before = session.notes.get(&job).cloned().unwrap_or_default();
+    let mut sheet = worksheet.clone();
+    if allocate_in_turn(session, kernel, attempt, &mut sheet) {
+        *worksheet = sheet;
+        return true;
+    }
+    let Some(mut assignment) = Assignment::new(session, attempt, worksheet) else {
+        return false;
+    };
+    if session.work.is_postponed(job) {
+        return false;
+    }
+    let told = session.notes.get(&job).cloned().unwrap_or_default();
+    let Some(sheet) = assignment.search(session, kernel, worksheet, 0) else {
+        domains::forget_tries(session, job, &told);
+        return false;
+    };
+    domains::forget_tries(session, job, &before);
+    *worksheet = sheet;
+    true
+}
 
 /// Places sub-jobs in turn until the job is ready. True when the placements are to stand.
-pub(crate) fn allocate(
+fn allocate_in_turn(
     session: &mut Session,
     kernel: &mut Kernel,
     attempt: &Attempt,

@@ -98,14 +98,19 @@ pub enum Unplaced {
 }
 
 /// That no domain holds what a unit of a job lacks (spec/08 §7).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NoDomain {
     /// Sub-job of which it is told; `None` for the job.
     pub sub_job: Option<Box<str>>,
+    /// It has pods on nodes, and may only be around those.
+    pub has_placed: bool,
     /// Pods that the unit lacks.
     pub lacks: u32,
     /// Of each tier that has a candidate, in order, the domain that comes nearest.
     pub tiers: Vec<NearestDomain>,
+    /// The first pod that found no place in the nearest domain of the last tier, and why; `None` where there
+    /// was room for one of each class, and only too little.
+    pub cause: Option<(TaskIx, Unplaced)>,
 }
 
 /// The domain of a tier that could take most of what a unit lacks.
@@ -117,6 +122,8 @@ pub struct NearestDomain {
     pub name: Box<str>,
     /// Pods it could take, at most as many as are lacking.
     pub holds: u32,
+    /// It may be fewer: pods of several classes were counted each for itself.
+    pub at_most: bool,
     /// Pods that were placed there when it was tried; `None` if it was not, for it holds too few.
     pub placed: Option<u32>,
 }

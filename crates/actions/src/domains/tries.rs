@@ -47,9 +47,15 @@ pub(super) struct DomainTries {
     lacks: u32,
     /// Its waiting pods, by class; none where they are not counted.
     classes: SmallVec<[PodsOfClass; 2]>,
+    /// The same pods by what they request: one of them, and how many.
+    requests: SmallVec<[(TaskIx, u32); 2]>,
     /// What its pending pods ask in all.
     asked: ResVec,
     nearest: Vec<NearestDomain>,
+    /// The last of them.
+    last: Option<DomainIx>,
+    /// What went wrong first when that was tried.
+    cause: Option<(TaskIx, Unplaced)>,
 }
 
 impl DomainTries {
@@ -64,8 +70,11 @@ impl DomainTries {
             unit,
             lacks,
             classes: SmallVec::new(),
+            requests: SmallVec::new(),
             asked: asked_by(state, unit),
             nearest: Vec::new(),
+            last: None,
+            cause: None,
         };
         // A single pod is as quickly tried as counted.
         if lacks > 1 {
@@ -77,6 +86,14 @@ impl DomainTries {
     fn count(&mut self, session: &Session) {
         let (state, plugins) = (&*session.state, &*session.plugins);
         self.classes = pods_by_class(state, plugins, self.waiting(state).into_iter());
+        for PodsOfClass { sample, count, .. } in &self.classes {
+            let shape = state.task(*sample).shape;
+            let mut known = self.requests.iter_mut();
+            match known.find(|(other, _)| state.task(*other).shape == shape) {
+                Some((_, all)) => *all += count,
+                None => self.requests.push((*sample, *count)),
+            }
+        }
     }
 
     /// Its pods that would be placed if there were room.
@@ -103,7 +120,7 @@ impl DomainTries {
             if room < self.lacks && nearest.is_some_and(is_outdone) {
                 break;
             }
-            let holds = self.holds(session, kernel, tier[at]);
+            let holds = self.holds(session, kernel, tier[at], room);
             if holds >= self.lacks {
                 promising.push(at);
             }
@@ -114,10 +131,13 @@ impl DomainTries {
         promising.sort_unstable();
         let mut promising: Vec<DomainIx> = promising.into_iter().map(|at| tier[at]).collect();
         let network = session.state.network();
+        self.last = nearest.map(|(_, at)| tier[at]).or(self.last);
+        self.cause = None;
         let nearest = nearest.map(|(holds, at)| NearestDomain {
             tier: network.domain(tier[at]).tier,
             name: network.domain(tier[at]).name.clone(),
             holds,
+            at_most: self.classes.len() > 1,
             placed: None,
         });
         session.work.spend(self.unit.job, kernel.take_effort());
@@ -134,15 +154,21 @@ impl DomainTries {
         let nodes = &state.network().domain(domain).nodes;
         let lacks = u64::from(self.lacks);
         let mut found = 0;
-        for pods in &self.classes {
-            let enough = (lacks - found).min(u64::from(pods.count));
-            found += room_among(state, pods.sample, nodes, enough).min(enough);
+        for (sample, count) in &self.requests {
+            let enough = (lacks - found).min(u64::from(*count));
+            found += room_among(state, *sample, nodes, enough).min(enough);
         }
         found as u32
     }
 
     /// How many of the pods that it lacks a domain has places for, at most.
-    fn holds(&self, session: &mut Session, kernel: &mut Kernel, domain: DomainIx) -> u32 {
+    fn holds(
+        &self,
+        session: &mut Session,
+        kernel: &mut Kernel,
+        domain: DomainIx,
+        room: u32,
+    ) -> u32 {
         if self.classes.is_empty() {
             return self.lacks;
         }
@@ -158,25 +184,44 @@ impl DomainTries {
                 break;
             }
         }
-        u32::try_from(found).unwrap_or(u32::MAX)
+        // Classes are counted each for itself, and so are those that request the same.
+        u32::try_from(found).unwrap_or(u32::MAX).min(room)
     }
 
     /// A domain of the newest tier was tried in vain.
-    pub(super) fn note(&mut self, session: &Session, domain: DomainIx) {
+    pub(super) fn note(&mut self, session: &Session, domain: DomainIx, before: &JobNote) {
         let Some(nearest) = self.nearest.last_mut() else {
             return;
         };
         let note = session.notes.get(&self.unit.job);
         let undone = note.map_or(0, |note| note.discarded.len());
+        let unplaced = note.and_then(|note| note.unplaced.get(before.unplaced.len()));
         let placed = u32::try_from(undone).unwrap_or(u32::MAX).min(self.lacks);
         if nearest.placed.is_none_or(|most| placed > most) {
             nearest.placed = Some(placed);
             nearest.name = session.state.network().domain(domain).name.clone();
+            self.last = Some(domain);
+            self.cause = unplaced.cloned();
         }
     }
 
+    /// The first of its pods, by class, that no node of the last domain takes, and why.
+    fn hopeless(&self, session: &mut Session, kernel: &mut Kernel) -> Option<(TaskIx, Unplaced)> {
+        let nodes = session.state.network().domain(self.last?).nodes.clone();
+        let (state, plugins) = (&mut *session.state, &*session.plugins);
+        self.classes.iter().find_map(|pods| {
+            let places = kernel.places_among(state, plugins, pods.sample, &nodes, 1);
+            if places.most > 0 {
+                return None;
+            }
+            let error = kernel.best_among(state, plugins, pods.sample, &nodes);
+            let why = Unplaced::NoNode(Rc::new(error.err()?));
+            Some((pods.sample, why))
+        })
+    }
+
     /// Nothing fits: why, for each waiting pod of the unit that its queue does not keep out.
-    pub(super) fn tell(self, session: &mut Session, before: JobNote) {
+    pub(super) fn tell(self, session: &mut Session, kernel: &mut Kernel, before: JobNote) {
         let unit = self.unit;
         forget_tries(session, unit.job, &before);
         if session.note(unit.job).refusal.is_some() {
@@ -189,10 +234,14 @@ impl DomainTries {
         });
         let mut mine = self.waiting(session.state);
         mine.sort_by(|l, r| session.plugins.task_order(session.state, *l, *r));
+        let cause = self.cause.clone();
+        let cause = cause.or_else(|| self.hopeless(session, kernel));
         let told = Rc::new(NoDomain {
             sub_job,
+            has_placed: !unit.placed_on(session.state).is_empty(),
             lacks: self.lacks,
             tiers: self.nearest,
+            cause,
         });
         let note = session.note(unit.job);
         let told = mine

@@ -3,7 +3,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use pumice_framework::{FitError, ReasonTable, Refusal, Skip};
+use pumice_framework::{FitError, NoDomain, ReasonTable, Refusal, Skip, Unplaced};
 use pumice_model::{JobIx, NodeIx, ResourceNeedIx, TaskStatus};
 use rustc_hash::FxHasher;
 
@@ -169,13 +169,27 @@ impl Engine {
                 let kind = Fingerprint::of((MessageKind::RoleFailed, exceeds));
                 kind.with(exceeds.then_some(nodes))
             }
-            Why::NoDomain(none) => {
-                let kind = (MessageKind::NoDomain, &none.sub_job);
-                Fingerprint::of(kind).with((none, self.state.network().epoch()))
-            }
+            Why::NoDomain(none) => self.fingerprint_of_no_domain(job, none).and(nobody()),
             Why::Refused(refusal) => Fingerprint::of_refusal(refusal).and(nobody()),
             Why::Untried => Fingerprint::of(MessageKind::Turn),
         }
+    }
+
+    fn fingerprint_of_no_domain(&self, job: JobIx, none: &NoDomain) -> Fingerprint {
+        let kind = (MessageKind::NoDomain, &none.sub_job, none.has_placed);
+        let amounts = (none.lacks, &none.tiers, self.state.network().epoch());
+        let own = Fingerprint::of(kind).with(amounts);
+        let Some((task, why)) = &none.cause else {
+            return own;
+        };
+        let why = match why {
+            Unplaced::NoNode(error) => self
+                .fingerprint_of_error(error)
+                .with(self.version_of_claims(job)),
+            Unplaced::NoDomain(inner) => self.fingerprint_of_no_domain(job, inner),
+            Unplaced::RoleFailed => Fingerprint::of(MessageKind::RoleFailed),
+        };
+        own.and(why).with(task)
     }
 
     /// What stands against devices is told with counts of nodes; it is a detail like those.

@@ -106,36 +106,61 @@ impl Engine {
             Some(name) => format!("sub-group {name}"),
             None => format!("PodGroup {}", self.state.job_key(ix)),
         };
-        if none.tiers.is_empty() {
+        let Some(last) = none.tiers.last() else {
+            let around = match none.has_placed {
+                true => format!(" and holds those {unit} has pods on"),
+                false => format!(" for {unit}"),
+            };
             return format!(
-                "no network domain of an allowed tier has nodes and holds those {unit} has pods on: \
-                 allow a higher tier, or mend the HyperNodes"
+                "no network domain of an allowed tier has nodes{around}: allow a higher tier, or mend the \
+                 HyperNodes"
             );
-        }
+        };
         let tiers = none.tiers.iter().map(|near| tier_text(near, none.lacks));
         let tiers: Vec<String> = tiers.collect();
         let unused = self.unused_labels_text();
-        format!(
-            "no network domain holds {unit}: {}{unused}",
-            tiers.join("; ")
-        )
+        let around = match none.has_placed {
+            true => " around its pods",
+            false => "",
+        };
+        let tiers = tiers.join("; ");
+        let text = format!("no network domain{around} holds {unit}: {tiers}{unused}");
+        match self.cause_in_domain(ix, none, last) {
+            Some(cause) => format!("{text}. {cause}"),
+            None => self.and_nobody_goes(ix, text),
+        }
+    }
+
+    /// What went wrong there first.
+    fn cause_in_domain(&self, ix: JobIx, none: &NoDomain, last: &NearestDomain) -> Option<String> {
+        let (pod, why) = none.cause.as_ref()?;
+        let name = &self.state.find_task(*pod)?.name;
+        let why = self.pod_text(*pod, ix, &why.into(), None);
+        Some(format!("In {}: {name}: {why}", domain_name(last)))
+    }
+}
+
+fn domain_name(near: &NearestDomain) -> &str {
+    match &*near.name {
+        CLUSTER => "the cluster",
+        name => name,
     }
 }
 
 /// What the nearest domain of a tier lacks.
 fn tier_text(near: &NearestDomain, lacks: u32) -> String {
-    let name = match &*near.name {
-        CLUSTER => "the cluster",
-        name => name,
-    };
+    let name = domain_name(near);
     let tier = near.tier;
     match near.placed {
         Some(placed) if placed < lacks => {
             format!("tier {tier}: best domain {name} took {placed} of {lacks}")
         }
-        _ => format!(
-            "tier {tier}: best domain {name} holds {} of {lacks}",
-            near.holds
-        ),
+        _ => {
+            let at_most = if near.at_most { "at most " } else { "" };
+            format!(
+                "tier {tier}: best domain {name} holds {at_most}{} of {lacks}",
+                near.holds
+            )
+        }
     }
 }

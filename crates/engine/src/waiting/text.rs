@@ -133,10 +133,15 @@ impl Engine {
                 && wanted > queue.capability.get(overrun.resource))
     }
 
-    /// Some pods of a gang have no place, and would be enough with one.
+    /// Some pods of a gang have no place, and would be enough with one: no node has room, or their queue has
+    /// all there is.
     fn lacks_nodes(&self, job: JobIx) -> bool {
-        let note = self.notes.get(&job);
-        note.is_some_and(|note| !note.unplaced.is_empty()) && self.gang_limit(job).is_none()
+        let Some(note) = self.notes.get(&job) else {
+            return false;
+        };
+        let is_full =
+            matches!(note.refusal, Some(Refusal::Quota(_))) && self.limit_reason(job).is_none();
+        (is_full || !note.unplaced.is_empty()) && self.gang_limit(job).is_none()
     }
 
     /// What is said of a pod; `subject` stands for its name.

@@ -19,6 +19,7 @@ mod gangs;
 mod left_alone;
 mod metrics_snapshot;
 mod network;
+mod network_parts;
 mod network_told;
 mod newcomers;
 mod npus;

@@ -26,7 +26,7 @@ pub fn nodes_named(pattern: &str) -> HyperNodeMembers {
     HyperNodeMembers::NodesNamed(pattern.to_owned())
 }
 
-fn child(name: &str) -> HyperNodeMembers {
+pub fn child(name: &str) -> HyperNodeMembers {
     HyperNodeMembers::Child(name.to_owned())
 }
 

@@ -479,6 +479,8 @@ fn unschedulable_is_what_more_nodes_help_against_and_all_of_a_gang_that_lacks_so
     // Two have room. The autoscaler sees three pods and that room, and adds one node.
     let lacks_nodes = ["Unschedulable"; 3];
     assert_eq!(reasons("8c", NO_QUEUE_PLUGIN, 3), lacks_nodes);
+    // Nor is there room for the third if its queue has the whole cluster.
+    assert_eq!(reasons("8c", NO_ADMISSION, 3), lacks_nodes);
     // No node helps against a quota.
     let quota = ["Schedulable", "Schedulable", "QuotaExceeded"];
     assert_eq!(reasons("2c", NO_ADMISSION, 3), quota);
