@@ -8,7 +8,7 @@ use cel::common::types::{CelBool, CelDouble, CelInt, CelList, CelString};
 use cel::common::value::Val;
 use cel::parser::{Macro, MacroExprHelper};
 use cel::{DeclarationError, Env, ExecutionError, IdedExpr, ParseError};
-use pumice_api::quantity;
+use pumice_api::quantity::{self, Quantity};
 use regex::Regex;
 
 use super::values::{QUANTITY, QuantityValue, SEMVER, VersionValue};
@@ -59,8 +59,14 @@ fn quantities(env: &mut Env) -> Result<(), DeclarationError> {
         name = "add", id = "quantity_add")?;
     cel::add_member_overload!(env, fn quantity_sub: (QuantityValue, QuantityValue) -> QuantityValue,
         name = "sub", id = "quantity_sub")?;
+    cel::add_member_overload!(env, fn quantity_add_integer: (QuantityValue, CelInt) -> QuantityValue,
+        name = "add", id = "quantity_add_int")?;
+    cel::add_member_overload!(env, fn quantity_sub_integer: (QuantityValue, CelInt) -> QuantityValue,
+        name = "sub", id = "quantity_sub_int")?;
     cel::add_member_overload!(env, fn quantity_sign: (QuantityValue) -> CelInt,
         name = "sign", id = "quantity_sign")?;
+    cel::add_overload!(env, fn quantity_sign: (QuantityValue) -> CelInt,
+        name = "sign", id = "sign_of_quantity")?;
     cel::add_member_overload!(env, fn quantity_is_integer: (QuantityValue) -> CelBool,
         name = "isInteger", id = "quantity_is_integer")?;
     cel::add_member_overload!(env, fn quantity_integer: (QuantityValue) -> Result<CelInt>,
@@ -70,6 +76,10 @@ fn quantities(env: &mut Env) -> Result<(), DeclarationError> {
 }
 
 fn versions(env: &mut Env) -> Result<(), DeclarationError> {
+    cel::add_overload!(env, fn normalized_version_of: (CelString, CelBool) -> Result<VersionValue>,
+        name = "semver", id = "string_bool_to_semver")?;
+    cel::add_overload!(env, fn is_normalized_version: (CelString, CelBool) -> CelBool,
+        name = "isSemver", id = "is_semver_string_bool")?;
     cel::add_member_overload!(env, fn version_is_greater: (VersionValue, VersionValue) -> CelBool,
         name = "isGreaterThan", id = "semver_is_greater_than")?;
     cel::add_member_overload!(env, fn version_is_less: (VersionValue, VersionValue) -> CelBool,
@@ -143,6 +153,25 @@ fn is_version(text: &CelString<'_>) -> CelBool {
     VersionValue::parse(text.inner()).is_some().into()
 }
 
+fn read_version(text: &str, normalize: &CelBool) -> Option<VersionValue> {
+    match normalize.inner() {
+        true => VersionValue::parse_normalized(text),
+        false => VersionValue::parse(text),
+    }
+}
+
+fn normalized_version_of(
+    text: &CelString<'_>,
+    normalize: &CelBool,
+) -> Result<VersionValue, ExecutionError> {
+    let version = read_version(text.inner(), normalize);
+    version.ok_or_else(|| failed("semver", format!("{:?} is no version", text.inner())))
+}
+
+fn is_normalized_version(text: &CelString<'_>, normalize: &CelBool) -> CelBool {
+    read_version(text.inner(), normalize).is_some().into()
+}
+
 fn sign(order: Ordering) -> CelInt {
     CelInt::from(order as i64)
 }
@@ -167,8 +196,16 @@ fn quantity_sub(one: &QuantityValue, other: &QuantityValue) -> QuantityValue {
     QuantityValue(one.0.minus(other.0))
 }
 
+fn quantity_add_integer(one: &QuantityValue, other: &CelInt) -> QuantityValue {
+    QuantityValue(one.0.plus(Quantity::whole(*other.inner())))
+}
+
+fn quantity_sub_integer(one: &QuantityValue, other: &CelInt) -> QuantityValue {
+    QuantityValue(one.0.minus(Quantity::whole(*other.inner())))
+}
+
 fn quantity_sign(one: &QuantityValue) -> CelInt {
-    sign(one.0.cmp(&quantity::Quantity::default()))
+    sign(one.0.cmp(&Quantity::default()))
 }
 
 fn quantity_is_integer(one: &QuantityValue) -> CelBool {

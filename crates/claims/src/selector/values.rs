@@ -1,13 +1,12 @@
 //! What an expression sees: the device, quantities, versions.
 
-use std::any::Any;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
 use cel::ExecutionError;
 use cel::common::traits::{Container, Indexer};
 use cel::common::types::{CelBool, CelInt, CelMap, CelMapKey, CelString, Type};
-use cel::common::value::{CowVal, StaticVal, Val};
+use cel::common::value::{CowVal, Val};
 use pumice_api::quantity::Quantity;
 
 use crate::device::{Attribute, DraDevice};
@@ -67,6 +66,18 @@ impl VersionValue {
         })
     }
 
+    /// Reads a version that may begin with `v`, lack minor and patch, and have zeros before its numbers.
+    pub fn parse_normalized(text: &str) -> Option<Self> {
+        let text = text.strip_prefix('v').unwrap_or(text);
+        let mut parts: Vec<String> = text.splitn(3, '.').map(without_zeros).collect();
+        let last = parts.last()?;
+        if parts.len() < 3 && last.contains(['+', '-']) {
+            return None;
+        }
+        parts.resize(3, "0".to_owned());
+        Self::parse(&parts.join("."))
+    }
+
     /// Precedence; build metadata does not count.
     pub fn compare(&self, other: &Self) -> Ordering {
         let numbers = self.numbers.cmp(&other.numbers);
@@ -76,6 +87,17 @@ impl VersionValue {
             (false, true) => Ordering::Less,
             (false, false) => compare_words(&self.pre, &other.pre),
         })
+    }
+}
+
+/// A part of a version without zeros before its number.
+fn without_zeros(part: &str) -> String {
+    let bare = part.trim_start_matches('0');
+    let lacks_number = !bare.starts_with(|c: char| c.is_ascii_digit());
+    match lacks_number && part.len() > 1 {
+        true => format!("0{bare}"),
+        false if part.len() > 1 => bare.to_owned(),
+        false => part.to_owned(),
     }
 }
 
@@ -215,30 +237,30 @@ impl Indexer for DeviceValue {
 /// What values of a type of ours have in common.
 macro_rules! value {
     ($value:ty, $kind:ident, $($more:item)*) => {
-        impl Val for $value {
-            fn get_type(&self) -> &Type {
+        impl cel::common::value::Val for $value {
+            fn get_type(&self) -> &cel::common::types::Type {
                 &$kind
             }
 
-            fn cel_type() -> &'static Type {
+            fn cel_type() -> &'static cel::common::types::Type {
                 &$kind
             }
 
-            fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v>
+            fn clone_as_boxed<'v>(&self) -> Box<dyn cel::common::value::Val + 'v>
             where
                 Self: 'v,
             {
                 Box::new(self.clone())
             }
 
-            fn as_any(&self) -> Option<&dyn Any> {
+            fn as_any(&self) -> Option<&dyn std::any::Any> {
                 Some(self)
             }
 
             $($more)*
         }
 
-        impl StaticVal for $value {}
+        impl cel::common::value::StaticVal for $value {}
     };
 }
 

@@ -1,4 +1,5 @@
 //! Devices for claims: expressions, and the search against an enumeration.
 
 mod enumeration;
+mod functions;
 mod selectors;

@@ -30,7 +30,7 @@ fn gpu() -> DraDevice {
     }
 }
 
-fn holds(text: &str) -> Result<bool, SelectorError> {
+pub fn holds(text: &str) -> Result<bool, SelectorError> {
     DeviceSelector::compile(text)?.holds("gpu.example.com", &gpu())
 }
 
