@@ -1,17 +1,17 @@
-//! The functions Kubernetes adds to CEL for texts, quantities and versions, and its macro `cel.bind`.
+//! What an expression may use: the library of CEL and functions that Kubernetes adds for devices
+//! (spec/09 §3). Here are those for texts, quantities and versions; each other kind has its file.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use cel::common::ast::{ComprehensionExpr, Expr, ListExpr, LiteralValue};
 use cel::common::types::{CelBool, CelDouble, CelInt, CelList, CelString};
 use cel::common::value::Val;
-use cel::parser::{Macro, MacroExprHelper};
-use cel::{DeclarationError, Env, ExecutionError, IdedExpr, ParseError};
+use cel::{DeclarationError, Env, ExecutionError};
 use pumice_api::quantity::{self, Quantity};
 use regex::Regex;
 
 use super::values::{QUANTITY, QuantityValue, SEMVER, VersionValue};
+use super::{lists, macros, sets, times};
 
 /// Everything an expression may use.
 pub fn environment() -> Arc<Env> {
@@ -24,7 +24,6 @@ pub fn environment() -> Arc<Env> {
 fn declare(env: &mut Env) -> Result<(), DeclarationError> {
     env.add_type(QUANTITY.to_owned())?;
     env.add_type(SEMVER.to_owned())?;
-    env.add_macro(Macro::receiver("bind", 3, bind))?;
     cel::add_overload!(env, fn quantity_of: (CelString) -> Result<QuantityValue>,
         name = "quantity", id = "string_to_quantity")?;
     cel::add_overload!(env, fn is_quantity: (CelString) -> CelBool,
@@ -36,7 +35,11 @@ fn declare(env: &mut Env) -> Result<(), DeclarationError> {
     cel::extensions::strings(env)?;
     searches(env)?;
     quantities(env)?;
-    versions(env)
+    versions(env)?;
+    macros::declare(env)?;
+    lists::declare(env)?;
+    sets::declare(env)?;
+    times::declare(env)
 }
 
 fn searches(env: &mut Env) -> Result<(), DeclarationError> {
@@ -94,7 +97,8 @@ fn versions(env: &mut Env) -> Result<(), DeclarationError> {
         name = "patch", id = "semver_patch")
 }
 
-fn failed(function: &str, message: String) -> ExecutionError {
+/// An error of a function, which it names.
+pub fn failed(function: &str, message: String) -> ExecutionError {
     ExecutionError::FunctionError {
         function: function.to_owned(),
         message,
@@ -248,41 +252,4 @@ fn version_minor(one: &VersionValue) -> CelInt {
 
 fn version_patch(one: &VersionValue) -> CelInt {
     number(one, 2)
-}
-
-/// `cel.bind(name, value, expression)`: a comprehension over nothing, of which only the start and the
-/// result are evaluated.
-fn bind(
-    helper: &mut MacroExprHelper<'_>,
-    target: &mut Option<IdedExpr>,
-    arguments: &mut Vec<IdedExpr>,
-) -> Result<Option<IdedExpr>, ParseError> {
-    let is_ours = target
-        .as_ref()
-        .is_some_and(|t| t.expr == Expr::Ident("cel".to_owned()));
-    if !is_ours || arguments.len() != 3 {
-        return Ok(None);
-    }
-    let Expr::Ident(name) = arguments[0].expr.clone() else {
-        return Err(helper.new_error(arguments[0].id, "cel.bind() needs a simple name"));
-    };
-    let mut values = arguments.drain(1..);
-    let (Some(accu_init), Some(result)) = (values.next(), values.next()) else {
-        return Ok(None);
-    };
-    let iter_range = helper.next_expr(Expr::List(ListExpr::new(Vec::new())));
-    let no = Expr::Literal(LiteralValue::Boolean(false.into()));
-    let loop_cond = helper.next_expr(no);
-    let loop_step = helper.next_expr(Expr::Ident(name.clone()));
-    let bound = Expr::Comprehension(Box::new(ComprehensionExpr {
-        iter_range,
-        iter_var: "#unused".to_owned(),
-        iter_var2: None,
-        accu_var: name,
-        accu_init,
-        loop_cond,
-        loop_step,
-        result,
-    }));
-    Ok(Some(helper.next_expr(bound)))
 }

@@ -4,8 +4,13 @@
 //! and whether several claims may have it. Compiled once, evaluated once a device; nothing that an
 //! expression does reaches further than its own answer.
 
+mod clock;
 mod cost;
 mod functions;
+mod lists;
+mod macros;
+mod sets;
+mod times;
 mod values;
 
 use std::fmt;

@@ -263,6 +263,7 @@ macro_rules! value {
         impl cel::common::value::StaticVal for $value {}
     };
 }
+pub(super) use value;
 
 value! { QuantityValue, QUANTITY,
     fn equals(&self, other: &dyn Val) -> bool {

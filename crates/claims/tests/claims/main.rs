@@ -3,3 +3,4 @@
 mod enumeration;
 mod functions;
 mod selectors;
+mod times;

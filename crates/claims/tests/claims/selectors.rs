@@ -139,7 +139,7 @@ fn what_fails_says_why() {
         (r#"quantity("much") == quantity("1")"#, "much"),
         (r#"device.driver > 3"#, "CEL runtime error"),
         (r#"device.driver.find("(") == """#, "no regular expression"),
-        (r#"[1, 2].isSorted()"#, "isSorted"),
+        (r#"[1, 2].shuffled()"#, "shuffled"),
         (r#"device.driver.charAt(99) == "x""#, "out of range"),
     ] {
         let problem = holds(text).expect_err(text).to_string();
@@ -159,8 +159,28 @@ fn what_would_take_too_long_is_not_begun() {
         })
     };
     assert_eq!(holds(&loops(1)), Ok(true));
+    let pairs = |depth: usize| {
+        (0..depth).fold("true".to_owned(), |inner, at| {
+            format!("[{list}].all(i{at}, x{at}, {inner})")
+        })
+    };
+    assert_eq!(holds(&pairs(1)), Ok(true));
+    assert_eq!(
+        holds(&format!("sets.contains([{list}], [{list}])")),
+        Ok(true)
+    );
     for text in [
         loops(4),
+        pairs(4),
+        // A long list of a short text, and a long text of a number.
+        "lists.range(1000000).all(x, lists.range(1000000).all(y, true))".to_owned(),
+        "cel.bind(n, 999999, lists.range(n).all(x, lists.range(n).all(y, true)))".to_owned(),
+        format!(
+            "[{list}].all(x, [{list}].all(y, string(1e300).replace('0', string(1e300)) != ''))"
+        ),
+        // Every element compared with every other.
+        format!("[{list}].all(x, [{list}].distinct() != [])"),
+        format!("[{list}].all(x, sets.equivalent([{list}], [{list}]))"),
         // Long numbers, each of them searched for all.
         format!(
             "[{list}].all(x, '%.100f%.100f%.100f'.format([1.0, 1.0, 1.0]).replace('0', '%.100f'.format([1.0])) != '')"
