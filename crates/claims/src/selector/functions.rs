@@ -11,7 +11,7 @@ use pumice_api::quantity::{self, Quantity};
 use regex::Regex;
 
 use super::values::{QUANTITY, QuantityValue, SEMVER, VersionValue};
-use super::{lists, macros, sets, times};
+use super::{lists, macros, network, sets, times, urls};
 
 /// Everything an expression may use.
 pub fn environment() -> Arc<Env> {
@@ -39,6 +39,8 @@ fn declare(env: &mut Env) -> Result<(), DeclarationError> {
     macros::declare(env)?;
     lists::declare(env)?;
     sets::declare(env)?;
+    network::declare(env)?;
+    urls::declare(env)?;
     times::declare(env)
 }
 

@@ -9,8 +9,10 @@ mod cost;
 mod functions;
 mod lists;
 mod macros;
+mod network;
 mod sets;
 mod times;
+mod urls;
 mod values;
 
 use std::fmt;

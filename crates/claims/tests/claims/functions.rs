@@ -131,6 +131,122 @@ fn lists_are_taken_for_sets() {
 }
 
 #[test]
+fn addresses_are_read_and_sorted_into_kinds() {
+    all_hold(&[
+        r#"isIP("127.0.0.1") && isIP("::1")"#,
+        r#"!isIP("127.0.0.256") && !isIP(":::1")"#,
+        r#"!isIP("::ffff:1.2.3.4") && !isIP("fe80::1%eth0") && !isIP("010.0.0.1")"#,
+        r#"ip.isCanonical("127.0.0.1") && ip.isCanonical("2001:db8::abcd")"#,
+        r#"!ip.isCanonical("2001:DB8::ABCD") && !ip.isCanonical("2001:db8::0:0:0:abcd")"#,
+        r#"ip("127.0.0.1").family() == 4 && ip("::1").family() == 6"#,
+        r#"ip("0.0.0.0").isUnspecified() && ip("::").isUnspecified()"#,
+        r#"!ip("127.0.0.1").isUnspecified() && !ip("::1").isUnspecified()"#,
+        r#"ip("127.0.0.1").isLoopback() && ip("::1").isLoopback()"#,
+        r#"!ip("192.168.0.1").isLoopback() && !ip("2001:db8::abcd").isLoopback()"#,
+        r#"ip("224.0.0.1").isLinkLocalMulticast() && ip("ff02::1").isLinkLocalMulticast()"#,
+        r#"!ip("224.0.1.1").isLinkLocalMulticast() && !ip("fd00::1").isLinkLocalMulticast()"#,
+        r#"ip("169.254.169.254").isLinkLocalUnicast() && ip("fe80::1").isLinkLocalUnicast()"#,
+        r#"!ip("192.168.0.1").isLinkLocalUnicast() && !ip("fd80::1").isLinkLocalUnicast()"#,
+        r#"ip("192.168.0.1").isGlobalUnicast() && ip("2001:db8::abcd").isGlobalUnicast()"#,
+        r#"!ip("255.255.255.255").isGlobalUnicast() && !ip("ff00::1").isGlobalUnicast()"#,
+        r#"string(ip("2001:DB8:0::1")) == "2001:db8::1""#,
+        r#"ip("::1") == ip("0::1") && type(ip("::1")) == net.IP"#,
+    ]);
+    all_fail(&[
+        (r#"ip("127.0.0.256").family() == 4"#, "ip", "no IP address"),
+        (r#"ip.isCanonical("x")"#, "ip.isCanonical", "no IP address"),
+        (r#"isIP(1)"#, "isIP", "int"),
+        (r#""1.2.3.4".family() == 4"#, "family", "string"),
+    ]);
+}
+
+#[test]
+fn networks_contain_addresses_and_networks() {
+    all_hold(&[
+        r#"isCIDR("192.168.0.0/16") && isCIDR("192.168.0.1/16") && isCIDR("::1/128")"#,
+        r#"!isCIDR("192.168.0.0/33") && !isCIDR("::1/129") && !isCIDR("1.2.3.4")"#,
+        r#"!isCIDR("1.2.3.4/+4") && !isCIDR("1.2.3.4/04") && !isCIDR("::ffff:1.2.3.4/24")"#,
+        r#"cidr("192.168.0.0/24").containsIP(ip("192.168.0.1"))"#,
+        r#"!cidr("192.168.0.0/24").containsIP(ip("192.168.1.1"))"#,
+        r#"cidr("192.168.0.0/24").containsIP("192.168.0.1")"#,
+        r#"!cidr("192.168.0.0/24").containsIP("192.168.1.1")"#,
+        r#"!cidr("0.0.0.0/0").containsIP("::") && cidr("0.0.0.0/0").containsIP("1.2.3.4")"#,
+        r#"cidr("192.168.0.0/16").containsCIDR(cidr("192.168.10.0/24"))"#,
+        r#"!cidr("192.168.1.0/24").containsCIDR(cidr("192.168.2.0/24"))"#,
+        r#"cidr("192.168.0.0/16").containsCIDR("192.168.10.0/24")"#,
+        r#"!cidr("192.168.1.0/24").containsCIDR("192.168.0.0/16")"#,
+        r#"cidr("192.168.0.1/24").ip() == ip("192.168.0.1")"#,
+        r#"cidr("::1/128").ip().family() == 6"#,
+        r#"cidr("192.168.0.1/24").masked() == cidr("192.168.0.0/24")"#,
+        r#"cidr("2001:db8:ffff::/33").masked() == cidr("2001:db8:8000::/33")"#,
+        r#"cidr("1.2.3.4/0").masked() == cidr("0.0.0.0/0")"#,
+        r#"cidr("192.168.0.1/24") != cidr("192.168.0.1/24").masked()"#,
+        r#"cidr("192.168.0.0/16").prefixLength() == 16 && cidr("::1/128").prefixLength() == 128"#,
+        r#"string(cidr("192.168.0.1/24")) == "192.168.0.1/24""#,
+    ]);
+    all_fail(&[
+        (
+            r#"cidr("1.2.3.4/33").prefixLength() == 1"#,
+            "cidr",
+            "no network",
+        ),
+        (
+            r#"cidr("::/0").containsIP("x")"#,
+            "containsIP",
+            "no IP address",
+        ),
+        (
+            r#"cidr("::/0").containsCIDR("::1")"#,
+            "containsCIDR",
+            "no network",
+        ),
+        (r#"cidr("::/0").containsIP(1)"#, "containsIP", "int"),
+    ]);
+}
+
+#[test]
+fn urls_are_taken_apart() {
+    all_hold(&[
+        r#"isURL("https://user:pass@example.com:80/path?query=val#fragment")"#,
+        r#"isURL("/absolute-path") && isURL("mailto:x@y") && isURL("*")"#,
+        r#"!isURL("https://a:b:c/") && !isURL("../relative-path") && !isURL("")"#,
+        r#"!isURL("http://a b/") && !isURL("http://[1.2.3.4]/") && !isURL("/x%") && !isURL(":x")"#,
+        r#"!isURL("http://[::1/") && !isURL("http://a:80:80/") && isURL("db://a:80,b:80/")"#,
+        r#"url("/path").getScheme() == "" && url("HTTPS://example.com/").getScheme() == "https""#,
+        r#"url("https://example.com:80/").getHost() == "example.com:80""#,
+        r#"url("https://[::1]:80/").getHost() == "[::1]:80""#,
+        r#"url("https://[::1]/").getHost() == "[::1]" && url("/path").getHost() == """#,
+        r#"url("https://example.com:80/").getHostname() == "example.com""#,
+        r#"url("https://[::1]:80/").getHostname() == "::1" && url("/path").getHostname() == """#,
+        r#"url("https://[fe80::1%25en0]/").getHostname() == "fe80::1%en0""#,
+        r#"url("https://example.com:443/").getPort() == "443""#,
+        r#"url("https://example.com/").getPort() == "" && url("/path").getPort() == """#,
+        r#"url("https://example.com/path").getEscapedPath() == "/path""#,
+        r#"url("https://example.com/path with spaces/").getEscapedPath() == "/path%20with%20spaces/""#,
+        r#"url("https://example.com/a%2fb").getEscapedPath() == "/a%2fb""#,
+        r#"url("https://example.com").getEscapedPath() == """#,
+        r#"url("//example.com/x").getHost() == "example.com""#,
+        r#"url("https://example.com/path?k1=a&k2=b&k2=c").getQuery() == {"k1": ["a"], "k2": ["b", "c"]}"#,
+        r#"url("/?key with spaces=value with spaces").getQuery() == {"key with spaces": ["value with spaces"]}"#,
+        r#"url("/?a+b=c%20d&x&z=%zz#f?g=h").getQuery() == {"a b": ["c d"], "x": [""]}"#,
+        r#"url("https://example.com/path?").getQuery() == {}"#,
+        r#"url("https://example.com/path").getQuery() == {}"#,
+        r#"url("/a") == url("/a") && url("/a") != url("/a?")"#,
+    ]);
+    all_fail(&[
+        (r#"url("../x").getHost() == """#, "url", "absolute"),
+        (r#"url("https://a:b:c/").getHost() == """#, "url", "port"),
+        (
+            r#"url("http://a^b/").getHost() == """#,
+            "url",
+            "in the host",
+        ),
+        (r#"url("/x#%zz").getHost() == """#, "url", "two digits"),
+        (r#""/x".getHost() == """#, "getHost", "string"),
+    ]);
+}
+
+#[test]
 fn comprehensions_have_two_variables() {
     all_hold(&[
         "[1, 2, 3].all(i, j, i < j)",
