@@ -1,4 +1,4 @@
-//! What an expression may use: the library of CEL and functions that Kubernetes adds for devices
+//! What an expression may use: the library of CEL and all functions that Kubernetes 1.36 adds for devices
 //! (spec/09 §3). Here are those for texts, quantities and versions; each other kind has its file.
 
 use std::cmp::Ordering;
@@ -11,7 +11,7 @@ use pumice_api::quantity::{self, Quantity};
 use regex::Regex;
 
 use super::values::{QUANTITY, QuantityValue, SEMVER, VersionValue};
-use super::{lists, macros, network, sets, times, urls};
+use super::{formats, lists, macros, network, sets, times, urls};
 
 /// Everything an expression may use.
 pub fn environment() -> Arc<Env> {
@@ -41,6 +41,7 @@ fn declare(env: &mut Env) -> Result<(), DeclarationError> {
     sets::declare(env)?;
     network::declare(env)?;
     urls::declare(env)?;
+    formats::declare(env)?;
     times::declare(env)
 }
 

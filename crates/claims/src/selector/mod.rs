@@ -6,6 +6,7 @@
 
 mod clock;
 mod cost;
+mod formats;
 mod functions;
 mod lists;
 mod macros;

@@ -7,7 +7,7 @@ use cel::common::types::{CelInt, CelString, Type};
 use cel::common::value::{CowVal, Val};
 use cel::{DeclarationError, Env, ExecutionError};
 use jiff::SignedDuration;
-use jiff::civil::{DateTime, date};
+use jiff::civil::{Date, DateTime, date};
 
 use super::clock;
 use super::functions::failed;
@@ -317,6 +317,31 @@ fn answer<'b, 'v>(
 fn no_overload(operator: &str, one: &dyn Val, other: &dyn Val) -> ExecutionError {
     let (one, other) = (one.get_type().name(), other.get_type().name());
     failed(operator, format!("{one} and {other} do not go together"))
+}
+
+/// Whether a text is a date, `2021-01-01`.
+pub fn is_date(text: &str) -> bool {
+    is_like(text, "0000-00-00") && text.parse::<Date>().is_ok()
+}
+
+/// Whether a text is a date, `T`, and a time of day with the distance to UTC; letters may be small, and
+/// what a second `T` divides off does not matter.
+pub fn is_date_time(text: &str) -> bool {
+    let mut parts = text.split(['T', 't']);
+    let (date, time) = (parts.next().unwrap_or_default(), parts.next());
+    let clock_and_rest = time.and_then(|time| time.split_at_checked("00:00:00".len()));
+    let Some((clock, rest)) = clock_and_rest else {
+        return false;
+    };
+    let is_clock = is_like(clock, "00:00:00") && clock < "24" && &clock[3..] < "60";
+    let fraction = rest.strip_prefix(|c: char| !"zZ+-".contains(c));
+    let zone = match fraction {
+        Some(digits) => digits.trim_start_matches(|c: char| c.is_ascii_digit()),
+        None => rest,
+    };
+    let has_digits = fraction.is_none_or(|digits| digits.len() > zone.len());
+    let is_zone = ["Z", "z"].contains(&zone) || is_like(zone, "+00:00") || is_like(zone, "-00:00");
+    is_date(date) && is_clock && &clock[6..] < "60" && has_digits && is_zone
 }
 
 /// The text of a duration or a time; `None` of another value.

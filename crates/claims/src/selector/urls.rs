@@ -278,7 +278,7 @@ fn escaped_path(text: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// What is wrong with it.
-fn check(text: &str) -> Result<(), String> {
+pub fn check(text: &str) -> Result<(), String> {
     UrlValue::parts(text, true).map(drop)
 }
 

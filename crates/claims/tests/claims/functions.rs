@@ -247,6 +247,74 @@ fn urls_are_taken_apart() {
 }
 
 #[test]
+fn texts_have_named_formats() {
+    for name in [
+        "dns1123Label",
+        "dns1123Subdomain",
+        "dns1035Label",
+        "qualifiedName",
+        "dns1123LabelPrefix",
+        "dns1123SubdomainPrefix",
+        "dns1035LabelPrefix",
+        "labelValue",
+        "uri",
+        "uuid",
+        "byte",
+        "date",
+        "datetime",
+    ] {
+        all_hold(&[
+            &format!(r#"format.named("{name}").value() == format.{name}()"#),
+            &format!(r#"format.{name}().validate("é !").value().size() > 0"#),
+        ]);
+    }
+    for (name, fits, does_not) in [
+        ("dns1123Label", "my-label-name", "contains a space"),
+        ("dns1123Subdomain", "apiextensions.k8s.io", "a..b"),
+        ("dns1035Label", "my-label-name", "1a"),
+        ("qualifiedName", "apiextensions.k8s.io/v1beta1", "a/b/c"),
+        ("dns1123LabelPrefix", "my-label-prefix-", "-a-"),
+        ("dns1123SubdomainPrefix", "mysubdomain.prefix.-", ".a-"),
+        ("dns1035LabelPrefix", "my-label-prefix-", "1a-"),
+        ("labelValue", "my-cool-label-Value", "my-cool-label-Value!!"),
+        ("labelValue", "", "-"),
+        ("uri", "http://example.com", "../x"),
+        (
+            "uuid",
+            "123e4567-e89b-12d3-a456-426614174000",
+            "123e4567-e89b",
+        ),
+        ("byte", "aGVsbG8=", "aGVsbG8"),
+        ("date", "2021-01-01", "2020-01-32"),
+        ("datetime", "2021-01-01T00:00:00Z", "2020-01-32T00:00:00Z"),
+    ] {
+        all_hold(&[
+            &format!(r#"!format.{name}().validate("{fits}").hasValue()"#),
+            &format!(r#"format.{name}().validate("{does_not}").hasValue()"#),
+        ]);
+    }
+    let long = "a".repeat(64);
+    all_hold(&[
+        &format!(r#"format.dns1123Label().validate("{long}").value()[0].contains("63 bytes")"#),
+        r#"!format.named("unknown").hasValue()"#,
+        "format.uuid() != format.byte()",
+    ]);
+    all_fail(&[
+        (
+            r#"format.unknown().validate("x").hasValue()"#,
+            "format",
+            "format",
+        ),
+        (r#"format.uuid().validate(1).hasValue()"#, "validate", "int"),
+        (
+            r#"format.named("unknown").value() == format.uuid()"#,
+            "value",
+            "none",
+        ),
+    ]);
+}
+
+#[test]
 fn comprehensions_have_two_variables() {
     all_hold(&[
         "[1, 2, 3].all(i, j, i < j)",
@@ -307,5 +375,22 @@ fn values_may_be_missing() {
         "optional.of(1).optMap(x, x + 1).value() == 2",
         "!optional.of(1).optFlatMap(x, optional.none()).hasValue()",
         "optional.none().or(optional.of(1)).value() == 1",
+    ]);
+}
+
+#[test]
+fn what_is_rare_is_not_written_as_go_writes_it() {
+    all_hold(&[
+        r#"string(1e21) == "1000000000000000000000""#,
+        r#""%e".format([1.0]) == "1.000000e+00""#,
+    ]);
+    all_fail(&[
+        (r#""%s".format([[timestamp(0)]]) == """#, "format", "google"),
+        ("lists.range(-1) == []", "lists.range", "negative"),
+        (
+            r#"quantity("9999999999999999999999999999999999999G").isInteger()"#,
+            "quantity",
+            "too large",
+        ),
     ]);
 }
