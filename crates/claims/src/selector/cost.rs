@@ -140,6 +140,11 @@ impl CostBound {
                 largest: range.largest.saturating_mul(2).saturating_add(2),
                 ..bound
             },
+            // Numbers.
+            _ if call.func_name == "range" => StepBound {
+                largest: 1,
+                ..bound
+            },
             _ => bound,
         }
     }

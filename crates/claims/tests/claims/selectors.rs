@@ -169,6 +169,8 @@ fn what_would_take_too_long_is_not_begun() {
         holds(&format!("sets.contains([{list}], [{list}])")),
         Ok(true)
     );
+    let ranges = "lists.range(400).all(x, lists.range(100).all(y, x + y >= 0))";
+    assert_eq!(holds(ranges), Ok(true));
     for text in [
         loops(4),
         pairs(4),
