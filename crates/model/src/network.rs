@@ -3,6 +3,7 @@
 //!
 //! The tree is made anew when a HyperNode changes, and when a node comes, goes or gets other labels.
 
+mod around;
 mod build;
 mod labels;
 
@@ -10,7 +11,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use regex::{Regex, RegexBuilder};
-use smallvec::SmallVec;
+
+use around::DomainList;
 
 use crate::ix::{DomainIx, NodeIx};
 use crate::node::Nodes;
@@ -60,9 +62,9 @@ pub struct NetworkTree {
     /// By tier, then by name; the cluster is last.
     domains: Vec<NetworkDomain>,
     /// Of each node the domains it is in, in order.
-    of_node: Vec<SmallVec<[DomainIx; 4]>>,
+    of_node: Vec<DomainList>,
     /// Of each domain those that contain it, itself and the cluster among them.
-    around: Vec<SmallVec<[DomainIx; 4]>>,
+    around: Vec<DomainList>,
     /// By name; those that stand for several tiers stand for none.
     tiers: BTreeMap<String, Option<i64>>,
     faults: Vec<HyperNodeFault>,
@@ -161,7 +163,7 @@ impl NetworkTree {
 
     /// Whether a node is in a domain.
     pub fn holds(&self, domain: DomainIx, node: NodeIx) -> bool {
-        self.of_node(node).contains(&domain)
+        self.of_node(node).binary_search(&domain).is_ok()
     }
 
     /// The domains that contain all nodes of one, itself and the cluster among them, in order.
@@ -171,7 +173,7 @@ impl NetworkTree {
 
     /// Whether all nodes of a domain are in another.
     pub fn is_within(&self, inner: DomainIx, outer: DomainIx) -> bool {
-        self.around[inner.at()].contains(&outer)
+        self.around(inner).binary_search(&outer).is_ok()
     }
 
     pub(crate) fn apply(&mut self, object: HyperNodeObject) -> bool {
@@ -213,28 +215,15 @@ impl NetworkTree {
         self.domains = built.domains;
         self.tiers = built.tiers;
         self.faults = built.faults;
-        self.of_node = vec![SmallVec::new(); nodes.len()];
+        self.of_node = vec![DomainList::new(); nodes.len()];
         for (at, domain) in self.domains.iter().enumerate() {
             for node in domain.nodes.iter() {
                 self.of_node[node.at()].push(DomainIx(at as u32));
             }
         }
-        let domains = (0..self.domains.len() as u32).map(DomainIx);
-        self.around = domains.map(|domain| self.those_around(domain)).collect();
+        self.around = around::around(&self.domains, &self.of_node);
         self.is_built = true;
         self.epoch += 1;
-    }
-
-    fn those_around(&self, inner: DomainIx) -> SmallVec<[DomainIx; 4]> {
-        match self.domain(inner).nodes.split_first() {
-            None => SmallVec::from_slice(&[inner, self.cluster()]),
-            Some((first, others)) => {
-                let around = self.of_node(*first).iter().copied();
-                around
-                    .filter(|outer| others.iter().all(|node| self.holds(*outer, *node)))
-                    .collect()
-            }
-        }
     }
 }
 
