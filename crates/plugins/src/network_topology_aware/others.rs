@@ -24,7 +24,7 @@ pub struct FillOfDomains {
 
 /// Sum of `fading^n` for n from 0 up to a height.
 fn weight_of_all(fading: f64, height: i64) -> f64 {
-    let count = (height + 1) as f64;
+    let count = height.saturating_add(1) as f64;
     match fading {
         1.0 => count,
         _ => (1.0 - fading.powf(count)) / (1.0 - fading),
@@ -42,7 +42,7 @@ impl FillOfDomains {
         let mut tiers: Vec<i64> = network.domains().iter().map(|domain| domain.tier).collect();
         tiers.dedup();
         let lowest = tiers.first().copied().unwrap_or_default();
-        let height = |tier: i64| tier - lowest;
+        let height = |tier: i64| tier.saturating_sub(lowest);
         let all = tiers
             .last()
             .map_or(0.0, |top| weight_of_all(fading, height(*top)));

@@ -206,6 +206,34 @@ fn pods_that_ask_for_nothing_go_where_domains_are_full() {
 }
 
 #[test]
+fn tiers_may_be_as_far_apart_as_numbers_are() {
+    let of_g = |name: &str| PodObject {
+        group: Some("g".to_owned()),
+        ..pod(name, "1c")
+    };
+    for lowest in [0, i64::MIN] {
+        let mut cluster = Cluster::default().group(pumice_model::object::GroupObject {
+            topology: Some(TopologyRequest::Soft),
+            ..group("g", "default")
+        });
+        for name in ["a1", "b1", "c1"] {
+            cluster = cluster.node(node(name, "8c 16Gi pods=110"));
+        }
+        let cluster = cluster.pod(pod("plain", "8c 16Gi")).pod(of_g("asks"));
+        let domains = vec![
+            hyper_node("a", lowest, vec![nodes_named("a")]),
+            hyper_node("b", i64::MAX, vec![nodes_named("b")]),
+        ];
+        let mut state = with_hyper_nodes(cluster.pod(on("a1", of_g("old"))), domains);
+        // A fifth of the weight is that of a, in which there is no room; the rest is too far up to count.
+        assert_eq!(scores(&plugin(&[]), &mut state, "plain"), [80, 100, 100]);
+        let same = plugin(&[("hypernode.binpack.normal-pod.fading", "1")]);
+        assert_eq!(scores(&same, &mut state, "plain"), [100; 3]);
+        assert_eq!(scores(&plugin(&[]), &mut state, "asks"), [100, 0, 0]);
+    }
+}
+
+#[test]
 fn sums_of_domains_follow_the_nodes() {
     let mut state = two_tiers(&["s0-0"], false);
     let parts = plugin(&[])

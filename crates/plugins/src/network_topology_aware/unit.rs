@@ -86,7 +86,7 @@ fn closeness(network: &NetworkTree, around: DomainIx, domains: &[DomainIx]) -> f
     let mut wider = domains.iter();
     let common = wider.find(|domain| network.is_within(around, **domain));
     let tier = common.map_or(top, |domain| network.domain(*domain).tier);
-    (top - tier) as f64 / (top - lowest) as f64
+    top.saturating_sub(tier) as f64 / top.saturating_sub(lowest) as f64
 }
 
 impl Nearness {
