@@ -44,7 +44,7 @@ pub struct NetworkDomain {
     pub nodes: Rc<[NodeIx]>,
 }
 
-/// A member of a HyperNode that is left out, or a name of a tier (spec/08 §2.2).
+/// A member of a HyperNode that is left out, a name of a tier, or that there are no members (spec/08 §2.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HyperNodeFault {
     /// Name of the HyperNode that says so.
@@ -67,6 +67,7 @@ pub struct NetworkTree {
     around: Vec<DomainList>,
     /// By name; those that stand for several tiers stand for none.
     tiers: BTreeMap<String, Option<i64>>,
+    /// In order.
     faults: Vec<HyperNodeFault>,
     is_built: bool,
     epoch: u64,
@@ -122,6 +123,16 @@ impl NetworkTree {
     /// What is left out of the tree, by HyperNode.
     pub fn faults(&self) -> &[HyperNodeFault] {
         &self.faults
+    }
+
+    /// What is left out of one HyperNode.
+    pub fn faults_of(&self, hyper_node: &str) -> &[HyperNodeFault] {
+        let start = self
+            .faults
+            .partition_point(|fault| *fault.hyper_node < *hyper_node);
+        let own = &self.faults[start..];
+        let count = own.partition_point(|fault| *fault.hyper_node == *hyper_node);
+        &own[..count]
     }
 
     /// Moves when domains may have changed.

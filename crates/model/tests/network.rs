@@ -140,6 +140,7 @@ fn wrong() -> Vec<HyperNodeObject> {
             vec![Child("self".to_owned()), Node("a2".to_owned())],
         ),
         hyper_node("shared", 1, vec![Node("a1".to_owned())]),
+        hyper_node("void", 1, Vec::new()),
     ]
 }
 
@@ -151,6 +152,7 @@ fn what_is_wrong_is_left_out_and_the_rest_stands() {
         [
             "empty/1: ",
             "shared/1: a1",
+            "void/1: ",
             "absent/2: ",
             "circle-1/2: ",
             "circle-2/2: a1",
@@ -185,8 +187,37 @@ fn what_is_left_out_is_told_on_its_hyper_node() {
             &format!(
                 "self: member self is left out: its tier 3 is not below 3, the tier of self; {upside_down}"
             ),
+            "void: it has no members, so there are no nodes in it; name some, or delete it",
         ]
     );
+    let told: Vec<&str> = state
+        .network()
+        .faults_of("absent")
+        .iter()
+        .map(|fault| &*fault.message)
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "member nobody is left out: there is no such HyperNode",
+            "there is no node c9"
+        ]
+    );
+    assert_eq!(state.network().faults_of("b").len(), 0);
+}
+
+#[test]
+fn of_many_parents_that_claim_a_member_the_first_are_told() {
+    let parents =
+        (0..10).map(|at| hyper_node(&format!("p{at}"), 2, vec![Child("leaf".to_owned())]));
+    let leaf = hyper_node("leaf", 1, vec![Node("a1".to_owned())]);
+    let state = cluster(parents.chain([leaf]).collect());
+    assert_eq!(
+        faults(&state)[0],
+        "p0: member leaf is left out: p0 and p1 and p2 and p3 and p4 and p5 and p6 and p7 and 2 more claim it; \
+         a HyperNode has one parent"
+    );
+    assert_eq!(faults(&state).len(), 10);
 }
 
 #[test]

@@ -420,8 +420,7 @@ fn hyper_node_lines(network: &NetworkTree) -> Vec<HyperNodeLine> {
         return Vec::new();
     };
     let line = |domain: &NetworkDomain| {
-        let faults = network.faults().iter();
-        let own = faults.filter(|fault| fault.hyper_node == domain.name);
+        let own = network.faults_of(&domain.name).iter();
         let messages: Vec<&str> = own.map(|fault| fault.message.as_str()).collect();
         HyperNodeLine {
             name: domain.name.to_string(),

@@ -1,6 +1,7 @@
 //! From HyperNodes to domains.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::{CLUSTER, HyperNodeFault, NetworkDomain, name_pattern};
 use crate::ix::NodeIx;
@@ -29,7 +30,7 @@ pub(super) fn build(objects: &Objects, nodes: &Nodes) -> Built {
     let mut by_rank: Vec<&HyperNodeObject> = objects.values().collect();
     by_rank.sort_by(|l, r| (l.tier, &l.name).cmp(&(r.tier, &r.name)));
     // Children are of lower tiers, so theirs are known.
-    let mut found: BTreeMap<&str, BTreeSet<NodeIx>> = BTreeMap::new();
+    let mut found: BTreeMap<&str, Rc<[NodeIx]>> = BTreeMap::new();
     for object in &by_rank {
         let mut own = tree.own_nodes(object, nodes);
         for child in tree
@@ -38,9 +39,11 @@ pub(super) fn build(objects: &Objects, nodes: &Nodes) -> Built {
             .into_iter()
             .flatten()
         {
-            own.extend(found.get(child).into_iter().flatten());
+            own.extend(found.get(child).into_iter().flat_map(|nodes| nodes.iter()));
         }
-        found.insert(&object.name, own);
+        own.sort();
+        own.dedup();
+        found.insert(&object.name, own.into());
     }
     let highest = by_rank.last().map_or(0, |object| object.tier);
     let mut domains: Vec<NetworkDomain> = by_rank
@@ -48,7 +51,7 @@ pub(super) fn build(objects: &Objects, nodes: &Nodes) -> Built {
         .map(|object| NetworkDomain {
             name: object.name.as_str().into(),
             tier: object.tier,
-            nodes: found[object.name.as_str()].iter().copied().collect(),
+            nodes: found[object.name.as_str()].clone(),
         })
         .collect();
     domains.push(NetworkDomain {
@@ -109,10 +112,9 @@ impl<'a> TreeBuilder<'a> {
                     }
                 }
                 _ => {
-                    let all: Vec<&str> = claimed.iter().copied().collect();
                     let message = format!(
                         "member {child} is left out: {} claim it; a HyperNode has one parent",
-                        all.join(" and ")
+                        listed(&claimed)
                     );
                     claimed
                         .into_iter()
@@ -192,9 +194,13 @@ impl<'a> TreeBuilder<'a> {
             .collect()
     }
 
-    /// Nodes that a HyperNode names itself, of those there are.
-    fn own_nodes(&mut self, object: &HyperNodeObject, nodes: &Nodes) -> BTreeSet<NodeIx> {
-        let mut own = BTreeSet::new();
+    /// Nodes that a HyperNode names itself, of those there are; some more than once.
+    fn own_nodes(&mut self, object: &HyperNodeObject, nodes: &Nodes) -> Vec<NodeIx> {
+        let mut own = Vec::new();
+        if object.members.is_empty() {
+            let message = "it has no members, so there are no nodes in it; name some, or delete it";
+            self.tell(&object.name, message.to_owned());
+        }
         for member in &object.members {
             let matching = |test: &dyn Fn(NodeIx) -> bool| -> Vec<NodeIx> {
                 nodes.indices().filter(|node| test(*node)).collect()
@@ -232,6 +238,17 @@ impl<'a> TreeBuilder<'a> {
         }
         own
     }
+}
+
+/// Names as messages show them: of many the first ones.
+fn listed(names: &BTreeSet<&str>) -> String {
+    const MOST_LISTED: usize = 8;
+    let mut all: Vec<String> = names.iter().take(MOST_LISTED).map(<_>::to_string).collect();
+    let others = names.len() - all.len();
+    if others > 0 {
+        all.push(format!("{others} more"));
+    }
+    all.join(" and ")
 }
 
 /// A pattern as messages show it: of a long one the beginning.
