@@ -41,8 +41,8 @@ custom_resource!(
 pub struct HyperNodeSpec {
     /// Tier, at least 0; lower is faster.
     // Written even when 0: the definition requires it.
-    #[serde(deserialize_with = "or_default")]
-    pub tier: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tier: Option<i64>,
     /// Name of the tier.
     #[serde(
         deserialize_with = "or_default",

@@ -13,15 +13,23 @@ use crate::{meta, selector};
 /// Reads a HyperNode.
 ///
 /// # Errors
-/// Every problem: no name, a negative tier, a member of unknown type or without a selector, a pattern or
-/// label selector that cannot be read.
+/// Every problem: no name, no tier or a negative one, a member of unknown type or without a selector, a pattern
+/// that is empty, a pattern or label selector that cannot be read.
 pub fn hyper_node(object: &HyperNode) -> Result<HyperNodeObject, Vec<ObjectProblem>> {
     let mut problems = ObjectProblems::default();
     let path = Path::root("spec");
     let spec = &object.spec;
-    if spec.tier < 0 {
-        let message = format!("{} is too small", spec.tier);
-        problems.add(path.field("tier"), message, "write 0 or more");
+    let problem = match spec.tier {
+        None => Some("the tier is missing".to_owned()),
+        Some(tier) if tier < 0 => Some(format!("{tier} is too small")),
+        Some(_) => None,
+    };
+    if let Some(message) = problem {
+        problems.add(
+            path.field("tier"),
+            message,
+            "write 0 or more; lower is faster",
+        );
     }
     let members = spec.members.iter().enumerate();
     let members = members.filter_map(|(at, one)| {
@@ -33,7 +41,7 @@ pub fn hyper_node(object: &HyperNode) -> Result<HyperNodeObject, Vec<ObjectProbl
     problems.or(HyperNodeObject {
         name,
         uid: object.metadata.uid.clone().unwrap_or_default(),
-        tier: spec.tier,
+        tier: spec.tier.unwrap_or_default(),
         tier_name: spec.tier_name.clone(),
         members,
     })
@@ -93,7 +101,11 @@ fn members_of(
         MemberChoice::Exact(name) if is_node => Some(HyperNodeMembers::Node(name.to_owned())),
         MemberChoice::Exact(name) => Some(HyperNodeMembers::Child(name.to_owned())),
         MemberChoice::Pattern(pattern) => {
-            if let Err(why) = name_pattern(pattern) {
+            let problem = match pattern {
+                "" => Some("the pattern is empty".to_owned()),
+                _ => name_pattern(pattern).err(),
+            };
+            if let Some(why) = problem {
                 let at = at.field("regexMatch");
                 let help = "write a regular expression that matches names, for example \"^rack1-\"";
                 problems.add(at.field("pattern"), why, help);

@@ -183,7 +183,7 @@ fn hyper_node(
             ..ObjectMeta::default()
         },
         spec: HyperNodeSpec {
-            tier: i64::try_from(tier).unwrap_or(i64::MAX),
+            tier: Some(i64::try_from(tier).unwrap_or(i64::MAX)),
             tier_name: label.to_owned(),
             members,
         },

@@ -242,6 +242,7 @@ fn every_problem_of_a_hyper_node_is_reported() {
                 {"type": "Node", "selector": {"regexMatch": {"pattern": "("}}},
                 {"type": "HyperNode", "selector": {"labelMatch": {}}},
                 {"type": "Node", "selector": {"exactMatch": {"name": "a"}, "regexMatch": {"pattern": "b"}}},
+                {"type": "HyperNode", "selector": {"regexMatch": {"pattern": ""}}},
             ]},
         })
     ));
@@ -259,8 +260,25 @@ fn every_problem_of_a_hyper_node_is_reported() {
             "spec.members[3].selector.regexMatch.pattern",
             "spec.members[4].selector.labelMatch",
             "spec.members[5].selector",
+            "spec.members[6].selector.regexMatch.pattern",
         ]
     );
+}
+
+#[test]
+fn a_hyper_node_without_a_tier_is_of_none_and_not_of_tier_0() {
+    for wire in [
+        json!({"metadata": {"name": "s0"}}),
+        json!({"metadata": {"name": "s0"}, "spec": {"tier": null, "members": []}}),
+    ] {
+        assert_eq!(
+            problems(read!(hyper_node, wire)),
+            ["spec.tier: the tier is missing"]
+        );
+    }
+    let wire = json!({"metadata": {"name": "s0"}, "spec": {"tier": 0}});
+    let read = read!(hyper_node, wire).unwrap();
+    assert_eq!((read.tier, read.members.len()), (0, 0));
 }
 
 #[test]
