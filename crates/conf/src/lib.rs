@@ -44,8 +44,9 @@ pub use registry::{
 /// The key of the ConfigMap under which the configuration text is stored.
 pub const CONF_KEY: &str = "volcano-scheduler.conf";
 
-/// Largest accepted input in bytes. A ConfigMap cannot be larger than this in a cluster either.
-pub const MAX_BYTES: usize = 1024 * 1024;
+/// Largest accepted input in bytes. A ConfigMap has at most 1 MiB in a cluster; manifests around it, such as
+/// those that install Volcano with its definitions of resources, have more.
+pub const MAX_BYTES: usize = 4 << 20;
 
 /// What a check of one file found.
 #[derive(Clone, Debug, PartialEq)]

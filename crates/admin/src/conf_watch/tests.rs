@@ -197,7 +197,7 @@ fn what_cannot_be_read_is_said_with_the_place_and_a_way_out() {
         (at("no/folder"), "the folder "),
         (folder.path().to_owned(), "not a file"),
         (PathBuf::from("/dev/zero"), "not a file"),
-        (at("large"), "larger than 1048576 bytes"),
+        (at("large"), "larger than 4194304 bytes"),
         (at("loop"), "cannot be read: "),
         (at("full/conf"), "cannot be read: "),
     ] {

@@ -203,6 +203,20 @@ fn bytes_that_are_no_text_are_errors_with_their_place() {
 }
 
 #[test]
+fn manifests_that_install_all_of_volcano_are_read() {
+    // As many as in its installer/volcano-development.yaml, which has 1.1 MB.
+    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n";
+    let definition = format!("{definition}{}---\n", "- description: x\n".repeat(5_000));
+    let conf = indent(DEFAULT_CONF, 4);
+    let text = format!(
+        "{}apiVersion: v1\nkind: ConfigMap\ndata:\n  volcano-scheduler.conf: |\n{conf}",
+        definition.repeat(20)
+    );
+    assert!(text.len() > 1 << 20);
+    assert_eq!(parse(&text, &REGISTRY), parse(DEFAULT_CONF, &REGISTRY));
+}
+
+#[test]
 fn a_byte_order_mark_changes_nothing() {
     let mut bytes = "\u{feff}".as_bytes().to_vec();
     bytes.extend_from_slice(CONF.as_bytes());

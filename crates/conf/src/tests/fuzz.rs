@@ -260,7 +260,8 @@ fn many_small_alias_bombs_do_not_add_up() {
 
 #[test]
 fn hostile_texts_are_answered_within_bounds() {
-    let size = crate::MAX_BYTES - 100;
+    // A quarter of what is read: a whole one takes four times as long and shows no more.
+    let size = crate::MAX_BYTES / 4;
     let patterns = [
         "[",
         "{",
