@@ -249,7 +249,7 @@ impl<'a> DeviceSearch<'a> {
         for (number, pool) in self.pools.iter().enumerate() {
             for device in 0..pool.devices.len() {
                 self.step()?;
-                let could = capacity::consumption(pool.devices[device].1, wanted).is_some();
+                let could = capacity::consumption(pool.devices[device].1, wanted).is_ok();
                 if self.passes(at, pool, device)? && could {
                     all.push((number, device));
                 }
@@ -327,7 +327,7 @@ impl<'a> DeviceSearch<'a> {
         if published.repelled_by(&choice.tolerations).is_some() {
             return false;
         }
-        let Some(consumed) = capacity::consumption(published, &choice.capacity) else {
+        let Ok(consumed) = capacity::consumption(published, &choice.capacity) else {
             return false;
         };
         if published.shared && !self.has_room(id, published, &consumed) {
@@ -402,7 +402,7 @@ impl<'a> DeviceSearch<'a> {
         if let Some(chosen) = self.chosen.get(&id) {
             add(&mut taken, &chosen.consumed);
         }
-        capacity::has_room(device, &taken, more)
+        capacity::short_of(device, &taken, more).is_none()
     }
 
     fn has_counters(&self, pool: &PoolOffer<'_>, device: &DraDevice) -> bool {

@@ -8,32 +8,82 @@ use crate::device::{CapacityPolicy, CounterSet, Counters, DeviceCapacity, DraDev
 
 type CapacityAmounts = BTreeMap<String, Quantity>;
 
-/// What a request takes of each capacity of a device; `None` if the device cannot give it even if nobody
-/// else has any.
-pub fn consumption(device: &DraDevice, wanted: &CapacityAmounts) -> Option<CapacityAmounts> {
-    if wanted
-        .keys()
-        .any(|name| !device.capacity.contains_key(name))
-    {
-        return None;
+/// Why a device cannot give a request what it needs of a capacity, even if nobody else has any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CapacityLack<'a> {
+    /// The device does not have it.
+    Absent {
+        /// Name of the capacity.
+        name: &'a str,
+    },
+    /// Less than nothing is asked.
+    Negative {
+        /// Name of the capacity.
+        name: &'a str,
+        /// What is asked.
+        asked: Quantity,
+    },
+    /// More is needed than there is, or than one request may have.
+    Beyond {
+        /// Name of the capacity.
+        name: &'a str,
+        /// What is needed: what is asked, rounded up.
+        needed: Quantity,
+        /// The most that a request may have.
+        most: Quantity,
+    },
+    /// The policy has no such amount.
+    NotAllowed {
+        /// Name of the capacity.
+        name: &'a str,
+        /// What is needed.
+        needed: Quantity,
+    },
+}
+
+/// What a request takes of each capacity of a device.
+///
+/// # Errors
+/// The device cannot give it even if nobody else has any.
+pub fn consumption<'a>(
+    device: &'a DraDevice,
+    wanted: &'a CapacityAmounts,
+) -> Result<CapacityAmounts, CapacityLack<'a>> {
+    for (name, asked) in wanted {
+        let asked = *asked;
+        if !device.capacity.contains_key(name) {
+            return Err(CapacityLack::Absent { name });
+        }
+        if asked.is_negative() {
+            return Err(CapacityLack::Negative { name, asked });
+        }
     }
     let mut taken = CapacityAmounts::new();
     for (name, capacity) in &device.capacity {
-        let amount = amount(capacity, wanted.get(name).copied());
-        if amount > capacity.value || violates(capacity.policy.as_ref(), amount) {
-            return None;
+        let needed = amount(capacity, wanted.get(name).copied());
+        let most = most(capacity);
+        if needed > capacity.value || violates(capacity.policy.as_ref(), needed) {
+            return Err(match needed > most {
+                true => CapacityLack::Beyond { name, needed, most },
+                false => CapacityLack::NotAllowed { name, needed },
+            });
         }
-        taken.insert(name.clone(), amount);
+        taken.insert(name.clone(), needed);
     }
-    Some(taken)
+    Ok(taken)
 }
 
-/// Whether a device has room for what a request takes, besides what is taken already.
-pub fn has_room(device: &DraDevice, taken: &CapacityAmounts, more: &CapacityAmounts) -> bool {
-    device.capacity.iter().all(|(name, capacity)| {
-        let taken = taken.get(name).copied().unwrap_or_default();
-        taken.plus(more.get(name).copied().unwrap_or_default()) <= capacity.value
-    })
+/// The first capacity of which a device has less left than a request takes, besides what is taken already.
+pub fn short_of<'a>(
+    device: &'a DraDevice,
+    taken: &CapacityAmounts,
+    more: &CapacityAmounts,
+) -> Option<&'a str> {
+    let short = device.capacity.iter().find(|(name, capacity)| {
+        let taken = taken.get(*name).copied().unwrap_or_default();
+        taken.plus(more.get(*name).copied().unwrap_or_default()) > capacity.value
+    });
+    short.map(|(name, _)| name.as_str())
 }
 
 /// A counter that keeps a device of its pool from being given.
@@ -116,6 +166,17 @@ fn rounded(policy: &CapacityPolicy, wanted: Quantity) -> Quantity {
         .find(|value| **value >= wanted)
         .copied()
         .unwrap_or(wanted)
+}
+
+/// The most of a capacity that a request may have.
+fn most(capacity: &DeviceCapacity) -> Quantity {
+    let policy = capacity.policy.as_ref();
+    let range = policy.and_then(|policy| policy.range.as_ref());
+    let most = match range {
+        Some(range) => range.max,
+        None => policy.and_then(|policy| policy.values.last().copied()),
+    };
+    most.map_or(capacity.value, |most| most.min(capacity.value))
 }
 
 fn violates(policy: Option<&CapacityPolicy>, amount: Quantity) -> bool {

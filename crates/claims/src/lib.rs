@@ -21,12 +21,12 @@ pub use allocate::{
     Books, ClaimWish, GivenDevice, MAX_DEVICES_A_CLAIM, MAX_STEPS, Misfit, PoolOffer, allocate,
 };
 pub use allocation::{AllocatedConfig, AllocatedDevice, DeviceAllocation, DeviceConfigSource};
-pub use capacity::{CounterLack, consumption, counter_lack, has_room};
+pub use capacity::{CapacityLack, CounterLack, consumption, counter_lack, short_of};
 pub use device::{
     Attribute, CapacityPolicy, CapacityRange, CounterSet, Counters, DeviceCapacity, DeviceKey,
     DeviceTaint, DeviceToleration, DraDevice, TaintOperator, UsedCounters,
 };
-pub use pumice_api::quantity::Quantity;
+pub use pumice_api::quantity::{Quantity, format_bytes};
 pub use request::{
     AttributeRule, ClaimConstraint, ClaimRequest, ClaimSpec, DeviceCount, RequestConfig,
     RequestedDevices,

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use pumice_claims::{
-    AllocatedDevice, Attribute, AttributeRule, ClaimConstraint, ClaimRequest, ClaimSpec,
-    CounterSet, DeviceAllocation, DeviceCount, DeviceKey, DraDevice, Quantity, RequestedDevices,
-    UsedCounters,
+    AllocatedDevice, Attribute, AttributeRule, CapacityPolicy, CapacityRange, ClaimConstraint,
+    ClaimRequest, ClaimSpec, CounterSet, DeviceAllocation, DeviceCapacity, DeviceCount, DeviceKey,
+    DraDevice, Quantity, RequestedDevices, UsedCounters,
 };
 use pumice_model::object::{
     ClaimAllocation, DeviceClassObject, NodeAccess, PodObject, PodResourceClaim, PublishedDevice,
@@ -208,6 +208,77 @@ fn constraints_and_counters_that_rule_free_devices_out_are_told() {
     let told = why(cluster.pod(owning(pod("p", "1c"))));
     let expected = "n1/g0 allocated to claim ns/a, n1/g1 needs 3 of counter card/slices, 1 left.";
     assert!(told.ends_with(expected), "{told}");
+}
+
+/// A shared device of the first node: 80Gi of memory by 5Gi up to 40Gi, cores by 10 or 50, 10 of bw.
+fn in_parts() -> Delta {
+    let gi = |amount: i64| Quantity::whole(amount << 30);
+    let memory = CapacityPolicy {
+        default: Some(gi(10)),
+        values: Vec::new(),
+        range: Some(CapacityRange {
+            min: gi(5),
+            max: Some(gi(40)),
+            step: Some(gi(5)),
+        }),
+    };
+    let cores = CapacityPolicy {
+        default: Some(Quantity::whole(10)),
+        values: vec![Quantity::whole(10), Quantity::whole(50)],
+        range: None,
+    };
+    let mut slice = zoned(&[("g0", None)]);
+    slice.devices[0].device.shared = true;
+    slice.devices[0].device.capacity = [
+        ("memory", gi(80), Some(memory)),
+        ("cores", Quantity::whole(100), Some(cores)),
+        ("bw", Quantity::whole(10), None),
+    ]
+    .map(|(name, value, policy)| (name.to_owned(), DeviceCapacity { value, policy }))
+    .into();
+    Delta::SliceApply(Box::new(slice))
+}
+
+#[test]
+fn which_capacity_a_device_cannot_give_is_told() {
+    let asking = |name: &str, amounts: &[(&str, i64)]| {
+        let mut asked = claim(name, name, 1);
+        let amounts = amounts.iter();
+        asked.spec.requests[0].choices[0].capacity = amounts
+            .map(|(name, amount)| ((*name).to_owned(), Quantity::whole(*amount)))
+            .collect();
+        told(asked)
+    };
+    let table: [(&[(&str, i64)], &str); 8] = [
+        (&[("nope", 1)], "has no capacity nope"),
+        (&[("bw", -1)], "capacity bw: -1 is no amount"),
+        (&[("memory", -1)], "capacity memory: -1 is no amount"),
+        (
+            &[("memory", 41 << 30)],
+            "capacity memory: needs 45Gi, a request may have 40Gi at most",
+        ),
+        (
+            &[("cores", 51)],
+            "capacity cores: needs 51, a request may have 50 at most",
+        ),
+        (
+            &[("bw", 11)],
+            "capacity bw: needs 11, a request may have 10 at most",
+        ),
+        (&[("bw", 7)], "too little of capacity bw is left"),
+        (&[("memory", 1)], "not all of capacity bw is left"),
+    ];
+    for (amounts, expected) in table {
+        let mut cluster = cluster(&[])
+            .with(in_parts())
+            .with(asking("a", &[("bw", 4)]))
+            .with(asking("p", amounts))
+            .pod(owning(pod("a", "1c")));
+        assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
+        let told = why(cluster.pod(owning(pod("p", "1c"))));
+        let expected = format!("(1 of class gpu): n1/g0 {expected}.");
+        assert!(told.ends_with(&expected), "{told}");
+    }
 }
 
 /// A pool of the first node whose devices tell a zone.

@@ -1,8 +1,8 @@
 //! Why the claims of a pod get no devices, device by device.
 
 use pumice_claims::{
-    AttributeRule, ClaimConstraint, CounterLack, DeviceCount, DeviceKey, DraDevice, Match,
-    RequestedDevices, consumption, counter_lack, has_room,
+    AttributeRule, CapacityLack, ClaimConstraint, CounterLack, DeviceCount, DeviceKey, DraDevice,
+    Match, Quantity, RequestedDevices, consumption, counter_lack, format_bytes, short_of,
 };
 
 use crate::ix::{NodeIx, TaskIx};
@@ -120,13 +120,18 @@ impl ResourceClaims {
             let leaves = if holder.leaves { ", whose pods go" } else { "" };
             return format!("allocated to claim {namespace}/{name}{leaves}");
         }
-        let Some(more) = consumption(published, &choice.capacity) else {
-            return "without the capacity".to_owned();
+        let more = match consumption(published, &choice.capacity) {
+            Ok(more) => more,
+            Err(lack) => return of_capacity(lack),
         };
         let nothing = Default::default();
         let taken = self.ledger.consumed(device).unwrap_or(&nothing);
-        if published.shared && !has_room(published, taken, &more) {
-            return "capacity used up".to_owned();
+        let short = published.shared.then(|| short_of(published, taken, &more));
+        if let Some(name) = short.flatten() {
+            return match more.get(name) == published.capacity.get(name).map(|all| &all.value) {
+                true => format!("not all of capacity {name} is left"),
+                false => format!("too little of capacity {name} is left"),
+            };
         }
         let starts = !choice.admin_access && !self.ledger.is_used(device);
         let lack = starts.then(|| self.counter_lack(key, published));
@@ -152,7 +157,10 @@ impl ResourceClaims {
                 name,
                 needed,
                 left,
-            } => format!("needs {needed} of counter {set}/{name}, {left} left"),
+            } => {
+                let (needed, left) = (shown(needed), shown(left));
+                format!("needs {needed} of counter {set}/{name}, {left} left")
+            }
         })
     }
 }
@@ -182,6 +190,34 @@ impl ConstrainedChoice<'_> {
             true => "free".to_owned(),
             false => format!("free with {}", values.join(", ")),
         }
+    }
+}
+
+fn of_capacity(lack: CapacityLack<'_>) -> String {
+    match lack {
+        CapacityLack::Absent { name } => format!("has no capacity {name}"),
+        CapacityLack::Negative { name, asked } => {
+            format!("capacity {name}: {} is no amount", shown(asked))
+        }
+        CapacityLack::Beyond { name, needed, most } => {
+            let (needed, most) = (shown(needed), shown(most));
+            format!("capacity {name}: needs {needed}, a request may have {most} at most")
+        }
+        CapacityLack::NotAllowed { name, needed } => {
+            format!(
+                "capacity {name}: {} is no amount that a request may have",
+                shown(needed)
+            )
+        }
+    }
+}
+
+/// An amount, of bytes most likely where it is large and even.
+fn shown(amount: Quantity) -> String {
+    const MEBI: i64 = 1 << 20;
+    match amount.as_whole() {
+        Some(whole) if whole != 0 && whole % MEBI == 0 => format_bytes(whole),
+        _ => amount.to_string(),
     }
 }
 
