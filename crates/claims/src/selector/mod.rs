@@ -19,7 +19,7 @@ mod values;
 use std::fmt;
 use std::sync::Arc;
 
-use cel::{Context, Env, Program, Value};
+use cel::{Context, Env, ParseErrors, Program, Value};
 
 use crate::device::DraDevice;
 
@@ -82,10 +82,8 @@ impl DeviceSelector {
             return Err(compile(format!("more than {MAX_OPERATORS} operators")));
         }
         let env = functions::environment();
-        let program = env.compile(text).map_err(|error| {
-            let text = error.to_string();
-            compile(text.lines().collect::<Vec<_>>().join(" "))
-        })?;
+        let program = env.compile(text);
+        let program = program.map_err(|errors| compile(first_of(&errors)))?;
         let cost = cost::estimate(program.expression());
         if cost > cost::LIMIT {
             let limit = cost::LIMIT;
@@ -108,9 +106,40 @@ impl DeviceSelector {
             Ok(_) => Err(SelectorError::Evaluate(
                 "the result is not true or false".to_owned(),
             )),
-            Err(error) => Err(SelectorError::Evaluate(shortened(&error.to_string()))),
+            Err(error) => Err(SelectorError::Evaluate(shortened(&in_a_line(
+                &error.to_string(),
+            )))),
         }
     }
+}
+
+/// The first of the errors in an expression, without the expression itself.
+fn first_of(errors: &ParseErrors) -> String {
+    let Some(first) = errors.errors.first() else {
+        return errors.to_string();
+    };
+    let (line, column) = first.pos;
+    let (kind, words) = match first.msg.strip_prefix("Syntax error: ") {
+        Some(words) => ("syntax error at", words),
+        None => ("at", first.msg.as_str()),
+    };
+    // An error that the parser's framework does not know is written as Rust writes structures.
+    let inner = words.strip_prefix("OtherError(");
+    let inner = inner.and_then(|inner| inner.split_once("msg: \"")?.1.split_once('"'));
+    let words = inner.map_or(words, |(words, _)| words);
+    shortened(&in_a_line(&format!("{kind} {line}:{column}: {words}")))
+}
+
+/// A message without line breaks: of what is no regular expression, what is wrong with it, not where.
+fn in_a_line(text: &str) -> String {
+    let picture = text.split_once("\nregex parse error:");
+    let why = picture.and_then(|(what, rest)| Some((what, rest.rsplit_once("\nerror: ")?.1)));
+    let text = match why {
+        Some((what, why)) => format!("{what} {why}"),
+        None => text.to_owned(),
+    };
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ")
 }
 
 /// Values in messages of errors can be long.

@@ -132,7 +132,10 @@ fn texts_are_changed_and_searched() {
 #[test]
 fn what_fails_says_why() {
     for (text, word) in [
-        ("device.driver ==", "CEL compile error"),
+        (
+            "device.driver ==",
+            "CEL compile error: syntax error at 1:17: mismatched input '<EOF>' expecting",
+        ),
         (r#"device.attributes["gpu.example.com"].nothing"#, "nothing"),
         ("device.driver", "not true or false"),
         (r#"unknown("x")"#, "unknown"),
@@ -145,6 +148,32 @@ fn what_fails_says_why() {
         let problem = holds(text).expect_err(text).to_string();
         assert!(problem.contains(word), "{text}: {problem}");
     }
+}
+
+#[test]
+fn what_fails_is_said_in_one_line_without_the_expression() {
+    let deep = format!("{}true{}", "(".repeat(100), ")".repeat(100));
+    let long = format!("device.driver\n\n == == '{}'", "x".repeat(5_000));
+    for (text, expected) in [
+        (
+            deep.as_str(),
+            "CEL compile error: syntax error at 1:97: Recursion limit of 96 exceeded",
+        ),
+        (
+            r#"device.driver.matches("(")"#,
+            "CEL runtime error: Error executing function 'matches': '(' not a valid regex: unclosed group",
+        ),
+        (
+            "device.driver.matches('a\\n{')",
+            "CEL runtime error: Error executing function 'matches': 'a {' not a valid regex: unclosed \
+             counted repetition",
+        ),
+    ] {
+        let problem = holds(text).expect_err(text).to_string();
+        assert_eq!(problem, expected);
+    }
+    let problem = holds(&long).expect_err("two operators").to_string();
+    assert!(problem.len() < 300 && !problem.contains('\n'), "{problem}");
 }
 
 #[test]
