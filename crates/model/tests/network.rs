@@ -314,7 +314,10 @@ fn domains_around_nodes_come_tier_by_tier() {
 fn patterns_match_anywhere_and_may_not_grow_without_bounds() {
     use pumice_model::network::name_pattern;
     assert!(name_pattern("ck-1").expect("a pattern").is_match("rack-10"));
-    assert!(name_pattern("(").is_err());
+    // The last five are patterns of Go.
+    for wrong in ["(", r"\Qa\E", "a{", "a{,5}", "[[a-z]", r"\C"] {
+        assert!(name_pattern(wrong).is_err(), "{wrong}");
+    }
     let large = name_pattern("(((a{1,200}){1,200}){1,200}){1,200}");
     assert!(large.is_err(), "too large once compiled");
 }
