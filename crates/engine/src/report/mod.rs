@@ -55,8 +55,8 @@ pub struct GroupEvent {
     pub job: JobIx,
     /// Type `Warning`, else `Normal`.
     pub warning: bool,
-    /// `Unschedulable`, `Scheduled`, `QueueDeleted`, `InvalidAnnotation`, `PriorityClassNotFound` or
-    /// `NoNetworkDomains`.
+    /// `Unschedulable`, `Scheduled`, `QueueDeleted`, `InvalidAnnotation`, `PriorityClassNotFound`,
+    /// `NoNetworkDomains` or `SubGroupLabelMissing`.
     pub reason: &'static str,
     /// Message.
     pub message: String,

@@ -186,12 +186,33 @@ impl Engine {
         let class = class.map(|text| event("PriorityClassNotFound", text));
         let network = self.unlimited_text(ix);
         let network = network.map(|text| event("NoNetworkDomains", text));
+        let label = label_warning(&self.state, job);
+        let label = label.map(|text| event("SubGroupLabelMissing", text));
         annotations
             .into_iter()
             .chain(class)
             .chain(network)
+            .chain(label)
             .collect()
     }
+}
+
+/// A sub-group policy goes by a label that none of the pods has that it selects, although there are as
+/// many pods as the gang needs.
+fn label_warning(state: &State, job: &Job) -> Option<String> {
+    if i64::from(job.min_available) > job.tasks.len() as i64 {
+        return None;
+    }
+    let (at, key) = state.policy_without_label(job)?;
+    let policy = &job.group()?.sub_groups[at];
+    let policy = match policy.name.as_str() {
+        "" => format!("spec.subGroupPolicy[{at}]"),
+        name => format!("sub-group policy {name}"),
+    };
+    Some(format!(
+        "{policy} has no sub-groups: none of the pods that it selects has label {key}, so what it asks, of the \
+         network too, holds for none of them; correct its matchLabelKeys, or label the pods"
+    ))
 }
 
 /// The PriorityClass that a PodGroup, or a pod without one, names is gone.

@@ -2,7 +2,8 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, GroupPhase, PodObject, PodPhase, PriorityClassObject, SubGroupPolicy,
+    GroupObject, GroupPhase, PodObject, PodPhase, PriorityClassObject, Requirement, Selector,
+    SelectorOp, SubGroupPolicy,
 };
 
 use crate::cluster::*;
@@ -123,6 +124,56 @@ fn too_few_complete_sub_groups_are_told_with_what_they_lack_and_which_label_pods
         );
     }
     assert_eq!(in_stages(2, 2).cycle().len(), 5);
+}
+
+#[test]
+fn a_policy_whose_label_no_pod_has_is_told_on_the_pod_group() {
+    // Pods with each label, the minimum of the gang, and whether it is told.
+    let cases: [(&[&str], i32, bool); 4] = [
+        (&["step", "step"], 2, true),
+        (&["step", "stage"], 2, false),
+        // More pods are to come.
+        (&["step", "step"], 3, false),
+        // The policy selects nobody.
+        (&["other"], 1, false),
+    ];
+    for (labels, min, expected) in cases {
+        let policy = SubGroupPolicy {
+            name: "stages".to_owned(),
+            selector: Some(Selector {
+                requirements: vec![Requirement {
+                    key: "other".to_owned(),
+                    op: SelectorOp::DoesNotExist,
+                }],
+            }),
+            match_label_keys: vec!["stage".to_owned()],
+            size: 1,
+            ..SubGroupPolicy::default()
+        };
+        let grouped = GroupObject {
+            sub_groups: vec![policy],
+            ..group("g", min)
+        };
+        let mut cluster = Cluster::new()
+            .node(node("n1", "9c 9Gi pods=9"))
+            .group(grouped);
+        for (at, label) in labels.iter().enumerate() {
+            let pod = PodObject {
+                labels: pairs(&[(label, "0")]),
+                ..pod(&format!("p{at}"), "1c")
+            };
+            cluster = cluster.pod(member("g", pod));
+        }
+        cluster.engine.cycle(0);
+        let events = cluster.engine.reports(0).events.into_iter();
+        let told: Vec<String> = events
+            .filter(|event| event.reason == "SubGroupLabelMissing")
+            .map(|event| event.message)
+            .collect();
+        let start = "sub-group policy stages has no sub-groups: none of the pods that it selects has label stage";
+        assert_eq!(told.len(), usize::from(expected), "{labels:?} {told:?}");
+        assert!(told.iter().all(|text| text.starts_with(start)), "{told:?}");
+    }
 }
 
 #[test]

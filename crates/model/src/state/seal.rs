@@ -197,6 +197,25 @@ impl State {
     }
 }
 
+impl State {
+    /// The first policy of a job that selects pods of it none of which has a value of one of its label
+    /// keys, by its place, and that key.
+    pub fn policy_without_label<'j>(&self, job: &'j Job) -> Option<(usize, &'j str)> {
+        let mut policies = job.group()?.sub_groups.iter().enumerate();
+        policies.find_map(|(at, policy)| {
+            let labels = job.tasks.iter().map(|task| &self.task(*task).labels);
+            let selected = labels.filter(|labels| is_selected(&self.names, policy, labels));
+            let lacks = |key: &&String| {
+                let mut of_pods = selected.clone().peekable();
+                of_pods.peek().is_some()
+                    && of_pods.all(|labels| group_value(&self.names, key, labels).is_none())
+            };
+            let key = policy.match_label_keys.iter().find(lacks)?;
+            Some((at, key.as_str()))
+        })
+    }
+}
+
 /// Values of a policy's label keys when the policy claims a pod with these labels.
 fn group_values(
     names: &Interner,
