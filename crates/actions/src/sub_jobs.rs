@@ -2,7 +2,7 @@
 
 mod assign;
 
-use pumice_framework::Session;
+use pumice_framework::{Checkpoint, Session};
 use pumice_model::JobIx;
 
 use crate::allocate::{Attempt, Worksheet, allocate_tasks, try_task};
@@ -20,12 +20,13 @@ pub(crate) fn allocate(
     worksheet: &mut Worksheet,
 ) -> bool {
     let job = attempt.job;
+    let start = session.checkpoint();
     if !session.state.job(job).wants_topology() {
-        return allocate_in_turn(session, kernel, attempt, worksheet);
+        return allocate_in_turn(session, kernel, attempt, worksheet, start);
     }
     let before = session.notes.get(&job).cloned().unwrap_or_default();
     let mut sheet = worksheet.clone();
-    if allocate_in_turn(session, kernel, attempt, &mut sheet) {
+    if allocate_in_turn(session, kernel, attempt, &mut sheet, start) {
         *worksheet = sheet;
         return true;
     }
@@ -45,17 +46,24 @@ pub(crate) fn allocate(
     true
 }
 
-/// Places sub-jobs in turn until the job is ready. True when the placements are to stand.
+/// Places sub-jobs in turn until the job is ready, with what was placed from `from` on. True when the
+/// placements are to stand; those made here are undone otherwise.
 fn allocate_in_turn(
     session: &mut Session,
     kernel: &mut Kernel,
     attempt: &Attempt,
     worksheet: &mut Worksheet,
+    from: Checkpoint,
 ) -> bool {
     let job = attempt.job;
     let start = session.checkpoint();
     forget_failures(session, job, None);
-    while let Some(sub) = next_sub_job(session, job, worksheet) {
+    let is_ready = |session: &Session| {
+        session.steps_since(from) > 0 && session.plugins.job_ready(session.state, job)
+    };
+    while !is_ready(session)
+        && let Some(sub) = next_sub_job(session, job, worksheet)
+    {
         let before = session.checkpoint();
         forget_failures(session, job, Some(sub));
         let mut tasks = std::mem::take(&mut worksheet.tasks[sub as usize]);
@@ -72,12 +80,9 @@ fn allocate_in_turn(
             continue;
         }
         worksheet.tasks[sub as usize] = tasks;
-        if session.plugins.job_ready(session.state, job) {
-            break;
-        }
     }
     add_best_effort(session, kernel, attempt);
-    let stands = session.steps_since(start) > 0
+    let stands = session.steps_since(from) > 0
         && (session.plugins.job_ready(session.state, job)
             || session.plugins.job_pipelined(session.state, job));
     if !stands {

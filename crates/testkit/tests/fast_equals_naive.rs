@@ -14,8 +14,8 @@ use pumice_testkit::generate::{
     extender_moments, full_cluster, full_network_cluster, full_protected_cluster,
     full_timed_cluster, full_tree_cluster, full_varied_cluster, full_vendor_cluster,
     gangs_in_domains_conf_text, moments, network_cluster, network_conf_text, npu_cluster,
-    npu_conf_text, numa_cluster, numa_conf_text, protecting_conf_text, timed_conf_text,
-    tree_conf_text, vendor_cluster, vendor_conf_text, wide_cluster,
+    npu_conf_text, numa_cluster, numa_conf_text, partitioned_cluster, protecting_conf_text,
+    timed_conf_text, tree_conf_text, vendor_cluster, vendor_conf_text, wide_cluster,
 };
 use pumice_testkit::naive::{self, Moment, Outcome, claims};
 
@@ -42,6 +42,9 @@ const NETWORK_CASES: u64 = 600;
 
 /// Others of them that told the two apart once.
 const NETWORK_FOUND: &[u64] = &[5137, 6407];
+
+/// Clusters in which the parts of a job share racks.
+const PARTS_CASES: u64 = 1000;
 
 /// Clusters in which an extender has a word.
 const EXTENDER_CASES: u64 = 1000;
@@ -82,8 +85,8 @@ const WIDE_CASES: u64 = 24;
 /// Bytes for what is known of classes of pods: enough, or so few that little of it can be kept.
 const BUDGETS: [Option<usize>; 4] = [None, None, Some(1000), Some(100)];
 
-/// The engine with an API server that accepts every write, and nothing else. Moments at which it runs no cycle
-/// are marked.
+/// The engine with an API server that accepts every write, but for some that give devices back, and nothing
+/// else. Moments at which it runs no cycle are marked.
 fn fast(config: &Config, objects: &[Delta], moments: &mut [Moment]) -> Outcome {
     let mut engine = run::engine(config, objects);
     if let Some(bytes) = BUDGETS[objects.len() % BUDGETS.len()] {
@@ -97,7 +100,7 @@ fn fast(config: &Config, objects: &[Delta], moments: &mut [Moment]) -> Outcome {
         news.for_each(|delta| engine.apply(delta));
         let decisions = engine.cycle(moment.now_s);
         moment.is_left_out = decisions.skipped;
-        note(&engine, &decisions, &mut outcome);
+        note(&engine, &decisions, at as u32, &mut outcome);
         if let Some(next) = moments.get(at + 1) {
             let told = outside.carry_out(&engine, &decisions, (at as u32, next.now_s));
             told.into_iter().for_each(|delta| engine.apply(delta));
@@ -122,8 +125,12 @@ fn job_name(engine: &Engine, ix: JobIx) -> String {
 }
 
 /// What a cycle decided.
-fn note(engine: &Engine, decisions: &Decisions, outcome: &mut Outcome) {
+fn note(engine: &Engine, decisions: &Decisions, cycle: u32, outcome: &mut Outcome) {
     let state = engine.state();
+    for one in &decisions.device_returns {
+        let name = format!("{}/{}", one.namespace, one.claim);
+        assert!(outcome.returns.insert((cycle, name)), "twice: {one:?}");
+    }
     let node = |ix: NodeIx| state.nodes().object(ix).name.clone();
     for bind in &decisions.binds {
         let (key, devices) = (state.task_key(bind.task), run::devices(bind));
@@ -222,6 +229,7 @@ fn check_over(text: &str, seed: u64, objects: &[Delta], mut moments: Vec<Moment>
     assert_eq!(fast.binds, slow.binds, "binds: {context}");
     assert_eq!(fast.devices, slow.devices, "devices: {context}");
     assert_eq!(fast.claims, slow.claims, "claims: {context}");
+    assert_eq!(fast.returns, slow.returns, "returns: {context}");
     assert_eq!(fast.pipelined, slow.pipelined, "pipelined: {context}");
     assert_eq!(fast.phases, slow.phases, "phases: {context}");
     assert_eq!(fast.conditions, slow.conditions, "conditions: {context}");
@@ -338,6 +346,7 @@ fn cpus_of_numa_nodes_are_given_out_as_by_the_naive_loop() {
 #[test]
 fn devices_of_claims_are_given_out_as_by_the_naive_loop() {
     let (mut binds, mut served, mut limited) = (0, 0, 0);
+    let (mut returned, mut served_again) = (0, 0);
     let seeds = run::seeds(0, CLAIM_CASES);
     let cases = seeds.end - seeds.start;
     for seed in seeds.chain(CLAIMS_FOUND.iter().copied()) {
@@ -346,6 +355,9 @@ fn devices_of_claims_are_given_out_as_by_the_naive_loop() {
         let outcome = check_under(&text, seed, &objects, cycles);
         binds += outcome.binds.len() as u64;
         served += outcome.claims.len() as u64;
+        returned += outcome.returns.len() as u64;
+        let mut names = outcome.returns.iter().map(|(_, claim)| claim);
+        served_again += u64::from(names.any(|claim| outcome.claims.contains_key(claim)));
         if seed % 6 >= 4 {
             let mut moments = naive::seconds(cycles);
             let objects = without_device_quotas(&objects);
@@ -357,7 +369,12 @@ fn devices_of_claims_are_given_out_as_by_the_naive_loop() {
     }
     // The cases are not trivial.
     assert!(binds > cases, "{binds} binds");
-    assert!(served > cases / 4, "{served} claims were given devices");
+    assert!(served > cases / 6, "{served} claims were given devices");
+    assert!(returned > cases / 4, "{returned} claims gave devices back");
+    assert!(
+        served_again > 0 || cases < 1000,
+        "no claim got others than it gave back"
+    );
     // Two of the first thousand, when this was written.
     assert!(
         limited > 0 || cases < 1000,
@@ -392,6 +409,23 @@ fn places_in_the_network_are_given_out_as_by_the_naive_loop() {
         let cycles = 1 + 2 * u32::from(seed % 3 == 0);
         let text = network_conf_text(seed);
         let outcome = check_under(&text, seed, &network_cluster(seed), cycles);
+        binds += outcome.binds.len() as u64;
+        pipelined += outcome.pipelined.len() as u64;
+    }
+    // The cases are not trivial.
+    assert!(binds > 3 * cases, "{binds} binds");
+    assert!(pipelined > cases / 30, "{pipelined} pipelined");
+}
+
+#[test]
+fn parts_of_a_job_share_racks_as_by_the_naive_loop() {
+    let (mut binds, mut pipelined) = (0, 0);
+    let seeds = run::seeds(0, PARTS_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds {
+        let cycles = 1 + 2 * u32::from(seed % 3 == 0);
+        let (text, objects) = (network_conf_text(seed), partitioned_cluster(seed));
+        let outcome = check_under(&text, seed, &objects, cycles);
         binds += outcome.binds.len() as u64;
         pipelined += outcome.pipelined.len() as u64;
     }

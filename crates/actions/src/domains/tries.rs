@@ -205,11 +205,20 @@ impl DomainTries {
         }
     }
 
-    /// The first of its pods, by class, that no node of the last domain takes, and why.
-    fn hopeless(&self, session: &mut Session, kernel: &mut Kernel) -> Option<(TaskIx, Unplaced)> {
+    /// The first of these pods that no node of the last domain takes, and why; none where pods are not counted.
+    fn hopeless(
+        &self,
+        session: &mut Session,
+        kernel: &mut Kernel,
+        pods: &[TaskIx],
+    ) -> Option<(TaskIx, Unplaced)> {
+        if self.classes.is_empty() {
+            return None;
+        }
         let nodes = session.state.network().domain(self.last?).nodes.clone();
         let (state, plugins) = (&mut *session.state, &*session.plugins);
-        self.classes.iter().find_map(|pods| {
+        let classes = pods_by_class(state, plugins, pods.iter().copied());
+        classes.iter().find_map(|pods| {
             let places = kernel.places_among(state, plugins, pods.sample, &nodes, 1);
             if places.most > 0 {
                 return None;
@@ -235,7 +244,7 @@ impl DomainTries {
         let mut mine = self.waiting(session.state);
         mine.sort_by(|l, r| session.plugins.task_order(session.state, *l, *r));
         let cause = self.cause.clone();
-        let cause = cause.or_else(|| self.hopeless(session, kernel));
+        let cause = cause.or_else(|| self.hopeless(session, kernel, &mine));
         let told = Rc::new(NoDomain {
             sub_job,
             has_placed: !unit.placed_on(session.state).is_empty(),

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use pumice_framework::Session;
+use pumice_framework::{Checkpoint, Session};
 use pumice_model::{JobIx, JobUnit};
 
 use super::{allocate_in_turn, forget_failures};
@@ -17,6 +17,8 @@ const MOST_PLACED_EACH: usize = 8;
 /// The search for domains in which a job becomes ready.
 pub(super) struct Assignment<'a> {
     attempt: &'a Attempt,
+    /// Where it begins.
+    start: Checkpoint,
     /// Sub-jobs that are not ready: those with pods on nodes first, then those that lack most.
     order: Vec<u16>,
     /// Which of them, by place in `order`, the job may do without.
@@ -63,6 +65,7 @@ impl<'a> Assignment<'a> {
         };
         Some(Self {
             attempt,
+            start: session.checkpoint(),
             spare: order.iter().map(has_spare).collect(),
             left: order.len() * MOST_PLACED_EACH,
             order,
@@ -81,7 +84,8 @@ impl<'a> Assignment<'a> {
         let (attempt, job) = (self.attempt, self.attempt.job);
         let Some(sub) = self.order.get(at).copied() else {
             let mut sheet = worksheet.clone();
-            return allocate_in_turn(session, kernel, attempt, &mut sheet).then_some(sheet);
+            let stands = allocate_in_turn(session, kernel, attempt, &mut sheet, self.start);
+            return stands.then_some(sheet);
         };
         let start = session.checkpoint();
         for place in domains::promising(session, kernel, attempt, sub) {

@@ -26,6 +26,8 @@ pub struct Changing {
     objects: BTreeMap<(Kind, String), Delta>,
     /// How many names were given out.
     named: usize,
+    /// The largest version of a claim.
+    version: u64,
 }
 
 /// Kinds in no particular order.
@@ -190,6 +192,9 @@ impl Changing {
         };
         let mut all = objects(&mut rng, &theme);
         super::claims::furnish(&mut rng, &mut all);
+        if seed % 4 < 2 {
+            super::left_claims::leave(&mut rng, &mut all);
+        }
         Self::of(rng, theme, all)
     }
 
@@ -247,6 +252,7 @@ impl Changing {
             rng,
             theme,
             named: 0,
+            version: 1,
         }
     }
 
@@ -310,7 +316,10 @@ impl Changing {
 
     /// An object was written by others.
     pub fn tell(&mut self, object: &Delta) {
-        self.put(object.clone());
+        if let Delta::ResourceClaimApply(claim) = object {
+            self.version = self.version.max(claim.version);
+        }
+        self.keep(object.clone());
     }
 
     /// Something happens; what is told about it.
@@ -411,7 +420,15 @@ impl Changing {
         told.map(|delta| self.put(delta)).collect()
     }
 
-    fn put(&mut self, object: Delta) -> Delta {
+    fn put(&mut self, mut object: Delta) -> Delta {
+        if let Delta::ResourceClaimApply(claim) = &mut object {
+            self.version += 1;
+            claim.version = self.version;
+        }
+        self.keep(object)
+    }
+
+    fn keep(&mut self, object: Delta) -> Delta {
         if let Some(identity) = identity(&object) {
             self.objects.insert(identity, object.clone());
         }

@@ -15,7 +15,7 @@ use pumice_model::object::{
 };
 
 use super::rng::Rng;
-use super::{cluster, device_quotas, full_cluster, full_tree_cluster};
+use super::{cluster, device_quotas, full_cluster, full_tree_cluster, left_claims};
 use crate::naive::claims::EXPRESSIONS;
 
 const GPUS: &str = "gpu.example.com";
@@ -34,7 +34,8 @@ const CLASSES: &[(&str, &[usize])] = &[
 /// Expressions of requests that never fail on GPUs.
 const SAFE: &[usize] = &[2, 3, 4, 6, 7];
 
-/// A small cluster, or a full one, in which devices and who claims them decide more than in others.
+/// A small cluster, or a full one, in which devices and who claims them decide more than in others; in two of four
+/// many claims have devices already whose pods wait.
 #[must_use]
 pub fn claims_cluster(seed: u64) -> Vec<Delta> {
     let mut all = match seed % 6 {
@@ -44,6 +45,9 @@ pub fn claims_cluster(seed: u64) -> Vec<Delta> {
     };
     let mut rng = Rng::new(seed, 60);
     furnish(&mut rng, &mut all);
+    if seed % 4 < 2 {
+        left_claims::leave(&mut Rng::new(seed, 66), &mut all);
+    }
     all
 }
 
@@ -577,6 +581,7 @@ fn ask(
                 _ => String::new(),
             },
             spec: spec.clone(),
+            version: 1,
             ..ResourceClaimObject::default()
         };
         if unmade || !disturb(rng, &mut claim) {

@@ -17,12 +17,14 @@ mod device_quotas;
 mod devices;
 mod extender;
 mod groups;
+mod left_claims;
 mod mig;
 mod mindcluster;
 mod network;
 mod nodes;
 mod npus;
 mod numa;
+mod parts;
 mod pods;
 mod rng;
 mod sgpus;
@@ -44,6 +46,7 @@ pub use extender::{extender_answers, extender_conf_text, extender_moments};
 pub use mig::mig_profiles;
 pub use mindcluster::check_code;
 pub use numa::{numa_cluster, numa_conf_text};
+pub use parts::partitioned_cluster;
 use rng::Rng;
 pub use victims::{
     CardShares, cluster_of_cards, evicting_conf_text, full_cluster, full_network_cluster,

@@ -1,5 +1,7 @@
 //! Places gangs (spec/01 §6.2).
 
+mod together;
+
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +20,9 @@ struct Worksheet {
     tasks: BTreeMap<SubJob, Vec<String>>,
     required: BTreeSet<SubJob>,
 }
+
+/// UIDs of pods that fitted on no node.
+type InVain = BTreeSet<String>;
 
 /// The action.
 pub fn run(cycle: &mut Cycle) {
@@ -134,8 +139,9 @@ fn sub_job_order(cycle: &Cycle, job: &str, sheet: &Worksheet, l: &SubJob, r: &Su
 /// says whether what was placed is to be kept.
 fn allocate_in_network(cycle: &mut Cycle, job: &str, sheet: &mut Worksheet) -> bool {
     let plain = cycle.world.jobs[job].group.sub_groups.is_empty();
+    let in_vain = cycle.in_vain.clone();
     for tier in network::candidates(cycle, job) {
-        let mut waiting: Option<(World, Worksheet)> = None;
+        let mut waiting: Option<(World, Worksheet, InVain)> = None;
         for domain in tier {
             let before = cycle.world.clone();
             let mut rest = sheet.clone();
@@ -149,12 +155,13 @@ fn allocate_in_network(cycle: &mut Cycle, job: &str, sheet: &mut Worksheet) -> b
                 return true;
             }
             let world = std::mem::replace(&mut cycle.world, before);
+            let tried = std::mem::replace(&mut cycle.in_vain, in_vain.clone());
             if placed && waiting.is_none() {
-                waiting = Some((world, rest));
+                waiting = Some((world, rest, tried));
             }
         }
-        if let Some((world, rest)) = waiting {
-            (cycle.world, *sheet) = (world, rest);
+        if let Some((world, rest, tried)) = waiting {
+            (cycle.world, *sheet, cycle.in_vain) = (world, rest, tried);
             return true;
         }
     }
@@ -177,22 +184,47 @@ fn allocate_plain_job(
     placed
 }
 
-/// One round of a job with sub-groups (spec/01 §6.2.3) within a domain. Best-effort members that no
-/// sub-job placed for itself come last, while the job is not ready.
+/// One round of a job with sub-groups (spec/01 §6.2.3) within a domain: turns, or a search where they are
+/// not enough and it asks for a place in the network. Best-effort members that no sub-job placed for
+/// itself come last, while the job is not ready.
 fn allocate_job_with_sub_groups(
     cycle: &mut Cycle,
     job: &str,
     sheet: &mut Worksheet,
     domain: &DomainNodes,
 ) -> bool {
-    let before = cycle.world.clone();
+    let (before, in_vain) = (cycle.world.clone(), cycle.in_vain.clone());
     cycle.failed.retain(|(other, _, _)| other != job);
     let mut rest = sheet.clone();
-    let mut placed = 0;
-    while let Some(sub_job) = {
-        let compare = |l: &&SubJob, r: &&SubJob| sub_job_order(cycle, job, &rest, l, r);
-        order::first(rest.tasks.keys(), compare).cloned()
-    } {
+    if take_turns(cycle, job, &mut rest, 0, domain) {
+        *sheet = rest;
+        return true;
+    }
+    let enough = gates::job_ready(cycle, job) || gates::job_pipelined(cycle, job);
+    cycle.world = before;
+    if enough || !cycle.world.jobs[job].group.wants_topology() {
+        return false;
+    }
+    cycle.in_vain = in_vain;
+    let found = together::search(cycle, job, sheet, domain);
+    found.map(|rest| *sheet = rest).is_some()
+}
+
+/// Turns of the sub-jobs until the job is ready, once so many of its tasks are placed; says whether what
+/// was placed is to be kept.
+fn take_turns(
+    cycle: &mut Cycle,
+    job: &str,
+    rest: &mut Worksheet,
+    mut placed: u32,
+    domain: &DomainNodes,
+) -> bool {
+    while !(placed > 0 && gates::job_ready(cycle, job))
+        && let Some(sub_job) = {
+            let compare = |l: &&SubJob, r: &&SubJob| sub_job_order(cycle, job, rest, l, r);
+            order::first(rest.tasks.keys(), compare).cloned()
+        }
+    {
         let mut tasks = rest.tasks.remove(&sub_job).unwrap_or_default();
         cycle.failed.retain(|key| key.0 != job || key.1 != sub_job);
         match allocate_sub_job(cycle, job, &sub_job, &mut tasks, domain) {
@@ -202,9 +234,6 @@ fn allocate_job_with_sub_groups(
         if !tasks.is_empty() {
             rest.tasks.insert(sub_job, tasks);
         }
-        if gates::job_ready(cycle, job) {
-            break;
-        }
     }
     let mut extra = best_effort(cycle, job, None);
     while !gates::job_ready(cycle, job)
@@ -212,13 +241,7 @@ fn allocate_job_with_sub_groups(
     {
         try_last(cycle, job, &uid, &mut placed, domain);
     }
-    let keep = placed > 0 && (gates::job_ready(cycle, job) || gates::job_pipelined(cycle, job));
-    if keep {
-        *sheet = rest;
-    } else {
-        cycle.world = before;
-    }
-    keep
+    placed > 0 && (gates::job_ready(cycle, job) || gates::job_pipelined(cycle, job))
 }
 
 /// Tries a best-effort member in the candidates of its sub-job.
@@ -243,8 +266,10 @@ fn allocate_sub_job(
     tasks: &mut Vec<String>,
     within: &DomainNodes,
 ) -> Option<u32> {
+    let asks = network::asks(&cycle.world, job, sub_job);
+    let in_vain = cycle.in_vain.clone();
     for tier in network::of_member(cycle, job, sub_job, within) {
-        let mut waiting: Option<(World, Vec<String>, u32)> = None;
+        let mut waiting: Option<(World, Vec<String>, u32, InVain)> = None;
         for domain in tier {
             let before = cycle.world.clone();
             let mut rest = tasks.clone();
@@ -256,17 +281,21 @@ fn allocate_sub_job(
                 return placed;
             }
             let world = std::mem::replace(&mut cycle.world, before);
+            let tried = cycle.in_vain.clone();
+            if asks {
+                cycle.in_vain.clone_from(&in_vain);
+            }
             if let (Some(placed), true) = (placed, waiting.is_none()) {
-                waiting = Some((world, rest, placed));
+                waiting = Some((world, rest, placed, tried));
             }
         }
-        if let Some((world, rest, placed)) = waiting {
-            (cycle.world, *tasks) = (world, rest);
+        if let Some((world, rest, placed, tried)) = waiting {
+            (cycle.world, *tasks, cycle.in_vain) = (world, rest, tried);
             return Some(placed);
         }
     }
     // What came of a search in vain says nothing of a later one.
-    if network::asks(&cycle.world, job, sub_job) {
+    if asks {
         cycle.failed.retain(|key| key.0 != job || key.1 != *sub_job);
     }
     None
@@ -343,5 +372,6 @@ fn try_task(
     }
     let key = (job.to_owned(), sub_job.clone(), role.clone());
     cycle.failed.insert(key);
+    cycle.in_vain.insert(uid.to_owned());
     gates::need_continue(cycle, job, sub_job)
 }

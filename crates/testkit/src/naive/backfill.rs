@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pumice_model::object::{Gates, GroupPhase};
 
 use super::Cycle;
-use super::place::{Reach, commit, place_in};
+use super::place::{Reach, commit, fits_later, place_in};
 use super::state::Status;
 use super::{extender, gates, network, order, queue_share};
 
@@ -63,13 +63,19 @@ fn fill(cycle: &mut Cycle, job: &str) {
 /// Places a pod on the best node of the first of its candidates that has one.
 fn fill_one(cycle: &mut Cycle, job: &str, uid: &str) -> bool {
     let sub_job = cycle.world.tasks[uid].sub_job.clone();
+    let mut tried = Vec::new();
     for domain in network::candidates(cycle, job).into_iter().flatten() {
         let within = network::of_member(cycle, job, &sub_job, &domain);
         for domain in within.into_iter().flatten() {
             if place_in(cycle, uid, Reach::Idle, Some(&domain)) {
                 return true;
             }
+            tried.push(domain);
         }
+    }
+    let mut tried = tried.iter().peekable();
+    if tried.peek().is_some() && !tried.any(|domain| fits_later(cycle, uid, domain)) {
+        cycle.in_vain.insert(uid.to_owned());
     }
     false
 }

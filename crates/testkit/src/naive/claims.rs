@@ -1,15 +1,18 @@
 //! Resource claims as spec/09 words them: pools, expressions by a table of what they mean, and the first
 //! assignment that keeps every rule.
 
+mod api_server;
 mod assign;
 mod expressions;
 pub mod quota;
+mod returns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use pumice_claims::{DeviceKey, DraDevice};
 use pumice_conf::PluginConf;
+use pumice_model::ClaimReturn;
 use pumice_model::delta::Delta;
 use pumice_model::object::{
     ClaimAllocation, DeviceClassObject, NodeAccess, NodeObject, NodeTerm, PodObject,
@@ -19,7 +22,9 @@ use pumice_model::object::{
 use super::filters::matches_term;
 use super::state::{Status, Task, World};
 
+pub use api_server::{ApiServer, freed};
 pub use expressions::EXPRESSIONS;
+pub use returns::decide as decide_returns;
 
 /// Namespace and name of a claim.
 type Key = (String, String);
@@ -35,6 +40,8 @@ pub struct Claims {
     given: BTreeMap<Key, Given>,
     /// Claims whose devices do not count as held.
     going: BTreeSet<Key>,
+    /// Devices that are being given back.
+    returns: returns::Returns,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -104,6 +111,7 @@ pub fn nodes_of<'a>(
 #[must_use]
 pub fn without_user(claim: &ResourceClaimObject, uid: &str) -> Option<ResourceClaimObject> {
     let mut claim = claim.clone();
+    claim.version += 1;
     claim.reserved_for.retain(|user| user != uid);
     if claim.reserved_for.is_empty() {
         claim.allocation = None;
@@ -119,8 +127,10 @@ impl Claims {
         match object.clone() {
             Delta::ResourceClaimApply(claim) => {
                 let key = (claim.namespace.clone(), claim.name.clone());
+                self.returns.told(&claim);
                 all.claims.insert(key, *claim);
             }
+            Delta::DevicesKept(refused) => self.returns.kept(&refused),
             Delta::DeviceClassApply(class) => {
                 all.classes.insert(class.name.clone(), *class);
             }
@@ -208,12 +218,11 @@ fn usable(world: &World, pod: &PodObject, node: &NodeObject) -> bool {
         && keys(pod).into_iter().flatten().all(|key| {
             let claim = &all.objects.claims[&key];
             match all.has(&key) {
+                _ if all.returns.are_under_way(&key) => false,
                 None => all.knows_classes_of(claim),
                 Some((_, nodes)) => {
-                    let others = users(world, &key, claim);
-                    let others = others.iter().filter(|user| **user != pod.uid).count();
                     let mut terms = nodes.iter().flatten();
-                    others < MOST_USERS
+                    has_room(world, &key, pod)
                         && (nodes.is_none() || terms.any(|term| matches_term(term, node)))
                 }
             }
@@ -227,6 +236,12 @@ fn has_promises(world: &World, pod: &PodObject) -> bool {
         let given = world.claims.given.get(&key);
         given.is_some_and(|given| given.is_promised)
     })
+}
+
+/// The pod may use the claim beside those that do.
+fn has_room(world: &World, key: &Key, pod: &PodObject) -> bool {
+    let others = users(world, key, &world.claims.objects.claims[key]);
+    others.iter().filter(|user| **user != pod.uid).count() < MOST_USERS
 }
 
 /// UIDs of the pods that use a claim: it is reserved for them, or they were placed in this cycle.
@@ -257,7 +272,9 @@ pub fn decide(world: &mut World, pod: &PodObject, node: &NodeObject, is_idle: bo
     if !is_idle {
         release(world);
     }
+    let mut claims = keys(pod).into_iter().flatten();
     if are_made(world, pod)
+        && claims.all(|key| world.claims.has(&key).is_none() || has_room(world, &key, pod))
         && let Some(given) = choose(world, pod, node)
     {
         for (key, mut given) in given {
@@ -271,7 +288,9 @@ pub fn decide(world: &mut World, pod: &PodObject, node: &NodeObject, is_idle: bo
 /// Devices count as free that will be once all pods are gone that are being released: of claims that are
 /// reserved for such pods alone, and that no other pod with a place names.
 pub fn release(world: &mut World) {
-    let goes = |task: &Task| task.status == Status::Releasing && task.node.is_some();
+    let is_there = |node: &String| world.nodes.contains_key(node);
+    let goes =
+        |task: &Task| task.status == Status::Releasing && task.node.as_ref().is_some_and(is_there);
     let ended = [Status::Pending, Status::Succeeded, Status::Failed];
     let going = world.claims.objects.claims.iter().filter(|(key, claim)| {
         let is_going = |uid: &String| world.tasks.get(uid).is_some_and(goes);
@@ -372,11 +391,25 @@ pub fn next_cycle(world: &mut World) {
             claim.is_protected = true;
         }
         for uid in users {
+            claim.version += 1;
             if !claim.reserved_for.contains(&uid) {
                 claim.reserved_for.push(uid);
             }
         }
+        world.claims.returns.told(claim);
     }
+}
+
+/// What an API server makes of returns, before the cycle of that number.
+pub fn answer_returns(
+    world: &mut World,
+    server: &mut ApiServer,
+    asked: &[ClaimReturn],
+    cycle: u32,
+) {
+    let all = Rc::make_mut(&mut world.claims.objects);
+    let told = server.answer(asked, &mut all.claims, cycle);
+    told.iter().for_each(|delta| world.claims.take(delta));
 }
 
 /// A pod is gone, and its claims are told.
@@ -385,6 +418,8 @@ pub fn leave(world: &mut World, pod: &PodObject) {
     for key in keys(pod).into_iter().flatten() {
         if let Some(claim) = all.claims.remove(&key) {
             let left = without_user(&claim, &pod.uid);
+            left.iter()
+                .for_each(|claim| world.claims.returns.told(claim));
             all.claims.extend(left.map(|claim| (key, claim)));
         }
     }

@@ -66,6 +66,8 @@ pub struct Outcome {
     pub devices: BTreeMap<String, Pairs>,
     /// Devices that claims of pods were given that were bound, as lines, by `namespace/name` of the claim.
     pub claims: BTreeMap<String, Vec<String>>,
+    /// Claims whose devices are given back, as (number of the cycle, `namespace/name`).
+    pub returns: BTreeSet<(u32, String)>,
     /// Pods that wait on a node for resources being released, at the end of the last cycle before
     /// anything is forgotten, as (`namespace/pod`, node), by pod.
     pub pipelined: Vec<(String, String)>,
@@ -133,6 +135,7 @@ pub fn schedule_over(
     let config = &without_proportion(config);
     let mut world = World::new(objects, default_queue, devices::On::of(config));
     let mut outcome = Outcome::default();
+    let mut server = claims::ApiServer::new(objects.len());
     for (number, moment) in (0..).zip(moments) {
         moment.news.iter().for_each(|delta| world.take(delta));
         let before = moment.is_left_out.then(|| world.clone());
@@ -142,8 +145,10 @@ pub fn schedule_over(
         cycle.number = number;
         cycle.run();
         world = cycle.world;
+        let returns = claims::decide_returns(&mut world, &cycle.in_vain);
         if let Some(before) = before {
             assert_eq!(decided(&world), decided(&before), "at {}", moment.now_s);
+            assert_eq!(returns, [], "at {}", moment.now_s);
             world = before;
         } else {
             outcome.pipelined = pipelined(&world);
@@ -153,6 +158,11 @@ pub fn schedule_over(
         devices.retain(|pod, _| bound(pod));
         outcome.devices.extend(devices);
         outcome.claims.extend(claims::allocations(&world));
+        let names = returns
+            .iter()
+            .map(|one| format!("{}/{}", one.namespace, one.claim));
+        outcome.returns.extend(names.map(|name| (number, name)));
+        claims::answer_returns(&mut world, &mut server, &returns, number + 1);
         world.next_cycle();
         if let Some(next) = moments.get(number as usize + 1) {
             leave(&mut world, (number + 1, next.now_s), default_queue);
@@ -268,6 +278,8 @@ struct Cycle<'a> {
     admitted: Vec<String>,
     /// (job, sub-job, role) of tasks that found no node in this cycle.
     failed: BTreeSet<(String, SubJob, String)>,
+    /// UIDs of pods that fitted on no node when they were tried, now or later.
+    in_vain: BTreeSet<String>,
     /// Number of the cycle, from 0.
     number: u32,
 }
@@ -283,6 +295,7 @@ impl<'a> Cycle<'a> {
             due: BTreeSet::new(),
             admitted: Vec::new(),
             failed: BTreeSet::new(),
+            in_vain: BTreeSet::new(),
             number: 0,
         }
     }

@@ -108,6 +108,14 @@ fn choose(
     best.map(|(node, _)| (node.name.clone(), from_idle))
 }
 
+/// Some node of the domain takes the task at once, or once others are gone.
+pub fn fits_later(cycle: &Cycle, uid: &str, domain: &DomainNodes) -> bool {
+    let later = cycle.world.later();
+    let room = Room::new(cycle, &later, &cycle.world.tasks[uid]);
+    let mut nodes = cycle.world.nodes.values();
+    nodes.any(|node| domain.nodes.contains(&node.name) && room.later(node))
+}
+
 /// Places the task, if any node takes it; says whether one did.
 pub fn place(cycle: &mut Cycle, uid: &str, reach: Reach) -> bool {
     place_in(cycle, uid, reach, None)

@@ -6,3 +6,4 @@ mod cycles;
 mod gang_and_queues;
 mod node_filters;
 mod node_scores;
+mod together;

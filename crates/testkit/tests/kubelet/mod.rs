@@ -1,5 +1,5 @@
-//! What becomes of decisions outside: an API server that accepts every write, kubelets whose pods take
-//! their time to go, controllers that make others in their place.
+//! What becomes of decisions outside: an API server that accepts every write, but for some that give devices
+//! back, kubelets whose pods take their time to go, controllers that make others in their place.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use pumice_engine::{Decisions, Engine};
 use pumice_model::object::PodObject;
 use pumice_model::{Delta, TaskIx};
 use pumice_testkit::naive;
+use pumice_testkit::naive::claims::ApiServer;
 
 use crate::run;
 
@@ -16,6 +17,7 @@ pub struct Outside {
     pub pods: BTreeMap<String, PodObject>,
     storage: run::Storage,
     claims: run::Claims,
+    server: ApiServer,
     /// Evicted pods that are still there: first cycle without them, name, UID.
     leaving: Vec<(u32, String, String)>,
 }
@@ -34,6 +36,7 @@ impl Outside {
             pods: pods.collect(),
             storage: run::Storage::new(objects),
             claims: run::Claims::new(objects),
+            server: ApiServer::new(objects.len()),
             leaving: Vec::new(),
         }
     }
@@ -53,7 +56,9 @@ impl Outside {
     ) -> Vec<Delta> {
         let state = engine.state();
         let name = |task: TaskIx| state.task_key(task);
-        let mut told = run::kept(decisions);
+        let returns = &decisions.device_returns;
+        let claims = &mut self.claims.claims;
+        let mut told = self.server.answer(returns, claims, cycle + 1);
         for bind in &decisions.binds {
             let steps = bind.volumes.iter();
             told.extend(steps.flat_map(|step| self.storage.take(step)));

@@ -40,6 +40,7 @@ impl Claims {
             None => assert!(claim.allocation.is_some(), "{key:?} has no devices"),
         }
         claim.is_protected = true;
+        claim.version += 1;
         if !claim.reserved_for.iter().any(|user| user == uid) {
             claim.reserved_for.push(uid.to_owned());
         }

@@ -5,7 +5,7 @@ mod storage;
 
 use pumice_conf::{Config, parse};
 use pumice_devices::AnnotationValue;
-use pumice_engine::{Decisions, Engine};
+use pumice_engine::Engine;
 use pumice_framework::Bind;
 use pumice_model::Delta;
 use pumice_model::object::{Pairs, QueueObject};
@@ -85,10 +85,4 @@ pub fn engine(config: &Config, objects: &[Delta]) -> Engine {
         }
     }
     engine
-}
-
-/// This API server lets no claim give devices back: the naive scheduler asks for it as little.
-pub fn kept(decisions: &Decisions) -> Vec<Delta> {
-    let claims = decisions.device_returns.iter();
-    claims.cloned().map(Delta::DevicesKept).collect()
 }

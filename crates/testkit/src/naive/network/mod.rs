@@ -67,6 +67,12 @@ fn places(world: &World, job: &str, sub_job: Option<&SubJob>) -> BTreeSet<String
         .collect()
 }
 
+/// How many tasks of the sub-job have a place.
+pub fn on_nodes(world: &World, job: &str, sub_job: &SubJob) -> usize {
+    let tasks = tasks(world, job, Some(sub_job)).into_iter();
+    tasks.filter(|task| place(world, task).is_some()).count()
+}
+
 /// Candidates of a job, tier by tier.
 pub fn candidates(cycle: &Cycle, job: &str) -> Vec<Vec<DomainNodes>> {
     let tree = &cycle.world.network;

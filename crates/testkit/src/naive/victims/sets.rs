@@ -26,6 +26,7 @@ pub fn with_world<'a>(cycle: &Cycle<'a>, world: World) -> Cycle<'a> {
         due: cycle.due.clone(),
         admitted: cycle.admitted.clone(),
         failed: cycle.failed.clone(),
+        in_vain: cycle.in_vain.clone(),
         number: cycle.number,
     }
 }
