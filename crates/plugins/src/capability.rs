@@ -2,6 +2,7 @@
 //! too, and with the devices that were chosen for a pod.
 
 use pumice_framework::{Bound, Overrun, Overruns, Refusal};
+use pumice_model::object::QueueObject;
 use pumice_model::resource::{CPU, MEMORY, is_of_device_class};
 use pumice_model::{Queue, ResIx, State, TaskIx, TaskStatus};
 
@@ -22,6 +23,16 @@ pub(crate) fn limits<'a>(
     let named = queue.object.capability.iter();
     let known = named.filter_map(|(name, limit)| Some((state.resources().get(name)?, *limit)));
     known.filter(|(ix, limit)| *limit > 0 || !matches!(*ix, CPU | MEMORY))
+}
+
+/// Amounts of claimed devices that a queue names, each once.
+pub(crate) fn device_amounts(queue: &QueueObject) -> Vec<&str> {
+    let written = [&queue.capability, &queue.deserved, &queue.guarantee];
+    let names = written.into_iter().flatten().map(|(name, _)| name.as_str());
+    let mut found: Vec<&str> = names.filter(|name| is_of_device_class(name)).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// What is held besides a task, of an amount in which it counts if it was placed.

@@ -174,6 +174,20 @@ impl Plugin for Proportion {
             entitlement.inqueue.add_saturating(&job.reservation());
         }
     }
+
+    fn queue_warnings(&self, state: &State) -> Vec<(QueueIx, String)> {
+        let warning = |(ix, queue): (QueueIx, &Queue)| {
+            let named = capability::device_amounts(&queue.object);
+            (!named.is_empty()).then(|| {
+                let list = named.join(", ");
+                let text = format!(
+                    "plugin proportion does not count devices that pods claim: {list}; plugin capacity does"
+                );
+                (ix, text)
+            })
+        };
+        state.queues().filter_map(warning).collect()
+    }
 }
 
 impl QueueOrder for Proportion {

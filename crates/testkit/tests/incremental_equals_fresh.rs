@@ -610,11 +610,10 @@ fn follow_under(
         let context = format!("seed {seed}, step {step}, {sleep:?}, conf:\n{text}");
         for (other, be_late, which) in [(&mut fresh, is_late, ""), (&mut dumped, false, "dump ")] {
             let expected = cycle(other, now_s);
-            let know_devices_late = cluster.has_claims();
             let may = May {
                 be_late,
                 be_old: sleep == Sleep::Sound,
-                know_devices_late,
+                know_devices_late: cluster.has_claims(),
             };
             check(&seen, &expected, may, &format!("{which}{context}"));
         }
@@ -625,10 +624,9 @@ fn follow_under(
             told.into_iter().for_each(|pod| live.apply(pod));
         }
         holds.retain(|(_, until_s)| *until_s > now_s);
-        let written = write_volumes(&mut cluster, &seen.steps);
-        written.into_iter().for_each(|told| live.apply(told));
+        let written = write_volumes(&mut cluster, &seen.steps).into_iter();
         let given = give_back(&mut cluster, &seen.returns);
-        given.into_iter().for_each(|told| live.apply(told));
+        written.chain(given).for_each(|told| live.apply(told));
         let mut claims = run::Claims::new(&cluster.objects());
         for (at, (pod, node)) in seen.binds.iter().enumerate() {
             if seed % 4 == 2 && at % 3 == 0 {

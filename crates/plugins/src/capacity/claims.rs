@@ -6,6 +6,8 @@ use pumice_model::claim::ClaimedDevices;
 use pumice_model::resource::device_class_of;
 use pumice_model::{Queue, QueueIx, ResVec, State, TaskIx};
 
+use crate::capability::device_amounts;
+
 /// Whether devices count, and what is claimed of their capacities.
 #[derive(Clone, Copy)]
 pub(super) struct CountedDevices {
@@ -59,16 +61,11 @@ impl CountedDevices {
 
     /// Classes of devices that amounts of a queue name and that do not exist.
     pub fn without_class(self, state: &State, queue: QueueIx) -> Option<String> {
-        let object = &state.queue(queue).object;
-        let written = [&object.capability, &object.deserved, &object.guarantee];
-        let names = written.into_iter().flatten().map(|(name, _)| name);
         let claims = state.resource_claims();
-        let is_unknown = |name: &&String| {
-            device_class_of(name).is_some_and(|(_, class)| !claims.has_class(class))
-        };
-        let mut unknown: Vec<&str> = names.filter(is_unknown).map(String::as_str).collect();
-        unknown.sort_unstable();
-        unknown.dedup();
+        let is_unknown =
+            |name: &&str| device_class_of(name).is_some_and(|(_, class)| !claims.has_class(class));
+        let named = device_amounts(&state.queue(queue).object).into_iter();
+        let unknown: Vec<&str> = named.filter(is_unknown).collect();
         (self.devices && !unknown.is_empty()).then(|| {
             let list = unknown.join(", ");
             format!("amounts of a DeviceClass that does not exist: {list}; correct the name, or make the class")

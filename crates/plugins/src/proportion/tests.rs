@@ -323,3 +323,18 @@ fn what_a_queue_loses_during_a_cycle_does_not_break_admission() {
     let (vote, _) = plugin.job_enqueueable(&state, job(&state, "x"));
     assert_eq!(vote, Vote::Permit);
 }
+
+#[test]
+fn that_amounts_of_claimed_devices_count_under_capacity_alone_is_told() {
+    let limited = QueueObject {
+        capability: amounts("4c deviceclass/gpu=2"),
+        deserved: amounts("deviceclass/gpu=1 memory.deviceclass/gpu=4"),
+        ..queue("qa", 1)
+    };
+    let state = cluster(limited, queue("qb", 1)).build();
+    let plugin = opened(Proportion::default(), &state);
+    let told = "plugin proportion does not count devices that pods claim: deviceclass/gpu, \
+                memory.deviceclass/gpu; plugin capacity does";
+    let expected = [(queue_ix(&state, "qa"), told.to_owned())];
+    assert_eq!(plugin.queue_warnings(&state), expected);
+}
