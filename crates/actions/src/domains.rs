@@ -12,7 +12,7 @@ mod tries;
 
 use std::rc::Rc;
 
-use pumice_framework::{Choice, JobNote, Session, Unplaced};
+use pumice_framework::{Choice, JobNote, NoDomain, Session, Unplaced};
 use pumice_model::{DomainIx, JobIx, JobUnit, ResVec, State, TaskIx};
 
 use crate::allocate::{Attempt, Worksheet, allocate_tasks, try_task};
@@ -106,7 +106,7 @@ pub(crate) fn try_best_effort(
     let sub_job = Some(session.state.task(task).sub_job);
     let candidates = in_order(session, JobUnit { job, sub_job }, attempt.within);
     if candidates.is_empty() {
-        let nowhere = Unplaced::NoDomain(Rc::default());
+        let nowhere = nowhere(session.state, JobUnit { job, sub_job });
         session.note(job).unplaced.push((task, nowhere));
     }
     let start = session.checkpoint();
@@ -136,7 +136,7 @@ pub(crate) fn best_for(
     let sub_job = has_sub_jobs.then(|| session.state.task(task).sub_job);
     let whole = JobUnit { job, sub_job: None };
     let unit = JobUnit { job, sub_job };
-    let mut last = Err(Unplaced::NoDomain(Rc::default()));
+    let mut last = Err(nowhere(session.state, unit));
     for outer in in_order(session, whole, None) {
         for domain in in_order(session, unit, Some(outer)) {
             let nodes = session.state.network().domain(domain).nodes.clone();
@@ -149,6 +149,16 @@ pub(crate) fn best_for(
         }
     }
     last
+}
+
+/// The unit has no candidates.
+fn nowhere(state: &State, unit: JobUnit) -> Unplaced {
+    let none = NoDomain {
+        sub_job: tries::sub_job_id(state, unit),
+        has_placed: !unit.placed_on(state).is_empty(),
+        ..NoDomain::default()
+    };
+    Unplaced::NoDomain(Rc::new(none))
 }
 
 /// Where all waiting pods of a job may be placed at once if others are evicted (spec/08 §5.1): by tier, the
@@ -278,13 +288,10 @@ fn search<Left>(
         let (fit, left) = try_in(session, kernel, attempt);
         return (fit != Fit::No).then_some(left);
     }
-    let candidates = candidates(session.state, unit, outer);
     let start = session.checkpoint();
     let before = session.notes.get(&unit.job).cloned().unwrap_or_default();
     let mut tries = DomainTries::new(session, unit);
-    let same_tier = same_tier(session.state);
-    let tiers: Vec<Vec<DomainIx>> = candidates.chunk_by(same_tier).map(<[_]>::to_vec).collect();
-    for tier in tiers {
+    for tier in tiers(session.state, unit, outer) {
         let mut later = None;
         for domain in tries.promising(session, kernel, &tier) {
             let attempt = within(session.state, attempt, domain);
@@ -317,30 +324,54 @@ fn search<Left>(
     None
 }
 
-/// The candidates of a sub-job within the domain of its job that may hold what it lacks, as they are tried.
-pub(crate) fn promising(
-    session: &mut Session,
-    kernel: &mut Kernel,
-    attempt: &Attempt,
-    sub_job: u16,
-) -> Vec<Attempt> {
-    let unit = JobUnit {
-        job: attempt.job,
-        sub_job: Some(sub_job),
-    };
-    if unit.request(session.state).is_none() {
-        return vec![attempt.clone()];
+/// Where a sub-job is tried within the domain of its job, tier by tier.
+pub(crate) struct Places<'a> {
+    attempt: &'a Attempt,
+    /// None where it asks for no domain: the place is that of its job.
+    tries: Option<DomainTries>,
+    tiers: std::vec::IntoIter<Vec<DomainIx>>,
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn new(session: &Session, attempt: &'a Attempt, sub_job: u16) -> Self {
+        let unit = JobUnit {
+            job: attempt.job,
+            sub_job: Some(sub_job),
+        };
+        let asks = unit.request(session.state).is_some();
+        let tiers = match asks {
+            true => tiers(session.state, unit, attempt.within),
+            false => vec![Vec::new()],
+        };
+        Self {
+            attempt,
+            tries: asks.then(|| DomainTries::new(session, unit)),
+            tiers: tiers.into_iter(),
+        }
     }
-    let candidates = candidates(session.state, unit, attempt.within);
-    let same_tier = same_tier(session.state);
-    let tiers: Vec<Vec<DomainIx>> = candidates.chunk_by(same_tier).map(<[_]>::to_vec).collect();
-    let mut tries = DomainTries::new(session, unit);
-    let mut places = Vec::new();
-    for tier in tiers {
+
+    /// Those of the next tier that may hold what it lacks, as they are tried. The state is as it was when this
+    /// was made.
+    pub(crate) fn next_tier(
+        &mut self,
+        session: &mut Session,
+        kernel: &mut Kernel,
+    ) -> Option<Vec<Attempt>> {
+        let tier = self.tiers.next()?;
+        let Some(tries) = &mut self.tries else {
+            return Some(vec![self.attempt.clone()]);
+        };
         let found = tries.promising(session, kernel, &tier).into_iter();
-        places.extend(found.map(|domain| within(session.state, attempt, domain)));
+        let place = |domain| within(session.state, self.attempt, domain);
+        Some(found.map(place).collect())
     }
-    places
+}
+
+/// The candidates of a unit, tier by tier.
+fn tiers(state: &State, unit: JobUnit, outer: Option<DomainIx>) -> Vec<Vec<DomainIx>> {
+    let candidates = candidates(state, unit, outer);
+    let tiers = candidates.chunk_by(same_tier(state));
+    tiers.map(<[_]>::to_vec).collect()
 }
 
 /// What was noted of other domains says nothing of the next one.

@@ -25,25 +25,33 @@ pub(crate) fn allocate(
         return allocate_in_turn(session, kernel, attempt, worksheet, start);
     }
     let before = session.notes.get(&job).cloned().unwrap_or_default();
-    let mut sheet = worksheet.clone();
-    if allocate_in_turn(session, kernel, attempt, &mut sheet, start) {
-        *worksheet = sheet;
+    let mut rest = worksheet.clone();
+    if allocate_in_turn(session, kernel, attempt, &mut rest, start) {
+        *worksheet = rest;
         return true;
+    }
+    let plugins = &session.plugins;
+    if session.work.is_postponed(job)
+        || plugins.job_ready(session.state, job)
+        || plugins.job_pipelined(session.state, job)
+    {
+        return false;
     }
     let Some(mut assignment) = Assignment::new(session, attempt, worksheet) else {
         return false;
     };
-    if session.work.is_postponed(job) {
-        return false;
-    }
     let told = session.notes.get(&job).cloned().unwrap_or_default();
-    let Some(sheet) = assignment.search(session, kernel, worksheet, 0) else {
-        domains::forget_tries(session, job, &told);
-        return false;
-    };
     domains::forget_tries(session, job, &before);
-    *worksheet = sheet;
-    true
+    let mut rest = worksheet.clone();
+    if assignment.search(session, kernel, &mut rest, 0) {
+        *worksheet = rest;
+        return true;
+    }
+    session.undo_to(start);
+    if !session.work.is_postponed(job) {
+        domains::forget_tries(session, job, &told);
+    }
+    false
 }
 
 /// Places sub-jobs in turn until the job is ready, with what was placed from `from` on. True when the

@@ -3,7 +3,7 @@
 
 use pumice_framework::{Bound, Overrun, Overruns, Refusal};
 use pumice_model::object::QueueObject;
-use pumice_model::resource::{CPU, MEMORY, is_of_device_class};
+use pumice_model::resource::is_of_device_class;
 use pumice_model::{Queue, ResIx, State, TaskIx, TaskStatus};
 
 /// How much the cluster has; of devices nobody counts that.
@@ -12,17 +12,6 @@ pub(crate) fn cluster_total(state: &State, resource: ResIx) -> i64 {
         true => i64::MAX,
         false => state.nodes().cluster_total.get(resource),
     }
-}
-
-/// The limits a queue names. The vector does not tell a limit of 0 from none, the object does; for cpu
-/// and memory both mean no limit.
-pub(crate) fn limits<'a>(
-    state: &'a State,
-    queue: &'a Queue,
-) -> impl Iterator<Item = (ResIx, i64)> + 'a {
-    let named = queue.object.capability.iter();
-    let known = named.filter_map(|(name, limit)| Some((state.resources().get(name)?, *limit)));
-    known.filter(|(ix, limit)| *limit > 0 || !matches!(*ix, CPU | MEMORY))
 }
 
 /// Amounts of claimed devices that a queue names, each once.
@@ -72,7 +61,7 @@ pub(crate) fn holds(
             asked,
         })
     };
-    let overruns: Overruns = limits(state, queue).filter_map(overrun).collect();
+    let overruns: Overruns = state.limits(queue).filter_map(overrun).collect();
     match overruns.is_empty() {
         true => Ok(()),
         false => Err(Refusal::Quota(overruns)),

@@ -419,7 +419,7 @@ fn ceiling(state: &State, queue: &Queue, free: &ResVec) -> Vec<f64> {
     let mut ceiling: Vec<f64> = dimensions(state)
         .map(|ix| (free.get(ix).saturating_add(queue.guarantee.get(ix))) as f64)
         .collect();
-    for (ix, limit) in capability::limits(state, queue) {
+    for (ix, limit) in state.limits(queue) {
         let at = &mut ceiling[ix.0 as usize];
         *at = at.min(limit as f64);
     }

@@ -12,6 +12,12 @@ use crate::kernel::{Kernel, room_among};
 use crate::pod_classes::{PodsOfClass, pods_by_class};
 use crate::worksheet::placeable;
 
+/// The sub-job that a unit is, where a policy made it.
+pub(super) fn sub_job_id(state: &State, unit: JobUnit) -> Option<Box<str>> {
+    let sub = &state.job(unit.job).sub_jobs[unit.sub_job? as usize];
+    sub.policy.map(|_| sub.id.as_str().into())
+}
+
 /// What the pending pods of a unit ask in all.
 pub(super) fn asked_by(state: &State, unit: JobUnit) -> ResVec {
     let pending = |task: &&TaskIx| state.task(**task).status == TaskStatus::Pending;
@@ -87,9 +93,9 @@ impl DomainTries {
         let (state, plugins) = (&*session.state, &*session.plugins);
         self.classes = pods_by_class(state, plugins, self.waiting(state).into_iter());
         for PodsOfClass { sample, count, .. } in &self.classes {
-            let shape = state.task(*sample).shape;
+            let request = &state.shape(*sample).request;
             let mut known = self.requests.iter_mut();
-            match known.find(|(other, _)| state.task(*other).shape == shape) {
+            match known.find(|(other, _)| state.shape(*other).request == *request) {
                 Some((_, all)) => *all += count,
                 None => self.requests.push((*sample, *count)),
             }
@@ -236,15 +242,12 @@ impl DomainTries {
         if session.note(unit.job).refusal.is_some() {
             return;
         }
-        let sub_job = unit.sub_job.and_then(|at| {
-            let job = session.state.job(unit.job);
-            let sub = &job.sub_jobs[at as usize];
-            sub.policy.map(|_| sub.id.as_str().into())
-        });
+        let sub_job = sub_job_id(session.state, unit);
         let mut mine = self.waiting(session.state);
         mine.sort_by(|l, r| session.plugins.task_order(session.state, *l, *r));
         let cause = self.cause.clone();
         let cause = cause.or_else(|| self.hopeless(session, kernel, &mine));
+        session.work.spend(unit.job, kernel.take_effort());
         let told = Rc::new(NoDomain {
             sub_job,
             has_placed: !unit.placed_on(session.state).is_empty(),

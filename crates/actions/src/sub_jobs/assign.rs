@@ -4,12 +4,15 @@
 use std::cmp::Reverse;
 
 use pumice_framework::{Checkpoint, Session};
-use pumice_model::{JobIx, JobUnit};
+use pumice_model::JobUnit;
 
 use super::{allocate_in_turn, forget_failures};
 use crate::allocate::{Attempt, Worksheet, allocate_tasks};
-use crate::domains;
+use crate::domains::{self, Places};
 use crate::kernel::Kernel;
+
+/// More sub-jobs than these are not searched for: it goes as deep as there are of them.
+const MOST_SUB_JOBS: usize = 256;
 
 /// How often sub-jobs are placed at most, as a multiple of how many there are.
 const MOST_PLACED_EACH: usize = 8;
@@ -28,7 +31,7 @@ pub(super) struct Assignment<'a> {
 }
 
 impl<'a> Assignment<'a> {
-    /// `None` where there is nothing to choose.
+    /// `None` where there is nothing to choose, or too much.
     pub(super) fn new(
         session: &Session,
         attempt: &'a Attempt,
@@ -41,7 +44,7 @@ impl<'a> Assignment<'a> {
             !worksheet.tasks[*sub as usize].is_empty() && !plugins.sub_job_ready(state, job, *sub)
         };
         let mut order: Vec<u16> = (0..worksheet.tasks.len() as u16).filter(waits).collect();
-        if order.len() < 2 {
+        if !(2..=MOST_SUB_JOBS).contains(&order.len()) {
             return None;
         }
         let need = |sub: &u16| {
@@ -73,46 +76,71 @@ impl<'a> Assignment<'a> {
     }
 
     /// Gives the sub-jobs from this place on each of their domains in turn in which they become ready, until
-    /// the job does: the worksheet then. What was placed in vain is undone.
+    /// the job does. What was placed, taken from the worksheet and noted in vain is undone.
     pub(super) fn search(
         &mut self,
         session: &mut Session,
         kernel: &mut Kernel,
-        worksheet: &Worksheet,
+        worksheet: &mut Worksheet,
         at: usize,
-    ) -> Option<Worksheet> {
+    ) -> bool {
         let (attempt, job) = (self.attempt, self.attempt.job);
         let Some(sub) = self.order.get(at).copied() else {
-            let mut sheet = worksheet.clone();
-            let stands = allocate_in_turn(session, kernel, attempt, &mut sheet, self.start);
-            return stands.then_some(sheet);
+            return self.finish(session, kernel, worksheet);
         };
         let start = session.checkpoint();
-        for place in domains::promising(session, kernel, attempt, sub) {
-            if self.is_over(session, job) {
-                return None;
-            }
-            let mut sheet = worksheet.clone();
-            forget_failures(session, job, Some(sub));
-            let tasks = &mut sheet.tasks[sub as usize];
-            if allocate_tasks(session, kernel, &place, sub, tasks)
-                && session.plugins.sub_job_ready(session.state, job, sub)
-            {
-                self.left -= 1;
-                let found = self.search(session, kernel, &sheet, at + 1);
-                if found.is_some() {
-                    return found;
+        let noted = session.notes.get(&job).cloned().unwrap_or_default();
+        let tasks = worksheet.tasks[sub as usize].clone();
+        let mut places = Places::new(session, attempt, sub);
+        while let Some(tier) = places.next_tier(session, kernel) {
+            for place in tier {
+                if self.is_over(session) {
+                    return false;
                 }
+                forget_failures(session, job, Some(sub));
+                let rest = &mut worksheet.tasks[sub as usize];
+                if allocate_tasks(session, kernel, &place, sub, rest)
+                    && session.plugins.sub_job_ready(session.state, job, sub)
+                {
+                    self.left -= 1;
+                    if self.search(session, kernel, worksheet, at + 1) {
+                        return true;
+                    }
+                }
+                session.undo_to(start);
+                domains::forget_tries(session, job, &noted);
+                worksheet.tasks[sub as usize].clone_from(&tasks);
             }
-            session.undo_to(start);
         }
-        match self.spare[at] && !self.is_over(session, job) {
-            true => self.search(session, kernel, worksheet, at + 1),
-            false => None,
-        }
+        self.spare[at] && !self.is_over(session) && self.search(session, kernel, worksheet, at + 1)
     }
 
-    fn is_over(&self, session: &Session, job: JobIx) -> bool {
+    /// Turns of those that were assigned none, and of what else is left.
+    fn finish(
+        &self,
+        session: &mut Session,
+        kernel: &mut Kernel,
+        worksheet: &mut Worksheet,
+    ) -> bool {
+        if session.steps_since(self.start) == 0 {
+            // These turns have failed.
+            return false;
+        }
+        let mut rest = worksheet.clone();
+        let stands = allocate_in_turn(session, kernel, self.attempt, &mut rest, self.start);
+        if stands {
+            *worksheet = rest;
+        }
+        stands
+    }
+
+    /// It was placed often enough, or the job has used up its share of the cycle and goes on in the next one.
+    fn is_over(&self, session: &mut Session) -> bool {
+        let job = self.attempt.job;
+        if session.work.is_over(job) && !session.work.is_postponed(job) {
+            session.work.give_more(job);
+            session.postpone(job);
+        }
         self.left == 0 || session.work.is_postponed(job)
     }
 }

@@ -75,10 +75,19 @@ impl Elector {
         let mut shutdown = pin!(shutdown);
         loop {
             let action = decide(&self.observed, &self.settings, self.now());
-            tokio::select! {
+            let takes = matches!(action, ElectionStep::Create | ElectionStep::Take);
+            let mut step = pin!(self.act(action));
+            let stops = tokio::select! {
                 biased;
-                () = &mut shutdown => break,
-                () = self.act(action) => {}
+                () = &mut shutdown => true,
+                () = &mut step => false,
+            };
+            if stops {
+                // What is given back must be known to be ours.
+                if takes {
+                    step.await;
+                }
+                break;
             }
         }
         let held = self.observed.term_from().is_some();

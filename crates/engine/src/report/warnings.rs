@@ -210,8 +210,8 @@ fn label_warning(state: &State, job: &Job) -> Option<String> {
         name => format!("sub-group policy {name}"),
     };
     Some(format!(
-        "{policy} has no sub-groups: none of the pods that it selects has label {key}, so what it asks, of the \
-         network too, holds for none of them; correct its matchLabelKeys, or label the pods"
+        "{policy} has no sub-groups: pods that it selects have no label {key}, so what it asks, of the network too, \
+         holds for none of them; correct its matchLabelKeys, or label the pods"
     ))
 }
 

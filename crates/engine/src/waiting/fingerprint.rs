@@ -162,20 +162,21 @@ impl Engine {
             Why::Gated => Fingerprint::of(MessageKind::Gated),
             Why::NoNode(error) => {
                 let error = self.fingerprint_of_error(error);
-                error.with(self.version_of_claims(job)).and(nobody())
+                let claims = self.version_of_claims(self.claims_devices(job));
+                error.with(claims).and(nobody())
             }
             Why::RoleFailed => {
                 let exceeds = exceeds();
                 let kind = Fingerprint::of((MessageKind::RoleFailed, exceeds));
                 kind.with(exceeds.then_some(nodes))
             }
-            Why::NoDomain(none) => self.fingerprint_of_no_domain(job, none).and(nobody()),
+            Why::NoDomain(none) => self.fingerprint_of_no_domain(none).and(nobody()),
             Why::Refused(refusal) => Fingerprint::of_refusal(refusal).and(nobody()),
             Why::Untried => Fingerprint::of(MessageKind::Turn),
         }
     }
 
-    fn fingerprint_of_no_domain(&self, job: JobIx, none: &NoDomain) -> Fingerprint {
+    fn fingerprint_of_no_domain(&self, none: &NoDomain) -> Fingerprint {
         let kind = (MessageKind::NoDomain, &none.sub_job, none.has_placed);
         let amounts = (none.lacks, &none.tiers, self.state.network().epoch());
         let own = Fingerprint::of(kind).with(amounts);
@@ -183,18 +184,21 @@ impl Engine {
             return own;
         };
         let why = match why {
-            Unplaced::NoNode(error) => self
-                .fingerprint_of_error(error)
-                .with(self.version_of_claims(job)),
-            Unplaced::NoDomain(inner) => self.fingerprint_of_no_domain(job, inner),
+            Unplaced::NoNode(error) => {
+                let task = self.state.find_task(*task);
+                let claims = task.is_some_and(|task| task.resource_claims != ResourceNeedIx::NONE);
+                let error = self.fingerprint_of_error(error);
+                error.with(self.version_of_claims(claims))
+            }
+            Unplaced::NoDomain(inner) => self.fingerprint_of_no_domain(inner),
             Unplaced::RoleFailed => Fingerprint::of(MessageKind::RoleFailed),
         };
         own.and(why).with(task)
     }
 
     /// What stands against devices is told with counts of nodes; it is a detail like those.
-    fn version_of_claims(&self, job: JobIx) -> u64 {
-        match self.claims_devices(job) {
+    fn version_of_claims(&self, claims_devices: bool) -> u64 {
+        match claims_devices {
             true => self.state.resource_claims().version(),
             false => 0,
         }

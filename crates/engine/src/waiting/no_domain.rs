@@ -134,7 +134,12 @@ impl Engine {
     /// What went wrong there first.
     fn cause_in_domain(&self, ix: JobIx, none: &NoDomain, last: &NearestDomain) -> Option<String> {
         let (pod, why) = none.cause.as_ref()?;
-        let name = &self.state.find_task(*pod)?.name;
+        // It may be gone, and another one may have its index.
+        let task = self
+            .state
+            .find_task(*pod)
+            .filter(|task| task.job == Some(ix))?;
+        let name = &task.name;
         let why = self.pod_text(*pod, ix, &why.into(), None);
         Some(format!("In {}: {name}: {why}", domain_name(last)))
     }

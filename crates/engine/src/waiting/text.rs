@@ -124,13 +124,11 @@ impl Engine {
         let Some(queue) = queue.and_then(|queue| self.state.find_queue(queue)) else {
             return false;
         };
-        let name = self.state.resources().name(overrun.resource);
-        let mut limits = queue.object.capability.iter();
         let wanted = overrun.used.saturating_add(overrun.reserved);
         let wanted = wanted.saturating_add(overrun.asked);
+        let mut limits = self.state.limits(queue);
         overrun.bound == Bound::Capability
-            || (limits.any(|(limited, _)| limited == name)
-                && wanted > queue.capability.get(overrun.resource))
+            || limits.any(|(limited, limit)| limited == overrun.resource && wanted > limit)
     }
 
     /// Some pods of a gang have no place, and would be enough with one: no node has room, or their queue has

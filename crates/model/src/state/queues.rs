@@ -5,9 +5,17 @@ use crate::claim::ClaimedDevices;
 use crate::ix::QueueIx;
 use crate::object::QueueObject;
 use crate::queue::Queue;
-use crate::resource::{ResVec, WideSum};
+use crate::resource::{CPU, MEMORY, ResIx, ResVec, WideSum};
 
 impl State {
+    /// The limits that the `spec.capability` of a queue names. The vector does not tell a limit of 0 from none,
+    /// the object does; for cpu and memory both mean no limit.
+    pub fn limits<'a>(&'a self, queue: &'a Queue) -> impl Iterator<Item = (ResIx, i64)> + 'a {
+        let named = queue.object.capability.iter();
+        let known = named.filter_map(|(name, limit)| Some((self.resources.get(name)?, *limit)));
+        known.filter(|(ix, limit)| *limit > 0 || !matches!(*ix, CPU | MEMORY))
+    }
+
     pub(super) fn apply_queue(&mut self, object: QueueObject) {
         let name = self.names.intern(&object.name);
         if let Some(&ix) = self.queue_by_name.get(&name) {

@@ -198,17 +198,25 @@ impl State {
 }
 
 impl State {
-    /// The first policy of a job that selects pods of it none of which has a value of one of its label
-    /// keys, by its place, and that key.
+    /// The first policy of a job that has no sub-group because pods that it selects, and no other one claims,
+    /// have no value of one of its label keys: its place, and the first such key.
     pub fn policy_without_label<'j>(&self, job: &'j Job) -> Option<(usize, &'j str)> {
-        let mut policies = job.group()?.sub_groups.iter().enumerate();
+        let group = job.group()?;
+        let unclaimed = job.sub_jobs.iter().filter(|sub| sub.policy.is_none());
+        let unclaimed = unclaimed.flat_map(|sub| &sub.tasks);
+        let unclaimed: Vec<_> = unclaimed.map(|task| &self.task(*task).labels).collect();
+        let mut policies = group.sub_groups.iter().enumerate();
         policies.find_map(|(at, policy)| {
-            let labels = job.tasks.iter().map(|task| &self.task(*task).labels);
-            let selected = labels.filter(|labels| is_selected(&self.names, policy, labels));
+            let mut sub_jobs = job.sub_jobs.iter();
+            if sub_jobs.any(|sub| sub.policy == Some(at as u16)) {
+                return None;
+            }
+            let selected = unclaimed.iter();
+            let selected = selected.filter(|labels| is_selected(&self.names, policy, labels));
+            let selected: Vec<_> = selected.collect();
             let lacks = |key: &&String| {
-                let mut of_pods = selected.clone().peekable();
-                of_pods.peek().is_some()
-                    && of_pods.all(|labels| group_value(&self.names, key, labels).is_none())
+                let mut pods = selected.iter();
+                pods.any(|labels| group_value(&self.names, key, labels).is_none())
             };
             let key = policy.match_label_keys.iter().find(lacks)?;
             Some((at, key.as_str()))

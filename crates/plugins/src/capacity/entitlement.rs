@@ -10,7 +10,6 @@ use pumice_model::resource::{PODS, ResVec, display_amount, is_of_device_class};
 use pumice_model::{QueueIx, ResIx, State};
 
 use super::tree::{QueueTree, ROOT};
-use crate::capability;
 
 /// No limit.
 pub(super) const UNLIMITED: i64 = i64::MAX;
@@ -387,7 +386,7 @@ fn of_queue(
     if parent.is_some() {
         out.rest.bound = None;
     }
-    for (resource, limit) in capability::limits(state, queue) {
+    for (resource, limit) in state.limits(queue) {
         let ceiling = &mut out.ceiling[resource.0 as usize];
         if limit < ceiling.amount {
             *ceiling = Ceiling {
@@ -434,7 +433,7 @@ fn warnings(
     let show =
         |resource: ResIx, amount: i64| display_amount(state.resources().name(resource), amount);
     let mut warnings = Vec::new();
-    for (resource, limit) in capability::limits(state, queue) {
+    for (resource, limit) in state.limits(queue) {
         let most = above.ceiling(resource);
         let name = state.resources().name(resource);
         if parent.is_some() && limit > most {

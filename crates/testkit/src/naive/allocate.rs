@@ -205,9 +205,13 @@ fn allocate_job_with_sub_groups(
     if enough || !cycle.world.jobs[job].group.wants_topology() {
         return false;
     }
-    cycle.in_vain = in_vain;
-    let found = together::search(cycle, job, sheet, domain);
-    found.map(|rest| *sheet = rest).is_some()
+    let tried = std::mem::replace(&mut cycle.in_vain, in_vain);
+    let Some(rest) = together::search(cycle, job, sheet, domain) else {
+        cycle.in_vain = tried;
+        return false;
+    };
+    *sheet = rest;
+    true
 }
 
 /// Turns of the sub-jobs until the job is ready, once so many of its tasks are placed; says whether what

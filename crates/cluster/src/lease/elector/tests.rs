@@ -146,6 +146,31 @@ async fn a_holder_that_stops_gives_the_lease_back_and_the_standby_takes_it() {
 }
 
 #[tokio::test]
+async fn a_candidate_that_is_stopped_while_it_takes_the_lease_gives_it_back() {
+    let store = Store::default();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let stop = Mutex::new(Some(stop));
+    let of_server = store.clone();
+    let server = Server::start(move |seen: &Seen| {
+        let answer = of_server.answer(seen);
+        let stop = match seen.method.as_str() {
+            "POST" => stop.lock().unwrap().take(),
+            _ => None,
+        };
+        stop.into_iter()
+            .for_each(|stop| stop.send(()).expect("it runs"));
+        answer
+    });
+    let server = server.await;
+    let (elector, _term) = Elector::new(server.client(), settings("a")).expect("valid");
+    let stopped = async {
+        let _ = stopped.await;
+    };
+    elector.run(stopped).await;
+    assert_eq!(store.spec()["holderIdentity"], "");
+}
+
+#[tokio::test]
 async fn a_standby_follows_a_holder_that_crashed_but_not_before_its_lease_is_over() {
     let store = Store::default();
     let server = store.server().await;

@@ -8,6 +8,9 @@ use crate::naive::network::{self, DomainNodes};
 use crate::naive::state::SubJob;
 use crate::naive::{Cycle, gates, order};
 
+/// More sub-jobs than these are not searched for.
+const MOST: usize = 256;
+
 /// A search goes on until sub-jobs were placed so many times as often as there are of them.
 const TIMES: usize = 8;
 
@@ -30,7 +33,7 @@ pub fn search(
     within: &DomainNodes,
 ) -> Option<Worksheet> {
     let sub_jobs = in_order(cycle, job, sheet);
-    if sub_jobs.len() < 2 {
+    if !(2..=MOST).contains(&sub_jobs.len()) {
         return None;
     }
     let mut search = Search {
