@@ -22,6 +22,9 @@ const RANGE_SIZE: u64 = 1_000_000;
 /// Characters of what `validate` says of a text.
 const PROBLEMS_SIZE: u64 = 512;
 
+/// Steps to compile a regular expression, besides those for its length.
+const PATTERN_STEPS: u64 = 5_000;
+
 /// Names before a function that are part of its name.
 const NAMESPACES: [&str; 6] = ["format", "ip", "lists", "optional", "sets", "strings"];
 
@@ -105,6 +108,8 @@ impl CostBound {
             sum.size = sum.size.saturating_add(part.size);
             sum.largest = sum.largest.max(part.size);
         }
+        // Parts are copied.
+        sum.steps = sum.steps.saturating_add(sum.size);
         sum
     }
 
@@ -138,6 +143,12 @@ impl CostBound {
                 count: range.count,
                 // The pair, and an index and an element or a key and a value.
                 largest: range.largest.saturating_mul(2).saturating_add(2),
+                ..bound
+            },
+            // Parts of a text, all of them together no longer than it is.
+            [text, ..] if matches!(call.func_name.as_str(), "split" | "findAll") => StepBound {
+                count: text.size.saturating_add(1),
+                largest: text.size,
                 ..bound
             },
             // Numbers.
@@ -179,10 +190,13 @@ impl CostBound {
         }
         let result = self.of(&all.result);
         self.sizes.truncate(before);
+        // The element of each round is copied, and the value at the start.
         let one = condition.steps.saturating_add(round.steps);
-        let rounds = rounds.saturating_mul(one);
+        let rounds = rounds.saturating_mul(one.saturating_add(range.largest));
+        let copied = start.size.saturating_add(result.size);
         let ends = range.steps.saturating_add(start.steps);
-        let steps = ends.saturating_add(rounds).saturating_add(result.steps);
+        let ends = ends.saturating_add(result.steps).saturating_add(copied);
+        let steps = ends.saturating_add(rounds);
         StepBound::new(steps, result.size)
     }
 }
@@ -204,16 +218,22 @@ fn work_and_size(call: &CallExpr, sizes: &[u64]) -> (u64, u64) {
         sum
     };
     match name {
+        // Every other character may stand for an argument, each of which comes once, with quotes.
         "format" if sizes.len() > 1 => {
-            let numbers = sum.saturating_mul(NUMBER_SIZE);
-            (product, product.saturating_add(numbers))
+            let numbers = (sizes[0] / 2 + 1).saturating_mul(2 * NUMBER_SIZE);
+            let size = sum.saturating_mul(4).saturating_add(numbers);
+            (size, size)
         }
         "string" => (sum, sum.saturating_add(2 * NUMBER_SIZE)),
         "validate" => (product, PROBLEMS_SIZE),
-        // For a character a text of one, an escape of three, or a key with a list and an empty text.
-        "split" | "findAll" | "quote" | "getEscapedPath" | "getQuery" | PAIRS => {
-            (usual, usual.saturating_mul(4))
+        "matches" | "find" => (usual.saturating_add(PATTERN_STEPS), usual),
+        "split" | "findAll" if !sizes.is_empty() => {
+            let size = sizes[0].saturating_mul(2).saturating_add(1);
+            let compiled = if name == "findAll" { PATTERN_STEPS } else { 0 };
+            (usual.saturating_add(compiled), size)
         }
+        // For a character an escape of three, or a key with a list and an empty text.
+        "quote" | "getEscapedPath" | "getQuery" | PAIRS => (usual, usual.saturating_mul(4)),
         "range" => {
             let size = call.args.first().map_or(RANGE_SIZE, range_size);
             (size, size.saturating_add(1))
@@ -222,6 +242,17 @@ fn work_and_size(call: &CallExpr, sizes: &[u64]) -> (u64, u64) {
         "sort" | "@sortByAssociatedKeys" => {
             (sum.saturating_mul(u64::from(sum.max(1).ilog2()) + 2), sum)
         }
+        // True or false.
+        operators::LOGICAL_AND
+        | operators::LOGICAL_OR
+        | operators::LOGICAL_NOT
+        | operators::NOT_STRICTLY_FALSE
+        | operators::EQUALS
+        | operators::NOT_EQUALS
+        | operators::LESS
+        | operators::LESS_EQUALS
+        | operators::GREATER
+        | operators::GREATER_EQUALS => (sum, 1),
         // What is taken out of a value is no larger.
         operators::INDEX | operators::OPT_INDEX => (sum, sizes.first().copied().unwrap_or(1)),
         "distinct" => (sum.saturating_mul(sum), sum),

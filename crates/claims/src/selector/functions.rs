@@ -2,23 +2,24 @@
 //! (spec/09 §3). Here are those for texts, quantities and versions; each other kind has its file.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use cel::common::types::{CelBool, CelDouble, CelInt, CelList, CelString};
-use cel::common::value::Val;
+use cel::common::types::{CelBool, CelDouble, CelInt, CelString};
 use cel::{DeclarationError, Env, ExecutionError};
 use pumice_api::quantity::{self, Quantity};
-use regex::Regex;
 
 use super::values::{QUANTITY, QuantityValue, SEMVER, VersionValue};
-use super::{formats, lists, macros, network, sets, times, urls};
+use super::{formats, lists, macros, network, patterns, sets, times, urls};
 
-/// Everything an expression may use.
+/// Everything an expression may use: the same for all.
 pub fn environment() -> Arc<Env> {
-    let mut env = Env::stdlib();
-    let declared = declare(&mut env);
-    debug_assert!(declared.is_ok(), "{declared:?}");
-    Arc::new(env)
+    static ALL: LazyLock<Arc<Env>> = LazyLock::new(|| {
+        let mut env = Env::stdlib();
+        let declared = declare(&mut env);
+        debug_assert!(declared.is_ok(), "{declared:?}");
+        Arc::new(env)
+    });
+    Arc::clone(&ALL)
 }
 
 fn declare(env: &mut Env) -> Result<(), DeclarationError> {
@@ -33,7 +34,7 @@ fn declare(env: &mut Env) -> Result<(), DeclarationError> {
     cel::add_overload!(env, fn is_version: (CelString) -> CelBool,
         name = "isSemver", id = "is_semver_string")?;
     cel::extensions::strings(env)?;
-    searches(env)?;
+    patterns::declare(env)?;
     quantities(env)?;
     versions(env)?;
     macros::declare(env)?;
@@ -43,15 +44,6 @@ fn declare(env: &mut Env) -> Result<(), DeclarationError> {
     urls::declare(env)?;
     formats::declare(env)?;
     times::declare(env)
-}
-
-fn searches(env: &mut Env) -> Result<(), DeclarationError> {
-    cel::add_member_overload!(env, fn find: (CelString, CelString) -> Result<CelString>,
-        name = "find", id = "string_find_string")?;
-    cel::add_member_overload!(env, fn find_all: (CelString, CelString) -> Result<CelList>,
-        name = "findAll", id = "string_find_all_string")?;
-    cel::add_member_overload!(env, fn find_some: (CelString, CelString, CelInt) -> Result<CelList>,
-        name = "findAll", id = "string_find_all_string_int")
 }
 
 fn quantities(env: &mut Env) -> Result<(), DeclarationError> {
@@ -106,39 +98,6 @@ pub fn failed(function: &str, message: String) -> ExecutionError {
         function: function.to_owned(),
         message,
     }
-}
-
-fn pattern(text: &CelString<'_>) -> Result<Regex, ExecutionError> {
-    let read = Regex::new(text.inner());
-    read.map_err(|_| {
-        failed(
-            "find",
-            format!("{:?} is no regular expression", text.inner()),
-        )
-    })
-}
-
-/// The first match, or an empty text.
-fn find(text: &CelString<'_>, of: &CelString<'_>) -> Result<CelString<'static>, ExecutionError> {
-    let found = pattern(of)?.find(text.inner()).map(|one| one.as_str());
-    Ok(CelString::from(found.unwrap_or_default().to_owned()))
-}
-
-fn find_all(text: &CelString<'_>, of: &CelString<'_>) -> Result<CelList<'static>, ExecutionError> {
-    find_some(text, of, &CelInt::from(-1))
-}
-
-/// At most so many matches; all of them if it is negative.
-fn find_some(
-    text: &CelString<'_>,
-    of: &CelString<'_>,
-    most: &CelInt,
-) -> Result<CelList<'static>, ExecutionError> {
-    let most = usize::try_from(*most.inner()).unwrap_or(usize::MAX);
-    let pattern = pattern(of)?;
-    let all = pattern.find_iter(text.inner()).take(most);
-    let all = all.map(|one| Box::new(CelString::from(one.as_str().to_owned())) as Box<dyn Val>);
-    Ok(CelList::from(all.collect::<Vec<_>>()))
 }
 
 fn quantity_of(text: &CelString<'_>) -> Result<QuantityValue, ExecutionError> {

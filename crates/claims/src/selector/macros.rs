@@ -337,10 +337,12 @@ fn pairs<'b, 'v>(arguments: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, Execu
     let range = &*arguments[0];
     let map = range.downcast_ref::<CelMap>();
     let mut pairs: Vec<Box<dyn Val + 'v>> = Vec::new();
-    for (at, one) in elements("two variables", &arguments, 0)?
-        .into_iter()
-        .enumerate()
-    {
+    let mut all = elements("two variables", &arguments, 0)?;
+    if map.is_some() {
+        // A map has no order of its own, and every replica decides alike.
+        all.sort_by_cached_key(|key| CelMapKey::try_from(key.clone_as_boxed()).ok());
+    }
+    for (at, one) in all.into_iter().enumerate() {
         let pair: [Box<dyn Val + 'v>; 2] = match map.and_then(|_| range.as_indexer()) {
             Some(map) => [one.clone_as_boxed(), map.get(one)?.into_owned()],
             None => [Box::new(CelInt::from(at as i64)), one.clone_as_boxed()],

@@ -11,6 +11,8 @@ mod functions;
 mod lists;
 mod macros;
 mod network;
+mod operators;
+mod patterns;
 mod sets;
 mod times;
 mod urls;
@@ -78,7 +80,7 @@ impl DeviceSelector {
         if text.len() > MAX_LENGTH_BYTES {
             return Err(compile(format!("longer than {MAX_LENGTH_BYTES} bytes")));
         }
-        if operators(text) > MAX_OPERATORS {
+        if operators::count(text) > MAX_OPERATORS {
             return Err(compile(format!("more than {MAX_OPERATORS} operators")));
         }
         let env = functions::environment();
@@ -149,30 +151,4 @@ fn shortened(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-/// How many operators and brackets a text has outside of its strings.
-fn operators(text: &str) -> usize {
-    let mut quote = None;
-    let mut escaped = false;
-    let mut count = 0;
-    for c in text.chars() {
-        if let Some(end) = quote {
-            if escaped {
-                escaped = false;
-            } else if c == '\\' {
-                escaped = true;
-            } else if c == end {
-                quote = None;
-            }
-            continue;
-        }
-        match c {
-            '"' | '\'' => quote = Some(c),
-            '(' | '[' | '{' | '+' | '-' | '*' | '/' | '%' | '!' | '?' | '.' | '&' | '|' | '<'
-            | '>' | '=' => count += 1,
-            _ => {}
-        }
-    }
-    count
 }

@@ -394,3 +394,17 @@ fn what_is_rare_is_not_written_as_go_writes_it() {
         ),
     ]);
 }
+
+#[test]
+fn a_bound_value_is_evaluated_at_once_and_domains_are_named() {
+    let missing = r#"device.attributes["gpu.example.com"].missing"#;
+    let used = format!("cel.bind(v, {missing}, has({missing}) && v == 'a')");
+    let guarded = format!("!has({missing}) || cel.bind(v, {missing}, v == 'a')");
+    assert!(holds(&used).is_err());
+    assert_eq!(holds(&guarded), Ok(true));
+    assert!(holds("size(device.attributes) > 0").is_err());
+    assert_eq!(
+        holds(r#"size(device.attributes["gpu.example.com"]) > 0"#),
+        Ok(true)
+    );
+}

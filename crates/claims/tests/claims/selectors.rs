@@ -141,7 +141,12 @@ fn what_fails_says_why() {
         (r#"unknown("x")"#, "unknown"),
         (r#"quantity("much") == quantity("1")"#, "much"),
         (r#"device.driver > 3"#, "CEL runtime error"),
-        (r#"device.driver.find("(") == """#, "no regular expression"),
+        (r#"device.driver.find("(") == """#, "not a valid regex"),
+        // Go would take it.
+        (
+            r#"device.driver.matches("(\\pL{500}){500}")"#,
+            "too large a regex",
+        ),
         (r#"[1, 2].shuffled()"#, "shuffled"),
         (r#"device.driver.charAt(99) == "x""#, "out of range"),
     ] {
@@ -177,6 +182,24 @@ fn what_fails_is_said_in_one_line_without_the_expression() {
 }
 
 #[test]
+fn classes_of_characters_in_patterns_are_ascii_as_in_go() {
+    for (text, expected) in [
+        (r#"'é'.matches(r'^\w$')"#, false),
+        (r#"'a_9'.matches(r'^\w{3,63}$')"#, true),
+        (r#"'a-9'.matches(r'^[\w-]+$')"#, true),
+        (r#"'٣'.matches(r'\d')"#, false),
+        (r#"'é'.matches(r'^[^\d\s]\W?$')"#, true),
+        (r#"'a]b'.matches(r'^[]\w]+$')"#, true),
+        (r#"'a b'.matches(r'^a[[:space:]\d]b$')"#, true),
+        (r#"'nvidia-a100'.find(r'\ba\d+\b') == 'a100'"#, true),
+        (r#"'éa'.find(r'\ba') == 'a'"#, true),
+        (r#"'a\u00a0b'.matches('\\S\\s\\S')"#, false),
+    ] {
+        assert_eq!(holds(text), Ok(expected), "{text}");
+    }
+}
+
+#[test]
 fn what_would_take_too_long_is_not_begun() {
     let list = (0..200)
         .map(|n| n.to_string())
@@ -198,8 +221,6 @@ fn what_would_take_too_long_is_not_begun() {
         holds(&format!("sets.contains([{list}], [{list}])")),
         Ok(true)
     );
-    let ranges = "lists.range(400).all(x, lists.range(100).all(y, x + y >= 0))";
-    assert_eq!(holds(ranges), Ok(true));
     for text in [
         loops(4),
         pairs(4),
@@ -229,7 +250,58 @@ fn what_would_take_too_long_is_not_begun() {
         format!("{}true{}", "(".repeat(500), ")".repeat(500)),
         "x".repeat(11_000),
     ] {
-        let problem = holds(&text).expect_err("too long");
-        assert!(matches!(problem, SelectorError::Compile(_)), "{problem}");
+        check_refused(&text);
+    }
+}
+
+#[track_caller]
+fn check_refused(text: &str) {
+    let problem = holds(text).expect_err("too long");
+    assert!(matches!(problem, SelectorError::Compile(_)), "{problem}");
+}
+
+#[test]
+fn nor_what_is_copied_too_often_or_goes_too_deep() {
+    for text in [
+        // Twice as much with every name, and copies of a long list in every round.
+        format!(
+            "cel.bind(a0, [1, 1], {}true{})",
+            (1..=35)
+                .map(|n| format!("cel.bind(a{n}, [a{m}, a{m}], ", m = n - 1))
+                .collect::<String>(),
+            ")".repeat(35)
+        ),
+        format!(
+            "cel.bind(a0, [1, 1], {}true{})",
+            (1..=35)
+                .map(|n| format!("cel.bind(a{n}, {{'x': a{m}, 'y': a{m}}}, ", m = n - 1))
+                .collect::<String>(),
+            ")".repeat(35)
+        ),
+        "cel.bind(a, lists.range(400000), lists.range(9000).all(i, [a].all(x, true)))".to_owned(),
+        "cel.bind(a, lists.range(400000), lists.range(9000).all(i, cel.bind(b, a, true)))"
+            .to_owned(),
+        // Patterns compiled again and again.
+        r#"lists.range(5000).all(i, 'x'.find('a') == '')"#.to_owned(),
+        // Operators behind what looks like a string.
+        format!("// '\ndevice{}", ".a".repeat(5_000)),
+        format!("r'\\' == device{}", ".a".repeat(5_000)),
+        format!("'''a' ''' == device{}", ".a".repeat(5_000)),
+        format!("true{}", " in [true]".repeat(1_000)),
+    ] {
+        check_refused(&text);
+    }
+}
+
+#[test]
+fn what_users_write_is_short_enough() {
+    for text in [
+        "lists.range(400).all(x, lists.range(100).all(y, x + y >= 0))",
+        r#"device.driver.split(",").exists(f, f.startsWith("gpu"))"#,
+        r#"device.driver.split(".").exists(f, f.matches("^g[a-z]+$"))"#,
+        r#"device.driver.findAll("[a-z]+").all(s, size(s) > 1)"#,
+        r#""%s/%s".format([device.driver, "a"]).matches("^gpu.*/a$")"#,
+    ] {
+        assert_eq!(holds(text), Ok(true), "{text}");
     }
 }
