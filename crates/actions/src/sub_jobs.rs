@@ -42,12 +42,9 @@ pub(crate) fn allocate(
     };
     let told = session.notes.get(&job).cloned().unwrap_or_default();
     domains::forget_tries(session, job, &before);
-    let mut rest = worksheet.clone();
-    if assignment.search(session, kernel, &mut rest, 0) {
-        *worksheet = rest;
+    if assignment.search(session, kernel, worksheet, 0) {
         return true;
     }
-    session.undo_to(start);
     if !session.work.is_postponed(job) {
         domains::forget_tries(session, job, &told);
     }

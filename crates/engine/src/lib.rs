@@ -567,11 +567,7 @@ impl Engine {
         let fits_nowhere = unplaced.filter(|(_, why)| matches!(why, Unplaced::NoNode(_)));
         let mut tasks: Vec<TaskIx> = fits_nowhere.map(|(task, _)| *task).collect();
         tasks.retain(|ix| self.state.task(*ix).status == TaskStatus::Pending);
-        let age = |ix: &TaskIx| {
-            let task = self.state.task(*ix);
-            (task.created_s, &task.uid)
-        };
-        tasks.sort_by(|l, r| age(l).cmp(&age(r)));
+        tasks.sort_by_key(|ix| self.state.task(*ix).age());
         tasks.dedup();
         self.state.return_devices(&tasks)
     }

@@ -270,7 +270,7 @@ impl Plugins {
                 // Numbered names first, so that the order is total.
                 (l, r) => r.is_some().cmp(&l.is_some()),
             };
-            by_index.then_with(|| (l.created_s, &l.uid).cmp(&(r.created_s, &r.uid)))
+            by_index.then_with(|| l.age().cmp(&r.age()))
         })
     }
 

@@ -196,6 +196,11 @@ pub struct Task {
 }
 
 impl Task {
+    /// Orders tasks, the oldest first and by UID among equals.
+    pub fn age(&self) -> (i64, &str) {
+        (self.created_s, &self.uid)
+    }
+
     /// The value of an annotation, if a plugin has declared that it reads it.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         crate::object::value_of(self.annotations.as_ref()?, key)

@@ -14,6 +14,13 @@ pub(crate) fn cluster_total(state: &State, resource: ResIx) -> i64 {
     }
 }
 
+/// Whether any object names amounts of claimed devices.
+pub(crate) fn has_device_amounts(state: &State) -> bool {
+    let resources = state.resources();
+    let mut named = resources.in_order().iter().map(|ix| resources.name(*ix));
+    named.any(is_of_device_class)
+}
+
 /// Amounts of claimed devices that a queue names, each once.
 pub(crate) fn device_amounts(queue: &QueueObject) -> Vec<&str> {
     let written = [&queue.capability, &queue.deserved, &queue.guarantee];

@@ -27,9 +27,9 @@ use pumice_framework::points::{
 use pumice_framework::{
     ChangedQueues, CycleInfo, Plugin, QueueFault, QueueShare, Refusal, Step, Vote,
 };
-use pumice_model::resource::is_of_device_class;
 use pumice_model::{JobIx, QueueIx, ResVec, State, TaskIx};
 
+use crate::capability;
 use crate::registry::PluginEntry;
 use claims::CountedDevices;
 use entitlement::{Entitlements, OwedAmounts};
@@ -259,9 +259,7 @@ impl Plugin for CapacityPlugin {
 
     fn queue_warnings(&self, state: &State) -> Vec<(QueueIx, String)> {
         let mut warnings = Vec::new();
-        let resources = state.resources();
-        let mut named = resources.in_order().iter().map(|ix| resources.name(*ix));
-        let counts_devices = named.any(is_of_device_class);
+        let counts_devices = capability::has_device_amounts(state);
         for ix in self.tree.top_down() {
             let fault = match self.tree.fault_for_jobs(*ix) {
                 // Others below it are what a queue is for.

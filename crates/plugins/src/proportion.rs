@@ -176,6 +176,9 @@ impl Plugin for Proportion {
     }
 
     fn queue_warnings(&self, state: &State) -> Vec<(QueueIx, String)> {
+        if !capability::has_device_amounts(state) {
+            return Vec::new();
+        }
         let warning = |(ix, queue): (QueueIx, &Queue)| {
             let named = capability::device_amounts(&queue.object);
             (!named.is_empty()).then(|| {

@@ -217,6 +217,10 @@ fn work_and_size(call: &CallExpr, sizes: &[u64]) -> (u64, u64) {
     } else {
         sum
     };
+    let compiled = match name {
+        "matches" | "find" | "findAll" => PATTERN_STEPS,
+        _ => 0,
+    };
     match name {
         // Every other character may stand for an argument, each of which comes once, with quotes.
         "format" if sizes.len() > 1 => {
@@ -226,10 +230,9 @@ fn work_and_size(call: &CallExpr, sizes: &[u64]) -> (u64, u64) {
         }
         "string" => (sum, sum.saturating_add(2 * NUMBER_SIZE)),
         "validate" => (product, PROBLEMS_SIZE),
-        "matches" | "find" => (usual.saturating_add(PATTERN_STEPS), usual),
+        "matches" | "find" => (usual.saturating_add(compiled), usual),
         "split" | "findAll" if !sizes.is_empty() => {
             let size = sizes[0].saturating_mul(2).saturating_add(1);
-            let compiled = if name == "findAll" { PATTERN_STEPS } else { 0 };
             (usual.saturating_add(compiled), size)
         }
         // For a character an escape of three, or a key with a list and an empty text.

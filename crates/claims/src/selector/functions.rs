@@ -12,14 +12,14 @@ use super::values::{QUANTITY, QuantityValue, SEMVER, VersionValue};
 use super::{formats, lists, macros, network, patterns, sets, times, urls};
 
 /// Everything an expression may use: the same for all.
-pub fn environment() -> Arc<Env> {
+pub fn environment() -> &'static Arc<Env> {
     static ALL: LazyLock<Arc<Env>> = LazyLock::new(|| {
         let mut env = Env::stdlib();
         let declared = declare(&mut env);
         debug_assert!(declared.is_ok(), "{declared:?}");
         Arc::new(env)
     });
-    Arc::clone(&ALL)
+    &ALL
 }
 
 fn declare(env: &mut Env) -> Result<(), DeclarationError> {

@@ -21,7 +21,7 @@ mod values;
 use std::fmt;
 use std::sync::Arc;
 
-use cel::{Context, Env, ParseErrors, Program, Value};
+use cel::{Context, ParseErrors, Program, Value};
 
 use crate::device::DraDevice;
 
@@ -67,7 +67,6 @@ impl std::error::Error for SelectorError {}
 /// A compiled expression.
 pub struct DeviceSelector {
     program: Program,
-    env: Arc<Env>,
 }
 
 impl DeviceSelector {
@@ -83,8 +82,7 @@ impl DeviceSelector {
         if operators::count(text) > MAX_OPERATORS {
             return Err(compile(format!("more than {MAX_OPERATORS} operators")));
         }
-        let env = functions::environment();
-        let program = env.compile(text);
+        let program = functions::environment().compile(text);
         let program = program.map_err(|errors| compile(first_of(&errors)))?;
         let cost = cost::estimate(program.expression());
         if cost > cost::LIMIT {
@@ -93,7 +91,7 @@ impl DeviceSelector {
                 "it may take {cost} steps, more than {limit}"
             )));
         }
-        Ok(Self { program, env })
+        Ok(Self { program })
     }
 
     /// Whether the expression holds for a device.
@@ -101,7 +99,7 @@ impl DeviceSelector {
     /// # Errors
     /// It cannot be evaluated: an attribute that the device does not have, a value of another type.
     pub fn holds(&self, driver: &str, device: &DraDevice) -> Result<bool, SelectorError> {
-        let mut context = Context::with_env(Arc::clone(&self.env));
+        let mut context = Context::with_env(Arc::clone(functions::environment()));
         context.add_variable_as_val("device", Box::new(values::view(driver, device)));
         match self.program.execute(&context) {
             Ok(Value::Bool(holds)) => Ok(holds),

@@ -238,13 +238,7 @@ fn what_would_take_too_long_is_not_begun() {
             "[{list}].all(x, '%.100f%.100f%.100f'.format([1.0, 1.0, 1.0]).replace('0', '%.100f'.format([1.0])) != '')"
         ),
         // Twice as much with every name.
-        format!(
-            "cel.bind(a0, 'xxxxxxxx', {}size(a60) > 0{})",
-            (1..=60)
-                .map(|n| format!("cel.bind(a{n}, a{m} + a{m}, ", m = n - 1))
-                .collect::<String>(),
-            ")".repeat(60)
-        ),
+        names(60, "'xxxxxxxx'", "a + a", "size(a60) > 0"),
         format!("true{}", " && true".repeat(2000)),
         format!("{}true", "!".repeat(5000)),
         format!("{}true{}", "(".repeat(500), ")".repeat(500)),
@@ -252,6 +246,17 @@ fn what_would_take_too_long_is_not_begun() {
     ] {
         check_refused(&text);
     }
+}
+
+/// So many names `a1`, `a2`, … after `a0`, each with a value made of the `a` before it.
+fn names(number: usize, first: &str, next: &str, result: &str) -> String {
+    let bind = |at: usize| {
+        let value = next.replace('a', &format!("a{}", at - 1));
+        format!("cel.bind(a{at}, {value}, ")
+    };
+    let binds: String = (1..=number).map(bind).collect();
+    let ends = ")".repeat(number);
+    format!("cel.bind(a0, {first}, {binds}{result}{ends})")
 }
 
 #[track_caller]
@@ -264,20 +269,8 @@ fn check_refused(text: &str) {
 fn nor_what_is_copied_too_often_or_goes_too_deep() {
     for text in [
         // Twice as much with every name, and copies of a long list in every round.
-        format!(
-            "cel.bind(a0, [1, 1], {}true{})",
-            (1..=35)
-                .map(|n| format!("cel.bind(a{n}, [a{m}, a{m}], ", m = n - 1))
-                .collect::<String>(),
-            ")".repeat(35)
-        ),
-        format!(
-            "cel.bind(a0, [1, 1], {}true{})",
-            (1..=35)
-                .map(|n| format!("cel.bind(a{n}, {{'x': a{m}, 'y': a{m}}}, ", m = n - 1))
-                .collect::<String>(),
-            ")".repeat(35)
-        ),
+        names(35, "[1, 1]", "[a, a]", "true"),
+        names(35, "[1, 1]", "{'x': a, 'y': a}", "true"),
         "cel.bind(a, lists.range(400000), lists.range(9000).all(i, [a].all(x, true)))".to_owned(),
         "cel.bind(a, lists.range(400000), lists.range(9000).all(i, cel.bind(b, a, true)))"
             .to_owned(),

@@ -197,8 +197,8 @@ impl Engine {
     }
 }
 
-/// A sub-group policy goes by a label that none of the pods has that it selects, although there are as
-/// many pods as the gang needs.
+/// A sub-group policy has no sub-groups because pods that it selects lack a label, although there are as many
+/// pods as the gang needs.
 fn label_warning(state: &State, job: &Job) -> Option<String> {
     if i64::from(job.min_available) > job.tasks.len() as i64 {
         return None;

@@ -88,8 +88,7 @@ impl State {
             let Some(stale) = stale else { continue };
             let tasks = stale.expected.iter().map(|(task, _)| *task);
             let mut order: Vec<TaskIx> = tasks.collect();
-            let age = |ix: &TaskIx| (self.task(*ix).created_s, &self.task(*ix).uid);
-            order.sort_by(|left, right| age(left).cmp(&age(right)));
+            order.sort_by_key(|ix| self.task(*ix).age());
             let request = |ix: TaskIx| self.tasks[ix.at()].cpus.clone();
             let order: Vec<(TaskIx, Rc<CpuRequest>)> = order
                 .into_iter()

@@ -15,7 +15,8 @@ use pumice_model::object::{
 use super::nodes::{APPS, NAMESPACES};
 use super::rng::Rng;
 use super::{
-    Theme, device_quotas, groups, mindcluster, network, nodes, numa, objects, pairs, pods,
+    Theme, device_quotas, groups, mindcluster, network, nodes, nodes_of, numa, objects, pairs,
+    pods, pods_of,
 };
 use crate::naive::successor;
 
@@ -463,19 +464,11 @@ impl Changing {
     }
 
     fn nodes(&self) -> Vec<NodeObject> {
-        let nodes = self.objects.values().filter_map(|object| match object {
-            Delta::NodeApply(node) => Some(NodeObject::clone(node)),
-            _ => None,
-        });
-        nodes.collect()
+        nodes_of(self.objects.values())
     }
 
     fn pods(&self) -> Vec<PodObject> {
-        let pods = self.objects.values().filter_map(|object| match object {
-            Delta::PodApply(pod) => Some(PodObject::clone(pod)),
-            _ => None,
-        });
-        pods.collect()
+        pods_of(self.objects.values())
     }
 
     fn queue_names(&self) -> Vec<String> {

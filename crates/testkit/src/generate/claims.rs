@@ -15,7 +15,7 @@ use pumice_model::object::{
 };
 
 use super::rng::Rng;
-use super::{cluster, device_quotas, full_cluster, full_tree_cluster, left_claims};
+use super::{cluster, device_quotas, full_cluster, full_tree_cluster, left_claims, nodes_of};
 use crate::naive::claims::EXPRESSIONS;
 
 const GPUS: &str = "gpu.example.com";
@@ -61,17 +61,9 @@ pub fn claims_conf_text(seed: u64) -> String {
     }
 }
 
-fn nodes(all: &[Delta]) -> Vec<NodeObject> {
-    let nodes = all.iter().filter_map(|object| match object {
-        Delta::NodeApply(node) => Some(NodeObject::clone(node)),
-        _ => None,
-    });
-    nodes.collect()
-}
-
 /// Nodes get devices, and many pods claims.
 pub(super) fn furnish(rng: &mut Rng, all: &mut Vec<Delta>) {
-    let mut told = surroundings(rng, &nodes(all));
+    let mut told = surroundings(rng, &nodes_of(&*all));
     let pods = all.iter_mut().filter_map(|object| match object {
         Delta::PodApply(pod) => Some(&mut **pod),
         _ => None,

@@ -6,11 +6,12 @@ use pumice_model::object::{NodeObject, PodObject, PodPhase, ResourceClaimObject}
 
 use super::claims::Giver;
 use super::rng::Rng;
+use super::{amount, leave_room, nodes_of, pods_of};
 
 /// Many of the claims that only waiting pods name get devices, mostly of nodes that are full.
 pub(super) fn leave(rng: &mut Rng, all: &mut [Delta]) {
     let mut giver = Giver::new(all);
-    let (nodes, pods) = (nodes(all), pods(all));
+    let (nodes, pods) = (nodes_of(&*all), pods_of(&*all));
     for object in all {
         let Delta::ResourceClaimApply(claim) = object else {
             continue;
@@ -61,28 +62,10 @@ fn has_room(node: &NodeObject, pods: &[PodObject], pod: &PodObject) -> bool {
         .iter()
         .filter(|other| other.node.as_ref() == Some(&node.name) && !ended.contains(&other.phase));
     let there: Vec<&PodObject> = there.collect();
-    let amount = |all: &[(String, i64)], name: &str| {
-        let known = all.iter().find(|(known, _)| known == name);
-        known.map_or(0, |(_, amount)| *amount)
-    };
-    ["cpu", "memory"].iter().all(|name| {
-        let used: i64 = there.iter().map(|other| amount(&other.request, name)).sum();
-        amount(&pod.request, name) <= amount(&node.allocatable, name) - used
-    })
-}
-
-fn nodes(all: &[Delta]) -> Vec<NodeObject> {
-    let nodes = all.iter().filter_map(|object| match object {
-        Delta::NodeApply(node) => Some(NodeObject::clone(node)),
-        _ => None,
-    });
-    nodes.collect()
-}
-
-fn pods(all: &[Delta]) -> Vec<PodObject> {
-    let pods = all.iter().filter_map(|object| match object {
-        Delta::PodApply(pod) => Some(PodObject::clone(pod)),
-        _ => None,
-    });
-    pods.collect()
+    let wanted = ["cpu", "memory"].into_iter();
+    leave_room(
+        node,
+        &there,
+        wanted.map(|name| (name, amount(&pod.request, name))),
+    )
 }

@@ -358,8 +358,40 @@ fn has_room(node: &NodeObject, pods: &[PodObject], pod: &PodObject) -> bool {
         .iter()
         .filter(|other| other.node.as_ref() == Some(&node.name));
     let there: Vec<&PodObject> = there.collect();
-    pod.request.iter().all(|(name, wanted)| {
+    let request = pod.request.iter();
+    leave_room(
+        node,
+        &there,
+        request.map(|(name, wanted)| (name.as_str(), *wanted)),
+    )
+}
+
+/// Whether these pods leave so much of a node.
+fn leave_room<'a>(
+    node: &NodeObject,
+    there: &[&PodObject],
+    mut wanted: impl Iterator<Item = (&'a str, i64)>,
+) -> bool {
+    wanted.all(|(name, wanted)| {
         let used: i64 = there.iter().map(|other| amount(&other.request, name)).sum();
         used + wanted <= amount(&node.allocatable, name)
     })
+}
+
+/// The nodes among objects.
+fn nodes_of<'a>(all: impl IntoIterator<Item = &'a Delta>) -> Vec<NodeObject> {
+    let nodes = all.into_iter().filter_map(|object| match object {
+        Delta::NodeApply(node) => Some(NodeObject::clone(node)),
+        _ => None,
+    });
+    nodes.collect()
+}
+
+/// The pods among objects.
+fn pods_of<'a>(all: impl IntoIterator<Item = &'a Delta>) -> Vec<PodObject> {
+    let pods = all.into_iter().filter_map(|object| match object {
+        Delta::PodApply(pod) => Some(PodObject::clone(pod)),
+        _ => None,
+    });
+    pods.collect()
 }

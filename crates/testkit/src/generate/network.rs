@@ -93,7 +93,7 @@ fn hyper_nodes(rng: &mut Rng, nodes: &[NodeObject]) -> Vec<HyperNodeObject> {
     all
 }
 
-fn hyper_node(
+pub(super) fn hyper_node(
     name: String,
     tier: i64,
     level: usize,

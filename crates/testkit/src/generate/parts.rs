@@ -7,6 +7,7 @@ use pumice_model::object::{
     PodObject, PodPhase, QueueObject, Shard, SubGroupPolicy, TopologyRequest,
 };
 
+use super::network::hyper_node;
 use super::nodes::{NAMESPACES, is};
 use super::pods::name_uids;
 use super::rng::Rng;
@@ -279,20 +280,20 @@ fn network(rng: &mut Rng, parts: &[Part], racks: usize) -> (Vec<NodeObject>, Vec
         }
         let own = nodes[first..].iter();
         let members = own.map(|node| HyperNodeMembers::Node(node.name.clone()));
-        hyper_nodes.push(hyper_node(format!("a{rack}"), 1, members.collect()));
+        hyper_nodes.push(hyper_node(format!("a{rack}"), 1, 0, members.collect()));
     }
     if rng.one_in(8) && !nodes.is_empty() {
         // It overlaps with others.
         let picked = (0..3).map(|_| HyperNodeMembers::Node(rng.pick(&nodes).name));
         let members = picked.collect();
-        hyper_nodes.push(hyper_node("odd".to_owned(), 1, members));
+        hyper_nodes.push(hyper_node("odd".to_owned(), 1, 0, members));
     }
     if !rng.one_in(3) {
         let size = rng.between(1, 3);
         for at in 0..racks.div_ceil(size) {
             let below = (at * size..racks.min((at + 1) * size)).map(|rack| format!("a{rack}"));
             let members = below.map(HyperNodeMembers::Child).collect();
-            hyper_nodes.push(hyper_node(format!("b{at}"), 2, members));
+            hyper_nodes.push(hyper_node(format!("b{at}"), 2, 1, members));
         }
     }
     (nodes, hyper_nodes)
@@ -309,15 +310,5 @@ fn node(name: String, cores: i64) -> NodeObject {
         name,
         shard: Shard::Own,
         ..NodeObject::default()
-    }
-}
-
-fn hyper_node(name: String, tier: i64, members: Vec<HyperNodeMembers>) -> HyperNodeObject {
-    HyperNodeObject {
-        uid: format!("uid-{name}"),
-        name,
-        tier,
-        tier_name: ["", "rack", "spine"][tier as usize].to_owned(),
-        members,
     }
 }
