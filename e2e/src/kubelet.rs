@@ -34,9 +34,13 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Pause before a container is started again.
 const RESTART: Duration = Duration::from_millis(500);
 
+/// UIDs of pods that need no answer of a device plugin any more; `None` where there are no plugins.
+pub(crate) type Admitted = Option<HashSet<String>>;
+
 /// One task in place of all kubelets. Ends when dropped.
 pub struct Kubelet {
     switches: watch::Sender<KubeletSwitches>,
+    admitted: watch::Sender<Admitted>,
     task: JoinHandle<()>,
 }
 
@@ -58,8 +62,19 @@ impl Kubelet {
     /// Starts to look after all pods that have a node.
     pub fn start(client: Client) -> Self {
         let (switches, seen) = watch::channel(AT_FIRST);
-        let task = runtime().spawn(serve(client, seen));
-        Self { switches, task }
+        let admitted = watch::Sender::new(None);
+        let task = runtime().spawn(serve(client, seen, admitted.subscribe()));
+        Self {
+            switches,
+            admitted,
+            task,
+        }
+    }
+
+    /// Where device plugins say whose calls they have answered: while there are plugins, only such
+    /// pods are started.
+    pub(crate) fn admitted(&self) -> watch::Sender<Admitted> {
+        self.admitted.clone()
     }
 
     /// Stops reacting: bound pods stay Pending, deleted ones stay terminating, containers run on.
@@ -91,10 +106,15 @@ impl Drop for Kubelet {
 }
 
 /// Watches for ever; a broken watch is begun anew and brings every pod again.
-async fn serve(client: Client, switches: watch::Receiver<KubeletSwitches>) {
+async fn serve(
+    client: Client,
+    switches: watch::Receiver<KubeletSwitches>,
+    admitted: watch::Receiver<Admitted>,
+) {
     let mut started = HashSet::new();
     loop {
-        let _ = follow(&client, switches.clone(), &mut started).await;
+        let told = (switches.clone(), admitted.clone());
+        let _ = follow(&client, told, &mut started).await;
         tokio::time::sleep(PAUSE).await;
     }
 }
@@ -102,7 +122,7 @@ async fn serve(client: Client, switches: watch::Receiver<KubeletSwitches>) {
 /// `started` are UIDs of pods that were started: none is started twice.
 async fn follow(
     client: &Client,
-    mut switches: watch::Receiver<KubeletSwitches>,
+    (mut switches, admitted): (watch::Receiver<KubeletSwitches>, watch::Receiver<Admitted>),
     started: &mut HashSet<String>,
 ) -> Result<()> {
     let slots = Arc::new(Semaphore::new(AT_ONCE));
@@ -117,16 +137,25 @@ async fn follow(
         let (WatchEvent::Added(pod) | WatchEvent::Modified(pod)) = event? else {
             continue;
         };
-        let Some(reaction) = reaction(&pod) else {
+        let has_plugins = admitted.borrow().is_some();
+        let Some(reaction) = reaction(&pod, has_plugins) else {
             continue;
         };
         let is_start = reaction.method == "PATCH";
         if is_start && !started.insert(pod.uid().unwrap_or_default()) {
             continue;
         }
-        let slot = Arc::clone(&slots).acquire_owned().await?;
-        let (client, switches) = (client.clone(), switches.clone());
+        let (client, switches, slots) = (client.clone(), switches.clone(), Arc::clone(&slots));
+        let mut admitted = admitted.clone();
         tokio::spawn(async move {
+            if is_start {
+                let uid = pod.uid().unwrap_or_default();
+                let is_admitted =
+                    |all: &Admitted| all.as_ref().is_none_or(|all| all.contains(&uid));
+                // It ends with the kubelet.
+                let _ = admitted.wait_for(is_admitted).await;
+            }
+            let slot = slots.acquire().await;
             let is_done = write(&client, &reaction).await;
             drop(slot);
             if is_start && is_done {
@@ -194,7 +223,7 @@ struct Reaction {
     body: Value,
 }
 
-fn reaction(pod: &Pod) -> Option<Reaction> {
+fn reaction(pod: &Pod, has_plugins: bool) -> Option<Reaction> {
     let uid = pod.uid()?;
     let path = format!(
         "/api/v1/namespaces/{}/pods/{}",
@@ -212,7 +241,8 @@ fn reaction(pod: &Pod) -> Option<Reaction> {
         .status
         .as_ref()
         .and_then(|status| status.phase.as_deref());
-    if phase != Some("Pending") || waits_for_devices(&pod.metadata) {
+    let waits = !has_plugins && waits_for_devices(&pod.metadata);
+    if phase != Some("Pending") || waits {
         return None;
     }
     let status = json!({
@@ -270,7 +300,7 @@ fn containers(pod: &Pod, restarts: u32, codes: Option<&[i32]>) -> Value {
     containers.enumerate().map(status).collect()
 }
 
-/// A pod is not started before the device plugins have answered for it.
+/// Whether a pod is one that needs a device plugin to be started, though there is none.
 fn waits_for_devices(pod: &ObjectMeta) -> bool {
     let value = |key: &str| Some(pod.annotations.as_ref()?.get(key)?.as_str());
     let phase = value(vgpu::PHASE);

@@ -4,7 +4,7 @@
 //! What a plugin decides is [`pumice_sim::device_plugin`]; here are the calls in the order kubelets
 //! make them, the list of all pods a plugin reads on each call, and the patches it sends.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,8 +26,9 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::kubelet::Admitted;
 use crate::wait::runtime;
-use crate::{NodeShape, Rest};
+use crate::{Identity, Lab, NodeShape, Rest};
 
 /// Seconds after which the API server ends a watch.
 const WATCH_SECONDS: u32 = 280;
@@ -65,6 +66,8 @@ struct Shared {
     setup: PluginSetup,
     state: Mutex<State>,
     works: watch::Receiver<bool>,
+    /// Pods the kubelets may start.
+    admitted: watch::Sender<Admitted>,
 }
 
 #[derive(Default)]
@@ -83,21 +86,29 @@ struct PodToStart {
 }
 
 impl DevicePlugins {
-    /// Starts the plugins.
-    pub fn start(client: Client, setup: PluginSetup) -> Self {
+    /// Starts the plugins. As long as they live, the kubelets of the lab start a pod with devices when
+    /// each call for it was answered.
+    ///
+    /// # Errors
+    /// When there is no client for the cluster.
+    pub fn start(lab: &Lab, setup: PluginSetup) -> Result<Self> {
+        let client = lab.cluster().client(Identity::Admin)?;
+        let admitted = lab.kubelet().admitted();
+        admitted.send_replace(Some(HashSet::new()));
         let (works, receiver) = watch::channel(true);
         let shared = Arc::new(Shared {
             client,
             setup,
             state: Mutex::default(),
             works: receiver,
+            admitted,
         });
         let watcher = runtime().spawn(serve(Arc::clone(&shared)));
-        Self {
+        Ok(Self {
             shared,
             works,
             watcher,
-        }
+        })
     }
 
     /// No plugin answers any more; kubelets wait.
@@ -132,6 +143,7 @@ impl Drop for DevicePlugins {
         for worker in self.shared.state().workers.drain(..) {
             worker.abort();
         }
+        self.shared.admitted.send_replace(None);
     }
 }
 
@@ -140,16 +152,11 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Pods whose plugins have not answered do not run, whatever the kubelet of the lab says.
-    fn hold_back(&self, pods: &mut [ListedPod], call: &AllocateCall) {
-        let state = self.state();
-        let waiting = state.waiting.values().flatten();
-        let waiting: BTreeSet<&str> = waiting.map(|pod| pod.pod.uid.as_str()).collect();
-        for pod in pods.iter_mut().filter(|pod| pod.phase == "Running") {
-            if pod.uid == call.pod || waiting.contains(pod.uid.as_str()) {
-                pod.phase = "Pending".to_owned();
-            }
-        }
+    /// The kubelet may start the pod.
+    fn admit(&self, uid: &str) {
+        self.admitted.send_modify(|admitted| {
+            admitted.get_or_insert_default().insert(uid.to_owned());
+        });
     }
 
     /// A kubelet has learnt of a pod. A node's worker starts with its first pod.
@@ -158,11 +165,12 @@ impl Shared {
         let Some(node) = view.node.clone() else {
             return;
         };
-        if view.phase != "Pending" || served(&view) || all_calls(&view).is_empty() {
-            return;
-        }
         let mut state = self.state();
         if !state.seen.insert(view.uid.clone()) {
+            return;
+        }
+        if view.phase != "Pending" || served(&view) || all_calls(&view).is_empty() {
+            self.admit(&view.uid);
             return;
         }
         let fresh = !state.waiting.contains_key(&node);
@@ -307,16 +315,16 @@ async fn start(shared: &Shared, pod: &ListedPod) {
             Ok(None) => return,
             Err(error) => {
                 eprintln!("plugin of {}: {error:#}", call.node);
-                return;
+                return fail(shared, pod).await;
             }
         };
         let refused = service.got.is_err();
         shared.state().services.push(service);
         if refused {
-            fail(shared, pod).await;
-            return;
+            return fail(shared, pod).await;
         }
     }
+    shared.admit(&pod.uid);
 }
 
 /// One call: reads all pods of the cluster and writes to the one it takes for the caller.
@@ -327,8 +335,7 @@ async fn allocate(
 ) -> Result<Option<Service>> {
     let pods: Api<Pod> = Api::all(shared.client.clone());
     let listed = pods.list(&ListParams::default()).await?;
-    let mut pods: Vec<ListedPod> = listed.items.iter().map(view).collect();
-    shared.hold_back(&mut pods, call);
+    let pods: Vec<ListedPod> = listed.items.iter().map(view).collect();
     let caller = pods.iter().find(|pod| pod.uid == call.pod);
     let ended = |pod: &ListedPod| matches!(pod.phase.as_str(), "Failed" | "Succeeded");
     let Some(caller) = caller.filter(|pod| !pod.deleting && !ended(pod)) else {

@@ -13,8 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
 use pumice_e2e::{
-    ConfigMount, DevicePlugins, Identity, LabGuard, PluginSetup, Scheduler, Setup, eventually,
-    gpu_node, scratch,
+    ConfigMount, DevicePlugins, LabGuard, Scheduler, Setup, eventually, gpu_node, scratch,
 };
 use pumice_sim::device_plugin::register::{NodeConfig, NodePlugin, PhysicalCard};
 use pumice_sim::device_plugin::vgpu::{self, Generation};
@@ -117,11 +116,6 @@ fn with_devices(setup: Setup, arguments: &[(&str, &str)]) -> Result<Setup> {
         conf: Some(conf),
         ..setup
     })
-}
-
-fn device_plugins(lab: &LabGuard, setup: PluginSetup) -> Result<DevicePlugins> {
-    let client = lab.cluster().client(Identity::Admin)?;
-    Ok(DevicePlugins::start(client, setup))
 }
 
 /// Waits until plugins have served this many containers, and checks that each got its own cards.

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use pumice_e2e::samples::{Sample, names};
 use pumice_e2e::{
-    ConfigMount, Controllers, DevicePlugins, Identity, Lab, LabGuard, PluginSetup, Scheduler,
-    Setup, eventually, is_status, scratch,
+    ConfigMount, Controllers, DevicePlugins, Lab, LabGuard, PluginSetup, Scheduler, Setup,
+    eventually, is_status, scratch,
 };
 use serde_json::{Value, json};
 
@@ -86,8 +86,7 @@ fn is_bound_as_simulated(name: &str) -> Result<()> {
     if !sample.leaving.is_empty() {
         lab.kubelet().pause();
     }
-    let client = lab.cluster().client(Identity::Admin)?;
-    let plugins = DevicePlugins::start(client, PluginSetup::default());
+    let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     let is_default =
         |object: &Value| object["kind"] == "Queue" && object["metadata"]["name"] == "default";
     if !sample.generations.iter().flatten().any(is_default) {

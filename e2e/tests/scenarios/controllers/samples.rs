@@ -4,8 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use pumice_e2e::samples::{Sample, names};
 use pumice_e2e::{
-    ConfigMount, Controllers, DevicePlugins, Identity, Lab, LabGuard, PluginSetup, Scheduler,
-    Setup, scratch,
+    ConfigMount, Controllers, DevicePlugins, Lab, LabGuard, PluginSetup, Scheduler, Setup, scratch,
 };
 use serde_json::{Value, json};
 
@@ -64,8 +63,7 @@ fn runs_and_completes(name: &str) -> Result<usize> {
         return Ok(0);
     }
     let lab = Lab::take()?;
-    let client = lab.cluster().client(Identity::Admin)?;
-    let _plugins = DevicePlugins::start(client, PluginSetup::default());
+    let _plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     let mut setup = Setup::default();
     if let Some(text) = &sample.conf {
         setup.conf = Some(ConfigMount::new(&scratch("sample")?, text)?.file());

@@ -1,12 +1,12 @@
 //! The device configuration, edited, broken and deleted while the scheduler runs.
 
 use anyhow::{Result, ensure};
-use pumice_e2e::{Lab, LabGuard, PluginSetup, Scheduler, Setup};
+use pumice_e2e::{DevicePlugins, Lab, LabGuard, PluginSetup, Scheduler, Setup};
 use pumice_sim::device_plugin::vgpu::Generation;
 
 use super::{
-    A100, Cards, P40, all_get_their_own, allocation, create, device_plugins, geometry,
-    no_card_is_overfull, nodes, scheduler, vgpu_pod, write_device_config,
+    A100, Cards, P40, all_get_their_own, allocation, create, geometry, no_card_is_overfull, nodes,
+    scheduler, vgpu_pod, write_device_config,
 };
 use crate::{LIMIT, QUIET, stays_pending};
 
@@ -22,7 +22,7 @@ fn device_configuration_is_followed_and_a_broken_one_changes_nothing() -> Result
     let lab = Lab::take()?;
     nodes(&lab, "mig", 1, &FOUR, Generation::Latest)?;
     write_device_config(&lab, Some(&geometry("small", 5120, 7)))?;
-    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     let scheduler = scheduler(&lab, Setup::default(), &[("SchedulePolicy", "spread")])?;
     let first = place(&lab, &scheduler, "first", 3000)?;
     assert_eq!(first, "GPU-mig-0-0[small-0],NVIDIA,3000,0:");
@@ -57,7 +57,7 @@ fn without_device_configuration_cards_in_use_stay_in_use_and_others_work_on() ->
     nodes(&lab, "mig", 1, &A100, Generation::Latest)?;
     nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;
     write_device_config(&lab, Some(&geometry("whole", 40960, 1)))?;
-    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     let scheduler = scheduler(&lab, Setup::default(), &[])?;
     let mut wants_mig = vgpu_pod("m-0", 1, 3000, 0);
     wants_mig["metadata"]["annotations"] = serde_json::json!({"volcano.sh/vgpu-mode": "mig"});

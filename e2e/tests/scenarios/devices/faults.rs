@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use http::Method;
-use pumice_e2e::{Lab, PluginSetup, Scheduler, Setup};
+use pumice_e2e::{DevicePlugins, Lab, PluginSetup, Scheduler, Setup};
 use pumice_sim::device_plugin::vgpu::{self, Generation};
 use serde_json::json;
 
 use super::{
-    P40, all_get_their_own, create, device_plugins, no_card_is_overfull, nodes, scheduler,
-    vgpu_pod, wait_annotation, with_devices,
+    P40, all_get_their_own, create, no_card_is_overfull, nodes, scheduler, vgpu_pod,
+    wait_annotation, with_devices,
 };
 use crate::{LIMIT, LONG, PODS, accepted_binds, stays_pending, wait_bound, wait_running_for};
 
@@ -22,7 +22,7 @@ fn a_scheduler_killed_in_the_middle_hands_nothing_out_twice() -> Result<()> {
         generation: Generation::V1_12,
         delay: Duration::from_millis(300),
     };
-    let plugins = device_plugins(&lab, setup)?;
+    let plugins = DevicePlugins::start(&lab, setup)?;
     let conf = with_devices(Setup::default(), &[("SchedulePolicy", "binpack")])?;
     let mut first = Scheduler::start(lab.cluster(), &conf)?;
     // Eight cards of 24576 MiB hold three of these each, and no more.
@@ -52,7 +52,7 @@ fn a_scheduler_killed_in_the_middle_hands_nothing_out_twice() -> Result<()> {
 fn its_turn_is_taken_away(end: impl Fn(&Lab) -> Result<()>) -> Result<()> {
     let lab = Lab::take()?;
     nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;
-    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     plugins.stop();
     // Deleted pods stay, as long as their kubelet does not answer.
     lab.kubelet().pause();
@@ -93,7 +93,7 @@ fn a_pod_that_failed_before_its_plugin_answered_takes_nobodys_turn() -> Result<(
 fn cards_of_a_pod_that_is_going_are_not_given_to_another() -> Result<()> {
     let lab = Lab::take()?;
     nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;
-    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     let scheduler = scheduler(&lab, Setup::default(), &[])?;
     create(&lab, &vgpu_pod("goes", 4, 20000, 0))?;
     wait_running_for(LONG, &lab, &scheduler, "goes", 1)?;

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use pumice_e2e::{Fault, Lab, PluginSetup};
+use pumice_e2e::{DevicePlugins, Fault, Lab, PluginSetup};
 use pumice_sim::device_plugin::vgpu::Generation;
 use serde_json::{Value, json};
 
 use super::{
-    A100, all_get_their_own, allocation, create, device_plugins, geometry, held,
-    no_card_is_overfull, nodes, scheduler, vgpu_pod, write_device_config,
+    A100, all_get_their_own, allocation, create, geometry, held, no_card_is_overfull, nodes,
+    scheduler, vgpu_pod, write_device_config,
 };
 use crate::{LIMIT, LONG, behind_proxy, binds_of, stays_pending, wait_running_for};
 
@@ -24,7 +24,7 @@ fn cycles_before_a_bind_is_seen_never_share_an_instance() -> Result<()> {
     let lab = Lab::take()?;
     nodes(&lab, "mig", 1, &A100, Generation::Latest)?;
     write_device_config(&lab, Some(&geometry("group1", 5120, 7)))?;
-    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     let (proxy, setup) = behind_proxy(&lab)?;
     let scheduler = scheduler(&lab, setup, &[("SchedulePolicy", "binpack")])?;
     let while_others_are_decided = Fault::Delay(Duration::from_secs(3));
@@ -54,7 +54,7 @@ fn a_request_of_3_gb_gets_a_5_gb_slice_and_keeps_its_request_in_the_text() -> Re
     let lab = Lab::take()?;
     nodes(&lab, "mig", 1, &A100, Generation::Latest)?;
     write_device_config(&lab, Some(&geometry("group1", 5120, 7)))?;
-    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     let scheduler = scheduler(&lab, pumice_e2e::Setup::default(), &[])?;
     create(&lab, &mig_pod("m", 3000))?;
     let text = allocation(&lab, &scheduler, "m")?;

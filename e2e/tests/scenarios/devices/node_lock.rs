@@ -1,13 +1,11 @@
 //! `deviceshare.NodeLockEnable`: a lock of somebody else is waited for, an old one is not.
 
 use anyhow::{Context, Result, ensure};
-use pumice_e2e::{Lab, LabGuard, PluginSetup, Setup, eventually};
+use pumice_e2e::{DevicePlugins, Lab, LabGuard, PluginSetup, Setup, eventually};
 use pumice_sim::device_plugin::vgpu::{self, Generation};
 use serde_json::{Value, json};
 
-use super::{
-    P40, all_get_their_own, annotation, create, device_plugins, nodes, scheduler, vgpu_pod,
-};
+use super::{P40, all_get_their_own, annotation, create, nodes, scheduler, vgpu_pod};
 use crate::deploying::grant_node_lock;
 use crate::{LIMIT, stays_pending, wait_bound, wait_running};
 
@@ -36,7 +34,7 @@ fn a_held_node_lock_is_waited_for_by_pods_with_devices_alone() -> Result<()> {
     grant_node_lock(lab.cluster())?;
     nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;
     set_lock(&lab, minutes_ago(0)?)?;
-    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     plugins.stop();
     let scheduler = scheduler(&lab, Setup::default(), &ARGUMENTS)?;
     create(&lab, &vgpu_pod("v", 1, 1000, 0))?;
@@ -65,7 +63,7 @@ fn an_old_or_unreadable_node_lock_is_replaced() -> Result<()> {
         grant_node_lock(lab.cluster())?;
         nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;
         set_lock(&lab, stale)?;
-        let plugins = device_plugins(&lab, PluginSetup::default())?;
+        let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
         let scheduler = scheduler(&lab, Setup::default(), &ARGUMENTS)?;
         create(&lab, &vgpu_pod("v", 1, 1000, 0))?;
         wait_running(&lab, &scheduler, "v", 1)?;

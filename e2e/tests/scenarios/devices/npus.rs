@@ -9,7 +9,7 @@ use anyhow::Result;
 use pumice_e2e::{ConfigMount, LabGuard, NodeShape, Scheduler, Setup, eventually, scratch};
 use serde_json::{Value, json};
 
-use super::{annotation, create, device_plugins, pod};
+use super::{annotation, create, pod};
 use crate::LIMIT;
 
 /// AI cores of MindCluster, and chips a pod was given.

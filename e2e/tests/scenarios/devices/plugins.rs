@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use pumice_e2e::{Lab, LabGuard, PluginSetup, Setup};
+use pumice_e2e::{DevicePlugins, Lab, LabGuard, PluginSetup, Setup};
 use pumice_sim::device_plugin::register::HANDSHAKE;
 use pumice_sim::device_plugin::vgpu::{self, Generation};
 use serde_json::json;
 
 use super::{
-    P40, all_get_their_own, annotation, create, device_plugins, no_card_is_overfull, nodes, pod,
-    scheduler, vgpu_pod, wait_annotation,
+    P40, all_get_their_own, annotation, create, no_card_is_overfull, nodes, pod, scheduler,
+    vgpu_pod, wait_annotation,
 };
 use crate::{LIMIT, LONG, PODS, QUIET, bare_pod, wait_bound, wait_running, wait_running_for};
 
@@ -48,7 +48,7 @@ fn everybody_gets_their_own(generation: Generation, policy: &str) -> Result<()> 
         generation,
         delay: Duration::from_millis(50),
     };
-    let plugins = device_plugins(&lab, setup)?;
+    let plugins = DevicePlugins::start(&lab, setup)?;
     let scheduler = scheduler(&lab, Setup::default(), &[("SchedulePolicy", policy)])?;
     create_many(&lab, "v-", MANY)?;
     wait_running_for(LONG, &lab, &scheduler, "v-", MANY)?;
@@ -82,7 +82,7 @@ fn forty_pods_packed_on_few_cards_get_their_own_from_the_latest_plugin() -> Resu
 fn what_is_bound_with_a_pod_is_what_the_plugin_reads() -> Result<()> {
     let lab = Lab::take()?;
     nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;
-    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     plugins.stop();
     let scheduler = scheduler(&lab, Setup::default(), &[("SchedulePolicy", "binpack")])?;
     create(&lab, &vgpu_pod("v", 2, 3000, 50))?;
@@ -107,7 +107,7 @@ fn what_is_bound_with_a_pod_is_what_the_plugin_reads() -> Result<()> {
 fn a_pod_that_is_held_back_for_the_plugin_says_so() -> Result<()> {
     let lab = Lab::take()?;
     nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;
-    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     plugins.stop();
     let scheduler = scheduler(&lab, Setup::default(), &[])?;
     create(&lab, &vgpu_pod("v-0", 1, 1000, 0))?;
@@ -140,7 +140,7 @@ fn a_pod_that_is_held_back_for_the_plugin_says_so() -> Result<()> {
 fn binds_go_on_while_no_plugin_answers() -> Result<()> {
     let lab = Lab::take()?;
     nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;
-    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     plugins.stop();
     let scheduler = scheduler(&lab, Setup::default(), &[])?;
     for (name, memory) in [("v-0", 1000), ("v-1", 2000), ("v-2", 3000)] {
@@ -161,7 +161,7 @@ fn binds_go_on_while_no_plugin_answers() -> Result<()> {
 fn pods_that_may_be_mistaken_for_one_another_do_not_wait_for_the_plugin() -> Result<()> {
     let lab = Lab::take()?;
     nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;
-    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     plugins.stop();
     let scheduler = scheduler(&lab, Setup::default(), &[("SchedulePolicy", "binpack")])?;
     let alike = (0..6).map(|n| vgpu_pod(&format!("v-{n}"), 1, 1000, 10));
@@ -181,7 +181,7 @@ fn plugins_started_anew_serve_everybody_their_own_cards() -> Result<()> {
         delay: Duration::from_millis(200),
         ..PluginSetup::default()
     };
-    let plugins = device_plugins(&lab, setup)?;
+    let plugins = DevicePlugins::start(&lab, setup)?;
     let scheduler = scheduler(&lab, Setup::default(), &[("SchedulePolicy", "spread")])?;
     create_many(&lab, "v-", 12)?;
     scheduler.eventually(LIMIT, "some are served", || {
@@ -202,7 +202,7 @@ fn a_slow_plugin_slows_down_nobody_else() -> Result<()> {
         generation: Generation::V1_12,
         delay: Duration::from_secs(3),
     };
-    let plugins = device_plugins(&lab, setup)?;
+    let plugins = DevicePlugins::start(&lab, setup)?;
     let scheduler = scheduler(&lab, Setup::default(), &[("SchedulePolicy", "spread")])?;
     create_many(&lab, "v-", 6)?;
     lab.gang("plain", "default", 20, 20)?;

@@ -1,10 +1,10 @@
 //! The gauges of cards on `/metrics` (spec/04 §16).
 
 use anyhow::Result;
-use pumice_e2e::{Lab, PluginSetup, Scheduler, Setup};
+use pumice_e2e::{DevicePlugins, Lab, PluginSetup, Scheduler, Setup};
 use pumice_sim::device_plugin::vgpu::Generation;
 
-use super::{P40, create, device_plugins, nodes, scheduler, vgpu_pod};
+use super::{P40, create, nodes, scheduler, vgpu_pod};
 use crate::{LIMIT, PODS, wait_running};
 
 const OF_CARD: [(&str, f64); 4] = [
@@ -52,7 +52,7 @@ fn wait_series(
 fn gauges_of_cards_follow_pods_and_nodes() -> Result<()> {
     let lab = Lab::take()?;
     nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;
-    let _plugins = device_plugins(&lab, PluginSetup::default())?;
+    let _plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     let scheduler = scheduler(&lab, Setup::default(), &[("SchedulePolicy", "binpack")])?;
     create(&lab, &vgpu_pod("one", 1, 1000, 10))?;
     wait_running(&lab, &scheduler, "one", 1)?;

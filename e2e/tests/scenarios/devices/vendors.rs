@@ -2,11 +2,13 @@
 //! table says is not possible.
 
 use anyhow::Result;
-use pumice_e2e::{ConfigMount, Lab, LabGuard, NodeShape, PluginSetup, Scheduler, Setup, scratch};
+use pumice_e2e::{
+    ConfigMount, DevicePlugins, Lab, LabGuard, NodeShape, PluginSetup, Scheduler, Setup, scratch,
+};
 use serde_json::{Value, json};
 
 use super::npus::{add_node, asking, chips_of, is_told};
-use super::{all_get_their_own, create, device_plugins};
+use super::{all_get_their_own, create};
 use crate::wait_running;
 
 const CONF: &str = "\
@@ -196,7 +198,7 @@ fn every_row_of_hamis_table_is_served_as_it_says() -> Result<()> {
     for (name, annotation, amounts) in NODES {
         add_node(&lab, &node(name, *annotation, amounts))?;
     }
-    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     let mut scheduler = start(&lab)?;
     for (name, limits, key, cards) in FITTING {
         create(&lab, &pod(name, limits))?;

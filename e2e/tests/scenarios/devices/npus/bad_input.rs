@@ -1,12 +1,12 @@
 //! What pods and nodes may have wrong: each is told what, and what is allowed; others go on.
 
 use anyhow::{Result, ensure};
-use pumice_e2e::{Lab, PluginSetup, Scheduler};
+use pumice_e2e::{DevicePlugins, Lab, PluginSetup, Scheduler};
 use serde_json::{Value, json};
 
 use super::{
-    CHIPS, CORES, HELD, MEMORY, add_node, asking, chips_of, create, device_plugins, hami_node,
-    hami_pod, is_told, mind_node, mind_pod, node_is_warned_of, now_s, setup, tell_devices,
+    CHIPS, CORES, HELD, MEMORY, add_node, asking, chips_of, create, hami_node, hami_pod, is_told,
+    mind_node, mind_pod, node_is_warned_of, now_s, setup, tell_devices,
 };
 use crate::deploying::grant_mindcluster_nodes;
 
@@ -91,7 +91,7 @@ fn whoever_asks_npus_in_a_wrong_way_is_told_and_others_go_on() -> Result<()> {
     for node in ["mind", "odd"] {
         tell_devices(&lab, node, "", now_s(), "")?;
     }
-    let _plugins = device_plugins(&lab, PluginSetup::default())?;
+    let _plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     let scheduler = Scheduler::start(lab.cluster(), &setup()?)?;
     let cases: Vec<Case> = mind_cases().into_iter().chain(hami_cases()).collect();
     for (pod, _) in &cases {

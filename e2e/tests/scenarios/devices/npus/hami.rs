@@ -2,12 +2,10 @@
 //! runs.
 
 use anyhow::Result;
-use pumice_e2e::{Lab, LabGuard, PluginSetup, Scheduler};
+use pumice_e2e::{DevicePlugins, Lab, LabGuard, PluginSetup, Scheduler};
 use serde_json::{Value, json};
 
-use super::{
-    HELD, add_node, chips_of, create, device_plugins, hami_node, hami_pod, is_told, setup,
-};
+use super::{HELD, add_node, chips_of, create, hami_node, hami_pod, is_told, setup};
 use crate::devices::all_get_their_own;
 use crate::{LIMIT, QUIET, wait_bound, wait_running};
 
@@ -39,7 +37,7 @@ fn types_of_chips_are_followed_and_the_next_pod_waits_for_the_plugin() -> Result
     let lab = Lab::take()?;
     write_types(&lab, "4000")?;
     add_node(&lab, &hami_node("hami", 2))?;
-    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    let plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     let scheduler = Scheduler::start(lab.cluster(), &setup()?)?;
     assert_eq!(place(&lab, &scheduler, "a")?, "hami-0,Ascend310P,4000,0:;");
 

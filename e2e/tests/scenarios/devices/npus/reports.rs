@@ -1,12 +1,12 @@
 //! What device plugins and NodeD tell of nodes in ConfigMaps, while the scheduler runs.
 
 use anyhow::Result;
-use pumice_e2e::{Lab, PluginSetup, Scheduler};
+use pumice_e2e::{DevicePlugins, Lab, PluginSetup, Scheduler};
 use serde_json::json;
 
 use super::{
-    CORES, add_node, chips_of, create, device_plugins, is_told, mind_node, mind_pod,
-    node_is_warned_of, now_s, setup, tell, tell_devices,
+    CORES, add_node, chips_of, create, is_told, mind_node, mind_pod, node_is_warned_of, now_s,
+    setup, tell, tell_devices,
 };
 use crate::LIMIT;
 use crate::deploying::grant_mindcluster_nodes;
@@ -18,7 +18,7 @@ fn what_each_node_tells_of_its_npus_is_followed_once_it_may_be_read() -> Result<
     add_node(&lab, &mind_node("npu", 3, "Ascend310P-8"))?;
     // An hour ago, and nothing since.
     tell_devices(&lab, "npu", "", now_s() - 3600, "")?;
-    let _plugins = device_plugins(&lab, PluginSetup::default())?;
+    let _plugins = DevicePlugins::start(&lab, PluginSetup::default())?;
     let scheduler = Scheduler::start(lab.cluster(), &setup()?)?;
     create(&lab, &mind_pod("first", 8, &[]))?;
     is_told(&lab, &scheduler, "first", &["no device plugin has told"])?;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use pumice_e2e::{Lab, LabGuard, PluginSetup, Scheduler};
+use pumice_e2e::{DevicePlugins, Lab, LabGuard, PluginSetup, Scheduler};
 
 use super::{
-    CORES, HELD, add_node, annotation, device_plugins, hami_node, hami_pod, mind_node, mind_pod,
-    now_s, setup, tell_devices,
+    CORES, HELD, add_node, annotation, hami_node, hami_pod, mind_node, mind_pod, now_s, setup,
+    tell_devices,
 };
 use crate::deploying::grant_mindcluster_nodes;
 use crate::devices::all_get_their_own;
@@ -22,7 +22,7 @@ fn a_scheduler_killed_in_the_middle_hands_no_npu_out_twice() -> Result<()> {
     add_node(&lab, &mind_node("mind", 2, "Ascend310P-8"))?;
     add_node(&lab, &hami_node("hami", 2))?;
     tell_devices(&lab, "mind", "", now_s(), "")?;
-    let plugins = device_plugins(
+    let plugins = DevicePlugins::start(
         &lab,
         PluginSetup {
             delay: Duration::from_millis(200),
