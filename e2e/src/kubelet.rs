@@ -300,7 +300,7 @@ fn containers(pod: &Pod, restarts: u32, codes: Option<&[i32]>) -> Value {
     containers.enumerate().map(status).collect()
 }
 
-/// Whether a pod is one that needs a device plugin to be started, though there is none.
+/// Whether a pod waits for a device plugin, by its annotations: all there is where there are no plugins.
 fn waits_for_devices(pod: &ObjectMeta) -> bool {
     let value = |key: &str| Some(pod.annotations.as_ref()?.get(key)?.as_str());
     let phase = value(vgpu::PHASE);

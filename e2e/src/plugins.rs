@@ -155,7 +155,10 @@ impl Shared {
     /// The kubelet may start the pod.
     fn admit(&self, uid: &str) {
         self.admitted.send_modify(|admitted| {
-            admitted.get_or_insert_default().insert(uid.to_owned());
+            // `None` once the plugins have ended.
+            if let Some(all) = admitted {
+                all.insert(uid.to_owned());
+            }
         });
     }
 
