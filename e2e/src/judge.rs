@@ -19,7 +19,7 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{ListParams, WatchParams};
 use kube::core::WatchEvent;
 use kube::{Api, Client, ResourceExt};
-use pumice_api::quantity;
+use pumice_units::quantity;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
 

@@ -15,13 +15,13 @@ use k8s_openapi::api::core::v1::{Container as WireContainer, Pod};
 use kube::api::{ListParams, WatchParams};
 use kube::core::WatchEvent;
 use kube::{Api, Client, ResourceExt};
-use pumice_api::quantity;
 use pumice_sim::device_plugin::kubelet::{Service, calls_for};
 use pumice_sim::device_plugin::register::NodePlugin;
 use pumice_sim::device_plugin::vgpu::{self, Generation};
 use pumice_sim::device_plugin::{
     AllocateAnswer, AllocateCall, Container, ListedPod, ascend, gpushare, hami, mindcluster,
 };
+use pumice_units::quantity;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;

@@ -3,7 +3,7 @@
 //! Plain data as it travels: camelCase, every field absent or defaulted as the custom resource
 //! definitions say (spec/03 part B), and null where a sloppy writer left null. Core types (Pod,
 //! Node …) are those of [`k8s_openapi`]. The only logic here is what every reader of the wire
-//! needs: quantities ([`quantity`]), how they add up to a pod's request ([`request`]), and the
+//! needs: how quantities add up to a pod's request ([`request`]), and the
 //! syntax of names ([`name`]). With the feature `schema` also the custom resource definitions of
 //! these types.
 //!
@@ -22,7 +22,6 @@ pub mod node_metrics;
 pub mod node_shard;
 pub mod numatopology;
 pub mod pod_group;
-pub mod quantity;
 pub mod queue;
 pub mod request;
 #[cfg(feature = "schema")]

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::quantity::Quantity;
+use pumice_units::quantity::Quantity;
 
 /// Exact amounts by resource name.
 pub type Exact<'a> = BTreeMap<&'a str, Quantity>;

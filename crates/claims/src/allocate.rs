@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_api::quantity::Quantity;
+use pumice_units::quantity::Quantity;
 use rustc_hash::FxHashMap;
 
 use crate::capacity;

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use pumice_api::quantity::Quantity;
+use pumice_units::quantity::Quantity;
 
 use crate::allocate::{ClaimWish, GivenDevice};
 use crate::device::{DeviceKey, DeviceToleration};
 use crate::request::RequestConfig;
 
 /// One device of an allocation (`status.allocation.devices.results`).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AllocatedDevice {
     /// `request`, `request/alternative`.
     pub request: String,
@@ -25,8 +24,7 @@ pub struct AllocatedDevice {
 }
 
 /// Where a configuration comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum DeviceConfigSource {
     /// The DeviceClass.
     Class,
@@ -35,8 +33,7 @@ pub enum DeviceConfigSource {
 }
 
 /// One configuration of an allocation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AllocatedConfig {
     /// Whose it is.
     pub source: DeviceConfigSource,
@@ -47,8 +44,7 @@ pub struct AllocatedConfig {
 }
 
 /// `status.allocation.devices` of a claim.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DeviceAllocation {
     /// Devices.
     pub devices: Vec<AllocatedDevice>,

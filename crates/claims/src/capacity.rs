@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_api::quantity::Quantity;
+use pumice_units::quantity::Quantity;
 
 use crate::device::{CapacityPolicy, CounterSet, Counters, DeviceCapacity, DraDevice};
 

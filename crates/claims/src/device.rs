@@ -2,11 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use pumice_api::quantity::Quantity;
+use pumice_units::quantity::Quantity;
 
 /// Which device: names of its driver, its pool and itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct DeviceKey {
     /// DRA driver.
     pub driver: String,
@@ -24,8 +34,9 @@ impl std::fmt::Display for DeviceKey {
 }
 
 /// Value of an attribute.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum Attribute {
     /// `bool`.
     Bool(bool),
@@ -49,8 +60,7 @@ impl std::fmt::Display for Attribute {
 }
 
 /// How much of a capacity a request may have (`requestPolicy`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct CapacityPolicy {
     /// What a request gets that does not say.
     pub default: Option<Quantity>,
@@ -61,8 +71,7 @@ pub struct CapacityPolicy {
 }
 
 /// `validRange` of a policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct CapacityRange {
     /// Least.
     pub min: Quantity,
@@ -73,8 +82,7 @@ pub struct CapacityRange {
 }
 
 /// One capacity of a device.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct DeviceCapacity {
     /// How much there is.
     pub value: Quantity,
@@ -86,8 +94,7 @@ pub struct DeviceCapacity {
 pub type Counters = BTreeMap<String, Quantity>;
 
 /// Counters that the devices of a pool share.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CounterSet {
     /// Name within the pool.
     pub name: String,
@@ -96,8 +103,7 @@ pub struct CounterSet {
 }
 
 /// What a device uses of a counter set while somebody has it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct UsedCounters {
     /// Name of the set.
     pub set: String,
@@ -106,8 +112,7 @@ pub struct UsedCounters {
 }
 
 /// Taint of a device.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct DeviceTaint {
     /// Key.
     pub key: String,
@@ -125,8 +130,9 @@ impl DeviceTaint {
 }
 
 /// How a toleration compares.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum TaintOperator {
     /// Same value.
     #[default]
@@ -138,8 +144,7 @@ pub enum TaintOperator {
 }
 
 /// A toleration of a request.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct DeviceToleration {
     /// Key; empty for every one.
     pub key: String,
@@ -168,8 +173,7 @@ impl DeviceToleration {
 }
 
 /// A device.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DraDevice {
     /// Name within its pool.
     pub name: String,

@@ -26,7 +26,7 @@ pub use device::{
     Attribute, CapacityPolicy, CapacityRange, CounterSet, Counters, DeviceCapacity, DeviceKey,
     DeviceTaint, DeviceToleration, DraDevice, TaintOperator, UsedCounters,
 };
-pub use pumice_api::quantity::{Quantity, format_bytes};
+pub use pumice_units::quantity::{Quantity, format_bytes};
 pub use request::{
     AttributeRule, ClaimConstraint, ClaimRequest, ClaimSpec, DeviceCount, RequestConfig,
     RequestedDevices,

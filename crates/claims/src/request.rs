@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use pumice_api::quantity::Quantity;
+use pumice_units::quantity::Quantity;
 
 use crate::device::DeviceToleration;
 
 /// How many devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum DeviceCount {
     /// So many.
     Exactly(u64),
@@ -17,8 +16,7 @@ pub enum DeviceCount {
 }
 
 /// Devices of one kind: a request with `exactly`, or one alternative of `firstAvailable`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct RequestedDevices {
     /// Name of the alternative; empty where there is only one.
     pub name: String,
@@ -37,8 +35,7 @@ pub struct RequestedDevices {
 }
 
 /// One request of a claim.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ClaimRequest {
     /// Name.
     pub name: String,
@@ -57,8 +54,7 @@ impl ClaimRequest {
 }
 
 /// What a constraint says of an attribute.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum AttributeRule {
     /// `matchAttribute`: all devices have the same value.
     Same(String),
@@ -69,8 +65,7 @@ pub enum AttributeRule {
 }
 
 /// A constraint over the devices of a claim.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ClaimConstraint {
     /// Requests (`request`, `request/alternative`) it is about; empty for all.
     pub requests: Vec<String>,
@@ -88,8 +83,7 @@ impl ClaimConstraint {
 }
 
 /// Configuration for a driver, handed on with the allocation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct RequestConfig {
     /// Requests it is about; empty for all.
     pub requests: Vec<String>,
@@ -98,8 +92,7 @@ pub struct RequestConfig {
 }
 
 /// `spec.devices` of a claim.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ClaimSpec {
     /// Requests.
     pub requests: Vec<ClaimRequest>,

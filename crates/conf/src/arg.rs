@@ -24,8 +24,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::arguments::{Arguments, Value};
-use crate::duration::parse_go_duration;
 use crate::registry::{ArgDefault, ArgKind, ArgSpec, OutOfRange, TextForm};
+use pumice_units::duration::parse_go_duration;
 
 /// An argument whose value is read as a `T`.
 #[derive(Clone, Copy, Debug)]

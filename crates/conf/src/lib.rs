@@ -17,7 +17,6 @@ mod arguments;
 mod check;
 mod config;
 mod diagnostic;
-mod duration;
 mod file;
 mod metrics;
 mod nearest;
@@ -30,7 +29,6 @@ pub use arg::{
 pub use arguments::{Arguments, Value};
 pub use config::{Config, ENABLE_KEYS, EnableKey, Enabled, NamedArguments, PluginConf, Tier};
 pub use diagnostic::{Diagnostic, Severity};
-pub use duration::{DurationError, parse_go_duration};
 pub use file::{parse, parse_bytes, parse_node};
 pub use metrics::{
     HttpSource, METRIC_KEYS, METRIC_TYPES, UsageSource, UsageSourceKind, usage_source,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::duration::parse_go_duration;
+use pumice_units::duration::parse_go_duration;
 
 /// Known keys of `metrics`, with a sentence for the reference page.
 pub const METRIC_KEYS: [(&str, &str); 10] = [

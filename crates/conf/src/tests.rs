@@ -2,7 +2,6 @@
 
 mod arguments;
 mod diagnostics;
-mod durations;
 mod embedded;
 mod examples;
 mod fuzz;

@@ -3,8 +3,7 @@
 //! So far the Job controller ([`job`]): what the admission webhook does to a Job, the PodGroup and
 //! pods made for it, and its status; PodGroups of other pods ([`pod_group`]); states of queues
 //! ([`queue`]); Jobs by schedule ([`cron_job`]) and after one another ([`job_flow`], [`job_template`]);
-//! HyperNodes by labels of nodes ([`hyper_node`]); and the nodes of a scheduler by NodeShards
-//! ([`shard`]).
+//! and HyperNodes by labels of nodes ([`hyper_node`]).
 //!
 //! Invariant: no clock, no randomness, no cluster. What a controller would ask the API server for
 //! (priority classes, existing pods) is passed in.
@@ -18,4 +17,3 @@ pub mod list;
 pub mod pod_group;
 pub mod queue;
 pub mod runtime;
-pub mod shard;

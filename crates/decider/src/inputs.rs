@@ -1,11 +1,11 @@
 //! What a decider is told.
 
 use pumice_conf::Config;
-use pumice_controllers::shard::ShardView;
 use pumice_devices::{ReportPlace, families};
 use pumice_engine::BindWait;
 use pumice_model::extender::ExtenderReply;
 use pumice_model::object::{NodeObject, NodeUsage, Shard};
+use pumice_model::shard::ShardView;
 use pumice_model::{Delta, NoteAbout};
 
 use crate::node_reports::ReportNews;

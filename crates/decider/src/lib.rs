@@ -32,10 +32,10 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use pumice_conf::Config;
-use pumice_controllers::shard::ShardStatus;
 use pumice_engine::Engine;
 use pumice_model::Delta;
 use pumice_model::object::NodeUsage;
+use pumice_model::shard::ShardStatus;
 use pumice_model::write::Write;
 
 pub use effect::{Effect, LogLevel, LogLine};

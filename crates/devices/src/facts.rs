@@ -1,6 +1,5 @@
 //! What families may know of pods and nodes: plain data, cut down to what some family reads.
 
-#[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
 /// Resource name and amount in milli-units, sorted by name.
@@ -10,8 +9,7 @@ pub type MilliAmounts = Vec<(String, i64)>;
 pub type Pairs = Vec<(String, String)>;
 
 /// When a container runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ContainerKind {
     /// An init container that ends before the others start.
     Init,
@@ -23,9 +21,8 @@ pub enum ContainerKind {
 }
 
 /// One container.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ContainerFacts {
     /// When it runs.
     pub kind: ContainerKind,
@@ -66,9 +63,8 @@ pub(crate) fn amount_text(milli: i64) -> String {
 }
 
 /// What a pod asks, as written.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PodFacts {
     /// Init containers, then regular ones, as in the spec; empty when none asks an extended
     /// resource.

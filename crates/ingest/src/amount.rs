@@ -2,10 +2,10 @@
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as WireQuantity;
 use pumice_api::ResourceList;
-use pumice_api::quantity::{self, Quantity};
 use pumice_api::request::Exact;
 use pumice_model::object::Amounts;
 use pumice_model::resource::{MAX_AMOUNT, Unit, unit_of};
+use pumice_units::quantity::{self, Quantity};
 
 use crate::problem::{ObjectProblems, Path};
 

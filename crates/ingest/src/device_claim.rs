@@ -209,7 +209,7 @@ fn access(
 }
 
 fn quantity(wire: &WireQuantity, path: Path<'_>, problems: &mut ObjectProblems) -> Quantity {
-    match pumice_api::quantity::parse(&wire.0) {
+    match pumice_units::quantity::parse(&wire.0) {
         Ok(quantity) => quantity,
         Err(error) => {
             problems.add(path, error.what(), error.help());

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use pumice_api::quantity;
 use pumice_model::object::NodeUsage;
+use pumice_units::quantity;
 use serde::Deserialize;
 
 use crate::meta;

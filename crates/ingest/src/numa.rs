@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as WireQuantity;
-use pumice_api::quantity::{self, Quantity};
 use pumice_api::{Numatopology, keys};
 use pumice_model::object::{
     AskedPolicy, AssignedPod, CpuPlace, CpuRequest, MAX_CPU, MAX_NUMA_NODES, NumatopologyObject,
     TopologyPolicy,
 };
+use pumice_units::quantity::{self, Quantity};
 
 use crate::meta;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};

@@ -15,10 +15,10 @@ use k8s_openapi::api::core::v1::{
     Container, ContainerStatus, Pod, PodSpec, PodStatus, ResourceRequirements,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as WireQuantity;
-use pumice_api::quantity::{self, Quantity};
 use pumice_api::request::{Exact, Needs, add, is_pod_level, max_with};
 use pumice_model::object::Amounts;
 use pumice_model::resource::MAX_AMOUNT;
+use pumice_units::quantity::{self, Quantity};
 
 use crate::amount::{exact, stored};
 use crate::problem::{ObjectProblems, Path};

@@ -1,7 +1,8 @@
 //! NodeMetrics: what a node uses (spec/02 §19).
 
-use pumice_api::{NodeMetrics, quantity};
+use pumice_api::NodeMetrics;
 use pumice_model::object::{NodeObject, NodeUsage};
+use pumice_units::quantity;
 
 use crate::meta;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeSpec, PodSpec, Volume};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as WireQuantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use pumice_api::quantity;
 use pumice_model::object::{
     AccessModes, ClaimRef, Disk, PodClaim, PodObject, PvObject, VolumeSource,
 };
+use pumice_units::quantity;
 
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::{affinity, meta};

@@ -10,8 +10,7 @@ use crate::object::{
 };
 
 /// One change. `…Apply` adds or replaces the object with that identity.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Delta {
     /// A node was added or changed (identity: name).
     NodeApply(Box<NodeObject>),
@@ -55,7 +54,7 @@ pub enum Delta {
         /// Node name.
         node: String,
         /// What the Binding says of devices: annotations that tell what the pod holds.
-        #[cfg_attr(feature = "serde", serde(default))]
+        #[serde(default)]
         records: Pairs,
     },
     /// The eviction of a pod was refused and will not happen: it has the status it had before, and is

@@ -18,8 +18,9 @@ use crate::object::{Amounts, GroupPhase, NodeObject, Pairs, QueueObject};
 use crate::task::TaskStatus;
 
 /// What an extender is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub enum ExtenderVerb {
     /// Whether jobs of a queue have to wait.
     QueueOverused,
@@ -133,34 +134,33 @@ impl ExtenderSettings {
 }
 
 /// One question, by what it is about.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct ExtenderQuestion {
     /// What is asked.
     pub verb: ExtenderVerb,
     /// Name of the queue; `namespace/name` of the job, as Volcano names it; UID of the pod.
     pub subject: String,
     /// UID of the queue or PodGroup, which tells it from a later one of that name; empty for pods.
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[serde(default)]
     pub uid: String,
 }
 
 /// What an extender said of a node.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct AboutNode<T> {
     /// Name of the node.
     pub node: String,
     /// Its UID, which tells it from a later one of that name.
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[serde(default)]
     pub uid: String,
     /// What was said.
     pub said: T,
 }
 
 /// What an extender said.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum ExtenderAnswer {
     /// It could not be asked, or what it said is no answer: why. Where the extender is ignorable that
     /// counts as agreement.
@@ -181,8 +181,7 @@ pub enum ExtenderAnswer {
 }
 
 /// What an extender said of a pod on a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum NodeWord {
     /// It may run there.
     Fits,

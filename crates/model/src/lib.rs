@@ -29,6 +29,7 @@ pub mod queue;
 pub mod resource;
 pub mod selector;
 pub mod shape;
+pub mod shard;
 mod stale;
 pub mod state;
 pub mod task;

@@ -42,8 +42,7 @@ pub(crate) fn value_of<'a>(pairs: &'a [(String, String)], key: &str) -> Option<&
 }
 
 /// How much of a node was in use, on average over the ten minutes before it was measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct NodeUsage {
     /// cpu, in thousandths of a per cent of what the node has.
     pub cpu: i64,
@@ -62,9 +61,8 @@ impl NodeUsage {
 }
 
 /// A node, from `v1/Node` and its annotations.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct NodeObject {
     /// Name, unique in the cluster.
     pub name: String,
@@ -91,8 +89,9 @@ pub struct NodeObject {
 }
 
 /// Where a node stands when schedulers share the cluster by NodeShard objects (spec/01 §1.9).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum Shard {
     /// In the own shard, or there are no shards.
     #[default]
@@ -104,8 +103,9 @@ pub enum Shard {
 }
 
 /// A node taint.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct Taint {
     /// Key.
     pub key: String,
@@ -116,8 +116,9 @@ pub struct Taint {
 }
 
 /// Effect of a taint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub enum TaintEffect {
     /// Filters.
     NoSchedule,
@@ -128,8 +129,9 @@ pub enum TaintEffect {
 }
 
 /// A pod toleration.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct Toleration {
     /// Key; empty matches every key.
     pub key: String,
@@ -143,8 +145,9 @@ pub struct Toleration {
 
 /// Operator of a toleration. Anything that is neither `Equal` (or empty) nor `Exists` is
 /// [`TolerationOp::Never`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub enum TolerationOp {
     /// Values must be equal.
     Equal,
@@ -155,8 +158,9 @@ pub enum TolerationOp {
 }
 
 /// Pod phase as the API server reports it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum PodPhase {
     /// Not started.
     #[default]
@@ -172,8 +176,9 @@ pub enum PodPhase {
 }
 
 /// Scheduling gates of a pod (spec/01 §6.2.6).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum Gates {
     /// No gate.
     #[default]
@@ -185,8 +190,9 @@ pub enum Gates {
 }
 
 /// What the mark `volcano.sh/preemptable` of a pod or PodGroup says, annotation before label.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum PreemptableMark {
     /// There is none.
     #[default]
@@ -226,8 +232,9 @@ impl PreemptableMark {
 }
 
 /// A host port a pod wants. An empty host IP is stored as `0.0.0.0`, an empty protocol as `TCP`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct HostPort {
     /// Host IP.
     pub ip: String,
@@ -238,17 +245,28 @@ pub struct HostPort {
 }
 
 /// A label selector: all requirements must hold; no requirement matches everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[serde(default)]
 pub struct Selector {
     /// Requirements (`matchLabels` are `In` with one value).
     pub requirements: Vec<Requirement>,
 }
 
 /// One requirement of a [`Selector`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct Requirement {
     /// Label key.
     pub key: String,
@@ -257,8 +275,9 @@ pub struct Requirement {
 }
 
 /// Test of a label by a selector.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub enum SelectorOp {
     /// Present with one of these values.
     In(Vec<String>),
@@ -272,9 +291,19 @@ pub enum SelectorOp {
 
 /// One term of a node affinity: all expressions and fields must hold. A term without any matches
 /// nothing, and so does one that could not be parsed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[serde(default)]
 pub struct NodeTerm {
     /// `matchExpressions`.
     pub expressions: Vec<NodeRequirement>,
@@ -285,8 +314,9 @@ pub struct NodeTerm {
 }
 
 /// One expression of a [`NodeTerm`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct NodeRequirement {
     /// Label key.
     pub key: String,
@@ -295,8 +325,9 @@ pub struct NodeRequirement {
 }
 
 /// Test of a node label.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub enum NodeOp {
     /// Present with one of these values.
     In(Vec<String>),
@@ -313,8 +344,9 @@ pub enum NodeOp {
 }
 
 /// A term of inter-pod affinity or anti-affinity.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct PodTerm {
     /// Namespaces by name; the pod's own one is already filled in where the wire form means it.
     pub namespaces: Vec<String>,
@@ -327,8 +359,9 @@ pub struct PodTerm {
 }
 
 /// Whether a topology spread constraint filters or scores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub enum Unsatisfiable {
     /// Filters.
     DoNotSchedule,
@@ -337,8 +370,9 @@ pub enum Unsatisfiable {
 }
 
 /// A topology spread constraint.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct SpreadConstraint {
     /// Largest allowed difference, at least 1.
     pub max_skew: i32,
@@ -358,9 +392,8 @@ pub struct SpreadConstraint {
 
 /// A pod. Everything that decides about its placement, already resolved from spec, annotations
 /// and labels.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct PodObject {
     /// Namespace.
     pub namespace: String,
@@ -456,7 +489,7 @@ pub struct PodObject {
     /// In-line volumes that a CSI driver has taken over.
     pub inline_volumes: Vec<VolumeSource>,
     /// Its resource claims, in the order of its spec.
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[serde(default)]
     pub resource_claims: Vec<PodResourceClaim>,
     /// Reason and message of its condition `PodScheduled=False`, if it has one: why a scheduler
     /// last said it waits.
@@ -464,9 +497,8 @@ pub struct PodObject {
 }
 
 /// A PriorityClass.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct PriorityClassObject {
     /// Name.
     pub name: String,
@@ -479,9 +511,8 @@ pub struct PriorityClassObject {
 }
 
 /// A PodDisruptionBudget.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct BudgetObject {
     /// Namespace, whose pods it may select.
     pub namespace: String,
@@ -498,9 +529,8 @@ pub struct BudgetObject {
 }
 
 /// A ResourceQuota. Amounts are in thousandths, under the names they are written with.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct QuotaObject {
     /// Namespace it limits.
     pub namespace: String,
@@ -515,9 +545,8 @@ pub struct QuotaObject {
 }
 
 /// A Namespace: only its labels matter (namespace selectors).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct NamespaceObject {
     /// Name.
     pub name: String,
@@ -527,9 +556,8 @@ pub struct NamespaceObject {
 
 /// A selector by which pods belong to a Service or a workload: source of the default topology
 /// spread constraints (spec/02 §8.6).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct WorkloadObject {
     /// `Service`, `ReplicationController`, `ReplicaSet` or `StatefulSet`.
     pub kind: String,

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use pumice_conf::{PluginSpec, parse_go_duration};
+use pumice_conf::PluginSpec;
 use pumice_framework::points::Victims;
 use pumice_framework::points::victims::Purpose;
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{CycleInfo, Plugin};
 use pumice_model::selector::label;
 use pumice_model::{JobIx, State, Task, TaskIx};
+use pumice_units::duration::parse_go_duration;
 use rustc_hash::FxHashMap;
 
 use crate::registry::PluginEntry;

@@ -1,6 +1,6 @@
 //! What plugins do once in a while: naming pods for action `shuffle`.
 
-use pumice_conf::parse_go_duration;
+use pumice_units::duration::parse_go_duration;
 
 const NANOS_PER_S: i64 = 1_000_000_000;
 

@@ -7,10 +7,11 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use pumice_conf::{Arg, Arguments, GoDuration, PluginSpec, parse_go_duration};
+use pumice_conf::{Arg, Arguments, GoDuration, PluginSpec};
 use pumice_framework::points::{Admission, JobOrder, JobPipelined};
 use pumice_framework::{CycleInfo, Plugin, Refusal, Vote};
 use pumice_model::{Job, JobIx, State, TaskStatus};
+use pumice_units::duration::parse_go_duration;
 
 use crate::registry::PluginEntry;
 

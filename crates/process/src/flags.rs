@@ -257,7 +257,8 @@ pub fn boolean(text: &str) -> Result<bool, String> {
 /// # Errors
 /// It is none, or negative.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let nanos = pumice_conf::parse_go_duration(text).map_err(|error| error.to_string())?;
+    let nanos =
+        pumice_units::duration::parse_go_duration(text).map_err(|error| error.to_string())?;
     let nanos = u64::try_from(nanos).map_err(|_| "write 0 or more, such as 1s".to_owned())?;
     Ok(Duration::from_nanos(nanos))
 }

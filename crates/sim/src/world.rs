@@ -12,12 +12,12 @@ mod storage;
 use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_api::Job;
-use pumice_controllers::shard::{NodeShardView, Shards};
 use pumice_ingest as ingest;
 use pumice_model::object::{
     GroupObject, GroupStatus, NodeObject, Pairs, PodObject, PodPhase, PriorityClassObject,
     QueueObject,
 };
+use pumice_model::shard::{NodeShardView, Shards};
 use pumice_model::{ClaimStep, Delta, VolumeStep};
 
 use crate::device_plugin::answer_at_once;

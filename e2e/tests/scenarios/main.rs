@@ -33,8 +33,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use pumice_api::quantity;
 use pumice_e2e::{Fault, FaultProxy, Identity, LabGuard, Matcher, Scheduler, Setup};
+use pumice_units::quantity;
 use serde_json::{Value, json};
 
 /// Longest wait for something that takes a moment.

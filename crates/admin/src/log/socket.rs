@@ -17,7 +17,7 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::routing::any;
 use axum_server::Handle;
-use pumice_conf::parse_go_duration;
+use pumice_units::duration::parse_go_duration;
 
 use super::LevelHandle;
 use crate::http::{GRACE, limited};

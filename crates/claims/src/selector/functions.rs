@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use cel::common::types::{CelBool, CelDouble, CelInt, CelString};
 use cel::{DeclarationError, Env, ExecutionError};
-use pumice_api::quantity::{self, Quantity};
+use pumice_units::quantity::{self, Quantity};
 
 use super::values::{QUANTITY, QuantityValue, SEMVER, VersionValue};
 use super::{formats, lists, macros, network, patterns, sets, times, urls};

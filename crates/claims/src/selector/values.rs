@@ -7,7 +7,7 @@ use cel::ExecutionError;
 use cel::common::traits::{Container, Indexer};
 use cel::common::types::{CelBool, CelInt, CelMap, CelMapKey, CelString, Type};
 use cel::common::value::{CowVal, Val};
-use pumice_api::quantity::Quantity;
+use pumice_units::quantity::Quantity;
 
 use crate::device::{Attribute, DraDevice};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use pumice_api::quantity;
 use pumice_claims::{Attribute, DeviceCapacity, DeviceSelector, DraDevice, SelectorError};
+use pumice_units::quantity;
 
 fn gpu() -> DraDevice {
     let capacity = |text: &str| DeviceCapacity {

@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use super::WatchOptions;
 use super::decode::{self, Decode};
 use super::rules::WatchRules;
-use pumice_controllers::shard::NodeShardView;
+use pumice_model::shard::NodeShardView;
 
 /// What an object, or its end, tells.
 #[derive(Clone, Debug, PartialEq)]
@@ -225,7 +225,7 @@ impl Wire for PodGroup {
 
 impl Wire for NodeShard {
     fn read(&self, _: &WatchRules) -> Reading {
-        Reading::Keep(Change::Shard(NodeShardView::from(self)))
+        Reading::Keep(Change::Shard(pumice_ingest::node_shard(self)))
     }
 
     fn gone(key: ObjectKey) -> Change {

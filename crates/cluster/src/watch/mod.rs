@@ -46,7 +46,7 @@ use tokio::task::JoinSet;
 use crate::contact::Contact;
 use crate::ring::Ring;
 use crate::{ObjectRef, PluginProgress};
-use pumice_controllers::shard::ShardView;
+use pumice_model::shard::ShardView;
 
 pub use pace::WatchTimes;
 pub use picture::Picture;

@@ -7,7 +7,7 @@ use super::WatchInput;
 use super::kinds::{Change, ObjectKey, WatchedKind};
 use super::ledger::LedgerNews;
 use crate::{ObjectRef, PluginProgress};
-use pumice_controllers::shard::Shards;
+use pumice_model::shard::Shards;
 
 /// The receiver is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::Findings;
-use crate::duration::parse_go_duration;
 use crate::metrics::{METRIC_TYPES, address_fault, metric_keys};
 use crate::nearest::nearest;
+use pumice_units::duration::parse_go_duration;
 use pumice_yaml::scalar::shorten;
 use pumice_yaml::tree::{Data, YamlNode};
 

@@ -3,9 +3,9 @@
 use crate::arg::in_range;
 use crate::arguments::{Arguments, Value, last_wins};
 use crate::diagnostic::Findings;
-use crate::duration::parse_go_duration;
 use crate::nearest::nearest;
 use crate::registry::{ArgKind, ArgSpec, OutOfRange, Registry, TextForm, Wildcard, find_arg};
+use pumice_units::duration::parse_go_duration;
 use pumice_yaml::scalar::{Scalar, TagMismatch, parse_bool_text, resolve, resolve_plain, shorten};
 use pumice_yaml::tree::{Data, YamlNode};
 

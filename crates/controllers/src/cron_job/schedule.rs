@@ -7,7 +7,7 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan};
-use pumice_conf::parse_go_duration;
+use pumice_units::duration::parse_go_duration;
 
 /// Days after which a schedule that never comes is given up: five years.
 const MOST_DAYS: i32 = 5 * 366;

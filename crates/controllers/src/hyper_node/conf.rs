@@ -16,7 +16,7 @@
 use std::collections::BTreeSet;
 
 use pumice_api::name as syntax;
-use pumice_conf::parse_go_duration;
+use pumice_units::duration::parse_go_duration;
 use pumice_yaml::scalar::{Scalar, resolve};
 use pumice_yaml::tree::{Budget, YamlNode, documents};
 

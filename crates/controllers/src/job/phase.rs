@@ -104,7 +104,7 @@ pub(super) fn enter(status: &mut JobStatus, phase: JobPhase, now: Timestamp) {
 
 /// Whole seconds of a Go duration; `None` if it is none.
 fn seconds(text: &str) -> Option<i64> {
-    let nanos = pumice_conf::parse_go_duration(text).ok()?;
+    let nanos = pumice_units::duration::parse_go_duration(text).ok()?;
     Some(nanos / 1_000_000_000)
 }
 

@@ -55,7 +55,7 @@ pub(super) fn validate(policies: &[LifecyclePolicy], owner: &str, problems: &mut
         if let Some(Err(error)) = policy
             .timeout
             .as_deref()
-            .map(pumice_conf::parse_go_duration)
+            .map(pumice_units::duration::parse_go_duration)
         {
             let message = format!("{error}; write a duration, for example \"10m\"");
             add(problems, format!("{path}.timeout"), message);

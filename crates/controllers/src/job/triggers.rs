@@ -232,7 +232,7 @@ fn answers(policy: &LifecyclePolicy, trigger: &Trigger<'_>) -> bool {
 
 fn timeout(policy: &LifecyclePolicy) -> SignedDuration {
     let text = policy.timeout.as_deref().unwrap_or("0");
-    let nanos = pumice_conf::parse_go_duration(text).unwrap_or(0);
+    let nanos = pumice_units::duration::parse_go_duration(text).unwrap_or(0);
     SignedDuration::from_nanos(nanos.max(0))
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as WireQuantity;
 use pumice_api::ResourceList;
-use pumice_api::quantity::{self, Quantity};
 use pumice_api::request::{Exact, Needs, add, is_pod_level};
+use pumice_units::quantity::{self, Quantity};
 
 /// Amounts by quota name.
 pub(crate) type QuotaUsage = BTreeMap<String, Quantity>;

@@ -8,7 +8,8 @@ use k8s_openapi::api::core::v1::Container;
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 use pumice_api::job::TaskSpec;
-use pumice_api::{Job, NetworkTopology, name as syntax, quantity};
+use pumice_api::{Job, NetworkTopology, name as syntax};
+use pumice_units::quantity;
 use rustc_hash::FxBuildHasher;
 
 use super::pods::is_generated_claim_name;

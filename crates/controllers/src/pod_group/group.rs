@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use pumice_api::pod_group::{PodGroupSpec, PodGroupStatus};
-use pumice_api::quantity::{self, Quantity};
 use pumice_api::{NetworkTopology, PodGroup, ResourceList, keys};
+use pumice_units::quantity::{self, Quantity};
 use serde_json::{Map, Value, json};
 
 use super::owners::{Owners, controlling};

@@ -1,9 +1,9 @@
 //! When the thread decides, and when it does not.
 
 use pumice_conf::{PluginConf, Value};
-use pumice_controllers::shard::ShardView;
 use pumice_decider::Sharding;
 use pumice_model::object::PodObject;
+use pumice_model::shard::ShardView;
 use tokio::time::timeout;
 
 use super::*;

@@ -15,8 +15,7 @@ use super::users::ClaimPresence;
 use super::{ResourceClaimIx, ResourceClaims};
 
 /// A claim whose devices are to be given back, with what it is reserved for, if it still has this version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ClaimReturn {
     /// Namespace of the claim.
     pub namespace: String,

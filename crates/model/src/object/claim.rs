@@ -5,8 +5,7 @@ use pumice_claims::{ClaimSpec, CounterSet, DeviceAllocation, DraDevice};
 use super::NodeTerm;
 
 /// From which nodes devices can be reached.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum NodeAccess {
     /// None that is known: nothing the API has today was set.
     #[default]
@@ -22,8 +21,7 @@ pub enum NodeAccess {
 }
 
 /// A device in a slice.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PublishedDevice {
     /// The device.
     pub device: DraDevice,
@@ -32,8 +30,7 @@ pub struct PublishedDevice {
 }
 
 /// A ResourceSlice.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SliceObject {
     /// Name.
     pub name: String,
@@ -54,8 +51,7 @@ pub struct SliceObject {
 }
 
 /// A DeviceClass.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DeviceClassObject {
     /// Name.
     pub name: String,
@@ -66,8 +62,7 @@ pub struct DeviceClassObject {
 }
 
 /// `status.allocation` of a claim.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ClaimAllocation {
     /// Devices and their configuration.
     pub devices: DeviceAllocation,
@@ -76,8 +71,7 @@ pub struct ClaimAllocation {
 }
 
 /// A ResourceClaim.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ResourceClaimObject {
     /// Namespace.
     pub namespace: String,
@@ -98,7 +92,7 @@ pub struct ResourceClaimObject {
     /// A deletion timestamp is set.
     pub deleting: bool,
     /// Resource version, which grows with every write on the API server; 0 if it is not known.
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[serde(default)]
     pub version: u64,
 }
 
@@ -116,8 +110,7 @@ impl ResourceClaimObject {
 }
 
 /// A claim with devices that a pod was let in, on the API server.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct WrittenClaim {
     /// Namespace.
     pub namespace: String,
@@ -128,8 +121,18 @@ pub struct WrittenClaim {
 }
 
 /// One entry of `spec.resourceClaims` of a pod.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct PodResourceClaim {
     /// Its name within the pod.
     pub entry: String,

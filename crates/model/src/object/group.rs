@@ -3,8 +3,9 @@
 use super::{Amounts, Pairs, PreemptableMark, Selector, TopologyRequest};
 
 /// PodGroup phase (spec/01 §4.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum GroupPhase {
     /// Waits for admission.
     #[default]
@@ -42,9 +43,8 @@ impl GroupPhase {
 }
 
 /// One PodGroup condition.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct GroupCondition {
     /// `Unschedulable` or `Scheduled` (others are kept as they are).
     pub kind: String,
@@ -61,9 +61,8 @@ pub struct GroupCondition {
 }
 
 /// PodGroup status.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct GroupStatus {
     /// Phase.
     pub phase: GroupPhase,
@@ -80,9 +79,8 @@ pub struct GroupStatus {
 }
 
 /// A rule that splits a PodGroup into sub-groups (`spec.subGroupPolicy[]`).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct SubGroupPolicy {
     /// Name.
     pub name: String,
@@ -99,9 +97,8 @@ pub struct SubGroupPolicy {
 }
 
 /// A PodGroup.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct GroupObject {
     /// Namespace.
     pub namespace: String,
@@ -150,8 +147,9 @@ impl GroupObject {
 }
 
 /// Queue state; a queue without one counts as Open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum QueueState {
     /// Takes and runs jobs.
     #[default]
@@ -177,9 +175,8 @@ impl QueueState {
 }
 
 /// A Queue.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct QueueObject {
     /// Name, unique in the cluster.
     pub name: String,
@@ -217,9 +214,8 @@ pub struct QueueObject {
 }
 
 /// `spec.affinity` of a queue: names of groups of nodes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct NodeGroups {
     /// Required affinity.
     pub required: Vec<String>,
@@ -232,8 +228,7 @@ pub struct NodeGroups {
 }
 
 /// How much a queue may have in groups of nodes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum GroupLimits {
     /// As much as there is.
     #[default]

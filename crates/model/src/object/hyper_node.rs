@@ -3,9 +3,8 @@
 use super::Selector;
 
 /// A HyperNode: nodes, or domains of a lower tier.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct HyperNodeObject {
     /// Name, unique in the cluster.
     pub name: String,
@@ -20,8 +19,7 @@ pub struct HyperNodeObject {
 }
 
 /// One entry of `spec.members`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum HyperNodeMembers {
     /// The node of this name.
     Node(String),
@@ -36,8 +34,7 @@ pub enum HyperNodeMembers {
 }
 
 /// What a PodGroup, or a policy of its sub-groups, asks of the network (spec/08 §3).
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum TopologyRequest {
     /// As close together as possible.
     Soft,
@@ -46,8 +43,7 @@ pub enum TopologyRequest {
 }
 
 /// The highest tier of a domain that will do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum HighestTier {
     /// `highestTierAllowed`.
     Number(i64),

@@ -1,8 +1,19 @@
 //! What a node tells of its CPUs, and what pods ask of them (spec/02 §22).
 
 /// Which CPUs of a node the kubelet lets a container have (`TopologyManagerPolicy`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub enum TopologyPolicy {
     /// Any.
     #[default]
@@ -39,8 +50,7 @@ impl TopologyPolicy {
 }
 
 /// Where a CPU is. Cores have numbers of their own in every socket.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CpuPlace {
     /// Number of the CPU, less than [`MAX_CPU`].
     pub cpu: u32,
@@ -59,8 +69,7 @@ pub const MAX_CPU: u32 = 4096;
 pub const MAX_NUMA_NODES: usize = 64;
 
 /// A pod to which the kubelet has given its CPUs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AssignedPod {
     /// UID; empty where it is not told.
     pub uid: String,
@@ -71,9 +80,8 @@ pub struct AssignedPod {
 }
 
 /// The Numatopology of a node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct NumatopologyObject {
     /// Name of the node.
     pub node: String,
@@ -92,8 +100,7 @@ pub struct NumatopologyObject {
 }
 
 /// What the annotation of a pod asks of the policy of its node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum AskedPolicy {
     /// Nothing.
     #[default]
@@ -105,8 +112,7 @@ pub enum AskedPolicy {
 }
 
 /// What a pod that counts as Guaranteed asks of CPUs; none for other pods.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct CpuRequest {
     /// Its annotation.
     pub policy: AskedPolicy,

@@ -3,8 +3,19 @@
 use super::{NodeTerm, Pairs, Selector};
 
 /// Access modes as bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct AccessModes(pub u8);
 
 impl AccessModes {
@@ -29,8 +40,18 @@ impl AccessModes {
 }
 
 /// The claim a PersistentVolume is reserved for or bound to (`spec.claimRef`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct ClaimRef {
     /// Namespace of the claim.
     pub namespace: String,
@@ -41,8 +62,18 @@ pub struct ClaimRef {
 }
 
 /// One volume as a CSI driver knows it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct VolumeSource {
     /// CSI driver.
     pub driver: String,
@@ -54,8 +85,7 @@ pub struct VolumeSource {
 }
 
 /// A PersistentVolume.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PvObject {
     /// Name, unique in the cluster.
     pub name: String,
@@ -84,8 +114,7 @@ pub struct PvObject {
 }
 
 /// A PersistentVolumeClaim.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ClaimObject {
     /// Namespace.
     pub namespace: String,
@@ -135,8 +164,7 @@ impl ClaimObject {
 pub type TopologyTerm = Vec<(String, Vec<String>)>;
 
 /// A StorageClass.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct StorageClassObject {
     /// Name.
     pub name: String,
@@ -156,8 +184,7 @@ pub struct StorageClassObject {
 }
 
 /// A CSI driver on a node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CsiNodeDriver {
     /// Driver.
     pub name: String,
@@ -168,8 +195,7 @@ pub struct CsiNodeDriver {
 }
 
 /// A CSINode.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CsiNodeObject {
     /// Name of the node.
     pub name: String,
@@ -180,8 +206,7 @@ pub struct CsiNodeObject {
 }
 
 /// A CSIDriver.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CsiDriverObject {
     /// Name.
     pub name: String,
@@ -190,8 +215,7 @@ pub struct CsiDriverObject {
 }
 
 /// A CSIStorageCapacity.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CsiCapacityObject {
     /// Namespace.
     pub namespace: String,
@@ -206,8 +230,7 @@ pub struct CsiCapacityObject {
 }
 
 /// A VolumeAttachment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AttachmentObject {
     /// Name.
     pub name: String,
@@ -218,8 +241,18 @@ pub struct AttachmentObject {
 }
 
 /// A claim a pod mounts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct PodClaim {
     /// Name of the claim in the pod's namespace.
     pub name: String,
@@ -228,8 +261,9 @@ pub struct PodClaim {
 }
 
 /// An in-line disk that may exclude others on the same node (VolumeRestrictions).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub enum Disk {
     /// `gcePersistentDisk`.
     GcePersistentDisk {

@@ -2,9 +2,9 @@
 
 use pumice_conf::{
     Arg, Arguments, Enabled, FormedText, NeededArgument, PluginConf, PluginSpec, TextForm, Texts,
-    parse_go_duration,
 };
 use pumice_model::extender::{ExtenderEvent, ExtenderSettings, ExtenderVerb};
+use pumice_units::duration::parse_go_duration;
 
 /// Longest time a request may take.
 const LONGEST_S: i64 = 60;

@@ -6,7 +6,6 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::{NodeMetrics, keys};
 use pumice_controllers::runtime::TrackedPod;
-use pumice_controllers::shard::NodeShardView;
 use pumice_ingest as ingest;
 use pumice_model::Delta;
 
@@ -176,7 +175,7 @@ impl World {
                 self.deltas.push(Delta::NumatopologyApply(object));
             }
             Manifest::NodeMetrics(metrics) => self.convert_metrics(&metrics, key, settings)?,
-            Manifest::NodeShard(shard) => self.shards.push(NodeShardView::from(&*shard)),
+            Manifest::NodeShard(shard) => self.shards.push(pumice_ingest::node_shard(&shard)),
             Manifest::State(dump) => {
                 let deltas = dump.deltas.into_iter();
                 deltas.for_each(|delta| self.restore(delta, settings));

@@ -1,7 +1,8 @@
 //! Plugin `usage` (spec/02 §21).
 
-use pumice_conf::{Arguments, PluginConf, parse_go_duration};
+use pumice_conf::{Arguments, PluginConf};
 use pumice_model::object::{NodeObject, NodeUsage};
+use pumice_units::duration::parse_go_duration;
 
 use super::Cycle;
 use super::state::{Status, Task, get};

@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use pumice_conf::{PluginConf, parse_go_duration};
+use pumice_conf::PluginConf;
+use pumice_units::duration::parse_go_duration;
 
 use super::Cycle;
 use super::state::label;

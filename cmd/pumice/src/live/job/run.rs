@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use pumice_api::{Job, keys, quantity};
+use pumice_api::{Job, keys};
+use pumice_units::quantity;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

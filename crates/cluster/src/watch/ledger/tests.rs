@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use pumice_model::Delta;
 
 use super::*;
-use pumice_controllers::shard::NodeShardView;
+use pumice_model::shard::NodeShardView;
 
 /// A ledger of pods, whose end is told by UID.
 fn ledger() -> Ledger {

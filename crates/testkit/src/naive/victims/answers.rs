@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use pumice_conf::{PluginConf, parse_go_duration};
+use pumice_conf::PluginConf;
+use pumice_units::duration::parse_go_duration;
 
 use super::Purpose;
 use super::budgets::within_budgets;

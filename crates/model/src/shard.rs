@@ -7,8 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pumice_api::NodeShard;
-
 /// What a NodeShard says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeShardView {
@@ -35,19 +33,6 @@ pub struct ShardStatus {
     pub to_remove: Vec<String>,
     /// `status.nodesToAdd`: desired, not in use, sorted.
     pub to_add: Vec<String>,
-}
-
-impl From<&NodeShard> for NodeShardView {
-    fn from(wire: &NodeShard) -> Self {
-        let set = |names: &Vec<String>| names.iter().cloned().collect();
-        Self {
-            name: wire.metadata.name.clone().unwrap_or_default(),
-            desired: set(&wire.spec.nodes_desired),
-            in_use: set(&wire.status.nodes_in_use),
-            to_remove: set(&wire.status.nodes_to_remove),
-            to_add: set(&wire.status.nodes_to_add),
-        }
-    }
 }
 
 /// What the own scheduler may use, and what it has to tell.
