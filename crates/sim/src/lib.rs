@@ -11,13 +11,11 @@
 //! * [`world`]: the objects as an API server would hold them.
 //! * [`run`]: cycles until nothing changes, or a fixed number of them.
 //! * [`device_plugin`]: the plugins that hand out devices, as their own code behaves.
-//! * [`faults`]: the loop that decides under faults, by seed.
 //! * [`report`]: what came of it, in the form the user tool prints.
 
 pub mod decode;
 pub mod device_plugin;
 mod extender;
-pub mod faults;
 pub mod manifest;
 pub mod problem;
 pub mod reader;

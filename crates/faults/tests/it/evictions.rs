@@ -1,11 +1,11 @@
 //! Evictions under faults (spec/07 §7, §9): random storms by seed, and one cluster in which everything
 //! that can go wrong does at every moment.
 
+use pumice_faults::network::RequestFate;
+use pumice_faults::objects::{group, node, pod, queue};
+use pumice_faults::server::Template;
+use pumice_faults::{Simulation, run};
 use pumice_model::object::GroupObject;
-use pumice_sim::faults::network::RequestFate;
-use pumice_sim::faults::objects::{group, node, pod, queue};
-use pumice_sim::faults::server::Template;
-use pumice_sim::faults::{Simulation, run};
 
 use crate::{evicting, shuffling};
 

@@ -1,11 +1,11 @@
 //! Fault scenarios of spec/06 §3.4, each named by its number. All invariants are checked after every
 //! step; what a scenario asks besides stands in it.
 
+use pumice_faults::Simulation;
+use pumice_faults::network::RequestFate;
+use pumice_faults::objects::{group, node, pod, queue};
+use pumice_faults::server::{KINDS, ServerKind, Template};
 use pumice_model::object::{GroupObject, NodeObject, PodPhase};
-use pumice_sim::faults::Simulation;
-use pumice_sim::faults::network::RequestFate;
-use pumice_sim::faults::objects::{group, node, pod, queue};
-use pumice_sim::faults::server::{KINDS, ServerKind, Template};
 
 use crate::config;
 

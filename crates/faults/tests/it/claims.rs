@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use pumice_claims::{ClaimRequest, ClaimSpec, DeviceCount, DraDevice, RequestedDevices};
+use pumice_faults::Simulation;
+use pumice_faults::network::RequestFate;
+use pumice_faults::objects::{group, node, pod, queue};
+use pumice_faults::server::Template;
 use pumice_model::object::{
     DeviceClassObject, NodeAccess, PodResourceClaim, PublishedDevice, ResourceClaimObject,
     SliceObject,
 };
-use pumice_sim::faults::Simulation;
-use pumice_sim::faults::network::RequestFate;
-use pumice_sim::faults::objects::{group, node, pod, queue};
-use pumice_sim::faults::server::Template;
 
 use crate::config;
 use crate::scenarios::{bound, settle};

@@ -1,6 +1,6 @@
 //! Random storms: 1,000 seeds, in four tests that run beside each other.
 
-use pumice_sim::faults::{run, run_with_bad_input, run_with_claims, run_with_topology};
+use pumice_faults::{run, run_with_bad_input, run_with_claims, run_with_topology};
 
 use crate::{config, evicting, limiting};
 

@@ -9,8 +9,8 @@ mod scenarios;
 mod storms;
 
 use pumice_conf::Config;
-use pumice_sim::faults::evictions::EVICTING;
-use pumice_sim::faults::{CONFIGURATION, limiting_devices};
+use pumice_faults::evictions::EVICTING;
+use pumice_faults::{CONFIGURATION, limiting_devices};
 
 /// The configuration of simulations.
 pub fn config() -> Config {
@@ -24,7 +24,7 @@ pub fn evicting() -> Config {
 
 /// One by seed with plugins that want pods gone.
 pub fn shuffling(seed: u64) -> Config {
-    parse(&pumice_sim::faults::shuffles::configuration(seed))
+    parse(&pumice_faults::shuffles::configuration(seed))
 }
 
 /// One by seed of simulations in which queues limit devices.

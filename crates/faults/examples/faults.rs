@@ -1,4 +1,4 @@
-//! Many storms at once: `cargo run --release -p pumice-sim --example faults -- 100000`, from seed 0
+//! Many storms at once: `cargo run --release -p pumice-faults --example faults -- 100000`, from seed 0
 //! or from the one given as second argument, each of every kind or of the one named as third. Prints the first
 //! broken invariant of each thread, with its seed and everything that had happened, and ends with 1 if there is
 //! one.
@@ -6,9 +6,9 @@
 use std::process::ExitCode;
 
 use pumice_conf::Config;
-use pumice_sim::faults::evictions::EVICTING;
-use pumice_sim::faults::shuffles::configuration;
-use pumice_sim::faults::{
+use pumice_faults::evictions::EVICTING;
+use pumice_faults::shuffles::configuration;
+use pumice_faults::{
     BrokenInvariant, CONFIGURATION, Summary, limiting_devices, run, run_with_claims,
     run_with_topology,
 };

@@ -1,0 +1,5 @@
+//! Simulations from manifests to the report, as a user of the library runs them.
+
+mod compatibility;
+mod no_input_panics;
+mod storage;
