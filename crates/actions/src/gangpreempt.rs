@@ -4,9 +4,9 @@ use pumice_conf::Arguments;
 use pumice_framework::Session;
 use pumice_framework::points::Purpose;
 
+use crate::entry::ALLOW_WHOLE_BUNDLE;
 use crate::evict::{EvictionKind, StarvingJobs, gang_turn};
 use crate::kernel::Kernel;
-use crate::registry::ALLOW_WHOLE_BUNDLE;
 
 const GANG_PREEMPT: EvictionKind = EvictionKind {
     purpose: Purpose::Preempt,

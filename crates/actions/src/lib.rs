@@ -16,6 +16,7 @@ pub mod backfill;
 mod by_queue;
 mod domains;
 pub mod enqueue;
+mod entry;
 mod evict;
 pub mod gangpreempt;
 pub mod gangreclaim;
@@ -32,7 +33,8 @@ mod tournament;
 mod worksheet;
 
 pub use asleep::put_to_bed;
+pub use entry::{Action, RunAction};
 pub use evict::CheapestByQueue;
 pub use kernel::Kernel;
 pub use nominees::{JobNominees, place_nominees};
-pub use registry::{ACTIONS, Action, SPECS, find};
+pub use registry::{ACTIONS, SPECS, find};

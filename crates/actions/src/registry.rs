@@ -1,22 +1,11 @@
 //! The one list of actions: every action of Volcano, and what it does if it is built here.
+//!
+//! What an entry is stands in `entry.rs`. Nothing that is listed here imports from here.
 
-use pumice_conf::{ActionSpec, Arg, ArgSpec, Arguments};
-use pumice_framework::Session;
+use pumice_conf::{ActionSpec, Arg, ArgSpec};
 
-use crate::kernel::Kernel;
+use crate::entry::{ALLOW_WHOLE_BUNDLE, Action};
 use crate::{allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim, shuffle};
-
-/// Runs an action once, with the arguments of its entry in `configurations`.
-pub type RunAction = fn(&mut Session, &mut Kernel, &Arguments);
-
-/// One action of the list.
-#[derive(Clone, Copy)]
-pub struct Action {
-    /// Name, summary and arguments: what a configuration is checked against.
-    pub spec: ActionSpec,
-    /// What it does; none for an action that Volcano has and this version has not.
-    pub run: Option<RunAction>,
-}
 
 /// The list. To add an action: a module with its function, and its entry here.
 pub static ACTIONS: &[Action] = &LIST;
@@ -159,13 +148,6 @@ const GANG_EVICTION: &[ArgSpec] = &[
         .spec(),
     ALLOW_WHOLE_BUNDLE.spec(),
 ];
-
-/// Argument of the actions that evict for whole gangs.
-pub(crate) const ALLOW_WHOLE_BUNDLE: Arg<bool> = Arg::switch(
-    "allowWholeBundle",
-    true,
-    "Whether whole gangs may be evicted.",
-);
 
 #[cfg(test)]
 mod tests {

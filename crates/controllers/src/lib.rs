@@ -14,6 +14,7 @@ pub mod job;
 pub mod job_flow;
 pub mod job_template;
 pub mod list;
+mod options;
 pub mod pod_group;
 pub mod queue;
 pub mod runtime;

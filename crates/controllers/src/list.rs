@@ -1,4 +1,6 @@
 //! The controllers there are, by the names users give them in `--controllers` (spec/03 C0).
+//!
+//! Nothing that is listed here imports from here: what controllers are made with is in `options.rs`.
 
 use crate::cron_job::CronJobController;
 use crate::hyper_node::HyperNodeController;
@@ -7,38 +9,8 @@ use crate::job_flow::JobFlowController;
 use crate::job_template::JobTemplateController;
 use crate::pod_group::PodGroupController;
 use crate::queue::QueueController;
-use crate::runtime::Controller;
 
-/// What controllers are made with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ControllerOptions {
-    /// `--scheduler-name`: pods with one of these names are cared for. The first is that of pods
-    /// that name none.
-    pub scheduler_names: Vec<String>,
-    /// `--inherit-owner-annotations`: PodGroups of bare pods take over annotations of the owner.
-    pub inherit_owner_annotations: bool,
-    /// Gate `WorkLoadSupport`: PodGroups for pods of workloads are sized by their owner.
-    pub workloads: bool,
-    /// Gate `QueueCommandSync`: queues are opened and closed by Commands.
-    pub queue_commands: bool,
-    /// Gate `CronVolcanoJobSupport`.
-    pub cron_jobs: bool,
-}
-
-impl Default for ControllerOptions {
-    fn default() -> Self {
-        Self {
-            scheduler_names: vec![pumice_api::keys::DEFAULT_SCHEDULER.to_owned()],
-            inherit_owner_annotations: true,
-            workloads: true,
-            queue_commands: true,
-            cron_jobs: true,
-        }
-    }
-}
-
-/// Makes a controller.
-pub type MakeController = fn(&ControllerOptions) -> Box<dyn Controller>;
+pub use crate::options::{ControllerOptions, MakeController};
 
 /// A controller that can be named in `--controllers`.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +21,7 @@ pub struct ListedController {
     pub make: Option<MakeController>,
 }
 
-/// What makes a controller of ours; its [`Controller::name`] is one of [`NAMES`].
+/// What makes a controller of ours; its name is one of [`NAMES`].
 const MADE: &[(&str, MakeController)] = &[
     (CronJobController::NAME, CronJobController::make),
     (HyperNodeController::NAME, HyperNodeController::make),

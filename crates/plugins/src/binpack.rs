@@ -9,7 +9,7 @@ use pumice_model::{Nodes, State};
 use smallvec::SmallVec;
 
 use crate::columns;
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 use crate::resource_weights::{ResourceWeights, WeightArgs, WeightedResource};
 
 const WEIGHT: Arg<i64> = Arg::int(

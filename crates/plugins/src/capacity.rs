@@ -30,7 +30,7 @@ use pumice_framework::{
 use pumice_model::{JobIx, QueueIx, ResVec, State, TaskIx};
 
 use crate::capability;
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 use claims::CountedDevices;
 use entitlement::{Entitlements, OwedAmounts};
 use sums::TreeSums;

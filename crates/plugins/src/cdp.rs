@@ -12,7 +12,7 @@ use pumice_model::{JobIx, State, Task, TaskIx};
 use pumice_units::duration::parse_go_duration;
 use rustc_hash::FxHashMap;
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 
 /// Of a pod: label, else annotation; a Go duration.
 const COOLDOWN_TIME: &str = "volcano.sh/cooldown-time";

@@ -11,7 +11,7 @@ use pumice_framework::points::{Purpose, Victims};
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_model::{State, TaskIx};
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {

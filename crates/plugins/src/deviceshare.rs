@@ -20,7 +20,7 @@ use pumice_framework::{Class, Plugin, ReasonTable};
 
 use check::DeviceCheck;
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 
 /// Entry of `configurations` with what MindCluster's NPUs need, and what is read of it.
 const INIT_PARAMS: &str = "init-params";

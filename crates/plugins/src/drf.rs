@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 use tree::Tree;
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {

@@ -25,7 +25,7 @@ use pumice_framework::{CycleInfo, Plugin, ReasonId, ReasonKind, ReasonTable, Ref
 use pumice_model::extender::{ExtenderAnswer, ExtenderQuestion, ExtenderSettings, ExtenderVerb};
 use pumice_model::{JobIx, QueueIx, State};
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 use asked_pods::AskedPods;
 use questions::StandingQuestions;
 pub(crate) use settings::settings;

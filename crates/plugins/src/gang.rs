@@ -21,7 +21,7 @@ use pumice_model::job::RoleCount;
 use pumice_model::{Job, JobIx, QueueIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 use newcomers::Newcomers;
 use sub_groups::{is_pipelined, is_ready, lacks_placed, sub_jobs_hold};
 

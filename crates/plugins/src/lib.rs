@@ -24,6 +24,7 @@ pub mod conformance;
 mod deserving;
 pub mod deviceshare;
 pub mod drf;
+mod entry;
 pub mod extender;
 pub mod gang;
 mod inter_pod_affinity;
@@ -55,7 +56,8 @@ use pumice_framework::plugins::Member;
 use pumice_framework::{Plugin, Plugins, ReasonTable};
 use pumice_model::extender::ExtenderSettings;
 
-pub use registry::{MANDATORY, PLUGINS, PluginEntry, SPECS, annotations_read};
+pub use entry::{Build, Mandatory, PluginEntry};
+pub use registry::{MANDATORY, PLUGINS, SPECS, annotations_read};
 
 /// The plugins of a checked configuration in their tiers. Their filter reasons are interned in
 /// `reasons`.

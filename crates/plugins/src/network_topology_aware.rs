@@ -12,7 +12,7 @@ use pumice_framework::points::{
 };
 use pumice_model::{DomainIx, ResVec, State, TaskIx};
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 use crate::resource_weights::{ResourceWeights, WeightArgs};
 use others::FillOfDomains;
 use unit::Nearness;

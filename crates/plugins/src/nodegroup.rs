@@ -26,7 +26,7 @@ use pumice_model::object::{GroupLimits, NodeGroups, QueueObject};
 use pumice_model::selector::pair;
 use pumice_model::{JobIx, NodeIx, Queue, QueueIx, State, TaskIx};
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 
 /// Label that names the group of a node.
 const LABEL: &str = "volcano.sh/nodegroup-name";

@@ -24,7 +24,7 @@ use pumice_model::object::NodeObject;
 use pumice_model::selector::{node_term_holds, untolerated_preferences};
 use pumice_model::{Rules, State};
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 use crate::{inter_pod_affinity, topology_spread};
 use balanced::Balanced;
 use requested::{Prefer, Requested};

@@ -17,7 +17,7 @@ use pumice_model::numa::{NodeCpus, UnservedContainer};
 use pumice_model::object::{AskedPolicy, CpuRequest, TopologyPolicy};
 use pumice_model::{LoadMoment, NodeIx, Nodes, State, TaskIx};
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 
 const WEIGHT: Arg<i64> = Arg::int("weight", 1, "Weight of the score.");
 

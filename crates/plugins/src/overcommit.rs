@@ -5,7 +5,7 @@ use pumice_framework::points::Admission;
 use pumice_framework::{Bound, CycleInfo, Overrun, Plugin, Refusal, Step, Vote};
 use pumice_model::{JobIx, ResIx, ResVec, State};
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 use crate::reservation::{self, amount, is_within};
 
 const FACTOR: Arg<f64> = Arg::float(

@@ -17,7 +17,7 @@ use pumice_model::state::KnownBudget;
 use pumice_model::{State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 
 /// How long an eviction counts that no status ever shows: as long as the disruption controller waits for
 /// the deletion of a pod.

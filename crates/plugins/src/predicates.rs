@@ -23,7 +23,7 @@ use pumice_model::{LoadMoment, NodeIx, State};
 
 use volumes::{VolumeReasons, VolumeSwitches};
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 use crate::{columns, inter_pod_affinity, topology_spread};
 
 const fn filter(name: &'static str, doc: &'static str) -> Arg<bool> {

@@ -12,7 +12,7 @@ use pumice_framework::points::{JobOrder, JobStarving, SubJobOrder, TaskOrder, Vi
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_model::{JobIx, State, TaskIx};
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {

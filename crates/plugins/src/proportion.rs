@@ -25,7 +25,7 @@ use crate::reservation::{self, amount, is_within};
 use crate::{capability, deserving};
 use filling::QueueClaim;
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 
 /// Amounts closer than this count as equal (spec/02 §0.1).
 pub(crate) const EPSILON: f64 = 0.1;

@@ -1,72 +1,20 @@
 //! The one list of plugins: every plugin of Volcano, and how it is made.
 //!
-//! What a plugin reads from the configuration stands in its module.
+//! What a plugin reads from the configuration stands in its module, what an entry is in `entry.rs`.
+//! Nothing that is listed here imports from here.
 
-use pumice_conf::{Config, PluginConf, PluginSpec};
-use pumice_framework::{Plugin, ReasonTable};
+use pumice_conf::{Config, PluginSpec};
 
 use crate::deviceshare::DeviceShare;
+use crate::entry::{Mandatory, PluginEntry};
 use crate::{
     binpack, capacity, cdp, conformance, deviceshare, drf, extender, gang, network_topology_aware,
     nodegroup, nodeorder, numa_aware, overcommit, pdb, predicates, priority, proportion,
     rescheduling, resource_strategy_fit, resourcequota, sla, task_topology, tdm, usage,
 };
 
-/// Makes a plugin from its checked configuration; its filter reasons go into the table.
-pub type Build = fn(&PluginConf, &mut ReasonTable) -> Box<dyn Plugin>;
-
-/// One plugin of the list.
-#[derive(Clone, Copy)]
-pub struct PluginEntry {
-    /// Name, summary and arguments: what a configuration is checked against.
-    pub spec: PluginSpec,
-    /// Makes it.
-    pub build: Build,
-    /// Annotations of pods and PodGroups it asks for by key; no others are kept.
-    pub annotations: &'static [&'static str],
-    /// The entry of `configurations` whose arguments it gets beside its own.
-    pub configuration: Option<&'static str>,
-}
-
-impl PluginEntry {
-    /// A plugin.
-    pub(crate) const fn new(spec: PluginSpec, build: Build) -> Self {
-        Self {
-            spec,
-            build,
-            annotations: &[],
-            configuration: None,
-        }
-    }
-
-    /// The plugin reads these annotations of pods or PodGroups: `Task::annotation`,
-    /// `GroupObject::annotation`.
-    pub(crate) const fn reading(self, annotations: &'static [&'static str]) -> Self {
-        Self {
-            annotations,
-            ..self
-        }
-    }
-
-    /// The plugin gets the arguments of an entry of `configurations` beside its own.
-    pub(crate) const fn with_configuration(self, name: &'static str) -> Self {
-        Self {
-            configuration: Some(name),
-            ..self
-        }
-    }
-}
-
 /// The list. To add a plugin: a module with an `ENTRY`, and its line here.
 pub static PLUGINS: &[PluginEntry] = &LIST;
-
-/// A plugin that is there in every configuration.
-pub struct Mandatory {
-    /// Its name.
-    pub name: &'static str,
-    /// Makes it where the configuration does not name it.
-    pub make: fn() -> Box<dyn Plugin>,
-}
 
 /// Plugins that are there whether they are named or not: what they look after must never be given out
 /// unseen.

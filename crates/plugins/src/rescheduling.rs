@@ -20,8 +20,8 @@ use pumice_framework::{CycleInfo, Plugin, Step};
 use pumice_model::{NodeIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 
+use crate::entry::PluginEntry;
 use crate::period::{self, Period};
-use crate::registry::PluginEntry;
 use utilisation::{DIMENSIONS, Dimensions, Utilisation};
 
 const INTERVAL: Arg<FormedText> =

@@ -20,7 +20,7 @@ use pumice_framework::points::{
 use pumice_framework::{Class, Plugin, ReasonTable};
 use pumice_model::{JobIx, State, Task, TaskIx};
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 use crate::resource_weights::names;
 use proportional::Proportional;
 use scarce::Scarce;

@@ -14,7 +14,7 @@ use pumice_model::resource::{Unit, unit_of};
 use pumice_model::{Job, JobIx, State, Sym, Task, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {

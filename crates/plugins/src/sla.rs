@@ -13,7 +13,7 @@ use pumice_framework::{CycleInfo, Plugin, Refusal, Vote};
 use pumice_model::{Job, JobIx, State, TaskStatus};
 use pumice_units::duration::parse_go_duration;
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 
 const WAITING_TIME: Arg<GoDuration> = Arg::duration(
     "sla-waiting-time",

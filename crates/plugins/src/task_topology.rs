@@ -16,7 +16,7 @@ use pumice_framework::{CycleInfo, Plugin};
 use pumice_model::{JobIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 use buckets::JobBuckets;
 use rules::RoleRules;
 use score::BucketScore;

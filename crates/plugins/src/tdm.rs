@@ -26,8 +26,8 @@ use pumice_model::object::PreemptableMark;
 use pumice_model::selector::pair;
 use pumice_model::{Job, JobIx, NodeIx, State, TaskIx, TaskStatus};
 
+use crate::entry::PluginEntry;
 use crate::period::{self, Period};
-use crate::registry::PluginEntry;
 use budget::{MAX_UNAVAILABLE, MIN_AVAILABLE};
 use window::ZoneWindow;
 

@@ -11,7 +11,7 @@ use pumice_framework::points::{Class, NodeFilter, NodeFilters, NodeScore, NodeSc
 use pumice_framework::{Plugin, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::{LoadMoment, NodeIx, State};
 
-use crate::registry::PluginEntry;
+use crate::entry::PluginEntry;
 pub(crate) use estimate::INTERVAL;
 use estimate::LoadEstimator;
 

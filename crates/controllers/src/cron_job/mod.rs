@@ -25,7 +25,7 @@ pub use due::{DueRun, RunTimes, read_times};
 pub use schedule::{ClockTimes, CronSchedule};
 
 use crate::job;
-use crate::list::ControllerOptions;
+use crate::options::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
     Observed, Reconciliation, StandingEvents, WriteOutcome, controller_of,

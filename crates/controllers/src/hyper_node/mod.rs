@@ -22,7 +22,7 @@ pub use conf::{TopologyDiscovery, TopologyType, parse_discovery};
 pub use count::node_counts;
 pub use discovery::{FoundTopology, LABEL_SOURCE, topology_of};
 
-use crate::list::ControllerOptions;
+use crate::options::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
     Observed, Reconciliation, StandingEvents, WriteOutcome,

@@ -19,7 +19,7 @@ use super::memory::JobMemory;
 use super::phase::JobPhase;
 use super::triggers::GonePod;
 use super::{active, commands, ending};
-use crate::list::ControllerOptions;
+use crate::options::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
     Observed, Reconciliation, WriteOutcome,

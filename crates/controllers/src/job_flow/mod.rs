@@ -29,7 +29,7 @@ pub use overlay::overlaid;
 use self::status::StepState;
 use self::waits::{Asking, ProbeAnswers, StepWorld};
 use crate::job;
-use crate::list::ControllerOptions;
+use crate::options::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
     Observed, PodProbe, ProbeOutcome, Reconciliation, StandingEvents, TrackedPod, WriteOutcome,

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use pumice_api::JobTemplate;
 use pumice_api::job_template::JobTemplateStatus;
 
-use crate::list::ControllerOptions;
+use crate::options::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, Observed,
     Reconciliation, template_of,

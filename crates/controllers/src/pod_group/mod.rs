@@ -27,7 +27,7 @@ use serde_json::json;
 
 use self::group::{GroupWishes, differences};
 use self::owners::Owners;
-use crate::list::ControllerOptions;
+use crate::options::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, LonePod, ManagedKind, ManagedRef, ObjectCache, ObjectChange,
     ObjectEvent, Observed, Reconciliation, TrackedPhase, TrackedPod, WriteOutcome,

@@ -27,7 +27,7 @@ use serde_json::json;
 
 use self::command::{commands_for, target_of};
 use self::relations::{Relation, is_below};
-use crate::list::ControllerOptions;
+use crate::options::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
     Observed, Reconciliation, WriteOutcome, queue_of,

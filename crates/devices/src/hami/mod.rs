@@ -64,13 +64,10 @@ pub use vendors::shared_names;
 
 use kind::{CardKind, OwnRules};
 use limits::CardLimits;
-use register::HamiCard;
+use register::{CORDON, HamiCard};
 use request::{CardsRequest, VendorRules};
 use terms::SgpuLimits;
 use variant::{CardMode, CardVariant};
-
-/// Node annotation: UUIDs that are not given out any more.
-const CORDON: &str = "hami.io/device-cordon";
 
 /// The family.
 pub const SPEC: FamilySpec = FamilySpec {

@@ -8,6 +8,9 @@ use super::json;
 /// Most cards of a node that are read; no real one comes near.
 pub const MOST_CARDS: usize = 1024;
 
+/// Node annotation: UUIDs that are not given out any more.
+pub const CORDON: &str = "hami.io/device-cordon";
+
 /// One card as registered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HamiCard {

@@ -9,7 +9,7 @@ use crate::hami::kind::{CardKind, KindNames, Several, registered};
 use crate::hami::register::HamiCard;
 use crate::text::{Bounded, clip};
 
-use super::Vendor;
+use super::vendor::Vendor;
 
 /// Parts of names of types.
 pub const TYPES: (&str, &str) = ("amd.com/use-gputype", "amd.com/nouse-gputype");

@@ -2,7 +2,7 @@
 
 use crate::hami::kind::{CardKind, KindNames};
 
-use super::Vendor;
+use super::vendor::Vendor;
 
 /// UUIDs.
 pub const UUIDS: (&str, &str) = ("birentech.com/use-gpuuuid", "birentech.com/nouse-gpuuuid");

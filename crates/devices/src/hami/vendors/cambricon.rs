@@ -8,7 +8,7 @@ use crate::hami::config::{NAME_KEYS, names};
 use crate::hami::kind::{CardKind, KindNames, Marking, MemoryUnit, PodLookup, by_capacity};
 use crate::part::CardPart;
 
-use super::Vendor;
+use super::vendor::Vendor;
 
 /// UUIDs.
 pub const UUIDS: (&str, &str) = ("cambricon.com/use-gpuuuid", "cambricon.com/nouse-gpuuuid");

@@ -2,7 +2,7 @@
 
 use crate::hami::kind::{CardKind, KindNames, PodLookup, whole_cards};
 
-use super::Vendor;
+use super::vendor::Vendor;
 
 /// The vendor.
 pub const VENDOR: Vendor = Vendor {

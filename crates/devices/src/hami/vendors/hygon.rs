@@ -6,7 +6,7 @@ use crate::config::{DeviceConfig, Reader, Section, field};
 use crate::hami::config::{NAME_KEYS, names};
 use crate::hami::kind::{CardKind, KindNames, MemoryUnit};
 
-use super::Vendor;
+use super::vendor::Vendor;
 
 /// Parts of names of types.
 pub const TYPES: (&str, &str) = ("hygon.com/use-dcutype", "hygon.com/nouse-dcutype");

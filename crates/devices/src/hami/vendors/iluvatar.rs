@@ -6,7 +6,7 @@ use crate::config::{DeviceConfig, Reader, Section};
 use crate::hami::config::{NAME_KEYS, name, names};
 use crate::hami::kind::{CardKind, KindNames, MemoryUnit};
 
-use super::Vendor;
+use super::vendor::Vendor;
 
 /// MiB in a unit of memory.
 const UNIT: i64 = 256;

@@ -6,7 +6,8 @@ use crate::config::{Reader, Section, field};
 use crate::hami::config::{NameKeys, names};
 use crate::hami::kind::{CardKind, KindNames, OwnRules, PodLookup, whole_cards};
 
-use super::{Vendor, metax_shared};
+use super::metax_shared;
+use super::vendor::Vendor;
 
 /// MiB that a card counts as.
 const MEMORY: i64 = 65_536;

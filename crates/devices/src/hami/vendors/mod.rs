@@ -1,4 +1,7 @@
-//! The vendors of HAMi, each as what is its own (spec/04 §23.1).
+//! The vendors of HAMi, each as what is its own (spec/04 §23.1), in one list.
+//!
+//! No vendor imports from here: what a vendor is stands in `vendor.rs`, what its cards are in
+//! `kind.rs` of the folder above.
 
 mod amd;
 mod biren;
@@ -11,6 +14,7 @@ mod metax_shared;
 mod mthreads;
 mod nvidia;
 mod vastai;
+mod vendor;
 
 use std::collections::BTreeMap;
 
@@ -19,14 +23,7 @@ use crate::config::{DeviceConfig, SectionSpec};
 use crate::settings::Settings;
 
 use super::kind::CardKind;
-
-/// A vendor.
-pub struct Vendor {
-    /// Its name, as the argument has it in any case.
-    pub name: &'static str,
-    /// Its kinds of cards.
-    pub kinds: fn(&Settings, &DeviceConfig) -> Vec<CardKind>,
-}
+use vendor::Vendor;
 
 /// All vendors: those of HAMi's list first, then those that were tried in simulation only.
 pub const VENDORS: &[Vendor] = &[
@@ -62,7 +59,7 @@ pub const SECTIONS: &[SectionSpec] = &[
 /// Node annotations they read.
 pub const NODE_ANNOTATIONS: &[&str] = &[
     "hami.io/node-*-register",
-    super::CORDON,
+    super::register::CORDON,
     metax_shared::REGISTER,
     super::ratings::LOSSES,
     super::ratings::SCORES,

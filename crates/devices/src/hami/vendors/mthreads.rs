@@ -7,7 +7,7 @@ use crate::config::{DeviceConfig, Reader, Section};
 use crate::hami::config::{NAME_KEYS, names};
 use crate::hami::kind::{CardKind, KindNames, Marking, MemoryUnit, PodLookup, by_capacity};
 
-use super::Vendor;
+use super::vendor::Vendor;
 
 /// UUIDs.
 pub const UUIDS: (&str, &str) = ("mthreads.ai/use-gpuuuid", "mthreads.ai/nouse-gpuuuid");

@@ -15,7 +15,7 @@ use crate::part::CardPart;
 use crate::settings::Settings;
 use crate::text::clip;
 
-use super::Vendor;
+use super::vendor::Vendor;
 
 /// Parts of names of types.
 pub const TYPES: (&str, &str) = (USE_TYPES, REFUSE_TYPES);

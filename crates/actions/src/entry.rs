@@ -1,0 +1,28 @@
+//! What an action is in the list of actions, and the argument that two of them share.
+//!
+//! Actions import from here, so that the list (`registry.rs`) imports actions and no action imports the
+//! list.
+
+use pumice_conf::{ActionSpec, Arg, Arguments};
+use pumice_framework::Session;
+
+use crate::kernel::Kernel;
+
+/// Runs an action once, with the arguments of its entry in `configurations`.
+pub type RunAction = fn(&mut Session, &mut Kernel, &Arguments);
+
+/// One action of the list [`crate::ACTIONS`].
+#[derive(Clone, Copy)]
+pub struct Action {
+    /// Name, summary and arguments: what a configuration is checked against.
+    pub spec: ActionSpec,
+    /// What it does; none for an action that Volcano has and this version has not.
+    pub run: Option<RunAction>,
+}
+
+/// Argument of the actions that evict for whole gangs.
+pub(crate) const ALLOW_WHOLE_BUNDLE: Arg<bool> = Arg::switch(
+    "allowWholeBundle",
+    true,
+    "Whether whole gangs may be evicted.",
+);

@@ -1,0 +1,37 @@
+//! What every controller is made with, and the shape of what makes it.
+//!
+//! Controllers import from here, so that the list of them (`list.rs`) imports controllers and no
+//! controller imports the list.
+
+use crate::runtime::Controller;
+
+/// What controllers are made with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControllerOptions {
+    /// `--scheduler-name`: pods with one of these names are cared for. The first is that of pods
+    /// that name none.
+    pub scheduler_names: Vec<String>,
+    /// `--inherit-owner-annotations`: PodGroups of bare pods take over annotations of the owner.
+    pub inherit_owner_annotations: bool,
+    /// Gate `WorkLoadSupport`: PodGroups for pods of workloads are sized by their owner.
+    pub workloads: bool,
+    /// Gate `QueueCommandSync`: queues are opened and closed by Commands.
+    pub queue_commands: bool,
+    /// Gate `CronVolcanoJobSupport`.
+    pub cron_jobs: bool,
+}
+
+impl Default for ControllerOptions {
+    fn default() -> Self {
+        Self {
+            scheduler_names: vec![pumice_api::keys::DEFAULT_SCHEDULER.to_owned()],
+            inherit_owner_annotations: true,
+            workloads: true,
+            queue_commands: true,
+            cron_jobs: true,
+        }
+    }
+}
+
+/// Makes a controller.
+pub type MakeController = fn(&ControllerOptions) -> Box<dyn Controller>;
