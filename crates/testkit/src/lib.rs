@@ -10,5 +10,6 @@
 //! types (`pumice_model::object`, `pumice_model::Delta`) and the checked configuration are shared,
 //! so a mistake in the fast path cannot hide in its own reference.
 
+mod device_texts;
 pub mod generate;
 pub mod naive;

@@ -5,10 +5,10 @@ use pumice_model::delta::Delta;
 use pumice_model::object::{
     Amounts, ContainerFacts, ContainerKind, NodeObject, Pairs, PodObject, PodPhase,
 };
-use sha2::{Digest, Sha256};
 
 use super::rng::Rng;
 use super::{Theme, amount, pairs};
+use crate::device_texts::check_code;
 
 pub const CORES: &str = "huawei.com/npu-core";
 const REAL: &str = "huawei.com/AscendReal";
@@ -201,12 +201,6 @@ fn finish(rng: &mut Rng, key: &str, info: String, of_cluster: bool) -> String {
         _ => check_code(&info),
     };
     format!(r#"{{"{key}":{info},"CheckCode":"{code}"}}"#)
-}
-
-/// What the writers of ConfigMaps write beside a text.
-pub fn check_code(text: &str) -> String {
-    let bytes = Sha256::digest(text.as_bytes());
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Gives pods requests.

@@ -43,8 +43,6 @@ pub use changes::Changing;
 pub use claims::{claims_cluster, claims_conf_text};
 pub use conf::{conf_text, network_conf_text, npu_conf_text, vendor_conf_text};
 pub use extender::{extender_answers, extender_conf_text, extender_moments};
-pub use mig::mig_profiles;
-pub use mindcluster::check_code;
 pub use numa::{numa_cluster, numa_conf_text};
 pub use parts::partitioned_cluster;
 use rng::Rng;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_model::object::{Gates, GroupPhase};
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::network::{self, DomainNodes};
 use super::place::{Reach, commit, place_in};
 use super::state::{Status, SubJob, World, foreign_gate};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pumice_model::object::{Gates, GroupPhase};
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::place::{Reach, commit, fits_later, place_in};
 use super::state::Status;
 use super::{extender, gates, network, order, queue_share};

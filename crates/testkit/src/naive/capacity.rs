@@ -7,9 +7,10 @@ use pumice_conf::PluginConf;
 use pumice_model::object::QueueObject;
 
 use super::claims::quota;
+use super::cycle::Cycle;
 use super::queue_share::{self, requested};
 use super::state::{Res, Status, Task, World, add, get, sub, to_res};
-use super::{Cycle, victims};
+use super::victims;
 
 /// Name of the queue above all others.
 const ROOT: &str = "root";

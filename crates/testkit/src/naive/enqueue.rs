@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use pumice_conf::PluginConf;
 use pumice_model::object::GroupPhase;
 
-use super::Cycle;
+use super::cycle::Cycle;
+use super::newcomers::admit;
 use super::state::{Res, Status};
 use super::{
     capacity, devices, extender, gates, network, order, queue_share, victims, waiting_time,
@@ -35,7 +36,7 @@ pub fn run(cycle: &mut Cycle) {
             .retain(|other| *other != job);
         let free = cycle.world.jobs[&job].group.min_resources.is_none();
         if free || admits(cycle, &job) || admitted_to_evict(cycle, &job) {
-            cycle.admit(&job);
+            admit(cycle, &job);
         }
     }
 }

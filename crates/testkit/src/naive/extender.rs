@@ -5,7 +5,7 @@ use pumice_conf::{PluginConf, Value};
 use pumice_model::extender::{ExtenderAnswer, ExtenderQuestion, ExtenderVerb, NodeWord};
 use pumice_model::object::NodeObject;
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::state::{Task, World, get, to_res};
 
 /// The plugin, where it is there and asked this.

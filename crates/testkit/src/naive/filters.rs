@@ -5,7 +5,7 @@ use pumice_model::object::{
     HostPort, NodeObject, NodeOp, NodeTerm, PodObject, Taint, TaintEffect, Toleration, TolerationOp,
 };
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::state::{Task, World, get, label, to_res};
 use super::{affinity, claims, spread, volumes};
 

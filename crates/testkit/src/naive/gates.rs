@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_conf::PluginConf;
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::state::{Job, Status, SubJob, Task, World};
 use super::{tdm, waiting_time};
 

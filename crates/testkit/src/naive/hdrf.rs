@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::state::{Res, World, add, get};
 
 /// Relative difference up to which two weighted shares are equal.

@@ -14,12 +14,14 @@ mod allocate;
 mod backfill;
 mod capacity;
 pub mod claims;
+mod cycle;
 mod devices;
 mod enqueue;
 mod extender;
 mod filters;
 mod gates;
 mod hdrf;
+mod moments;
 mod network;
 mod newcomers;
 mod node_groups;
@@ -46,16 +48,15 @@ mod waiting_time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use pumice_conf::{Config, PluginConf};
+use pumice_conf::Config;
 use pumice_model::delta::Delta;
-use pumice_model::object::{GroupPhase, Pairs, PodObject, PodPhase};
+use pumice_model::object::{Pairs, PodObject, PodPhase};
 
+use cycle::Cycle;
+pub use moments::{Moment, START_S, seconds};
 pub use network::{DomainNodes, DomainTree};
-use state::{Status, SubJob, World};
+use state::{Status, World};
 pub use tdm::TIME_ZONES;
-
-/// Time of the first cycle, seconds since the epoch: some jobs are older, some are younger.
-pub const START_S: i64 = 15;
 
 /// What came out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,36 +82,6 @@ pub struct Outcome {
     pub nominations: Vec<(String, String)>,
     /// Conditions of every PodGroup that has any, as (type, status, reason), in stored order.
     pub conditions: BTreeMap<String, Vec<(String, String, String)>>,
-}
-
-/// A cycle: when it is, and what happens right before it.
-#[derive(Clone, Debug)]
-pub struct Moment {
-    /// Seconds since the epoch.
-    pub now_s: i64,
-    /// Changes of what nodes use, and what an extender said.
-    pub news: Vec<Delta>,
-    /// Nobody runs it, because nothing has changed: it would decide nothing, and counts for no period.
-    pub is_left_out: bool,
-}
-
-impl Moment {
-    /// A moment before which nothing happens.
-    #[must_use]
-    pub fn at(now_s: i64) -> Self {
-        Self {
-            now_s,
-            news: Vec::new(),
-            is_left_out: false,
-        }
-    }
-}
-
-/// So many cycles, one a second from [`START_S`] on, with nothing that happens in between.
-#[must_use]
-pub fn seconds(cycles: u32) -> Vec<Moment> {
-    let moment = |number| Moment::at(START_S + i64::from(number));
-    (0..cycles).map(moment).collect()
 }
 
 /// Runs `cycles` scheduling cycles over the objects, one a second, as [`schedule_over`].
@@ -143,7 +114,7 @@ pub fn schedule_over(
         let mut cycle = Cycle::new(config, world);
         cycle.now_s = moment.now_s;
         cycle.number = number;
-        cycle.run();
+        run(&mut cycle);
         world = cycle.world;
         let returns = claims::decide_returns(&mut world, &cycle.in_vain);
         if let Some(before) = before {
@@ -261,87 +232,24 @@ fn pipelined(world: &World) -> Vec<(String, String)> {
     pairs
 }
 
-/// One scheduling cycle.
-struct Cycle<'a> {
-    config: &'a Config,
-    /// The world as it was when the cycle began.
-    open: Rc<World>,
-    /// Deserved amounts of the queues, which hold for the whole cycle (spec/02 §7.1).
-    deserved: BTreeMap<String, queue_share::Shares>,
-    /// The world now.
-    world: World,
-    /// Seconds since the epoch.
-    now_s: i64,
-    /// Names of the plugins that are due to name pods they want gone.
-    due: BTreeSet<String>,
-    /// Jobs that left Pending through the enqueue action, in order.
-    admitted: Vec<String>,
-    /// (job, sub-job, role) of tasks that found no node in this cycle.
-    failed: BTreeSet<(String, SubJob, String)>,
-    /// UIDs of pods that fitted on no node when they were tried, now or later.
-    in_vain: BTreeSet<String>,
-    /// Number of the cycle, from 0.
-    number: u32,
-}
-
-impl<'a> Cycle<'a> {
-    fn new(config: &'a Config, world: World) -> Self {
-        Self {
-            config,
-            open: Rc::new(world.clone()),
-            deserved: queue_share::deserved(&world),
-            world,
-            now_s: 0,
-            due: BTreeSet::new(),
-            admitted: Vec::new(),
-            failed: BTreeSet::new(),
-            in_vain: BTreeSet::new(),
-            number: 0,
+/// Runs a cycle: what comes before, the actions in the order of the configuration, what comes after.
+fn run(cycle: &mut Cycle) {
+    newcomers::begin(cycle);
+    victims::begin(cycle);
+    victims::hold_promises(cycle);
+    for action in &cycle.config.actions {
+        match action.as_str() {
+            "enqueue" => enqueue::run(cycle),
+            "allocate" => allocate::run(cycle),
+            "backfill" => backfill::run(cycle),
+            "preempt" => victims::preempt(cycle),
+            "reclaim" => victims::reclaim(cycle),
+            "gangpreempt" => victims::gang_preempt(cycle),
+            "gangreclaim" => victims::gang_reclaim(cycle),
+            "shuffle" => victims::shuffle(cycle),
+            _ => {}
         }
     }
-
-    fn run(&mut self) {
-        newcomers::begin(self);
-        victims::begin(self);
-        victims::hold_promises(self);
-        for action in &self.config.actions {
-            match action.as_str() {
-                "enqueue" => enqueue::run(self),
-                "allocate" => allocate::run(self),
-                "backfill" => backfill::run(self),
-                "preempt" => victims::preempt(self),
-                "reclaim" => victims::reclaim(self),
-                "gangpreempt" => victims::gang_preempt(self),
-                "gangreclaim" => victims::gang_reclaim(self),
-                "shuffle" => victims::shuffle(self),
-                _ => {}
-            }
-        }
-        victims::end(self);
-        status::close(self);
-    }
-
-    /// Lets a job out of Pending.
-    fn admit(&mut self, key: &str) {
-        self.admitted.push(key.to_owned());
-        if let Some(job) = self.world.jobs.get_mut(key) {
-            job.group.status.phase = GroupPhase::Inqueue;
-        }
-        newcomers::admitted(self, key);
-    }
-
-    /// All plugins in conf order.
-    fn plugins(&self) -> impl Iterator<Item = &'a PluginConf> + use<'a> {
-        self.config.tiers.iter().flat_map(|tier| &tier.plugins)
-    }
-
-    fn plugin(&self, name: &str) -> Option<&'a PluginConf> {
-        self.plugins().find(|plugin| plugin.name == name)
-    }
-
-    /// A task of that role and sub-job found no node.
-    fn has_failed(&self, job: &str, sub_job: &SubJob, role: &str) -> bool {
-        let key = (job.to_owned(), sub_job.clone(), role.to_owned());
-        self.failed.contains(&key)
-    }
+    victims::end(cycle);
+    status::close(cycle);
 }

@@ -3,7 +3,7 @@
 
 use pumice_model::object::GroupPhase;
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::gates;
 use super::queue_share::reservation;
 use super::state::{Res, Status, Task, World, add, get};
@@ -40,8 +40,12 @@ pub fn are_left_room(cycle: &Cycle, job: &str, task: &Task) -> bool {
     })
 }
 
-/// A PodGroup is admitted.
-pub fn admitted(cycle: &mut Cycle, key: &str) {
+/// Lets a job out of Pending, and notes since when its pods are being made.
+pub fn admit(cycle: &mut Cycle, key: &str) {
+    cycle.admitted.push(key.to_owned());
+    if let Some(job) = cycle.world.jobs.get_mut(key) {
+        job.group.status.phase = GroupPhase::Inqueue;
+    }
     let lacks = lacks_pods(&cycle.world, key);
     let job = cycle.world.jobs.get_mut(key).expect("an admitted job");
     job.lacking_since_s = lacks.then_some(cycle.now_s);

@@ -3,7 +3,7 @@
 use pumice_conf::PluginConf;
 use pumice_model::object::{GroupLimits, NodeGroups, NodeObject, QueueObject};
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::state::{Status, Task, World, get, label, to_res};
 
 const LABEL: &str = "volcano.sh/nodegroup-name";

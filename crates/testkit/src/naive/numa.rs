@@ -7,7 +7,7 @@ use pumice_model::object::{
     AskedPolicy, CpuPlace, CpuRequest, NodeObject, NumatopologyObject, TopologyPolicy,
 };
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::state::{Task, World};
 
 /// Numbers of CPUs of one node.

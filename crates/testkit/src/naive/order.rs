@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use pumice_model::object::GroupPhase;
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::gates::{is_ready, is_sub_job_ready, sub_job_tasks};
 use super::state::{Status, SubJob, Task};
 use super::{capacity, hdrf, queue_share, task_topology, tdm, waiting_time};

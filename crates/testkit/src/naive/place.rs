@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use pumice_model::object::NodeObject;
 
-use super::Cycle;
 use super::claims;
+use super::cycle::Cycle;
 use super::devices::{self, View};
 use super::extender;
 use super::filters::Filters;

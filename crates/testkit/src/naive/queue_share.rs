@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use pumice_model::object::{GroupPhase, QueueState};
 
+use super::cycle::Cycle;
 use super::state::{Job, Res, Status, Task, World, add, foreign_gate, get, sub, to_res};
 use super::victims::with_world;
-use super::{Cycle, capacity, extender};
+use super::{capacity, extender};
 
 /// Amounts while they are divided.
 pub type Shares = BTreeMap<String, f64>;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use pumice_conf::{PluginConf, Value};
 use pumice_model::object::NodeObject;
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::state::{Res, Task, World, add, fits, get, sub};
 
 /// A measurement that is older counts no more.

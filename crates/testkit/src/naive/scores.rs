@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pumice_conf::{Arguments, PluginConf};
 use pumice_model::object::{NodeObject, PodObject, TaintEffect};
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::filters::{matches_term, tolerates};
 use super::state::{Res, Task, World, add, get, to_res};
 use super::{

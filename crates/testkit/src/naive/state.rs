@@ -11,9 +11,9 @@ use pumice_model::object::{
     SelectorOp, WorkloadObject,
 };
 
-use super::START_S;
 use super::claims::{self, Claims};
 use super::devices;
+use super::moments::START_S;
 use super::network::DomainTree;
 use super::numa::Cpus;
 use super::reading::{group_of_bare_pod, status_of, sub_job_of};

@@ -2,7 +2,7 @@
 
 use pumice_model::object::{GroupCondition, GroupPhase};
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::gates;
 use super::reading::phase_of_bare_pod;
 use super::state::{Status, World, set_condition};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pumice_conf::{Arguments, PluginConf};
 use pumice_model::object::NodeObject;
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::state::{Res, Task, World, get, label};
 
 /// Names of a list separated by commas, each once.

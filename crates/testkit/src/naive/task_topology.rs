@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use pumice_conf::PluginConf;
 use pumice_model::object::NodeObject;
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::state::{Status, Task, World, add, fits, label};
 
 /// What the annotations of a PodGroup say.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use pumice_conf::PluginConf;
 use pumice_model::object::{NodeObject, PreemptableMark};
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::gates;
 use super::state::{Status, Task, World, label};
 

@@ -4,7 +4,7 @@ use pumice_conf::{Arguments, PluginConf};
 use pumice_model::object::{NodeObject, NodeUsage};
 use pumice_units::duration::parse_go_duration;
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::state::{Status, Task, get};
 
 /// What is known of a node.

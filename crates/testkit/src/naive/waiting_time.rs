@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use pumice_conf::PluginConf;
 use pumice_units::duration::parse_go_duration;
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::state::label;
 
 /// Nanoseconds from the creation of its PodGroup until the job has waited too long; none: for ever.

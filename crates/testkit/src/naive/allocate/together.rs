@@ -4,9 +4,10 @@
 use std::cmp::Reverse;
 
 use super::{Worksheet, allocate_tasks, take_turns};
+use crate::naive::cycle::Cycle;
 use crate::naive::network::{self, DomainNodes};
 use crate::naive::state::SubJob;
-use crate::naive::{Cycle, gates, order};
+use crate::naive::{gates, order};
 
 /// More sub-jobs than these are not searched for.
 const MOST: usize = 256;

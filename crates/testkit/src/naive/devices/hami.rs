@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use pumice_model::object::{ContainerKind, NodeObject, Pairs, PodObject};
 
-use super::super::Cycle;
+use super::super::cycle::Cycle;
 use super::super::state::{Task, World, label};
 use super::View;
 

@@ -6,11 +6,11 @@ use pumice_conf::Config;
 use pumice_model::object::{ContainerKind, NodeObject, Pairs, PodObject};
 use serde_json::Value;
 
-use super::super::Cycle;
+use super::super::cycle::Cycle;
 use super::super::state::{Task, World, label};
 use super::View;
 use super::vgpu::group_of;
-use crate::generate::check_code;
+use crate::device_texts::check_code;
 
 const CORES: &str = "huawei.com/npu-core";
 const REAL: &str = "huawei.com/AscendReal";

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use pumice_conf::Config;
 use pumice_model::object::{NodeObject, Pairs, PodObject};
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::state::{Res, Status, Task, World, to_res};
 
 /// When.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use pumice_conf::{PluginConf, Value};
 use pumice_model::object::{NodeObject, Pairs, PodObject};
 
-use super::super::Cycle;
+use super::super::cycle::Cycle;
 use super::super::state::{Res, Task, World, label};
 use super::asks::{Ask, asks_of, is_bound};
 use super::instances::{self, ToldInstance};
@@ -13,6 +13,7 @@ use super::makers::{MAKERS, Maker};
 use super::sgpu::Terms;
 use super::vendor_cards::{Card, idle_cards};
 use super::{View, sgpu};
+use crate::device_texts::mig_profiles;
 
 /// Vendors that are on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -131,7 +132,7 @@ fn taken_by(device: &Device) -> (i64, i64) {
     let Some((_, _, name, _)) = &device.instance else {
         return (device.memory, device.cores);
     };
-    let profiles = instances::profiles(&crate::generate::mig_profiles());
+    let profiles = instances::profiles(&mig_profiles());
     let found = profiles.iter().find(|profile| profile.name == *name);
     found.map_or((device.memory, device.cores), |profile| {
         (profile.memory, profile.cores)

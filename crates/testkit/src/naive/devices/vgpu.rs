@@ -4,7 +4,7 @@
 use pumice_conf::{Arguments, Value};
 use pumice_model::object::{NodeObject, Pairs, PodObject};
 
-use super::super::Cycle;
+use super::super::cycle::Cycle;
 use super::super::state::{Res, Task, World, label};
 use super::View;
 

@@ -10,7 +10,7 @@ use pumice_model::object::TopologyRequest;
 pub use scores::{domain_score, node_scores};
 pub use tree::{DomainNodes, DomainTree};
 
-use super::Cycle;
+use super::cycle::Cycle;
 use super::gates;
 use super::state::{Status, SubJob, Task, World};
 

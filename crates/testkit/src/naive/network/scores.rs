@@ -7,7 +7,7 @@ use pumice_model::object::NodeObject;
 
 use super::tree::DomainNodes;
 use super::{place, places, request, tasks};
-use crate::naive::Cycle;
+use crate::naive::cycle::Cycle;
 use crate::naive::state::{Res, Status, SubJob, Task, World, add, get};
 
 const PLUGIN: &str = "network-topology-aware";

@@ -9,7 +9,7 @@ use pumice_model::object::{
     Requirement, Selector, SelectorOp, SpreadConstraint, Unsatisfiable,
 };
 
-use crate::naive::Cycle;
+use crate::naive::cycle::Cycle;
 use crate::naive::devices::On;
 use crate::naive::state::World;
 

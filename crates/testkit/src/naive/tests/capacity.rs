@@ -5,7 +5,8 @@ use pumice_model::object::{GroupPhase, QueueObject};
 
 use super::builders::*;
 use crate::naive::capacity::{self, Tree, allocatable, gives};
-use crate::naive::{Cycle, order};
+use crate::naive::cycle::Cycle;
+use crate::naive::order;
 
 /// Whole cores and GiB.
 fn of(cores: i64, gib: i64) -> Vec<(String, i64)> {

@@ -6,9 +6,10 @@ use pumice_conf::Value;
 use pumice_model::object::{GroupObject, GroupPhase, PodObject, QueueObject};
 
 use super::builders::*;
+use crate::naive::cycle::Cycle;
 use crate::naive::queue_share::{allocatable, deserved, overused, queue_share};
 use crate::naive::state::{Status, get};
-use crate::naive::{Cycle, enqueue, gates, hdrf, order};
+use crate::naive::{enqueue, gates, hdrf, order};
 
 fn is_inqueue(cycle: &Cycle, job: &str) -> bool {
     cycle.world.jobs[job].group.status.phase == GroupPhase::Inqueue

@@ -10,9 +10,10 @@ use super::candidates::{self, is_starving, preemptors, takes_part};
 use super::promises::promise;
 use super::sets::{Offer, cheapest, placed_anew, queue_takes, within_limits};
 use super::{Purpose, gangs};
+use crate::naive::cycle::Cycle;
 use crate::naive::place::{Reach, commit, place};
 use crate::naive::state::{Eviction, Status};
-use crate::naive::{Cycle, gates, order, queue_share};
+use crate::naive::{gates, newcomers, order, queue_share};
 
 /// The action `preempt`: within queues, then within jobs.
 pub fn preempt(cycle: &mut Cycle) {
@@ -213,7 +214,7 @@ pub fn decide(cycle: &mut Cycle, purpose: Purpose, job: &str, plan: Plan) {
         cycle.world.evictions.push(eviction);
     }
     if cycle.world.jobs[job].group.status.phase == GroupPhase::Pending {
-        cycle.admit(job);
+        newcomers::admit(cycle, job);
     }
     if gates::job_ready(cycle, job) {
         commit(cycle, job);

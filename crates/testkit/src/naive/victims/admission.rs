@@ -1,7 +1,7 @@
 //! What might go for a PodGroup that was refused for want of room (spec/07 §2.2).
 
 use super::candidates::is_marked;
-use crate::naive::Cycle;
+use crate::naive::cycle::Cycle;
 use crate::naive::state::{Job, Res, add};
 
 /// What others hold that might go for a job, with pods of those other queues where that helps.

@@ -9,8 +9,9 @@ use pumice_units::duration::parse_go_duration;
 use super::Purpose;
 use super::budgets::within_budgets;
 use super::sets::with_world;
+use crate::naive::cycle::Cycle;
 use crate::naive::state::{Res, Status, Task, World, add, label, sub};
-use crate::naive::{Cycle, capacity, hdrf, queue_share, tdm};
+use crate::naive::{capacity, hdrf, queue_share, tdm};
 
 /// One plugin's answer.
 struct Answer {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pumice_model::object::{BudgetObject, PodObject};
 
-use crate::naive::Cycle;
+use crate::naive::cycle::Cycle;
 use crate::naive::state::{Status, selects_pod};
 
 /// So long an eviction counts against a budget that does not show it.

@@ -5,8 +5,9 @@ use std::cmp::Reverse;
 use pumice_model::object::{Gates, PreemptableMark};
 
 use super::Purpose;
+use crate::naive::cycle::Cycle;
 use crate::naive::state::{Job, Status, Task, World};
-use crate::naive::{Cycle, capacity, gates, network, tdm};
+use crate::naive::{capacity, gates, network, tdm};
 
 /// The job may have others evicted, or place pods where they go: its group and queue exist and it can
 /// become ready (spec/07 §2.1). Pods of jobs that ask for a place in the network are not sought room for one by

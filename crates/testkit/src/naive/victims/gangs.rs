@@ -10,10 +10,11 @@ use super::answers::{evict, may_reclaim, victims};
 use super::candidates::{self, Price, is_starving, preemptors};
 use super::sets::{queue_takes, within_limits};
 use super::{Purpose, actions};
+use crate::naive::cycle::Cycle;
 use crate::naive::network::DomainNodes;
 use crate::naive::place::{Reach, place_in};
 use crate::naive::state::{Status, SubJob, World};
-use crate::naive::{Cycle, gates, order};
+use crate::naive::{gates, order};
 
 /// What pods cost that go.
 type Cost = (usize, Vec<Price>);

@@ -3,9 +3,10 @@
 use pumice_model::object::Gates;
 
 use super::sets::{fit, fits_node};
+use crate::naive::cycle::Cycle;
 use crate::naive::place::commit;
 use crate::naive::state::{Promise, Status};
-use crate::naive::{Cycle, gates, order};
+use crate::naive::{gates, order};
 
 /// A promise that is so old ends.
 const LASTS_S: i64 = 600;

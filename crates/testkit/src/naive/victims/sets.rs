@@ -5,9 +5,10 @@ use pumice_model::object::NodeObject;
 use super::Purpose;
 use super::answers::{evict, victims};
 use super::candidates::{self, Price};
+use crate::naive::cycle::Cycle;
 use crate::naive::place::{Room, put};
 use crate::naive::state::{Status, Task, World};
-use crate::naive::{Cycle, claims, newcomers, queue_share};
+use crate::naive::{claims, newcomers, queue_share};
 
 /// With more victims on a node not every set of them is weighed.
 const ALL_SETS: usize = 10;

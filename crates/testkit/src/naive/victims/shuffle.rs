@@ -7,8 +7,9 @@ use pumice_units::duration::parse_go_duration;
 
 use super::answers::{evict, protected_from};
 use super::candidates;
+use crate::naive::cycle::Cycle;
 use crate::naive::state::{Eviction, Status};
-use crate::naive::{Cycle, rescheduling, tdm};
+use crate::naive::{rescheduling, tdm};
 
 /// Plugins that want pods gone: name, argument with its period, and what that is without.
 const PLUGINS: &[(&str, &str, i64)] = &[

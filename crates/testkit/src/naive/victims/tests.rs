@@ -601,7 +601,7 @@ fn what_others_promised_holds_until_it_is_old_or_does_not_fit() {
     let config = named(&["allocate"], &["gang", "predicates"]);
     let held = |after_s: i64| {
         let mut cycle = gang(2).cycle(&config);
-        cycle.now_s = crate::naive::START_S + after_s;
+        cycle.now_s = crate::naive::moments::START_S + after_s;
         super::hold_promises(&mut cycle);
         cycle.world.tasks["p"].node.is_some()
     };

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{Bundle, GangPlan, fewest, place_one};
-use crate::naive::Cycle;
+use crate::naive::cycle::Cycle;
 use crate::naive::network::{self, DomainNodes};
 use crate::naive::state::{Res, SubJob, add, fits};
 
