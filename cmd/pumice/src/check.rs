@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use pumice_conf::{CheckOutcome, Config, Severity, parse_bytes};
 
-use crate::BadInput;
+use crate::bad_input::BadInput;
 
 /// Arguments of `pumice check`.
 #[derive(Args)]

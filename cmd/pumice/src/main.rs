@@ -9,6 +9,7 @@
 //! As `kubectl-pumice` on the path the same program is a plugin of kubectl: `kubectl pumice explain`. As
 //! `kubectl_complete-pumice` it completes the words of that.
 
+mod bad_input;
 mod bench;
 mod check;
 mod completion;
@@ -18,6 +19,7 @@ mod simulate;
 
 use std::process::ExitCode;
 
+use bad_input::BadInput;
 use clap::{Command as Words, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[derive(Parser)]
@@ -57,18 +59,6 @@ enum PumiceCommand {
     /// Print a script that completes the words of this program in a shell
     Completion(completion::CompletionArguments),
 }
-
-/// Bad input or configuration: already explained on standard error.
-#[derive(Debug)]
-struct BadInput(String);
-
-impl std::fmt::Display for BadInput {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for BadInput {}
 
 /// Name as a plugin of kubectl.
 const PLUGIN: &str = "kubectl-pumice";

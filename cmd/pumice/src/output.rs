@@ -4,14 +4,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
+use clap::ValueEnum;
 use pumice_sim::Report;
 use pumice_sim::report::{JobLine, Pending, PodGroupLine, ProblemLine, QueueLine};
-
-use crate::simulate::OutputFormat;
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Yellow.on_default();
 const HEAD: Style = Style::new().bold();
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// For people
+    Table,
+    /// For scripts: stable keys
+    Json,
+    /// The same as JSON
+    Yaml,
+}
 
 /// Prints a report on standard output.
 pub fn print(report: &Report, format: OutputFormat) -> anyhow::Result<()> {

@@ -13,8 +13,9 @@ use pumice_model::object::Shard;
 use pumice_sim::reader::{InputObjects, InputSource};
 use pumice_sim::{InputProblem, Mode, OwnShard, SimulationSettings};
 
+use crate::bad_input::BadInput;
 use crate::check::read;
-use crate::{BadInput, output};
+use crate::output::{self, OutputFormat};
 
 /// Most errors, and most warnings, shown on standard error.
 const MAX_SHOWN: usize = 50;
@@ -37,17 +38,6 @@ const DUMP: &str = r#"(
   done
   echo ---; kubectl get cm -n mindx-dl -l mx-consumer-volcano=true -o yaml
 ) | pumice simulate -"#;
-
-/// How results are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
-    /// For people
-    Table,
-    /// For scripts: stable keys
-    Json,
-    /// The same as JSON
-    Yaml,
-}
 
 /// Sharding modes of the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

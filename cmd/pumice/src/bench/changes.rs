@@ -3,7 +3,7 @@
 use pumice_engine::Engine;
 use serde::Serialize;
 
-use super::Output;
+use super::arguments::Output;
 
 /// What changes of one kind cost.
 #[derive(Serialize)]

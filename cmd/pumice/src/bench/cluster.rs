@@ -7,10 +7,11 @@ use pumice_model::object::{
     SpreadConstraint, TopologyRequest, Unsatisfiable,
 };
 
-use super::evict::{EvictArguments, EvictFor};
-use super::queues::QueueTreeArguments;
-use super::wake::WakeArguments;
-use super::{BenchDevices, PlacementArguments, PodRule, devices};
+use super::arguments::{
+    BenchDevices, EvictArguments, EvictFor, PlacementArguments, PodRule, QueueTreeArguments,
+    WakeArguments,
+};
+use super::devices;
 
 const MIB: i64 = 1 << 20;
 const GIB: i64 = 1 << 30;

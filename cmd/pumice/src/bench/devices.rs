@@ -3,7 +3,7 @@
 use pumice_model::Delta;
 use pumice_model::object::{ContainerFacts, ContainerKind, NodeObject, PodObject};
 
-use super::BenchDevices;
+use super::arguments::BenchDevices;
 
 /// Devices of a node.
 const CARDS: i64 = 8;

@@ -3,11 +3,11 @@
 
 use std::time::Instant;
 
-use clap::Args;
 use pumice_engine::Engine;
 use serde::Serialize;
 
-use super::{Output, cluster};
+use super::arguments::{EvictArguments, EvictFor, Output};
+use super::cluster;
 use crate::check::{configuration, read};
 
 /// Volcano's usual tiers.
@@ -29,41 +29,6 @@ tiers:
   - name: proportion
   - name: nodeorder
 "#;
-
-/// Whom others are evicted for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum EvictFor {
-    /// A job of higher priority in the same queue.
-    Priority,
-    /// Another queue.
-    Queue,
-}
-
-/// Arguments of `pumice bench preempt` and `pumice bench reclaim`.
-#[derive(Args, Clone)]
-pub struct EvictArguments {
-    /// Nodes, all of them full: 16 pods each
-    #[arg(long, default_value_t = 1000)]
-    pub nodes: usize,
-    /// Jobs that wait
-    #[arg(long, default_value_t = 50)]
-    pub jobs: usize,
-    /// Pods per job, all needed to start
-    #[arg(long, default_value_t = 100)]
-    pub gang: usize,
-    /// Different pods; pod n is of class n modulo this
-    #[arg(long, default_value_t = 1)]
-    pub classes: usize,
-    /// Nobody may be evicted: all are of the same priority, or their queue has what it deserves
-    #[arg(long)]
-    pub nobody: bool,
-    /// Configuration; default: Volcano's usual tiers, with gangs not protected from preemption
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<std::path::PathBuf>,
-    /// Output format
-    #[arg(long, value_enum, default_value = "table")]
-    pub output: Output,
-}
 
 /// Result of one run.
 #[derive(Serialize)]

@@ -2,13 +2,12 @@
 
 use std::time::Instant;
 
-use clap::Args;
 use pumice_engine::Engine;
 use pumice_model::Delta;
 
-use super::changes::{ChangeRow, settle};
+use super::arguments::QueueTreeArguments;
+use super::changes::{self, ChangeRow, settle};
 use super::cluster::QueueTreeCluster;
-use super::{Output, changes};
 use crate::check::{configuration, read};
 
 /// Volcano's usual tiers, with the tree.
@@ -25,32 +24,6 @@ tiers:
     enableHierarchy: true
   - name: nodeorder
 "#;
-
-/// Arguments of `pumice bench queues`.
-#[derive(Args, Clone)]
-pub struct QueueTreeArguments {
-    /// Nodes
-    #[arg(long, default_value_t = 1000)]
-    pub nodes: usize,
-    /// Queues, `root` aside
-    #[arg(long, default_value_t = 1000)]
-    pub queues: usize,
-    /// Queues right below each queue
-    #[arg(long, default_value_t = 3)]
-    pub children: usize,
-    /// Pods that run, ten a job, evenly over the queues that have none below them
-    #[arg(long, default_value_t = 100_000)]
-    pub pods: usize,
-    /// Changes of each kind
-    #[arg(long, default_value_t = 200)]
-    pub changes: usize,
-    /// Configuration; default: Volcano's usual tiers with capacity and enableHierarchy
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<std::path::PathBuf>,
-    /// Output format
-    #[arg(long, value_enum, default_value = "table")]
-    pub output: Output,
-}
 
 /// Runs the benchmark.
 pub fn run(arguments: &QueueTreeArguments) -> anyhow::Result<()> {

@@ -3,7 +3,8 @@
 use pumice_conf::DEFAULT_CONF;
 use serde::Serialize;
 
-use super::{BenchDevices, Figures, Output, PlacementArguments, PodRule, ScaleArguments, measure};
+use super::arguments::{BenchDevices, Output, PlacementArguments, PodRule, ScaleArguments};
+use super::placement::{Figures, measure};
 use crate::check::configuration;
 
 #[derive(Serialize)]

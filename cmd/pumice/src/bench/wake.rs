@@ -2,53 +2,14 @@
 
 use std::time::Instant;
 
-use clap::Args;
 use pumice_conf::{Config, DEFAULT_CONF};
 use pumice_engine::Engine;
 use pumice_model::Delta;
 
-use super::changes::{ChangeRow, settle};
-use super::{Output, changes, cluster};
+use super::arguments::WakeArguments;
+use super::changes::{self, ChangeRow, settle};
+use super::cluster;
 use crate::check::{configuration, read};
-
-/// Arguments of `pumice bench wake`.
-#[derive(Args, Clone)]
-pub struct WakeArguments {
-    /// Nodes, all of them full
-    #[arg(long, default_value_t = 1000)]
-    pub nodes: usize,
-    /// Jobs that wait
-    #[arg(long, default_value_t = 5000)]
-    pub jobs: usize,
-    /// Pods that wait, evenly over the jobs, each job all or nothing
-    #[arg(long, default_value_t = 100_000)]
-    pub pods: usize,
-    /// Different pods; with as many as jobs no two jobs are alike
-    #[arg(long, default_value_t = 1)]
-    pub classes: usize,
-    /// Queues, used in turn
-    #[arg(long, default_value_t = 1)]
-    pub queues: usize,
-    /// The jobs are not admitted yet, instead of admitted and without room
-    #[arg(long)]
-    pub pending: bool,
-    /// Tiers of HyperNodes (the first of 16 nodes each, each further one of 16 of the tier below); every job keeps
-    /// to one of the highest, which have room for all of its pods but one
-    #[arg(long, default_value_t = 0)]
-    pub topology: usize,
-    /// Nobody sleeps: all jobs are tried in every cycle
-    #[arg(long)]
-    pub all: bool,
-    /// Changes of each kind
-    #[arg(long, default_value_t = 200)]
-    pub changes: usize,
-    /// Configuration; default: the built-in one
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<std::path::PathBuf>,
-    /// Output format
-    #[arg(long, value_enum, default_value = "table")]
-    pub output: Output,
-}
 
 /// Runs the benchmark.
 pub fn run(arguments: &WakeArguments) -> anyhow::Result<()> {

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use clap::Args;
 use pumice_engine::view::{CardView, CardsView};
 
-use super::{SchedulerConnection, print};
+use super::scheduler::SchedulerConnection;
+use super::words::print;
 use crate::output::columns;
 
 /// Pods named in a row; JSON has all of them.

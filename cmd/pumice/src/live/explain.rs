@@ -7,11 +7,9 @@ use clap::Args;
 use pumice_engine::view::{JobView, Place, PodView, QueueView, SameReason, Time};
 
 use super::queues::{resources, waiting};
-use super::{
-    Answered, BAD, GOOD, HEAD, Scheduler, SchedulerConnection, absent, amounts, counts, ordinal,
-    print,
-};
-use crate::BadInput;
+use super::scheduler::{Answered, Scheduler, SchedulerConnection, absent};
+use super::words::{BAD, GOOD, HEAD, amounts, counts, ordinal, print};
+use crate::bad_input::BadInput;
 
 /// Width of the words before the text.
 const WORD: usize = 9;

@@ -11,10 +11,9 @@ use pumice_cluster::remote::ObjectsError;
 use serde_json::{Value, json};
 
 use super::job::resources;
-use super::print;
 use super::user::{ClusterConnection, ClusterUser, CreationArguments, list_of, typed, wrong};
-use crate::output::columns;
-use crate::simulate::OutputFormat;
+use super::words::print;
+use crate::output::{OutputFormat, columns};
 
 /// Pause between two looks at a queue that is to change its state.
 const PAUSE: Duration = Duration::from_millis(200);

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use clap::Args;
 use pumice_engine::view::{QueueView, QueuesView, WaitingJob};
 
-use super::{BAD, HEAD, SchedulerConnection, amounts, brief, print};
+use super::scheduler::SchedulerConnection;
+use super::words::{BAD, HEAD, amounts, brief, print};
 use crate::output::columns;
 
 /// Arguments of `pumice queues`.

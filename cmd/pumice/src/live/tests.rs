@@ -8,7 +8,9 @@ use pumice_engine::view::{
 };
 use serde_json::Value;
 
-use super::{MAX_REASON, brief, cards, escaped, explain, ordinal, top};
+use super::scheduler::escaped;
+use super::words::{MAX_REASON, brief, ordinal};
+use super::{cards, explain, top};
 
 fn text(table: impl FnOnce(&mut dyn std::io::Write) -> anyhow::Result<()>) -> String {
     let mut out = Vec::new();

@@ -7,7 +7,8 @@ use clap::Args;
 use pumice_engine::view::{ClusterView, NodeView, TopView, Usage};
 
 use super::queues::{self, waiting};
-use super::{BAD, GOOD, HEAD, SchedulerConnection, print};
+use super::scheduler::SchedulerConnection;
+use super::words::{BAD, GOOD, HEAD, print};
 use crate::output::columns;
 
 /// Arguments of `pumice top`.

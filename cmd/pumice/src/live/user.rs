@@ -11,9 +11,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::print;
-use crate::BadInput;
-use crate::simulate::OutputFormat;
+use super::words::print;
+use crate::bad_input::BadInput;
+use crate::output::OutputFormat;
 
 /// Which cluster, as kubectl finds it.
 #[derive(Args)]

@@ -7,11 +7,10 @@ use clap::Args;
 use pumice_api::Job;
 use serde_json::Value;
 
-use super::super::print;
 use super::super::user::{ClusterConnection, list_of, typed};
-use super::{phase, replicas};
-use crate::output::columns;
-use crate::simulate::OutputFormat;
+use super::super::words::print;
+use super::named::{phase, replicas};
+use crate::output::{OutputFormat, columns};
 
 /// Label with the type of a Job.
 const JOB_TYPE: &str = "volcano.sh/job-type";

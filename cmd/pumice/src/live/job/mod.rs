@@ -1,6 +1,7 @@
 //! `pumice job`: Jobs of a cluster, as `vcctl job` shows and starts them.
 
 mod list;
+mod named;
 mod run;
 mod view;
 
@@ -8,9 +9,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use pumice_api::Job;
-use serde_json::Value;
 
-use super::user::{ClusterConnection, ClusterUser, typed, wrong};
+use super::user::{ClusterConnection, typed, wrong};
+use named::{NamedJob, missing};
 pub(super) use run::resources;
 
 /// What to do with Jobs.
@@ -30,28 +31,6 @@ pub enum JobCommand {
     Delete(JobControlArguments),
 }
 
-/// One Job.
-#[derive(Args)]
-pub struct NamedJob {
-    #[command(flatten)]
-    name: JobName,
-    /// Namespace; default: that of the context
-    #[arg(long, short, value_name = "NAME")]
-    namespace: Option<String>,
-}
-
-/// Its name, in one of two ways.
-#[derive(Args)]
-#[group(required = true, multiple = false)]
-struct JobName {
-    /// Name of the Job
-    #[arg(value_name = "NAME")]
-    named: Option<String>,
-    /// The same, as vcctl takes it
-    #[arg(long = "name", short = 'N', value_name = "NAME")]
-    flag: Option<String>,
-}
-
 /// Arguments of `suspend`, `resume` and `delete`.
 #[derive(Args)]
 pub struct JobControlArguments {
@@ -59,31 +38,6 @@ pub struct JobControlArguments {
     job: NamedJob,
     #[command(flatten)]
     connection: ClusterConnection,
-}
-
-impl NamedJob {
-    fn name(&self) -> &str {
-        let name = self.name.named.as_deref().or(self.name.flag.as_deref());
-        name.unwrap_or_default()
-    }
-
-    fn namespace<'a>(&'a self, user: &'a ClusterUser) -> &'a str {
-        user.namespace(self.namespace.as_deref())
-    }
-
-    /// The Job, which must be there.
-    fn read(&self, user: &ClusterUser) -> anyhow::Result<Value> {
-        let (namespace, name) = (self.namespace(user), self.name());
-        let found = user.ask(user.objects.get::<Job>(namespace, name))?;
-        found.ok_or_else(|| missing(namespace, name))
-    }
-}
-
-fn missing(namespace: &str, name: &str) -> anyhow::Error {
-    wrong(format!(
-        "there is no Job {namespace}/{name}\n  = help: `pumice job list --all-namespaces` shows \
-         all; another namespace is named with --namespace"
-    ))
 }
 
 /// Carries out what is asked for.
@@ -156,20 +110,6 @@ fn delete(arguments: &JobControlArguments) -> anyhow::Result<ExitCode> {
     }
     anstream::println!("job {namespace}/{name} is deleted");
     Ok(ExitCode::SUCCESS)
-}
-
-/// The phase as it is shown: a Job that nobody has looked at is Pending.
-fn phase(job: &Job) -> String {
-    match job.status.state.phase.as_str() {
-        "" => "Pending".to_owned(),
-        phase => phase.to_owned(),
-    }
-}
-
-/// Pods of all tasks.
-fn replicas(job: &Job) -> i64 {
-    let tasks = job.spec.tasks.iter();
-    tasks.map(|task| i64::from(task.replicas)).sum()
 }
 
 #[cfg(test)]

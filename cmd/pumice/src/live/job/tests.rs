@@ -1,8 +1,9 @@
 //! What is created, shown and refused, without a cluster.
 
 use clap::Parser;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::named::{phase, replicas};
 use super::*;
 
 /// The arguments behind `pumice job`.

@@ -10,10 +10,9 @@ use pumice_api::job::TaskSpec;
 use serde_json::Value;
 
 use super::super::user::{ClusterConnection, typed};
-use super::super::{HEAD, print};
-use super::{NamedJob, phase, replicas};
-use crate::output::columns;
-use crate::simulate::OutputFormat;
+use super::super::words::{HEAD, print};
+use super::named::{NamedJob, phase, replicas};
+use crate::output::{OutputFormat, columns};
 
 /// Arguments of `pumice job view`.
 #[derive(Args)]

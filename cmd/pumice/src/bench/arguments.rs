@@ -1,0 +1,223 @@
+//! What each benchmark is told on the command line, and which cluster that means.
+//!
+//! Benchmarks and the clusters made for them import from here, so that neither imports the list of
+//! benchmarks (`bench.rs`).
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Rules every pending pod carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PodRule {
+    /// None
+    #[default]
+    None,
+    /// Required anti-affinity of a job's pods, by host
+    AntiAffinity,
+    /// Hard topology spread of a job's pods, by host
+    SpreadHost,
+    /// Hard topology spread of a job's pods, by zone
+    SpreadZone,
+    /// Required anti-affinity by host, `--terms` of them, each on a label of the pod's own
+    OwnAntiAffinity,
+    /// Preferred anti-affinity by host, likewise
+    OwnPreferred,
+}
+
+/// Shared devices on the nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum BenchDevices {
+    /// None
+    #[default]
+    None,
+    /// Eight cards a node, shared as vGPUs; every pending pod asks for one
+    Vgpu,
+    /// Eight 910B3 chips a node, shared as HAMi does; every pending pod asks for a quarter of one
+    HamiNpu,
+    /// Eight 310P chips a node, shared as MindCluster does; every pending pod asks for an AI core
+    MindclusterNpu,
+    /// Eight GPUs a node under HAMi's own plugin; every pending pod asks for a part of one
+    Nvidia,
+    /// Eight DCUs a node, as the other vendors of HAMi; every pending pod asks for a part of one
+    Hygon,
+    /// Eight MLUs a node
+    Cambricon,
+    /// Eight MR-V100 a node
+    Iluvatar,
+    /// Eight GPUs of Moore Threads a node
+    Mthreads,
+    /// Eight whole GPUs a node
+    Metax,
+}
+
+/// Arguments of `pumice bench placement`.
+#[derive(Args, Clone)]
+pub struct PlacementArguments {
+    /// Nodes (three sizes, chosen by the seed; three zones)
+    #[arg(long, default_value_t = 1000)]
+    pub nodes: usize,
+    /// Pending jobs
+    #[arg(long, default_value_t = 1000)]
+    pub jobs: usize,
+    /// Pods per job, all needed to start
+    #[arg(long, default_value_t = 100)]
+    pub gang: usize,
+    /// Different pods; pod n is of class n modulo this, so classes are interleaved
+    #[arg(long, default_value_t = 1)]
+    pub classes: usize,
+    /// Queues, used in turn
+    #[arg(long, default_value_t = 1)]
+    pub queues: usize,
+    /// Pods that run already
+    #[arg(long, default_value_t = 0)]
+    pub running: usize,
+    /// Pods per running job; 0: they belong to another scheduler and to no job
+    #[arg(long, default_value_t = 0)]
+    pub running_gang: usize,
+    /// Rules of the pending pods
+    #[arg(long, value_enum, default_value = "none")]
+    pub rule: PodRule,
+    /// Terms per pod, for the rules with several
+    #[arg(long, default_value_t = 100)]
+    pub terms: usize,
+    /// Pods without rules that come after all others, each alone
+    #[arg(long, default_value_t = 0)]
+    pub plain: usize,
+    /// Shared devices
+    #[arg(long, value_enum, default_value = "none")]
+    pub devices: BenchDevices,
+    /// Tiers of HyperNodes (the first of 16 nodes each, each further one of 16 of the tier below); every
+    /// pending job keeps to one of the highest
+    #[arg(long, default_value_t = 0)]
+    pub topology: usize,
+    /// Units of work a job may take of a cycle; 0: no limit
+    #[arg(long, default_value_t = 0)]
+    pub job_work_limit: u64,
+    /// Configuration; default: the built-in one, with deviceshare where there are devices
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Seed of the node sizes
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    pub output: Output,
+}
+
+/// Arguments of `pumice bench scale`.
+#[derive(Args)]
+pub struct ScaleArguments {
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    pub output: Output,
+}
+
+/// Output format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people
+    Table,
+    /// For scripts
+    Json,
+}
+
+/// Arguments of `pumice bench wake`.
+#[derive(Args, Clone)]
+pub struct WakeArguments {
+    /// Nodes, all of them full
+    #[arg(long, default_value_t = 1000)]
+    pub nodes: usize,
+    /// Jobs that wait
+    #[arg(long, default_value_t = 5000)]
+    pub jobs: usize,
+    /// Pods that wait, evenly over the jobs, each job all or nothing
+    #[arg(long, default_value_t = 100_000)]
+    pub pods: usize,
+    /// Different pods; with as many as jobs no two jobs are alike
+    #[arg(long, default_value_t = 1)]
+    pub classes: usize,
+    /// Queues, used in turn
+    #[arg(long, default_value_t = 1)]
+    pub queues: usize,
+    /// The jobs are not admitted yet, instead of admitted and without room
+    #[arg(long)]
+    pub pending: bool,
+    /// Tiers of HyperNodes (the first of 16 nodes each, each further one of 16 of the tier below); every job keeps
+    /// to one of the highest, which have room for all of its pods but one
+    #[arg(long, default_value_t = 0)]
+    pub topology: usize,
+    /// Nobody sleeps: all jobs are tried in every cycle
+    #[arg(long)]
+    pub all: bool,
+    /// Changes of each kind
+    #[arg(long, default_value_t = 200)]
+    pub changes: usize,
+    /// Configuration; default: the built-in one
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    pub output: Output,
+}
+
+/// Arguments of `pumice bench queues`.
+#[derive(Args, Clone)]
+pub struct QueueTreeArguments {
+    /// Nodes
+    #[arg(long, default_value_t = 1000)]
+    pub nodes: usize,
+    /// Queues, `root` aside
+    #[arg(long, default_value_t = 1000)]
+    pub queues: usize,
+    /// Queues right below each queue
+    #[arg(long, default_value_t = 3)]
+    pub children: usize,
+    /// Pods that run, ten a job, evenly over the queues that have none below them
+    #[arg(long, default_value_t = 100_000)]
+    pub pods: usize,
+    /// Changes of each kind
+    #[arg(long, default_value_t = 200)]
+    pub changes: usize,
+    /// Configuration; default: Volcano's usual tiers with capacity and enableHierarchy
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    pub output: Output,
+}
+
+/// Whom others are evicted for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum EvictFor {
+    /// A job of higher priority in the same queue.
+    Priority,
+    /// Another queue.
+    Queue,
+}
+
+/// Arguments of `pumice bench preempt` and `pumice bench reclaim`.
+#[derive(Args, Clone)]
+pub struct EvictArguments {
+    /// Nodes, all of them full: 16 pods each
+    #[arg(long, default_value_t = 1000)]
+    pub nodes: usize,
+    /// Jobs that wait
+    #[arg(long, default_value_t = 50)]
+    pub jobs: usize,
+    /// Pods per job, all needed to start
+    #[arg(long, default_value_t = 100)]
+    pub gang: usize,
+    /// Different pods; pod n is of class n modulo this
+    #[arg(long, default_value_t = 1)]
+    pub classes: usize,
+    /// Nobody may be evicted: all are of the same priority, or their queue has what it deserves
+    #[arg(long)]
+    pub nobody: bool,
+    /// Configuration; default: Volcano's usual tiers, with gangs not protected from preemption
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    pub output: Output,
+}
