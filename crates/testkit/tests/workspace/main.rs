@@ -4,6 +4,7 @@ mod citations;
 mod dependencies;
 mod layering;
 mod links;
+mod registries;
 mod tests_named;
 mod words;
 
