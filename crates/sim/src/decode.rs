@@ -3,12 +3,12 @@
 mod fields;
 mod mismatch;
 
-use k8s_openapi::serde::de::DeserializeOwned;
+use pumice_wire::WireObject;
 use pumice_yaml::scalar::{Scalar, resolve};
 use pumice_yaml::tree::{Data, Location, YamlNode};
 use serde_json::{Map, Number, Value};
 
-use fields::{PathStep, SeenFields, Unknown, Watched};
+use fields::Unknown;
 
 /// A value that is not what its field wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,34 +130,31 @@ fn scalar_of(node: &YamlNode, text: &str) -> Value {
     }
 }
 
-/// Reads a typed object. Fields that its type does not have are added to `unknown`.
+/// Reads a typed object.
 ///
 /// # Errors
 /// The first field that does not fit, with its place.
-pub fn typed<T: DeserializeOwned>(
-    node: &YamlNode,
-    unknown: &mut Vec<Mismatch>,
-) -> Result<T, Mismatch> {
-    let value = to_json(node);
-    let mut seen = SeenFields::default();
-    let read = serde_path_to_error::deserialize(Watched::new(&value, &mut seen));
-    unknown.extend(seen.unknown.iter().map(|field| unknown_field(node, field)));
-    read.map_err(|error| {
-        let path = error.path().clone();
-        let place = locate(node, path.iter());
-        let (message, help) = mismatch::explain(&error.into_inner().to_string());
+pub fn typed<K: WireObject>(node: &YamlNode) -> Result<K, Mismatch> {
+    K::read(to_json(node).to_string().as_bytes()).map_err(|problem| {
+        let (message, help) = mismatch::explain(&problem.message);
         Mismatch {
-            location: place,
-            path: path.to_string(),
+            location: locate_dotted(node, &problem.path),
+            path: problem.path,
             message,
             help,
         }
     })
 }
 
+/// Fields of an object that its type does not have; none where the type is not in the table.
+pub fn unknown_fields(group: &str, kind: &str, node: &YamlNode) -> Vec<Mismatch> {
+    let found = fields::unknown(group, kind, node);
+    found.iter().map(unknown_field).collect()
+}
+
 /// What to say of a field that the type does not have, at the place of its name.
-fn unknown_field(root: &YamlNode, field: &Unknown) -> Mismatch {
-    let path = field.dotted();
+fn unknown_field(field: &Unknown<'_>) -> Mismatch {
+    let path = &field.path;
     let (message, help) = match (field.nearest(), field.choice()) {
         (Some(name), _) => (
             format!("unknown field {path}: did you mean {name}?"),
@@ -172,54 +169,11 @@ fn unknown_field(root: &YamlNode, field: &Unknown) -> Mismatch {
         ),
     };
     Mismatch {
-        location: locate_key(root, &field.path),
-        path,
+        location: field.location,
+        path: path.clone(),
         message,
         help,
     }
-}
-
-/// The place of the key a path ends with, or of its longest prefix that exists.
-fn locate_key(root: &YamlNode, path: &[PathStep]) -> Location {
-    let (mut node, mut place) = (root, root.location);
-    for step in path {
-        let next = match step {
-            PathStep::Key(key) => {
-                let mut entries = node.entries().unwrap_or_default().iter();
-                entries
-                    .rfind(|entry| entry.key.text() == Some(key))
-                    .map(|entry| (entry.key.location, &entry.value))
-            }
-            PathStep::Index(at) => {
-                let item = node.items().and_then(|items| items.get(*at));
-                item.map(|item| (item.location, item))
-            }
-        };
-        let Some((at, value)) = next else { break };
-        (place, node) = (at, value);
-    }
-    place
-}
-
-/// The place of a path, or of its longest prefix that exists.
-fn locate<'p>(
-    root: &YamlNode,
-    path: impl Iterator<Item = &'p serde_path_to_error::Segment>,
-) -> Location {
-    use serde_path_to_error::Segment;
-    let mut node = root;
-    for segment in path {
-        let next = match segment {
-            Segment::Map { key } => node.get(key),
-            Segment::Seq { index } => node.items().and_then(|items| items.get(*index)),
-            _ => None,
-        };
-        match next {
-            Some(next) => node = next,
-            None => break,
-        }
-    }
-    node.location
 }
 
 /// The place of a dotted path such as `spec.containers[0].image`, as far as it exists.

@@ -18,7 +18,7 @@ use pumice_model::Delta;
 use pumice_yaml::tree;
 use serde::Deserialize;
 
-use crate::decode::{Mismatch, typed};
+use crate::decode::{Mismatch, to_json, typed, unknown_fields};
 
 /// An object that takes part.
 #[derive(Clone, Debug)]
@@ -118,66 +118,56 @@ pub fn read(
     node: &tree::YamlNode,
     unknown: &mut Vec<Mismatch>,
 ) -> Result<ManifestKind, Mismatch> {
-    let manifest = match (group_of(api_version), kind) {
-        ("", "Node") => Manifest::Node(Box::new(typed(node, unknown)?)),
-        ("", "Pod") => Manifest::Pod(Box::new(typed(node, unknown)?)),
-        ("", "Namespace") => Manifest::Namespace(Box::new(typed(node, unknown)?)),
-        ("", "Service") => Manifest::Service(Box::new(typed(node, unknown)?)),
-        ("", "ReplicationController") => {
-            Manifest::ReplicationController(Box::new(typed(node, unknown)?))
-        }
-        ("", "ResourceQuota") => Manifest::ResourceQuota(Box::new(typed(node, unknown)?)),
-        ("policy", "PodDisruptionBudget") => {
-            Manifest::PodDisruptionBudget(Box::new(typed(node, unknown)?))
-        }
-        ("", "PersistentVolume") => Manifest::PersistentVolume(Box::new(typed(node, unknown)?)),
-        ("", "PersistentVolumeClaim") => {
-            Manifest::PersistentVolumeClaim(Box::new(typed(node, unknown)?))
-        }
-        ("storage.k8s.io", "StorageClass") => {
-            Manifest::StorageClass(Box::new(typed(node, unknown)?))
-        }
-        ("storage.k8s.io", "CSINode") => Manifest::CsiNode(Box::new(typed(node, unknown)?)),
-        ("storage.k8s.io", "CSIDriver") => Manifest::CsiDriver(Box::new(typed(node, unknown)?)),
+    let group = group_of(api_version);
+    unknown.extend(unknown_fields(group, kind, node));
+    let manifest = match (group, kind) {
+        ("", "Node") => Manifest::Node(Box::new(typed(node)?)),
+        ("", "Pod") => Manifest::Pod(Box::new(typed(node)?)),
+        ("", "Namespace") => Manifest::Namespace(Box::new(typed(node)?)),
+        ("", "Service") => Manifest::Service(Box::new(typed(node)?)),
+        ("", "ReplicationController") => Manifest::ReplicationController(Box::new(typed(node)?)),
+        ("", "ResourceQuota") => Manifest::ResourceQuota(Box::new(typed(node)?)),
+        ("policy", "PodDisruptionBudget") => Manifest::PodDisruptionBudget(Box::new(typed(node)?)),
+        ("", "PersistentVolume") => Manifest::PersistentVolume(Box::new(typed(node)?)),
+        ("", "PersistentVolumeClaim") => Manifest::PersistentVolumeClaim(Box::new(typed(node)?)),
+        ("storage.k8s.io", "StorageClass") => Manifest::StorageClass(Box::new(typed(node)?)),
+        ("storage.k8s.io", "CSINode") => Manifest::CsiNode(Box::new(typed(node)?)),
+        ("storage.k8s.io", "CSIDriver") => Manifest::CsiDriver(Box::new(typed(node)?)),
         ("storage.k8s.io", "CSIStorageCapacity") => {
-            Manifest::CsiStorageCapacity(Box::new(typed(node, unknown)?))
+            Manifest::CsiStorageCapacity(Box::new(typed(node)?))
         }
         ("storage.k8s.io", "VolumeAttachment") => {
-            Manifest::VolumeAttachment(Box::new(typed(node, unknown)?))
+            Manifest::VolumeAttachment(Box::new(typed(node)?))
         }
-        ("resource.k8s.io", "ResourceClaim") => {
-            Manifest::ResourceClaim(Box::new(typed(node, unknown)?))
-        }
+        ("resource.k8s.io", "ResourceClaim") => Manifest::ResourceClaim(Box::new(typed(node)?)),
         ("resource.k8s.io", "ResourceClaimTemplate") => {
-            Manifest::ResourceClaimTemplate(Box::new(typed(node, unknown)?))
+            Manifest::ResourceClaimTemplate(Box::new(typed(node)?))
         }
-        ("resource.k8s.io", "DeviceClass") => {
-            Manifest::DeviceClass(Box::new(typed(node, unknown)?))
-        }
-        ("resource.k8s.io", "ResourceSlice") => {
-            Manifest::ResourceSlice(Box::new(typed(node, unknown)?))
-        }
-        ("apps", "ReplicaSet") => Manifest::ReplicaSet(Box::new(typed(node, unknown)?)),
-        ("topology.volcano.sh", "HyperNode") => {
-            Manifest::HyperNode(Box::new(typed(node, unknown)?))
-        }
-        ("nodeinfo.volcano.sh", "Numatopology") => {
-            Manifest::Numatopology(Box::new(typed(node, unknown)?))
-        }
-        ("shard.volcano.sh", "NodeShard") => Manifest::NodeShard(Box::new(typed(node, unknown)?)),
-        ("metrics.k8s.io", "NodeMetrics") => Manifest::NodeMetrics(Box::new(typed(node, unknown)?)),
-        ("apps", "StatefulSet") => Manifest::StatefulSet(Box::new(typed(node, unknown)?)),
-        ("scheduling.k8s.io", "PriorityClass") => {
-            Manifest::PriorityClass(Box::new(typed(node, unknown)?))
-        }
-        ("scheduling.volcano.sh", "PodGroup") => {
-            Manifest::PodGroup(Box::new(typed(node, unknown)?))
-        }
-        ("scheduling.volcano.sh", "Queue") => Manifest::Queue(Box::new(typed(node, unknown)?)),
-        ("batch.volcano.sh", "Job") => Manifest::Job(Box::new(typed(node, unknown)?)),
-        // Written by a program, which has no slips and may be newer.
-        ("pumice.sh", "PumiceState") => Manifest::State(Box::new(typed(node, &mut Vec::new())?)),
+        ("resource.k8s.io", "DeviceClass") => Manifest::DeviceClass(Box::new(typed(node)?)),
+        ("resource.k8s.io", "ResourceSlice") => Manifest::ResourceSlice(Box::new(typed(node)?)),
+        ("apps", "ReplicaSet") => Manifest::ReplicaSet(Box::new(typed(node)?)),
+        ("topology.volcano.sh", "HyperNode") => Manifest::HyperNode(Box::new(typed(node)?)),
+        ("nodeinfo.volcano.sh", "Numatopology") => Manifest::Numatopology(Box::new(typed(node)?)),
+        ("shard.volcano.sh", "NodeShard") => Manifest::NodeShard(Box::new(typed(node)?)),
+        ("metrics.k8s.io", "NodeMetrics") => Manifest::NodeMetrics(Box::new(typed(node)?)),
+        ("apps", "StatefulSet") => Manifest::StatefulSet(Box::new(typed(node)?)),
+        ("scheduling.k8s.io", "PriorityClass") => Manifest::PriorityClass(Box::new(typed(node)?)),
+        ("scheduling.volcano.sh", "PodGroup") => Manifest::PodGroup(Box::new(typed(node)?)),
+        ("scheduling.volcano.sh", "Queue") => Manifest::Queue(Box::new(typed(node)?)),
+        ("batch.volcano.sh", "Job") => Manifest::Job(Box::new(typed(node)?)),
+        ("pumice.sh", "PumiceState") => Manifest::State(Box::new(dump(node)?)),
         _ => return Ok(ManifestKind::Ignored(kind.to_owned())),
     };
     Ok(ManifestKind::Object(manifest))
+}
+
+/// Reads what a scheduler wrote. It has no slips, and may be of a newer version.
+fn dump(node: &tree::YamlNode) -> Result<Dump, Mismatch> {
+    serde_json::from_str(&to_json(node).to_string()).map_err(|error| Mismatch {
+        location: node.location,
+        path: ".".to_owned(),
+        message: error.to_string(),
+        help: "use the dump as the scheduler wrote it, of this version or an earlier one"
+            .to_owned(),
+    })
 }

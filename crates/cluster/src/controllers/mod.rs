@@ -10,7 +10,7 @@
 //! Invariants:
 //! * One channel for both, so that the answer of a write and the beginning of a list keep their
 //!   order: what a write made is never taken for gone because a list was older.
-//! * Of an object only what `Followed::observe` keeps outlives its line of the watch.
+//! * Of an object only what `read_object` keeps outlives its line of the watch.
 //! * A write goes out within the term only, and its end is always told, once.
 
 mod answer;

@@ -1,24 +1,23 @@
 //! Follows the kinds of the controllers.
 
 use std::collections::BTreeSet;
-use std::pin::pin;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures::StreamExt as _;
 use kube::Client;
-use kube::api::Api;
-use kube::core::DeserializeGuard;
-use kube::runtime::watcher::{self, Event, InitialListStrategy};
-use pumice_controllers::runtime::{
-    Followed, FollowedVisitor, ManagedKind, ManagedRef, ManagerInput, visit_followed,
-};
+use kube::core::Status;
+use pumice_controllers::runtime::{FOLLOWED, ManagedKind, ManagedRef, ManagerInput, read_object};
+use serde_json::value::RawValue;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tracing::{debug, info, warn};
 
 use crate::client::describe;
 use crate::contact::Contact;
+use crate::watch::raw::{Meta, RawEvent, meta_of, raw_event, raw_page};
+use crate::watch::request::{self, Lines};
 use crate::watch::status::{Board, KindReporter};
 use crate::watch::{KindState, KindStatus, WatchTimes};
 
@@ -38,6 +37,9 @@ const DENIALS_TO_BELIEVE: u32 = 5;
 /// Times a kind that has been followed must be unknown to the API server before it counts as empty.
 const ABSENCES_TO_BELIEVE: u32 = 3;
 
+/// Objects asked for at once where lists are not streamed.
+const PAGE_SIZE: u32 = 500;
+
 /// How the watch behaves.
 #[derive(Clone, Debug, Default)]
 pub struct ControllerWatchOptions {
@@ -55,33 +57,37 @@ pub fn watch(
     inputs: &Sender<ManagerInput>,
     contact: &Contact,
 ) -> ControllerWatch {
-    let mut kinds = Kinds {
-        without: options.without.clone(),
-        found: Vec::new(),
-    };
-    visit_followed(&mut kinds);
-    let slots = kinds.found.iter().map(|(kind, _)| {
+    let kinds = FOLLOWED.iter().copied();
+    let kinds: Vec<ManagedKind> = kinds
+        .filter(|kind| !options.without.contains(kind))
+        .collect();
+    let slots = kinds.iter().map(|kind| {
         let required = REQUIRED.contains(kind);
         (kind.path().kind, required, required)
     });
     let board = Arc::new(Board::new(slots));
     let options = Arc::new(options);
     let mut tasks = JoinSet::new();
-    for (at, (kind, start)) in kinds.found.into_iter().enumerate() {
+    for (at, kind) in kinds.into_iter().enumerate() {
         let follower = Follower {
             kind,
             inputs: inputs.clone(),
             contact: contact.clone(),
             place: KindReporter::new(Arc::clone(&board), at),
             options: Arc::clone(&options),
-            strategy: InitialListStrategy::StreamingList,
+            from: None,
+            streams: true,
             listed: None,
             there: BTreeSet::new(),
             failures: 0,
             refusals: 0,
             complained: None,
         };
-        start(follower, client.clone(), &mut tasks);
+        let client = client.clone();
+        tasks.spawn(async move {
+            // Nobody listens any more: the process ends.
+            let Err(InputsClosed) = follower.run(client).await;
+        });
     }
     ControllerWatch {
         board,
@@ -103,29 +109,6 @@ impl ControllerWatch {
     }
 }
 
-type Start = fn(Follower, Client, &mut JoinSet<()>);
-
-/// The kinds to follow, each with what starts its follower.
-struct Kinds {
-    without: Vec<ManagedKind>,
-    found: Vec<(ManagedKind, Start)>,
-}
-
-impl FollowedVisitor for Kinds {
-    fn visit<K: Followed>(&mut self) {
-        if !self.without.contains(&K::MANAGED) {
-            self.found.push((K::MANAGED, start::<K>));
-        }
-    }
-}
-
-fn start<K: Followed>(follower: Follower, client: Client, tasks: &mut JoinSet<()>) {
-    tasks.spawn(async move {
-        // Nobody listens any more: the process ends.
-        let Err(InputsClosed) = follower.run::<K>(client).await;
-    });
-}
-
 /// Nobody takes inputs any more.
 struct InputsClosed;
 
@@ -136,7 +119,10 @@ struct Follower {
     contact: Contact,
     place: KindReporter,
     options: Arc<ControllerWatchOptions>,
-    strategy: InitialListStrategy,
+    /// Version to go on from; `None` to list.
+    from: Option<String>,
+    /// The API server streams lists.
+    streams: bool,
     /// When it was last listed whole.
     listed: Option<Instant>,
     /// Objects of the list that is being read.
@@ -146,6 +132,20 @@ struct Follower {
     /// Answers in a row that the kind is unknown, or denied.
     refusals: u32,
     complained: Option<Instant>,
+}
+
+/// Why a round of listing and watching ended.
+enum RoundEnd {
+    Closed(InputsClosed),
+    /// The API server ended the watch in good order.
+    Ended,
+    Failed(WatchTrouble),
+}
+
+impl From<InputsClosed> for RoundEnd {
+    fn from(closed: InputsClosed) -> Self {
+        Self::Closed(closed)
+    }
 }
 
 /// Why a watch failed.
@@ -163,17 +163,14 @@ enum WatchTrouble {
 }
 
 impl WatchTrouble {
-    fn of(error: &watcher::Error) -> Self {
-        let status = match error {
-            watcher::Error::WatchError(status) => Some(&**status),
-            watcher::Error::InitialListFailed(kube::Error::Api(status))
-            | watcher::Error::WatchStartFailed(kube::Error::Api(status))
-            | watcher::Error::WatchFailed(kube::Error::Api(status)) => Some(&**status),
-            _ => None,
-        };
-        let Some(status) = status else {
-            return Self::Broken(describe(error));
-        };
+    fn of(error: &kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) => Self::of_status(status),
+            error => Self::Broken(describe(error)),
+        }
+    }
+
+    fn of_status(status: &Status) -> Self {
         match status.code {
             404 => Self::Absent,
             403 => Self::Denied(status.message.clone()),
@@ -184,38 +181,150 @@ impl WatchTrouble {
     }
 }
 
+fn broken(error: impl Into<String>) -> RoundEnd {
+    RoundEnd::Failed(WatchTrouble::Broken(error.into()))
+}
+
 impl Follower {
-    async fn run<K: Followed>(
-        mut self,
-        client: Client,
-    ) -> Result<std::convert::Infallible, InputsClosed> {
-        let api: Api<DeserializeGuard<K>> = Api::all(client);
+    async fn run(mut self, client: Client) -> Result<Infallible, InputsClosed> {
         loop {
-            let config = watcher::Config {
-                initial_list_strategy: self.strategy.clone(),
-                timeout: Some(self.options.pace.watch_s(self.name())),
-                ..watcher::Config::default()
-            };
-            let mut stream = pin!(watcher::watcher(api.clone(), config));
-            let strategy = self.strategy.clone();
-            let mut moment = self.contact.moment();
+            let moment = self.contact.moment();
+            // What comes next may be a list.
             self.tell(ManagerInput::ListBegins(self.kind)).await?;
-            while strategy == self.strategy {
-                match stream.next().await {
-                    None => break,
-                    Some(Ok(event)) => self.take(event).await?,
-                    Some(Err(error)) => {
-                        let wait = self.failed(WatchTrouble::of(&error)).await?;
-                        if self.contact.pause(moment, wait).await {
-                            self.failures = 0;
-                        }
-                        moment = self.contact.moment();
-                        // What comes next may be a list.
-                        self.tell(ManagerInput::ListBegins(self.kind)).await?;
+            let Err(end) = self.round(&client).await;
+            match end {
+                RoundEnd::Closed(closed) => return Err(closed),
+                RoundEnd::Ended => {}
+                RoundEnd::Failed(trouble) => {
+                    let wait = self.failed(trouble).await?;
+                    if self.contact.pause(moment, wait).await {
+                        self.failures = 0;
                     }
                 }
             }
         }
+    }
+
+    /// Lists where it must, then watches until that fails.
+    async fn round(&mut self, client: &Client) -> Result<Infallible, RoundEnd> {
+        let path = self.kind.path().all();
+        let open_s = self.options.pace.watch_s(self.name());
+        if self.from.is_none() {
+            self.there.clear();
+            if self.listed.is_none() {
+                self.place.set_state(KindState::Listing);
+            }
+            if self.streams {
+                let lines = self.answer(request::stream(client, &path, open_s)).await?;
+                return self.follow(lines, true).await;
+            }
+            self.list_pages(client, &path).await?;
+        }
+        let from = self.from.clone().unwrap_or_default();
+        let lines = request::watch(client, &path, &from, open_s);
+        let lines = self.answer(lines).await?;
+        self.follow(lines, false).await
+    }
+
+    /// What came of a request.
+    async fn answer<T>(
+        &self,
+        request: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<T, RoundEnd> {
+        let limit = self.options.pace.answer;
+        let answer = timeout(limit, request).await;
+        let answer = answer.map_err(|_| broken(format!("no answer within {limit:?}")))?;
+        answer.map_err(|error| RoundEnd::Failed(WatchTrouble::of(&error)))
+    }
+
+    async fn list_pages(&mut self, client: &Client, path: &str) -> Result<(), RoundEnd> {
+        let mut next = None;
+        loop {
+            let asked = request::page(client, path, Some(PAGE_SIZE), next.take());
+            let text = self.answer(asked).await?;
+            self.place.contact();
+            let page = raw_page(text.as_bytes());
+            let page = page.map_err(|e| broken(format!("the list is not readable: {e}")))?;
+            for object in page.items {
+                self.in_list(object).await?;
+            }
+            if page.next.is_none() {
+                return self.listed(page.version).await;
+            }
+            next = page.next;
+        }
+    }
+
+    /// Reads events until the watch ends. With `listing` it begins with the list.
+    async fn follow(
+        &mut self,
+        mut lines: Lines,
+        mut listing: bool,
+    ) -> Result<Infallible, RoundEnd> {
+        let silence = self.options.pace.silence;
+        loop {
+            let line = timeout(silence, lines.next()).await;
+            let line = line.map_err(|_| broken(format!("nothing came for {silence:?}")))?;
+            let line = line.map_err(|e| broken(format!("the watch broke: {}", describe(&e))))?;
+            let line = match line {
+                Some(line) => line,
+                None if listing => return Err(broken("the list ended half-way")),
+                None => return Err(RoundEnd::Ended),
+            };
+            let event = raw_event(line).map_err(|error| {
+                self.from = None;
+                broken(format!("this is no event: {error}"))
+            })?;
+            self.place.contact();
+            match event {
+                RawEvent::Apply(object) if listing => self.in_list(object).await?,
+                RawEvent::Apply(object) => {
+                    let meta = self.changed(object);
+                    self.seen(&meta, object).await?;
+                }
+                RawEvent::Delete(object) => {
+                    let meta = self.changed(object);
+                    let of = self.reference(&meta);
+                    self.there.remove(&of);
+                    let uid = meta.key.uid;
+                    self.tell(ManagerInput::Gone { of, uid }).await?;
+                }
+                RawEvent::Bookmark { version, ends_list } if listing && ends_list => {
+                    listing = false;
+                    self.listed(version).await?;
+                }
+                RawEvent::Bookmark { .. } if listing => {}
+                RawEvent::Bookmark { version, .. } => {
+                    self.from = Some(version);
+                    self.followed();
+                }
+                RawEvent::Error(status) => {
+                    return Err(RoundEnd::Failed(WatchTrouble::of_status(&status)));
+                }
+            }
+        }
+    }
+
+    /// An object has changed behind the list.
+    fn changed(&mut self, object: &RawValue) -> Meta {
+        let meta = meta_of(object);
+        if self.from.is_some() && !meta.version.is_empty() {
+            self.from = Some(meta.version.clone());
+        }
+        self.followed();
+        self.place.count(|counts| counts.events += 1);
+        meta
+    }
+
+    /// An object of the list that is being read.
+    async fn in_list(&mut self, object: &RawValue) -> Result<(), InputsClosed> {
+        let meta = meta_of(object);
+        self.there.insert(self.reference(&meta));
+        self.seen(&meta, object).await
+    }
+
+    fn reference(&self, meta: &Meta) -> ManagedRef {
+        ManagedRef::new(self.kind, &meta.key.namespace, &meta.key.name)
     }
 
     fn name(&self) -> &'static str {
@@ -224,46 +333,6 @@ impl Follower {
 
     async fn tell(&self, input: ManagerInput) -> Result<(), InputsClosed> {
         self.inputs.send(input).await.map_err(|_| InputsClosed)
-    }
-
-    async fn take<K: Followed>(
-        &mut self,
-        event: Event<DeserializeGuard<K>>,
-    ) -> Result<(), InputsClosed> {
-        self.place.contact();
-        match event {
-            Event::Init => {
-                self.there.clear();
-                if self.listed.is_none() {
-                    self.place.set_state(KindState::Listing);
-                }
-            }
-            Event::InitApply(object) => {
-                self.there.insert(reference(self.kind, &object));
-                self.seen(object).await?;
-            }
-            Event::InitDone => {
-                let there = std::mem::take(&mut self.there);
-                self.place.set_objects(there.len());
-                self.place.count(|counts| counts.lists += 1);
-                self.listed(there).await?;
-                self.followed();
-            }
-            Event::Apply(object) => {
-                self.followed();
-                self.place.count(|counts| counts.events += 1);
-                self.seen(object).await?;
-            }
-            Event::Delete(object) => {
-                self.followed();
-                self.place.count(|counts| counts.events += 1);
-                let of = reference(self.kind, &object);
-                let uid = kube::Resource::meta(&object).uid.clone();
-                let uid = uid.unwrap_or_default();
-                self.tell(ManagerInput::Gone { of, uid }).await?;
-            }
-        }
-        Ok(())
     }
 
     fn followed(&mut self) {
@@ -275,30 +344,33 @@ impl Follower {
         self.place.set_state(KindState::Synced);
     }
 
-    async fn seen<K: Followed>(&mut self, guard: DeserializeGuard<K>) -> Result<(), InputsClosed> {
-        match guard.0 {
-            Ok(object) => self.tell(ManagerInput::Seen(object.observe())).await,
-            Err(invalid) => {
+    async fn seen(&self, meta: &Meta, object: &RawValue) -> Result<(), InputsClosed> {
+        match read_object(self.kind, object.get().as_bytes()) {
+            Ok(Some(object)) => self.tell(ManagerInput::Seen(object)).await,
+            Ok(None) => Ok(()),
+            Err(problem) => {
                 self.place.count(|counts| counts.unreadable += 1);
-                let meta = &invalid.metadata;
-                let text = |field: &Option<String>| field.clone().unwrap_or_default();
-                let (namespace, name) = (text(&meta.namespace), text(&meta.name));
-                warn!(
-                    "{} is set aside, what was known of it stays: {}",
-                    ManagedRef::new(self.kind, &namespace, &name),
-                    invalid.error
-                );
+                let object = self.reference(meta);
+                warn!("{object} is set aside, what was known of it stays: {problem}");
                 Ok(())
             }
         }
     }
 
-    /// The whole list is `there`.
-    async fn listed(&mut self, there: BTreeSet<ManagedRef>) -> Result<(), InputsClosed> {
+    /// The list is complete: `there` is all there is, at this version.
+    async fn listed(&mut self, version: String) -> Result<(), RoundEnd> {
+        if version.is_empty() {
+            return Err(broken("the list has no resourceVersion"));
+        }
+        self.from = Some(version);
         self.listed = Some(Instant::now());
-        let kind = self.kind;
+        let (kind, there) = (self.kind, std::mem::take(&mut self.there));
+        self.place.set_objects(there.len());
+        self.place.count(|counts| counts.lists += 1);
         self.tell(ManagerInput::Listed { kind, there }).await?;
-        self.settle().await
+        self.settle().await?;
+        self.followed();
+        Ok(())
     }
 
     async fn settle(&self) -> Result<(), InputsClosed> {
@@ -318,10 +390,13 @@ impl Follower {
             WatchTrouble::Absent => return self.absent().await,
             WatchTrouble::NotStreamed => {
                 debug!(kind = self.name(), "lists are not streamed, but paged");
-                self.strategy = InitialListStrategy::ListWatch;
+                self.streams = false;
                 return Ok(Duration::ZERO);
             }
-            WatchTrouble::Expired => return Ok(retry),
+            WatchTrouble::Expired => {
+                self.from = None;
+                return Ok(retry);
+            }
             WatchTrouble::Denied(error) => {
                 let path = self.kind.path();
                 let group = match path.group {
@@ -353,6 +428,7 @@ impl Follower {
     /// The API server does not know the kind: there are no objects of it.
     async fn absent(&mut self) -> Result<Duration, InputsClosed> {
         self.refusals += 1;
+        self.from = None;
         if self.listed.is_some() && self.refusals < ABSENCES_TO_BELIEVE {
             self.complain("the API server does not know this kind any more");
             return Ok(self.options.pace.retry(self.name(), self.failures));
@@ -387,11 +463,4 @@ impl Follower {
         let error = error.to_owned();
         self.place.set_state(KindState::Failing { error });
     }
-}
-
-fn reference<K: Followed>(kind: ManagedKind, object: &DeserializeGuard<K>) -> ManagedRef {
-    let meta = kube::Resource::meta(object);
-    let namespace = meta.namespace.as_deref().unwrap_or_default();
-    let name = meta.name.as_deref().unwrap_or_default();
-    ManagedRef::new(kind, namespace, name)
 }

@@ -1,32 +1,26 @@
 //! Bytes of the API server to what they mean. A wire object lives only here.
 //!
-//! Objects are read straight into their type. Where that fails, the same bytes are read as plain
-//! JSON, so that the one object that does not have its type is found and named, and the others of
-//! the page are not lost with it.
+//! ```text
+//!  line ─► raw_event ─┐              ┌─► meta_of: which object, which version ─► known already?
+//!  page ─► raw_page ──┴─ text of one ─┤
+//!                        object       └─► WireObject::read ─► typed object, or what is wrong with it
+//! ```
+//!
+//! The text of every object stays as it is until it is read by itself, so one that does not have
+//! its type spares the others of its page, and one whose version is known is not read at all.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta};
-use kube::api::WatchEvent;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::Status;
 use pumice_ingest::ObjectProblem;
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::kinds::{ObjectKey, Reading, Wire};
 use super::ledger::Ledger;
+use super::raw::{Meta, RawEvent, meta_of, raw_event, raw_page};
 use super::rules::WatchRules;
-
-/// Annotation of the bookmark that ends the list part of a watch.
-const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 /// Help for an object that does not have its type.
 const HELP: &str = "write the field as the API reference of this kind says";
-
-/// Which object, and which version of it.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Meta {
-    pub(super) key: ObjectKey,
-    pub(super) version: String,
-}
 
 /// An object.
 #[derive(Debug, PartialEq)]
@@ -79,64 +73,49 @@ pub(super) const fn of<K: Wire>() -> Decode {
     }
 }
 
-#[derive(Deserialize)]
-struct List<T> {
-    #[serde(default)]
-    metadata: ListMeta,
-    items: Option<Vec<T>>,
-}
-
 fn event<K: Wire>(line: &[u8], context: &DecodeContext<'_>) -> serde_json::Result<WatchLine> {
-    if let Ok(event) = serde_json::from_slice::<WatchEvent<K>>(line) {
-        let read = |object: K| item(&object, context);
-        return Ok(of_event(event, read, |object: K| meta(object.metadata())));
-    }
-    let event = serde_json::from_slice::<WatchEvent<Value>>(line)?;
-    let read = |object: Value| untyped::<K>(&object, context);
-    Ok(of_event(event, read, |object| untyped_meta(&object)))
-}
-
-fn of_event<T>(
-    event: WatchEvent<T>,
-    item: impl Fn(T) -> ReadItem,
-    meta: impl Fn(T) -> Meta,
-) -> WatchLine {
-    match event {
-        WatchEvent::Added(object) | WatchEvent::Modified(object) => WatchLine::Apply(item(object)),
-        WatchEvent::Deleted(object) => WatchLine::Delete(meta(object)),
-        WatchEvent::Bookmark(bookmark) => WatchLine::Bookmark {
-            version: bookmark.metadata.resource_version,
-            ends_list: bookmark
-                .metadata
-                .annotations
-                .contains_key(INITIAL_EVENTS_END),
-        },
-        WatchEvent::Error(status) => WatchLine::Error(status),
-    }
+    Ok(match raw_event(line)? {
+        RawEvent::Apply(object) => WatchLine::Apply(item::<K>(object, context)),
+        RawEvent::Delete(object) => WatchLine::Delete(meta_of(object)),
+        RawEvent::Bookmark { version, ends_list } => WatchLine::Bookmark { version, ends_list },
+        RawEvent::Error(status) => WatchLine::Error(status),
+    })
 }
 
 fn page<K: Wire>(text: &[u8], context: &DecodeContext<'_>) -> serde_json::Result<ListPage> {
-    if let Ok(list) = serde_json::from_slice::<List<K>>(text) {
-        return Ok(of_list(list, |object: K| item(&object, context)));
-    }
-    let list = serde_json::from_slice::<List<Value>>(text)?;
-    Ok(of_list(list, |object| untyped::<K>(&object, context)))
+    let page = raw_page(text)?;
+    let items = page.items.into_iter();
+    Ok(ListPage {
+        version: page.version,
+        next: page.next,
+        items: items.map(|text| item::<K>(text, context)).collect(),
+    })
 }
 
-fn of_list<T>(list: List<T>, item: impl Fn(T) -> ReadItem) -> ListPage {
-    ListPage {
-        version: list.metadata.resource_version.unwrap_or_default(),
-        next: list.metadata.continue_.filter(|next| !next.is_empty()),
-        items: list.items.into_iter().flatten().map(item).collect(),
+fn item<K: Wire>(text: &RawValue, context: &DecodeContext<'_>) -> ReadItem {
+    // Nothing is known while the first list is read, and looking would cost.
+    if context.ledger.len() > 0 {
+        let meta = meta_of(text);
+        if context.ledger.has(&meta) {
+            return ReadItem {
+                meta,
+                reading: None,
+            };
+        }
     }
-}
-
-fn item<K: Wire>(object: &K, context: &DecodeContext<'_>) -> ReadItem {
-    let meta = meta(object.metadata());
-    let known = context.ledger.has(&meta);
-    ReadItem {
-        meta,
-        reading: (!known).then(|| object.read(context.rules)),
+    match K::read(text.get().as_bytes()) {
+        Ok(object) => ReadItem {
+            meta: meta(object.metadata()),
+            reading: Some(object.means(context.rules)),
+        },
+        Err(problem) => ReadItem {
+            meta: meta_of(text),
+            reading: Some(Reading::Bad(vec![ObjectProblem {
+                path: problem.path,
+                message: problem.message,
+                help: HELP.to_owned(),
+            }])),
+        },
     }
 }
 
@@ -152,41 +131,11 @@ fn meta(wire: &ObjectMeta) -> Meta {
     }
 }
 
-/// The object, if it has its type after all; else what is wrong with it.
-fn untyped<K: Wire>(object: &Value, context: &DecodeContext<'_>) -> ReadItem {
-    match serde_path_to_error::deserialize::<_, K>(object) {
-        Ok(object) => item(&object, context),
-        Err(error) => ReadItem {
-            meta: untyped_meta(object),
-            reading: Some(Reading::Bad(vec![ObjectProblem {
-                path: error.path().to_string(),
-                message: error.inner().to_string(),
-                help: HELP.to_owned(),
-            }])),
-        },
-    }
-}
-
-fn untyped_meta(object: &Value) -> Meta {
-    let text = |field: &str| {
-        let text = object["metadata"][field].as_str();
-        text.unwrap_or_default().to_owned()
-    };
-    Meta {
-        key: ObjectKey {
-            namespace: text("namespace"),
-            name: text("name"),
-            uid: text("uid"),
-        },
-        version: text("resourceVersion"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::Node;
     use pumice_model::Delta;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::super::kinds::Change;
     use super::super::{WatchOptions, rules::WatchRules};

@@ -132,26 +132,36 @@ impl KindFollower {
     async fn round(&mut self) -> Result<std::convert::Infallible, WatchFailure> {
         let answer = self.options.pace.answer;
         let open_s = self.options.pace.watch_s(self.kind.name);
+        let path = self.kind.path();
         if self.from.is_none() {
             self.begin_list();
             if self.streams {
-                let opened = timeout(answer, request::stream(&self.client, &self.kind, open_s));
-                let mut lines = in_time(opened.await, answer)?;
+                let opened = timeout(answer, request::stream(&self.client, &path, open_s));
+                let mut lines = self.in_time(opened.await, STREAM)?;
                 self.place.count(|counts| counts.watches += 1);
                 return self.follow(&mut lines, true).await;
             }
             self.list_pages().await?;
         }
         let from = self.from.clone().unwrap_or_default();
-        let opened = timeout(
-            answer,
-            request::watch(&self.client, &self.kind, &from, open_s),
-        );
-        let mut lines = in_time(opened.await, answer)?;
+        let opened = timeout(answer, request::watch(&self.client, &path, &from, open_s));
+        let mut lines = self.in_time(opened.await, "watch")?;
         self.place.count(|counts| counts.watches += 1);
         self.place.contact();
         self.set_synced();
         self.follow(&mut lines, false).await
+    }
+
+    /// What came of a request with this verb.
+    fn in_time<T>(
+        &self,
+        answer: Result<Result<T, kube::Error>, tokio::time::error::Elapsed>,
+        verb: &str,
+    ) -> Result<T, WatchFailure> {
+        let limit = self.options.pace.answer;
+        let answer =
+            answer.map_err(|_| WatchFailure::broken(format!("no answer within {limit:?}")))?;
+        answer.map_err(|error| WatchFailure::of(&error, &self.kind, verb))
     }
 
     fn set_synced(&self) {
@@ -171,13 +181,13 @@ impl KindFollower {
 
     /// Lists page by page.
     async fn list_pages(&mut self) -> Result<(), WatchFailure> {
-        let answer = self.options.pace.answer;
+        let (answer, path) = (self.options.pace.answer, self.kind.path());
         let mut next = None;
         loop {
             let all = self.expired_pages >= EXPIRED_PAGES;
             let limit = (!all).then_some(self.options.page_size);
-            let asked = request::page(&self.client, &self.kind, limit, next.take());
-            let text = in_time(timeout(answer, asked).await, answer);
+            let asked = request::page(&self.client, &path, limit, next.take());
+            let text = self.in_time(timeout(answer, asked).await, "list");
             if matches!(text, Err(WatchFailure::Gone)) {
                 self.expired_pages += 1;
             }
@@ -482,11 +492,4 @@ fn read(line: std::io::Result<Option<&[u8]>>, listing: bool) -> Result<&[u8], Wa
         Ok(None) => Err(WatchFailure::Ended),
         Ok(Some(line)) => Ok(line),
     }
-}
-
-fn in_time<T>(
-    answer: Result<Result<T, WatchFailure>, tokio::time::error::Elapsed>,
-    limit: Duration,
-) -> Result<T, WatchFailure> {
-    answer.unwrap_or_else(|_| Err(WatchFailure::broken(format!("no answer within {limit:?}"))))
 }

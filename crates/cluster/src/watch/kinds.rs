@@ -18,12 +18,12 @@ use k8s_openapi::{Metadata, Resource};
 use pumice_api::{HyperNode, NodeShard, Numatopology, PodGroup, Queue};
 use pumice_ingest::ObjectProblem;
 use pumice_model::Delta;
-use serde::de::DeserializeOwned;
+use pumice_model::shard::NodeShardView;
+use pumice_wire::WireObject;
 
 use super::WatchOptions;
 use super::decode::{self, Decode};
 use super::rules::WatchRules;
-use pumice_model::shard::NodeShardView;
 
 /// What an object, or its end, tells.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,16 +58,16 @@ impl Reading {
 
 /// Which object: an empty namespace for kinds without.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ObjectKey {
-    pub(super) namespace: String,
-    pub(super) name: String,
-    pub(super) uid: String,
+pub(crate) struct ObjectKey {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) uid: String,
 }
 
 /// A wire type that is watched.
-pub(super) trait Wire: Resource + Metadata<Ty = ObjectMeta> + DeserializeOwned {
+pub(super) trait Wire: Resource + Metadata<Ty = ObjectMeta> + WireObject {
     /// What the object means.
-    fn read(&self, rules: &WatchRules) -> Reading;
+    fn means(&self, rules: &WatchRules) -> Reading;
     /// What its end means.
     fn gone(key: ObjectKey) -> Change;
 }
@@ -79,7 +79,7 @@ pub(super) enum Importance {
     Required,
     /// It works with less; a denial counts as an empty list.
     Optional,
-    /// As [`Need::Optional`]; moreover the kind may not be installed.
+    /// As [`Importance::Optional`]; moreover the kind may not be installed.
     Custom,
 }
 
@@ -177,7 +177,7 @@ impl WatchedKind {
 }
 
 impl Wire for Node {
-    fn read(&self, rules: &WatchRules) -> Reading {
+    fn means(&self, rules: &WatchRules) -> Reading {
         match pumice_ingest::node(self) {
             Ok(node) if !rules.node_counts(&node) => Reading::Skip,
             read => Reading::of(read, |node| Delta::NodeApply(Box::new(node))),
@@ -190,7 +190,7 @@ impl Wire for Node {
 }
 
 impl Wire for Pod {
-    fn read(&self, rules: &WatchRules) -> Reading {
+    fn means(&self, rules: &WatchRules) -> Reading {
         // Most pods of some clusters are waiting pods of other schedulers: do not even read them.
         if !rules.pod_may_count(self) {
             return Reading::Skip;
@@ -210,7 +210,7 @@ impl Wire for Pod {
 }
 
 impl Wire for PodGroup {
-    fn read(&self, rules: &WatchRules) -> Reading {
+    fn means(&self, rules: &WatchRules) -> Reading {
         if !rules.group_counts(&self.metadata) {
             return Reading::Skip;
         }
@@ -224,7 +224,7 @@ impl Wire for PodGroup {
 }
 
 impl Wire for NodeShard {
-    fn read(&self, _: &WatchRules) -> Reading {
+    fn means(&self, _: &WatchRules) -> Reading {
         Reading::Keep(Change::Shard(pumice_ingest::node_shard(self)))
     }
 
@@ -237,7 +237,7 @@ impl Wire for NodeShard {
 macro_rules! wire {
     ($kind:ty, $read:path, $apply:expr, $gone:expr) => {
         impl Wire for $kind {
-            fn read(&self, _: &WatchRules) -> Reading {
+            fn means(&self, _: &WatchRules) -> Reading {
                 Reading::of($read(self), $apply)
             }
 

@@ -6,8 +6,9 @@
 use pumice_ingest::ObjectProblem;
 use rustc_hash::FxHashMap;
 
-use super::decode::{Meta, ReadItem};
+use super::decode::ReadItem;
 use super::kinds::{Change, ObjectKey, Reading};
+use super::raw::Meta;
 
 /// What is to be told.
 #[derive(Clone, Debug, PartialEq)]

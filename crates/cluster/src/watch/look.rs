@@ -19,7 +19,6 @@ use serde::Deserialize;
 use tokio::time::{sleep, timeout};
 
 use super::WatchTimes;
-use super::failure::WatchFailure;
 use super::kinds::WatchedKind;
 use super::request;
 
@@ -48,14 +47,16 @@ pub(super) fn begin(
     let Some(version) = version.filter(|_| kind.protects()) else {
         return Box::pin(std::future::pending());
     };
-    let (client, version) = (client.clone(), version.to_owned());
+    let (client, path, version) = (client.clone(), kind.path(), version.to_owned());
     let (pause, answer) = (pace.look, pace.look_answer);
     let proof = Instant::now();
     Box::pin(async move {
         sleep(pause).await;
-        match timeout(answer, request::look(&client, &kind, &version)).await {
+        match timeout(answer, request::look(&client, &path, &version)).await {
             // Too old to go on from: whether something was missed shows when it is listed.
-            Ok(Err(WatchFailure::Gone)) => GapCheckResult::Withheld(Instant::now()),
+            Ok(Err(kube::Error::Api(status))) if status.code == GONE => {
+                GapCheckResult::Withheld(Instant::now())
+            }
             Ok(Ok(Some(line))) if is_news(&line) => {
                 let seen = Instant::now();
                 sleep(answer).await;
@@ -66,6 +67,9 @@ pub(super) fn begin(
         }
     })
 }
+
+/// The answer that a version is too old to go on from.
+const GONE: u16 = 410;
 
 /// The part of an event that matters here.
 #[derive(Deserialize)]

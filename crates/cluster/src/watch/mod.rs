@@ -31,7 +31,8 @@ mod look;
 mod outbox;
 mod pace;
 mod picture;
-mod request;
+pub(crate) mod raw;
+pub(crate) mod request;
 mod rules;
 pub(crate) mod status;
 

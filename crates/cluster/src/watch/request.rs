@@ -1,16 +1,12 @@
-//! Requests to the API server, and the lines of its answers.
+//! Requests for the objects below a path of the API server, and the lines of its answers.
 
 use std::pin::Pin;
 
 use futures::AsyncBufRead;
 use futures::AsyncBufReadExt as _;
 use http::Request;
-use kube::Client;
 use kube::api::{ListParams, WatchParams};
-
-use super::failure::{STREAM, WatchFailure};
-use super::kinds::WatchedKind;
-use crate::client;
+use kube::{Client, Error};
 
 /// Longest line of a watch. An object has at most some 3 MiB (the limit of etcd and of requests).
 const LINE_LIMIT_BYTES: usize = 64 << 20;
@@ -19,7 +15,7 @@ const LINE_LIMIT_BYTES: usize = 64 << 20;
 const LOOK_S: u32 = 1;
 
 /// The open answer to a watch.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     body: Pin<Box<dyn AsyncBufRead + Send>>,
     line: Vec<u8>,
     /// The line has been handed out.
@@ -27,44 +23,38 @@ pub(super) struct Lines {
 }
 
 /// Opens a watch from this version on.
-pub(super) async fn watch(
+pub(crate) async fn watch(
     client: &Client,
-    kind: &WatchedKind,
+    path: &str,
     version: &str,
     open_s: u32,
-) -> Result<Lines, WatchFailure> {
+) -> Result<Lines, Error> {
     let params = WatchParams {
         timeout: Some(open_s),
         ..WatchParams::default()
     };
-    lines(client, kind, &params, version, "watch").await
+    lines(client, path, &params, version).await
 }
 
 /// Opens a watch that begins with the list, at least as new as the moment of asking.
-pub(super) async fn stream(
-    client: &Client,
-    kind: &WatchedKind,
-    open_s: u32,
-) -> Result<Lines, WatchFailure> {
+pub(crate) async fn stream(client: &Client, path: &str, open_s: u32) -> Result<Lines, Error> {
     let params = WatchParams {
         timeout: Some(open_s),
         send_initial_events: true,
         ..WatchParams::default()
     };
-    lines(client, kind, &params, "", STREAM).await
+    lines(client, path, &params, "").await
 }
 
 async fn lines(
     client: &Client,
-    kind: &WatchedKind,
+    path: &str,
     params: &WatchParams,
     version: &str,
-    verb: &str,
-) -> Result<Lines, WatchFailure> {
-    let request = kube::core::Request::new(kind.path()).watch(params, version);
-    let request: Request<Vec<u8>> = request.map_err(|e| WatchFailure::broken(e.to_string()))?;
-    let body = client.request_stream(request).await;
-    let body = body.map_err(|error| WatchFailure::of(&error, kind, verb))?;
+) -> Result<Lines, Error> {
+    let request = kube::core::Request::new(path).watch(params, version);
+    let request: Request<Vec<u8>> = request.map_err(Error::BuildRequest)?;
+    let body = client.request_stream(request).await?;
     Ok(Lines {
         body: Box::pin(body),
         line: Vec::new(),
@@ -74,33 +64,31 @@ async fn lines(
 
 /// Whether the API server has something newer of the kind than this version: the first line of a
 /// watch of [`LOOK_S`], if any.
-pub(super) async fn look(
+pub(crate) async fn look(
     client: &Client,
-    kind: &WatchedKind,
+    path: &str,
     version: &str,
-) -> Result<Option<Vec<u8>>, WatchFailure> {
-    let mut lines = watch(client, kind, version, LOOK_S).await?;
-    let line = lines.next().await;
-    let line = line.map_err(|error| WatchFailure::broken(client::describe(&error)))?;
+) -> Result<Option<Vec<u8>>, Error> {
+    let mut lines = watch(client, path, version, LOOK_S).await?;
+    let line = lines.next().await.map_err(Error::ReadEvents)?;
     Ok(line.map(<[u8]>::to_vec))
 }
 
 /// Gets one page of a list.
-pub(super) async fn page(
+pub(crate) async fn page(
     client: &Client,
-    kind: &WatchedKind,
+    path: &str,
     limit: Option<u32>,
     from: Option<String>,
-) -> Result<String, WatchFailure> {
+) -> Result<String, Error> {
     let params = ListParams {
         limit,
         continue_token: from,
         ..ListParams::default()
     };
-    let request = kube::core::Request::new(kind.path()).list(&params);
-    let request: Request<Vec<u8>> = request.map_err(|e| WatchFailure::broken(e.to_string()))?;
-    let text = client.request_text(request).await;
-    text.map_err(|error| WatchFailure::of(&error, kind, "list"))
+    let request = kube::core::Request::new(path).list(&params);
+    let request: Request<Vec<u8>> = request.map_err(Error::BuildRequest)?;
+    client.request_text(request).await
 }
 
 impl Lines {
@@ -109,7 +97,7 @@ impl Lines {
     ///
     /// # Errors
     /// The connection broke, or the line is too long.
-    pub(super) async fn next(&mut self) -> std::io::Result<Option<&[u8]>> {
+    pub(crate) async fn next(&mut self) -> std::io::Result<Option<&[u8]>> {
         if std::mem::take(&mut self.whole) {
             self.line.clear();
         }

@@ -1,23 +1,18 @@
 //! What is kept of the objects the API server sends.
 
-use std::fmt::Debug;
-
 use k8s_openapi::api::apps::v1::{DaemonSet, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::Job as BatchJob;
 use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
-use k8s_openapi::serde::de::DeserializeOwned;
-use k8s_openapi::{Metadata, Resource};
 use pumice_api::{Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, Queue};
+use pumice_wire::{WireObject, WireProblem};
 
 use super::kind::ManagedKind;
 use super::observed::{Observed, TrackedPod, TrackedPriorityClass, TrackedWorkload};
 
 /// A wire type that is followed.
-pub trait Followed:
-    DeserializeOwned + Resource + Metadata<Ty = ObjectMeta> + Clone + Debug + Send + 'static
-{
+trait Followed: WireObject {
     /// Its kind.
     const MANAGED: ManagedKind;
 
@@ -25,31 +20,24 @@ pub trait Followed:
     fn observe(self) -> Observed;
 }
 
-/// Is shown every wire type that is followed.
-pub trait FollowedVisitor {
-    /// One of them.
-    fn visit<K: Followed>(&mut self);
-}
-
 /// The one list of the kinds that are followed.
 macro_rules! followed {
     ($($kind:ident),* $(,)?) => {
-        /// Shows every wire type that is followed.
-        pub fn visit_followed(visitor: &mut impl FollowedVisitor) {
-            $(visitor.visit::<$kind>();)*
-        }
+        /// Every kind that is followed.
+        pub const FOLLOWED: &[ManagedKind] = &[$(<$kind as Followed>::MANAGED),*];
 
-        /// Reads an object as the API server sends it; `None` where its kind is not followed.
+        /// Reads an object as the API server sends it, and keeps of it what controllers read;
+        /// `None` where its kind is not followed.
         ///
         /// # Errors
-        /// It is not of this kind, or broken.
+        /// It is not of this kind, or a field of it does not have its type.
         pub fn read_object(
             kind: ManagedKind,
             json: &[u8],
-        ) -> Result<Option<Observed>, serde_json::Error> {
+        ) -> Result<Option<Observed>, WireProblem> {
             $(
                 if kind == <$kind as Followed>::MANAGED {
-                    return serde_json::from_slice::<$kind>(json).map(|o| Some(o.observe()));
+                    return $kind::read(json).map(|object| Some(object.observe()));
                 }
             )*
             Ok(None)

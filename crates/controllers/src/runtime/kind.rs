@@ -86,6 +86,12 @@ impl KindPath {
             group => format!("{group}/{}", self.version),
         }
     }
+
+    /// Path of its objects in all namespaces.
+    pub fn all(&self) -> String {
+        let prefix = if self.group.is_empty() { "api" } else { "apis" };
+        format!("/{prefix}/{}/{}", self.api_version(), self.plural)
+    }
 }
 
 impl ManagedKind {

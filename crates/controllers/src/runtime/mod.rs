@@ -28,7 +28,7 @@ mod write;
 
 pub use cache::{ObjectCache, controller_of, queue_of, template_of};
 pub use controller::{Controller, ObjectChange, ObjectEvent, Reconciliation};
-pub use followed::{Followed, FollowedVisitor, read_object, visit_followed};
+pub use followed::{FOLLOWED, read_object};
 pub use kind::{KindPath, ManagedKind, ManagedRef};
 pub use manager::{Manager, ManagerInput, ManagerOutput, WriteId};
 pub use observed::{

@@ -1,0 +1,140 @@
+//! Which fields the types of manifests have.
+//!
+//! Reading ignores fields that a type does not have, as an API server does; whoever wrote the
+//! manifest wants to know. The table is text that `tools/schema` makes from the types themselves:
+//! to observe what a type ignores while it is read would need its deserialiser a second time.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// `type: field field=Type field=[Type] field={Type} …`, a line each.
+const TABLE: &str = include_str!("fields.txt");
+
+static TYPES: LazyLock<BTreeMap<&'static str, TypeFields>> = LazyLock::new(|| {
+    let types = TABLE.lines().filter_map(TypeFields::read);
+    types.map(|fields| (fields.name, fields)).collect()
+});
+
+/// What a field holds, as far as fields of it are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A scalar, a list or map of them, or whatever JSON there is.
+    Any,
+    /// An object with the fields of the type of this name ([`of_type`]).
+    Fields(&'static str),
+    /// A list.
+    List(Box<Shape>),
+    /// A map with free keys.
+    Map(Box<Shape>),
+}
+
+/// The fields of a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeFields {
+    name: &'static str,
+    fields: Vec<(&'static str, Shape)>,
+}
+
+impl TypeFields {
+    /// Name in the table.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Names of its fields, in the order in which the type tells them.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.fields.iter().map(|(name, _)| *name)
+    }
+
+    /// What a field holds; `None` where there is no such field.
+    pub fn field(&self, name: &str) -> Option<&Shape> {
+        let found = self.fields.iter().find(|(known, _)| *known == name);
+        found.map(|(_, shape)| shape)
+    }
+
+    fn read(line: &'static str) -> Option<Self> {
+        let (name, fields) = line.split_once(':')?;
+        let fields = fields.split_ascii_whitespace().map(|field| {
+            let (name, shape) = field.split_once('=').unwrap_or((field, ""));
+            (name, shape_of(shape))
+        });
+        Some(Self {
+            name,
+            fields: fields.collect(),
+        })
+    }
+}
+
+fn shape_of(text: &'static str) -> Shape {
+    let within = |opens, closes| text.strip_prefix(opens)?.strip_suffix(closes);
+    match (within('[', ']'), within('{', '}')) {
+        (Some(inner), _) => Shape::List(Box::new(shape_of(inner))),
+        (_, Some(inner)) => Shape::Map(Box::new(shape_of(inner))),
+        _ if text.is_empty() => Shape::Any,
+        _ => Shape::Fields(text),
+    }
+}
+
+/// The fields of a kind, by its API group (empty for the core group).
+pub fn of_kind(group: &str, kind: &str) -> Option<&'static TypeFields> {
+    TYPES.get(&*format!("{group}/{kind}"))
+}
+
+/// The fields of a type that a [`Shape`] names.
+pub fn of_type(name: &str) -> Option<&'static TypeFields> {
+    TYPES.get(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_leads_to_the_fields_of_its_type() {
+        let pod = of_kind("", "Pod").unwrap();
+        assert!(
+            pod.names()
+                .eq(["apiVersion", "kind", "metadata", "spec", "status"])
+        );
+        assert_eq!(pod.field("spce"), None);
+        let Some(Shape::Fields(spec)) = pod.field("spec") else {
+            panic!("{pod:?}");
+        };
+        let spec = of_type(spec).unwrap();
+        assert_eq!(spec.field("nodeSelector"), Some(&Shape::Any));
+        let containers = spec.field("containers").unwrap();
+        assert_eq!(
+            containers,
+            &Shape::List(Box::new(Shape::Fields("Container")))
+        );
+        assert!(of_type("Container").unwrap().field("resources").is_some());
+    }
+
+    #[test]
+    fn kinds_of_the_same_name_are_told_apart_by_their_group() {
+        let job = of_kind("batch.volcano.sh", "Job").unwrap();
+        let Some(Shape::Fields(spec)) = job.field("spec") else {
+            panic!("{job:?}");
+        };
+        assert!(of_type(spec).unwrap().field("tasks").is_some());
+        assert_eq!(of_kind("batch", "Job"), None);
+    }
+
+    #[test]
+    fn every_type_that_is_named_has_its_line() {
+        fn named(shape: &Shape) -> Option<&'static str> {
+            match shape {
+                Shape::Any => None,
+                Shape::Fields(name) => Some(name),
+                Shape::List(inner) | Shape::Map(inner) => named(inner),
+            }
+        }
+        assert!(TYPES.len() > 100, "{} types", TYPES.len());
+        for (name, fields) in &*TYPES {
+            for (field, shape) in &fields.fields {
+                let missing = named(shape).filter(|named| of_type(named).is_none());
+                assert_eq!(missing, None, "{name}.{field}");
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Every wire type that is read.
+
+use k8s_openapi::api::apps::v1::{DaemonSet, ReplicaSet, StatefulSet};
+use k8s_openapi::api::batch::v1::Job as BatchJob;
+use k8s_openapi::api::core::v1::{
+    Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
+    ResourceQuota, Service,
+};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::resource::v1::{
+    DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice,
+};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::api::storage::v1::{
+    CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
+};
+use pumice_api::{
+    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, NodeMetrics, NodeShard, Numatopology,
+    PodGroup, Queue,
+};
+
+use crate::problem::{WireProblem, read};
+
+/// An object as the API server and manifests write it.
+pub trait WireObject: Sized {
+    /// Reads the JSON text of one object.
+    ///
+    /// # Errors
+    /// The first field that does not have its type.
+    fn read(json: &[u8]) -> Result<Self, WireProblem>;
+}
+
+macro_rules! wire_objects {
+    ($($kind:ident),* $(,)?) => {
+        $(
+            impl WireObject for $kind {
+                // Without it the compiler could make this code again in every crate that calls it.
+                #[inline(never)]
+                fn read(json: &[u8]) -> Result<Self, WireProblem> {
+                    read(json)
+                }
+            }
+        )*
+    };
+}
+
+wire_objects!(
+    BatchJob,
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    Command,
+    CronJob,
+    DaemonSet,
+    DeviceClass,
+    HyperNode,
+    Job,
+    JobFlow,
+    JobTemplate,
+    Namespace,
+    Node,
+    NodeMetrics,
+    NodeShard,
+    Numatopology,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodDisruptionBudget,
+    PodGroup,
+    PriorityClass,
+    Queue,
+    ReplicaSet,
+    ReplicationController,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceQuota,
+    ResourceSlice,
+    Service,
+    StatefulSet,
+    StorageClass,
+    VolumeAttachment,
+);

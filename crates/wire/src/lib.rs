@@ -1,0 +1,23 @@
+//! JSON of Kubernetes objects to their types: the one place where a wire type is deserialised.
+//!
+//! ```text
+//!  a line of a watch ─┐
+//!  an item of a page ─┤                      ┌─► the typed object
+//!  an answer ─────────┼─► WireObject::read ──┤
+//!  a manifest ────────┘                      └─► WireProblem: path of the field, what is wrong
+//! ```
+//!
+//! Code that deserialises a type is made anew in every crate that asks for it, and for every kind of
+//! input that it asks with. For types as large as a Pod this was a third of the programs and most of
+//! their build time. So every reader hands the text of one object to [`WireObject::read`], whose
+//! code is made here, once a kind.
+//!
+//! Invariant: this crate decides nothing and gives no field a meaning; that is `pumice-ingest`'s.
+
+pub mod fields;
+mod kinds;
+mod place;
+mod problem;
+
+pub use kinds::WireObject;
+pub use problem::WireProblem;

@@ -1,0 +1,3 @@
+//! Makes what is generated from wire types, and holds it to them. For tests alone.
+
+pub mod tracer;

@@ -1,0 +1,3 @@
+//! What is generated is what the types say. `UPDATE_EXPECT=1` writes it.
+
+mod fields;
