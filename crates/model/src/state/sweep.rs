@@ -73,7 +73,7 @@ impl State {
         self.appearances_stale |= self.topology.forget_keys(&self.names, rules, at_once);
     }
 
-    /// Names nobody has. Who holds symbols is listed here by hand; `tests/forgetting.rs` compares the
+    /// Names nobody has. Who holds symbols is listed here by hand; `tests/it/forgetting.rs` compares the
     /// list with the fields. Outside the state only notes on jobs hold some from one seal to the next
     /// (roles that failed), and they compare them with roles of the same job alone.
     pub(super) fn sweep_names(&mut self, at_once: bool) {

@@ -1,0 +1,5 @@
+//! Actions, the kernel and transactions from outside, each against a rule written plainly.
+
+mod kernel;
+mod shuffle;
+mod transaction;

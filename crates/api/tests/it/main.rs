@@ -1,0 +1,3 @@
+//! The wire types from outside.
+
+mod wire;

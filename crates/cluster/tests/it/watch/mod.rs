@@ -1,0 +1,10 @@
+//! The watch against a server that plays a script.
+
+mod group_controller;
+mod kinds;
+mod lists;
+mod objects;
+mod picture;
+mod server;
+mod setup;
+mod wire;

@@ -1,0 +1,15 @@
+//! Controllers from outside: objects as users write them in, writes out.
+
+mod cluster;
+mod cron_job;
+mod hyper_node;
+mod job;
+mod job_controller;
+mod job_flow;
+mod job_plugins;
+mod list;
+mod pod_group;
+mod queue;
+mod runtime;
+mod server;
+mod together;

@@ -1,0 +1,3 @@
+//! What the daemon says of itself, against the pages of this repository.
+
+mod reference;

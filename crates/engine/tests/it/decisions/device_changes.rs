@@ -1,0 +1,170 @@
+//! Shared cards while something changes under pods that wait, or whose Binding is on its way.
+
+use pumice_devices::LedgerTime;
+use pumice_model::object::{NodeObject, Pairs, PodObject};
+use pumice_model::{Delta, TaskStatus};
+
+use super::cluster::*;
+use super::devices::{CONF, bare, config, decide, holding, split_card, two_cards, used, vgpu};
+
+fn labelled(key: &str, value: &str, pod: PodObject) -> PodObject {
+    PodObject {
+        labels: pairs(&[(key, value)]),
+        ..pod
+    }
+}
+
+fn applied(pod: PodObject) -> Delta {
+    Delta::PodApply(Box::new(pod))
+}
+
+#[test]
+fn exclusivity_rules_that_change_hold_for_pods_that_wait_already() {
+    let with_rule = CONF.replace(
+        "deviceshare.VGPUEnable: true",
+        "deviceshare.VGPUEnable: true, deviceshare.GPUExclusiveRules: [{team: red}]",
+    );
+    let red = |name: &str| labelled("team", "red", vgpu(name, 3000));
+    let pods = || {
+        vec![
+            on("n1", holding("GPU-aa,NVIDIA,3000,0:", red("r"))),
+            red("a"),
+        ]
+    };
+    for (before, after, expected) in [
+        (CONF, with_rule.as_str(), "a GPU-bb,NVIDIA,3000,0:"),
+        (with_rule.as_str(), CONF, "a GPU-aa,NVIDIA,3000,0:"),
+    ] {
+        let mut cluster = Cluster::under(before).node(two_cards("n1"));
+        pods()
+            .into_iter()
+            .for_each(|pod| cluster.apply(applied(pod)));
+        cluster.engine.reconfigure(&config(after));
+        assert_eq!(decide(&mut cluster), [expected]);
+    }
+}
+
+#[test]
+fn a_pod_that_changes_while_the_node_of_its_binding_is_gone_keeps_its_cards() {
+    let mut cluster = bare(two_cards("n1"), vec![vgpu("a", 9000)]);
+    decide(&mut cluster);
+    cluster.apply(Delta::NodeDelete("n1".to_owned()));
+    cluster.engine.stand_by();
+    cluster.apply(applied(labelled("app", "new", vgpu("a", 9000))));
+    cluster.engine.stand_by();
+    cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
+    cluster.engine.stand_by();
+    assert_eq!(
+        used(&cluster, "n1", LedgerTime::Now),
+        ["GPU-aa 9000", "GPU-bb 0"]
+    );
+}
+
+#[test]
+fn a_dump_without_the_node_of_a_binding_tells_its_cards() {
+    let mut cluster = bare(two_cards("n1"), vec![vgpu("a", 9000)]);
+    decide(&mut cluster);
+    cluster.apply(Delta::NodeDelete("n1".to_owned()));
+    cluster.engine.stand_by();
+    let mut again = Cluster::under(CONF);
+    for delta in cluster.engine.state().dump() {
+        again.apply(delta);
+    }
+    for cluster in [&mut cluster, &mut again] {
+        cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
+        cluster.engine.stand_by();
+        assert_eq!(
+            used(cluster, "n1", LedgerTime::Now),
+            ["GPU-aa 9000", "GPU-bb 0"]
+        );
+    }
+}
+
+#[test]
+fn a_configuration_that_changes_while_the_node_of_a_binding_is_gone_loses_no_card() {
+    let mut cluster = bare(two_cards("n1"), vec![vgpu("a", 9000)]);
+    decide(&mut cluster);
+    cluster.apply(Delta::NodeDelete("n1".to_owned()));
+    cluster.engine.stand_by();
+    cluster
+        .engine
+        .reconfigure(&config(&CONF.replace("binpack", "spread")));
+    cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
+    cluster.engine.stand_by();
+    assert_eq!(
+        used(&cluster, "n1", LedgerTime::Now),
+        ["GPU-aa 9000", "GPU-bb 0"]
+    );
+}
+
+#[test]
+fn a_dump_while_a_node_tells_of_no_cards_tells_those_of_bindings() {
+    let mut cluster = bare(split_card("n1"), vec![vgpu("a", 3000)]);
+    decide(&mut cluster);
+    let silent = NodeObject {
+        device_annotations: Pairs::new(),
+        ..split_card("n1")
+    };
+    cluster.apply(Delta::NodeApply(Box::new(silent)));
+    cluster.engine.stand_by();
+    let mut again = Cluster::under(CONF);
+    for delta in cluster.engine.state().dump() {
+        again.apply(delta);
+    }
+    for cluster in [&mut cluster, &mut again] {
+        cluster.apply(Delta::NodeApply(Box::new(split_card("n1"))));
+        cluster.apply(applied(vgpu("b", 3000)));
+        assert_eq!(decide(cluster), ["b GPU-m0[group1-1],NVIDIA,3000,0:"]);
+    }
+}
+
+#[test]
+fn a_plan_that_was_never_sent_is_not_taken_for_what_a_pod_holds() {
+    let gone = |name: &str, ids: &str| PodObject {
+        deleting: true,
+        ..on("n1", holding(ids, vgpu(name, 20_000)))
+    };
+    let pods = vec![
+        gone("l", "GPU-aa,NVIDIA,20000,0:"),
+        gone("m", "GPU-bb,NVIDIA,20000,0:"),
+        vgpu("a", 10_000),
+    ];
+    let mut cluster = bare(two_cards("n1"), pods);
+    assert!(decide(&mut cluster).is_empty());
+    let state = cluster.engine.state();
+    let task = state.task(state.task_by_uid("a").expect("a pod"));
+    assert_eq!(task.status, TaskStatus::Pipelined);
+    // Somebody else binds it there, and says nothing of cards.
+    cluster.apply(applied(on("n1", vgpu("a", 10_000))));
+    for name in ["l", "m"] {
+        cluster.apply(Delta::PodDelete(name.to_owned()));
+    }
+    cluster.engine.stand_by();
+    assert_eq!(
+        used(&cluster, "n1", LedgerTime::Now),
+        ["GPU-aa 10000", "GPU-bb 10000"]
+    );
+}
+
+#[test]
+fn nobody_takes_a_card_from_a_pod_that_waits_for_another_one_besides() {
+    let leaving = PodObject {
+        deleting: true,
+        ..on("n1", holding("GPU-aa,NVIDIA,20000,0:", vgpu("l", 20_000)))
+    };
+    let mut both = vgpu("both", 20_000);
+    for (name, amount) in &mut both.facts.containers[0].amounts {
+        if name == "volcano.sh/vgpu-number" {
+            *amount = 2000;
+        }
+    }
+    let mut cluster = bare(two_cards("n1"), vec![leaving, both, vgpu("one", 20_000)]);
+    assert!(decide(&mut cluster).is_empty());
+    cluster.apply(applied(vgpu("small", 4000)));
+    assert_eq!(decide(&mut cluster), ["small GPU-aa,NVIDIA,4000,0:"]);
+    cluster.apply(Delta::PodDelete("l".to_owned()));
+    assert_eq!(
+        decide(&mut cluster),
+        ["both GPU-aa,NVIDIA,20000,0:GPU-bb,NVIDIA,20000,0:"]
+    );
+}

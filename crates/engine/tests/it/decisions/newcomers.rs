@@ -1,0 +1,116 @@
+//! The minimum of a group that was just admitted goes before pods beyond the minimum of others.
+
+use pumice_model::Delta;
+use pumice_model::object::{GroupObject, GroupPhase};
+
+use super::cluster::*;
+
+/// Waits for admission, and asks for the cpus of its minimum.
+fn elastic(name: &str, min: i32) -> GroupObject {
+    GroupObject {
+        min_resources: Some(amounts(&format!("{min}c"))),
+        ..waiting(group(name, min))
+    }
+}
+
+/// Eight pods of one cpu each of a group.
+fn pods_of_group(cluster: &mut Cluster, name: &str) {
+    for at in 0..8 {
+        let pod = member(name, pod(&format!("{name}-{at}"), "1c"));
+        cluster.apply(Delta::PodApply(Box::new(pod)));
+    }
+}
+
+/// How many of the lines are pods of the group.
+fn bound(lines: &[String], name: &str) -> usize {
+    let own = format!("{name}-");
+    lines.iter().filter(|line| line.starts_with(&own)).count()
+}
+
+/// A cycle at a second, and its accepted Bindings.
+fn cycle_at(cluster: &mut Cluster, now_s: i64) -> Vec<String> {
+    let decisions = cluster.engine.cycle(now_s);
+    cluster.accept(&decisions)
+}
+
+/// Three elastic groups admitted together on eight cpus.
+fn three(conf: Option<&str>) -> Cluster {
+    let cluster = conf.map_or_else(Cluster::new, Cluster::under);
+    let mut cluster = cluster
+        .node(node("n1", "8c 8Gi pods=99"))
+        .group(elastic("a", 2))
+        .group(elastic("b", 2))
+        .group(elastic("c", 2));
+    cluster.cycle();
+    for name in ["a", "b", "c"] {
+        assert_eq!(cluster.phase(name), GroupPhase::Inqueue);
+    }
+    cluster
+}
+
+#[test]
+fn elastic_groups_whose_pods_come_one_after_the_other_all_start() {
+    let mut cluster = three(None);
+    for (name, all) in [("a", 4), ("b", 2), ("c", 2)] {
+        pods_of_group(&mut cluster, name);
+        assert_eq!(bound(&cluster.cycle(), name), all, "{name}");
+    }
+    let (_, why) = cluster.why("a-7");
+    let expected = "the cluster is full: cpu (8 in all, 8 used, 1 asked)";
+    assert!(
+        why.contains("0/1 nodes are unavailable") || why.contains(expected),
+        "{why}"
+    );
+}
+
+#[test]
+fn what_is_left_for_a_newcomer_is_said_and_taken_when_its_time_is_over() {
+    let mut cluster = three(None);
+    pods_of_group(&mut cluster, "a");
+    assert_eq!(bound(&cycle_at(&mut cluster, 1), "a"), 4);
+    let (_, why) = cluster.why("a-7");
+    let expected = "the cluster is full: cpu (8 in all, 4 used, 4 reserved for admitted jobs, 1 \
+                    asked)";
+    assert!(why.contains(expected), "{why}");
+    assert_eq!(cycle_at(&mut cluster, 2), [""; 0]);
+    // Nothing happens, and it is not forgotten.
+    assert_eq!(cluster.engine.plugins_wake_at_s(), Some(5));
+    assert_eq!(cycle_at(&mut cluster, 4), [""; 0]);
+    assert_eq!(bound(&cycle_at(&mut cluster, 5), "a"), 4);
+    assert_eq!(cluster.engine.plugins_wake_at_s(), None);
+}
+
+#[test]
+fn a_newcomer_that_is_gone_or_has_its_pods_keeps_nobody_waiting() {
+    for is_gone in [true, false] {
+        let mut cluster = three(None);
+        pods_of_group(&mut cluster, "a");
+        assert_eq!(bound(&cluster.cycle(), "a"), 4);
+        for name in ["b", "c"] {
+            match is_gone {
+                true => cluster.apply(Delta::GroupDelete("ns".to_owned(), name.to_owned())),
+                false => pods_of_group(&mut cluster, name),
+            }
+        }
+        let lines = cluster.cycle();
+        let bound = ["a", "b", "c"].map(|name| bound(&lines, name));
+        assert_eq!(bound, if is_gone { [4, 0, 0] } else { [0, 2, 2] });
+    }
+}
+
+#[test]
+fn the_time_is_an_argument_of_gang_and_nothing_may_be_left() {
+    let conf = |seconds: &str| {
+        let arguments = format!("arguments: {{gang.hold-minimum-seconds: {seconds}}}");
+        format!(
+            "actions: \"enqueue, allocate, backfill\"\n\
+             tiers: [{{plugins: [{{name: gang, {arguments}}}, {{name: predicates}}]}}]\n"
+        )
+    };
+    for (seconds, first, later) in [("0", 8, 0), ("1", 4, 4), ("100", 4, 0)] {
+        let mut cluster = three(Some(&conf(seconds)));
+        pods_of_group(&mut cluster, "a");
+        assert_eq!(bound(&cluster.cycle(), "a"), first, "{seconds} s");
+        assert_eq!(bound(&cycle_at(&mut cluster, 9), "a"), later, "{seconds} s");
+    }
+}

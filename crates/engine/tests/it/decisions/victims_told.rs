@@ -1,0 +1,338 @@
+//! Why nobody is evicted for a pod that waits, and on whom one waits that was promised a place (spec/07).
+
+use pumice_model::Delta;
+use pumice_model::object::{PodObject, PreemptableMark};
+
+use super::cluster::*;
+use super::devices::{holding, two_cards, vgpu};
+use super::victims::{
+    CARDS, GANGS_PROTECTED, PREEMPT, Plans, cluster, for_gangs, ranked, runs, small,
+};
+use super::views::pod_view;
+
+const RECLAIM: &str = r#"
+actions: "enqueue, allocate, reclaim, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: predicates
+  - name: proportion
+"#;
+
+/// What the condition of a pod says of evictions.
+fn told(cluster: &Cluster, pod: &str) -> String {
+    let (_, message) = cluster.why(pod);
+    let (_, told) = message.split_once("o evictions: ").unwrap_or_default();
+    let told = told.split(" Nearest miss").next().unwrap_or_default();
+    told.trim_end_matches('.').to_owned()
+}
+
+fn newcomer(cluster: Cluster, class: &str, request: &str) -> Cluster {
+    cluster
+        .group(ranked(class, group("new", 1)))
+        .pod(member("new", pod("new", request)))
+}
+
+#[test]
+fn who_protects_whom_is_counted_each_pod_once() {
+    // A gang of two at its minimum, one of a job that is no less important, one that is marked.
+    let mut all = cluster(GANGS_PROTECTED).node(small("n1"));
+    all = all.group(ranked("low", group("gang", 2)));
+    for at in 0..2 {
+        all = all.pod(on("n1", member("gang", pod(&format!("gang{at}"), "1c"))));
+    }
+    all = runs(all, "high", "n1", "equal", "1c");
+    let marked = PodObject {
+        preemptable: PreemptableMark::No,
+        ..on("n1", member("marked", pod("marked", "1c")))
+    };
+    let all = all.group(ranked("low", group("marked", 0))).pod(marked);
+    let mut all = newcomer(all, "high", "1c");
+    assert_eq!(all.plan(), [""; 0]);
+    assert_eq!(
+        told(&all, "new"),
+        "preempt: nobody may go: 2 needed by their gangs, 1 of equal or higher priority, 1 marked not to be \
+         preempted"
+    );
+}
+
+#[test]
+fn pods_that_may_go_and_would_not_do_are_told_apart() {
+    let all = cluster(PREEMPT).node(small("n1")).node(small("n2"));
+    let all = runs(all, "low", "n1", "a", "1c");
+    let all = runs(all, "mid", "n2", "b", "1c");
+    let all = runs(all, "high", "n1", "c", "2c");
+    let all = runs(all, "high", "n2", "d", "2c");
+    let mut all = newcomer(all, "high", "4c");
+    assert_eq!(all.plan(), [""; 0]);
+    assert_eq!(
+        told(&all, "new"),
+        "preempt: 2 pods may go, but none of the 2 nodes they are on would do without them (the others: 2 of \
+         equal or higher priority)"
+    );
+}
+
+#[test]
+fn nobody_there_and_a_policy_are_told() {
+    let alone = cluster(PREEMPT).node(small("n1"));
+    let other = queue("other");
+    // The node is taken by a pod of another queue.
+    let alone = alone.queue(other);
+    let mut foreign = group("foreign", 1);
+    foreign.queue = "other".to_owned();
+    let alone = alone
+        .group(foreign)
+        .pod(on("n1", member("foreign", pod("foreign", "4c"))));
+    let mut waits = newcomer(alone, "high", "4c");
+    assert_eq!(waits.plan(), [""; 0]);
+    assert_eq!(
+        told(&waits, "new"),
+        "preempt: nobody else runs in queue \"default\""
+    );
+    let never = PodObject {
+        preempts: Some(false),
+        ..member("new", pod("new", "4c"))
+    };
+    let all = runs(cluster(PREEMPT).node(small("n1")), "low", "n1", "old", "4c");
+    let mut all = all.group(ranked("high", group("new", 1))).pod(never);
+    assert_eq!(all.plan(), [""; 0]);
+    assert_eq!(
+        told(&all, "new"),
+        "preempt: the pod's preemption policy is Never"
+    );
+}
+
+#[test]
+fn the_part_of_a_gang_that_would_have_room_is_told_and_who_would_go_for_it() {
+    let mut all = cluster(PREEMPT);
+    for at in 0..2 {
+        let name = format!("n{at}");
+        all = all.node(small(&name));
+        all = runs(all, "low", &name, &format!("old{at}"), "4c");
+    }
+    all = all.group(ranked("high", group("new", 3)));
+    for at in 0..3 {
+        all = all.pod(member("new", pod(&format!("new{at}"), "4c")));
+    }
+    assert_eq!(all.plan(), [""; 0]);
+    let (_, message) = all.why("new2");
+    let expected = "No evictions: preempt: 2 pods may go, but none of the 2 nodes they are on would do without \
+                    them; 2 pods more of the gang would have room, which is not enough.";
+    assert!(message.contains(expected), "{message}");
+    let view = pod_view(&all.engine, "new2");
+    assert_eq!(view.would_go, ["ns/old0", "ns/old1"]);
+    assert_eq!(view.waits_on, [""; 0]);
+}
+
+#[test]
+fn a_nominee_names_the_pods_it_waits_for_until_they_are_gone() {
+    let all = cluster(PREEMPT).node(small("n1"));
+    let all = runs(all, "low", "n1", "a", "2c");
+    let all = runs(all, "low", "n1", "b", "2c");
+    let mut all = newcomer(all, "high", "4c");
+    assert_eq!(all.plan(), ["-a", "-b", "new (n1)"]);
+    for _ in 0..2 {
+        let (reason, message) = all.why("new");
+        assert_eq!(reason, "Unschedulable");
+        assert_eq!(
+            message,
+            "waits on node n1 for 2 pods that are being evicted: ns/a, ns/b"
+        );
+        assert_eq!(pod_view(&all.engine, "new").waits_on, ["ns/a", "ns/b"]);
+        all.decide();
+    }
+    all.gone("a");
+    assert_eq!(all.plan(), [""; 0]);
+    assert_eq!(
+        all.why("new").1,
+        "waits on node n1 for 1 pod that is being evicted: ns/b"
+    );
+}
+
+#[test]
+fn a_queue_that_may_not_reclaim_says_why_and_so_do_queues_that_keep_what_they_deserve() {
+    let of = |queue: &str, name: &str, min| {
+        let mut group = group(name, min);
+        group.queue = queue.to_owned();
+        group
+    };
+    // Each queue deserves two of four cpus, and has them.
+    let mut all = {
+        let mut all = Cluster::under(RECLAIM)
+            .node(small("n1"))
+            .queue(queue("one"))
+            .queue(queue("two"));
+        for name in ["one", "two"] {
+            let old = format!("{name}-old");
+            all = all.group(of(name, &old, 1));
+            all = all.pod(on("n1", member(&old, pod(&old, "2c"))));
+        }
+        all.group(of("one", "new", 1))
+            .pod(member("new", pod("new", "2c")))
+    };
+    assert_eq!(all.plan(), [""; 0]);
+    assert_eq!(
+        told(&all, "new"),
+        "reclaim: queue \"one\" may not reclaim: queue resource quota insufficient: insufficient cpu (deserved 2 \
+         of 4, used 2, asked 2)"
+    );
+    // A stranger has what the queue could get.
+    let stranger = PodObject {
+        ours: false,
+        group: None,
+        ..on("n1", pod("stranger", "2c"))
+    };
+    let mut all = Cluster::under(RECLAIM)
+        .node(small("n1"))
+        .queue(queue("one"))
+        .queue(queue("two"))
+        .pod(stranger)
+        .group(of("two", "old", 0))
+        .pod(on("n1", member("old", pod("old", "2c"))))
+        .group(of("one", "new", 1))
+        .pod(member("new", pod("new", "2c")));
+    assert_eq!(all.plan(), [""; 0]);
+    assert_eq!(
+        told(&all, "new"),
+        "reclaim: nobody may go: 1 of queues that hold no more than they deserve"
+    );
+}
+
+#[test]
+fn numbers_that_move_are_not_written_at_once_and_a_new_kind_of_reason_is() {
+    let all = cluster(PREEMPT).node(small("n1")).node(small("n2"));
+    let all = runs(all, "high", "n1", "equal1", "2c");
+    let mut all = newcomer(all, "high", "4c");
+    all = runs(all, "high", "n2", "equal2", "1c");
+    let mut all = all.group(ranked("high", group("more", 0)));
+    let mut writes = |uid: &str, mark| {
+        let another = PodObject {
+            preemptable: mark,
+            ..on("n1", member("more", pod(uid, "1Gi")))
+        };
+        all.apply(Delta::PodApply(Box::new(another)));
+        let decisions = all.decide();
+        let state = all.engine.state();
+        let jobs = decisions.groups.iter().map(|job| state.job_key(*job));
+        let is_told = jobs.into_iter().any(|job| job == "ns/new");
+        (is_told, told(&all, "new"))
+    };
+    let unsaid = PreemptableMark::Unsaid;
+    writes("first", unsaid);
+    let (is_told, one) = writes("second", unsaid);
+    assert!(!is_told, "{one}");
+    let (is_told, other) = writes("third", unsaid);
+    assert!(!is_told && one != other, "{one}: {other}");
+    let (is_told, marked) = writes("marked", PreemptableMark::No);
+    assert!(is_told, "{marked}");
+}
+
+#[test]
+fn why_no_bundle_does_for_a_gang_is_told() {
+    let no_whole = "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n";
+    let all = |arguments: &str, min, class: &str| {
+        let old = |at: usize, node| on(node, member("old", pod(&format!("old{at}"), "4c")));
+        let mut all = cluster(&for_gangs(arguments))
+            .node(small("n1"))
+            .node(small("n2"))
+            .group(ranked(class, group("old", min)))
+            .pod(old(1, "n1"))
+            .pod(old(2, "n2"))
+            .group(ranked("high", group("new", 3)));
+        for at in 0..3 {
+            all = all.pod(member("new", pod(&format!("new{at}"), "4c")));
+        }
+        assert_eq!(all.plan(), [""; 0]);
+        told(&all, "new0")
+    };
+    assert_eq!(
+        all("", 2, "low"),
+        "gangpreempt: 1 whole gang (2 pods) may go, but the gang has no room even without all of them; 2 pods \
+         more of the gang would have room, which is not enough"
+    );
+    assert_eq!(
+        all("", 1, "low"),
+        "gangpreempt: 1 pod that its job can spare and 1 whole gang (2 pods) may go, but the gang has no room \
+         even without all of them; 2 pods more of the gang would have room, which is not enough"
+    );
+    assert_eq!(
+        all(no_whole, 2, "low"),
+        "gangpreempt: nobody may go: 2 needed by their gangs; 1 whole gang (2 pods) might go, were \
+         allowWholeBundle of the action on"
+    );
+    assert_eq!(
+        all("", 2, "high"),
+        "gangpreempt: nobody may go: 2 of equal or higher priority"
+    );
+}
+
+#[test]
+fn a_gang_whose_policy_is_never_is_told() {
+    let never = PodObject {
+        preempts: Some(false),
+        ..member("new", pod("new", "4c"))
+    };
+    let all = cluster(&for_gangs("")).node(small("n1"));
+    let all = runs(all, "low", "n1", "old", "4c");
+    let mut all = all.group(ranked("high", group("new", 1))).pod(never);
+    assert_eq!(all.plan(), [""; 0]);
+    assert_eq!(
+        told(&all, "new"),
+        "gangpreempt: the pod's preemption policy is Never"
+    );
+}
+
+#[test]
+fn who_is_on_which_card_and_why_that_does_not_do_is_told() {
+    let kept = |name: &str| PodObject {
+        preemptable: PreemptableMark::No,
+        ..member(name, vgpu(name, 10_000))
+    };
+    let all = cluster(CARDS)
+        .node(two_cards("n1"))
+        .group(ranked("low", group("a", 0)))
+        .pod(on(
+            "n1",
+            holding("GPU-aa,NVIDIA,12000,0:", member("a", vgpu("a", 12_000))),
+        ))
+        .group(ranked("low", group("b", 0)))
+        .pod(on("n1", holding("GPU-aa,NVIDIA,10000,0:", kept("b"))))
+        .group(ranked("high", group("c", 0)))
+        .pod(on(
+            "n1",
+            holding("GPU-bb,NVIDIA,20000,0:", member("c", vgpu("c", 20_000))),
+        ));
+    let mut served = all
+        .group(ranked("high", group("new", 1)))
+        .pod(member("new", vgpu("new", 14_000)));
+    assert_eq!(served.plan(), ["-a", "new (n1)"]);
+    let (_, message) = served.why("new");
+    assert!(
+        message.contains("being evicted: ns/a (card 0 (GPU-aa))"),
+        "{message}"
+    );
+    let view = pod_view(&served.engine, "new");
+    let frees: Vec<String> = view.frees.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        frees,
+        ["evicting ns/a on node n1 frees card 0 (GPU-aa): memory 12000"]
+    );
+    // Too large for either card, whoever goes.
+    let mut served = served
+        .group(ranked("high", group("whole", 1)))
+        .pod(member("whole", vgpu("whole", 24_576)));
+    served.gone("a");
+    served.plan();
+    assert_eq!(served.plan(), [""; 0]);
+    let told = told(&served, "whole");
+    for part in [
+        "; on node n1: card 0 (GPU-aa): ns/b stays (marked not to be preempted), ns/new stays (of equal or higher \
+         priority); card 1 (GPU-bb): ns/c stays (of equal or higher priority)",
+        "; what is missing then: ",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}

@@ -1,0 +1,351 @@
+//! What people are told who ask: why something waits, its place, and what would have to change.
+
+use pumice_engine::Engine;
+use pumice_engine::view::{Ask, CardsView, JobView, PodView, QueueView, TopView, View};
+use pumice_model::object::{GroupObject, QueueObject};
+
+use super::cluster::*;
+use super::devices;
+
+pub fn pod_view(engine: &Engine, name: &str) -> PodView {
+    let ask = Ask::Pod {
+        namespace: "ns".to_owned(),
+        name: name.to_owned(),
+    };
+    match engine.view(&ask) {
+        Ok(View::Pod(view)) => *view,
+        other => unreachable!("{other:?}"),
+    }
+}
+
+fn job_view(engine: &Engine, name: &str) -> JobView {
+    let ask = Ask::Job {
+        namespace: "ns".to_owned(),
+        name: name.to_owned(),
+    };
+    match engine.view(&ask) {
+        Ok(View::Job(view)) => *view,
+        other => unreachable!("{other:?}"),
+    }
+}
+
+fn queue_view(engine: &Engine, name: &str) -> QueueView {
+    match engine.view(&Ask::Queue(name.to_owned())) {
+        Ok(View::Queue(view)) => *view,
+        other => unreachable!("{other:?}"),
+    }
+}
+
+fn cards_view(engine: &Engine, node: Option<&str>) -> CardsView {
+    match engine.view(&Ask::Cards(node.map(str::to_owned))) {
+        Ok(View::Cards(view)) => view,
+        other => unreachable!("{other:?}"),
+    }
+}
+
+fn top_view(engine: &Engine) -> TopView {
+    match engine.view(&Ask::Top) {
+        Ok(View::Top(view)) => *view,
+        other => unreachable!("{other:?}"),
+    }
+}
+
+/// A message with every asked part.
+fn says(changes: &[String], parts: &[&str]) -> bool {
+    let has = |text: &String| parts.iter().all(|part| text.contains(part));
+    changes.iter().any(has)
+}
+
+fn in_queue(queue: &str, group: GroupObject) -> GroupObject {
+    GroupObject {
+        queue: queue.to_owned(),
+        ..group
+    }
+}
+
+#[test]
+fn a_pod_that_lacks_little_is_told_how_much_and_where() {
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("big", "8c 8Gi pods=9"))
+        .node(node("small", "1c 8Gi pods=9"))
+        .pod(on("big", pod("running", "5c")))
+        .pod(pod("waits", "4c"));
+    cluster.cycle();
+    let view = pod_view(&cluster.engine, "waits");
+    assert_eq!(view.reason.as_deref(), Some("Unschedulable"));
+    assert!(says(&view.changes, &["1 cpu", "node big"]), "{view:#?}");
+    let place = view.place.expect("it waits");
+    assert_eq!((place.position, place.waiting), (1, 1));
+}
+
+#[test]
+fn a_pod_no_node_is_large_enough_for_is_told_the_largest() {
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("big", "8c 8Gi pods=9 example.com/gpu=8"))
+        .pod(pod("waits", "1c example.com/gpu=16"));
+    cluster.cycle();
+    let view = pod_view(&cluster.engine, "waits");
+    let parts = [
+        "it asks 16 example.com/gpu",
+        "the largest node, big, has 8 in all",
+    ];
+    assert!(says(&view.changes, &parts), "{view:#?}");
+}
+
+#[test]
+fn a_pod_that_runs_waits_for_nothing() {
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("n1", "8c 8Gi pods=9"))
+        .pod(on("n1", pod("runs", "1c")));
+    cluster.cycle();
+    let view = pod_view(&cluster.engine, "runs");
+    assert_eq!(
+        (view.status.as_str(), view.node.as_deref()),
+        ("Running", Some("n1"))
+    );
+    assert_eq!(
+        (view.reason, view.place, view.changes),
+        (None, None, Vec::new())
+    );
+}
+
+#[test]
+fn a_gang_is_told_how_many_pods_lack_a_place() {
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("n1", "2c 8Gi pods=9"))
+        .group(group("g", 3))
+        .pod(member("g", pod("g-0", "1c")))
+        .pod(member("g", pod("g-1", "1c")))
+        .pod(member("g", pod("g-2", "1c")));
+    cluster.cycle();
+    let view = job_view(&cluster.engine, "g");
+    assert_eq!((view.kind.as_str(), view.min_member), ("PodGroup", 3));
+    assert_eq!(view.pods.get("Pending"), Some(&3));
+    let parts = ["1 more pod of its gang", "it needs 3", "2 could have one"];
+    assert!(says(&view.changes, &parts), "{view:#?}");
+    assert_eq!(view.waiting.iter().map(|same| same.count).sum::<usize>(), 3);
+    assert_eq!(view.not_told, 0);
+}
+
+#[test]
+fn a_gang_without_all_its_pods_is_told_how_many_are_missing() {
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("n1", "9c 8Gi pods=9"))
+        .group(group("g", 5))
+        .pod(member("g", pod("g-0", "1c")));
+    cluster.cycle();
+    let view = job_view(&cluster.engine, "g");
+    assert!(
+        says(&view.changes, &["4 more pods", "it needs 5, there are 1"]),
+        "{view:#?}"
+    );
+}
+
+#[test]
+fn the_place_in_the_queue_is_the_order_jobs_are_tried_in() {
+    let job = |name: &str, created_s| GroupObject {
+        created_s,
+        ..in_queue("training", group(name, 1))
+    };
+    let mut cluster = Cluster::new()
+        .node(node("n1", "1c 8Gi pods=9"))
+        .queue(queue("training"))
+        .group(job("third", 30))
+        .group(job("first", 10))
+        .group(job("second", 20))
+        .group(group("elsewhere", 1));
+    for name in ["first", "second", "third", "elsewhere"] {
+        let pod = member(name, pod(&format!("{name}-0"), "4c"));
+        cluster.apply(pumice_model::Delta::PodApply(Box::new(pod)));
+    }
+    cluster.cycle();
+    for (at, name) in ["first", "second", "third"].into_iter().enumerate() {
+        let place = job_view(&cluster.engine, name).place.expect("it waits");
+        assert_eq!((place.position, place.waiting), (at + 1, 3), "{name}");
+        assert_eq!(place.queue, "training");
+        let first = (at > 0).then(|| "ns/first".to_owned());
+        assert_eq!(place.first, first, "{name}");
+    }
+    let queue = queue_view(&cluster.engine, "training");
+    let names: Vec<&str> = queue.first.iter().map(|job| job.name.as_str()).collect();
+    assert_eq!(names, ["ns/first", "ns/second", "ns/third"]);
+    assert_eq!((queue.waiting, queue.pods.get("Pending")), (3, Some(&3)));
+    assert_eq!(top_view(&cluster.engine).waiting.total, 4);
+}
+
+#[test]
+fn a_queue_at_its_capability_says_what_would_have_to_be_given_back() {
+    let training = QueueObject {
+        capability: amounts("4c"),
+        ..queue("training")
+    };
+    let mut cluster = Cluster::new()
+        .node(node("n1", "16c 64Gi pods=9"))
+        .queue(training)
+        .group(in_queue("training", group("runs", 1)))
+        .group(in_queue("training", group("waits", 1)))
+        .pod(on("n1", member("runs", pod("runs-0", "3c"))))
+        .pod(member("waits", pod("waits-0", "2c")));
+    cluster.cycle();
+    let view = pod_view(&cluster.engine, "waits-0");
+    let parts = [
+        "queue training has to give back 1 cpu",
+        "limit 4, held 3, asked 2",
+    ];
+    assert!(says(&view.changes, &parts), "{view:#?}");
+    let queue = queue_view(&cluster.engine, "training");
+    assert_eq!(queue.allocated.get("cpu").map(String::as_str), Some("3"));
+    assert_eq!(queue.capability.get("cpu").map(String::as_str), Some("4"));
+    assert_eq!(queue.first.len(), 1);
+}
+
+#[test]
+fn a_parent_queue_has_what_its_children_have() {
+    let child = QueueObject {
+        parent: "root".to_owned(),
+        ..queue("child")
+    };
+    let mut cluster = Cluster::new()
+        .node(node("n1", "16c 64Gi pods=9"))
+        .queue(queue("root"))
+        .queue(child)
+        .group(in_queue("child", group("runs", 1)))
+        .pod(on("n1", member("runs", pod("runs-0", "3c"))));
+    cluster.cycle();
+    let root = queue_view(&cluster.engine, "root");
+    assert_eq!(root.allocated.get("cpu").map(String::as_str), Some("3"));
+}
+
+#[test]
+fn cards_are_told_with_who_shares_them() {
+    let mut cluster = Cluster::under(devices::CONF)
+        .node(devices::two_cards("gpu"))
+        .node(node("cpu", "8c 8Gi pods=9"))
+        .pod(devices::vgpu("a", 1000))
+        .pod(devices::vgpu("b", 2000));
+    cluster.decide();
+    let view = cards_view(&cluster.engine, None);
+    assert_eq!((view.total, view.cards.len()), (2, 2));
+    let [first, second] = &view.cards[..] else {
+        panic!("{view:#?}");
+    };
+    assert_eq!(
+        (first.family.as_str(), first.mode.as_str()),
+        ("vgpu", "hami-core")
+    );
+    assert_eq!((first.id.as_str(), first.index), ("GPU-aa", 0));
+    assert_eq!((first.memory, first.slots), (24576, Some(10)));
+    // Binpack puts both on one card.
+    let (memory, sharers) = (
+        first.memory_used + second.memory_used,
+        first.sharers.max(second.sharers),
+    );
+    assert_eq!((memory, sharers), (3000, 2));
+    let pods: Vec<&str> = [first, second]
+        .iter()
+        .flat_map(|card| &card.pods)
+        .map(|pod| pod.pod.as_str())
+        .collect();
+    assert_eq!(pods, ["ns/a", "ns/b"]);
+    assert_eq!(cards_view(&cluster.engine, Some("cpu")).total, 0);
+    let top = top_view(&cluster.engine);
+    let gpu = &top.nodes[0];
+    assert_eq!(
+        (gpu.name.as_str(), gpu.cards, gpu.cards_in_use),
+        ("gpu", 2, 1)
+    );
+}
+
+#[test]
+fn what_is_not_known_is_answered_with_near_names() {
+    let mut cluster = Cluster::new()
+        .node(node("n1", "1c 8Gi pods=9"))
+        .queue(queue("training"))
+        .group(group("mnist", 1))
+        .pod(pod("worker-0", "1c"));
+    cluster.cycle();
+    let pod = |namespace: &str, name: &str| Ask::Pod {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    };
+    let job = Ask::Job {
+        namespace: "ns".to_owned(),
+        name: "minst".to_owned(),
+    };
+    for (ask, near) in [
+        (pod("ns", "worker-1"), "ns/worker-0"),
+        (pod("other", "worker-0"), "ns/worker-0"),
+        (job, "ns/mnist"),
+        (Ask::Queue("trainign".to_owned()), "training"),
+        (Ask::Cards(Some("n2".to_owned())), "n1"),
+    ] {
+        let absent = cluster.engine.view(&ask).expect_err("not there");
+        assert_eq!(absent.near, [near], "{ask:?}");
+        assert!(
+            absent
+                .to_string()
+                .ends_with(&format!("did you mean {near}?")),
+            "{absent}"
+        );
+    }
+}
+
+#[test]
+fn a_job_is_found_by_the_name_of_its_workload() {
+    let uid = "01234567-89ab-cdef-0123-456789abcdef";
+    let of_job = format!("train-{uid}");
+    let owned = pumice_model::object::PodObject {
+        owners: vec![("StatefulSet".to_owned(), "web".to_owned())],
+        ..member("podgroup-1", pod("web-0", "1c"))
+    };
+    let mut cluster = Cluster::new()
+        .node(node("n1", "1c 8Gi pods=9"))
+        .group(waiting(group(&of_job, 1)))
+        .group(group("podgroup-1", 1))
+        .pod(owned);
+    cluster.cycle();
+    assert_eq!(
+        job_view(&cluster.engine, "train").name,
+        format!("ns/{of_job}")
+    );
+    assert_eq!(job_view(&cluster.engine, "web").name, "ns/podgroup-1");
+}
+
+#[test]
+fn a_cluster_with_many_waiting_jobs_is_told_in_a_bounded_view() {
+    let mut cluster = Cluster::new().node(node("n1", "1c 8Gi pods=9"));
+    for at in 0..200 {
+        let pod = pod(&format!("p-{at:03}"), "4c");
+        cluster.apply(pumice_model::Delta::PodApply(Box::new(pod)));
+    }
+    cluster.cycle();
+    let top = top_view(&cluster.engine);
+    assert_eq!((top.waiting.total, top.waiting.pods), (200, 200));
+    assert_eq!(top.waiting.first.len(), pumice_engine::view::MOST_WAITING);
+    let positions: Vec<usize> = top.waiting.first.iter().map(|job| job.position).collect();
+    assert!(positions.is_sorted(), "{positions:?}");
+    let cpu = &top.cluster.resources[0];
+    assert_eq!(
+        (cpu.resource.as_str(), cpu.used.as_str(), cpu.percent),
+        ("cpu", "0", 0)
+    );
+}
+
+#[test]
+fn a_replica_that_stands_by_can_be_asked_after_nodes_have_gone() {
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("a", "2c 8Gi pods=9"))
+        .node(node("b", "3c 8Gi pods=9"))
+        .pod(pod("waits", "4c"))
+        .pod(on("b", pod("runs", "1c")));
+    cluster.cycle();
+    cluster.apply(pumice_model::Delta::NodeDelete("a".to_owned()));
+    cluster.engine.stand_by();
+    assert_eq!(pod_view(&cluster.engine, "waits").status, "Pending");
+    cluster.cycle();
+    let view = pod_view(&cluster.engine, "waits");
+    assert!(
+        says(&view.changes, &["the largest node, b, has 3"]),
+        "{view:#?}"
+    );
+}

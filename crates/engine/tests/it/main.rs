@@ -1,0 +1,3 @@
+//! The engine from outside: objects in, decisions and what is said of them out.
+
+mod decisions;

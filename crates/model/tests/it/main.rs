@@ -1,0 +1,7 @@
+//! The state from outside: deltas in, questions answered.
+
+mod extender;
+mod forgetting;
+mod network;
+mod network_around;
+mod usage;

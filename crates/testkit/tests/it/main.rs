@@ -1,0 +1,10 @@
+//! Fast code against plain code on random clusters, and the repository against its own rules.
+
+mod deploy;
+mod fast_equals_naive;
+mod incremental_equals_fresh;
+mod kubelet;
+mod network_domains;
+mod plans_that_evict;
+mod run;
+mod workspace;
