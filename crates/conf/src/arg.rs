@@ -1,8 +1,6 @@
 //! Arguments with the type of their value: declared once, listed in a spec, read by the same constant.
 //!
-//! ```
-//! use pumice_conf::{Arg, Arguments, PluginSpec, Value};
-//!
+//! ```text
 //! const WEIGHT: Arg<i64> = Arg::int("binpack.weight", 1, "Weight of the score.").min(0);
 //! const SPEC: PluginSpec = PluginSpec {
 //!     name: "binpack",
@@ -11,10 +9,7 @@
 //!     ..PluginSpec::PLAIN
 //! };
 //!
-//! let none = Arguments::default();
-//! assert_eq!(WEIGHT.read(&none), 1);
-//! let negative = [("binpack.weight".to_owned(), Value::Int(-5))];
-//! assert_eq!(WEIGHT.read(&Arguments::from_iter(negative)), 0);
+//! WEIGHT.read(&arguments)         1 when it is not given
 //! ```
 //!
 //! Key, kind, default and range stand nowhere else: what is warned about, what the reference page and

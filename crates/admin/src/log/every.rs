@@ -13,14 +13,6 @@ struct LastMessage {
 }
 
 /// Lets a message with a key through at most once in a period.
-///
-/// ```
-/// # use std::time::Duration;
-/// let every = pumice_admin::log::Every::new(Duration::from_secs(60));
-/// if let Some(suppressed) = every.admit("watch pods") {
-///     tracing::warn!(suppressed, "the watch of pods ended");
-/// }
-/// ```
 pub struct Every {
     period: Duration,
     seen: Mutex<HashMap<Box<str>, LastMessage>>,

@@ -164,6 +164,20 @@ fn a_message_passes_once_a_period_with_the_number_left_out() {
 }
 
 #[test]
+fn a_message_is_said_with_the_number_of_those_left_out_before_it() {
+    let every = Every::new(Duration::from_secs(60));
+    let text = logged(LogFormat::Json, 3, || {
+        for _ in 0..3 {
+            if let Some(suppressed) = every.admit("watch pods") {
+                tracing::warn!(suppressed, "the watch of pods ended");
+            }
+        }
+    });
+    let line: serde_json::Value = serde_json::from_str(&text).expect("one JSON object");
+    assert_eq!(line["suppressed"], 0, "{text}");
+}
+
+#[test]
 fn too_many_keys_share_one_place_until_old_ones_are_out_of_date() {
     let every = Every::new(Duration::from_secs(60));
     let start = Instant::now();

@@ -1,7 +1,8 @@
 //! Arguments of plugins and actions.
 
 use crate::{
-    Arg, ArgMap, ArgMaps, Arguments, FormedText, GoDuration, OneOf, Text, TextMaps, Value, parse,
+    Arg, ArgMap, ArgMaps, Arguments, FormedText, GoDuration, OneOf, PluginSpec, Text, TextMaps,
+    Value, parse,
 };
 
 use super::{REGISTRY, clean, codes, with_arguments};
@@ -132,6 +133,21 @@ fn a_value_out_of_range_is_warned_about_passed_on_and_read_as_what_the_warning_s
         assert_eq!(MEMORY.read(&arguments), counts);
         assert_eq!(used, format!("{counts} is used"));
     }
+}
+
+#[test]
+fn one_constant_is_listed_in_a_spec_and_read_by() {
+    const WEIGHT: Arg<i64> = Arg::int("binpack.weight", 1, "Weight of the score.").min(0);
+    const SPEC: PluginSpec = PluginSpec {
+        name: "binpack",
+        summary: "Prefers nodes that end up fuller.",
+        args: &[WEIGHT.spec()],
+        ..PluginSpec::PLAIN
+    };
+    assert_eq!(SPEC.args[0].name, "binpack.weight");
+    assert_eq!(WEIGHT.read(&Arguments::default()), 1);
+    let negative = [("binpack.weight".to_owned(), Value::Int(-5))];
+    assert_eq!(WEIGHT.read(&Arguments::from_iter(negative)), 0);
 }
 
 #[test]

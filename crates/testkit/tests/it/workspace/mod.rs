@@ -2,6 +2,7 @@
 
 mod citations;
 mod dependencies;
+mod executables;
 mod layering;
 mod links;
 mod registries;
