@@ -1,4 +1,4 @@
-//! `config/crd/` is what the types say; the chart carries the same files.
+//! `config/crd/` is what the types say, and the definitions of the chart are these very files.
 
 use serde_json::Value;
 
@@ -7,7 +7,8 @@ use super::{files, path, read, strings};
 /// Limit of the annotation in which `kubectl apply` keeps the whole object.
 const APPLY_LIMIT_BYTES: usize = 256 * 1024;
 
-const FOLDERS: [&str; 2] = ["config/crd", "deploy/helm/pumice/crds"];
+const FOLDER: &str = "config/crd";
+const CHART_FOLDER: &str = "deploy/helm/pumice/crds";
 
 fn definitions() -> Vec<Value> {
     pumice_api::schema::definitions().expect("every rule fits a field")
@@ -27,21 +28,37 @@ fn the_definitions_are_those_of_the_types() {
     let definitions = definitions();
     let mut expected: Vec<String> = definitions.iter().map(file_name).collect();
     expected.sort();
-    for folder in FOLDERS {
-        for definition in &definitions {
-            let file = format!("{folder}/{}", file_name(definition));
-            if update {
-                let yaml = serde_yaml::to_string(definition).expect("JSON is YAML");
-                std::fs::create_dir_all(path(folder)).expect("the folder");
-                std::fs::write(path(&file), yaml).expect("the file");
-            }
-            let read: Value = serde_yaml::from_str(&read(&file)).expect(&file);
-            assert!(
-                read == *definition,
-                "{file} is stale; write it with UPDATE_EXPECT=1 cargo test -p pumice-testkit"
-            );
+    for definition in &definitions {
+        let file = format!("{FOLDER}/{}", file_name(definition));
+        if update {
+            let yaml = serde_yaml::to_string(definition).expect("JSON is YAML");
+            std::fs::write(path(&file), yaml).expect("the file");
         }
-        assert_eq!(files(folder), expected, "{folder}");
+        let read: Value = serde_yaml::from_str(&read(&file)).expect(&file);
+        assert!(
+            read == *definition,
+            "{file} is stale; write it with UPDATE_EXPECT=1 cargo test -p pumice-testkit"
+        );
+    }
+    assert_eq!(files(FOLDER), expected, "{FOLDER}");
+}
+
+/// Helm reads and packages what a link in a chart leads to. The link is relative, so it holds in
+/// every copy of the repository.
+#[test]
+fn the_chart_has_the_definitions_by_a_link() {
+    let link = std::fs::read_link(path(CHART_FOLDER)).expect("a symbolic link");
+    assert!(link.is_relative(), "{}", link.display());
+    let whole = |folder: &str| path(folder).canonicalize().expect(folder);
+    assert_eq!(whole(CHART_FOLDER), whole(FOLDER));
+    assert_eq!(files(CHART_FOLDER), files(FOLDER));
+    if let Some(helm) = std::env::var_os("HELM") {
+        let mut shown = std::process::Command::new(helm);
+        shown.args(["show", "crds"]).arg(path("deploy/helm/pumice"));
+        let shown = shown.output().expect("helm runs").stdout;
+        let shown = String::from_utf8(shown).expect("helm writes UTF-8");
+        let count = shown.matches("kind: CustomResourceDefinition\n").count();
+        assert_eq!(count, definitions().len());
     }
 }
 
