@@ -3,6 +3,7 @@
 mod citations;
 mod dependencies;
 mod executables;
+mod generated;
 mod layering;
 mod links;
 mod registries;
