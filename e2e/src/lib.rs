@@ -8,8 +8,9 @@
 //!            └──► Scheduler, Controllers ────┘  our real processes under their own roles
 //! ```
 //!
-//! The Go binary is built on first use and kept in `target/e2e`. Every process listens on
-//! loopback ports of its own and ends with the test, however the test ends.
+//! The Go binary is built by `apiserver/build`, which the build script of this package starts, and kept
+//! for other clones too. Every process listens on loopback ports of its own and ends with the test,
+//! however the test ends.
 //!
 //! Calls block; what is asynchronous runs on one runtime of this crate ([`run`]), so that a test
 //! reads top to bottom.

@@ -1,22 +1,16 @@
-//! The programs under test: the control plane (Go, built and kept here) and our own.
+//! The programs under test: the control plane (Go) and our own.
 
-use std::collections::hash_map::DefaultHasher;
-use std::fs::{self, File};
-use std::hash::Hasher;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result, anyhow, bail};
 
-/// Sources of the control plane.
-const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/apiserver");
+/// Builds the control plane unless that was done before, and prints where it is.
+const BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/apiserver/build");
 
-/// The version that Kubernetes' own build would write into the binary. Feature gates are emulated
-/// for it, so a build without it would behave like another release.
-const KUBERNETES: [&str; 3] = ["v1.36.1", "1", "36"];
-
-/// `target/e2e` of the build this program comes from: binaries and folders of runs.
+/// `target/e2e` of the build this program comes from: folders of runs.
 ///
 /// # Errors
 /// When the running program is not below a target folder, or the folder cannot be made.
@@ -67,7 +61,7 @@ pub fn ours(name: &str) -> Result<PathBuf> {
 /// The control plane, built when this source has not been built before (minutes on a cold cache).
 ///
 /// # Errors
-/// Without Go, or when the build fails: with the compiler's output.
+/// Without Go, or when the build fails.
 pub fn control_plane() -> Result<PathBuf> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let built = BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}")));
@@ -75,66 +69,14 @@ pub fn control_plane() -> Result<PathBuf> {
 }
 
 fn build() -> Result<PathBuf> {
-    let store = store()?;
-    let lock = File::create(store.join("build.lock")).context("open the lock of the build")?;
-    lock.lock().context("wait for another build")?;
-    let program = store.join(format!("control-plane-{:016x}", fingerprint()?));
-    if program.exists() {
-        return Ok(program);
-    }
-    eprintln!("building kube-apiserver, etcd and kubectl; this takes some minutes once");
-    let unfinished = program.with_extension("unfinished");
-    let output = Command::new("go")
-        .current_dir(SOURCE)
-        .args(["build", "-trimpath", "-buildvcs=false", "-ldflags"])
-        .arg(link_flags())
-        .arg("-o")
-        .arg(&unfinished)
-        .arg(".")
+    let output = Command::new(BUILD)
+        // How far it is, past the harness, which keeps what tests print until they end.
+        .stderr(Stdio::inherit())
         .output()
-        .context("run go; install Go 1.26 or later")?;
+        .with_context(|| format!("run {BUILD}"))?;
     if !output.status.success() {
-        bail!(
-            "go build failed:\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        bail!("{BUILD} failed; its messages are above the first result of a test");
     }
-    fs::rename(&unfinished, &program)?;
-    Ok(program)
-}
-
-fn link_flags() -> String {
-    let mut flags = "-s -w".to_owned();
-    for package in [
-        "k8s.io/component-base/version",
-        "k8s.io/client-go/pkg/version",
-    ] {
-        for (name, value) in ["gitVersion", "gitMajor", "gitMinor"]
-            .iter()
-            .zip(KUBERNETES)
-        {
-            flags.push_str(&format!(" -X {package}.{name}={value}"));
-        }
-    }
-    flags
-}
-
-/// Of everything the binary is made from: sources, module versions, the toolchain.
-fn fingerprint() -> Result<u64> {
-    let version = Command::new("go")
-        .current_dir(SOURCE)
-        .arg("version")
-        .output()
-        .context("run go; install Go 1.26 or later")?;
-    let mut hasher = DefaultHasher::new();
-    hasher.write(&version.stdout);
-    hasher.write(link_flags().as_bytes());
-    let entries: Result<Vec<_>, _> = fs::read_dir(SOURCE)?.collect();
-    let mut files: Vec<PathBuf> = entries?.iter().map(fs::DirEntry::path).collect();
-    files.sort();
-    for file in files {
-        hasher.write(file.file_name().unwrap_or_default().as_encoded_bytes());
-        hasher.write(&fs::read(&file)?);
-    }
-    Ok(hasher.finish())
+    let path = String::from_utf8(output.stdout).context("a path in UTF-8")?;
+    Ok(PathBuf::from(path.trim_end()))
 }
