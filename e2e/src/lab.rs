@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -15,9 +15,6 @@ use crate::{
 
 /// How long cleaning up may take.
 const CLEAN: Duration = Duration::from_secs(60);
-
-/// Pause between objects of different age.
-const GENERATION: Duration = Duration::from_millis(1500);
 
 /// The device configuration, and what a test may grant the scheduler beside its role. Other objects of
 /// these kinds are the API server's.
@@ -82,7 +79,7 @@ pub struct Lab {
     installation_changed: bool,
 }
 
-/// Labs that no test uses. Tests mostly wait: as many run at once as libtest has threads.
+/// Labs that no test uses. Tests mostly wait: `build.rs` says how many run at once.
 static IDLE: Mutex<Vec<Lab>> = Mutex::new(Vec::new());
 
 /// A lab, for one test.
@@ -230,12 +227,17 @@ impl Lab {
         self.rest().create_all(path, objects.collect(), 16)
     }
 
-    /// Creates the objects of a sample with kubectl, in their order and at different times.
+    /// Creates the objects of a sample with kubectl, in their order and with different ages. What is
+    /// made for a generation is older than the next: `settled` waits for it.
     ///
     /// # Errors
-    /// When the API server refuses one.
-    pub fn create_sample(&self, sample: &Sample) -> Result<()> {
-        self.put_sample(sample, GENERATION)
+    /// When the API server refuses one, or as `settled` says.
+    pub fn create_sample(&self, sample: &Sample, settled: impl Fn() -> Result<()>) -> Result<()> {
+        self.put_sample(sample, || {
+            settled()?;
+            next_second();
+            Ok(())
+        })
     }
 
     /// The same, whatever their ages.
@@ -243,10 +245,10 @@ impl Lab {
     /// # Errors
     /// When the API server refuses one.
     pub fn create_sample_at_once(&self, sample: &Sample) -> Result<()> {
-        self.put_sample(sample, Duration::ZERO)
+        self.put_sample(sample, || Ok(()))
     }
 
-    fn put_sample(&self, sample: &Sample, between: Duration) -> Result<()> {
+    fn put_sample(&self, sample: &Sample, between: impl Fn() -> Result<()>) -> Result<()> {
         let namespace =
             |object: &Value| object["metadata"]["namespace"].as_str().map(str::to_owned);
         let namespaces: BTreeSet<String> = sample
@@ -260,8 +262,7 @@ impl Lab {
         }
         for (at, generation) in sample.generations.iter().enumerate() {
             if at > 0 {
-                // Ages are told apart by the second, and PodGroups are made after their Jobs.
-                std::thread::sleep(between);
+                between()?;
             }
             let items = json!({"apiVersion": "v1", "kind": "List", "items": generation});
             self.cluster
@@ -368,6 +369,13 @@ pub fn member(name: &str, group: &str) -> Value {
             }],
         },
     })
+}
+
+/// Waits until a time of creation is another one: they are cut to seconds.
+fn next_second() {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let part = Duration::from_nanos(now.map_or(0, |now| now.subsec_nanos().into()));
+    std::thread::sleep(Duration::from_secs(1) - part);
 }
 
 fn path_of(collection: &str, object: &Value) -> String {

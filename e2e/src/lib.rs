@@ -15,6 +15,7 @@
 //! Calls block; what is asynchronous runs on one runtime of this crate ([`run`]), so that a test
 //! reads top to bottom.
 
+mod at_once;
 mod cluster;
 mod containers;
 mod controllers;
@@ -35,6 +36,7 @@ pub mod samples;
 mod scheduler;
 mod wait;
 
+pub use at_once::each_at_once;
 pub use cluster::{Cluster, Identity, Options, client_at};
 pub use controllers::Controllers;
 pub use extender::{ExtenderSays, ExtenderStandIn};

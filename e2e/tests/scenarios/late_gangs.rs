@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use pumice_e2e::{Lab, LabGuard, PodGroupController, PodGroupSetup, Rest, Scheduler, Setup};
+use pumice_e2e::{
+    Lab, LabGuard, PodGroupController, PodGroupSetup, Rest, Scheduler, Setup, each_at_once,
+};
 use serde_json::{Value, json};
 
 use crate::{GROUPS, LIMIT, PODS, QUIET, stays_pending, wait_bound, wait_running};
@@ -82,7 +84,7 @@ fn wait_grouped(lab: &LabGuard, scheduler: &Scheduler) -> Result<()> {
 
 #[test]
 fn a_gang_whose_podgroup_comes_late_is_bound_as_a_whole_or_not_at_all() -> Result<()> {
-    for kind in KINDS {
+    each_at_once(&KINDS, KINDS.len(), |kind| {
         let lab = Lab::take()?;
         lab.nodes(3, "1", "8Gi")?;
         let _controller = controller(&lab, USUAL);
@@ -99,14 +101,15 @@ fn a_gang_whose_podgroup_comes_late_is_bound_as_a_whole_or_not_at_all() -> Resul
         lab.rest().create("/api/v1/nodes", &more)?;
         wait_running(&lab, &scheduler, "w-", 4)?;
         ensure!(uids(&lab)? == before, "{kind}: pods were made anew");
-    }
-    Ok(())
+        Ok(())
+    })
+    .map(|_| ())
 }
 
 #[test]
 fn without_a_podgroup_controller_each_pod_is_bound_by_itself_and_a_late_group_kills_none()
 -> Result<()> {
-    for kind in KINDS {
+    each_at_once(&KINDS, KINDS.len(), |kind| {
         let lab = Lab::take()?;
         lab.nodes(3, "1", "8Gi")?;
         let setup = Setup {
@@ -125,8 +128,9 @@ fn without_a_podgroup_controller_each_pod_is_bound_by_itself_and_a_late_group_ki
         wait_running(&lab, &scheduler, "w-", 3)?;
         let log = scheduler.log();
         ensure!(!log.contains("is given up"), "{kind}: {log}");
-    }
-    Ok(())
+        Ok(())
+    })
+    .map(|_| ())
 }
 
 #[test]

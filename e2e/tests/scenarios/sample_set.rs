@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use pumice_e2e::samples::{Sample, names};
 use pumice_e2e::{
     ConfigMount, Controllers, DevicePlugins, Lab, LabGuard, PluginSetup, Scheduler, Setup,
-    eventually, is_status, scratch,
+    each_at_once, eventually, is_status, scratch,
 };
 use serde_json::{Value, json};
 
@@ -42,6 +42,9 @@ const JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/jobs";
 /// The configuration the scheduler has without a file, as far as it admits Jobs.
 const BUILT_IN: &str = include_str!("../../../config/volcano-scheduler.conf");
 
+/// Other scenarios run beside them.
+pub(crate) const SAMPLES_AT_ONCE: usize = 3;
+
 type Binds = BTreeMap<String, String>;
 
 /// Whether these are the binds of the sample, as far as they can be foretold.
@@ -59,23 +62,20 @@ fn are_expected(sample: &Sample, binds: &Binds) -> bool {
 
 #[test]
 fn every_sample_is_bound_as_simulated() -> Result<()> {
-    let mut failures = Vec::new();
-    let mut tried = 0;
     let others = [ONE_CYCLE, AGES_DECIDE];
-    let foretold = |name: &&String| !others.contains(&name.as_str());
-    for name in names()?.iter().filter(foretold) {
+    let mut samples = names()?;
+    samples.retain(|name| !others.contains(&name.as_str()));
+    let tried = each_at_once(&samples, SAMPLES_AT_ONCE, |name| {
         let sample = Sample::read(name)?;
         let nobody_acts = sample.is_measured || sample.has_claim_templates;
         if sample.evicts || sample.has_quota || nobody_acts {
             // Pods that are made anew have other names; `evictions` has such scenarios.
-            continue;
+            return Ok(0);
         }
-        tried += 1;
-        if let Err(error) = is_bound_as_simulated(name) {
-            failures.push(format!("{name}: {error:#}"));
-        }
-    }
-    ensure!(failures.is_empty(), "{}", failures.join("\n\n"));
+        is_bound_as_simulated(name)?;
+        Ok(1)
+    })?;
+    let tried: usize = tried.into_iter().sum();
     assert!(tried > 10, "{tried} samples");
     Ok(())
 }
@@ -94,7 +94,7 @@ fn is_bound_as_simulated(name: &str) -> Result<()> {
     }
     // Before there are objects: PodGroups are as old as what they are made for.
     let _controllers = Controllers::start(lab.cluster(), &Setup::default())?;
-    lab.create_sample(&sample)?;
+    lab.create_sample(&sample, || all_are_grouped(&lab))?;
     if name == "npu-mindcluster" {
         grant_mindcluster(lab.cluster())?;
     }
@@ -128,6 +128,33 @@ fn is_bound_as_simulated(name: &str) -> Result<()> {
     let strayed = plugins.strayed();
     ensure!(strayed.is_empty(), "not their own cards: {strayed:?}");
     Ok(())
+}
+
+/// Every Job and every pod that names no PodGroup has got one from the controllers.
+fn all_are_grouped(lab: &LabGuard) -> Result<()> {
+    eventually(LIMIT, "what has no PodGroup gets one", || {
+        let groups = lab
+            .rest()
+            .list("/apis/scheduling.volcano.sh/v1beta1/podgroups")?;
+        for job in lab.rest().list(JOBS)? {
+            let meta = &job["metadata"];
+            let mut owners = groups
+                .iter()
+                .map(|group| &group["metadata"]["ownerReferences"]);
+            ensure!(
+                owners.any(|all| all[0]["uid"] == meta["uid"]),
+                "not {}",
+                meta["name"]
+            );
+        }
+        for pod in lab.rest().list("/api/v1/pods")? {
+            let meta = &pod["metadata"];
+            let is_ours = pod["spec"]["schedulerName"] == "volcano";
+            let group = &meta["annotations"]["scheduling.k8s.io/group-name"];
+            ensure!(!is_ours || group.is_string(), "not {}", meta["name"]);
+        }
+        Ok(Some(()))
+    })
 }
 
 /// Does what a CSI provisioner does: a volume for every claim that has its node.

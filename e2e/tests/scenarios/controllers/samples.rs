@@ -4,14 +4,15 @@
 use anyhow::{Context, Result, ensure};
 use pumice_e2e::samples::{Sample, names};
 use pumice_e2e::{
-    ConfigMount, Controllers, DevicePlugins, Lab, LabGuard, PluginSetup, Scheduler, Setup, scratch,
+    ConfigMount, Controllers, DevicePlugins, Lab, LabGuard, PluginSetup, Scheduler, Setup,
+    each_at_once, scratch,
 };
 use serde_json::{Value, json};
 
 use super::seen;
 use crate::LONG;
 use crate::deploying::grant_mindcluster;
-use crate::sample_set::provision;
+use crate::sample_set::{SAMPLES_AT_ONCE, provision};
 
 const ALL_JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/jobs";
 
@@ -38,15 +39,10 @@ const WAIT: [(&str, &str, &str); 6] = [
 
 #[test]
 fn every_job_of_the_samples_runs_and_completes() -> Result<()> {
-    let mut failures = Vec::new();
-    let mut count = 0;
-    for name in names()?.into_iter().filter(|name| name != DUMP) {
-        match runs_and_completes(&name) {
-            Ok(jobs) => count += jobs,
-            Err(error) => failures.push(format!("{name}: {error:#}")),
-        }
-    }
-    ensure!(failures.is_empty(), "{}", failures.join("\n\n"));
+    let mut samples = names()?;
+    samples.retain(|name| name != DUMP);
+    let counts = each_at_once(&samples, SAMPLES_AT_ONCE, runs_and_completes)?;
+    let count: usize = counts.into_iter().sum();
     ensure!(count > 30, "{count} Jobs");
     Ok(())
 }
@@ -68,7 +64,8 @@ fn runs_and_completes(name: &str) -> Result<usize> {
     if let Some(text) = &sample.conf {
         setup.conf = Some(ConfigMount::new(&scratch("sample")?, text)?.file());
     }
-    lab.create_sample(&sample)?;
+    // Nobody makes anything for them yet.
+    lab.create_sample(&sample, || Ok(()))?;
     if name == "npu-mindcluster" {
         grant_mindcluster(lab.cluster())?;
     }
