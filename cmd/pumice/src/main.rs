@@ -13,6 +13,7 @@ mod bad_input;
 mod bench;
 mod check;
 mod completion;
+#[cfg(feature = "live")]
 mod live;
 mod output;
 mod simulate;
@@ -35,20 +36,9 @@ struct PumiceArguments {
 
 #[derive(Subcommand)]
 enum PumiceCommand {
-    /// Why a pod, job or queue of a cluster waits, its place, and what would have to change
-    Explain(live::explain::ExplainArguments),
-    /// Queues, nodes, cards and what waits, at a glance
-    Top(live::top::TopArguments),
-    /// Queues of a cluster: allocated, deserved, capability, what waits
-    Queues(live::queues::QueuesArguments),
-    /// Shared cards of a cluster's nodes, and who holds them
-    Cards(live::cards::CardsArguments),
-    /// Jobs of a cluster: run, list, view, suspend, resume, delete
-    #[command(subcommand)]
-    Job(live::job::JobCommand),
-    /// Queues of a cluster: list, get, create, open, close, delete
-    #[command(subcommand)]
-    Queue(live::queue::QueueCommand),
+    #[cfg(feature = "live")]
+    #[command(flatten)]
+    Live(live::LiveCommand),
     /// Schedule the objects of manifests and show what goes where, and why the rest waits
     Simulate(simulate::SimulateArguments),
     /// Validate a volcano-scheduler.conf, plain or inside its ConfigMap
@@ -97,12 +87,8 @@ fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let result = match arguments.command {
-        PumiceCommand::Explain(arguments) => live::explain::run(&arguments),
-        PumiceCommand::Top(arguments) => live::top::run(&arguments),
-        PumiceCommand::Queues(arguments) => live::queues::run(&arguments),
-        PumiceCommand::Cards(arguments) => live::cards::run(&arguments),
-        PumiceCommand::Job(command) => live::job::run(&command),
-        PumiceCommand::Queue(command) => live::queue::run(&command),
+        #[cfg(feature = "live")]
+        PumiceCommand::Live(command) => live::run(&command),
         PumiceCommand::Completion(arguments) => {
             Ok(completion::run(&arguments, PumiceArguments::command()))
         }

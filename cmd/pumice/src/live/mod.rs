@@ -7,15 +7,53 @@
 //!  ClusterConnection (flags) ──► pumice_cluster::remote::ClusterObjects ─► Jobs, Queues, Commands ─┘
 //! ```
 
-pub mod cards;
-pub mod explain;
-pub mod job;
-pub mod queue;
-pub mod queues;
+mod cards;
+mod explain;
+mod job;
+mod queue;
+mod queues;
 mod scheduler;
-pub mod top;
+mod top;
 mod user;
 mod words;
 
 #[cfg(test)]
 mod tests;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+/// What is asked of a cluster.
+#[derive(Subcommand)]
+pub enum LiveCommand {
+    /// Why a pod, job or queue of a cluster waits, its place, and what would have to change
+    Explain(explain::ExplainArguments),
+    /// Queues, nodes, cards and what waits, at a glance
+    Top(top::TopArguments),
+    /// Queues of a cluster: allocated, deserved, capability, what waits
+    Queues(queues::QueuesArguments),
+    /// Shared cards of a cluster's nodes, and who holds them
+    Cards(cards::CardsArguments),
+    /// Jobs of a cluster: run, list, view, suspend, resume, delete
+    #[command(subcommand)]
+    Job(job::JobCommand),
+    /// Queues of a cluster: list, get, create, open, close, delete
+    #[command(subcommand)]
+    Queue(queue::QueueCommand),
+}
+
+/// Asks the cluster and shows its answer.
+///
+/// # Errors
+/// As each command's: bad input, or a cluster that does not answer.
+pub fn run(command: &LiveCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        LiveCommand::Explain(arguments) => explain::run(arguments),
+        LiveCommand::Top(arguments) => top::run(arguments),
+        LiveCommand::Queues(arguments) => queues::run(arguments),
+        LiveCommand::Cards(arguments) => cards::run(arguments),
+        LiveCommand::Job(command) => job::run(command),
+        LiveCommand::Queue(command) => queue::run(command),
+    }
+}

@@ -1,3 +1,4 @@
 //! What is generated is what the types say. `UPDATE_EXPECT=1` writes it.
 
+mod definitions;
 mod fields;

@@ -1,4 +1,4 @@
-//! `config/crd/` is what the types say, and the definitions of the chart are these very files.
+//! What definitions have to be, and that those of the chart are the files of `config/crd/`.
 
 use serde_json::Value;
 
@@ -10,37 +10,16 @@ const APPLY_LIMIT_BYTES: usize = 256 * 1024;
 const FOLDER: &str = "config/crd";
 const CHART_FOLDER: &str = "deploy/helm/pumice/crds";
 
-fn definitions() -> Vec<Value> {
-    pumice_api::schema::definitions().expect("every rule fits a field")
-}
-
-/// As Volcano names them: `<group>_<plural>.yaml`.
-fn file_name(definition: &Value) -> String {
-    let spec = &definition["spec"];
-    let text = |value: &Value| value.as_str().expect("a string").to_owned();
-    let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
-    format!("{group}_{plural}.yaml")
-}
-
-#[test]
-fn the_definitions_are_those_of_the_types() {
-    let update = std::env::var_os("UPDATE_EXPECT").is_some();
-    let definitions = definitions();
-    let mut expected: Vec<String> = definitions.iter().map(file_name).collect();
-    expected.sort();
-    for definition in &definitions {
-        let file = format!("{FOLDER}/{}", file_name(definition));
-        if update {
-            let yaml = serde_yaml::to_string(definition).expect("JSON is YAML");
-            std::fs::write(path(&file), yaml).expect("the file");
-        }
-        let read: Value = serde_yaml::from_str(&read(&file)).expect(&file);
-        assert!(
-            read == *definition,
-            "{file} is stale; write it with UPDATE_EXPECT=1 cargo test -p pumice-testkit"
-        );
-    }
-    assert_eq!(files(FOLDER), expected, "{FOLDER}");
+/// The definitions by their file, each of which `tools/schema` holds to the types.
+fn definitions() -> Vec<(String, Value)> {
+    let files = files(FOLDER).into_iter();
+    files
+        .map(|name| {
+            let file = format!("{FOLDER}/{name}");
+            let definition = serde_yaml::from_str(&read(&file)).expect(&file);
+            (name, definition)
+        })
+        .collect()
 }
 
 /// Helm reads and packages what a link in a chart leads to. The link is relative, so it holds in
@@ -64,8 +43,8 @@ fn the_chart_has_the_definitions_by_a_link() {
 
 #[test]
 fn kubectl_apply_can_keep_every_definition_in_its_annotation() {
-    for definition in definitions() {
-        let (name, size) = (file_name(&definition), definition.to_string().len());
+    for (name, definition) in definitions() {
+        let size = definition.to_string().len();
         assert!(size < APPLY_LIMIT_BYTES, "{name} has {size} bytes");
     }
 }
@@ -105,9 +84,9 @@ fn structural(schema: &Value, at: &str) -> usize {
 #[test]
 fn every_schema_is_structural() {
     let mut fields = 0;
-    for definition in definitions() {
+    for (name, definition) in definitions() {
         let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-        fields += structural(schema, &file_name(&definition));
+        fields += structural(schema, &name);
     }
     assert!(fields > 1_000, "{fields} fields");
 }
@@ -131,8 +110,8 @@ fn open_schemas(schema: &Value, at: &str, found: &mut Vec<String>) {
 #[test]
 fn fields_no_type_has_are_kept_nowhere_so_misspelt_ones_are_refused() {
     let mut open = Vec::new();
-    for definition in definitions() {
-        open_schemas(&definition, &file_name(&definition), &mut open);
+    for (name, definition) in definitions() {
+        open_schemas(&definition, &name, &mut open);
     }
     assert_eq!(open, [""; 0]);
 }
