@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, GroupStatus, HyperNodeObject, NodeObject, NodeUsage, Pairs, PodObject, PodPhase,
-    QueueObject,
+    GroupObject, GroupStatus, HyperNodeObject, NodeObject, NodeUsage, NumatopologyObject, Pairs,
+    PodObject, PodPhase, QueueObject,
 };
 
 use super::claims::DeviceObjects;
@@ -33,10 +33,12 @@ pub enum ServerKind {
     Slice,
     /// ResourceClaims.
     ResourceClaim,
+    /// Numatopologies.
+    Numatopology,
 }
 
 /// All kinds, in the order of a first list.
-pub const KINDS: [ServerKind; 8] = [
+pub const KINDS: [ServerKind; 9] = [
     ServerKind::Node,
     ServerKind::Queue,
     ServerKind::Group,
@@ -45,12 +47,13 @@ pub const KINDS: [ServerKind; 8] = [
     ServerKind::DeviceClass,
     ServerKind::Slice,
     ServerKind::ResourceClaim,
+    ServerKind::Numatopology,
 ];
 
 impl ServerKind {
     /// While it is not followed nothing is decided.
     pub fn protects(self) -> bool {
-        !matches!(self, Self::DeviceClass | Self::Slice)
+        !matches!(self, Self::DeviceClass | Self::Slice | Self::Numatopology)
     }
 }
 
@@ -87,6 +90,17 @@ pub struct Template {
     pub replaced: bool,
 }
 
+/// An event, as people read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToldEvent {
+    /// What it is about, as `Pod ns/name`.
+    pub about: String,
+    /// Reason.
+    pub reason: String,
+    /// Message.
+    pub message: String,
+}
+
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct VirtualServer {
@@ -106,6 +120,10 @@ pub struct VirtualServer {
     pub devices: DeviceObjects,
     /// There are such kinds of objects.
     pub has_devices: bool,
+    /// What nodes tell of their CPUs, by name of the node.
+    pub numatopologies: BTreeMap<String, NumatopologyObject>,
+    /// Events that processes have written, in order.
+    pub told: Vec<ToldEvent>,
     /// Pods that somebody keeps making, by `namespace/name`.
     pub templates: BTreeMap<String, Template>,
     /// How much of nodes is used, as it was measured last.
@@ -131,6 +149,15 @@ pub fn key(namespace: &str, name: &str) -> String {
 /// Whether a pod holds what it asks on its node.
 pub fn holds(pod: &PodObject) -> bool {
     pod.node.is_some() && !matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed)
+}
+
+/// Objects as a list tells of them.
+fn listed<T: Clone>(
+    objects: &BTreeMap<String, T>,
+    apply: fn(Box<T>) -> Delta,
+) -> BTreeMap<String, Delta> {
+    let told = |(key, object): (&String, &T)| (key.clone(), apply(Box::new(object.clone())));
+    objects.iter().map(told).collect()
 }
 
 impl VirtualServer {
@@ -169,6 +196,7 @@ impl VirtualServer {
             ServerKind::DeviceClass | ServerKind::Slice | ServerKind::ResourceClaim => {
                 self.has_devices
             }
+            ServerKind::Numatopology => !self.numatopologies.is_empty(),
             _ => true,
         }
     }
@@ -248,6 +276,16 @@ impl VirtualServer {
             Delta::HyperNodeApply(Box::new(object.clone())),
         );
         self.hyper_nodes.insert(object.name.clone(), object);
+    }
+
+    /// A node tells of its CPUs.
+    pub fn put_numatopology(&mut self, object: NumatopologyObject) {
+        self.note(
+            ServerKind::Numatopology,
+            object.node.clone(),
+            Delta::NumatopologyApply(Box::new(object.clone())),
+        );
+        self.numatopologies.insert(object.node.clone(), object);
     }
 
     /// A HyperNode goes.
@@ -429,31 +467,12 @@ impl VirtualServer {
     /// Every object of a kind, as a list shows it.
     pub fn list(&self, kind: ServerKind) -> BTreeMap<String, Delta> {
         match kind {
-            ServerKind::Node => self
-                .nodes
-                .iter()
-                .map(|(k, o)| (k.clone(), Delta::NodeApply(Box::new(o.clone()))))
-                .collect(),
-            ServerKind::Queue => self
-                .queues
-                .iter()
-                .map(|(k, o)| (k.clone(), Delta::QueueApply(Box::new(o.clone()))))
-                .collect(),
-            ServerKind::Group => self
-                .groups
-                .iter()
-                .map(|(k, o)| (k.clone(), Delta::GroupApply(Box::new(o.clone()))))
-                .collect(),
-            ServerKind::HyperNode => self
-                .hyper_nodes
-                .iter()
-                .map(|(k, o)| (k.clone(), Delta::HyperNodeApply(Box::new(o.clone()))))
-                .collect(),
-            ServerKind::Pod => self
-                .pods
-                .iter()
-                .map(|(k, o)| (k.clone(), Delta::PodApply(Box::new(o.clone()))))
-                .collect(),
+            ServerKind::Node => listed(&self.nodes, Delta::NodeApply),
+            ServerKind::Queue => listed(&self.queues, Delta::QueueApply),
+            ServerKind::Group => listed(&self.groups, Delta::GroupApply),
+            ServerKind::HyperNode => listed(&self.hyper_nodes, Delta::HyperNodeApply),
+            ServerKind::Pod => listed(&self.pods, Delta::PodApply),
+            ServerKind::Numatopology => listed(&self.numatopologies, Delta::NumatopologyApply),
             ServerKind::DeviceClass | ServerKind::Slice | ServerKind::ResourceClaim => {
                 self.devices.list(kind)
             }

@@ -130,7 +130,8 @@ impl VirtualFollower {
             | Delta::PodDelete(_)
             | Delta::DeviceClassDelete(_)
             | Delta::SliceDelete(_)
-            | Delta::ResourceClaimDelete(..) => {
+            | Delta::ResourceClaimDelete(..)
+            | Delta::NumatopologyDelete(_) => {
                 self.known.remove(key);
             }
             delta => {
@@ -166,6 +167,7 @@ fn deletion(object: &Delta) -> Option<Delta> {
         Delta::ResourceClaimApply(claim) => {
             Delta::ResourceClaimDelete(claim.namespace.clone(), claim.name.clone())
         }
+        Delta::NumatopologyApply(object) => Delta::NumatopologyDelete(object.node.clone()),
         _ => return None,
     })
 }

@@ -13,7 +13,7 @@ use super::binding::{Binding, Phase, stamp};
 use super::claim_writer::{ClaimWriter, DeviceReturn};
 use super::network::{ANSWER_MS, Network, REQUEST_MS, ServerAnswer, ServerCall};
 use super::rng::Rng;
-use super::server::{VirtualServer, key};
+use super::server::{ToldEvent, VirtualServer, key};
 
 #[derive(Clone, Debug)]
 struct StatusInFlight {
@@ -98,6 +98,7 @@ pub struct Writers {
     returns: BTreeMap<String, DeviceReturn>,
     /// Pods' conditions: UID, reason and message.
     conditions: Vec<(String, (String, String))>,
+    events: Vec<ToldEvent>,
     sequences: Sequences,
     /// Writes handed in.
     pub handed_in: u64,
@@ -180,15 +181,7 @@ impl Writers {
                 uid,
                 status,
                 ..
-            } => {
-                let group = self.statuses.entry(key(&namespace, &name));
-                let new = || StatusInFlight {
-                    pod_group: (namespace, name, uid),
-                    waiting: None,
-                    sent: None,
-                };
-                group.or_insert_with(new).waiting = Some(status);
-            }
+            } => self.submit_status((namespace, name, uid), status),
             Write::Evict {
                 pod, beneficiary, ..
             } => {
@@ -218,12 +211,32 @@ impl Writers {
                 let key = claim.claim_uid.clone();
                 self.returns.insert(key, DeviceReturn::new(claim));
             }
-            Write::Event { .. }
-            | Write::BindWaits { .. }
+            Write::Event {
+                about,
+                reason,
+                message,
+                ..
+            } => self.events.push(ToldEvent {
+                about: about.to_string(),
+                reason,
+                message,
+            }),
+            Write::BindWaits { .. }
             | Write::QueueStatus { .. }
             | Write::CleanUp { .. }
             | Write::ShardStatus { .. } => {}
         }
+    }
+
+    /// A newer status takes the place of one that waits.
+    fn submit_status(&mut self, pod_group: (String, String, String), status: GroupStatus) {
+        let group = self.statuses.entry(key(&pod_group.0, &pod_group.1));
+        let new = || StatusInFlight {
+            pod_group,
+            waiting: None,
+            sent: None,
+        };
+        group.or_insert_with(new).waiting = Some(status);
     }
 
     /// A decision does not fit any more.
@@ -256,6 +269,7 @@ impl Writers {
             }
         });
         if around.has_term() {
+            around.server.told.append(&mut self.events);
             for (uid, told) in std::mem::take(&mut self.conditions) {
                 let pod = around
                     .server

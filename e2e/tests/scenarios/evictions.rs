@@ -30,40 +30,10 @@ tiers:
   - name: nodeorder
 "#;
 
-/// Reclaim by what each queue of a tree deserves.
-const TREE: &str = r#"actions: "enqueue, allocate, reclaim, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-  - name: conformance
-- plugins:
-  - name: predicates
-  - name: capacity
-    enableHierarchy: true
-  - name: nodeorder
-"#;
-
-/// Gangs go for gangs, as a whole where nothing can be spared.
-const GANGS: &str = r#"actions: "enqueue, allocate, gangpreempt, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-  - name: conformance
-- plugins:
-  - name: predicates
-  - name: nodeorder
-"#;
-
 /// A scheduler's setup with [`CONF`].
 fn setup(flags: &[&str]) -> Result<Setup> {
-    setup_with(CONF, flags)
-}
-
-fn setup_with(conf: &str, flags: &[&str]) -> Result<Setup> {
     let path: PathBuf = scratch("evictions")?.join("volcano-scheduler.conf");
-    std::fs::write(&path, conf)?;
+    std::fs::write(&path, CONF)?;
     Ok(Setup {
         conf: Some(path),
         flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
@@ -244,72 +214,5 @@ fn a_queue_gets_back_what_it_deserves() -> Result<()> {
         let plans = scheduler.metric("volcano_eviction_transactions_total")?;
         ensure!(plans >= Some(1.0), "plans that evict: {plans:?}");
         Ok(Some(()))
-    })
-}
-
-#[test]
-fn queues_of_a_tree_get_back_what_they_deserve_from_the_nearest_first() -> Result<()> {
-    let lab = Lab::take()?;
-    classes(&lab)?;
-    lab.nodes(2, "2", "64Gi")?;
-    for (name, parent, deserved) in [
-        ("eng", "root", "2"),
-        ("dev", "eng", "1"),
-        ("prod", "eng", "1"),
-        ("sci", "root", "2"),
-    ] {
-        let queue = json!({
-            "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
-            "metadata": {"name": name},
-            "spec": {"parent": parent, "reclaimable": true, "deserved": {"cpu": deserved}},
-        });
-        lab.rest().create(QUEUES, &queue)?;
-    }
-    let scheduler = Scheduler::start(lab.cluster(), &setup_with(TREE, &[])?)?;
-    running_gang(&lab, &scheduler, "sci", "sci", "low", 1, 1)?;
-    running_gang(&lab, &scheduler, "dev", "dev", "low", 3, 1)?;
-    // Its sibling has too much; `sci` holds less than it deserves.
-    running_gang(&lab, &scheduler, "prod", "prod", "low", 1, 1)?;
-    // `eng` as a whole has too much: what is beyond comes from `dev`, not from `prod`.
-    running_gang(&lab, &scheduler, "more", "sci", "low", 1, 1)?;
-    let left = |name: &str| lab.running(&format!("{name}-"));
-    let all = (left("dev")?, left("prod")?, left("sci")?, left("more")?);
-    ensure!(all == (1, 1, 1, 1), "dev, prod, sci, more run: {all:?}");
-    // Everybody has what it deserves: one more pod takes nobody's place.
-    gang(&lab, "late", "prod", "high", 1, 1)?;
-    scheduler.eventually(LIMIT, "it is told why nobody goes", || {
-        let told = told(&lab, "Pod", "late-0", "FailedScheduling")?;
-        let why = "queue \"prod\" may not reclaim";
-        Ok(told.iter().any(|text| text.contains(why)).then_some(()))
-    })?;
-    let all = (left("dev")?, left("sci")?, left("late")?);
-    ensure!(all == (1, 1, 0), "dev, sci, late run: {all:?}");
-    Ok(())
-}
-
-#[test]
-fn a_gang_takes_what_others_can_spare_and_then_another_one_as_a_whole() -> Result<()> {
-    let lab = Lab::take()?;
-    classes(&lab)?;
-    lab.nodes(2, "2", "64Gi")?;
-    let scheduler = Scheduler::start(lab.cluster(), &setup_with(GANGS, &[])?)?;
-    running_gang(&lab, &scheduler, "elastic", "default", "low", 2, 1)?;
-    running_gang(&lab, &scheduler, "rigid", "default", "low", 2, 2)?;
-    running_gang(&lab, &scheduler, "one", "default", "high", 1, 1)?;
-    let left = |name: &str| lab.running(&format!("{name}-"));
-    let all = (left("elastic")?, left("rigid")?);
-    ensure!(all == (1, 2), "elastic, rigid run: {all:?}");
-    running_gang(&lab, &scheduler, "pair", "default", "high", 2, 2)?;
-    let all = (left("elastic")?, left("rigid")?, left("one")?);
-    ensure!(all == (1, 0, 1), "elastic, rigid, one run: {all:?}");
-    scheduler.eventually(LIMIT, "both are told", || {
-        let whom = "gangpreempt for PodGroup default/pair";
-        let victim = told(&lab, "PodGroup", "rigid", "Evict")?;
-        let preemptor = told(&lab, "PodGroup", "pair", "Preempting")?;
-        let victim = victim.iter().any(|text| text == whom);
-        let preemptor = preemptor
-            .iter()
-            .any(|text| text.contains("gangpreempt evicts 2 pods"));
-        Ok((victim && preemptor).then_some(()))
     })
 }

@@ -27,7 +27,6 @@ mod simulating;
 mod stale;
 mod usage;
 mod user_tool;
-mod waiting_time;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Pods go where the kubelet will give them CPUs of NUMA nodes (spec/02 §22).
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use pumice_e2e::{ConfigMount, Lab, LabGuard, Scheduler, Setup, scratch};
 use serde_json::{Map, Value, json};
 
@@ -75,41 +75,6 @@ fn start(lab: &LabGuard) -> Result<(ConfigMount, Scheduler)> {
     };
     let scheduler = Scheduler::start(lab.cluster(), &setup)?;
     Ok((mount, scheduler))
-}
-
-#[test]
-fn pods_go_where_one_numa_node_has_their_cpus_and_say_why_none_has() -> Result<()> {
-    let lab = Lab::take()?;
-    lab.nodes(2, "8", "64Gi")?;
-    // Six CPUs are free on n-0, three of each NUMA node; on n-1 four of one.
-    let create = |object: &Value| lab.rest().create(NUMATOPOLOGIES, object);
-    create(&numatopology("n-0", "1-3,5-7"))?;
-    create(&numatopology("n-1", "0-3"))?;
-    let (_mount, mut scheduler) = start(&lab)?;
-    pod(&lab, "four-0", "4")?;
-    wait_running(&lab, &scheduler, "four-", 1)?;
-    let bound = lab.bound("four-")?;
-    ensure!(bound.values().all(|node| node == "n-1"), "{bound:?}");
-
-    // Nowhere are four more of one NUMA node, though six CPUs of n-0 are free.
-    pod(&lab, "more-0", "4")?;
-    wait_told(&lab, &scheduler, "more-0", "cannot be assigned by numa")?;
-    stays_pending(&lab, "more-")?;
-
-    // Another process knows of the pod that n-1 does not tell of yet.
-    scheduler.process().kill();
-    drop(scheduler);
-    let (_mount, scheduler) = start(&lab)?;
-    pod(&lab, "three-0", "3")?;
-    wait_running(&lab, &scheduler, "three-", 1)?;
-    let bound = lab.bound("three-")?;
-    ensure!(bound.values().all(|node| node == "n-0"), "{bound:?}");
-
-    // n-0 tells of CPUs that are free again.
-    let spec = &numatopology("n-0", "0-7")["spec"];
-    let path = format!("{NUMATOPOLOGIES}/n-0");
-    lab.rest().patch(&path, &json!({"spec": spec}))?;
-    wait_running(&lab, &scheduler, "more-", 1)
 }
 
 #[test]

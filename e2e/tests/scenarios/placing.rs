@@ -22,25 +22,6 @@ fn a_gang_of_100_runs() -> Result<()> {
 }
 
 #[test]
-fn a_gang_that_does_not_fit_waits_as_a_whole_until_it_does() -> Result<()> {
-    let lab = Lab::take()?;
-    lab.nodes(3, "4", "64Gi")?;
-    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
-    lab.gang("large", "default", 13, 13)?;
-    lab.gang("small", "default", 2, 2)?;
-    wait_running(&lab, &scheduler, "small-", 2)?;
-    stays_pending(&lab, "large-")?;
-    lab.delete(&format!("{GROUPS}/small"))?;
-    for pod in ["small-0", "small-1"] {
-        lab.delete(&format!("{PODS}/{pod}"))?;
-    }
-    let node = pumice_e2e::NodeShape::default().object("more");
-    lab.rest().create("/api/v1/nodes", &node)?;
-    wait_running(&lab, &scheduler, "large-", 13)?;
-    no_node_is_overfull(&lab)
-}
-
-#[test]
 fn two_queues_share_by_weight() -> Result<()> {
     let lab = Lab::take()?;
     let queues = "/apis/scheduling.volcano.sh/v1beta1/queues";
@@ -99,46 +80,6 @@ fn pods_of_other_schedulers_count_on_their_nodes() -> Result<()> {
     stays_pending(&lab, "two")?;
     lab.delete(&format!("{PODS}/foreign"))?;
     wait_running(&lab, &scheduler, "two", 1)
-}
-
-/// Waits for the condition that tells why a pod is not placed, and gives its message.
-fn wait_told(lab: &LabGuard, scheduler: &Scheduler, pod: &str) -> Result<String> {
-    let what = format!("{pod} has a condition PodScheduled=False with a message");
-    scheduler.eventually(LIMIT, &what, || {
-        let pod = lab.rest().get(&format!("{PODS}/{pod}"))?;
-        let conditions = pod["status"]["conditions"].as_array();
-        let is_told = |c: &&Value| c["type"] == "PodScheduled" && c["status"] == "False";
-        let told = conditions.and_then(|all| all.iter().find(is_told));
-        let message = told.and_then(|told| told["message"].as_str());
-        Ok(message
-            .filter(|message| !message.is_empty())
-            .map(str::to_owned))
-    })
-}
-
-#[test]
-fn a_pod_too_large_for_every_node_is_told_so() -> Result<()> {
-    let lab = Lab::take()?;
-    lab.nodes(2, "4", "64Gi")?;
-    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
-    lab.rest().create(PODS, &bare_pod("large", Some("6")))?;
-    let message = wait_told(&lab, &scheduler, "large")?;
-    assert!(message.contains("cpu"), "{message}");
-    Ok(())
-}
-
-#[test]
-fn a_pod_too_large_for_its_queue_is_told_so() -> Result<()> {
-    let lab = Lab::take()?;
-    lab.nodes(1, "4", "64Gi")?;
-    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
-    lab.rest().create(PODS, &bare_pod("huge", Some("40")))?;
-    let message = wait_told(&lab, &scheduler, "huge")?;
-    assert!(
-        message.contains("queue") || message.contains("cpu"),
-        "{message}"
-    );
-    Ok(())
 }
 
 /// Pods of a gang, each with anti-affinity terms of its own that nobody else has.

@@ -1,12 +1,17 @@
 //! The scheduler under faults: random storms by seed, and the scenarios of spec/06 §3.4 by their
-//! number.
+//! number. Without faults: what is decided in the course of time, and what is told.
 
 #![expect(clippy::panic, reason = "helpers of tests fail as tests do")]
 
+mod calm;
 mod claims;
+mod cpus;
 mod evictions;
+mod placing;
 mod scenarios;
+mod shares;
 mod storms;
+mod waiting_time;
 
 use pumice_conf::Config;
 use pumice_faults::evictions::EVICTING;
