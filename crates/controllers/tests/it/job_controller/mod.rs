@@ -4,6 +4,8 @@ mod bad_input;
 mod basics;
 mod changes;
 mod commands;
+mod ends;
+mod every_policy;
 mod killed;
 mod policies;
 mod samples;
