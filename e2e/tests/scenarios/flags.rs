@@ -1,9 +1,7 @@
 //! The command line of vc-scheduler.
 
-use std::process::Command;
-
 use anyhow::{Result, ensure};
-use pumice_e2e::{ConfigMount, Lab, Scheduler, Setup, programs, scratch};
+use pumice_e2e::{ConfigMount, Lab, Scheduler, Setup, scratch};
 use serde_json::{Value, json};
 
 use crate::{LIMIT, PODS, QUIET, bare_pod, stays_pending, wait_running};
@@ -156,38 +154,4 @@ fn a_pending_pod_is_explained() -> Result<()> {
         let (status, text) = scheduler.get("/debug/explain/default/huge")?;
         Ok((status == 200 && text.contains("cpu")).then_some(()))
     })
-}
-
-#[test]
-fn the_version_is_printed_without_a_cluster() -> Result<()> {
-    let program = programs::ours("pumice-scheduler")?;
-    let output = Command::new(program).arg("--version").output()?;
-    assert_eq!(output.status.code(), Some(0));
-    ensure!(!output.stdout.is_empty());
-    Ok(())
-}
-
-#[test]
-fn a_missing_kubeconfig_is_named() -> Result<()> {
-    let program = programs::ours("pumice-scheduler")?;
-    let output = Command::new(program)
-        .args([
-            "--kubeconfig=/nonexistent/kubeconfig",
-            "--leader-elect=false",
-        ])
-        .output()?;
-    assert_eq!(output.status.code(), Some(1));
-    let text = String::from_utf8_lossy(&output.stderr);
-    ensure!(text.contains("/nonexistent/kubeconfig"), "{text}");
-    Ok(())
-}
-
-#[test]
-fn an_unknown_flag_is_an_error() -> Result<()> {
-    let program = programs::ours("pumice-scheduler")?;
-    let output = Command::new(program).arg("--no-such-flag").output()?;
-    ensure!(output.status.code() != Some(0), "{}", output.status);
-    let text = String::from_utf8_lossy(&output.stderr);
-    ensure!(text.contains("no-such-flag"), "{text}");
-    Ok(())
 }

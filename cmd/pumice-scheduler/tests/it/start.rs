@@ -21,9 +21,14 @@ fn the_version_is_printed_and_nothing_else_is_done() {
 
 #[test]
 fn what_it_cannot_start_with_is_said_with_the_remedy() {
-    let cases: [(&[&str], i32, &str); 7] = [
+    let cases: [(&[&str], i32, &str); 8] = [
         (&["--no-such-flag"], 2, "--no-such-flag"),
         (&["--kubeconfig=/no/such/file"], 1, "/no/such/file"),
+        (
+            &["--kubeconfig=/no/such/file", "--leader-elect=false"],
+            1,
+            "/no/such/file",
+        ),
         (&["--master=http://a b"], 1, "--master"),
         (&[], 1, "--kubeconfig or --master"),
         (&["--leader-elect-renew-deadline=20s"], 1, "renew-deadline"),
