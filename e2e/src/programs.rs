@@ -45,13 +45,14 @@ fn profile_folder() -> Result<PathBuf> {
 pub fn ours(name: &str) -> Result<PathBuf> {
     let path = profile_folder()?.join(name);
     if !path.exists() {
-        let release = if path.iter().any(|part| part == "release") {
-            " --release"
-        } else {
-            ""
+        let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
+        let profile = match folder.to_string_lossy() {
+            // Cargo's names of the folder and of the profile differ for this one.
+            folder if folder == "debug" => String::new(),
+            profile => format!(" --profile {profile}"),
         };
         bail!(
-            "{} does not exist; build it first: cargo build{release} --workspace --bins",
+            "{} does not exist; build it first: cargo build{profile} --workspace --bins",
             path.display()
         );
     }

@@ -181,7 +181,10 @@ impl<'de> Deserializer<'de> for Tracer<'_> {
         names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        assert!(!self.types.open.borrow().contains(&name), "{name} holds itself");
+        assert!(
+            !self.types.open.borrow().contains(&name),
+            "{name} holds itself"
+        );
         self.types.open.borrow_mut().push(name);
         let mut fields = Fields::new();
         let read = visitor.visit_map(EachField {
@@ -230,7 +233,9 @@ impl<'de> MapAccess<'de> for One<'_> {
         seed: K,
     ) -> Result<Option<K::Value>, Error> {
         match self.left {
-            Some(_) => seed.deserialize(BorrowedStrDeserializer::new(TEXT)).map(Some),
+            Some(_) => seed
+                .deserialize(BorrowedStrDeserializer::new(TEXT))
+                .map(Some),
             None => Ok(None),
         }
     }
@@ -261,7 +266,9 @@ impl<'de> MapAccess<'de> for EachField<'_> {
         for name in self.left.by_ref() {
             self.fields.push((name, String::new()));
             if !FIXED.contains(name) {
-                return seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some);
+                return seed
+                    .deserialize(BorrowedStrDeserializer::new(name))
+                    .map(Some);
             }
         }
         Ok(None)

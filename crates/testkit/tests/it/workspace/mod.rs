@@ -6,6 +6,7 @@ mod executables;
 mod generated;
 mod layering;
 mod links;
+mod one_graph;
 mod registries;
 mod tests_named;
 mod words;
