@@ -11,6 +11,7 @@ pub mod lease;
 pub mod node_usage;
 mod outside;
 mod plugin_progress;
+pub mod pods;
 pub mod remote;
 pub mod ring;
 #[cfg(test)]

@@ -9,11 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodSpec};
+use k8s_openapi::api::core::v1::{ConfigMap, PodSpec};
 use kube::{Api, Client};
 use pumice_cluster::ObjectRef;
 use pumice_cluster::effects::{Effects, Write};
 use pumice_cluster::lease::TermWatch;
+use pumice_cluster::pods;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -182,8 +183,8 @@ impl Notices {
         let Some(mut own) = pumice_process::identity::own_pod("pumice-scheduler") else {
             return Vec::new();
         };
-        let pods: Api<Pod> = Api::namespaced(self.client.clone(), &own.namespace);
-        let Ok(pod) = pods.get(&own.name).await else {
+        let pod = pods::get(&self.client, &own.namespace, &own.name).await;
+        let Ok(Some(pod)) = pod else {
             return vec![own];
         };
         if own.uid.is_empty() {

@@ -12,9 +12,6 @@ const OURS: &str = "pumice";
 /// it means and what is done about it.
 const REQUESTS: &str = "kube_client::client::builder";
 
-/// Likewise for every watch.
-const WATCHES: &str = "kube_runtime::watcher";
-
 /// Which lines are shown at a verbosity; the table is in the module above.
 pub(super) fn targets(verbosity: u32) -> Targets {
     let ours = match verbosity {
@@ -35,7 +32,6 @@ pub(super) fn targets(verbosity: u32) -> Targets {
     Targets::new()
         .with_default(libraries)
         .with_target(REQUESTS, requests)
-        .with_target(WATCHES, requests)
         .with_target(OURS, ours)
 }
 

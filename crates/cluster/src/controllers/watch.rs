@@ -188,13 +188,18 @@ fn broken(error: impl Into<String>) -> RoundEnd {
 impl Follower {
     async fn run(mut self, client: Client) -> Result<Infallible, InputsClosed> {
         loop {
-            let moment = self.contact.moment();
+            let (began, moment) = (Instant::now(), self.contact.moment());
             // What comes next may be a list.
             self.tell(ManagerInput::ListBegins(self.kind)).await?;
             let Err(end) = self.round(&client).await;
             match end {
                 RoundEnd::Closed(closed) => return Err(closed),
-                RoundEnd::Ended => {}
+                RoundEnd::Ended if began.elapsed() >= self.options.pace.lived => {}
+                RoundEnd::Ended => {
+                    // Whoever ends watches as soon as they are open is not asked without a pause.
+                    let wait = self.options.pace.retry(self.name(), 1);
+                    self.contact.pause(moment, wait).await;
+                }
                 RoundEnd::Failed(trouble) => {
                     let wait = self.failed(trouble).await?;
                     if self.contact.pause(moment, wait).await {
@@ -283,7 +288,10 @@ impl Follower {
                     self.seen(&meta, object).await?;
                 }
                 RawEvent::Delete(object) => {
-                    let meta = self.changed(object);
+                    let meta = match listing {
+                        true => meta_of(object),
+                        false => self.changed(object),
+                    };
                     let of = self.reference(&meta);
                     self.there.remove(&of);
                     let uid = meta.key.uid;
@@ -308,7 +316,7 @@ impl Follower {
     /// An object has changed behind the list.
     fn changed(&mut self, object: &RawValue) -> Meta {
         let meta = meta_of(object);
-        if self.from.is_some() && !meta.version.is_empty() {
+        if !meta.version.is_empty() {
             self.from = Some(meta.version.clone());
         }
         self.followed();

@@ -7,6 +7,7 @@ use kube::{Api, Client, ResourceExt};
 
 use super::error::of_request;
 use super::{RemoteError, RemoteOptions};
+use crate::pods;
 
 /// Port of `--listen-address` unless told otherwise.
 const PORT: u16 = 8080;
@@ -55,13 +56,15 @@ pub(super) async fn find(client: &Client, options: &RemoteOptions) -> Result<Lea
 /// network the name of its node.
 async fn pod_of(client: &Client, namespace: &str, holder: &str) -> Result<Pod, RemoteError> {
     let host = holder.rsplit_once('_').map_or(holder, |(host, _)| host);
-    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let refused = |error: kube::Error| of_request(&error, GET_PODS, namespace);
-    if let Some(pod) = pods.get_opt(host).await.map_err(refused)? {
+    if let Some(pod) = pods::get(client, namespace, host).await.map_err(refused)? {
         return Ok(pod);
     }
-    let all = pods.list(&ListParams::default()).await.map_err(refused)?;
-    let found = all.into_iter().find(|pod| has_host(pod, host));
+    let all = pods::list(client, namespace, &ListParams::default()).await;
+    let found = all
+        .map_err(refused)?
+        .into_iter()
+        .find(|pod| has_host(pod, host));
     found.ok_or_else(|| RemoteError::NoPod {
         namespace: namespace.to_owned(),
         holder: holder.to_owned(),

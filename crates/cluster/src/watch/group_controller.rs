@@ -18,7 +18,6 @@
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 use pumice_model::Delta;
@@ -30,6 +29,7 @@ use super::outbox::ReceiverGone;
 use super::status::KindReporter;
 use super::{KindState, WatchInput, WatchTimes};
 use crate::lease::{Mono, record};
+use crate::pods;
 
 use seen::{ControllerSigns, is_ready};
 
@@ -48,7 +48,7 @@ const DENIALS_TO_BELIEVE: u32 = 5;
 /// Looks at the Lease, and the pods, as long as somebody listens.
 pub(super) struct Looks {
     leases: Api<Lease>,
-    pods: Api<Pod>,
+    client: Client,
     namespace: String,
     name: String,
     pace: WatchTimes,
@@ -73,7 +73,7 @@ impl Looks {
     ) -> Self {
         Self {
             leases: Api::namespaced(client.clone(), namespace),
-            pods: Api::namespaced(client, namespace),
+            client,
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             pace,
@@ -129,9 +129,10 @@ impl Looks {
     /// Looks for a ready pod of the controller. Returns how long to wait if that was not possible.
     async fn look_for_pods(&mut self) -> Option<Duration> {
         let which = ListParams::default().labels(POD_LABEL).match_any();
-        let error = match timeout(self.pace.answer, self.pods.list(&which)).await {
+        let asked = pods::list(&self.client, &self.namespace, &which);
+        let error = match timeout(self.pace.answer, asked).await {
             Ok(Ok(pods)) => {
-                let ready = pods.items.iter().find(|pod| is_ready(pod));
+                let ready = pods.iter().find(|pod| is_ready(pod));
                 self.seen.pod(ready.map(ResourceExt::name_any));
                 return None;
             }

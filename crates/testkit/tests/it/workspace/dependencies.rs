@@ -19,7 +19,7 @@ const BANNED: [(&str, &str); 6] = [
 ];
 
 /// Crates that come in several versions, each with how many and who holds the others back.
-const DUPLICATES: [(&str, usize, &str); 16] = [
+const DUPLICATES: [(&str, usize, &str); 13] = [
     (
         "base64",
         2,
@@ -33,13 +33,8 @@ const DUPLICATES: [(&str, usize, &str); 16] = [
     ("const-oid", 2, "rsa is behind sha2"),
     ("crypto-common", 2, "rsa is behind sha2"),
     ("digest", 2, "rsa is behind sha2"),
-    ("foldhash", 2, "hashbrown"),
     ("getrandom", 3, "ring and ahash are behind tempfile"),
-    (
-        "hashbrown",
-        3,
-        "kube-runtime and petgraph are behind indexmap",
-    ),
+    ("hashbrown", 2, "petgraph is behind indexmap"),
     ("linux-raw-sys", 2, "rustix"),
     (
         "rand",
@@ -58,8 +53,6 @@ const DUPLICATES: [(&str, usize, &str); 16] = [
         2,
         "asn1-rs (certificates of tests) is behind; not in the binary",
     ),
-    ("thiserror", 2, "protobuf (prometheus) is behind"),
-    ("thiserror-impl", 2, "thiserror"),
 ];
 
 /// Licences that may be combined with Apache-2.0 in a binary.

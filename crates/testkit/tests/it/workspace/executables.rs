@@ -12,18 +12,11 @@ use super::{files, metadata, read};
 const NAME: &str = "it";
 
 /// Packages with others, each with the reason.
-const OTHERS: [(&str, &[&str], &str); 2] = [
-    (
-        "pumice-e2e",
-        &["harness", "scenarios"],
-        "the harness is looked at by itself, before scenarios rely on it",
-    ),
-    (
-        "pumice-sim",
-        &["compatibility", "faults", "no_input_panics", "storage"],
-        "the faults are on their way to a crate of their own",
-    ),
-];
+const OTHERS: [(&str, &[&str], &str); 1] = [(
+    "pumice-e2e",
+    &["harness", "scenarios"],
+    "the harness is looked at by itself, before scenarios rely on it",
+)];
 
 fn others(package: &Package) -> Option<&'static [&'static str]> {
     let mut others = OTHERS.iter();
