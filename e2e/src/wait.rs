@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow};
 use tokio::runtime::{Builder, Runtime};
 
-/// Pause between two looks at a condition.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Bounds of the pause between two looks at a condition. It grows with the time waited so far:
+/// looking takes processor time of the API server and of everyone who waits at the same time.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// The runtime of everything asynchronous here. It lives as long as the process.
 pub(crate) fn runtime() -> &'static Runtime {
@@ -44,10 +46,11 @@ pub fn eventually<T>(
             Ok(None) => None,
             Err(error) => Some(error),
         };
-        if start.elapsed() > limit {
+        let waited = start.elapsed();
+        if waited > limit {
             let cause = last.map_or(String::new(), |error| format!(" (last error: {error:#})"));
             return Err(anyhow!("not within {limit:?}: {what}{cause}"));
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep((waited / 8).clamp(SHORTEST_PAUSE, LONGEST_PAUSE));
     }
 }
