@@ -17,22 +17,22 @@ static TYPES: LazyLock<BTreeMap<&'static str, TypeFields>> = LazyLock::new(|| {
 
 /// What a field holds, as far as fields of it are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum FieldShape {
     /// A scalar, a list or map of them, or whatever JSON there is.
     Any,
     /// An object with the fields of the type of this name ([`of_type`]).
     Fields(&'static str),
     /// A list.
-    List(Box<Shape>),
+    List(Box<FieldShape>),
     /// A map with free keys.
-    Map(Box<Shape>),
+    Map(Box<FieldShape>),
 }
 
 /// The fields of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeFields {
     name: &'static str,
-    fields: Vec<(&'static str, Shape)>,
+    fields: Vec<(&'static str, FieldShape)>,
 }
 
 impl TypeFields {
@@ -47,7 +47,7 @@ impl TypeFields {
     }
 
     /// What a field holds; `None` where there is no such field.
-    pub fn field(&self, name: &str) -> Option<&Shape> {
+    pub fn field(&self, name: &str) -> Option<&FieldShape> {
         let found = self.fields.iter().find(|(known, _)| *known == name);
         found.map(|(_, shape)| shape)
     }
@@ -65,13 +65,13 @@ impl TypeFields {
     }
 }
 
-fn shape_of(text: &'static str) -> Shape {
+fn shape_of(text: &'static str) -> FieldShape {
     let within = |opens, closes| text.strip_prefix(opens)?.strip_suffix(closes);
     match (within('[', ']'), within('{', '}')) {
-        (Some(inner), _) => Shape::List(Box::new(shape_of(inner))),
-        (_, Some(inner)) => Shape::Map(Box::new(shape_of(inner))),
-        _ if text.is_empty() => Shape::Any,
-        _ => Shape::Fields(text),
+        (Some(inner), _) => FieldShape::List(Box::new(shape_of(inner))),
+        (_, Some(inner)) => FieldShape::Map(Box::new(shape_of(inner))),
+        _ if text.is_empty() => FieldShape::Any,
+        _ => FieldShape::Fields(text),
     }
 }
 
@@ -80,7 +80,7 @@ pub fn of_kind(group: &str, kind: &str) -> Option<&'static TypeFields> {
     TYPES.get(&*format!("{group}/{kind}"))
 }
 
-/// The fields of a type that a [`Shape`] names.
+/// The fields of a type that a [`FieldShape`] names.
 pub fn of_type(name: &str) -> Option<&'static TypeFields> {
     TYPES.get(name)
 }
@@ -97,15 +97,15 @@ mod tests {
                 .eq(["apiVersion", "kind", "metadata", "spec", "status"])
         );
         assert_eq!(pod.field("spce"), None);
-        let Some(Shape::Fields(spec)) = pod.field("spec") else {
+        let Some(FieldShape::Fields(spec)) = pod.field("spec") else {
             panic!("{pod:?}");
         };
         let spec = of_type(spec).unwrap();
-        assert_eq!(spec.field("nodeSelector"), Some(&Shape::Any));
+        assert_eq!(spec.field("nodeSelector"), Some(&FieldShape::Any));
         let containers = spec.field("containers").unwrap();
         assert_eq!(
             containers,
-            &Shape::List(Box::new(Shape::Fields("Container")))
+            &FieldShape::List(Box::new(FieldShape::Fields("Container")))
         );
         assert!(of_type("Container").unwrap().field("resources").is_some());
     }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn kinds_of_the_same_name_are_told_apart_by_their_group() {
         let job = of_kind("batch.volcano.sh", "Job").unwrap();
-        let Some(Shape::Fields(spec)) = job.field("spec") else {
+        let Some(FieldShape::Fields(spec)) = job.field("spec") else {
             panic!("{job:?}");
         };
         assert!(of_type(spec).unwrap().field("tasks").is_some());
@@ -122,11 +122,11 @@ mod tests {
 
     #[test]
     fn every_type_that_is_named_has_its_line() {
-        fn named(shape: &Shape) -> Option<&'static str> {
+        fn named(shape: &FieldShape) -> Option<&'static str> {
             match shape {
-                Shape::Any => None,
-                Shape::Fields(name) => Some(name),
-                Shape::List(inner) | Shape::Map(inner) => named(inner),
+                FieldShape::Any => None,
+                FieldShape::Fields(name) => Some(name),
+                FieldShape::List(inner) | FieldShape::Map(inner) => named(inner),
             }
         }
         assert!(TYPES.len() > 100, "{} types", TYPES.len());

@@ -25,9 +25,9 @@ pub(crate) fn path_at(json: &str, offset: usize, bracket: Option<char>) -> Strin
     let mut value = json.trim_ascii_start();
     while let Some((step, inner)) = child_at(json, value, (offset, bracket)) {
         match step {
-            Step::Key(key) if path.is_empty() => path.push_str(&key),
-            Step::Key(key) => path.extend([".", &*key]),
-            Step::Index(at) => path.push_str(&format!("[{at}]")),
+            PathStep::Key(key) if path.is_empty() => path.push_str(&key),
+            PathStep::Key(key) => path.extend([".", &*key]),
+            PathStep::Index(at) => path.push_str(&format!("[{at}]")),
         }
         value = inner;
     }
@@ -37,7 +37,7 @@ pub(crate) fn path_at(json: &str, offset: usize, bracket: Option<char>) -> Strin
     path
 }
 
-enum Step<'j> {
+enum PathStep<'j> {
     Key(Cow<'j, str>),
     Index(usize),
 }
@@ -47,7 +47,7 @@ fn child_at<'j>(
     json: &'j str,
     value: &'j str,
     (offset, bracket): (usize, Option<char>),
-) -> Option<(Step<'j>, &'j str)> {
+) -> Option<(PathStep<'j>, &'j str)> {
     let is_at = |raw: &&'j RawValue| {
         let begins = raw.get().as_ptr().addr() - json.as_ptr().addr();
         let is_inside = begins < offset && offset <= begins + raw.get().len();
@@ -56,12 +56,12 @@ fn child_at<'j>(
     if value.starts_with('{') {
         let Entries(entries) = serde_json::from_str(value).ok()?;
         let found = entries.into_iter().find(|(_, raw)| is_at(raw))?;
-        return Some((Step::Key(found.0), found.1.get()));
+        return Some((PathStep::Key(found.0), found.1.get()));
     }
     if value.starts_with('[') {
         let items: Vec<&RawValue> = serde_json::from_str(value).ok()?;
         let (at, raw) = items.into_iter().enumerate().find(|(_, raw)| is_at(raw))?;
-        return Some((Step::Index(at), raw.get()));
+        return Some((PathStep::Index(at), raw.get()));
     }
     None
 }

@@ -1,6 +1,6 @@
 //! Fields that a manifest has and its type has not.
 
-use pumice_wire::fields::{self, Shape, TypeFields};
+use pumice_wire::fields::{self, FieldShape, TypeFields};
 use pumice_yaml::tree::{Location, YamlNode};
 
 /// Most fields listed for an unknown one that resembles none.
@@ -36,26 +36,26 @@ impl Unknown<'_> {
 pub(super) fn unknown<'n>(group: &str, kind: &str, node: &'n YamlNode<'n>) -> Vec<Unknown<'n>> {
     let mut found = Vec::new();
     if let Some(fields) = fields::of_kind(group, kind) {
-        look(node, &Shape::Fields(fields.name()), "", &mut found);
+        look(node, &FieldShape::Fields(fields.name()), "", &mut found);
     }
     found
 }
 
-fn look<'n>(node: &'n YamlNode<'n>, shape: &Shape, path: &str, found: &mut Vec<Unknown<'n>>) {
+fn look<'n>(node: &'n YamlNode<'n>, shape: &FieldShape, path: &str, found: &mut Vec<Unknown<'n>>) {
     match shape {
-        Shape::Any => {}
-        Shape::List(inner) => {
+        FieldShape::Any => {}
+        FieldShape::List(inner) => {
             for (at, item) in node.items().unwrap_or_default().iter().enumerate() {
                 look(item, inner, &format!("{path}[{at}]"), found);
             }
         }
-        Shape::Map(inner) => {
+        FieldShape::Map(inner) => {
             for entry in node.entries().unwrap_or_default() {
                 let key = entry.key.text().unwrap_or_default();
                 look(&entry.value, inner, &below(path, key), found);
             }
         }
-        Shape::Fields(name) => {
+        FieldShape::Fields(name) => {
             let Some(fields) = fields::of_type(name) else {
                 return;
             };

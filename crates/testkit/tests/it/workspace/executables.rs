@@ -117,12 +117,18 @@ fn holds_a_test(target: &Target, root: &str, sources: &[String]) -> bool {
     })
 }
 
+/// Whether tests could stand in a target: those of the `tests/` folder are tests themselves, and cargo
+/// builds none of a build script.
+fn is_tested(target: &Target) -> bool {
+    !target.is_test() && !target.is_custom_build()
+}
+
 #[test]
 fn an_executable_for_the_tests_of_a_target_is_built_where_there_are_any() {
     let metadata = metadata();
     let sources = files(&["rs"]);
     for package in metadata.workspace_packages() {
-        for target in package.targets.iter().filter(|target| !target.is_test()) {
+        for target in package.targets.iter().filter(|target| is_tested(target)) {
             let holds = holds_a_test(target, metadata.workspace_root.as_str(), &sources);
             assert_eq!(
                 target.test, holds,
