@@ -19,9 +19,12 @@ mod contested_cards;
 mod cost;
 mod gang;
 mod node_table;
+mod over;
 mod prune;
 mod search;
+mod seniority;
 mod sets;
+mod strangers;
 mod turn;
 
 pub(crate) use admission::Displaceable;
