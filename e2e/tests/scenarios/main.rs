@@ -14,6 +14,7 @@ mod evictions;
 mod extender;
 mod faults;
 mod flags;
+mod guide;
 mod late_gangs;
 mod live;
 mod network;
