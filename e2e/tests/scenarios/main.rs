@@ -13,6 +13,7 @@ mod election;
 mod evictions;
 mod extender;
 mod faults;
+mod first_hour;
 mod flags;
 mod guide;
 mod late_gangs;
