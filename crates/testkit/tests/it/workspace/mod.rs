@@ -10,6 +10,7 @@ mod one_graph;
 mod pictures;
 mod registries;
 mod tests_named;
+mod translations;
 mod words;
 
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
