@@ -96,6 +96,8 @@ pub struct DeviceRequest {
     pub parts: SmallVec<[(u8, Rc<dyn FamilyRequest>); 1]>,
     /// Why the pod can be placed nowhere, whatever the nodes are.
     pub refusal: Option<String>,
+    /// What its owner should know of what it names and does not ask.
+    pub remarks: Vec<String>,
 }
 
 impl DeviceRequest {
@@ -173,8 +175,8 @@ impl DeviceRequest {
 
     /// What the owner of the pod should know.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
-        self.parts
-            .iter()
-            .filter_map(|(_, request)| request.warning())
+        let of_parts = self.parts.iter();
+        let of_parts = of_parts.filter_map(|(_, request)| request.warning());
+        of_parts.chain(self.remarks.iter().map(String::as_str))
     }
 }

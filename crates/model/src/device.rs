@@ -45,10 +45,10 @@ pub struct Holding {
 }
 
 impl Holding {
-    /// Every card is known to be the one.
+    /// What it has is known; of cards that the node does not tell any more, that is all.
     pub fn is_certain(&self) -> bool {
         let mut allocations = self.parts.iter().flat_map(|(_, allocations)| allocations);
-        allocations.all(|allocation| allocation.certain)
+        allocations.all(|allocation| allocation.certain || allocation.suspect)
     }
 
     /// Nothing is held.

@@ -31,6 +31,7 @@ pub fn explain(
         found.map(|found| own.extend(found)).is_none()
     });
     let need = failing.or(request.needs.last())?;
+    let own = need.beside(&own).into_owned();
     let mut text = format!("{node}: {}", failure.text);
     if request.needs.len() > 1 {
         text.push_str(&format!(" (container {})", need.container + 1));

@@ -1,5 +1,6 @@
 //! Why a node does not fit, chip by chip.
 
+use crate::facts::ContainerKind;
 use crate::ledger::{LedgerTime, NodeCards};
 use crate::request::{FamilyRequest, NearMiss};
 use crate::text::{Bounded, grouped};
@@ -28,7 +29,10 @@ pub fn explain(
     let mut taken = ChipPicks::new();
     let failing = request.needs.iter().find(|need| {
         let found = on_node.best(need, &taken, policy);
-        found.map(|found| taken.extend(found)).is_none()
+        let lasts = need.runs != ContainerKind::Init;
+        found
+            .map(|found| taken.extend(found.into_iter().filter(|_| lasts)))
+            .is_none()
     });
     let need = failing.or(request.needs.last())?;
     let mut text = format!("{node}: {}", failure.text);
