@@ -98,6 +98,12 @@ impl Plugins {
         !self.points.job_ready.is_empty()
     }
 
+    /// Whether a plugin is configured.
+    pub fn has(&self, name: &str) -> bool {
+        let mut members = self.tiers.iter().flatten();
+        members.any(|member| member.named && member.plugin.name() == name)
+    }
+
     fn plugin(&self, (tier, at): (usize, usize)) -> &dyn Plugin {
         self.tiers[tier][at].plugin.as_ref()
     }

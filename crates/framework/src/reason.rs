@@ -183,6 +183,9 @@ pub struct FitError {
     pub nearest: Option<NearestMiss>,
     /// No node has room for it, even if all were idle.
     pub never: bool,
+    /// What stood against each device for its claims while others of its job had theirs, which are given
+    /// back by now; absent where none had.
+    pub claims: Option<Box<str>>,
 }
 
 impl FitError {

@@ -409,6 +409,7 @@ impl ClassIndex {
             everywhere: None,
             nearest: nearest.miss,
             never: nearest.never,
+            claims: None,
         }
     }
 

@@ -96,6 +96,7 @@ enum MessageKind {
     RoleFailed,
     Gang,
     NoDevices,
+    ClaimsUnseen,
     NeverFits,
     BindWaits,
     Gated,
@@ -138,6 +139,9 @@ impl Engine {
         match *why {
             Why::Promised(node) => Fingerprint::of(MessageKind::Promised).with((node, nodes)),
             Why::HasRoom { status, node } => self.fingerprint_of_room(status, node),
+            Why::ClaimsUnseen(node) => {
+                Fingerprint::of(MessageKind::ClaimsUnseen).with((node, nodes))
+            }
             Why::IncompleteSubGroup(sub) => {
                 let kind = (MessageKind::IncompleteSubGroup, &sub.id);
                 Fingerprint::of(kind).with((sub.tasks.len(), sub.min_available))
@@ -252,6 +256,7 @@ impl Engine {
             &error.counts,
             nearest,
             epoch,
+            &error.claims,
         ))
     }
 

@@ -153,6 +153,7 @@ impl Engine {
         match *why {
             Why::HasRoom { status, node } => self.room_text(ix, status, node, subject),
             Why::IncompleteSubGroup(sub) => sub_group_text(sub),
+            Why::ClaimsUnseen(node) => self.claims_unseen_text(node),
             Why::Promised(node) => self.promised_text(ix, node),
             Why::BindWaits { wait, node } => self.bind_wait_text(wait, node),
             Why::BindFailed(hold) => self.hold_text(hold),
@@ -188,6 +189,15 @@ impl Engine {
             _ => "",
         };
         format!("{pod} can possibly be assigned to {node}, once {first}minAvailable is satisfied")
+    }
+
+    fn claims_unseen_text(&self, node: NodeIx) -> String {
+        let node = &self.state.nodes().object(node).name;
+        format!(
+            "the resource claims of the pod get no devices on node {node}, which was chosen without a look \
+             at them: nobody looks at claims, since plugin predicates is not configured; add it to \
+             a tier of the configuration"
+        )
     }
 
     fn bind_wait_text(&self, wait: &BindWait, node: NodeIx) -> String {
@@ -237,8 +247,11 @@ impl Engine {
     /// Counts per reason over nodes, whether it could ever be otherwise, and the nearest miss.
     fn fit_text(&self, ix: TaskIx, error: &FitError) -> String {
         let mut text = error.text(&self.kernel.reasons);
-        let claims = self.state.resource_claims();
-        if let Some(why) = claims.why_not_served(ix, self.state.nodes()) {
+        let now = || {
+            let claims = self.state.resource_claims();
+            claims.why_not_served(ix, self.state.nodes())
+        };
+        if let Some(why) = error.claims.as_deref().map(str::to_owned).or_else(now) {
             text.push_str(&format!(" {why}"));
         }
         if error.never && error.nodes > 0 {

@@ -210,6 +210,58 @@ fn constraints_and_counters_that_rule_free_devices_out_are_told() {
     assert!(told.ends_with(expected), "{told}");
 }
 
+#[test]
+fn a_gang_is_told_what_its_own_pods_left_of_counters() {
+    let mut slice = zoned(&[("g0", None), ("g1", None)]);
+    let counters = |slices| BTreeMap::from([("slices".to_owned(), Quantity::whole(slices))]);
+    slice.counters = vec![CounterSet {
+        name: "card".to_owned(),
+        counters: counters(4),
+    }];
+    for device in &mut slice.devices {
+        device.device.uses = vec![UsedCounters {
+            set: "card".to_owned(),
+            counters: counters(3),
+        }];
+    }
+    let mut cluster = cluster(&[])
+        .with(Delta::SliceApply(Box::new(slice)))
+        .with(told(claim("a", "a", 1)))
+        .with(told(claim("b", "b", 1)))
+        .group(group("gang", 2))
+        .pod(member("gang", owning(pod("a", "1c"))))
+        .pod(member("gang", owning(pod("b", "1c"))));
+    assert_eq!(cluster.cycle(), Vec::<String>::new());
+    let (_, text) = cluster.why("b");
+    let expected = "n1/g0 allocated to claim ns/a, n1/g1 needs 3 of counter card/slices, 1 left.";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn an_absurd_number_of_devices_is_refused_and_counts_for_no_more_than_a_claim_gets() {
+    let mut absurd = claim("p", "p", i64::MAX as u64);
+    let request = absurd.spec.requests[0].clone();
+    for name in ["second", "third"] {
+        let name = name.to_owned();
+        absurd.spec.requests.push(ClaimRequest {
+            name,
+            ..request.clone()
+        });
+    }
+    let mut cluster = cluster(&["g0"])
+        .with(told(absurd))
+        .with(told(claim("q", "q", 1)))
+        .pod(owning(pod("p", "1c")))
+        .pod(owning(pod("q", "1c")));
+    assert_eq!(cluster.cycle(), ["q n1"]);
+    let (_, text) = cluster.why("p");
+    let expected = format!(
+        "claim ns/p: number of requested devices {} exceeds the claim limit of 32",
+        u64::MAX
+    );
+    assert!(text.contains(&expected), "{text}");
+}
+
 /// A shared device of the first node: 80Gi of memory by 5Gi up to 40Gi, cores by 10 or 50, 10 of bw.
 fn in_parts() -> Delta {
     let gi = |amount: i64| Quantity::whole(amount << 30);
@@ -599,6 +651,17 @@ fn nobody_is_bound_whose_claims_nobody_looks_at() {
             .with(told(claim("p", "p", 2)))
             .pod(owning(pod("p", "1c")));
         assert_eq!(cluster.cycle(), Vec::<String>::new());
+        let expected = match conf.contains("gang") {
+            true => {
+                "the resource claims of the pod get no devices on node n1, which was chosen without a look \
+                 at them: nobody looks at claims, since plugin predicates is not configured; add it to a \
+                 tier of the configuration"
+            }
+            false => "switched off by predicate.DynamicResourceAllocationEnable",
+        };
+        let (reason, text) = cluster.why("p");
+        assert_eq!(reason, "Unschedulable");
+        assert!(text.contains(expected), "{text}");
     }
 }
 
