@@ -39,6 +39,7 @@ impl Decider {
                 self.effects.push(Effect::MakeDefaultQueues);
             }
             self.cleanups.note(&delta);
+            self.unanswered.note(&delta);
             self.engine.apply(delta);
         }
         self.changed = true;
@@ -93,6 +94,7 @@ impl Decider {
         for delta in self.reports.follow(report_places(config)) {
             self.engine.apply(delta);
         }
+        self.engine.set_unread_reports(self.reports.unread());
     }
 
     /// The text of the device configuration at that place, or that there is none.
@@ -132,6 +134,7 @@ impl Decider {
         for problem in told.problems {
             self.log(LogLevel::Warning, problem);
         }
+        self.engine.set_unread_reports(self.reports.unread());
         for delta in told.deltas {
             self.engine.apply(delta);
         }

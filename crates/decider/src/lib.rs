@@ -27,6 +27,7 @@ mod report;
 mod silent_nodes;
 mod status_retries;
 mod step;
+mod unanswered;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -46,6 +47,7 @@ pub use step::StepResult;
 use node_reports::NodeReports;
 use pending_cleanups::PendingCleanups;
 use status_retries::StatusRetries;
+use unanswered::UnansweredPods;
 
 /// Shortest pause between two cycles: a burst of single changes is taken together.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
@@ -124,6 +126,7 @@ pub struct Decider {
     shard_status: Option<ShardStatus>,
     retries: StatusRetries,
     cleanups: PendingCleanups,
+    unanswered: UnansweredPods,
     /// Decisions of a dry run, oldest first: second, and what takes it back.
     dry_decisions: VecDeque<(i64, Delta)>,
     effects: Vec<Effect>,
@@ -160,6 +163,7 @@ impl Decider {
             shard_status: None,
             retries: StatusRetries::default(),
             cleanups: PendingCleanups::default(),
+            unanswered: UnansweredPods::default(),
             dry_decisions: VecDeque::new(),
             effects: Vec::new(),
         }

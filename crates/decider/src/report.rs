@@ -19,8 +19,9 @@ impl Decider {
         let oldest = self.dry_decisions.front();
         let dry = oldest.map(|(at_s, _)| at_s + DRY_RUN_HOLDS_S);
         let silent = self.reports.silent.due_s();
-        let due = dry.into_iter().chain(self.retries.due_s()).chain(silent);
-        due.min()
+        let unanswered = self.unanswered.due_s();
+        let due = dry.into_iter().chain(self.retries.due_s());
+        due.chain(silent).chain(unanswered).min()
     }
 
     /// Brings conditions, queue statuses and events up to date.
@@ -72,6 +73,9 @@ impl Decider {
             self.give_up(gang);
         }
         self.report_silent_nodes(now_s);
+        for note in self.unanswered.take(now_s) {
+            self.report_device(note);
+        }
         self.report_devices();
     }
 

@@ -23,6 +23,7 @@ pub mod outdated;
 mod partial;
 mod pod_group_status;
 pub mod report;
+mod unread_reports;
 pub mod view;
 pub mod waiting;
 
@@ -176,6 +177,7 @@ pub struct Engine {
     tally: EvictionTally,
     assumed_statuses: assumed_status::AssumedStatuses,
     extender: extender::ToldQuestions,
+    unread_reports: unread_reports::UnreadReports,
 }
 
 impl Engine {
@@ -214,6 +216,7 @@ impl Engine {
             tally: EvictionTally::default(),
             assumed_statuses: assumed_status::AssumedStatuses::default(),
             extender: extender::ToldQuestions::of(pumice_plugins::extender_settings(config)),
+            unread_reports: unread_reports::UnreadReports::default(),
         }
     }
 

@@ -157,7 +157,8 @@ impl Engine {
             Why::NoDevices(why) => Fingerprint::of((MessageKind::NoDevices, why)),
             Why::NeverFits => {
                 let none = self.state.nodes().is_empty();
-                Fingerprint::of((MessageKind::NeverFits, none)).with(nodes)
+                let unread = self.unread_reports.epoch;
+                Fingerprint::of((MessageKind::NeverFits, none, unread)).with(nodes)
             }
             Why::NotTried(skip) if skip.is_of_queue() => {
                 self.fingerprint_of_skip(job, skip).and(nobody())
@@ -250,7 +251,11 @@ impl Engine {
         let nearest = nearest.map(|miss| (miss.node, &miss.short, &miss.words));
         // Reasons are numbered by each configuration for itself.
         let reasons = reasons_of(error, &self.kernel.reasons);
-        let which = (MessageKind::NoNode, self.configurations);
+        let which = (
+            MessageKind::NoNode,
+            self.configurations,
+            self.unread_reports.epoch,
+        );
         Fingerprint::of((which, reasons, &error.everywhere, error.never)).with((
             error.nodes,
             &error.counts,

@@ -254,7 +254,14 @@ impl Engine {
         if let Some(why) = error.claims.as_deref().map(str::to_owned).or_else(now) {
             text.push_str(&format!(" {why}"));
         }
-        if error.never && error.nodes > 0 {
+        let unread = self.unread_of(ix);
+        if let Some(why) = &unread {
+            text.push_str(&format!(" {why}."));
+        }
+        let never = error.never && error.nodes > 0;
+        if let Some(why) = never.then(|| self.untold(ix)).flatten() {
+            text.push_str(&format!(" Not known yet whether it ever fits: {why}"));
+        } else if never {
             let why = self.excess(ix);
             let why = why.unwrap_or_else(|| NOT_EVEN_IDLE.to_owned());
             text.push_str(&format!(" It never fits: {why}."));
