@@ -3,7 +3,7 @@
 use pumice_framework::Unplaced;
 use pumice_framework::{Bound, FitError, JobNote, Overrun, Refusal, Skip};
 use pumice_model::object::Gates;
-use pumice_model::resource::display_amount;
+use pumice_model::resource::AmountUnit;
 use pumice_model::{JobIx, TaskIx, TaskStatus};
 
 use super::shape::list;
@@ -152,7 +152,15 @@ impl Engine {
             None => self.state.names().text(self.state.job(ix).queue_name),
         };
         let name = self.state.resources().name(overrun.resource);
-        let show = |amount: i64| display_amount(name, amount);
+        let taken = overrun.used.saturating_add(overrun.reserved);
+        let missing = taken.saturating_add(overrun.asked);
+        let missing = missing.saturating_sub(overrun.limit).max(0);
+        let mut told = overrun.told_amounts().to_vec();
+        if !overrun.is_for_ever() {
+            told.push(missing);
+        }
+        let unit = AmountUnit::of(name, &told);
+        let show = |amount: i64| unit.show(amount);
         let (limit, total) = (show(overrun.limit), show(overrun.total));
         let asked = show(overrun.asked);
         if overrun.is_for_ever() {
@@ -166,9 +174,7 @@ impl Engine {
                 ),
             };
         }
-        let taken = overrun.used.saturating_add(overrun.reserved);
-        let missing = taken.saturating_add(overrun.asked);
-        let missing = show(missing.saturating_sub(overrun.limit).max(0));
+        let missing = show(missing);
         let sum = match overrun.reserved {
             0 => format!("held {}, asked {asked}", show(overrun.used)),
             reserved => format!(

@@ -4,7 +4,7 @@
 use pumice_devices::LedgerTime;
 use pumice_framework::JobNote;
 use pumice_framework::reason::NO_NODES;
-use pumice_model::resource::display_amount;
+use pumice_model::resource::{AmountUnit, display_amount};
 use pumice_model::{DeviceRequestIx, JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
@@ -178,15 +178,16 @@ impl Engine {
 
     fn excess_of(&self, resource: ResIx, asked: i64) -> String {
         let name = self.state.resources().name(resource);
-        let asked = display_amount(name, asked);
         let most = self.state.nodes().largest().get(resource);
+        let unit = AmountUnit::of(name, &[asked, most]);
+        let asked = unit.show(asked);
         let total = &self.state.nodes().total;
         let mut nodes = self.state.nodes().indices();
         match nodes.find(|node: &NodeIx| most > 0 && total.get(resource, *node) == most) {
             Some(node) => format!(
                 "it asks {asked} {name}, and the largest node, {}, has {} in all",
                 self.state.nodes().object(node).name,
-                display_amount(name, most)
+                unit.show(most)
             ),
             None => format!("it asks {asked} {name}, and no node has any"),
         }

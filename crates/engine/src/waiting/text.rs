@@ -4,7 +4,7 @@ use pumice_conf::nearest;
 use pumice_framework::reason::{NearestMiss, Shortage};
 use pumice_framework::{Bound, FitError, Overrun, Refusal, Skip};
 use pumice_model::job::SubJob;
-use pumice_model::resource::display_amount;
+use pumice_model::resource::AmountUnit;
 use pumice_model::state::Hold;
 use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 
@@ -292,13 +292,13 @@ impl Engine {
 
     fn shortage_text(&self, shortage: &Shortage) -> String {
         let name = self.state.resources().name(shortage.resource);
-        let show = |amount: i64| display_amount(name, amount);
-        let (short, asked) = (show(shortage.short), show(shortage.asked));
-        let total = show(shortage.total);
+        let free = (shortage.asked - shortage.short).max(0);
+        let amounts = [shortage.short, shortage.asked, shortage.total, free];
+        let unit = AmountUnit::of(name, &amounts);
+        let [short, asked, total, free] = amounts.map(|amount| unit.show(amount));
         if shortage.asked > shortage.total {
             return format!("{name} short by {short} ({asked} asked, {total} in all)");
         }
-        let free = show((shortage.asked - shortage.short).max(0));
         format!("{name} short by {short} ({asked} asked, {free} of {total} free)")
     }
 }
