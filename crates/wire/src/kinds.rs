@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::{
     Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
     ResourceQuota, Service,
 };
+use k8s_openapi::api::node::v1::RuntimeClass;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::resource::v1::{
     DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice,
@@ -75,6 +76,7 @@ wire_objects!(
     ResourceClaimTemplate,
     ResourceQuota,
     ResourceSlice,
+    RuntimeClass,
     Service,
     StatefulSet,
     StorageClass,

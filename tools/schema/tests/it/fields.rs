@@ -4,6 +4,7 @@ use k8s_openapi::api::core::v1::{
     Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
     ResourceQuota, Service,
 };
+use k8s_openapi::api::node::v1::RuntimeClass;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::resource::v1::{
     DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice,
@@ -31,6 +32,7 @@ fn the_table_of_fields_is_that_of_the_types() {
         "apps": ReplicaSet, StatefulSet;
         "batch.volcano.sh": Job;
         "metrics.k8s.io": NodeMetrics;
+        "node.k8s.io": RuntimeClass;
         "nodeinfo.volcano.sh": Numatopology;
         "policy": PodDisruptionBudget;
         "resource.k8s.io": DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice;
