@@ -19,6 +19,7 @@ mod commands;
 mod controller;
 mod decision;
 mod defaults;
+mod doubts;
 mod ending;
 mod equipment;
 mod group;
@@ -33,6 +34,7 @@ mod policy;
 mod status;
 mod status_write;
 mod sync;
+mod templates;
 mod triggers;
 pub(crate) mod usage;
 mod validate;
@@ -44,8 +46,10 @@ use pumice_api::{Job, keys};
 pub use clean_up::FinishedJobs;
 pub use controller::JobController;
 pub use defaults::defaults;
+pub use doubts::{JobDoubt, doubts};
 pub use group::{pod_group, pod_group_name};
 pub use pods::{overridden_marks, pods, task_pod, volume_claims};
+pub use templates::broken_templates;
 pub use validate::{JobProblem, MAX_PODS, validate};
 
 fn name(job: &Job) -> &str {

@@ -1,6 +1,7 @@
 //! Phases Pending and Running (spec/03 C3.4, C3.5).
 
 use pumice_api::job::JobStatus;
+use pumice_wire::rules::RuleScope;
 
 use super::decision::{Decision, decided};
 use super::equipment::is_recorded_anew;
@@ -13,13 +14,14 @@ use super::status::{advance, counted};
 use super::status_write::status_write;
 use super::triggers::{is_answered, verdict};
 use super::validate::JobProblem;
-use super::{equipment, kill, sync};
-use crate::runtime::{ApiWrite, ManagedRef, Reconciliation, TrackedPhase};
+use super::{doubts, equipment, kill, sync};
+use crate::runtime::{ApiWrite, ManagedRef, ObjectEvent, Reconciliation, TrackedPhase};
 
 /// What is to be done, and the objects the Job waits for.
 pub(super) fn look(
     look: &JobLook<'_>,
     memory: &mut JobMemory,
+    templates: RuleScope,
 ) -> (Reconciliation, Vec<ManagedRef>) {
     let mut waits = Vec::new();
     note_gone(look, memory);
@@ -27,12 +29,29 @@ pub(super) fn look(
     if let Some(found) = carried_out(look, &asked.due) {
         return (found, waits);
     }
-    let mut found = match obstacles::find(look, &mut waits) {
+    let mut found = match obstacles::find(look, templates, &mut waits) {
         Some(obstacle) => hindered(look, memory, &obstacle),
         None => unhindered(look, memory),
     };
+    if look.phase() == JobPhase::New && !std::mem::replace(&mut memory.is_odd_told, true) {
+        found.events.extend(odd(look));
+    }
     found.again_at = [found.again_at, asked.next_at].into_iter().flatten().min();
     (found, waits)
+}
+
+/// What is odd about a new Job: told once, whatever else keeps it waiting. All fields in one event,
+/// since the next one of the same reason would take its place.
+fn odd(look: &JobLook<'_>) -> Vec<ObjectEvent> {
+    let marks = overridden_marks(&look.job).into_iter();
+    let mut events: Vec<ObjectEvent> = marks
+        .map(|(_, text)| look.event(true, "InvalidAnnotation", text))
+        .collect();
+    let doubts: Vec<String> = doubts(&look.job).iter().map(ToString::to_string).collect();
+    if !doubts.is_empty() {
+        events.push(look.event(true, "DoubtfulField", doubts.join("; ")));
+    }
+    events
 }
 
 /// Something keeps pods from being made: that is said, once. Those there are may end.
@@ -90,10 +109,6 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
     found.extend(write);
     let mut events = told(look, memory);
     events.extend(memory.plugin_writes.tell(look));
-    if look.phase() == JobPhase::New {
-        let marks = overridden_marks(&look.job).into_iter();
-        events.extend(marks.map(|(_, text)| look.event(true, "InvalidAnnotation", text)));
-    }
     Reconciliation {
         writes: found,
         events,
@@ -175,7 +190,7 @@ fn pods(
 }
 
 /// Why the PodGroup is not placed.
-fn told(look: &JobLook<'_>, memory: &mut JobMemory) -> Vec<crate::runtime::ObjectEvent> {
+fn told(look: &JobLook<'_>, memory: &mut JobMemory) -> Vec<ObjectEvent> {
     let conditions = look.group.map(|group| group.status.conditions.as_slice());
     let last = conditions
         .unwrap_or_default()

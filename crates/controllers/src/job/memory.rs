@@ -32,6 +32,8 @@ pub(super) struct JobMemory {
     pub plugin_writes: PluginWrites,
     /// What was told last of its PodGroup.
     pub told: String,
+    /// What is odd about it was told.
+    pub is_odd_told: bool,
 }
 
 /// The API server refused to create something.

@@ -1,9 +1,11 @@
 //! What keeps a Job from running that somebody else has to mend.
 
 use pumice_api::job::JobStatus;
+use pumice_wire::rules::RuleScope;
 
 use super::look::JobLook;
 use super::sync;
+use super::templates::broken_templates;
 use super::validate::validate;
 use crate::runtime::{ManagedKind, ManagedRef};
 
@@ -64,13 +66,25 @@ pub(super) fn clear(status: &mut JobStatus) -> bool {
 }
 
 /// Looks for one; `waits` are the objects that may take it away.
-pub(super) fn find(look: &JobLook<'_>, waits: &mut Vec<ManagedRef>) -> Option<Obstacle> {
+pub(super) fn find(
+    look: &JobLook<'_>,
+    templates: RuleScope,
+    waits: &mut Vec<ManagedRef>,
+) -> Option<Obstacle> {
     let problems: Vec<String> = validate(&look.job)
         .iter()
         .map(ToString::to_string)
         .collect();
     if !problems.is_empty() {
         return Some(Obstacle::invalid(problems.join("; ")));
+    }
+    // Asked before anything is made, and never of a Job that has run by other rules.
+    if look.group.is_none() && look.pods.is_empty() {
+        let broken = broken_templates(&look.job, templates);
+        let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
+        if !broken.is_empty() {
+            return Some(Obstacle::invalid(broken.join("; ")));
+        }
     }
     // A Job that is queued already stays so when its queue is closed.
     if look.group.is_none()

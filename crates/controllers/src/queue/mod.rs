@@ -17,6 +17,7 @@
 //!   opened with it: a crash in between never makes a queue forget that it should open.
 
 mod command;
+mod leaves;
 mod relations;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use pumice_api::{Queue, keys};
 use serde_json::json;
+
+pub use self::leaves::not_a_leaf;
 
 use self::command::{commands_for, target_of};
 use self::relations::{Relation, is_below};

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod cron_job;
+mod definitions;
 mod hyper_node;
 mod job;
 mod job_controller;

@@ -15,6 +15,7 @@ use pumice_controllers::runtime::{
 use pumice_ingest::{self as ingest, ObjectProblem, Options};
 use pumice_model::Delta;
 use pumice_model::object::{GroupObject, PodObject, PodPhase, QueueState};
+use pumice_wire::rules::RuleScope;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -82,6 +83,7 @@ impl World {
         acting.version = self.newest_version(acting);
         let given = ControllerOptions {
             scheduler_names: options.scheduler_names.clone(),
+            templates: RuleScope::Sketch,
             ..ControllerOptions::default()
         };
         let made = controllers().filter(|one| ACTING.contains(&one.name));
