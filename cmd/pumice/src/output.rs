@@ -6,7 +6,7 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use pumice_sim::Report;
-use pumice_sim::report::{JobLine, Pending, PodGroupLine, ProblemLine, QueueLine};
+use pumice_sim::report::{JobLine, Pending, PodGroupLine, ProblemLine, QueueLine, StrangerLine};
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Yellow.on_default();
@@ -90,6 +90,10 @@ fn summary(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
         report.evictions.len(),
         report.cycles
     )?;
+    if !report.other_schedulers.is_empty() {
+        let lines: Vec<String> = report.other_schedulers.iter().map(stranger).collect();
+        writeln!(out, "Of other schedulers: {}", lines.join(", "))?;
+    }
     if let Some(source) = &report.configuration {
         writeln!(out, "Configuration: {source}")?;
     }
@@ -110,6 +114,16 @@ fn summary(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
         writeln!(out, "PodGroups: {}", text.join(", "))?;
     }
     Ok(())
+}
+
+/// `2 pods of volcno (did you mean volcano?)`.
+fn stranger(line: &StrangerLine) -> String {
+    let pods = if line.pods == 1 { "pod" } else { "pods" };
+    let meant = match line.nearest.as_str() {
+        "" => String::new(),
+        nearest => format!(" (did you mean {nearest}?)"),
+    };
+    format!("{} {pods} of {}{meant}", line.pods, line.scheduler)
 }
 
 /// Bound pods by job and node.

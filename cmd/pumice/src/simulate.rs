@@ -25,7 +25,7 @@ const MAX_SHOWN: usize = 50;
 /// whole list for one of them, and none that fails ends the rest. The guide has the same lines.
 const DUMP: &str = r#"(
   set +e
-  kubectl get nodes,pods,ns,priorityclasses,svc,rc,rs,sts,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,volumeattachments,pdb,quota -A -o yaml
+  kubectl get nodes,pods,ns,priorityclasses,runtimeclasses,svc,rc,rs,sts,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,volumeattachments,pdb,quota -A -o yaml
   for kind in queues.scheduling podgroups.scheduling jobs.batch hypernodes.topology numatopologies.nodeinfo; do
     echo ---; kubectl get $kind.volcano.sh -A -o yaml
   done

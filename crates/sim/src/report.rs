@@ -252,6 +252,18 @@ pub struct Ignored {
     pub count: u64,
 }
 
+/// Pods without node that another scheduler places.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StrangerLine {
+    /// Its name.
+    pub scheduler: String,
+    /// How many.
+    pub pods: u64,
+    /// The scheduler here that was most likely meant; empty where its name resembles none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub nearest: String,
+}
+
 /// An input problem, for machines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProblemLine {
@@ -323,6 +335,9 @@ pub struct Report {
     pub hyper_nodes: Vec<HyperNodeLine>,
     /// Batch Jobs by name.
     pub jobs: Vec<JobLine>,
+    /// Pods that other schedulers place, by scheduler.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_schedulers: Vec<StrangerLine>,
     /// Kinds without effect.
     pub ignored: Vec<Ignored>,
     /// Cycles run.

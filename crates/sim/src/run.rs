@@ -114,6 +114,8 @@ pub fn simulate(
     }
     report.describe(&engine);
     report.jobs = world.job_lines();
+    report.other_schedulers = world.stranger_lines(&settings.options);
+    problems.extend(world.misspelt_schedulers(&settings.options));
     report.ignored = input
         .ignored
         .into_iter()

@@ -1,5 +1,6 @@
 //! The virtual API server: objects, and the deltas a watch on them would deliver.
 
+mod admission;
 mod admit;
 mod budgets;
 mod controllers;
@@ -8,9 +9,12 @@ mod jobs;
 mod references;
 mod restore;
 mod storage;
+mod strangers;
+mod unknown_resources;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::api::node::v1::RuntimeClass;
 use pumice_api::Job;
 use pumice_ingest as ingest;
 use pumice_model::object::{
@@ -29,6 +33,8 @@ use budgets::Budgeted;
 use controllers::Controllers;
 use device_claims::DeviceClaims;
 use storage::Storage;
+use strangers::Strangers;
+use unknown_resources::NamedResources;
 
 /// All objects, and what has changed since the engine was last told.
 #[derive(Default)]
@@ -44,7 +50,10 @@ pub struct World {
     budgets: BTreeMap<String, Budgeted>,
     storage: Storage,
     device_claims: DeviceClaims,
+    strangers: Strangers,
+    resources: NamedResources,
     shards: Vec<NodeShardView>,
+    runtime_classes: BTreeMap<String, RuntimeClass>,
     priorities: BTreeMap<String, i32>,
     /// Value of the global default priority class.
     default_priority: Option<i32>,
@@ -79,8 +88,13 @@ impl World {
                 .collect(),
             ..Self::default()
         };
-        // Priority classes first: pods and Jobs refer to them.
-        let is_class = |item: &InputItem| matches!(item.object, Manifest::PriorityClass(_));
+        // Classes first: pods and Jobs refer to them.
+        let is_class = |item: &InputItem| {
+            matches!(
+                item.object,
+                Manifest::PriorityClass(_) | Manifest::RuntimeClass(_)
+            )
+        };
         let (classes, others): (Vec<InputItem>, Vec<InputItem>) =
             items.into_iter().partition(is_class);
         // What nodes use comes last: it is read as a part of what they have.
@@ -92,8 +106,11 @@ impl World {
         }
         world.report_broken_queue_trees();
         world.make_missing_queues(&settings.default_queue);
+        world.refuse_jobs_of_inner_queues();
         world.fill_in_default_class();
         world.share_nodes(settings);
+        let unknown = world.unknown_resources();
+        world.doubts.extend(unknown);
         world.report_unknown_names();
         world.locate_problems(sources);
         world.publish();

@@ -268,7 +268,8 @@ impl World {
         if self.deleted.contains(key) {
             pod.metadata.uid = Some(format!("{key}#{version}"));
         }
-        self.resolve_priority(&mut pod);
+        // What admission refuses was told of the Job.
+        let _ = self.admit_pod(&mut pod);
         self.create_pod(&pod, options)
             .map_err(|found| invalid(&found))?;
         pod.metadata.uid.get_or_insert_with(|| key.to_owned());

@@ -6,6 +6,7 @@ mod flags;
 mod large;
 mod objects;
 mod odd;
+mod refused;
 mod run;
 mod sources;
 mod victims;

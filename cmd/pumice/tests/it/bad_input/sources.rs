@@ -24,7 +24,7 @@ fn an_empty_file_alone_is_nothing_and_beside_others_a_warning() {
 #[test]
 fn bytes_that_are_no_text_set_their_document_aside() {
     let after = "\n---\nkind: Pod\napiVersion: v1\nmetadata: {name: after}\nspec: {schedulerName: \
-                 volcano}\n";
+                 volcano, containers: [{name: main}]}\n";
     for (byte, message) in [
         (
             b'\xff',
