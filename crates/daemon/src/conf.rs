@@ -123,9 +123,12 @@ pub fn texts(source: &ConfSource, client: &kube::Client) -> mpsc::Receiver<ConfT
                 }
             });
         }
-        ConfSource::ConfigMap(namespace, name) => {
+        ConfSource::ConfigMap(namespace, name, key) => {
             let client = client.clone();
-            let mut read = config_map::watch_config_map(client, namespace, name, CONF_KEY);
+            let mut read = match key {
+                Some(key) => config_map::watch_config_map(client, namespace, name, key),
+                None => config_map::watch_usual_or_only_key(client, namespace, name, CONF_KEY),
+            };
             tokio::spawn(async move {
                 while let Some(config_map::ConfigMapText { uid, text }) = read.recv().await {
                     let bytes = text.map(|text| Arc::from(text.as_bytes()));
@@ -145,7 +148,10 @@ pub fn name(source: &ConfSource) -> String {
     match source {
         ConfSource::BuiltIn => "built-in configuration".to_owned(),
         ConfSource::File(path) => path.display().to_string(),
-        ConfSource::ConfigMap(namespace, name) => format!("ConfigMap {namespace}/{name}"),
+        ConfSource::ConfigMap(namespace, name, None) => format!("ConfigMap {namespace}/{name}"),
+        ConfSource::ConfigMap(namespace, name, Some(key)) => {
+            format!("key {key} of ConfigMap {namespace}/{name}")
+        }
     }
 }
 

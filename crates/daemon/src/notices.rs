@@ -171,7 +171,7 @@ impl Notices {
     /// The objects an operator would look at.
     async fn owners(&self, topic: Topic, uid: &str) -> Vec<ObjectRef> {
         match &self.source {
-            ConfSource::ConfigMap(namespace, name) if topic.is_of_configuration() => {
+            ConfSource::ConfigMap(namespace, name, _) if topic.is_of_configuration() => {
                 vec![config_map(namespace, name, uid)]
             }
             source => self.own_pod(source).await,
