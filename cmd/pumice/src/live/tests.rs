@@ -8,9 +8,10 @@ use pumice_engine::view::{
 };
 use serde_json::Value;
 
+use super::queue_lines::{self, QueueLine};
 use super::scheduler::escaped;
-use super::words::{MAX_REASON, brief, ordinal};
-use super::{cards, explain, top};
+use super::words::{MAX_REASON, age, brief, ordinal, short_group};
+use super::{cards, explain, pod, top};
 
 fn text(table: impl FnOnce(&mut dyn std::io::Write) -> anyhow::Result<()>) -> String {
     let mut out = Vec::new();
@@ -320,8 +321,92 @@ fn what_is_no_name_makes_no_other_path() {
 }
 
 #[test]
+fn names_that_a_controller_made_are_shown_as_people_gave_them() {
+    for (name, short) in [
+        ("wait8-05a39eee-7b0f-4d4e-9d55-0f6a4d4ef1aa", "wait8"),
+        (
+            "team/wait8-05a39eee-7b0f-4d4e-9d55-0f6a4d4ef1aa",
+            "team/wait8",
+        ),
+        (
+            "05a39eee-7b0f-4d4e-9d55-0f6a4d4ef1aa",
+            "05a39eee-7b0f-4d4e-9d55-0f6a4d4ef1aa",
+        ),
+        (
+            "wait8-05a39eee-7b0f-4d4e-9d55-0f6a4d4ef1ax",
+            "wait8-05a39eee-7b0f-4d4e-9d55-0f6a4d4ef1ax",
+        ),
+        ("web", "web"),
+        ("", ""),
+    ] {
+        assert_eq!(short_group(name), short);
+    }
+}
+
+#[test]
+fn ages_are_as_kubectl_says_them() {
+    let ages = [-1, 0, 119, 120, 7_199, 7_200, 9_000, 172_800].map(age);
+    assert_eq!(
+        ages,
+        ["0s", "0s", "119s", "2m", "119m", "2h", "2h30m", "2d"]
+    );
+}
+
+#[test]
+fn a_queue_has_one_table_with_more_columns_where_the_scheduler_answers() {
+    let lines = [QueueLine::from(&queue())];
+    let expected = "\
+NAME      WEIGHT  STATE  PARENT  INQUEUE  PENDING  RUNNING  UNKNOWN  COMPLETED  PRIORITY  SHARE  PODS-WAIT  PODS-RUN  ALLOCATED  DESERVED  CAPABILITY
+training  2       Open           1        0        1        0        0          0         0.50   1          2         cpu 2      -         cpu 4
+";
+    assert_eq!(text(|out| queue_lines::table(out, &lines)), expected);
+    let unseen = queue_lines::of_groups(&[serde_json::json!({"spec": {"queue": "q"}})]);
+    let expected = "\
+NAME  WEIGHT  STATE  PARENT  INQUEUE  PENDING  RUNNING  UNKNOWN  COMPLETED
+q     -       -              0        1        0        0        0
+";
+    assert_eq!(text(|out| queue_lines::table(out, &unseen)), expected);
+}
+
+#[test]
+fn a_running_pod_is_explained_with_its_cards() {
+    let view = PodView {
+        status: "Running".to_owned(),
+        node: Some("gpu-1".to_owned()),
+        cards: vec!["card 0 (GPU-1): memory 4000".to_owned()],
+        ..PodView::default()
+    };
+    let shown = text(|out| explain::pod_table(out, &view));
+    assert!(
+        shown.contains("  Holds     card 0 (GPU-1): memory 4000\n"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn pods_of_jobs_and_queues_are_listed_as_vcctl_lists_them() {
+    let pod = serde_json::json!({"metadata": {"name": "j-t-0", "namespace": "team",
+            "creationTimestamp": "2026-01-02T03:00:00Z",
+            "labels": {"volcano.sh/job-name": "j", "volcano.sh/queue-name": "q"},
+            "annotations": {"volcano.sh/job-name": "j", "volcano.sh/queue-name": "q"}},
+        "spec": {"nodeName": "n", "containers": [{}, {}]},
+        "status": {"phase": "Running", "containerStatuses": [{"ready": true, "restartCount": 2}, {}]}});
+    let now = "2026-01-02T03:00:09Z".parse().expect("a time");
+    let expected = "\
+NAME   READY  STATUS   RESTARTS  JOB  QUEUE  NODE  AGE
+j-t-0  1/2    Running  2         j    q      n     9s
+";
+    let pods = serde_json::json!([pod]);
+    assert_eq!(text(|out| pod::table(out, &pods, false, now)), expected);
+    assert!(pod::is_ours(&pod, None) && pod::is_ours(&pod, Some("q")));
+    assert!(!pod::is_ours(&pod, Some("r")) && !pod::is_ours(&serde_json::json!({}), None));
+}
+
+#[test]
 fn long_reasons_are_cut_in_lists() {
     assert_eq!(brief("short"), "short");
     let long = "ä".repeat(MAX_REASON + 1);
     assert_eq!(brief(&long).chars().count(), MAX_REASON + 1);
+    let words = brief(&"word ".repeat(MAX_REASON));
+    assert!(words.ends_with("word…"), "{words}");
 }

@@ -28,6 +28,9 @@ pub struct PodView {
     pub created: Option<Time>,
     /// What it asks.
     pub asks: Quantities,
+    /// What it holds of shared cards, one text a card: `card 0 (GPU-1f0c): memory 4000, cores 50`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cards: Vec<String>,
     /// Why it waits, in one word; `None` when it does not.
     pub reason: Option<String>,
     /// Why it waits.
@@ -103,6 +106,7 @@ impl Engine {
                 .map(|node| state.nodes().object(node).name.clone()),
             created: Time::of(task.created_s),
             asks: quantities(state, &state.shape(ix).request),
+            cards: self.held_cards(ix),
             reason: waiting.map(|waiting| waiting.reason().to_owned()),
             message: waiting.map(|waiting| waiting.text()),
             as_of: task

@@ -1,0 +1,167 @@
+//! Who is asked for an explanation: the scheduler, and the API server, which knows the workload above the
+//! PodGroup, and stands in where the scheduler is out of reach.
+
+use jiff::Timestamp;
+use pumice_engine::view::{JobView, PodView, QueueView};
+use serde::de::DeserializeOwned;
+
+use super::super::account;
+use super::super::scheduler::{
+    Answered, Scheduler, SchedulerConnection, is_out_of_reach, note_out_of_reach,
+};
+use super::super::user::ClusterUser;
+use super::super::words::{line, print};
+use super::super::{own_namespace, queue_lines};
+use super::answer::{JobAnswer, answer_table};
+use super::tables::{pod_table, queue_table};
+use crate::bad_input::BadInput;
+use crate::output::OutputFormat;
+
+/// What is asked about.
+pub(super) struct Question<'a> {
+    pub namespace: &'a str,
+    pub name: &'a str,
+    pub format: OutputFormat,
+}
+
+/// Who can be asked: the scheduler, or else why not, and the API server.
+pub(super) struct Sources {
+    user: Option<ClusterUser>,
+    scheduler: anyhow::Result<Scheduler>,
+}
+
+impl Sources {
+    /// Finds both.
+    pub fn open(connection: &SchedulerConnection) -> anyhow::Result<Self> {
+        let scheduler = match connection.open() {
+            Err(error) if !is_out_of_reach(&error) => return Err(error),
+            found => found,
+        };
+        let cluster = connection.cluster();
+        let user = cluster.map(|cluster| cluster.open()).transpose()?;
+        Ok(Self { user, scheduler })
+    }
+
+    /// The namespace meant where none is named.
+    pub fn namespace(&self) -> &str {
+        match (&self.scheduler, &self.user) {
+            (Ok(scheduler), _) => scheduler.namespace(),
+            (_, Some(user)) => user.namespace(None),
+            (Err(_), None) => pumice_api::keys::DEFAULT_NAMESPACE,
+        }
+    }
+
+    /// The scheduler's answer, or why it is out of reach while the API server is not.
+    fn ask<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<Asked<T>> {
+        let scheduler = match &self.scheduler {
+            Ok(scheduler) => scheduler,
+            // What cannot be copied is told again in its own words.
+            Err(error) => return Ok(Asked::OutOfReach(told_again(error))),
+        };
+        match scheduler.get(parts) {
+            Ok(Ok(view)) => Ok(Asked::View(view)),
+            Ok(Err(why)) => Ok(Asked::Absent(why)),
+            Err(error) if self.user.is_some() && is_out_of_reach(&error) => {
+                Ok(Asked::OutOfReach(error))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Explains a pod, or says why it is not there.
+    pub fn pod(&self, question: &Question<'_>) -> anyhow::Result<Answered<()>> {
+        let (namespace, name) = (question.namespace, question.name);
+        let read = || match &self.user {
+            Some(user) => account::read_pod(user, namespace, name),
+            None => Ok(None),
+        };
+        let view: PodView = match self.ask(&["explain", namespace, name])? {
+            Asked::View(view) => view,
+            Asked::Absent(why) => return Ok(Err(why)),
+            Asked::OutOfReach(error) => {
+                let Some(pod) = read()? else {
+                    return Ok(Err(format!("there is no pod {namespace}/{name}")));
+                };
+                note_out_of_reach(namespace, &error);
+                let account = account::of_pod(&pod, Timestamp::now());
+                print(&account, question.format, account::account_table)?;
+                return Ok(Ok(()));
+            }
+        };
+        // Who may ask the scheduler need not be allowed to read pods there.
+        let waited = read().ok().flatten().as_ref().and_then(account::waited);
+        print(&view, question.format, |out, view| {
+            pod_table(out, view)?;
+            line(out, "Waited", waited.as_deref().unwrap_or_default())
+        })?;
+        Ok(Ok(()))
+    }
+
+    /// Explains a job, or says why it is not there.
+    pub fn job(&self, question: &Question<'_>) -> anyhow::Result<Answered<()>> {
+        let (namespace, name) = (question.namespace, question.name);
+        let facts = match &self.user {
+            Some(user) => account::read(user, namespace, name)?,
+            None => account::AccountFacts::default(),
+        };
+        let owner = facts.owner.as_ref();
+        let owner = owner.and_then(|(_, owner)| owner["metadata"]["name"].as_str());
+        let asked = self.ask(&["jobs", namespace, owner.unwrap_or(name)])?;
+        let view: Option<JobView> = match asked {
+            Asked::View(view) => Some(view),
+            Asked::Absent(why) if !facts.is_there() => return Ok(Err(why)),
+            Asked::Absent(_) => None,
+            Asked::OutOfReach(_) if !facts.is_there() => {
+                return Ok(Err(format!("there is no Job {namespace}/{name}")));
+            }
+            Asked::OutOfReach(error) => {
+                note_out_of_reach(namespace, &error);
+                None
+            }
+        };
+        let account = facts
+            .is_there()
+            .then(|| account::account(&facts, view.as_ref(), Timestamp::now()));
+        let answer = JobAnswer::of(account, view);
+        print(&answer, question.format, answer_table)?;
+        Ok(Ok(()))
+    }
+
+    /// Explains a queue, or says why it is not there.
+    pub fn queue(&self, question: &Question<'_>) -> anyhow::Result<Answered<()>> {
+        let (namespace, name) = (question.namespace, question.name);
+        match self.ask::<QueueView>(&["queues", name])? {
+            Asked::View(view) => print(&view, question.format, queue_table)?,
+            Asked::Absent(why) => return Ok(Err(why)),
+            Asked::OutOfReach(error) => {
+                let Some(user) = &self.user else {
+                    return Err(error);
+                };
+                let mut queues = own_namespace::queues(user, namespace)?;
+                queues.retain(|queue| queue.name == name);
+                if queues.is_empty() {
+                    return Ok(Err(format!(
+                        "no queue {name} is known in namespace {namespace}"
+                    )));
+                }
+                note_out_of_reach(namespace, &error);
+                print(&queues, question.format, |out, queues| {
+                    queue_lines::table(out, queues)
+                })?;
+            }
+        }
+        Ok(Ok(()))
+    }
+}
+
+/// How the scheduler was asked, and what came of it.
+enum Asked<T> {
+    View(T),
+    Absent(String),
+    OutOfReach(anyhow::Error),
+}
+
+/// An error that is kept, said once more.
+fn told_again(error: &anyhow::Error) -> anyhow::Error {
+    BadInput(error.to_string()).into()
+}
