@@ -23,6 +23,7 @@ mod node_reports;
 mod object_refs;
 mod outcomes;
 mod pending_cleanups;
+mod reason_looks;
 mod report;
 mod silent_nodes;
 mod status_retries;
@@ -46,6 +47,7 @@ pub use step::StepResult;
 
 use node_reports::NodeReports;
 use pending_cleanups::PendingCleanups;
+use reason_looks::ReasonLooks;
 use status_retries::StatusRetries;
 use unanswered::UnansweredPods;
 
@@ -119,6 +121,7 @@ pub struct Decider {
     /// When the last cycle ended, and how long it took.
     last_cycle: (Duration, Duration),
     report_due: Option<Duration>,
+    looks: ReasonLooks,
     sharding: Sharding,
     /// Nodes of the own shard, once known.
     shard: Option<BTreeSet<String>>,
@@ -158,6 +161,7 @@ impl Decider {
             period: options.period.max(SHORTEST_PAUSE),
             last_cycle: (clock.now(), Duration::ZERO),
             report_due: None,
+            looks: ReasonLooks::default(),
             sharding: options.sharding,
             shard: None,
             shard_status: None,

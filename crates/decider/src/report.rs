@@ -1,5 +1,7 @@
 //! What is written about the cluster now and then: conditions, queue statuses, events.
 
+use std::time::Duration;
+
 use pumice_devices::families;
 use pumice_engine::{GivenUp, HyperNodeEvent, PodReport, QueueEvent};
 use pumice_model::write::Write;
@@ -8,7 +10,7 @@ use pumice_model::{DeviceNote, NoteAbout, TaskStatus};
 use crate::object_refs::{
     group_or_pod_ref, group_ref, hyper_node_ref, note_ref, pod_ref, queue_ref,
 };
-use crate::{Decider, LogLevel};
+use crate::{Decider, LogLevel, whole_s};
 
 /// Seconds after which a dry run forgets a decision that the other scheduler has not followed.
 const DRY_RUN_HOLDS_S: i64 = 60;
@@ -25,9 +27,11 @@ impl Decider {
     }
 
     /// Brings conditions, queue statuses and events up to date.
-    pub(crate) fn report(&mut self, now_s: i64) {
+    pub(crate) fn report(&mut self, now: Duration) {
+        let now_s = whole_s(now);
         self.retry_statuses(now_s);
-        let reports = self.engine.reports(now_s);
+        let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+        let reports = self.engine.reports_at_ms(now_ms);
         self.expire_dry_decisions(now_s);
         for report in reports.pods {
             self.report_pod(report);

@@ -1,6 +1,7 @@
 //! What is written, and what is not, for decisions and outcomes.
 
 mod evictions;
+mod first_reasons;
 mod silent_nodes;
 
 use std::cell::Cell;

@@ -453,8 +453,8 @@ impl Engine {
 
     /// When a cycle, [`Engine::reports`] and [`Engine::give_up_gangs`] are due although nothing happens outside: a pod that
     /// was held back after a failed Binding may be placed again, or evicted after an eviction that
-    /// failed, something is to be told that
-    /// was too young, what is known of jobs that sleep has become old, or a gang is to be given up.
+    /// failed, something is to be told again
+    /// or with other numbers, what is known of jobs that sleep has become old, or a gang is to be given up.
     /// Seconds since the epoch.
     pub fn wake_at_s(&self) -> Option<i64> {
         let release_s = self.state.next_release_s().into_iter();

@@ -122,6 +122,8 @@ impl Coalesce for StatusWrite {
         match self {
             // Evictions are under way for it: whoever takes over has to know.
             Self::Nomination(_) | Self::Group { urgent: true, .. } => Duration::ZERO,
+            // The engine has held it back long enough.
+            Self::Condition(_) => Duration::ZERO,
             _ => SETTLE,
         }
     }
@@ -131,6 +133,7 @@ impl Coalesce for StatusWrite {
             (Self::Condition(this), Self::Condition(last)) if this.reason == last.reason => {
                 CONDITION_SPACING
             }
+            (Self::Condition(_), _) => SETTLE,
             _ => Duration::ZERO,
         }
     }
