@@ -22,13 +22,15 @@ use crate::notices::{Notice, Topic};
 use crate::settings::ConfSource;
 use pumice_process::DaemonStatus;
 
-/// What is in use, for `/configz`.
+/// What is in use, for `/configz` and pages.
 #[derive(Clone, Debug, Default)]
 pub struct ConfInUse {
     /// Hash of its text.
     pub hash: String,
     /// The configuration.
     pub config: serde_json::Value,
+    /// What is wrong with a newer one, which is not in use.
+    pub refused: Option<String>,
 }
 
 /// What was read.
@@ -170,6 +172,7 @@ impl ConfFollower {
                 }),
             };
             let standing = problem.as_ref().map(|problem| self.told(&problem.brief));
+            self.remember_refused(standing.clone());
             self.tell(Topic::InvalidConfiguration, &uid, standing).await;
             if let Some(problem) = problem {
                 self.refuse(&problem.picture)?;
@@ -222,6 +225,11 @@ impl ConfFollower {
                     *known = usage;
                     moved
                 });
+                if before.is_some() {
+                    let changed = format!("{}: changed, and in use now: {hash}", self.name);
+                    self.tell(Topic::ConfigurationInUse, uid, Some(changed))
+                        .await;
+                }
                 self.used(hash, json, before.is_some());
                 self.metrics.config_warnings(diagnostics.len());
                 let warnings = (!diagnostics.is_empty()).then(|| brief(&diagnostics));
@@ -267,9 +275,21 @@ impl ConfFollower {
             self.metrics.config_reloaded("success");
         }
         if let Ok(mut in_use) = self.in_use.write() {
-            *in_use = Some(ConfInUse { hash, config });
+            *in_use = Some(ConfInUse {
+                hash,
+                config,
+                refused: None,
+            });
         }
         self.status.set_configuration_problem(None);
+    }
+
+    fn remember_refused(&self, problem: Option<String>) {
+        if let Ok(mut in_use) = self.in_use.write()
+            && let Some(in_use) = in_use.as_mut()
+        {
+            in_use.refused = problem;
+        }
     }
 
     fn refuse(&self, problem: &str) -> anyhow::Result<()> {

@@ -28,12 +28,16 @@ pub fn run(arguments: &QueuesArguments) -> anyhow::Result<ExitCode> {
         .and_then(|scheduler| scheduler.get_known::<QueuesView>(&["queues"]));
     let view = view
         .map_err(|error| own_namespace::instead(connection, error, own_namespace::show_queues))?;
-    print(&view, connection.output, |out, view| {
-        let lines: Vec<QueueLine> = view.queues.iter().map(QueueLine::from).collect();
-        queue_lines::table(out, &lines)?;
-        hidden(out, view)
-    })?;
+    print(&view, connection.output, list)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// All that the scheduler says of queues.
+pub fn list(out: &mut dyn Write, view: &QueuesView) -> anyhow::Result<()> {
+    refused(out, view.configuration.as_deref())?;
+    let lines: Vec<QueueLine> = view.queues.iter().map(QueueLine::from).collect();
+    queue_lines::table(out, &lines)?;
+    hidden(out, view)
 }
 
 fn hidden(out: &mut dyn Write, view: &QueuesView) -> anyhow::Result<()> {
@@ -81,6 +85,14 @@ pub fn table(out: &mut dyn Write, view: &QueuesView) -> anyhow::Result<()> {
     ];
     columns(out, head, rows.collect())?;
     hidden(out, view)
+}
+
+/// What is wrong with the newest configuration, which is not in use.
+pub fn refused(out: &mut dyn Write, problem: Option<&str>) -> anyhow::Result<()> {
+    if let Some(problem) = problem {
+        writeln!(out, "{BAD}Configuration{BAD:#} {problem}\n")?;
+    }
+    Ok(())
 }
 
 /// The amounts of one queue, resource by resource.

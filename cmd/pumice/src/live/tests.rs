@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::queue_lines::{self, QueueLine};
 use super::scheduler::escaped;
 use super::words::{MAX_REASON, age, brief, ordinal, short_group};
-use super::{cards, explain, pod, top};
+use super::{cards, explain, pod, queues, top};
 
 fn text(table: impl FnOnce(&mut dyn std::io::Write) -> anyhow::Result<()>) -> String {
     let mut out = Vec::new();
@@ -157,6 +157,7 @@ fn the_glance_shows_cluster_queues_nodes_and_what_waits() {
         percent,
     };
     let view = TopView {
+        configuration: None,
         cluster: ClusterView {
             nodes: 1,
             schedulable: 1,
@@ -166,6 +167,7 @@ fn the_glance_shows_cluster_queues_nodes_and_what_waits() {
             resources: vec![usage("cpu", "2", "4", 50)],
         },
         queues: QueuesView {
+            configuration: None,
             total: 1,
             queues: vec![queue()],
         },
@@ -409,4 +411,24 @@ fn long_reasons_are_cut_in_lists() {
     assert_eq!(brief(&long).chars().count(), MAX_REASON + 1);
     let words = brief(&"word ".repeat(MAX_REASON));
     assert!(words.ends_with("word…"), "{words}");
+}
+
+#[test]
+fn an_invalid_configuration_is_told_above_the_queues_and_at_a_glance() {
+    let problem = Some("f: not valid, the configuration before it stays in use: fly".to_owned());
+    let queues = QueuesView {
+        configuration: problem.clone(),
+        ..QueuesView::default()
+    };
+    let top = TopView {
+        configuration: problem,
+        ..TopView::default()
+    };
+    let start = "Configuration f: not valid, the configuration before it stays in use: fly\n\n";
+    for text in [
+        text(|out| queues::list(out, &queues)),
+        text(|out| top::table(out, &top)),
+    ] {
+        assert!(text.starts_with(start), "{text}");
+    }
 }

@@ -34,6 +34,7 @@ pub fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
 }
 
 pub fn table(out: &mut dyn Write, view: &TopView) -> anyhow::Result<()> {
+    queues::refused(out, view.configuration.as_deref())?;
     cluster(out, &view.cluster)?;
     writeln!(out, "\n{HEAD}QUEUES{HEAD:#}")?;
     queues::table(out, &view.queues)?;

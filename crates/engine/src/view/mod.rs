@@ -91,6 +91,18 @@ pub enum View {
     Waiting(WaitingView),
 }
 
+impl View {
+    /// Where the cluster is told of at a glance: what is wrong with the newest configuration, which is not in
+    /// use.
+    pub fn set_configuration_problem(&mut self, problem: Option<String>) {
+        match self {
+            Self::Top(view) => view.configuration = problem,
+            Self::Queues(view) => view.configuration = problem,
+            _ => {}
+        }
+    }
+}
+
 impl Engine {
     /// Answers as of the last cycle.
     ///
