@@ -567,4 +567,6 @@ pub struct WorkloadObject {
     pub name: String,
     /// Its pod selector; `None` selects nothing.
     pub selector: Option<Selector>,
+    /// Kind and name of what made it.
+    pub controller: Option<(String, String)>,
 }

@@ -2,7 +2,8 @@
 
 use pumice_engine::Engine;
 use pumice_engine::view::{Ask, CardsView, JobView, PodView, QueueView, TopView, View};
-use pumice_model::object::{GroupObject, QueueObject};
+use pumice_model::Delta;
+use pumice_model::object::{GroupObject, PodObject, QueueObject, WorkloadObject};
 
 use super::cluster::*;
 use super::devices;
@@ -139,6 +140,46 @@ fn a_gang_without_all_its_pods_is_told_how_many_are_missing() {
         says(&view.changes, &["4 more pods", "it needs 5, there are 1"]),
         "{view:#?}"
     );
+}
+
+#[test]
+fn owners_are_followed_to_the_top() {
+    let set = |name: &str| WorkloadObject {
+        kind: "ReplicaSet".to_owned(),
+        namespace: "ns".to_owned(),
+        name: name.to_owned(),
+        selector: None,
+        controller: Some(("Deployment".to_owned(), "web".to_owned())),
+    };
+    let owned = |name: &str, kind: &str, owner: &str| PodObject {
+        owners: vec![(kind.to_owned(), owner.to_owned())],
+        ..pod(name, "2c")
+    };
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("n1", "1c 8Gi pods=9"))
+        .pod(owned("web-1-x", "ReplicaSet", "web-1"))
+        .pod(owned("nightly-29400000-y", "Job", "nightly-29400000"))
+        .group(group(
+            "weekly-29400000-6f1ed002-ab5c-4f1d-9c3e-1f0a5c1b2d3e",
+            1,
+        ));
+    cluster.apply(Delta::WorkloadApply(set("web-1")));
+    cluster.cycle();
+    for (name, job) in [
+        ("web-1", "ns/web-1-x"),
+        ("web", "ns/web-1-x"),
+        ("nightly", "ns/nightly-29400000-y"),
+        (
+            "weekly-29400000",
+            "ns/weekly-29400000-6f1ed002-ab5c-4f1d-9c3e-1f0a5c1b2d3e",
+        ),
+        (
+            "weekly",
+            "ns/weekly-29400000-6f1ed002-ab5c-4f1d-9c3e-1f0a5c1b2d3e",
+        ),
+    ] {
+        assert_eq!(job_view(&cluster.engine, name).name, job, "{name}");
+    }
 }
 
 #[test]
