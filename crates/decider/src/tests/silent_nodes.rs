@@ -62,7 +62,7 @@ fn who_waits_for_npus_is_told_that_their_configmaps_cannot_be_read() {
     assert!(!(1000..1010).any(|now_s| told(&bench.at(now_s))));
     let refused = ReportNews::Unread("ConfigMaps of it cannot be read: no right".to_owned());
     bench.decider.set_node_reports(&place, refused);
-    assert!((1010..1020).any(|now_s| told(&bench.at(now_s))));
+    assert!((1010..1100).any(|now_s| told(&bench.at(now_s))));
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl Engine {
         if let Some(why) = self.untold(ix) {
             return format!(
                 "0/{nodes} nodes are unavailable: not known yet whether the pod ever fits: \
-                 {why}.{unread}"
+                 {why}{unread}"
             );
         }
         let why = self.excess(ix).or_else(cards);

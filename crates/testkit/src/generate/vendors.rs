@@ -327,54 +327,6 @@ impl VendorAsk {
             }
             containers.push(asked);
         }
-        let mut annotations = Pairs::new();
-        let mut say = |rng: &mut Rng, odds: usize, key: &str, values: &[&str]| {
-            if rng.one_in(odds) {
-                annotations.push((key.to_owned(), rng.pick(values).to_owned()));
-            }
-        };
-        let policies = [
-            "binpack",
-            "spread",
-            "mutex",
-            "numa",
-            "binpack,numa",
-            "numa, spread",
-            "mutex,numa",
-            "topology-aware",
-            "topology-aware,binpack",
-            "binpak",
-        ];
-        say(rng, 3, "hami.io/gpu-scheduler-policy", &policies);
-        let nodes = ["binpack", "spread", "numa"];
-        say(rng, 6, "hami.io/node-scheduler-policy", &nodes);
-        let weights = [
-            "slot=1,core=1,memory=3",
-            "slot=0,core=4,memory=1",
-            "memory=1, slot=0, core=0",
-            "slot=1,core=1",
-        ];
-        say(rng, 6, "hami.io/device-scoring-weights", &weights);
-        say(rng, 8, "hygon.com/use-dcutype", &["small", "Large, none"]);
-        say(rng, 8, "nvidia.com/nouse-gputype", &["small", "large,"]);
-        let ids = [
-            "n0-dcu-0,n0-dcu-1,n1-dcu-0",
-            "n1-nvidia-0,n2-dcu-1, n0-nvidia-1",
-        ];
-        say(rng, 8, "hygon.com/nouse-gpuuuid", &ids);
-        say(rng, 8, "nvidia.com/use-gpuuuid", &ids);
-        let switches = ["true", "true", "1", "false", "maybe"];
-        say(rng, 4, "nvidia.com/numa-bind", &switches);
-        say(
-            rng,
-            8,
-            "hami.io/no-use-MR-V50-uuid",
-            &["n0-MR-V50-0, n1-MR-V50-1"],
-        );
-        let ids = ["n0-sgpu-0,n1-sgpu-1", "n0-va-0, n1-sgpu-0"];
-        say(rng, 8, "metax-tech.com/nouse-gpuuuid", &ids);
-        say(rng, 8, "vastaitech.com/use-gpuuuid", &ids);
-        annotations.sort();
         let asks_sgpu = |one: &Vec<(String, i64)>| amount(one, sgpus::COUNT) > 0;
         let kinds = match containers.iter().any(asks_sgpu) {
             true => vec![ContainerKind::Regular; containers.len()],
@@ -383,7 +335,7 @@ impl VendorAsk {
         Self {
             containers,
             kinds,
-            annotations,
+            annotations: said(rng),
         }
     }
 
@@ -392,6 +344,59 @@ impl VendorAsk {
         put_kinds(pod, &self.kinds);
         pod.facts.annotations = self.annotations.clone();
     }
+}
+
+/// What annotations say of the cards a pod may have, and in which order; sometimes what nobody knows.
+fn said(rng: &mut Rng) -> Pairs {
+    let mut annotations = Pairs::new();
+    let mut say = |rng: &mut Rng, odds: usize, key: &str, values: &[&str]| {
+        if rng.one_in(odds) {
+            annotations.push((key.to_owned(), rng.pick(values).to_owned()));
+        }
+    };
+    let policies = [
+        "binpack",
+        "spread",
+        "mutex",
+        "numa",
+        "binpack,numa",
+        "numa, spread",
+        "mutex,numa",
+        "topology-aware",
+        "topology-aware,binpack",
+        "binpak",
+    ];
+    say(rng, 3, "hami.io/gpu-scheduler-policy", &policies);
+    let nodes = ["binpack", "spread", "numa"];
+    say(rng, 6, "hami.io/node-scheduler-policy", &nodes);
+    let weights = [
+        "slot=1,core=1,memory=3",
+        "slot=0,core=4,memory=1",
+        "memory=1, slot=0, core=0",
+        "slot=1,core=1",
+    ];
+    say(rng, 6, "hami.io/device-scoring-weights", &weights);
+    say(rng, 8, "hygon.com/use-dcutype", &["small", "Large, none"]);
+    say(rng, 8, "nvidia.com/nouse-gputype", &["small", "large,"]);
+    let ids = [
+        "n0-dcu-0,n0-dcu-1,n1-dcu-0",
+        "n1-nvidia-0,n2-dcu-1, n0-nvidia-1",
+    ];
+    say(rng, 8, "hygon.com/nouse-gpuuuid", &ids);
+    say(rng, 8, "nvidia.com/use-gpuuuid", &ids);
+    let switches = ["true", "true", "1", "false", "maybe"];
+    say(rng, 4, "nvidia.com/numa-bind", &switches);
+    say(
+        rng,
+        8,
+        "hami.io/no-use-MR-V50-uuid",
+        &["n0-MR-V50-0, n1-MR-V50-1"],
+    );
+    let ids = ["n0-sgpu-0,n1-sgpu-1", "n0-va-0, n1-sgpu-0"];
+    say(rng, 8, "metax-tech.com/nouse-gpuuuid", &ids);
+    say(rng, 8, "vastaitech.com/use-gpuuuid", &ids);
+    annotations.sort();
+    annotations
 }
 
 /// What one container asks; sometimes what cannot be.

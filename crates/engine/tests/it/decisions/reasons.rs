@@ -326,7 +326,7 @@ fn what_no_device_plugin_has_told_yet_may_fit_later() {
         assert_eq!(
             message,
             format!(
-                "0/2 nodes are unavailable: not known yet whether the pod ever fits: it asks {asks}, {plugin}."
+                "0/2 nodes are unavailable: not known yet whether the pod ever fits: it asks {asks}, {plugin}"
             )
         );
         let cluster = Cluster::under(NO_QUEUE_PLUGIN).pod(pod("p", request));
