@@ -185,13 +185,10 @@ fn whether_given(
         FieldDemand::Words(words) => Some(words),
         _ => None,
     });
-    let help = words.map_or_else(
-        || "give it".to_owned(),
-        |words| format!("write {}", or(words)),
-    );
-    let message = match value {
-        Some(Value::Array(_)) => "there is none",
-        _ => "it is missing",
+    let (message, help) = match (value, words) {
+        (Some(Value::Array(_)), _) => ("there is none", "write at least one".to_owned()),
+        (_, Some(words)) => ("it is missing", format!("write {}", or(words))),
+        (_, None) => ("it is missing", "give it".to_owned()),
     };
     Some((message.to_owned(), help))
 }

@@ -126,7 +126,7 @@ fn words_names_and_numbers_are_looked_at() {
         &[
             (
                 json!({"containers": []}),
-                &["spec.containers: there is none; give it"],
+                &["spec.containers: there is none; write at least one"],
             ),
             (
                 json!({"restartPolicy": "never"}),

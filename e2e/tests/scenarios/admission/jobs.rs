@@ -343,18 +343,21 @@ fn wrong_templates() -> Vec<(Value, &'static str)> {
         of(json!({"resources": {"requests": requests, "limits": limits}}))
     };
     vec![
-        (none, "template.spec.containers: there is none; give it"),
+        (
+            none,
+            "template.spec.containers: there is none; write at least one",
+        ),
         (
             word,
             "template.spec.restartPolicy: \"never\" is not possible; write Never",
         ),
         (
             key,
-            "template.spec.nodeSelector.a b: \"a b\" is not a key; ",
+            "template.spec.nodeSelector.a b: \"a b\" is not a key; use letters, digits, '-', '_'",
         ),
         (
             label,
-            "the template has a label a with the value \"not valid!\", which is none",
+            "template.metadata.labels.a: \"not valid!\" is not a value of a label; ",
         ),
         (
             image,
@@ -362,12 +365,12 @@ fn wrong_templates() -> Vec<(Value, &'static str)> {
         ),
         (
             of(json!({"volumeMounts": [{"name": "v", "mountPath": "/v"}]})),
-            "template.spec.containers[0].volumeMounts: there is no \"v\" in \
-             spec.tasks[0].template.spec.volumes; add it there, or remove this",
+            "template.spec.containers[0].volumeMounts[0].name: there is no \"v\" in \
+             spec.tasks[0].template.spec.volumes; add it to",
         ),
         (
             asks(json!({"cpu": "2"}), json!({"cpu": "1"})),
-            "resources.requests[cpu]: \"2\" is more than the limit 1; lower it, or raise the limit",
+            "resources.requests.cpu: \"2\" is more than the limit 1; lower it, or raise the limit",
         ),
         (
             asks(json!({}), json!({"nvidia.com/gpu": "0.5"})),
@@ -375,7 +378,7 @@ fn wrong_templates() -> Vec<(Value, &'static str)> {
         ),
         (
             asks(json!({"memory": "-1"}), json!({})),
-            "resources.requests[memory]: \"-1\" is negative; write 0 or more",
+            "resources.requests.memory: \"-1\" is negative; write 0 or more",
         ),
         (
             asks(json!({"nvidia.com/gpu": "1"}), json!({})),

@@ -77,7 +77,7 @@ fn templates_that_break_a_rule_set_their_job_aside_and_nothing_else() {
         ),
         (
             with("containers", json!([])),
-            "spec.containers: there is none; give it",
+            "spec.containers: there is none; write at least one",
         ),
         (
             with("containers", same),
