@@ -1,5 +1,5 @@
-//! What a program says that was built without feature `live`, when it is asked for a command that asks a
-//! cluster.
+//! What a program says that was built without feature `live`, when it is asked for a command that
+//! asks a cluster.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::events::show_events;
 use super::user::{ClusterConnection, ClusterUser, list_of, wrong};
+use super::watch::watch;
 use super::words::{HEAD, age_of, line, or, print};
 use crate::output::{OutputFormat, columns};
 
@@ -55,6 +56,9 @@ pub struct FlowListArguments {
     /// Those of all namespaces
     #[arg(long, short = 'A')]
     all_namespaces: bool,
+    /// Go on, and show each anew that changes
+    #[arg(long, short, conflicts_with = "output")]
+    watch: bool,
     /// Output format
     #[arg(long, short, value_enum, default_value = "table")]
     output: OutputFormat,
@@ -252,6 +256,12 @@ fn list<K: FlowKind>(arguments: &FlowListArguments) -> anyhow::Result<ExitCode> 
         true => "",
         false => user.namespace(arguments.namespace.as_deref()),
     };
+    if arguments.watch {
+        return watch::<5, 2>(&user, head::<K>(), || {
+            let found = user.ask(user.objects.list::<K>(namespace, ""))?;
+            Ok(rows::<K>(&found, Timestamp::now()))
+        });
+    }
     let found = user.ask(user.objects.list::<K>(namespace, ""))?;
     print(&list_of(found), arguments.output, |out, list| {
         let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
@@ -265,8 +275,16 @@ fn table<K: FlowKind>(out: &mut dyn Write, items: &[Value], now: Timestamp) -> a
         writeln!(out, "No resources found")?;
         return Ok(());
     }
+    columns(out, head::<K>(), rows::<K>(items, now))
+}
+
+fn head<K: FlowKind>() -> [&'static str; 5] {
     let [first, second] = K::COLUMNS;
-    let rows = items.iter().map(|object| {
+    ["NAME", "NAMESPACE", first, second, "AGE"]
+}
+
+fn rows<K: FlowKind>(items: &[Value], now: Timestamp) -> Vec<[String; 5]> {
+    let row = |object: &Value| {
         let metadata = &object["metadata"];
         let [one, two] = K::cells(object);
         [
@@ -276,9 +294,8 @@ fn table<K: FlowKind>(out: &mut dyn Write, items: &[Value], now: Timestamp) -> a
             two,
             age_of(text(&metadata["creationTimestamp"]), now),
         ]
-    });
-    let head = ["NAME", "NAMESPACE", first, second, "AGE"];
-    columns(out, head, rows.collect())
+    };
+    items.iter().map(row).collect()
 }
 
 fn read<K: FlowKind>(user: &ClusterUser, arguments: &FlowNameArguments) -> anyhow::Result<Value> {

@@ -1,5 +1,5 @@
-//! What a running scheduler sees: `explain`, `top`, `queues`, `cards`; and what users do with objects of
-//! a cluster: `job`, `queue`, `jobflow`, `jobtemplate`, `pod`.
+//! What a running scheduler sees: `explain`, `top`, `queues`, `cards`; and what users do with
+//! objects of a cluster: `job`, `queue`, `jobflow`, `jobtemplate`, `pod`.
 //!
 //! ```text
 //!  SchedulerConnection (flags) ─► pumice_cluster::remote ─► /debug/… of the leader ─► a view of pumice_engine
@@ -7,8 +7,8 @@
 //!  ClusterConnection (flags) ──► pumice_cluster::remote::ClusterObjects ─► Jobs, Queues, Commands ─┘
 //! ```
 //!
-//! `explain` and `job view` ask both (`account`). Who may not ask the scheduler is shown what the objects of
-//! the own namespace say (`own_namespace`), and what to ask an administrator for.
+//! `explain` and `job view` ask both (`account`). Who may not ask the scheduler is shown what the
+//! objects of the own namespace say (`own_namespace`), and what to ask an administrator for.
 
 mod account;
 mod cards;

@@ -1,5 +1,5 @@
-//! What one's own namespace says to a user who may not ask the scheduler: queues its PodGroups are in, what
-//! waits in it and why, pods that ask devices.
+//! What one's own namespace says to a user who may not ask the scheduler: queues its PodGroups are
+//! in, what waits in it and why, pods that ask devices.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use pumice_cluster::remote::ObjectsError;
 use serde_json::Value;
 
 use super::account;
-use super::queue_lines::{self, QueueLine};
+use super::queue_lines::{self, QueueTableRow};
 use super::scheduler::{SchedulerConnection, is_denied};
 use super::user::{ClusterUser, wrong};
 use super::words::{HEAD, brief, or, short_group};
@@ -28,8 +28,9 @@ fn readable(found: Result<Vec<Value>, ObjectsError>) -> anyhow::Result<Option<Ve
     }
 }
 
-/// Queues as far as the user may see them: the objects and all PodGroups, else those of the namespace.
-pub(super) fn queues(user: &ClusterUser, namespace: &str) -> anyhow::Result<Vec<QueueLine>> {
+/// Queues as far as the user may see them: the objects and all PodGroups, else those of the
+/// namespace.
+pub(super) fn queues(user: &ClusterUser, namespace: &str) -> anyhow::Result<Vec<QueueTableRow>> {
     let queues = readable(user.try_ask(user.objects.list::<Queue>("", "")))?;
     let all = readable(user.try_ask(user.objects.list::<PodGroup>("", "")))?;
     match (queues, all) {
@@ -42,8 +43,8 @@ pub(super) fn queues(user: &ClusterUser, namespace: &str) -> anyhow::Result<Vec<
     }
 }
 
-/// Where the scheduler may not be asked, what can be said instead is printed, and why it is not the whole
-/// answer comes back as the error.
+/// Where the scheduler may not be asked, what can be said instead is printed, and why it is not the
+/// whole answer comes back as the error.
 pub(super) fn instead(
     connection: &SchedulerConnection,
     error: anyhow::Error,

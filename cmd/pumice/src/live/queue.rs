@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::job::resources;
 use super::own_namespace;
-use super::queue_lines::{self, QueueLine, state};
+use super::queue_lines::{self, QueueTableRow, state};
 use super::scheduler::asked_by_the_way;
 use super::user::{ClusterConnection, ClusterUser, CreationArguments, list_of, typed, wrong};
 use super::words::print;
@@ -160,8 +160,8 @@ pub fn run(command: &QueueCommand) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Prints a queue or a list of some; tables count PodGroups, and have what the scheduler knows where it may
-/// be asked.
+/// Prints a queue or a list of some; tables count PodGroups, and have what the scheduler knows
+/// where it may be asked.
 fn show(
     user: &ClusterUser,
     cluster: &ClusterConnection,
@@ -206,7 +206,7 @@ fn list(arguments: &QueueListArguments) -> anyhow::Result<ExitCode> {
             let namespace = user.namespace(None).to_owned();
             let known = asked_by_the_way::<QueuesView>(&arguments.connection, &["queues"]);
             let lines = match known {
-                Some(known) => known.queues.iter().map(QueueLine::from).collect(),
+                Some(known) => known.queues.iter().map(QueueTableRow::from).collect(),
                 None => {
                     anstream::eprintln!(
                         "note: these are the queues that PodGroups of namespace {namespace} are in: \

@@ -1,4 +1,5 @@
-//! Queues as `queue list`, `queue get` and `queues` show them: one table, which has less where less is known.
+//! Queues as `queue list`, `queue get` and `queues` show them: one table, which has less where less
+//! is known.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -41,7 +42,7 @@ const MORE: [&str; 7] = [
 /// One queue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct QueueLine {
+pub(super) struct QueueTableRow {
     pub name: String,
     /// `None`: the queue itself may not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +59,7 @@ pub(super) struct QueueLine {
     pub view: Option<QueueView>,
 }
 
-impl From<&QueueView> for QueueLine {
+impl From<&QueueView> for QueueTableRow {
     fn from(view: &QueueView) -> Self {
         Self {
             name: view.name.clone(),
@@ -75,13 +76,13 @@ impl From<&QueueView> for QueueLine {
 pub(super) fn of_objects(
     queues: &[Value],
     groups: Option<&[Value]>,
-) -> anyhow::Result<Vec<QueueLine>> {
+) -> anyhow::Result<Vec<QueueTableRow>> {
     let mut counts = groups.map(counts);
     let mut lines = Vec::new();
     for object in queues {
         let queue: Queue = typed(object)?;
         let name = queue.metadata.name.clone().unwrap_or_default();
-        lines.push(QueueLine {
+        lines.push(QueueTableRow {
             weight: Some(i64::from(queue.spec.weight.max(1))),
             state: state(&queue).to_owned(),
             parent: queue.spec.parent.clone(),
@@ -96,11 +97,11 @@ pub(super) fn of_objects(
 }
 
 /// Queues that PodGroups name, where queues may not be read.
-pub(super) fn of_groups(groups: &[Value]) -> Vec<QueueLine> {
-    let line = |(name, counts)| QueueLine {
+pub(super) fn of_groups(groups: &[Value]) -> Vec<QueueTableRow> {
+    let line = |(name, counts)| QueueTableRow {
         name,
         pod_groups: Some(counts),
-        ..QueueLine::default()
+        ..QueueTableRow::default()
     };
     counts(groups).into_iter().map(line).collect()
 }
@@ -127,7 +128,7 @@ pub(super) fn state(queue: &Queue) -> &str {
 }
 
 /// A line a queue, with the scheduler's columns where it was asked.
-pub(super) fn table(out: &mut dyn Write, lines: &[QueueLine]) -> anyhow::Result<()> {
+pub(super) fn table(out: &mut dyn Write, lines: &[QueueTableRow]) -> anyhow::Result<()> {
     if lines.iter().all(|line| line.view.is_none()) {
         return columns(out, HEAD, lines.iter().map(row).collect());
     }
@@ -140,7 +141,7 @@ pub(super) fn table(out: &mut dyn Write, lines: &[QueueLine]) -> anyhow::Result<
     columns(out, head.each_ref().map(String::as_str), rows.collect())
 }
 
-fn row(line: &QueueLine) -> [String; 9] {
+fn row(line: &QueueTableRow) -> [String; 9] {
     let count = |phase: &str| match &line.pod_groups {
         Some(counts) => counts.get(phase).copied().unwrap_or_default().to_string(),
         None => "-".to_owned(),
@@ -160,7 +161,7 @@ fn row(line: &QueueLine) -> [String; 9] {
     ]
 }
 
-fn more(line: &QueueLine) -> [String; 7] {
+fn more(line: &QueueTableRow) -> [String; 7] {
     let Some(view) = &line.view else {
         return std::array::from_fn(|_| "-".to_owned());
     };

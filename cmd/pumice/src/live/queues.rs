@@ -8,7 +8,7 @@ use clap::Args;
 use pumice_engine::view::{QueueView, QueuesView, WaitingJob};
 
 use super::own_namespace;
-use super::queue_lines::{self, QueueLine};
+use super::queue_lines::{self, QueueTableRow};
 use super::scheduler::SchedulerConnection;
 use super::words::{BAD, HEAD, amounts, brief, print, short_group};
 use crate::output::columns;
@@ -35,7 +35,7 @@ pub fn run(arguments: &QueuesArguments) -> anyhow::Result<ExitCode> {
 /// All that the scheduler says of queues.
 pub fn list(out: &mut dyn Write, view: &QueuesView) -> anyhow::Result<()> {
     refused(out, view.configuration.as_deref())?;
-    let lines: Vec<QueueLine> = view.queues.iter().map(QueueLine::from).collect();
+    let lines: Vec<QueueTableRow> = view.queues.iter().map(QueueTableRow::from).collect();
     queue_lines::table(out, &lines)?;
     hidden(out, view)
 }

@@ -158,8 +158,8 @@ impl Scheduler {
     }
 }
 
-/// What the usual scheduler of a cluster says, for a command that can do without: nothing where it may not
-/// be asked, or does not answer soon.
+/// What the usual scheduler of a cluster says, for a command that can do without: nothing where it
+/// may not be asked, or does not answer soon.
 pub fn asked_by_the_way<T: DeserializeOwned>(
     cluster: &ClusterConnection,
     parts: &[&str],

@@ -8,7 +8,7 @@ use pumice_engine::view::{
 };
 use serde_json::Value;
 
-use super::queue_lines::{self, QueueLine};
+use super::queue_lines::{self, QueueTableRow};
 use super::scheduler::escaped;
 use super::words::{MAX_REASON, age, brief, ordinal, short_group};
 use super::{cards, explain, pod, queues, top};
@@ -356,7 +356,7 @@ fn ages_are_as_kubectl_says_them() {
 
 #[test]
 fn a_queue_has_one_table_with_more_columns_where_the_scheduler_answers() {
-    let lines = [QueueLine::from(&queue())];
+    let lines = [QueueTableRow::from(&queue())];
     let expected = "\
 NAME      WEIGHT  STATE  PARENT  INQUEUE  PENDING  RUNNING  UNKNOWN  COMPLETED  PRIORITY  SHARE  PODS-WAIT  PODS-RUN  ALLOCATED  DESERVED  CAPABILITY
 training  2       Open           1        0        1        0        0          0         0.50   1          2         cpu 2      -         cpu 4

@@ -227,8 +227,8 @@ fn queues_and_what_waits_are_those_of_the_own_namespace_and_that_is_said() {
         "status": {"phase": "Running"}});
     let cluster = || {
         let mut cluster = ServedCluster::of_an_editor();
-        cluster.list(GROUPS, &[group.clone()]);
-        cluster.list(PODS, &[pod.clone()]);
+        cluster.list(GROUPS, std::slice::from_ref(&group));
+        cluster.list(PODS, std::slice::from_ref(&pod));
         cluster
     };
     for (words, parts) in [

@@ -1,4 +1,5 @@
-//! PodGroups of a queue by phase: for metrics, and in its status, where `kubectl get queue` finds them.
+//! PodGroups of a queue by phase: for metrics, and in its status, where `kubectl get queue` finds
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -57,8 +58,8 @@ pub(super) struct CountMemory {
 }
 
 impl CountMemory {
-    /// The write that brings the counters of a queue up to date, if they are not; else when to count
-    /// again, if it is too early now.
+    /// The write that brings the counters of a queue up to date, if they are not; else when to
+    /// count again, if it is too early now.
     pub fn look(
         &mut self,
         queue: &Queue,

@@ -7,7 +7,7 @@ use pumice_api::{Job, PodGroup};
 use serde_json::Value;
 
 use super::super::words::{age, or};
-use super::{AccountFacts, Why};
+use super::{AccountFacts, AccountWhy};
 
 /// Seconds within which somebody looks at a new object, if anybody does.
 const FIRST_LOOK_S: i64 = 10;
@@ -43,7 +43,7 @@ pub(super) fn obstacle(
     groups: &[PodGroup],
     facts: &AccountFacts,
     now: Timestamp,
-) -> Option<Why> {
+) -> Option<AccountWhy> {
     let state = &job.status.state;
     let message = state.message.as_str();
     let name = job.metadata.name.as_deref().unwrap_or_default();
@@ -52,12 +52,12 @@ pub(super) fn obstacle(
         "Aborting" | "Aborted" => {
             let why = or(message, "somebody asked for it");
             let resume = format!("pumice job resume {name} -n {namespace}");
-            Some(Why::new(
+            Some(AccountWhy::new(
                 "Suspended",
                 format!("the Job is suspended: {why}; `{resume}` starts it again"),
             ))
         }
-        "Failed" | "Terminating" | "Terminated" => Some(Why::new(
+        "Failed" | "Terminating" | "Terminated" => Some(AccountWhy::new(
             or(&state.reason, &state.phase),
             or(message, "the Job says no more; its events and pods may"),
         )),
@@ -65,7 +65,7 @@ pub(super) fn obstacle(
         phase => {
             let is_known = !state.reason.is_empty() && !ACTIONS.contains(&state.reason.as_str());
             if is_known && !mirrors(job, groups) {
-                return Some(Why::new(&state.reason, message));
+                return Some(AccountWhy::new(&state.reason, message));
             }
             nobody_looks(job, phase, groups, facts, now)
         }
@@ -86,12 +86,12 @@ fn nobody_looks(
     groups: &[PodGroup],
     facts: &AccountFacts,
     now: Timestamp,
-) -> Option<Why> {
+) -> Option<AccountWhy> {
     let waited = since(job.metadata.creation_timestamp.as_ref()?.0, now);
     let is_stuck = phase.is_empty() || groups.is_empty();
     match &facts.silence {
-        Some(silence) if is_stuck => Some(Why::new("NoController", silence)),
-        _ if phase.is_empty() && waited >= FIRST_LOOK_S => Some(Why::new(
+        Some(silence) if is_stuck => Some(AccountWhy::new("NoController", silence)),
+        _ if phase.is_empty() && waited >= FIRST_LOOK_S => Some(AccountWhy::new(
             "NoController",
             format!(
                 "no controller has looked at the Job in the {} since it was created; see whether \
@@ -104,22 +104,22 @@ fn nobody_looks(
 }
 
 /// Why a PodGroup is not placed, as the scheduler has written it last.
-pub(super) fn unplaced(groups: &[PodGroup], now: Timestamp) -> Option<Why> {
+pub(super) fn unplaced(groups: &[PodGroup], now: Timestamp) -> Option<AccountWhy> {
     let waits = |group: &&PodGroup| !matches!(&*group.status.phase, "Running" | "Completed");
     groups.iter().filter(waits).find_map(|group| {
         let mut conditions = group.status.conditions.iter().rev();
         let found = conditions.find(|one| one.status == "True" && one.kind != "Scheduled");
-        let said = found.map(|one| Why::new(&one.reason, &*one.message));
+        let said = found.map(|one| AccountWhy::new(&one.reason, &*one.message));
         said.or_else(|| nobody_schedules(group, now))
     })
 }
 
-fn nobody_schedules(group: &PodGroup, now: Timestamp) -> Option<Why> {
+fn nobody_schedules(group: &PodGroup, now: Timestamp) -> Option<AccountWhy> {
     let waited = since(group.metadata.creation_timestamp.as_ref()?.0, now);
     let is_new = matches!(&*group.status.phase, "" | "Pending");
     let is_silent = is_new && group.status.conditions.is_empty() && waited >= FIRST_LOOK_S;
     is_silent.then(|| {
-        Why::new(
+        AccountWhy::new(
             "NoScheduler",
             format!(
                 "no scheduler has said anything of the PodGroup in the {} since it was created; see \
@@ -131,11 +131,11 @@ fn nobody_schedules(group: &PodGroup, now: Timestamp) -> Option<Why> {
 }
 
 /// The newest event that warns, of a Job that does not run and says nothing itself.
-pub(super) fn warned(job: &Job, facts: &AccountFacts) -> Option<Why> {
+pub(super) fn warned(job: &Job, facts: &AccountFacts) -> Option<AccountWhy> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let last = facts.warnings.last()?;
     let waits = matches!(&*job.status.state.phase, "" | "Pending" | "Restarting");
-    waits.then(|| Why {
+    waits.then(|| AccountWhy {
         reason: text(&last["reason"]),
         message: text(&last["message"]),
     })

@@ -1,4 +1,5 @@
-//! What the objects of the API server say of a workload, and which of it answers "what is with my Job".
+//! What the objects of the API server say of a workload, and which of it answers "what is with my
+//! Job".
 //!
 //! ```text
 //!  read: workload, PodGroups, pods, Leases, events ─► AccountFacts
@@ -6,8 +7,8 @@
 //!        the first of these that keeps it is the answer; the others are steps ◄ account ◄ JobView
 //! ```
 //!
-//! `explain job/NAME` and `job view` both show this. The scheduler's own view, where it may be asked, is
-//! newer than what it has written on PodGroup and pods, so it stands in their place.
+//! `explain job/NAME` and `job view` both show this. The scheduler's own view, where it may be
+//! asked, is newer than what it has written on PodGroup and pods, so it stands in their place.
 
 mod job;
 mod pods;
@@ -35,12 +36,12 @@ const OURS: &str = "volcano.sh";
 
 /// Why something is not as it should be: one word, and what it means.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Why {
+pub(super) struct AccountWhy {
     pub reason: String,
     pub message: String,
 }
 
-impl Why {
+impl AccountWhy {
     fn new(reason: &str, message: impl Into<String>) -> Self {
         Self {
             reason: reason.to_owned(),
@@ -51,7 +52,7 @@ impl Why {
 
 /// One object on the way from the workload to the node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Step {
+pub(super) struct AccountStep {
     /// `Job`, `PodGroup`, `Pods`, `On node`, `Last event`, `Not read`.
     pub what: &'static str,
     pub says: String,
@@ -59,16 +60,23 @@ pub(super) struct Step {
 
 /// What is with a workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Account {
+pub(super) struct WorkloadAccount {
     /// `Job team/train`.
     pub about: String,
     /// The phase, in the object's own words.
     pub phase: String,
     /// What keeps it; `None` when nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<Why>,
+    pub why: Option<AccountWhy>,
     /// From the workload down.
-    pub steps: Vec<Step>,
+    pub steps: Vec<AccountStep>,
+}
+
+impl WorkloadAccount {
+    /// Adds what somebody else says of it.
+    pub fn note(&mut self, says: String) {
+        self.steps.push(AccountStep { what: "Note", says });
+    }
 }
 
 /// What was read of a workload.
@@ -97,7 +105,8 @@ impl AccountFacts {
         !self.kind.is_empty()
     }
 
-    /// The Job of ours that the controllers make pods of: the workload, or the last one it has made.
+    /// The Job of ours that the controllers make pods of: the workload, or the last one it has
+    /// made.
     fn job(&self) -> Option<Job> {
         let version = self.top["apiVersion"].as_str().unwrap_or_default();
         let job = match &self.owner {
@@ -114,7 +123,7 @@ pub(super) fn account(
     facts: &AccountFacts,
     scheduler: Option<&JobView>,
     now: Timestamp,
-) -> Account {
+) -> WorkloadAccount {
     let job = facts.job();
     let groups: Vec<PodGroup> = facts
         .groups
@@ -130,7 +139,7 @@ pub(super) fn account(
         let message = view.message.clone().unwrap_or_default();
         view.reason
             .as_deref()
-            .map(|reason| Why::new(reason, message))
+            .map(|reason| AccountWhy::new(reason, message))
     });
     let below = || match asked {
         Some(why) => why,
@@ -148,43 +157,28 @@ pub(super) fn account(
     };
     let mut steps = Vec::new();
     if let Some(job) = &job {
-        steps.push(Step {
+        steps.push(AccountStep {
             what: "Job",
             says: job::in_words(job, now),
         });
     }
-    if let Some((kind, owner)) = &facts.owner {
-        let name = owner["metadata"]["name"].as_str().unwrap_or_default();
-        steps.push(Step {
-            what: "Owner",
-            says: format!("{kind} {name} owns the pods"),
-        });
-    }
+    steps.extend(owner_step(facts));
     steps.extend(group_steps(&groups, job.is_some() && !has_ended));
     // The scheduler counts them itself.
     if scheduler.is_none() {
-        steps.push(Step {
+        steps.push(AccountStep {
             what: "Pods",
             says: pods::in_words(&facts.pods),
         });
     }
-    steps.extend(on_nodes.iter().map(|held| Step {
+    steps.extend(on_nodes.iter().map(|held| AccountStep {
         what: "On node",
         says: held.to_string(),
     }));
-    if let Some(silence) = &facts.silence {
-        steps.push(Step {
-            what: "Note",
-            says: silence.clone(),
-        });
-    }
-    steps.extend(facts.hidden.iter().map(|hidden| Step {
-        what: "Not read",
-        says: hidden.clone(),
-    }));
+    steps.extend(notes(facts));
     let metadata = &facts.top["metadata"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    Account {
+    WorkloadAccount {
         about: format!(
             "{} {}/{}",
             facts.kind,
@@ -197,7 +191,29 @@ pub(super) fn account(
     }
 }
 
-fn group_steps(groups: &[PodGroup], is_expected: bool) -> Vec<Step> {
+/// What owns the pods, where it is not the workload itself.
+fn owner_step(facts: &AccountFacts) -> Option<AccountStep> {
+    let (kind, owner) = facts.owner.as_ref()?;
+    let name = owner["metadata"]["name"].as_str().unwrap_or_default();
+    Some(AccountStep {
+        what: "Owner",
+        says: format!("{kind} {name} owns the pods"),
+    })
+}
+
+/// Who is silent, and what was not read.
+fn notes(facts: &AccountFacts) -> impl Iterator<Item = AccountStep> {
+    let step = |what| {
+        move |says: &String| {
+            let says = says.clone();
+            AccountStep { what, says }
+        }
+    };
+    let silence = facts.silence.iter().map(step("Note"));
+    silence.chain(facts.hidden.iter().map(step("Not read")))
+}
+
+fn group_steps(groups: &[PodGroup], is_expected: bool) -> Vec<AccountStep> {
     let says = |group: &PodGroup| {
         let name = group.metadata.name.as_deref().unwrap_or_default();
         let status = &group.status;
@@ -210,7 +226,7 @@ fn group_steps(groups: &[PodGroup], is_expected: bool) -> Vec<Step> {
     if says.is_empty() && is_expected {
         says.push("none yet".to_owned());
     }
-    let step = |says| Step {
+    let step = |says| AccountStep {
         what: "PodGroup",
         says,
     };

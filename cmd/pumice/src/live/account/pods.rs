@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::super::words::{age, counts};
 use super::job::since;
-use super::{Account, Step, Why};
+use super::{AccountStep, AccountWhy, WorkloadAccount};
 
 /// Names told of pods that are held up for the same reason.
 const MOST_NAMES: usize = 3;
@@ -24,7 +24,7 @@ const ORDINARY: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 
 /// Pods that wait on their node, or ended there, for the same reason.
 pub(super) struct HeldUp {
-    pub why: Why,
+    pub why: AccountWhy,
     /// They have failed: the Job may go on without them.
     pub have_failed: bool,
     pods: Vec<String>,
@@ -56,7 +56,8 @@ pub(super) fn in_words(pods: &[Value]) -> String {
     counts(&by_phase)
 }
 
-/// The phase; `Terminating` of a pod that is being deleted, and `Bound` of one that waits on its node.
+/// The phase; `Terminating` of a pod that is being deleted, and `Bound` of one that waits on its
+/// node.
 pub(in crate::live) fn phase(pod: &Value) -> String {
     let phase = text(&pod["status"]["phase"]);
     let is_bound = pod["spec"]["nodeName"].is_string();
@@ -69,11 +70,11 @@ pub(in crate::live) fn phase(pod: &Value) -> String {
 }
 
 /// Why the first pod that has no node has none, as the scheduler has written it.
-pub(super) fn without_node(pods: &[Value]) -> Option<Why> {
+pub(super) fn without_node(pods: &[Value]) -> Option<AccountWhy> {
     pods.iter().find_map(unscheduled)
 }
 
-pub(super) fn unscheduled(pod: &Value) -> Option<Why> {
+pub(super) fn unscheduled(pod: &Value) -> Option<AccountWhy> {
     if pod["spec"]["nodeName"].is_string() {
         return None;
     }
@@ -88,12 +89,12 @@ pub(super) fn unscheduled(pod: &Value) -> Option<Why> {
             "spec.schedulingGates has {}: nobody schedules the pod until whoever set it takes it away",
             gates.join(", ")
         );
-        return Some(Why::new("SchedulingGated", message));
+        return Some(AccountWhy::new("SchedulingGated", message));
     }
     let conditions = pod["status"]["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();
     let found = conditions.find(|one| one["type"] == "PodScheduled" && one["status"] == "False");
-    found.map(|one| Why::new(text(&one["reason"]), text(&one["message"])))
+    found.map(|one| AccountWhy::new(text(&one["reason"]), text(&one["message"])))
 }
 
 /// Pods that do not get on on their nodes, by reason, in the order of the pods.
@@ -117,7 +118,7 @@ pub(super) fn on_nodes(pods: &[Value], now: Timestamp) -> Vec<HeldUp> {
 }
 
 /// Why a pod that has a node does not run there.
-pub(super) fn on_node(pod: &Value, now: Timestamp) -> Option<Why> {
+pub(super) fn on_node(pod: &Value, now: Timestamp) -> Option<AccountWhy> {
     let node = pod["spec"]["nodeName"].as_str()?;
     let status = &pod["status"];
     match text(&status["phase"]) {
@@ -137,7 +138,7 @@ pub(in crate::live) fn bound_at(pod: &Value) -> Option<Timestamp> {
 }
 
 /// The device plugin has not said yet that it has served the pod, or that it cannot.
-fn plugin(pod: &Value, node: &str, now: Timestamp) -> Option<Why> {
+fn plugin(pod: &Value, node: &str, now: Timestamp) -> Option<AccountWhy> {
     let annotations = &pod["metadata"]["annotations"];
     let mut phases = PLUGIN_PHASES
         .iter()
@@ -148,11 +149,11 @@ fn plugin(pod: &Value, node: &str, now: Timestamp) -> Option<Why> {
             "the device plugin of node {node} says that it could not serve the pod ({key} is \
              failed); its log says why"
         );
-        return Some(Why::new("DevicePluginFailed", message));
+        return Some(AccountWhy::new("DevicePluginFailed", message));
     }
     let waited = since(bound_at(pod)?, now);
     (waited >= PLUGIN_ANSWERS_S).then(|| {
-        Why::new(
+        AccountWhy::new(
             "DevicePluginSilent",
             format!(
                 "bound to node {node}, whose device plugin has not answered yet ({key} is allocating); \
@@ -163,7 +164,7 @@ fn plugin(pod: &Value, node: &str, now: Timestamp) -> Option<Why> {
 }
 
 /// What containers wait for, init containers first.
-fn waiting(status: &Value) -> Option<Why> {
+fn waiting(status: &Value) -> Option<AccountWhy> {
     let kinds = ["initContainerStatuses", "containerStatuses"];
     let all = kinds.iter().flat_map(|kind| status[*kind].as_array());
     all.flatten().find_map(|container| {
@@ -173,16 +174,16 @@ fn waiting(status: &Value) -> Option<Why> {
         is_news.then(|| {
             let name = text(&container["name"]);
             let message = format!("container {name}: {}", text(&waiting["message"]));
-            Why::new(reason, message.trim_end_matches(": "))
+            AccountWhy::new(reason, message.trim_end_matches(": "))
         })
     })
 }
 
 /// How a pod has failed.
-fn ended(pod: &Value) -> Why {
+fn ended(pod: &Value) -> AccountWhy {
     let status = &pod["status"];
     if let Some(reason) = status["reason"].as_str() {
-        return Why::new(reason, text(&status["message"]));
+        return AccountWhy::new(reason, text(&status["message"]));
     }
     let containers = status["containerStatuses"].as_array();
     let mut containers = containers.into_iter().flatten();
@@ -191,12 +192,12 @@ fn ended(pod: &Value) -> Why {
         let code = end["exitCode"].as_i64().filter(|code| *code != 0)?;
         let name = text(&container["name"]);
         let reason = text(&end["reason"]);
-        Some(Why::new(
+        Some(AccountWhy::new(
             if reason.is_empty() { "Failed" } else { reason },
             format!("container {name} has ended with code {code}"),
         ))
     });
-    found.unwrap_or_else(|| Why::new("Failed", "the pod has failed and says no more"))
+    found.unwrap_or_else(|| AccountWhy::new("Failed", "the pod has failed and says no more"))
 }
 
 /// `waited 3m for its node`, of a pod that has one.
@@ -207,7 +208,7 @@ pub(in crate::live) fn waited(pod: &Value) -> Option<String> {
 }
 
 /// What a pod alone says.
-pub(in crate::live) fn of_pod(pod: &Value, now: Timestamp) -> Account {
+pub(in crate::live) fn of_pod(pod: &Value, now: Timestamp) -> WorkloadAccount {
     let metadata = &pod["metadata"];
     let node = text(&pod["spec"]["nodeName"]);
     let why = match node {
@@ -216,7 +217,7 @@ pub(in crate::live) fn of_pod(pod: &Value, now: Timestamp) -> Account {
     };
     let step = |what, says: &str| {
         let says = says.to_owned();
-        (!says.is_empty()).then_some(Step { what, says })
+        (!says.is_empty()).then_some(AccountStep { what, says })
     };
     let scheduler = text(&pod["spec"]["schedulerName"]);
     let steps = [
@@ -225,7 +226,7 @@ pub(in crate::live) fn of_pod(pod: &Value, now: Timestamp) -> Account {
         step("Created", text(&metadata["creationTimestamp"])),
         waited(pod).and_then(|waited| step("Waited", &waited)),
     ];
-    Account {
+    WorkloadAccount {
         about: format!(
             "pod {}/{}",
             text(&metadata["namespace"]),

@@ -1,4 +1,5 @@
-//! What is read of a workload, by the rights of the one who asks. What may not be read is noted and left out.
+//! What is read of a workload, by the rights of the one who asks. What may not be read is noted and
+//! left out.
 
 use jiff::Timestamp;
 use k8s_openapi::Resource;
@@ -237,7 +238,8 @@ fn is_group_of(group: &Value, owner: &str, pods: &[Value]) -> bool {
         })
 }
 
-/// Since when nobody holds the Lease of the controllers; `None` where somebody does, or it is not known.
+/// Since when nobody holds the Lease of the controllers; `None` where somebody does, or it is not
+/// known.
 fn controllers_silent(user: &ClusterUser) -> Option<String> {
     let (namespace, name) = CONTROLLERS;
     let lease = get::<Lease>(user, namespace, name).ok().flatten()?;

@@ -254,7 +254,10 @@ Job team/train  Pending: QueueNotReady
 
 #[test]
 fn a_lease_nobody_renews_is_silence_and_one_that_may_be_late_is_not() {
-    let lease = |renewed: &str, holder: &str| json!({"spec": {"holderIdentity": holder, "renewTime": renewed, "leaseDurationSeconds": 15}});
+    let lease = |renewed: &str, holder: &str| {
+        json!({"spec": {"holderIdentity": holder, "renewTime": renewed,
+            "leaseDurationSeconds": 15}})
+    };
     let silent = |lease: &Value| read::silence(lease, now()).is_some();
     assert!(!silent(&lease("2026-01-02T03:02:50.000000Z", "a")));
     assert!(!silent(&lease("2026-01-02T03:02:20.000000Z", "a")));

@@ -5,11 +5,11 @@ use std::io::Write;
 use pumice_engine::view::JobView;
 use serde::Serialize;
 
-use super::super::account::{Account, account_table};
+use super::super::account::{WorkloadAccount, account_table};
 use super::tables::{job_lines, job_table};
 
-/// What `explain job` answers: the account of the workload and what the scheduler says of its PodGroup, with
-/// one reason for both.
+/// What `explain job` answers: the account of the workload and what the scheduler says of its
+/// PodGroup, with one reason for both.
 #[derive(Debug, Serialize)]
 pub(super) struct JobAnswer {
     /// The scheduler's view, where it could be asked and knows the job.
@@ -17,12 +17,12 @@ pub(super) struct JobAnswer {
     scheduler: Option<JobView>,
     /// The workload, where there is one and it may be read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    account: Option<Account>,
+    account: Option<WorkloadAccount>,
 }
 
 impl JobAnswer {
     /// One answer of two.
-    pub fn of(account: Option<Account>, mut scheduler: Option<JobView>) -> Self {
+    pub fn of(account: Option<WorkloadAccount>, mut scheduler: Option<JobView>) -> Self {
         if let (Some(account), Some(view)) = (&account, &mut scheduler) {
             let why = account.why.as_ref();
             view.reason = why.map(|why| why.reason.clone());

@@ -1,5 +1,5 @@
-//! Who is asked for an explanation: the scheduler, and the API server, which knows the workload above the
-//! PodGroup, and stands in where the scheduler is out of reach.
+//! Who is asked for an explanation: the scheduler, and the API server, which knows the workload
+//! above the PodGroup, and stands in where the scheduler is out of reach.
 
 use jiff::Timestamp;
 use pumice_engine::view::{JobView, PodView, QueueView};
@@ -52,17 +52,17 @@ impl Sources {
     }
 
     /// The scheduler's answer, or why it is out of reach while the API server is not.
-    fn ask<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<Asked<T>> {
+    fn ask<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<SourceAnswer<T>> {
         let scheduler = match &self.scheduler {
             Ok(scheduler) => scheduler,
             // What cannot be copied is told again in its own words.
-            Err(error) => return Ok(Asked::OutOfReach(told_again(error))),
+            Err(error) => return Ok(SourceAnswer::OutOfReach(told_again(error))),
         };
         match scheduler.get(parts) {
-            Ok(Ok(view)) => Ok(Asked::View(view)),
-            Ok(Err(why)) => Ok(Asked::Absent(why)),
+            Ok(Ok(view)) => Ok(SourceAnswer::View(view)),
+            Ok(Err(why)) => Ok(SourceAnswer::Absent(why)),
             Err(error) if self.user.is_some() && is_out_of_reach(&error) => {
-                Ok(Asked::OutOfReach(error))
+                Ok(SourceAnswer::OutOfReach(error))
             }
             Err(error) => Err(error),
         }
@@ -76,9 +76,18 @@ impl Sources {
             None => Ok(None),
         };
         let view: PodView = match self.ask(&["explain", namespace, name])? {
-            Asked::View(view) => view,
-            Asked::Absent(why) => return Ok(Err(why)),
-            Asked::OutOfReach(error) => {
+            SourceAnswer::View(view) => view,
+            SourceAnswer::Absent(why) => {
+                // Of another scheduler, say: it is there, and says something itself.
+                let Some(pod) = read().ok().flatten() else {
+                    return Ok(Err(why));
+                };
+                let mut account = account::of_pod(&pod, Timestamp::now());
+                account.note(why);
+                print(&account, question.format, account::account_table)?;
+                return Ok(Ok(()));
+            }
+            SourceAnswer::OutOfReach(error) => {
                 let Some(pod) = read()? else {
                     return Ok(Err(format!("there is no pod {namespace}/{name}")));
                 };
@@ -107,21 +116,27 @@ impl Sources {
         let owner = facts.owner.as_ref();
         let owner = owner.and_then(|(_, owner)| owner["metadata"]["name"].as_str());
         let asked = self.ask(&["jobs", namespace, owner.unwrap_or(name)])?;
+        let mut unknown = None;
         let view: Option<JobView> = match asked {
-            Asked::View(view) => Some(view),
-            Asked::Absent(why) if !facts.is_there() => return Ok(Err(why)),
-            Asked::Absent(_) => None,
-            Asked::OutOfReach(_) if !facts.is_there() => {
+            SourceAnswer::View(view) => Some(view),
+            SourceAnswer::Absent(why) if !facts.is_there() => return Ok(Err(why)),
+            SourceAnswer::Absent(why) => {
+                unknown = Some(why).filter(|_| !facts.pods.is_empty());
+                None
+            }
+            SourceAnswer::OutOfReach(_) if !facts.is_there() => {
                 return Ok(Err(format!("there is no Job {namespace}/{name}")));
             }
-            Asked::OutOfReach(error) => {
+            SourceAnswer::OutOfReach(error) => {
                 note_out_of_reach(namespace, &error);
                 None
             }
         };
-        let account = facts
-            .is_there()
-            .then(|| account::account(&facts, view.as_ref(), Timestamp::now()));
+        let account = facts.is_there().then(|| {
+            let mut account = account::account(&facts, view.as_ref(), Timestamp::now());
+            unknown.into_iter().for_each(|why| account.note(why));
+            account
+        });
         let answer = JobAnswer::of(account, view);
         print(&answer, question.format, answer_table)?;
         Ok(Ok(()))
@@ -131,9 +146,9 @@ impl Sources {
     pub fn queue(&self, question: &Question<'_>) -> anyhow::Result<Answered<()>> {
         let (namespace, name) = (question.namespace, question.name);
         match self.ask::<QueueView>(&["queues", name])? {
-            Asked::View(view) => print(&view, question.format, queue_table)?,
-            Asked::Absent(why) => return Ok(Err(why)),
-            Asked::OutOfReach(error) => {
+            SourceAnswer::View(view) => print(&view, question.format, queue_table)?,
+            SourceAnswer::Absent(why) => return Ok(Err(why)),
+            SourceAnswer::OutOfReach(error) => {
                 let Some(user) = &self.user else {
                     return Err(error);
                 };
@@ -155,7 +170,7 @@ impl Sources {
 }
 
 /// How the scheduler was asked, and what came of it.
-enum Asked<T> {
+enum SourceAnswer<T> {
     View(T),
     Absent(String),
     OutOfReach(anyhow::Error),

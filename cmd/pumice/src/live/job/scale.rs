@@ -1,5 +1,5 @@
-//! `pumice job scale`: the number of pods of a task. A Job has one number a task, so `kubectl scale`, which
-//! knows one number an object, cannot do it.
+//! `pumice job scale`: the number of pods of a task. A Job has one number a task, so `kubectl
+//! scale`, which knows one number an object, cannot do it.
 
 use std::process::ExitCode;
 

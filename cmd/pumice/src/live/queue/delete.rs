@@ -20,8 +20,8 @@ const MOST_NAMED: usize = 5;
 pub struct QueueDeleteArguments {
     #[command(flatten)]
     name: QueueName,
-    /// Delete it although jobs are in it: what runs goes on, what waits waits until there is a queue
-    /// of that name again
+    /// Delete it although jobs are in it: what runs goes on, what waits waits until there is a
+    /// queue of that name again
     #[arg(long)]
     force: bool,
     #[command(flatten)]
