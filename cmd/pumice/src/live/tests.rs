@@ -82,6 +82,7 @@ fn a_job_is_explained_with_its_pods_by_reason() {
         message: Some("the cluster is full".to_owned()),
         waiting: vec![SameReason {
             reason: "Unschedulable".to_owned(),
+            summary: "no node".to_owned(),
             message: "no node".to_owned(),
             count: 4,
             pods: vec!["train-0".to_owned(), "train-1".to_owned()],
@@ -104,6 +105,47 @@ WAITING PODS
   … and 1 more
 ";
     assert_eq!(text(|out| explain::job_table(out, &view)), expected);
+}
+
+#[test]
+fn a_reason_is_shortened_to_its_first_line_and_told_once() {
+    let whole =
+        "0/2 nodes are unavailable: 2 Insufficient cpu. Nearest miss: node n1: cpu short by 1.";
+    let short = "0/2 nodes are unavailable: 2 Insufficient cpu.";
+    let mut shown = PodView {
+        summary: Some(short.to_owned()),
+        message: Some(whole.to_owned()),
+        ..pod()
+    };
+    explain::shorten_pod(&mut shown);
+    assert_eq!(shown.message, Some(format!("{short} (more with -v)")));
+    let same = |message: &str, summary: &str| SameReason {
+        reason: "Unschedulable".to_owned(),
+        summary: summary.to_owned(),
+        message: message.to_owned(),
+        count: 1,
+        pods: vec!["train-0".to_owned()],
+    };
+    let mut shown = JobView {
+        summary: Some(format!("train-0: {short}")),
+        message: Some(format!("train-0: {whole}")),
+        waiting: vec![
+            same(whole, short),
+            same("another. Nearest miss: n1.", "another."),
+        ],
+        ..JobView::default()
+    };
+    explain::shorten_job(&mut shown);
+    assert_eq!(
+        shown.message,
+        Some(format!("train-0: {short} (more with -v)"))
+    );
+    let messages: Vec<&str> = shown
+        .waiting
+        .iter()
+        .map(|same| same.message.as_str())
+        .collect();
+    assert_eq!(messages, ["as above", "another."]);
 }
 
 fn queue() -> QueueView {

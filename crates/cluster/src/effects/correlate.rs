@@ -8,6 +8,7 @@
 //!
 //! Pure: times are handed in. Memory: [`MOST_OBJECTS`] objects with [`MOST_SERIES`] series each.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
 use std::time::Duration;
@@ -30,6 +31,8 @@ const MOST_OBJECTS: usize = 16_384;
 const MOST_SERIES: usize = 16;
 /// `core/v1 Event.message` is cut here.
 const MOST_MESSAGE: usize = 1024;
+/// Where a message goes on that was cut.
+const CUT: &str = " …";
 /// Names of objects are at most this long.
 const MOST_NAME: usize = 253;
 
@@ -123,7 +126,8 @@ impl Correlator {
         message: &str,
         (now, wall): (Instant, Timestamp),
     ) -> EventVerdict {
-        let message = cut(message, MOST_MESSAGE);
+        let message = cut_at_word(message, MOST_MESSAGE);
+        let message = message.as_ref();
         let digest = FxBuildHasher.hash_one(message);
         let (stamp, repeat) = (self.stamp(wall), self.repeat);
         let object = self.object(&about, now);
@@ -214,6 +218,18 @@ impl Object {
             series.name.clone()
         };
         waiting.map(withdraw).collect()
+    }
+}
+
+/// At most so many bytes: up to a word, where there is one not far from the end.
+fn cut_at_word(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most {
+        return Cow::Borrowed(text);
+    }
+    let room = cut(text, most - CUT.len());
+    match room.rfind(char::is_whitespace) {
+        Some(at) if at >= most / 2 => Cow::Owned(format!("{}{CUT}", room[..at].trim_end())),
+        _ => Cow::Borrowed(cut(text, most)),
     }
 }
 
@@ -397,6 +413,12 @@ mod tests {
             .event("q", "R", &format!("x{}", "ß".repeat(600)), 0)
             .expect("new");
         assert_eq!(odd.message.len(), 1023);
+        let words = bench.event("r", "R", &"insufficient memory ".repeat(60), 0);
+        let message = words.expect("new").message;
+        assert!(
+            message.ends_with(" memory …") && message.len() > 1000,
+            "{message}"
+        );
     }
 
     #[test]

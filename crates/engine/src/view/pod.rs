@@ -8,6 +8,7 @@ use super::held_cards::FreedCards;
 use super::place::Place;
 use super::shape::{Quantities, Time, quantities};
 use crate::Engine;
+use crate::waiting::headline;
 
 /// One pod, as the scheduler sees it at this moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +34,9 @@ pub struct PodView {
     pub cards: Vec<String>,
     /// Why it waits, in one word; `None` when it does not.
     pub reason: Option<String>,
+    /// Why it waits, in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
     /// Why it waits.
     pub message: Option<String>,
     /// When it was last tried, of one that sleeps until a try may bring something: what is said of nodes
@@ -93,6 +97,7 @@ impl Engine {
         let task = state.task(ix);
         let waiting = self.waiting(ix);
         let waits = waiting.is_some();
+        let message = waiting.map(|waiting| waiting.text());
         let waits_on = self.waits_on(ix);
         let job = task.job.filter(|_| waits);
         let would_go = job.map_or_else(Vec::new, |job| self.would_go(job));
@@ -108,7 +113,8 @@ impl Engine {
             asks: quantities(state, &state.shape(ix).request),
             cards: self.held_cards(ix),
             reason: waiting.map(|waiting| waiting.reason().to_owned()),
-            message: waiting.map(|waiting| waiting.text()),
+            summary: message.as_deref().map(headline).map(str::to_owned),
+            message,
             as_of: task
                 .job
                 .filter(|_| waits)

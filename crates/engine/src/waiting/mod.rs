@@ -29,6 +29,7 @@ use rustc_hash::FxHashMap;
 
 pub(crate) use fingerprint::{Fingerprint, hash_of, stable_words_hash};
 pub use text::Subject;
+pub(crate) use text::headline;
 
 pub(crate) use never::{Serviceable, held_by_queue};
 

@@ -9,6 +9,7 @@ use pumice_model::state::Hold;
 use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 
 use super::never::NOT_EVEN_IDLE;
+use super::nobody_goes::{AND_NO_EVICTIONS, NO_EVICTIONS};
 use super::{PodReason, Waiting, Why};
 use crate::Engine;
 use crate::bind_waits::BindWait;
@@ -18,6 +19,14 @@ pub(super) const NEAREST_MISS: &str = " Nearest miss: ";
 
 /// The reason of pods beyond `spec.capability` of a queue, or a ResourceQuota.
 const QUOTA_EXCEEDED: &str = "QuotaExceeded";
+
+/// A message without what follows from looking closer: who may be evicted, and how near the nearest node
+/// comes.
+pub(crate) fn headline(message: &str) -> &str {
+    let details = [NO_EVICTIONS, AND_NO_EVICTIONS, NEAREST_MISS];
+    let starts = details.iter().filter_map(|detail| message.find(detail));
+    &message[..starts.min().unwrap_or(message.len())]
+}
 
 /// How a message speaks of the pod itself.
 #[derive(Clone, Copy, Debug)]
@@ -269,7 +278,11 @@ impl Engine {
             text = self.and_nobody_goes(job, text);
         }
         if let Some(miss) = &error.nearest {
-            text.push_str(&format!("{NEAREST_MISS}{}.", self.miss_text(miss)));
+            let miss = self.miss_text(miss);
+            // Who would have to leave the cards of that node was told with what is missing there.
+            if !text.contains(&miss) {
+                text.push_str(&format!("{NEAREST_MISS}{miss}."));
+            }
         }
         text
     }

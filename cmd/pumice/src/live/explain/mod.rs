@@ -1,6 +1,7 @@
 //! `pumice explain`: why a pod, a job or a queue waits, its place, and what would have to change.
 
 mod answer;
+mod short;
 mod sources;
 mod tables;
 
@@ -10,7 +11,10 @@ use clap::Args;
 
 use super::scheduler::{SchedulerConnection, absent};
 use crate::bad_input::BadInput;
+use crate::output::OutputFormat;
 use sources::{Question, Sources};
+#[cfg(test)]
+pub(super) use short::{shorten_job, shorten_pod};
 #[cfg(test)]
 pub(super) use tables::{job_table, pod_table, queue_table};
 
@@ -24,6 +28,9 @@ pub struct ExplainArguments {
     /// Namespace; default: the one of the context
     #[arg(long, short, value_name = "NAME")]
     namespace: Option<String>,
+    /// All of why something waits: who may be evicted and who not, and how near the nearest node comes
+    #[arg(long, short)]
+    verbose: bool,
     #[command(flatten)]
     connection: SchedulerConnection,
 }
@@ -115,10 +122,12 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<ExitCode> {
     let wanted = wanted(&arguments.what)?;
     let sources = Sources::open(&arguments.connection)?;
     let named = wanted.namespace.as_ref().or(arguments.namespace.as_ref());
+    let format = arguments.connection.output;
     let question = Question {
         namespace: named.map_or(sources.namespace(), String::as_str),
         name: &wanted.name,
-        format: arguments.connection.output,
+        format,
+        is_short: format == OutputFormat::Table && !arguments.verbose,
     };
     let kinds = match wanted.kind {
         Some(kind) => vec![kind],

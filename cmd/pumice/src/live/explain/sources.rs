@@ -13,6 +13,7 @@ use super::super::user::ClusterUser;
 use super::super::words::{line, print};
 use super::super::{own_namespace, queue_lines};
 use super::answer::{JobAnswer, answer_table};
+use super::short::{shorten_job, shorten_pod};
 use super::tables::{pod_table, queue_table};
 use crate::bad_input::BadInput;
 use crate::output::OutputFormat;
@@ -22,6 +23,8 @@ pub(super) struct Question<'a> {
     pub namespace: &'a str,
     pub name: &'a str,
     pub format: OutputFormat,
+    /// Only the first line of a reason is wanted.
+    pub is_short: bool,
 }
 
 /// Who can be asked: the scheduler, or else why not, and the API server.
@@ -75,7 +78,7 @@ impl Sources {
             Some(user) => account::read_pod(user, namespace, name),
             None => Ok(None),
         };
-        let view: PodView = match self.ask(&["explain", namespace, name])? {
+        let mut view: PodView = match self.ask(&["explain", namespace, name])? {
             SourceAnswer::View(view) => view,
             SourceAnswer::Absent(why) => {
                 // Of another scheduler, say: it is there, and says something itself.
@@ -97,6 +100,9 @@ impl Sources {
                 return Ok(Ok(()));
             }
         };
+        if question.is_short {
+            shorten_pod(&mut view);
+        }
         // Who may ask the scheduler need not be allowed to read pods there.
         let waited = read().ok().flatten().as_ref().and_then(account::waited);
         print(&view, question.format, |out, view| {
@@ -117,7 +123,7 @@ impl Sources {
         let owner = owner.and_then(|(_, owner)| owner["metadata"]["name"].as_str());
         let asked = self.ask(&["jobs", namespace, owner.unwrap_or(name)])?;
         let mut unknown = None;
-        let view: Option<JobView> = match asked {
+        let mut view: Option<JobView> = match asked {
             SourceAnswer::View(view) => Some(view),
             SourceAnswer::Absent(why) if !facts.is_there() => return Ok(Err(why)),
             SourceAnswer::Absent(why) => {
@@ -132,6 +138,9 @@ impl Sources {
                 None
             }
         };
+        if question.is_short {
+            view.as_mut().map_or((), shorten_job);
+        }
         let account = facts.is_there().then(|| {
             let mut account = account::account(&facts, view.as_ref(), Timestamp::now());
             unknown.into_iter().for_each(|why| account.note(why));

@@ -3,7 +3,7 @@
 use crate::facts::ContainerKind;
 use crate::ledger::{LedgerTime, NodeCards};
 use crate::request::{FamilyRequest, NearMiss};
-use crate::text::{Bounded, grouped};
+use crate::text::{SaidOfCards, grouped};
 
 use super::check::{ChipCheck, PodOnChips};
 use super::failure::NoChips;
@@ -41,7 +41,7 @@ pub fn explain(
     }
     let mut fitting = 0u32;
     let mut short = NearMiss::NO_CARD;
-    let mut chips = Bounded::default();
+    let mut chips = SaidOfCards::default();
     for (at, card) in cards.cards.iter().enumerate() {
         if ChipVariant::of(card).of != need.of {
             continue;
@@ -57,9 +57,9 @@ pub fn explain(
                 why(&on_node, need, at, check)
             }
         };
-        chips.tell(|| format!("{}: {why}", card.id));
+        chips.say(&card.id, why);
     }
-    let chips = chips.into_texts("more");
+    let chips = chips.into_texts();
     match chips.is_empty() {
         true => text.push_str(&format!(": {}", absence(request, need, cards))),
         false => text.push_str(&format!(": {}", chips.join("; "))),

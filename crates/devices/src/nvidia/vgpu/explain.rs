@@ -8,7 +8,7 @@ use crate::nvidia::vgpu::limits::{NO_UUID, USE_UUID};
 use crate::nvidia::vgpu::request::VgpuRequest;
 use crate::nvidia::vgpu::sharing::{MODES, mode};
 use crate::request::{FamilyRequest, NearMiss};
-use crate::text::{Bounded, grouped};
+use crate::text::{SaidOfCards, grouped};
 
 /// Why a request does not fit; `None` if it does.
 pub fn explain(
@@ -63,7 +63,7 @@ impl Explanation {
     fn new(on_node: &PodOnNode, need: &ContainerRequest, own: &[CardCandidate]) -> Self {
         let mut fitting = [0u32; MODES];
         let mut short = NearMiss::NO_CARD;
-        let mut cards = Bounded::default();
+        let mut cards = SaidOfCards::default();
         for (at, card) in on_node.cards.cards.iter().enumerate() {
             let taken = match on_node.allows(need, at) {
                 Ok(()) => on_node.admits(need, at, own, None).map(|_| ()),
@@ -72,17 +72,17 @@ impl Explanation {
             match taken {
                 Ok(()) => {
                     fitting[mode(card).at()] += 1;
-                    cards.tell(|| format!("{}: fits", card.id));
+                    cards.say(&card.id, "fits".to_owned());
                 }
                 Err(check) => {
                     short = short.min(missing(on_node, need, at, own, check));
-                    cards.tell(|| format!("{}: {}", card.id, why(on_node, need, at, own, check)));
+                    cards.say(&card.id, why(on_node, need, at, own, check));
                 }
             }
         }
         let fitting = fitting.into_iter().max().unwrap_or(0);
         Self {
-            cards: cards.into_texts("more"),
+            cards: cards.into_texts(),
             distance: (need.count.saturating_sub(fitting), short),
         }
     }

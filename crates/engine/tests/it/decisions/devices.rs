@@ -490,7 +490,7 @@ fn cards_that_are_too_small_or_too_few_never_fit_whatever_the_queue_says() {
         ),
         (
             asking("p", "1c volcano.sh/vgpu-number=3"),
-            "no enough gpu cards on node n1: 3 asked; GPU-aa: fits; GPU-bb: fits",
+            "no enough gpu cards on node n1: 3 asked; GPU-aa, GPU-bb: fits",
         ),
     ] {
         // The cards are in use, which does not matter.
