@@ -32,6 +32,9 @@ impl NearMiss {
     pub const NO_CARD: i64 = i64::MAX;
     /// That of a card which would not do even if it were idle: still nearer than none.
     pub const UNFIT_CARD: i64 = i64::MAX - 1;
+    /// That of a card which is of the kind that is asked, and too small even when idle: nearer than one of
+    /// another kind.
+    pub const SMALL_CARD: i64 = i64::MAX - 2;
 }
 
 /// Amounts that count for a queue: resource and milli-units, sorted by name.

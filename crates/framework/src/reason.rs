@@ -1,8 +1,12 @@
 //! Why a task does not fit a node: interned reasons, sets of reasons, and their counts over nodes.
 
+use std::rc::Rc;
+
 use pumice_model::{NodeIx, ResIx, ResourceNames};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+
+use crate::obstacles::Obstacles;
 
 /// What would have to change for the reason to go away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -186,6 +190,8 @@ pub struct FitError {
     /// What stood against each device for its claims while others of its job had theirs, which are given
     /// back by now; absent where none had.
     pub claims: Option<Box<str>>,
+    /// What keeps it from nodes that would do, where no node only lacks room.
+    pub obstacles: Option<Rc<Obstacles>>,
 }
 
 impl FitError {

@@ -28,7 +28,9 @@ mod wide_max;
 use std::rc::Rc;
 
 use pumice_framework::points::{CandidateScore, Counting, StaticPart};
-use pumice_framework::{Choice, Class, FitError, Plugins, ReasonId, ReasonTable, TopologyKeys};
+use pumice_framework::{
+    Choice, Class, FitError, Obstacles, Plugins, ReasonId, ReasonTable, TopologyKeys,
+};
 use pumice_model::{NodeIx, State, TaskIx};
 
 use block_index::BlockIndex;
@@ -278,8 +280,12 @@ impl Kernel {
         let answer = match index.best(state) {
             Some(choice) => Ok(choice),
             None => {
+                let made = self.classes.make(state, class);
                 let known = self.classes.nearest(class);
-                Err(index.explain(state, &mut self.reasons, known, self.cycle))
+                let (reasons, cycle) = (&mut self.reasons, self.cycle);
+                Err(index.explain(state, reasons, known, cycle, |serves| {
+                    Obstacles::find(state, plugins, &made.rules, serves)
+                }))
             }
         };
         if !only_once || answer.is_err() {

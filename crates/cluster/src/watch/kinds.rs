@@ -193,7 +193,8 @@ impl Wire for Pod {
     fn means(&self, rules: &WatchRules) -> Reading {
         // Most pods of some clusters are waiting pods of other schedulers: do not even read them.
         if !rules.pod_may_count(self) {
-            return Reading::Skip;
+            let problem = rules.misspelt_scheduler(self);
+            return problem.map_or(Reading::Skip, |problem| Reading::Bad(vec![problem]));
         }
         let mut read = pumice_ingest::pod(self, &rules.objects);
         if let Ok(pod) = &mut read

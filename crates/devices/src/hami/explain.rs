@@ -107,6 +107,7 @@ fn absence(request: &CardsRequest, need: &CardNeed) -> String {
 fn missing(on_node: (&PodOnCards, &CardNeed), at: usize, own: &[Taken], check: CardCheck) -> i64 {
     match check {
         CardCheck::Memory => short(on_node, at, own),
+        CardCheck::Size => NearMiss::SMALL_CARD,
         check if check <= CardCheck::Part => NearMiss::UNFIT_CARD,
         _ => 0,
     }

@@ -18,6 +18,7 @@ mod job;
 mod place;
 mod pod;
 mod queues;
+mod reach;
 mod remedy;
 mod shape;
 mod top;

@@ -1,13 +1,16 @@
 //! What would have to change for a pod or a job to be placed, from what the last cycle noted.
 
 use pumice_framework::Unplaced;
-use pumice_framework::{Bound, FitError, JobNote, Overrun, Refusal, Skip};
+use pumice_framework::{Bound, JobNote, Overrun, Refusal, Skip};
 use pumice_model::object::Gates;
 use pumice_model::resource::AmountUnit;
 use pumice_model::{JobIx, TaskIx, TaskStatus};
 
-use super::shape::list;
 use crate::Engine;
+
+/// Of a request that no node whatever can serve: why says what to write.
+const NOT_AS_IT_IS: &str =
+    "what the reason says has to be mended: as it is no node can serve the pod";
 
 impl Engine {
     /// For a job: for its gang, then for the pod that was tried first.
@@ -45,6 +48,10 @@ impl Engine {
         }
         let note = self.notes.get(&job);
         let skip = note.and_then(|note| note.skip.as_ref());
+        if self.unserved(ix).is_some() {
+            changes.push(NOT_AS_IT_IS.to_owned());
+            return changes;
+        }
         // Whatever its queue says.
         let only_queue = skip.is_none_or(Skip::is_of_queue);
         if let Some(excess) = self.excess(ix).filter(|_| only_queue) {
@@ -73,7 +80,9 @@ impl Engine {
         let first = note.unplaced.first();
         let noted = unplaced.or(first);
         if let Some((_, Unplaced::NoNode(error))) = noted {
-            self.change_for_nodes(error, changes);
+            let task = unplaced.or(first).map_or(ix, |(task, _)| *task);
+            let task = self.state.find_task(task).map_or(ix, |_| task);
+            self.changes_for_nodes(task, error, changes);
         }
         if let Some(refusal) = &note.refusal {
             self.changes_for_refusal(job, refusal, changes);
@@ -97,6 +106,7 @@ impl Engine {
                 let of = overruns.iter().filter(|overrun| overrun.asked > 0);
                 changes.extend(of.map(|overrun| self.change_for_overrun(ix, overrun)));
             }
+            Skip::Unserved(_) => changes.push(NOT_AS_IT_IS.to_owned()),
             Skip::Postponed => changes.push("nothing: it goes on in the next cycle".to_owned()),
             Skip::Invalid(_) => {
                 let job = self.state.job(ix);
@@ -113,23 +123,6 @@ impl Engine {
             }
             // Their texts say it.
             _ => {}
-        }
-    }
-
-    /// What the node that comes nearest would need.
-    fn change_for_nodes(&self, error: &FitError, changes: &mut Vec<String>) {
-        let Some(miss) = &error.nearest else { return };
-        match &miss.words {
-            Some(words) => changes.push(format!("nearest: {words}")),
-            None if !miss.short.is_empty() => {
-                let short: Vec<_> = miss.short.iter().map(|s| (s.resource, s.short)).collect();
-                changes.push(format!(
-                    "{} more would have to be free on node {}, which comes nearest",
-                    list(&self.state, &short),
-                    self.state.nodes().object(miss.node).name
-                ));
-            }
-            None => {}
         }
     }
 

@@ -256,12 +256,15 @@ impl Engine {
             self.configurations,
             self.unread_reports.epoch,
         );
-        Fingerprint::of((which, reasons, &error.everywhere, error.never)).with((
+        let obstacles = error.obstacles.as_deref();
+        let labels = obstacles.map(|found| &found.labels);
+        Fingerprint::of((which, reasons, &error.everywhere, error.never, labels)).with((
             error.nodes,
             &error.counts,
             nearest,
             epoch,
             &error.claims,
+            obstacles,
         ))
     }
 

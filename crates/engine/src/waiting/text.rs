@@ -274,8 +274,13 @@ impl Engine {
             let why = self.excess(ix);
             let why = why.unwrap_or_else(|| NOT_EVEN_IDLE.to_owned());
             text.push_str(&format!(" It never fits: {why}."));
-        } else if let Some(job) = self.state.task(ix).job {
-            text = self.and_nobody_goes(job, text);
+        } else {
+            let obstacles = error.obstacles.iter().flat_map(|found| found.told());
+            obstacles.for_each(|told| text.push_str(&format!(" {}", sentence(&told))));
+            let job = self.state.task(ix).job;
+            if let Some(job) = job.filter(|_| self.evictions_can_help(error)) {
+                text = self.and_nobody_goes(job, text);
+            }
         }
         if let Some(miss) = &error.nearest {
             let miss = self.miss_text(miss);
@@ -285,6 +290,13 @@ impl Engine {
             }
         }
         text
+    }
+
+    /// Some node would do without some of the pods on it, as far as is known.
+    fn evictions_can_help(&self, error: &FitError) -> bool {
+        let reasons = &self.kernel.reasons;
+        let mut counts = error.counts.iter().filter(|(_, count)| *count > 0);
+        error.everywhere.is_none() && counts.any(|(set, _)| !reasons.is_unresolvable(*set))
     }
 
     fn miss_text(&self, miss: &NearestMiss) -> String {
@@ -306,10 +318,16 @@ impl Engine {
     fn shortage_text(&self, shortage: &Shortage) -> String {
         let name = self.state.resources().name(shortage.resource);
         let free = (shortage.asked - shortage.short).max(0);
-        let amounts = [shortage.short, shortage.asked, shortage.total, free];
+        // Whatever is in use there now.
+        let never = shortage.asked > shortage.total;
+        let short = match never {
+            true => shortage.asked - shortage.total.max(0),
+            false => shortage.short,
+        };
+        let amounts = [short, shortage.asked, shortage.total, free];
         let unit = AmountUnit::of(name, &amounts);
         let [short, asked, total, free] = amounts.map(|amount| unit.show(amount));
-        if shortage.asked > shortage.total {
+        if never {
             return format!("{name} short by {short} ({asked} asked, {total} in all)");
         }
         format!("{name} short by {short} ({asked} asked, {free} of {total} free)")
@@ -319,6 +337,18 @@ impl Engine {
 /// Which known name may have been meant; empty if none is near.
 pub(super) fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     nearest(name, known).map_or(String::new(), |near| format!(", did you mean \"{near}\"?"))
+}
+
+/// With a capital letter and a stop.
+fn sentence(told: &str) -> String {
+    let mut letters = told.chars();
+    let first: String = letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .collect();
+    let stop = if told.ends_with(['.', '?']) { "" } else { "." };
+    format!("{first}{}{stop}", letters.as_str())
 }
 
 fn sub_group_text(sub: &SubJob) -> String {

@@ -138,8 +138,8 @@ impl Sources {
                 None
             }
         };
-        if question.is_short {
-            view.as_mut().map_or((), shorten_job);
+        if let Some(view) = view.as_mut().filter(|_| question.is_short) {
+            shorten_job(view);
         }
         let account = facts.is_there().then(|| {
             let mut account = account::account(&facts, view.as_ref(), Timestamp::now());

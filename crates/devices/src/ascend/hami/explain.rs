@@ -86,6 +86,7 @@ fn absence(request: &ChipsRequest, need: &ChipRequest, cards: &NodeCards) -> Str
 fn missing(on_node: &PodOnChips, need: &ChipRequest, at: usize, check: ChipCheck) -> i64 {
     match check {
         ChipCheck::Memory => short(on_node, need, at),
+        ChipCheck::Size => NearMiss::SMALL_CARD,
         check if check <= ChipCheck::Pair => NearMiss::UNFIT_CARD,
         _ => 0,
     }

@@ -98,9 +98,18 @@ fn missing(
 ) -> i64 {
     match check {
         Check::Memory => short(on_node, need, at, own),
+        Check::Size => NearMiss::SMALL_CARD,
+        Check::Instance if largest_instance(on_node, need, at).is_some() => NearMiss::SMALL_CARD,
         check if check.is_fixed() => NearMiss::UNFIT_CARD,
         _ => 0,
     }
+}
+
+/// MiB of the largest instance of a card in MIG mode, where it is smaller than what is asked.
+fn largest_instance(on_node: &PodOnNode, need: &ContainerRequest, at: usize) -> Option<i64> {
+    let asked = on_node.config.mib(need.of(on_node.capacity(at).memory));
+    let largest = on_node.table(on_node.card(at))?.largest_mib();
+    (largest > 0 && largest < asked).then_some(largest)
 }
 
 fn short(on_node: &PodOnNode, need: &ContainerRequest, at: usize, own: &[CardCandidate]) -> i64 {
@@ -143,10 +152,16 @@ fn why(
         ),
         Check::Exclusive => "in use, and 100 cores need an idle card".to_owned(),
         Check::Held => "all its cores are taken".to_owned(),
-        Check::Instance => format!(
-            "no free MIG instance for {} MiB",
-            grouped(on_node.config.mib(need.of(all.memory)))
-        ),
+        Check::Instance => {
+            let asked = grouped(on_node.config.mib(need.of(all.memory)));
+            match largest_instance(on_node, need, at) {
+                Some(largest) => format!(
+                    "{asked} MiB asked, {} MiB in the largest MIG instance",
+                    grouped(largest)
+                ),
+                None => format!("no free MIG instance for {asked} MiB"),
+            }
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use pumice_model::object::{
 use pumice_model::{Delta, NoteAbout, TaskStatus};
 
 use super::cluster::*;
+use super::views::pod_view;
 
 const REGISTER: &str = "volcano.sh/node-vgpu-register";
 const IDS: &str = "volcano.sh/vgpu-ids-new";
@@ -452,7 +453,57 @@ fn a_pod_that_is_never_served_reserves_nothing_of_its_queue_and_says_why() {
             why.starts_with("no node can serve the pod: ") && why.contains(told),
             "{why}"
         );
+        let change = "what the reason says has to be mended: as it is no node can serve the pod";
+        assert_eq!(pod_view(&cluster.engine, "bad").changes, [change]);
     }
+}
+
+#[test]
+fn what_would_have_to_change_is_told_of_cards_of_the_mode_that_is_asked() {
+    for (memory, all) in [
+        (45_000, "45,000 MiB asked, 40,960 MiB in all"),
+        (41_000, "40,960 MiB in all"),
+    ] {
+        let mut mig = vgpu("p", memory);
+        mig.facts.annotations = pairs(&[("volcano.sh/vgpu-mode", "mig")]);
+        let mut cluster = bare(two_cards("a-hami"), vec![mig]).node(split_card("z-mig"));
+        assert!(cluster.cycle().is_empty());
+        let changes = pod_view(&cluster.engine, "p").changes;
+        let [change] = changes.as_slice() else {
+            panic!("{changes:?}");
+        };
+        assert!(
+            change.starts_with(
+                "the pod has to ask what cards have in all, or other cards have to come"
+            ),
+            "{change}"
+        );
+        let told = format!("{change} {}", cluster.why("p").1);
+        assert!(told.contains("z-mig: ") && told.contains(all), "{told}");
+    }
+}
+
+#[test]
+fn cards_in_use_that_would_do_are_told_with_who_holds_them() {
+    let busy = |name, id: &str| {
+        holding(
+            &format!("{id},NVIDIA,20000,0:"),
+            on("n1", vgpu(name, 20_000)),
+        )
+    };
+    let pods = vec![busy("a", "GPU-aa"), busy("b", "GPU-bb"), vgpu("p", 9000)];
+    let mut cluster = bare(two_cards("n1"), pods);
+    assert!(cluster.cycle().is_empty());
+    let view = pod_view(&cluster.engine, "p");
+    let message = view.message.expect("it waits");
+    for change in &view.changes {
+        assert!(
+            !message.contains(change.as_str()),
+            "nothing twice: {change}"
+        );
+    }
+    let expected = "cards of node n1 would have to be given back, which would do were they idle; held by ns/a, ns/b";
+    assert_eq!(view.changes, [expected], "{message}");
 }
 
 #[test]

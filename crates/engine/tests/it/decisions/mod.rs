@@ -23,6 +23,7 @@ mod network_parts;
 mod network_told;
 mod newcomers;
 mod npus;
+mod obstacles;
 mod operators;
 mod placement;
 mod queue_room;
