@@ -117,6 +117,12 @@ impl Engine {
         let why = self.why_waiting(ix);
         let mut asks = job.pending.clamped();
         asks.set(PODS, 0);
+        if asks.is_zero() && (job.is_pending() || job.tasks.is_empty()) {
+            // Not admitted yet, so its controller has made no pods.
+            asks = job.unallocated_minimum();
+        }
+        let pending = job.tasks.iter().copied();
+        let pending = pending.filter(|ix| self.state.task(*ix).status == TaskStatus::Pending);
         let waiting = self.same_reasons(ix);
         let told: usize = waiting.iter().map(|same| same.count).sum();
         Ok(JobView {
@@ -134,7 +140,7 @@ impl Engine {
             ready: job.is_ready(),
             min_resources: quantities(&self.state, &job.min_resources_or_zero()),
             allocated: quantities(&self.state, &job.allocated),
-            asks: quantities(&self.state, &asks),
+            asks: self.asks(&asks, pending),
             as_of: why.as_ref().and_then(|_| self.tried_at(ix)),
             reason: why.as_ref().map(|why| why.0.to_owned()),
             summary: why.as_ref().map(|why| headline(&why.1).to_owned()),

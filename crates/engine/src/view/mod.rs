@@ -11,6 +11,7 @@
 //! every job and pod once, texts for at most the first [`MOST_ROWS`] of anything. What is left out is
 //! counted.
 
+mod asks;
 mod cards;
 mod find;
 mod held_cards;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::find::Absent;
 use super::held_cards::FreedCards;
 use super::place::Place;
-use super::shape::{Quantities, Time, quantities};
+use super::shape::{Quantities, Time};
 use crate::Engine;
 use crate::waiting::headline;
 
@@ -110,7 +110,7 @@ impl Engine {
                 .node
                 .map(|node| state.nodes().object(node).name.clone()),
             created: Time::of(task.created_s),
-            asks: quantities(state, &state.shape(ix).request),
+            asks: self.asks(&state.charged(ix), std::iter::once(ix)),
             cards: self.held_cards(ix),
             reason: waiting.map(|waiting| waiting.reason().to_owned()),
             summary: message.as_deref().map(headline).map(str::to_owned),

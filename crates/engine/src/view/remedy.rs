@@ -113,9 +113,10 @@ impl Engine {
                 let missing = job.min_available - job.valid();
                 if missing > 0 {
                     changes.push(format!(
-                        "{missing} more {} of the gang to be created (it needs {}, there are {}), or \
-                         minMember lowered",
-                        pods(missing, "has", "have"),
+                        "{} of the gang {} to be created (it needs {}, there are {}), or minMember \
+                         lowered",
+                        more_pods(missing),
+                        if missing == 1 { "has" } else { "have" },
                         job.min_available,
                         job.valid().max(0)
                     ));
@@ -203,9 +204,9 @@ impl Engine {
         if job.min_available > 1 && short > 0 && self.plugins.has_gangs() {
             let releasing = job.count(TaskStatus::Pipelined);
             let mut text = format!(
-                "{short} more {} of its gang have to find a place at the same time (it needs {}, {} \
-                 hold one",
-                pods(short, "", "").trim_end(),
+                "{} of its gang {} to find a place at the same time (it needs {}, {} hold one",
+                more_pods(short),
+                if short == 1 { "has" } else { "have" },
                 job.min_available,
                 job.ready()
             );
@@ -221,10 +222,10 @@ impl Engine {
     }
 }
 
-/// `pod has`, `pods have`.
-fn pods(count: i32, one: &str, many: &str) -> String {
+/// `1 more pod`, `2 more pods`.
+fn more_pods(count: i32) -> String {
     match count {
-        1 => format!("pod {one}"),
-        _ => format!("pods {many}"),
+        1 => "1 more pod".to_owned(),
+        _ => format!("{count} more pods"),
     }
 }

@@ -291,7 +291,7 @@ spec: {schedulerName: volcano, containers: [{name: main, resources: {requests: {
         .goes_on(&[])
         .binds(&["default/good"]);
     let ran = ran.waits(&["default/alone"]);
-    let message = "Not enough valid tasks for gang-scheduling, valid: 1, min: 3: make 2 more pods, \
+    let message = "Not enough valid tasks for gang-scheduling, valid: 1, min: 3: make 2 more of its pods, \
                    or lower minMember";
     assert_eq!(ran.report()["pending"][0]["message"], message);
     let job = "kind: Job\napiVersion: batch.volcano.sh/v1alpha1\nmetadata: {name: j}\nspec:\n  \

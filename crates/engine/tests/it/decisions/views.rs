@@ -1,5 +1,6 @@
 //! What people are told who ask: why something waits, its place, and what would have to change.
 
+use pumice_devices::{ContainerFacts, ContainerKind};
 use pumice_engine::Engine;
 use pumice_engine::view::{Ask, CardsView, JobView, PodView, QueueView, TopView, View};
 use pumice_model::Delta;
@@ -389,4 +390,33 @@ fn a_replica_that_stands_by_can_be_asked_after_nodes_have_gone() {
         says(&view.changes, &["the largest node, b, has 3"]),
         "{view:#?}"
     );
+}
+
+#[test]
+fn what_is_asked_holds_device_memory_that_no_node_tells_of_and_what_a_job_without_pods_will_ask() {
+    let memory = "huawei.com/Ascend910B4-memory";
+    let mut asking = pod("p", "1c huawei.com/Ascend910B4=1");
+    asking.facts.containers.push(ContainerFacts {
+        kind: ContainerKind::Regular,
+        amounts: vec![
+            ("huawei.com/Ascend910B4".to_owned(), 1000),
+            (memory.to_owned(), 8_192_000),
+        ],
+    });
+    let mut later = waiting(group("later", 2));
+    later.min_resources = Some(amounts("4c"));
+    let mut cluster = Cluster::new()
+        .node(node("n1", "2c 8Gi pods=9"))
+        .group(group("g", 1))
+        .pod(member("g", asking))
+        .group(later);
+    cluster.cycle();
+    let asks = pod_view(&cluster.engine, "p").asks;
+    assert_eq!(asks.get(memory).map(String::as_str), Some("8192"));
+    assert_eq!(asks.get("cpu").map(String::as_str), Some("1"));
+    let gang = job_view(&cluster.engine, "g").asks;
+    assert_eq!(gang.get(memory).map(String::as_str), Some("8192"));
+    assert_eq!(gang.get("cpu").map(String::as_str), Some("1"));
+    let asks = job_view(&cluster.engine, "later").asks;
+    assert_eq!(asks.get("cpu").map(String::as_str), Some("4"));
 }
