@@ -239,16 +239,15 @@ fn pending(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     {
         waiting.entry(&group.name).or_default();
     }
-    // A Job that has no PodGroup for want of something else.
-    let hindered: BTreeMap<&str, &JobLine> = report
+    // What the Job itself says, also where it has no PodGroup or no pod.
+    for job in report.jobs.iter().filter(|job| job.waits()) {
+        waiting.entry(&job.group).or_default();
+    }
+    let says: BTreeMap<&str, &JobLine> = report
         .jobs
         .iter()
-        .filter(|job| job.phase == "Pending" && !job.message.is_empty())
         .map(|job| (job.group.as_str(), job))
         .collect();
-    for group in hindered.keys() {
-        waiting.entry(group).or_default();
-    }
     if waiting.is_empty() {
         return Ok(());
     }
@@ -256,14 +255,12 @@ fn pending(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     for (name, pods) in waiting {
         let job = jobs.get(name).copied().unwrap_or(name);
         let group = groups.get(name);
-        let hindered = hindered.get(name).filter(|_| group.is_none());
-        let phase = group
-            .map(|group| group.phase)
-            .or(hindered.map(|_| "Pending"));
+        let says = says.get(name);
+        let phase = group.map(|group| group.phase).or(says.map(|_| "Pending"));
         let headline = headline(phase, group.copied(), pods.len());
         writeln!(out, "{job}  {BAD}{headline}{BAD:#}")?;
-        if let Some(hindered) = hindered {
-            writeln!(out, "    {}: {}", hindered.reason, hindered.message)?;
+        if let Some(job) = says.filter(|job| !job.message.is_empty()) {
+            writeln!(out, "    {}: {}", job.reason, job.message)?;
         }
         if let Some(why) = group.and_then(|group| group.waiting.as_ref()) {
             writeln!(out, "    {why}")?;

@@ -243,6 +243,19 @@ pub struct JobLine {
     pub group: String,
 }
 
+impl JobLine {
+    /// It is to run and does not, or a part of it is still to come.
+    pub fn waits(&self) -> bool {
+        let has_words = !self.message.is_empty();
+        match self.phase.as_str() {
+            "Restarting" => true,
+            "Pending" => has_words,
+            "Running" => self.reason == "DependencyNotReady",
+            _ => false,
+        }
+    }
+}
+
 /// Objects of one kind that had no effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ignored {

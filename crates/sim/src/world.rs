@@ -11,6 +11,7 @@ mod restore;
 mod storage;
 mod strangers;
 mod unknown_resources;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,6 +48,8 @@ pub struct World {
     controllers: Controllers,
     /// Names of pods that were deleted.
     deleted: BTreeSet<String>,
+    /// What the scheduler writes on pods it evicts, until controllers know it; by name.
+    marks: BTreeMap<String, String>,
     budgets: BTreeMap<String, Budgeted>,
     storage: Storage,
     device_claims: DeviceClaims,
@@ -247,10 +250,12 @@ impl World {
         }
     }
 
-    /// Accepts an eviction: the pod is terminating until its kubelet has ended it.
-    pub fn evict(&mut self, key: &str) {
+    /// Accepts an eviction, and what the pod's condition says of it: the pod is terminating until
+    /// its kubelet has ended it.
+    pub fn evict(&mut self, key: &str, mark: String) {
         if let Some(pod) = self.pods.get_mut(key) {
             pod.deleting = true;
+            self.marks.insert(key.to_owned(), mark);
             self.deleted.insert(key.to_owned());
             self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
         }

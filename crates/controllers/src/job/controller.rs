@@ -195,6 +195,7 @@ impl JobController {
                 partition: member.partition,
                 index: member.index,
                 version: member.version,
+                disruption: pod.disruption.as_deref().cloned(),
                 at: None,
             });
         }

@@ -3,6 +3,7 @@
 use pumice_api::job::JobStatus;
 use pumice_wire::rules::RuleScope;
 
+use super::dependency::{self, DEADLOCK};
 use super::look::JobLook;
 use super::sync;
 use super::templates::broken_templates;
@@ -54,15 +55,34 @@ impl Obstacle {
     }
 }
 
+/// The status tells of one.
+pub(super) fn is_one(status: &JobStatus) -> bool {
+    let all = [INVALID, QUEUE, CLAIM, REFUSED, TAKEN, DEADLOCK];
+    all.contains(&status.state.reason.as_str())
+}
+
 /// Nothing keeps the Job from running any more.
 pub(super) fn clear(status: &mut JobStatus) -> bool {
+    let is_known = is_one(status);
     let state = &mut status.state;
-    let is_known = [INVALID, QUEUE, CLAIM, REFUSED, TAKEN].contains(&state.reason.as_str());
     if is_known {
         state.reason.clear();
         state.message.clear();
     }
     is_known
+}
+
+/// One that keeps nothing from being made, and all from being placed.
+pub(super) fn of_the_gang(look: &JobLook<'_>) -> Option<Obstacle> {
+    let is_placed = look
+        .pods
+        .iter()
+        .any(|pod| pod.pod.is_bound || pod.is_finished());
+    let message = dependency::deadlock(&look.job).filter(|_| !is_placed)?;
+    Some(Obstacle {
+        reason: DEADLOCK,
+        message,
+    })
 }
 
 /// Looks for one; `waits` are the objects that may take it away.

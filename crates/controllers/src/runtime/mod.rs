@@ -17,6 +17,8 @@
 
 mod cache;
 mod controller;
+mod disruption;
+mod failed_container;
 mod followed;
 mod kind;
 mod manager;
@@ -28,6 +30,8 @@ mod write;
 
 pub use cache::{ObjectCache, controller_of, queue_of, template_of};
 pub use controller::{Controller, ObjectChange, ObjectEvent, Reconciliation};
+pub use disruption::Disruption;
+pub use failed_container::FailedContainer;
 pub use followed::{FOLLOWED, read_object};
 pub use kind::{KindPath, ManagedKind, ManagedRef};
 pub use manager::{Manager, ManagerInput, ManagerOutput, WriteId};

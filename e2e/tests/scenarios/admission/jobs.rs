@@ -43,6 +43,24 @@ fn what_a_job_leaves_out_is_filled_in_and_kubectl_shows_it() -> Result<()> {
         Ok((judged["spec"]["minAvailable"] == 1).then_some(()))
     })?;
     lab.cluster().kubectl(&["apply", "-f", "-"], SPARSE)?;
+    // A gang with pods that are made once others run would never start.
+    let depends = |wanted: Value| {
+        let ps = task(json!({"name": "ps", "replicas": 2}));
+        let none = task(json!({"name": "none", "replicas": 3, "minAvailable": 0}));
+        let worker = task(json!({"name": "worker", "replicas": 5, "dependsOn": wanted}));
+        job(json!({"tasks": [ps, none, worker]}))
+    };
+    let cases = [
+        (json!({"name": ["ps"]}), 2),
+        (json!({"name": ["ps", "none"]}), 2),
+        (json!({"name": ["ps", "none"], "iteration": "any"}), 7),
+        (json!({"name": ["none"]}), 7),
+        (json!({}), 7),
+    ];
+    for (wanted, least) in cases {
+        let judged = judge(&lab, JOBS, &depends(wanted.clone()))?;
+        assert_eq!(judged["spec"]["minAvailable"], least, "{wanted}");
+    }
     let get = ["get", "vcjob", "sparse", "-o", "json"];
     let shown: Value = serde_json::from_str(&lab.cluster().kubectl(&get, "")?)?;
     let spec = &shown["spec"];

@@ -3,6 +3,7 @@
 
 mod configuration;
 mod flags;
+mod jobs;
 mod large;
 mod objects;
 mod odd;
