@@ -185,7 +185,7 @@ const IDLE: [IdleFlag; 7] = [
     idle(
         "gate-removal-worker-num",
         false,
-        "no workers remove scheduling gates",
+        "the controllers take scheduling gates away",
     ),
     idle("enable-pprof", true, "there is no Go runtime to profile"),
 ];

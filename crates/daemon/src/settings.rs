@@ -234,6 +234,9 @@ impl FeatureGates {
                 "WorkLoadSupport" => gates.workloads = on,
                 "PriorityClass" => gates.priority_class = on,
                 "ResourceTopology" => gates.numatopologies = on,
+                "SchedulingGatesQueueAdmission" => warnings.push(format!(
+                    "feature gate {name} has no effect here: the controllers take the gates away"
+                )),
                 other => warnings.push(format!("feature gate {other} has no effect")),
             }
         }

@@ -20,6 +20,7 @@ mod controller;
 mod disruption;
 mod failed_container;
 mod followed;
+mod gated_pod;
 mod kind;
 mod manager;
 mod observed;
@@ -33,6 +34,7 @@ pub use controller::{Controller, ObjectChange, ObjectEvent, Reconciliation};
 pub use disruption::Disruption;
 pub use failed_container::FailedContainer;
 pub use followed::{FOLLOWED, read_object};
+pub use gated_pod::GatedPod;
 pub use kind::{KindPath, ManagedKind, ManagedRef};
 pub use manager::{Manager, ManagerInput, ManagerOutput, WriteId};
 pub use observed::{

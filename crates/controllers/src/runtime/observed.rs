@@ -12,6 +12,7 @@ use pumice_api::{
 
 use super::disruption::Disruption;
 use super::failed_container::{FailedContainer, failed_containers, init_statuses, statuses};
+use super::gated_pod::GatedPod;
 use super::kind::{ManagedKind, ManagedRef};
 use crate::job::usage;
 
@@ -83,6 +84,8 @@ pub struct TrackedPod {
     pub member: Option<Box<JobMember>>,
     /// What a pod without PodGroup asks for.
     pub lone: Option<Box<LonePod>>,
+    /// What is read of a pod that waits, or has waited, behind the gate of its queue.
+    pub gated: Option<Box<GatedPod>>,
 }
 
 /// Phase of a pod.
@@ -199,6 +202,7 @@ impl TrackedPod {
             address: text(status.and_then(|s| s.pod_ip.as_ref())),
             member: JobMember::read(meta, annotations, labels).map(Box::new),
             lone: (!has_group).then(|| Box::new(LonePod::read(pod, annotations, labels))),
+            gated: GatedPod::read(pod).map(Box::new),
         }
     }
 }

@@ -11,6 +11,7 @@ mod job_plugins;
 mod list;
 mod pod_group;
 mod queue;
+mod queue_gate;
 mod runtime;
 mod server;
 mod together;

@@ -250,7 +250,7 @@ fn every_policy_is_bound_once_and_denies() {
     };
     for (kind, count) in [
         ("ValidatingAdmissionPolicy", 8),
-        ("MutatingAdmissionPolicy", 3),
+        ("MutatingAdmissionPolicy", 4),
     ] {
         let policies = of(kind);
         assert_eq!(policies.len(), count, "{kind}");
