@@ -168,7 +168,7 @@ pub struct NearestMiss {
     /// What it lacks.
     pub short: Vec<Shortage>,
     /// What its devices lack, or its NUMA nodes, in words.
-    pub words: Option<String>,
+    pub words: Option<Box<str>>,
 }
 
 /// What there is to say where there is no node.
@@ -182,7 +182,7 @@ pub struct FitError {
     /// Sets of reasons and how many nodes have exactly that set.
     pub counts: Vec<(SetId, u32)>,
     /// A reason that holds for every node before looking at any.
-    pub everywhere: Option<String>,
+    pub everywhere: Option<Box<str>>,
     /// The nearest miss among nodes that only lack resources, devices or CPUs of a NUMA node.
     pub nearest: Option<NearestMiss>,
     /// No node has room for it, even if all were idle.

@@ -388,7 +388,7 @@ impl Kernel {
         match self.classes.prefiltered(class) {
             Prefiltered::Rejected(reason) => Err(FitError {
                 nodes: state.nodes().len() as u32,
-                everywhere: Some(reason.clone()),
+                everywhere: Some(reason.as_str().into()),
                 ..FitError::default()
             }),
             Prefiltered::Passes | Prefiltered::Unknown => Ok(()),

@@ -125,7 +125,7 @@ impl NearestSoFar {
         NearestMiss {
             node: self.node,
             short: short.collect(),
-            words: self.words,
+            words: self.words.map(String::into_boxed_str),
         }
     }
 }

@@ -301,7 +301,7 @@ impl Engine {
 
     fn miss_text(&self, miss: &NearestMiss) -> String {
         if let Some(words) = &miss.words {
-            return words.clone();
+            return words.to_string();
         }
         let short: Vec<String> = miss
             .short

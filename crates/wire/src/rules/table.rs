@@ -7,8 +7,10 @@ use super::format::NameFormat;
 
 const TABLE: &str = include_str!("rules.txt");
 
-static RULES: LazyLock<(BTreeMap<&'static str, Vec<RuleLine>>, Vec<&'static str>)> =
-    LazyLock::new(|| read(TABLE));
+/// Lines by type, and what was no rule.
+type RulesRead = (BTreeMap<&'static str, Vec<RuleLine>>, Vec<&'static str>);
+
+static RULES: LazyLock<RulesRead> = LazyLock::new(|| read(TABLE));
 
 /// A line about a type.
 #[derive(Debug)]
@@ -79,7 +81,7 @@ pub(super) fn of_type(name: &str) -> &'static [RuleLine] {
     RULES.0.get(name).map_or(&[], Vec::as_slice)
 }
 
-fn read(text: &'static str) -> (BTreeMap<&'static str, Vec<RuleLine>>, Vec<&'static str>) {
+fn read(text: &'static str) -> RulesRead {
     let mut types: BTreeMap<&str, Vec<RuleLine>> = BTreeMap::new();
     let mut unread = Vec::new();
     let mut of = "";

@@ -12,9 +12,9 @@ use clap::Args;
 use super::scheduler::{SchedulerConnection, absent};
 use crate::bad_input::BadInput;
 use crate::output::OutputFormat;
-use sources::{Question, Sources};
 #[cfg(test)]
 pub(super) use short::{shorten_job, shorten_pod};
+use sources::{Question, Sources};
 #[cfg(test)]
 pub(super) use tables::{job_table, pod_table, queue_table};
 

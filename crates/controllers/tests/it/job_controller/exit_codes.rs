@@ -46,7 +46,8 @@ fn message(policy: Value, regular: &[(&str, i32)], init: &[(&str, i32)]) -> (Str
 fn the_code_of_any_container_counts_whatever_order_the_statuses_have() {
     let policy = || json!({"exitCode": 42, "action": "TerminateJob"});
     let done = [("load", 0), ("log", 0)];
-    let cases: [(&[(&str, i32)], &[(&str, i32)], &str); 6] = [
+    type Codes<'a> = &'a [(&'a str, i32)];
+    let cases: [(Codes<'_>, Codes<'_>, &str); 6] = [
         (&[("a", 0), ("b", 42)], &done, "exit code 42 of container b"),
         (&[("b", 42), ("a", 0)], &done, "exit code 42 of container b"),
         (&[("a", 42), ("b", 0)], &done, "exit code 42 of container a"),

@@ -117,7 +117,7 @@ impl<'a> Preference<'a> {
     }
 
     /// Puts those first that are linked best: tries all sets.
-    pub fn link(&self, cards: &[Card], ask: &Ask, node: &NodeObject, order: &mut Vec<usize>) {
+    pub fn link(&self, cards: &[Card], ask: &Ask, node: &NodeObject, order: &mut [usize]) {
         let is_split = order.iter().any(|at| cards[*at].slices.is_some());
         if !self.linked || is_split || ask.count >= order.len() {
             return;
