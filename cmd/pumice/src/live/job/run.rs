@@ -122,6 +122,10 @@ impl QueueSeen {
     /// What an answer of the API server means.
     pub(super) fn of(name: &str, found: Option<&Value>) -> Self {
         let Some(queue) = found else {
+            // The scheduler makes this one, and makes it again.
+            if name == keys::DEFAULT_QUEUE {
+                return Self::Fine;
+            }
             return Self::Problem(format!(
                 "queue {name} does not exist; `pumice queue list` shows those there are, `pumice \
                  queue create {name}` makes it"

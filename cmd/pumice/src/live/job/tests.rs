@@ -185,6 +185,7 @@ fn a_queue_that_takes_in_nothing_is_told_of_when_a_job_is_run() {
     };
     let none = problem(None);
     assert!(none.starts_with("queue q does not exist; "), "{none}");
+    assert_eq!(QueueSeen::of("default", None), QueueSeen::Fine);
     let closed = problem(Some(json!({"status": {"state": "Closing"}})));
     assert!(
         closed.starts_with("queue q is Closing and takes in nothing new"),
