@@ -226,7 +226,7 @@ fn usage_nobody_can_tell_counts_on_every_card_it_could_be_on() {
     let mut cluster = bare(two_cards("n1"), vec![untold, vgpu("a", 9000)]);
     assert!(decide(&mut cluster).is_empty());
     let (_, why) = cluster.why("a");
-    assert!(why.contains("GPU-aa: 4,424 MiB short"), "{why}");
+    assert!(why.contains("GPU-aa, GPU-bb: 4,424 MiB short"), "{why}");
     cluster.apply(Delta::PodDelete("untold".to_owned()));
     assert_eq!(decide(&mut cluster), ["a GPU-aa,NVIDIA,9000,0:"]);
 }
@@ -537,7 +537,7 @@ fn cards_that_are_too_small_or_too_few_never_fit_whatever_the_queue_says() {
     for (asked, why) in [
         (
             vgpu("p", 30_000),
-            "GPU-aa: 30,000 MiB asked, 24,576 MiB in all",
+            "GPU-aa, GPU-bb: 30,000 MiB asked, 24,576 MiB in all",
         ),
         (
             asking("p", "1c volcano.sh/vgpu-number=3"),

@@ -198,7 +198,7 @@ fn the_place_in_the_queue_is_the_order_jobs_are_tried_in() {
         .group(group("elsewhere", 1));
     for name in ["first", "second", "third", "elsewhere"] {
         let pod = member(name, pod(&format!("{name}-0"), "4c"));
-        cluster.apply(pumice_model::Delta::PodApply(Box::new(pod)));
+        cluster.apply(Delta::PodApply(Box::new(pod)));
     }
     cluster.cycle();
     for (at, name) in ["first", "second", "third"].into_iter().enumerate() {
@@ -336,7 +336,7 @@ fn what_is_not_known_is_answered_with_near_names() {
 fn a_job_is_found_by_the_name_of_its_workload() {
     let uid = "01234567-89ab-cdef-0123-456789abcdef";
     let of_job = format!("train-{uid}");
-    let owned = pumice_model::object::PodObject {
+    let owned = PodObject {
         owners: vec![("StatefulSet".to_owned(), "web".to_owned())],
         ..member("podgroup-1", pod("web-0", "1c"))
     };
@@ -358,7 +358,7 @@ fn a_cluster_with_many_waiting_jobs_is_told_in_a_bounded_view() {
     let mut cluster = Cluster::new().node(node("n1", "1c 8Gi pods=9"));
     for at in 0..200 {
         let pod = pod(&format!("p-{at:03}"), "4c");
-        cluster.apply(pumice_model::Delta::PodApply(Box::new(pod)));
+        cluster.apply(Delta::PodApply(Box::new(pod)));
     }
     cluster.cycle();
     let top = top_view(&cluster.engine);
@@ -381,7 +381,7 @@ fn a_replica_that_stands_by_can_be_asked_after_nodes_have_gone() {
         .pod(pod("waits", "4c"))
         .pod(on("b", pod("runs", "1c")));
     cluster.cycle();
-    cluster.apply(pumice_model::Delta::NodeDelete("a".to_owned()));
+    cluster.apply(Delta::NodeDelete("a".to_owned()));
     cluster.engine.stand_by();
     assert_eq!(pod_view(&cluster.engine, "waits").status, "Pending");
     cluster.cycle();
