@@ -221,7 +221,10 @@ impl Engine {
         let misses: Vec<_> = misses.collect::<Option<_>>()?;
         let nearest = misses.into_iter().min_by_key(|miss| miss.distance)?;
         let what = "the pod has to ask what cards have in all, or other cards have to come";
-        let known = error.nearest.as_ref().and_then(|miss| miss.words.as_deref());
+        let known = error
+            .nearest
+            .as_ref()
+            .and_then(|miss| miss.words.as_deref());
         Some(match known == Some(nearest.text.as_str()) {
             // The reason says it.
             true => what.to_owned(),

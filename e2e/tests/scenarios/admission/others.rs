@@ -140,7 +140,7 @@ fn pod_groups_pods_hyper_nodes_and_flows_are_checked() -> Result<()> {
     // Pods of other schedulers are theirs.
     let mut theirs = pod(json!({MINIMUM: "0"}));
     theirs["spec"]["schedulerName"] = json!("default-scheduler");
-    super::judge(&lab, PODS, &theirs).map(|_| ())
+    judge(&lab, PODS, &theirs).map(|_| ())
 }
 
 #[test]
@@ -173,15 +173,11 @@ fn who_may_write_commands_in_a_namespace_cannot_close_queues_with_them() -> Resu
             .kubectl(&arguments, &command(action, kind).to_string())?;
         Ok(serde_json::from_str(&printed)?)
     };
-    let answers = pumice_e2e::eventually(
-        crate::LIMIT,
-        "jane may write Commands for Jobs only",
-        || {
-            by_jane("Job", "AbortJob")?;
-            let refused = by_jane("Queue", "CloseQueue").err();
-            Ok(refused.map(|error| format!("{error:#}")))
-        },
-    );
+    let answers = eventually(LIMIT, "jane may write Commands for Jobs only", || {
+        by_jane("Job", "AbortJob")?;
+        let refused = by_jane("Queue", "CloseQueue").err();
+        Ok(refused.map(|error| format!("{error:#}")))
+    });
     lab.cluster()
         .kubectl(&["delete", "rolebinding", "admission-jane"], "")?;
     let told = answers?;
