@@ -39,7 +39,7 @@ fn words_of(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-fn waits_for_its_queue(lab: &Lab) -> Result<()> {
+fn waits_for_its_queue(lab: &LabGuard) -> Result<()> {
     let waits = pumice(lab, "job run early -q nosuch")?;
     ensure!(
         waits.starts_with("job early is created, and waits: queue nosuch does not exist"),
