@@ -7,10 +7,15 @@ use super::format::NameFormat;
 
 const TABLE: &str = include_str!("rules.txt");
 
-/// Lines by type, and what was no rule.
-type RulesRead = (BTreeMap<&'static str, Vec<RuleLine>>, Vec<&'static str>);
+static RULES: LazyLock<RuleTable> = LazyLock::new(|| RuleTable::read(TABLE));
 
-static RULES: LazyLock<RulesRead> = LazyLock::new(|| read(TABLE));
+/// The lines of each type.
+#[derive(Default)]
+struct RuleTable {
+    types: BTreeMap<&'static str, Vec<RuleLine>>,
+    /// Lines that say nothing; a test finds that there is none.
+    unread: Vec<&'static str>,
+}
 
 /// A line about a type.
 #[derive(Debug)]
@@ -78,27 +83,28 @@ pub(super) struct FieldSelector {
 
 /// The rules of a type.
 pub(super) fn of_type(name: &str) -> &'static [RuleLine] {
-    RULES.0.get(name).map_or(&[], Vec::as_slice)
+    RULES.types.get(name).map_or(&[], Vec::as_slice)
 }
 
-fn read(text: &'static str) -> RulesRead {
-    let mut types: BTreeMap<&str, Vec<RuleLine>> = BTreeMap::new();
-    let mut unread = Vec::new();
-    let mut of = "";
-    for line in text.lines() {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
+impl RuleTable {
+    fn read(text: &'static str) -> Self {
+        let mut table = Self::default();
+        let mut of = "";
+        for line in text.lines() {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let Some(rule) = line.strip_prefix("  ") else {
+                of = line;
+                continue;
+            };
+            match line_of(rule) {
+                Some(line) => table.types.entry(of).or_default().push(line),
+                None => table.unread.push(line),
+            }
         }
-        let Some(rule) = line.strip_prefix("  ") else {
-            of = line;
-            continue;
-        };
-        match line_of(rule) {
-            Some(line) => types.entry(of).or_default().push(line),
-            None => unread.push(line),
-        }
+        table
     }
-    (types, unread)
 }
 
 fn line_of(text: &'static str) -> Option<RuleLine> {
@@ -194,7 +200,7 @@ mod tests {
 
     #[test]
     fn every_line_is_read() {
-        assert_eq!(RULES.1, Vec::<&str>::new());
+        assert_eq!(RULES.unread, Vec::<&str>::new());
     }
 
     /// The type a field leads to.
@@ -232,8 +238,8 @@ mod tests {
 
     #[test]
     fn every_rule_is_about_a_field_that_there_is() {
-        assert!(RULES.0.len() > 60, "{} types", RULES.0.len());
-        for (name, lines) in &RULES.0 {
+        assert!(RULES.types.len() > 60, "{} types", RULES.types.len());
+        for (name, lines) in &RULES.types {
             let of = fields::of_type(name).unwrap_or_else(|| panic!("no type {name}"));
             for line in lines {
                 match line {
