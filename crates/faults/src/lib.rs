@@ -446,8 +446,8 @@ impl Simulation {
             }
         }
         (0..40).try_for_each(|_| self.step(1000))?;
-        // Until what was measured of nodes is old, too.
-        (0..70).try_for_each(|_| self.step(4000))?;
+        // Until what was measured of nodes is old, too, and the numbers of what that led to are told.
+        (0..85).try_for_each(|_| self.step(4000))?;
         let handed_in = self.leader().map(|process| process.writers.handed_in);
         (0..15).try_for_each(|_| self.step(4000))?;
         let done = self.check_settled(handed_in);

@@ -264,7 +264,7 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
                 node.name
             );
         }
-        if register == "nvidia" && rng.one_in(2) {
+        if register == "nvidia" && !rng.one_in(3) {
             text = mig::register(rng, &node.name, (cards, mib));
         }
         if register == "nvidia" && rng.one_in(2) {

@@ -70,7 +70,7 @@ fn the_code_of_any_container_counts_whatever_order_the_statuses_have() {
     ];
     for (regular, init, expected) in cases {
         let (phase, message) = message(policy(), regular, init);
-        assert_eq!(phase, "Terminating", "{regular:?} {init:?}");
+        assert_eq!(phase, "Terminated", "{regular:?} {init:?}");
         let expected = format!(
             "pod j-main-0 failed with {expected} (policy of task main: exitCode 42, action \
              TerminateJob)"
