@@ -112,6 +112,8 @@ pub struct Decider {
     /// Every first list is complete.
     synced: bool,
     leader: bool,
+    /// It has led, now or before.
+    has_led: bool,
     /// What decisions are made from is followed.
     followed: bool,
     resting: bool,
@@ -127,6 +129,8 @@ pub struct Decider {
     shard: Option<BTreeSet<String>>,
     /// What the own NodeShard shall say, until it is written.
     shard_status: Option<ShardStatus>,
+    /// The same, written or not.
+    shard_told: Option<ShardStatus>,
     retries: StatusRetries,
     cleanups: PendingCleanups,
     unanswered: UnansweredPods,
@@ -155,6 +159,7 @@ impl Decider {
             measures_strangers: false,
             synced: false,
             leader: false,
+            has_led: false,
             followed: true,
             resting: false,
             changed: false,
@@ -165,6 +170,7 @@ impl Decider {
             sharding: options.sharding,
             shard: None,
             shard_status: None,
+            shard_told: None,
             retries: StatusRetries::default(),
             cleanups: PendingCleanups::default(),
             unanswered: UnansweredPods::default(),

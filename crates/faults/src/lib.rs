@@ -388,15 +388,10 @@ impl Simulation {
             lag: self.lag,
             history: &mut self.history,
         };
-        if process.step(&mut world)? {
-            self.slots[at].process = Some(process);
-        } else {
-            let identity = process.elector.identity;
-            self.left_claims.extend(process.writers.claims().cloned());
-            self.history
-                .push(format!("process {identity} has lost the lease and ends"));
-            self.slots[at].start_ms = now_ms + 1000;
-        }
+        process.step(&mut world)?;
+        self.left_claims
+            .extend(process.writers.left_claims.drain(..));
+        self.slots[at].process = Some(process);
         Ok(())
     }
 

@@ -157,7 +157,7 @@ pub(super) async fn write(shared: Arc<WriterContext>, status: StatusWrite, tries
     let plan = plan(&shared, &status);
     let end = match attempt(&shared, &plan, &status).await {
         Ok(reply) => conclude(&shared, &plan, &reply, tries),
-        Err(NoTerm) => StatusWriteEnd::NotNeeded,
+        Err(NoTerm) => StatusWriteEnd::TermOver,
     };
     match (&status, &end) {
         (StatusWrite::Group { status, .. }, end) => report_group(&shared, status, end),
@@ -167,19 +167,22 @@ pub(super) async fn write(shared: Arc<WriterContext>, status: StatusWrite, tries
         // There may be one a pending pod: what is refused for good is not repeated.
         (
             StatusWrite::Condition(condition),
-            StatusWriteEnd::NotNeeded | StatusWriteEnd::GivenUp(_),
-        ) if tries >= MOST_TRIES => {
+            StatusWriteEnd::NotNeeded | StatusWriteEnd::TermOver | StatusWriteEnd::GivenUp(_),
+        ) if tries >= MOST_TRIES || end.is_of_the_term() => {
             let pod = condition.pod.clone();
             shared.tell(Outcome::ConditionFailed { pod });
         }
         (
             StatusWrite::Nomination(nomination),
-            StatusWriteEnd::NotNeeded | StatusWriteEnd::GivenUp(_),
-        ) if tries >= MOST_TRIES => {
+            StatusWriteEnd::NotNeeded | StatusWriteEnd::TermOver | StatusWriteEnd::GivenUp(_),
+        ) if tries >= MOST_TRIES || end.is_of_the_term() => {
             let pod = nomination.pod.clone();
             shared.tell(Outcome::NominationFailed { pod });
         }
-        (StatusWrite::Queue(queue), StatusWriteEnd::NotNeeded | StatusWriteEnd::GivenUp(_)) => {
+        (
+            StatusWrite::Queue(queue),
+            StatusWriteEnd::NotNeeded | StatusWriteEnd::TermOver | StatusWriteEnd::GivenUp(_),
+        ) => {
             let name = queue.name.clone();
             shared.tell(Outcome::QueueStatusFailed { name });
         }
@@ -191,9 +194,10 @@ pub(super) async fn write(shared: Arc<WriterContext>, status: StatusWrite, tries
 /// How an attempt to write a status ended.
 enum StatusWriteEnd {
     Written,
-    /// Nobody waits for it: the object is gone, its namespace is being deleted, or another
-    /// scheduler leads by now, which computes its own.
+    /// Nobody waits for it: the object is gone, or its namespace is being deleted.
     NotNeeded,
+    /// Whoever leads by now computes its own.
+    TermOver,
     /// It was refused for good, or too often; why.
     GivenUp(String),
     /// Once more, after this time.
@@ -204,9 +208,13 @@ impl StatusWriteEnd {
     fn finish(&self) -> Finish {
         match self {
             Self::Written => Finish::Done,
-            Self::NotNeeded | Self::GivenUp(_) => Finish::Dropped,
+            Self::NotNeeded | Self::TermOver | Self::GivenUp(_) => Finish::Dropped,
             Self::Again(pause) => Finish::Again(*pause),
         }
+    }
+
+    fn is_of_the_term(&self) -> bool {
+        matches!(self, Self::TermOver)
     }
 }
 
@@ -219,7 +227,9 @@ fn report_group(shared: &WriterContext, group: &body::PodGroupStatusBody, end: &
             name,
             status: group.status.clone(),
         }),
-        StatusWriteEnd::NotNeeded => shared.tell(Outcome::GroupStatusNotNeeded { namespace, name }),
+        StatusWriteEnd::NotNeeded | StatusWriteEnd::TermOver => {
+            shared.tell(Outcome::GroupStatusNotNeeded { namespace, name });
+        }
         StatusWriteEnd::GivenUp(message) => shared.tell(Outcome::GroupStatusFailed {
             namespace,
             name,

@@ -174,6 +174,17 @@ impl ReportLog {
         self.repeats.set_lifetime_s(lifetime_s);
     }
 
+    /// Nothing counts as reported, and these jobs are to be looked at.
+    fn start_over(&mut self, jobs: impl Iterator<Item = JobIx>) {
+        self.jobs.extend(jobs);
+        self.pods = LastReports::default();
+        self.groups = LastReports::default();
+        self.warnings = LastReports::default();
+        self.queue_warnings = LastReports::default();
+        self.hyper_nodes = HyperNodeWarnings::default();
+        self.queues = QueueTotals::default();
+    }
+
     /// When something is to be reported although nothing happens.
     pub fn due_s(&self) -> Option<i64> {
         let first = self.due.first_key_value().map(|(at_s, _)| *at_s);
@@ -299,6 +310,13 @@ impl Engine {
         reports.queues = log.queues.report(&mut self.state, now_s);
         self.report_log = log;
         reports
+    }
+
+    /// This process leads again: what it reported before may have been overwritten by another one since.
+    /// What stands is told again, unless objects say so already.
+    pub fn tell_anew(&mut self) {
+        let jobs = self.state.jobs().map(|(ix, _)| ix);
+        self.report_log.start_over(jobs);
     }
 
     /// The API server forgets events after that long ([`EVENT_LIFETIME_S`] unless said).
