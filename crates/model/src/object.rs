@@ -21,8 +21,8 @@ pub use group::{
 };
 pub use hyper_node::{HighestTier, HyperNodeMembers, HyperNodeObject, TopologyRequest};
 pub use numa::{
-    AskedPolicy, AssignedPod, CpuPlace, CpuRequest, MAX_CPU, MAX_NUMA_NODES, NumatopologyObject,
-    TopologyPolicy,
+    AskedPolicy, AssignedPod, CpuPlace, CpuRequest, InitCpus, MAX_CPU, MAX_NUMA_NODES,
+    NumatopologyObject, TopologyPolicy,
 };
 pub use volume::{
     AccessModes, AttachmentObject, ClaimObject, ClaimRef, CsiCapacityObject, CsiDriverObject,

@@ -606,7 +606,10 @@ fn a_numatopology_is_read() {
     let object = read!(
         numatopology,
         json!({
-            "metadata": {"name": "n1"},
+            "metadata": {"name": "n1", "managedFields": [
+                {"manager": "a", "time": "1970-01-01T00:00:50Z"},
+                {"manager": "b", "time": "1970-01-01T00:00:09Z"},
+                {"manager": "c"}]},
             "spec": {
                 "policies": {"CPUManagerPolicy": "static", "TopologyManagerPolicy": "restricted"},
                 "resReserved": {"cpu": "1500m", "memory": "lots"},
@@ -638,6 +641,7 @@ fn a_numatopology_is_read() {
             namespace: "ns".to_owned(),
             name: "p1".to_owned(),
         }],
+        written_s: Some(50),
     };
     assert_eq!(object, Ok(expected));
 }

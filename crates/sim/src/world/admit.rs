@@ -196,7 +196,9 @@ impl World {
                 self.deltas.push(Delta::HyperNodeApply(object));
             }
             Manifest::Numatopology(object) => {
-                let object = Box::new(ingest::numatopology(&object)?);
+                let mut object = Box::new(ingest::numatopology(&object)?);
+                // It tells of nobody who is placed from now on.
+                object.written_s.get_or_insert(settings.now_s);
                 let doubts = ingest::numatopology_doubt(&object).into_iter();
                 let doubts = doubts.map(|doubt| ("Numatopology", key.clone(), doubt));
                 self.doubts.extend(doubts);
