@@ -230,6 +230,10 @@ impl Decider {
     }
 
     pub(crate) fn write_group(&mut self, ix: JobIx) {
+        let kept = self.engine.state().job(ix).group();
+        if kept.is_some_and(|group| group.is_native) {
+            return;
+        }
         let Some(group) = group_ref(&self.engine, ix) else {
             return;
         };

@@ -14,7 +14,9 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
-use pumice_api::{HyperNode, Job, NodeMetrics, NodeShard, Numatopology, PodGroup, Queue};
+use pumice_api::{
+    HyperNode, Job, NativePodGroup, NodeMetrics, NodeShard, Numatopology, PodGroup, Queue,
+};
 use pumice_model::Delta;
 use pumice_wire::rules::{self, BrokenRule, RuleScope};
 use pumice_yaml::tree;
@@ -32,6 +34,8 @@ pub enum Manifest {
     Pod(Box<Pod>),
     /// `scheduling.volcano.sh/v1beta1/PodGroup`.
     PodGroup(Box<PodGroup>),
+    /// `scheduling.k8s.io/v1beta1/PodGroup`, or an older version of it.
+    NativePodGroup(Box<NativePodGroup>),
     /// `scheduling.volcano.sh/v1beta1/Queue`.
     Queue(Box<Queue>),
     /// `batch.volcano.sh/v1alpha1/Job`.
@@ -199,6 +203,9 @@ fn kind_of(
             Manifest::PriorityClass(Box::new(typed(node, json)?))
         }
         ("node.k8s.io", "RuntimeClass") => Manifest::RuntimeClass(Box::new(typed(node, json)?)),
+        ("scheduling.k8s.io", "PodGroup") => {
+            Manifest::NativePodGroup(Box::new(typed(node, json)?))
+        }
         ("scheduling.volcano.sh", "PodGroup") => Manifest::PodGroup(Box::new(typed(node, json)?)),
         ("scheduling.volcano.sh", "Queue") => Manifest::Queue(Box::new(typed(node, json)?)),
         ("batch.volcano.sh", "Job") => Manifest::Job(Box::new(typed(node, json)?)),

@@ -21,6 +21,7 @@ mod kinds;
 mod place;
 mod problem;
 pub mod rules;
+mod workload_ref;
 
 pub use kinds::WireObject;
 pub use problem::WireProblem;

@@ -181,9 +181,10 @@ impl TrackedPod {
             let ended = c.state.as_ref()?.terminated.as_ref()?;
             ended.finished_at.as_ref().map(|t| t.0)
         };
-        let has_group = annotations
-            .get(keys::GROUP_NAME)
-            .is_some_and(|name| !name.is_empty());
+        let spec = pod.spec.as_ref();
+        let is_native = spec.is_some_and(|spec| spec.scheduling_group.is_some());
+        let annotated = annotations.get(keys::GROUP_NAME);
+        let has_group = is_native || annotated.is_some_and(|name| !name.is_empty());
         Self {
             namespace: text(meta.namespace.as_ref()),
             name: text(meta.name.as_ref()),

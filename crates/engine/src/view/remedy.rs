@@ -1,8 +1,8 @@
 //! What would have to change for a pod or a job to be placed, from what the last cycle noted.
 
 use pumice_framework::Unplaced;
-use pumice_framework::{Bound, JobNote, Overrun, Refusal, Skip};
-use pumice_model::object::Gates;
+use pumice_framework::{Bound, FitError, JobNote, Overrun, Refusal, Skip};
+use pumice_model::object::{Gates, NATIVE_GROUP};
 use pumice_model::resource::AmountUnit;
 use pumice_model::{JobIx, TaskIx, TaskStatus};
 
@@ -94,6 +94,13 @@ impl Engine {
         let key = self.state.job_key(ix);
         let queue = self.state.names().text(self.state.job(ix).queue_name);
         match skip {
+            Skip::NoGroup if self.state.job(ix).name.starts_with(NATIVE_GROUP) => {
+                let name = self.state.job(ix).name.trim_start_matches(NATIVE_GROUP);
+                changes.push(format!(
+                    "PodGroup {name} of scheduling.k8s.io has to be created and served, or the pods made \
+                     anew without spec.schedulingGroup"
+                ));
+            }
             Skip::NoGroup => changes.push(format!(
                 "PodGroup {key} has to be created, or the pod's annotation \
                  scheduling.k8s.io/group-name removed"

@@ -9,6 +9,7 @@ use pumice_controllers::runtime::TrackedPod;
 use pumice_ingest as ingest;
 use pumice_model::Delta;
 use pumice_wire::rules::BrokenRule;
+use pumice_model::object::NATIVE_GROUP;
 
 use super::World;
 use super::budgets::Budgeted;
@@ -161,6 +162,10 @@ impl World {
                 group.metadata.namespace = Some(known.namespace.clone());
                 self.groups.insert(key.clone(), known);
                 self.controllers.groups.insert(key, group);
+            }
+            Manifest::NativePodGroup(group) => {
+                let group = ingest::native_pod_group(&group, &settings.options)?;
+                self.groups.insert(key, group);
             }
             Manifest::Queue(queue) => {
                 let read = ingest::queue(&queue)?;
@@ -331,6 +336,11 @@ fn identity(object: &Manifest) -> (&'static str, String) {
         Manifest::Node(o) => plain("Node", &o.metadata),
         Manifest::Pod(o) => spaced("Pod", &o.metadata),
         Manifest::PodGroup(o) => spaced("PodGroup", &o.metadata),
+        Manifest::NativePodGroup(o) => {
+            let namespace = o.metadata.namespace.as_deref().unwrap_or("default");
+            let name = o.metadata.name.as_deref().unwrap_or_default();
+            ("PodGroup", format!("{namespace}/{NATIVE_GROUP}{name}"))
+        }
         Manifest::Queue(o) => plain("Queue", &o.metadata),
         Manifest::Job(o) => spaced("Job", &o.metadata),
         Manifest::PriorityClass(o) => plain("PriorityClass", &o.metadata),

@@ -4,12 +4,16 @@ use std::collections::BTreeSet;
 
 use pumice_conf::nearest;
 use pumice_controllers::job as controller;
+use pumice_model::object::NATIVE_GROUP;
 
 use super::World;
 use crate::problem::InputProblem;
 
 /// Where a pod names its PodGroup.
 const GROUP_NAME: &str = "metadata.annotations.scheduling.k8s.io/group-name";
+
+/// Where it names one of Kubernetes itself.
+const SCHEDULING_GROUP: &str = "spec.schedulingGroup.podGroupName";
 
 /// Names among which the nearest to an unknown one is looked for.
 const MAX_NAMES: usize = 1000;
@@ -105,8 +109,21 @@ impl World {
                 .map(|group| format!("{}/{group}", pod.namespace));
             if let Some(group) = group.filter(|group| pod.ours && !self.has_group(group)) {
                 let missing = missing("PodGroup", &group);
-                let help = "give the PodGroup too, or remove the annotation".to_owned();
-                found.push((("Pod", key), GROUP_NAME, missing, help));
+                let (path, help) = match pod
+                    .group
+                    .as_ref()
+                    .is_some_and(|g| g.starts_with(NATIVE_GROUP))
+                {
+                    true => (
+                        SCHEDULING_GROUP,
+                        "give the PodGroup too, or remove the field",
+                    ),
+                    false => (
+                        GROUP_NAME,
+                        "give the PodGroup too, or remove the annotation",
+                    ),
+                };
+                found.push((("Pod", key), path, missing, help.to_owned()));
             }
         }
         for (key, group) in &self.groups {

@@ -18,6 +18,7 @@ mod extender_victims;
 mod gangs;
 mod left_alone;
 mod metrics_snapshot;
+mod native_groups;
 mod network;
 mod network_parts;
 mod network_told;
