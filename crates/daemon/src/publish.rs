@@ -242,12 +242,16 @@ impl Publisher {
         let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let message = all.join("; ");
         tracing::warn!("{about} is set aside: {message}");
-        self.write(Write::Event {
+        let event = Write::Event {
             about,
             warning: true,
             reason: "InvalidObject".to_owned(),
             message: format!("not considered by the scheduler: {message}"),
-        });
+        };
+        if let Out::Effects(effects) = &self.out {
+            // It is so in every term.
+            effects.submit(event);
+        }
     }
 
     /// Brings the numbers up to date after a report; `silent` nodes do not tell of their devices any more.
