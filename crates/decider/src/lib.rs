@@ -18,6 +18,7 @@
 
 mod effect;
 mod evictions;
+mod expectations;
 mod inputs;
 mod node_reports;
 mod object_refs;
@@ -45,6 +46,7 @@ pub use inputs::{DeviceConfigPlace, device_config_place, report_places};
 pub use node_reports::{ReportData, ReportNews};
 pub use step::StepResult;
 
+use expectations::Expectations;
 use node_reports::NodeReports;
 use pending_cleanups::PendingCleanups;
 use reason_looks::ReasonLooks;
@@ -134,6 +136,7 @@ pub struct Decider {
     retries: StatusRetries,
     cleanups: PendingCleanups,
     unanswered: UnansweredPods,
+    expectations: Expectations,
     /// Decisions of a dry run, oldest first: second, and what takes it back.
     dry_decisions: VecDeque<(i64, Delta)>,
     effects: Vec<Effect>,
@@ -174,6 +177,7 @@ impl Decider {
             retries: StatusRetries::default(),
             cleanups: PendingCleanups::default(),
             unanswered: UnansweredPods::default(),
+            expectations: Expectations::default(),
             dry_decisions: VecDeque::new(),
             effects: Vec::new(),
         }

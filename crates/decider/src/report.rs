@@ -86,12 +86,12 @@ impl Decider {
     fn report_pod(&mut self, report: PodReport) {
         let pod = pod_ref(&self.engine, report.task);
         let state = self.engine.state();
-        if state.task(report.task).status == TaskStatus::Binding {
-            return self.write(Write::BindWaits {
-                pod,
-                reason: report.reason.to_owned(),
-                message: report.message,
-            });
+        let task = state.task(report.task);
+        if task.status == TaskStatus::Binding
+            && let Some(node) = task.node
+        {
+            let node = state.nodes().object(node).name.clone();
+            return self.expect(pod, node, report.reason.to_owned(), report.message);
         }
         match report.stands {
             true => self.write_reason(&pod, report.message),

@@ -1,6 +1,7 @@
 //! What is written, and what is not, for decisions and outcomes.
 
 mod evictions;
+mod expectations;
 mod first_reasons;
 mod silent_nodes;
 

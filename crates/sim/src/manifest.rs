@@ -203,9 +203,7 @@ fn kind_of(
             Manifest::PriorityClass(Box::new(typed(node, json)?))
         }
         ("node.k8s.io", "RuntimeClass") => Manifest::RuntimeClass(Box::new(typed(node, json)?)),
-        ("scheduling.k8s.io", "PodGroup") => {
-            Manifest::NativePodGroup(Box::new(typed(node, json)?))
-        }
+        ("scheduling.k8s.io", "PodGroup") => Manifest::NativePodGroup(Box::new(typed(node, json)?)),
         ("scheduling.volcano.sh", "PodGroup") => Manifest::PodGroup(Box::new(typed(node, json)?)),
         ("scheduling.volcano.sh", "Queue") => Manifest::Queue(Box::new(typed(node, json)?)),
         ("batch.volcano.sh", "Job") => Manifest::Job(Box::new(typed(node, json)?)),

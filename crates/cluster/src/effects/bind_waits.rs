@@ -12,11 +12,11 @@ use super::status::StatusWrite;
 use super::{Effects, Lanes, PodRef, Write};
 
 impl Effects {
-    /// Says why a Binding waits, if it still does.
+    /// Says why a Binding waits, and where the pod will be, if it still does.
     pub(super) fn tell_bind_waits(
         &self,
         by: &Arc<WriterContext>,
-        pod: PodRef,
+        (pod, node): (PodRef, String),
         reason: String,
         message: String,
     ) {
@@ -26,12 +26,19 @@ impl Effects {
         by.devices.while_waiting(&pod.uid.clone(), || {
             let why = "FailedScheduling".to_owned();
             events.submit(by, pod.object(), true, why, &message);
+            let expected = Write::Nominate {
+                pod: pod.clone(),
+                node: Some(node),
+            };
             let condition = Write::PodCondition {
                 pod,
                 reason,
                 message,
             };
-            if let Some(status) = StatusWrite::of(condition) {
+            for status in [condition, expected]
+                .into_iter()
+                .filter_map(StatusWrite::of)
+            {
                 conditions.submit(status.key(), Decided::new(status, by));
             }
         });

@@ -336,9 +336,10 @@ impl Effects {
             }
             Write::BindWaits {
                 pod,
+                node,
                 reason,
                 message,
-            } => self.tell_bind_waits(&by, pod, reason, message),
+            } => self.tell_bind_waits(&by, (pod, node), reason, message),
             write => {
                 if let Some(status) = StatusWrite::of(write) {
                     let lane = match status {

@@ -8,8 +8,8 @@ use pumice_api::{NodeMetrics, ResourceList, keys};
 use pumice_controllers::runtime::TrackedPod;
 use pumice_ingest as ingest;
 use pumice_model::Delta;
-use pumice_wire::rules::BrokenRule;
 use pumice_model::object::NATIVE_GROUP;
+use pumice_wire::rules::BrokenRule;
 
 use super::World;
 use super::budgets::Budgeted;
