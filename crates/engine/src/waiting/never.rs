@@ -89,6 +89,9 @@ impl Engine {
         if nodes == 0 {
             return NO_NODES.to_owned();
         }
+        if let Some(why) = self.claimable(ix) {
+            return format!("0/{nodes} nodes are unavailable: {why}.");
+        }
         let cards = || {
             self.lacks_cards(ix)
                 .then(|| self.missing_cards(ix))
@@ -162,6 +165,28 @@ impl Engine {
             })
         };
         demand.parts.iter().any(|(family, _)| has_none(*family))
+    }
+
+    /// That devices which nodes offer by claims alone are asked for as a resource, which Kubernetes'
+    /// own scheduler serves by making a claim (KEP-5004).
+    pub(crate) fn claimable(&self, ix: TaskIx) -> Option<String> {
+        let largest = self.state.nodes().largest();
+        let request = &self.state.shape(ix).request;
+        let mut resources = self.state.resources().in_order().iter();
+        resources.find_map(|resource| {
+            let asked = request.get(*resource);
+            if asked == 0 || largest.get(*resource) > 0 {
+                return None;
+            }
+            let name = self.state.resources().name(*resource);
+            let class = self.state.resource_claims().class_for_resource(name)?;
+            Some(format!(
+                "it asks {} {name}, which no node has as a resource: DeviceClass {class} serves it through \
+                 resource claims, and this scheduler makes none for a resource; ask for a claim of that \
+                 class in spec.resourceClaims instead",
+                display_amount(name, asked)
+            ))
+        })
     }
 
     /// What a pod asks more of than any node has in all.

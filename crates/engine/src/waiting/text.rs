@@ -268,7 +268,9 @@ impl Engine {
             text.push_str(&format!(" {why}."));
         }
         let never = error.never && error.nodes > 0;
-        if let Some(why) = never.then(|| self.untold(ix)).flatten() {
+        if let Some(why) = never.then(|| self.claimable(ix)).flatten() {
+            text.push_str(&format!(" In particular {why}."));
+        } else if let Some(why) = never.then(|| self.untold(ix)).flatten() {
             text.push_str(&format!(" Not known yet whether it ever fits: {why}"));
         } else if never {
             let why = self.excess(ix);

@@ -21,7 +21,7 @@ pub fn class(selector: &str) -> Delta {
     Delta::DeviceClassApply(Box::new(DeviceClassObject {
         name: "gpu".to_owned(),
         selectors: vec![selector.to_owned()],
-        config: Vec::new(),
+        ..DeviceClassObject::default()
     }))
 }
 
@@ -958,4 +958,38 @@ fn administration_of_a_device_needs_none_of_the_counters_that_others_have() {
     assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
     let mut cluster = cluster.with(told(looks)).pod(owning(pod("looks", "1c")));
     assert_eq!(lines(&steps(&mut cluster)), ["looks g0"]);
+}
+
+#[test]
+fn a_resource_that_a_class_serves_through_claims_is_told_so_and_is_not_said_never_to_fit() {
+    let class = |name: &str, resource: Option<&str>| {
+        Delta::DeviceClassApply(Box::new(DeviceClassObject {
+            name: name.to_owned(),
+            extended_resource: resource.map(str::to_owned),
+            ..DeviceClassObject::default()
+        }))
+    };
+    let asks = |resource: &str| {
+        let mut asks = pod("p", "1c");
+        asks.request.push((resource.to_owned(), 1));
+        asks.request.sort();
+        asks
+    };
+    let cases = [
+        ("example.com/gpu", "gpu", true),
+        ("deviceclass.resource.kubernetes.io/plain", "plain", true),
+        ("example.com/other", "", false),
+    ];
+    for (resource, named, told) in cases {
+        let mut cluster = Cluster::new()
+            .node(node("n1", "4c 8Gi pods=9"))
+            .with(class("gpu", Some("example.com/gpu")))
+            .with(class("plain", None))
+            .pod(asks(resource));
+        assert!(cluster.cycle().is_empty());
+        let (_, text) = cluster.why("p");
+        let says = format!("DeviceClass {named} serves it through resource claims");
+        assert_eq!(text.contains(&says), told, "{text}");
+        assert_eq!(text.contains("never fits"), !told, "{text}");
+    }
 }
