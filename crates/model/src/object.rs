@@ -16,7 +16,7 @@ pub use claim::{
     ResourceClaimObject, SliceObject, WrittenClaim,
 };
 pub use group::{
-    GroupCondition, GroupLimits, GroupObject, GroupPhase, GroupStatus, NodeGroups, QueueObject,
+    GroupCondition, GroupLimits, GroupObject, GroupPhase, GroupStatus, NATIVE_GROUP, NodeGroups, QueueObject,
     QueueState, SubGroupPolicy,
 };
 pub use hyper_node::{HighestTier, HyperNodeMembers, HyperNodeObject, TopologyRequest};
