@@ -16,8 +16,8 @@ pub use claim::{
     ResourceClaimObject, SliceObject, WrittenClaim,
 };
 pub use group::{
-    GroupCondition, GroupLimits, GroupObject, GroupPhase, GroupStatus, NATIVE_GROUP, NodeGroups, QueueObject,
-    QueueState, SubGroupPolicy,
+    GroupCondition, GroupLimits, GroupObject, GroupPhase, GroupStatus, NATIVE_GROUP, NodeGroups,
+    QueueObject, QueueState, SubGroupPolicy,
 };
 pub use hyper_node::{HighestTier, HyperNodeMembers, HyperNodeObject, TopologyRequest};
 pub use numa::{

@@ -159,23 +159,22 @@ pub(super) async fn write(shared: Arc<WriterContext>, status: StatusWrite, tries
         Ok(reply) => conclude(&shared, &plan, &reply, tries),
         Err(NoTerm) => StatusWriteEnd::TermOver,
     };
+    // There may be one a pending pod: what is refused for good is not repeated.
+    let is_lost = match &end {
+        StatusWriteEnd::TermOver => true,
+        StatusWriteEnd::NotNeeded | StatusWriteEnd::GivenUp(_) => tries >= MOST_TRIES,
+        StatusWriteEnd::Written | StatusWriteEnd::Again(_) => false,
+    };
     match (&status, &end) {
         (StatusWrite::Group { status, .. }, end) => report_group(&shared, status, end),
         (StatusWrite::Condition(condition), StatusWriteEnd::Written) => {
             shared.conditioned.insert(&condition.pod.uid);
         }
-        // There may be one a pending pod: what is refused for good is not repeated.
-        (
-            StatusWrite::Condition(condition),
-            StatusWriteEnd::NotNeeded | StatusWriteEnd::TermOver | StatusWriteEnd::GivenUp(_),
-        ) if tries >= MOST_TRIES || end.is_of_the_term() => {
+        (StatusWrite::Condition(condition), _) if is_lost => {
             let pod = condition.pod.clone();
             shared.tell(Outcome::ConditionFailed { pod });
         }
-        (
-            StatusWrite::Nomination(nomination),
-            StatusWriteEnd::NotNeeded | StatusWriteEnd::TermOver | StatusWriteEnd::GivenUp(_),
-        ) if tries >= MOST_TRIES || end.is_of_the_term() => {
+        (StatusWrite::Nomination(nomination), _) if is_lost => {
             let pod = nomination.pod.clone();
             shared.tell(Outcome::NominationFailed { pod });
         }
@@ -211,10 +210,6 @@ impl StatusWriteEnd {
             Self::NotNeeded | Self::TermOver | Self::GivenUp(_) => Finish::Dropped,
             Self::Again(pause) => Finish::Again(*pause),
         }
-    }
-
-    fn is_of_the_term(&self) -> bool {
-        matches!(self, Self::TermOver)
     }
 }
 

@@ -1,7 +1,6 @@
 //! What would have to change for a pod or a job to be placed, from what the last cycle noted.
 
-use pumice_framework::Unplaced;
-use pumice_framework::{Bound, FitError, JobNote, Overrun, Refusal, Skip};
+use pumice_framework::{Bound, JobNote, Overrun, Refusal, Skip, Unplaced};
 use pumice_model::object::{Gates, NATIVE_GROUP};
 use pumice_model::resource::AmountUnit;
 use pumice_model::{JobIx, TaskIx, TaskStatus};

@@ -295,32 +295,41 @@ fn what_a_scheduler_said_about_a_waiting_pod_is_read() {
     assert_eq!(with(json!([])), None);
 }
 
+/// What a pod asks of CPUs of its own.
+fn asked_cpus(
+    annotation: &str,
+    init: Value,
+    containers: Value,
+    status: Value,
+) -> Option<CpuRequest> {
+    let metadata = match annotation {
+        "" => json!({"name": "p"}),
+        policy => json!({"name": "p", "annotations": {
+            "volcano.sh/numa-topology-policy": policy}}),
+    };
+    let wire = json!({"metadata": metadata, "status": status,
+        "spec": {"initContainers": init, "containers": containers}});
+    let wire = serde_json::from_value(wire).expect("a Pod");
+    let read = pumice_ingest::pod(&wire, &Options::default());
+    read.expect("a pod").cpus.map(|cpus| *cpus)
+}
+
+/// Init containers as CPUs and whether they stay.
+fn asks_after(policy: AskedPolicy, init: &[(u32, bool)], containers: &[u32]) -> Option<CpuRequest> {
+    let init = init.iter().map(|(cpus, stays)| InitCpus {
+        cpus: *cpus,
+        stays: *stays,
+    });
+    Some(CpuRequest {
+        policy,
+        init: init.collect(),
+        containers: containers.to_vec(),
+    })
+}
+
 #[test]
 fn only_guaranteed_pods_ask_for_cpus_of_their_own() {
-    let cpus = |annotation: &str, init: Value, containers: Value, status: Value| {
-        let metadata = match annotation {
-            "" => json!({"name": "p"}),
-            policy => json!({"name": "p", "annotations": {
-                "volcano.sh/numa-topology-policy": policy}}),
-        };
-        let wire = json!({"metadata": metadata, "status": status,
-            "spec": {"initContainers": init, "containers": containers}});
-        let wire = serde_json::from_value(wire).expect("a Pod");
-        let read = pumice_ingest::pod(&wire, &Options::default());
-        read.expect("a pod").cpus.map(|cpus| *cpus)
-    };
     let container = |cpu: &str, memory: &str| json!({"name": "c", "resources": {"limits": {"cpu": cpu, "memory": memory}}});
-    let asks_after = |policy: AskedPolicy, init: &[(u32, bool)], containers: &[u32]| {
-        let init = init.iter().map(|(cpus, stays)| InitCpus {
-            cpus: *cpus,
-            stays: *stays,
-        });
-        Some(CpuRequest {
-            policy,
-            init: init.collect(),
-            containers: containers.to_vec(),
-        })
-    };
     let asks = |policy: AskedPolicy, containers: &[u32]| asks_after(policy, &[], containers);
     let sidecar = |cpu: &str| {
         let mut sidecar = container(cpu, "1Gi");
@@ -378,7 +387,7 @@ fn only_guaranteed_pods_ask_for_cpus_of_their_own() {
         ("restricted", json!([]), burstable, json!({}), None),
         ("", json!([]), two(), json!({"qosClass": "Burstable"}), None),
     ] {
-        let read = cpus(annotation, init, containers.clone(), status);
+        let read = asked_cpus(annotation, init, containers.clone(), status);
         assert_eq!(read, expected, "{annotation} {containers}");
     }
 }
