@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use pumice_devices::binding::Sequences;
 use pumice_model::object::GroupStatus;
-use pumice_model::write::{BindFailure, Outcome, PodRef, Write};
+use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, Write};
 
 use super::binding::{Binding, Phase, stamp};
 use super::claim_writer::{ClaimWriter, DeviceReturn};
@@ -174,24 +174,7 @@ impl Writers {
     pub fn submit(&mut self, write: Write) {
         self.handed_in += 1;
         match write {
-            Write::Bind(request) => {
-                let phase = match request.claims.is_empty() {
-                    true => Phase::Waiting,
-                    false => Phase::Preparing(ClaimWriter::forth(&request)),
-                };
-                let binding = Binding {
-                    phase,
-                    recalled: None,
-                    is_over: false,
-                    claims: Vec::new(),
-                    request,
-                };
-                // What waits is dropped, and what is under way ends first.
-                if let Some(write) = self.nominations.get_mut(&binding.request.pod.uid) {
-                    write.cancelled = true;
-                }
-                self.binds.insert(binding.request.pod.uid.clone(), binding);
-            }
+            Write::Bind(request) => self.submit_bind(request),
             Write::GroupStatus {
                 namespace,
                 name,
@@ -245,6 +228,25 @@ impl Writers {
             | Write::CleanUp { .. }
             | Write::ShardStatus { .. } => {}
         }
+    }
+
+    fn submit_bind(&mut self, request: BindRequest) {
+        let phase = match request.claims.is_empty() {
+            true => Phase::Waiting,
+            false => Phase::Preparing(ClaimWriter::forth(&request)),
+        };
+        let binding = Binding {
+            phase,
+            recalled: None,
+            is_over: false,
+            claims: Vec::new(),
+            request,
+        };
+        // What waits is dropped, and what is under way ends first.
+        if let Some(write) = self.nominations.get_mut(&binding.request.pod.uid) {
+            write.cancelled = true;
+        }
+        self.binds.insert(binding.request.pod.uid.clone(), binding);
     }
 
     /// A newer status takes the place of one that waits.

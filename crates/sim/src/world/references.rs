@@ -126,16 +126,7 @@ impl World {
                 found.push((("Pod", key), path, missing, help.to_owned()));
             }
         }
-        for (key, group) in &self.groups {
-            if !group.queue.is_empty() && !self.queues.contains_key(&group.queue) {
-                let missing = missing("Queue", &group.queue);
-                let names = self.queues.keys().map(String::as_str).take(MAX_NAMES);
-                let near = nearest(&group.queue, names);
-                let near = near.map_or(String::new(), |name| format!("did you mean \"{name}\"? "));
-                let help = format!("{near}give the queue too, or name another one");
-                found.push((("PodGroup", key), "spec.queue", missing, help));
-            }
-        }
+        found.extend(self.groups_of_no_queue(&missing));
         found.extend(self.cpus_of_no_node(&missing));
         found.extend(self.unknown_classes());
         let warnings = found.into_iter().map(|((kind, key), path, missing, help)| {
@@ -158,6 +149,22 @@ impl World {
             self.problems.push(problem);
             self.in_field(path);
         }
+    }
+
+    /// PodGroups whose queue is not there.
+    fn groups_of_no_queue(&self, missing: &dyn Fn(&str, &str) -> String) -> Vec<Misnomer<'_>> {
+        let names = || self.queues.keys().map(String::as_str).take(MAX_NAMES);
+        let is_known = |queue: &str| queue.is_empty() || self.queues.contains_key(queue);
+        let lost = self.groups.iter();
+        let lost = lost.filter(|(_, group)| !is_known(&group.queue));
+        lost.map(|(key, group)| {
+            let near = nearest(&group.queue, names());
+            let near = near.map_or(String::new(), |name| format!("did you mean \"{name}\"? "));
+            let help = format!("{near}give the queue too, or name another one");
+            let missing = missing("Queue", &group.queue);
+            (("PodGroup", key), "spec.queue", missing, help)
+        })
+        .collect()
     }
 
     /// Numatopologies whose node is not there.
