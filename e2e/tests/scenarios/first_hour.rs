@@ -15,8 +15,6 @@ use pumice_e2e::{
 };
 use serde_json::json;
 
-use crate::LIMIT;
-
 const PAGE: &str = "docs/guide/first-hour.md";
 
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -35,6 +33,10 @@ const LOOKS: [&str; 8] = [
     " cards",
     " top",
 ];
+
+/// Longest wait for what a command shows. Kubernetes' garbage collector looks for new kinds each half
+/// minute, so in a cluster as young as this the pods of a deleted Job go as much later.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Pause before something is looked at whose text is to be renewed.
 const SETTLED: Duration = Duration::from_secs(6);
@@ -122,7 +124,7 @@ fn printed(lab: &Lab, folder: &Path, step: &PageStep) -> Result<String> {
     let is_look = LOOKS.iter().any(|word| step.command.contains(word));
     if !is_look {
         // Who deletes a queue may have to wait until what was in it is gone.
-        return eventually(LIMIT, &step.command, || run().map(Some));
+        return eventually(PATIENCE, &step.command, || run().map(Some));
     }
     if renews() {
         std::thread::sleep(SETTLED);
@@ -130,7 +132,7 @@ fn printed(lab: &Lab, folder: &Path, step: &PageStep) -> Result<String> {
     }
     let expected = timeless(&step.shown);
     let mut last = String::new();
-    let seen = eventually(LIMIT, &step.command, || {
+    let seen = eventually(PATIENCE, &step.command, || {
         last = run()?;
         Ok((timeless(&last) == expected).then(|| last.clone()))
     });
