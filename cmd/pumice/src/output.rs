@@ -410,17 +410,37 @@ pub fn columns<const N: usize>(
     head: [&str; N],
     rows: Vec<[String; N]>,
 ) -> anyhow::Result<()> {
+    columns_from(0, out, head, &rows)
+}
+
+/// The same of objects whose first column is their namespace, which is left out where all have one.
+pub fn columns_of_namespaces<const N: usize>(
+    out: &mut (impl Write + ?Sized),
+    head: [&str; N],
+    rows: &[[String; N]],
+    with_namespace: bool,
+) -> anyhow::Result<()> {
+    columns_from(usize::from(!with_namespace), out, head, rows)
+}
+
+fn columns_from<const N: usize>(
+    first: usize,
+    out: &mut (impl Write + ?Sized),
+    head: [&str; N],
+    rows: &[[String; N]],
+) -> anyhow::Result<()> {
     let mut widths = head.map(|title| title.chars().count());
-    for row in &rows {
+    for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
     }
     let head = head.map(str::to_owned);
-    for row in std::iter::once(&head).chain(&rows) {
+    for row in std::iter::once(&head).chain(rows) {
         let cells: Vec<String> = row
             .iter()
             .zip(widths)
+            .skip(first)
             .map(|(cell, width)| format!("{cell:<width$}"))
             .collect();
         writeln!(out, "{}", cells.join("  ").trim_end())?;

@@ -84,27 +84,10 @@ impl NewCluster {
 fn leader(lab: &Lab) -> Result<Scheduler> {
     let map = "volcano-system/volcano-scheduler-configmap";
     let setup = Setup {
-        elects: true,
-        env: vec![("HOSTNAME".to_owned(), POD.to_owned())],
         flags: vec![format!("--scheduler-configmap={map}")],
         ..Setup::default()
     };
-    let scheduler = Scheduler::start(lab.cluster(), &setup)?;
-    let pod = json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": POD},
-        "spec": {
-            "nodeName": "kind-control-plane",
-            "serviceAccountName": "volcano-scheduler",
-            "containers": [{
-                "name": "scheduler", "image": "example.com/none",
-                "args": [format!("--listen-address=127.0.0.1:{}", scheduler.port())],
-            }],
-        },
-    });
-    lab.rest()
-        .create("/api/v1/namespaces/volcano-system/pods", &pod)?;
-    Ok(scheduler)
+    Scheduler::start_in_pod(lab.cluster(), POD, "kind-control-plane", setup)
 }
 
 /// Whether it has commands, and those need a cluster.

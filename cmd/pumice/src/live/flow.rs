@@ -1,7 +1,7 @@
 //! `pumice jobflow` and `pumice jobtemplate`: the same words for both kinds, as vcctl has them.
 
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use k8s_openapi::Resource;
 use k8s_openapi::api::core::v1::Event;
 use pumice_api::{JobFlow, JobTemplate};
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::events::show_events;
+use super::file::{documents, ensure_kind, text_of};
 use super::user::{ClusterConnection, ClusterUser, list_of, wrong};
 use super::watch::watch;
 use super::words::{HEAD, age_of, line, or, print};
@@ -212,37 +212,12 @@ fn create<K: FlowKind>(arguments: &FlowCreateArguments) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-fn text_of(path: &Path) -> anyhow::Result<String> {
-    let read = if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(path)
-    };
-    read.map_err(|error| wrong(format!("{}: {error}", path.display())))
-}
-
 /// Objects of the kind; anything else in the file is refused before the first is created.
 fn of_file<K: FlowKind>(text: &str, source: &str) -> anyhow::Result<Vec<Value>> {
-    let mut objects = Vec::new();
-    for document in serde_yaml::Deserializer::from_str(text) {
-        let value = Value::deserialize(document);
-        let value = value.map_err(|error| wrong(format!("{source}: {error}")))?;
-        if value.is_null() {
-            continue;
-        }
-        if value["kind"] != K::KIND || value["apiVersion"] != K::API_VERSION {
-            let what = |field: &str| value[field].as_str().unwrap_or("none").to_owned();
-            return Err(wrong(format!(
-                "{source} has kind {} of apiVersion {}, not a {} of {}\n  = help: `kubectl create -f` \
-                 creates whatever a file has",
-                what("kind"),
-                what("apiVersion"),
-                K::KIND,
-                K::API_VERSION
-            )));
-        }
-        objects.push(value);
+    let objects = documents(text, source)?;
+    for object in &objects {
+        let help = "`kubectl create -f` creates whatever a file has";
+        ensure_kind(object, (K::KIND, K::API_VERSION), source, help)?;
     }
     match objects.is_empty() {
         true => Err(wrong(format!("{source} has no {}", K::KIND))),

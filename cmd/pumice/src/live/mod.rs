@@ -14,6 +14,7 @@ mod account;
 mod cards;
 mod events;
 mod explain;
+mod file;
 mod flow;
 mod job;
 mod own_namespace;

@@ -13,7 +13,7 @@ use super::account::{job_query, pod_phase};
 use super::user::{ClusterConnection, ClusterUser, list_of};
 use super::watch::watch;
 use super::words::{age_of, or, print};
-use crate::output::{OutputFormat, columns};
+use crate::output::{OutputFormat, columns_of_namespaces};
 
 /// What to do with pods.
 #[derive(Subcommand)]
@@ -120,12 +120,7 @@ pub(super) fn table(
         return Ok(());
     }
     let rows: Vec<[String; 9]> = items.iter().map(|pod| row(pod, now)).collect();
-    if with_namespace {
-        return columns(out, HEAD, rows);
-    }
-    let [_, head @ ..] = HEAD;
-    let rows = rows.into_iter().map(|[_, row @ ..]| row);
-    columns(out, head, rows.collect())
+    columns_of_namespaces(out, HEAD, &rows, with_namespace)
 }
 
 fn row(pod: &Value, now: Timestamp) -> [String; 9] {

@@ -12,7 +12,7 @@ use super::super::user::{ClusterConnection, ClusterUser, list_of, typed};
 use super::super::watch::watch;
 use super::super::words::{age, or, print};
 use super::named::{phase, replicas};
-use crate::output::{OutputFormat, columns};
+use crate::output::{OutputFormat, columns_of_namespaces};
 
 /// Label with the type of a Job.
 const JOB_TYPE: &str = "volcano.sh/job-type";
@@ -146,12 +146,7 @@ pub(super) fn table(
         return Ok(());
     };
     let rows: Vec<[String; 10]> = jobs.iter().map(|job| row(job, now)).collect();
-    if with_namespace {
-        return columns(out, HEAD, rows);
-    }
-    let [_, head @ ..] = HEAD;
-    let rows = rows.into_iter().map(|[_, row @ ..]| row);
-    columns(out, head, rows.collect())
+    columns_of_namespaces(out, HEAD, &rows, with_namespace)
 }
 
 fn age_of(job: &Job, now: Timestamp) -> String {
@@ -208,12 +203,7 @@ pub(super) fn wide(
         "AGE",
     ];
     let rows: Vec<[String; 15]> = jobs.iter().map(|job| wide_row(job, now)).collect();
-    if with_namespace {
-        return columns(out, head, rows);
-    }
-    let [_, head @ ..] = head;
-    let rows = rows.into_iter().map(|[_, row @ ..]| row);
-    columns(out, head, rows.collect())
+    columns_of_namespaces(out, head, &rows, with_namespace)
 }
 
 fn wide_row(job: &Job, now: Timestamp) -> [String; 15] {

@@ -1,17 +1,16 @@
 //! `pumice job run`.
 
 use std::collections::BTreeMap;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 use pumice_api::{Job, Queue, keys};
 use pumice_units::quantity;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::file::{documents, ensure_kind, text_of};
 use super::super::user::{ClusterConnection, ClusterUser, CreationArguments, wrong};
 use super::super::words::or;
 
@@ -169,24 +168,9 @@ fn tell_obstacle(user: &ClusterUser, made: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn text_of(path: &Path) -> anyhow::Result<String> {
-    let read = if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(path)
-    };
-    read.map_err(|error| wrong(format!("{}: {error}", path.display())))
-}
-
 /// The one Job of a text.
 pub(super) fn of_file(text: &str, source: &str) -> anyhow::Result<Value> {
-    let mut documents = Vec::new();
-    for document in serde_yaml::Deserializer::from_str(text) {
-        let value = Value::deserialize(document);
-        let value = value.map_err(|error| wrong(format!("{source}: {error}")))?;
-        documents.extend(Some(value).filter(|value| !value.is_null()));
-    }
+    let documents = documents(text, source)?;
     let help =
         "`pumice job run -f` creates one Job; `kubectl create -f` creates whatever a file has";
     let [job] = documents.as_slice() else {
@@ -195,15 +179,7 @@ pub(super) fn of_file(text: &str, source: &str) -> anyhow::Result<Value> {
             "{source} has {count} objects\n  = help: {help}"
         )));
     };
-    if job["kind"] != keys::JOB_KIND || job["apiVersion"] != keys::BATCH_API_VERSION {
-        let what = |field: &str| job[field].as_str().unwrap_or("none").to_owned();
-        return Err(wrong(format!(
-            "{source} has kind {} of apiVersion {}, not a Job of {}\n  = help: {help}",
-            what("kind"),
-            what("apiVersion"),
-            keys::BATCH_API_VERSION
-        )));
-    }
+    ensure_kind(job, (keys::JOB_KIND, keys::BATCH_API_VERSION), source, help)?;
     Ok(job.clone())
 }
 

@@ -187,20 +187,8 @@ fn constraints_and_counters_that_rule_free_devices_out_are_told() {
         format!("{start}n1/g0 n1/g1 n1/g2 free; it has a constraint of a kind that is not known.")
     );
     // Of two parts of a card that share its slices one is left, and it is too large.
-    let mut slice = zoned(&[("g0", None), ("g1", None)]);
-    let counters = |slices| BTreeMap::from([("slices".to_owned(), Quantity::whole(slices))]);
-    slice.counters = vec![CounterSet {
-        name: "card".to_owned(),
-        counters: counters(4),
-    }];
-    for device in &mut slice.devices {
-        device.device.uses = vec![UsedCounters {
-            set: "card".to_owned(),
-            counters: counters(3),
-        }];
-    }
     let mut cluster = cluster(&[])
-        .with(Delta::SliceApply(Box::new(slice)))
+        .with(Delta::SliceApply(Box::new(parts_of_a_card())))
         .with(told(claim("a", "a", 1)))
         .with(told(claim("p", "p", 1)))
         .pod(owning(pod("a", "1c")));
@@ -210,8 +198,8 @@ fn constraints_and_counters_that_rule_free_devices_out_are_told() {
     assert!(told.ends_with(expected), "{told}");
 }
 
-#[test]
-fn a_gang_is_told_what_its_own_pods_left_of_counters() {
+/// Two parts of a card, each of which takes three of its four slices.
+fn parts_of_a_card() -> SliceObject {
     let mut slice = zoned(&[("g0", None), ("g1", None)]);
     let counters = |slices| BTreeMap::from([("slices".to_owned(), Quantity::whole(slices))]);
     slice.counters = vec![CounterSet {
@@ -224,8 +212,13 @@ fn a_gang_is_told_what_its_own_pods_left_of_counters() {
             counters: counters(3),
         }];
     }
+    slice
+}
+
+#[test]
+fn a_gang_is_told_what_its_own_pods_left_of_counters() {
     let mut cluster = cluster(&[])
-        .with(Delta::SliceApply(Box::new(slice)))
+        .with(Delta::SliceApply(Box::new(parts_of_a_card())))
         .with(told(claim("a", "a", 1)))
         .with(told(claim("b", "b", 1)))
         .group(group("gang", 2))
