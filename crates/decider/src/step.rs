@@ -51,6 +51,7 @@ impl Decider {
         }
         self.clean_up();
         self.write_shard();
+        self.unanswered.date(whole_s(now));
         let due = self.due_s().is_some_and(|at_s| at_s <= whole_s(now));
         if period_over || due || self.changed && now >= self.cycle_from() {
             step.decisions = Some(self.cycle(clock, observer));

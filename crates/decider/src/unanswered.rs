@@ -14,11 +14,17 @@ const PATIENCE_S: i64 = 10;
 /// Bound pods by UID, as long as their device plugin has not answered.
 #[derive(Default)]
 pub(crate) struct UnansweredPods {
-    pods: BTreeMap<String, DeviceNote>,
-    /// Not dated yet: seen since the last look.
+    pods: BTreeMap<String, SilentPlugin>,
+    /// Not dated yet: seen since the last step.
     fresh: BTreeSet<String>,
     /// When to tell of those that were not told of.
     due: BTreeSet<(i64, String)>,
+}
+
+struct SilentPlugin {
+    note: DeviceNote,
+    /// When to tell of it.
+    due_s: i64,
 }
 
 impl UnansweredPods {
@@ -27,9 +33,13 @@ impl UnansweredPods {
         match delta {
             Delta::PodApply(pod) => match unanswered(pod) {
                 Some(note) => {
-                    if self.pods.insert(pod.uid.clone(), note).is_none() {
+                    let due_s = self.pods.get(&pod.uid).map(|known| known.due_s);
+                    if due_s.is_none() {
                         self.fresh.insert(pod.uid.clone());
                     }
+                    let due_s = due_s.unwrap_or_default();
+                    self.pods
+                        .insert(pod.uid.clone(), SilentPlugin { note, due_s });
                 }
                 None => self.forget(&pod.uid),
             },
@@ -39,32 +49,38 @@ impl UnansweredPods {
     }
 
     fn forget(&mut self, uid: &str) {
-        if self.pods.remove(uid).is_some() {
-            self.fresh.remove(uid);
-            self.due.retain(|(_, known)| known != uid);
+        if let Some(known) = self.pods.remove(uid)
+            && !self.fresh.remove(uid)
+        {
+            self.due.remove(&(known.due_s, uid.to_owned()));
         }
     }
 
-    /// When to look again.
-    pub(crate) fn due_s(&self) -> Option<i64> {
-        match self.fresh.is_empty() {
-            true => self.due.first().map(|(at, _)| *at),
-            false => Some(0),
+    /// Begins to count for those seen since it was called last.
+    pub(crate) fn date(&mut self, now_s: i64) {
+        let due_s = now_s + PATIENCE_S;
+        for uid in std::mem::take(&mut self.fresh) {
+            if let Some(pod) = self.pods.get_mut(&uid) {
+                pod.due_s = due_s;
+            }
+            self.due.insert((due_s, uid));
         }
+    }
+
+    /// When there is something to tell.
+    pub(crate) fn due_s(&self) -> Option<i64> {
+        self.due.first().map(|(at, _)| *at)
     }
 
     /// What is to be told now; of each pod once.
     pub(crate) fn take(&mut self, now_s: i64) -> Vec<DeviceNote> {
-        let fresh = std::mem::take(&mut self.fresh);
-        self.due
-            .extend(fresh.into_iter().map(|uid| (now_s + PATIENCE_S, uid)));
         let mut told = Vec::new();
         while let Some((at, uid)) = self.due.pop_first() {
             if at > now_s {
                 self.due.insert((at, uid));
                 break;
             }
-            told.extend(self.pods.get(&uid).cloned());
+            told.extend(self.pods.get(&uid).map(|pod| pod.note.clone()));
         }
         told
     }
@@ -126,10 +142,13 @@ mod tests {
         let mut pods = UnansweredPods::default();
         assert_eq!(pods.due_s(), None);
         pods.note(&pod(PodPhase::Pending, BUSY));
+        assert_eq!(pods.due_s(), None);
+        pods.date(100);
         assert_eq!(pods.take(100), []);
         assert_eq!(pods.due_s(), Some(110));
         // Seen again, it does not begin anew.
         pods.note(&pod(PodPhase::Pending, BUSY));
+        pods.date(105);
         assert_eq!(pods.take(109), []);
         let told = pods.take(110);
         let texts: Vec<&str> = told.iter().map(|note| note.text.as_str()).collect();
@@ -154,6 +173,7 @@ mod tests {
         ] {
             let mut pods = UnansweredPods::default();
             pods.note(&pod(PodPhase::Pending, BUSY));
+            pods.date(100);
             assert_eq!(pods.take(100), []);
             pods.note(&after);
             assert_eq!((pods.take(200), pods.due_s()), (vec![], None), "{after:?}");

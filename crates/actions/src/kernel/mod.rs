@@ -280,11 +280,11 @@ impl Kernel {
         let answer = match index.best(state) {
             Some(choice) => Ok(choice),
             None => {
-                let made = self.classes.make(state, class);
                 let known = self.classes.nearest(class);
                 let (reasons, cycle) = (&mut self.reasons, self.cycle);
                 Err(index.explain(state, reasons, known, cycle, |serves| {
-                    Obstacles::find(state, plugins, &made.rules, serves)
+                    let rules = state.shapes().rules(state.shape(task).rules);
+                    Obstacles::find(state, plugins, rules, serves)
                 }))
             }
         };

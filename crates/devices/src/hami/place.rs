@@ -124,7 +124,10 @@ impl PodOnCards<'_> {
     /// count where no other container has any.
     fn score(&self, taken: &[Taken]) -> f64 {
         let is_init = |one: &&Taken| one.runs == ContainerKind::Init;
-        let lasting: TakenCards = taken.iter().filter(|one| !is_init(one)).copied().collect();
+        let mut lasting = TakenCards::new();
+        if taken.iter().any(|one| is_init(&one)) {
+            lasting.extend(taken.iter().filter(|one| !is_init(one)).copied());
+        }
         let scored = match lasting.is_empty() {
             true => taken,
             false => &lasting[..],

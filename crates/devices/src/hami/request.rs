@@ -161,6 +161,8 @@ impl CardsRequest {
         };
         let mut sum = CardPart::default();
         let mut percents = Allocations::new();
+        let mut needs = self.needs.iter();
+        let has_init = needs.any(|need| need.runs == ContainerKind::Init);
         for one in picks.iter().filter(|one| !one.suspect) {
             let Some(need) = need_of(one) else {
                 continue;
@@ -168,6 +170,7 @@ impl CardsRequest {
             let part = CardPart::of(&one.charged);
             sum.memory += part.memory;
             match need.share.cores {
+                CardCores::Percent(percent) if !has_init => sum.cores += percent,
                 CardCores::Percent(percent) => percents.push(Allocation {
                     charged: std::iter::once(percent).collect(),
                     ..one.clone()

@@ -21,13 +21,8 @@ use crate::Engine;
 /// So many pods that hold cards are named.
 const MOST_HOLDERS: usize = 5;
 
-/// How the nodes of the cluster stand to a pod.
-struct AllowedNodes {
-    /// Nodes whose objects allow it.
-    open: Vec<NodeIx>,
-    /// The first node whose labels alone keep it away, and that could serve it.
-    unselected: Option<NodeIx>,
-}
+/// Claims that are named; for each the nearest of many is looked for.
+const MOST_CLAIMS: usize = 8;
 
 /// How far a node that could serve a pod is from doing so now; the smaller the nearer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,14 +46,14 @@ impl Engine {
             changes.extend(self.changes_for_claims(ix));
             return;
         }
-        let reach = self.reach(ix);
-        let serving = reach.open.iter().copied();
+        let open = self.allowed_nodes(ix);
+        let serving = open.iter().copied();
         let serving: Vec<NodeIx> = serving.filter(|node| self.serves(ix, *node)).collect();
         if !serving.is_empty() {
             changes.extend(self.change_where_it_fits(ix, error, &serving));
-        } else if !reach.open.is_empty() {
-            changes.push(self.change_where_it_never_fits(ix, error, &reach.open));
-            if let Some(node) = reach.unselected {
+        } else if !open.is_empty() {
+            changes.push(self.change_where_it_never_fits(ix, error, &open));
+            if let Some(node) = self.unselected(ix) {
                 changes.push(format!(
                     "the pod's node selector or affinity has to allow node {}, which could serve it",
                     self.state.nodes().object(node).name
@@ -75,7 +70,8 @@ impl Engine {
         changes.extend(obstacles.remedies());
     }
 
-    fn reach(&self, ix: TaskIx) -> AllowedNodes {
+    /// Nodes that selector, taints and the like allow.
+    fn allowed_nodes(&self, ix: TaskIx) -> Vec<NodeIx> {
         let state = &self.state;
         let signature = self.plugins.signature(state, ix).unwrap_or_default();
         let class = Class::new(state, ClassKey::of(state, ix), Rc::new(signature));
@@ -83,17 +79,18 @@ impl Engine {
         let mut scratch = ReasonTable::default();
         let part = self.plugins.static_part(state, class.fixed(), &mut scratch);
         let is_open = |node: &NodeIx| part.verdict[node.at()].is_none();
-        let unselected = state.nodes().indices().find(|node| {
-            let barriers = self
-                .plugins
-                .barriers(&class.rules, state.nodes().object(*node));
+        state.nodes().indices().filter(is_open).collect()
+    }
+
+    /// A node that could serve the pod, and that only its selector or affinity forbids.
+    fn unselected(&self, ix: TaskIx) -> Option<NodeIx> {
+        let state = &self.state;
+        let rules = state.shapes().rules(state.shape(ix).rules);
+        state.nodes().indices().find(|node| {
+            let barriers = self.plugins.barriers(rules, state.nodes().object(*node));
             let only_labels = barriers.labels && !barriers.cordoned && barriers.taints.is_empty();
             only_labels && self.serves(ix, *node)
-        });
-        AllowedNodes {
-            open: state.nodes().indices().filter(is_open).collect(),
-            unselected,
-        }
+        })
     }
 
     /// Whether a node could serve a pod, were it idle.
@@ -249,8 +246,9 @@ impl Engine {
     fn changes_for_claims(&self, ix: TaskIx) -> Vec<String> {
         let namespace = self.state.names().text(self.state.task(ix).namespace);
         let volumes = self.state.volumes();
-        let missing = volumes.missing_claims(ix);
-        missing
+        let mut missing = volumes.missing_claims(ix);
+        let told = missing.by_ref().take(MOST_CLAIMS);
+        let mut changes: Vec<String> = told
             .map(|name| {
                 let known = volumes.claims_in(namespace).take(super::find::MOST_NAMES);
                 let near = pumice_conf::nearest(name, known);
@@ -260,6 +258,11 @@ impl Engine {
                      another one be named{near}"
                 )
             })
-            .collect()
+            .collect();
+        let more = missing.count();
+        if more > 0 {
+            changes.push(format!("{more} more claims have to be created there"));
+        }
+        changes
     }
 }

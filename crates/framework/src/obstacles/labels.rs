@@ -1,6 +1,7 @@
 //! Labels that a pod asks for and no node has, and the nearest that some node has.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 use pumice_conf::nearest;
 use pumice_model::Rules;
@@ -9,6 +10,10 @@ use pumice_model::selector::{node_term_holds, pair};
 
 /// So many values of a label are named.
 const MOST_VALUES: usize = 3;
+
+/// So much of what a pod asks is looked into and named. A pod may ask for thousands of values, and each is
+/// held against all that nodes have.
+const MOST_ASKED: usize = 8;
 
 /// What is asked of labels that no node meets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,7 +57,7 @@ impl LabelMiss {
             });
         }
         (asked.len() > 1).then(|| Self {
-            wanted: asked.iter().map(text).collect::<Vec<_>>().join(" and "),
+            wanted: named(asked.iter().map(text), " and "),
             near: None,
             known: Vec::new(),
         })
@@ -79,7 +84,7 @@ impl LabelMiss {
             Some((format!("{key}={value}"), format!("{key}={near}")))
         };
         let near = match &unmet.op {
-            NodeOp::In(asked) => asked.iter().find_map(of_value),
+            NodeOp::In(asked) => asked.iter().take(MOST_ASKED).find_map(of_value),
             _ => None,
         };
         let known = match near {
@@ -130,14 +135,25 @@ fn is_met(one: &NodeRequirement, nodes: &[&NodeObject]) -> bool {
     nodes.iter().any(|node| node_term_holds(&term, node))
 }
 
+/// The first of many, and how many more there are.
+fn named<T: Display>(all: impl ExactSizeIterator<Item = T>, between: &str) -> String {
+    let more = all.len().saturating_sub(MOST_ASKED);
+    let first = all.take(MOST_ASKED).map(|one| one.to_string());
+    let mut text = first.collect::<Vec<_>>().join(between);
+    if more > 0 {
+        text.push_str(&format!("{between}{more} more"));
+    }
+    text
+}
+
 fn text(one: &NodeRequirement) -> String {
     let key = &one.key;
     match &one.op {
         NodeOp::In(values) => match values.as_slice() {
             [only] => format!("label {key}={only}"),
-            values => format!("label {key} in ({})", values.join(", ")),
+            values => format!("label {key} in ({})", named(values.iter(), ", ")),
         },
-        NodeOp::NotIn(values) => format!("label {key} not in ({})", values.join(", ")),
+        NodeOp::NotIn(values) => format!("label {key} not in ({})", named(values.iter(), ", ")),
         NodeOp::Exists => format!("label {key}"),
         NodeOp::DoesNotExist => format!("no label {key}"),
         NodeOp::Gt(bound) => format!("label {key} above {bound}"),
