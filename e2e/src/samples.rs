@@ -1,4 +1,4 @@
-//! The samples of `config/samples`, made acceptable to a real API server.
+//! The samples of `config/samples`, as a real API server takes them: without what it sets itself.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -129,7 +129,7 @@ fn generations(objects: Vec<Value>) -> Vec<Vec<Value>> {
     by_age.into_values().collect()
 }
 
-/// Takes away what only the server sets and adds what it demands.
+/// Takes away what only the server sets. Nothing else is changed: a user applies it as it is.
 fn prepare(object: &mut Value) {
     let kind = object["kind"].as_str().unwrap_or_default().to_owned();
     if let Value::Object(metadata) = &mut object["metadata"] {
@@ -146,7 +146,6 @@ fn prepare(object: &mut Value) {
         // It names the claim by a UID the server does not give; the claim names the volume too.
         spec.remove("claimRef");
     }
-    complete_containers(object);
 }
 
 fn is_cluster_wide(kind: &str) -> bool {
@@ -170,37 +169,6 @@ fn is_created(object: &Value) -> bool {
         // The scheduler's own configuration is a file here.
         "ConfigMap" => object["data"]["volcano-scheduler.conf"].is_null(),
         kind => !matches!(kind, "Event" | "Service" | "Lease" | "NodeMetrics"),
-    }
-}
-
-/// Manifests of samples leave out what the scheduler does not read: images, and the limits that
-/// requests of devices must have.
-fn complete(container: &mut Value) {
-    if container["image"].is_null() {
-        container["image"] = json!("example.com/none");
-    }
-    let Value::Object(requests) = container["resources"]["requests"].clone() else {
-        return;
-    };
-    for (name, amount) in requests {
-        if name.contains('/') {
-            container["resources"]["limits"][name] = amount;
-        }
-    }
-}
-
-fn complete_containers(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            if let Some(Value::Array(containers)) = fields.get_mut("containers") {
-                for container in containers {
-                    complete(container);
-                }
-            }
-            fields.values_mut().for_each(complete_containers);
-        }
-        Value::Array(items) => items.iter_mut().for_each(complete_containers),
-        _ => {}
     }
 }
 

@@ -8,6 +8,7 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use serde_json::json;
 
 use crate::process::{Process, free_ports};
 use crate::wait::eventually;
@@ -99,6 +100,37 @@ impl Scheduler {
     pub fn start(cluster: &Cluster, setup: &Setup) -> Result<Self> {
         let mut scheduler = Self::launch(cluster, setup)?;
         scheduler.wait_ready()?;
+        Ok(scheduler)
+    }
+
+    /// Starts a scheduler that takes part in an election as the one of a pod, and makes that pod on a
+    /// node of a [`crate::PortForwarder`].
+    ///
+    /// # Errors
+    /// When it does not become ready, or the pod is refused.
+    pub fn start_in_pod(
+        cluster: &Cluster,
+        pod: &str,
+        node: &str,
+        mut setup: Setup,
+    ) -> Result<Self> {
+        setup.elects = true;
+        setup.env.push(("HOSTNAME".to_owned(), pod.to_owned()));
+        let scheduler = Self::start(cluster, &setup)?;
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": pod},
+            "spec": {
+                "nodeName": node,
+                "serviceAccountName": "volcano-scheduler",
+                "containers": [{
+                    "name": "scheduler", "image": "example.com/none",
+                    "args": [format!("--listen-address=127.0.0.1:{}", scheduler.port())],
+                }],
+            },
+        });
+        let pods = "/api/v1/namespaces/volcano-system/pods";
+        cluster.rest().create(pods, &pod)?;
         Ok(scheduler)
     }
 

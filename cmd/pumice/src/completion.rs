@@ -94,6 +94,10 @@ mod tests {
         );
         assert_eq!(
             answered(&["job", "list", "-o", ""]),
+            ["table", "wide", "json", "yaml", ":4"]
+        );
+        assert_eq!(
+            answered(&["queue", "list", "-o", ""]),
             ["table", "json", "yaml", ":4"]
         );
         assert_eq!(answered(&["job", "run", "-f", "jo"]), [":0"]);

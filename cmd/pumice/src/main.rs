@@ -15,6 +15,8 @@ mod check;
 mod completion;
 #[cfg(feature = "live")]
 mod live;
+#[cfg(any(not(feature = "live"), test))]
+mod not_built;
 mod output;
 mod simulate;
 
@@ -46,6 +48,11 @@ enum PumiceCommand {
     /// Measure the engine on a cluster made in memory
     #[command(subcommand)]
     Bench(bench::BenchCommand),
+    /// Print the version of this program and of the objects it knows
+    Version,
+    #[cfg(not(feature = "live"))]
+    #[command(flatten)]
+    NotBuilt(not_built::ClusterCommand),
     /// Print a script that completes the words of this program in a shell
     Completion(completion::CompletionArguments),
 }
@@ -89,6 +96,9 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         #[cfg(feature = "live")]
         PumiceCommand::Live(command) => live::run(&command),
+        #[cfg(not(feature = "live"))]
+        PumiceCommand::NotBuilt(command) => not_built::run(&command),
+        PumiceCommand::Version => Ok(version()),
         PumiceCommand::Completion(arguments) => {
             Ok(completion::run(&arguments, PumiceArguments::command()))
         }
@@ -109,6 +119,19 @@ fn main() -> ExitCode {
             ExitCode::from(1)
         }
     }
+}
+
+fn version() -> ExitCode {
+    let asks = match cfg!(feature = "live") {
+        true => "asks clusters",
+        false => "built without what asks a cluster",
+    };
+    anstream::println!("pumice {} ({asks})", env!("CARGO_PKG_VERSION"));
+    anstream::println!(
+        "Jobs batch.volcano.sh/v1alpha1, Queues scheduling.volcano.sh/v1beta1, JobFlows \
+         flow.volcano.sh/v1alpha1"
+    );
+    ExitCode::SUCCESS
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -6,7 +6,7 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use pumice_sim::Report;
-use pumice_sim::report::{JobLine, Pending, PodGroupLine, ProblemLine, QueueLine};
+use pumice_sim::report::{JobLine, Pending, PodGroupLine, ProblemLine, QueueLine, StrangerLine};
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Yellow.on_default();
@@ -90,6 +90,10 @@ fn summary(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
         report.evictions.len(),
         report.cycles
     )?;
+    if !report.other_schedulers.is_empty() {
+        let lines: Vec<String> = report.other_schedulers.iter().map(stranger).collect();
+        writeln!(out, "Of other schedulers: {}", lines.join(", "))?;
+    }
     if let Some(source) = &report.configuration {
         writeln!(out, "Configuration: {source}")?;
     }
@@ -110,6 +114,16 @@ fn summary(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
         writeln!(out, "PodGroups: {}", text.join(", "))?;
     }
     Ok(())
+}
+
+/// `2 pods of volcno (did you mean volcano?)`.
+fn stranger(line: &StrangerLine) -> String {
+    let pods = if line.pods == 1 { "pod" } else { "pods" };
+    let meant = match line.nearest.as_str() {
+        "" => String::new(),
+        nearest => format!(" (did you mean {nearest}?)"),
+    };
+    format!("{} {pods} of {}{meant}", line.pods, line.scheduler)
 }
 
 /// Bound pods by job and node.
@@ -225,16 +239,15 @@ fn pending(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     {
         waiting.entry(&group.name).or_default();
     }
-    // A Job that has no PodGroup for want of something else.
-    let hindered: BTreeMap<&str, &JobLine> = report
+    // What the Job itself says, also where it has no PodGroup or no pod.
+    for job in report.jobs.iter().filter(|job| job.waits()) {
+        waiting.entry(&job.group).or_default();
+    }
+    let says: BTreeMap<&str, &JobLine> = report
         .jobs
         .iter()
-        .filter(|job| job.phase == "Pending" && !job.message.is_empty())
         .map(|job| (job.group.as_str(), job))
         .collect();
-    for group in hindered.keys() {
-        waiting.entry(group).or_default();
-    }
     if waiting.is_empty() {
         return Ok(());
     }
@@ -242,14 +255,12 @@ fn pending(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     for (name, pods) in waiting {
         let job = jobs.get(name).copied().unwrap_or(name);
         let group = groups.get(name);
-        let hindered = hindered.get(name).filter(|_| group.is_none());
-        let phase = group
-            .map(|group| group.phase)
-            .or(hindered.map(|_| "Pending"));
+        let says = says.get(name);
+        let phase = group.map(|group| group.phase).or(says.map(|_| "Pending"));
         let headline = headline(phase, group.copied(), pods.len());
         writeln!(out, "{job}  {BAD}{headline}{BAD:#}")?;
-        if let Some(hindered) = hindered {
-            writeln!(out, "    {}: {}", hindered.reason, hindered.message)?;
+        if let Some(job) = says.filter(|job| !job.message.is_empty()) {
+            writeln!(out, "    {}: {}", job.reason, job.message)?;
         }
         if let Some(why) = group.and_then(|group| group.waiting.as_ref()) {
             writeln!(out, "    {why}")?;
@@ -399,17 +410,37 @@ pub fn columns<const N: usize>(
     head: [&str; N],
     rows: Vec<[String; N]>,
 ) -> anyhow::Result<()> {
+    columns_from(0, out, head, &rows)
+}
+
+/// The same of objects whose first column is their namespace, which is left out where all have one.
+pub fn columns_of_namespaces<const N: usize>(
+    out: &mut (impl Write + ?Sized),
+    head: [&str; N],
+    rows: &[[String; N]],
+    with_namespace: bool,
+) -> anyhow::Result<()> {
+    columns_from(usize::from(!with_namespace), out, head, rows)
+}
+
+fn columns_from<const N: usize>(
+    first: usize,
+    out: &mut (impl Write + ?Sized),
+    head: [&str; N],
+    rows: &[[String; N]],
+) -> anyhow::Result<()> {
     let mut widths = head.map(|title| title.chars().count());
-    for row in &rows {
+    for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
     }
     let head = head.map(str::to_owned);
-    for row in std::iter::once(&head).chain(&rows) {
+    for row in std::iter::once(&head).chain(rows) {
         let cells: Vec<String> = row
             .iter()
             .zip(widths)
+            .skip(first)
             .map(|(cell, width)| format!("{cell:<width$}"))
             .collect();
         writeln!(out, "{}", cells.join("  ").trim_end())?;

@@ -22,10 +22,10 @@ const MAX_SHOWN: usize = 50;
 
 /// Prints what a simulation of a cluster needs, and nothing else: of ConfigMaps those that
 /// schedulers read. Kinds that a cluster lacks are asked for one by one, because kubectl refuses a
-/// whole list for one of them, and none that fails ends the rest. The README has the same lines.
+/// whole list for one of them, and none that fails ends the rest. The guide has the same lines.
 const DUMP: &str = r#"(
   set +e
-  kubectl get nodes,pods,ns,priorityclasses,svc,rc,rs,sts,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,volumeattachments,pdb,quota -A -o yaml
+  kubectl get nodes,pods,ns,priorityclasses,runtimeclasses,svc,rc,rs,sts,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,volumeattachments,pdb,quota -A -o yaml
   for kind in queues.scheduling podgroups.scheduling jobs.batch hypernodes.topology numatopologies.nodeinfo; do
     echo ---; kubectl get $kind.volcano.sh -A -o yaml
   done

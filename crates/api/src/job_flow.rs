@@ -208,6 +208,12 @@ pub struct JobFlowStatus {
     /// Phase of the whole.
     #[serde(deserialize_with = "or_default")]
     pub state: JobFlowState,
+    /// Steps whose Jobs have completed, of all: `2/5`. Volcano's definition does not keep it.
+    #[serde(
+        deserialize_with = "or_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub progress: String,
 }
 
 /// `status.state`.

@@ -18,6 +18,7 @@ pub mod job_flow;
 pub mod job_template;
 pub mod keys;
 pub mod name;
+mod native_pod_group;
 pub mod node_metrics;
 pub mod node_shard;
 pub mod numatopology;
@@ -35,6 +36,9 @@ pub use job::Job;
 pub use job_flow::JobFlow;
 pub use job_template::JobTemplate;
 pub use k8s_openapi;
+pub use native_pod_group::{
+    NativeGangPolicy, NativePodGroup, NativePodGroupSpec, NativeSchedulingPolicy,
+};
 pub use node_metrics::NodeMetrics;
 pub use node_shard::NodeShard;
 pub use numatopology::Numatopology;

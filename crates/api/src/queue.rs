@@ -156,7 +156,7 @@ pub struct QueueStatus {
         skip_serializing_if = "String::is_empty"
     )]
     pub state: String,
-    /// Number of PodGroups in phase Unknown (nobody writes these counters any more).
+    /// Number of PodGroups in phase Unknown. The controllers write these counters.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_zero")]
     pub unknown: i32,
     /// Number of pending PodGroups.
@@ -171,6 +171,9 @@ pub struct QueueStatus {
     /// Number of completed PodGroups.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_zero")]
     pub completed: i32,
+    /// Number of pending and of admitted PodGroups. Volcano's definition does not keep it.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_zero")]
+    pub waiting: i32,
     /// What jobs of the queue hold, written by the scheduler.
     #[serde(
         deserialize_with = "or_default",

@@ -39,6 +39,7 @@ struct DefinitionOf {
     namespaced: bool,
     singular: &'static str,
     short_names: &'static [&'static str],
+    categories: &'static [&'static str],
     status_subresource: bool,
     columns: &'static [Column],
     rules: fn() -> Vec<rules::FieldRule>,
@@ -79,6 +80,12 @@ impl Column {
     }
 }
 
+/// In `kubectl get all`, and with everything of ours in `kubectl get volcano`.
+const WORKLOADS: &[&str] = &["all", "volcano"];
+
+/// In `kubectl get volcano` alone: what users do not start, or what belongs to no namespace.
+const OTHERS: &[&str] = &["volcano"];
+
 const AGE: (&str, &str) = (".metadata.creationTimestamp", "date");
 
 /// Every definition, as `apiextensions.k8s.io/v1` objects.
@@ -112,8 +119,16 @@ fn queue() -> DefinitionOf {
         namespaced: false,
         singular: "queue",
         short_names: &["q", "queue-v1beta1"],
+        categories: OTHERS,
         status_subresource: true,
-        columns: &[Column("PARENT", ".spec.parent", "string", false)],
+        columns: &[
+            Column("STATE", ".status.state", "string", false),
+            Column("WEIGHT", ".spec.weight", "integer", false),
+            Column("PRIORITY", ".spec.priority", "integer", false),
+            Column("RUNNING", ".status.running", "integer", false),
+            Column("WAITING", ".status.waiting", "integer", false),
+            Column("PARENT", ".spec.parent", "string", false),
+        ],
         rules: rules::queue,
         shapes: StructuralSchemas::of::<QueueSpec>().with_status::<QueueStatus>(),
     }
@@ -126,6 +141,7 @@ fn pod_group() -> DefinitionOf {
         namespaced: true,
         singular: "podgroup",
         short_names: &["pg", "podgroup-v1beta1"],
+        categories: WORKLOADS,
         status_subresource: false,
         columns: &[
             Column("STATUS", ".status.phase", "string", false),
@@ -146,11 +162,15 @@ fn job() -> DefinitionOf {
         namespaced: true,
         singular: "job",
         short_names: &["vcjob", "vj"],
+        categories: WORKLOADS,
         status_subresource: true,
         columns: &[
             Column("STATUS", ".status.state.phase", "string", false),
+            Column("REASON", ".status.state.reason", "string", false),
             Column("minAvailable", ".status.minAvailable", "integer", false),
             Column("RUNNINGS", ".status.running", "integer", false),
+            Column("SUCCEEDED", ".status.succeeded", "integer", false),
+            Column("DURATION", ".status.runningDuration", "string", false),
             Column("AGE", AGE.0, AGE.1, false),
             Column("QUEUE", ".spec.queue", "string", true),
         ],
@@ -166,8 +186,18 @@ fn cron_job() -> DefinitionOf {
         namespaced: true,
         singular: "cronjob",
         short_names: &["cronvcjob", "cronvj"],
+        categories: WORKLOADS,
         status_subresource: true,
-        columns: &[],
+        columns: &[
+            Column("SCHEDULE", ".spec.schedule", "string", false),
+            Column("SUSPEND", ".spec.suspend", "boolean", false),
+            // The first of those that go on: a path cannot count.
+            Column("ACTIVE", ".status.active[0].name", "string", false),
+            Column("LAST-RUN", ".status.lastScheduleTime", "date", false),
+            Column("LAST-SUCCESS", ".status.lastSuccessfulTime", "date", false),
+            Column("AGE", AGE.0, AGE.1, false),
+            Column("TIMEZONE", ".spec.timeZone", "string", true),
+        ],
         rules: rules::cron_job,
         shapes: StructuralSchemas::of::<CronJobSpec>().with_status::<CronJobStatus>(),
     }
@@ -180,9 +210,11 @@ fn job_flow() -> DefinitionOf {
         namespaced: true,
         singular: "jobflow",
         short_names: &["jf"],
+        categories: WORKLOADS,
         status_subresource: true,
         columns: &[
             Column("Status", ".status.state.phase", "string", false),
+            Column("Completed", ".status.progress", "string", false),
             Column("Age", AGE.0, AGE.1, false),
         ],
         rules: rules::job_flow,
@@ -197,6 +229,7 @@ fn job_template() -> DefinitionOf {
         namespaced: true,
         singular: "jobtemplate",
         short_names: &["jt"],
+        categories: WORKLOADS,
         status_subresource: true,
         columns: &[],
         rules: rules::job_template,
@@ -211,6 +244,7 @@ fn command() -> DefinitionOf {
         namespaced: true,
         singular: "command",
         short_names: &[],
+        categories: OTHERS,
         status_subresource: false,
         columns: &[],
         rules: Vec::new,
@@ -225,6 +259,7 @@ fn hyper_node() -> DefinitionOf {
         namespaced: false,
         singular: "hypernode",
         short_names: &["hn"],
+        categories: OTHERS,
         status_subresource: true,
         columns: &[
             Column("Tier", ".spec.tier", "string", false),
@@ -244,6 +279,7 @@ fn numatopology() -> DefinitionOf {
         namespaced: false,
         singular: "numatopology",
         short_names: &["numatopo"],
+        categories: OTHERS,
         status_subresource: false,
         columns: &[],
         rules: rules::numatopology,
@@ -258,6 +294,7 @@ fn node_shard() -> DefinitionOf {
         namespaced: false,
         singular: "nodeshard",
         short_names: &["nsh"],
+        categories: OTHERS,
         status_subresource: true,
         columns: &[Column("AGE", AGE.0, AGE.1, false)],
         rules: rules::node_shard,
@@ -303,6 +340,7 @@ fn definition(kind: DefinitionOf) -> Result<Value, String> {
     if !kind.short_names.is_empty() {
         names["shortNames"] = json!(kind.short_names);
     }
+    names["categories"] = json!(kind.categories);
     Ok(json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -1,5 +1,7 @@
 //! ConfigMaps, watched: those of a label, or one key of one, a configuration without a mounted file.
 
+mod wanted_key;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +13,7 @@ use kube::{Api, Client, ResourceExt};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
+use self::wanted_key::WantedKey;
 use crate::client::describe;
 
 /// First pause after a failure, and after a watch that ended; it doubles from failure to failure.
@@ -35,6 +38,11 @@ pub enum ConfigMapError {
     /// The ConfigMap has no such key.
     #[error("ConfigMap {0} has no key {1}: add it")]
     NoKey(String, String),
+    /// The ConfigMap has several keys, and none is the usual one.
+    #[error(
+        "ConfigMap {0} has the keys {2} and not {1}: rename the one that is meant, or name it as {0}/KEY"
+    )]
+    ManyKeys(String, String, String),
     /// The API server does not let us read it.
     #[error("ConfigMap {0} cannot be read: {1}")]
     Refused(String, String),
@@ -123,11 +131,31 @@ pub fn watch_config_map(
     name: &str,
     key: &str,
 ) -> mpsc::Receiver<ConfigMapText> {
+    watch_text(client, namespace, name, WantedKey::Named(key.to_owned()))
+}
+
+/// Likewise of the usual key, or of the only one there is where the ConfigMap does not have that.
+pub fn watch_usual_or_only_key(
+    client: Client,
+    namespace: &str,
+    name: &str,
+    usual: &str,
+) -> mpsc::Receiver<ConfigMapText> {
+    let key = WantedKey::UsualOrOnly(usual.to_owned());
+    watch_text(client, namespace, name, key)
+}
+
+fn watch_text(
+    client: Client,
+    namespace: &str,
+    name: &str,
+    key: WantedKey,
+) -> mpsc::Receiver<ConfigMapText> {
     let (sender, receiver) = mpsc::channel(1);
     let mut news = watch_config_maps(client, namespace, WhichConfigMaps::Named(name.to_owned()));
     let mut teller = TextTeller {
         full: format!("{namespace}/{name}"),
-        key: key.to_owned(),
+        key,
         last: None,
         texts: sender.clone(),
     };
@@ -247,7 +275,7 @@ impl ConfigMapFollower {
 /// Makes of news what a text is, or why there is none.
 struct TextTeller {
     full: String,
-    key: String,
+    key: WantedKey,
     last: Option<ConfigMapText>,
     texts: mpsc::Sender<ConfigMapText>,
 }
@@ -260,19 +288,13 @@ impl TextTeller {
             ConfigMapNews::Gone(_) => None,
             ConfigMapNews::Failed(why, failures) => return self.failed(why, failures).await,
         };
-        let names = || (self.full.clone(), self.key.clone());
         let (uid, text) = match map {
             None => {
-                let (full, key) = names();
+                let (full, key) = (self.full.clone(), self.key.name().to_owned());
                 (String::new(), Err(ConfigMapError::Absent(full, key)))
             }
             Some(mut map) => {
-                let text = map.data.remove(&self.key);
-                let no_key = || {
-                    let (full, key) = names();
-                    ConfigMapError::NoKey(full, key)
-                };
-                let text = text.map(Arc::from).ok_or_else(no_key);
+                let text = self.key.take(&self.full, &mut map.data);
                 (map.uid, text)
             }
         };

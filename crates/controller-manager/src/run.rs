@@ -45,10 +45,10 @@ const EVENT_SOURCE: &str = "vc-controller-manager";
 /// Key of the controllers' configuration.
 const CONFIGURATION_KEY: &str = "volcano-controller.conf";
 
-/// Runs until told to end.
+/// Runs until told to end. A process that loses the lease stands by and for election again.
 ///
 /// # Errors
-/// What cannot be started with; a lost lease.
+/// What cannot be started with.
 pub fn run(settings: ControllerSettings) -> anyhow::Result<()> {
     let format = match settings.flags.ours.log_json {
         true => log::LogFormat::Json,
@@ -130,8 +130,6 @@ impl ControllerProcess {
         };
         let mut thread = self.start_thread(channels, outlets)?;
         let mut numbers = tokio::time::interval(WATCH_NUMBERS);
-        let lost = term.clone().over();
-        tokio::pin!(lost);
         let result = loop {
             tokio::select! {
                 name = end.next() => {
@@ -140,10 +138,6 @@ impl ControllerProcess {
                 }
                 _ = &mut thread => {
                     break Err(anyhow!("the thread of the controllers failed; its message is above"));
-                }
-                () = &mut lost => {
-                    release.send_replace(true);
-                    return Err(self.lease_lost());
                 }
                 _ = numbers.tick() => self.publish_watch(&watch, &term),
             }
@@ -327,15 +321,6 @@ impl ControllerProcess {
             .collect();
         let problem = (!lost.is_empty()).then(|| format!("not followed: {}", lost.join(", ")));
         self.status.set_lost(problem);
-    }
-
-    fn lease_lost(&self) -> anyhow::Error {
-        anyhow!(
-            "the lease {}/{} was lost; ending, so that only one process writes: a replica that \
-             stands by goes on, or this one when it is started again",
-            self.settings.flags.lease.namespace(),
-            self.settings.flags.lease.leader_elect_resource_name
-        )
     }
 }
 

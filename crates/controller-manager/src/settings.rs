@@ -74,7 +74,10 @@ impl ControllerSettings {
                 "QueueCommandSync" => options.queue_commands = on,
                 "CronVolcanoJobSupport" => options.cron_jobs = on,
                 "VolcanoJobSupport" if !on => controllers.retain(|c| c.name != "job-controller"),
-                "VolcanoJobSupport" => {}
+                "SchedulingGatesQueueAdmission" if !on => {
+                    controllers.retain(|c| c.name != "queue-gate-controller");
+                }
+                "VolcanoJobSupport" | "SchedulingGatesQueueAdmission" => {}
                 other => warnings.push(format!("feature gate {other} has no effect")),
             }
         }
@@ -118,10 +121,12 @@ mod tests {
     #[test]
     fn gates_switch_controllers_and_their_parts_off() {
         let gates = "--feature-gates=VolcanoJobSupport=false,CronVolcanoJobSupport=f,\
-                     WorkLoadSupport=0,QueueCommandSync=false,PriorityClass=true";
+                     WorkLoadSupport=0,QueueCommandSync=false,PriorityClass=true,\
+                     SchedulingGatesQueueAdmission=false";
         let settings = check(&[gates]).expect("gates that exist");
         let on = |name: &str| settings.controllers.iter().any(|one| one.name == name);
         assert!(on("queue-controller") && !on("job-controller") && !on("cronjob-controller"));
+        assert!(!on("queue-gate-controller"));
         assert!(!settings.options.workloads && !settings.options.queue_commands);
         assert_eq!(
             settings.warnings,

@@ -70,6 +70,8 @@ pub struct WorkLoop {
     /// Every kind was listed before the configuration was read.
     is_listed: bool,
     numbers_at: Instant,
+    /// The term in which orders were given last.
+    term: TermWatch,
 }
 
 impl WorkLoop {
@@ -84,6 +86,7 @@ impl WorkLoop {
     ) -> Self {
         Self {
             manager,
+            term: channels.term.this_one(),
             channels,
             outlets,
             numbers,
@@ -175,9 +178,16 @@ impl WorkLoop {
     }
 
     fn work(&mut self) {
-        if self.leads() {
-            for order in self.manager.work(self.clock.timestamp()) {
-                self.carry_out(order);
+        // What is ordered now is written in this term or not at all.
+        let term = self.channels.term.this_one();
+        if term.is_leader() {
+            let now = self.clock.timestamp();
+            if !term.is_same(&self.term) {
+                self.manager.lead(now);
+                self.term = term.clone();
+            }
+            for order in self.manager.work(now) {
+                self.carry_out(&term, order);
             }
         }
         let (waiting, writes) = (self.manager.waiting(), self.manager.writes_under_way());
@@ -188,13 +198,13 @@ impl WorkLoop {
         }
     }
 
-    fn carry_out(&self, order: ManagerOutput) {
+    fn carry_out(&self, term: &TermWatch, order: ManagerOutput) {
         match order {
             ManagerOutput::Write(id, write) => {
                 tracing::debug!("{} {:?}", write.of, std::mem::discriminant(&write.verb));
-                self.outlets.writes.submit(id, write);
+                self.outlets.writes.submit(term, id, write);
             }
-            ManagerOutput::Event(event) => self.outlets.events.submit(written(event)),
+            ManagerOutput::Event(event) => self.outlets.events.submit_in(term, written(event)),
             ManagerOutput::Probe(id, question) => self.probe(id, question),
         }
     }

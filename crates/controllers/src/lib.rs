@@ -2,8 +2,9 @@
 //!
 //! So far the Job controller ([`job`]): what the admission webhook does to a Job, the PodGroup and
 //! pods made for it, and its status; PodGroups of other pods ([`pod_group`]); states of queues
-//! ([`queue`]); Jobs by schedule ([`cron_job`]) and after one another ([`job_flow`], [`job_template`]);
-//! and HyperNodes by labels of nodes ([`hyper_node`]).
+//! ([`queue`]); pods that wait for their queue behind a gate ([`queue_gate`]); Jobs by schedule
+//! ([`cron_job`]) and after one another ([`job_flow`], [`job_template`]); and HyperNodes by labels
+//! of nodes ([`hyper_node`]).
 //!
 //! Invariant: no clock, no randomness, no cluster. What a controller would ask the API server for
 //! (priority classes, existing pods) is passed in.
@@ -17,4 +18,5 @@ pub mod list;
 mod options;
 pub mod pod_group;
 pub mod queue;
+pub mod queue_gate;
 pub mod runtime;

@@ -9,6 +9,7 @@ use crate::job_flow::JobFlowController;
 use crate::job_template::JobTemplateController;
 use crate::pod_group::PodGroupController;
 use crate::queue::QueueController;
+use crate::queue_gate::QueueGateController;
 
 pub use crate::options::{ControllerOptions, MakeController};
 
@@ -31,10 +32,11 @@ const MADE: &[(&str, MakeController)] = &[
     (JobController::NAME, JobController::make),
     (PodGroupController::NAME, PodGroupController::make),
     (QueueController::NAME, QueueController::make),
+    (QueueGateController::NAME, QueueGateController::make),
 ];
 
 /// Every name that may be given.
-pub const NAMES: [&str; 10] = [
+pub const NAMES: [&str; 11] = [
     "colocation-config-controller",
     "cronjob-controller",
     "gc-controller",
@@ -44,6 +46,7 @@ pub const NAMES: [&str; 10] = [
     "jobtemplate-controller",
     "pg-controller",
     "queue-controller",
+    "queue-gate-controller",
     "sharding-controller",
 ];
 

@@ -3,6 +3,8 @@
 //! Controllers import from here, so that the list of them (`list.rs`) imports controllers and no
 //! controller imports the list.
 
+use pumice_wire::rules::RuleScope;
+
 use crate::runtime::Controller;
 
 /// What controllers are made with.
@@ -19,6 +21,8 @@ pub struct ControllerOptions {
     pub queue_commands: bool,
     /// Gate `CronVolcanoJobSupport`.
     pub cron_jobs: bool,
+    /// How much is asked of pods of Jobs before they are made.
+    pub templates: RuleScope,
 }
 
 impl Default for ControllerOptions {
@@ -29,6 +33,7 @@ impl Default for ControllerOptions {
             workloads: true,
             queue_commands: true,
             cron_jobs: true,
+            templates: RuleScope::Whole,
         }
     }
 }

@@ -40,7 +40,7 @@ impl Answers for AdminApi {
         let in_use = self.in_use.read().ok().and_then(|in_use| in_use.clone());
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         match in_use {
-            Some(ConfInUse { hash, config }) => {
+            Some(ConfInUse { hash, config, .. }) => {
                 json!({ "hash": hash, "configuration": config, "arguments": arguments })
             }
             None => json!({ "configuration": null, "arguments": arguments }),
@@ -51,7 +51,10 @@ impl Answers for AdminApi {
         Box::pin(async move {
             match self.view(ask(page)).await {
                 // Written here, not by the thread that decides.
-                Ok(view) => Ok(Ok(serde_json::to_value(view).unwrap_or_default())),
+                Ok(mut view) => {
+                    view.set_configuration_problem(self.refused_configuration());
+                    Ok(Ok(serde_json::to_value(view).unwrap_or_default()))
+                }
                 Err(NoView::Absent(why)) => Ok(Err(why)),
                 Err(NoView::NotNow(why)) => Err(Unanswered(why)),
             }
@@ -71,6 +74,11 @@ impl Answers for AdminApi {
 }
 
 impl AdminApi {
+    fn refused_configuration(&self) -> Option<String> {
+        let in_use = self.in_use.read().ok()?;
+        in_use.as_ref()?.refused.clone()
+    }
+
     async fn view(&self, ask: Ask) -> Result<View, NoView> {
         let (reply, answer) = oneshot::channel();
         let ended = || NoView::NotNow("the scheduler is stopping".to_owned());

@@ -22,13 +22,15 @@ use crate::notices::{Notice, Topic};
 use crate::settings::ConfSource;
 use pumice_process::DaemonStatus;
 
-/// What is in use, for `/configz`.
+/// What is in use, for `/configz` and pages.
 #[derive(Clone, Debug, Default)]
 pub struct ConfInUse {
     /// Hash of its text.
     pub hash: String,
     /// The configuration.
     pub config: serde_json::Value,
+    /// What is wrong with a newer one, which is not in use.
+    pub refused: Option<String>,
 }
 
 /// What was read.
@@ -123,9 +125,12 @@ pub fn texts(source: &ConfSource, client: &kube::Client) -> mpsc::Receiver<ConfT
                 }
             });
         }
-        ConfSource::ConfigMap(namespace, name) => {
+        ConfSource::ConfigMap(namespace, name, key) => {
             let client = client.clone();
-            let mut read = config_map::watch_config_map(client, namespace, name, CONF_KEY);
+            let mut read = match key {
+                Some(key) => config_map::watch_config_map(client, namespace, name, key),
+                None => config_map::watch_usual_or_only_key(client, namespace, name, CONF_KEY),
+            };
             tokio::spawn(async move {
                 while let Some(config_map::ConfigMapText { uid, text }) = read.recv().await {
                     let bytes = text.map(|text| Arc::from(text.as_bytes()));
@@ -145,7 +150,10 @@ pub fn name(source: &ConfSource) -> String {
     match source {
         ConfSource::BuiltIn => "built-in configuration".to_owned(),
         ConfSource::File(path) => path.display().to_string(),
-        ConfSource::ConfigMap(namespace, name) => format!("ConfigMap {namespace}/{name}"),
+        ConfSource::ConfigMap(namespace, name, None) => format!("ConfigMap {namespace}/{name}"),
+        ConfSource::ConfigMap(namespace, name, Some(key)) => {
+            format!("key {key} of ConfigMap {namespace}/{name}")
+        }
     }
 }
 
@@ -164,6 +172,7 @@ impl ConfFollower {
                 }),
             };
             let standing = problem.as_ref().map(|problem| self.told(&problem.brief));
+            self.remember_refused(standing.clone());
             self.tell(Topic::InvalidConfiguration, &uid, standing).await;
             if let Some(problem) = problem {
                 self.refuse(&problem.picture)?;
@@ -216,6 +225,11 @@ impl ConfFollower {
                     *known = usage;
                     moved
                 });
+                if before.is_some() {
+                    let changed = format!("{}: changed, and in use now: {hash}", self.name);
+                    self.tell(Topic::ConfigurationInUse, uid, Some(changed))
+                        .await;
+                }
                 self.used(hash, json, before.is_some());
                 self.metrics.config_warnings(diagnostics.len());
                 let warnings = (!diagnostics.is_empty()).then(|| brief(&diagnostics));
@@ -261,9 +275,21 @@ impl ConfFollower {
             self.metrics.config_reloaded("success");
         }
         if let Ok(mut in_use) = self.in_use.write() {
-            *in_use = Some(ConfInUse { hash, config });
+            *in_use = Some(ConfInUse {
+                hash,
+                config,
+                refused: None,
+            });
         }
         self.status.set_configuration_problem(None);
+    }
+
+    fn remember_refused(&self, problem: Option<String>) {
+        if let Ok(mut in_use) = self.in_use.write()
+            && let Some(in_use) = in_use.as_mut()
+        {
+            in_use.refused = problem;
+        }
     }
 
     fn refuse(&self, problem: &str) -> anyhow::Result<()> {

@@ -52,11 +52,11 @@ const QUEUES_PAUSE: Duration = Duration::from_secs(1);
 /// How often the numbers of the watch are published.
 const WATCH_NUMBERS: Duration = Duration::from_secs(5);
 
-/// Runs until told to end.
+/// Runs until told to end. A process that loses the lease decides and writes nothing, follows what
+/// happens, and stands for election again.
 ///
 /// # Errors
-/// What cannot be started with; a lost lease; an invalid configuration with
-/// `--disable-default-scheduler-config`.
+/// What cannot be started with; an invalid configuration with `--disable-default-scheduler-config`.
 pub fn run(settings: DaemonSettings) -> anyhow::Result<()> {
     let format = match settings.flags.ours.log_json {
         true => log::LogFormat::Json,
@@ -157,8 +157,6 @@ impl Daemon {
         let patience = self.settings.flags.scheduling.resource_sync_timeout;
         let mut watch_metrics = WatchMetrics::new(patience, notices);
         let mut numbers = tokio::time::interval(WATCH_NUMBERS);
-        let lost = term.clone().over();
-        tokio::pin!(lost);
         let result = loop {
             tokio::select! {
                 name = end.next() => {
@@ -175,10 +173,6 @@ impl Daemon {
                     Ok(()) => anyhow!("the deciding thread ended"),
                     Err(_) => anyhow!("the deciding thread failed; its message is above"),
                 }),
-                () = &mut lost => {
-                    shutdown.lost().await;
-                    return Err(self.lease_lost());
-                }
                 _ = numbers.tick() => self.publish_watch(&mut watch_metrics, &watch, &term),
             }
         };
@@ -479,15 +473,6 @@ impl Daemon {
         sender
     }
 
-    fn lease_lost(&self) -> anyhow::Error {
-        anyhow!(
-            "the lease {}/{} was lost; ending, so that only one process writes: a replica that \
-             stands by goes on, or this one when it is started again",
-            self.settings.flags.lease.namespace(),
-            self.settings.flags.lease.leader_elect_resource_name
-        )
-    }
-
     fn publish_watch(
         &self,
         watch_metrics: &mut WatchMetrics,
@@ -505,14 +490,17 @@ impl Daemon {
 }
 
 /// The socket for the log level, which only a leader has (spec/01 §9.2): replicas on one machine
-/// would take it from each other. It goes with the task.
+/// would take it from each other. It goes with the term.
 async fn level_socket(level: log::LevelHandle, mut term: TermWatch) {
-    term.leading().await;
     let folder = std::env::var_os("DEBUG_SOCKET_DIR");
     let folder = folder.map_or_else(|| PathBuf::from(log::DEFAULT_DIRECTORY), PathBuf::from);
-    match log::serve_level(&folder, level) {
-        Ok(_socket) => std::future::pending().await,
-        Err(error) => tracing::debug!("no log level socket: {error}"),
+    loop {
+        term.leading().await;
+        let socket = log::serve_level(&folder, level.clone());
+        if let Err(error) = &socket {
+            tracing::debug!("no log level socket: {error}");
+        }
+        term.this_one().lost().await;
     }
 }
 

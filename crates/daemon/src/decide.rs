@@ -113,6 +113,8 @@ pub struct DecideLoop {
     /// What decisions are made from was followed before the last inputs were applied.
     followed: bool,
     channels: Channels,
+    /// The term that ran, if one did, when the thread last came round.
+    term: TermWatch,
     publisher: Publisher,
     status: Arc<DaemonStatus>,
     clock: DeciderClock,
@@ -133,6 +135,7 @@ impl DecideLoop {
             decider: Decider::new(options, &clock),
             configuration: None,
             followed: true,
+            term: channels.term.this_one(),
             channels,
             publisher,
             status,
@@ -163,6 +166,7 @@ impl DecideLoop {
             }
             // Asked before, so that what was missed is applied before it is decided from.
             self.look_at_picture();
+            self.look_at_term();
             self.drain(&mut bundle);
             self.status.tick(self.clock.ticks_ms());
             self.step();
@@ -197,6 +201,18 @@ impl DecideLoop {
             let kinds = kinds();
             tracing::warn!("nothing is decided: what happens is not followed: {kinds}");
         }
+    }
+
+    /// Whether this replica leads, asked before anything of this round is decided: what is decided in it
+    /// is written in this term or not at all.
+    fn look_at_term(&mut self) {
+        let term = self.channels.term.this_one();
+        if !term.is_same(&self.term) {
+            // One term may have followed another while the thread was busy.
+            self.decider.set_leader(false);
+        }
+        self.decider.set_leader(term.is_leader());
+        self.term = term;
     }
 
     /// Everything that has arrived, up to a bundle of each.
@@ -258,7 +274,8 @@ impl DecideLoop {
             DecideCommand::Rest(reply) => {
                 self.decider.rest();
                 // What the outcomes before it asked for goes out before the answer.
-                self.publisher.carry_out(self.decider.take_effects());
+                let effects = self.decider.take_effects();
+                self.publisher.carry_out(&self.term, effects);
                 let _ = reply.send(());
             }
         }
@@ -297,7 +314,6 @@ impl DecideLoop {
 
     /// What is due now, and what comes of it.
     fn step(&mut self) {
-        self.decider.set_leader(self.channels.term.is_leader());
         let now = self.clock.now();
         if self.decider.may_decide() && now >= self.bind_waits_at + BIND_WAITS_PERIOD {
             self.bind_waits_at = now;
@@ -310,7 +326,8 @@ impl DecideLoop {
             self.publisher
                 .record(self.decider.engine(), decisions, &step);
         }
-        self.publisher.carry_out(self.decider.take_effects());
+        let effects = self.decider.take_effects();
+        self.publisher.carry_out(&self.term, effects);
         if step.reported {
             let silent = self.decider.silent_nodes();
             self.publisher

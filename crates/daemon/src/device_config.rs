@@ -89,7 +89,9 @@ fn complain(problem: &ConfigMapError, namespace: &str) {
     match problem {
         // Only few clusters need one.
         ConfigMapError::Absent(..) => tracing::info!("{problem}; until then {then}"),
-        ConfigMapError::NoKey(..) => tracing::warn!("{problem}; until then {then}"),
+        ConfigMapError::NoKey(..) | ConfigMapError::ManyKeys(..) => {
+            tracing::warn!("{problem}; until then {then}")
+        }
         ConfigMapError::Refused(..) => tracing::warn!(
             "{problem}; until then {then}; the role needs get, list and watch on configmaps of the \
              core group in namespace {namespace}"

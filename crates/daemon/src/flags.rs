@@ -109,7 +109,8 @@ pub struct Ours {
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
           default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
     pub dry_run: bool,
-    /// Watch this ConfigMap (NAMESPACE/NAME) instead of a file
+    /// Watch this ConfigMap (NAMESPACE/NAME) instead of a file: its key volcano-scheduler.conf, else
+    /// the only one it has, or the one that is named (NAMESPACE/NAME/KEY)
     #[arg(long, default_value = "", value_name = "NAMESPACE/NAME")]
     pub scheduler_configmap: String,
     /// Give up a gang that stays partly bound this long: its bound pods are deleted; each further
@@ -184,7 +185,7 @@ const IDLE: [IdleFlag; 7] = [
     idle(
         "gate-removal-worker-num",
         false,
-        "no workers remove scheduling gates",
+        "the controllers take scheduling gates away",
     ),
     idle("enable-pprof", true, "there is no Go runtime to profile"),
 ];

@@ -50,14 +50,18 @@ async fn tell(client: Client, place: ReportPlace, core: mpsc::Sender<DecideComma
             }
             ConfigMapNews::Gone(name) => ReportNews::One(name, None),
             ConfigMapNews::Failed(why, failures) => {
-                if failures >= TOLD_FAILURE && !is_told {
-                    complain(&place, &why, is_known);
-                    is_told = true;
+                if failures < TOLD_FAILURE || is_told {
+                    continue;
                 }
-                continue;
+                is_told = true;
+                let text = complaint(&place, &why, is_known);
+                tracing::warn!("{text}");
+                ReportNews::Unread(text)
             }
         };
-        (is_known, is_told) = (true, false);
+        if !matches!(news, ReportNews::Unread(_)) {
+            (is_known, is_told) = (true, false);
+        }
         let place = place.clone();
         let command = DecideCommand::NodeReports { place, news };
         if core.send(command).await.is_err() {
@@ -70,7 +74,8 @@ fn texts(map: ConfigMapFound) -> (String, ReportData) {
     (map.name, map.data.into_iter().collect())
 }
 
-fn complain(place: &ReportPlace, why: &str, is_known: bool) {
+/// What is told, in the log and to who waits for what they tell of.
+fn complaint(place: &ReportPlace, why: &str, is_known: bool) -> String {
     let namespace = place.namespace;
     let (which, right) = match &place.maps {
         ReportMaps::Named(name) => (
@@ -86,8 +91,8 @@ fn complain(place: &ReportPlace, why: &str, is_known: bool) {
         true => "what was read of them stays in use",
         false => "until then nothing is known of devices they tell of",
     };
-    tracing::warn!(
+    format!(
         "{which} cannot be read: {why}; {then}; the role needs list and watch on configmaps in \
          namespace {namespace} (custom.{right} of the chart, or as deploy/README.md says)"
-    );
+    )
 }

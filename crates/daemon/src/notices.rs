@@ -1,7 +1,8 @@
 //! What operators are told of the daemon itself, as events that `kubectl describe` shows: on the
 //! object its configuration comes from, and on its own pod.
 //!
-//! A notice stands until it is taken back. The leader writes it, and again before the API server
+//! A notice stands until it is taken back, but for one that tells what has happened, which is written once. The
+//! leader writes it, and again before the API server
 //! forgets it; a replica that stands by keeps what it would say.
 
 use std::collections::BTreeMap;
@@ -29,6 +30,8 @@ pub const MOST_WAITING: usize = 64;
 /// What a notice is about; its name is the reason of the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
+    /// Another configuration is in use. Told once.
+    ConfigurationInUse,
     /// The configuration cannot be used.
     InvalidConfiguration,
     /// Something in the configuration in use has no effect, or a surprising one.
@@ -44,6 +47,7 @@ pub enum Topic {
 impl Topic {
     fn reason(self) -> &'static str {
         match self {
+            Self::ConfigurationInUse => "ConfigurationInUse",
             Self::InvalidConfiguration => "InvalidConfiguration",
             Self::ConfigurationWarnings => "ConfigurationWarnings",
             Self::MissingDefinitions => "MissingDefinitions",
@@ -56,7 +60,7 @@ impl Topic {
     fn is_of_configuration(self) -> bool {
         matches!(
             self,
-            Self::InvalidConfiguration | Self::ConfigurationWarnings
+            Self::ConfigurationInUse | Self::InvalidConfiguration | Self::ConfigurationWarnings
         )
     }
 
@@ -64,7 +68,7 @@ impl Topic {
     fn settled(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::InvalidConfiguration => Some(("ConfigurationInUse", "it is valid again")),
-            Self::ConfigurationWarnings => None,
+            Self::ConfigurationInUse | Self::ConfigurationWarnings => None,
             Self::MissingDefinitions => Some(("DefinitionsInstalled", "they are installed now")),
             Self::NoNodeUsage => Some((
                 "NodeUsageMeasured",
@@ -146,6 +150,19 @@ impl Notices {
             }
             return;
         };
+        if topic == Topic::ConfigurationInUse {
+            // In the words of what is over, if an invalid one was told of: it is one event.
+            let invalid = standing.remove(&Topic::InvalidConfiguration);
+            let again = invalid
+                .and_then(|before| before.written)
+                .map_or("", |_| "; it is valid again");
+            if self.term.is_leader() {
+                let text = format!("{message}{again}");
+                self.write(topic, &uid, (topic.reason(), false, &text))
+                    .await;
+            }
+            return;
+        }
         let same = standing.get(&topic).is_some_and(|s| s.message == message);
         if !same {
             let new = StandingNotice {
@@ -171,7 +188,7 @@ impl Notices {
     /// The objects an operator would look at.
     async fn owners(&self, topic: Topic, uid: &str) -> Vec<ObjectRef> {
         match &self.source {
-            ConfSource::ConfigMap(namespace, name) if topic.is_of_configuration() => {
+            ConfSource::ConfigMap(namespace, name, _) if topic.is_of_configuration() => {
                 vec![config_map(namespace, name, uid)]
             }
             source => self.own_pod(source).await,

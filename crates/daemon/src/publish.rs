@@ -98,18 +98,18 @@ impl Publisher {
         matches!(self.out, Out::Nowhere) || term.is_leader()
     }
 
-    fn write(&self, write: Write) {
+    fn write(&self, term: &TermWatch, write: Write) {
         match &self.out {
-            Out::Effects(effects) => effects.submit(write),
+            Out::Effects(effects) => effects.submit_in(term, write),
             Out::Nowhere => {}
         }
     }
 
-    /// Does what the decider wants done.
-    pub fn carry_out(&self, effects: Vec<Effect>) {
+    /// Does what the decider wants done, who decided it in this term: it is written in no other.
+    pub fn carry_out(&self, term: &TermWatch, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::Write(write) => self.write(write),
+                Effect::Write(write) => self.write(term, write),
                 Effect::Recall { uid, why } => self.recall(&uid, &why),
                 Effect::Ask(sheet) => {
                     self.questions.send_replace(Arc::new(*sheet));
@@ -242,12 +242,16 @@ impl Publisher {
         let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let message = all.join("; ");
         tracing::warn!("{about} is set aside: {message}");
-        self.write(Write::Event {
+        let event = Write::Event {
             about,
             warning: true,
             reason: "InvalidObject".to_owned(),
             message: format!("not considered by the scheduler: {message}"),
-        });
+        };
+        if let Out::Effects(effects) = &self.out {
+            // It is so in every term.
+            effects.submit(event);
+        }
     }
 
     /// Brings the numbers up to date after a report; `silent` nodes do not tell of their devices any more.

@@ -15,8 +15,8 @@ pub enum ConfSource {
     BuiltIn,
     /// A file whose directory is watched.
     File(PathBuf),
-    /// A ConfigMap, by namespace and name.
-    ConfigMap(String, String),
+    /// A ConfigMap, by namespace and name, and the key where one is named.
+    ConfigMap(String, String, Option<String>),
 }
 
 /// Membership of a group of schedulers that share pods and nodes by hash (spec/01 §1.7).
@@ -128,12 +128,27 @@ fn conf_source(flags: &Flags) -> anyhow::Result<ConfSource> {
         ),
         ("", "") => Ok(ConfSource::BuiltIn),
         (file, "") => Ok(ConfSource::File(PathBuf::from(file))),
-        ("", map) => match namespaced(map) {
-            Some((namespace, name)) => Ok(ConfSource::ConfigMap(namespace, name)),
-            None => bail!("--scheduler-configmap={map}: write NAMESPACE/NAME"),
-        },
+        ("", map) => config_map(map).with_context(|| {
+            format!(
+                "--scheduler-configmap={map}: write NAMESPACE/NAME, or NAMESPACE/NAME/KEY for a key \
+                 of several"
+            )
+        }),
         _ => bail!("give --scheduler-conf or --scheduler-configmap, not both"),
     }
+}
+
+/// The ConfigMap of `NAMESPACE/NAME` or `NAMESPACE/NAME/KEY`.
+fn config_map(text: &str) -> Option<ConfSource> {
+    let parts: Vec<&str> = text.split('/').collect();
+    let (namespace, name, key) = match parts[..] {
+        [namespace, name] => (namespace, name, None),
+        [namespace, name, key] => (namespace, name, Some(key)),
+        _ => return None,
+    };
+    let complete = parts.iter().all(|part| !part.is_empty());
+    let (namespace, name) = (namespace.to_owned(), name.to_owned());
+    complete.then(|| ConfSource::ConfigMap(namespace, name, key.map(str::to_owned)))
 }
 
 /// Namespace and name of `NAMESPACE/NAME`.
@@ -219,6 +234,9 @@ impl FeatureGates {
                 "WorkLoadSupport" => gates.workloads = on,
                 "PriorityClass" => gates.priority_class = on,
                 "ResourceTopology" => gates.numatopologies = on,
+                "SchedulingGatesQueueAdmission" => warnings.push(format!(
+                    "feature gate {name} has no effect here: the controllers take the gates away"
+                )),
                 other => warnings.push(format!("feature gate {other} has no effect")),
             }
         }

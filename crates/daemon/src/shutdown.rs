@@ -3,7 +3,6 @@
 //! ```text
 //!  told to end:  nothing more is decided ─► writes under way are answered ─► the lease is released
 //!                                                └ not in time: it is kept, and runs out by itself
-//!  lease lost:   no further term is taken; nothing is waited for
 //! ```
 
 use std::sync::Arc;
@@ -32,11 +31,6 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
-    /// The lease is another's: takes no part in the election any more.
-    pub async fn lost(self) {
-        self.release().await;
-    }
-
     /// Ends what is under way, then gives the lease back.
     pub async fn orderly(self) {
         let drained = timeout(DRAIN, self.drain()).await;
@@ -107,16 +101,6 @@ mod tests {
             }
             ended.await.expect("it ends");
             assert!(*stop.borrow());
-        });
-    }
-
-    #[test]
-    fn a_lost_lease_ends_the_candidacy_and_waits_for_nothing() {
-        beside_a_shutdown(async |shutdown, mut commands| {
-            let stop = shutdown.stop.subscribe();
-            shutdown.lost().await;
-            assert!(*stop.borrow());
-            assert!(commands.recv().await.is_none());
         });
     }
 }

@@ -39,6 +39,7 @@ impl Decider {
                 self.effects.push(Effect::MakeDefaultQueues);
             }
             self.cleanups.note(&delta);
+            self.unanswered.note(&delta);
             self.engine.apply(delta);
         }
         self.changed = true;
@@ -65,8 +66,22 @@ impl Decider {
 
     /// Whether this replica may write at this moment.
     pub fn set_leader(&mut self, leader: bool) {
+        if leader && !self.leader && std::mem::replace(&mut self.has_led, true) {
+            self.lead_again();
+        }
         self.changed |= leader != self.leader;
         self.leader = leader;
+    }
+
+    /// What this replica wrote when it led before may have been overwritten since, and what waited when
+    /// its term ended was given up: whatever stands is told and written again.
+    fn lead_again(&mut self) {
+        self.engine.tell_anew();
+        self.retries.hurry();
+        self.cleanups.start_over();
+        if self.shard_status.is_none() {
+            self.shard_status.clone_from(&self.shard_told);
+        }
     }
 
     /// Whether what decisions are made from is followed at this moment.
@@ -93,6 +108,7 @@ impl Decider {
         for delta in self.reports.follow(report_places(config)) {
             self.engine.apply(delta);
         }
+        self.engine.set_unread_reports(self.reports.unread());
     }
 
     /// The text of the device configuration at that place, or that there is none.
@@ -132,6 +148,7 @@ impl Decider {
         for problem in told.problems {
             self.log(LogLevel::Warning, problem);
         }
+        self.engine.set_unread_reports(self.reports.unread());
         for delta in told.deltas {
             self.engine.apply(delta);
         }
@@ -193,6 +210,7 @@ impl Decider {
             self.engine.apply(Delta::NodeApply(Box::new(node)));
         }
         // Another replica may have the lease: written once this one decides.
+        self.shard_told.clone_from(&view.status);
         self.shard_status = view.status;
         self.changed = true;
     }

@@ -18,15 +18,18 @@
 
 mod effect;
 mod evictions;
+mod expectations;
 mod inputs;
 mod node_reports;
 mod object_refs;
 mod outcomes;
 mod pending_cleanups;
+mod reason_looks;
 mod report;
 mod silent_nodes;
 mod status_retries;
 mod step;
+mod unanswered;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -43,9 +46,12 @@ pub use inputs::{DeviceConfigPlace, device_config_place, report_places};
 pub use node_reports::{ReportData, ReportNews};
 pub use step::StepResult;
 
+use expectations::Expectations;
 use node_reports::NodeReports;
 use pending_cleanups::PendingCleanups;
+use reason_looks::ReasonLooks;
 use status_retries::StatusRetries;
+use unanswered::UnansweredPods;
 
 /// Shortest pause between two cycles: a burst of single changes is taken together.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
@@ -108,6 +114,8 @@ pub struct Decider {
     /// Every first list is complete.
     synced: bool,
     leader: bool,
+    /// It has led, now or before.
+    has_led: bool,
     /// What decisions are made from is followed.
     followed: bool,
     resting: bool,
@@ -117,13 +125,18 @@ pub struct Decider {
     /// When the last cycle ended, and how long it took.
     last_cycle: (Duration, Duration),
     report_due: Option<Duration>,
+    looks: ReasonLooks,
     sharding: Sharding,
     /// Nodes of the own shard, once known.
     shard: Option<BTreeSet<String>>,
     /// What the own NodeShard shall say, until it is written.
     shard_status: Option<ShardStatus>,
+    /// The same, written or not.
+    shard_told: Option<ShardStatus>,
     retries: StatusRetries,
     cleanups: PendingCleanups,
+    unanswered: UnansweredPods,
+    expectations: Expectations,
     /// Decisions of a dry run, oldest first: second, and what takes it back.
     dry_decisions: VecDeque<(i64, Delta)>,
     effects: Vec<Effect>,
@@ -149,17 +162,22 @@ impl Decider {
             measures_strangers: false,
             synced: false,
             leader: false,
+            has_led: false,
             followed: true,
             resting: false,
             changed: false,
             period: options.period.max(SHORTEST_PAUSE),
             last_cycle: (clock.now(), Duration::ZERO),
             report_due: None,
+            looks: ReasonLooks::default(),
             sharding: options.sharding,
             shard: None,
             shard_status: None,
+            shard_told: None,
             retries: StatusRetries::default(),
             cleanups: PendingCleanups::default(),
+            unanswered: UnansweredPods::default(),
+            expectations: Expectations::default(),
             dry_decisions: VecDeque::new(),
             effects: Vec::new(),
         }

@@ -18,6 +18,8 @@ pub enum ReportNews {
     All(Vec<(String, ReportData)>),
     /// One is new or has changed, or is gone.
     One(String, Option<ReportData>),
+    /// They cannot be read: what is told of that to those who wait for what they tell of.
+    Unread(String),
 }
 
 /// What follows from news.
@@ -34,6 +36,8 @@ type NodeTopics = BTreeSet<(String, &'static str)>;
 /// What is followed, and what each ConfigMap tells of.
 #[derive(Default)]
 pub(crate) struct NodeReports {
+    /// Places that cannot be read at this moment, and what is told of that.
+    unread: BTreeMap<ReportPlace, String>,
     /// By place and name of the ConfigMap.
     places: BTreeMap<ReportPlace, BTreeMap<String, NodeTopics>>,
     /// Those that should tell something again.
@@ -44,6 +48,7 @@ impl NodeReports {
     /// Follows these places from now on. What others told is taken back.
     pub(crate) fn follow(&mut self, places: Vec<ReportPlace>) -> Vec<Delta> {
         let old = std::mem::take(&mut self.places);
+        self.unread.retain(|place, _| places.contains(place));
         for place in places {
             let known = old.get(&place).cloned().unwrap_or_default();
             self.places.insert(place, known);
@@ -59,7 +64,11 @@ impl NodeReports {
     pub(crate) fn take(&mut self, place: &ReportPlace, news: ReportNews) -> Option<ReportChanges> {
         let known = self.places.get(place)?;
         let mut changes = ReportChanges::default();
+        self.unread.remove(place);
         match news {
+            ReportNews::Unread(why) => {
+                self.unread.insert(place.clone(), why);
+            }
             ReportNews::One(name, data) => self.take_one(place, name, data, &mut changes),
             ReportNews::All(maps) => {
                 let names: BTreeSet<&String> = maps.iter().map(|(name, _)| name).collect();
@@ -74,6 +83,11 @@ impl NodeReports {
             }
         }
         Some(changes)
+    }
+
+    /// What is told of the places that cannot be read.
+    pub(crate) fn unread(&self) -> Vec<String> {
+        self.unread.values().cloned().collect()
     }
 
     fn take_one(

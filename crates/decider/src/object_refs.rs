@@ -1,6 +1,7 @@
 //! Objects of the engine as writes name them.
 
 use pumice_engine::Engine;
+use pumice_model::object::NATIVE_GROUP;
 use pumice_model::write::{ObjectRef, PodRef};
 use pumice_model::{JobIx, NoteAbout, QueueIx, TaskIx};
 
@@ -20,11 +21,16 @@ pub fn group_ref(engine: &Engine, job: JobIx) -> Option<ObjectRef> {
     let state = engine.state();
     let job = state.job(job);
     job.group()?;
+    let native = job.name.strip_prefix(NATIVE_GROUP);
+    let api_version = match native {
+        Some(_) => "scheduling.k8s.io/v1beta1",
+        None => "scheduling.volcano.sh/v1beta1",
+    };
     Some(ObjectRef {
-        api_version: "scheduling.volcano.sh/v1beta1".to_owned(),
+        api_version: api_version.to_owned(),
         kind: "PodGroup".to_owned(),
         namespace: state.names().text(job.namespace).to_owned(),
-        name: job.name.to_string(),
+        name: native.unwrap_or(&job.name).to_owned(),
         uid: job.uid.to_string(),
     })
 }

@@ -26,6 +26,7 @@ impl Decider {
         match outcome {
             Outcome::Bound { pod, node, claims } => {
                 self.report_bound(&pod, &node);
+                self.expectations.came_true(&pod.uid);
                 let uid = pod.uid;
                 self.engine.apply(Delta::PodBound { uid, claims });
             }
@@ -114,6 +115,7 @@ impl Decider {
         at_s: i64,
     ) {
         self.changed = true;
+        self.expect_no_more(&pod, node, failure);
         let (namespace, name) = (&pod.namespace, &pod.name);
         if *failure == BindFailure::Outdated {
             let text = format!("decided anew: {message}; pod {namespace}/{name}, node {node}");

@@ -1,7 +1,8 @@
 //! Pods that ended before their device plugin had answered (spec/04 R24): annotations are written,
 //! so that no later pod gets their turn.
 //!
-//! A standby keeps the same list, so that it goes on where the leader stopped.
+//! A standby keeps the same list, so that it goes on where the leader stopped; what is handed out stays on
+//! it until the pod shows it, for the case that the lease is lost before it is written.
 
 use pumice_devices::families::protocols;
 use pumice_model::Delta;
@@ -11,9 +12,13 @@ use rustc_hash::FxHashMap;
 
 use crate::Decider;
 
-/// Annotations, by UID of the pod that needs them.
+/// Pods that need annotations, by UID.
 #[derive(Default)]
-pub struct PendingCleanups(FxHashMap<String, (PodRef, Annotations)>);
+pub struct PendingCleanups {
+    waiting: FxHashMap<String, (PodRef, Annotations)>,
+    /// Handed out in this term, and not seen on the pod.
+    handed_out: FxHashMap<String, (PodRef, Annotations)>,
+}
 
 type Annotations = Vec<(&'static str, &'static str)>;
 
@@ -42,30 +47,45 @@ impl PendingCleanups {
     pub fn note(&mut self, delta: &Delta) {
         let pod = match delta {
             Delta::PodApply(pod) if pod.node.is_some() => pod,
-            Delta::PodDelete(uid) => {
-                self.0.remove(uid);
-                return;
-            }
+            Delta::PodDelete(uid) => return self.forget(uid),
             _ => return,
         };
         let annotations = cleanup(pod);
         if annotations.is_empty() {
-            self.0.remove(&pod.uid);
-            return;
+            return self.forget(&pod.uid);
         }
         let whose = PodRef {
             namespace: pod.namespace.clone(),
             name: pod.name.clone(),
             uid: pod.uid.clone(),
         };
-        self.0.insert(pod.uid.clone(), (whose, annotations));
+        self.waiting.insert(pod.uid.clone(), (whose, annotations));
+    }
+
+    fn forget(&mut self, uid: &str) {
+        self.waiting.remove(uid);
+        self.handed_out.remove(uid);
+    }
+
+    /// What was handed out in a term of before may not have been written.
+    pub fn start_over(&mut self) {
+        let handed_out = std::mem::take(&mut self.handed_out);
+        self.waiting.extend(handed_out);
+    }
+
+    /// What is to be written now.
+    fn take(&mut self) -> Vec<(PodRef, Annotations)> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let due = waiting.values().cloned().collect();
+        self.handed_out.extend(waiting);
+        due
     }
 }
 
 impl Decider {
     /// Cleans up after them. For a replica that may write.
     pub(crate) fn clean_up(&mut self) {
-        for (_, (pod, annotations)) in std::mem::take(&mut self.cleanups.0) {
+        for (pod, annotations) in self.cleanups.take() {
             self.write(Write::CleanUp { pod, annotations });
         }
     }

@@ -1,5 +1,7 @@
 //! What is written about the cluster now and then: conditions, queue statuses, events.
 
+use std::time::Duration;
+
 use pumice_devices::families;
 use pumice_engine::{GivenUp, HyperNodeEvent, PodReport, QueueEvent};
 use pumice_model::write::Write;
@@ -8,7 +10,7 @@ use pumice_model::{DeviceNote, NoteAbout, TaskStatus};
 use crate::object_refs::{
     group_or_pod_ref, group_ref, hyper_node_ref, note_ref, pod_ref, queue_ref,
 };
-use crate::{Decider, LogLevel};
+use crate::{Decider, LogLevel, whole_s};
 
 /// Seconds after which a dry run forgets a decision that the other scheduler has not followed.
 const DRY_RUN_HOLDS_S: i64 = 60;
@@ -19,14 +21,17 @@ impl Decider {
         let oldest = self.dry_decisions.front();
         let dry = oldest.map(|(at_s, _)| at_s + DRY_RUN_HOLDS_S);
         let silent = self.reports.silent.due_s();
-        let due = dry.into_iter().chain(self.retries.due_s()).chain(silent);
-        due.min()
+        let unanswered = self.unanswered.due_s();
+        let due = dry.into_iter().chain(self.retries.due_s());
+        due.chain(silent).chain(unanswered).min()
     }
 
     /// Brings conditions, queue statuses and events up to date.
-    pub(crate) fn report(&mut self, now_s: i64) {
+    pub(crate) fn report(&mut self, now: Duration) {
+        let now_s = whole_s(now);
         self.retry_statuses(now_s);
-        let reports = self.engine.reports(now_s);
+        let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+        let reports = self.engine.reports_at_ms(now_ms);
         self.expire_dry_decisions(now_s);
         for report in reports.pods {
             self.report_pod(report);
@@ -72,18 +77,21 @@ impl Decider {
             self.give_up(gang);
         }
         self.report_silent_nodes(now_s);
+        for note in self.unanswered.take(now_s) {
+            self.report_device(note);
+        }
         self.report_devices();
     }
 
     fn report_pod(&mut self, report: PodReport) {
         let pod = pod_ref(&self.engine, report.task);
         let state = self.engine.state();
-        if state.task(report.task).status == TaskStatus::Binding {
-            return self.write(Write::BindWaits {
-                pod,
-                reason: report.reason.to_owned(),
-                message: report.message,
-            });
+        let task = state.task(report.task);
+        if task.status == TaskStatus::Binding
+            && let Some(node) = task.node
+        {
+            let node = state.nodes().object(node).name.clone();
+            return self.expect(pod, node, report.reason.to_owned(), report.message);
         }
         match report.stands {
             true => self.write_reason(&pod, report.message),

@@ -35,6 +35,11 @@ impl StatusRetries {
         self.0.push_back((now_s + PAUSE_S, owner));
     }
 
+    /// All are due.
+    pub fn hurry(&mut self) {
+        self.0.iter_mut().for_each(|(due_s, _)| *due_s = 0);
+    }
+
     /// When the first is due, seconds since the epoch.
     pub fn due_s(&self) -> Option<i64> {
         self.0.front().map(|(due_s, _)| *due_s)

@@ -17,7 +17,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// Jobs named in one line of the log.
 const MAX_MISSED_TOLD: usize = 16;
 
-/// How often conditions, queue statuses and numbers are brought up to date.
+/// How often all that is told, and numbers, are brought up to date at least after cycles.
 const REPORT_PERIOD: Duration = Duration::from_secs(1);
 
 /// What a step did.
@@ -51,6 +51,7 @@ impl Decider {
         }
         self.clean_up();
         self.write_shard();
+        self.unanswered.date(whole_s(now));
         let due = self.due_s().is_some_and(|at_s| at_s <= whole_s(now));
         if period_over || due || self.changed && now >= self.cycle_from() {
             step.decisions = Some(self.cycle(clock, observer));
@@ -64,8 +65,10 @@ impl Decider {
         let now = clock.now();
         if self.report_due.is_some_and(|due| due <= now) {
             self.report_due = None;
-            self.report(whole_s(now));
+            self.look(clock);
             step.reported = true;
+        } else if self.next_look().is_some_and(|due| due <= now) {
+            self.look(clock);
         }
         self.ask_extender(&step);
         step
@@ -104,11 +107,26 @@ impl Decider {
         if let Some(report) = self.report_due {
             next = next.min(report);
         }
+        if let Some(look) = self.next_look() {
+            next = next.min(look.max(now + SHORTEST_PAUSE));
+        }
         if let Some(at_s) = self.due_s() {
             let at = Duration::from_secs(u64::try_from(at_s).unwrap_or(0));
             next = next.min(at.max(now + SHORTEST_PAUSE));
         }
         next
+    }
+
+    /// When it is looked who waits.
+    fn next_look(&self) -> Option<Duration> {
+        self.looks.next(self.engine.first_report_due_ms())
+    }
+
+    /// Brings what is told of the cluster up to date.
+    fn look(&mut self, clock: &dyn Clock) {
+        let from = clock.now();
+        self.report(from);
+        self.looks.looked(from, clock.now());
     }
 
     /// When the engine, or a report, has something to do although nothing happens.
@@ -151,8 +169,9 @@ impl Decider {
         self.tell_missed(&decisions);
         let end = clock.now();
         self.last_cycle = (end, end.saturating_sub(start));
-        if !decisions.skipped && self.report_due.is_none() {
-            self.report_due = Some(end + REPORT_PERIOD);
+        if !decisions.skipped {
+            self.report_due.get_or_insert(end + REPORT_PERIOD);
+            self.looks.cycle_ended(end);
         }
         // What a cycle decided may let the next one decide more.
         self.changed |= !decisions.settled;
@@ -212,6 +231,10 @@ impl Decider {
     }
 
     pub(crate) fn write_group(&mut self, ix: JobIx) {
+        let kept = self.engine.state().job(ix).group();
+        if kept.is_some_and(|group| group.is_native) {
+            return;
+        }
         let Some(group) = group_ref(&self.engine, ix) else {
             return;
         };

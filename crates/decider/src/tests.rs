@@ -1,6 +1,8 @@
 //! What is written, and what is not, for decisions and outcomes.
 
 mod evictions;
+mod expectations;
+mod first_reasons;
 mod silent_nodes;
 
 use std::cell::Cell;
@@ -435,6 +437,36 @@ fn a_clean_up_waits_for_the_right_to_write_and_is_dropped_with_its_pod() {
     bench.apply(ended());
     bench.apply(Delta::PodDelete("a".to_owned()));
     assert_eq!(count(&bench.at(4)), 0);
+}
+
+#[test]
+fn who_leads_again_writes_what_its_last_term_may_have_left_behind() {
+    let ended = apply(pod(PodPhase::Failed, &[LIST, TURN, BUSY]));
+    let waits = PodObject {
+        request: vec![("cpu".to_owned(), 9000), ("pods".to_owned(), 1)],
+        ..member("big")
+    };
+    let mut bench = Bench::new([queue(), node("n1", 1000), gang(1), apply(waits), ended]);
+    let told = |writes: Vec<Write>| {
+        let cleanups = |write: &&Write| matches!(write, Write::CleanUp { .. });
+        let conditions = |write: &&Write| matches!(write, Write::PodCondition { .. });
+        (
+            writes.iter().filter(cleanups).count(),
+            writes.iter().filter(conditions).count(),
+        )
+    };
+    assert_eq!(told(bench.at(1)), (1, 0));
+    assert_eq!(told(bench.at(4)), (0, 1));
+    assert_eq!(told(bench.at(8)), (0, 0));
+    bench.decider.set_leader(false);
+    assert_eq!(told(bench.at(9)), (0, 0));
+    bench.decider.set_leader(true);
+    assert_eq!(told(bench.at(10)), (1, 0));
+    assert_eq!(
+        told(bench.at(14)),
+        (0, 1),
+        "its condition may be another's by now"
+    );
 }
 
 #[test]

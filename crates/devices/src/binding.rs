@@ -129,6 +129,8 @@ pub enum UntilStarted {
 /// How the device plugin of a family tells, in annotations of a pod, how far it is with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PluginProtocol {
+    /// What the plugin is called, for messages.
+    pub plugin: &'static str,
     /// Annotation that a pod has from its Binding on.
     pub bound_key: &'static str,
     /// Annotation by which the plugin answers.

@@ -54,6 +54,26 @@ impl ContainerFacts {
     }
 }
 
+/// What to tell of a container that names parts of devices and a number of 0 of them: it gets none.
+pub(crate) fn zero_count<'a>(
+    pod: &PodFacts,
+    count: &str,
+    parts: impl Iterator<Item = &'a String> + Clone,
+) -> Option<String> {
+    let containers = pod.containers.iter().enumerate();
+    let mut zero = containers.filter(|(_, container)| container.milli(count) == Some(0));
+    zero.find_map(|(at, container)| {
+        let asked = |name: &&String| container.milli(name) > Some(0);
+        let part = parts.clone().find(asked)?;
+        let amount = amount_text(container.milli(part)?);
+        Some(format!(
+            "{}: {count} is 0, so it gets no device, although it names {part} {amount}: write {count}: 1, \
+             or leave both out",
+            container_name(&pod.containers, at)
+        ))
+    })
+}
+
 /// An amount in milli-units, as it is written.
 pub(crate) fn amount_text(milli: i64) -> String {
     match milli % 1000 {
@@ -84,6 +104,12 @@ impl PodFacts {
     /// The value of an annotation.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         lookup(&self.annotations, key).map(String::as_str)
+    }
+
+    /// When the container at a position runs.
+    pub(crate) fn runs(&self, container: u16) -> ContainerKind {
+        let found = self.containers.get(usize::from(container));
+        found.map_or(ContainerKind::default(), |one| one.kind)
     }
 
     /// Whole units of a resource that all containers ask, of each rounded up.

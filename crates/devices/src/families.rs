@@ -74,7 +74,7 @@ impl Devices {
                 Some(Err(refusal)) => {
                     demand.refusal.get_or_insert(refusal);
                 }
-                None => {}
+                None => demand.remarks.extend(family.remark(pod)),
             }
         }
         demand
@@ -105,6 +105,16 @@ impl Devices {
         names.sort();
         names.dedup();
         names
+    }
+
+    /// Whether nothing was told yet of the cards of a family on a node.
+    pub fn is_untold(&self, family: u8, cards: &NodeCards) -> bool {
+        self.families[usize::from(family)].is_untold(cards)
+    }
+
+    /// Whether ConfigMaps tell of the devices of a family.
+    pub fn reads_reports(&self, family: u8) -> bool {
+        FAMILIES[usize::from(family)].reports.is_some()
     }
 
     /// Name of a family.

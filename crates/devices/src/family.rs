@@ -31,6 +31,17 @@ pub trait Family {
     /// Why it cannot be placed at all: the request cannot be read, or the family is switched off.
     fn request(&self, pod: &PodFacts, tags: Tags) -> Option<Result<Rc<dyn FamilyRequest>, String>>;
 
+    /// A node without cards of which its device plugin, or who else tells of them, has told nothing yet: they
+    /// may be known at any time.
+    fn is_untold(&self, cards: &NodeCards) -> bool {
+        cards.cards.is_empty() && cards.label.is_none()
+    }
+
+    /// What the owner of a pod should know of what it names and does not ask.
+    fn remark(&self, _pod: &PodFacts) -> Option<String> {
+        None
+    }
+
     /// What a pod on the node holds. `records` are the annotations named in
     /// [`FamilySpec::records`]; `pod` is what its containers ask, whether or not the family is on.
     fn decode(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded;

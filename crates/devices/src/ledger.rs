@@ -8,9 +8,12 @@
 //! their place. Charging and discharging are exact inverses.
 
 mod allocation;
+mod link;
+mod peak;
 mod rating;
 mod split;
 mod summary;
+mod suspects;
 
 use std::rc::Rc;
 
@@ -19,6 +22,8 @@ use smallvec::SmallVec;
 use crate::facts::MilliAmounts;
 
 pub use allocation::{Allocation, Allocations, Partition};
+pub use link::CardLink;
+pub use peak::charge_peak;
 pub use rating::SetRating;
 pub use split::{CardSplit, SplitPlace};
 pub use summary::CardSummary;
@@ -177,6 +182,8 @@ pub struct NodeCards {
     pub offered: MilliAmounts,
     /// What the node tells of its cards together.
     pub ratings: Vec<SetRating>,
+    /// What it tells of each two of them, sorted.
+    pub links: Vec<CardLink>,
     dimensions: &'static [Dimension],
     /// A row of amounts for each card, by dimension.
     capacity: Vec<i64>,
@@ -225,6 +232,7 @@ impl NodeCards {
             && self.label == other.label
             && self.problems == other.problems
             && self.ratings == other.ratings
+            && self.links == other.links
     }
 
     /// What a card is called in messages: by its index, and its UUID where it has one.

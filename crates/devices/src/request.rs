@@ -32,6 +32,9 @@ impl NearMiss {
     pub const NO_CARD: i64 = i64::MAX;
     /// That of a card which would not do even if it were idle: still nearer than none.
     pub const UNFIT_CARD: i64 = i64::MAX - 1;
+    /// That of a card which is of the kind that is asked, and too small even when idle: nearer than one of
+    /// another kind.
+    pub const SMALL_CARD: i64 = i64::MAX - 2;
 }
 
 /// Amounts that count for a queue: resource and milli-units, sorted by name.
@@ -96,6 +99,8 @@ pub struct DeviceRequest {
     pub parts: SmallVec<[(u8, Rc<dyn FamilyRequest>); 1]>,
     /// Why the pod can be placed nowhere, whatever the nodes are.
     pub refusal: Option<String>,
+    /// What its owner should know of what it names and does not ask.
+    pub remarks: Vec<String>,
 }
 
 impl DeviceRequest {
@@ -173,8 +178,8 @@ impl DeviceRequest {
 
     /// What the owner of the pod should know.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
-        self.parts
-            .iter()
-            .filter_map(|(_, request)| request.warning())
+        let of_parts = self.parts.iter();
+        let of_parts = of_parts.filter_map(|(_, request)| request.warning());
+        of_parts.chain(self.remarks.iter().map(String::as_str))
     }
 }

@@ -3,6 +3,8 @@
 
 /// Entries that are told of one list; the rest is counted.
 const MOST: usize = 16;
+/// Cards that are named of which the same is said; the rest is counted.
+const MOST_CARDS: usize = 4;
 /// Characters shown of a text.
 const CLIP: usize = 120;
 /// Characters shown of a text that stands within a sentence.
@@ -31,6 +33,44 @@ impl Bounded {
             self.told.push(format!("and {} {more}", self.untold));
         }
         self.told
+    }
+}
+
+/// What is said of cards, each thing once with the cards it is said of.
+#[derive(Debug, Default)]
+pub(crate) struct SaidOfCards {
+    /// What, the first cards, and how many more.
+    said: Vec<(String, Vec<String>, usize)>,
+    untold: usize,
+}
+
+impl SaidOfCards {
+    /// Says that of one card.
+    pub fn say(&mut self, card: &str, what: String) {
+        let has_room = self.said.len() < MOST;
+        let known = self.said.iter_mut().find(|(said, ..)| *said == what);
+        match known {
+            Some((_, cards, _)) if cards.len() < MOST_CARDS => cards.push(card.to_owned()),
+            Some((.., more)) => *more += 1,
+            None if has_room => self.said.push((what, vec![card.to_owned()], 0)),
+            None => self.untold += 1,
+        }
+    }
+
+    /// `GPU-a, GPU-b and 6 more: fits`, each thing that was said.
+    pub fn into_texts(self) -> Vec<String> {
+        let text = |(what, cards, more): (String, Vec<String>, usize)| {
+            let cards = cards.join(", ");
+            match more {
+                0 => format!("{cards}: {what}"),
+                more => format!("{cards} and {more} more: {what}"),
+            }
+        };
+        let mut texts: Vec<String> = self.said.into_iter().map(text).collect();
+        if self.untold > 0 {
+            texts.push(format!("and {} more", self.untold));
+        }
+        texts
     }
 }
 

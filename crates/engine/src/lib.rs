@@ -23,6 +23,7 @@ pub mod outdated;
 mod partial;
 mod pod_group_status;
 pub mod report;
+mod unread_reports;
 pub mod view;
 pub mod waiting;
 
@@ -176,6 +177,7 @@ pub struct Engine {
     tally: EvictionTally,
     assumed_statuses: assumed_status::AssumedStatuses,
     extender: extender::ToldQuestions,
+    unread_reports: unread_reports::UnreadReports,
 }
 
 impl Engine {
@@ -214,6 +216,7 @@ impl Engine {
             tally: EvictionTally::default(),
             assumed_statuses: assumed_status::AssumedStatuses::default(),
             extender: extender::ToldQuestions::of(pumice_plugins::extender_settings(config)),
+            unread_reports: unread_reports::UnreadReports::default(),
         }
     }
 
@@ -450,8 +453,8 @@ impl Engine {
 
     /// When a cycle, [`Engine::reports`] and [`Engine::give_up_gangs`] are due although nothing happens outside: a pod that
     /// was held back after a failed Binding may be placed again, or evicted after an eviction that
-    /// failed, something is to be told that
-    /// was too young, what is known of jobs that sleep has become old, or a gang is to be given up.
+    /// failed, something is to be told again
+    /// or with other numbers, what is known of jobs that sleep has become old, or a gang is to be given up.
     /// Seconds since the epoch.
     pub fn wake_at_s(&self) -> Option<i64> {
         let release_s = self.state.next_release_s().into_iter();

@@ -91,6 +91,12 @@ impl Nominations {
         }
     }
 
+    /// The pod's object names a node where it will not be, until that is written.
+    fn disbelieve(&mut self, task: TaskIx, node: &str) {
+        self.standing.remove(&task);
+        self.ended.insert(task, node.to_owned());
+    }
+
     /// Nothing came of it: the pod's object says so once that is written.
     fn end(&mut self, task: TaskIx) {
         if let Some(nomination) = self.standing.remove(&task) {
@@ -156,6 +162,14 @@ impl Engine {
     pub fn nominated_node(&self, task: TaskIx) -> Option<NodeIx> {
         let nomination = self.nominations.standing.get(&task)?;
         self.state.nodes().find(&nomination.node)
+    }
+
+    /// The Binding of a pod waited, its object was to say so ([`PodReport`](crate::PodReport) of a pod that is
+    /// Binding), and nothing came of it.
+    pub fn expect_no_more(&mut self, uid: &str, node: &str) {
+        if let Some(task) = self.state.task_by_uid(uid) {
+            self.nominations.disbelieve(task, node);
+        }
     }
 
     /// The pod with this UID, if its eviction was decided and its object does not show that yet.

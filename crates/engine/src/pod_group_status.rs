@@ -65,8 +65,15 @@ impl Engine {
                 if status.phase == GroupPhase::Running && !ran {
                     self.report_log.is_ready(ix);
                 }
+                let is_native = self
+                    .state
+                    .job(ix)
+                    .group()
+                    .is_some_and(|group| group.is_native);
                 self.state.set_group_status(ix, status);
-                changed.push(ix);
+                if !is_native {
+                    changed.push(ix);
+                }
             }
         }
         changed

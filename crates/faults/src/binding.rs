@@ -7,6 +7,7 @@ use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef};
 use super::claim_writer::ClaimWriter;
 use super::network::ServerAnswer;
 use super::server::{BindAnswer, VirtualServer};
+use super::writers::NOT_THE_LEADER;
 
 /// How a Binding stands.
 #[derive(Clone, Debug)]
@@ -31,8 +32,10 @@ pub(super) enum Phase {
 pub(super) struct Binding {
     pub request: BindRequest,
     pub phase: Phase,
-    /// Why it is not sent any more.
-    pub recalled: Option<String>,
+    /// How it fails and why, since it is not sent any more.
+    pub recalled: Option<(BindFailure, String)>,
+    /// The term in which it was decided is over.
+    pub is_over: bool,
     /// Its claims, once they have let the pod in.
     pub claims: Vec<WrittenClaim>,
 }
@@ -49,6 +52,24 @@ impl Binding {
             failure,
             message,
         }
+    }
+
+    /// Its term is over: what was not sent is not sent.
+    pub fn term_over(&mut self) {
+        self.is_over = true;
+        let failed = (BindFailure::GaveUp, NOT_THE_LEADER.to_owned());
+        self.recalled = Some(failed);
+        match &mut self.phase {
+            Phase::Preparing(writer) | Phase::GivingBack(writer, _) => writer.is_over = true,
+            Phase::Waiting | Phase::Sent { .. } | Phase::InDoubt { .. } => {}
+        }
+    }
+
+    /// It has failed like this: its claims give back what they got.
+    pub fn give_back(&mut self, outcome: Outcome) {
+        let mut writer = ClaimWriter::back(&self.request, &outcome);
+        writer.is_over = self.is_over;
+        self.phase = Phase::GivingBack(writer, outcome);
     }
 
     pub fn bound(&self) -> Outcome {

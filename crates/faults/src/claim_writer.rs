@@ -9,7 +9,7 @@ use pumice_model::write::{BindFailure, BindRequest, Outcome};
 use super::claims::ClaimAnswer;
 use super::network::{ANSWER_MS, ServerAnswer, ServerCall};
 use super::server::key;
-use super::writers::Around;
+use super::writers::{Around, NOT_THE_LEADER};
 
 /// How long one change is tried, where that is bounded, milliseconds.
 pub const CHANGE_MS: u64 = 5_000;
@@ -35,6 +35,8 @@ pub struct ClaimWriter {
     is_bound_elsewhere: bool,
     /// Claims that have let the pod in.
     pub written: Vec<WrittenClaim>,
+    /// The term in which the bind was decided is over.
+    pub is_over: bool,
 }
 
 /// How a try ended.
@@ -87,6 +89,7 @@ impl ClaimWriter {
             since_ms: None,
             is_bound_elsewhere: false,
             written: Vec::new(),
+            is_over: false,
         }
     }
 
@@ -157,6 +160,9 @@ impl ClaimWriter {
             }
         }
         self.since_ms.get_or_insert(now_ms);
+        if self.is_over {
+            return Tried::Failed(NOT_THE_LEADER.to_owned());
+        }
         if !around.has_term() {
             return Tried::Waits;
         }
@@ -196,12 +202,18 @@ impl ClaimWriter {
 pub struct DeviceReturn {
     claim: ClaimReturn,
     sent: Option<(u64, u64)>,
+    /// The term in which that was decided is over.
+    pub is_over: bool,
 }
 
 impl DeviceReturn {
     /// Nothing is sent yet.
     pub fn new(claim: ClaimReturn) -> Self {
-        Self { claim, sent: None }
+        Self {
+            claim,
+            sent: None,
+            is_over: false,
+        }
     }
 
     /// Whether it has ended, and whether it is to be told that devices were kept.
@@ -222,6 +234,9 @@ impl DeviceReturn {
                 // As after a pause: it is read again.
                 _ => {}
             }
+        }
+        if self.is_over {
+            return Some(Some(self.kept(NOT_THE_LEADER)));
         }
         if !around.has_term() {
             return None;

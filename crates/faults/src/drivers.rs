@@ -192,7 +192,7 @@ fn class(name: &str, expression: String) -> DeviceClassObject {
     DeviceClassObject {
         name: name.to_owned(),
         selectors: vec![expression],
-        config: Vec::new(),
+        ..DeviceClassObject::default()
     }
 }
 

@@ -20,6 +20,17 @@ pub struct VirtualLease {
     pub version: u64,
 }
 
+/// A term of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VirtualTerm {
+    /// Whose.
+    pub by: u32,
+    /// The how manieth of that process.
+    pub number: u64,
+    /// When it ends; 0: it is over.
+    pub end_ms: u64,
+}
+
 /// What one process knows of it.
 #[derive(Clone, Debug)]
 pub struct VirtualElector {
@@ -30,6 +41,8 @@ pub struct VirtualElector {
     next_ms: u64,
     /// End of the own term.
     term_end_ms: Option<u64>,
+    /// Terms that it has had.
+    terms: u64,
 }
 
 /// What a try came to.
@@ -39,7 +52,7 @@ pub enum Leadership {
     Leader,
     /// Waits.
     Standby,
-    /// Was the leader and is not any more: the process ends.
+    /// Was the leader and is not any more: it waits like any other from now on.
     Lost,
 }
 
@@ -51,17 +64,22 @@ impl VirtualElector {
             seen: None,
             next_ms: 0,
             term_end_ms: None,
+            terms: 0,
         }
     }
 
-    /// End of the own term; 0 without one.
-    pub fn term_end_ms(&self) -> u64 {
-        self.term_end_ms.unwrap_or(0)
+    /// The own term, or the last one.
+    pub fn term(&self) -> VirtualTerm {
+        VirtualTerm {
+            by: self.identity,
+            number: self.terms,
+            end_ms: self.term_end_ms.unwrap_or(0),
+        }
     }
 
     /// Tries what is due. `reachable`: whether the server answers this replica about leases.
     pub fn step(&mut self, record: &mut VirtualLease, now_ms: u64, reachable: bool) -> Leadership {
-        if self.term_end_ms.is_some_and(|end| now_ms >= end) {
+        if self.term_end_ms.take_if(|end| now_ms >= *end).is_some() {
             return Leadership::Lost;
         }
         if reachable && now_ms >= self.next_ms {
@@ -71,13 +89,14 @@ impl VirtualElector {
             }
             let since = self.seen.as_ref().map_or(now_ms, |(_, since)| *since);
             let is_ours = record.holder == Some(self.identity);
-            if self.term_end_ms.is_some() && !is_ours {
+            if !is_ours && self.term_end_ms.take().is_some() {
                 return Leadership::Lost;
             }
             if is_ours || record.holder.is_none() || now_ms >= since + EXPIRY_MS {
                 record.holder = Some(self.identity);
                 record.version += 1;
                 self.seen = Some((record.clone(), now_ms));
+                self.terms += u64::from(self.term_end_ms.is_none());
                 self.term_end_ms = Some(now_ms + TERM_MS);
             }
         }

@@ -388,15 +388,10 @@ impl Simulation {
             lag: self.lag,
             history: &mut self.history,
         };
-        if process.step(&mut world)? {
-            self.slots[at].process = Some(process);
-        } else {
-            let identity = process.elector.identity;
-            self.left_claims.extend(process.writers.claims().cloned());
-            self.history
-                .push(format!("process {identity} has lost the lease and ends"));
-            self.slots[at].start_ms = now_ms + 1000;
-        }
+        process.step(&mut world)?;
+        self.left_claims
+            .extend(process.writers.left_claims.drain(..));
+        self.slots[at].process = Some(process);
         Ok(())
     }
 
@@ -446,8 +441,8 @@ impl Simulation {
             }
         }
         (0..40).try_for_each(|_| self.step(1000))?;
-        // Until what was measured of nodes is old, too.
-        (0..70).try_for_each(|_| self.step(4000))?;
+        // Until what was measured of nodes is old, too, and the numbers of what that led to are told.
+        (0..85).try_for_each(|_| self.step(4000))?;
         let handed_in = self.leader().map(|process| process.writers.handed_in);
         (0..15).try_for_each(|_| self.step(4000))?;
         let done = self.check_settled(handed_in);

@@ -4,6 +4,7 @@
 use pumice_model::object::{GroupStatus, Pairs, ResourceClaimObject};
 
 use super::claims::ClaimAnswer;
+use super::lease::VirtualTerm;
 use super::rng::Rng;
 use super::server::{BindAnswer, VirtualServer};
 
@@ -124,13 +125,7 @@ pub struct Network {
 
 impl Network {
     /// Sends a request; its number.
-    pub fn send(
-        &mut self,
-        (by, term_end_ms): (u32, u64),
-        call: ServerCall,
-        now_ms: u64,
-        rng: &mut Rng,
-    ) -> u64 {
+    pub fn send(&mut self, term: VirtualTerm, call: ServerCall, now_ms: u64, rng: &mut Rng) -> u64 {
         let fate = self.fate(&call, rng);
         let way = |rng: &mut Rng| match self.slowness_ms {
             0 => 0,
@@ -147,8 +142,8 @@ impl Network {
         self.sent += 1;
         self.requests.push(RequestInFlight {
             id: self.sent,
-            by,
-            term_end_ms,
+            by: term.by,
+            term_end_ms: term.end_ms,
             call,
             lands_ms: lands,
             answers_ms: answers,

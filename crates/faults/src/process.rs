@@ -106,11 +106,11 @@ impl Process {
         }
     }
 
-    /// One round of the loop. Returns whether the process lives on.
+    /// One round of the loop.
     ///
     /// # Errors
     /// A decision that breaks an invariant.
-    pub fn step(&mut self, world: &mut FaultWorld<'_>) -> Result<bool, Broken> {
+    pub fn step(&mut self, world: &mut FaultWorld<'_>) -> Result<(), Broken> {
         let now_ms = world.server.now_ms();
         let deltas = self.watches.receive(world.server, world.rng, world.lag);
         if !deltas.is_empty() {
@@ -127,7 +127,10 @@ impl Process {
         let reachable = now_ms >= self.lease_cut_until_ms;
         let standing = self.elector.step(world.lease, now_ms, reachable);
         if standing == Leadership::Lost {
-            return Ok(false);
+            let identity = self.elector.identity;
+            let text = format!("process {identity} has lost the lease and stands for it again");
+            world.history.push(text);
+            self.writers.term_over();
         }
         self.leads = standing == Leadership::Leader;
         self.decider.set_leader(self.leads);
@@ -143,7 +146,7 @@ impl Process {
             self.carry_out(effect, world)?;
         }
         self.write(world, followed, now_ms);
-        Ok(true)
+        Ok(())
     }
 
     fn write(&mut self, world: &mut FaultWorld<'_>, followed: bool, now_ms: u64) {
@@ -151,7 +154,7 @@ impl Process {
             server: world.server,
             network: world.network,
             rng: world.rng,
-            by: (self.elector.identity, self.elector.term_end_ms()),
+            by: self.elector.term(),
             followed,
         };
         for outcome in self.writers.step(&mut around) {

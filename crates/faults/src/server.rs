@@ -280,6 +280,11 @@ impl VirtualServer {
 
     /// A node tells of its CPUs.
     pub fn put_numatopology(&mut self, object: NumatopologyObject) {
+        let written_s = i64::try_from(self.now_ms / 1000).ok();
+        let object = NumatopologyObject {
+            written_s,
+            ..object
+        };
         self.note(
             ServerKind::Numatopology,
             object.node.clone(),

@@ -7,13 +7,17 @@ use std::collections::BTreeMap;
 
 use pumice_devices::binding::Sequences;
 use pumice_model::object::GroupStatus;
-use pumice_model::write::{BindFailure, Outcome, PodRef, Write};
+use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, Write};
 
 use super::binding::{Binding, Phase, stamp};
 use super::claim_writer::{ClaimWriter, DeviceReturn};
+use super::lease::VirtualTerm;
 use super::network::{ANSWER_MS, Network, REQUEST_MS, ServerAnswer, ServerCall};
 use super::rng::Rng;
 use super::server::{ToldEvent, VirtualServer, key};
+
+/// Why what was decided in a term that is over is not sent.
+pub(super) const NOT_THE_LEADER: &str = "no longer the leader";
 
 #[derive(Clone, Debug)]
 struct StatusInFlight {
@@ -21,6 +25,8 @@ struct StatusInFlight {
     /// The newest that is not sent.
     waiting: Option<GroupStatus>,
     sent: Option<(u64, u64, GroupStatus)>,
+    /// The term in which the one that waits was decided is over.
+    is_over: bool,
 }
 
 /// An eviction, or a nomination: repeated until there is an answer.
@@ -33,6 +39,8 @@ struct PodWrite {
     sent: Option<(ServerCall, u64, u64)>,
     /// Not to be sent (again).
     cancelled: bool,
+    /// The term in which it was decided is over.
+    is_over: bool,
 }
 
 /// How a write of a pod ended.
@@ -48,6 +56,7 @@ impl PodWrite {
             waiting: None,
             sent: None,
             cancelled: false,
+            is_over: false,
         }
     }
 
@@ -77,6 +86,9 @@ impl PodWrite {
         if self.cancelled {
             return Some(PodWriteEnd::Done);
         }
+        if self.is_over {
+            return Some(PodWriteEnd::Refused);
+        }
         if around.has_term()
             && let Some(call) = self.waiting.take()
         {
@@ -100,6 +112,10 @@ pub struct Writers {
     conditions: Vec<(String, (String, String))>,
     events: Vec<ToldEvent>,
     sequences: Sequences,
+    /// How writes ended that their term has left behind.
+    left_behind: Vec<Outcome>,
+    /// UIDs of claims on which binds may have left something whose term ended.
+    pub left_claims: Vec<String>,
     /// Writes handed in.
     pub handed_in: u64,
 }
@@ -112,8 +128,8 @@ pub struct Around<'a> {
     pub network: &'a mut Network,
     /// Chance.
     pub rng: &'a mut Rng,
-    /// The process and the end of its term.
-    pub by: (u32, u64),
+    /// The term of the process.
+    pub by: VirtualTerm,
     /// What decisions were made from is followed.
     pub followed: bool,
 }
@@ -121,7 +137,7 @@ pub struct Around<'a> {
 impl Around<'_> {
     /// Whether the term outlasts a request.
     pub(super) fn has_term(&self) -> bool {
-        self.server.now_ms() + REQUEST_MS <= self.by.1
+        self.server.now_ms() + REQUEST_MS <= self.by.end_ms
     }
 
     pub(super) fn send(&mut self, call: ServerCall) -> (u64, u64) {
@@ -158,23 +174,7 @@ impl Writers {
     pub fn submit(&mut self, write: Write) {
         self.handed_in += 1;
         match write {
-            Write::Bind(request) => {
-                let phase = match request.claims.is_empty() {
-                    true => Phase::Waiting,
-                    false => Phase::Preparing(ClaimWriter::forth(&request)),
-                };
-                let binding = Binding {
-                    phase,
-                    recalled: None,
-                    claims: Vec::new(),
-                    request,
-                };
-                // What waits is dropped, and what is under way ends first.
-                if let Some(write) = self.nominations.get_mut(&binding.request.pod.uid) {
-                    write.cancelled = true;
-                }
-                self.binds.insert(binding.request.pod.uid.clone(), binding);
-            }
+            Write::Bind(request) => self.submit_bind(request),
             Write::GroupStatus {
                 namespace,
                 name,
@@ -190,14 +190,16 @@ impl Writers {
                     beneficiary: beneficiary.map(|who| who.to_string()),
                 };
                 let write = self.evictions.entry(pod.uid.clone());
-                write.or_insert_with(|| PodWrite::new(pod)).waiting = Some(call);
+                let write = write.or_insert_with(|| PodWrite::new(pod));
+                write.waiting = Some(call);
+                write.is_over = false;
             }
             Write::Nominate { pod, node } => {
                 let uid = pod.uid.clone();
                 let write = self.nominations.entry(uid.clone());
                 let write = write.or_insert_with(|| PodWrite::new(pod));
                 write.waiting = Some(ServerCall::Nominate { uid, node });
-                write.cancelled = false;
+                (write.cancelled, write.is_over) = (false, false);
             }
             Write::PodCondition {
                 pod,
@@ -228,6 +230,25 @@ impl Writers {
         }
     }
 
+    fn submit_bind(&mut self, request: BindRequest) {
+        let phase = match request.claims.is_empty() {
+            true => Phase::Waiting,
+            false => Phase::Preparing(ClaimWriter::forth(&request)),
+        };
+        let binding = Binding {
+            phase,
+            recalled: None,
+            is_over: false,
+            claims: Vec::new(),
+            request,
+        };
+        // What waits is dropped, and what is under way ends first.
+        if let Some(write) = self.nominations.get_mut(&binding.request.pod.uid) {
+            write.cancelled = true;
+        }
+        self.binds.insert(binding.request.pod.uid.clone(), binding);
+    }
+
     /// A newer status takes the place of one that waits.
     fn submit_status(&mut self, pod_group: (String, String, String), status: GroupStatus) {
         let group = self.statuses.entry(key(&pod_group.0, &pod_group.1));
@@ -235,20 +256,49 @@ impl Writers {
             pod_group,
             waiting: None,
             sent: None,
+            is_over: false,
         };
-        group.or_insert_with(new).waiting = Some(status);
+        let write = group.or_insert_with(new);
+        write.waiting = Some(status);
+        write.is_over = false;
     }
 
     /// A decision does not fit any more.
     pub fn recall(&mut self, uid: &str, why: String) {
         if let Some(binding) = self.binds.get_mut(uid) {
-            binding.recalled = Some(why);
+            binding.recalled = Some((BindFailure::Outdated, why));
+        }
+    }
+
+    /// The term is over: nothing that was handed in until now is sent any more.
+    pub fn term_over(&mut self) {
+        let claims: Vec<String> = self.claims().cloned().collect();
+        self.left_claims.extend(claims);
+        self.binds.values_mut().for_each(Binding::term_over);
+        self.statuses
+            .values_mut()
+            .for_each(|write| write.is_over = true);
+        let pods = self.evictions.values_mut();
+        let pods = pods.chain(self.nominations.values_mut());
+        pods.for_each(|write| write.is_over = true);
+        self.returns
+            .values_mut()
+            .for_each(|write| write.is_over = true);
+        self.events.clear();
+        for (uid, _) in std::mem::take(&mut self.conditions) {
+            let (namespace, name) = (String::new(), String::new());
+            let pod = PodRef {
+                namespace,
+                name,
+                uid,
+            };
+            self.left_behind.push(Outcome::ConditionFailed { pod });
         }
     }
 
     /// Sends what may be sent, and says how writes ended.
     pub fn step(&mut self, around: &mut Around<'_>) -> Vec<Outcome> {
-        let mut outcomes = Vec::new();
+        let mut outcomes = std::mem::take(&mut self.left_behind);
         let uids: Vec<String> = self.binds.keys().cloned().collect();
         for uid in uids {
             if let Some(outcome) = self.step_bind(&uid, around) {
@@ -321,8 +371,7 @@ impl Writers {
         let binding = self.binds.get_mut(uid)?;
         let has_failed = matches!(outcome, Outcome::BindFailed { .. });
         if has_failed && !binding.request.claims.is_empty() {
-            let back = ClaimWriter::back(&binding.request, &outcome);
-            binding.phase = Phase::GivingBack(back, outcome);
+            binding.give_back(outcome);
             return self.step_claims(uid, around);
         }
         Some(outcome)
@@ -340,8 +389,7 @@ impl Writers {
                 }
                 let text = "resource claims".to_owned();
                 let outcome = binding.failed(BindFailure::PreBind, text);
-                let back = ClaimWriter::back(&binding.request, &outcome);
-                binding.phase = Phase::GivingBack(back, outcome);
+                binding.give_back(outcome);
                 None
             }
             Phase::GivingBack(writer, outcome) => {
@@ -359,8 +407,8 @@ impl Writers {
         match binding.phase {
             Phase::Preparing(_) | Phase::GivingBack(..) => None,
             Phase::Waiting => {
-                if let Some(why) = &binding.recalled {
-                    return Some(binding.failed(BindFailure::Outdated, why.clone()));
+                if let Some((failure, why)) = binding.recalled.clone() {
+                    return Some(binding.failed(failure, why));
                 }
                 if around.has_term() && around.followed {
                     let records = stamp(&mut self.sequences, &binding.request, now_ms);
@@ -389,11 +437,9 @@ impl Writers {
                 match seen {
                     None if now_ms >= until_ms => {
                         let text = "no answer".to_owned();
-                        let failure = binding
-                            .recalled
-                            .as_ref()
-                            .map_or(BindFailure::GaveUp, |_| BindFailure::Outdated);
-                        Some(binding.failed(failure, text))
+                        let recalled = binding.recalled.as_ref();
+                        let failure = recalled.map_or(&BindFailure::GaveUp, |(failure, _)| failure);
+                        Some(binding.failed(failure.clone(), text))
                     }
                     seen => seen,
                 }
@@ -426,7 +472,13 @@ impl Writers {
                 },
             });
         }
-        if around.has_term()
+        if write.is_over {
+            // Whoever leads by now computes its own.
+            let given_up = write.waiting.take().filter(|_| outcome.is_none());
+            let (namespace, name, _) = write.pod_group.clone();
+            outcome =
+                outcome.or(given_up.map(|_| Outcome::GroupStatusNotNeeded { namespace, name }));
+        } else if around.has_term()
             && let Some(status) = write.waiting.take()
         {
             let (id, at_ms) = around.send(ServerCall::Status {

@@ -18,6 +18,7 @@
 //! * [`verdict`]: whether a task fits a node, in two bytes.
 //! * [`refusal`]: why a queue or the cluster says no, likewise.
 //! * [`nobody_goes`]: why nobody is evicted for a job, likewise.
+//! * [`obstacles`]: what of node objects keeps pods from nodes that would do, likewise.
 //! * [`sleep`]: jobs that are not tried, because it is known that nothing would come of it.
 //! * [`work`]: how much of a cycle one job may take.
 
@@ -27,6 +28,7 @@ mod extras;
 mod hindrances;
 pub mod nobody_goes;
 pub mod observer;
+pub mod obstacles;
 pub mod outcome;
 pub mod plugin;
 pub mod plugins;
@@ -48,6 +50,7 @@ pub use nobody_goes::{
     Strangers, VictimCounts,
 };
 pub use observer::{Observer, Stage, Unobserved};
+pub use obstacles::{Barriers, Obstacles};
 pub use outcome::{JobNote, NearestDomain, NoDomain, Skip, Unplaced};
 pub use plugin::{Changed, ChangedQueues, CycleInfo, Plugin, Step};
 pub use plugins::{Plugins, sort_by_number_and_age};

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use pumice_conf::Enabled;
 use pumice_devices::Settings;
-use pumice_model::{DomainIx, JobIx, QueueIx, ResVec, State, TaskIx};
+use pumice_model::object::NodeObject;
+use pumice_model::{DomainIx, JobIx, QueueIx, ResVec, Rules, State, TaskIx};
 
 use crate::observer::{Observer, Stage};
+use crate::obstacles::Barriers;
 use crate::plugin::{Changed, ChangedQueues, CycleInfo, Plugin, Step};
 use crate::points::{
     CandidateScore, Class, Counting, DomainFilter, Invalid, LedgerCheck, MovedQueues, NeededAnswer,
@@ -112,6 +114,12 @@ impl Plugins {
     /// be bound in part.
     pub fn has_gangs(&self) -> bool {
         !self.points.job_ready.is_empty()
+    }
+
+    /// Whether a plugin is configured.
+    pub fn has(&self, name: &str) -> bool {
+        let mut members = self.tiers.iter().flatten();
+        members.any(|member| member.named && member.plugin.name() == name)
     }
 
     fn plugin(&self, (tier, at): (usize, usize)) -> &dyn Plugin {
@@ -563,6 +571,13 @@ impl Plugins {
             plugin.static_score(state, class, &mut part);
         }
         part
+    }
+
+    /// What of a node's object keeps pods with these rules away, by all plugins.
+    pub fn barriers<'a>(&self, rules: &Rules, node: &'a NodeObject) -> Barriers<'a> {
+        let plugins = self.ask(&self.points.node_filters, |x| x.as_node_filters());
+        let all = plugins.map(|p| p.barriers(rules, node));
+        all.fold(Barriers::default(), Barriers::and)
     }
 
     /// Collects the filters on node load.

@@ -1,8 +1,12 @@
 //! Why a task does not fit a node: interned reasons, sets of reasons, and their counts over nodes.
 
+use std::rc::Rc;
+
 use pumice_model::{NodeIx, ResIx, ResourceNames};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+
+use crate::obstacles::Obstacles;
 
 /// What would have to change for the reason to go away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -164,7 +168,7 @@ pub struct NearestMiss {
     /// What it lacks.
     pub short: Vec<Shortage>,
     /// What its devices lack, or its NUMA nodes, in words.
-    pub words: Option<String>,
+    pub words: Option<Box<str>>,
 }
 
 /// What there is to say where there is no node.
@@ -178,11 +182,16 @@ pub struct FitError {
     /// Sets of reasons and how many nodes have exactly that set.
     pub counts: Vec<(SetId, u32)>,
     /// A reason that holds for every node before looking at any.
-    pub everywhere: Option<String>,
+    pub everywhere: Option<Box<str>>,
     /// The nearest miss among nodes that only lack resources, devices or CPUs of a NUMA node.
     pub nearest: Option<NearestMiss>,
     /// No node has room for it, even if all were idle.
     pub never: bool,
+    /// What stood against each device for its claims while others of its job had theirs, which are given
+    /// back by now; absent where none had.
+    pub claims: Option<Box<str>>,
+    /// What keeps it from nodes that would do, where no node only lacks room.
+    pub obstacles: Option<Rc<Obstacles>>,
 }
 
 impl FitError {

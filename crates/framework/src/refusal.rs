@@ -138,6 +138,26 @@ impl Overrun {
     pub fn is_for_ever(&self) -> bool {
         self.asked > self.total || (self.bound != Bound::Deserved && self.asked > self.limit)
     }
+
+    /// The amounts that are told of it, which have one unit; those that are not are 0.
+    pub fn told_amounts(&self) -> [i64; 5] {
+        let Self {
+            limit,
+            total,
+            used,
+            reserved,
+            asked,
+            ..
+        } = *self;
+        match (self.is_for_ever(), self.bound) {
+            (true, Bound::Capability) => [limit, 0, 0, 0, asked],
+            (true, Bound::Guarantees) if asked > limit => [limit, 0, 0, 0, asked],
+            (true, _) => [0, total, 0, 0, asked],
+            (false, Bound::Cluster) => [0, total, used, reserved, asked],
+            (false, Bound::Deserved) => [limit, total, used, reserved, asked],
+            (false, _) => [limit, 0, used, reserved, asked],
+        }
+    }
 }
 
 impl Refusal {

@@ -98,6 +98,7 @@ pub fn device_class(wire: &DeviceClass) -> Result<DeviceClassObject, Vec<ObjectP
             .filter_map(|config| config.opaque.as_ref())
             .map(opaque)
             .collect(),
+        extended_resource: wire.spec.extended_resource_name.clone(),
     };
     problems.or(out)
 }

@@ -53,6 +53,7 @@ pub fn pod_group(group: &PodGroup, options: &Options) -> Result<GroupObject, Vec
         preemptable: meta::preemptable(&group.metadata),
         annotations: meta::annotations(&group.metadata, &options.annotations),
         status: status(&group.status, &mut problems),
+        is_native: false,
         namespace,
         name,
     };

@@ -28,6 +28,7 @@ mod hyper_node;
 mod image;
 mod measured;
 mod meta;
+mod native_group;
 mod node;
 mod numa;
 mod pod;
@@ -53,6 +54,7 @@ pub use hyper_node::hyper_node;
 pub use measured::{
     Measured, UsageNews, node_usages, of_custom_metrics, of_elasticsearch, of_prometheus,
 };
+pub use native_group::native_pod_group;
 pub use node::node;
 pub use numa::{numatopology, numatopology_doubt};
 pub use pod::{Options, pod};

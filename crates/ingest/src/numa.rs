@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as WireQuantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::{Numatopology, keys};
 use pumice_model::object::{
-    AskedPolicy, AssignedPod, CpuPlace, CpuRequest, MAX_CPU, MAX_NUMA_NODES, NumatopologyObject,
-    TopologyPolicy,
+    AskedPolicy, AssignedPod, CpuPlace, CpuRequest, InitCpus, MAX_CPU, MAX_NUMA_NODES,
+    NumatopologyObject, TopologyPolicy,
 };
 use pumice_units::quantity::{self, Quantity};
 
@@ -60,7 +61,15 @@ pub fn numatopology(object: &Numatopology) -> Result<NumatopologyObject, Vec<Obj
         free,
         reserved,
         assigned,
+        written_s: written_s(&object.metadata),
     })
+}
+
+/// When anything of an object was last written, as the API server notes it.
+fn written_s(meta: &ObjectMeta) -> Option<i64> {
+    let written = meta.managed_fields.iter().flatten();
+    let times = written.filter_map(|entry| entry.time.as_ref());
+    times.map(|time| meta::seconds(Some(time))).max()
 }
 
 /// What a Numatopology that was read says of CPUs that are not there: nobody gets those.
@@ -177,6 +186,12 @@ pub(crate) fn cpu_request(pod: &Pod, spec: &PodSpec) -> Option<CpuRequest> {
                 None => AskedPolicy::Unknown(name.to_owned()),
             },
         },
+        init: spec
+            .init_containers
+            .iter()
+            .flatten()
+            .map(init_cpus)
+            .collect(),
         containers: spec.containers.iter().map(own_cpus).collect(),
     };
     let asks = request.policy != AskedPolicy::Any || request.takes_cpus();
@@ -189,6 +204,13 @@ fn own_cpus(container: &Container) -> u32 {
     match milli % 1000 {
         0 => u32::try_from(milli / 1000).unwrap_or(u32::MAX),
         _ => 0,
+    }
+}
+
+fn init_cpus(container: &Container) -> InitCpus {
+    InitCpus {
+        cpus: own_cpus(container),
+        stays: container.restart_policy.as_deref() == Some("Always"),
     }
 }
 

@@ -9,6 +9,7 @@ use pumice_model::object::{
     Gates, HostPort, PodObject, PodPhase, TaintEffect, Toleration, TolerationOp,
 };
 
+use crate::native_group::native_group;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::{affinity, device, device_claim, image, meta, numa, request, spread, volume};
 
@@ -51,6 +52,8 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<ObjectProblem>
         .as_deref()
         .filter(|name| !name.is_empty());
     let scheduler = scheduler.unwrap_or(KUBERNETES_SCHEDULER);
+    // Whoever makes PodGroups for pods that name none may have named one of its own too.
+    out.group = native_group(spec).or(out.group);
     out.ours = options.scheduler_names.iter().any(|name| name == scheduler);
     out.node = spec.node_name.clone().filter(|name| !name.is_empty());
     out.phase = phase(

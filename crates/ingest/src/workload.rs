@@ -80,10 +80,14 @@ fn workload(
     selector: Selector,
     problems: &mut ObjectProblems,
 ) -> WorkloadObject {
+    let mut owners = wire.owner_references.iter().flatten();
     WorkloadObject {
         kind: kind.to_owned(),
         namespace: meta::namespace(wire),
         name: meta::name(wire, problems),
         selector: (!selector.requirements.is_empty()).then_some(selector),
+        controller: owners
+            .find(|owner| owner.controller == Some(true))
+            .map(|owner| (owner.kind.clone(), owner.name.clone())),
     }
 }

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use pumice_devices::config::DeviceConfig;
-use pumice_devices::{Allocations, DeviceRequest, Devices, NodeDevices, PodFacts, Settings, Tags};
+use pumice_devices::{
+    Allocations, ContainerKind, DeviceRequest, Devices, NodeDevices, PodFacts, Settings, Tags,
+};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -45,10 +47,10 @@ pub struct Holding {
 }
 
 impl Holding {
-    /// Every card is known to be the one.
+    /// What it has is known; of cards that the node does not tell any more, that is all.
     pub fn is_certain(&self) -> bool {
         let mut allocations = self.parts.iter().flat_map(|(_, allocations)| allocations);
-        allocations.all(|allocation| allocation.certain)
+        allocations.all(|allocation| allocation.certain || allocation.suspect)
     }
 
     /// Nothing is held.
@@ -165,6 +167,15 @@ impl DeviceTable {
     /// Serials of the demands in use.
     pub fn serials_in_use(&self) -> impl Iterator<Item = u64> {
         self.asked.serials_in_use()
+    }
+
+    /// Amounts of extended resources that regular containers and sidecars ask, in thousandths, as written:
+    /// those too that no node tells of.
+    pub fn written_amounts(&self, ix: DeviceRequestIx) -> impl Iterator<Item = (&str, i64)> {
+        let containers = self.facts(ix).containers.iter();
+        let lasting = containers.filter(|container| container.kind != ContainerKind::Init);
+        let amounts = lasting.flat_map(|container| &container.amounts);
+        amounts.map(|(name, amount)| (name.as_str(), *amount))
     }
 
     /// What a pod asks, as written.

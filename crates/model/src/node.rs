@@ -8,8 +8,8 @@ use pumice_devices::{Load, NodeDevices};
 use rustc_hash::FxHashMap;
 
 use crate::ix::{NodeIx, TaskIx};
-use crate::numa::NodeCpus;
-use crate::object::{CpuRequest, Disk, HostPort, NodeObject, NodeUsage, VolumeSource};
+use crate::numa::{ExpectedPod, NodeCpus};
+use crate::object::{Disk, HostPort, NodeObject, NodeUsage, VolumeSource};
 use crate::resource::{ResIx, ResVec};
 use crate::volume::{Attached, Held, OnNode};
 
@@ -242,7 +242,7 @@ impl Nodes {
     }
 
     /// Chooses CPUs anew for those who are there, in this order; whether others are free than before.
-    pub(crate) fn settle_cpus(&mut self, node: NodeIx, order: Vec<(TaskIx, &CpuRequest)>) -> bool {
+    pub(crate) fn settle_cpus(&mut self, node: NodeIx, order: Vec<ExpectedPod<'_>>) -> bool {
         let cpus = self.cpus[node.at()].as_deref_mut();
         let changed = cpus.is_some_and(|cpus| cpus.settle(order));
         if changed {

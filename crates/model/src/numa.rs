@@ -9,7 +9,8 @@
 //! were placed since: they are chosen here as the kubelet would choose them. Between two cycles the choice
 //! follows from the objects alone, pods in the order of their age; so nothing needs to be remembered, and
 //! after a restart no CPU counts twice. Within a cycle a pod that is placed takes of what is left, and who
-//! is there keeps what it has.
+//! is there keeps what it has. A node that has given out CPUs and does not tell to whom has given them to
+//! the pods that ran there when it told that: theirs are not taken from what is free a second time.
 
 mod cpu_set;
 mod layout;
@@ -27,6 +28,8 @@ pub struct NodeCpus {
     layout: CpuLayout,
     /// What the kubelet could give if none of those below were there.
     unassigned: CpuSet,
+    /// How many of the other CPUs it has given to pods that are not told.
+    given_untold: u32,
     /// Pods whose CPUs the object does not tell yet, and what they will have.
     pub(crate) expected: Vec<(TaskIx, CpuSet)>,
     /// `unassigned` without what they will have.
@@ -35,14 +38,31 @@ pub struct NodeCpus {
     pub(crate) is_stale: bool,
 }
 
+/// A pod whose CPUs its node does not tell.
+pub(crate) struct ExpectedPod<'a> {
+    pub task: TaskIx,
+    pub request: &'a CpuRequest,
+    /// It ran already when the node told what is free.
+    pub ran: bool,
+}
+
 impl NodeCpus {
     /// Nobody is on the node.
     pub(crate) fn new(object: NumatopologyObject) -> Self {
         let layout = CpuLayout::new(&object);
         let all = (0..object.cpus.len()).collect();
         let mut unassigned = layout.set(&object.free);
-        unassigned.remove(&layout.pick(&all, object.reserved));
+        let reserved = layout.pick(&all, object.reserved);
+        let mut given = all;
+        given.remove(&unassigned);
+        given.remove(&reserved);
+        unassigned.remove(&reserved);
+        let given_untold = match object.assigned.is_empty() {
+            true => given.len(),
+            false => 0,
+        };
         Self {
+            given_untold,
             layout,
             free: unassigned.clone(),
             unassigned,
@@ -123,10 +143,18 @@ impl NodeCpus {
         }
     }
 
-    /// Chooses anew for all that are there, in this order; whether anything is different.
-    pub(crate) fn settle(&mut self, order: Vec<(TaskIx, &CpuRequest)>) -> bool {
-        let mut free = self.unassigned.clone();
-        let chosen = order.into_iter().map(|(task, request)| {
+    /// Chooses anew for all that are there, in this order; whether anything is different. Those that
+    /// ran when the node told what is free have what it has given out and does not tell to whom, as far as
+    /// that is enough.
+    pub(crate) fn settle(&mut self, order: Vec<ExpectedPod<'_>>) -> bool {
+        let (mut free, mut given) = (self.unassigned.clone(), self.given_untold);
+        let chosen = order.into_iter().map(|pod| {
+            let ExpectedPod { task, request, ran } = pod;
+            let has = request.lasting_cpus();
+            if ran && has <= given {
+                given -= has;
+                return (task, CpuSet::default());
+            }
             let cpus = self.layout.take(request, &free);
             free.remove(&cpus);
             (task, cpus)

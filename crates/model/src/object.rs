@@ -16,13 +16,13 @@ pub use claim::{
     ResourceClaimObject, SliceObject, WrittenClaim,
 };
 pub use group::{
-    GroupCondition, GroupLimits, GroupObject, GroupPhase, GroupStatus, NodeGroups, QueueObject,
-    QueueState, SubGroupPolicy,
+    GroupCondition, GroupLimits, GroupObject, GroupPhase, GroupStatus, NATIVE_GROUP, NodeGroups,
+    QueueObject, QueueState, SubGroupPolicy,
 };
 pub use hyper_node::{HighestTier, HyperNodeMembers, HyperNodeObject, TopologyRequest};
 pub use numa::{
-    AskedPolicy, AssignedPod, CpuPlace, CpuRequest, MAX_CPU, MAX_NUMA_NODES, NumatopologyObject,
-    TopologyPolicy,
+    AskedPolicy, AssignedPod, CpuPlace, CpuRequest, InitCpus, MAX_CPU, MAX_NUMA_NODES,
+    NumatopologyObject, TopologyPolicy,
 };
 pub use volume::{
     AccessModes, AttachmentObject, ClaimObject, ClaimRef, CsiCapacityObject, CsiDriverObject,
@@ -567,4 +567,6 @@ pub struct WorkloadObject {
     pub name: String,
     /// Its pod selector; `None` selects nothing.
     pub selector: Option<Selector>,
+    /// Kind and name of what made it.
+    pub controller: Option<(String, String)>,
 }

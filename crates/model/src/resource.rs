@@ -85,20 +85,47 @@ pub fn is_of_device_class(name: &str) -> bool {
 
 /// An amount in stored units as Kubernetes writes quantities: `500m`, `2`, `16Gi`, `1500Mi`.
 pub fn display_amount(name: &str, amount: i64) -> String {
-    match unit_of(name) {
-        Some(Unit::Milli) if amount % 1000 == 0 => (amount / 1000).to_string(),
-        Some(Unit::Milli) => format!("{amount}m"),
-        _ if name == "pods" || amount == 0 || name.starts_with(DEVICE_CLASS) => amount.to_string(),
-        _ => {
-            let steps = ["Pi", "Ti", "Gi", "Mi", "Ki"];
-            let sizes = [1i64 << 50, 1 << 40, 1 << 30, 1 << 20, 1 << 10];
-            let found = sizes
-                .iter()
-                .zip(steps)
-                .find(|(size, _)| amount % **size == 0);
-            found.map_or(amount.to_string(), |(size, suffix)| {
-                format!("{}{suffix}", amount / size)
-            })
+    AmountUnit::of(name, &[amount]).show(amount)
+}
+
+/// The unit in which amounts of a resource stand beside each other in one sentence: the largest of which
+/// each of them is a whole number.
+#[derive(Clone, Copy, Debug)]
+pub struct AmountUnit {
+    /// In stored units.
+    size: i64,
+    suffix: &'static str,
+}
+
+impl AmountUnit {
+    /// For these amounts in stored units; one without bound has no say.
+    pub fn of(name: &str, amounts: &[i64]) -> Self {
+        const BYTES: &[(i64, &str)] = &[
+            (1 << 50, "Pi"),
+            (1 << 40, "Ti"),
+            (1 << 30, "Gi"),
+            (1 << 20, "Mi"),
+            (1 << 10, "Ki"),
+        ];
+        let units: &[(i64, &str)] = match unit_of(name) {
+            Some(Unit::Milli) => &[(1000, ""), (1, "m")],
+            _ if name == "pods" || name.starts_with(DEVICE_CLASS) => &[],
+            _ => BYTES,
+        };
+        let is_whole = |size: i64| {
+            let mut bounded = amounts.iter().filter(|amount| **amount != i64::MAX);
+            bounded.all(|amount| amount % size == 0)
+        };
+        let found = units.iter().find(|(size, _)| is_whole(*size));
+        let (size, suffix) = found.copied().unwrap_or((1, ""));
+        Self { size, suffix }
+    }
+
+    /// An amount in this unit.
+    pub fn show(self, amount: i64) -> String {
+        match amount {
+            0 => "0".to_owned(),
+            _ => format!("{}{}", amount / self.size, self.suffix),
         }
     }
 }

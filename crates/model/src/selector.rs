@@ -183,10 +183,13 @@ pub fn untolerated_preferences(tolerations: &[Toleration], taints: &[Taint]) -> 
     untolerated.count() as i64
 }
 
+/// Key of the taint Kubernetes puts on a cordoned node.
+pub const CORDON: &str = "node.kubernetes.io/unschedulable";
+
 /// Whether a cordoned node accepts the pod all the same.
 pub fn tolerates_cordon(tolerations: &[Toleration]) -> bool {
     let taint = Taint {
-        key: "node.kubernetes.io/unschedulable".to_owned(),
+        key: CORDON.to_owned(),
         value: String::new(),
         effect: TaintEffect::NoSchedule,
     };

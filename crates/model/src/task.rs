@@ -153,6 +153,8 @@ pub struct Task {
     pub annotations: Option<Box<Pairs>>,
     /// What it asks of CPUs for itself.
     pub cpus: Option<Rc<CpuRequest>>,
+    /// Its phase is Running, whether it is on its way out or not.
+    pub has_started: bool,
     /// What selectors see of it.
     pub appearance: AppearanceIx,
     /// Status.

@@ -251,6 +251,13 @@ impl Topology {
         self.workloads.remove(&key).is_some()
     }
 
+    /// Kind and name of what made a workload.
+    pub fn controller_of(&self, kind: &str, namespace: &str, name: &str) -> Option<(&str, &str)> {
+        let key = (kind.to_owned(), namespace.to_owned(), name.to_owned());
+        let (kind, name) = self.workloads.get(&key)?.controller.as_ref()?;
+        Some((kind, name))
+    }
+
     /// Selectors of the default spread constraints of a pod: of every Service that selects it and
     /// of its owning workload. Empty when there are none (spec/02 §8.6).
     pub fn default_selectors(&self, names: &Interner, ix: AppearanceIx) -> Vec<Selector> {

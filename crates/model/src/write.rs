@@ -118,11 +118,13 @@ pub enum Write {
         /// Name of the node; `None` clears the field.
         node: Option<String>,
     },
-    /// Why the Binding of a pod is held back for devices: a condition as above and an event, both
-    /// dropped when it is held back no more.
+    /// Why the Binding of a pod is held back for devices: a condition as above and an event, and
+    /// `status.nominatedNodeName`, all dropped when it is held back no more.
     BindWaits {
         /// Which pod.
         pod: PodRef,
+        /// Name of the node it will be on.
+        node: String,
         /// Reason of the condition.
         reason: String,
         /// For people.

@@ -315,7 +315,8 @@ impl JobStarving for Gang {
 
 /// What to do about missing pods.
 fn remedy(missing: i32) -> String {
-    format!("make {missing} more pods, or lower minMember")
+    // The same words for any number: what differs in numbers only is not told at once.
+    format!("make {missing} more of its pods, or lower minMember")
 }
 
 /// A hint at members on nodes that another scheduler placed: it may have more that wait there.

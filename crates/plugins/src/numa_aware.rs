@@ -14,7 +14,7 @@ use pumice_framework::points::{
 };
 use pumice_framework::{Plugin, ReasonId, ReasonKind, ReasonTable, SetId};
 use pumice_model::numa::{NodeCpus, UnservedContainer};
-use pumice_model::object::{AskedPolicy, CpuRequest, TopologyPolicy};
+use pumice_model::object::{AskedPolicy, CpuRequest, InitCpus, TopologyPolicy};
 use pumice_model::{LoadMoment, NodeIx, Nodes, State, TaskIx};
 
 use crate::entry::PluginEntry;
@@ -102,8 +102,24 @@ fn written(request: &CpuRequest) -> String {
         AskedPolicy::Only(policy) => policy.name(),
         AskedPolicy::Unknown(name) => name,
     };
-    let cpus = request.containers.iter().map(u32::to_string);
+    let init = request.init.iter().map(|init| {
+        let kind = if init.stays { SIDECAR } else { PLAIN_INIT };
+        format!("{kind}{}", init.cpus)
+    });
+    let cpus = init.chain(request.containers.iter().map(u32::to_string));
     format!("{}|{policy}", cpus.collect::<Vec<_>>().join(" "))
+}
+
+/// Before the CPUs of a sidecar in a signature.
+const SIDECAR: char = 's';
+
+/// Before those of another init container.
+const PLAIN_INIT: char = 'i';
+
+fn init_of(word: &str) -> Option<InitCpus> {
+    let cpus = word.strip_prefix([SIDECAR, PLAIN_INIT])?.parse().ok()?;
+    let stays = word.starts_with(SIDECAR);
+    Some(InitCpus { cpus, stays })
 }
 
 /// The inverse of [`written`]; none for a class without.
@@ -116,6 +132,7 @@ fn request_of(class: &Class) -> Option<CpuRequest> {
             name => TopologyPolicy::by_name(name)
                 .map_or_else(|| AskedPolicy::Unknown(name.to_owned()), AskedPolicy::Only),
         },
+        init: cpus.split(' ').filter_map(init_of).collect(),
         containers: cpus.split(' ').flat_map(str::parse).collect(),
     })
 }
@@ -176,7 +193,11 @@ impl NumaFilter {
 
     /// What the first container without CPUs lacks.
     fn lack(&self, container: &UnservedContainer) -> String {
-        let of = match self.request.containers.len() {
+        let (kind, all) = match container.is_init {
+            true => ("init container", self.request.init.len()),
+            false => ("container", self.request.containers.len()),
+        };
+        let of = match all {
             1 => String::new(),
             all => format!(" {} of {all}", container.at + 1),
         };
@@ -187,7 +208,7 @@ impl NumaFilter {
         };
         let free: Vec<String> = container.free.iter().map(u32::to_string).collect();
         format!(
-            "container{of} asks {} cpus{within}, free by NUMA node: {}",
+            "{kind}{of} asks {} cpus{within}, free by NUMA node: {}",
             container.cpus,
             free.join(", ")
         )

@@ -13,13 +13,14 @@ use pumice_framework::points::{
     BindSteps, Class, Counting, DomainFilter, DomainFilters, NodeFilter, NodeFilters, StaticClass,
     StaticPart,
 };
-use pumice_framework::{Plugin, ReasonId, ReasonKind, ReasonTable};
-use pumice_model::object::HostPort;
+use pumice_framework::{Barriers, Plugin, ReasonId, ReasonKind, ReasonTable};
+use pumice_model::object::{HostPort, NodeObject, TaintEffect};
 use pumice_model::resource::PODS;
 use pumice_model::selector::{
-    node_affinity_conflicts, node_affinity_holds, tolerates_cordon, tolerates_filtering,
+    CORDON, node_affinity_conflicts, node_affinity_holds, tolerates, tolerates_cordon,
+    tolerates_filtering,
 };
-use pumice_model::{LoadMoment, NodeIx, State};
+use pumice_model::{LoadMoment, NodeIx, Rules, State};
 
 use volumes::{VolumeReasons, VolumeSwitches};
 
@@ -225,6 +226,24 @@ impl NodeFilters for Predicates {
                 continue;
             };
             verdict.get_or_insert(found);
+        }
+    }
+
+    fn barriers<'a>(&self, rules: &Rules, node: &'a NodeObject) -> Barriers<'a> {
+        let required = rules.node_affinity.as_deref();
+        let cordoned = node.unschedulable && !tolerates_cordon(&rules.tolerations);
+        let taints = node.taints.iter().filter(|taint| {
+            let hard = taint.effect != TaintEffect::PreferNoSchedule;
+            // Kubernetes puts it on every cordoned node.
+            let of_cordon = cordoned && taint.key == CORDON;
+            let tolerated = rules.tolerations.iter().any(|one| tolerates(one, taint));
+            self.taints && hard && !of_cordon && !tolerated
+        });
+        Barriers {
+            cordoned,
+            labels: self.node_affinity
+                && !node_affinity_holds(&rules.node_selector, required, node),
+            taints: taints.collect(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod fields;
 mod mismatch;
+mod zeroes;
 
 use pumice_wire::WireObject;
 use pumice_yaml::scalar::{Scalar, resolve};
@@ -9,6 +10,7 @@ use pumice_yaml::tree::{Data, Location, YamlNode};
 use serde_json::{Map, Number, Value};
 
 use fields::Unknown;
+pub use zeroes::zeroes;
 
 /// A value that is not what its field wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +26,13 @@ pub struct Mismatch {
 }
 
 /// Maps whose values are quantities, which may be written as plain numbers.
-const QUANTITY_MAPS: [&str; 14] = [
+const QUANTITY_MAPS: [&str; 15] = [
     "limits",
     "requests",
     "allocatable",
     "capacity",
     "overhead",
+    POD_FIXED,
     "capability",
     "deserved",
     "resource",
@@ -40,6 +43,9 @@ const QUANTITY_MAPS: [&str; 14] = [
     "used",
     "usage",
 ];
+
+/// The overhead of a RuntimeClass: a map within `overhead`, which is itself one for pods.
+const POD_FIXED: &str = "podFixed";
 
 /// Fields that are one quantity where they are no map.
 const QUANTITIES: [&str; 2] = ["capacity", "maximumVolumeSize"];
@@ -65,7 +71,9 @@ fn value_of(node: &YamlNode) -> Value {
                 let Some(key) = entry.key.text() else {
                     continue;
                 };
-                let quantities = QUANTITY_MAPS.contains(&key) && entry.value.entries().is_some();
+                let is_one =
+                    |value: &YamlNode| value.entries().is_some() && value.get(POD_FIXED).is_none();
+                let quantities = QUANTITY_MAPS.contains(&key) && is_one(&entry.value);
                 let value = if quantities {
                     quantities_of(&entry.value)
                 } else if QUANTITIES.contains(&key) {
@@ -130,12 +138,12 @@ fn scalar_of(node: &YamlNode, text: &str) -> Value {
     }
 }
 
-/// Reads a typed object.
+/// Reads a typed object from what [`to_json`] makes of a node.
 ///
 /// # Errors
 /// The first field that does not fit, with its place.
-pub fn typed<K: WireObject>(node: &YamlNode) -> Result<K, Mismatch> {
-    K::read(to_json(node).to_string().as_bytes()).map_err(|problem| {
+pub fn typed<K: WireObject>(node: &YamlNode, json: &Value) -> Result<K, Mismatch> {
+    K::read(json.to_string().as_bytes()).map_err(|problem| {
         let (message, help) = mismatch::explain(&problem.message);
         Mismatch {
             location: locate_dotted(node, &problem.path),

@@ -5,6 +5,7 @@ use k8s_openapi::api::core::v1::{
     Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
     ResourceQuota, Service,
 };
+use k8s_openapi::api::node::v1::RuntimeClass;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::resource::v1::{
     DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice,
@@ -13,12 +14,16 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
-use pumice_api::{HyperNode, Job, NodeMetrics, NodeShard, Numatopology, PodGroup, Queue};
+use pumice_api::{
+    HyperNode, Job, NativePodGroup, NodeMetrics, NodeShard, Numatopology, PodGroup, Queue,
+};
 use pumice_model::Delta;
+use pumice_wire::rules::{self, BrokenRule, RuleScope};
 use pumice_yaml::tree;
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::decode::{Mismatch, to_json, typed, unknown_fields};
+use crate::decode::{Mismatch, to_json, typed, unknown_fields, zeroes};
 
 /// An object that takes part.
 #[derive(Clone, Debug)]
@@ -29,12 +34,16 @@ pub enum Manifest {
     Pod(Box<Pod>),
     /// `scheduling.volcano.sh/v1beta1/PodGroup`.
     PodGroup(Box<PodGroup>),
+    /// `scheduling.k8s.io/v1beta1/PodGroup`, or an older version of it.
+    NativePodGroup(Box<NativePodGroup>),
     /// `scheduling.volcano.sh/v1beta1/Queue`.
     Queue(Box<Queue>),
     /// `batch.volcano.sh/v1alpha1/Job`.
     Job(Box<Job>),
     /// `scheduling.k8s.io/v1/PriorityClass`.
     PriorityClass(Box<PriorityClass>),
+    /// `node.k8s.io/v1/RuntimeClass`.
+    RuntimeClass(Box<RuntimeClass>),
     /// `v1/Namespace`.
     Namespace(Box<Namespace>),
     /// `v1/Service`.
@@ -107,8 +116,16 @@ fn group_of(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// Reads an object by its `apiVersion` and `kind`; fields that its type does not have are added to
-/// `unknown`.
+/// What reading an object finds besides the object.
+#[derive(Debug, Default)]
+pub struct ReadingNotes {
+    /// Fields that its type does not have, and numbers that say nothing.
+    pub odd: Vec<Mismatch>,
+    /// Rules it breaks by which an API server would refuse it.
+    pub broken: Vec<BrokenRule>,
+}
+
+/// Reads an object by its `apiVersion` and `kind`; what is odd about it is added to `notes`.
 ///
 /// # Errors
 /// The first field that does not fit its type.
@@ -116,46 +133,80 @@ pub fn read(
     api_version: &str,
     kind: &str,
     node: &tree::YamlNode,
-    unknown: &mut Vec<Mismatch>,
+    notes: &mut ReadingNotes,
 ) -> Result<ManifestKind, Mismatch> {
     let group = group_of(api_version);
-    unknown.extend(unknown_fields(group, kind, node));
+    if (group, kind) == ("pumice.sh", "PumiceState") {
+        let dump = Manifest::State(Box::new(dump(node)?));
+        return Ok(ManifestKind::Object(dump));
+    }
+    notes.odd = unknown_fields(group, kind, node);
+    if group == "batch.volcano.sh" {
+        notes.odd.extend(zeroes(kind, node));
+    }
+    let json = to_json(node);
+    let found = kind_of(group, kind, node, &json)?;
+    notes.broken = rules::broken(group, kind, &json, RuleScope::Sketch);
+    Ok(found)
+}
+
+fn kind_of(
+    group: &str,
+    kind: &str,
+    node: &tree::YamlNode,
+    json: &Value,
+) -> Result<ManifestKind, Mismatch> {
     let manifest = match (group, kind) {
-        ("", "Node") => Manifest::Node(Box::new(typed(node)?)),
-        ("", "Pod") => Manifest::Pod(Box::new(typed(node)?)),
-        ("", "Namespace") => Manifest::Namespace(Box::new(typed(node)?)),
-        ("", "Service") => Manifest::Service(Box::new(typed(node)?)),
-        ("", "ReplicationController") => Manifest::ReplicationController(Box::new(typed(node)?)),
-        ("", "ResourceQuota") => Manifest::ResourceQuota(Box::new(typed(node)?)),
-        ("policy", "PodDisruptionBudget") => Manifest::PodDisruptionBudget(Box::new(typed(node)?)),
-        ("", "PersistentVolume") => Manifest::PersistentVolume(Box::new(typed(node)?)),
-        ("", "PersistentVolumeClaim") => Manifest::PersistentVolumeClaim(Box::new(typed(node)?)),
-        ("storage.k8s.io", "StorageClass") => Manifest::StorageClass(Box::new(typed(node)?)),
-        ("storage.k8s.io", "CSINode") => Manifest::CsiNode(Box::new(typed(node)?)),
-        ("storage.k8s.io", "CSIDriver") => Manifest::CsiDriver(Box::new(typed(node)?)),
+        ("", "Node") => Manifest::Node(Box::new(typed(node, json)?)),
+        ("", "Pod") => Manifest::Pod(Box::new(typed(node, json)?)),
+        ("", "Namespace") => Manifest::Namespace(Box::new(typed(node, json)?)),
+        ("", "Service") => Manifest::Service(Box::new(typed(node, json)?)),
+        ("", "ReplicationController") => {
+            Manifest::ReplicationController(Box::new(typed(node, json)?))
+        }
+        ("", "ResourceQuota") => Manifest::ResourceQuota(Box::new(typed(node, json)?)),
+        ("policy", "PodDisruptionBudget") => {
+            Manifest::PodDisruptionBudget(Box::new(typed(node, json)?))
+        }
+        ("", "PersistentVolume") => Manifest::PersistentVolume(Box::new(typed(node, json)?)),
+        ("", "PersistentVolumeClaim") => {
+            Manifest::PersistentVolumeClaim(Box::new(typed(node, json)?))
+        }
+        ("storage.k8s.io", "StorageClass") => Manifest::StorageClass(Box::new(typed(node, json)?)),
+        ("storage.k8s.io", "CSINode") => Manifest::CsiNode(Box::new(typed(node, json)?)),
+        ("storage.k8s.io", "CSIDriver") => Manifest::CsiDriver(Box::new(typed(node, json)?)),
         ("storage.k8s.io", "CSIStorageCapacity") => {
-            Manifest::CsiStorageCapacity(Box::new(typed(node)?))
+            Manifest::CsiStorageCapacity(Box::new(typed(node, json)?))
         }
         ("storage.k8s.io", "VolumeAttachment") => {
-            Manifest::VolumeAttachment(Box::new(typed(node)?))
+            Manifest::VolumeAttachment(Box::new(typed(node, json)?))
         }
-        ("resource.k8s.io", "ResourceClaim") => Manifest::ResourceClaim(Box::new(typed(node)?)),
+        ("resource.k8s.io", "ResourceClaim") => {
+            Manifest::ResourceClaim(Box::new(typed(node, json)?))
+        }
         ("resource.k8s.io", "ResourceClaimTemplate") => {
-            Manifest::ResourceClaimTemplate(Box::new(typed(node)?))
+            Manifest::ResourceClaimTemplate(Box::new(typed(node, json)?))
         }
-        ("resource.k8s.io", "DeviceClass") => Manifest::DeviceClass(Box::new(typed(node)?)),
-        ("resource.k8s.io", "ResourceSlice") => Manifest::ResourceSlice(Box::new(typed(node)?)),
-        ("apps", "ReplicaSet") => Manifest::ReplicaSet(Box::new(typed(node)?)),
-        ("topology.volcano.sh", "HyperNode") => Manifest::HyperNode(Box::new(typed(node)?)),
-        ("nodeinfo.volcano.sh", "Numatopology") => Manifest::Numatopology(Box::new(typed(node)?)),
-        ("shard.volcano.sh", "NodeShard") => Manifest::NodeShard(Box::new(typed(node)?)),
-        ("metrics.k8s.io", "NodeMetrics") => Manifest::NodeMetrics(Box::new(typed(node)?)),
-        ("apps", "StatefulSet") => Manifest::StatefulSet(Box::new(typed(node)?)),
-        ("scheduling.k8s.io", "PriorityClass") => Manifest::PriorityClass(Box::new(typed(node)?)),
-        ("scheduling.volcano.sh", "PodGroup") => Manifest::PodGroup(Box::new(typed(node)?)),
-        ("scheduling.volcano.sh", "Queue") => Manifest::Queue(Box::new(typed(node)?)),
-        ("batch.volcano.sh", "Job") => Manifest::Job(Box::new(typed(node)?)),
-        ("pumice.sh", "PumiceState") => Manifest::State(Box::new(dump(node)?)),
+        ("resource.k8s.io", "DeviceClass") => Manifest::DeviceClass(Box::new(typed(node, json)?)),
+        ("resource.k8s.io", "ResourceSlice") => {
+            Manifest::ResourceSlice(Box::new(typed(node, json)?))
+        }
+        ("apps", "ReplicaSet") => Manifest::ReplicaSet(Box::new(typed(node, json)?)),
+        ("topology.volcano.sh", "HyperNode") => Manifest::HyperNode(Box::new(typed(node, json)?)),
+        ("nodeinfo.volcano.sh", "Numatopology") => {
+            Manifest::Numatopology(Box::new(typed(node, json)?))
+        }
+        ("shard.volcano.sh", "NodeShard") => Manifest::NodeShard(Box::new(typed(node, json)?)),
+        ("metrics.k8s.io", "NodeMetrics") => Manifest::NodeMetrics(Box::new(typed(node, json)?)),
+        ("apps", "StatefulSet") => Manifest::StatefulSet(Box::new(typed(node, json)?)),
+        ("scheduling.k8s.io", "PriorityClass") => {
+            Manifest::PriorityClass(Box::new(typed(node, json)?))
+        }
+        ("node.k8s.io", "RuntimeClass") => Manifest::RuntimeClass(Box::new(typed(node, json)?)),
+        ("scheduling.k8s.io", "PodGroup") => Manifest::NativePodGroup(Box::new(typed(node, json)?)),
+        ("scheduling.volcano.sh", "PodGroup") => Manifest::PodGroup(Box::new(typed(node, json)?)),
+        ("scheduling.volcano.sh", "Queue") => Manifest::Queue(Box::new(typed(node, json)?)),
+        ("batch.volcano.sh", "Job") => Manifest::Job(Box::new(typed(node, json)?)),
         _ => return Ok(ManifestKind::Ignored(kind.to_owned())),
     };
     Ok(ManifestKind::Object(manifest))

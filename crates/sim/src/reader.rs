@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use pumice_conf::CONF_KEY;
 use pumice_devices::NodeReport;
 use pumice_devices::config::CONFIG_KEY as DEVICE_KEY;
+use pumice_wire::rules::BrokenRule;
 use pumice_yaml::tree::{Budget, Data, Location, MapEntry, YamlNode, documents};
 
 use crate::decode::{Mismatch, locate_dotted};
-use crate::manifest::{Manifest, ManifestKind, read};
+use crate::manifest::{Manifest, ManifestKind, ReadingNotes, read};
 use crate::problem::{InputPlace, InputProblem};
 pub use config::{Dumped, Embedded};
 use repeated::Repeated;
@@ -41,6 +42,10 @@ pub struct InputItem {
     pub object: Manifest,
     /// Where it begins.
     pub place: InputPlace,
+    /// Rules it breaks by which an API server would refuse it.
+    pub broken: Vec<BrokenRule>,
+    /// It comes from an API server, which has accepted it.
+    pub served: bool,
 }
 
 /// A device configuration within a ConfigMap.
@@ -293,12 +298,13 @@ impl InputObjects {
     }
 
     fn typed_object(&mut self, file: &str, node: &YamlNode, api_version: &str, kind: &str) {
-        let mut unknown = Vec::new();
-        let result = read(api_version, kind, node, &mut unknown);
+        let mut notes = ReadingNotes::default();
+        let result = read(api_version, kind, node, &mut notes);
         // What an API server has accepted has no slips, but it may know newer fields of core kinds.
         let ours = api_version.contains("volcano.sh");
-        if ours || !was_served(node) {
-            self.unknown_fields(file, node, kind, unknown);
+        let served = was_served(node);
+        if ours || !served {
+            self.odd_fields(file, node, kind, notes.odd);
         }
         match result {
             Ok(ManifestKind::Object(mut object)) => {
@@ -311,7 +317,12 @@ impl InputObjects {
                         text,
                     });
                 }
-                self.items.push(InputItem { object, place });
+                self.items.push(InputItem {
+                    object,
+                    place,
+                    broken: notes.broken,
+                    served,
+                });
             }
             Ok(ManifestKind::Ignored(kind)) => *self.ignored.entry(kind).or_insert(0) += 1,
             Err(mismatch) => {
@@ -327,7 +338,7 @@ impl InputObjects {
         }
     }
 
-    fn unknown_fields(&mut self, file: &str, node: &YamlNode, kind: &str, fields: Vec<Mismatch>) {
+    fn odd_fields(&mut self, file: &str, node: &YamlNode, kind: &str, fields: Vec<Mismatch>) {
         let mut fields = fields;
         fields.sort_by_key(|field| field.location);
         for field in fields {

@@ -243,6 +243,19 @@ pub struct JobLine {
     pub group: String,
 }
 
+impl JobLine {
+    /// It is to run and does not, or a part of it is still to come.
+    pub fn waits(&self) -> bool {
+        let has_words = !self.message.is_empty();
+        match self.phase.as_str() {
+            "Restarting" => true,
+            "Pending" => has_words,
+            "Running" => self.reason == "DependencyNotReady",
+            _ => false,
+        }
+    }
+}
+
 /// Objects of one kind that had no effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ignored {
@@ -250,6 +263,18 @@ pub struct Ignored {
     pub kind: String,
     /// How many.
     pub count: u64,
+}
+
+/// Pods without node that another scheduler places.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StrangerLine {
+    /// Its name.
+    pub scheduler: String,
+    /// How many.
+    pub pods: u64,
+    /// The scheduler here that was most likely meant; empty where its name resembles none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub nearest: String,
 }
 
 /// An input problem, for machines.
@@ -323,6 +348,9 @@ pub struct Report {
     pub hyper_nodes: Vec<HyperNodeLine>,
     /// Batch Jobs by name.
     pub jobs: Vec<JobLine>,
+    /// Pods that other schedulers place, by scheduler.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_schedulers: Vec<StrangerLine>,
     /// Kinds without effect.
     pub ignored: Vec<Ignored>,
     /// Cycles run.

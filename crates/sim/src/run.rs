@@ -1,12 +1,13 @@
 //! The simulation loop.
 
+use pumice_api::keys;
 use pumice_conf::Config;
 use pumice_devices::NodeReport;
 use pumice_devices::binding::{Sent, Sequences};
-use pumice_engine::{Decisions, Engine};
+use pumice_engine::{Decisions, Engine, Eviction};
 use pumice_ingest::Options;
 use pumice_model::object::Pairs;
-use pumice_model::{Delta, DeviceNote, NoteAbout, State, TaskIx};
+use pumice_model::{Delta, DeviceNote, JobIx, NoteAbout, State, TaskIx};
 
 use crate::extender;
 use crate::reader::{DeviceMap, InputObjects, InputSource};
@@ -18,7 +19,7 @@ use crate::world::World;
 pub const MAX_CYCLES: u32 = 100_000;
 
 /// Most seconds of a run to a fixed point in which nothing happens, before a plugin's answers change
-/// with time.
+/// with time, or a controller does what it waits for.
 const MAX_WAIT_S: i64 = 60;
 
 /// How long to run.
@@ -89,8 +90,11 @@ pub fn simulate(
         .take_deltas()
         .into_iter()
         .for_each(|delta| engine.apply(delta));
+    // The next cycle is a second later, or when controllers have something to do.
+    let mut next_s = settings.now_s;
     while report.cycles < most {
-        let now_s = settings.now_s + i64::from(report.cycles);
+        let now_s = next_s;
+        next_s += 1;
         let decisions = engine.cycle(now_s);
         report.cycles += 1;
         let clock = (now_s, &mut sequences);
@@ -106,7 +110,12 @@ pub fn simulate(
         let wakes = engine.plugins_wake_at_s();
         let goes_on = wakes.is_some_and(|at_s| at_s <= now_s.saturating_add(MAX_WAIT_S));
         if fixed_point && decisions.settled && news.is_empty() && !goes_on {
-            break;
+            let until_s = now_s.saturating_add(MAX_WAIT_S);
+            let Some(at_s) = world.wait_for_controllers(&settings.options, now_s, until_s) else {
+                break;
+            };
+            next_s = at_s.max(next_s);
+            news.extend(world.take_deltas());
         }
         if fixed_point || report.cycles < most {
             news.into_iter().for_each(|delta| engine.apply(delta));
@@ -114,6 +123,8 @@ pub fn simulate(
     }
     report.describe(&engine);
     report.jobs = world.job_lines();
+    report.other_schedulers = world.stranger_lines(&settings.options);
+    problems.extend(world.misspelt_schedulers(&settings.options));
     report.ignored = input
         .ignored
         .into_iter()
@@ -194,10 +205,11 @@ fn record(
     for eviction in &decisions.evictions {
         let pod = state.task_key(eviction.task);
         let node = state.task(eviction.task).node;
-        world.evict(&pod);
+        let by = eviction.by.map(|by| state.job_key(by));
+        world.evict(&pod, mark(engine, eviction, by.as_deref()));
         report.evictions.push(EvictionLine {
             pod,
-            by: eviction.by.map(|by| state.job_key(by)),
+            by,
             action: eviction.reason.to_owned(),
             node: node.map_or_else(String::new, |node| state.nodes().object(node).name.clone()),
             cards: engine.held_cards(eviction.task),
@@ -214,6 +226,22 @@ fn record(
     for job in &decisions.groups {
         world.set_group_status(&state.job_key(*job), &state.job(*job).status);
     }
+}
+
+/// What the scheduler writes on a pod that it evicts.
+fn mark(engine: &Engine, eviction: &Eviction, by: Option<&str>) -> String {
+    let state = engine.state();
+    let has_group = |by: JobIx| state.job(by).group().is_some();
+    let kind = match eviction.by.is_some_and(has_group) {
+        true => "PodGroup",
+        false => "Pod",
+    };
+    let by = by.map_or_else(String::new, |by| format!(" for {kind} {by}"));
+    format!(
+        "{}: evicted because of {}{by}",
+        keys::DEFAULT_SCHEDULER,
+        eviction.reason
+    )
 }
 
 /// The PodGroup of a pod, or the pod itself when it has none.

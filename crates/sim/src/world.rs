@@ -1,5 +1,6 @@
 //! The virtual API server: objects, and the deltas a watch on them would deliver.
 
+mod admission;
 mod admit;
 mod budgets;
 mod controllers;
@@ -8,9 +9,13 @@ mod jobs;
 mod references;
 mod restore;
 mod storage;
+mod strangers;
+mod unknown_resources;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::api::node::v1::RuntimeClass;
 use pumice_api::Job;
 use pumice_ingest as ingest;
 use pumice_model::object::{
@@ -29,6 +34,8 @@ use budgets::Budgeted;
 use controllers::Controllers;
 use device_claims::DeviceClaims;
 use storage::Storage;
+use strangers::Strangers;
+use unknown_resources::NamedResources;
 
 /// All objects, and what has changed since the engine was last told.
 #[derive(Default)]
@@ -41,10 +48,15 @@ pub struct World {
     controllers: Controllers,
     /// Names of pods that were deleted.
     deleted: BTreeSet<String>,
+    /// What the scheduler writes on pods it evicts, until controllers know it; by name.
+    marks: BTreeMap<String, String>,
     budgets: BTreeMap<String, Budgeted>,
     storage: Storage,
     device_claims: DeviceClaims,
+    strangers: Strangers,
+    resources: NamedResources,
     shards: Vec<NodeShardView>,
+    runtime_classes: BTreeMap<String, RuntimeClass>,
     priorities: BTreeMap<String, i32>,
     /// Value of the global default priority class.
     default_priority: Option<i32>,
@@ -79,8 +91,13 @@ impl World {
                 .collect(),
             ..Self::default()
         };
-        // Priority classes first: pods and Jobs refer to them.
-        let is_class = |item: &InputItem| matches!(item.object, Manifest::PriorityClass(_));
+        // Classes first: pods and Jobs refer to them.
+        let is_class = |item: &InputItem| {
+            matches!(
+                item.object,
+                Manifest::PriorityClass(_) | Manifest::RuntimeClass(_)
+            )
+        };
         let (classes, others): (Vec<InputItem>, Vec<InputItem>) =
             items.into_iter().partition(is_class);
         // What nodes use comes last: it is read as a part of what they have.
@@ -92,8 +109,11 @@ impl World {
         }
         world.report_broken_queue_trees();
         world.make_missing_queues(&settings.default_queue);
+        world.refuse_jobs_of_inner_queues();
         world.fill_in_default_class();
         world.share_nodes(settings);
+        let unknown = world.unknown_resources();
+        world.doubts.extend(unknown);
         world.report_unknown_names();
         world.locate_problems(sources);
         world.publish();
@@ -230,10 +250,12 @@ impl World {
         }
     }
 
-    /// Accepts an eviction: the pod is terminating until its kubelet has ended it.
-    pub fn evict(&mut self, key: &str) {
+    /// Accepts an eviction, and what the pod's condition says of it: the pod is terminating until
+    /// its kubelet has ended it.
+    pub fn evict(&mut self, key: &str, mark: String) {
         if let Some(pod) = self.pods.get_mut(key) {
             pod.deleting = true;
+            self.marks.insert(key.to_owned(), mark);
             self.deleted.insert(key.to_owned());
             self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
         }

@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::{
     Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
     ResourceQuota, Service,
 };
+use k8s_openapi::api::node::v1::RuntimeClass;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::resource::v1::{
     DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice,
@@ -15,11 +16,12 @@ use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
 use pumice_api::{
-    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, NodeMetrics, NodeShard, Numatopology,
-    PodGroup, Queue,
+    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, NativePodGroup, NodeMetrics, NodeShard,
+    Numatopology, PodGroup, Queue,
 };
 
 use crate::problem::{WireProblem, read};
+use crate::workload_ref;
 
 /// An object as the API server and manifests write it.
 pub trait WireObject: Sized {
@@ -28,6 +30,15 @@ pub trait WireObject: Sized {
     /// # Errors
     /// The first field that does not have its type.
     fn read(json: &[u8]) -> Result<Self, WireProblem>;
+}
+
+impl WireObject for Pod {
+    #[inline(never)]
+    fn read(json: &[u8]) -> Result<Self, WireProblem> {
+        let mut pod = read(json)?;
+        workload_ref::fill(&mut pod, json);
+        Ok(pod)
+    }
 }
 
 macro_rules! wire_objects {
@@ -58,13 +69,13 @@ wire_objects!(
     JobFlow,
     JobTemplate,
     Namespace,
+    NativePodGroup,
     Node,
     NodeMetrics,
     NodeShard,
     Numatopology,
     PersistentVolume,
     PersistentVolumeClaim,
-    Pod,
     PodDisruptionBudget,
     PodGroup,
     PriorityClass,
@@ -75,6 +86,7 @@ wire_objects!(
     ResourceClaimTemplate,
     ResourceQuota,
     ResourceSlice,
+    RuntimeClass,
     Service,
     StatefulSet,
     StorageClass,

@@ -12,12 +12,16 @@
 //! their build time. So every reader hands the text of one object to [`WireObject::read`], whose
 //! code is made here, once a kind.
 //!
+//! What no API server has accepted yet is held against the rules of one ([`rules`]).
+//!
 //! Invariant: this crate decides nothing and gives no field a meaning; that is `pumice-ingest`'s.
 
 pub mod fields;
 mod kinds;
 mod place;
 mod problem;
+pub mod rules;
+mod workload_ref;
 
 pub use kinds::WireObject;
 pub use problem::WireProblem;

@@ -3,6 +3,7 @@
 mod jobs;
 mod others;
 mod queues;
+mod rules;
 
 use anyhow::{Context, Result, bail, ensure};
 use pumice_e2e::{LabGuard, eventually, is_status};

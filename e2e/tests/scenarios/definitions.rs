@@ -222,3 +222,47 @@ fn try_out(lab: &LabGuard, object: &Value) -> Result<()> {
     let strict = format!("{collection}?dryRun=All&fieldValidation=Strict");
     lab.rest().create(&strict, &object).map(|_| ())
 }
+
+#[test]
+fn kubectl_get_shows_what_users_look_for() -> Result<()> {
+    let lab = Lab::take()?;
+    let mut made = Vec::new();
+    for document in serde_yaml::Deserializer::from_str(EVERY_FIELD) {
+        let object = Value::deserialize(document).context("every_field.yaml")?;
+        let kind = object["kind"].as_str().unwrap_or_default();
+        if !["Queue", "Job", "CronJob", "JobFlow"].contains(&kind) {
+            continue;
+        }
+        lab.cluster()
+            .kubectl(&["apply", "-f", "-"], &object.to_string())?;
+        let status = json!({"status": object["status"]});
+        let path = path_of(&object)?;
+        lab.rest().patch(&format!("{path}/status"), &status)?;
+        made.push(path);
+    }
+    let shown = |what: &str| -> Result<Vec<String>> {
+        let text = lab.cluster().kubectl(&["get", what, "every-field"], "")?;
+        let line = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        Ok(text.lines().map(line).collect())
+    };
+    assert_eq!(
+        shown("queue")?,
+        [
+            "NAME STATE WEIGHT PRIORITY RUNNING WAITING PARENT",
+            "every-field Closing 3 7 3 6 root"
+        ]
+    );
+    let head = "NAME STATUS REASON MINAVAILABLE RUNNINGS SUCCEEDED DURATION AGE";
+    assert_eq!(shown("vcjob")?[0], head);
+    let head = "NAME SCHEDULE SUSPEND ACTIVE LAST-RUN LAST-SUCCESS AGE";
+    assert_eq!(shown("cronvcjob")?[0], head);
+    let flow = shown("jobflow")?;
+    assert_eq!(flow[0], "NAME STATUS COMPLETED AGE");
+    ensure!(flow[1].starts_with("every-field Running 1/6 "), "{flow:?}");
+    let all = lab.cluster().kubectl(&["get", "all", "-o", "name"], "")?;
+    for kind in ["job.batch", "cronjob.batch", "jobflow.flow"] {
+        let name = format!("{kind}.volcano.sh/every-field\n");
+        ensure!(all.contains(&name), "{name} is not in\n{all}");
+    }
+    lab.delete(&made[0])
+}

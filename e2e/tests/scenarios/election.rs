@@ -10,7 +10,7 @@ use crate::{LIMIT, accepted_binds, no_node_is_overfull, stays_pending, wait_runn
 const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leases/volcano";
 
 /// Shorter than the default, so that a test need not wait for it.
-const SHORT: [&str; 3] = [
+pub(crate) const SHORT: [&str; 3] = [
     "--leader-elect-lease-duration=4s",
     "--leader-elect-renew-deadline=3s",
     "--leader-elect-retry-period=1s",
@@ -27,7 +27,7 @@ fn setup() -> Setup {
     }
 }
 
-fn holder(lab: &LabGuard) -> Result<Option<String>> {
+pub(crate) fn holder(lab: &LabGuard) -> Result<Option<String>> {
     let lease = lab.rest().get(LEASE)?;
     let holder = lease["spec"]["holderIdentity"].as_str();
     Ok(holder

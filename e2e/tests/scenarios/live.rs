@@ -72,27 +72,10 @@ fn leader_in_a_pod(lab: &LabGuard, forwarder: &PortForwarder) -> Result<Schedule
     lab.rest()
         .create("/api/v1/nodes", &forwarder.node("control"))?;
     let setup = Setup {
-        elects: true,
-        env: vec![("HOSTNAME".to_owned(), POD.to_owned())],
         conf: Some(ConfigMount::new(&scratch("live")?, CONF)?.file()),
         ..Setup::default()
     };
-    let scheduler = Scheduler::start(lab.cluster(), &setup)?;
-    let pod = json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": POD},
-        "spec": {
-            "nodeName": "control",
-            "serviceAccountName": "volcano-scheduler",
-            "containers": [{
-                "name": "scheduler", "image": "example.com/none",
-                "args": [format!("--listen-address=127.0.0.1:{}", scheduler.port())],
-            }],
-        },
-    });
-    lab.rest()
-        .create("/api/v1/namespaces/volcano-system/pods", &pod)?;
-    Ok(scheduler)
+    Scheduler::start_in_pod(lab.cluster(), POD, "control", setup)
 }
 
 fn gpu_node() -> Value {

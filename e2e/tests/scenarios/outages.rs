@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use pumice_e2e::{Controllers, Lab, LabGuard, Scheduler, Setup, eventually};
 use serde_json::json;
 
+use crate::election::{SHORT, holder};
 use crate::{
     GROUPS, LIMIT, LONG, PODS, accepted_binds, bare_pod, no_node_is_overfull, wait_bound,
     wait_running_for,
@@ -119,4 +120,33 @@ fn a_new_pod_is_bound_within_seconds_after_an_outage_however_long_it_was() -> Re
         );
     }
     Ok(())
+}
+
+#[test]
+fn a_scheduler_that_lost_the_lease_in_an_outage_leads_again_without_a_restart() -> Result<()> {
+    let mut lab = Lab::take()?;
+    lab.nodes(2, "10", "64Gi")?;
+    let setup = Setup {
+        elects: true,
+        flags: SHORT.map(str::to_owned).to_vec(),
+        ..Setup::default()
+    };
+    let scheduler = Scheduler::start(lab.cluster(), &setup)?;
+    time_to_bind(&lab, &scheduler, "led-first")?;
+    let usual = time_to_bind(&lab, &scheduler, "led-usual")?;
+    let before = holder(&lab)?;
+    lab.cluster_mut().kill_apiserver();
+    // Longer than the term.
+    std::thread::sleep(Duration::from_secs(6));
+    lab.cluster_mut().start_apiserver()?;
+    let took = time_to_bind(&lab, &scheduler, "led-again")?;
+    ensure!(
+        took < RECOVERY + 5 * usual,
+        "bound {took:?} after readiness"
+    );
+    // The name of the holder is new with every start of a process.
+    ensure!(holder(&lab)? == before, "another process than {before:?}");
+    let log = scheduler.log();
+    ensure!(log.contains("lost the lease"), "{log}");
+    nothing_was_bound_twice(&lab, "led-")
 }

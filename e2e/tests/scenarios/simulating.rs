@@ -1,4 +1,4 @@
-//! What `pumice simulate` makes of a real cluster, by the command of the README.
+//! What `pumice simulate` makes of a real cluster, by the command of the guide.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{PODS, bare_pod};
 
-const README: &str = include_str!("../../../README.md");
+const PAGE: &str = include_str!("../../../docs/guide/simulate.md");
 
 /// Pods without requests are placed by backfill alone, which this leaves out.
 const CONFIGURATION: &str = r#"
@@ -24,18 +24,18 @@ data:
       - name: predicates
 "#;
 
-/// The lines of the README that dump a cluster into `pumice simulate -`.
+/// The lines of the guide that dump a cluster into `pumice simulate -`.
 fn command() -> Result<String> {
-    let from = README
+    let from = PAGE
         .find("(\n  set +e\n  kubectl get nodes")
         .context("its start")?;
     let end = "| pumice simulate -";
-    let length = README[from..].find(end).context("its end")? + end.len();
-    Ok(README[from..from + length].to_owned())
+    let length = PAGE[from..].find(end).context("its end")? + end.len();
+    Ok(PAGE[from..from + length].to_owned())
 }
 
 #[test]
-fn the_readmes_command_simulates_a_cluster_under_its_own_configuration() -> Result<()> {
+fn the_guides_command_simulates_a_cluster_under_its_own_configuration() -> Result<()> {
     let mut lab = Lab::take()?;
     lab.nodes(2, "4", "8Gi")?;
     lab.cluster().apply(CONFIGURATION)?;

@@ -39,10 +39,21 @@ fn words_of(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
+fn waits_for_its_queue(lab: &LabGuard) -> Result<()> {
+    let waits = pumice(lab, "job run early -q nosuch")?;
+    ensure!(
+        waits.starts_with("job early is created, and waits: queue nosuch does not exist"),
+        "{waits}"
+    );
+    pumice(lab, "job delete early").map(|_| ())
+}
+
 #[test]
 fn a_job_is_run_shown_suspended_resumed_and_deleted() -> Result<()> {
     let lab = Lab::take()?;
     ensure!(pumice(&lab, "job list")?.contains("No resources found"));
+    waits_for_its_queue(&lab)?;
+    pumice(&lab, "queue create research")?;
     let said = pumice(
         &lab,
         "job run train -i example.com/none -r 3 -m 2 -q research -- sleep 9",
@@ -56,6 +67,10 @@ fn a_job_is_run_shown_suspended_resumed_and_deleted() -> Result<()> {
 
     let list = pumice(&lab, "job list -A -q research --selector rai")?;
     let line = list.lines().nth(1).context("a line")?;
+    let expected = ["default", "train", "Pending", "research", "0/3", "2"];
+    assert_eq!(words_of(line)[..6], expected);
+    let list = pumice(&lab, "job list -A -q research --selector rai -o wide")?;
+    let line = list.lines().nth(1).context("a line")?;
     let day = &job["metadata"]["creationTimestamp"]
         .as_str()
         .context("a time")?[..10];
@@ -66,6 +81,21 @@ fn a_job_is_run_shown_suspended_resumed_and_deleted() -> Result<()> {
     assert_eq!(json["items"][0]["metadata"]["uid"], job["metadata"]["uid"]);
     let view = pumice(&lab, "job view train")?;
     ensure!(view.contains("Minimum:        2 of 3"), "{view}");
+    ensure!(view.starts_with("Job default/train  Pending"), "{view}");
+    pumice(&lab, "job scale train -r 4 -m 3")?;
+    let scaled = lab.rest().get(&path)?;
+    assert_eq!(scaled["spec"]["tasks"][0]["replicas"], 4);
+    assert_eq!(scaled["spec"]["minAvailable"], 3);
+    let late = refusal(&lab, "job wait train --timeout 1")?;
+    ensure!(
+        late.contains("after 1 s job default/train is Pending"),
+        "{late}"
+    );
+    let none = refusal(&lab, "job logs train")?;
+    ensure!(
+        none.contains("job default/train has no such pods"),
+        "{none}"
+    );
 
     pumice(&lab, "job suspend -N train -n default")?;
     let command = take_command(&lab)?;
@@ -86,6 +116,33 @@ fn a_job_is_run_shown_suspended_resumed_and_deleted() -> Result<()> {
     let gone = refusal(&lab, "job view train")?;
     ensure!(gone.contains("there is no Job default/train"), "{gone}");
     ensure!(gone.contains("pumice job list --all-namespaces"), "{gone}");
+    pumice(&lab, "job wait train --for deleted")?;
+    pumice(&lab, "queue delete research")?;
+    Ok(())
+}
+
+#[test]
+fn flows_and_templates_are_created_listed_viewed_and_deleted() -> Result<()> {
+    let lab = Lab::take()?;
+    let template = r#"{apiVersion: flow.volcano.sh/v1alpha1, kind: JobTemplate, metadata: {name: a},
+        spec: {tasks: [{name: w, replicas: 1, template: {spec: {containers: [{name: c, image: none}]}}}]}}"#;
+    let flow = r#"{apiVersion: flow.volcano.sh/v1alpha1, kind: JobFlow, metadata: {name: f},
+        spec: {flows: [{name: a}]}}"#;
+    for (kind, object) in [("jobtemplate", template), ("jobflow", flow)] {
+        let commands = format!("echo '{object}' | pumice {kind} create -f -");
+        let said = lab.cluster().shell(Path::new("."), &commands)?;
+        ensure!(said.starts_with(&format!("{kind} default/")), "{said}");
+    }
+    let list = pumice(&lab, "jobflow list")?;
+    let line = list.lines().nth(1).context("a line")?;
+    assert_eq!(words_of(line)[..4], ["f", "default", "Pending", "0/1"]);
+    let view = pumice(&lab, "jobtemplate describe -N a")?;
+    ensure!(view.contains("jobtemplate default/a"), "{view}");
+    for (kind, name) in [("jobflow", "f"), ("jobtemplate", "a")] {
+        pumice(&lab, &format!("{kind} delete {name}"))?;
+        let gone = refusal(&lab, &format!("{kind} get {name}"))?;
+        ensure!(gone.contains("there is no Job"), "{gone}");
+    }
     Ok(())
 }
 
@@ -183,9 +240,13 @@ fn a_queue_is_created_closed_and_opened_by_commands_that_somebody_carries_out() 
         above.contains("queue q has queues below it: child"),
         "{above}"
     );
-    for name in ["child", "q"] {
-        pumice(&lab, &format!("queue delete {name}"))?;
-    }
+    pumice(&lab, "queue delete child")?;
+    let inside = refusal(&lab, "queue delete q")?;
+    ensure!(
+        inside.contains("queue q has a job in it: default/g (Pending)"),
+        "{inside}"
+    );
+    pumice(&lab, "queue delete q --force")?;
     let gone = refusal(&lab, "queue get q")?;
     ensure!(gone.contains("there is no queue q"), "{gone}");
     Ok(())

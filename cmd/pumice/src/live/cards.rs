@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use pumice_engine::view::{CardView, CardsView};
 
+use super::own_namespace;
 use super::scheduler::SchedulerConnection;
 use super::words::print;
 use crate::output::columns;
@@ -24,10 +25,14 @@ pub struct CardsArguments {
 
 /// Asks and prints.
 pub fn run(arguments: &CardsArguments) -> anyhow::Result<ExitCode> {
-    let scheduler = arguments.connection.open()?;
+    let connection = &arguments.connection;
     let mut parts = vec!["cards"];
     parts.extend(arguments.node.as_deref());
-    let view: CardsView = scheduler.get_known(&parts)?;
+    let view = connection
+        .open()
+        .and_then(|scheduler| scheduler.get_known::<CardsView>(&parts));
+    let view = view
+        .map_err(|error| own_namespace::instead(connection, error, own_namespace::show_devices))?;
     print(&view, arguments.connection.output, |out, view| {
         table(out, view)
     })?;

@@ -1,20 +1,31 @@
-//! What a running scheduler sees: `explain`, `top`, `queues`, `cards`; and what users do with objects of
-//! a cluster: `job`, `queue`.
+//! What a running scheduler sees: `explain`, `top`, `queues`, `cards`; and what users do with
+//! objects of a cluster: `job`, `queue`, `jobflow`, `jobtemplate`, `pod`.
 //!
 //! ```text
 //!  SchedulerConnection (flags) ─► pumice_cluster::remote ─► /debug/… of the leader ─► a view of pumice_engine
-//!                                                                              └► table, JSON, YAML
+//!                                                                              ├► table, JSON, YAML
 //!  ClusterConnection (flags) ──► pumice_cluster::remote::ClusterObjects ─► Jobs, Queues, Commands ─┘
 //! ```
+//!
+//! `explain` and `job view` ask both (`account`). Who may not ask the scheduler is shown what the
+//! objects of the own namespace say (`own_namespace`), and what to ask an administrator for.
 
+mod account;
 mod cards;
+mod events;
 mod explain;
+mod file;
+mod flow;
 mod job;
+mod own_namespace;
+mod pod;
 mod queue;
+mod queue_lines;
 mod queues;
 mod scheduler;
 mod top;
 mod user;
+mod watch;
 mod words;
 
 #[cfg(test)]
@@ -35,12 +46,21 @@ pub enum LiveCommand {
     Queues(queues::QueuesArguments),
     /// Shared cards of a cluster's nodes, and who holds them
     Cards(cards::CardsArguments),
-    /// Jobs of a cluster: run, list, view, suspend, resume, delete
+    /// Jobs of a cluster: run, list, view, logs, wait, scale, suspend, resume, delete
     #[command(subcommand)]
     Job(job::JobCommand),
     /// Queues of a cluster: list, get, create, open, close, delete
     #[command(subcommand)]
     Queue(queue::QueueCommand),
+    /// JobFlows of a cluster: create, list, get, view, delete
+    #[command(subcommand, name = "jobflow", alias = "jobflows")]
+    JobFlow(flow::FlowCommand),
+    /// JobTemplates of a cluster: create, list, get, view, delete
+    #[command(subcommand, name = "jobtemplate", alias = "jobtemplates")]
+    JobTemplate(flow::FlowCommand),
+    /// Pods of Jobs and queues: list
+    #[command(subcommand)]
+    Pod(pod::PodCommand),
 }
 
 /// Asks the cluster and shows its answer.
@@ -55,5 +75,8 @@ pub fn run(command: &LiveCommand) -> anyhow::Result<ExitCode> {
         LiveCommand::Cards(arguments) => cards::run(arguments),
         LiveCommand::Job(command) => job::run(command),
         LiveCommand::Queue(command) => queue::run(command),
+        LiveCommand::JobFlow(command) => flow::run_flow(command),
+        LiveCommand::JobTemplate(command) => flow::run_template(command),
+        LiveCommand::Pod(command) => pod::run(command),
     }
 }

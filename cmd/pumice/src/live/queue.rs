@@ -1,19 +1,23 @@
 //! `pumice queue`: queues of a cluster, as `vcctl queue` shows and changes them.
 
-use std::collections::BTreeMap;
-use std::io::Write;
+mod delete;
+
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use pumice_api::{PodGroup, Queue, keys};
 use pumice_cluster::remote::ObjectsError;
+use pumice_engine::view::QueuesView;
 use serde_json::{Value, json};
 
 use super::job::resources;
+use super::own_namespace;
+use super::queue_lines::{self, QueueTableRow, state};
+use super::scheduler::asked_by_the_way;
 use super::user::{ClusterConnection, ClusterUser, CreationArguments, list_of, typed, wrong};
 use super::words::print;
-use crate::output::{OutputFormat, columns};
+use crate::output::OutputFormat;
 
 /// Pause between two looks at a queue that is to change its state.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -34,8 +38,8 @@ pub enum QueueCommand {
     Open(QueueStateArguments),
     /// Let a queue take in nothing new; what runs in it goes on
     Close(QueueStateArguments),
-    /// Delete a queue
-    Delete(QueueDeleteArguments),
+    /// Delete a queue; one with jobs in it only with --force
+    Delete(delete::QueueDeleteArguments),
 }
 
 /// Arguments of `pumice queue list`.
@@ -134,15 +138,6 @@ pub struct QueueStateArguments {
     connection: ClusterConnection,
 }
 
-/// Arguments of `pumice queue delete`.
-#[derive(Args)]
-pub struct QueueDeleteArguments {
-    #[command(flatten)]
-    name: QueueName,
-    #[command(flatten)]
-    connection: ClusterConnection,
-}
-
 fn missing(name: &str) -> anyhow::Error {
     wrong(format!(
         "there is no queue {name}\n  = help: `pumice queue list` shows all"
@@ -152,127 +147,83 @@ fn missing(name: &str) -> anyhow::Error {
 /// Carries out what is asked for.
 pub fn run(command: &QueueCommand) -> anyhow::Result<ExitCode> {
     match command {
-        QueueCommand::List(arguments) => {
-            let user = arguments.connection.open()?;
-            let queues = user.ask(user.objects.list::<Queue>("", ""))?;
-            show(&user, list_of(queues), arguments.output)
-        }
+        QueueCommand::List(arguments) => list(arguments),
         QueueCommand::Get(arguments) => {
             let user = arguments.connection.open()?;
             let queue = arguments.name.read(&user)?;
-            show(&user, queue, arguments.output)
+            show(&user, &arguments.connection, queue, arguments.output)
         }
         QueueCommand::Create(arguments) => create(arguments),
         QueueCommand::Open(arguments) => operate(arguments, WantedState::Open),
         QueueCommand::Close(arguments) => operate(arguments, WantedState::Closed),
-        QueueCommand::Delete(arguments) => {
-            let user = arguments.connection.open()?;
-            let name = arguments.name.get();
-            refuse_with_children(&user, name)?;
-            if !user.ask(user.objects.delete::<Queue>("", name))? {
-                return Err(missing(name));
-            }
-            anstream::println!("queue {name} is deleted");
-            Ok(ExitCode::SUCCESS)
-        }
+        QueueCommand::Delete(arguments) => delete::run(arguments),
     }
 }
 
-/// The queues below it would be without a parent.
-fn refuse_with_children(user: &ClusterUser, name: &str) -> anyhow::Result<()> {
-    let queues = user.ask(user.objects.list::<Queue>("", ""))?;
-    let below = queues
-        .iter()
-        .filter(|queue| queue["spec"]["parent"] == name);
-    let below: Vec<&str> = below
-        .filter_map(|queue| queue["metadata"]["name"].as_str())
-        .collect();
-    match below.is_empty() || name == keys::ROOT_QUEUE {
-        true => Ok(()),
-        false => Err(wrong(format!(
-            "queue {name} has queues below it: {}\n  = help: delete them first, or give them another \
-             spec.parent",
-            below.join(", ")
-        ))),
-    }
-}
-
-/// Prints a queue or a list of some; tables count PodGroups, which nobody writes into the status.
-fn show(user: &ClusterUser, shown: Value, output: OutputFormat) -> anyhow::Result<ExitCode> {
-    let mut groups = None;
+/// Prints a queue or a list of some; tables count PodGroups, and have what the scheduler knows
+/// where it may be asked.
+fn show(
+    user: &ClusterUser,
+    cluster: &ClusterConnection,
+    shown: Value,
+    output: OutputFormat,
+) -> anyhow::Result<ExitCode> {
+    let mut lines = Vec::new();
     if output == OutputFormat::Table {
-        groups = match user.try_ask(user.objects.list::<PodGroup>("", "")) {
+        let groups = match user.try_ask(user.objects.list::<PodGroup>("", "")) {
             Ok(found) => Some(found),
             // Who may see queues need not see the namespaces of others.
             Err(ObjectsError::NotAllowed { .. }) => None,
             Err(error) => return Err(wrong(error)),
         };
-    }
-    print(&shown, output, |out, shown| {
         let queues = match &shown["items"] {
             Value::Array(queues) => queues.clone(),
             _ => vec![shown.clone()],
         };
-        table(out, &queues, groups.as_deref())
-    })?;
+        lines = queue_lines::of_objects(&queues, groups.as_deref())?;
+        let known: Option<QueuesView> = asked_by_the_way(cluster, &["queues"]);
+        for view in known.into_iter().flat_map(|known| known.queues) {
+            if let Some(line) = lines.iter_mut().find(|line| line.name == view.name) {
+                line.view = Some(view);
+            }
+        }
+    }
+    print(&shown, output, |out, _| queue_lines::table(out, &lines))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line a queue; without PodGroups nothing is counted.
-fn table(out: &mut dyn Write, queues: &[Value], groups: Option<&[Value]>) -> anyhow::Result<()> {
-    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for group in groups.into_iter().flatten() {
-        let queue = word(&group["spec"]["queue"], keys::DEFAULT_QUEUE);
-        let phase = word(&group["status"]["phase"], "Pending");
-        *counts.entry((queue, phase)).or_default() += 1;
-    }
-    let mut rows = Vec::new();
-    for object in queues {
-        let queue: Queue = typed(object)?;
-        let name = queue.metadata.name.clone().unwrap_or_default();
-        let count = |phase: &str| match groups {
-            Some(_) => {
-                let count = counts.get(&(name.as_str(), phase));
-                count.copied().unwrap_or_default().to_string()
-            }
-            None => "-".to_owned(),
-        };
-        rows.push([
-            name.clone(),
-            queue.spec.weight.max(1).to_string(),
-            state(&queue).to_owned(),
-            queue.spec.parent.clone(),
-            count("Inqueue"),
-            count("Pending"),
-            count("Running"),
-            count("Unknown"),
-            count("Completed"),
-        ]);
-    }
-    let head = [
-        "NAME",
-        "WEIGHT",
-        "STATE",
-        "PARENT",
-        "INQUEUE",
-        "PENDING",
-        "RUNNING",
-        "UNKNOWN",
-        "COMPLETED",
-    ];
-    columns(out, head, rows)
-}
-
-fn word<'a>(value: &'a Value, default: &'a str) -> &'a str {
-    let word = value.as_str().filter(|word| !word.is_empty());
-    word.unwrap_or(default)
-}
-
-/// A queue nobody has looked at is open.
-fn state(queue: &Queue) -> &str {
-    match queue.status.state.as_str() {
-        "" => "Open",
-        state => state,
+/// All queues; who may not see them is shown those that PodGroups of the namespace are in.
+fn list(arguments: &QueueListArguments) -> anyhow::Result<ExitCode> {
+    let user = arguments.connection.open()?;
+    match user.try_ask(user.objects.list::<Queue>("", "")) {
+        Ok(queues) => show(
+            &user,
+            &arguments.connection,
+            list_of(queues),
+            arguments.output,
+        ),
+        Err(error @ ObjectsError::NotAllowed { .. }) => {
+            let namespace = user.namespace(None).to_owned();
+            let known = asked_by_the_way::<QueuesView>(&arguments.connection, &["queues"]);
+            let lines = match known {
+                Some(known) => known.queues.iter().map(QueueTableRow::from).collect(),
+                None => {
+                    anstream::eprintln!(
+                        "note: these are the queues that PodGroups of namespace {namespace} are in: \
+                         {error}. Queues belong to no namespace, so the right to see them takes a \
+                         ClusterRoleBinding: kubectl create clusterrole queue-viewer \
+                         --verb=get,list,watch --resource=queues.scheduling.volcano.sh; kubectl create \
+                         clusterrolebinding queue-viewers --clusterrole=queue-viewer --user=YOU"
+                    );
+                    own_namespace::queues(&user, &namespace)?
+                }
+            };
+            print(&lines, arguments.output, |out, lines| {
+                queue_lines::table(out, lines)
+            })?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => Err(wrong(error)),
     }
 }
 

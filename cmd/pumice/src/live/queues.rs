@@ -7,8 +7,10 @@ use std::process::ExitCode;
 use clap::Args;
 use pumice_engine::view::{QueueView, QueuesView, WaitingJob};
 
+use super::own_namespace;
+use super::queue_lines::{self, QueueTableRow};
 use super::scheduler::SchedulerConnection;
-use super::words::{BAD, HEAD, amounts, brief, print};
+use super::words::{BAD, HEAD, amounts, brief, print, short_group};
 use crate::output::columns;
 
 /// Arguments of `pumice queues`.
@@ -20,15 +22,32 @@ pub struct QueuesArguments {
 
 /// Asks and prints.
 pub fn run(arguments: &QueuesArguments) -> anyhow::Result<ExitCode> {
-    let scheduler = arguments.connection.open()?;
-    let view: QueuesView = scheduler.get_known(&["queues"])?;
-    print(&view, arguments.connection.output, |out, view| {
-        table(out, view)
-    })?;
+    let connection = &arguments.connection;
+    let view = connection
+        .open()
+        .and_then(|scheduler| scheduler.get_known::<QueuesView>(&["queues"]));
+    let view = view
+        .map_err(|error| own_namespace::instead(connection, error, own_namespace::show_queues))?;
+    print(&view, connection.output, list)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line a queue.
+/// All that the scheduler says of queues.
+pub fn list(out: &mut dyn Write, view: &QueuesView) -> anyhow::Result<()> {
+    refused(out, view.configuration.as_deref())?;
+    let lines: Vec<QueueTableRow> = view.queues.iter().map(QueueTableRow::from).collect();
+    queue_lines::table(out, &lines)?;
+    hidden(out, view)
+}
+
+fn hidden(out: &mut dyn Write, view: &QueuesView) -> anyhow::Result<()> {
+    match view.total.saturating_sub(view.queues.len()) {
+        0 => Ok(()),
+        more => Ok(writeln!(out, "… and {more} more")?),
+    }
+}
+
+/// A line a queue, as narrow as `top` needs it.
 pub fn table(out: &mut dyn Write, view: &QueuesView) -> anyhow::Result<()> {
     let count = |counts: &std::collections::BTreeMap<String, usize>, names: &[&str]| -> String {
         let counts = names.iter().filter_map(|name| counts.get(*name));
@@ -65,9 +84,13 @@ pub fn table(out: &mut dyn Write, view: &QueuesView) -> anyhow::Result<()> {
         "CAPABILITY",
     ];
     columns(out, head, rows.collect())?;
-    let hidden = view.total.saturating_sub(view.queues.len());
-    if hidden > 0 {
-        writeln!(out, "… and {hidden} more")?;
+    hidden(out, view)
+}
+
+/// What is wrong with the newest configuration, which is not in use.
+pub fn refused(out: &mut dyn Write, problem: Option<&str>) -> anyhow::Result<()> {
+    if let Some(problem) = problem {
+        writeln!(out, "{BAD}Configuration{BAD:#} {problem}\n")?;
     }
     Ok(())
 }
@@ -126,7 +149,7 @@ pub fn waiting(
                 String::new()
             },
             job.position.to_string(),
-            job.name.clone(),
+            short_group(&job.name).to_owned(),
             job.phase.clone().unwrap_or_else(|| "-".to_owned()),
             job.priority.to_string(),
             job.pending.to_string(),

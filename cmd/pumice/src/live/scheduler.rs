@@ -1,15 +1,23 @@
 //! The way to the leading scheduler, for `pumice explain`, `top`, `queues` and `cards`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use pumice_cluster::remote::{self, Leader, Remote, RemoteOptions, RemotePage};
+use pumice_cluster::remote::{self, Leader, Remote, RemoteError, RemoteOptions, RemotePage};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
+use super::user::ClusterConnection;
 use crate::bad_input::BadInput;
 use crate::output::OutputFormat;
+
+/// Namespace and name of the scheduler's Lease unless told otherwise.
+const LEASE: (&str, &str) = ("volcano-system", "volcano");
+
+/// How long a command waits for the scheduler that can do without.
+const SOON: Duration = Duration::from_secs(3);
 
 /// Where the scheduler is.
 #[derive(Args)]
@@ -21,10 +29,10 @@ pub struct SchedulerConnection {
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
     /// Namespace of the scheduler and its Lease
-    #[arg(long, default_value = "volcano-system", value_name = "NAME")]
+    #[arg(long, default_value = LEASE.0, value_name = "NAME")]
     lease_namespace: String,
     /// Lease of the scheduler
-    #[arg(long, default_value = "volcano", value_name = "NAME")]
+    #[arg(long, default_value = LEASE.1, value_name = "NAME")]
     lease_name: String,
     /// Port of the scheduler's --listen-address; default: the one its pod tells
     #[arg(long, value_name = "PORT")]
@@ -56,6 +64,37 @@ enum Route {
 pub type Answered<T> = Result<T, String>;
 
 impl SchedulerConnection {
+    /// The usual scheduler of a cluster.
+    pub fn of(cluster: &ClusterConnection) -> Self {
+        Self {
+            kubeconfig: cluster.kubeconfig.clone(),
+            context: cluster.context.clone(),
+            lease_namespace: LEASE.0.to_owned(),
+            lease_name: LEASE.1.to_owned(),
+            port: None,
+            server: None,
+            output: OutputFormat::Table,
+        }
+    }
+
+    /// The cluster it is in; `None` where the scheduler itself is named.
+    pub fn cluster(&self) -> Option<ClusterConnection> {
+        self.server.is_none().then(|| ClusterConnection {
+            kubeconfig: self.kubeconfig.clone(),
+            context: self.context.clone(),
+        })
+    }
+
+    fn options(&self) -> RemoteOptions {
+        RemoteOptions {
+            kubeconfig: self.kubeconfig.clone(),
+            context: self.context.clone(),
+            lease_namespace: self.lease_namespace.clone(),
+            lease_name: self.lease_name.clone(),
+            port: self.port,
+        }
+    }
+
     /// Finds the leading scheduler.
     pub fn open(&self) -> anyhow::Result<Scheduler> {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -65,15 +104,8 @@ impl SchedulerConnection {
         let way = match &self.server {
             Some(address) => Route::Address(address.clone()),
             None => {
-                let options = RemoteOptions {
-                    kubeconfig: self.kubeconfig.clone(),
-                    context: self.context.clone(),
-                    lease_namespace: self.lease_namespace.clone(),
-                    lease_name: self.lease_name.clone(),
-                    port: self.port,
-                };
                 let found = runtime.block_on(async {
-                    let remote = Remote::connect(options).await?;
+                    let remote = Remote::connect(self.options()).await?;
                     let leader = remote.leader().await?;
                     Ok((remote, leader))
                 });
@@ -96,8 +128,7 @@ impl Scheduler {
 
     /// Reads a page; parts of the path are escaped.
     pub fn get<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<Answered<T>> {
-        let parts: Vec<String> = parts.iter().map(|part| escaped(part)).collect();
-        let path = format!("/debug/{}", parts.join("/"));
+        let path = path(parts);
         let page = self.runtime.block_on(async {
             match &self.way {
                 Route::Address(address) => remote::get_at(address, &path).await,
@@ -127,6 +158,34 @@ impl Scheduler {
     }
 }
 
+/// What the usual scheduler of a cluster says, for a command that can do without: nothing where it
+/// may not be asked, or does not answer soon.
+pub fn asked_by_the_way<T: DeserializeOwned>(
+    cluster: &ClusterConnection,
+    parts: &[&str],
+) -> Option<T> {
+    let connection = SchedulerConnection::of(cluster);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .ok()?;
+    let path = path(parts);
+    let asked = async {
+        let remote = Remote::connect(connection.options()).await.ok()?;
+        let leader = remote.leader().await.ok()?;
+        remote.get(&leader, &path).await.ok()
+    };
+    let page = runtime.block_on(async { tokio::time::timeout(SOON, asked).await });
+    let page = page.ok().flatten().filter(|page| page.status == 200)?;
+    serde_json::from_str(&page.body).ok()
+}
+
+/// Path of a page; the parts are escaped.
+fn path(parts: &[&str]) -> String {
+    let parts: Vec<String> = parts.iter().map(|part| escaped(part)).collect();
+    format!("/debug/{}", parts.join("/"))
+}
+
 /// A name of Kubernetes has nothing to be escaped; anything else is no name, but is said to be
 /// unknown by the scheduler, not by a broken request.
 pub fn escaped(part: &str) -> String {
@@ -139,8 +198,43 @@ pub fn escaped(part: &str) -> String {
         .collect()
 }
 
-fn error(error: remote::RemoteError) -> anyhow::Error {
-    BadInput(format!("error: {error}")).into()
+/// Said on standard error; what it was can still be asked.
+fn error(error: RemoteError) -> anyhow::Error {
+    let said = BadInput(format!("error: {error}"));
+    anyhow::Error::new(error).context(said)
+}
+
+/// The API server answers, but the one who asks may not ask the scheduler.
+pub fn is_denied(error: &anyhow::Error) -> bool {
+    let remote = error.downcast_ref::<RemoteError>();
+    matches!(remote, Some(RemoteError::Denied { .. }))
+}
+
+/// The API server answers and the scheduler cannot be asked, so that its objects are the next best.
+pub fn is_out_of_reach(error: &anyhow::Error) -> bool {
+    let remote = error.downcast_ref::<RemoteError>();
+    remote.is_some_and(|remote| match remote {
+        RemoteError::Denied { .. }
+        | RemoteError::NoLease { .. }
+        | RemoteError::NoHolder { .. }
+        | RemoteError::NoPod { .. }
+        | RemoteError::NotForwarded { .. }
+        | RemoteError::NotPumice { .. } => true,
+        RemoteError::Kubeconfig { .. }
+        | RemoteError::Unreachable { .. }
+        | RemoteError::Address { .. }
+        | RemoteError::NoAnswer { .. } => false,
+    })
+}
+
+/// Says that an answer is not the scheduler's, and why.
+pub fn note_out_of_reach(namespace: &str, error: &anyhow::Error) {
+    let why = error.to_string();
+    let why = why.strip_prefix("error: ").unwrap_or(&why);
+    anstream::eprintln!(
+        "note: this is what the objects of namespace {namespace} say; the scheduler, which knows \
+         more, was not asked: {why}"
+    );
 }
 
 /// What is asked for is not there.

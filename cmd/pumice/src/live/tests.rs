@@ -8,9 +8,10 @@ use pumice_engine::view::{
 };
 use serde_json::Value;
 
+use super::queue_lines::{self, QueueTableRow};
 use super::scheduler::escaped;
-use super::words::{MAX_REASON, brief, ordinal};
-use super::{cards, explain, top};
+use super::words::{MAX_REASON, age, brief, ordinal, short_group};
+use super::{cards, explain, pod, queues, top};
 
 fn text(table: impl FnOnce(&mut dyn std::io::Write) -> anyhow::Result<()>) -> String {
     let mut out = Vec::new();
@@ -81,6 +82,7 @@ fn a_job_is_explained_with_its_pods_by_reason() {
         message: Some("the cluster is full".to_owned()),
         waiting: vec![SameReason {
             reason: "Unschedulable".to_owned(),
+            summary: "no node".to_owned(),
             message: "no node".to_owned(),
             count: 4,
             pods: vec!["train-0".to_owned(), "train-1".to_owned()],
@@ -103,6 +105,47 @@ WAITING PODS
   … and 1 more
 ";
     assert_eq!(text(|out| explain::job_table(out, &view)), expected);
+}
+
+#[test]
+fn a_reason_is_shortened_to_its_first_line_and_told_once() {
+    let whole =
+        "0/2 nodes are unavailable: 2 Insufficient cpu. Nearest miss: node n1: cpu short by 1.";
+    let short = "0/2 nodes are unavailable: 2 Insufficient cpu.";
+    let mut shown = PodView {
+        summary: Some(short.to_owned()),
+        message: Some(whole.to_owned()),
+        ..pod()
+    };
+    explain::shorten_pod(&mut shown);
+    assert_eq!(shown.message, Some(format!("{short} (more with -v)")));
+    let same = |message: &str, summary: &str| SameReason {
+        reason: "Unschedulable".to_owned(),
+        summary: summary.to_owned(),
+        message: message.to_owned(),
+        count: 1,
+        pods: vec!["train-0".to_owned()],
+    };
+    let mut shown = JobView {
+        summary: Some(format!("train-0: {short}")),
+        message: Some(format!("train-0: {whole}")),
+        waiting: vec![
+            same(whole, short),
+            same("another. Nearest miss: n1.", "another."),
+        ],
+        ..JobView::default()
+    };
+    explain::shorten_job(&mut shown);
+    assert_eq!(
+        shown.message,
+        Some(format!("train-0: {short} (more with -v)"))
+    );
+    let messages: Vec<&str> = shown
+        .waiting
+        .iter()
+        .map(|same| same.message.as_str())
+        .collect();
+    assert_eq!(messages, ["as above", "another."]);
 }
 
 fn queue() -> QueueView {
@@ -156,6 +199,7 @@ fn the_glance_shows_cluster_queues_nodes_and_what_waits() {
         percent,
     };
     let view = TopView {
+        configuration: None,
         cluster: ClusterView {
             nodes: 1,
             schedulable: 1,
@@ -165,6 +209,7 @@ fn the_glance_shows_cluster_queues_nodes_and_what_waits() {
             resources: vec![usage("cpu", "2", "4", 50)],
         },
         queues: QueuesView {
+            configuration: None,
             total: 1,
             queues: vec![queue()],
         },
@@ -320,8 +365,112 @@ fn what_is_no_name_makes_no_other_path() {
 }
 
 #[test]
+fn names_that_a_controller_made_are_shown_as_people_gave_them() {
+    for (name, short) in [
+        ("wait8-05a39eee-7b0f-4d4e-9d55-0f6a4d4ef1aa", "wait8"),
+        (
+            "team/wait8-05a39eee-7b0f-4d4e-9d55-0f6a4d4ef1aa",
+            "team/wait8",
+        ),
+        (
+            "05a39eee-7b0f-4d4e-9d55-0f6a4d4ef1aa",
+            "05a39eee-7b0f-4d4e-9d55-0f6a4d4ef1aa",
+        ),
+        (
+            "wait8-05a39eee-7b0f-4d4e-9d55-0f6a4d4ef1ax",
+            "wait8-05a39eee-7b0f-4d4e-9d55-0f6a4d4ef1ax",
+        ),
+        ("web", "web"),
+        ("", ""),
+    ] {
+        assert_eq!(short_group(name), short);
+    }
+}
+
+#[test]
+fn ages_are_as_kubectl_says_them() {
+    let ages = [-1, 0, 119, 120, 7_199, 7_200, 9_000, 172_800].map(age);
+    assert_eq!(
+        ages,
+        ["0s", "0s", "119s", "2m", "119m", "2h", "2h30m", "2d"]
+    );
+}
+
+#[test]
+fn a_queue_has_one_table_with_more_columns_where_the_scheduler_answers() {
+    let lines = [QueueTableRow::from(&queue())];
+    let expected = "\
+NAME      WEIGHT  STATE  PARENT  INQUEUE  PENDING  RUNNING  UNKNOWN  COMPLETED  PRIORITY  SHARE  PODS-WAIT  PODS-RUN  ALLOCATED  DESERVED  CAPABILITY
+training  2       Open           1        0        1        0        0          0         0.50   1          2         cpu 2      -         cpu 4
+";
+    assert_eq!(text(|out| queue_lines::table(out, &lines)), expected);
+    let unseen = queue_lines::of_groups(&[serde_json::json!({"spec": {"queue": "q"}})]);
+    let expected = "\
+NAME  WEIGHT  STATE  PARENT  INQUEUE  PENDING  RUNNING  UNKNOWN  COMPLETED
+q     -       -              0        1        0        0        0
+";
+    assert_eq!(text(|out| queue_lines::table(out, &unseen)), expected);
+}
+
+#[test]
+fn a_running_pod_is_explained_with_its_cards() {
+    let view = PodView {
+        status: "Running".to_owned(),
+        node: Some("gpu-1".to_owned()),
+        cards: vec!["card 0 (GPU-1): memory 4000".to_owned()],
+        ..PodView::default()
+    };
+    let shown = text(|out| explain::pod_table(out, &view));
+    assert!(
+        shown.contains("  Holds     card 0 (GPU-1): memory 4000\n"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn pods_of_jobs_and_queues_are_listed_as_vcctl_lists_them() {
+    let pod = serde_json::json!({"metadata": {"name": "j-t-0", "namespace": "team",
+            "creationTimestamp": "2026-01-02T03:00:00Z",
+            "labels": {"volcano.sh/job-name": "j", "volcano.sh/queue-name": "q"},
+            "annotations": {"volcano.sh/job-name": "j", "volcano.sh/queue-name": "q"}},
+        "spec": {"nodeName": "n", "containers": [{}, {}]},
+        "status": {"phase": "Running", "containerStatuses": [{"ready": true, "restartCount": 2}, {}]}});
+    let now = "2026-01-02T03:00:09Z".parse().expect("a time");
+    let expected = "\
+NAME   READY  STATUS   RESTARTS  JOB  QUEUE  NODE  AGE
+j-t-0  1/2    Running  2         j    q      n     9s
+";
+    let pods = serde_json::json!([pod]);
+    assert_eq!(text(|out| pod::table(out, &pods, false, now)), expected);
+    assert!(pod::is_ours(&pod, None) && pod::is_ours(&pod, Some("q")));
+    assert!(!pod::is_ours(&pod, Some("r")) && !pod::is_ours(&serde_json::json!({}), None));
+}
+
+#[test]
 fn long_reasons_are_cut_in_lists() {
     assert_eq!(brief("short"), "short");
     let long = "ä".repeat(MAX_REASON + 1);
     assert_eq!(brief(&long).chars().count(), MAX_REASON + 1);
+    let words = brief(&"word ".repeat(MAX_REASON));
+    assert!(words.ends_with("word…"), "{words}");
+}
+
+#[test]
+fn an_invalid_configuration_is_told_above_the_queues_and_at_a_glance() {
+    let problem = Some("f: not valid, the configuration before it stays in use: fly".to_owned());
+    let queues = QueuesView {
+        configuration: problem.clone(),
+        ..QueuesView::default()
+    };
+    let top = TopView {
+        configuration: problem,
+        ..TopView::default()
+    };
+    let start = "Configuration f: not valid, the configuration before it stays in use: fly\n\n";
+    for text in [
+        text(|out| queues::list(out, &queues)),
+        text(|out| top::table(out, &top)),
+    ] {
+        assert!(text.starts_with(start), "{text}");
+    }
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use pumice_engine::view::{ClusterView, NodeView, TopView, Usage};
 
+use super::own_namespace;
 use super::queues::{self, waiting};
 use super::scheduler::SchedulerConnection;
 use super::words::{BAD, GOOD, HEAD, print};
@@ -20,8 +21,12 @@ pub struct TopArguments {
 
 /// Asks and prints.
 pub fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
-    let scheduler = arguments.connection.open()?;
-    let view: TopView = scheduler.get_known(&["top"])?;
+    let connection = &arguments.connection;
+    let view = connection
+        .open()
+        .and_then(|scheduler| scheduler.get_known::<TopView>(&["top"]));
+    let view =
+        view.map_err(|error| own_namespace::instead(connection, error, own_namespace::show_top))?;
     print(&view, arguments.connection.output, |out, view| {
         table(out, view)
     })?;
@@ -29,6 +34,7 @@ pub fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
 }
 
 pub fn table(out: &mut dyn Write, view: &TopView) -> anyhow::Result<()> {
+    queues::refused(out, view.configuration.as_deref())?;
     cluster(out, &view.cluster)?;
     writeln!(out, "\n{HEAD}QUEUES{HEAD:#}")?;
     queues::table(out, &view.queues)?;

@@ -16,14 +16,14 @@ use crate::bad_input::BadInput;
 use crate::output::OutputFormat;
 
 /// Which cluster, as kubectl finds it.
-#[derive(Args)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct ClusterConnection {
     /// Kubeconfig; default: $KUBECONFIG, ~/.kube/config, or the service account of the pod
     #[arg(long, short = 'k', value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+    pub kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig; default: the current one
     #[arg(long, value_name = "NAME")]
-    context: Option<String>,
+    pub context: Option<String>,
 }
 
 /// What is tried only.
@@ -62,6 +62,11 @@ impl CreationArguments {
         self.dry_run != DryRun::None
     }
 
+    /// Nothing is sent.
+    pub fn asks_nobody(&self) -> bool {
+        self.dry_run == DryRun::Client
+    }
+
     /// Creates an object, or only tries, and prints it, or the line that says so. The namespace is
     /// what `namespace` says of the user's.
     pub fn create<K: k8s_openapi::Resource>(
@@ -70,7 +75,7 @@ impl CreationArguments {
         namespace: Option<&str>,
         object: Value,
         line: impl FnOnce(&str) -> String,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Value> {
         let made = match self.dry_run {
             DryRun::Client => object,
             how => {
@@ -86,7 +91,8 @@ impl CreationArguments {
             DryRun::Client => format!("{} (dry run)", line(name)),
             DryRun::Server => format!("{} (server dry run)", line(name)),
         };
-        print(&made, self.output, |out, _| Ok(writeln!(out, "{told}")?))
+        print(&made, self.output, |out, _| Ok(writeln!(out, "{told}")?))?;
+        Ok(made)
     }
 }
 
@@ -130,6 +136,11 @@ impl ClusterUser {
     /// The namespace named, else that of the context.
     pub fn namespace<'a>(&'a self, named: Option<&'a str>) -> &'a str {
         named.unwrap_or(self.objects.namespace())
+    }
+
+    /// Waits for several answers at once.
+    pub fn wait_for_all<T>(&self, all: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+        self.runtime.block_on(pumice_cluster::remote::all(all))
     }
 
     /// Lets time pass.

@@ -16,6 +16,9 @@ pub const BAD: Style = AnsiColor::Yellow.on_default();
 /// Style of headings.
 pub const HEAD: Style = Style::new().bold();
 
+/// Width of the words before the text.
+const WORD: usize = 9;
+
 /// Characters of a reason in a list; all of it is told by `explain`.
 pub const MAX_REASON: usize = 100;
 
@@ -33,6 +36,23 @@ pub fn print<T: Serialize>(
         }
         OutputFormat::Yaml => write!(out, "{}", serde_yaml::to_string(view)?)?,
         OutputFormat::Table => table(&mut out, view)?,
+    }
+    Ok(())
+}
+
+/// A word and its text below a headline; nothing for an empty text.
+pub fn line(out: &mut dyn Write, word: &str, text: &str) -> anyhow::Result<()> {
+    for (at, text) in text.lines().enumerate() {
+        let word = if at == 0 { word } else { "" };
+        writeln!(out, "  {word:<WORD$} {text}")?;
+    }
+    Ok(())
+}
+
+/// A word and several texts.
+pub fn lines(out: &mut dyn Write, word: &str, texts: &[String]) -> anyhow::Result<()> {
+    for (at, text) in texts.iter().enumerate() {
+        line(out, if at == 0 { word } else { "" }, text)?;
     }
     Ok(())
 }
@@ -61,11 +81,61 @@ pub fn counts(counts: &BTreeMap<String, usize>) -> String {
     }
 }
 
-/// The beginning of a reason.
+/// The beginning of a reason, cut between two words where it has any.
 pub fn brief(text: &str) -> String {
-    match text.char_indices().nth(MAX_REASON) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
+    let Some((at, _)) = text.char_indices().nth(MAX_REASON) else {
+        return text.to_owned();
+    };
+    let beginning = &text[..at];
+    let words = beginning.rsplit_once(' ').map(|(words, _)| words);
+    format!("{}…", words.unwrap_or(beginning))
+}
+
+/// A text, or what stands for an empty one.
+pub fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
+    match text {
+        "" => otherwise,
+        text => text,
+    }
+}
+
+/// Characters of the UID that a controller hangs on the name of the PodGroup of a Job.
+const UID_CHARS: usize = 36;
+
+/// A PodGroup by the name people gave: without the UID that a controller has hung on it.
+pub fn short_group(name: &str) -> &str {
+    let at = name.len().saturating_sub(UID_CHARS + 1);
+    let (Some(short), Some(rest)) = (name.get(..at), name.get(at..)) else {
+        return name;
+    };
+    let is_of_uid = |(at, letter): (usize, char)| match at {
+        0 | 9 | 14 | 19 | 24 => letter == '-',
+        _ => letter.is_ascii_hexdigit(),
+    };
+    match !short.is_empty() && rest.char_indices().all(is_of_uid) {
+        true => short,
+        false => name,
+    }
+}
+
+/// How long, as kubectl says it: `12s`, `5m`, `3h20m`, `4d`.
+pub fn age(seconds: i64) -> String {
+    let seconds = seconds.max(0);
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match seconds {
+        0..=119 => format!("{seconds}s"),
+        120..=7_199 => format!("{minutes}m"),
+        7_200..=172_799 if minutes % 60 == 0 => format!("{hours}h"),
+        7_200..=172_799 => format!("{hours}h{}m", minutes % 60),
+        _ => format!("{days}d"),
+    }
+}
+
+/// The age of an object that was made at this time.
+pub fn age_of(created: &str, now: jiff::Timestamp) -> String {
+    match created.parse::<jiff::Timestamp>() {
+        Ok(time) => age(now.as_second() - time.as_second()),
+        Err(_) => "-".to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The examples of `docs/guide`, as its readers would try them: configurations are checked, objects
 //! are simulated on the guide's cluster under the configuration above them, and their pods are bound
-//! unless the example begins with `# waits`.
+//! unless the comment in the example's first line says that it waits. What `simulate` prints stands below its
+//! command; `UPDATE_EXPECT=1 cargo test -p pumice --test it guide::` writes it anew.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,15 +13,20 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// The pages for users: the guide's, those beside it, and those about installing.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = Vec::new();
+    for folder in ["", "docs", "docs/guide", "deploy"] {
+        let entries = std::fs::read_dir(root().join(folder)).expect("a folder of pages");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        pages.extend(paths.filter(|path| path.extension().is_some_and(|end| end == "md")));
+    }
+    pages.sort();
+    pages
+}
+
 /// Pages and the text of each of their blocks of one language.
 fn blocks(language: &str) -> Vec<(String, Vec<String>)> {
-    let entries = std::fs::read_dir(root().join("docs/guide")).expect("the guide");
-    let mut pages: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .collect();
-    pages.push(root().join("deploy/README.md"));
-    pages.sort();
     let fence = format!("```{language}\n");
     let read = |page: PathBuf| {
         let text = std::fs::read_to_string(&page).expect("a page");
@@ -28,7 +34,13 @@ fn blocks(language: &str) -> Vec<(String, Vec<String>)> {
         let blocks = parts.map(|part| part.split("```").next().unwrap_or_default().to_owned());
         (page.display().to_string(), blocks.collect())
     };
-    pages.into_iter().map(read).collect()
+    pages().into_iter().map(read).collect()
+}
+
+/// Whether the comment in its first line says so.
+fn is_said_to_wait(block: &str) -> bool {
+    let first = block.lines().next().unwrap_or_default();
+    first.starts_with('#') && first.contains("waits")
 }
 
 fn pumice(arguments: &[&str], input: &str) -> Output {
@@ -84,7 +96,7 @@ fn every_configuration_and_every_object_of_the_guide_works_as_written() {
             succeeded(&output, &format!("{page}\n{block}"));
             let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
             let count = |part: &str| report[part].as_array().map_or(0, Vec::len);
-            let waits = block.starts_with("# waits");
+            let waits = is_said_to_wait(&block);
             assert_eq!(count("pending") > 0, waits, "{page}\n{block}\n{report:#}");
             assert_eq!(count("binds") > 0, !waits, "{page}\n{block}\n{report:#}");
         }
@@ -105,4 +117,65 @@ fn commands_of_the_guide_that_need_no_cluster_run() {
         }
     }
     assert!(run > 0);
+}
+
+/// Commands of a block with the lines that stand below each.
+fn steps(block: &str) -> Vec<(&str, Vec<&str>)> {
+    let mut steps: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in block.lines() {
+        match (line.strip_prefix("$ "), steps.last_mut()) {
+            (Some(command), _) => steps.push((command, Vec::new())),
+            (None, Some((_, shown))) => shown.push(line),
+            (None, None) => {}
+        }
+    }
+    steps
+}
+
+/// Whether these are the lines of the output; `…` stands for any of them that are left out.
+fn is_shown(shown: &[&str], output: &str) -> bool {
+    if !shown.contains(&"…") {
+        return output.lines().eq(shown.iter().copied());
+    }
+    let mut lines = output.lines();
+    let mut told = shown.iter().filter(|line| **line != "…");
+    told.all(|line| lines.any(|other| other == *line))
+}
+
+#[test]
+fn what_simulate_prints_stands_below_its_command() {
+    let (mut different, mut seen) = (Vec::new(), 0);
+    for page in pages() {
+        let mut text = std::fs::read_to_string(&page).expect("a page");
+        for block in text.clone().split("```console\n").skip(1) {
+            let block = block.split("```").next().unwrap_or_default();
+            let mut now = String::new();
+            let mut all_shown = true;
+            for (command, shown) in steps(block) {
+                let Some(words) = command.strip_prefix("pumice simulate ") else {
+                    continue;
+                };
+                let words: Vec<&str> = std::iter::once("simulate")
+                    .chain(words.split(' '))
+                    .collect();
+                let output = pumice(&words, "");
+                succeeded(&output, command);
+                let output = String::from_utf8(output.stdout).expect("text");
+                seen += 1;
+                all_shown &= is_shown(&shown, &output);
+                now.push_str(&format!("$ {command}\n{output}"));
+            }
+            if all_shown {
+                continue;
+            }
+            if std::env::var_os("UPDATE_EXPECT").is_some() && !block.contains("\n…\n") {
+                text = text.replace(block, &now);
+                std::fs::write(&page, &text).expect("the page can be written");
+            } else {
+                different.push(format!("{}\n{block}\nis\n{now}", page.display()));
+            }
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+    assert!(seen > 6, "{seen} commands");
 }

@@ -32,12 +32,21 @@ fn as_a_plugin_of_kubectl_it_is_named_like_one() {
 }
 
 #[test]
+fn the_version_is_said_without_a_cluster() {
+    let said = text(&run(Path::new(PROGRAM), &["version"]).stdout);
+    let expected = format!("pumice {} ", env!("CARGO_PKG_VERSION"));
+    assert!(said.starts_with(&expected), "{said}");
+}
+
+#[test]
 fn every_shell_gets_a_script_with_the_commands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = run(Path::new(PROGRAM), &["completion", shell]);
         assert_eq!(output.status.code(), Some(0), "{shell}");
         let script = text(&output.stdout);
-        for command in ["explain", "queues", "simulate", "suspend", "close"] {
+        for command in [
+            "explain", "queues", "simulate", "suspend", "close", "jobflow", "wait",
+        ] {
             assert!(script.contains(command), "{shell}: {command}");
         }
     }
@@ -61,6 +70,13 @@ fn without_a_cluster_it_is_said_how_to_name_one() {
         ),
         (&["explain", "deployment", "web"], "pod, job or queue"),
         (&["job", "list"], "no cluster to ask"),
+        (&["explain", "node/c-1"], "pod, job or queue"),
+        (&["job", "logs", "j"], "no cluster to ask"),
+        (&["job", "wait", "j"], "no cluster to ask"),
+        (&["job", "scale", "j", "-r", "3"], "no cluster to ask"),
+        (&["pod", "list", "-j", "j"], "no cluster to ask"),
+        (&["jobflow", "describe", "f"], "no cluster to ask"),
+        (&["jobtemplate", "list"], "no cluster to ask"),
         (&["job", "run", "j", "-R", "cpu"], "is not NAME=AMOUNT"),
         (
             &["job", "run", "-f", "/nonexistent/job.yaml"],

@@ -5,3 +5,4 @@ mod guide;
 mod live;
 mod reference;
 mod samples;
+mod served;

@@ -2,8 +2,10 @@
 
 mod record;
 
+use std::rc::Rc;
+
 use pumice_framework::points::CandidateScore;
-use pumice_framework::{FitError, ReasonId, ReasonTable, SetId, Verdict};
+use pumice_framework::{FitError, Obstacles, ReasonId, ReasonTable, SetId, Verdict};
 use pumice_model::node::BLOCK;
 use pumice_model::{LoadMoment, NodeIx, State};
 use smallvec::SmallVec;
@@ -13,7 +15,7 @@ use super::block_index::BlockIndex;
 use super::cells::CellFilters;
 use super::classes::SuppliesEpoch;
 use super::evaluate::{Block, ClassEvaluator};
-use super::nearest::{Nearest, nearest};
+use super::nearest::{Nearest, nearest, serves_when_idle};
 use super::ranking::Ranking;
 
 /// From this many touches per block of nodes on, whole blocks are evaluated.
@@ -384,6 +386,7 @@ impl ClassIndex {
         table: &mut ReasonTable,
         known: &mut Option<(u64, Nearest)>,
         cycle: u64,
+        obstacles: impl FnOnce(&dyn Fn(NodeIx) -> bool) -> Obstacles,
     ) -> FitError {
         let counts = match &self.cells {
             None => self
@@ -398,7 +401,16 @@ impl ClassIndex {
         let nearest = match known {
             Some((at, nearest)) if *at == cycle => nearest.clone(),
             _ => {
-                let nearest = nearest(&self.evaluator, &self.verdict, state.nodes());
+                let before = known.take().and_then(|(_, nearest)| nearest.obstacles);
+                let mut nearest = nearest(&self.evaluator, &self.verdict, state.nodes());
+                if nearest.miss.is_none() && !nearest.never {
+                    let epoch = state.nodes().static_epoch();
+                    let serves = |node| serves_when_idle(&self.evaluator, state.nodes(), node);
+                    let before = before.filter(|(at, _)| *at == epoch);
+                    let found = before.map(|(_, found)| found);
+                    let found = found.unwrap_or_else(|| Rc::new(obstacles(&serves)));
+                    nearest.obstacles = Some((epoch, found));
+                }
                 *known = Some((cycle, nearest.clone()));
                 nearest
             }
@@ -409,6 +421,11 @@ impl ClassIndex {
             everywhere: None,
             nearest: nearest.miss,
             never: nearest.never,
+            claims: None,
+            obstacles: nearest
+                .obstacles
+                .map(|(_, found)| found)
+                .filter(|found| !found.is_empty()),
         }
     }
 

@@ -28,7 +28,9 @@ mod wide_max;
 use std::rc::Rc;
 
 use pumice_framework::points::{CandidateScore, Counting, StaticPart};
-use pumice_framework::{Choice, Class, FitError, Plugins, ReasonId, ReasonTable, TopologyKeys};
+use pumice_framework::{
+    Choice, Class, FitError, Obstacles, Plugins, ReasonId, ReasonTable, TopologyKeys,
+};
 use pumice_model::{NodeIx, State, TaskIx};
 
 use block_index::BlockIndex;
@@ -279,7 +281,11 @@ impl Kernel {
             Some(choice) => Ok(choice),
             None => {
                 let known = self.classes.nearest(class);
-                Err(index.explain(state, &mut self.reasons, known, self.cycle))
+                let (reasons, cycle) = (&mut self.reasons, self.cycle);
+                Err(index.explain(state, reasons, known, cycle, |serves| {
+                    let rules = state.shapes().rules(state.shape(task).rules);
+                    Obstacles::find(state, plugins, rules, serves)
+                }))
             }
         };
         if !only_once || answer.is_err() {
@@ -382,7 +388,7 @@ impl Kernel {
         match self.classes.prefiltered(class) {
             Prefiltered::Rejected(reason) => Err(FitError {
                 nodes: state.nodes().len() as u32,
-                everywhere: Some(reason.clone()),
+                everywhere: Some(reason.as_str().into()),
                 ..FitError::default()
             }),
             Prefiltered::Passes | Prefiltered::Unknown => Ok(()),

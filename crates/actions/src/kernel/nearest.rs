@@ -1,7 +1,9 @@
 //! The node that comes closest to a class that fits nowhere, and whether any node ever could do.
 
-use pumice_framework::Verdict;
+use std::rc::Rc;
+
 use pumice_framework::reason::{NearestMiss, Shortage};
+use pumice_framework::{Obstacles, Verdict};
 use pumice_model::{NodeIx, Nodes};
 
 use super::evaluate::ClassEvaluator;
@@ -16,6 +18,8 @@ pub struct Nearest {
     pub miss: Option<NearestMiss>,
     /// No node has room for the class, even if all were idle.
     pub never: bool,
+    /// What keeps it from nodes that would do, and of which nodes that was found.
+    pub obstacles: Option<(u64, Rc<Obstacles>)>,
 }
 
 /// How far a node is from being a place; the smaller the closer.
@@ -92,7 +96,19 @@ pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) 
         }
     }
     let miss = best.map(|found| found.miss(evaluator, nodes));
-    Nearest { miss, never }
+    Nearest {
+        miss,
+        never,
+        obstacles: None,
+    }
+}
+
+/// Whether the node could serve the class, were it idle.
+pub fn serves_when_idle(evaluator: &ClassEvaluator, nodes: &Nodes, node: NodeIx) -> bool {
+    let mut needs = evaluator.shortages(nodes, node);
+    let mut checks = evaluator.ledgers().iter();
+    needs.all(|need| need.asked <= need.total)
+        && checks.all(|check| check.serves_when_idle(nodes, node))
 }
 
 /// The nearest miss so far.
@@ -109,7 +125,7 @@ impl NearestSoFar {
         NearestMiss {
             node: self.node,
             short: short.collect(),
-            words: self.words,
+            words: self.words.map(String::into_boxed_str),
         }
     }
 }

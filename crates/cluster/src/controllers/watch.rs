@@ -282,8 +282,10 @@ impl Follower {
             })?;
             self.place.contact();
             match event {
-                RawEvent::Apply(object) if listing => self.in_list(object).await?,
-                RawEvent::Apply(object) => {
+                RawEvent::Add(object) | RawEvent::Modify(object) if listing => {
+                    self.in_list(object).await?
+                }
+                RawEvent::Add(object) | RawEvent::Modify(object) => {
                     let meta = self.changed(object);
                     self.seen(&meta, object).await?;
                 }

@@ -77,12 +77,13 @@ pub struct ControllerWrites {
 struct QueuedWrite {
     id: WriteId,
     write: ApiWrite,
+    /// The term in which it was decided.
+    term: TermWatch,
 }
 
 struct SharedWrites {
     client: Client,
     contact: Contact,
-    term: TermWatch,
     options: WriteOptions,
     inputs: Sender<ManagerInput>,
     meter: Arc<dyn WriteMeter>,
@@ -113,7 +114,6 @@ impl ControllerWrites {
         let shared = Arc::new(SharedWrites {
             client,
             contact: contact.clone(),
-            term: term.clone(),
             rate: Mutex::new(Bucket::new(options.qps, options.burst, Instant::now())),
             options,
             inputs,
@@ -137,13 +137,15 @@ impl ControllerWrites {
         }
     }
 
-    /// Takes a write. Never blocks.
-    pub fn submit(&self, id: WriteId, write: ApiWrite) {
+    /// Takes a write that was decided in this term ([`TermWatch::this_one`]), and is not sent in another.
+    /// Never blocks.
+    pub fn submit(&self, term: &TermWatch, id: WriteId, write: ApiWrite) {
+        let term = term.this_one();
         let is_bulk = write.of.kind == ManagedKind::Pod
             && matches!(write.verb, ApiVerb::Create(_) | ApiVerb::Delete { .. });
         let lane = if is_bulk { &self.pods } else { &self.others };
         self.shared.open.fetch_add(1, Ordering::AcqRel);
-        if lane.send(QueuedWrite { id, write }).is_err() {
+        if lane.send(QueuedWrite { id, write, term }).is_err() {
             // The runtime is going down.
             self.shared.open.fetch_sub(1, Ordering::AcqRel);
         }
@@ -174,13 +176,13 @@ async fn run_lane(
     most: usize,
 ) {
     let places = Arc::new(Semaphore::new(most));
-    while let Some(QueuedWrite { id, write }) = queue.recv().await {
+    while let Some(QueuedWrite { id, write, term }) = queue.recv().await {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
             return;
         };
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
-            let answer = shared.carry_out(&write).await;
+            let answer = shared.carry_out(&write, &term).await;
             drop(place);
             shared.tell(id, write.of, answer).await;
         });
@@ -202,14 +204,14 @@ impl SharedWrites {
     }
 
     /// Sends a write until the API server has looked at it.
-    async fn carry_out(&self, write: &ApiWrite) -> Answer {
+    async fn carry_out(&self, write: &ApiWrite, term: &TermWatch) -> Answer {
         let (verb, call) = match request(write).await {
             Ok(request) => request,
             Err(why) => return unsent(why),
         };
         let mut tries = 0;
         loop {
-            if let Err(why) = self.clear_to_write().await {
+            if let Err(why) = self.clear_to_write(term).await {
                 return unsent(why);
             }
             let mut reply = self.send_once(verb, write, call.clone()).await;
@@ -217,7 +219,7 @@ impl SharedWrites {
                 && refusal.is_rbac()
                 && replace::is_possible(write)
             {
-                reply = self.replace(write, reply).await;
+                reply = self.replace(write, term, reply).await;
             }
             if let Reply::Refused(refusal) = &reply {
                 self.tell_missing_grant(verb, write.of.kind, refusal);
@@ -243,7 +245,7 @@ impl SharedWrites {
 
     /// Reads the object and replaces it, where the role has no `patch`. Where it lacks that too the
     /// answer to the patch stands.
-    async fn replace(&self, write: &ApiWrite, denied: Reply) -> Reply {
+    async fn replace(&self, write: &ApiWrite, term: &TermWatch, denied: Reply) -> Reply {
         let all = collection(&write.of.kind.path(), &write.of.namespace);
         let one = format!("{all}/{}", write.of.name);
         let limit = self.options.request_timeout;
@@ -255,7 +257,7 @@ impl SharedWrites {
             Reply::Refused(refusal) if refusal.is_rbac() => return denied,
             reply => return reply,
         };
-        if let Err(why) = self.clear_to_write().await {
+        if let Err(why) = self.clear_to_write(term).await {
             return Reply::NotSent(why);
         }
         let call = ApiCall::put(one, &object);
@@ -267,7 +269,9 @@ impl SharedWrites {
 
     /// Waits for a turn within the rate limit, for the API server to be there, and for a term that
     /// outlasts the request.
-    async fn clear_to_write(&self) -> Result<(), String> {
+    async fn clear_to_write(&self, term: &TermWatch) -> Result<(), String> {
+        let over = |NoTerm| "the lease is held no longer".to_owned();
+        term.lasting(Duration::ZERO).await.map_err(over)?;
         let turn = {
             let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
             rate.take(Instant::now())
@@ -278,15 +282,17 @@ impl SharedWrites {
         let moment = self.contact.moment();
         if self.contact.is_out() {
             // What is sent into an outage would only fail.
-            self.contact
-                .pause(moment, self.options.request_timeout)
-                .await;
+            let mut term = term.clone();
+            tokio::select! {
+                _ = self.contact.pause(moment, self.options.request_timeout) => {}
+                () = term.lost() => {}
+            }
         }
         if self.closed.load(Ordering::Acquire) {
             return Err("the process is ending".to_owned());
         }
-        let lasts = self.term.lasting(self.options.request_timeout).await;
-        lasts.map_err(|NoTerm| "another replica leads".to_owned())
+        let lasts = term.lasting(self.options.request_timeout).await;
+        lasts.map_err(over)
     }
 
     fn tell_missing_grant(&self, verb: &'static str, kind: ManagedKind, refusal: &ApiRefusal) {

@@ -35,24 +35,24 @@ use pumice_model::object::WrittenClaim;
 
 use super::backoff;
 use super::claims;
+use super::decided::NOT_THE_LEADER;
 use super::devices::guards::Pass;
 use super::devices::{Waits, lock};
 use super::gate::{BindLimiter, Permit};
 use super::http::{ApiCall, ApiRefusal, Reply};
-use super::lane::Lane;
 use super::recall::Recall;
 use super::shared::{Doubt, Rate, WriterContext};
-use super::status::{StatusKey, StatusWrite, pod_keys};
+use super::status::pod_keys;
 use super::verbs::Target;
 use super::volumes;
 use super::window::Sample;
-use super::{BindFailure, BindRequest, Outcome, pod_path};
+use super::{BindFailure, BindRequest, Outcome, StatusLane, pod_path};
 
 /// A bind under way.
 pub(super) struct BindInFlight<'a> {
     shared: &'a Arc<WriterContext>,
     gate: &'a Arc<BindLimiter>,
-    conditions: &'a Lane<StatusKey, StatusWrite>,
+    conditions: &'a StatusLane,
     request: &'a BindRequest,
     doubt: Option<Doubt>,
     tries: u32,
@@ -93,7 +93,7 @@ enum Next {
 impl<'a> BindInFlight<'a> {
     pub(super) fn new(
         shared: &'a Arc<WriterContext>,
-        (gate, conditions): (&'a Arc<BindLimiter>, &'a Lane<StatusKey, StatusWrite>),
+        (gate, conditions): (&'a Arc<BindLimiter>, &'a StatusLane),
         request: &'a BindRequest,
         ready: Ready,
         recall: Recall,
@@ -209,8 +209,7 @@ impl<'a> BindInFlight<'a> {
         loop {
             let permit = self.permit().await?;
             if self.shared.clear_to_write(Rate::Core).await.is_err() {
-                let text = "no longer the leader".to_owned();
-                return Err((BindFailure::GaveUp, text));
+                return Err((BindFailure::GaveUp, NOT_THE_LEADER.to_owned()));
             }
             // The last look before it is sent.
             self.still_fits()?;
@@ -259,7 +258,7 @@ impl<'a> BindInFlight<'a> {
     /// Whether the decision has not been taken back.
     fn still_fits(&self) -> Result<(), FailedBind> {
         match self.recall.why() {
-            Some(why) => Err((BindFailure::Outdated, why)),
+            Some(taken_back) => Err(taken_back),
             None => Ok(()),
         }
     }

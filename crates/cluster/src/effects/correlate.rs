@@ -1,13 +1,17 @@
 //! Which events are worth a write.
 //!
-//! Events of one object, type and reason are one series: one Event object whose count grows. A
-//! repeat is written at most every [`REPEAT`]; what comes between is only counted. A changed message
-//! is written at most every [`REWORD`]: one that comes sooner waits for its time, and the newest of
-//! those that wait is written. Beyond that each object has a bucket as in client-go: 25, then one
-//! per 5 minutes (spec/01 §4.7), which delays changed messages and drops other events.
+//! Events of one object, type, reason and message are one series: one Event object whose count grows.
+//! A repeat is written at most every [`REPEAT`]; what comes between is only counted. Another message
+//! is another fact, and an event of its own, unless the reason is one of [`STATES`]: what such an
+//! event tells takes the place of what it told before. A changed message is written at most every
+//! [`REWORD`]: one that comes sooner waits for its time, and the newest of those that wait is
+//! written; the first change of what [`CORRECTED`] names at once. Beyond that each object has a
+//! bucket as in client-go: 25, then one per 5 minutes (spec/01 §4.7), which delays changed messages
+//! and drops other events.
 //!
 //! Pure: times are handed in. Memory: [`MOST_OBJECTS`] objects with [`MOST_SERIES`] series each.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
 use std::time::Duration;
@@ -24,12 +28,36 @@ const REPEAT: Duration = Duration::from_secs(300);
 const REWORD: Duration = Duration::from_secs(30);
 const BURST: u32 = 25;
 const RATE: f32 = 1.0 / 300.0;
+/// Reasons of events that tell how something stands: why a pod or a group waits, all that is wrong
+/// with an object or a configuration, the last answer of somebody who is asked again and again.
+const STATES: [&str; 15] = [
+    "FailedScheduling",
+    "Unschedulable",
+    "PodGroupPending",
+    "DependencyDeadlock",
+    "InvalidJob",
+    "InvalidObject",
+    "InvalidQueue",
+    "InvalidHyperNode",
+    "NoNetworkDomains",
+    "InvalidConfiguration",
+    "ConfigurationWarnings",
+    "MissingDefinitions",
+    "NoNodeUsage",
+    "ExtenderFails",
+    "QueueAllocationGate",
+];
+/// Of these the ones that are often told before all pods are known: what is told next is told at
+/// once.
+const CORRECTED: [&str; 2] = ["Unschedulable", "PodGroupPending"];
 /// Reason of the event with which waiting ends: what was to be told of the wait is not any more.
 const SCHEDULED: &str = "Scheduled";
 const MOST_OBJECTS: usize = 16_384;
 const MOST_SERIES: usize = 16;
 /// `core/v1 Event.message` is cut here.
 const MOST_MESSAGE: usize = 1024;
+/// Where a message goes on that was cut.
+const CUT: &str = " …";
 /// Names of objects are at most this long.
 const MOST_NAME: usize = 253;
 
@@ -61,6 +89,8 @@ struct EventSeries {
     warning: bool,
     reason: String,
     message: u64,
+    /// Its message has not changed yet.
+    is_first: bool,
     name: String,
     count: i32,
     first: Timestamp,
@@ -95,6 +125,9 @@ impl EventSeries {
             let due = now >= self.written + repeat && bucket.try_take(now);
             return due.then_some(now);
         }
+        if std::mem::take(&mut self.is_first) && CORRECTED.contains(&self.reason.as_str()) {
+            return Some(now + bucket.take(now));
+        }
         // One that waits gives its place to the newer one.
         if now < self.written {
             return Some(self.written);
@@ -123,7 +156,8 @@ impl Correlator {
         message: &str,
         (now, wall): (Instant, Timestamp),
     ) -> EventVerdict {
-        let message = cut(message, MOST_MESSAGE);
+        let message = cut_at_word(message, MOST_MESSAGE);
+        let message = message.as_ref();
         let digest = FxBuildHasher.hash_one(message);
         let (stamp, repeat) = (self.stamp(wall), self.repeat);
         let object = self.object(&about, now);
@@ -131,10 +165,11 @@ impl Correlator {
         if reason == SCHEDULED {
             verdict.withdrawn = object.withdraw(now);
         }
-        let known = object
-            .series
-            .iter_mut()
-            .find(|series| series.warning == warning && series.reason == reason);
+        let is_state = STATES.contains(&reason.as_str());
+        let known = object.series.iter_mut().find(|series| {
+            let is_same_fact = is_state || series.message == digest;
+            series.warning == warning && series.reason == reason && is_same_fact
+        });
         let (name, count, first, due) = match known {
             Some(series) => {
                 let Some(due) = series.turn(digest, &mut object.bucket, (now, repeat)) else {
@@ -155,6 +190,7 @@ impl Correlator {
                     warning,
                     reason: reason.clone(),
                     message: digest,
+                    is_first: true,
                     name: name.clone(),
                     count: 1,
                     first: wall,
@@ -214,6 +250,18 @@ impl Object {
             series.name.clone()
         };
         waiting.map(withdraw).collect()
+    }
+}
+
+/// At most so many bytes: up to a word, where there is one not far from the end.
+fn cut_at_word(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most {
+        return Cow::Borrowed(text);
+    }
+    let room = cut(text, most - CUT.len());
+    match room.rfind(char::is_whitespace) {
+        Some(at) if at >= most / 2 => Cow::Owned(format!("{}{CUT}", room[..at].trim_end())),
+        _ => Cow::Borrowed(cut(text, most)),
     }
 }
 
@@ -318,6 +366,34 @@ mod tests {
     }
 
     #[test]
+    fn each_fact_about_an_object_is_an_event_of_its_own() {
+        let mut bench = Bench::new();
+        let mut told = |at, message| {
+            let record = bench.event("n1", "Devices", message, at);
+            record.map(|record| (record.name, record.count, record.wait.as_secs()))
+        };
+        let (first, _, _) = told(0, "card GPU-0 is told twice").expect("new");
+        let (second, _, wait) = told(0, "card GPU-1 has no memory").expect("another fact");
+        assert_ne!(first, second);
+        assert_eq!(wait, 0);
+        assert_eq!(told(1, "card GPU-0 is told twice"), None, "a repeat");
+        let again = told(301, "card GPU-0 is told twice").expect("due");
+        assert_eq!(again, (first, 3, 0));
+    }
+
+    #[test]
+    fn a_first_word_on_a_group_is_corrected_at_once_and_later_ones_wait() {
+        let mut bench = Bench::new();
+        let mut told = |at, message| {
+            let record = bench.event("j", "PodGroupPending", message, at);
+            record.map(|record| (record.wait.as_secs(), record.count))
+        };
+        assert_eq!(told(0, "make 18 more pods"), Some((0, 1)));
+        assert_eq!(told(2, "2 cpu are missing"), Some((0, 2)));
+        assert_eq!(told(3, "1 cpu is missing"), Some((29, 3)));
+    }
+
+    #[test]
     fn a_changed_message_of_a_noisy_object_is_late_and_not_lost() {
         let mut bench = Bench::new();
         bench.event("p", "FailedScheduling", "no cpu", 0);
@@ -397,6 +473,12 @@ mod tests {
             .event("q", "R", &format!("x{}", "ß".repeat(600)), 0)
             .expect("new");
         assert_eq!(odd.message.len(), 1023);
+        let words = bench.event("r", "R", &"insufficient memory ".repeat(60), 0);
+        let message = words.expect("new").message;
+        assert!(
+            message.ends_with(" memory …") && message.len() > 1000,
+            "{message}"
+        );
     }
 
     #[test]

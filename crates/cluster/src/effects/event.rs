@@ -11,6 +11,7 @@ use crate::ObjectRef;
 use super::backoff;
 use super::coalesce::{Coalesce, Finish};
 use super::correlate::{Correlator, EventRecord, EventVerdict};
+use super::decided::Decided;
 use super::http::{ApiCall, ApiRefusal, MERGE_PATCH, Reply};
 use super::lane::Lane;
 use super::shared::{Rate, WriterContext};
@@ -33,7 +34,7 @@ impl Coalesce for EventRecord {
 /// Takes events.
 pub(super) struct EventSink {
     correlator: Mutex<Correlator>,
-    pub(super) lane: Arc<Lane<String, EventRecord>>,
+    pub(super) lane: Arc<Lane<String, Decided<EventRecord>>>,
 }
 
 impl EventSink {
@@ -48,7 +49,7 @@ impl EventSink {
     /// Takes an event, or folds it into an earlier one.
     pub(super) fn submit(
         &self,
-        shared: &WriterContext,
+        shared: &Arc<WriterContext>,
         about: ObjectRef,
         warning: bool,
         reason: String,
@@ -70,10 +71,11 @@ impl EventSink {
             shared.meter.suppressed_event();
             return;
         };
-        if self
-            .lane
-            .submit_bounded(record.name.clone(), record, MOST_WAITING)
-        {
+        if self.lane.submit_bounded(
+            record.name.clone(),
+            Decided::new(record, shared),
+            MOST_WAITING,
+        ) {
             shared.meter.suppressed_event();
         }
     }

@@ -24,6 +24,7 @@ use crate::lease::NoTerm;
 
 use super::backoff;
 use super::coalesce::{Coalesce, Finish};
+use super::decided::NOT_THE_LEADER;
 use super::event::EventSink;
 use super::http::{ApiCall, ApiRefusal, JSON, Reply};
 use super::options::EvictionMethod;
@@ -123,7 +124,7 @@ pub(super) async fn write(
             | EvictAttempt::Guarded(_, message)
             | EvictAttempt::Failed(message),
         ) => message,
-        Err(NoTerm) => "no longer the leader".to_owned(),
+        Err(NoTerm) => NOT_THE_LEADER.to_owned(),
     };
     shared.tell(Outcome::EvictFailed { pod, message });
     Finish::Dropped

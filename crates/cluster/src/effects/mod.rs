@@ -9,15 +9,18 @@
 //!   outcomes ◄── bound, failed (certain), evicted ◄──────────────────────┘
 //! ```
 //!
-//! Invariants: nothing is written outside a term of the lease; no decision waits for a write; the
+//! Invariants: nothing is written outside the term of the lease in which it was decided (see
+//! `decided`); no decision waits for a write; the
 //! client's own retries are off, since what a second try means depends on the write; a bind is
 //! reported as failed only when it cannot happen any more (see `bind`).
 
 pub(crate) mod backoff;
 mod bind;
+mod bind_waits;
 mod claims;
 mod coalesce;
 mod correlate;
+mod decided;
 pub(crate) mod devices;
 mod event;
 mod evict;
@@ -38,7 +41,6 @@ mod window;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -51,6 +53,7 @@ use crate::lease::TermWatch;
 use crate::watch::Picture;
 
 use self::bind::{BindInFlight, Ready};
+use self::decided::{Decided, end_with_terms};
 use self::devices::cleanup::{self, CleanUp};
 use self::devices::guards::Pass;
 use self::event::EventSink;
@@ -97,13 +100,16 @@ pub struct Sight {
     pub progress: Option<PluginProgress>,
 }
 
+/// Statuses, by whose they are.
+type StatusLane = Lane<StatusKey, Decided<StatusWrite>>;
+
 struct Lanes {
     shared: Arc<WriterContext>,
     gate: Arc<BindLimiter>,
-    evictions: Arc<Lane<String, PodToEvict>>,
-    statuses: Arc<Lane<StatusKey, StatusWrite>>,
-    conditions: Arc<Lane<StatusKey, StatusWrite>>,
-    cleanups: Arc<Lane<String, CleanUp>>,
+    evictions: Arc<Lane<String, Decided<PodToEvict>>>,
+    statuses: Arc<StatusLane>,
+    conditions: Arc<StatusLane>,
+    cleanups: Arc<Lane<String, Decided<CleanUp>>>,
     events: Arc<EventSink>,
     bind_ended: Notify,
 }
@@ -112,6 +118,7 @@ struct Queued {
     request: BindRequest,
     recall: Recall,
     since: Instant,
+    by: Arc<WriterContext>,
 }
 
 /// Starts the writers on the current runtime. `client` must not retry by itself and should not be
@@ -143,12 +150,13 @@ pub fn start(
     let tasks = vec![
         tokio::spawn(bind_all(Arc::clone(&lanes), queue)).abort_handle(),
         spawn_evictions(&lanes),
-        spawn_statuses(&lanes.shared, &lanes.statuses, STATUSES),
-        spawn_statuses(&lanes.shared, &lanes.conditions, CONDITIONS),
+        spawn_statuses(&lanes.statuses, STATUSES),
+        spawn_statuses(&lanes.conditions, CONDITIONS),
         spawn_cleanups(&lanes),
         spawn_events(&lanes),
         spawn_guards(&lanes.shared),
         tokio::spawn(try_again_after_outages(Arc::clone(&lanes))).abort_handle(),
+        tokio::spawn(end_with_terms(Arc::clone(&lanes))).abort_handle(),
     ];
     Effects {
         lanes,
@@ -158,27 +166,22 @@ pub fn start(
 }
 
 fn spawn_evictions(lanes: &Arc<Lanes>) -> AbortHandle {
-    let (shared, events) = (Arc::clone(&lanes.shared), Arc::clone(&lanes.events));
-    let write = move |eviction, tries| {
-        evict::write(Arc::clone(&shared), Arc::clone(&events), eviction, tries)
+    let events = Arc::clone(&lanes.events);
+    let write = move |decided: Decided<PodToEvict>, tries| {
+        evict::write(decided.by, Arc::clone(&events), decided.write, tries)
     };
     let lane = Arc::clone(&lanes.evictions);
     tokio::spawn(lane.run(|| EVICTIONS, write)).abort_handle()
 }
 
-fn spawn_statuses(
-    shared: &Arc<WriterContext>,
-    lane: &Arc<Lane<StatusKey, StatusWrite>>,
-    limit: usize,
-) -> AbortHandle {
-    let shared = Arc::clone(shared);
-    let write = move |status, tries| status::write(Arc::clone(&shared), status, tries);
+fn spawn_statuses(lane: &Arc<StatusLane>, limit: usize) -> AbortHandle {
+    let write =
+        |decided: Decided<StatusWrite>, tries| status::write(decided.by, decided.write, tries);
     tokio::spawn(Arc::clone(lane).run(move || limit, write)).abort_handle()
 }
 
 fn spawn_cleanups(lanes: &Arc<Lanes>) -> AbortHandle {
-    let shared = Arc::clone(&lanes.shared);
-    let write = move |clean_up, tries| cleanup::write(Arc::clone(&shared), clean_up, tries);
+    let write = |decided: Decided<CleanUp>, tries| cleanup::write(decided.by, decided.write, tries);
     let lane = Arc::clone(&lanes.cleanups);
     tokio::spawn(lane.run(|| CLEANUPS, write)).abort_handle()
 }
@@ -189,8 +192,8 @@ fn spawn_guards(shared: &Arc<WriterContext>) -> AbortHandle {
 }
 
 fn spawn_events(lanes: &Arc<Lanes>) -> AbortHandle {
-    let (shared, gate) = (Arc::clone(&lanes.shared), Arc::clone(&lanes.gate));
-    let write = move |record, tries| event::write(Arc::clone(&shared), record, tries);
+    let gate = Arc::clone(&lanes.gate);
+    let write = |decided: Decided<_>, tries| event::write(decided.by, decided.write, tries);
     let limit = move || {
         if gate.is_crowded() {
             EVENTS.1
@@ -254,13 +257,14 @@ async fn bind_one(lanes: Arc<Lanes>, queued: Queued, ready: Ready) {
         request,
         recall,
         since,
+        by,
     } = queued;
     // A condition that is being written must not land on a bound pod.
     for key in pod_keys(&request.pod) {
         lanes.conditions.settled(&key).await;
     }
     let ways = (&lanes.gate, &*lanes.conditions);
-    let bind = BindInFlight::new(&lanes.shared, ways, &request, ready, recall);
+    let bind = BindInFlight::new(&by, ways, &request, ready, recall);
     let end = bind.run().await;
     let BindRequest { pod, node, .. } = request;
     lanes.shared.recalls.end(&pod.uid);
@@ -282,11 +286,18 @@ async fn bind_one(lanes: Arc<Lanes>, queued: Queued, ready: Ready) {
 }
 
 impl Effects {
-    /// Takes a write. Never blocks; writes of one kind and object go out in order, the newest of
-    /// those that wait.
+    /// Takes a write of the term that runs now.
     pub fn submit(&self, write: Write) {
+        self.submit_in(self.lanes.shared.term(), write);
+    }
+
+    /// Takes a write that was decided in this term ([`TermWatch::this_one`]), and is given up when that is
+    /// over. Never blocks; writes of one kind and object go out in order, the newest of those that
+    /// wait.
+    pub fn submit_in(&self, term: &TermWatch, write: Write) {
+        let by = self.lanes.shared.decided_in(term);
         match write {
-            Write::Bind(request) => self.bind(request),
+            Write::Bind(request) => self.bind(request, by),
             Write::Evict {
                 pod,
                 reason,
@@ -302,18 +313,17 @@ impl Effects {
                     guarded_by_budget,
                 };
                 let key = eviction.pod.uid.clone();
-                self.lanes.evictions.submit(key, eviction);
+                self.lanes
+                    .evictions
+                    .submit(key, Decided::new(eviction, &by));
             }
             Write::CleanUp { pod, annotations } => {
                 let key = pod.uid.clone();
                 let clean_up = CleanUp { pod, annotations };
-                self.lanes.cleanups.submit(key, clean_up);
+                self.lanes.cleanups.submit(key, Decided::new(clean_up, &by));
             }
             Write::ReturnDevices(claim) => {
-                tokio::spawn(claims::return_devices(
-                    Arc::clone(&self.lanes.shared),
-                    claim,
-                ));
+                tokio::spawn(claims::return_devices(by, claim));
             }
             Write::Event {
                 about,
@@ -321,14 +331,15 @@ impl Effects {
                 reason,
                 message,
             } => {
-                let Lanes { shared, events, .. } = &*self.lanes;
-                events.submit(shared, about, warning, reason, &message);
+                let events = &self.lanes.events;
+                events.submit(&by, about, warning, reason, &message);
             }
             Write::BindWaits {
                 pod,
+                node,
                 reason,
                 message,
-            } => self.tell_bind_waits(pod, reason, message),
+            } => self.tell_bind_waits(&by, (pod, node), reason, message),
             write => {
                 if let Some(status) = StatusWrite::of(write) {
                     let lane = match status {
@@ -337,35 +348,13 @@ impl Effects {
                         }
                         _ => &self.lanes.statuses,
                     };
-                    lane.submit(status.key(), status);
+                    lane.submit(status.key(), Decided::new(status, &by));
                 }
             }
         }
     }
 
-    /// Says why a Binding waits, if it still does.
-    fn tell_bind_waits(&self, pod: PodRef, reason: String, message: String) {
-        let Lanes {
-            shared,
-            events,
-            conditions,
-            ..
-        } = &*self.lanes;
-        shared.devices.while_waiting(&pod.uid.clone(), || {
-            let why = "FailedScheduling".to_owned();
-            events.submit(shared, pod.object(), true, why, &message);
-            let condition = Write::PodCondition {
-                pod,
-                reason,
-                message,
-            };
-            if let Some(status) = StatusWrite::of(condition) {
-                conditions.submit(status.key(), status);
-            }
-        });
-    }
-
-    fn bind(&self, request: BindRequest) {
+    fn bind(&self, request: BindRequest, by: Arc<WriterContext>) {
         let shared = &self.lanes.shared;
         for key in pod_keys(&request.pod) {
             self.lanes.conditions.cancel(&key);
@@ -378,6 +367,7 @@ impl Effects {
             recall: shared.recalls.begin(&request.pod.uid),
             request,
             since: Instant::now(),
+            by,
         };
         if let Err(queued) = self.binds.send(queued) {
             // The runtime is going down.
@@ -402,25 +392,6 @@ impl Effects {
     /// fails once it is certain that it has not landed. Says whether there is such a bind.
     pub fn recall(&self, uid: &str, why: &str) -> bool {
         self.lanes.shared.recalls.recall(uid, why)
-    }
-
-    /// Binds that wait for the device plugin of their node, or for its lock.
-    pub fn waiting(&self) -> usize {
-        self.lanes.shared.device_waits.load(Ordering::Relaxed)
-    }
-
-    /// How long a Binding waits at most: for the plugin, for each pod before it, and for a lock.
-    pub fn longest_waits(&self) -> (Duration, Duration) {
-        let options = &self.lanes.shared.options;
-        (options.plugin_patience, options.lock_wait)
-    }
-
-    /// Which ones, and what for.
-    pub fn bind_waits(&self) -> Vec<BindWaiting> {
-        match self.waiting() {
-            0 => Vec::new(),
-            _ => self.lanes.shared.devices.waits(),
-        }
     }
 
     /// Binds handed in whose outcome has not been told.

@@ -9,19 +9,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
+use super::BindFailure;
+
+/// How a bind fails that is taken back, and why.
+type TakenBack = (BindFailure, String);
+
 /// Binds that can be taken back, by the pod's UID.
 #[derive(Default)]
 pub(super) struct Recalls {
-    binds: Mutex<FxHashMap<String, watch::Sender<Option<String>>>>,
+    binds: Mutex<FxHashMap<String, watch::Sender<Option<TakenBack>>>>,
 }
 
 /// Whether one bind is taken back.
 #[derive(Clone, Debug)]
-pub(super) struct Recall(watch::Receiver<Option<String>>);
+pub(super) struct Recall(watch::Receiver<Option<TakenBack>>);
 
 impl Recalls {
     /// A poisoned lock is used on: nothing under it can panic half way.
-    fn binds(&self) -> MutexGuard<'_, FxHashMap<String, watch::Sender<Option<String>>>> {
+    fn binds(&self) -> MutexGuard<'_, FxHashMap<String, watch::Sender<Option<TakenBack>>>> {
         self.binds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -42,15 +47,22 @@ impl Recalls {
         let binds = self.binds();
         let bind = binds.get(uid);
         if let Some(bind) = bind {
-            bind.send_replace(Some(why.to_owned()));
+            bind.send_replace(Some((BindFailure::Outdated, why.to_owned())));
         }
         bind.is_some()
+    }
+
+    /// All are to be taken back, and fail like this.
+    pub(super) fn recall_all(&self, failure: &BindFailure, why: &str) {
+        for bind in self.binds().values() {
+            bind.send_replace(Some((failure.clone(), why.to_owned())));
+        }
     }
 }
 
 impl Recall {
-    /// Why it is taken back, if it is.
-    pub(super) fn why(&self) -> Option<String> {
+    /// How it fails and why, if it is taken back.
+    pub(super) fn why(&self) -> Option<TakenBack> {
         self.0.borrow().clone()
     }
 
@@ -76,7 +88,8 @@ mod tests {
         assert_eq!(recall.why(), None);
         assert!(recalls.recall("a", "cordoned"));
         recall.told().await;
-        assert_eq!(recall.why().as_deref(), Some("cordoned"));
+        let cordoned = (BindFailure::Outdated, "cordoned".to_owned());
+        assert_eq!(recall.why(), Some(cordoned));
         recalls.end("a");
         assert!(!recalls.recall("a", "too late"));
         assert_eq!(recalls.begin("a").why(), None, "another bind of the pod");

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::backoff;
+use super::decided::NOT_THE_LEADER;
 use super::http::{ApiCall, JSON, Reply};
 use super::shared::{Rate, WriterContext};
 
@@ -114,7 +115,7 @@ pub(super) async fn read(
 }
 
 fn no_longer_leader() -> String {
-    "no longer the leader".to_owned()
+    NOT_THE_LEADER.to_owned()
 }
 
 /// The text of a failure that may pass by itself.

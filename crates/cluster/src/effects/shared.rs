@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,8 +27,8 @@ use super::{EffectOptions, Meter, Outcome, Sight};
 /// Requests of steps before binds under way.
 const STEPS: usize = 32;
 
-/// See the module.
-pub(super) struct WriterContext {
+/// What all writers share.
+pub(super) struct WriterParts {
     pub(super) client: kube::Client,
     pub(super) options: EffectOptions,
     pub(super) meter: Arc<dyn Meter>,
@@ -47,9 +48,24 @@ pub(super) struct WriterContext {
     /// Binds that can be taken back.
     pub(super) recalls: Recalls,
     picture: Picture,
-    term: TermWatch,
     outcomes: UnboundedSender<Outcome>,
     rate: [Mutex<Bucket>; 3],
+}
+
+/// What a writer needs: what all share, and the term in which its write was decided, outside of which
+/// nothing is sent.
+#[derive(Clone)]
+pub(super) struct WriterContext {
+    parts: Arc<WriterParts>,
+    term: TermWatch,
+}
+
+impl Deref for WriterContext {
+    type Target = WriterParts;
+
+    fn deref(&self) -> &WriterParts {
+        &self.parts
+    }
 }
 
 /// Which rate limit a write counts against: Volcano has one client for each.
@@ -99,7 +115,7 @@ impl WriterContext {
         let bucket = || Mutex::new(Bucket::new(options.qps, options.burst, Instant::now()));
         let progress = sight.progress;
         let progress = progress.unwrap_or_else(|| PluginProgress::new(options.plugin_patience));
-        Arc::new(Self {
+        let parts = WriterParts {
             rate: [bucket(), bucket(), bucket()],
             client,
             options: options.within(term.longest()),
@@ -114,9 +130,25 @@ impl WriterContext {
             contact: sight.contact,
             picture: sight.picture,
             recalls: Recalls::default(),
-            term,
             outcomes,
+        };
+        Arc::new(Self {
+            parts: Arc::new(parts),
+            term,
         })
+    }
+
+    /// For what was decided in this term.
+    pub(super) fn decided_in(&self, term: &TermWatch) -> Arc<Self> {
+        Arc::new(Self {
+            parts: Arc::clone(&self.parts),
+            term: term.this_one(),
+        })
+    }
+
+    /// The term.
+    pub(super) fn term(&self) -> &TermWatch {
+        &self.term
     }
 
     /// A receiver that is gone means that the process ends.
@@ -127,8 +159,11 @@ impl WriterContext {
     /// Waits for a turn within the rate limit, then for a term that outlasts a request.
     ///
     /// # Errors
-    /// This process is not the leader (any more).
+    /// The term in which the write was decided is over.
     pub(super) async fn clear_to_write(&self, rate: Rate) -> Result<(), NoTerm> {
+        if !self.term.is_leader() {
+            return Err(NoTerm);
+        }
         let turn = {
             let bucket = &self.rate[rate as usize];
             let mut bucket = bucket.lock().unwrap_or_else(PoisonError::into_inner);

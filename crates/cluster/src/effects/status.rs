@@ -122,6 +122,8 @@ impl Coalesce for StatusWrite {
         match self {
             // Evictions are under way for it: whoever takes over has to know.
             Self::Nomination(_) | Self::Group { urgent: true, .. } => Duration::ZERO,
+            // The engine has held it back long enough.
+            Self::Condition(_) => Duration::ZERO,
             _ => SETTLE,
         }
     }
@@ -131,6 +133,7 @@ impl Coalesce for StatusWrite {
             (Self::Condition(this), Self::Condition(last)) if this.reason == last.reason => {
                 CONDITION_SPACING
             }
+            (Self::Condition(_), _) => SETTLE,
             _ => Duration::ZERO,
         }
     }
@@ -154,29 +157,31 @@ pub(super) async fn write(shared: Arc<WriterContext>, status: StatusWrite, tries
     let plan = plan(&shared, &status);
     let end = match attempt(&shared, &plan, &status).await {
         Ok(reply) => conclude(&shared, &plan, &reply, tries),
-        Err(NoTerm) => StatusWriteEnd::NotNeeded,
+        Err(NoTerm) => StatusWriteEnd::TermOver,
+    };
+    // There may be one a pending pod: what is refused for good is not repeated.
+    let is_lost = match &end {
+        StatusWriteEnd::TermOver => true,
+        StatusWriteEnd::NotNeeded | StatusWriteEnd::GivenUp(_) => tries >= MOST_TRIES,
+        StatusWriteEnd::Written | StatusWriteEnd::Again(_) => false,
     };
     match (&status, &end) {
         (StatusWrite::Group { status, .. }, end) => report_group(&shared, status, end),
         (StatusWrite::Condition(condition), StatusWriteEnd::Written) => {
             shared.conditioned.insert(&condition.pod.uid);
         }
-        // There may be one a pending pod: what is refused for good is not repeated.
-        (
-            StatusWrite::Condition(condition),
-            StatusWriteEnd::NotNeeded | StatusWriteEnd::GivenUp(_),
-        ) if tries >= MOST_TRIES => {
+        (StatusWrite::Condition(condition), _) if is_lost => {
             let pod = condition.pod.clone();
             shared.tell(Outcome::ConditionFailed { pod });
         }
-        (
-            StatusWrite::Nomination(nomination),
-            StatusWriteEnd::NotNeeded | StatusWriteEnd::GivenUp(_),
-        ) if tries >= MOST_TRIES => {
+        (StatusWrite::Nomination(nomination), _) if is_lost => {
             let pod = nomination.pod.clone();
             shared.tell(Outcome::NominationFailed { pod });
         }
-        (StatusWrite::Queue(queue), StatusWriteEnd::NotNeeded | StatusWriteEnd::GivenUp(_)) => {
+        (
+            StatusWrite::Queue(queue),
+            StatusWriteEnd::NotNeeded | StatusWriteEnd::TermOver | StatusWriteEnd::GivenUp(_),
+        ) => {
             let name = queue.name.clone();
             shared.tell(Outcome::QueueStatusFailed { name });
         }
@@ -188,9 +193,10 @@ pub(super) async fn write(shared: Arc<WriterContext>, status: StatusWrite, tries
 /// How an attempt to write a status ended.
 enum StatusWriteEnd {
     Written,
-    /// Nobody waits for it: the object is gone, its namespace is being deleted, or another
-    /// scheduler leads by now, which computes its own.
+    /// Nobody waits for it: the object is gone, or its namespace is being deleted.
     NotNeeded,
+    /// Whoever leads by now computes its own.
+    TermOver,
     /// It was refused for good, or too often; why.
     GivenUp(String),
     /// Once more, after this time.
@@ -201,7 +207,7 @@ impl StatusWriteEnd {
     fn finish(&self) -> Finish {
         match self {
             Self::Written => Finish::Done,
-            Self::NotNeeded | Self::GivenUp(_) => Finish::Dropped,
+            Self::NotNeeded | Self::TermOver | Self::GivenUp(_) => Finish::Dropped,
             Self::Again(pause) => Finish::Again(*pause),
         }
     }
@@ -216,7 +222,9 @@ fn report_group(shared: &WriterContext, group: &body::PodGroupStatusBody, end: &
             name,
             status: group.status.clone(),
         }),
-        StatusWriteEnd::NotNeeded => shared.tell(Outcome::GroupStatusNotNeeded { namespace, name }),
+        StatusWriteEnd::NotNeeded | StatusWriteEnd::TermOver => {
+            shared.tell(Outcome::GroupStatusNotNeeded { namespace, name });
+        }
         StatusWriteEnd::GivenUp(message) => shared.tell(Outcome::GroupStatusFailed {
             namespace,
             name,

@@ -191,10 +191,17 @@ impl Elector {
         match loss {
             Loss::Deadline => error!(
                 deadline = ?self.settings.renew_deadline,
-                "lost the lease: it could not be renewed in time; nothing is written any more",
+                "lost the lease: it could not be renewed in time; nothing is decided or written \
+                 until this replica holds it again",
             ),
-            Loss::Taken => error!(holder, "lost the lease: it has another holder"),
-            Loss::Deleted => error!(lease = %self.settings.name, "lost the lease: it was deleted"),
+            Loss::Taken => error!(
+                holder,
+                "lost the lease: it has another holder; this replica stands by"
+            ),
+            Loss::Deleted => error!(
+                lease = %self.settings.name,
+                "lost the lease: it was deleted; this replica makes it again"
+            ),
         }
     }
 

@@ -13,7 +13,9 @@
 //!   holder, and lets it end one *renew deadline* later, whatever happens;
 //! * a **standby** counts from the moment it *saw* the record change, and takes the Lease one *lease
 //!   duration* later, by an update on the record's resource version;
-//! * a write goes out only when the rest of the term is longer than its own deadline.
+//! * a write goes out only when the rest of the term is longer than its own deadline, and only in the
+//!   term in which it was decided ([`TermWatch::this_one`]): a process that has lost the Lease stands
+//!   for election again, and what it had decided before is decided anew.
 //!
 //! Sent is before written, written before seen, and the renew deadline is shorter than the lease
 //! duration, so two terms cannot overlap while no clock runs faster than the other by more than
@@ -32,6 +34,6 @@ pub use elector::Elector;
 pub(crate) use elector::record;
 pub use settings::{ElectionSettings, SettingsError};
 pub(crate) use term::NoTerm;
-#[cfg(test)]
-pub(crate) use term::Term;
 pub use term::TermWatch;
+#[cfg(test)]
+pub(crate) use term::{Term, TermSender};

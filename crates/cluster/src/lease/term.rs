@@ -16,48 +16,81 @@ pub(crate) enum Term {
     Always,
 }
 
+impl Term {
+    /// Whether it lasts for at least so long from now.
+    fn lasts(self, time: Duration) -> bool {
+        match self {
+            Self::None => false,
+            Self::Until(end) => Instant::now() + time < end,
+            Self::Always => true,
+        }
+    }
+}
+
 /// There is no term to write in.
 #[derive(Debug)]
 pub(crate) struct NoTerm;
 
+/// The term, and the how manieth of this process it is: one that begins after another has ended has
+/// the next number.
+#[derive(Clone, Copy, Debug)]
+struct NumberedTerm {
+    term: Term,
+    number: u64,
+}
+
 /// Says whether this process may write. Cheap to clone and to ask; ask right before each write.
 #[derive(Clone, Debug)]
 pub struct TermWatch {
-    term: watch::Receiver<Term>,
+    term: watch::Receiver<NumberedTerm>,
     holder: watch::Receiver<String>,
     longest: Option<Duration>,
+    /// The only term that counts; `None`: any.
+    only: Option<u64>,
 }
 
 /// Where the elector says what it knows.
 pub(crate) struct TermSender {
     /// The term.
-    pub term: watch::Sender<Term>,
+    term: watch::Sender<NumberedTerm>,
     /// Who holds the Lease, as last seen; empty for nobody.
     pub holder: watch::Sender<String>,
 }
 
 impl TermSender {
-    /// Sets the term.
+    /// Sets the term. One that had ended, if only by itself, does not go on: another begins.
     pub fn send_replace(&self, term: Term) {
-        self.term.send_replace(term);
+        self.term.send_modify(|last| {
+            if term != Term::None && !last.term.lasts(Duration::ZERO) {
+                last.number += 1;
+            }
+            last.term = term;
+        });
     }
 }
 
 impl TermWatch {
     /// A term that never ends, for `--leader-elect=false`.
     pub fn always() -> Self {
-        let (_, term) = watch::channel(Term::Always);
+        let (_, term) = watch::channel(NumberedTerm {
+            term: Term::Always,
+            number: 0,
+        });
         let (_, holder) = watch::channel(String::new());
         Self {
             term,
             holder,
             longest: None,
+            only: None,
         }
     }
 
     /// A term set by whoever has the sender; it is never longer than `longest`.
     pub(crate) fn new(longest: Duration) -> (TermSender, Self) {
-        let (term_sender, term) = watch::channel(Term::None);
+        let (term_sender, term) = watch::channel(NumberedTerm {
+            term: Term::None,
+            number: 0,
+        });
         let (holder_sender, holder) = watch::channel(String::new());
         let sender = TermSender {
             term: term_sender,
@@ -68,8 +101,32 @@ impl TermWatch {
             term,
             holder,
             longest,
+            only: None,
         };
         (sender, watch)
+    }
+
+    /// The term that runs now, or the last one that ran, alone: once it is over it stays over, even
+    /// when this process gets another. For what was decided in it.
+    #[must_use]
+    pub fn this_one(&self) -> Self {
+        Self {
+            only: Some(self.only.unwrap_or_else(|| self.term.borrow().number)),
+            ..self.clone()
+        }
+    }
+
+    /// Whether both are about one and the same term.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.only == other.only
+    }
+
+    /// The term, as far as it counts here.
+    fn counting(&self, last: NumberedTerm) -> Term {
+        match self.only {
+            Some(number) if number != last.number => Term::None,
+            _ => last.term,
+        }
     }
 
     /// Who held the Lease when it was last looked at; `None` for nobody, and without election.
@@ -81,11 +138,7 @@ impl TermWatch {
     /// Whether the term lasts for at least so long from now. By the monotonic clock, so a process
     /// that was stopped and goes on finds its term over.
     pub fn term_valid_for(&self, time: Duration) -> bool {
-        match *self.term.borrow() {
-            Term::None => false,
-            Term::Until(end) => Instant::now() + time < end,
-            Term::Always => true,
-        }
+        self.counting(*self.term.borrow()).lasts(time)
     }
 
     /// Whether this process may write at this moment.
@@ -114,12 +167,6 @@ impl TermWatch {
         }
     }
 
-    /// Waits until a process that was allowed to write no longer is.
-    pub async fn over(mut self) {
-        self.leading().await;
-        self.lost().await;
-    }
-
     /// Waits until the term lasts for so long from now.
     ///
     /// # Errors
@@ -143,8 +190,8 @@ impl TermWatch {
     /// Waits until this process may no longer write.
     pub async fn lost(&mut self) {
         loop {
-            let term = *self.term.borrow_and_update();
-            match term {
+            let last = *self.term.borrow_and_update();
+            match self.counting(last) {
                 Term::None => return,
                 Term::Always => std::future::pending().await,
                 Term::Until(end) => {
@@ -184,6 +231,34 @@ mod tests {
         let lost = tokio::time::timeout(Duration::from_secs(18), term.lost());
         let (lost, ()) = tokio::join!(lost, renew);
         assert!(lost.is_err(), "the term lasts until second 19");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_term_that_is_over_stays_over_when_another_one_begins() {
+        let (sender, term) = TermWatch::new(Duration::from_secs(10));
+        let begin = || sender.send_replace(Term::Until(Instant::now() + Duration::from_secs(10)));
+        let never = term.this_one();
+        begin();
+        let first = term.this_one();
+        begin();
+        assert!(first.is_leader(), "a renewal is the same term");
+        assert!(term.this_one().is_same(&first));
+        let ends: [(&str, u64, bool); 2] = [("lost", 0, true), ("it has run out", 11, false)];
+        for (how, seconds, told) in ends {
+            let mut before = term.this_one();
+            assert!(before.is_leader(), "{how}");
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            if told {
+                sender.send_replace(Term::None);
+            }
+            begin();
+            assert!(term.is_leader() && term.this_one().is_leader(), "{how}");
+            assert!(!before.is_leader() && !first.is_leader(), "{how}");
+            assert!(!term.this_one().is_same(&before), "{how}");
+            before.lost().await;
+            assert!(before.lasting(Duration::ZERO).await.is_err(), "{how}");
+        }
+        assert!(!never.is_leader());
     }
 
     #[tokio::test]

@@ -25,7 +25,12 @@ pub enum RemoteError {
         reason: String,
     },
     /// A permission is missing.
-    #[error("not permitted: {message}\n  = help: grant {rule} in namespace {namespace}")]
+    #[error(
+        "not permitted: {message}\n  = help: grant {rule} in namespace {namespace}. Of three rights it takes \
+             (get a Lease, get and list pods, get and create pods/portforward, all there) the Role \
+             volcano-scheduler-explain has all: kubectl -n {namespace} create rolebinding YOU-explains \
+             --role=volcano-scheduler-explain --user=YOU"
+    )]
     Denied {
         /// What the API server says.
         message: String,

@@ -10,6 +10,7 @@
 
 mod error;
 mod leader;
+mod logs;
 mod objects;
 mod page;
 
@@ -24,6 +25,7 @@ use tokio::time::timeout;
 
 pub use error::RemoteError;
 pub use leader::Leader;
+pub use logs::LogPart;
 pub use objects::{ClusterObjects, ObjectsError};
 pub use page::RemotePage;
 
@@ -34,6 +36,11 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// Longest wait for the reason after a forwarded connection has broken.
 const REASON_LIMIT: Duration = Duration::from_secs(1);
+
+/// Waits for several answers at once.
+pub async fn all<T>(futures: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+    futures::future::join_all(futures).await
+}
 
 /// Where the cluster and the scheduler are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -61,7 +61,7 @@ pub enum ObjectsError {
 
 /// The API server, as one user sees it.
 pub struct ClusterObjects {
-    client: Client,
+    pub(super) client: Client,
     namespace: String,
 }
 
@@ -104,7 +104,7 @@ impl ClusterObjects {
         name: &str,
     ) -> Result<Option<Value>, ObjectsError> {
         let path = path::<K>(namespace, name);
-        self.send::<K>(Method::GET, &path, None, "get").await
+        self.send::<K>(Method::GET, &path, Body::None, "get").await
     }
 
     /// Objects of one namespace, or of all (empty); `query` has the selectors, `labelSelector=a%3Db`.
@@ -121,7 +121,9 @@ impl ClusterObjects {
             "" => collection,
             query => format!("{collection}?{query}"),
         };
-        let list = self.send::<K>(Method::GET, &path, None, "list").await?;
+        let list = self
+            .send::<K>(Method::GET, &path, Body::None, "list")
+            .await?;
         match list.ok_or_else(no_kind::<K>)?["items"].take() {
             Value::Array(items) => Ok(items),
             _ => Ok(Vec::new()),
@@ -142,7 +144,7 @@ impl ClusterObjects {
         let dry = if only_try { "&dryRun=All" } else { "" };
         let path = format!("{}?fieldValidation=Strict{dry}", path::<K>(namespace, ""));
         let made = self
-            .send::<K>(Method::POST, &path, Some(object), "create")
+            .send::<K>(Method::POST, &path, Body::Json(object), "create")
             .await?;
         made.ok_or_else(no_kind::<K>)
     }
@@ -159,9 +161,25 @@ impl ClusterObjects {
         let path = path::<K>(namespace, name);
         let options = serde_json::json!({"propagationPolicy": "Background"});
         let gone = self
-            .send::<K>(Method::DELETE, &path, Some(&options), "delete")
+            .send::<K>(Method::DELETE, &path, Body::Json(&options), "delete")
             .await?;
         Ok(gone.is_some())
+    }
+
+    /// Changes an object by a JSON patch (RFC 6902); nothing when it was not there.
+    ///
+    /// # Errors
+    /// The API server cannot be reached, or refuses: a test of the patch fails, what would come of
+    /// it is invalid, or it is not allowed.
+    pub async fn patch<K: Resource>(
+        &self,
+        namespace: &str,
+        name: &str,
+        patch: &Value,
+    ) -> Result<Option<Value>, ObjectsError> {
+        let path = format!("{}?fieldValidation=Strict", path::<K>(namespace, name));
+        let body = Body::Patch(patch);
+        self.send::<K>(Method::PATCH, &path, body, "patch").await
     }
 
     /// One request; nothing when there is no such object.
@@ -169,36 +187,63 @@ impl ClusterObjects {
         &self,
         method: Method,
         path: &str,
-        body: Option<&Value>,
+        body: Body<'_>,
         verb: &str,
     ) -> Result<Option<Value>, ObjectsError> {
-        let unreachable = |reason: String| ObjectsError::Unreachable { reason };
-        let body = body.map_or(Vec::new(), |body| body.to_string().into_bytes());
+        let (media, body) = match body {
+            Body::None => ("application/json", Vec::new()),
+            Body::Json(body) => ("application/json", body.to_string().into_bytes()),
+            Body::Patch(patch) => (
+                "application/json-patch+json",
+                patch.to_string().into_bytes(),
+            ),
+        };
         let request = Request::builder()
             .method(method)
             .uri(path)
-            .header(http::header::CONTENT_TYPE, "application/json")
+            .header(http::header::CONTENT_TYPE, media)
             .body(body);
         let request = request.map_err(|error| unreachable(error.to_string()))?;
         let answer = timeout(LIMIT, self.client.request::<Value>(request)).await;
         let answer = answer.map_err(|_| unreachable(format!("no answer within {LIMIT:?}")))?;
         match answer {
             Ok(object) => Ok(Some(object)),
-            Err(kube::Error::Api(status)) => match (status.code, status.reason.as_str()) {
-                (404, "NotFound") => Ok(None),
-                (404, _) => Err(no_kind::<K>()),
-                // Policies and quotas refuse with the same code.
-                (403, _) if is_about_role(&status.message) => Err(ObjectsError::NotAllowed {
-                    message: status.message.clone(),
-                    rule: format!("{verb} on {}", resource::<K>()),
-                }),
-                (400..500, _) => Err(ObjectsError::Refused {
-                    message: status.message.clone(),
-                }),
-                _ => Err(unreachable(status.message.clone())),
-            },
-            Err(error) => Err(unreachable(describe(&error))),
+            Err(error) => absent::<K>(&error, verb),
         }
+    }
+}
+
+/// What is sent.
+enum Body<'a> {
+    None,
+    Json(&'a Value),
+    Patch(&'a Value),
+}
+
+fn unreachable(reason: String) -> ObjectsError {
+    ObjectsError::Unreachable { reason }
+}
+
+/// Whether the failure says that there is no such object; else what it says.
+pub(super) fn absent<K: Resource>(
+    error: &kube::Error,
+    verb: &str,
+) -> Result<Option<Value>, ObjectsError> {
+    let kube::Error::Api(status) = error else {
+        return Err(unreachable(describe(error)));
+    };
+    match (status.code, status.reason.as_str()) {
+        (404, "NotFound") => Ok(None),
+        (404, _) => Err(no_kind::<K>()),
+        // Policies and quotas refuse with the same code.
+        (403, _) if is_about_role(&status.message) => Err(ObjectsError::NotAllowed {
+            message: status.message.clone(),
+            rule: format!("{verb} on {}", resource::<K>()),
+        }),
+        (400..500, _) => Err(ObjectsError::Refused {
+            message: status.message.clone(),
+        }),
+        _ => Err(unreachable(status.message.clone())),
     }
 }
 
@@ -225,7 +270,7 @@ fn resource<K: Resource>() -> String {
 }
 
 /// Path of an object, or of a collection (no name), in a namespace or outside of any.
-fn path<K: Resource>(namespace: &str, name: &str) -> String {
+pub(super) fn path<K: Resource>(namespace: &str, name: &str) -> String {
     let root = match K::GROUP {
         "" => format!("/api/{}", K::VERSION),
         group => format!("/apis/{group}/{}", K::VERSION),

@@ -127,6 +127,14 @@ async fn a_forward_that_is_denied_names_the_rule() {
         let error = remote.get(&leader, "/debug").await;
         let error = error.expect_err("refused").to_string();
         assert!(error.contains(expected), "{error}");
+        if error.starts_with("not permitted") {
+            let command = "kubectl -n volcano-system create rolebinding YOU-explains \
+                           --role=volcano-scheduler-explain --user=YOU";
+            assert!(error.contains(command), "{error}");
+            for right in ["a Lease", "pods", "pods/portforward"] {
+                assert!(error.contains(right), "{right}: {error}");
+            }
+        }
     }
 }
 

@@ -75,7 +75,8 @@ pub(super) const fn of<K: Wire>() -> Decode {
 
 fn event<K: Wire>(line: &[u8], context: &DecodeContext<'_>) -> serde_json::Result<WatchLine> {
     Ok(match raw_event(line)? {
-        RawEvent::Apply(object) => WatchLine::Apply(item::<K>(object, context)),
+        RawEvent::Add(object) => WatchLine::Apply(item::<K>(object, context)),
+        RawEvent::Modify(object) => WatchLine::Apply(read::<K>(object, context)),
         RawEvent::Delete(object) => WatchLine::Delete(meta_of(object)),
         RawEvent::Bookmark { version, ends_list } => WatchLine::Bookmark { version, ends_list },
         RawEvent::Error(status) => WatchLine::Error(status),
@@ -92,6 +93,7 @@ fn page<K: Wire>(text: &[u8], context: &DecodeContext<'_>) -> serde_json::Result
     })
 }
 
+/// An object that may be known in this very version.
 fn item<K: Wire>(text: &RawValue, context: &DecodeContext<'_>) -> ReadItem {
     // Nothing is known while the first list is read, and looking would cost.
     if context.ledger.len() > 0 {
@@ -103,6 +105,10 @@ fn item<K: Wire>(text: &RawValue, context: &DecodeContext<'_>) -> ReadItem {
             };
         }
     }
+    read::<K>(text, context)
+}
+
+fn read<K: Wire>(text: &RawValue, context: &DecodeContext<'_>) -> ReadItem {
     match K::read(text.get().as_bytes()) {
         Ok(object) => ReadItem {
             meta: meta(object.metadata()),

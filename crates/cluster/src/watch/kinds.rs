@@ -15,9 +15,10 @@ use k8s_openapi::api::storage::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{Metadata, Resource};
-use pumice_api::{HyperNode, NodeShard, Numatopology, PodGroup, Queue};
+use pumice_api::{HyperNode, NativePodGroup, NodeShard, Numatopology, PodGroup, Queue};
 use pumice_ingest::ObjectProblem;
 use pumice_model::Delta;
+use pumice_model::object::NATIVE_GROUP;
 use pumice_model::shard::NodeShardView;
 use pumice_wire::WireObject;
 
@@ -86,8 +87,12 @@ pub(super) enum Importance {
 /// One kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WatchedKind {
+    /// How it is called in the log and in numbers; of two kinds of one name the second has its group behind it.
     pub(super) name: &'static str,
+    pub(super) kind: &'static str,
     pub(super) api_version: &'static str,
+    /// All versions of which one is asked for after the other, newest first.
+    versions: &'static [&'static str],
     pub(super) group: &'static str,
     pub(super) plural: &'static str,
     pub(super) need: Importance,
@@ -99,6 +104,8 @@ pub(super) struct WatchedKind {
 const fn kind<K: Wire>(need: Importance, when: fn(&WatchOptions) -> bool) -> WatchedKind {
     WatchedKind {
         name: K::KIND,
+        kind: K::KIND,
+        versions: &[],
         api_version: K::API_VERSION,
         group: K::GROUP,
         plural: K::URL_PATH_SEGMENT,
@@ -109,13 +116,30 @@ const fn kind<K: Wire>(need: Importance, when: fn(&WatchOptions) -> bool) -> Wat
     }
 }
 
+/// PodGroups of Kubernetes itself.
+const fn native_pod_groups() -> WatchedKind {
+    WatchedKind {
+        name: "PodGroup.scheduling.k8s.io",
+        versions: &NATIVE_VERSIONS,
+        ..kind::<NativePodGroup>(Importance::Custom, always)
+    }
+}
+
+const NATIVE_VERSIONS: [&str; 3] = [
+    NativePodGroup::API_VERSION,
+    NativePodGroup::OLDER_VERSIONS[0],
+    NativePodGroup::OLDER_VERSIONS[1],
+];
+
 /// Every kind, and when it is watched (spec/01 §1.11).
-const KINDS: [WatchedKind; 25] = [
+const KINDS: [WatchedKind; 26] = [
     kind::<Node>(Importance::Required, always),
     kind::<Namespace>(Importance::Required, always),
     kind::<Pod>(Importance::Required, always),
     kind::<Queue>(Importance::Custom, always),
     kind::<PodGroup>(Importance::Custom, always),
+    // Not served by a Kubernetes older than 1.36, nor without feature gate GenericWorkload.
+    native_pod_groups(),
     kind::<PriorityClass>(Importance::Optional, |options| options.priority_class),
     kind::<Service>(Importance::Optional, always),
     kind::<ReplicationController>(Importance::Optional, |options| options.workloads),
@@ -150,10 +174,11 @@ pub(super) fn table(options: &WatchOptions) -> impl Iterator<Item = WatchedKind>
 
 /// Kinds without whose present state pods would be put where they must not go, or be counted
 /// wrongly. The others shape preferences, names and features.
-const PROTECTING: [&str; 10] = [
+const PROTECTING: [&str; 11] = [
     "Node",
     "Pod",
     "PodGroup",
+    "PodGroup.scheduling.k8s.io",
     "Queue",
     "PersistentVolume",
     "PersistentVolumeClaim",
@@ -167,6 +192,19 @@ impl WatchedKind {
     /// Whether nothing is decided while it is not followed.
     pub(super) fn protects(&self) -> bool {
         PROTECTING.contains(&self.name)
+    }
+
+    /// The kind in its next older version; the newest again, and `false`, after the oldest.
+    pub(super) fn in_another_version(mut self) -> (Self, bool) {
+        let at = self
+            .versions
+            .iter()
+            .position(|version| *version == self.api_version);
+        let next = at.and_then(|at| self.versions.get(at + 1));
+        if let Some(version) = next.or(self.versions.first()) {
+            self.api_version = *version;
+        }
+        (self, next.is_some())
     }
 
     /// Path of its objects in all namespaces.
@@ -193,7 +231,8 @@ impl Wire for Pod {
     fn means(&self, rules: &WatchRules) -> Reading {
         // Most pods of some clusters are waiting pods of other schedulers: do not even read them.
         if !rules.pod_may_count(self) {
-            return Reading::Skip;
+            let problem = rules.misspelt_scheduler(self);
+            return problem.map_or(Reading::Skip, |problem| Reading::Bad(vec![problem]));
         }
         let mut read = pumice_ingest::pod(self, &rules.objects);
         if let Ok(pod) = &mut read
@@ -220,6 +259,21 @@ impl Wire for PodGroup {
 
     fn gone(key: ObjectKey) -> Change {
         Change::Engine(Delta::GroupDelete(key.namespace, key.name))
+    }
+}
+
+impl Wire for NativePodGroup {
+    fn means(&self, rules: &WatchRules) -> Reading {
+        if !rules.group_counts(&self.metadata) {
+            return Reading::Skip;
+        }
+        let apply = |group| Delta::GroupApply(Box::new(group));
+        Reading::of(pumice_ingest::native_pod_group(self, &rules.objects), apply)
+    }
+
+    fn gone(key: ObjectKey) -> Change {
+        let name = format!("{NATIVE_GROUP}{}", key.name);
+        Change::Engine(Delta::GroupDelete(key.namespace, name))
     }
 }
 
@@ -395,7 +449,11 @@ mod tests {
             "CSINode",
             "VolumeAttachment",
         ];
-        let mut expected = vec!["Node", "Namespace", "Pod", "Queue", "PodGroup", "Service"];
+        let native = "PodGroup.scheduling.k8s.io";
+        let groups = ["Queue", "PodGroup", native];
+        let mut expected = vec!["Node", "Namespace", "Pod"];
+        expected.extend(groups);
+        expected.push("Service");
         expected.extend(storage);
         expected.extend(["PodDisruptionBudget", "ResourceQuota"]);
         expected.extend(["DeviceClass", "ResourceSlice", "ResourceClaim", "HyperNode"]);
@@ -409,5 +467,27 @@ mod tests {
         assert_eq!(path("StatefulSet"), "/apis/apps/v1/statefulsets");
         let group = "/apis/scheduling.volcano.sh/v1beta1/podgroups";
         assert_eq!(path("PodGroup"), group);
+    }
+
+    #[test]
+    fn a_kind_with_versions_is_asked_for_in_each_and_then_from_the_start() {
+        let find = |name: &str| KINDS.into_iter().find(|kind| kind.name == name).unwrap();
+        let mut kind = find("PodGroup.scheduling.k8s.io");
+        let mut paths = Vec::new();
+        for _ in 0..4 {
+            let (next, is_older) = kind.in_another_version();
+            paths.push((kind.path(), is_older));
+            kind = next;
+        }
+        let path = |version: &str| format!("/apis/scheduling.k8s.io/{version}/podgroups");
+        let expected = [
+            (path("v1beta1"), true),
+            (path("v1alpha3"), true),
+            (path("v1alpha2"), false),
+            (path("v1beta1"), true),
+        ];
+        assert_eq!(paths, expected);
+        let (pod, is_older) = find("Pod").in_another_version();
+        assert_eq!((pod.path().as_str(), is_older), ("/api/v1/pods", false));
     }
 }

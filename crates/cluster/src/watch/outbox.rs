@@ -102,7 +102,7 @@ impl Outbox {
     fn about(&self, key: ObjectKey) -> ObjectRef {
         ObjectRef {
             api_version: self.kind.api_version.to_owned(),
-            kind: self.kind.name.to_owned(),
+            kind: self.kind.kind.to_owned(),
             namespace: key.namespace,
             name: key.name,
             uid: key.uid,

@@ -48,9 +48,15 @@ struct BookmarkMeta {
 
 /// A line of a watch, its object unread.
 pub(crate) enum RawEvent<'a> {
-    Apply(&'a RawValue),
+    /// Told as new, which after a pause is what was told before as well.
+    Add(&'a RawValue),
+    /// Another version of what was told.
+    Modify(&'a RawValue),
     Delete(&'a RawValue),
-    Bookmark { version: String, ends_list: bool },
+    Bookmark {
+        version: String,
+        ends_list: bool,
+    },
     Error(Box<Status>),
 }
 
@@ -58,7 +64,8 @@ pub(crate) enum RawEvent<'a> {
 pub(crate) fn raw_event(line: &[u8]) -> serde_json::Result<RawEvent<'_>> {
     let WatchEvent { kind, object } = serde_json::from_slice(line)?;
     match &*kind {
-        "ADDED" | "MODIFIED" => Ok(RawEvent::Apply(object)),
+        "ADDED" => Ok(RawEvent::Add(object)),
+        "MODIFIED" => Ok(RawEvent::Modify(object)),
         "DELETED" => Ok(RawEvent::Delete(object)),
         "BOOKMARK" => {
             let Bookmark { metadata } = serde_json::from_str(object.get())?;

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use pumice_ingest::Options;
+use pumice_ingest::{ObjectProblem, Options};
 use pumice_model::object::{NodeObject, PodObject};
 
 use super::WatchOptions;
@@ -55,6 +55,26 @@ impl WatchRules {
             || named.is_some_and(|name| self.objects.scheduler_names.contains(name))
     }
 
+    /// What is wrong with the scheduler name of a pod that waits for nobody: one of ours was meant. Names
+    /// that differ in digits or dashes are those of several schedulers side by side.
+    pub(super) fn misspelt_scheduler(&self, pod: &Pod) -> Option<ObjectProblem> {
+        let name = pod.spec.as_ref()?.scheduler_name.as_deref()?;
+        let ours = self.objects.scheduler_names.iter().map(String::as_str);
+        let near = pumice_conf::nearest(name, ours)?;
+        let marks = |name: &str| -> String {
+            name.chars()
+                .filter(|letter| !letter.is_alphabetic())
+                .collect()
+        };
+        let is_meant = marks(name) == marks(near) && self.is_mine(ring_key(&pod.metadata));
+        is_meant.then(|| ObjectProblem {
+            path: "spec.schedulerName".to_owned(),
+            message: format!("{name:?} is not this scheduler, did you mean {near:?}?"),
+            help: "the field of a pod cannot be changed: mend what makes the pod, and make it anew"
+                .to_owned(),
+        })
+    }
+
     /// A pod counts when it is ours, or on a node in our part of the ring. A pod with our scheduler
     /// name in another part of the ring is not ours.
     pub(super) fn pod_counts(&self, meta: &ObjectMeta, pod: &mut PodObject) -> bool {
@@ -72,6 +92,7 @@ fn ring_key(meta: &ObjectMeta) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::PodSpec;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
     use super::*;
@@ -137,6 +158,30 @@ mod tests {
             names.find(|name| ring.is_mine(name)).unwrap()
         };
         ((0..3).map(member).collect(), (0..3).map(names).collect())
+    }
+
+    #[test]
+    fn a_scheduler_name_that_is_nearly_ours_is_told_and_that_of_another_is_not() {
+        let rules = WatchRules::new(&WatchOptions {
+            scheduler_names: vec!["volcano".to_owned()],
+            ..WatchOptions::default()
+        });
+        let named = |name: &str| Pod {
+            spec: Some(PodSpec {
+                scheduler_name: Some(name.to_owned()),
+                ..PodSpec::default()
+            }),
+            ..Pod::default()
+        };
+        for name in ["vulcano", "volcanoo", "Volcano", "volcno"] {
+            let problem = rules.misspelt_scheduler(&named(name)).expect(name);
+            assert_eq!(problem.path, "spec.schedulerName");
+            let expected = format!("{name:?} is not this scheduler, did you mean \"volcano\"?");
+            assert_eq!(problem.message, expected);
+        }
+        for name in ["default-scheduler", "volcano2", "volcano-b", "", "kueue"] {
+            assert_eq!(rules.misspelt_scheduler(&named(name)), None, "{name}");
+        }
     }
 
     #[test]

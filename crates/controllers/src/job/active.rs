@@ -1,6 +1,7 @@
 //! Phases Pending and Running (spec/03 C3.4, C3.5).
 
 use pumice_api::job::JobStatus;
+use pumice_wire::rules::RuleScope;
 
 use super::decision::{Decision, decided};
 use super::equipment::is_recorded_anew;
@@ -13,26 +14,60 @@ use super::status::{advance, counted};
 use super::status_write::status_write;
 use super::triggers::{is_answered, verdict};
 use super::validate::JobProblem;
-use super::{equipment, kill, sync};
-use crate::runtime::{ApiWrite, ManagedRef, Reconciliation, TrackedPhase};
+use super::{dependency, doubts, equipment, evicted, kill, sync, told};
+use crate::runtime::{ApiWrite, ManagedRef, ObjectEvent, Reconciliation, TrackedPhase};
 
 /// What is to be done, and the objects the Job waits for.
 pub(super) fn look(
     look: &JobLook<'_>,
     memory: &mut JobMemory,
+    templates: RuleScope,
 ) -> (Reconciliation, Vec<ManagedRef>) {
     let mut waits = Vec::new();
+    memory.tell_at = None;
     note_gone(look, memory);
     let asked = verdict(look, &memory.gone, &mut memory.seen);
-    if let Some(found) = carried_out(look, &asked.due) {
+    let evicted = |told: &[String]| -> Vec<ObjectEvent> {
+        let event = |text: &String| look.event(true, evicted::REASON, text.clone());
+        told.iter().map(event).collect()
+    };
+    if let Some(mut found) = carried_out(look, &asked.due) {
+        let mut events = evicted(&memory.evicted.tell(look.now, true));
+        events.append(&mut found.events);
+        found.events = events;
         return (found, waits);
     }
-    let mut found = match obstacles::find(look, &mut waits) {
+    let gone = memory.evicted.tell(look.now, false);
+    let mut found = match obstacles::find(look, templates, &mut waits) {
         Some(obstacle) => hindered(look, memory, &obstacle),
-        None => unhindered(look, memory),
+        None => unhindered(look, memory, &gone),
     };
-    found.again_at = [found.again_at, asked.next_at].into_iter().flatten().min();
+    if look.phase() == JobPhase::New && !std::mem::replace(&mut memory.is_odd_told, true) {
+        found.events.extend(odd(look));
+    }
+    found.events.extend(evicted(&gone));
+    let times = [
+        found.again_at,
+        asked.next_at,
+        memory.evicted.due(),
+        memory.tell_at,
+    ];
+    found.again_at = times.into_iter().flatten().min();
     (found, waits)
+}
+
+/// What is odd about a new Job: told once, whatever else keeps it waiting. All fields in one event,
+/// since the next one of the same reason would take its place.
+fn odd(look: &JobLook<'_>) -> Vec<ObjectEvent> {
+    let marks = overridden_marks(&look.job).into_iter();
+    let mut events: Vec<ObjectEvent> = marks
+        .map(|(_, text)| look.event(true, "InvalidAnnotation", text))
+        .collect();
+    let doubts: Vec<String> = doubts(&look.job).iter().map(ToString::to_string).collect();
+    if !doubts.is_empty() {
+        events.push(look.event(true, "DoubtfulField", doubts.join("; ")));
+    }
+    events
 }
 
 /// Something keeps pods from being made: that is said, once. Those there are may end.
@@ -54,7 +89,8 @@ fn hindered(look: &JobLook<'_>, memory: &mut JobMemory, obstacle: &Obstacle) -> 
     }
 }
 
-fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
+/// `gone`: what is to be told of pods that went.
+fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory, gone: &[String]) -> Reconciliation {
     let mut status = counted(&look.job, look.sights());
     let equipment = equipment::writes(look, &mut memory.plugin_writes, &mut status);
     // Where plugins make something, that is recorded by the same write.
@@ -71,6 +107,7 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
             }
         };
     }
+    let deadlock = noticed(look, &mut status, gone);
     if let Some(names) = sync::claim_names(look) {
         // The status is written after it: both are the same object.
         found.push(names);
@@ -88,12 +125,9 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
         false => (None, None),
     };
     found.extend(write);
-    let mut events = told(look, memory);
+    let mut events = told::news(look, memory, obstacles::is_one(&status));
+    events.extend(deadlock);
     events.extend(memory.plugin_writes.tell(look));
-    if look.phase() == JobPhase::New {
-        let marks = overridden_marks(&look.job).into_iter();
-        events.extend(marks.map(|(_, text)| look.event(true, "InvalidAnnotation", text)));
-    }
     Reconciliation {
         writes: found,
         events,
@@ -136,9 +170,40 @@ fn noted(
     refused.is_some()
 }
 
+/// Puts what is to be known of a Job that goes on, or waits for itself, into the status. An event
+/// where nothing will ever start.
+fn noticed(look: &JobLook<'_>, status: &mut JobStatus, gone: &[String]) -> Option<ObjectEvent> {
+    let phase = JobPhase::read(&status.state.phase);
+    if phase.is_final() {
+        return None;
+    }
+    if !gone.is_empty() && !obstacles::is_one(status) {
+        evicted::REASON.clone_into(&mut status.state.reason);
+        status.state.message = gone.join("; ");
+    }
+    let obstacle = obstacles::of_the_gang(look).filter(|_| phase == JobPhase::Pending);
+    if let Some(obstacle) = obstacle.filter(|_| !obstacles::is_one(status)) {
+        obstacle.note(status);
+        let is_new = look.raw.status.state.reason != obstacle.reason
+            || look.raw.status.state.message != obstacle.message;
+        return is_new.then(|| look.event(true, obstacle.reason, obstacle.message));
+    }
+    let state = &mut status.state;
+    if state.reason.is_empty() || state.reason == dependency::WAITS {
+        let waiting = dependency::waiting(look);
+        state.reason = waiting
+            .as_ref()
+            .map_or("", |_| dependency::WAITS)
+            .to_owned();
+        state.message = waiting.unwrap_or_default();
+    }
+    None
+}
+
 /// Pods that are gone, of which a policy may want to know.
 fn note_gone(look: &JobLook<'_>, memory: &mut JobMemory) {
     memory.compare(look);
+    memory.evicted.note(look, &memory.gone);
     memory.gone.retain_mut(|gone| {
         gone.at.get_or_insert(look.now);
         let again = look.pods.iter().any(|pod| {
@@ -172,28 +237,4 @@ fn pods(
         writes.extend(sync::create_pod(look, task, index)?);
     }
     Ok(writes)
-}
-
-/// Why the PodGroup is not placed.
-fn told(look: &JobLook<'_>, memory: &mut JobMemory) -> Vec<crate::runtime::ObjectEvent> {
-    let conditions = look.group.map(|group| group.status.conditions.as_slice());
-    let last = conditions
-        .unwrap_or_default()
-        .iter()
-        .rev()
-        .find(|condition| condition.status == "True" && condition.kind != "Scheduled");
-    let Some(condition) = last.filter(|_| look.phase() == JobPhase::Pending) else {
-        return Vec::new();
-    };
-    let message = format!(
-        "PodGroup {} is not placed: {}: {}",
-        look.group_name(),
-        condition.reason,
-        condition.message
-    );
-    if memory.told == message {
-        return Vec::new();
-    }
-    memory.told.clone_from(&message);
-    vec![look.event(true, "PodGroupPending", message)]
 }

@@ -13,6 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
+use pumice_wire::rules::RuleScope;
 
 use super::look::{JobLook, job_of_group};
 use super::memory::JobMemory;
@@ -33,6 +34,8 @@ pub struct JobController {
     waiting: BTreeMap<ManagedRef, BTreeSet<ManagedRef>>,
     /// The same by the Job, so that a look at one does not go through all that wait.
     waits: HashMap<ManagedRef, Vec<ManagedRef>>,
+    /// How much is asked of templates.
+    templates: RuleScope,
 }
 
 impl JobController {
@@ -40,8 +43,11 @@ impl JobController {
     pub const NAME: &'static str = "job-controller";
 
     /// Makes one.
-    pub fn make(_: &ControllerOptions) -> Box<dyn Controller> {
-        Box::new(Self::default())
+    pub fn make(options: &ControllerOptions) -> Box<dyn Controller> {
+        Box::new(Self {
+            templates: options.templates,
+            ..Self::default()
+        })
     }
 }
 
@@ -99,7 +105,7 @@ impl Controller for JobController {
         memory.belong_to(look.uid());
         match look.phase() {
             JobPhase::New | JobPhase::Pending | JobPhase::Running => {
-                let (found, waits) = active::look(&look, memory);
+                let (found, waits) = active::look(&look, memory, self.templates);
                 self.note_waits(of, waits);
                 found
             }
@@ -189,6 +195,7 @@ impl JobController {
                 partition: member.partition,
                 index: member.index,
                 version: member.version,
+                disruption: pod.disruption.as_deref().cloned(),
                 at: None,
             });
         }

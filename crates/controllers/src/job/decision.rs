@@ -6,6 +6,7 @@ use pumice_api::job::JobStatus;
 
 use super::look::{JobLook, JobPod};
 use super::phase::{JobPhase, enter};
+use super::status::recounted;
 use super::triggers::GonePod;
 
 /// What policies and Commands ask for.
@@ -63,8 +64,12 @@ impl JobAction {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RestartTarget {
     Task(String),
-    Pod { name: String, uid: String },
-    Partition { task: String, partition: i32 },
+    /// By name: while the Job is restarting no pod is made, so none is another one of the name.
+    Pod(String),
+    Partition {
+        task: String,
+        partition: i32,
+    },
 }
 
 impl RestartTarget {
@@ -72,19 +77,38 @@ impl RestartTarget {
     pub fn in_words(&self) -> String {
         match self {
             Self::Task(task) => format!("task {task}"),
-            Self::Pod { name, uid } => format!("pod {name} {uid}"),
+            Self::Pod(name) => format!("pod {name}"),
             Self::Partition { task, partition } => format!("partition {partition} of task {task}"),
         }
+    }
+
+    /// What stands in `status.state.message` while it is restarted, and why; nothing is named twice.
+    fn message(&self, why: &str) -> String {
+        let words = self.in_words();
+        match why.strip_prefix(&*words) {
+            Some(rest) if rest.starts_with(' ') => format!("{PART}: {why}"),
+            _ => format!("{PART} {words}: {why}"),
+        }
+    }
+
+    /// Reads it from there.
+    fn of_message(message: &str) -> Option<Self> {
+        let rest = message.strip_prefix(PART)?;
+        if let Some(why) = rest.strip_prefix(": ") {
+            let mut words = why.split(' ');
+            let (kind, name) = (words.next()?, words.next()?);
+            return Self::read(&format!("{kind} {name}"));
+        }
+        let (words, _) = rest.strip_prefix(' ')?.split_once(": ")?;
+        Self::read(words)
     }
 
     fn read(words: &str) -> Option<Self> {
         let words: Vec<&str> = words.split(' ').collect();
         match words[..] {
             ["task", task] => Some(Self::Task(task.to_owned())),
-            ["pod", name, uid] => Some(Self::Pod {
-                name: name.to_owned(),
-                uid: uid.to_owned(),
-            }),
+            // An earlier version of this controller wrote the UID behind the name.
+            ["pod", name] | ["pod", name, _] => Some(Self::Pod(name.to_owned())),
             ["partition", partition, "of", "task", task] => Some(Self::Partition {
                 task: task.to_owned(),
                 partition: partition.parse().ok()?,
@@ -97,7 +121,7 @@ impl RestartTarget {
     pub fn covers_gone(&self, pod: &GonePod) -> bool {
         match self {
             Self::Task(task) => pod.task == *task,
-            Self::Pod { uid, .. } => pod.uid == *uid,
+            Self::Pod(name) => pod.name == *name,
             Self::Partition { task, partition } => {
                 pod.task == *task && pod.partition == Some(*partition)
             }
@@ -107,7 +131,7 @@ impl RestartTarget {
     pub fn covers(&self, pod: &JobPod<'_>) -> bool {
         match self {
             Self::Task(task) => *pod.member.task == **task,
-            Self::Pod { uid, .. } => *pod.pod.uid == **uid,
+            Self::Pod(name) => *pod.pod.name == **name,
             Self::Partition { task, partition } => {
                 *pod.member.task == **task && pod.member.partition == Some(*partition)
             }
@@ -137,9 +161,30 @@ pub(super) enum Restart {
     Foreign,
 }
 
-const PART: &str = "restarting ";
+const PART: &str = "restarting";
 
 impl Restart {
+    /// Whether a pod goes, once the Job has this version. With the last retry nothing is made anew,
+    /// and what has finished stays.
+    pub fn takes(&self, pod: &JobPod<'_>, version: i32, is_last: bool) -> bool {
+        let is_meant = match self {
+            Self::Whole => pod.member.version < version,
+            Self::Unfinished => pod.member.version < version && !pod.is_finished(),
+            Self::Part(target) => target.covers(pod),
+            Self::Foreign => false,
+        };
+        is_meant && !(is_last && pod.is_finished())
+    }
+
+    fn of(decision: &Decision) -> Self {
+        match (&decision.target, decision.action) {
+            (Some(target), _) => Self::Part(target.clone()),
+            (None, JobAction::RestartJob) => Self::Whole,
+            // What ends a Job, too, leaves what has finished.
+            (None, _) => Self::Unfinished,
+        }
+    }
+
     /// Reads it from the status.
     pub fn read(status: &JobStatus) -> Self {
         let message = status.state.message.as_str();
@@ -147,9 +192,7 @@ impl Restart {
             Some(JobAction::RestartJob) => Self::Whole,
             Some(JobAction::Resume) => Self::Unfinished,
             Some(action) if action.is_partial() => {
-                let rest = message.strip_prefix(PART);
-                let words = rest.and_then(|rest| rest.split_once(": "));
-                let target = words.and_then(|(words, _)| RestartTarget::read(words));
+                let target = RestartTarget::of_message(message);
                 target.map_or(Self::Foreign, Self::Part)
             }
             _ => Self::Foreign,
@@ -182,6 +225,12 @@ pub(super) fn decided(look: &JobLook<'_>, decision: &Decision) -> Option<JobStat
     if next == JobPhase::Restarting && phase != JobPhase::Restarting {
         status.retry_count = status.retry_count.saturating_add(1);
     }
+    // What goes counts as terminating from now on, whether it is on its way already or not.
+    let is_last = status.retry_count >= look.job.spec.max_retry && next == JobPhase::Restarting;
+    let restart = Restart::of(decision);
+    let version = status.version;
+    let goes = |pod: &JobPod<'_>| restart.takes(pod, version, is_last);
+    status = recounted(status, look.sights_where(goes));
     status.min_available = look.job.spec.min_available;
     enter(&mut status, next, look.now);
     decision
@@ -189,7 +238,7 @@ pub(super) fn decided(look: &JobLook<'_>, decision: &Decision) -> Option<JobStat
         .as_str()
         .clone_into(&mut status.state.reason);
     status.state.message = match &decision.target {
-        Some(target) => format!("{PART}{}: {}", target.in_words(), decision.why),
+        Some(target) => target.message(&decision.why),
         None => decision.why.clone(),
     };
     Some(status)
@@ -203,10 +252,7 @@ mod tests {
     fn what_is_restarted_is_read_from_the_status() {
         let targets = [
             RestartTarget::Task("w".to_owned()),
-            RestartTarget::Pod {
-                name: "j-w-0".to_owned(),
-                uid: "u".to_owned(),
-            },
+            RestartTarget::Pod("j-w-0".to_owned()),
             RestartTarget::Partition {
                 task: "w".to_owned(),
                 partition: 2,
@@ -219,8 +265,15 @@ mod tests {
             Restart::read(&status)
         };
         for target in targets {
-            let message = format!("{PART}{}: pod a: failed", target.in_words());
+            let message = target.message("pod a failed: x");
             assert_eq!(read("RestartPod", message), Restart::Part(target));
+        }
+        let pod = RestartTarget::Pod("j-w-0".to_owned());
+        let named_once = pod.message("pod j-w-0 failed: x");
+        assert_eq!(named_once, "restarting: pod j-w-0 failed: x");
+        let earlier = format!("{PART} pod j-w-0 u: pod a: failed");
+        for message in [named_once, earlier] {
+            assert_eq!(read("RestartPod", message), Restart::Part(pod.clone()));
         }
         assert_eq!(read("RestartTask", "other words".into()), Restart::Foreign);
         assert_eq!(read("", String::new()), Restart::Foreign);

@@ -3,7 +3,8 @@
 use pumice_api::job::TaskSpec;
 use pumice_api::{Job, keys};
 
-use super::{minimum, sum};
+use super::dependency::default_minimum;
+use super::minimum;
 
 /// Restarts of a job, and container restarts of a task, unless given.
 const MAX_RETRY: i32 = 3;
@@ -32,7 +33,7 @@ pub fn defaults(job: &mut Job) {
         }
     }
     if job.spec.min_available == 0 {
-        job.spec.min_available = i32::try_from(sum(job, minimum)).unwrap_or(i32::MAX);
+        job.spec.min_available = i32::try_from(default_minimum(job)).unwrap_or(i32::MAX);
     }
 }
 

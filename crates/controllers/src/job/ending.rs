@@ -65,8 +65,11 @@ pub(super) fn ending(look: &JobLook<'_>, memory: &mut JobMemory, end: JobPhase) 
 
 /// Phase Restarting: until what is restarted is on its way out.
 pub(super) fn restarting(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
-    let mut status = counted(&look.job, look.sights());
-    if look.has_no_retry_left() {
+    let restart = Restart::read(&look.raw.status);
+    let (version, is_last) = (look.raw.status.version, look.has_no_retry_left());
+    let goes = |pod: &JobPod<'_>| restart.takes(pod, version, is_last);
+    let mut status = counted(&look.job, look.sights_where(goes));
+    if is_last {
         let (retries, most) = (status.retry_count, look.job.spec.max_retry);
         let last = std::mem::take(&mut status.state.message);
         status.state.message =
@@ -75,7 +78,6 @@ pub(super) fn restarting(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconcil
         enter(&mut status, JobPhase::Failed, look.now);
         return counters(look, memory, &status);
     }
-    let restart = Restart::read(&look.raw.status);
     let mut writes = match &restart {
         Restart::Whole => kill::earlier(look, false),
         Restart::Unfinished => kill::earlier(look, true),

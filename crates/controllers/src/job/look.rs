@@ -97,10 +97,18 @@ impl<'a> JobLook<'a> {
 
     /// What the status depends on.
     pub fn sights(&self) -> impl Iterator<Item = PodSight<'a>> {
-        self.pods.iter().map(|one| PodSight {
+        self.sights_where(|_| false)
+    }
+
+    /// The same, when some more pods are to go.
+    pub fn sights_where(
+        &self,
+        goes: impl Fn(&JobPod<'a>) -> bool,
+    ) -> impl Iterator<Item = PodSight<'a>> {
+        self.pods.iter().map(move |one| PodSight {
             task: &one.member.task,
             phase: one.pod.phase,
-            is_going: one.pod.deleted.is_some() || one.standing != PodStanding::Wanted,
+            is_going: one.pod.deleted.is_some() || one.standing != PodStanding::Wanted || goes(one),
             has_ready_containers: one.pod.is_ready,
         })
     }

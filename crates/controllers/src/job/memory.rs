@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use pumice_api::job::JobStatus;
 
 use super::equipment::{PluginWrites, is_recorded_anew};
+use super::evicted::EvictedPods;
 use super::look::JobLook;
 use super::pods::pod_name;
 use super::status_write::status_write;
@@ -26,12 +27,17 @@ pub(super) struct JobMemory {
     /// The counters of its status were compared with its pods.
     is_compared: bool,
     pub gone: Vec<GonePod>,
+    pub evicted: EvictedPods,
     pub seen: FirstSeen,
     written_at: Option<Timestamp>,
     refusal: Option<RefusedCreation>,
     pub plugin_writes: PluginWrites,
     /// What was told last of its PodGroup.
     pub told: String,
+    /// What is odd about it was told.
+    pub is_odd_told: bool,
+    /// When something of it may be told that is too young now.
+    pub tell_at: Option<Timestamp>,
 }
 
 /// The API server refused to create something.
@@ -138,6 +144,7 @@ impl JobMemory {
                 partition: size.and_then(|size| index.checked_div(size)),
                 index,
                 version: look.raw.status.version,
+                disruption: None,
                 at: None,
             }));
         }

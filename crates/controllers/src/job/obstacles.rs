@@ -1,9 +1,12 @@
 //! What keeps a Job from running that somebody else has to mend.
 
 use pumice_api::job::JobStatus;
+use pumice_wire::rules::RuleScope;
 
+use super::dependency::{self, DEADLOCK};
 use super::look::JobLook;
 use super::sync;
+use super::templates::broken_templates;
 use super::validate::validate;
 use crate::runtime::{ManagedKind, ManagedRef};
 
@@ -52,10 +55,16 @@ impl Obstacle {
     }
 }
 
+/// The status tells of one.
+pub(super) fn is_one(status: &JobStatus) -> bool {
+    let all = [INVALID, QUEUE, CLAIM, REFUSED, TAKEN, DEADLOCK];
+    all.contains(&status.state.reason.as_str())
+}
+
 /// Nothing keeps the Job from running any more.
 pub(super) fn clear(status: &mut JobStatus) -> bool {
+    let is_known = is_one(status);
     let state = &mut status.state;
-    let is_known = [INVALID, QUEUE, CLAIM, REFUSED, TAKEN].contains(&state.reason.as_str());
     if is_known {
         state.reason.clear();
         state.message.clear();
@@ -63,14 +72,39 @@ pub(super) fn clear(status: &mut JobStatus) -> bool {
     is_known
 }
 
+/// One that keeps nothing from being made, and all from being placed.
+pub(super) fn of_the_gang(look: &JobLook<'_>) -> Option<Obstacle> {
+    let is_placed = look
+        .pods
+        .iter()
+        .any(|pod| pod.pod.is_bound || pod.is_finished());
+    let message = dependency::deadlock(&look.job).filter(|_| !is_placed)?;
+    Some(Obstacle {
+        reason: DEADLOCK,
+        message,
+    })
+}
+
 /// Looks for one; `waits` are the objects that may take it away.
-pub(super) fn find(look: &JobLook<'_>, waits: &mut Vec<ManagedRef>) -> Option<Obstacle> {
+pub(super) fn find(
+    look: &JobLook<'_>,
+    templates: RuleScope,
+    waits: &mut Vec<ManagedRef>,
+) -> Option<Obstacle> {
     let problems: Vec<String> = validate(&look.job)
         .iter()
         .map(ToString::to_string)
         .collect();
     if !problems.is_empty() {
         return Some(Obstacle::invalid(problems.join("; ")));
+    }
+    // Asked before anything is made, and never of a Job that has run by other rules.
+    if look.group.is_none() && look.pods.is_empty() {
+        let broken = broken_templates(&look.job, templates);
+        let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
+        if !broken.is_empty() {
+            return Some(Obstacle::invalid(broken.join("; ")));
+        }
     }
     // A Job that is queued already stays so when its queue is closed.
     if look.group.is_none()

@@ -13,8 +13,19 @@ use crate::runtime::TrackedPhase;
 
 /// The status with the pods counted anew.
 pub(super) fn counted<'a>(job: &Job, pods: impl Iterator<Item = PodSight<'a>>) -> JobStatus {
-    let mut status = JobStatus {
+    let status = JobStatus {
         min_available: job.spec.min_available,
+        ..job.status.clone()
+    };
+    recounted(status, pods)
+}
+
+/// A status with the pods counted anew and the rest as it is.
+pub(super) fn recounted<'a>(
+    status: JobStatus,
+    pods: impl Iterator<Item = PodSight<'a>>,
+) -> JobStatus {
+    let mut status = JobStatus {
         pending: 0,
         running: 0,
         succeeded: 0,
@@ -22,7 +33,7 @@ pub(super) fn counted<'a>(job: &Job, pods: impl Iterator<Item = PodSight<'a>>) -
         terminating: 0,
         unknown: 0,
         task_status_count: BTreeMap::new(),
-        ..job.status.clone()
+        ..status
     };
     for pod in pods {
         if pod.is_going {

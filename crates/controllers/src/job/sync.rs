@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::serde::Serialize;
 use pumice_api::job::{JobStatus, TaskSpec};
-use pumice_api::{Job, PodGroup, keys};
+use pumice_api::{Job, PodGroup};
 use serde_json::{Value, json};
 
 use super::look::JobLook;
@@ -12,7 +12,8 @@ use super::pods::{claim_name, pod_name, startable};
 use super::status_write::difference;
 use super::validate::JobProblem;
 use super::{plugins, pod_group, task_name, task_pod, volume_claims};
-use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef, TrackedPod};
+use crate::queue::not_a_leaf;
+use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef, Observed, TrackedPod};
 
 /// Annotation and label of pods of a queue that forwards Jobs to other clusters.
 const JOB_FORWARDING: &str = "volcano.sh/job-forwarding";
@@ -225,25 +226,19 @@ pub(super) fn queue_problem(look: &JobLook<'_>) -> Option<String> {
             "queue {name:?} does not exist; create it, or name another in spec.queue"
         ));
     };
-    if name == keys::ROOT_QUEUE {
-        return Some("queue \"root\" takes no Jobs; name one of its children".to_owned());
-    }
     let state = queue.status.state.as_str();
     if !matches!(state, "" | "Open") {
         return Some(format!(
             "queue {name:?} is {state}; open it, or name another in spec.queue"
         ));
     }
-    let child = look
-        .cache
-        .all(ManagedKind::Queue)
-        .find_map(|object| match object {
-            crate::runtime::Observed::Queue(queue) if queue.spec.parent == name => {
-                queue.metadata.name.clone()
-            }
-            _ => None,
-        })?;
-    Some(format!(
-        "queue {name:?} has queues below it, as {child:?}, and takes no Jobs; name one of them"
-    ))
+    let queues = look.cache.all(ManagedKind::Queue);
+    let queues = queues.filter_map(|object| match object {
+        Observed::Queue(queue) => {
+            let name = queue.metadata.name.as_deref()?;
+            Some((name, queue.spec.parent.as_str()))
+        }
+        _ => None,
+    });
+    not_a_leaf(name, queues)
 }

@@ -7,9 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use pumice_api::job::{LifecyclePolicy, TaskSpec};
 
 use super::decision::{Decision, JobAction, RestartTarget};
+use super::evicted::how;
 use super::look::{JobLook, JobPod};
 use super::task_name;
-use crate::runtime::TrackedPhase;
+use crate::runtime::{Disruption, FailedContainer, TrackedPhase};
 
 /// Any event.
 const ANY: &str = "*";
@@ -24,6 +25,8 @@ pub(super) struct GonePod {
     pub index: i32,
     /// Version of the Job that made it.
     pub version: i32,
+    /// Who evicted it, where that was told.
+    pub disruption: Option<Disruption>,
     /// Since when that is known; `None` until it is looked at.
     pub at: Option<Timestamp>,
 }
@@ -31,10 +34,11 @@ pub(super) struct GonePod {
 /// Something a policy may answer.
 struct Trigger<'a> {
     event: &'static str,
-    exit_code: Option<i32>,
+    /// Containers whose exit codes a policy may name.
+    failures: &'a [FailedContainer],
     task: Option<&'a TaskSpec>,
-    /// Name, UID and partition of the pod.
-    pod: Option<(&'a str, &'a str, Option<i32>)>,
+    /// Name and partition of the pod.
+    pod: Option<(&'a str, Option<i32>)>,
     /// `None` if nothing tells.
     since: Option<Timestamp>,
     /// What has happened, for users.
@@ -104,7 +108,7 @@ fn triggers<'a>(look: &'a JobLook<'_>, gone: &'a [GonePod]) -> Vec<Trigger<'a>> 
         .is_some_and(|group| group.status.phase == "Unknown");
     all.extend(is_unknown.then(|| Trigger {
         event: "Unknown",
-        exit_code: None,
+        failures: &[],
         task: None,
         pod: None,
         since: None,
@@ -119,11 +123,18 @@ fn of_gone<'a>(look: &'a JobLook<'_>, pod: &'a GonePod) -> Option<Trigger<'a>> {
         pod.version >= look.raw.status.version && (0..task.replicas).contains(&pod.index);
     is_asked_for.then(|| Trigger {
         event: "PodEvicted",
-        exit_code: None,
+        failures: &[],
         task: Some(task),
-        pod: Some((&pod.name, &pod.uid, pod.partition)),
+        pod: Some((&pod.name, pod.partition)),
         since: pod.at,
-        words: format!("pod {} is gone", pod.name),
+        words: match &pod.disruption {
+            Some(_) => format!(
+                "pod {} was {}",
+                pod.name,
+                how(look, pod.disruption.as_ref())
+            ),
+            None => format!("pod {} is gone", pod.name),
+        },
     })
 }
 
@@ -131,14 +142,19 @@ fn of_pod<'a>(look: &'a JobLook<'_>, one: &'a JobPod<'_>) -> Option<Trigger<'a>>
     let pod = one.pod;
     let created = pod.created.unwrap_or(look.now);
     let (event, since, words) = if let Some(deleted) = pod.deleted {
-        ("PodEvicted", deleted, "is being deleted".to_owned())
+        let words = match &pod.disruption {
+            Some(disruption) => format!("was {}", how(look, Some(disruption))),
+            None => "is being deleted".to_owned(),
+        };
+        ("PodEvicted", deleted, words)
     } else {
         match pod.phase {
             TrackedPhase::Failed => {
-                let how = match (pod.exit_code, &*pod.reason) {
-                    (Some(code), _) => format!("failed with exit code {code}"),
-                    (None, "") => "failed".to_owned(),
-                    (None, reason) => format!("failed: {reason}"),
+                let failures: Vec<String> = pod.failures.iter().map(ToString::to_string).collect();
+                let how = match (failures.is_empty(), &*pod.reason) {
+                    (false, _) => format!("failed with {}", failures.join(", ")),
+                    (true, "") => "failed".to_owned(),
+                    (true, reason) => format!("failed: {reason}"),
                 };
                 ("PodFailed", pod.ended.unwrap_or(created), how)
             }
@@ -148,9 +164,12 @@ fn of_pod<'a>(look: &'a JobLook<'_>, one: &'a JobPod<'_>) -> Option<Trigger<'a>>
     };
     Some(Trigger {
         event,
-        exit_code: pod.exit_code.filter(|_| event == "PodFailed"),
+        failures: match event {
+            "PodFailed" => &pod.failures,
+            _ => &[],
+        },
         task: look.task(&one.member.task),
-        pod: Some((&pod.name, &pod.uid, one.member.partition)),
+        pod: Some((&pod.name, one.member.partition)),
         since: Some(since),
         words: format!("pod {} {words}", pod.name),
     })
@@ -169,7 +188,7 @@ fn of_task<'a>(look: &'a JobLook<'_>, task: &'a TaskSpec) -> Option<Trigger<'a>>
     let done = i64::try_from(pods.iter().filter(succeeded).count()).unwrap_or(0);
     let trigger = |event, since, words| Trigger {
         event,
-        exit_code: None,
+        failures: &[],
         task: Some(task),
         pod: None,
         since,
@@ -193,7 +212,7 @@ fn of_task<'a>(look: &'a JobLook<'_>, task: &'a TaskSpec) -> Option<Trigger<'a>>
     );
     let most = alive.into_iter().max_by_key(|pod| pod.pod.restarts)?;
     Some(Trigger {
-        pod: Some((&most.pod.name, &most.pod.uid, most.member.partition)),
+        pod: Some((&most.pod.name, most.member.partition)),
         ..trigger("TaskFailed", None, words)
     })
 }
@@ -227,7 +246,8 @@ fn answers(policy: &LifecyclePolicy, trigger: &Trigger<'_>) -> bool {
     if trigger.event == "PodPending" {
         return is_listed && policy.timeout.is_some();
     }
-    is_listed || policy.exit_code.is_some() && policy.exit_code == trigger.exit_code
+    let has_code = |code: i32| trigger.failures.iter().any(|failed| failed.code == code);
+    is_listed || policy.exit_code.is_some_and(has_code)
 }
 
 fn timeout(policy: &LifecyclePolicy) -> SignedDuration {
@@ -243,15 +263,12 @@ fn decide(trigger: &Trigger<'_>, policy: &LifecyclePolicy, owner: &str) -> Optio
     let target = match action {
         JobAction::RestartTask => Some(RestartTarget::Task(task()?)),
         JobAction::RestartPod => {
-            let (name, uid, _) = trigger.pod?;
-            Some(RestartTarget::Pod {
-                name: name.to_owned(),
-                uid: uid.to_owned(),
-            })
+            let (name, _) = trigger.pod?;
+            Some(RestartTarget::Pod(name.to_owned()))
         }
         JobAction::RestartPartition => Some(RestartTarget::Partition {
             task: task()?,
-            partition: trigger.pod?.2?,
+            partition: trigger.pod?.1?,
         }),
         JobAction::Resume => return None,
         _ => None,

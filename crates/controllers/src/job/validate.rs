@@ -146,6 +146,7 @@ fn tasks(job: &Job, problems: &mut JobProblems) {
 
 fn task_counts(task: &TaskSpec, path: &str, problems: &mut JobProblems) {
     at_least(0, task.replicas, format!("{path}.replicas"), problems);
+    at_least(0, task.max_retry, format!("{path}.maxRetry"), problems);
     let Some(minimum) = task.min_available else {
         return;
     };

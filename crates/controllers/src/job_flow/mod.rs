@@ -168,7 +168,7 @@ impl Controller for JobFlowController {
             known.entry(name.clone()).or_insert(job);
         }
         let status = status::status(flow, &known);
-        if status != flow.status {
+        if status::is_news(&status, &flow.status) {
             return new_status(of, flow, status);
         }
         self.ended.remove(uid);

@@ -90,7 +90,22 @@ pub(super) fn status(flow: &JobFlow, jobs: &BTreeMap<String, &Job>) -> JobFlowSt
     status.state = JobFlowState {
         phase: flow_phase(flow, &status).to_owned(),
     };
+    status.progress = format!("{}/{}", status.completed_jobs.len(), flow.spec.flows.len());
     status
+}
+
+/// Whether a status differs from the one that is known. `progress` alone does not where it is not
+/// kept, as by Volcano's definition: it would be written at every look.
+pub(super) fn is_news(status: &JobFlowStatus, known: &JobFlowStatus) -> bool {
+    match known.progress.as_str() {
+        "" => {
+            JobFlowStatus {
+                progress: String::new(),
+                ..status.clone()
+            } != *known
+        }
+        _ => status != known,
+    }
 }
 
 fn flow_phase(flow: &JobFlow, status: &JobFlowStatus) -> &'static str {

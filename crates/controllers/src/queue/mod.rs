@@ -17,6 +17,8 @@
 //!   opened with it: a crash in between never makes a queue forget that it should open.
 
 mod command;
+mod counts;
+mod leaves;
 mod relations;
 
 use std::collections::BTreeMap;
@@ -25,16 +27,17 @@ use jiff::Timestamp;
 use pumice_api::{Queue, keys};
 use serde_json::json;
 
+pub use self::leaves::not_a_leaf;
+
 use self::command::{commands_for, target_of};
+use self::counts::{CountMemory, group_phase};
+pub use self::counts::{GROUP_PHASES, group_counts};
 use self::relations::{Relation, is_below};
 use crate::options::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
     Observed, Reconciliation, WriteOutcome, queue_of,
 };
-
-/// Phases of PodGroups, in the order of the metrics.
-pub const GROUP_PHASES: [&str; 5] = ["Inqueue", "Pending", "Running", "Unknown", "Completed"];
 
 /// Who writes the states of queues, as Volcano's controller calls itself, so that each of the two
 /// may take over from the other.
@@ -45,37 +48,13 @@ const CLOSED: &str = "Closed";
 const CLOSING: &str = "Closing";
 const UNKNOWN: &str = "Unknown";
 
-/// PodGroups of every queue there is, by phase. A queue without PodGroups has zeros, a PodGroup
-/// without phase is `Pending`.
-pub fn group_counts(cache: &ObjectCache) -> BTreeMap<String, BTreeMap<&'static str, usize>> {
-    let queues = cache
-        .all(ManagedKind::Queue)
-        .filter_map(|object| match object {
-            Observed::Queue(queue) => queue.metadata.name.clone(),
-            _ => None,
-        });
-    let counts = |queue: String| {
-        let mut counts = BTreeMap::from(GROUP_PHASES.map(|phase| (phase, 0)));
-        for group in cache.groups_of_queue(&queue) {
-            let phase = match group.status.phase.as_str() {
-                "" => "Pending",
-                phase => phase,
-            };
-            if let Some(count) = counts.get_mut(phase) {
-                *count += 1;
-            }
-        }
-        (queue, counts)
-    };
-    queues.map(counts).collect()
-}
-
 /// Keeps states of queues.
 #[derive(Debug)]
 pub struct QueueController {
     obeys_commands: bool,
     /// What was told of a queue last, so that it is told once.
     told: BTreeMap<String, String>,
+    counts: CountMemory,
 }
 
 impl QueueController {
@@ -92,11 +71,12 @@ impl QueueController {
         Self {
             obeys_commands: options.queue_commands,
             told: BTreeMap::new(),
+            counts: CountMemory::default(),
         }
     }
 
     /// Brings a queue without Commands to the state that follows from its parent and PodGroups.
-    fn keep(&mut self, queue: &Queue, cache: &ObjectCache) -> Reconciliation {
+    fn keep(&mut self, queue: &Queue, cache: &ObjectCache, now: Timestamp) -> Reconciliation {
         if queue.spec.parent.is_empty() && name(queue) != keys::ROOT_QUEUE {
             let version = &queue.metadata.resource_version;
             let patch = json!({"metadata": {"resourceVersion": version},
@@ -127,9 +107,15 @@ impl QueueController {
             _ if state == CLOSING && !is_held(queue, cache) => Some(set_state(queue, CLOSED)),
             _ => None,
         };
+        // Counters wait for the state: both are the same object.
+        let (write, again_at) = match write {
+            None => self.counts.look(queue, cache, now),
+            write => (write, None),
+        };
         Reconciliation {
             writes: write.into_iter().collect(),
             events,
+            again_at,
             ..Reconciliation::nothing()
         }
     }
@@ -160,12 +146,11 @@ impl Controller for QueueController {
                 target.map(queue_reference).into_iter().collect()
             }
             ManagedKind::PodGroup => {
-                let before = holds(change.before);
-                let after = holds(change.after);
-                let left = before.filter(|queue| after != Some(*queue));
-                let state = |queue: &str| cache.queue(queue).map(|queue| &*queue.status.state);
-                let waits = left.filter(|queue| state(queue) == Some(CLOSING));
-                waits.map(queue_reference).into_iter().collect()
+                let (before, after) = (counted(change.before), counted(change.after));
+                match before == after {
+                    true => Vec::new(),
+                    false => queues_of(before, after).map(queue_reference).collect(),
+                }
             }
             _ => Vec::new(),
         }
@@ -183,12 +168,13 @@ impl Controller for QueueController {
         };
         let Some(queue) = cache.queue(&of.name) else {
             self.told.remove(&of.name);
+            self.counts.forget(&of.name);
             return command::without_queue(&of.name, &commands, now);
         };
         match commands.first() {
             Some(command) => command::obey(queue, command, cache),
             None if queue.metadata.deletion_timestamp.is_some() => Reconciliation::nothing(),
-            None => self.keep(queue, cache),
+            None => self.keep(queue, cache, now),
         }
     }
 
@@ -249,14 +235,27 @@ fn queues_concerned(change: ObjectChange<'_>, cache: &ObjectCache) -> Vec<Manage
     std::iter::once(change.of.clone()).chain(below).collect()
 }
 
-/// The queue that cannot be closed because of a PodGroup.
-fn holds(object: Option<&Observed>) -> Option<&str> {
+/// The queue and the phase in which a PodGroup counts.
+fn counted(object: Option<&Observed>) -> Option<(&str, &str)> {
     match object {
-        Some(Observed::PodGroup(group)) if group.status.phase != "Completed" => {
-            Some(queue_of(group))
+        Some(Observed::PodGroup(group)) => {
+            Some((queue_of(group), group_phase(&group.status.phase)))
         }
         _ => None,
     }
+}
+
+/// The queues among two places of a PodGroup, each once.
+fn queues_of<'a>(
+    before: Option<(&'a str, &'a str)>,
+    after: Option<(&'a str, &'a str)>,
+) -> impl Iterator<Item = &'a str> {
+    let before = before.map(|(queue, _)| queue);
+    let after = after.map(|(queue, _)| queue);
+    before
+        .filter(|queue| after != Some(*queue))
+        .into_iter()
+        .chain(after)
 }
 
 /// Whether PodGroups are left that have not completed.

@@ -136,6 +136,12 @@ impl Manager {
         self.queue.next_at().filter(|_| self.is_synced)
     }
 
+    /// This process leads, perhaps again: what failed because it did not, or because there was no API server,
+    /// is tried at once.
+    pub fn lead(&mut self, now: Timestamp) {
+        self.queue.try_again(now);
+    }
+
     /// Takes in what has happened.
     pub fn tell(&mut self, input: ManagerInput, now: Timestamp) {
         match input {

@@ -17,7 +17,10 @@
 
 mod cache;
 mod controller;
+mod disruption;
+mod failed_container;
 mod followed;
+mod gated_pod;
 mod kind;
 mod manager;
 mod observed;
@@ -28,7 +31,10 @@ mod write;
 
 pub use cache::{ObjectCache, controller_of, queue_of, template_of};
 pub use controller::{Controller, ObjectChange, ObjectEvent, Reconciliation};
+pub use disruption::Disruption;
+pub use failed_container::FailedContainer;
 pub use followed::{FOLLOWED, read_object};
+pub use gated_pod::GatedPod;
 pub use kind::{KindPath, ManagedKind, ManagedRef};
 pub use manager::{Manager, ManagerInput, ManagerOutput, WriteId};
 pub use observed::{

@@ -10,6 +10,9 @@ use pumice_api::{
     Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, Queue, ResourceList, keys,
 };
 
+use super::disruption::Disruption;
+use super::failed_container::{FailedContainer, failed_containers, init_statuses, statuses};
+use super::gated_pod::GatedPod;
 use super::kind::{ManagedKind, ManagedRef};
 use crate::job::usage;
 
@@ -61,7 +64,7 @@ pub struct TrackedPod {
     pub deleted: Option<Timestamp>,
     /// Phase.
     pub phase: TrackedPhase,
-    /// When the last container ended, of a pod that has ended.
+    /// When the last container or init container ended, of a pod that has ended.
     pub ended: Option<Timestamp>,
     /// A node was chosen.
     pub is_bound: bool,
@@ -69,16 +72,20 @@ pub struct TrackedPod {
     pub is_ready: bool,
     /// Restarts of all containers and init containers.
     pub restarts: i32,
-    /// Exit code of the first container, once it has ended.
-    pub exit_code: Option<i32>,
+    /// Containers that have failed.
+    pub failures: Box<[FailedContainer]>,
     /// `status.reason`, as `Evicted`.
     pub reason: Box<str>,
+    /// Who evicts it and why.
+    pub disruption: Option<Box<Disruption>>,
     /// IP address; empty before it has one.
     pub address: Box<str>,
     /// Place in a Job; `None` for other pods.
     pub member: Option<Box<JobMember>>,
     /// What a pod without PodGroup asks for.
     pub lone: Option<Box<LonePod>>,
+    /// What is read of a pod that waits, or has waited, behind the gate of its queue.
+    pub gated: Option<Box<GatedPod>>,
 }
 
 /// Phase of a pod.
@@ -166,15 +173,18 @@ impl TrackedPod {
         let labels = meta.labels.as_ref().unwrap_or(&empty);
         let status = pod.status.as_ref();
         let regular = || status.and_then(|s| s.container_statuses.as_ref());
-        let init = status.and_then(|s| s.init_container_statuses.as_ref());
-        let containers = || regular().into_iter().flatten();
+        let all = || {
+            let both = |s| statuses(s).iter().chain(init_statuses(s));
+            status.into_iter().flat_map(both)
+        };
         let ended = |c: &k8s_openapi::api::core::v1::ContainerStatus| {
             let ended = c.state.as_ref()?.terminated.as_ref()?;
-            Some((ended.exit_code, ended.finished_at.as_ref().map(|t| t.0)))
+            ended.finished_at.as_ref().map(|t| t.0)
         };
-        let has_group = annotations
-            .get(keys::GROUP_NAME)
-            .is_some_and(|name| !name.is_empty());
+        let spec = pod.spec.as_ref();
+        let is_native = spec.is_some_and(|spec| spec.scheduling_group.is_some());
+        let annotated = annotations.get(keys::GROUP_NAME);
+        let has_group = is_native || annotated.is_some_and(|name| !name.is_empty());
         Self {
             namespace: text(meta.namespace.as_ref()),
             name: text(meta.name.as_ref()),
@@ -183,18 +193,17 @@ impl TrackedPod {
             created: meta.creation_timestamp.as_ref().map(|t| t.0),
             deleted: meta.deletion_timestamp.as_ref().map(|t| t.0),
             phase: TrackedPhase::read(status.and_then(|s| s.phase.as_deref())),
-            ended: containers().filter_map(|c| ended(c)?.1).max(),
+            ended: all().filter_map(ended).max(),
             is_bound: pod.spec.as_ref().is_some_and(|s| s.node_name.is_some()),
             is_ready: regular().is_some_and(|all| all.iter().all(|c| c.ready)),
-            restarts: containers()
-                .chain(init.into_iter().flatten())
-                .map(|c| c.restart_count)
-                .sum(),
-            exit_code: containers().next().and_then(ended).map(|(code, _)| code),
+            restarts: all().map(|c| c.restart_count).sum(),
+            failures: failed_containers(pod),
             reason: text(status.and_then(|s| s.reason.as_ref())),
+            disruption: Disruption::read(pod).map(Box::new),
             address: text(status.and_then(|s| s.pod_ip.as_ref())),
             member: JobMember::read(meta, annotations, labels).map(Box::new),
             lone: (!has_group).then(|| Box::new(LonePod::read(pod, annotations, labels))),
+            gated: GatedPod::read(pod).map(Box::new),
         }
     }
 }

@@ -56,6 +56,16 @@ impl<K: Clone + Ord + std::hash::Hash> WorkQueue<K> {
         failures
     }
 
+    /// What made keys fail is over: those that wait because of it are due now, and the next failure of each is
+    /// the first.
+    pub fn try_again(&mut self, now: Timestamp) {
+        for (key, _) in std::mem::take(&mut self.failures) {
+            if self.at.contains_key(&key) {
+                self.add(key, now);
+            }
+        }
+    }
+
     /// A key has gone well: the next failure is the first.
     pub fn forget_failures(&mut self, key: &K) {
         self.failures.remove(key);

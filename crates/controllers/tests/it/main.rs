@@ -2,6 +2,7 @@
 
 mod cluster;
 mod cron_job;
+mod definitions;
 mod hyper_node;
 mod job;
 mod job_controller;
@@ -10,6 +11,7 @@ mod job_plugins;
 mod list;
 mod pod_group;
 mod queue;
+mod queue_gate;
 mod runtime;
 mod server;
 mod together;

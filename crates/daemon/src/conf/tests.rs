@@ -12,6 +12,8 @@ struct Followed {
     warnings: usize,
     /// Where the device configuration is.
     place: DeviceConfigPlace,
+    /// What pages show.
+    in_use: Option<ConfInUse>,
 }
 
 fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
@@ -22,6 +24,7 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
     let metrics = Arc::new(Metrics::new().expect("metrics"));
     let (notices, mut told) = mpsc::channel(64);
     let (devices, places) = cell::channel(None);
+    let in_use = Arc::new(std::sync::RwLock::new(None));
     let follower = ConfFollower {
         name: "f".to_owned(),
         strict,
@@ -30,7 +33,7 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
         reports: cell::channel(Vec::new()).0,
         usage: cell::channel(None).0,
         status: Arc::clone(&status),
-        in_use: Arc::default(),
+        in_use: Arc::clone(&in_use),
         metrics: Arc::clone(&metrics),
         notices,
     };
@@ -65,6 +68,7 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
         events,
         warnings,
         place: places.borrow().clone(),
+        in_use: in_use.read().expect("not poisoned").clone(),
     }
 }
 
@@ -100,6 +104,40 @@ fn a_good_text_says_where_the_device_configuration_is() {
     assert_eq!(follow(false, &[GOOD, sharing]).place, place);
     assert_eq!(follow(false, &[sharing, BAD]).place, place);
     assert_eq!(follow(false, &[sharing, GOOD]).place, None);
+}
+
+#[test]
+fn another_text_that_is_used_is_told_and_the_first_and_the_same_are_not() {
+    let other = Ok("actions: \"allocate\"\ntiers: [{plugins: [{name: predicates}]}]\n");
+    let told = |texts: &[Result<&str, &str>]| {
+        let events = follow(false, texts).events.into_iter();
+        let own = events.filter(|(topic, _)| *topic == Topic::ConfigurationInUse);
+        own.map(|(_, message)| message.expect("a text"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told(&[GOOD, GOOD, BAD, GOOD]), [""; 0]);
+    let told = told(&[GOOD, other]);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].starts_with("f: changed, and in use now: "),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_remembered_for_pages_until_it_is_mended() {
+    for (texts, refused) in [
+        (&[GOOD, BAD][..], true),
+        (&[GOOD, BAD, GOOD], false),
+        (&[GOOD], false),
+        (&[BAD], false),
+    ] {
+        let in_use = follow(false, texts).in_use;
+        let problem = in_use.and_then(|in_use| in_use.refused);
+        assert_eq!(problem.is_some(), refused, "{texts:?}");
+        let told = |text: String| text.contains("stays in use") && text.contains("fly");
+        assert!(problem.is_none_or(told));
+    }
 }
 
 #[test]

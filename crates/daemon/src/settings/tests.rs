@@ -17,7 +17,7 @@ fn check(words: &[&str], env: &[(&str, &str)]) -> anyhow::Result<DaemonSettings>
 #[test]
 fn a_command_line_that_cannot_work_says_what_to_write() {
     let conflict = ["--scheduler-conf=a", "--scheduler-configmap=b/c"];
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 11] = [
         (
             &["--leader-elect-lease-duration=5s"],
             "must be greater than",
@@ -27,6 +27,8 @@ fn a_command_line_that_cannot_work_says_what_to_write() {
         (&["--leader-elect-resource-name="], "must not be empty"),
         (&["--disable-default-scheduler-config"], "--scheduler-conf"),
         (&["--scheduler-configmap=x"], "NAMESPACE/NAME"),
+        (&["--scheduler-configmap=a/b/"], "NAMESPACE/NAME/KEY"),
+        (&["--scheduler-configmap=a/b/c/d"], "NAMESPACE/NAME/KEY"),
         (&conflict, "not both"),
         (&["--feature-gates=A"], "A=true"),
         (&["--plugins-dir=/no/such/folder"], "/no/such/folder"),
@@ -90,14 +92,20 @@ fn membership_comes_from_the_environment() {
 
 #[test]
 fn the_configuration_comes_from_one_place() {
-    let map = ConfSource::ConfigMap("a".to_owned(), "b".to_owned());
+    let map = |key: Option<&str>| {
+        ConfSource::ConfigMap("a".to_owned(), "b".to_owned(), key.map(str::to_owned))
+    };
     for (words, source) in [
         (vec![], ConfSource::BuiltIn),
         (
             vec!["--scheduler-conf=/x/y"],
             ConfSource::File("/x/y".into()),
         ),
-        (vec!["--scheduler-configmap=a/b"], map),
+        (vec!["--scheduler-configmap=a/b"], map(None)),
+        (
+            vec!["--scheduler-configmap=a/b/volcano-scheduler-ci.conf"],
+            map(Some("volcano-scheduler-ci.conf")),
+        ),
     ] {
         assert_eq!(check(&words, &[]).expect("settings").conf, source);
     }

@@ -1,5 +1,7 @@
 //! Device plugins that do not repeat any more what they tell of their nodes.
 
+use pumice_devices::ContainerFacts;
+
 use crate::{ReportNews, report_places};
 
 use super::*;
@@ -23,6 +25,44 @@ fn written(node: &str, at_s: i64) -> ReportNews {
     let text = format!("{{\"DeviceInfo\":{info},\"CheckCode\":\"\"}}");
     let data = vec![("DeviceInfoCfg".to_owned(), text)];
     ReportNews::One(format!("mindx-dl-deviceinfo-{node}"), Some(data))
+}
+
+/// A pod that waits for one AI core.
+fn asking() -> PodObject {
+    let cores = ("huawei.com/npu-core".to_owned(), 1000);
+    let mut pod = PodObject {
+        group: None,
+        ..member("p")
+    };
+    pod.request.push(cores.clone());
+    pod.request.sort();
+    pod.facts.containers.push(ContainerFacts {
+        amounts: vec![cores],
+        ..ContainerFacts::default()
+    });
+    let ring = ("ring-controller.atlas".to_owned(), "ascend-310P".to_owned());
+    pod.facts.labels = vec![ring];
+    pod
+}
+
+#[test]
+fn who_waits_for_npus_is_told_that_their_configmaps_cannot_be_read() {
+    let parsed = pumice_conf::parse(CONF, &pumice_engine::REGISTRY);
+    let config = parsed.config.expect("it is valid");
+    let place = report_places(&config).remove(0);
+    let mut bench = Bench::new([queue(), node("n", 1000)]);
+    bench.decider.configure(&config);
+    let told = |writes: &[Write]| {
+        writes.iter().any(|write| match write {
+            Write::PodCondition { message, .. } => message.contains("cannot be read: no right"),
+            _ => false,
+        })
+    };
+    bench.apply(apply(asking()));
+    assert!(!(1000..1010).any(|now_s| told(&bench.at(now_s))));
+    let refused = ReportNews::Unread("ConfigMaps of it cannot be read: no right".to_owned());
+    bench.decider.set_node_reports(&place, refused);
+    assert!((1010..1100).any(|now_s| told(&bench.at(now_s))));
 }
 
 #[test]

@@ -2,8 +2,11 @@
 //!
 //! Checks that no eviction changes come first.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 
+use crate::facts::ContainerKind;
 use crate::ledger::{CardSplit, LedgerTime, NodeCards, Partition};
 use crate::part::CardPart;
 
@@ -55,12 +58,37 @@ pub enum CardCheck {
 pub struct Taken {
     /// The card.
     pub card: u16,
+    /// Position of the container.
+    pub container: u16,
+    /// When that runs.
+    pub runs: ContainerKind,
     /// What was asked.
     pub asked: CardPart,
     /// What it takes.
     pub part: CardPart,
     /// Its instance, where the card is split.
     pub instance: Option<Partition>,
+}
+
+impl CardNeed {
+    /// What containers of the pod have got that run while this one does: an init container ends before
+    /// the next one and before all regular ones. Parts of cards that are split are never had by two.
+    pub fn beside<'a>(&self, own: &'a [Taken]) -> Cow<'a, [Taken]> {
+        let is_init = self.runs == ContainerKind::Init;
+        let is_beside = |one: &Taken| {
+            one.instance.is_some()
+                || one.container == self.container
+                || match one.runs {
+                    ContainerKind::Init => false,
+                    ContainerKind::Sidecar => true,
+                    ContainerKind::Regular => !is_init,
+                }
+        };
+        match own.iter().all(is_beside) {
+            true => Cow::Borrowed(own),
+            false => own.iter().copied().filter(is_beside).collect(),
+        }
+    }
 }
 
 /// A node, seen by a pod.
@@ -108,6 +136,7 @@ impl PodOnCards<'_> {
     /// What a card gives for a need beside what containers of the pod have got.
     pub fn admits(&self, need: &CardNeed, at: usize, own: &[Taken]) -> Result<Taken, CardCheck> {
         self.allows(need, at)?;
+        let own = &need.beside(own)[..];
         let (part, all) = (self.part(need, at), CardPart::capacity(self.cards, at));
         let used = self.used(at, own);
         if used.sharers > 0 {
@@ -116,7 +145,7 @@ impl PodOnCards<'_> {
         if used.sharers >= all.sharers {
             return Err(CardCheck::Slots);
         }
-        if self.limits.idle_only && used.sharers > 0 {
+        if self.limits.preference.idle_only && used.sharers > 0 {
             return Err(CardCheck::Idle);
         }
         if self.is_split(at) {
@@ -127,6 +156,8 @@ impl PodOnCards<'_> {
         }
         let taken = Taken {
             card: at as u16,
+            container: need.container,
+            runs: need.runs,
             asked: part,
             part,
             instance: None,
@@ -188,6 +219,8 @@ impl PodOnCards<'_> {
             let instance = places.find(|one| has_room && is_free(one))?;
             Some(Taken {
                 card: at as u16,
+                container: need.container,
+                runs: need.runs,
                 asked: self.part(need, at),
                 part,
                 instance: Some(instance),

@@ -3,7 +3,7 @@
 use crate::ledger::{LedgerTime, NodeCards};
 use crate::part::CardPart;
 use crate::request::{FamilyRequest, NearMiss};
-use crate::text::{Bounded, grouped};
+use crate::text::{Bounded, SaidOfCards, grouped};
 
 use super::check::{CardCheck, PodOnCards, Taken};
 use super::needs::CardNeed;
@@ -31,16 +31,14 @@ pub fn explain(
         found.map(|found| own.extend(found)).is_none()
     });
     let need = failing.or(request.needs.last())?;
+    let own = need.beside(&own).into_owned();
     let mut text = format!("{node}: {}", failure.text);
     if request.needs.len() > 1 {
         text.push_str(&format!(" (container {})", need.container + 1));
     }
     let nodes = numa_nodes(&on_node, need, &own);
     let (mut fitting, mut short) = (0u32, NearMiss::NO_CARD);
-    let mut told = Bounded::default();
-    if !nodes.is_empty() {
-        told.tell(|| numa_text(&on_node, need, &nodes));
-    }
+    let mut cards_told = SaidOfCards::default();
     for (at, card) in cards.cards.iter().enumerate() {
         if CardVariant::of(card).kind != need.kind {
             continue;
@@ -48,15 +46,17 @@ pub fn explain(
         match on_node.admits(need, at, &own) {
             Ok(_) => {
                 fitting += 1;
-                told.tell(|| format!("{}: fits", card.id));
+                cards_told.say(&card.id, "fits".to_owned());
             }
             Err(check) => {
                 short = short.min(missing((&on_node, need), at, &own, check));
-                told.tell(|| format!("{}: {}", card.id, why((&on_node, need), at, &own, check)));
+                cards_told.say(&card.id, why((&on_node, need), at, &own, check));
             }
         }
     }
-    let told = told.into_texts("more");
+    let numa = (!nodes.is_empty()).then(|| numa_text(&on_node, need, &nodes));
+    let told = numa.into_iter().chain(cards_told.into_texts());
+    let told: Vec<String> = told.collect();
     match told.is_empty() {
         true => text.push_str(&format!(": {}", absence(request, need))),
         false => text.push_str(&format!(": {}", told.join("; "))),
@@ -107,6 +107,7 @@ fn absence(request: &CardsRequest, need: &CardNeed) -> String {
 fn missing(on_node: (&PodOnCards, &CardNeed), at: usize, own: &[Taken], check: CardCheck) -> i64 {
     match check {
         CardCheck::Memory => short(on_node, at, own),
+        CardCheck::Size => NearMiss::SMALL_CARD,
         check if check <= CardCheck::Part => NearMiss::UNFIT_CARD,
         _ => 0,
     }

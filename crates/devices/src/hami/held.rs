@@ -5,7 +5,7 @@
 
 use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
-use crate::ledger::{Allocation, Allocations, Card, FamilyCode, NodeCards, Partition};
+use crate::ledger::{Allocation, Allocations, Card, FamilyCode, NodeCards, Partition, charge_peak};
 use crate::part::CardPart;
 use crate::text::{Bounded, clip};
 
@@ -53,6 +53,7 @@ pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCar
         let name = container_name(&pod.containers, usize::from(need.container));
         problems.tell(|| devices.too_few(key, (has, need.count), &name));
     }
+    charge_peak(&mut allocations, |container| pod.runs(container));
     Decoded {
         allocations,
         problems: problems.into_texts("more problems"),
@@ -83,6 +84,7 @@ impl CardHolder<'_> {
             }
         };
         let mut instances = self.instances(kind, records, problems);
+        let mut own = Allocations::new();
         for (container, element) in elements.enumerate() {
             let container = u16::try_from(container).unwrap_or(u16::MAX);
             for device in &element {
@@ -90,12 +92,19 @@ impl CardHolder<'_> {
                 if let Some(one) = &mut allocation {
                     problem = problem.or(self.put_in_place(one, &mut instances));
                 }
-                to.extend(allocation);
+                own.extend(allocation);
                 if let Some(why) = problem {
                     problems.tell(|| format!("annotation {key}: {:?} {why}", clip(device.piece)));
                 }
             }
         }
+        self.cards.suspect(
+            &mut own,
+            self.pod.units(&kind.names.count),
+            |_, card| CardVariant::of(card).kind == of,
+            |stray, at| self.guessed(stray.container, at, CardPart::of(&stray.charged)),
+        );
+        to.extend(own);
         true
     }
 

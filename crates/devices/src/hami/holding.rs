@@ -31,7 +31,12 @@ impl HeldDevices<'_> {
         };
         let Some(at) = at else {
             let allocation = Allocation::of_absent(Rc::from(device.id), container, charged);
-            return (Some(allocation), Some(format!("is no {noun} of the node")));
+            return (
+                Some(allocation),
+                Some(format!(
+                    "is no {noun} of the node: it counts on every {noun} it could be"
+                )),
+            );
         };
         let problem = match device.amounts() {
             Some(_) => None,

@@ -32,7 +32,7 @@ impl KindNames {
     }
 
     /// Those of parts of a card, which no node has as such.
-    pub fn parts(&self) -> impl Iterator<Item = &String> {
+    pub fn parts(&self) -> impl Iterator<Item = &String> + Clone {
         let parts = [&self.memory, &self.percentage, &self.cores];
         parts.into_iter().filter(|name| !name.is_empty())
     }
@@ -86,6 +86,8 @@ pub enum OwnRules {
     },
     /// Nodes tell what so many cards together are worth ([`super::ratings`]).
     Rated,
+    /// Nodes tell how well each two cards are linked ([`super::pairs`]).
+    Paired,
 }
 
 /// How the device plugin finds the pod it serves.

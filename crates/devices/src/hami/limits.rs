@@ -8,20 +8,16 @@ use crate::nvidia::type_list::TypeLists;
 use crate::settings::Policy;
 
 use super::kind::CardKind;
+use super::preference::CardPreference;
 use super::terms::{SgpuLimits, ShareTerms};
 use super::uuid_lists::UuidLists;
 use super::variant::CardVariant;
 
-/// Pod annotation: which cards come first.
-pub const POLICY: &str = "hami.io/gpu-scheduler-policy";
-
 /// What the annotations of a pod say of its cards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CardLimits {
-    /// Order of cards.
-    pub policy: Policy,
-    /// Only cards nobody uses.
-    pub idle_only: bool,
+    /// Which cards and nodes come first.
+    pub preference: CardPreference,
     /// How it shares MetaX sGPUs, where it asks such.
     pub sgpu: Option<SgpuLimits>,
     /// By kind; those without any are left out.
@@ -40,20 +36,9 @@ impl CardLimits {
     /// Reads the annotations of a pod.
     ///
     /// # Errors
-    /// A policy that nobody knows.
+    /// Weights that cannot be read.
     pub fn of(pod: &PodFacts, kinds: &[CardKind], policy: Policy) -> Result<Self, String> {
-        let (policy, idle_only) = match pod.annotation(POLICY).unwrap_or_default() {
-            "" => (policy, false),
-            "binpack" => (Policy::Binpack, false),
-            "spread" => (Policy::Spread, false),
-            "mutex" => (policy, true),
-            other => {
-                let other = crate::text::clip(other);
-                return Err(format!(
-                    "annotation {POLICY} is {other:?}: write binpack, spread or mutex, or remove it"
-                ));
-            }
-        };
+        let preference = CardPreference::of(pod, policy)?;
         let mut lists = Vec::new();
         for (at, kind) in kinds.iter().enumerate() {
             let keys = &kind.keys;
@@ -73,8 +58,7 @@ impl CardLimits {
             }
         }
         Ok(Self {
-            policy,
-            idle_only,
+            preference,
             sgpu: None,
             lists,
         })
@@ -82,7 +66,7 @@ impl CardLimits {
 
     /// Any usable card of the right kind may do.
     pub fn is_plain(&self) -> bool {
-        !self.idle_only && self.lists.is_empty() && self.sgpu.is_none()
+        self.preference.is_plain() && self.lists.is_empty() && self.sgpu.is_none()
     }
 
     /// How the pod shares cards of a kind that has rules for it.

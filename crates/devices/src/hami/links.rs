@@ -42,3 +42,66 @@ pub fn by_zone(order: &mut [u16], count: usize, zone: impl Fn(u16) -> u16) {
     };
     order.sort_by_key(rank);
 }
+
+/// Steps after which the best cards that were found will do.
+const STEPS: u32 = 1 << 14;
+
+/// Of so many cards in their order those that have the most points with each other, the first of equal
+/// sets; for a single card the one that has the fewest points with the others.
+pub fn best_set(
+    cards: usize,
+    count: usize,
+    points: impl Fn(usize, usize) -> i64,
+) -> SmallVec<[usize; 8]> {
+    if count == 1 {
+        let with_others = |one: &usize| -> i64 {
+            let others = (0..cards).filter(|other| other != one);
+            others.map(|other| points(*one, other)).sum()
+        };
+        return (0..cards).min_by_key(with_others).into_iter().collect();
+    }
+    let mut search = SetSearch {
+        cards,
+        count,
+        points,
+        steps: STEPS,
+        chosen: SmallVec::new(),
+        best: None,
+    };
+    search.extend(0, 0);
+    search.best.map_or_else(SmallVec::new, |(_, best)| best)
+}
+
+/// Tries the sets of cards, those with earlier cards first.
+struct SetSearch<P> {
+    cards: usize,
+    count: usize,
+    points: P,
+    steps: u32,
+    chosen: SmallVec<[usize; 8]>,
+    best: Option<(i64, SmallVec<[usize; 8]>)>,
+}
+
+impl<P: Fn(usize, usize) -> i64> SetSearch<P> {
+    /// Adds cards from a place on to those that are chosen, which have so many points.
+    fn extend(&mut self, from: usize, sum: i64) {
+        if self.chosen.len() == self.count {
+            if self.best.as_ref().is_none_or(|(most, _)| sum > *most) {
+                self.best = Some((sum, self.chosen.clone()));
+            }
+            return;
+        }
+        let left = self.count - self.chosen.len();
+        for next in from..=self.cards.saturating_sub(left) {
+            if self.steps == 0 && self.best.is_some() {
+                return;
+            }
+            self.steps = self.steps.saturating_sub(1);
+            let with = self.chosen.iter().map(|one| (self.points)(*one, next));
+            let more = sum.saturating_add(with.sum());
+            self.chosen.push(next);
+            self.extend(next + 1, more);
+            self.chosen.pop();
+        }
+    }
+}

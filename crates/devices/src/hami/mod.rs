@@ -30,7 +30,10 @@ mod limits;
 mod links;
 mod mig;
 mod needs;
+mod order;
+mod pairs;
 mod place;
+mod preference;
 pub(crate) mod protocol;
 mod ratings;
 pub(crate) mod register;
@@ -51,7 +54,7 @@ use rustc_hash::FxHashSet;
 
 use crate::binding::BindProtocol;
 use crate::config::DeviceConfig;
-use crate::facts::{MilliAmounts, NodeFacts, Pairs, PodFacts};
+use crate::facts::{MilliAmounts, NodeFacts, Pairs, PodFacts, zero_count};
 use crate::family::{Decoded, Family, FamilySpec};
 use crate::gauge::Gauge;
 use crate::ledger::{Card, NodeCards, Tags};
@@ -158,6 +161,9 @@ impl Hami {
             let unusable = why_unusable(kind, card, is_cordoned);
             add_card(cards, of as u16, card, unusable);
         }
+        if kind.rules == OwnRules::Paired && !found.is_empty() {
+            pairs::read(cards, node, problems);
+        }
     }
 
     /// Memory and cores of the cards that are given out, which a node seldom tells itself.
@@ -201,7 +207,7 @@ impl Hami {
             failures: failure::list(&needs, kinds),
             rules: Rc::clone(&self.rules),
             needs,
-            containers: pod.containers.len(),
+            runs: pod.containers.iter().map(|one| one.kind).collect(),
         })))
     }
 }
@@ -277,6 +283,11 @@ impl Family for Hami {
             true => None,
             false => self.compile(pod).transpose(),
         }
+    }
+
+    fn remark(&self, pod: &PodFacts) -> Option<String> {
+        let mut kinds = self.rules.kinds.iter();
+        kinds.find_map(|kind| zero_count(pod, &kind.names.count, kind.names.parts()))
     }
 
     fn decode(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {

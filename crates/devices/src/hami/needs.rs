@@ -71,6 +71,8 @@ pub struct CardNeed {
     pub container: u16,
     /// Place of the kind among those that are on.
     pub kind: u16,
+    /// When it runs.
+    pub runs: ContainerKind,
     /// Different cards, at least 1.
     pub count: u32,
     /// Of each.
@@ -119,6 +121,7 @@ pub fn needs(pod: &PodFacts, kinds: &[CardKind]) -> Result<Vec<CardNeed>, String
             needs.push(CardNeed {
                 container: at as u16,
                 kind: of as u16,
+                runs: container.kind,
                 count,
                 share: kind.taken(pod, share),
             });
@@ -144,13 +147,6 @@ fn ask(container: &ContainerFacts, kind: &CardKind) -> Result<Option<(u32, CardS
             None => Ok(None),
         };
     };
-    if container.kind == ContainerKind::Init {
-        return Err(format!(
-            "{} in an ordinary init container is not supported: ask it in a regular container or a \
-             sidecar (restartPolicy: Always)",
-            names.count
-        ));
-    }
     let whole = kind.several == Several::Whole && count > 1;
     let together = matches!(kind.unit, MemoryUnit::Together(..));
     let most = match together || whole {
@@ -164,27 +160,27 @@ fn ask(container: &ContainerFacts, kind: &CardKind) -> Result<Option<(u32, CardS
             names.cores
         ));
     }
-    let cores = match together {
-        true => cores.map(|all| all / i64::from(count)),
-        false => cores,
-    };
     let named = match units {
         Some(units) => Some(mib(kind, units, count)?),
         None => None,
     };
     if whole {
-        return whole_cards(kind, count, (cores, named)).map(Some);
+        return whole_cards(kind, (count, together), (cores, named)).map(Some);
     }
     Ok(Some((count, share(kind, cores, named, percent))))
 }
 
-/// Several cards, where these are whole ones (spec/04 §23.2).
+/// Several cards, where these are whole ones (spec/04 §23.2). Cores are those of each, or of all together.
 fn whole_cards(
     kind: &CardKind,
-    count: u32,
+    (count, together): (u32, bool),
     (cores, named): (Option<i64>, Option<i64>),
 ) -> Result<(u32, CardShare), String> {
-    if let Some(part) = cores.filter(|cores| *cores < kind.cores) {
+    let all = match together {
+        true => kind.cores.saturating_mul(count.into()),
+        false => kind.cores,
+    };
+    if let Some(part) = cores.filter(|cores| *cores < all) {
         let name = &kind.names.cores;
         return Err(format!(
             "{} {count} takes whole cards: {name} {part} is not possible; leave it out, or ask for \

@@ -3,10 +3,11 @@
 //! The cards of a container are different ones, but for instances of a card that is split; containers
 //! may share a card. The best cards for each in turn are nearly always right; where they are not, the
 //! next best are tried, up to a bound of steps. Where they have to be near one NUMA node, each is
-//! tried, that of the best card first.
+//! tried, that of the best card first. Which cards are the best says [`super::order`].
 
 use smallvec::SmallVec;
 
+use crate::facts::ContainerKind;
 use crate::ledger::CardSummary;
 use crate::part::CardPart;
 use crate::settings::Policy;
@@ -44,18 +45,18 @@ impl PodOnCards<'_> {
             }
         }
         let vendor = self.sgpu_score(needs, &taken) + self.rating(needs);
-        let score = self.score(&taken) + vendor as f64;
+        let own = match self.limits.preference.node {
+            Some(policy) => self.node_score(policy),
+            None => self.score(&taken),
+        };
+        let score = own + vendor as f64;
         Some((taken, score))
     }
 
     /// The cards that a need gets beside what containers of the pod have got.
     pub fn best(&self, need: &CardNeed, own: &[Taken]) -> Option<TakenCards> {
-        let order = self.order(need, own);
-        if !self.limits.wants_one_numa(need.kind) {
-            return self.first(need, &order, own);
-        }
-        let mut nodes = self.by_numa(&order).into_iter();
-        nodes.find_map(|node| self.first(need, &node, own))
+        let mut sets = self.sets(need, own).into_iter();
+        sets.find_map(|set| self.first(need, &set, own))
     }
 
     /// The first cards for a need, of those in an order.
@@ -78,53 +79,13 @@ impl PodOnCards<'_> {
         None
     }
 
-    /// The cards near each NUMA node, that of the best card first; a card that tells none is alone.
-    pub fn by_numa(&self, order: &[u16]) -> SmallVec<[CardOrder; 4]> {
-        let numa = |at: u16| self.cards.cards[usize::from(at)].numa;
-        let mut nodes: SmallVec<[CardOrder; 4]> = SmallVec::new();
-        for at in order {
-            let same = |node: &&mut CardOrder| numa(*at).is_some() && numa(node[0]) == numa(*at);
-            match nodes.iter_mut().find(same) {
-                Some(node) => node.push(*at),
-                None => nodes.push(SmallVec::from_slice(&[*at])),
-            }
-        }
-        nodes
-    }
-
-    /// All cards that a need may get, the best first.
-    pub fn order(&self, need: &CardNeed, own: &[Taken]) -> CardOrder {
-        let mut fitting: SmallVec<[(i64, i64, u16); 16]> = SmallVec::new();
-        for at in 0..self.cards.cards.len() {
-            if self.admits(need, at, own).is_err() {
-                continue;
-            }
-            let used = self.used(at, own);
-            let place = at as i64;
-            let (first, then) = match self.limits.policy {
-                Policy::None => (0, -place),
-                Policy::Binpack => (-used.memory, place),
-                Policy::Spread => (used.sharers, place),
-            };
-            fitting.push((first, then, at as u16));
-        }
-        fitting.sort_unstable();
-        let mut order: SmallVec<[u16; 16]> = fitting.iter().map(|(_, _, at)| *at).collect();
-        self.prefer(need, own, &mut order);
-        order
-    }
-
     /// Cards for each need in turn.
     fn search(&self, needs: &[CardNeed], taken: &mut TakenCards, steps: &mut u32) -> bool {
         let Some((need, rest)) = needs.split_first() else {
             return true;
         };
-        let order = self.order(need, taken);
-        if !self.limits.wants_one_numa(need.kind) {
-            return self.take((need, rest), &order, need.count, taken, steps);
-        }
-        let mut nodes = self.by_numa(&order).into_iter();
-        nodes.any(|node| self.take((need, rest), &node, need.count, taken, steps))
+        let mut sets = self.sets(need, taken).into_iter();
+        sets.any(|set| self.take((need, rest), &set, need.count, taken, steps))
     }
 
     /// So many cards of those in `order` for a need, then the needs after it.
@@ -159,20 +120,30 @@ impl PodOnCards<'_> {
         false
     }
 
-    /// Sum over the cards, each as it is before the pod's container takes it.
+    /// Sum over the cards, each as it is before the pod's container takes it. Those of init containers
+    /// count where no other container has any.
     fn score(&self, taken: &[Taken]) -> f64 {
+        let is_init = |one: &&Taken| one.runs == ContainerKind::Init;
+        let mut lasting = TakenCards::new();
+        if taken.iter().any(|one| is_init(&one)) {
+            lasting.extend(taken.iter().filter(|one| !is_init(one)).copied());
+        }
+        let scored = match lasting.is_empty() {
+            true => taken,
+            false => &lasting[..],
+        };
         let worth = |(at, Taken { card, part, .. }): (usize, &Taken)| {
             let card = usize::from(*card);
-            let used = self.used(card, &taken[..at]);
+            let used = self.used(card, &scored[..at]);
             let all = CardPart::capacity(self.cards, card).memory;
-            match self.limits.policy {
+            match self.limits.preference.policy {
                 Policy::None => 0.0,
                 Policy::Binpack => share(used.memory + part.memory, all),
                 Policy::Spread if used.sharers == 0 => 100.0,
                 Policy::Spread => 0.0,
             }
         };
-        taken.iter().enumerate().map(worth).sum()
+        scored.iter().enumerate().map(worth).sum()
     }
 }
 

@@ -18,6 +18,7 @@ const BIND_TIME: &str = "hami.io/bind-time";
 
 /// How far the plugin is (spec/05 §3.9). A pod that runs or ends is not looked for any more.
 pub const PROTOCOL: PluginProtocol = PluginProtocol {
+    plugin: "HAMi's device plugin (of Ascend NPUs ascend-device-plugin)",
     bound_key: PHASE,
     phase_key: PHASE,
     busy: &[Some(BUSY)],

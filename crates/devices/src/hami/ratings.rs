@@ -72,7 +72,8 @@ impl PodOnCards<'_> {
         if told.is_empty() {
             return 0;
         }
-        let key = match self.limits.policy {
+        let preference = &self.limits.preference;
+        let key = match preference.node.unwrap_or(preference.policy) {
             Policy::None => return 0,
             Policy::Binpack => LOSSES,
             Policy::Spread => SCORES,

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use crate::binding::{Annotation, AnnotationValue, BindProtocol, BindingAnnotations};
-use crate::ledger::{Allocation, Allocations, CardSummary, LedgerTime, NodeCards};
+use crate::facts::ContainerKind;
+use crate::ledger::{Allocation, Allocations, CardSummary, LedgerTime, NodeCards, charge_peak};
 use crate::part::CardPart;
 use crate::request::{Failure, FamilyRequest, NearMiss, QueueAmounts};
 use crate::settings::Policy;
@@ -36,8 +37,8 @@ pub struct CardsRequest {
     pub(super) needs: Vec<CardNeed>,
     pub(super) limits: CardLimits,
     pub(super) failures: Rc<[Failure]>,
-    /// Containers of the pod.
-    pub(super) containers: usize,
+    /// When each container of the pod runs.
+    pub(super) runs: Vec<ContainerKind>,
 }
 
 impl CardsRequest {
@@ -74,7 +75,7 @@ impl CardsRequest {
     /// An element for each container.
     fn text(&self, kind: &CardKind, cards: &NodeCards, own: &[&Allocation]) -> String {
         let mut text = String::new();
-        for container in 0..self.containers {
+        for container in 0..self.runs.len() {
             let here = own
                 .iter()
                 .filter(|one| usize::from(one.container) == container);
@@ -120,33 +121,71 @@ impl CardsRequest {
         (memory.map(each), cores.map(each))
     }
 
-    /// Memory in MiB and cores of a kind, of cards that are known or else as far as they can be told.
-    fn amounts(&self, of: u16, picks: Option<&Allocations>) -> (Option<i64>, Option<i64>) {
-        let Some(picks) = picks else {
-            let own = self.needs.iter().filter(|need| need.kind == of);
+    /// Memory in MiB and cores of a kind, as far as they can be told without cards: of the containers that
+    /// last, or of one init container with the sidecars before it.
+    fn expected_of(&self, of: u16) -> (Option<i64>, Option<i64>) {
+        let own = || self.needs.iter().filter(move |need| need.kind == of);
+        let sum = |counts: &dyn Fn(&CardNeed) -> bool| {
             let add = |one: Option<i64>, other: Option<i64>| Some(one?.saturating_add(other?));
-            return own
+            own()
+                .filter(|need| counts(need))
                 .map(Self::expected)
                 .fold((Some(0), Some(0)), |(memory, cores), (more, most)| {
                     (add(memory, more), add(cores, most))
-                });
+                })
+        };
+        let lasting = sum(&|need| need.runs != ContainerKind::Init);
+        let inits = own().filter(|need| need.runs == ContainerKind::Init);
+        let at_init = inits.map(|init| {
+            sum(&|need| {
+                let is_beside =
+                    need.runs == ContainerKind::Sidecar && need.container < init.container;
+                is_beside || need.container == init.container
+            })
+        });
+        let most = |one: Option<i64>, other: Option<i64>| Some(one?.max(other?));
+        at_init.fold(lasting, |(memory, cores), (more, other)| {
+            (most(memory, more), most(cores, other))
+        })
+    }
+
+    /// Memory in MiB and cores of a kind, of cards that are known or else as far as they can be told.
+    fn amounts(&self, of: u16, picks: Option<&Allocations>) -> (Option<i64>, Option<i64>) {
+        let Some(picks) = picks else {
+            return self.expected_of(of);
+        };
+        let need_of = |one: &Allocation| {
+            let mut needs = self.needs.iter();
+            let found = needs.find(|need| need.container == one.container);
+            found.filter(|need| need.kind == of)
         };
         let mut sum = CardPart::default();
-        for one in picks {
-            let need = self
-                .needs
-                .iter()
-                .find(|need| need.container == one.container);
-            if let Some(need) = need.filter(|need| need.kind == of) {
-                let part = CardPart::of(&one.charged);
-                sum.memory += part.memory;
-                sum.cores += match need.share.cores {
-                    CardCores::Percent(percent) => percent,
-                    CardCores::All | CardCores::Units(_) => part.cores,
-                };
+        let mut percents = Allocations::new();
+        let mut needs = self.needs.iter();
+        let has_init = needs.any(|need| need.runs == ContainerKind::Init);
+        for one in picks.iter().filter(|one| !one.suspect) {
+            let Some(need) = need_of(one) else {
+                continue;
+            };
+            let part = CardPart::of(&one.charged);
+            sum.memory += part.memory;
+            match need.share.cores {
+                CardCores::Percent(percent) if !has_init => sum.cores += percent,
+                CardCores::Percent(percent) => percents.push(Allocation {
+                    charged: std::iter::once(percent).collect(),
+                    ..one.clone()
+                }),
+                CardCores::All | CardCores::Units(_) => sum.cores += part.cores,
             }
         }
+        charge_peak(&mut percents, |container| self.runs(container));
+        sum.cores += percents.iter().map(|one| one.charged[0]).sum::<i64>();
         (Some(sum.memory), Some(sum.cores))
+    }
+
+    fn runs(&self, container: u16) -> ContainerKind {
+        let kind = self.runs.get(usize::from(container));
+        kind.copied().unwrap_or_default()
     }
 }
 
@@ -166,7 +205,7 @@ impl FamilyRequest for CardsRequest {
     fn fit_summary(&self, cards: &[CardSummary]) -> Option<Option<f64>> {
         match &self.needs[..] {
             [need] if need.count == 1 && self.limits.is_plain() => {
-                Some(place::summary(need, self.limits.policy, cards))
+                Some(place::summary(need, self.limits.preference.policy, cards))
             }
             _ => None,
         }
@@ -188,6 +227,7 @@ impl FamilyRequest for CardsRequest {
                 });
             }
         }
+        charge_peak(&mut allocations, |container| self.runs(container));
         Some(allocations)
     }
 
@@ -231,7 +271,7 @@ impl FamilyRequest for CardsRequest {
     }
 
     fn charge(&self, picks: Option<&Allocations>) -> QueueAmounts<'_> {
-        let is_known = |all: &&Allocations| all.iter().all(|one| one.certain);
+        let is_known = |all: &&Allocations| all.iter().all(|one| one.certain || one.suspect);
         let picks = picks.filter(is_known);
         let mut amounts = QueueAmounts::new();
         for (at, need) in self.needs.iter().enumerate() {
@@ -250,6 +290,10 @@ impl FamilyRequest for CardsRequest {
         }
         amounts.sort();
         amounts
+    }
+
+    fn warning(&self) -> Option<&str> {
+        self.limits.preference.warning.as_deref()
     }
 }
 

@@ -43,6 +43,9 @@ pub struct Allocation {
     /// It is known that this card is the one. What cannot be read is charged to every card it could
     /// be on, as a guess.
     pub certain: bool,
+    /// A guess where one is of another allocation, whose card the node does not tell ([`NodeCards::suspect`]):
+    /// what the pod has in all is known without it.
+    pub suspect: bool,
 }
 
 impl Allocation {
@@ -65,6 +68,7 @@ impl Allocation {
             charged: part,
             share: FamilyCode::default(),
             certain: true,
+            suspect: false,
         }
     }
 

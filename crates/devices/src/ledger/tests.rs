@@ -51,6 +51,7 @@ fn allocation(card: u16, part: [i64; 5]) -> Allocation {
         charged: part.into_iter().collect(),
         share: FamilyCode::default(),
         certain: true,
+        suspect: false,
     }
 }
 

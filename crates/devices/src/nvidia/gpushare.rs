@@ -60,6 +60,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     labels: &[],
     records: &[INDEX],
     protocols: &[PluginProtocol {
+        plugin: "volcano-device-plugin",
         bound_key: TIME,
         phase_key: ASSIGNED,
         busy: &[None, Some("false")],
@@ -238,6 +239,7 @@ fn allocation(
         charged: charged.portion(),
         share: FamilyCode::default(),
         certain: true,
+        suspect: false,
     }
 }
 

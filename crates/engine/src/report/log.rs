@@ -2,6 +2,9 @@
 //! says something else, later when it says so with other numbers, and once in a while although
 //! nothing has changed.
 //!
+//! The first reason is told when a pod has waited [`super::FIRST_REPORT_AFTER_MS`], in milliseconds, as somebody
+//! looks for it; all that comes later in whole seconds.
+//!
 //! The API server forgets events ([`EVENT_LIFETIME_S`]), and `kubectl describe` shows nothing else
 //! of why a pod waits. So a reason that stands is an event again before: each at its own moment
 //! between a half and three quarters of that time, so that many do not come together. After a start,
@@ -12,7 +15,6 @@ use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
-use super::FIRST_REPORT_AFTER_S;
 use crate::waiting::{Fingerprint, hash_of};
 
 /// Seconds after which an API server forgets an event, unless it is configured otherwise
@@ -25,6 +27,20 @@ const REPEATS_A_SECOND: u32 = 50;
 /// Seconds after which something is written again that differs from what was written in numbers
 /// only.
 pub const REWRITE_NUMBERS_AFTER_S: i64 = 60;
+
+/// When a report is made, in milliseconds since the epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReportTime {
+    /// Milliseconds.
+    pub ms: i64,
+}
+
+impl ReportTime {
+    /// Whole seconds.
+    pub fn s(self) -> i64 {
+        self.ms.div_euclid(1000)
+    }
+}
 
 /// When something is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +84,7 @@ impl Due {
 #[derive(Clone, Copy, Debug)]
 pub enum LastReport {
     /// Nothing; it has waited since then.
-    Nothing { since_s: i64 },
+    Nothing { since_ms: i64 },
     /// This, then.
     Message {
         fingerprint: Fingerprint,
@@ -79,12 +95,20 @@ pub enum LastReport {
 }
 
 impl LastReport {
-    /// When a message with this fingerprint is reported.
+    /// Until when it is told nothing yet, who is told a first reason after `after_ms` of waiting.
+    pub fn silent_until_ms(self, after_ms: i64, now: ReportTime) -> Option<i64> {
+        match self {
+            Self::Nothing { since_ms } => {
+                Some(since_ms.saturating_add(after_ms)).filter(|at_ms| *at_ms > now.ms)
+            }
+            Self::Message { .. } => None,
+        }
+    }
+
+    /// When a message with this fingerprint is reported of one that may be told something.
     pub fn due(self, new: Fingerprint, now_s: i64) -> Due {
         match self {
-            Self::Nothing { since_s } => {
-                Due::at(since_s.saturating_add(FIRST_REPORT_AFTER_S), now_s)
-            }
+            Self::Nothing { .. } => Due::Now,
             Self::Message {
                 fingerprint, at_s, ..
             } => Due::of_change(fingerprint, at_s, new, now_s),
@@ -110,8 +134,8 @@ impl<K> Default for LastReports<K> {
 
 impl<K: Copy + Ord + Hash> LastReports<K> {
     /// The last report on it; from now on it is known to wait.
-    pub fn look_up(&mut self, key: K, now_s: i64) -> LastReport {
-        let nothing = (LastReport::Nothing { since_s: now_s }, None);
+    pub fn look_up(&mut self, key: K, now: ReportTime) -> LastReport {
+        let nothing = (LastReport::Nothing { since_ms: now.ms }, None);
         self.entries.entry(key).or_insert(nothing).0
     }
 
@@ -199,7 +223,7 @@ impl Repeats {
 mod tests {
     use super::*;
 
-    const NOTHING: LastReport = LastReport::Nothing { since_s: 0 };
+    const NOTHING: LastReport = LastReport::Nothing { since_ms: 0 };
 
     #[test]
     fn what_is_forgotten_or_reported_anew_leaves_nothing_behind() {

@@ -18,7 +18,7 @@ mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pumice_framework::Refusal;
+use pumice_framework::{Refusal, Skip};
 use pumice_model::object::{Amounts, GroupPhase};
 use pumice_model::{JobIx, QueueIx, Sym, TaskIx};
 use rustc_hash::FxHashSet;
@@ -27,13 +27,17 @@ use crate::Engine;
 use crate::waiting::Fingerprint;
 pub(crate) use log::Due;
 pub use log::{EVENT_LIFETIME_S, REWRITE_NUMBERS_AFTER_S};
-use log::{LastReport, LastReports, Repeats};
+use log::{LastReport, LastReports, Repeats, ReportTime};
 use queues::QueueTotals;
 pub use queues::totals as queue_totals;
 use warnings::HyperNodeWarnings;
 
-/// Seconds a pod or a gang must have waited before it is reported why: most are placed before.
-pub const FIRST_REPORT_AFTER_S: i64 = 2;
+/// Milliseconds a pod or a gang must have waited before it is reported why: most are placed before.
+pub const FIRST_REPORT_AFTER_MS: i64 = 500;
+
+/// Seconds before it is reported what others are about to end: a gang whose pods are still being made, a
+/// Binding that waits for a device plugin, a queue that is gone.
+pub const SETTLED_AFTER_S: i64 = 2;
 
 /// A pod's condition `PodScheduled=False`, and an event that says the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,6 +142,8 @@ pub(crate) struct ReportLog {
     due: BTreeMap<i64, FxHashSet<JobIx>>,
     /// Those of them of which only numbers have changed.
     moving: FxHashSet<JobIx>,
+    /// Jobs with somebody who was told nothing yet, by millisecond.
+    young: BTreeMap<i64, FxHashSet<JobIx>>,
     queues: QueueTotals,
     lost_queues: lost::LostQueues,
 }
@@ -160,12 +166,23 @@ impl ReportLog {
 
     /// A queue is gone.
     pub fn queue_gone(&mut self, name: &str, now_s: i64) {
-        self.lost_queues.gone(name, now_s + FIRST_REPORT_AFTER_S);
+        self.lost_queues.gone(name, now_s + SETTLED_AFTER_S);
     }
 
     /// The API server forgets events after that long.
     pub fn set_event_lifetime_s(&mut self, lifetime_s: i64) {
         self.repeats.set_lifetime_s(lifetime_s);
+    }
+
+    /// Nothing counts as reported, and these jobs are to be looked at.
+    fn start_over(&mut self, jobs: impl Iterator<Item = JobIx>) {
+        self.jobs.extend(jobs);
+        self.pods = LastReports::default();
+        self.groups = LastReports::default();
+        self.warnings = LastReports::default();
+        self.queue_warnings = LastReports::default();
+        self.hyper_nodes = HyperNodeWarnings::default();
+        self.queues = QueueTotals::default();
     }
 
     /// When something is to be reported although nothing happens.
@@ -185,6 +202,16 @@ impl ReportLog {
     /// A job is to be looked at then, even if nothing happens.
     pub fn later(&mut self, ix: JobIx, at_s: i64) {
         self.due.entry(at_s).or_default().insert(ix);
+    }
+
+    /// A job is to be looked at then: somebody was told nothing yet.
+    fn soon(&mut self, ix: JobIx, at_ms: i64) {
+        self.young.entry(at_ms).or_default().insert(ix);
+    }
+
+    /// When the next who was told nothing yet is to be told, in milliseconds.
+    pub fn first_due_ms(&self) -> Option<i64> {
+        self.young.first_key_value().map(|(at_ms, _)| *at_ms)
     }
 
     /// Only numbers of what is noted of a job have changed: they are looked at once they may be
@@ -214,9 +241,15 @@ impl ReportLog {
 
     /// Jobs that were looked at since the last call, or are to be by now, by index. The latter stay
     /// so until a cycle has taken them.
-    fn take_jobs(&mut self, now_s: i64) -> Vec<JobIx> {
+    fn take_jobs(&mut self, now: ReportTime) -> Vec<JobIx> {
         let mut jobs = std::mem::take(&mut self.jobs);
-        jobs.extend(self.due.range(..=now_s).flat_map(|(_, due)| due));
+        jobs.extend(self.due.range(..=now.s()).flat_map(|(_, due)| due));
+        while let Some(first) = self.young.first_entry() {
+            if *first.key() > now.ms {
+                break;
+            }
+            jobs.extend(first.remove());
+        }
         let mut jobs: Vec<JobIx> = jobs.into_iter().collect();
         jobs.sort_unstable();
         jobs
@@ -232,17 +265,30 @@ impl Engine {
     /// The caller writes it, or says that it could not ([`Engine::pod_report_failed`],
     /// [`Engine::queue_report_failed`]).
     pub fn reports(&mut self, now_s: i64) -> Reports {
+        self.reports_at_ms(now_s.saturating_mul(1000))
+    }
+
+    /// When [`Engine::reports_at_ms`] has a first reason to tell although nothing happens, in milliseconds
+    /// since the epoch.
+    pub fn first_report_due_ms(&self) -> Option<i64> {
+        self.report_log.first_due_ms()
+    }
+
+    /// [`Engine::reports`] at a millisecond since the epoch.
+    pub fn reports_at_ms(&mut self, now_ms: i64) -> Reports {
+        let now = ReportTime { ms: now_ms };
+        let now_s = now.s();
         let mut reports = Reports::default();
         let mut log = std::mem::take(&mut self.report_log);
-        for ix in log.take_jobs(now_s) {
+        for ix in log.take_jobs(now) {
             if !self.state.has_job(ix) {
                 log.groups.forget(ix);
                 log.warnings.forget(ix);
                 continue;
             }
-            self.report_pods(&mut log, ix, now_s, &mut reports.pods);
-            self.report_group(&mut log, ix, now_s, &mut reports.events);
-            self.report_warning(&mut log, ix, now_s, &mut reports.events);
+            self.report_pods(&mut log, ix, now, &mut reports.pods);
+            self.report_group(&mut log, ix, now, &mut reports.events);
+            self.report_warning(&mut log, ix, now, &mut reports.events);
         }
         self.repeat_pods(&mut log, now_s, &mut reports.pods);
         self.repeat_groups(&mut log, now_s, &mut reports.events);
@@ -258,12 +304,19 @@ impl Engine {
                 reason: "Scheduled",
                 message: "pod group is ready".to_owned(),
             }));
-        self.warn_queues(&mut log, now_s, &mut reports.queue_events);
+        self.warn_queues(&mut log, now, &mut reports.queue_events);
         self.warn_hyper_nodes(&mut log, now_s, &mut reports.hyper_node_events);
         self.report_lost_queues(&mut log.lost_queues, now_s, &mut reports);
         reports.queues = log.queues.report(&mut self.state, now_s);
         self.report_log = log;
         reports
+    }
+
+    /// This process leads again: what it reported before may have been overwritten by another one since.
+    /// What stands is told again, unless objects say so already.
+    pub fn tell_anew(&mut self) {
+        let jobs = self.state.jobs().map(|(ix, _)| ix);
+        self.report_log.start_over(jobs);
     }
 
     /// The API server forgets events after that long ([`EVENT_LIFETIME_S`] unless said).
@@ -294,15 +347,25 @@ impl Engine {
         &self,
         log: &mut ReportLog,
         ix: JobIx,
-        now_s: i64,
+        now: ReportTime,
         events: &mut Vec<GroupEvent>,
     ) {
+        let now_s = now.s();
         let Some(complaint) = self.group_complaint(ix) else {
             log.groups.forget(ix);
             return;
         };
         let fingerprint = complaint.fingerprint();
-        match log.groups.look_up(ix, now_s).due(fingerprint, now_s) {
+        let after_ms = match self.is_being_made(ix) {
+            true => SETTLED_AFTER_S * 1000,
+            false => FIRST_REPORT_AFTER_MS,
+        };
+        let last = log.groups.look_up(ix, now);
+        if let Some(at_ms) = last.silent_until_ms(after_ms, now) {
+            log.soon(ix, at_ms);
+            return;
+        }
+        match last.due(fingerprint, now_s) {
             Due::Never => {}
             Due::Later(at_s) => log.later(ix, at_s),
             Due::Now => {
@@ -316,6 +379,15 @@ impl Engine {
                 events.push(self.event(ix, &complaint));
             }
         }
+    }
+
+    /// Some pods of its gang, or its PodGroup, are not there: most come at once.
+    fn is_being_made(&self, ix: JobIx) -> bool {
+        let skip = self.notes.get(&ix).and_then(|note| note.skip.as_ref());
+        matches!(
+            skip,
+            Some(Skip::Invalid(_) | Skip::NoGroup | Skip::AwaitsGroup)
+        )
     }
 
     /// Events of gangs that were reported long ago and still stand.

@@ -3,9 +3,10 @@
 use pumice_model::object::Gates;
 use pumice_model::{JobIx, TaskIx, TaskStatus};
 
-use super::{Due, LastReport, PodReport, ReportLog};
+use super::log::ReportTime;
+use super::{Due, FIRST_REPORT_AFTER_MS, LastReport, PodReport, ReportLog, SETTLED_AFTER_S};
 use crate::Engine;
-use crate::waiting::{PodReason, Waiting, hash_of, stable_words_hash};
+use crate::waiting::{PodReason, Waiting, Why, hash_of, stable_words_hash};
 
 impl Engine {
     /// Conditions of a job's waiting pods that are news.
@@ -13,9 +14,11 @@ impl Engine {
         &self,
         log: &mut ReportLog,
         job: JobIx,
-        now_s: i64,
+        now: ReportTime,
         reports: &mut Vec<PodReport>,
     ) {
+        let now_s = now.s();
+        let being_made = self.is_being_made(job);
         let mut pods = self.waiting_pods(job);
         for ix in &self.state.job(job).tasks {
             let ix = *ix;
@@ -25,7 +28,20 @@ impl Engine {
                 continue;
             };
             let fingerprint = pods.fingerprint(&waiting);
-            let last = log.pods.look_up(ix, now_s);
+            let last = log.pods.look_up(ix, now);
+            let others_end_it = being_made
+                || matches!(
+                    waiting.why,
+                    Why::BindWaits { .. } | Why::IncompleteSubGroup(_)
+                );
+            let after_ms = match others_end_it {
+                true => SETTLED_AFTER_S * 1000,
+                false => FIRST_REPORT_AFTER_MS,
+            };
+            if let Some(at_ms) = last.silent_until_ms(after_ms, now) {
+                log.soon(job, at_ms);
+                continue;
+            }
             match last.due(fingerprint, now_s) {
                 Due::Never => {}
                 Due::Later(at_s) => log.later(job, at_s),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use pumice_model::object::{GroupPhase, PreemptableMark};
 use pumice_model::{Job, JobIx, Origin, State, TaskIx};
 
-use super::log::LastReport;
+use super::log::{LastReport, ReportTime};
 use super::{GroupEvent, HyperNodeEvent, QueueEvent, ReportLog};
 use crate::Engine;
 use crate::waiting::Fingerprint;
@@ -33,9 +33,10 @@ impl Engine {
         &self,
         log: &mut ReportLog,
         ix: JobIx,
-        now_s: i64,
+        now: ReportTime,
         events: &mut Vec<GroupEvent>,
     ) {
+        let now_s = now.s();
         let told = self.warnings_on(ix);
         if told.is_empty() {
             log.warnings.forget(ix);
@@ -43,7 +44,7 @@ impl Engine {
         }
         let all: Vec<&str> = told.iter().map(|event| event.message.as_str()).collect();
         let fingerprint = Fingerprint::of_text(&all.join("; "));
-        if let LastReport::Message { text, .. } = log.warnings.look_up(ix, now_s)
+        if let LastReport::Message { text, .. } = log.warnings.look_up(ix, now)
             && text == fingerprint.data
         {
             return;
@@ -81,9 +82,10 @@ impl Engine {
     pub(super) fn warn_queues(
         &self,
         log: &mut ReportLog,
-        now_s: i64,
+        now: ReportTime,
         events: &mut Vec<QueueEvent>,
     ) {
+        let now_s = now.s();
         let Some(warnings) = self.plugins.queue_warnings(&self.state) else {
             return;
         };
@@ -107,7 +109,7 @@ impl Engine {
             let about = format!("{}/{}: {message}", object.name, object.uid);
             let fingerprint = Fingerprint::of_text(&about);
             let known = warned_queues.contains(&queue)
-                && matches!(last.look_up(queue, now_s), LastReport::Message { text, .. }
+                && matches!(last.look_up(queue, now), LastReport::Message { text, .. }
                     if text == fingerprint.data);
             if known && !again.contains(&queue) {
                 continue;

@@ -9,13 +9,19 @@ use thiserror::Error;
 use crate::Engine;
 
 /// Names looked at in search of a near one.
-const MOST_NAMES: usize = 20_000;
+pub(super) const MOST_NAMES: usize = 20_000;
 
 /// Objects of the same name in other namespaces that are told.
 const MOST_ELSEWHERE: usize = 3;
 
 /// Characters of the UID that a controller hangs on the name of the PodGroup of a Job.
 const UID_CHARS: usize = 36;
+
+/// Owners above each other that are followed.
+const MOST_OWNERS: usize = 8;
+
+/// Digits at least of the time that CronJobs hang on the names of their Jobs: minutes or seconds since 1970.
+const TIME_DIGITS: usize = 8;
 
 /// What was asked for is not known here.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -71,8 +77,11 @@ impl Engine {
             return Ok(ix);
         }
         let inside = |ix: JobIx| state.names().text(state.job(ix).namespace) == namespace;
-        let mut jobs = state.jobs();
-        if let Some((ix, _)) = jobs.find(|(ix, _)| inside(*ix) && self.is_of_workload(*ix, name)) {
+        let of_workload = state.jobs().map(|(ix, _)| ix);
+        let of_workload = of_workload.filter(|ix| inside(*ix) && self.is_of_workload(*ix, name));
+        // A Deployment has a PodGroup for each of its ReplicaSets: of those that wait the first.
+        let waits = |ix: &JobIx| self.pending_pods(*ix) > 0 || self.state.job(*ix).is_pending();
+        if let Some(ix) = of_workload.min_by_key(|ix| (!waits(ix), *ix)) {
             return Ok(ix);
         }
         let other = state.jobs().filter(|(_, job)| &*job.name == name);
@@ -88,19 +97,44 @@ impl Engine {
     }
 
     /// Whether the PodGroup was made for a workload of that name (`<name>-<uid>`), or the first pod
-    /// of the job is owned by one.
+    /// of the job is owned by one; owners are followed to the top.
     fn is_of_workload(&self, ix: JobIx, name: &str) -> bool {
         let job = self.state.job(ix);
-        let uid = job.name.strip_prefix(name);
-        let uid = uid.and_then(|rest| rest.strip_prefix('-'));
-        if uid.is_some_and(|uid| uid.len() == UID_CHARS) {
+        let names = self.state.names();
+        let made_for = job.name.len().checked_sub(UID_CHARS + 1);
+        let made_for = made_for.and_then(|at| job.name.split_at_checked(at));
+        let made_for = made_for.filter(|(_, rest)| rest.starts_with('-'));
+        if made_for.is_some_and(|(owner, _)| owner == name || cron_job_of(owner) == Some(name)) {
             return true;
         }
         let Some(first) = job.tasks.first() else {
             return false;
         };
+        let namespace = names.text(job.namespace);
         let mut owners = self.state.task(*first).owners.iter();
-        owners.any(|(_, owner)| self.state.names().text(*owner) == name)
+        owners.any(|(kind, owner)| {
+            let owner = (names.text(*kind), names.text(*owner));
+            self.is_below(namespace, owner, name)
+        })
+    }
+
+    /// Whether an owner is of that name, or one above it.
+    fn is_below(&self, namespace: &str, owner: (&str, &str), name: &str) -> bool {
+        let (mut kind, mut owner) = owner;
+        for _ in 0..MOST_OWNERS {
+            if owner == name {
+                return true;
+            }
+            let topology = self.state.topology();
+            let above = topology.controller_of(kind, namespace, owner);
+            let above = above.or_else(|| match kind {
+                "Job" => cron_job_of(owner).map(|above| ("CronJob", above)),
+                _ => None,
+            });
+            let Some(above) = above else { return false };
+            (kind, owner) = above;
+        }
+        false
     }
 
     pub(super) fn find_queue(&self, name: &str) -> Result<QueueIx, Absent> {
@@ -117,6 +151,13 @@ impl Engine {
             }
         })
     }
+}
+
+/// The CronJob that made a Job of that name, if one did: `<CronJob>-<time>`.
+fn cron_job_of(job: &str) -> Option<&str> {
+    let (cron_job, time) = job.rsplit_once('-')?;
+    let is_time = time.len() >= TIME_DIGITS && time.bytes().all(|byte| byte.is_ascii_digit());
+    is_time.then_some(cron_job)
 }
 
 /// The nearest name of the same namespace, and the same name of others.

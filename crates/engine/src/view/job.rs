@@ -10,7 +10,7 @@ use super::find::Absent;
 use super::place::Place;
 use super::shape::{Quantities, Time, quantities};
 use crate::Engine;
-use crate::waiting::Subject;
+use crate::waiting::{Subject, headline};
 
 /// Pods of one job whose reasons are told.
 const MOST_PODS: usize = 100;
@@ -57,6 +57,9 @@ pub struct JobView {
     /// Why it waits, in one word; `None` when it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Why it waits, in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
     /// Why it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -87,6 +90,9 @@ pub struct JobView {
 pub struct SameReason {
     /// Reason.
     pub reason: String,
+    /// Message in short.
+    #[serde(default)]
+    pub summary: String,
     /// Message, without the name of the pod.
     pub message: String,
     /// How many there are.
@@ -111,6 +117,12 @@ impl Engine {
         let why = self.why_waiting(ix);
         let mut asks = job.pending.clamped();
         asks.set(PODS, 0);
+        if asks.is_zero() && (job.is_pending() || job.tasks.is_empty()) {
+            // Not admitted yet, so its controller has made no pods.
+            asks = job.unallocated_minimum();
+        }
+        let pending = job.tasks.iter().copied();
+        let pending = pending.filter(|ix| self.state.task(*ix).status == TaskStatus::Pending);
         let waiting = self.same_reasons(ix);
         let told: usize = waiting.iter().map(|same| same.count).sum();
         Ok(JobView {
@@ -128,9 +140,10 @@ impl Engine {
             ready: job.is_ready(),
             min_resources: quantities(&self.state, &job.min_resources_or_zero()),
             allocated: quantities(&self.state, &job.allocated),
-            asks: quantities(&self.state, &asks),
+            asks: self.asks(&asks, pending),
             as_of: why.as_ref().and_then(|_| self.tried_at(ix)),
             reason: why.as_ref().map(|why| why.0.to_owned()),
+            summary: why.as_ref().map(|why| headline(&why.1).to_owned()),
             message: why.map(|why| why.1),
             place: self.place_of(ix),
             changes: self.changes_for_job(ix),
@@ -215,6 +228,7 @@ impl Engine {
                 }
                 None => all.push(SameReason {
                     reason: reason.to_owned(),
+                    summary: headline(&message).to_owned(),
                     message,
                     count: 1,
                     pods: vec![name],

@@ -11,6 +11,7 @@
 //! every job and pod once, texts for at most the first [`MOST_ROWS`] of anything. What is left out is
 //! counted.
 
+mod asks;
 mod cards;
 mod find;
 mod held_cards;
@@ -18,6 +19,7 @@ mod job;
 mod place;
 mod pod;
 mod queues;
+mod reach;
 mod remedy;
 mod shape;
 mod top;
@@ -89,6 +91,18 @@ pub enum View {
     Top(Box<TopView>),
     /// To [`Ask::Waiting`].
     Waiting(WaitingView),
+}
+
+impl View {
+    /// Where the cluster is told of at a glance: what is wrong with the newest configuration, which is not in
+    /// use.
+    pub fn set_configuration_problem(&mut self, problem: Option<String>) {
+        match self {
+            Self::Top(view) => view.configuration = problem,
+            Self::Queues(view) => view.configuration = problem,
+            _ => {}
+        }
+    }
 }
 
 impl Engine {

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::find::Absent;
 use super::held_cards::FreedCards;
 use super::place::Place;
-use super::shape::{Quantities, Time, quantities};
+use super::shape::{Quantities, Time};
 use crate::Engine;
+use crate::waiting::headline;
 
 /// One pod, as the scheduler sees it at this moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +29,14 @@ pub struct PodView {
     pub created: Option<Time>,
     /// What it asks.
     pub asks: Quantities,
+    /// What it holds of shared cards, one text a card: `card 0 (GPU-1f0c): memory 4000, cores 50`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cards: Vec<String>,
     /// Why it waits, in one word; `None` when it does not.
     pub reason: Option<String>,
+    /// Why it waits, in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
     /// Why it waits.
     pub message: Option<String>,
     /// When it was last tried, of one that sleeps until a try may bring something: what is said of nodes
@@ -90,6 +97,7 @@ impl Engine {
         let task = state.task(ix);
         let waiting = self.waiting(ix);
         let waits = waiting.is_some();
+        let message = waiting.map(|waiting| waiting.text());
         let waits_on = self.waits_on(ix);
         let job = task.job.filter(|_| waits);
         let would_go = job.map_or_else(Vec::new, |job| self.would_go(job));
@@ -102,9 +110,11 @@ impl Engine {
                 .node
                 .map(|node| state.nodes().object(node).name.clone()),
             created: Time::of(task.created_s),
-            asks: quantities(state, &state.shape(ix).request),
+            asks: self.asks(&state.charged(ix), std::iter::once(ix)),
+            cards: self.held_cards(ix),
             reason: waiting.map(|waiting| waiting.reason().to_owned()),
-            message: waiting.map(|waiting| waiting.text()),
+            summary: message.as_deref().map(headline).map(str::to_owned),
+            message,
             as_of: task
                 .job
                 .filter(|_| waits)

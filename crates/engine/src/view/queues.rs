@@ -64,6 +64,9 @@ pub struct QueueView {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuesView {
+    /// What is wrong with the newest configuration, while the one before it stays in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<String>,
     /// Queues there are.
     pub total: usize,
     /// The first ones by name.
@@ -90,6 +93,7 @@ impl Engine {
             .into_iter()
             .map(|ix| self.queue_row(ix, &counts, &held, &warnings));
         QueuesView {
+            configuration: None,
             total,
             queues: queues.collect(),
         }

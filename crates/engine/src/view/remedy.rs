@@ -1,13 +1,15 @@
 //! What would have to change for a pod or a job to be placed, from what the last cycle noted.
 
-use pumice_framework::Unplaced;
-use pumice_framework::{Bound, FitError, JobNote, Overrun, Refusal, Skip};
-use pumice_model::object::Gates;
-use pumice_model::resource::display_amount;
+use pumice_framework::{Bound, JobNote, Overrun, Refusal, Skip, Unplaced};
+use pumice_model::object::{Gates, NATIVE_GROUP};
+use pumice_model::resource::AmountUnit;
 use pumice_model::{JobIx, TaskIx, TaskStatus};
 
-use super::shape::list;
 use crate::Engine;
+
+/// Of a request that no node whatever can serve: why says what to write.
+const NOT_AS_IT_IS: &str =
+    "what the reason says has to be mended: as it is no node can serve the pod";
 
 impl Engine {
     /// For a job: for its gang, then for the pod that was tried first.
@@ -45,6 +47,10 @@ impl Engine {
         }
         let note = self.notes.get(&job);
         let skip = note.and_then(|note| note.skip.as_ref());
+        if self.unserved(ix).is_some() {
+            changes.push(NOT_AS_IT_IS.to_owned());
+            return changes;
+        }
         // Whatever its queue says.
         let only_queue = skip.is_none_or(Skip::is_of_queue);
         if let Some(excess) = self.excess(ix).filter(|_| only_queue) {
@@ -73,7 +79,9 @@ impl Engine {
         let first = note.unplaced.first();
         let noted = unplaced.or(first);
         if let Some((_, Unplaced::NoNode(error))) = noted {
-            self.change_for_nodes(error, changes);
+            let task = unplaced.or(first).map_or(ix, |(task, _)| *task);
+            let task = self.state.find_task(task).map_or(ix, |_| task);
+            self.changes_for_nodes(task, error, changes);
         }
         if let Some(refusal) = &note.refusal {
             self.changes_for_refusal(job, refusal, changes);
@@ -85,6 +93,13 @@ impl Engine {
         let key = self.state.job_key(ix);
         let queue = self.state.names().text(self.state.job(ix).queue_name);
         match skip {
+            Skip::NoGroup if self.state.job(ix).name.starts_with(NATIVE_GROUP) => {
+                let name = self.state.job(ix).name.trim_start_matches(NATIVE_GROUP);
+                changes.push(format!(
+                    "PodGroup {name} of scheduling.k8s.io has to be created and served, or the pods made \
+                     anew without spec.schedulingGroup"
+                ));
+            }
             Skip::NoGroup => changes.push(format!(
                 "PodGroup {key} has to be created, or the pod's annotation \
                  scheduling.k8s.io/group-name removed"
@@ -97,15 +112,17 @@ impl Engine {
                 let of = overruns.iter().filter(|overrun| overrun.asked > 0);
                 changes.extend(of.map(|overrun| self.change_for_overrun(ix, overrun)));
             }
+            Skip::Unserved(_) => changes.push(NOT_AS_IT_IS.to_owned()),
             Skip::Postponed => changes.push("nothing: it goes on in the next cycle".to_owned()),
             Skip::Invalid(_) => {
                 let job = self.state.job(ix);
                 let missing = job.min_available - job.valid();
                 if missing > 0 {
                     changes.push(format!(
-                        "{missing} more {} of the gang to be created (it needs {}, there are {}), or \
-                         minMember lowered",
-                        pods(missing, "has", "have"),
+                        "{} of the gang {} to be created (it needs {}, there are {}), or minMember \
+                         lowered",
+                        more_pods(missing),
+                        if missing == 1 { "has" } else { "have" },
                         job.min_available,
                         job.valid().max(0)
                     ));
@@ -113,23 +130,6 @@ impl Engine {
             }
             // Their texts say it.
             _ => {}
-        }
-    }
-
-    /// What the node that comes nearest would need.
-    fn change_for_nodes(&self, error: &FitError, changes: &mut Vec<String>) {
-        let Some(miss) = &error.nearest else { return };
-        match &miss.words {
-            Some(words) => changes.push(format!("nearest: {words}")),
-            None if !miss.short.is_empty() => {
-                let short: Vec<_> = miss.short.iter().map(|s| (s.resource, s.short)).collect();
-                changes.push(format!(
-                    "{} more would have to be free on node {}, which comes nearest",
-                    list(&self.state, &short),
-                    self.state.nodes().object(miss.node).name
-                ));
-            }
-            None => {}
         }
     }
 
@@ -152,7 +152,15 @@ impl Engine {
             None => self.state.names().text(self.state.job(ix).queue_name),
         };
         let name = self.state.resources().name(overrun.resource);
-        let show = |amount: i64| display_amount(name, amount);
+        let taken = overrun.used.saturating_add(overrun.reserved);
+        let missing = taken.saturating_add(overrun.asked);
+        let missing = missing.saturating_sub(overrun.limit).max(0);
+        let mut told = overrun.told_amounts().to_vec();
+        if !overrun.is_for_ever() {
+            told.push(missing);
+        }
+        let unit = AmountUnit::of(name, &told);
+        let show = |amount: i64| unit.show(amount);
         let (limit, total) = (show(overrun.limit), show(overrun.total));
         let asked = show(overrun.asked);
         if overrun.is_for_ever() {
@@ -166,9 +174,7 @@ impl Engine {
                 ),
             };
         }
-        let taken = overrun.used.saturating_add(overrun.reserved);
-        let missing = taken.saturating_add(overrun.asked);
-        let missing = show(missing.saturating_sub(overrun.limit).max(0));
+        let missing = show(missing);
         let sum = match overrun.reserved {
             0 => format!("held {}, asked {asked}", show(overrun.used)),
             reserved => format!(
@@ -204,9 +210,9 @@ impl Engine {
         if job.min_available > 1 && short > 0 && self.plugins.has_gangs() {
             let releasing = job.count(TaskStatus::Pipelined);
             let mut text = format!(
-                "{short} more {} of its gang have to find a place at the same time (it needs {}, {} \
-                 hold one",
-                pods(short, "", "").trim_end(),
+                "{} of its gang {} to find a place at the same time (it needs {}, {} hold one",
+                more_pods(short),
+                if short == 1 { "has" } else { "have" },
                 job.min_available,
                 job.ready()
             );
@@ -222,10 +228,10 @@ impl Engine {
     }
 }
 
-/// `pod has`, `pods have`.
-fn pods(count: i32, one: &str, many: &str) -> String {
+/// `1 more pod`, `2 more pods`.
+fn more_pods(count: i32) -> String {
     match count {
-        1 => format!("pod {one}"),
-        _ => format!("pods {many}"),
+        1 => "1 more pod".to_owned(),
+        _ => format!("{count} more pods"),
     }
 }

@@ -16,6 +16,9 @@ const MOST_NODES: usize = 50;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TopView {
+    /// What is wrong with the newest configuration, while the one before it stays in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<String>,
     /// Sums.
     pub cluster: ClusterView,
     /// Queues.
@@ -84,6 +87,7 @@ impl Engine {
     pub(super) fn top_view(&self) -> TopView {
         let waiting = self.waiting_view();
         TopView {
+            configuration: None,
             cluster: self.cluster_view(&waiting),
             queues: self.queues_view(),
             nodes: self.nodes_view(),

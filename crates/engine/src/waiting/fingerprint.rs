@@ -96,6 +96,7 @@ enum MessageKind {
     RoleFailed,
     Gang,
     NoDevices,
+    ClaimsUnseen,
     NeverFits,
     BindWaits,
     Gated,
@@ -138,6 +139,9 @@ impl Engine {
         match *why {
             Why::Promised(node) => Fingerprint::of(MessageKind::Promised).with((node, nodes)),
             Why::HasRoom { status, node } => self.fingerprint_of_room(status, node),
+            Why::ClaimsUnseen(node) => {
+                Fingerprint::of(MessageKind::ClaimsUnseen).with((node, nodes))
+            }
             Why::IncompleteSubGroup(sub) => {
                 let kind = (MessageKind::IncompleteSubGroup, &sub.id);
                 Fingerprint::of(kind).with((sub.tasks.len(), sub.min_available))
@@ -153,7 +157,8 @@ impl Engine {
             Why::NoDevices(why) => Fingerprint::of((MessageKind::NoDevices, why)),
             Why::NeverFits => {
                 let none = self.state.nodes().is_empty();
-                Fingerprint::of((MessageKind::NeverFits, none)).with(nodes)
+                let unread = self.unread_reports.epoch;
+                Fingerprint::of((MessageKind::NeverFits, none, unread)).with(nodes)
             }
             Why::NotTried(skip) if skip.is_of_queue() => {
                 self.fingerprint_of_skip(job, skip).and(nobody())
@@ -246,12 +251,20 @@ impl Engine {
         let nearest = nearest.map(|miss| (miss.node, &miss.short, &miss.words));
         // Reasons are numbered by each configuration for itself.
         let reasons = reasons_of(error, &self.kernel.reasons);
-        let which = (MessageKind::NoNode, self.configurations);
-        Fingerprint::of((which, reasons, &error.everywhere, error.never)).with((
+        let which = (
+            MessageKind::NoNode,
+            self.configurations,
+            self.unread_reports.epoch,
+        );
+        let obstacles = error.obstacles.as_deref();
+        let labels = obstacles.map(|found| &found.labels);
+        Fingerprint::of((which, reasons, &error.everywhere, error.never, labels)).with((
             error.nodes,
             &error.counts,
             nearest,
             epoch,
+            &error.claims,
+            obstacles,
         ))
     }
 

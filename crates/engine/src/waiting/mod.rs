@@ -29,6 +29,7 @@ use rustc_hash::FxHashMap;
 
 pub(crate) use fingerprint::{Fingerprint, hash_of, stable_words_hash};
 pub use text::Subject;
+pub(crate) use text::headline;
 
 pub(crate) use never::{Serviceable, held_by_queue};
 
@@ -46,6 +47,8 @@ pub enum Why<'a> {
         /// The node.
         node: NodeIx,
     },
+    /// It has this node, chosen by nobody who looks at claims, and its claims get no devices there.
+    ClaimsUnseen(NodeIx),
     /// Its sub-group has fewer pods than it needs.
     IncompleteSubGroup(&'a SubJob),
     /// It was promised its place on this node, where others are being evicted.
@@ -101,7 +104,11 @@ impl Why<'_> {
             Self::Promised(_) => "releasing",
             Self::BindWaits { .. } => "device-plugin",
             Self::BindFailed(_) => "bind-failed",
-            Self::NoDevices(_) | Self::NeverFits | Self::NoNode(_) | Self::RoleFailed => "no-node",
+            Self::NoDevices(_)
+            | Self::ClaimsUnseen(_)
+            | Self::NeverFits
+            | Self::NoNode(_)
+            | Self::RoleFailed => "no-node",
             Self::NoDomain(_) => "topology",
             Self::NotTried(skip) => class_of_untried(skip),
             Self::Gated => "gated",
@@ -125,6 +132,9 @@ fn class_of_untried(skip: &Skip) -> &'static str {
         Skip::Postponed => "postponed",
     }
 }
+
+/// The plugin that looks at resource claims when a node is chosen.
+const CLAIMS_PLUGIN: &str = "predicates";
 
 /// A pod that waits, and why.
 #[derive(Clone, Copy)]
@@ -183,6 +193,7 @@ impl Engine {
         let task = self.state.task(ix);
         let why = match task.status {
             _ if !task.ours => return None,
+            TaskStatus::Allocated if self.claims_are_unseen(ix) => Why::ClaimsUnseen(task.node?),
             TaskStatus::Allocated | TaskStatus::Pipelined => {
                 let (status, node) = (task.status, task.node?);
                 match self.waits_on(ix).is_empty() {
@@ -203,6 +214,12 @@ impl Engine {
             job,
             why,
         })
+    }
+
+    /// A place was chosen without a look at the claims of the pod, which have no devices.
+    fn claims_are_unseen(&self, ix: TaskIx) -> bool {
+        let claims = self.state.resource_claims();
+        !claims.are_served(ix) && !self.plugins.has(CLAIMS_PLUGIN)
     }
 
     fn why_unplaced<'a>(

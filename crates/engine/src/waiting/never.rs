@@ -4,10 +4,11 @@
 use pumice_devices::LedgerTime;
 use pumice_framework::JobNote;
 use pumice_framework::reason::NO_NODES;
-use pumice_model::resource::display_amount;
+use pumice_model::resource::{AmountUnit, display_amount};
 use pumice_model::{DeviceRequestIx, JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
+use super::text::hint;
 use crate::Engine;
 
 /// Where nothing more exact is known.
@@ -88,14 +89,104 @@ impl Engine {
         if nodes == 0 {
             return NO_NODES.to_owned();
         }
+        if let Some(why) = self.claimable(ix) {
+            return format!("0/{nodes} nodes are unavailable: {why}.");
+        }
         let cards = || {
             self.lacks_cards(ix)
                 .then(|| self.missing_cards(ix))
                 .flatten()
         };
+        let unread = self.unread_of(ix);
+        let unread = unread.map_or_else(String::new, |why| format!(" {why}."));
+        if let Some(why) = self.untold(ix) {
+            return format!(
+                "0/{nodes} nodes are unavailable: not known yet whether the pod ever fits: \
+                 {why}{unread}"
+            );
+        }
         let why = self.excess(ix).or_else(cards);
         let why = why.unwrap_or_else(|| NOT_EVEN_IDLE.to_owned());
-        format!("0/{nodes} nodes are unavailable: the pod never fits: {why}.")
+        format!("0/{nodes} nodes are unavailable: the pod never fits: {why}.{unread}")
+    }
+
+    /// What device plugins, or ClusterD, have yet to tell before anybody can say that the pod never fits:
+    /// an extended resource that no node has any of, or cards of which no node tells one. Absent where
+    /// what is known is enough for that.
+    pub(crate) fn untold(&self, ix: TaskIx) -> Option<String> {
+        let largest = self.state.nodes().largest();
+        let resources = self.state.resources();
+        let request = &self.state.shape(ix).request;
+        let mut told = Vec::new();
+        for (resource, asked) in request.iter() {
+            let (most, name) = (largest.get(resource), resources.name(resource));
+            if asked > most && (most > 0 || !is_told_by_plugins(name)) {
+                return None;
+            }
+            if asked > most {
+                let asked = display_amount(name, asked);
+                told.push(format!(
+                    "it asks {asked} {name}{}",
+                    self.hint_of_resource(name)
+                ));
+            }
+        }
+        told.sort();
+        if !told.is_empty() {
+            return Some(format!(
+                "{}, and no node has told any; is the device plugin running on the nodes?",
+                told.join("; ")
+            ));
+        }
+        self.tells_no_card(ix).then(|| {
+            "no node has told any card of the kind it asks; is the device plugin running on the nodes?"
+                .to_owned()
+        })
+    }
+
+    /// The nearest name of what nodes have, for one that none has.
+    fn hint_of_resource(&self, name: &str) -> String {
+        let largest = self.state.nodes().largest();
+        let resources = self.state.resources();
+        let there = resources.in_order().iter();
+        let there = there.filter(|resource| largest.get(**resource) > 0);
+        let names = there.map(|resource| resources.name(*resource));
+        hint(name, names.filter(|name| is_told_by_plugins(name)))
+    }
+
+    /// The pod asks cards of a family of which no node has any.
+    fn tells_no_card(&self, ix: TaskIx) -> bool {
+        let demand = self.state.devices().demand(self.state.task(ix).demand);
+        let (nodes, families) = (&self.state.nodes().devices, self.state.devices().families());
+        let has_none = |family: u8| {
+            nodes.iter().all(|node| {
+                let cards = node.family(family);
+                cards.is_none_or(|cards| families.is_untold(family, cards))
+            })
+        };
+        demand.parts.iter().any(|(family, _)| has_none(*family))
+    }
+
+    /// That devices which nodes offer by claims alone are asked for as a resource, which Kubernetes'
+    /// own scheduler serves by making a claim (KEP-5004).
+    pub(crate) fn claimable(&self, ix: TaskIx) -> Option<String> {
+        let largest = self.state.nodes().largest();
+        let request = &self.state.shape(ix).request;
+        let mut resources = self.state.resources().in_order().iter();
+        resources.find_map(|resource| {
+            let asked = request.get(*resource);
+            if asked == 0 || largest.get(*resource) > 0 {
+                return None;
+            }
+            let name = self.state.resources().name(*resource);
+            let class = self.state.resource_claims().class_for_resource(name)?;
+            Some(format!(
+                "it asks {} {name}, which no node has as a resource: DeviceClass {class} serves it through \
+                 resource claims, and this scheduler makes none for a resource; ask for a claim of that \
+                 class in spec.resourceClaims instead",
+                display_amount(name, asked)
+            ))
+        })
     }
 
     /// What a pod asks more of than any node has in all.
@@ -112,15 +203,16 @@ impl Engine {
 
     fn excess_of(&self, resource: ResIx, asked: i64) -> String {
         let name = self.state.resources().name(resource);
-        let asked = display_amount(name, asked);
         let most = self.state.nodes().largest().get(resource);
+        let unit = AmountUnit::of(name, &[asked, most]);
+        let asked = unit.show(asked);
         let total = &self.state.nodes().total;
         let mut nodes = self.state.nodes().indices();
         match nodes.find(|node: &NodeIx| most > 0 && total.get(resource, *node) == most) {
             Some(node) => format!(
                 "it asks {asked} {name}, and the largest node, {}, has {} in all",
                 self.state.nodes().object(node).name,
-                display_amount(name, most)
+                unit.show(most)
             ),
             None => format!("it asks {asked} {name}, and no node has any"),
         }
@@ -146,6 +238,11 @@ impl Engine {
         });
         hopeless.min_by_key(|task| &self.state.task(*task).name)
     }
+}
+
+/// A resource that device plugins announce, which may begin at any time.
+fn is_told_by_plugins(name: &str) -> bool {
+    name.contains('/') && !name.starts_with("kubernetes.io/")
 }
 
 /// Whether the queue is why pods of a job were not tried.

@@ -11,6 +11,12 @@ use pumice_model::{JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 use super::fingerprint::{Fingerprint, hash_of};
 use crate::Engine;
 
+/// Before why nobody is evicted, after a sentence.
+pub(super) const NO_EVICTIONS: &str = " No evictions: ";
+
+/// Likewise, within a sentence.
+pub(super) const AND_NO_EVICTIONS: &str = "; no evictions: ";
+
 /// So many pods are named.
 const MOST_NAMED: usize = 5;
 
@@ -55,22 +61,70 @@ fn keeper_text(keeper: Keeper) -> String {
     }
 }
 
-/// `card 0 (GPU-1f0c): team/a stays (marked not to be preempted), team/b may go`.
-fn card_text(card: &ContestedCard) -> String {
-    let pods = card.pods.iter().map(|(pod, keeper)| match keeper {
-        Some(keeper) => format!("{pod} stays ({})", keeper_text(*keeper)),
-        None => format!("{pod} may go"),
-    });
-    let mut told: Vec<String> = pods.collect();
-    if card.more > 0 {
-        told.push(format!("{} more", card.more));
+/// Pods of which the same is to be said, and the cards they are on.
+struct PodsOfKeeper<'a> {
+    keeper: Option<Keeper>,
+    /// `namespace/name`, the first card, and how many more.
+    pods: Vec<(&'a str, &'a str, usize)>,
+}
+
+impl PodsOfKeeper<'_> {
+    /// `team/a on card 0, team/c on card 1 and 2 more stay (marked not to be preempted)`.
+    fn text(&self) -> String {
+        let named = self.pods.iter().take(MOST_NAMED);
+        let named = named.map(|(pod, card, more)| {
+            // Its number is enough beside the name of the node.
+            let card = card.split_once(" (").map_or(*card, |(card, _)| card);
+            match more {
+                0 => format!("{pod} on {card}"),
+                1 => format!("{pod} on {card} and another one"),
+                more => format!("{pod} on {card} and {more} others"),
+            }
+        });
+        let mut pods = named.collect::<Vec<_>>().join(", ");
+        if self.pods.len() > MOST_NAMED {
+            pods.push_str(&format!(" and {} more", self.pods.len() - MOST_NAMED));
+        }
+        match (self.keeper, self.pods.len()) {
+            (Some(keeper), 1) => format!("{pods} stays ({})", keeper_text(keeper)),
+            (Some(keeper), _) => format!("{pods} stay ({})", keeper_text(keeper)),
+            (None, _) => format!("{pods} may go"),
+        }
     }
-    format!("{}: {}", card.card, told.join(", "))
+}
+
+/// Those on cards by what is said of them, each thing once.
+fn by_keeper(cards: &[ContestedCard]) -> Vec<PodsOfKeeper<'_>> {
+    let mut all: Vec<PodsOfKeeper<'_>> = Vec::new();
+    for card in cards {
+        for (pod, keeper) in &card.pods {
+            let at = all.iter().position(|group| group.keeper == *keeper);
+            let at = at.unwrap_or_else(|| {
+                all.push(PodsOfKeeper {
+                    keeper: *keeper,
+                    pods: Vec::new(),
+                });
+                all.len() - 1
+            });
+            let pods = &mut all[at].pods;
+            match pods.iter_mut().find(|(known, ..)| *known == pod.as_str()) {
+                Some((.., more)) => *more += 1,
+                None => pods.push((pod.as_str(), card.card.as_str(), 0)),
+            }
+        }
+    }
+    all.sort_by_key(|group| group.keeper.is_none());
+    all
 }
 
 /// Who is on the cards of the node that comes nearest.
 fn cards_text(contested: &ContestedCards) -> String {
-    let mut told: Vec<String> = contested.cards.iter().map(card_text).collect();
+    let groups = by_keeper(&contested.cards);
+    let mut told: Vec<String> = groups.iter().map(PodsOfKeeper::text).collect();
+    let untold: usize = contested.cards.iter().map(|card| card.more).sum();
+    if untold > 0 {
+        told.push(format!("{} more are on these cards", pods(untold)));
+    }
     match contested.more {
         0 => {}
         1 => told.push("1 card more".to_owned()),
@@ -192,8 +246,8 @@ impl Engine {
         let text = self.and_extras(job, text);
         match self.nobody_goes_text(job) {
             None => text,
-            Some(told) if text.ends_with('.') => format!("{text} No evictions: {told}."),
-            Some(told) => format!("{text}; no evictions: {told}"),
+            Some(told) if text.ends_with(['.', '?']) => format!("{text}{NO_EVICTIONS}{told}."),
+            Some(told) => format!("{text}{AND_NO_EVICTIONS}{told}"),
         }
     }
 

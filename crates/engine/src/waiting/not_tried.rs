@@ -2,6 +2,7 @@
 
 use pumice_framework::Skip;
 use pumice_model::JobIx;
+use pumice_model::object::NATIVE_GROUP;
 
 use super::text::hint;
 use crate::Engine;
@@ -9,17 +10,38 @@ use crate::Engine;
 /// Annotation that names a pod's PodGroup.
 const GROUP_NAME: &str = "annotation scheduling.k8s.io/group-name";
 
+/// That the PodGroup of Kubernetes itself is not there that the pods of the job `key` name.
+fn no_native_group_text(key: &str) -> Option<String> {
+    let (namespace, name) = key.split_once('/')?;
+    let name = name.strip_prefix(NATIVE_GROUP)?;
+    Some(match name.contains('/') {
+        // As `pumice_wire` writes it.
+        true => format!(
+            "{name} is named in spec.workloadRef, which only Kubernetes 1.35 has and this scheduler does \
+             not follow: name a PodGroup of scheduling.k8s.io in spec.schedulingGroup (Kubernetes 1.36 and \
+             later), or one of scheduling.volcano.sh in annotation scheduling.k8s.io/group-name"
+        ),
+        false => format!(
+            "PodGroup {namespace}/{name} of scheduling.k8s.io, which spec.schedulingGroup names, not found: \
+             create it; if it is there, the API server serves none of its versions v1beta1, v1alpha3 and \
+             v1alpha2, or the scheduler may not list it, and its log says so"
+        ),
+    })
+}
+
 impl Engine {
     /// Why a job was skipped.
     pub(crate) fn skip_text(&self, ix: JobIx, why: &Skip) -> String {
         let key = self.state.job_key(ix);
         let queue = self.state.names().text(self.state.job(ix).queue_name);
         match why {
-            Skip::NoGroup => format!(
-                "PodGroup {key} not found: create it, or remove annotation \
-                 scheduling.k8s.io/group-name from the pod; if it is there, the scheduler cannot \
-                 read PodGroups, and its log names the permission or CRD that is missing"
-            ),
+            Skip::NoGroup => no_native_group_text(&key).unwrap_or_else(|| {
+                format!(
+                    "PodGroup {key} not found: create it, or remove annotation \
+                     scheduling.k8s.io/group-name from the pod; if it is there, the scheduler cannot \
+                     read PodGroups, and its log names the permission or CRD that is missing"
+                )
+            }),
             Skip::AwaitsGroup => self.awaits_group_text(ix),
             Skip::NoQueue => self.no_queue_text(ix),
             Skip::Tier(problem) => self.tier_text(ix, problem),

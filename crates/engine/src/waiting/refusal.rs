@@ -4,7 +4,7 @@
 
 use pumice_framework::{Bound, Overrun, QuotaRefusal, QuotaShortage, Refusal};
 use pumice_model::JobIx;
-use pumice_model::resource::{Unit, display_amount, unit_of};
+use pumice_model::resource::{AmountUnit, Unit, display_amount, unit_of};
 
 use crate::Engine;
 
@@ -64,10 +64,11 @@ impl Engine {
         let queue = self.state.names().text(self.state.job(ix).queue_name);
         let one = |overrun: &Overrun| {
             let name = self.state.resources().name(overrun.resource);
+            let unit = AmountUnit::of(name, &[overrun.limit, overrun.used]);
             format!(
                 "{name}: deserved {}, used {}",
-                display_amount(name, overrun.limit),
-                display_amount(name, overrun.used)
+                unit.show(overrun.limit),
+                unit.show(overrun.used)
             )
         };
         let told: Vec<String> = overruns.iter().map(one).collect();
@@ -123,7 +124,8 @@ fn quota_amount(name: &str, thousandths: i64) -> String {
 }
 
 fn amounts(name: &str, overrun: &Overrun, more: &str) -> String {
-    let show = |amount: i64| display_amount(name, amount);
+    let unit = AmountUnit::of(name, &overrun.told_amounts());
+    let show = |amount: i64| unit.show(amount);
     let (limit, total) = (show(overrun.limit), show(overrun.total));
     let (used, asked) = (show(overrun.used), show(overrun.asked));
     if overrun.is_for_ever() {

@@ -4,11 +4,12 @@ use pumice_conf::nearest;
 use pumice_framework::reason::{NearestMiss, Shortage};
 use pumice_framework::{Bound, FitError, Overrun, Refusal, Skip};
 use pumice_model::job::SubJob;
-use pumice_model::resource::display_amount;
+use pumice_model::resource::AmountUnit;
 use pumice_model::state::Hold;
 use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 
 use super::never::NOT_EVEN_IDLE;
+use super::nobody_goes::{AND_NO_EVICTIONS, NO_EVICTIONS};
 use super::{PodReason, Waiting, Why};
 use crate::Engine;
 use crate::bind_waits::BindWait;
@@ -18,6 +19,14 @@ pub(super) const NEAREST_MISS: &str = " Nearest miss: ";
 
 /// The reason of pods beyond `spec.capability` of a queue, or a ResourceQuota.
 const QUOTA_EXCEEDED: &str = "QuotaExceeded";
+
+/// A message without what follows from looking closer: who may be evicted, and how near the nearest node
+/// comes.
+pub(crate) fn headline(message: &str) -> &str {
+    let details = [NO_EVICTIONS, AND_NO_EVICTIONS, NEAREST_MISS];
+    let starts = details.iter().filter_map(|detail| message.find(detail));
+    &message[..starts.min().unwrap_or(message.len())]
+}
 
 /// How a message speaks of the pod itself.
 #[derive(Clone, Copy, Debug)]
@@ -153,6 +162,7 @@ impl Engine {
         match *why {
             Why::HasRoom { status, node } => self.room_text(ix, status, node, subject),
             Why::IncompleteSubGroup(sub) => sub_group_text(sub),
+            Why::ClaimsUnseen(node) => self.claims_unseen_text(node),
             Why::Promised(node) => self.promised_text(ix, node),
             Why::BindWaits { wait, node } => self.bind_wait_text(wait, node),
             Why::BindFailed(hold) => self.hold_text(hold),
@@ -188,6 +198,15 @@ impl Engine {
             _ => "",
         };
         format!("{pod} can possibly be assigned to {node}, once {first}minAvailable is satisfied")
+    }
+
+    fn claims_unseen_text(&self, node: NodeIx) -> String {
+        let node = &self.state.nodes().object(node).name;
+        format!(
+            "the resource claims of the pod get no devices on node {node}, which was chosen without a look \
+             at them: nobody looks at claims, since plugin predicates is not configured; add it to \
+             a tier of the configuration"
+        )
     }
 
     fn bind_wait_text(&self, wait: &BindWait, node: NodeIx) -> String {
@@ -237,26 +256,54 @@ impl Engine {
     /// Counts per reason over nodes, whether it could ever be otherwise, and the nearest miss.
     fn fit_text(&self, ix: TaskIx, error: &FitError) -> String {
         let mut text = error.text(&self.kernel.reasons);
-        let claims = self.state.resource_claims();
-        if let Some(why) = claims.why_not_served(ix, self.state.nodes()) {
+        let now = || {
+            let claims = self.state.resource_claims();
+            claims.why_not_served(ix, self.state.nodes())
+        };
+        if let Some(why) = error.claims.as_deref().map(str::to_owned).or_else(now) {
             text.push_str(&format!(" {why}"));
         }
-        if error.never && error.nodes > 0 {
+        let unread = self.unread_of(ix);
+        if let Some(why) = &unread {
+            text.push_str(&format!(" {why}."));
+        }
+        let never = error.never && error.nodes > 0;
+        if let Some(why) = never.then(|| self.claimable(ix)).flatten() {
+            text.push_str(&format!(" In particular {why}."));
+        } else if let Some(why) = never.then(|| self.untold(ix)).flatten() {
+            text.push_str(&format!(" Not known yet whether it ever fits: {why}"));
+        } else if never {
             let why = self.excess(ix);
             let why = why.unwrap_or_else(|| NOT_EVEN_IDLE.to_owned());
             text.push_str(&format!(" It never fits: {why}."));
-        } else if let Some(job) = self.state.task(ix).job {
-            text = self.and_nobody_goes(job, text);
+        } else {
+            let obstacles = error.obstacles.iter().flat_map(|found| found.told());
+            obstacles.for_each(|told| text.push_str(&format!(" {}", sentence(&told))));
+            let job = self.state.task(ix).job;
+            if let Some(job) = job.filter(|_| self.evictions_can_help(error)) {
+                text = self.and_nobody_goes(job, text);
+            }
         }
         if let Some(miss) = &error.nearest {
-            text.push_str(&format!("{NEAREST_MISS}{}.", self.miss_text(miss)));
+            let miss = self.miss_text(miss);
+            // Who would have to leave the cards of that node was told with what is missing there.
+            if !text.contains(&miss) {
+                text.push_str(&format!("{NEAREST_MISS}{miss}."));
+            }
         }
         text
     }
 
+    /// Some node would do without some of the pods on it, as far as is known.
+    fn evictions_can_help(&self, error: &FitError) -> bool {
+        let reasons = &self.kernel.reasons;
+        let mut counts = error.counts.iter().filter(|(_, count)| *count > 0);
+        error.everywhere.is_none() && counts.any(|(set, _)| !reasons.is_unresolvable(*set))
+    }
+
     fn miss_text(&self, miss: &NearestMiss) -> String {
         if let Some(words) = &miss.words {
-            return words.clone();
+            return words.to_string();
         }
         let short: Vec<String> = miss
             .short
@@ -272,13 +319,19 @@ impl Engine {
 
     fn shortage_text(&self, shortage: &Shortage) -> String {
         let name = self.state.resources().name(shortage.resource);
-        let show = |amount: i64| display_amount(name, amount);
-        let (short, asked) = (show(shortage.short), show(shortage.asked));
-        let total = show(shortage.total);
-        if shortage.asked > shortage.total {
+        let free = (shortage.asked - shortage.short).max(0);
+        // Whatever is in use there now.
+        let never = shortage.asked > shortage.total;
+        let short = match never {
+            true => shortage.asked - shortage.total.max(0),
+            false => shortage.short,
+        };
+        let amounts = [short, shortage.asked, shortage.total, free];
+        let unit = AmountUnit::of(name, &amounts);
+        let [short, asked, total, free] = amounts.map(|amount| unit.show(amount));
+        if never {
             return format!("{name} short by {short} ({asked} asked, {total} in all)");
         }
-        let free = show((shortage.asked - shortage.short).max(0));
         format!("{name} short by {short} ({asked} asked, {free} of {total} free)")
     }
 }
@@ -286,6 +339,18 @@ impl Engine {
 /// Which known name may have been meant; empty if none is near.
 pub(super) fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     nearest(name, known).map_or(String::new(), |near| format!(", did you mean \"{near}\"?"))
+}
+
+/// With a capital letter and a stop.
+fn sentence(told: &str) -> String {
+    let mut letters = told.chars();
+    let first: String = letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .collect();
+    let stop = if told.ends_with(['.', '?']) { "" } else { "." };
+    format!("{first}{}{stop}", letters.as_str())
 }
 
 fn sub_group_text(sub: &SubJob) -> String {

@@ -26,7 +26,7 @@ fn cluster(devices: usize) -> Simulation {
     server.put_class(DeviceClassObject {
         name: "gpu".to_owned(),
         selectors: vec!["device.driver == 'gpu.example.com'".to_owned()],
-        config: Vec::new(),
+        ..DeviceClassObject::default()
     });
     let device = |at| PublishedDevice {
         device: DraDevice {

@@ -43,6 +43,7 @@ fn ask(cluster: &mut CalmCluster, name: &str, cpus: u32) {
         cpus: Some(Box::new(CpuRequest {
             policy: AskedPolicy::Only(TopologyPolicy::SingleNumaNode),
             containers: vec![cpus],
+            ..CpuRequest::default()
         })),
         ..pod(name, None, i64::from(cpus) * 1000, 0)
     });

@@ -186,6 +186,24 @@ fn f11_of_two_processes_one_decides() {
 }
 
 #[test]
+fn f11_who_loses_the_lease_and_holds_it_again_decides_at_once_what_it_had_not_written() {
+    let mut simulation = cluster(1, 2);
+    run(&mut simulation, 2);
+    simulation.cut_lease(0, 12_000);
+    run(&mut simulation, 9);
+    // The term is too short for a Binding by now.
+    add_gang(&mut simulation, "g", 2, 2, 1000);
+    run(&mut simulation, 2);
+    assert!(simulation.leading_slot().is_none());
+    assert_eq!(bound(&simulation, "g"), 0);
+    run(&mut simulation, 2);
+    let leader = simulation.leader().expect("the same process leads again");
+    assert_eq!(leader.elector.identity, 1);
+    run(&mut simulation, 2);
+    assert_eq!(bound(&simulation, "g"), 2, "{:#?}", simulation.history);
+}
+
+#[test]
 fn f14_a_step_of_the_clock_ends_the_term_before_anything_is_written() {
     let mut simulation = cluster(2, 2);
     run(&mut simulation, 2);

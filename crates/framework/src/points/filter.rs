@@ -12,10 +12,12 @@
 use std::ops::Range;
 
 use pumice_devices::NearMiss;
-use pumice_model::{LoadMoment, NodeIx, Nodes, State};
+use pumice_model::object::NodeObject;
+use pumice_model::{LoadMoment, NodeIx, Nodes, Rules, State};
 
 use super::class::{Class, StaticClass};
 use super::score::StaticPart;
+use crate::obstacles::Barriers;
 use crate::reason::{ReasonId, ReasonTable, SetId};
 
 /// A plugin's filters on one node.
@@ -35,6 +37,12 @@ pub trait NodeFilters {
         _reasons: &mut ReasonTable,
         _part: &mut StaticPart,
     ) {
+    }
+
+    /// What of a node's object keeps pods with these rules away, where [`NodeFilters::static_filter`] turns
+    /// the node down for it: all of it, for words. Nothing is decided by it.
+    fn barriers<'a>(&self, _rules: &Rules, _node: &'a NodeObject) -> Barriers<'a> {
+        Barriers::default()
     }
 
     /// Filters on node load, in the order they are to be asked.

@@ -523,6 +523,7 @@ fn workloads_select_their_pods_and_empty_selectors_none() {
                 op: SelectorOp::In(vec!["web".to_owned()]),
             }],
         }),
+        controller: None,
     };
     let wire = |spec: Value| json!({"metadata": {"name": "w"}, "spec": spec});
     let plain = || wire(json!({"selector": {"app": "web"}}));
@@ -539,6 +540,14 @@ fn workloads_select_their_pods_and_empty_selectors_none() {
         Ok(web("ReplicaSet", false))
     );
     assert_eq!(read!(stateful_set, full()), Ok(web("StatefulSet", true)));
+    let mut made = full();
+    made["metadata"]["ownerReferences"] = json!([
+        {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "1"},
+        {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "2", "controller": true},
+    ]);
+    let made = read!(replica_set, made).expect("it is read");
+    let deployment = ("Deployment".to_owned(), "d".to_owned());
+    assert_eq!(made.controller, Some(deployment));
     let bad = json!({"selector": {"matchExpressions": [{"key": "a", "operator": "Is"}]}});
     let expected = ["spec.selector.matchExpressions[0].operator: \"Is\" is not an operator"];
     assert_eq!(problems(read!(stateful_set, wire(bad))), expected);
@@ -597,7 +606,10 @@ fn a_numatopology_is_read() {
     let object = read!(
         numatopology,
         json!({
-            "metadata": {"name": "n1"},
+            "metadata": {"name": "n1", "managedFields": [
+                {"manager": "a", "time": "1970-01-01T00:00:50Z"},
+                {"manager": "b", "time": "1970-01-01T00:00:09Z"},
+                {"manager": "c"}]},
             "spec": {
                 "policies": {"CPUManagerPolicy": "static", "TopologyManagerPolicy": "restricted"},
                 "resReserved": {"cpu": "1500m", "memory": "lots"},
@@ -629,6 +641,7 @@ fn a_numatopology_is_read() {
             namespace: "ns".to_owned(),
             name: "p1".to_owned(),
         }],
+        written_s: Some(50),
     };
     assert_eq!(object, Ok(expected));
 }

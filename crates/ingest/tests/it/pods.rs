@@ -2,7 +2,7 @@
 
 use pumice_ingest::Options;
 use pumice_model::object::{
-    AskedPolicy, CpuRequest, Gates, HostPort, PodPhase, PreemptableMark, TopologyPolicy,
+    AskedPolicy, CpuRequest, Gates, HostPort, InitCpus, PodPhase, PreemptableMark, TopologyPolicy,
 };
 use serde_json::{Value, json};
 
@@ -295,26 +295,46 @@ fn what_a_scheduler_said_about_a_waiting_pod_is_read() {
     assert_eq!(with(json!([])), None);
 }
 
+/// What a pod asks of CPUs of its own.
+fn asked_cpus(
+    annotation: &str,
+    init: Value,
+    containers: Value,
+    status: Value,
+) -> Option<CpuRequest> {
+    let metadata = match annotation {
+        "" => json!({"name": "p"}),
+        policy => json!({"name": "p", "annotations": {
+            "volcano.sh/numa-topology-policy": policy}}),
+    };
+    let wire = json!({"metadata": metadata, "status": status,
+        "spec": {"initContainers": init, "containers": containers}});
+    let wire = serde_json::from_value(wire).expect("a Pod");
+    let read = pumice_ingest::pod(&wire, &Options::default());
+    read.expect("a pod").cpus.map(|cpus| *cpus)
+}
+
+/// Init containers as CPUs and whether they stay.
+fn asks_after(policy: AskedPolicy, init: &[(u32, bool)], containers: &[u32]) -> Option<CpuRequest> {
+    let init = init.iter().map(|(cpus, stays)| InitCpus {
+        cpus: *cpus,
+        stays: *stays,
+    });
+    Some(CpuRequest {
+        policy,
+        init: init.collect(),
+        containers: containers.to_vec(),
+    })
+}
+
 #[test]
 fn only_guaranteed_pods_ask_for_cpus_of_their_own() {
-    let cpus = |annotation: &str, init: Value, containers: Value, status: Value| {
-        let metadata = match annotation {
-            "" => json!({"name": "p"}),
-            policy => json!({"name": "p", "annotations": {
-                "volcano.sh/numa-topology-policy": policy}}),
-        };
-        let wire = json!({"metadata": metadata, "status": status,
-            "spec": {"initContainers": init, "containers": containers}});
-        let wire = serde_json::from_value(wire).expect("a Pod");
-        let read = pumice_ingest::pod(&wire, &Options::default());
-        read.expect("a pod").cpus.map(|cpus| *cpus)
-    };
     let container = |cpu: &str, memory: &str| json!({"name": "c", "resources": {"limits": {"cpu": cpu, "memory": memory}}});
-    let asks = |policy: AskedPolicy, containers: &[u32]| {
-        Some(CpuRequest {
-            policy,
-            containers: containers.to_vec(),
-        })
+    let asks = |policy: AskedPolicy, containers: &[u32]| asks_after(policy, &[], containers);
+    let sidecar = |cpu: &str| {
+        let mut sidecar = container(cpu, "1Gi");
+        sidecar["restartPolicy"] = json!("Always");
+        sidecar
     };
     let two = || json!([container("2", "1Gi"), container("500m", "1Gi")]);
     let burstable = json!([{"name": "c", "resources": {
@@ -340,7 +360,14 @@ fn only_guaranteed_pods_ask_for_cpus_of_their_own() {
             json!([container("1", "1Gi")]),
             two(),
             json!({}),
-            asks(only(TopologyPolicy::SingleNumaNode), &[2, 0]),
+            asks_after(only(TopologyPolicy::SingleNumaNode), &[(1, false)], &[2, 0]),
+        ),
+        (
+            "",
+            json!([sidecar("3"), container("250m", "1Gi"), sidecar("1500m")]),
+            json!([container("500m", "1Gi")]),
+            json!({}),
+            asks_after(AskedPolicy::Any, &[(3, true), (0, false), (0, true)], &[0]),
         ),
         (
             "numa",
@@ -360,7 +387,7 @@ fn only_guaranteed_pods_ask_for_cpus_of_their_own() {
         ("restricted", json!([]), burstable, json!({}), None),
         ("", json!([]), two(), json!({"qosClass": "Burstable"}), None),
     ] {
-        let read = cpus(annotation, init, containers.clone(), status);
+        let read = asked_cpus(annotation, init, containers.clone(), status);
         assert_eq!(read, expected, "{annotation} {containers}");
     }
 }

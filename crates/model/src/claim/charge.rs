@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use pumice_claims::{DeviceCount, RequestedDevices};
+use pumice_claims::{DeviceCount, MAX_DEVICES_A_CLAIM, RequestedDevices};
 use rustc_hash::FxHashMap;
 
 use crate::ix::{QueueIx, TaskIx};
 use crate::object::{ClaimAllocation, DeviceClassObject, ResourceClaimObject};
-use crate::resource::{ResIx, ResVec, ResourceNames, device_capacity, device_count};
+use crate::resource::{MAX_AMOUNT, ResIx, ResVec, ResourceNames, device_capacity, device_count};
 
 use super::inventory::Inventory;
 use super::{ResourceClaimIx, ResourceClaims, ResourceNeed};
@@ -129,7 +129,7 @@ impl ClaimCharge {
             None => {
                 for (resource, amount) in amounts {
                     match self.own.iter_mut().find(|(known, _)| *known == resource) {
-                        Some((_, sum)) => *sum = sum.saturating_add(amount),
+                        Some((_, sum)) => *sum = sum.saturating_add(amount).min(MAX_AMOUNT),
                         None => self.own.push((resource, amount)),
                     }
                 }
@@ -140,7 +140,7 @@ impl ClaimCharge {
 
 fn add(sums: &mut FxHashMap<String, i64>, name: String, amount: i64) {
     let sum = sums.entry(name).or_default();
-    *sum = sum.saturating_add(amount);
+    *sum = sum.saturating_add(amount).min(MAX_AMOUNT);
 }
 
 /// What is certain of a claim without devices: of alternatives nothing, of all devices that there is one.
@@ -157,7 +157,8 @@ fn of_spec(
             continue;
         }
         let count = match choice.count {
-            DeviceCount::Exactly(count) => i64::try_from(count).unwrap_or(i64::MAX),
+            // A claim never gets more, whatever is written.
+            DeviceCount::Exactly(count) => count.min(MAX_DEVICES_A_CLAIM as u64) as i64,
             DeviceCount::All => 1,
         };
         add(sums, device_count(&choice.class), count);

@@ -159,7 +159,7 @@ impl ResourceClaims {
     }
 
     fn filters_of(&mut self, claim: &str, spec: &ClaimSpec) -> Result<Vec<Vec<u32>>, String> {
-        let mut least = 0;
+        let mut least: u64 = 0;
         let mut all = Vec::new();
         for request in &spec.requests {
             let name = &request.name;
@@ -184,7 +184,8 @@ impl ResourceClaims {
                 DeviceCount::Exactly(count) => count,
                 DeviceCount::All => 1,
             });
-            least += counts.min().unwrap_or(0);
+            // Anybody may write any number.
+            least = least.saturating_add(counts.min().unwrap_or(0));
         }
         match least > MAX_DEVICES_A_CLAIM as u64 {
             true => Err(format!(

@@ -6,6 +6,9 @@ use super::inventory::Inventory;
 use super::users::ClaimPresence;
 use super::{ClaimEntry, ClaimGrant, ResourceClaimIx, ResourceClaims, Returning};
 
+/// Before the name of a class: the extended resource that every class serves.
+const RESOURCE_OF_CLASS: &str = "deviceclass.resource.kubernetes.io/";
+
 impl ResourceClaims {
     fn changed(&mut self) -> bool {
         self.objects_epoch += 1;
@@ -37,6 +40,16 @@ impl ResourceClaims {
         self.classes.insert(object.name.clone(), object);
         self.stale.all = true;
         self.changed()
+    }
+
+    /// The first class by name whose devices Kubernetes would give for an extended resource: that names it, or is
+    /// named by it.
+    pub fn class_for_resource(&self, resource: &str) -> Option<&str> {
+        let own = resource.strip_prefix(RESOURCE_OF_CLASS);
+        let serves = |class: &&DeviceClassObject| {
+            class.extended_resource.as_deref() == Some(resource) || Some(&*class.name) == own
+        };
+        self.classes.values().find(serves).map(|class| &*class.name)
     }
 
     pub(crate) fn delete_class(&mut self, name: &str) -> bool {

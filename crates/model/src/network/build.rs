@@ -45,6 +45,7 @@ pub(super) fn build(objects: &Objects, nodes: &Nodes) -> Built {
         own.dedup();
         found.insert(&object.name, own.into());
     }
+    tree.tell_twins(&by_rank, &found);
     let highest = by_rank.last().map_or(0, |object| object.tier);
     let mut domains: Vec<NetworkDomain> = by_rank
         .iter()
@@ -192,6 +193,28 @@ impl<'a> TreeBuilder<'a> {
             .into_iter()
             .map(|(name, all)| (name, only(all)))
             .collect()
+    }
+
+    /// Tells of HyperNodes of one tier that have the same nodes: which of them a job gets says nothing.
+    fn tell_twins(&mut self, by_rank: &[&HyperNodeObject], found: &BTreeMap<&str, Rc<[NodeIx]>>) {
+        let mut firsts: BTreeMap<(i64, &[NodeIx]), &str> = BTreeMap::new();
+        for object in by_rank {
+            let nodes = &found[object.name.as_str()];
+            if nodes.is_empty() {
+                continue;
+            }
+            let first = *firsts
+                .entry((object.tier, nodes))
+                .or_insert(object.name.as_str());
+            if first != object.name {
+                let message = format!(
+                    "it has the same nodes as HyperNode {first}, which is of tier {} too; delete one of \
+                     them, or correct its members",
+                    object.tier
+                );
+                self.tell(&object.name, message);
+            }
+        }
     }
 
     /// Nodes that a HyperNode names itself, of those there are; some more than once.

@@ -20,8 +20,10 @@ pub struct CpuLayout {
 /// The first container of a pod that gets no CPUs of its own on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnservedContainer {
-    /// Its place among the containers of the pod.
+    /// Its place among the containers of the pod, or among its init containers.
     pub at: usize,
+    /// It is an init container.
+    pub is_init: bool,
     /// CPUs it asks for.
     pub cpus: u32,
     /// Most NUMA nodes they may be of; none: of any.
@@ -98,8 +100,10 @@ impl CpuLayout {
 
     /// Who keeps a pod from the node; `None` if all its containers get CPUs.
     pub fn unserved(&self, request: &CpuRequest, free: &CpuSet) -> Option<UnservedContainer> {
-        let (at, free) = self.align_in_turn(request, free).err()?;
-        let cpus = request.containers[at];
+        let (turn, free) = self.align_in_turn(request, free).err()?;
+        let ContainerTurn {
+            at, is_init, cpus, ..
+        } = turn;
         let numa_nodes = match self.policy {
             TopologyPolicy::None | TopologyPolicy::BestEffort => None,
             TopologyPolicy::Restricted => Some(self.least_numa_nodes(cpus)),
@@ -107,6 +111,7 @@ impl CpuLayout {
         };
         Some(UnservedContainer {
             at,
+            is_init,
             cpus,
             numa_nodes,
             free: self.counts(&free),
@@ -118,36 +123,35 @@ impl CpuLayout {
         &self,
         request: &CpuRequest,
         free: &CpuSet,
-    ) -> Result<CpuSet, (usize, CpuSet)> {
-        let (mut given, mut free) = (CpuSet::default(), free.clone());
-        let containers = request.containers.iter().enumerate();
-        for (at, cpus) in containers.filter(|(_, cpus)| **cpus > 0) {
-            let Some(own) = self.align_container(*cpus, &free) else {
-                return Err((at, free));
-            };
-            free.remove(&own);
-            given.add(&own);
+    ) -> Result<CpuSet, (ContainerTurn, CpuSet)> {
+        let mut pod = PodInTurn::new(free);
+        for turn in turns(request) {
+            match self.align_container(turn.cpus, &pod.available, &pod.left) {
+                Some(own) => pod.give(turn, &own),
+                None => return Err((turn, pod.available)),
+            }
         }
-        Ok(given)
+        Ok(pod.given)
     }
 
     /// Likewise, for a pod that is on the node: where the policy forbids it, it has some all the same.
     pub fn take(&self, request: &CpuRequest, free: &CpuSet) -> CpuSet {
-        let (mut given, mut free) = (CpuSet::default(), free.clone());
-        for cpus in request.containers.iter().filter(|cpus| **cpus > 0) {
-            let aligned = self.align_container(*cpus, &free);
-            let own = aligned.unwrap_or_else(|| self.pick(&free, *cpus));
-            free.remove(&own);
-            given.add(&own);
+        let mut pod = PodInTurn::new(free);
+        for turn in turns(request) {
+            let aligned = self.align_container(turn.cpus, &pod.available, &pod.left);
+            let own = aligned.unwrap_or_else(|| self.pick(&pod.available, turn.cpus));
+            pod.give(turn, &own);
         }
-        given
+        pod.given
     }
 
-    fn align_container(&self, cpus: u32, free: &CpuSet) -> Option<CpuSet> {
+    /// The CPUs of a container among the free ones; of the NUMA nodes it is kept to are all that have
+    /// CPUs which init containers have left.
+    fn align_container(&self, cpus: u32, free: &CpuSet, left: &CpuSet) -> Option<CpuSet> {
         if cpus > free.len() {
             return None;
         }
-        let (nodes, is_least) = self.narrowest(cpus, free);
+        let (nodes, is_least) = self.narrowest(cpus, free, left);
         let is_one = nodes.len() == 1;
         let admits = match self.policy {
             TopologyPolicy::None | TopologyPolicy::BestEffort => true,
@@ -167,10 +171,16 @@ impl CpuLayout {
     }
 
     /// The NUMA nodes a container is kept to, and whether they are as few as could be on an empty node.
-    fn narrowest(&self, cpus: u32, free: &CpuSet) -> (Vec<usize>, bool) {
+    fn narrowest(&self, cpus: u32, free: &CpuSet, left: &CpuSet) -> (Vec<usize>, bool) {
         let (free, least) = (self.counts(free), self.least_numa_nodes(cpus));
+        let left = self.counts(left);
+        let nodes = left.iter().zip(&free).map(|(left, free)| NumaNode {
+            free: *free,
+            must: *left > 0,
+        });
+        let nodes: Vec<NumaNode> = nodes.collect();
         let mut counts = least..=free.len();
-        let found = counts.find_map(|count| Some((lowest_nodes(&free, count, cpus)?, count)));
+        let found = counts.find_map(|count| Some((lowest_nodes(&nodes, count, cpus)?, count)));
         match found {
             Some((nodes, count)) => (nodes, count == least),
             None => ((0..free.len()).collect(), false),
@@ -252,22 +262,94 @@ impl Pick {
     }
 }
 
-/// Of all sets of `count` NUMA nodes with enough free CPUs the one whose largest node is lowest, then the
-/// second largest, and so on, in descending order.
-fn lowest_nodes(free: &[u32], count: usize, cpus: u32) -> Option<Vec<usize>> {
-    let (mut below, mut lacking) = (free.len(), cpus);
+/// A NUMA node that a container may be kept to.
+#[derive(Clone, Copy)]
+struct NumaNode {
+    /// Free CPUs.
+    free: u32,
+    /// It is one of them in any case.
+    must: bool,
+}
+
+/// Of all sets of `count` NUMA nodes with enough free CPUs, and with all that must be among them, the one whose
+/// largest node is lowest, then the second largest, and so on, in descending order.
+fn lowest_nodes(nodes: &[NumaNode], count: usize, cpus: u32) -> Option<Vec<usize>> {
+    let (mut below, mut lacking) = (nodes.len(), cpus);
     let mut chosen = Vec::with_capacity(count);
     for others in (0..count).rev() {
         let fits = |top: &usize| {
-            let mut rest = free[..*top].to_vec();
-            rest.sort_unstable_by_key(|free| Reverse(*free));
-            let most: u32 = rest.iter().take(others).sum();
-            free[*top] + most >= lacking
+            let is_passed_over = nodes[top + 1..below].iter().any(|node| node.must);
+            let mut rest = nodes[..*top].to_vec();
+            rest.sort_unstable_by_key(|node| Reverse((node.must, node.free)));
+            let lacks_room = rest.iter().skip(others).any(|node| node.must);
+            let most: u32 = rest.iter().take(others).map(|node| node.free).sum();
+            !is_passed_over && !lacks_room && nodes[*top].free + most >= lacking
         };
         let top = (others..below).find(fits)?;
         chosen.push(top);
-        lacking = lacking.saturating_sub(free[top]);
+        lacking = lacking.saturating_sub(nodes[top].free);
         below = top;
     }
     Some(chosen)
+}
+
+/// A container that gets CPUs of its own.
+#[derive(Clone, Copy)]
+struct ContainerTurn {
+    /// Its place among the containers, or among the init containers.
+    at: usize,
+    is_init: bool,
+    cpus: u32,
+    /// It keeps them.
+    stays: bool,
+}
+
+/// The containers of a pod that get CPUs of their own, in the order in which the kubelet sees to them: init
+/// containers, sidecars among them, then the others.
+fn turns(request: &CpuRequest) -> impl Iterator<Item = ContainerTurn> {
+    let init = request.init.iter().enumerate();
+    let init = init.map(|(at, init)| ContainerTurn {
+        at,
+        is_init: true,
+        cpus: init.cpus,
+        stays: init.stays,
+    });
+    let others = request.containers.iter().enumerate();
+    let others = others.map(|(at, cpus)| ContainerTurn {
+        at,
+        is_init: false,
+        cpus: *cpus,
+        stays: true,
+    });
+    init.chain(others).filter(|turn| turn.cpus > 0)
+}
+
+/// A pod of which some containers have got their CPUs.
+struct PodInTurn {
+    given: CpuSet,
+    /// What the next container may have.
+    available: CpuSet,
+    /// What init containers have had and nobody after them yet.
+    left: CpuSet,
+}
+
+impl PodInTurn {
+    fn new(free: &CpuSet) -> Self {
+        Self {
+            given: CpuSet::default(),
+            available: free.clone(),
+            left: CpuSet::default(),
+        }
+    }
+
+    fn give(&mut self, turn: ContainerTurn, own: &CpuSet) {
+        self.given.add(own);
+        match turn.stays {
+            true => {
+                self.available.remove(own);
+                self.left.remove(own);
+            }
+            false => self.left.add(own),
+        }
+    }
 }

@@ -59,6 +59,9 @@ pub struct DeviceClassObject {
     pub selectors: Vec<String>,
     /// Configuration for drivers: `opaque` of each, as JSON.
     pub config: Vec<String>,
+    /// `extendedResourceName`: requests of this resource may be served by devices of the class.
+    #[serde(default)]
+    pub extended_resource: Option<String>,
 }
 
 /// `status.allocation` of a claim.

@@ -131,7 +131,14 @@ pub struct GroupObject {
     pub annotations: Pairs,
     /// Status as last seen.
     pub status: GroupStatus,
+    /// It is one of Kubernetes itself: its name begins with [`NATIVE_GROUP`], and its status is kept, not
+    /// written.
+    pub is_native: bool,
 }
+
+/// What names of PodGroups of Kubernetes itself begin with here, so that they are told from those of
+/// Volcano: no object has a name with a slash.
+pub const NATIVE_GROUP: &str = "scheduling.k8s.io/";
 
 impl GroupObject {
     /// It, or a sub-group of it, asks for a place in the network.

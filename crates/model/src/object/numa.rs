@@ -97,6 +97,8 @@ pub struct NumatopologyObject {
     pub reserved: u32,
     /// Pods whose CPUs are not free any more.
     pub assigned: Vec<AssignedPod>,
+    /// When all this was last told, seconds since the epoch; `None`: not known.
+    pub written_s: Option<i64>,
 }
 
 /// What the annotation of a pod asks of the policy of its node.
@@ -111,11 +113,25 @@ pub enum AskedPolicy {
     Unknown(String),
 }
 
+/// CPUs of its own of an init container.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
+pub struct InitCpus {
+    /// How many; 0 where it asks for parts of one.
+    pub cpus: u32,
+    /// It is a sidecar, and keeps them; others leave theirs to the containers after them.
+    pub stays: bool,
+}
+
 /// What a pod that counts as Guaranteed asks of CPUs; none for other pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct CpuRequest {
     /// Its annotation.
     pub policy: AskedPolicy,
+    /// Its init containers, in order: they get theirs first.
+    pub init: Vec<InitCpus>,
     /// For each container in order, how many CPUs of its own it gets; 0 where it asks for parts of one.
     pub containers: Vec<u32>,
 }
@@ -123,6 +139,16 @@ pub struct CpuRequest {
 impl CpuRequest {
     /// Some container gets CPUs of its own.
     pub fn takes_cpus(&self) -> bool {
-        self.containers.iter().any(|cpus| *cpus > 0)
+        let init = self.init.iter().map(|init| init.cpus);
+        init.chain(self.containers.iter().copied())
+            .any(|cpus| cpus > 0)
+    }
+
+    /// CPUs it has once its init containers have ended.
+    pub fn lasting_cpus(&self) -> u32 {
+        let stays = self.init.iter().filter(|init| init.stays);
+        let cpus = stays.map(|init| init.cpus);
+        cpus.chain(self.containers.iter().copied())
+            .fold(0, u32::saturating_add)
     }
 }

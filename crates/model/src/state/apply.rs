@@ -289,6 +289,7 @@ impl State {
             records: None,
             holding: None,
             cpus: pod.cpus.as_deref().map(|cpus| self.share_cpu_request(cpus)),
+            has_started: pod.phase == crate::object::PodPhase::Running,
             annotations: (!pod.annotations.is_empty()).then(|| Box::new(pod.annotations.clone())),
             appearance,
             status: TaskStatus::of(pod),
@@ -451,6 +452,7 @@ fn same_pod(old: &Task, new: &Task) -> bool {
         && (old.demand, &old.records) == (new.demand, &new.records)
         && (old.shape, old.appearance, old.job) == (new.shape, new.appearance, new.job)
         && (&old.annotations, &old.cpus) == (&new.annotations, &new.cpus)
+        && old.has_started == new.has_started
         && (old.role, old.priority, old.gates) == (new.role, new.priority, new.gates)
         && (old.preemptable, old.ours, old.critical) == (new.preemptable, new.ours, new.critical)
         && (old.preempts, old.priority_class) == (new.preempts, new.priority_class)

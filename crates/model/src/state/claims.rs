@@ -56,6 +56,24 @@ impl State {
         }
     }
 
+    /// What stands against each device for the claims of a pod, if others of its job that hold a place for
+    /// now have claims too: should these give their devices back, nobody could tell any more.
+    pub fn why_claims_beside_gang(&self, task: TaskIx) -> Option<Box<str>> {
+        let has_claims = |ix: TaskIx| self.tasks[ix.at()].resource_claims != ResourceNeedIx::NONE;
+        if !has_claims(task) {
+            return None;
+        }
+        let holds = |ix: &&TaskIx| {
+            let status = self.tasks[ix.at()].status;
+            let for_now = matches!(status, TaskStatus::Allocated | TaskStatus::Pipelined);
+            for_now && has_claims(**ix)
+        };
+        let job = self.tasks[task.at()].job?;
+        self.job(job).tasks.iter().find(holds)?;
+        let why = self.resource_claims.why_not_served(task, &self.nodes)?;
+        Some(why.into())
+    }
+
     /// Takes in the resource claims of a pod that is on no node yet.
     pub(super) fn register_claims(&mut self, ix: TaskIx, pod: &PodObject) -> ResourceNeedIx {
         self.resource_claims.register(ix, pod, &mut self.resources)

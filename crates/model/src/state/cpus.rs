@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::State;
 use crate::ix::{NodeIx, TaskIx};
-use crate::numa::{CpuSet, NodeCpus};
+use crate::numa::{CpuSet, ExpectedPod, NodeCpus};
 use crate::object::{CpuRequest, NumatopologyObject};
 
 impl State {
@@ -77,6 +77,13 @@ impl State {
         }
     }
 
+    /// Whether the pod had its CPUs when its node last told which are free.
+    fn ran_when_told(&self, ix: TaskIx, told: &NumatopologyObject) -> bool {
+        let task = self.task(ix);
+        let since_s = task.scheduled_s.unwrap_or(task.created_s);
+        task.has_started && told.written_s.is_none_or(|written_s| since_s < written_s)
+    }
+
     /// Chooses anew for all whose CPUs are not told, the oldest first. Part of [`State::seal`]; due again where
     /// tasks have left nodes since. Cheap when none have.
     pub fn settle_cpus(&mut self) {
@@ -90,11 +97,15 @@ impl State {
             let mut order: Vec<TaskIx> = tasks.collect();
             order.sort_by_key(|ix| self.task(*ix).age());
             let request = |ix: TaskIx| self.tasks[ix.at()].cpus.clone();
-            let order: Vec<(TaskIx, Rc<CpuRequest>)> = order
+            let order: Vec<(TaskIx, Rc<CpuRequest>, bool)> = order
                 .into_iter()
-                .filter_map(|ix| Some((ix, request(ix)?)))
+                .filter_map(|ix| Some((ix, request(ix)?, self.ran_when_told(ix, stale.object()))))
                 .collect();
-            let order = order.iter().map(|(ix, cpus)| (*ix, cpus.as_ref()));
+            let order = order.iter().map(|(task, request, runs)| ExpectedPod {
+                task: *task,
+                request,
+                ran: *runs,
+            });
             if self.nodes.settle_cpus(node, order.collect()) {
                 self.generation += 1;
             }

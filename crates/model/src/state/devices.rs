@@ -316,11 +316,17 @@ impl State {
             return;
         }
         let known = self.tasks[ix.at()].holding.take();
-        let holding = match self.tasks[ix.at()].status {
-            _ if keeps => known,
-            TaskStatus::Allocated | TaskStatus::Pipelined => known,
-            TaskStatus::Binding if known.is_some() => known,
-            _ => self.read_devices(ix, node, known),
+        let keeps_known = keeps
+            || match self.tasks[ix.at()].status {
+                TaskStatus::Allocated | TaskStatus::Pipelined => true,
+                TaskStatus::Binding => {
+                    known.is_some() && !self.is_renamed(ix, node, known.as_deref())
+                }
+                _ => false,
+            };
+        let holding = match keeps_known {
+            true => known,
+            false => self.read_devices(ix, node, known),
         };
         let Some(mut holding) = holding else { return };
         if !keeps {
@@ -333,6 +339,22 @@ impl State {
             devices.charge(*family, ix.0, holding.tags, load, allocations);
         }
         self.tasks[ix.at()].holding = Some(holding);
+    }
+
+    /// Cards that a task on its way was placed with are not on its node by these ids any more: what it will
+    /// write tells as much of them as anybody knows.
+    fn is_renamed(&self, ix: TaskIx, node: NodeIx, known: Option<&Holding>) -> bool {
+        let devices = &self.nodes.devices[node.at()];
+        let has = |family: u8, id: &str| {
+            let cards = devices.family(family);
+            cards.is_some_and(|cards| cards.find(id).is_some())
+        };
+        let lacks = |known: &Holding| {
+            let mut parts = known.parts.iter();
+            parts.any(|(family, all)| all.iter().any(|one| !has(*family, &one.id)))
+        };
+        let known = known.filter(|known| !known.is_outdated);
+        self.tasks[ix.at()].records.is_some() && known.is_some_and(lacks)
     }
 
     /// The exact inverse of [`State::enter_devices`]; the task still knows what it held.

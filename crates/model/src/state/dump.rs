@@ -119,7 +119,7 @@ impl State {
         let mut pod = self.pod_object(task);
         let evicted_from = self.evicted_from(ix);
         if let Some(from) = evicted_from {
-            (pod.phase, pod.deleting) = (phase(from), task.deleting);
+            (pod.phase, pod.deleting) = (phase(from, task.has_started), task.deleting);
         }
         self.volumes.fill_in(ix, &mut pod);
         self.resource_claims.fill_in(ix, &mut pod);
@@ -185,7 +185,7 @@ impl State {
             labels: self.pairs(&task.labels),
             ours: task.ours,
             node,
-            phase: phase(task.status),
+            phase: phase(task.status, task.has_started),
             deleting: task.is_terminating(),
             group: (task.group != Sym::default()).then(|| self.text(task.group)),
             queue: bare.map(|job| self.text(job.queue_name)),
@@ -261,8 +261,9 @@ impl State {
 }
 
 /// The phase from which the status follows again.
-fn phase(status: TaskStatus) -> PodPhase {
+fn phase(status: TaskStatus, has_started: bool) -> PodPhase {
     match status {
+        TaskStatus::Releasing if !has_started => PodPhase::Pending,
         TaskStatus::Running | TaskStatus::Releasing => PodPhase::Running,
         TaskStatus::Succeeded => PodPhase::Succeeded,
         TaskStatus::Failed => PodPhase::Failed,

@@ -50,7 +50,7 @@ impl State {
         ix
     }
 
-    pub(super) fn apply_group(&mut self, group: Box<GroupObject>) {
+    pub(super) fn apply_group(&mut self, mut group: Box<GroupObject>) {
         let key = (
             self.names.intern(&group.namespace),
             self.names.intern(&group.name),
@@ -63,7 +63,12 @@ impl State {
                 ix
             }
         };
-        if self.job(ix).group() == Some(&group) {
+        let known = self.job(ix).group();
+        if let Some(known) = known.filter(|known| known.is_native && group.is_native) {
+            // Nobody else writes it.
+            group.status = known.status.clone();
+        }
+        if known == Some(&group) {
             return;
         }
         self.generation += 1;

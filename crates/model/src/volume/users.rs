@@ -84,6 +84,25 @@ impl Volumes {
         self.need_of(task)
     }
 
+    /// Names of claims a pod mounts that do not exist, and that nobody is to make for it.
+    pub fn missing_claims(&self, task: TaskIx) -> impl Iterator<Item = &str> {
+        let claims = self.tasks.get(&task).into_iter();
+        let claims = claims.flat_map(|volumes| &volumes.claims);
+        let is_missing = |(ix, claim): &&(ClaimIx, PodClaim)| {
+            !claim.ephemeral && self.claims[ix.at()].object.is_none()
+        };
+        claims
+            .filter(is_missing)
+            .map(|(_, claim)| claim.name.as_str())
+    }
+
+    /// Names of the claims that exist in a namespace.
+    pub fn claims_in(&self, namespace: &str) -> impl Iterator<Item = &str> {
+        let objects = self.claims.iter().filter_map(|claim| claim.object.as_ref());
+        let own = objects.filter(move |object| object.namespace == namespace);
+        own.map(|object| object.name.as_str())
+    }
+
     /// Forgets the volumes of a pod that is on no node, and gives its need back.
     pub(crate) fn unregister(&mut self, task: TaskIx, need: NeedIx) {
         let Some(volumes) = self.tasks.remove(&task) else {

@@ -141,6 +141,7 @@ fn what_is_in_use_is_not_forgotten() {
         namespace: "ns-4".to_owned(),
         name: "web".to_owned(),
         selector: Some(selector("key-4", "value-4")),
+        controller: None,
     };
     state.apply(Delta::WorkloadApply(workload));
     (0..20).for_each(|number| state.apply(Delta::PodApply(Box::new(unique(number)))));

@@ -1,5 +1,6 @@
 //! The state from outside: deltas in, questions answered.
 
+mod amounts;
 mod extender;
 mod forgetting;
 mod network;

@@ -207,6 +207,33 @@ fn what_is_left_out_is_told_on_its_hyper_node() {
 }
 
 #[test]
+fn hyper_nodes_of_one_tier_with_the_same_nodes_are_told() {
+    let state = cluster(vec![
+        hyper_node("a", 1, vec![NodesNamed("^a".to_owned())]),
+        hyper_node(
+            "again",
+            1,
+            vec![Node("a2".to_owned()), Node("a1".to_owned())],
+        ),
+        hyper_node("above", 2, vec![NodesNamed("^a".to_owned())]),
+        hyper_node("part", 1, vec![Node("a1".to_owned())]),
+        hyper_node("none", 1, vec![NodesNamed("zz".to_owned())]),
+        hyper_node("nobody", 1, vec![NodesNamed("zz".to_owned())]),
+    ]);
+    let told: Vec<String> = faults(&state)
+        .into_iter()
+        .filter(|fault| fault.contains("the same nodes"))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "again: it has the same nodes as HyperNode a, which is of tier 1 too; delete one of them, or \
+          correct its members"
+        ]
+    );
+}
+
+#[test]
 fn of_many_parents_that_claim_a_member_the_first_are_told() {
     let parents =
         (0..10).map(|at| hyper_node(&format!("p{at}"), 2, vec![Child("leaf".to_owned())]));

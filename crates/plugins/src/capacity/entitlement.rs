@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use pumice_framework::Bound;
 use pumice_framework::points::QueueBranches;
-use pumice_model::resource::{PODS, ResVec, display_amount, is_of_device_class};
+use pumice_model::resource::{AmountUnit, PODS, ResVec, display_amount, is_of_device_class};
 use pumice_model::{QueueIx, ResIx, State};
 
 use super::tree::{QueueTree, ROOT};
@@ -302,8 +302,9 @@ impl Entitlements {
             let over = sums.iter().filter(|(resource, sum)| *sum > most(*resource));
             let told = over.map(|(resource, sum)| {
                 let name = state.resources().name(resource);
-                let most = display_amount(name, most(resource));
-                format!("{name} {} of {most}", display_amount(name, sum))
+                let most = most(resource);
+                let unit = AmountUnit::of(name, &[most, sum]);
+                format!("{name} {} of {}", unit.show(sum), unit.show(most))
             });
             told.collect()
         };

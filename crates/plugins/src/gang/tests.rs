@@ -188,7 +188,7 @@ fn a_job_with_too_few_tasks_is_not_valid_and_says_so() {
     let (state, job) = job_of(sized(3), "running pending succeeding");
     let invalid = gang().job_valid(&state, job).expect_err("2 of 3");
     assert_eq!(invalid.reason, "NotEnoughTasks");
-    let message = "Not enough valid tasks for gang-scheduling, valid: 2, min: 3: make 1 more pods, \
+    let message = "Not enough valid tasks for gang-scheduling, valid: 2, min: 3: make 1 more of its pods, \
                    or lower minMember";
     assert_eq!(invalid.message, message);
     let (state, job) = job_of(sized(3), "running pending succeeded");

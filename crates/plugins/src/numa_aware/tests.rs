@@ -1,6 +1,8 @@
 //! Worked examples of spec/02 §22.
 
-use pumice_model::object::{AssignedPod, CpuPlace, NumatopologyObject, PodObject};
+use pumice_model::object::{
+    AssignedPod, CpuPlace, InitCpus, NumatopologyObject, PodObject, PodPhase,
+};
 use pumice_model::{Delta, TaskStatus};
 
 use super::*;
@@ -32,9 +34,22 @@ fn asks(name: &str, policy: AskedPolicy, containers: &[u32]) -> PodObject {
         cpus: Some(Box::new(CpuRequest {
             policy,
             containers: containers.to_vec(),
+            ..CpuRequest::default()
         })),
         ..pod(name, "1c 1Gi")
     }
+}
+
+/// The pod with these init containers: how many CPUs each gets, and whether it keeps them.
+fn after(init: &[(u32, bool)], mut pod: PodObject) -> PodObject {
+    let init = init.iter().map(|(cpus, stays)| InitCpus {
+        cpus: *cpus,
+        stays: *stays,
+    });
+    if let Some(cpus) = &mut pod.cpus {
+        cpus.init = init.collect();
+    }
+    pod
 }
 
 fn state(told: Vec<NumatopologyObject>, pods: Vec<PodObject>) -> State {
@@ -122,6 +137,72 @@ fn a_container_gets_cpus_where_the_policy_of_the_node_lets_it() {
             None => "containers cannot be assigned by numa",
         };
         assert_eq!(refusal(&state), refused, "{context}");
+    }
+}
+
+#[test]
+fn sidecars_keep_their_cpus_and_other_init_containers_leave_theirs_to_those_after_them() {
+    let all = [0, 1, 2, 3, 4, 5, 6, 7];
+    type Case<'a> = (
+        &'a [u32],
+        &'a [(u32, bool)],
+        &'a [u32],
+        Result<&'a [u32], &'a str>,
+    );
+    let cases: [Case<'_>; 11] = [
+        (&all, &[(2, true)], &[2], Ok(&[0, 1, 2, 3])),
+        // On the other NUMA node, since the sidecar stays.
+        (&all, &[(3, true)], &[3], Ok(&[0, 1, 2, 4, 5, 6])),
+        (
+            &all,
+            &[(4, true), (3, true)],
+            &[2],
+            Err("container asks 2 cpus of one NUMA node, free by NUMA node: 0, 1"),
+        ),
+        // The app has what the init container had before.
+        (&all, &[(3, false)], &[4], Ok(&[0, 1, 2, 3])),
+        (&all, &[(4, false)], &[4, 4], Ok(&all)),
+        (&all, &[(4, false), (4, false)], &[4, 4], Ok(&all)),
+        // It has to fit although it ends before the app begins.
+        (
+            &[0, 1, 2, 4, 5],
+            &[(4, false)],
+            &[1],
+            Err("init container asks 4 cpus of one NUMA node, free by NUMA node: 3, 2"),
+        ),
+        (
+            &all,
+            &[(3, true), (4, true), (2, false)],
+            &[1],
+            Err("init container 3 of 3 asks 2 cpus of one NUMA node, free by NUMA node: 1, 0"),
+        ),
+        // What it has is the pod's, even where the app asks for less.
+        (&all, &[(4, false)], &[2], Ok(&[0, 1, 2, 3])),
+        // The kubelet keeps who comes after an init container to its NUMA node.
+        (
+            &[0, 1, 4, 5, 6, 7],
+            &[(2, false)],
+            &[3],
+            Err("container asks 3 cpus of one NUMA node, free by NUMA node: 2, 4"),
+        ),
+        // A sidecar takes what was left before it.
+        (&all, &[(4, false), (4, true)], &[4], Ok(&all)),
+    ];
+    for (free, init, containers, expected) in cases {
+        let policy = AskedPolicy::Only(SingleNumaNode);
+        let pods = vec![after(init, asks("asks", policy, containers))];
+        let state = state(vec![two_sockets("n1", SingleNumaNode, free)], pods);
+        let context = format!("{free:?} {init:?} {containers:?}");
+        assert_eq!(given(&state).as_deref(), expected.ok(), "{context}");
+        let (plugin, _) = plugin(1);
+        let class = class_of(&plugin, &state, "asks");
+        let signed = request_of(&class);
+        let known = state.task(task(&state, "asks")).cpus.as_deref();
+        assert_eq!(signed.as_ref(), known, "{context}");
+        let miss = plugin.node_filters(&state, &class)[0].explain(state.nodes(), NodeIx(0));
+        let miss = miss.map(|miss| miss.text);
+        let expected = expected.err().map(|text| format!("node n1: {text}"));
+        assert_eq!(miss, expected, "{context}");
     }
 }
 
@@ -365,6 +446,69 @@ fn cpus_of_pods_that_the_node_does_not_tell_yet_are_taken() {
         assert_eq!(known, still_expected, "{assigned:?}");
         assert_eq!(free(&state).len(), 8 - 2 * still_expected.len());
     }
+}
+
+#[test]
+fn cpus_given_to_nobody_that_is_told_are_those_of_the_pods_that_run() {
+    let runs = |name: &str, created_s: i64, cpus: u32| PodObject {
+        created_s,
+        phase: PodPhase::Running,
+        ..on("n1", asks(name, AskedPolicy::Any, &[cpus]))
+    };
+    let told = |free: &[u32]| two_sockets("n1", SingleNumaNode, free);
+    let free_with =
+        |object: NumatopologyObject, pods: Vec<PodObject>| free(&state(vec![object], pods)).len();
+    let half: &[u32] = &[4, 5, 6, 7];
+    // Four are given out: to the one that runs.
+    assert_eq!(free_with(told(half), vec![runs("a", 1, 4)]), 4);
+    assert_eq!(
+        free_with(told(half), vec![runs("a", 1, 3), runs("b", 2, 1)]),
+        4
+    );
+    // The younger one has some that are not told yet, and so has one that is larger than what was given.
+    assert_eq!(
+        free_with(told(half), vec![runs("a", 1, 3), runs("b", 2, 2)]),
+        2
+    );
+    assert_eq!(free_with(told(&[3, 4, 5, 6, 7]), vec![runs("a", 1, 4)]), 1);
+    // A sidecar has its own all the time, another init container had its only before.
+    let with = |init: &[(u32, bool)]| vec![after(init, runs("a", 1, 2))];
+    assert_eq!(free_with(told(half), with(&[(2, true)])), 4);
+    assert_eq!(free_with(told(half), with(&[(4, false)])), 4);
+    assert_eq!(free_with(told(half), with(&[(3, true)])), 0);
+    // Who has not started has nothing yet.
+    let bound = PodObject {
+        phase: PodPhase::Pending,
+        ..runs("a", 1, 4)
+    };
+    assert_eq!(free_with(told(half), vec![bound]), 0);
+    // Nor has who got there after the node told what is free.
+    for (written_s, expected) in [(1, 0), (2, 4)] {
+        let told = NumatopologyObject {
+            written_s: Some(written_s),
+            ..told(half)
+        };
+        assert_eq!(
+            free_with(told, vec![runs("a", 1, 4)]),
+            expected,
+            "{written_s}"
+        );
+    }
+    // What the kubelet keeps for itself was given to nobody.
+    let keeps = NumatopologyObject {
+        reserved: 2,
+        ..told(half)
+    };
+    assert_eq!(free_with(keeps, vec![runs("a", 1, 4)]), 0);
+    // Where pods are told, who is not has nothing of it.
+    let tells = NumatopologyObject {
+        assigned: vec![AssignedPod {
+            uid: "other".to_owned(),
+            ..AssignedPod::default()
+        }],
+        ..told(half)
+    };
+    assert_eq!(free_with(tells, vec![runs("a", 1, 4)]), 0);
 }
 
 #[test]

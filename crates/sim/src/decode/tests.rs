@@ -115,7 +115,8 @@ fn scalars_have_the_types_of_yaml_1_1() {
 #[test]
 fn a_mismatch_names_path_place_and_remedy() {
     let text = "metadata: {name: p}\nspec:\n  containers:\n  - name: main\n    image: 5\n";
-    let mismatch = typed::<Pod>(&node(text)).expect_err("a number is no image");
+    let mismatch =
+        typed::<Pod>(&node(text), &to_json(&node(text))).expect_err("a number is no image");
     assert_eq!(mismatch.path, "spec.containers[0].image");
     assert_eq!((mismatch.location.line, mismatch.location.column), (5, 12));
     assert_eq!(mismatch.message, "expected a string, found the number 5");

@@ -7,6 +7,7 @@ use crate::Report;
 use crate::reader::{InputObjects, InputSource};
 use crate::world::World;
 
+mod restarts;
 mod sgpus;
 
 const NODE: &str = "\

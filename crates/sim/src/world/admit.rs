@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use pumice_api::{NodeMetrics, keys};
+use pumice_api::{NodeMetrics, ResourceList, keys};
 use pumice_controllers::runtime::TrackedPod;
 use pumice_ingest as ingest;
 use pumice_model::Delta;
+use pumice_model::object::NATIVE_GROUP;
+use pumice_wire::rules::BrokenRule;
 
 use super::World;
 use super::budgets::Budgeted;
@@ -21,12 +23,21 @@ type Admitted = Result<(), Vec<ingest::ObjectProblem>>;
 impl World {
     /// Adds one object, unless it is broken or one with its name is there already.
     pub(super) fn admit(&mut self, item: InputItem, settings: &SimulationSettings) {
-        let InputItem { object, place } = item;
+        let InputItem {
+            object,
+            place,
+            broken,
+            served,
+        } = item;
         let (kind, key) = identity(&object);
         let name = format!("{kind} {key}").trim_end().to_owned();
         if let Some(first) = self.places.get(&(kind, key.clone())) {
             let message = format!("given twice: the first one is at {first}");
             self.set_aside(place, name, message, "remove one of them");
+            return;
+        }
+        if !broken.is_empty() && !served {
+            self.refuse(&place, &name, broken.into_iter().map(of_rule));
             return;
         }
         let put = match object {
@@ -35,15 +46,27 @@ impl World {
         };
         match put {
             Ok(()) => {
+                // An API server has accepted it as it is, by rules that may be newer.
+                let odd = broken.into_iter().map(of_rule);
+                let odd = odd.map(|problem| (kind, key.clone(), problem));
+                self.doubts.extend(odd);
                 self.places.insert((kind, key), place);
             }
-            Err(found) => {
-                for problem in found {
-                    let message = format!("{}: {}", problem.path, problem.message);
-                    self.set_aside(place.clone(), name.clone(), message, &problem.help);
-                    self.in_field(problem.path);
-                }
-            }
+            Err(found) => self.refuse(&place, &name, found.into_iter()),
+        }
+    }
+
+    /// Sets an object aside for what is wrong with its fields.
+    pub(super) fn refuse(
+        &mut self,
+        place: &InputPlace,
+        name: &str,
+        found: impl Iterator<Item = ingest::ObjectProblem>,
+    ) {
+        for problem in found {
+            let message = format!("{}: {}", problem.path, problem.message);
+            self.set_aside(place.clone(), name.to_owned(), message, &problem.help);
+            self.in_field(problem.path);
         }
     }
 
@@ -95,12 +118,16 @@ impl World {
         key: String,
         settings: &SimulationSettings,
     ) -> Admitted {
-        self.resolve_priority(&mut pod);
+        let missing = self.admit_pod(&mut pod)?;
+        self.doubts
+            .extend(missing.map(|doubt| ("Pod", key.clone(), doubt)));
         let claims = ingest::ephemeral_claims(&pod)?;
         let annotations = pod.metadata.annotations.as_ref();
         let is_of_job = annotations.is_some_and(|map| map.contains_key(keys::JOB_NAME));
         let tracked = is_of_job.then(|| TrackedPod::read(&pod));
-        let pod = ingest::pod(&pod, &settings.options)?;
+        self.resources.pod(pod.spec.as_ref());
+        let wire = pod;
+        let pod = ingest::pod(&wire, &settings.options)?;
         if let Some(other) = self.uids.insert(pod.uid.clone(), key.clone()) {
             self.uids.insert(pod.uid.clone(), other.clone());
             return Err(vec![ingest::ObjectProblem {
@@ -117,6 +144,9 @@ impl World {
             tracked.uid = pod.uid.as_str().into();
             self.controllers.pods.insert(key.clone(), tracked);
         }
+        if !pod.ours && pod.node.is_none() {
+            self.strangers.count(&wire, &key);
+        }
         self.pods.insert(key, pod);
         Ok(())
     }
@@ -124,13 +154,7 @@ impl World {
     fn convert(&mut self, object: Manifest, key: &str, settings: &SimulationSettings) -> Admitted {
         let key = key.to_owned();
         match object {
-            Manifest::Node(node) => {
-                let node = ingest::node(&node)?;
-                let wanted = &settings.node_selector;
-                if wanted.is_empty() || wanted.iter().any(|pair| node.labels.contains(pair)) {
-                    self.nodes.insert(key, node);
-                }
-            }
+            Manifest::Node(node) => self.convert_node(&node, key, settings)?,
             Manifest::Pod(pod) => self.convert_pod(*pod, key, settings)?,
             Manifest::PodGroup(group) => {
                 let known = ingest::pod_group(&group, &settings.options)?;
@@ -139,13 +163,22 @@ impl World {
                 self.groups.insert(key.clone(), known);
                 self.controllers.groups.insert(key, group);
             }
+            Manifest::NativePodGroup(group) => {
+                let group = ingest::native_pod_group(&group, &settings.options)?;
+                self.groups.insert(key, group);
+            }
             Manifest::Queue(queue) => {
-                self.queues.insert(key, ingest::queue(&queue)?);
+                let read = ingest::queue(&queue)?;
+                self.resources.queue(&key, &queue);
+                self.queues.insert(key, read);
             }
             Manifest::PriorityClass(class) => {
                 let class = ingest::priority_class(&class)?;
                 self.know_priority(&class);
                 self.deltas.push(Delta::PriorityClassApply(class));
+            }
+            Manifest::RuntimeClass(class) => {
+                self.runtime_classes.insert(key, *class);
             }
             Manifest::Namespace(namespace) => {
                 self.deltas
@@ -168,7 +201,9 @@ impl World {
                 self.deltas.push(Delta::HyperNodeApply(object));
             }
             Manifest::Numatopology(object) => {
-                let object = Box::new(ingest::numatopology(&object)?);
+                let mut object = Box::new(ingest::numatopology(&object)?);
+                // It tells of nobody who is placed from now on.
+                object.written_s.get_or_insert(settings.now_s);
                 let doubts = ingest::numatopology_doubt(&object).into_iter();
                 let doubts = doubts.map(|doubt| ("Numatopology", key.clone(), doubt));
                 self.doubts.extend(doubts);
@@ -182,6 +217,24 @@ impl World {
             }
             Manifest::Job(_) => {}
             storage => self.convert_storage(storage, key)?,
+        }
+        Ok(())
+    }
+
+    fn convert_node(
+        &mut self,
+        node: &Node,
+        key: String,
+        settings: &SimulationSettings,
+    ) -> Admitted {
+        let lists = node.status.iter();
+        let lists = lists.flat_map(|status| [&status.allocatable, &status.capacity]);
+        let names = lists.flatten().flat_map(ResourceList::keys);
+        self.resources.node(names);
+        let node = ingest::node(node)?;
+        let wanted = &settings.node_selector;
+        if wanted.is_empty() || wanted.iter().any(|pair| node.labels.contains(pair)) {
+            self.nodes.insert(key, node);
         }
         Ok(())
     }
@@ -259,6 +312,15 @@ impl World {
     }
 }
 
+/// A broken rule as a problem of the object.
+pub(super) fn of_rule(rule: BrokenRule) -> ingest::ObjectProblem {
+    ingest::ObjectProblem {
+        path: rule.path,
+        message: rule.message,
+        help: rule.help,
+    }
+}
+
 /// Kind and key of an object: `namespace/name`, or the name of what has no namespace.
 fn identity(object: &Manifest) -> (&'static str, String) {
     let spaced = |kind: &'static str, meta: &ObjectMeta| {
@@ -274,9 +336,15 @@ fn identity(object: &Manifest) -> (&'static str, String) {
         Manifest::Node(o) => plain("Node", &o.metadata),
         Manifest::Pod(o) => spaced("Pod", &o.metadata),
         Manifest::PodGroup(o) => spaced("PodGroup", &o.metadata),
+        Manifest::NativePodGroup(o) => {
+            let namespace = o.metadata.namespace.as_deref().unwrap_or("default");
+            let name = o.metadata.name.as_deref().unwrap_or_default();
+            ("PodGroup", format!("{namespace}/{NATIVE_GROUP}{name}"))
+        }
         Manifest::Queue(o) => plain("Queue", &o.metadata),
         Manifest::Job(o) => spaced("Job", &o.metadata),
         Manifest::PriorityClass(o) => plain("PriorityClass", &o.metadata),
+        Manifest::RuntimeClass(o) => plain("RuntimeClass", &o.metadata),
         Manifest::Namespace(o) => plain("Namespace", &o.metadata),
         Manifest::Service(o) => spaced("Service", &o.metadata),
         Manifest::ReplicationController(o) => spaced("ReplicationController", &o.metadata),

@@ -9,12 +9,13 @@ use pumice_api::pod_group::PodGroupCondition;
 use pumice_api::{Job, PodGroup, Queue, keys};
 use pumice_controllers::list::{ControllerOptions, controllers};
 use pumice_controllers::runtime::{
-    ApiVerb, ApiWrite, ManagedKind, ManagedRef, Manager, ManagerInput, ManagerOutput, Observed,
-    TrackedPhase, TrackedPod, TrackedPriorityClass, WriteOutcome,
+    ApiVerb, ApiWrite, Disruption, ManagedKind, ManagedRef, Manager, ManagerInput, ManagerOutput,
+    Observed, TrackedPhase, TrackedPod, TrackedPriorityClass, WriteOutcome,
 };
 use pumice_ingest::{self as ingest, ObjectProblem, Options};
 use pumice_model::Delta;
 use pumice_model::object::{GroupObject, PodObject, PodPhase, QueueState};
+use pumice_wire::rules::RuleScope;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -30,7 +31,7 @@ const MOST_ROUNDS: usize = 10_000;
 #[derive(Default)]
 pub(super) struct Controllers {
     /// `None` until they were started.
-    manager: Option<Manager>,
+    pub(super) manager: Option<Manager>,
     version: u64,
     /// Pods of Jobs, by `namespace/name`.
     pub(super) pods: BTreeMap<String, TrackedPod>,
@@ -55,7 +56,7 @@ impl World {
         let mut acting = std::mem::take(&mut self.controllers);
         let mut manager = match acting.manager.take() {
             Some(mut manager) => {
-                let news = self.news(&mut acting);
+                let news = self.news(&mut acting, now);
                 news.into_iter().for_each(|input| manager.tell(input, now));
                 manager
             }
@@ -70,6 +71,9 @@ impl World {
                 if let ManagerOutput::Write(id, write) = order {
                     let outcome = self.carry_out(&mut acting, &write, options);
                     manager.tell(ManagerInput::Ended(id, outcome), now);
+                    if let Some(gone) = self.gone_with(&mut acting, &write) {
+                        manager.tell(gone, now);
+                    }
                 }
             }
         }
@@ -82,6 +86,7 @@ impl World {
         acting.version = self.newest_version(acting);
         let given = ControllerOptions {
             scheduler_names: options.scheduler_names.clone(),
+            templates: RuleScope::Sketch,
             ..ControllerOptions::default()
         };
         let made = controllers().filter(|one| ACTING.contains(&one.name));
@@ -159,10 +164,17 @@ impl World {
     }
 
     /// What scheduler and kubelets have changed since.
-    fn news(&self, acting: &mut Controllers) -> Vec<ManagerInput> {
+    fn news(&mut self, acting: &mut Controllers, now: Timestamp) -> Vec<ManagerInput> {
         let mut news = Vec::new();
         let mut version = acting.version;
+        let marks = std::mem::take(&mut self.marks);
         acting.pods.retain(|key, known| {
+            if let Some(mark) = marks.get(key) {
+                version += 1;
+                mark_evicted(known, mark, now);
+                known.resource_version = version.to_string().into();
+                news.push(ManagerInput::Seen(Observed::Pod(Box::new(known.clone()))));
+            }
             let Some(pod) = self.pods.get(key) else {
                 news.push(ManagerInput::Gone {
                     of: ManagedRef::new(ManagedKind::Pod, &known.namespace, &known.name),
@@ -170,7 +182,7 @@ impl World {
                 });
                 return false;
             };
-            if update_pod(known, pod) {
+            if update_pod(known, pod, now) {
                 version += 1;
                 known.resource_version = version.to_string().into();
                 news.push(ManagerInput::Seen(Observed::Pod(Box::new(known.clone()))));
@@ -230,6 +242,29 @@ impl World {
         done.map_or_else(|refused| refused, WriteOutcome::Done)
     }
 
+    /// What a watch tells of an object that a deletion took away at once.
+    fn gone_with(&self, acting: &mut Controllers, write: &ApiWrite) -> Option<ManagerInput> {
+        let ApiVerb::Delete { uid, .. } = &write.verb else {
+            return None;
+        };
+        let key = format!("{}/{}", write.of.namespace, write.of.name);
+        let is_there = match write.of.kind {
+            ManagedKind::Pod => self.pods.contains_key(&key),
+            ManagedKind::PodGroup => self.groups.contains_key(&key),
+            _ => return None,
+        };
+        if is_there {
+            return None;
+        }
+        if write.of.kind == ManagedKind::Pod {
+            acting.pods.remove(&key);
+        }
+        Some(ManagerInput::Gone {
+            of: write.of.clone(),
+            uid: uid.clone(),
+        })
+    }
+
     fn create_group(
         &mut self,
         acting: &mut Controllers,
@@ -266,7 +301,8 @@ impl World {
         if self.deleted.contains(key) {
             pod.metadata.uid = Some(format!("{key}#{version}"));
         }
-        self.resolve_priority(&mut pod);
+        // What admission refuses was told of the Job.
+        let _ = self.admit_pod(&mut pod);
         self.create_pod(&pod, options)
             .map_err(|found| invalid(&found))?;
         pod.metadata.uid.get_or_insert_with(|| key.to_owned());
@@ -320,11 +356,12 @@ impl World {
         Ok(Some(Observed::PodGroup(Box::new(changed))))
     }
 
-    /// A bound pod goes when its kubelet has ended it, others at once.
+    /// A bound pod goes when its kubelet has ended it; others, and those that have ended, at once.
     fn delete_pod(&mut self, acting: &mut Controllers, key: &str) -> Done {
         let pod = self.pods.get_mut(key).ok_or(WriteOutcome::Absent)?;
         self.deleted.insert(key.to_owned());
-        let node = pod.node.as_ref();
+        let is_over = matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed);
+        let node = pod.node.as_ref().filter(|_| !is_over);
         if node.is_some_and(|node| self.nodes.contains_key(node)) {
             pod.deleting = true;
             self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
@@ -354,8 +391,18 @@ fn change_pod(acting: &mut Controllers, key: &str, patch: &Value) -> Done {
     Ok(Some(Observed::Pod(Box::new(known.clone()))))
 }
 
+/// The conditions a scheduler writes, and the deletion.
+fn mark_evicted(known: &mut TrackedPod, mark: &str, now: Timestamp) {
+    known.deleted.get_or_insert(now);
+    known.disruption = Some(Box::new(Disruption {
+        reason: "PreemptionByScheduler".into(),
+        message: mark.into(),
+        at: Some(now),
+    }));
+}
+
 /// Brings what is known of a pod up to date; whether it had changed.
-fn update_pod(known: &mut TrackedPod, pod: &PodObject) -> bool {
+fn update_pod(known: &mut TrackedPod, pod: &PodObject, now: Timestamp) -> bool {
     let phase = match pod.phase {
         PodPhase::Pending => TrackedPhase::Pending,
         PodPhase::Running => TrackedPhase::Running,
@@ -367,7 +414,7 @@ fn update_pod(known: &mut TrackedPod, pod: &PodObject) -> bool {
     let seen = (phase, pod.node.is_some(), is_ready);
     let is_evicted = pod.deleting && known.deleted.is_none();
     if is_evicted {
-        known.deleted = Some(Timestamp::default());
+        known.deleted = Some(now);
     }
     let is_changed = (known.phase, known.is_bound, known.is_ready) != seen;
     (known.phase, known.is_bound, known.is_ready) = seen;

@@ -4,9 +4,11 @@
 use k8s_openapi::api::core::v1::Pod;
 use pumice_api::Job;
 use pumice_controllers::job as controller;
+use pumice_controllers::queue::not_a_leaf;
 use pumice_ingest::{self as ingest, ObjectProblem, Options};
 use pumice_model::Delta;
 use pumice_model::object::GroupObject;
+use pumice_wire::rules::RuleScope;
 
 use super::World;
 use crate::report::JobLine;
@@ -35,9 +37,22 @@ impl World {
         }
         ingest::pod_group(&self.wire_group(&job), options)?;
         let group = controller::pod_group_name(&job);
+        let odd = controller::doubts(&job).into_iter();
+        let mut doubts: Vec<ObjectProblem> = odd.map(of_doubt).collect();
+        let broken = controller::broken_templates(&job, RuleScope::Sketch).into_iter();
+        let broken: Vec<ObjectProblem> = broken.map(super::admit::of_rule).collect();
+        match job.metadata.resource_version.is_some() {
+            // An API server has accepted the Job; of its pods it is asked when they are made.
+            true => doubts.extend(broken),
+            false if broken.is_empty() => {}
+            false => return Err(broken),
+        }
         for task in 0..job.spec.tasks.len() {
             if let Some(mut first) = controller::task_pod(&job, task, 0, &group) {
-                self.resolve_priority(&mut first);
+                let missing = self.admit_pod(&mut first);
+                let missing = missing.map_err(|found| of_template(task, found))?;
+                doubts.extend(missing.map(|doubt| in_template(task, doubt)));
+                self.resources.pod(first.spec.as_ref());
                 ingest::pod(&first, options).map_err(|found| of_template(task, found))?;
                 ingest::ephemeral_claims(&first).map_err(|found| of_template(task, found))?;
             }
@@ -46,12 +61,41 @@ impl World {
             let claim = ingest::persistent_volume_claim(&claim);
             claim.map_err(|found| of_claim(at, found))?;
         }
+        let doubts = doubts.into_iter();
+        self.doubts
+            .extend(doubts.map(|doubt| ("Job", key.clone(), doubt)));
         if job.metadata.namespace.is_none() {
             let (namespace, _) = key.split_once('/').unwrap_or_default();
             job.metadata.namespace = Some(namespace.to_owned());
         }
         self.jobs.insert(key, job);
         Ok(())
+    }
+
+    /// Sets Jobs aside whose queue has queues below it: policies refuse them. One that an API server
+    /// has accepted was there before its queue got any.
+    pub(super) fn refuse_jobs_of_inner_queues(&mut self) {
+        let refused = self.jobs.iter().filter_map(|(key, job)| {
+            let queues = self.queues.values();
+            let queues = queues.map(|queue| (queue.name.as_str(), queue.parent.as_str()));
+            let is_new = job.metadata.resource_version.is_none();
+            let why = not_a_leaf(&job.spec.queue, queues).filter(|_| is_new)?;
+            Some((key.clone(), why))
+        });
+        let refused: Vec<(String, String)> = refused.collect();
+        for (key, why) in refused {
+            self.jobs.remove(&key);
+            let place = self.places.remove(&("Job", key.clone()));
+            let (what, help) = why.split_once("; ").unwrap_or((&why, ""));
+            let path = "spec.queue".to_owned();
+            let problem = ObjectProblem {
+                path,
+                message: what.to_owned(),
+                help: help.to_owned(),
+            };
+            let name = format!("Job {key}");
+            self.refuse(&place.unwrap_or_default(), &name, std::iter::once(problem));
+        }
     }
 
     /// The PodGroup of a Job.
@@ -81,7 +125,8 @@ impl World {
             }
         }
         for mut pod in controller::pods(job, &group.name) {
-            self.resolve_priority(&mut pod);
+            // What admission refuses was told of the Job.
+            let _ = self.admit_pod(&mut pod);
             // The template was converted once before, so this cannot fail for want of a valid pod.
             let _ = self.create_pod(&pod, options);
         }
@@ -111,30 +156,23 @@ impl World {
     /// Puts a pod and its ephemeral claims on the API server, unless one of its name is there.
     pub(super) fn create_pod(
         &mut self,
-        pod: &Pod,
+        wire: &Pod,
         options: &Options,
     ) -> Result<(), Vec<ObjectProblem>> {
-        let claims = ingest::ephemeral_claims(pod)?;
-        let pod = ingest::pod(pod, options)?;
+        let claims = ingest::ephemeral_claims(wire)?;
+        let pod = ingest::pod(wire, options)?;
         let key = format!("{}/{}", pod.namespace, pod.name);
         if !self.pods.contains_key(&key) {
             for claim in claims {
                 self.create_claim(claim);
             }
             self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
+            if !pod.ours {
+                self.strangers.count(wire, &key);
+            }
             self.pods.insert(key, pod);
         }
         Ok(())
-    }
-
-    /// What admission does with a priority class that is known.
-    pub(super) fn resolve_priority(&self, pod: &mut Pod) {
-        let Some(spec) = &mut pod.spec else { return };
-        let value = match &spec.priority_class_name {
-            Some(class) => self.priorities.get(class).copied(),
-            None => self.default_priority,
-        };
-        spec.priority = spec.priority.or(value);
     }
 
     /// Whether a PodGroup exists or will: Jobs bring their own.
@@ -167,13 +205,25 @@ impl World {
     }
 }
 
+fn of_doubt(doubt: controller::JobDoubt) -> ObjectProblem {
+    ObjectProblem {
+        path: doubt.path,
+        message: doubt.message,
+        help: doubt.help,
+    }
+}
+
 /// Problems of a pod made from a task's template, told in the Job's fields.
 fn of_template(task: usize, found: Vec<ObjectProblem>) -> Vec<ObjectProblem> {
-    let in_template = |problem: ObjectProblem| ObjectProblem {
+    let found = found.into_iter();
+    found.map(|problem| in_template(task, problem)).collect()
+}
+
+fn in_template(task: usize, problem: ObjectProblem) -> ObjectProblem {
+    ObjectProblem {
         path: format!("spec.tasks[{task}].template.{}", problem.path),
         ..problem
-    };
-    found.into_iter().map(in_template).collect()
+    }
 }
 
 /// Problems of a claim made from a volume of the Job, told in the Job's fields.

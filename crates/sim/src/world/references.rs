@@ -4,12 +4,16 @@ use std::collections::BTreeSet;
 
 use pumice_conf::nearest;
 use pumice_controllers::job as controller;
+use pumice_model::object::NATIVE_GROUP;
 
 use super::World;
 use crate::problem::InputProblem;
 
 /// Where a pod names its PodGroup.
 const GROUP_NAME: &str = "metadata.annotations.scheduling.k8s.io/group-name";
+
+/// Where it names one of Kubernetes itself.
+const SCHEDULING_GROUP: &str = "spec.schedulingGroup.podGroupName";
 
 /// Names among which the nearest to an unknown one is looked for.
 const MAX_NAMES: usize = 1000;
@@ -105,20 +109,24 @@ impl World {
                 .map(|group| format!("{}/{group}", pod.namespace));
             if let Some(group) = group.filter(|group| pod.ours && !self.has_group(group)) {
                 let missing = missing("PodGroup", &group);
-                let help = "give the PodGroup too, or remove the annotation".to_owned();
-                found.push((("Pod", key), GROUP_NAME, missing, help));
+                let (path, help) = match pod
+                    .group
+                    .as_ref()
+                    .is_some_and(|g| g.starts_with(NATIVE_GROUP))
+                {
+                    true => (
+                        SCHEDULING_GROUP,
+                        "give the PodGroup too, or remove the field",
+                    ),
+                    false => (
+                        GROUP_NAME,
+                        "give the PodGroup too, or remove the annotation",
+                    ),
+                };
+                found.push((("Pod", key), path, missing, help.to_owned()));
             }
         }
-        for (key, group) in &self.groups {
-            if !group.queue.is_empty() && !self.queues.contains_key(&group.queue) {
-                let missing = missing("Queue", &group.queue);
-                let names = self.queues.keys().map(String::as_str).take(MAX_NAMES);
-                let near = nearest(&group.queue, names);
-                let near = near.map_or(String::new(), |name| format!("did you mean \"{name}\"? "));
-                let help = format!("{near}give the queue too, or name another one");
-                found.push((("PodGroup", key), "spec.queue", missing, help));
-            }
-        }
+        found.extend(self.groups_of_no_queue(&missing));
         found.extend(self.cpus_of_no_node(&missing));
         found.extend(self.unknown_classes());
         let warnings = found.into_iter().map(|((kind, key), path, missing, help)| {
@@ -141,6 +149,22 @@ impl World {
             self.problems.push(problem);
             self.in_field(path);
         }
+    }
+
+    /// PodGroups whose queue is not there.
+    fn groups_of_no_queue(&self, missing: &dyn Fn(&str, &str) -> String) -> Vec<Misnomer<'_>> {
+        let names = || self.queues.keys().map(String::as_str).take(MAX_NAMES);
+        let is_known = |queue: &str| queue.is_empty() || self.queues.contains_key(queue);
+        let lost = self.groups.iter();
+        let lost = lost.filter(|(_, group)| !is_known(&group.queue));
+        lost.map(|(key, group)| {
+            let near = nearest(&group.queue, names());
+            let near = near.map_or(String::new(), |name| format!("did you mean \"{name}\"? "));
+            let help = format!("{near}give the queue too, or name another one");
+            let missing = missing("Queue", &group.queue);
+            (("PodGroup", key), "spec.queue", missing, help)
+        })
+        .collect()
     }
 
     /// Numatopologies whose node is not there.

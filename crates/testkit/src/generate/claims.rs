@@ -139,7 +139,7 @@ pub(super) fn class(name: &str) -> Delta {
     Delta::DeviceClassApply(Box::new(DeviceClassObject {
         name: name.to_owned(),
         selectors: texts.collect(),
-        config: Vec::new(),
+        ..DeviceClassObject::default()
     }))
 }
 

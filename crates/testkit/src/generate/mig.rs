@@ -54,3 +54,18 @@ pub fn instances(rng: &mut Rng, node: &NodeObject, list: &str) -> Option<(String
     let key = "hami.io/vgpu-mig-allocations".to_owned();
     Some((key, serde_json::Value::Array(all).to_string()))
 }
+
+/// How well each two cards are linked, as HAMi's device plugin tells it.
+pub fn links(rng: &mut Rng, node: &str, cards: i64) -> String {
+    let mut rows: Vec<serde_json::Value> = Vec::new();
+    for one in 0..cards {
+        let mut points = serde_json::Map::new();
+        for other in (0..cards).filter(|other| *other != one) {
+            let id = format!("{node}-nvidia-{other}");
+            points.insert(id, rng.pick(&[0, 10, 20, 70]).into());
+        }
+        let id = format!("{node}-nvidia-{one}");
+        rows.push(serde_json::json!({"uuid": id, "score": points}));
+    }
+    serde_json::Value::from(rows).to_string()
+}

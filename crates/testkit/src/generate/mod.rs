@@ -17,6 +17,7 @@ mod device_quotas;
 mod devices;
 mod extender;
 mod groups;
+mod kinds;
 mod left_claims;
 mod mig;
 mod mindcluster;

@@ -159,6 +159,7 @@ pub fn surroundings(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
                     namespace: rng.pick(NAMESPACES).to_owned(),
                     name: format!("{app}-owner"),
                     selector,
+                    controller: None,
                 }));
             }
         }

@@ -2,12 +2,13 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    AskedPolicy, AssignedPod, CpuPlace, CpuRequest, NumatopologyObject, PodObject, TopologyPolicy,
+    AskedPolicy, AssignedPod, CpuPlace, CpuRequest, InitCpus, NumatopologyObject, PodObject,
+    TopologyPolicy,
 };
 
 use super::conf;
 use super::rng::Rng;
-use super::{cluster, full_cluster};
+use super::{START_S, cluster, full_cluster};
 
 const POLICIES: &[TopologyPolicy] = &[
     TopologyPolicy::SingleNumaNode,
@@ -113,8 +114,27 @@ pub(super) fn request(rng: &mut Rng) -> Option<CpuRequest> {
         &[0],
     ];
     let containers = rng.pick(&CONTAINERS);
+    const INIT: [&[(u32, bool)]; 8] = [
+        &[(1, false)],
+        &[(3, false)],
+        &[(1, true)],
+        &[(2, true)],
+        &[(4, false), (1, true)],
+        &[(1, true), (2, false)],
+        &[(2, false), (0, true), (3, false)],
+        &[(0, false)],
+    ];
+    let init: &[(u32, bool)] = match rng.one_in(3) {
+        true => rng.pick(&INIT),
+        false => &[],
+    };
+    let init = init.iter().map(|(cpus, stays)| InitCpus {
+        cpus: *cpus,
+        stays: *stays,
+    });
     Some(CpuRequest {
         policy,
+        init: init.collect(),
         containers: containers.to_vec(),
     })
 }
@@ -171,5 +191,6 @@ pub(super) fn numatopology(rng: &mut Rng, node: &str, pods: &[&PodObject]) -> Nu
         free,
         reserved: rng.pick(&[0, 0, 1, 2]),
         assigned,
+        written_s: rng.pick(&[None, None, Some(0), Some(START_S), Some(START_S + 100)]),
     }
 }

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use pumice_model::object::{ContainerFacts, NodeObject, Pairs, PodObject, PodPhase};
+use pumice_model::object::{ContainerFacts, ContainerKind, NodeObject, Pairs, PodObject, PodPhase};
 
+use super::kinds::{kinds, put_kinds};
 use super::pods::put_containers;
 use super::rng::Rng;
 use super::{Theme, amount, mig, sgpus};
@@ -230,6 +231,7 @@ pub fn ask_much(rng: &mut Rng, theme: &Theme, pod: &mut PodObject) {
     };
     let ask = VendorAsk {
         containers: vec![amounts],
+        kinds: vec![ContainerKind::Regular],
         annotations,
     };
     ask.put(pod);
@@ -262,8 +264,13 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
                 node.name
             );
         }
-        if register == "nvidia" && rng.one_in(2) {
+        if register == "nvidia" && !rng.one_in(3) {
             text = mig::register(rng, &node.name, (cards, mib));
+        }
+        if register == "nvidia" && rng.one_in(2) {
+            let links = mig::links(rng, &node.name, cards);
+            let key = "hami.io/node-nvidia-score".to_owned();
+            node.device_annotations.push((key, links));
         }
         node.device_annotations
             .push((format!("hami.io/node-{register}-register"), text));
@@ -296,6 +303,7 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
 #[derive(Clone)]
 struct VendorAsk {
     containers: Vec<Vec<(String, i64)>>,
+    kinds: Vec<ContainerKind>,
     annotations: Pairs,
 }
 
@@ -319,44 +327,76 @@ impl VendorAsk {
             }
             containers.push(asked);
         }
-        let mut annotations = Pairs::new();
-        let mut say = |rng: &mut Rng, odds: usize, key: &str, values: &[&str]| {
-            if rng.one_in(odds) {
-                annotations.push((key.to_owned(), rng.pick(values).to_owned()));
-            }
+        let asks_sgpu = |one: &Vec<(String, i64)>| amount(one, sgpus::COUNT) > 0;
+        let kinds = match containers.iter().any(asks_sgpu) {
+            true => vec![ContainerKind::Regular; containers.len()],
+            false => kinds(rng, containers.len()),
         };
-        let policies = ["binpack", "spread", "mutex", "numa"];
-        say(rng, 6, "hami.io/gpu-scheduler-policy", &policies);
-        say(rng, 8, "hygon.com/use-dcutype", &["small", "Large, none"]);
-        say(rng, 8, "nvidia.com/nouse-gputype", &["small", "large,"]);
-        let ids = [
-            "n0-dcu-0,n0-dcu-1,n1-dcu-0",
-            "n1-nvidia-0,n2-dcu-1, n0-nvidia-1",
-        ];
-        say(rng, 8, "hygon.com/nouse-gpuuuid", &ids);
-        say(rng, 8, "nvidia.com/use-gpuuuid", &ids);
-        let switches = ["true", "true", "1", "false", "maybe"];
-        say(rng, 4, "nvidia.com/numa-bind", &switches);
-        say(
-            rng,
-            8,
-            "hami.io/no-use-MR-V50-uuid",
-            &["n0-MR-V50-0, n1-MR-V50-1"],
-        );
-        let ids = ["n0-sgpu-0,n1-sgpu-1", "n0-va-0, n1-sgpu-0"];
-        say(rng, 8, "metax-tech.com/nouse-gpuuuid", &ids);
-        say(rng, 8, "vastaitech.com/use-gpuuuid", &ids);
-        annotations.sort();
         Self {
             containers,
-            annotations,
+            kinds,
+            annotations: said(rng),
         }
     }
 
     fn put(&self, pod: &mut PodObject) {
         put_containers(pod, &self.containers);
+        put_kinds(pod, &self.kinds);
         pod.facts.annotations = self.annotations.clone();
     }
+}
+
+/// What annotations say of the cards a pod may have, and in which order; sometimes what nobody knows.
+fn said(rng: &mut Rng) -> Pairs {
+    let mut annotations = Pairs::new();
+    let mut say = |rng: &mut Rng, odds: usize, key: &str, values: &[&str]| {
+        if rng.one_in(odds) {
+            annotations.push((key.to_owned(), rng.pick(values).to_owned()));
+        }
+    };
+    let policies = [
+        "binpack",
+        "spread",
+        "mutex",
+        "numa",
+        "binpack,numa",
+        "numa, spread",
+        "mutex,numa",
+        "topology-aware",
+        "topology-aware,binpack",
+        "binpak",
+    ];
+    say(rng, 3, "hami.io/gpu-scheduler-policy", &policies);
+    let nodes = ["binpack", "spread", "numa"];
+    say(rng, 6, "hami.io/node-scheduler-policy", &nodes);
+    let weights = [
+        "slot=1,core=1,memory=3",
+        "slot=0,core=4,memory=1",
+        "memory=1, slot=0, core=0",
+        "slot=1,core=1",
+    ];
+    say(rng, 6, "hami.io/device-scoring-weights", &weights);
+    say(rng, 8, "hygon.com/use-dcutype", &["small", "Large, none"]);
+    say(rng, 8, "nvidia.com/nouse-gputype", &["small", "large,"]);
+    let ids = [
+        "n0-dcu-0,n0-dcu-1,n1-dcu-0",
+        "n1-nvidia-0,n2-dcu-1, n0-nvidia-1",
+    ];
+    say(rng, 8, "hygon.com/nouse-gpuuuid", &ids);
+    say(rng, 8, "nvidia.com/use-gpuuuid", &ids);
+    let switches = ["true", "true", "1", "false", "maybe"];
+    say(rng, 4, "nvidia.com/numa-bind", &switches);
+    say(
+        rng,
+        8,
+        "hami.io/no-use-MR-V50-uuid",
+        &["n0-MR-V50-0, n1-MR-V50-1"],
+    );
+    let ids = ["n0-sgpu-0,n1-sgpu-1", "n0-va-0, n1-sgpu-0"];
+    say(rng, 8, "metax-tech.com/nouse-gpuuuid", &ids);
+    say(rng, 8, "vastaitech.com/use-gpuuuid", &ids);
+    annotations.sort();
+    annotations
 }
 
 /// What one container asks; sometimes what cannot be.

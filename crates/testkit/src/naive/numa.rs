@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_conf::PluginConf;
 use pumice_model::object::{
-    AskedPolicy, CpuPlace, CpuRequest, NodeObject, NumatopologyObject, TopologyPolicy,
+    AskedPolicy, CpuPlace, CpuRequest, NodeObject, NumatopologyObject, PodPhase, TopologyPolicy,
 };
 
 use super::cycle::Cycle;
@@ -16,7 +16,7 @@ pub type Cpus = BTreeSet<u32>;
 /// The node gives this pod CPUs and does not tell yet which.
 fn expects(object: &NumatopologyObject, task: &Task) -> bool {
     let request = task.pod.cpus.as_ref();
-    let asks = request.is_some_and(|request| request.containers.iter().any(|n| *n > 0));
+    let asks = request.is_some_and(|request| !in_turn(request).is_empty());
     let told = object.assigned.iter().any(|pod| {
         if pod.uid.is_empty() {
             (&pod.namespace, &pod.name) == (&task.pod.namespace, &task.pod.name)
@@ -25,6 +25,27 @@ fn expects(object: &NumatopologyObject, task: &Task) -> bool {
         }
     });
     asks && !told && object.gives_cpus && object.policy != TopologyPolicy::None
+}
+
+/// How many CPUs each container wants for itself, in the order in which they get some, and whether it keeps
+/// them.
+fn in_turn(request: &CpuRequest) -> Vec<(usize, bool)> {
+    let init = request.init.iter().map(|init| (init.cpus, init.stays));
+    let all = init.chain(request.containers.iter().map(|cpus| (*cpus, true)));
+    all.filter(|(cpus, _)| *cpus > 0)
+        .map(|(cpus, stays)| (cpus as usize, stays))
+        .collect()
+}
+
+/// How many CPUs that are neither free nor kept back are whose nobody says.
+fn given_untold(object: &NumatopologyObject) -> usize {
+    if !object.assigned.is_empty() {
+        return 0;
+    }
+    let all: Cpus = object.cpus.iter().map(|place| place.cpu).collect();
+    let reserved = pick(object, &all, object.reserved as usize);
+    let is_given = |cpu: &&u32| !object.free.contains(cpu) && !reserved.contains(cpu);
+    all.iter().filter(is_given).count()
 }
 
 /// What the kubelet could give out if nobody were expected to have anything.
@@ -54,12 +75,20 @@ pub fn settle(world: &mut World) {
             .map(|task| (task.pod.created_s, task.pod.uid.clone()))
             .collect();
         there.sort();
-        let mut free = unassigned(&object);
+        let (mut free, mut given) = (unassigned(&object), given_untold(&object));
         for (_, uid) in there {
             let Some(task) = world.tasks.get_mut(&uid) else {
                 continue;
             };
             let request = task.pod.cpus.as_ref().expect("it asks");
+            let kept = in_turn(request).into_iter().filter(|(_, stays)| *stays);
+            let has: usize = kept.map(|(cpus, _)| cpus).sum();
+            let since_s = task.pod.scheduled_s.unwrap_or(task.pod.created_s);
+            let is_older = object.written_s.is_none_or(|written_s| since_s < written_s);
+            if task.pod.phase == PodPhase::Running && is_older && has <= given {
+                given -= has;
+                continue;
+            }
             task.cpus = taken(&object, request, &free);
             free.retain(|cpu| !task.cpus.contains(cpu));
         }
@@ -143,28 +172,41 @@ fn place(object: &NumatopologyObject, cpu: u32) -> CpuPlace {
 
 /// Container by container; none where one of them is refused.
 fn aligned(object: &NumatopologyObject, request: &CpuRequest, free: &Cpus) -> Option<Cpus> {
-    let mut all = Cpus::new();
-    for wanted in request.containers.iter().filter(|wanted| **wanted > 0) {
-        let left: Cpus = free.difference(&all).copied().collect();
-        all.extend(container(object, *wanted as usize, &left)?);
+    serve(object, request, free, |_, _| None)
+}
+
+/// Each container has what nobody before it has kept; who leaves its CPUs to those after it binds them to their
+/// NUMA nodes until they are taken. `refused`: what a container has that may not have any.
+fn serve(
+    object: &NumatopologyObject,
+    request: &CpuRequest,
+    free: &Cpus,
+    refused: impl Fn(&Cpus, usize) -> Option<Cpus>,
+) -> Option<Cpus> {
+    let (mut all, mut kept, mut left) = (Cpus::new(), Cpus::new(), Cpus::new());
+    for (wanted, stays) in in_turn(request) {
+        let available: Cpus = free.difference(&kept).copied().collect();
+        let own = container(object, wanted, &available, &left);
+        let own = own.or_else(|| refused(&available, wanted))?;
+        all.extend(&own);
+        if stays {
+            left.retain(|cpu| !own.contains(cpu));
+            kept.extend(own);
+        } else {
+            left.extend(own);
+        }
     }
     Some(all)
 }
 
 /// Likewise, where a refused container has some CPUs all the same.
 fn taken(object: &NumatopologyObject, request: &CpuRequest, free: &Cpus) -> Cpus {
-    let mut all = Cpus::new();
-    for wanted in request.containers.iter().filter(|wanted| **wanted > 0) {
-        let left: Cpus = free.difference(&all).copied().collect();
-        let wanted = *wanted as usize;
-        let own = container(object, wanted, &left);
-        all.extend(own.unwrap_or_else(|| pick(object, &left, wanted)));
-    }
-    all
+    let any = |available: &Cpus, wanted| Some(pick(object, available, wanted));
+    serve(object, request, free, any).unwrap_or_default()
 }
 
-/// One container, by all sets of NUMA nodes.
-fn container(object: &NumatopologyObject, wanted: usize, free: &Cpus) -> Option<Cpus> {
+/// One container, by all sets of NUMA nodes that have all that was left to it.
+fn container(object: &NumatopologyObject, wanted: usize, free: &Cpus, left: &Cpus) -> Option<Cpus> {
     if wanted > free.len() {
         return None;
     }
@@ -180,7 +222,8 @@ fn container(object: &NumatopologyObject, wanted: usize, free: &Cpus) -> Option<
     let large = (1..=every).filter(|mask| all_of(*mask) >= wanted);
     let least = large.map(u32::count_ones).min();
     let mut best = (every, false);
-    for mask in (1..=every).filter(|mask| free_of(*mask) >= wanted) {
+    let has_left = |mask: u32| left.iter().all(|cpu| has(mask, *cpu));
+    for mask in (1..=every).filter(|mask| free_of(*mask) >= wanted && has_left(*mask)) {
         let preferred = Some(mask.count_ones()) == least;
         let single = object.policy == TopologyPolicy::SingleNumaNode;
         if single && !(preferred && mask.count_ones() == 1) {

@@ -9,8 +9,8 @@ use std::fmt::Debug;
 use pumice_conf::Config;
 use pumice_devices::LedgerTime;
 use pumice_engine::Engine;
-use pumice_engine::report::FIRST_REPORT_AFTER_S;
 use pumice_engine::report::REWRITE_NUMBERS_AFTER_S;
+use pumice_engine::report::SETTLED_AFTER_S;
 use pumice_model::object::{
     Gates, GroupObject, GroupPhase, GroupStatus, NodeObject, Pairs, PodObject, PodPhase,
     QueueObject, SubGroupPolicy,
@@ -367,7 +367,7 @@ struct Told {
 impl Told {
     /// Everything that is due is told; then it is what a fresh look says.
     fn check(&mut self, engine: &mut Engine, now_s: i64, context: &str) {
-        for later_s in [0, FIRST_REPORT_AFTER_S, REWRITE_NUMBERS_AFTER_S + 5] {
+        for later_s in [0, SETTLED_AFTER_S, REWRITE_NUMBERS_AFTER_S + 5] {
             let reports = engine.reports(now_s + later_s);
             let state = engine.state();
             for report in reports.pods {

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use pumice_e2e::{Lab, LabGuard, eventually};
 use serde_json::{Value, json};
 
-use super::{JOBS, hold, is_refused, job, judge, object, task, template};
+use super::{JOBS, QUEUES, hold, is_refused, job, judge, object, queue, task, template};
 use crate::LIMIT;
 
 const CRON_JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/cronjobs";
@@ -43,6 +43,24 @@ fn what_a_job_leaves_out_is_filled_in_and_kubectl_shows_it() -> Result<()> {
         Ok((judged["spec"]["minAvailable"] == 1).then_some(()))
     })?;
     lab.cluster().kubectl(&["apply", "-f", "-"], SPARSE)?;
+    // A gang with pods that are made once others run would never start.
+    let depends = |wanted: Value| {
+        let ps = task(json!({"name": "ps", "replicas": 2}));
+        let none = task(json!({"name": "none", "replicas": 3, "minAvailable": 0}));
+        let worker = task(json!({"name": "worker", "replicas": 5, "dependsOn": wanted}));
+        job(json!({"tasks": [ps, none, worker]}))
+    };
+    let cases = [
+        (json!({"name": ["ps"]}), 2),
+        (json!({"name": ["ps", "none"]}), 2),
+        (json!({"name": ["ps", "none"], "iteration": "any"}), 7),
+        (json!({"name": ["none"]}), 7),
+        (json!({}), 7),
+    ];
+    for (wanted, least) in cases {
+        let judged = judge(&lab, JOBS, &depends(wanted.clone()))?;
+        assert_eq!(judged["spec"]["minAvailable"], least, "{wanted}");
+    }
     let get = ["get", "vcjob", "sparse", "-o", "json"];
     let shown: Value = serde_json::from_str(&lab.cluster().kubectl(&get, "")?)?;
     let spec = &shown["spec"];
@@ -324,6 +342,117 @@ fn each_wrong_job_is_refused_with_what_is_wrong_where_and_what_to_write() -> Res
     full["networkTopology"] = json!({"mode": "soft", "highestTierAllowed": 2});
     good.push((JOBS, job(full)));
     hold(&lab, &bad, &good)
+}
+
+/// Templates that make no pod, and what is said of each.
+fn wrong_templates() -> Vec<(Value, &'static str)> {
+    let of = |container: Value| task(json!({"replicas": 1, "template": template(container)}));
+    let mut none = of(json!({}));
+    none["template"]["spec"]["containers"] = json!([]);
+    let mut word = of(json!({}));
+    word["template"]["spec"]["restartPolicy"] = json!("never");
+    let mut key = of(json!({}));
+    key["template"]["spec"]["nodeSelector"] = json!({"a b": "c"});
+    let mut label = of(json!({}));
+    label["template"]["metadata"] = json!({"labels": {"a": "not valid!"}});
+    let mut image = of(json!({}));
+    image["template"]["spec"]["containers"][0]["image"] = json!("");
+    let asks = |requests: Value, limits: Value| {
+        of(json!({"resources": {"requests": requests, "limits": limits}}))
+    };
+    vec![
+        (
+            none,
+            "template.spec.containers: there is none; write at least one",
+        ),
+        (
+            word,
+            "template.spec.restartPolicy: \"never\" is not possible; write Never",
+        ),
+        (
+            key,
+            "template.spec.nodeSelector.a b: \"a b\" is not a key; use letters, digits, '-', '_'",
+        ),
+        (
+            label,
+            "template.metadata.labels.a: \"not valid!\" is not a value of a label; ",
+        ),
+        (
+            image,
+            "template.spec.containers[0].image: it is missing; give it",
+        ),
+        (
+            of(json!({"volumeMounts": [{"name": "v", "mountPath": "/v"}]})),
+            "template.spec.containers[0].volumeMounts[0].name: there is no \"v\" in \
+             spec.tasks[0].template.spec.volumes; add it to",
+        ),
+        (
+            asks(json!({"cpu": "2"}), json!({"cpu": "1"})),
+            "resources.requests.cpu: \"2\" is more than the limit 1; lower it, or raise the limit",
+        ),
+        (
+            asks(json!({}), json!({"nvidia.com/gpu": "0.5"})),
+            "resources.limits[nvidia.com/gpu]: \"0.5\" is not a whole number; ",
+        ),
+        (
+            asks(json!({"memory": "-1"}), json!({})),
+            "resources.requests.memory: \"-1\" is negative; write 0 or more",
+        ),
+        (
+            asks(json!({"nvidia.com/gpu": "1"}), json!({})),
+            "resources.requests[nvidia.com/gpu]: \"1\" has no limit beside it; ",
+        ),
+    ]
+}
+
+#[test]
+fn templates_that_make_no_pods_are_refused() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.cluster().install_policies()?;
+    let mut bad: Vec<(&str, Value, &str)> = Vec::new();
+    for (task, problem) in wrong_templates() {
+        bad.push((JOBS, job(json!({"tasks": [task]})), problem));
+    }
+    // The Job adds volumes by its own name.
+    let keys = json!({"volumeMounts": [{"name": "j-ssh", "mountPath": "/keys"}]});
+    let shares =
+        json!({"resources": {"requests": {"cpu": 1, "a.io/b": "2"}, "limits": {"a.io/b": 2}}});
+    let tasks = [keys, shares]
+        .map(|container| task(json!({"replicas": 1, "template": template(container)})));
+    let good = [(JOBS, job(json!({"plugins": {"ssh": []}, "tasks": tasks})))];
+    hold(&lab, &bad, &good)
+}
+
+#[test]
+fn a_job_goes_to_a_queue_without_queues_below_it() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.cluster().install_policies()?;
+    for (name, spec) in [
+        ("stem", json!({"weight": 1})),
+        ("twig", json!({"weight": 1, "parent": "stem"})),
+    ] {
+        lab.rest().create(QUEUES, &queue(name, spec))?;
+    }
+    let in_queue =
+        |queue: &str| job(json!({"queue": queue, "tasks": [task(json!({"replicas": 1}))]}));
+    let bad = [
+        (
+            JOBS,
+            in_queue("stem"),
+            "queue \"stem\" has queues below it and takes no Jobs; name \"twig\", or one below it",
+        ),
+        (
+            JOBS,
+            in_queue("root"),
+            "queue \"root\" takes no Jobs; name one that has no queues below it",
+        ),
+    ];
+    // One that is missing may come.
+    hold(
+        &lab,
+        &bad,
+        &[(JOBS, in_queue("twig")), (JOBS, in_queue("nosuch"))],
+    )
 }
 
 #[test]

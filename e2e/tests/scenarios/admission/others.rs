@@ -1,11 +1,11 @@
 //! PodGroups, pods, HyperNodes, JobFlows (spec/03 D4) and Commands.
 
 use anyhow::{Result, ensure};
-use pumice_e2e::Lab;
+use pumice_e2e::{Lab, eventually};
 use serde_json::{Value, json};
 
-use super::{hold, object, queue};
-use crate::{GROUPS, PODS, bare_pod};
+use super::{hold, judge, object, queue};
+use crate::{GROUPS, LIMIT, PODS, bare_pod};
 
 const HYPER_NODES: &str = "/apis/topology.volcano.sh/v1alpha1/hypernodes";
 const FLOWS: &str = "/apis/flow.volcano.sh/v1alpha1/namespaces/default/jobflows";
@@ -140,7 +140,7 @@ fn pod_groups_pods_hyper_nodes_and_flows_are_checked() -> Result<()> {
     // Pods of other schedulers are theirs.
     let mut theirs = pod(json!({MINIMUM: "0"}));
     theirs["spec"]["schedulerName"] = json!("default-scheduler");
-    super::judge(&lab, PODS, &theirs).map(|_| ())
+    judge(&lab, PODS, &theirs).map(|_| ())
 }
 
 #[test]
@@ -173,15 +173,11 @@ fn who_may_write_commands_in_a_namespace_cannot_close_queues_with_them() -> Resu
             .kubectl(&arguments, &command(action, kind).to_string())?;
         Ok(serde_json::from_str(&printed)?)
     };
-    let answers = pumice_e2e::eventually(
-        crate::LIMIT,
-        "jane may write Commands for Jobs only",
-        || {
-            by_jane("Job", "AbortJob")?;
-            let refused = by_jane("Queue", "CloseQueue").err();
-            Ok(refused.map(|error| format!("{error:#}")))
-        },
-    );
+    let answers = eventually(LIMIT, "jane may write Commands for Jobs only", || {
+        by_jane("Job", "AbortJob")?;
+        let refused = by_jane("Queue", "CloseQueue").err();
+        Ok(refused.map(|error| format!("{error:#}")))
+    });
     lab.cluster()
         .kubectl(&["delete", "rolebinding", "admission-jane"], "")?;
     let told = answers?;
@@ -189,5 +185,43 @@ fn who_may_write_commands_in_a_namespace_cannot_close_queues_with_them() -> Resu
         told.contains("you may not update the queue \"q\""),
         "{told}"
     );
+    Ok(())
+}
+
+#[test]
+fn a_pod_that_asks_to_wait_for_its_queue_gets_the_gate() -> Result<()> {
+    const GATE: &str = "scheduling.volcano.sh/queue-allocation-gate";
+    let lab = Lab::take()?;
+    lab.cluster().install_policies()?;
+    let gates = |pod: &Value| -> Result<Value> {
+        let judged = judge(&lab, PODS, pod)?;
+        Ok(judged["spec"]["schedulingGates"].clone())
+    };
+    let asking = pod(json!({GATE: "true"}));
+    eventually(LIMIT, "the policies are in force", || {
+        Ok((gates(&asking)? == json!([{"name": GATE}])).then_some(()))
+    })?;
+    let mut with_another = asking.clone();
+    with_another["spec"]["schedulingGates"] = json!([{"name": "example.com/wait"}]);
+    let both = gates(&with_another)?;
+    let names: Vec<&str> = both
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|gate| gate["name"].as_str())
+        .collect();
+    assert_eq!(names.len(), 2, "{both}");
+    assert!(
+        names.contains(&GATE) && names.contains(&"example.com/wait"),
+        "{both}"
+    );
+    let mut given = asking.clone();
+    given["spec"]["schedulingGates"] = json!([{"name": GATE}]);
+    assert_eq!(gates(&given)?, json!([{"name": GATE}]), "once");
+    let mut of_another = asking.clone();
+    of_another["spec"]["schedulerName"] = json!("default-scheduler");
+    for pod in [pod(json!({GATE: "false"})), pod(json!({})), of_another] {
+        assert_eq!(gates(&pod)?, Value::Null);
+    }
     Ok(())
 }

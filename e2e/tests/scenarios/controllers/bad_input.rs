@@ -119,9 +119,10 @@ fn a_template_the_api_server_refuses_is_told_in_its_words_and_tried_ever_more_ra
     let (controllers, _scheduler) = both(&lab)?;
     let mut object = job("crooked", 20);
     let pod = &mut object["spec"]["tasks"][0]["template"]["spec"];
-    pod["containers"][0]["name"] = json!("Not_A_Name");
+    // What only the admission of the API server knows: names of containers are looked at before.
+    pod["priority"] = json!(5);
     lab.rest().create(JOBS, &object)?;
-    let words = "spec.containers[0].name";
+    let words = "the integer value of priority (5) must not be provided";
     waits_for(&lab, &controllers, "crooked", "FailedCreate", words)?;
     let refusals = || -> Result<f64> {
         let writes = controllers.metric("pumice_controller_writes_total")?;
@@ -191,7 +192,7 @@ fn jobs_that_cannot_be_say_what_is_wrong_where() -> Result<()> {
         (
             "flag",
             "/plugins",
-            json!({"svc": ["--publish-not-ready=maybe"]}),
+            json!({"svc": ["--publish-not-ready-addresses=maybe"]}),
             &["svc", "publish"],
         ),
         (

@@ -4,6 +4,7 @@ use k8s_openapi::api::core::v1::{
     Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
     ResourceQuota, Service,
 };
+use k8s_openapi::api::node::v1::RuntimeClass;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::resource::v1::{
     DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice,
@@ -12,7 +13,9 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
-use pumice_api::{HyperNode, Job, NodeMetrics, NodeShard, Numatopology, PodGroup, Queue};
+use pumice_api::{
+    HyperNode, Job, NativePodGroup, NodeMetrics, NodeShard, Numatopology, PodGroup, Queue,
+};
 use pumice_schema::tracer::Types;
 
 macro_rules! kinds {
@@ -31,6 +34,7 @@ fn the_table_of_fields_is_that_of_the_types() {
         "apps": ReplicaSet, StatefulSet;
         "batch.volcano.sh": Job;
         "metrics.k8s.io": NodeMetrics;
+        "node.k8s.io": RuntimeClass;
         "nodeinfo.volcano.sh": Numatopology;
         "policy": PodDisruptionBudget;
         "resource.k8s.io": DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice;
@@ -40,6 +44,7 @@ fn the_table_of_fields_is_that_of_the_types() {
         "storage.k8s.io": CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment;
         "topology.volcano.sh": HyperNode;
     );
+    types.add::<NativePodGroup>("scheduling.k8s.io/PodGroup");
     expect_file![concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../crates/wire/src/fields.txt"

@@ -3,14 +3,16 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Args;
-use pumice_api::Job;
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+use pumice_api::{Job, keys};
 use serde_json::Value;
 
-use super::super::user::{ClusterConnection, list_of, typed};
-use super::super::words::print;
+use super::super::user::{ClusterConnection, ClusterUser, list_of, typed};
+use super::super::watch::watch;
+use super::super::words::{age, or, print};
 use super::named::{phase, replicas};
-use crate::output::{OutputFormat, columns};
+use crate::output::{OutputFormat, columns_of_namespaces};
 
 /// Label with the type of a Job.
 const JOB_TYPE: &str = "volcano.sh/job-type";
@@ -33,26 +35,64 @@ pub struct JobListArguments {
     /// Only those whose name has this text in it
     #[arg(long, value_name = "TEXT")]
     selector: Option<String>,
+    /// Go on, and show each Job anew that changes
+    #[arg(long, short, conflicts_with = "output")]
+    watch: bool,
     /// Output format
     #[arg(long, short, value_enum, default_value = "table")]
-    output: OutputFormat,
+    output: ListFormat,
     #[command(flatten)]
     connection: ClusterConnection,
+}
+
+/// How Jobs are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ListFormat {
+    /// For people
+    Table,
+    /// The columns of vcctl, queue and age
+    Wide,
+    /// For scripts: the objects
+    Json,
+    /// The same as JSON
+    Yaml,
 }
 
 /// Asks and prints.
 pub fn run(arguments: &JobListArguments) -> anyhow::Result<ExitCode> {
     let user = arguments.connection.open()?;
+    if arguments.watch {
+        return watch::<10, 2>(&user, HEAD, || {
+            let jobs = typed_all(&found(&user, arguments)?)?;
+            Ok(jobs.iter().map(|job| row(job, Timestamp::now())).collect())
+        });
+    }
+    let found = list_of(found(&user, arguments)?);
+    let now = Timestamp::now();
+    let (format, is_wide) = match arguments.output {
+        ListFormat::Table => (OutputFormat::Table, false),
+        ListFormat::Wide => (OutputFormat::Table, true),
+        ListFormat::Json => (OutputFormat::Json, false),
+        ListFormat::Yaml => (OutputFormat::Yaml, false),
+    };
+    print(&found, format, |out, list| {
+        let (items, all) = (&list["items"], arguments.all_namespaces);
+        match is_wide {
+            true => wide(out, items, all, now),
+            false => table(out, items, all, now),
+        }
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn found(user: &ClusterUser, arguments: &JobListArguments) -> anyhow::Result<Vec<Value>> {
     let namespace = match arguments.all_namespaces {
         true => "",
         false => user.namespace(arguments.namespace.as_deref()),
     };
     let mut found = user.ask(user.objects.list::<Job>(namespace, ""))?;
     found.retain(|job| is_wanted(arguments, job));
-    print(&list_of(found), arguments.output, |out, list| {
-        table(out, &list["items"], arguments.all_namespaces)
-    })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(found)
 }
 
 fn is_wanted(arguments: &JobListArguments, job: &Value) -> bool {
@@ -68,20 +108,85 @@ fn is_wanted(arguments: &JobListArguments, job: &Value) -> bool {
         && name.contains(part)
 }
 
+fn typed_all(items: &[Value]) -> anyhow::Result<Vec<Job>> {
+    items.iter().map(typed).collect()
+}
+
+/// The Jobs of a list; `None`, and a line that says so, when there are none.
+fn some(out: &mut dyn Write, items: &Value) -> anyhow::Result<Option<Vec<Job>>> {
+    let items = items.as_array().map_or(&[][..], Vec::as_slice);
+    if items.is_empty() {
+        writeln!(out, "No resources found")?;
+        return Ok(None);
+    }
+    typed_all(items).map(Some)
+}
+
+const HEAD: [&str; 10] = [
+    "NAMESPACE",
+    "NAME",
+    "PHASE",
+    "QUEUE",
+    "PODS",
+    "MIN",
+    "SUCCEEDED",
+    "FAILED",
+    "RESTARTS",
+    "AGE",
+];
+
 /// A line a Job.
 pub(super) fn table(
     out: &mut dyn Write,
     items: &Value,
     with_namespace: bool,
+    now: Timestamp,
 ) -> anyhow::Result<()> {
-    let items = items.as_array().map_or(&[][..], Vec::as_slice);
-    if items.is_empty() {
-        writeln!(out, "No resources found")?;
+    let Some(jobs) = some(out, items)? else {
         return Ok(());
-    }
-    let jobs: anyhow::Result<Vec<Job>> = items.iter().map(typed).collect();
-    let jobs = jobs?;
+    };
+    let rows: Vec<[String; 10]> = jobs.iter().map(|job| row(job, now)).collect();
+    columns_of_namespaces(out, HEAD, &rows, with_namespace)
+}
+
+fn age_of(job: &Job, now: Timestamp) -> String {
+    let created = job.metadata.creation_timestamp.as_ref();
+    let seconds = created.map(|time| now.as_second() - time.0.as_second());
+    seconds.map_or("-".to_owned(), age)
+}
+
+fn queue_of(job: &Job) -> String {
+    or(&job.spec.queue, keys::DEFAULT_QUEUE).to_owned()
+}
+
+fn row(job: &Job, now: Timestamp) -> [String; 10] {
+    let (meta, status) = (&job.metadata, &job.status);
+    [
+        meta.namespace.clone().unwrap_or_default(),
+        meta.name.clone().unwrap_or_default(),
+        phase(job),
+        queue_of(job),
+        format!("{}/{}", status.running, replicas(job)),
+        job.spec.min_available.to_string(),
+        status.succeeded.to_string(),
+        status.failed.to_string(),
+        status.retry_count.to_string(),
+        age_of(job, now),
+    ]
+}
+
+/// A line a Job as vcctl prints it, and its queue and age.
+pub(super) fn wide(
+    out: &mut dyn Write,
+    items: &Value,
+    with_namespace: bool,
+    now: Timestamp,
+) -> anyhow::Result<()> {
+    let Some(jobs) = some(out, items)? else {
+        return Ok(());
+    };
     let head = [
+        "NAMESPACE",
         "NAME",
         "CREATION",
         "PHASE",
@@ -94,28 +199,21 @@ pub(super) fn table(
         "FAILED",
         "UNKNOWN",
         "RETRYCOUNT",
+        "QUEUE",
+        "AGE",
     ];
-    if !with_namespace {
-        return columns(out, head, jobs.iter().map(line).collect());
-    }
-    let mut wide = ["NAMESPACE"; 13];
-    wide[1..].copy_from_slice(&head);
-    let rows = jobs.iter().map(|job| {
-        let mut row: [String; 13] = std::array::from_fn(|_| String::new());
-        row[0] = job.metadata.namespace.clone().unwrap_or_default();
-        row[1..].clone_from_slice(&line(job));
-        row
-    });
-    columns(out, wide, rows.collect())
+    let rows: Vec<[String; 15]> = jobs.iter().map(|job| wide_row(job, now)).collect();
+    columns_of_namespaces(out, head, &rows, with_namespace)
 }
 
-fn line(job: &Job) -> [String; 12] {
+fn wide_row(job: &Job, now: Timestamp) -> [String; 15] {
     let (meta, status) = (&job.metadata, &job.status);
     let labels = meta.labels.as_ref();
     let kind = labels.and_then(|labels| labels.get(JOB_TYPE));
     let created = meta.creation_timestamp.as_ref();
     let day = created.map(|time| time.0.strftime("%Y-%m-%d").to_string());
     [
+        meta.namespace.clone().unwrap_or_default(),
         meta.name.clone().unwrap_or_default(),
         day.unwrap_or_default(),
         phase(job),
@@ -128,5 +226,7 @@ fn line(job: &Job) -> [String; 12] {
         status.failed.to_string(),
         status.unknown.to_string(),
         status.retry_count.to_string(),
+        queue_of(job),
+        age_of(job, now),
     ]
 }

@@ -1,9 +1,12 @@
 //! `pumice job`: Jobs of a cluster, as `vcctl job` shows and starts them.
 
 mod list;
+mod logs;
 mod named;
 mod run;
+mod scale;
 mod view;
+mod wait;
 
 use std::process::ExitCode;
 
@@ -23,6 +26,12 @@ pub enum JobCommand {
     List(list::JobListArguments),
     /// What a Job wants, how far it is, and its events
     View(view::JobViewArguments),
+    /// What the pods of a Job have written
+    Logs(logs::JobLogsArguments),
+    /// Wait until a Job has ended, runs, is suspended or gone; exit code 1 if it never will
+    Wait(wait::JobWaitArguments),
+    /// Change the number of pods of a task
+    Scale(scale::JobScaleArguments),
     /// Delete the pods of a Job until it is resumed
     Suspend(JobControlArguments),
     /// Start a suspended Job again
@@ -46,6 +55,9 @@ pub fn run(command: &JobCommand) -> anyhow::Result<ExitCode> {
         JobCommand::Run(arguments) => run::run(arguments),
         JobCommand::List(arguments) => list::run(arguments),
         JobCommand::View(arguments) => view::run(arguments),
+        JobCommand::Logs(arguments) => logs::run(arguments),
+        JobCommand::Wait(arguments) => wait::run(arguments),
+        JobCommand::Scale(arguments) => scale::run(arguments),
         JobCommand::Suspend(arguments) => control(arguments, &SUSPEND),
         JobCommand::Resume(arguments) => control(arguments, &RESUME),
         JobCommand::Delete(arguments) => delete(arguments),

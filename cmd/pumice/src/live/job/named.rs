@@ -5,6 +5,7 @@ use pumice_api::Job;
 use serde_json::Value;
 
 use super::super::user::{ClusterUser, wrong};
+use super::super::words::or;
 
 /// One Job.
 #[derive(Args)]
@@ -58,10 +59,7 @@ pub fn missing(namespace: &str, name: &str) -> anyhow::Error {
 
 /// The phase as it is shown: a Job that nobody has looked at is Pending.
 pub fn phase(job: &Job) -> String {
-    match job.status.state.phase.as_str() {
-        "" => "Pending".to_owned(),
-        phase => phase.to_owned(),
-    }
+    or(&job.status.state.phase, "Pending").to_owned()
 }
 
 /// Pods of all tasks.

@@ -1,17 +1,22 @@
 //! `pumice job run`.
 
 use std::collections::BTreeMap;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
-use pumice_api::{Job, keys};
+use pumice_api::{Job, Queue, keys};
 use pumice_units::quantity;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::user::{ClusterConnection, CreationArguments, wrong};
+use super::super::file::{documents, ensure_kind, text_of};
+use super::super::user::{ClusterConnection, ClusterUser, CreationArguments, wrong};
+use super::super::words::or;
+
+/// How often, and how long between, a new Job is looked at whose queue may not be read.
+const MOST_LOOKS: u32 = 8;
+const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// Arguments of `pumice job run`.
 #[derive(Args)]
@@ -75,29 +80,97 @@ pub fn run(arguments: &JobRunArguments) -> anyhow::Result<ExitCode> {
     }
     let namespace = wanted.or(own).map(str::to_owned);
     let (creation, connection) = (&arguments.creation, &arguments.connection);
-    let line = |name: &str| format!("run job {name} successfully");
-    creation.create::<Job>(connection, namespace.as_deref(), job, line)?;
+    let queue = or(
+        job["spec"]["queue"].as_str().unwrap_or_default(),
+        keys::DEFAULT_QUEUE,
+    );
+    let queue = match creation.asks_nobody() {
+        true => QueueSeen::Unknown,
+        false => queue_seen(&connection.open()?, queue),
+    };
+    let line = |name: &str| match queue.problem() {
+        None => format!("run job {name} successfully"),
+        Some(problem) => format!("job {name} is created, and waits: {problem}"),
+    };
+    let made = creation.create::<Job>(connection, namespace.as_deref(), job, line)?;
+    if queue == QueueSeen::Unknown && !creation.is_trial() {
+        tell_obstacle(&connection.open()?, &made)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-fn text_of(path: &Path) -> anyhow::Result<String> {
-    let read = if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(path)
-    };
-    read.map_err(|error| wrong(format!("{}: {error}", path.display())))
+/// What is known of the queue a Job is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum QueueSeen {
+    /// It takes in Jobs.
+    Fine,
+    /// It does not, as this says.
+    Problem(String),
+    /// It may not be read, or was not asked for.
+    Unknown,
+}
+
+impl QueueSeen {
+    fn problem(&self) -> Option<&str> {
+        match self {
+            Self::Problem(problem) => Some(problem),
+            Self::Fine | Self::Unknown => None,
+        }
+    }
+
+    /// What an answer of the API server means.
+    pub(super) fn of(name: &str, found: Option<&Value>) -> Self {
+        let Some(queue) = found else {
+            // The scheduler makes this one, and makes it again.
+            if name == keys::DEFAULT_QUEUE {
+                return Self::Fine;
+            }
+            return Self::Problem(format!(
+                "queue {name} does not exist; `pumice queue list` shows those there are, `pumice \
+                 queue create {name}` makes it"
+            ));
+        };
+        match queue["status"]["state"].as_str() {
+            Some(state @ ("Closed" | "Closing")) => Self::Problem(format!(
+                "queue {name} is {state} and takes in nothing new; `pumice queue open {name}` opens it"
+            )),
+            _ => Self::Fine,
+        }
+    }
+}
+
+fn queue_seen(user: &ClusterUser, name: &str) -> QueueSeen {
+    match user.try_ask(user.objects.get::<Queue>("", name)) {
+        Ok(found) => QueueSeen::of(name, found.as_ref()),
+        Err(_) => QueueSeen::Unknown,
+    }
+}
+
+/// Looks at a new Job for a moment, and says what keeps it from its first pods.
+fn tell_obstacle(user: &ClusterUser, made: &Value) -> anyhow::Result<()> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let metadata = &made["metadata"];
+    let (namespace, name) = (text(&metadata["namespace"]), text(&metadata["name"]));
+    for _ in 0..MOST_LOOKS {
+        user.pause(LOOK_EVERY);
+        let found = user.ask(user.objects.get::<Job>(&namespace, &name))?;
+        let state = found.map(|job| job["status"]["state"].clone());
+        let state = state.unwrap_or_default();
+        if text(&state["phase"]).is_empty() {
+            continue;
+        }
+        let (reason, message) = (text(&state["reason"]), text(&state["message"]));
+        if !reason.is_empty() {
+            anstream::eprintln!("warning: job {namespace}/{name} waits: {reason}: {message}");
+        }
+        return Ok(());
+    }
+    Ok(())
 }
 
 /// The one Job of a text.
 pub(super) fn of_file(text: &str, source: &str) -> anyhow::Result<Value> {
-    let mut documents = Vec::new();
-    for document in serde_yaml::Deserializer::from_str(text) {
-        let value = Value::deserialize(document);
-        let value = value.map_err(|error| wrong(format!("{source}: {error}")))?;
-        documents.extend(Some(value).filter(|value| !value.is_null()));
-    }
+    let documents = documents(text, source)?;
     let help =
         "`pumice job run -f` creates one Job; `kubectl create -f` creates whatever a file has";
     let [job] = documents.as_slice() else {
@@ -106,15 +179,7 @@ pub(super) fn of_file(text: &str, source: &str) -> anyhow::Result<Value> {
             "{source} has {count} objects\n  = help: {help}"
         )));
     };
-    if job["kind"] != keys::JOB_KIND || job["apiVersion"] != keys::BATCH_API_VERSION {
-        let what = |field: &str| job[field].as_str().unwrap_or("none").to_owned();
-        return Err(wrong(format!(
-            "{source} has kind {} of apiVersion {}, not a Job of {}\n  = help: {help}",
-            what("kind"),
-            what("apiVersion"),
-            keys::BATCH_API_VERSION
-        )));
-    }
+    ensure_kind(job, (keys::JOB_KIND, keys::BATCH_API_VERSION), source, help)?;
     Ok(job.clone())
 }
 

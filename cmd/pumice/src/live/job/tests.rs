@@ -111,15 +111,42 @@ fn job(phase: &str) -> Value {
     })
 }
 
+fn now() -> jiff::Timestamp {
+    "2026-01-02T05:34:05Z".parse().expect("a time")
+}
+
+/// The lines of a table by words.
+fn words(table: impl FnOnce(&mut Vec<u8>)) -> Vec<Vec<String>> {
+    let mut out = Vec::new();
+    table(&mut out);
+    let text = String::from_utf8(out).expect("UTF-8");
+    let line = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+    text.lines().map(line).collect()
+}
+
 #[test]
 fn a_list_has_a_line_a_job() {
+    let jobs = json!([job("Running")]);
+    let lines = words(|out| list::table(out, &jobs, true, now()).expect("printed"));
+    assert_eq!(
+        lines[0][..5],
+        ["NAMESPACE", "NAME", "PHASE", "QUEUE", "PODS"]
+    );
+    let expected = [
+        "team", "j", "Running", "q", "2/3", "2", "0", "0", "1", "2h30m",
+    ];
+    assert_eq!(lines[1], expected);
+    let longest = words(|out| list::table(out, &jobs, false, now()).expect("printed"));
+    assert_eq!(longest[1][..2], ["j", "Running"]);
     let mut out = Vec::new();
-    list::table(&mut out, &json!([job("Running")]), true).expect("printed");
-    let text = String::from_utf8(out).expect("UTF-8");
-    let lines: Vec<Vec<&str>> = text
-        .lines()
-        .map(|line| line.split_whitespace().collect())
-        .collect();
+    list::table(&mut out, &json!([]), false, now()).expect("printed");
+    assert_eq!(out, b"No resources found\n");
+}
+
+#[test]
+fn a_wide_list_has_the_columns_of_vcctl_then_queue_and_age() {
+    let jobs = json!([job("Running")]);
+    let lines = words(|out| list::wide(out, &jobs, true, now()).expect("printed"));
     assert_eq!(
         lines[0][..5],
         ["NAMESPACE", "NAME", "CREATION", "PHASE", "JOBTYPE"]
@@ -139,12 +166,94 @@ fn a_list_has_a_line_a_job() {
             "0",
             "0",
             "0",
-            "1"
+            "1",
+            "q",
+            "2h30m"
         ]
     );
     let mut out = Vec::new();
-    list::table(&mut out, &json!([]), false).expect("printed");
+    list::wide(&mut out, &json!([]), false, now()).expect("printed");
     assert_eq!(out, b"No resources found\n");
+}
+
+#[test]
+fn a_queue_that_takes_in_nothing_is_told_of_when_a_job_is_run() {
+    use run::QueueSeen;
+    let problem = |found: Option<Value>| match QueueSeen::of("q", found.as_ref()) {
+        QueueSeen::Problem(problem) => problem,
+        other => format!("{other:?}"),
+    };
+    let none = problem(None);
+    assert!(none.starts_with("queue q does not exist; "), "{none}");
+    assert_eq!(QueueSeen::of("default", None), QueueSeen::Fine);
+    let closed = problem(Some(json!({"status": {"state": "Closing"}})));
+    assert!(
+        closed.starts_with("queue q is Closing and takes in nothing new"),
+        "{closed}"
+    );
+    for status in [json!({"state": "Open"}), json!({})] {
+        assert_eq!(problem(Some(json!({"status": status}))), "Fine");
+    }
+}
+
+#[test]
+fn one_waits_until_a_job_is_there_or_never_will_be() {
+    use wait::{Waited, WaitedFor, reached};
+    for (wanted, phase, expected) in [
+        (WaitedFor::End, Some("Completed"), Waited::Reached),
+        (WaitedFor::End, Some("Failed"), Waited::Missed),
+        (WaitedFor::End, Some("Aborted"), Waited::Missed),
+        (WaitedFor::End, Some("Running"), Waited::NotYet),
+        (WaitedFor::End, None, Waited::Missed),
+        (WaitedFor::Running, Some("Pending"), Waited::NotYet),
+        (WaitedFor::Running, Some("Running"), Waited::Reached),
+        (WaitedFor::Running, Some("Completed"), Waited::Reached),
+        (WaitedFor::Running, Some("Failed"), Waited::Missed),
+        (WaitedFor::Suspended, Some("Aborting"), Waited::NotYet),
+        (WaitedFor::Suspended, Some("Aborted"), Waited::Reached),
+        (WaitedFor::Suspended, Some("Completed"), Waited::Missed),
+        (WaitedFor::Deleted, Some("Completed"), Waited::NotYet),
+        (WaitedFor::Deleted, None, Waited::Reached),
+    ] {
+        assert_eq!(reached(wanted, phase), expected, "{wanted:?} {phase:?}");
+    }
+}
+
+#[test]
+fn a_task_is_scaled_and_what_could_not_run_is_refused() {
+    let mut object = job("Running");
+    let of = |object: &Value| -> Job { typed(object).expect("a Job") };
+    let patch = scale::patch(&of(&object), None, 5, Some(4)).expect("a patch");
+    assert_eq!(
+        patch,
+        json!([
+            {"op": "test", "path": "/metadata/uid", "value": "u"},
+            {"op": "add", "path": "/spec/tasks/0/replicas", "value": 5},
+            {"op": "add", "path": "/spec/minAvailable", "value": 4},
+        ])
+    );
+    let refused = |object: &Value, task, replicas, min| {
+        let error = scale::patch(&of(object), task, replicas, min).expect_err("refused");
+        assert!(error.contains("= help: "), "{error}");
+        error
+    };
+    let few = refused(&object, None, 1, None);
+    assert!(
+        few.contains("would have 1 pods, and 2 must run together"),
+        "{few}"
+    );
+    let unknown = refused(&object, Some("x"), 3, None);
+    assert!(unknown.contains("no task \"x\""), "{unknown}");
+    object["spec"]["tasks"][0]["minAvailable"] = json!(2);
+    let own = refused(&object, Some("t"), 1, Some(1));
+    assert!(own.contains("spec.tasks[0].minAvailable"), "{own}");
+    let other = object["spec"]["tasks"][0].clone();
+    object["spec"]["tasks"]
+        .as_array_mut()
+        .expect("tasks")
+        .push(other);
+    let several = refused(&object, None, 3, None);
+    assert!(several.contains("the tasks t, t"), "{several}");
 }
 
 #[test]

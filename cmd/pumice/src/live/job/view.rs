@@ -4,13 +4,17 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
 use pumice_api::Job;
 use pumice_api::job::TaskSpec;
-use serde_json::Value;
+use pumice_engine::view::JobView;
 
+use super::super::account;
+use super::super::events::show_events;
+use super::super::scheduler::asked_by_the_way;
 use super::super::user::{ClusterConnection, typed};
-use super::super::words::{HEAD, print};
+use super::super::words::{HEAD, lines, print};
 use super::named::{NamedJob, phase, replicas};
 use crate::output::{OutputFormat, columns};
 
@@ -30,18 +34,25 @@ pub struct JobViewArguments {
 pub fn run(arguments: &JobViewArguments) -> anyhow::Result<ExitCode> {
     let user = arguments.connection.open()?;
     let object = arguments.job.read(&user)?;
-    let mut events = Vec::new();
-    if arguments.output == OutputFormat::Table {
-        let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-        let query = format!("fieldSelector=involvedObject.uid%3D{uid}");
-        let namespace = arguments.job.namespace(&user);
-        // Who may see the Job need not see events.
-        let found = user.try_ask(user.objects.list::<Event>(namespace, &query));
-        events = found.unwrap_or_default();
+    if arguments.output != OutputFormat::Table {
+        print(&object, arguments.output, |_, _| Ok(()))?;
+        return Ok(ExitCode::SUCCESS);
     }
+    let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+    let query = format!("fieldSelector=involvedObject.uid%3D{uid}");
+    let (namespace, name) = (arguments.job.namespace(&user), arguments.job.name());
+    // Who may see the Job need not see events, or ask the scheduler.
+    let events = user.try_ask(user.objects.list::<Event>(namespace, &query));
+    let view: Option<JobView> = asked_by_the_way(&arguments.connection, &["jobs", namespace, name]);
+    let facts = account::read_job(&user, object.clone())?;
+    let account = account::account(&facts, view.as_ref(), Timestamp::now());
     print(&object, arguments.output, |out, object| {
+        account::account_table(out, &account)?;
+        let changes = view.as_ref().map(|view| view.changes.as_slice());
+        lines(out, "To change", changes.unwrap_or_default())?;
+        writeln!(out)?;
         describe(out, &typed(object)?)?;
-        show_events(out, &events)
+        show_events(out, &events.unwrap_or_default())
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -114,32 +125,4 @@ fn task_line(job: &Job, task: &TaskSpec) -> [String; 5] {
             false => pods.join(", "),
         },
     ]
-}
-
-fn show_events(out: &mut dyn Write, events: &[Value]) -> anyhow::Result<()> {
-    writeln!(out, "\n{HEAD}Events{HEAD:#}")?;
-    if events.is_empty() {
-        writeln!(out, "none")?;
-        return Ok(());
-    }
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut rows: Vec<[String; 5]> = events
-        .iter()
-        .map(|event| {
-            let times = ["lastTimestamp", "eventTime", "firstTimestamp"];
-            let last = times.iter().map(|field| text(&event[*field]));
-            let count = event["count"].as_i64().unwrap_or(1);
-            [
-                last.into_iter()
-                    .find(|time| !time.is_empty())
-                    .unwrap_or_default(),
-                text(&event["type"]),
-                text(&event["reason"]),
-                count.to_string(),
-                text(&event["message"]),
-            ]
-        })
-        .collect();
-    rows.sort();
-    columns(out, ["LAST", "TYPE", "REASON", "COUNT", "MESSAGE"], rows)
 }

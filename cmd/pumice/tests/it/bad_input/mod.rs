@@ -3,9 +3,11 @@
 
 mod configuration;
 mod flags;
+mod jobs;
 mod large;
 mod objects;
 mod odd;
+mod refused;
 mod run;
 mod sources;
 mod victims;

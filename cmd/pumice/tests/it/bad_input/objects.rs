@@ -4,8 +4,8 @@ use super::run::{Folder, GOOD, GOOD_LINES, simulate};
 
 #[test]
 fn a_document_that_is_no_yaml_is_left_out_and_the_next_one_read() {
-    let after =
-        "apiVersion: v1\nkind: Pod\nmetadata: {name: after}\nspec: {schedulerName: volcano}";
+    let after = "apiVersion: v1\nkind: Pod\nmetadata: {name: after}\nspec: {schedulerName: \
+         volcano, containers: [{name: main}]}";
     simulate("broken", &format!("kind: [broken\n---\n{after}\n"))
         .goes_on(&["error: all.yaml:19:7: broken YAML: unclosed bracket '['"])
         .binds(&["default/after", "default/good"])
@@ -110,12 +110,12 @@ fn a_pod_with_the_uid_of_another_is_set_aside() {
 kind: Pod
 apiVersion: v1
 metadata: {name: one, uid: same}
-spec: {schedulerName: volcano}
+spec: {schedulerName: volcano, containers: [{name: main}]}
 ---
 kind: Pod
 apiVersion: v1
 metadata: {name: two, uid: same}
-spec: {schedulerName: volcano}
+spec: {schedulerName: volcano, containers: [{name: main}]}
 ";
     let ran = simulate("same-uid", rest);
     let line = 8 + GOOD_LINES;
@@ -135,6 +135,7 @@ apiVersion: v1
 metadata: {name: elsewhere}
 spec:
   nodeName: nowhere
+  containers: [{name: main}]
 ---
 kind: Pod
 apiVersion: v1
@@ -142,7 +143,7 @@ metadata:
   name: orphan
   annotations:
     scheduling.k8s.io/group-name: gone
-spec: {schedulerName: volcano}
+spec: {schedulerName: volcano, containers: [{name: main}]}
 ---
 kind: PodGroup
 apiVersion: scheduling.volcano.sh/v1beta1
@@ -155,16 +156,16 @@ apiVersion: v1
 metadata:
   name: lost
   annotations: {scheduling.k8s.io/group-name: g}
-spec: {schedulerName: volcano}
+spec: {schedulerName: volcano, containers: [{name: main}]}
 ";
     simulate("names", rest)
         .goes_on(&[
             "warning: all.yaml:23:13: Pod default/elsewhere: spec.nodeName: Node \"nowhere\" does \
              not exist",
-            "warning: all.yaml:30:35: Pod default/orphan: \
+            "warning: all.yaml:31:35: Pod default/orphan: \
              metadata.annotations.scheduling.k8s.io/group-name: PodGroup \"default/gone\" does not \
              exist",
-            "warning: all.yaml:37:10: PodGroup default/g: spec.queue: Queue \"nope\" does not \
+            "warning: all.yaml:38:10: PodGroup default/g: spec.queue: Queue \"nope\" does not \
              exist",
         ])
         .binds(&["default/good"])
@@ -190,7 +191,7 @@ apiVersion: v1
 metadata:
   name: lost
   annotations: {scheduling.k8s.io/group-name: g}
-spec: {schedulerName: volcano}
+spec: {schedulerName: volcano, containers: [{name: main}]}
 ";
     simulate("queue", rest)
         .goes_on(&[
@@ -290,7 +291,7 @@ spec: {schedulerName: volcano, containers: [{name: main, resources: {requests: {
         .goes_on(&[])
         .binds(&["default/good"]);
     let ran = ran.waits(&["default/alone"]);
-    let message = "Not enough valid tasks for gang-scheduling, valid: 1, min: 3: make 2 more pods, \
+    let message = "Not enough valid tasks for gang-scheduling, valid: 1, min: 3: make 2 more of its pods, \
                    or lower minMember";
     assert_eq!(ran.report()["pending"][0]["message"], message);
     let job = "kind: Job\napiVersion: batch.volcano.sh/v1alpha1\nmetadata: {name: j}\nspec:\n  \
@@ -366,6 +367,7 @@ metadata: {{name: p}}
 spec:
   schedulerNane: volcano
   frobnicate: true
+  containers: [{{name: main}}]
 ---
 kind: Pod
 apiVersion: v1
@@ -414,7 +416,7 @@ items:
 - kind: Pod
   apiVersion: v1
   metadata: {name: next}
-  spec: {schedulerName: volcano}
+  spec: {schedulerName: volcano, containers: [{name: main}]}
 ";
     simulate("twice-inside", list)
         .goes_on(&[

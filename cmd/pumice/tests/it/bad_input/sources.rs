@@ -24,7 +24,7 @@ fn an_empty_file_alone_is_nothing_and_beside_others_a_warning() {
 #[test]
 fn bytes_that_are_no_text_set_their_document_aside() {
     let after = "\n---\nkind: Pod\napiVersion: v1\nmetadata: {name: after}\nspec: {schedulerName: \
-                 volcano}\n";
+                 volcano, containers: [{name: main}]}\n";
     for (byte, message) in [
         (
             b'\xff',
@@ -85,13 +85,13 @@ fn no_paths_at_all_are_told_with_an_example() {
 }
 
 #[test]
-fn the_readme_shows_the_command_the_message_shows() {
-    let ran = Folder::new("readme").run(&["simulate"]);
+fn the_guide_shows_the_command_the_message_shows() {
+    let ran = Folder::new("guide").run(&["simulate"]);
     let (_, command) = ran.err.split_once("of a cluster:\n").expect("a command");
-    let readme = include_str!("../../../../../README.md");
+    let page = include_str!("../../../../../docs/guide/simulate.md");
     assert!(
-        readme.contains(command.trim()),
-        "not in the README:\n{command}"
+        page.contains(command.trim()),
+        "not in the guide:\n{command}"
     );
 }
 

@@ -23,6 +23,7 @@ use tokio::time::Instant;
 
 use crate::effects::BindFailure;
 use crate::effects::backoff;
+use crate::effects::decided::NOT_THE_LEADER;
 use crate::effects::http::{ApiCall, ApiRefusal, MERGE_PATCH, Reply};
 use crate::effects::recall::Recall;
 use crate::effects::shared::{Rate, WriterContext};
@@ -167,8 +168,8 @@ impl Held<'_> {
                 let text = "the scheduler is stopping".to_owned();
                 return Err((BindFailure::GaveUp, text));
             }
-            if let Some(why) = recall.why() {
-                return Err((BindFailure::Outdated, why));
+            if let Some(taken_back) = recall.why() {
+                return Err(taken_back);
             }
             let (pause, text) = match self.step().await {
                 LockStep::Taken => return Ok(()),
@@ -256,7 +257,7 @@ impl Held<'_> {
         match self.patch(&node.resource_version, Some(&value)).await {
             Some(Reply::Ok(_)) => LockStep::Taken,
             Some(reply) => self.refused(reply),
-            None => LockStep::Failed((BindFailure::GaveUp, "no longer the leader".to_owned())),
+            None => LockStep::Failed((BindFailure::GaveUp, NOT_THE_LEADER.to_owned())),
         }
     }
 

@@ -117,6 +117,31 @@ async fn times_are_those_of_the_first_request_and_stay_in_all_of_its_bind() {
 }
 
 #[tokio::test]
+async fn why_a_binding_waits_and_where_its_pod_will_be_is_told_while_it_does() {
+    let mut bench = Bench::new(|_| created()).await;
+    bench.effects.submit(guarded("a", "n1", guard(1, "x")));
+    bench.told_bound("a").await;
+    bench.effects.submit(guarded("b", "n1", guard(1, "y")));
+    bench.waiting(1).await;
+    for name in ["a", "b"] {
+        bench.effects.submit(Write::BindWaits {
+            pod: pod_named(name),
+            node: "n1".to_owned(),
+            reason: "Schedulable".to_owned(),
+            message: "it waits".to_owned(),
+        });
+    }
+    bench.server.until("/pods/b/status", 2).await;
+    let told = bench.server.all("/status");
+    let named = told
+        .iter()
+        .map(|seen| &seen.body["status"]["nominatedNodeName"]);
+    let named: Vec<&Value> = named.filter(|node| !node.is_null()).collect();
+    assert_eq!(named, [&json!("n1")]);
+    assert_eq!(told.len(), 2, "of the pod that waits alone");
+}
+
+#[tokio::test]
 async fn sequence_numbers_of_a_node_differ_and_go_on_from_those_seen() {
     let mut bench = Bench::new(|_| created()).await;
     let seen = u64::try_from(jiff::Timestamp::now().as_second()).expect("a time") + 5000;

@@ -3,7 +3,7 @@ use crate::effects::EvictionMethod;
 use crate::effects::event::EventSink;
 use crate::effects::evict::{self, PodToEvict};
 
-fn evict() -> Write {
+pub(super) fn evict() -> Write {
     Write::Evict {
         pod: pod(),
         reason: "preempt".to_owned(),

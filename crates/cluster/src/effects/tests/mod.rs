@@ -10,6 +10,7 @@ mod node_lock;
 mod queues;
 mod status;
 mod storm;
+mod terms;
 mod volumes;
 
 use std::sync::Arc;

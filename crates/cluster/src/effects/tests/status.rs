@@ -1,7 +1,7 @@
 use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
 
 use super::*;
-use crate::effects::coalesce::Finish;
+use crate::effects::coalesce::{Coalesce, Finish};
 use crate::effects::status::{self, StatusWrite};
 use crate::effects::verbs::{Target, WriteVerb};
 
@@ -456,5 +456,27 @@ async fn a_group_status_that_is_not_written_says_why_unless_nobody_waits_for_it(
             .written([group_status(GroupPhase::Running, true)])
             .await;
         assert_eq!(bench.outcome().await, expected, "{code}");
+    }
+}
+
+#[test]
+fn a_first_condition_does_not_wait_and_one_with_another_reason_a_second() {
+    let condition = |reason: &str, message: &str| {
+        let write = Write::PodCondition {
+            pod: pod(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        };
+        StatusWrite::of(write).expect("a status")
+    };
+    let first = condition("Unschedulable", "no cpu");
+    assert_eq!(first.delay(), Duration::ZERO);
+    for (reason, seconds) in [("Unschedulable", 5), ("QuotaExceeded", 1)] {
+        let next = condition(reason, "no memory");
+        assert_eq!(
+            next.spacing(&first),
+            Duration::from_secs(seconds),
+            "{reason}"
+        );
     }
 }

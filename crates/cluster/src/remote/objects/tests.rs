@@ -4,6 +4,7 @@ use pumice_api::{Job, Queue};
 use serde_json::json;
 
 use super::*;
+use crate::remote::LogPart;
 use crate::scripted::{Answer, Seen, Server};
 
 async fn cluster(answer: impl Fn(&Seen) -> Answer + Send + 'static) -> ClusterObjects {
@@ -87,4 +88,52 @@ async fn refusals_say_what_to_do() {
         let error = error.expect_err("refused").to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_patch_is_a_json_patch_and_says_when_its_object_is_gone() {
+    let objects = cluster(|seen| match seen.path.contains("/jobs/j?") {
+        true => Answer::Json(200, json!({"media": seen.media, "body": seen.body})),
+        false => status(404, "NotFound", "no such job"),
+    })
+    .await;
+    let patch = json!([{"op": "replace", "path": "/spec/tasks/0/replicas", "value": 3}]);
+    let done = objects.patch::<Job>("team", "j", &patch).await;
+    let expected = json!({"media": "application/json-patch+json", "body": patch});
+    assert_eq!(done, Ok(Some(expected)));
+    assert_eq!(objects.patch::<Job>("team", "k", &patch).await, Ok(None));
+}
+
+#[tokio::test]
+async fn what_a_pod_has_written_comes_line_by_line_and_why_there_is_nothing() {
+    let objects = cluster(|seen| match &seen.path {
+        path if path.ends_with("/pods/p/log?container=c&tailLines=2&previous=true") => {
+            Answer::Json(200, json!(["a", "b"]))
+        }
+        path if path.contains("/pods/new/") => {
+            status(400, "BadRequest", "container \"c\" is waiting to start")
+        }
+        _ => status(404, "NotFound", "no such pod"),
+    })
+    .await;
+    let part = LogPart {
+        container: Some("c".to_owned()),
+        tail: Some(2),
+        previous: true,
+        ..LogPart::default()
+    };
+    let mut lines = Vec::new();
+    let found = objects
+        .logs("team", "p", &part, |line| lines.push(line))
+        .await;
+    assert_eq!(
+        (found, lines.concat().as_str()),
+        (Ok(true), "[\"a\",\"b\"]")
+    );
+    let none = LogPart::default();
+    let gone = objects.logs("team", "gone", &none, |_| ()).await;
+    assert_eq!(gone, Ok(false));
+    let new = objects.logs("team", "new", &none, |_| ()).await;
+    let error = new.expect_err("refused").to_string();
+    assert!(error.contains("is waiting to start"), "{error}");
 }

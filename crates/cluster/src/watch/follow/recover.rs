@@ -48,6 +48,12 @@ impl KindFollower {
                 return Ok(Duration::ZERO);
             }
             WatchFailure::Absent if self.kind.need == Importance::Custom => {
+                let (kind, is_older) = self.kind.in_another_version();
+                self.kind = kind;
+                if is_older {
+                    self.from = None;
+                    return Ok(Duration::ZERO);
+                }
                 return self.absent().await;
             }
             WatchFailure::Absent => self.complain("the API server does not know this kind"),

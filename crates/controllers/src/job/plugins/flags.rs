@@ -47,10 +47,20 @@ pub(super) struct PluginFlags {
     values: BTreeMap<&'static str, FlagValue>,
     /// Entry of the list that gave the value.
     given: BTreeMap<&'static str, usize>,
+    /// Entries that are no flag of the plugin, and what to say of each.
+    unknown: Vec<(usize, String)>,
+}
+
+/// Why an entry is no value of a flag.
+enum FlagFault {
+    /// The plugin has no such flag: it runs without, as it would under Volcano.
+    Unknown(String),
+    /// The flag is there, its value is none.
+    Wrong(String),
 }
 
 impl PluginFlags {
-    /// Reads all entries; what cannot be read is told under `path` and left at its default.
+    /// Reads all entries; a value that cannot be read is told under `path` and left at its default.
     pub fn read(
         known: &'static [FlagSpec],
         entries: &[String],
@@ -63,13 +73,18 @@ impl PluginFlags {
                 .map(|flag| (flag.name, flag.takes.default()))
                 .collect(),
             given: BTreeMap::new(),
+            unknown: Vec::new(),
         };
         let mut at = 0;
         while let Some(entry) = entries.get(at) {
             let next = entries.get(at + 1).map(String::as_str);
             match flags.take(known, entry, next, at) {
                 Ok(taken) => at += taken,
-                Err(message) => {
+                Err(FlagFault::Unknown(message)) => {
+                    flags.unknown.push((at, message));
+                    at += 1;
+                }
+                Err(FlagFault::Wrong(message)) => {
                     add(problems, format!("{path}[{at}]"), message);
                     at += 1;
                 }
@@ -85,21 +100,19 @@ impl PluginFlags {
         entry: &str,
         next: Option<&str>,
         at: usize,
-    ) -> Result<usize, String> {
+    ) -> Result<usize, FlagFault> {
         let bare = entry.strip_prefix("--").or_else(|| entry.strip_prefix('-'));
         let (name, own) = match bare.unwrap_or_default().split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (bare.unwrap_or_default(), None),
         };
         if name.is_empty() || name.starts_with('-') {
-            return Err(format!("{:?} is no flag{}", shortened(entry), forms(known)));
+            let message = format!("{:?} is no flag{}", shortened(entry), forms(known));
+            return Err(FlagFault::Unknown(message));
         }
         let Some(flag) = known.iter().find(|flag| flag.name == name) else {
-            return Err(format!(
-                "there is no flag \"--{}\"{}",
-                shortened(name),
-                forms(known)
-            ));
+            let message = format!("there is no flag \"--{}\"{}", shortened(name), forms(known));
+            return Err(FlagFault::Unknown(message));
         };
         let (text, taken) = match (own, &flag.takes) {
             (Some(text), _) => (text, 1),
@@ -107,21 +120,22 @@ impl PluginFlags {
             (None, _) => match next {
                 Some(text) => (text, 2),
                 None => {
-                    return Err(format!(
-                        "\"--{name}\" needs a value: {}",
-                        flag.takes.wanted()
-                    ));
+                    let wanted = flag.takes.wanted();
+                    let message = format!("\"--{name}\" needs a value: {wanted}");
+                    return Err(FlagFault::Wrong(message));
                 }
             },
         };
-        let value = flag.takes.parse(text).ok_or_else(|| match flag.takes {
+        let wrong = || match flag.takes {
             FlagKind::Hidden => format!("\"--{name}\" must not be empty"),
             _ => format!(
                 "{:?} is no value of \"--{name}\": write {}",
                 shortened(text),
                 flag.takes.wanted()
             ),
-        })?;
+        };
+        let value = flag.takes.parse(text);
+        let value = value.ok_or_else(|| FlagFault::Wrong(wrong()))?;
         self.values.insert(flag.name, value);
         self.given.insert(flag.name, at);
         Ok(taken)
@@ -146,6 +160,11 @@ impl PluginFlags {
     /// Whether a switch is on.
     pub fn is_on(&self, name: &str) -> bool {
         self.values.get(name) == Some(&FlagValue::Switch(true))
+    }
+
+    /// Entries that are no flag of the plugin, by position, and what to say of each.
+    pub fn unknown(&self) -> &[(usize, String)] {
+        &self.unknown
     }
 
     /// Entry that gave a flag.

@@ -28,6 +28,7 @@ use pumice_api::Job;
 use pumice_api::job::TaskSpec;
 
 use self::flags::{FlagSpec, PluginFlags};
+use super::doubts::JobDoubt;
 use super::task_name;
 use super::validate::{JobProblem, JobProblems, add};
 use crate::runtime::ApiWrite;
@@ -56,6 +57,9 @@ trait JobPlugin: Sync {
 
     /// What is wrong with the Job beyond the flags themselves.
     fn problems(&self, _asked: &Asked<'_>, _problems: &mut JobProblems) {}
+
+    /// What is odd about the Job, which runs all the same.
+    fn doubts(&self, _asked: &Asked<'_>, _doubts: &mut Vec<JobDoubt>) {}
 
     /// Whether `status.controlledResources` tells that its objects were made.
     fn is_recorded(&self) -> bool {
@@ -157,6 +161,22 @@ pub fn problems(job: &Job) -> Vec<JobProblem> {
         plugin.problems(&asked, &mut problems);
     }
     problems
+}
+
+/// What is odd about `spec.plugins` of a defaulted Job, which runs all the same: flags that a plugin
+/// does not have, as where they are those of another scheduler's plugin of the same name.
+pub(super) fn doubts(job: &Job) -> Vec<JobDoubt> {
+    let mut doubts = Vec::new();
+    for (plugin, asked) in wanted(job) {
+        let unknown = asked.flags.unknown().iter();
+        doubts.extend(unknown.map(|(at, message)| JobDoubt {
+            path: format!("{}[{at}]", asked.path),
+            message: message.clone(),
+            help: "correct or remove it: the plugin runs without it".to_owned(),
+        }));
+        plugin.doubts(&asked, &mut doubts);
+    }
+    doubts
 }
 
 /// What the plugins of a Job make once, with the key in `status.controlledResources` that tells it

@@ -10,6 +10,7 @@ use pumice_api::job::TaskSpec;
 use pumice_api::{Job, keys};
 use serde_json::{Value, json};
 
+use super::super::doubts::JobDoubt;
 use super::super::equipment::owned_patch;
 use super::super::validate::{JobProblem, JobProblems, add};
 use super::super::{name, namespace, owner, task_name, uid};
@@ -60,6 +61,21 @@ impl JobPlugin for Svc {
                 );
                 add(problems, format!("spec.tasks[{at}].name"), message);
             }
+        }
+    }
+
+    /// Servers of Kubernetes before 1.36 want a letter at the beginning of a Service's name.
+    fn doubts(&self, asked: &Asked<'_>, doubts: &mut Vec<JobDoubt>) {
+        let name = name(asked.job);
+        if name.starts_with(|first: char| first.is_ascii_digit()) {
+            doubts.push(JobDoubt {
+                path: "metadata.name".to_owned(),
+                message: format!(
+                    "{name:?} begins with a digit: plugin svc makes a Service of that name, which \
+                     many API servers refuse, and without it the Job does not start"
+                ),
+                help: format!("give it a name that begins with a letter, such as \"job-{name}\""),
+            });
         }
     }
 

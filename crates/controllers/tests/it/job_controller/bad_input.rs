@@ -58,6 +58,64 @@ fn an_invalid_job_is_pending_and_says_why_once() {
 }
 
 #[test]
+fn templates_that_make_no_pods_are_told_before_anything_is_made() {
+    let with = |field: &str, value: Value| {
+        let mut task = task("a", 1);
+        task["template"]["spec"]["containers"][0][field] = value;
+        json!({"tasks": [task]})
+    };
+    let limits = json!({"requests": {"cpu": "2"}, "limits": {"cpu": "1"}});
+    let cases = [
+        (
+            with("image", json!("")),
+            "spec.tasks[0].template.spec.containers[0].image: it is missing; give it",
+        ),
+        (
+            with("resources", limits),
+            "spec.tasks[0].template.spec.containers[0].resources.requests.cpu: \"2\" is more than \
+             the limit 1; lower it, or raise the limit",
+        ),
+        (
+            with("volumeMounts", json!([{"name": "v", "mountPath": "/v"}])),
+            "spec.tasks[0].template.spec.containers[0].volumeMounts[0].name: there is no \"v\" in \
+             spec.tasks[0].template.spec.volumes; add it to spec.tasks[0].template.spec.volumes, or \
+             remove this",
+        ),
+    ];
+    for (spec, expected) in cases {
+        let mut world = world();
+        let job = apply(&mut world, spec);
+        world.pass_seconds(5);
+        let told = state(&world, &job);
+        assert_eq!(told, ("InvalidJob".to_owned(), expected.to_owned()));
+        assert_eq!(world.reasons(), ["InvalidJob"]);
+        assert_eq!(world.server.names(ManagedKind::PodGroup).len(), 0);
+    }
+}
+
+#[test]
+fn volumes_of_the_job_and_of_its_plugins_may_be_mounted() {
+    let mut world = world();
+    let mut one = task("a", 1);
+    let mounts = json!([{"name": "j-ssh", "mountPath": "/keys"}]);
+    one["template"]["spec"]["initContainers"] =
+        json!([{"name": "i", "image": "i", "volumeMounts": mounts}]);
+    let job = run(&mut world, json!({"tasks": [one], "plugins": {"ssh": []}}));
+    assert_eq!(phase(&world, &job), "Running");
+}
+
+#[test]
+fn what_is_odd_is_told_once_and_the_job_runs() {
+    let mut world = world();
+    let policies = json!([{"event": "PodPending", "action": "RestartJob"}]);
+    let plugins = json!({"ssh": ["--no-root"]});
+    let spec = json!({"tasks": [task("a", 1)], "plugins": plugins, "policies": policies});
+    let job = run(&mut world, spec);
+    assert_eq!(phase(&world, &job), "Running");
+    assert_eq!(world.reasons(), ["DoubtfulField"]);
+}
+
+#[test]
 fn a_job_waits_for_its_queue_and_starts_when_it_opens() {
     let mut world = world();
     let job = apply(&mut world, in_queue("q"));

@@ -4,9 +4,13 @@ mod bad_input;
 mod basics;
 mod changes;
 mod commands;
+mod dependencies;
 mod ends;
 mod every_policy;
+mod evicted;
+mod exit_codes;
 mod killed;
+mod pod_group_told;
 mod policies;
 mod samples;
 

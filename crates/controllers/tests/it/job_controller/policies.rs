@@ -1,5 +1,7 @@
 //! Lifecycle policies.
 
+use pumice_controllers::runtime::{ApiVerb, ApiWrite, WriteOutcome};
+
 use super::*;
 
 fn with_policy(policy: Value, spec: Value) -> Value {
@@ -263,4 +265,63 @@ fn a_pod_that_was_evicted_and_runs_again_in_time_cancels_the_timeout() {
         let expected = if is_again { "Running" } else { "Aborting" };
         assert_eq!(phase(&world, &job), expected);
     }
+}
+
+/// The counters with which the Job went into phase Restarting.
+fn counters_of_restart(world: &World) -> Value {
+    let patch = |(write, _): &(ApiWrite, WriteOutcome)| match &write.verb {
+        ApiVerb::Merge { patch, .. } => Some(patch["status"].clone()),
+        _ => None,
+    };
+    let mut patches = world.server.log.iter().filter_map(patch);
+    let restarting = patches.find(|status| status["state"]["phase"] == "Restarting");
+    restarting.expect("a restart")
+}
+
+#[test]
+fn what_is_restarted_counts_as_terminating_from_the_first_moment_also_if_it_has_failed() {
+    // Of three pods that ran one has failed.
+    let cases = [
+        ("RestartPod", json!(2), 1),
+        ("RestartTask", json!(1), 2),
+        ("RestartJob", Value::Null, 3),
+    ];
+    for (action, running, terminating) in cases {
+        let mut world = world();
+        let policy = json!({"event": "PodFailed", "action": action});
+        let job = run(&mut world, with_policy(policy, two_tasks()));
+        world.server.end_pod(&pod("j-a-0"), 3);
+        world.pass_seconds(1);
+        let first = counters_of_restart(&world);
+        assert_eq!(
+            (&first["running"], &first["terminating"]),
+            (&running, &json!(terminating)),
+            "{action}"
+        );
+        let now = status(&world, &job);
+        assert_eq!(
+            (&now["running"], &now["terminating"]),
+            (&running, &json!(terminating)),
+            "{action}"
+        );
+        carry_on(&mut world);
+        let after = status(&world, &job);
+        assert_eq!(
+            (&after["running"], &after["terminating"]),
+            (&json!(3), &Value::Null),
+            "{action}"
+        );
+    }
+}
+
+#[test]
+fn the_name_of_a_pod_that_is_restarted_is_told_once() {
+    let mut world = world();
+    let policy = json!({"event": "PodFailed", "action": "RestartPod"});
+    let job = run(&mut world, with_policy(policy, two_tasks()));
+    world.server.end_pod(&pod("j-a-0"), 3);
+    world.pass_seconds(1);
+    let expected = "restarting: pod j-a-0 failed with exit code 3 of container c (policy of the Job: event \
+                    PodFailed, action RestartPod)";
+    assert_eq!(status(&world, &job)["state"]["message"], expected);
 }

@@ -466,3 +466,27 @@ fn killed_at_any_moment_every_step_runs_once_also_if_jobs_are_removed_when_they_
         assert_eq!(created, expected, "seed {seed}");
     }
 }
+
+#[test]
+fn a_flow_counts_the_steps_that_have_completed_and_writes_no_count_that_is_not_kept() {
+    let mut world = world();
+    apply(&mut world, diamond());
+    let progress = |world: &World| {
+        let flow = world.server.get(&flow()).expect("a flow");
+        flow["status"]["progress"].clone()
+    };
+    assert_eq!(progress(&world), "0/4");
+    set_phase(&mut world, "f-a", "Completed");
+    world.settle();
+    assert_eq!(progress(&world), "1/4");
+    // As by an API server whose definition has no such field.
+    world.server.log.clear();
+    world.server.edit(&flow(), |flow| {
+        flow["status"]
+            .as_object_mut()
+            .expect("a status")
+            .remove("progress");
+    });
+    world.pass_seconds(600);
+    assert_eq!(world.written(), Vec::<String>::new());
+}

@@ -1,6 +1,6 @@
 //! Mistakes in `spec.plugins`: each is told with its field, its value and what is allowed.
 
-use pumice_controllers::job::plugins;
+use pumice_controllers::job::{doubts, plugins};
 use serde_json::{Value, json};
 
 use super::{env, job, pod, task};
@@ -26,20 +26,6 @@ fn each_mistake_has_its_words() {
             json!({"scv": []}),
             "spec.plugins.scv: there is no such plugin; use env, svc, ssh, pytorch, tensorflow, \
              mpi, hcclrank, ray",
-        ),
-        (
-            json!({"svc": ["", "--publish-not-ready=true"]}),
-            "spec.plugins.svc[0]: \"\" is no flag; use --publish-not-ready-addresses, \
-             --disable-network-policy, --inject-hosts-env",
-        ),
-        (
-            json!({"svc": ["--publish-not-ready=true"]}),
-            "spec.plugins.svc[0]: there is no flag \"--publish-not-ready\"; use \
-             --publish-not-ready-addresses, --disable-network-policy, --inject-hosts-env",
-        ),
-        (
-            json!({"env": ["--all"]}),
-            "spec.plugins.env[0]: there is no flag \"--all\"; this plugin takes none",
         ),
         (
             json!({"svc": ["--inject-hosts-env", "--disable-network-policy=yes"]}),
@@ -70,6 +56,40 @@ fn each_mistake_has_its_words() {
              \"--ssh-public-key\" too, or none of them for a new pair",
         ),
     ]);
+}
+
+#[test]
+fn a_flag_that_a_plugin_does_not_have_is_told_and_the_job_runs() {
+    let cases = [
+        (
+            json!({"svc": ["", "--publish-not-ready=true"]}),
+            "spec.plugins.svc[0]: \"\" is no flag; use --publish-not-ready-addresses, \
+             --disable-network-policy, --inject-hosts-env",
+        ),
+        (
+            json!({"svc": ["--publish-not-ready=true"]}),
+            "spec.plugins.svc[0]: there is no flag \"--publish-not-ready\"; use \
+             --publish-not-ready-addresses, --disable-network-policy, --inject-hosts-env",
+        ),
+        (
+            json!({"env": ["--all"]}),
+            "spec.plugins.env[0]: there is no flag \"--all\"; this plugin takes none",
+        ),
+        (
+            json!({"ssh": ["--no-root", "--ssh-port=2222"]}),
+            "spec.plugins.ssh[0]: there is no flag \"--no-root\"; use --ssh-key-file-path, \
+             --ssh-private-key, --ssh-public-key, --ssh-port",
+        ),
+    ];
+    for (flags, expected) in cases {
+        assert_eq!(problems(flags.clone()), Vec::<String>::new(), "{flags}");
+        let tasks = json!([task("master", 1), task("worker", 2)]);
+        let doubts = doubts(&job(flags.clone(), tasks));
+        let told: Vec<String> = doubts.iter().map(ToString::to_string).collect();
+        let help = "; correct or remove it: the plugin runs without it";
+        let told = told.first().and_then(|told| told.strip_suffix(help));
+        assert_eq!(told, Some(expected), "{flags}");
+    }
 }
 
 #[test]
@@ -128,7 +148,7 @@ fn flags_are_read_as_go_reads_them() {
 fn what_can_be_read_counts_beside_what_cannot() {
     let flags = json!({"pytorch": ["--oops", "--port=29500"]});
     let job = job(flags, json!([task("master", 1)]));
-    assert_eq!(plugins::problems(&job).len(), 1);
+    assert_eq!(doubts(&job).len(), 1);
     assert_eq!(env(&pod(&job, 0, 0), 0)[1], "MASTER_PORT=29500");
 }
 
@@ -140,7 +160,9 @@ fn keys_are_never_repeated() {
         json!([format!("--{key}")]),
         json!(["--ssh-private-key", &key]),
     ] {
-        let told = problems(json!({"ssh": flags}));
+        let mut told = problems(json!({"ssh": flags}));
+        let odd = doubts(&job(json!({"ssh": flags}), json!([task("master", 1)])));
+        told.extend(odd.iter().map(ToString::to_string));
         assert!(!told.is_empty());
         assert!(!told.concat().contains("s3cret"), "{told:?}");
     }

@@ -91,9 +91,52 @@ fn a_queue_that_is_at_rest_costs_no_write_whatever_the_scheduler_notes() {
         queue["spec"]["weight"] = json!(4);
         queue["status"]["allocated"] = json!({"cpu": "3"});
     });
-    group(&mut world, "g", "q", "Running");
     world.pass_seconds(600);
     assert_eq!(world.written(), Vec::<String>::new());
+    // What is counted by phase is written once, and is then at rest again.
+    group(&mut world, "g", "q", "Running");
+    world.pass_seconds(600);
+    assert_eq!(world.written(), ["status Queue q"]);
+}
+
+#[test]
+fn what_kubectl_shows_of_a_queue_is_counted_and_many_changes_cost_a_write_each_five_seconds() {
+    let mut world = world();
+    queue(&mut world, "q", "root");
+    let phases = ["", "Inqueue", "Running", "Running", "Unknown", "Completed"];
+    let groups: Vec<_> = (0..60)
+        .map(|n| group(&mut world, &format!("g{n}"), "q", phases[n % 6]))
+        .collect();
+    world.settle();
+    world.server.log.clear();
+    for of in &groups {
+        world
+            .server
+            .edit(of, |group| group["status"]["phase"] = json!("Running"));
+        world.pass(jiff::SignedDuration::from_millis(100));
+    }
+    world.pass_seconds(5);
+    let status = |world: &crate::cluster::World| {
+        let queue = world.server.get(&queue_ref("q")).expect("a queue");
+        queue["status"].clone()
+    };
+    let all_run = json!({"state": "Open", "unknown": 0, "pending": 0, "running": 60, "inqueue": 0,
+        "completed": 0, "waiting": 0});
+    assert_eq!(status(&world), all_run);
+    assert!(world.written().len() <= 3, "{:?}", world.written());
+    for of in &groups[..3] {
+        world
+            .server
+            .edit(of, |group| group["status"]["phase"] = json!("Pending"));
+    }
+    world.server.edit(&groups[3], |group| {
+        group["status"]["phase"] = json!("Inqueue")
+    });
+    world.server.delete(&groups[4], "", false);
+    world.pass_seconds(6);
+    let some_wait = json!({"state": "Open", "unknown": 0, "pending": 3, "running": 55, "inqueue": 1,
+        "completed": 0, "waiting": 4});
+    assert_eq!(status(&world), some_wait);
 }
 
 #[test]

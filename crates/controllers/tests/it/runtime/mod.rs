@@ -1,5 +1,6 @@
 //! The manager: what it looks at, when, and what it never does.
 
+mod again;
 mod objects;
 mod probes;
 

@@ -1,8 +1,9 @@
 //! Why a node does not fit, chip by chip.
 
+use crate::facts::ContainerKind;
 use crate::ledger::{LedgerTime, NodeCards};
 use crate::request::{FamilyRequest, NearMiss};
-use crate::text::{Bounded, grouped};
+use crate::text::{SaidOfCards, grouped};
 
 use super::check::{ChipCheck, PodOnChips};
 use super::failure::NoChips;
@@ -28,7 +29,10 @@ pub fn explain(
     let mut taken = ChipPicks::new();
     let failing = request.needs.iter().find(|need| {
         let found = on_node.best(need, &taken, policy);
-        found.map(|found| taken.extend(found)).is_none()
+        let lasts = need.runs != ContainerKind::Init;
+        found
+            .map(|found| taken.extend(found.into_iter().filter(|_| lasts)))
+            .is_none()
     });
     let need = failing.or(request.needs.last())?;
     let mut text = format!("{node}: {}", failure.text);
@@ -37,7 +41,7 @@ pub fn explain(
     }
     let mut fitting = 0u32;
     let mut short = NearMiss::NO_CARD;
-    let mut chips = Bounded::default();
+    let mut chips = SaidOfCards::default();
     for (at, card) in cards.cards.iter().enumerate() {
         if ChipVariant::of(card).of != need.of {
             continue;
@@ -53,9 +57,9 @@ pub fn explain(
                 why(&on_node, need, at, check)
             }
         };
-        chips.tell(|| format!("{}: {why}", card.id));
+        chips.say(&card.id, why);
     }
-    let chips = chips.into_texts("more");
+    let chips = chips.into_texts();
     match chips.is_empty() {
         true => text.push_str(&format!(": {}", absence(request, need, cards))),
         false => text.push_str(&format!(": {}", chips.join("; "))),
@@ -82,6 +86,7 @@ fn absence(request: &ChipsRequest, need: &ChipRequest, cards: &NodeCards) -> Str
 fn missing(on_node: &PodOnChips, need: &ChipRequest, at: usize, check: ChipCheck) -> i64 {
     match check {
         ChipCheck::Memory => short(on_node, need, at),
+        ChipCheck::Size => NearMiss::SMALL_CARD,
         check if check <= ChipCheck::Pair => NearMiss::UNFIT_CARD,
         _ => 0,
     }

@@ -8,7 +8,7 @@ use crate::family::Decoded;
 use crate::hami::holding::HeldDevices;
 use crate::hami::protocol::allocated;
 use crate::hami::wire::ReadDevice;
-use crate::ledger::{Allocation, Allocations, Card, MAX_AMOUNT, NodeCards};
+use crate::ledger::{Allocation, Allocations, Card, MAX_AMOUNT, NodeCards, charge_peak};
 use crate::text::{Bounded, clip};
 
 use super::allocation::decode;
@@ -31,6 +31,11 @@ pub fn held(config: &VnpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCa
         devices,
         soft: pod.annotation(MODE) == Some(HAMI_CORE),
         needs: wanted.as_deref().unwrap_or_default(),
+        asked: config
+            .types
+            .iter()
+            .map(|chip| pod.units(&chip.count_name))
+            .collect(),
     };
     let mut allocations = Allocations::new();
     let mut problems = Bounded::default();
@@ -53,6 +58,7 @@ pub fn held(config: &VnpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCa
             problems.tell(|| devices.too_few(&allocated(word), (has, need.count), &name));
         }
     }
+    charge_peak(&mut allocations, |container| pod.runs(container));
     Decoded {
         allocations,
         problems: problems.into_texts("more problems"),
@@ -65,6 +71,8 @@ struct PlacedPod<'a> {
     devices: HeldDevices<'a>,
     soft: bool,
     needs: &'a [ChipRequest],
+    /// Chips that the pod asks of each type.
+    asked: Vec<u64>,
 }
 
 impl PlacedPod<'_> {
@@ -83,16 +91,24 @@ impl PlacedPod<'_> {
             }
         };
         let mut own = self.needs.iter().filter(|need| need.of == of);
+        let mut told = Allocations::new();
         for (at, element) in elements.iter().enumerate() {
             let container = own.next().map_or(at as u16, |need| need.container);
             for device in element {
                 let (allocation, problem) = self.known(of, container, device);
-                to.extend(allocation);
+                told.extend(allocation);
                 if let Some(why) = problem {
                     problems.tell(|| format!("annotation {key}: {:?} {why}", clip(device.piece)));
                 }
             }
         }
+        self.cards.suspect(
+            &mut told,
+            self.asked[usize::from(of)],
+            |_, card| ChipVariant::of(card).of == of,
+            |stray, at| Allocation::of(self.cards, at, stray.container, stray.charged.clone()),
+        );
+        to.extend(told);
         true
     }
 

@@ -35,7 +35,7 @@ use std::rc::Rc;
 
 use crate::binding::BindProtocol;
 use crate::config::{DeviceConfig, SectionSpec};
-use crate::facts::{NodeFacts, Pairs, PodFacts};
+use crate::facts::{NodeFacts, Pairs, PodFacts, zero_count};
 use crate::family::{Decoded, Family, FamilySpec};
 use crate::gauge::Gauge;
 use crate::hami::protocol;
@@ -168,6 +168,14 @@ impl Family for AscendHami {
         _tags: Tags,
     ) -> Option<Result<Rc<dyn FamilyRequest>, String>> {
         self.compile(pod).transpose()
+    }
+
+    fn remark(&self, pod: &PodFacts) -> Option<String> {
+        let mut types = self.rules.config.types.iter();
+        types.find_map(|chip| {
+            let parts = [&chip.memory_name, &chip.core_name];
+            zero_count(pod, &chip.count_name, parts.into_iter())
+        })
     }
 
     fn decode(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {

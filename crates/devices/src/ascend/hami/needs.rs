@@ -33,6 +33,8 @@ pub struct ChipRequest {
     pub container: u16,
     /// Place of the type in [`VnpuConfig::types`].
     pub of: u16,
+    /// When it runs.
+    pub runs: ContainerKind,
     /// Different chips, at least 1.
     pub count: u32,
     /// Of each.
@@ -72,6 +74,7 @@ pub fn needs(pod: &PodFacts, config: &VnpuConfig) -> Result<Vec<ChipRequest>, St
             needs.extend(found.map(|(count, share)| ChipRequest {
                 container: at as u16,
                 of: of as u16,
+                runs: container.kind,
                 count,
                 share,
             }));
@@ -98,12 +101,6 @@ fn need(
         None if cores > 0 => return Err(uncounted(&chip.core_name, name)),
         None => return Ok(None),
     };
-    if container.kind == ContainerKind::Init {
-        return Err(format!(
-            "{name} in an ordinary init container is not supported by the device plugin protocol: \
-             ask it in a regular container or a sidecar (restartPolicy: Always)"
-        ));
-    }
     if memory == Some(0) {
         return Err(format!(
             "{} is 0: write MiB from 1 to {}, or leave it out for a whole chip",

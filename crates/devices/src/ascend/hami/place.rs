@@ -1,11 +1,12 @@
 //! The choice of chips, one container after the other (spec/05 §3.5, §3.7, P-14).
 //!
-//! A chip serves at most one container of a pod. The best chip for each in turn is nearly always
+//! A chip serves at most one container of a pod at a time. The best chip for each in turn is nearly always
 //! right; where it is not, each gets the best one that leaves enough to those after it, which a
 //! matching of containers and chips tells exactly.
 
 use smallvec::SmallVec;
 
+use crate::facts::ContainerKind;
 use crate::ledger::{Card, LedgerTime};
 use crate::settings::Policy;
 
@@ -27,8 +28,44 @@ const RING_POINTS: f64 = 10.0;
 type ScoredChips = SmallVec<[(f64, u16); 16]>;
 
 impl PodOnChips<'_> {
-    /// Chips for all requests, and the score of the node; `None` if there are not enough.
+    /// Chips for all requests, and the score of the node; `None` if there are not enough. Those of init
+    /// containers are free again when the others start, and score where no other container has any.
     pub fn place(&self, needs: &[ChipRequest], policy: Policy) -> Option<(ChipPicks, f64)> {
+        let is_init = |need: &&ChipRequest| need.runs == ContainerKind::Init;
+        if !needs.iter().any(|need| is_init(&need)) {
+            return self.place_lasting(needs, policy);
+        }
+        let lasting: Vec<ChipRequest> = needs
+            .iter()
+            .filter(|need| !is_init(need))
+            .copied()
+            .collect();
+        let (found, score) = self.place_lasting(&lasting, policy)?;
+        let mut rest = &found[..];
+        let mut picks = ChipPicks::new();
+        for (at, need) in needs.iter().enumerate() {
+            let own = match need.runs {
+                ContainerKind::Init => {
+                    let taken = beside(need, (&needs[..at], &picks), (&lasting, &found));
+                    self.best(need, &taken, policy)?
+                }
+                ContainerKind::Sidecar | ContainerKind::Regular => {
+                    let (own, others) = rest.split_at(need.count as usize);
+                    rest = others;
+                    ChipPicks::from_slice(own)
+                }
+            };
+            picks.extend(own);
+        }
+        let score = match lasting.is_empty() {
+            true => self.score(needs, &picks, policy),
+            false => score,
+        };
+        Some((picks, score))
+    }
+
+    /// Likewise, of containers that run at the same time.
+    fn place_lasting(&self, needs: &[ChipRequest], policy: Policy) -> Option<(ChipPicks, f64)> {
         let mut picks = ChipPicks::new();
         for need in needs {
             let Some(found) = self.best(need, &picks, policy) else {
@@ -205,6 +242,29 @@ impl PodOnChips<'_> {
             false => 0.0,
         }
     }
+}
+
+/// Chips that an init container cannot have: those of sidecars before it, and those that other containers
+/// have otherwise, since the container runtime is told one share of a chip for each pod. `before` are those
+/// before it, and what they have; `lasting` likewise those that last.
+fn beside(
+    init: &ChipRequest,
+    before: (&[ChipRequest], &[u16]),
+    lasting: (&[ChipRequest], &[u16]),
+) -> ChipPicks {
+    let mut taken = ChipPicks::new();
+    for (needs, picks) in [before, lasting] {
+        let mut rest = picks;
+        for need in needs {
+            let (own, others) = rest.split_at(need.count as usize);
+            rest = others;
+            let is_sidecar = need.runs == ContainerKind::Sidecar && need.container < init.container;
+            if is_sidecar || need.share != init.share {
+                taken.extend_from_slice(own);
+            }
+        }
+    }
+    taken
 }
 
 /// Who gets which chip (Kuhn's algorithm).

@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use crate::binding::{Annotation, AnnotationValue, BindProtocol, BindingAnnotations};
+use crate::facts::ContainerKind;
 use crate::hami::protocol::{self, allocated, to_allocate};
-use crate::ledger::{Allocation, Allocations, LedgerTime, NodeCards};
+use crate::ledger::{Allocation, Allocations, LedgerTime, NodeCards, charge_peak};
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::settings::Policy;
 
@@ -125,6 +126,11 @@ impl FamilyRequest for ChipsRequest {
                 allocations.push(Allocation::of(cards, card, need.container, part));
             }
         }
+        charge_peak(&mut allocations, |container| {
+            let mut needs = self.needs.iter();
+            let need = needs.find(|need| need.container == container);
+            need.map_or(ContainerKind::default(), |need| need.runs)
+        });
         Some(allocations)
     }
 

@@ -34,6 +34,7 @@ use crate::ledger::{Card, NodeCards, Tags};
 use crate::request::FamilyRequest;
 use crate::settings::Settings;
 
+use node::NodeWithoutNpus;
 use place::NpuRequest;
 use request::{CoreRequest, Size};
 use template::DIMENSIONS;
@@ -69,6 +70,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     records: &[CORES, REAL, LIST],
     dimensions: DIMENSIONS,
     protocols: &[PluginProtocol {
+        plugin: "Ascend Device Plugin of MindCluster",
         bound_key: CORES,
         phase_key: REAL,
         busy: &[None, Some("")],
@@ -116,6 +118,12 @@ impl Family for MindClusterFamily {
             true => node::cards(node, &self.settings.mind_cluster),
             false => NodeCards::new(DIMENSIONS),
         }
+    }
+
+    fn is_untold(&self, cards: &NodeCards) -> bool {
+        let why = NodeWithoutNpus::of(cards);
+        let is_untold = matches!(why, NodeWithoutNpus::NoNpus | NodeWithoutNpus::NoReport);
+        cards.cards.is_empty() && is_untold
     }
 
     fn request(&self, pod: &PodFacts, tags: Tags) -> Option<Result<Rc<dyn FamilyRequest>, String>> {

@@ -2,7 +2,6 @@
 
 use super::{VendorNode, dcus, family, pod, refusal, request};
 use crate::config::DeviceConfig;
-use crate::facts::ContainerKind;
 use crate::ledger::{LedgerTime, Tags};
 use crate::part::CardPart;
 use crate::settings::{Policy, Settings};
@@ -49,7 +48,12 @@ fn requests_that_cannot_be_are_refused_with_what_to_write() {
         ),
         (
             &[("mthreads.com/vgpu", 2), ("mthreads.com/sgpu-core", 16)],
-            "container 1: mthreads.com/vgpu 2 takes whole cards: mthreads.com/sgpu-core 8 is not \
+            "container 1: mthreads.com/vgpu 2 takes whole cards: mthreads.com/sgpu-core 16 is not \
+             possible; leave it out, or ask for one card",
+        ),
+        (
+            &[("mthreads.com/vgpu", 2), ("mthreads.com/sgpu-core", 1)],
+            "container 1: mthreads.com/vgpu 2 takes whole cards: mthreads.com/sgpu-core 1 is not \
              possible; leave it out, or ask for one card",
         ),
         (
@@ -65,17 +69,31 @@ fn requests_that_cannot_be_are_refused_with_what_to_write() {
         assert_eq!(refusal(&*family, &pod(&[limits], &[])), expected);
     }
     let limits = [("nvidia.com/gpu", 1)];
-    for (key, value) in [
-        ("hami.io/gpu-scheduler-policy", "topology-aware"),
-        ("nvidia.com/numa-bind", "maybe"),
+    let key = "nvidia.com/numa-bind";
+    let why = refusal(&*family, &pod(&[&limits], &[(key, "maybe")]));
+    assert!(why.contains(key), "{why}");
+}
+
+#[test]
+fn weights_that_cannot_be_read_are_refused_with_what_to_write() {
+    let family = family(Policy::None);
+    let limits: &[_] = &[("nvidia.com/gpu", 1)];
+    for (text, why) in [
+        ("slot=1,core=1", "memory is missing"),
+        ("slot=1,core=1,memory=1,slot=2", "slot is there twice"),
+        ("slot=1,core=one,memory=1", "core is \"one\""),
+        ("slot=1,core=-1,memory=1", "core is \"-1\""),
+        ("slot=0,core=0,memory=0", "all are 0"),
+        ("slots=1,core=1,memory=1", "\"slots\" is no weight"),
+        ("", "\"\" is no weight"),
     ] {
-        let why = refusal(&*family, &pod(&[&limits], &[(key, value)]));
-        assert!(why.contains(key), "{why}");
+        let pod = pod(&[limits], &[("hami.io/device-scoring-weights", text)]);
+        let expected = format!(
+            "annotation hami.io/device-scoring-weights is {text:?}: {why}; write three whole numbers \
+             from 0 on, not all of them 0, as in slot=1,core=1,memory=3, or remove it"
+        );
+        assert_eq!(refusal(&*family, &pod), expected);
     }
-    let mut init = pod(&[&limits], &[]);
-    init.containers[0].kind = ContainerKind::Init;
-    let why = refusal(&*family, &init);
-    assert!(why.contains("ordinary init container"), "{why}");
 }
 
 #[test]
@@ -86,6 +104,25 @@ fn two_containers_with_mlus_are_refused_with_what_to_write() {
         refusal(&*family, &pod(&[mlu, mlu], &[])),
         "container 2: a container before asks cambricon.com/vmlu too, and the device plugin serves one \
          container of a pod: ask in one container, or in pods of their own"
+    );
+}
+
+#[test]
+fn a_count_of_0_beside_parts_is_told() {
+    let family = family(Policy::None);
+    let remark = |limits: &[(&str, i64)]| family.remark(&pod(&[limits], &[]));
+    let told = remark(&[("hygon.com/dcunum", 0), ("hygon.com/dcucores", 30)]);
+    assert_eq!(
+        told.as_deref(),
+        Some(
+            "container 1: hygon.com/dcunum is 0, so it gets no device, although it names \
+             hygon.com/dcucores 30: write hygon.com/dcunum: 1, or leave both out"
+        )
+    );
+    assert_eq!(remark(&[("hygon.com/dcunum", 0)]), None);
+    assert_eq!(
+        remark(&[("hygon.com/dcunum", 1), ("hygon.com/dcucores", 30)]),
+        None
     );
 }
 
@@ -236,7 +273,12 @@ fn what_cannot_be_read_of_a_placed_pod_counts_as_used() {
         (Some("DCU-1,DCU,lots,5:;"), vec![(Some(1), 65_520)], 1),
         (Some("DCU-1,DCU,65521,5:;"), vec![(Some(1), 65_520)], 1),
         (Some("DCU-1:;"), vec![(Some(1), 65_520)], 1),
-        (Some("DCU-9,DCU,4096,5:;"), vec![(None, 4096)], 1),
+        // Registered under another id by now: either card could be it.
+        (
+            Some("DCU-9,DCU,4096,5:;"),
+            vec![(None, 4096), (Some(0), 4096), (Some(1), 4096)],
+            1,
+        ),
         (Some("nonsense"), vec![(Some(0), 4096), (Some(1), 4096)], 2),
         (None, vec![(Some(0), 4096), (Some(1), 4096)], 1),
     ] {

@@ -147,8 +147,8 @@ fn v39_several_dcus_are_whole_ones_and_a_part_of_each_is_not_possible() {
     let miss = request(&*family, &parts).explain("n1", &cards, LedgerTime::Now);
     assert_eq!(
         miss.expect("does not fit").text,
-        "n1: hygon.com/dcunum 2 takes whole cards: hygon.com/dcumem 4000 is not possible: DCU-0: \
-         4,000 MiB are a part of its 65,520 MiB; DCU-1: 4,000 MiB are a part of its 65,520 MiB"
+        "n1: hygon.com/dcunum 2 takes whole cards: hygon.com/dcumem 4000 is not possible: DCU-0, \
+         DCU-1: 4,000 MiB are a part of its 65,520 MiB"
     );
     let whole = pod(
         &[&[("hygon.com/dcunum", 2), ("hygon.com/dcumem", 65_520)]],
@@ -192,10 +192,7 @@ fn several_whole_cards_have_the_memory_that_is_named_and_not_less() {
         more.explain("n1", &cards, LedgerTime::Now)
             .expect("does not fit")
             .text,
-        format!(
-            "n1: {why}: DCU-0: 65,521 MiB asked, 65,520 MiB in all; DCU-1: 65,521 MiB asked, \
-             65,520 MiB in all"
-        )
+        format!("n1: {why}: DCU-0, DCU-1: 65,521 MiB asked, 65,520 MiB in all")
     );
     // Where the unit is larger than a MiB, what is left of one does not matter.
     let node = VendorNode::new(

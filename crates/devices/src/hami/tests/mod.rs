@@ -3,10 +3,13 @@
 mod bad_input;
 mod configuration;
 mod examples;
+mod init_containers;
 mod laws;
 mod links;
 mod mig;
+mod preference;
 mod sgpu;
+mod strays;
 mod twins;
 mod vendors;
 

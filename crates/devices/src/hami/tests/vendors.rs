@@ -230,7 +230,7 @@ fn too_few_cards_near_one_numa_node_are_told_by_node() {
     assert_eq!(
         three.text,
         "n1: not enough nvidia.com/gpu (too few cards near one NUMA node): 3 asked, NUMA node 0 has \
-         2, NUMA node 1 has 2; G0: fits; G1: fits; G2: fits; G3: fits"
+         2, NUMA node 1 has 2; G0, G1, G2, G3: fits"
     );
     assert_eq!(three.distance.0, 1);
     for (number, id) in [(1, "G0"), (2, "G1")] {
@@ -241,8 +241,8 @@ fn too_few_cards_near_one_numa_node_are_told_by_node() {
     let two = miss(&asks(2), &cards);
     assert_eq!(
         two.text,
-        "n1: not enough nvidia.com/gpu: 2 asked, NUMA node 0 has 1, NUMA node 1 has 1; G0: all 1 \
-         slots in use; G1: all 1 slots in use; G2: fits; G3: fits"
+        "n1: not enough nvidia.com/gpu: 2 asked, NUMA node 0 has 1, NUMA node 1 has 1; G0, G1: \
+         all 1 slots in use; G2, G3: fits"
     );
     // Five are more than there are at all.
     let five = miss(&asks(5), &cards);

@@ -23,6 +23,7 @@ const UNIT: i64 = 256;
 
 /// How its plugin answers.
 pub const PROTOCOL: PluginProtocol = PluginProtocol {
+    plugin: "Cambricon's device plugin",
     bound_key: ASSIGNED,
     phase_key: ASSIGNED,
     busy: &[Some("false")],

@@ -63,11 +63,14 @@ pub const NODE_ANNOTATIONS: &[&str] = &[
     metax_shared::REGISTER,
     super::ratings::LOSSES,
     super::ratings::SCORES,
+    super::pairs::LINKS,
 ];
 
 /// Pod annotations that decide where a pod may go.
 pub const ASKS: &[&str] = &[
-    super::limits::POLICY,
+    super::preference::POLICY,
+    super::preference::NODE_POLICY,
+    super::preference::WEIGHTS,
     nvidia::TYPES.0,
     nvidia::TYPES.1,
     nvidia::UUIDS.0,

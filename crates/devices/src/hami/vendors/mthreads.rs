@@ -29,6 +29,7 @@ const SIZES: &[i64] = &[2, 4, 8, 16, 32, 64, 96];
 
 /// How its plugin answers: not at all. It takes the pod with the oldest time that does not run yet.
 pub const PROTOCOL: PluginProtocol = PluginProtocol {
+    plugin: "the device plugin of Moore Threads",
     bound_key: NODE,
     phase_key: NODE,
     busy: &[],

@@ -7,7 +7,7 @@ use crate::binding::{Annotation, AnnotationValue};
 use crate::config::{DeviceConfig, Reader, Section, field};
 use crate::facts::PodFacts;
 use crate::hami::config::{NAME_KEYS, names};
-use crate::hami::kind::{CardKind, KindNames, Marking, Several};
+use crate::hami::kind::{CardKind, KindNames, Marking, OwnRules, Several};
 use crate::hami::mig;
 use crate::nvidia::geometry::NvidiaConfig;
 use crate::nvidia::type_list::{REFUSE_TYPES, USE_TYPES};
@@ -104,6 +104,7 @@ fn gpu(settings: &Settings, config: &DeviceConfig) -> CardKind {
     kind.default_cores = own.cores;
     kind.default_cores_of_whole = 100;
     kind.several = Several::Parts;
+    kind.rules = OwnRules::Paired;
     let volcano = config.section::<NvidiaConfig>();
     let is_shared = volcano.count_name == kind.names.count;
     kind.refuses = match settings.vgpu && is_shared {

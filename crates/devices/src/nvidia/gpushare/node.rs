@@ -202,6 +202,7 @@ impl Share {
             charged: charged.portion(),
             share: FamilyCode::default(),
             certain,
+            suspect: false,
         }
     }
 }

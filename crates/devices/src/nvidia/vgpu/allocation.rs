@@ -11,8 +11,9 @@
 //! The device plugin hands the first element that is not empty to the container that kubelet
 //! prepares next, and looks up the name of the container by the number of the element among the
 //! regular ones: an element beyond them makes it crash. Kubelet prepares init containers before
-//! regular ones. So the element of a regular container has its number, and elements of sidecars
-//! take empty places before that of the first regular container with vGPU ([`layout`]).
+//! regular ones. So the element of a regular container has its number, and elements of init containers,
+//! sidecars among them, take empty places before that of the first regular container with vGPU
+//! ([`layout`]).
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -131,7 +132,7 @@ pub fn mig_id(uuid: &str, table: &Table, partition: Partition) -> Option<String>
 /// empty element.
 ///
 /// # Errors
-/// Sidecars with vGPU have no place before the first regular container with vGPU.
+/// Init containers with vGPU have no place before the first regular container with vGPU.
 pub fn layout(
     needs: &[ContainerRequest],
     containers: &[ContainerFacts],
@@ -158,8 +159,8 @@ pub fn layout(
     match sidecars.count() {
         0 => Ok(elements),
         left => Err(format!(
-            "the device plugin can serve {left} of the sidecars with vGPU only if as many \
-             containers without vGPU come before the first container with vGPU: move the vGPU into \
+            "the device plugin can serve {left} of the init containers and sidecars with vGPU only if as \
+             many containers without vGPU come before the first container with vGPU: move the vGPU into \
              one container"
         )),
     }

@@ -111,6 +111,7 @@ impl CardCandidate {
             charged: charged.portion(),
             share: FamilyCode::default(),
             certain: true,
+            suspect: false,
         }
     }
 }

@@ -17,6 +17,8 @@ pub enum Memory {
 pub struct ContainerRequest {
     /// Position in [`crate::PodFacts::containers`].
     pub container: u16,
+    /// When it runs.
+    pub runs: ContainerKind,
     /// Different cards, at least 1.
     pub count: u32,
     /// Of each card.
@@ -83,13 +85,6 @@ fn need(
     if count == 0 {
         return Ok(None);
     }
-    if container.kind == ContainerKind::Init {
-        return Err(format!(
-            "{} in an ordinary init container is not supported by the device plugin protocol: ask \
-             it in a regular container or a sidecar (restartPolicy: Always)",
-            config.nvidia.count_name
-        ));
-    }
     let memory = match (percent, memory) {
         (0, 0) => Memory::Percent(100),
         (0, units) => Memory::Units(units),
@@ -97,6 +92,7 @@ fn need(
     };
     Ok(Some(ContainerRequest {
         container: at,
+        runs: container.kind,
         count: count as u32,
         memory,
         cores,

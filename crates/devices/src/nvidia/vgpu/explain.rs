@@ -8,7 +8,7 @@ use crate::nvidia::vgpu::limits::{NO_UUID, USE_UUID};
 use crate::nvidia::vgpu::request::VgpuRequest;
 use crate::nvidia::vgpu::sharing::{MODES, mode};
 use crate::request::{FamilyRequest, NearMiss};
-use crate::text::{Bounded, grouped};
+use crate::text::{SaidOfCards, grouped};
 
 /// Why a request does not fit; `None` if it does.
 pub fn explain(
@@ -63,7 +63,7 @@ impl Explanation {
     fn new(on_node: &PodOnNode, need: &ContainerRequest, own: &[CardCandidate]) -> Self {
         let mut fitting = [0u32; MODES];
         let mut short = NearMiss::NO_CARD;
-        let mut cards = Bounded::default();
+        let mut cards = SaidOfCards::default();
         for (at, card) in on_node.cards.cards.iter().enumerate() {
             let taken = match on_node.allows(need, at) {
                 Ok(()) => on_node.admits(need, at, own, None).map(|_| ()),
@@ -72,17 +72,17 @@ impl Explanation {
             match taken {
                 Ok(()) => {
                     fitting[mode(card).at()] += 1;
-                    cards.tell(|| format!("{}: fits", card.id));
+                    cards.say(&card.id, "fits".to_owned());
                 }
                 Err(check) => {
                     short = short.min(missing(on_node, need, at, own, check));
-                    cards.tell(|| format!("{}: {}", card.id, why(on_node, need, at, own, check)));
+                    cards.say(&card.id, why(on_node, need, at, own, check));
                 }
             }
         }
         let fitting = fitting.into_iter().max().unwrap_or(0);
         Self {
-            cards: cards.into_texts("more"),
+            cards: cards.into_texts(),
             distance: (need.count.saturating_sub(fitting), short),
         }
     }
@@ -98,9 +98,18 @@ fn missing(
 ) -> i64 {
     match check {
         Check::Memory => short(on_node, need, at, own),
+        Check::Size => NearMiss::SMALL_CARD,
+        Check::Instance if largest_instance(on_node, need, at).is_some() => NearMiss::SMALL_CARD,
         check if check.is_fixed() => NearMiss::UNFIT_CARD,
         _ => 0,
     }
+}
+
+/// MiB of the largest instance of a card in MIG mode, where it is smaller than what is asked.
+fn largest_instance(on_node: &PodOnNode, need: &ContainerRequest, at: usize) -> Option<i64> {
+    let asked = on_node.config.mib(need.of(on_node.capacity(at).memory));
+    let largest = on_node.table(on_node.card(at))?.largest_mib();
+    (largest > 0 && largest < asked).then_some(largest)
 }
 
 fn short(on_node: &PodOnNode, need: &ContainerRequest, at: usize, own: &[CardCandidate]) -> i64 {
@@ -143,10 +152,16 @@ fn why(
         ),
         Check::Exclusive => "in use, and 100 cores need an idle card".to_owned(),
         Check::Held => "all its cores are taken".to_owned(),
-        Check::Instance => format!(
-            "no free MIG instance for {} MiB",
-            grouped(on_node.config.mib(need.of(all.memory)))
-        ),
+        Check::Instance => {
+            let asked = grouped(on_node.config.mib(need.of(all.memory)));
+            match largest_instance(on_node, need, at) {
+                Some(largest) => format!(
+                    "{asked} MiB asked, {} MiB in the largest MIG instance",
+                    grouped(largest)
+                ),
+                None => format!("no free MIG instance for {asked} MiB"),
+            }
+        }
     }
 }
 

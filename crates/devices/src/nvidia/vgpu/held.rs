@@ -5,9 +5,9 @@
 
 use std::rc::Rc;
 
-use crate::facts::{Pairs, PodFacts, container_name, lookup};
+use crate::facts::{ContainerKind, Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
-use crate::ledger::{Allocation, Allocations, FamilyCode, NodeCards, Partition};
+use crate::ledger::{Allocation, Allocations, FamilyCode, NodeCards, Partition, charge_peak};
 use crate::nvidia::vgpu::allocation::{Read, decode, layout, packed, split_id, unit};
 use crate::nvidia::vgpu::config::{Table, VgpuConfig};
 use crate::nvidia::vgpu::containers::{ContainerRequest, Memory, needs};
@@ -36,6 +36,7 @@ pub fn held(config: &VgpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCa
     let asked = pod.units(&config.nvidia.count_name).max(1);
     let whole = ContainerRequest {
         container: 0,
+        runs: ContainerKind::Regular,
         count: u32::try_from(asked).unwrap_or(u32::MAX),
         memory: Memory::Percent(100),
         cores: 0,
@@ -61,6 +62,17 @@ pub fn held(config: &VgpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCa
             ));
         }
     }
+    charge_peak(&mut allocations, |container| pod.runs(container));
+    let counted = needs.iter().map(|need| u64::from(need.count)).sum();
+    cards.suspect(
+        &mut allocations,
+        pod.units(&config.nvidia.count_name).max(counted),
+        |_, _| true,
+        |stray, at| Allocation {
+            partition: (mode(&cards.cards[at]) == SharingMode::Mig).then_some(Partition::UNKNOWN),
+            ..Allocation::of(cards, at, stray.container, stray.charged.clone())
+        },
+    );
     Decoded {
         allocations,
         problems: match off {
@@ -119,7 +131,7 @@ fn known(
     let numbers = device.memory.is_some() && device.cores.is_some();
     let problem = match at {
         Some(at) => charge.of_card(config, device, partition, cards, at),
-        None => Some("is no card of the node".to_owned()),
+        None => Some("is no card of the node: it counts on every card it could be".to_owned()),
     };
     if at.is_none() && !numbers {
         // Should the card come back, all of it is in use, however large it is.
@@ -146,6 +158,7 @@ fn known(
         charged: charge.charged.portion(),
         share: FamilyCode::default(),
         certain: at.is_some() || numbers,
+        suspect: false,
     })
 }
 

@@ -35,7 +35,7 @@ mod tests;
 use std::rc::Rc;
 
 use crate::config::{DeviceConfig, SectionSpec};
-use crate::facts::{NodeFacts, Pairs, PodFacts};
+use crate::facts::{NodeFacts, Pairs, PodFacts, zero_count};
 use crate::family::{Decoded, Family, FamilySpec};
 use crate::gauge::Gauge;
 use crate::ledger::{Card, NodeCards, Tags};
@@ -176,6 +176,12 @@ impl Family for Vgpu {
         };
         let request = VgpuRequest::new(&self.config, &self.failures, needs, pod, tags);
         Some(request.map(|request| Rc::new(request) as Rc<dyn FamilyRequest>))
+    }
+
+    fn remark(&self, pod: &PodFacts) -> Option<String> {
+        let names = &self.config.nvidia;
+        let parts = [&names.memory_name, &names.percentage_name, &names.core_name];
+        zero_count(pod, &names.count_name, parts.into_iter())
     }
 
     fn decode(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {

@@ -8,8 +8,10 @@ use smallvec::smallvec;
 use crate::binding::{
     Annotation, AnnotationValue, BindingAnnotations, PluginProtocol, UntilStarted,
 };
-use crate::facts::PodFacts;
-use crate::ledger::{Allocation, Allocations, CardSummary, LedgerTime, NodeCards, Tags};
+use crate::facts::{ContainerKind, PodFacts};
+use crate::ledger::{
+    Allocation, Allocations, CardSummary, LedgerTime, NodeCards, Tags, charge_peak,
+};
 use crate::nvidia::indices::INDEX;
 use crate::nvidia::vgpu::allocation::{Device, encode, layout, mig_id};
 use crate::nvidia::vgpu::check::{Candidates, CardCandidate, PodOnNode};
@@ -36,6 +38,7 @@ const PHASE: &str = "volcano.sh/bind-phase";
 const BUSY: &str = "allocating";
 /// How far the plugin is (spec/04 §13.3).
 pub const PROTOCOL: PluginProtocol = PluginProtocol {
+    plugin: "volcano-vgpu-device-plugin",
     bound_key: PHASE,
     phase_key: PHASE,
     busy: &[Some(BUSY)],
@@ -124,11 +127,31 @@ impl VgpuRequest {
             return Err(Stop::Absent(NoVgpuCards::of(cards)));
         }
         let on_node = self.on_node(cards, view);
-        let mut candidates = Candidates::new();
-        match on_node.place_all(&self.needs, &mut candidates) {
-            Ok(score) => Ok((candidates, score)),
-            Err(stop) => search(on_node, &self.needs).ok_or(stop),
+        let is_init = |need: &&ContainerRequest| need.runs == ContainerKind::Init;
+        if !self.needs.iter().any(|need| is_init(&need)) {
+            return together(on_node, &self.needs);
         }
+        let needs = self.needs.iter();
+        let lasting: Vec<ContainerRequest> = needs.filter(|need| !is_init(need)).copied().collect();
+        let (mut candidates, mut score) = together(on_node, &lasting)?;
+        let of_others = candidates.clone();
+        for init in self.needs.iter().filter(is_init) {
+            // It ends before those start that do not run already; a partition is never had by two.
+            let is_beside = |one: &&CardCandidate| {
+                let kind = lasting.iter().find(|need| need.container == one.container);
+                let kind = kind.map_or(ContainerKind::Regular, |need| need.runs);
+                let runs = kind == ContainerKind::Sidecar && one.container < init.container;
+                runs || one.partition.is_some()
+            };
+            let mut own: Candidates = of_others.iter().filter(is_beside).copied().collect();
+            let before = own.len();
+            let worth = on_node.place(init, &mut own)?;
+            if lasting.is_empty() {
+                score += worth;
+            }
+            candidates.extend_from_slice(&own[before..]);
+        }
+        Ok((candidates, score))
     }
 
     /// The only container and its only card, which most pods have.
@@ -178,6 +201,32 @@ impl VgpuRequest {
         }
     }
 
+    /// What a pod has, with what was asked of it at any time.
+    fn asked_at_most<'a>(&self, all: &'a Allocations) -> Cow<'a, Allocations> {
+        let is_plain = |need: &ContainerRequest| need.runs != ContainerKind::Init;
+        if self.needs.iter().all(is_plain) && all.iter().all(|one| !one.suspect) {
+            return Cow::Borrowed(all);
+        }
+        let own = all.iter().filter(|one| !one.suspect);
+        let mut asked: Allocations = own
+            .map(|one| Allocation {
+                charged: one.asked.clone(),
+                ..one.clone()
+            })
+            .collect();
+        charge_peak(&mut asked, |container| self.runs(container));
+        for one in &mut asked {
+            one.asked = one.charged.clone();
+        }
+        Cow::Owned(asked)
+    }
+
+    fn runs(&self, container: u16) -> ContainerKind {
+        let mut needs = self.needs.iter();
+        let need = needs.find(|need| need.container == container);
+        need.map_or(ContainerKind::default(), |need| need.runs)
+    }
+
     /// Memory of all cards before they are known, in milli-units.
     fn expected_memory(&self) -> Option<i64> {
         let memory = |need: &ContainerRequest| match need.memory {
@@ -185,7 +234,40 @@ impl VgpuRequest {
             Memory::Percent(_) => None,
         };
         let all: Option<Vec<i64>> = self.needs.iter().map(memory).collect();
-        Some(milli(all?))
+        Some(milli([self.most_at_any_time(&all?)]))
+    }
+
+    /// Of an amount of each request: of those that last together, or of one init container with the
+    /// sidecars before it.
+    fn most_at_any_time(&self, amounts: &[i64]) -> i64 {
+        let sum = |counts: &dyn Fn(&ContainerRequest) -> bool| {
+            let own = self.needs.iter().zip(amounts);
+            let own = own
+                .filter(|(need, _)| counts(need))
+                .map(|(_, amount)| *amount);
+            own.fold(0, i64::saturating_add)
+        };
+        let lasting = sum(&|need| need.runs != ContainerKind::Init);
+        let inits = self
+            .needs
+            .iter()
+            .filter(|need| need.runs == ContainerKind::Init);
+        let at_init = inits.map(|init| {
+            sum(&|need| {
+                let runs = need.runs == ContainerKind::Sidecar && need.container < init.container;
+                runs || need.container == init.container
+            })
+        });
+        at_init.fold(lasting, i64::max)
+    }
+}
+
+/// Cards and score for containers that run at the same time.
+fn together(on_node: PodOnNode, needs: &[ContainerRequest]) -> Result<(Candidates, f64), Stop> {
+    let mut candidates = Candidates::new();
+    match on_node.place_all(needs, &mut candidates) {
+        Ok(score) => Ok((candidates, score)),
+        Err(stop) => search(on_node, needs).ok_or(stop),
     }
 }
 
@@ -221,7 +303,9 @@ impl FamilyRequest for VgpuRequest {
             return Some(smallvec![allocation(&candidate)]);
         }
         let (candidates, _) = self.choose_cards(cards, view).ok()?;
-        Some(candidates.iter().map(allocation).collect())
+        let mut allocations: Allocations = candidates.iter().map(allocation).collect();
+        charge_peak(&mut allocations, |container| self.runs(container));
+        Some(allocations)
     }
 
     fn explain(&self, node: &str, cards: &NodeCards, view: LedgerTime) -> Option<NearMiss> {
@@ -251,18 +335,23 @@ impl FamilyRequest for VgpuRequest {
     }
 
     fn charge(&self, allocations: Option<&Allocations>) -> QueueAmounts<'_> {
-        let is_known = |all: &&Allocations| all.iter().all(|one| one.certain);
+        let is_known = |all: &&Allocations| all.iter().all(|one| one.certain || one.suspect);
         let (memory, cores) = match allocations.filter(is_known) {
             Some(all) => {
-                let asked = |one: &Allocation| CardPart::of(&one.asked);
+                let all = self.asked_at_most(all);
+                let parts = || all.iter().map(|one| CardPart::of(&one.asked));
                 (
-                    Some(milli(all.iter().map(|one| asked(one).memory))),
-                    milli(all.iter().map(|one| asked(one).cores)),
+                    Some(milli(parts().map(|part| part.memory))),
+                    milli(parts().map(|part| part.cores)),
                 )
             }
             None => {
                 let cores = |need: &ContainerRequest| need.cores.saturating_mul(need.count.into());
-                (self.expected_memory(), milli(self.needs.iter().map(cores)))
+                let cores: Vec<i64> = self.needs.iter().map(cores).collect();
+                (
+                    self.expected_memory(),
+                    milli([self.most_at_any_time(&cores)]),
+                )
             }
         };
         let names = &self.config.nvidia;

@@ -42,7 +42,7 @@ fn a_pod_whose_binding_waits_says_for_whom_and_is_counted() {
     let pending = cluster.engine.metrics_snapshot().pending;
     assert_eq!(pending.get("device-plugin"), Some(&1));
     assert_eq!(told(&mut cluster, 0), [""; 0], "most go on soon");
-    assert_eq!(cluster.engine.wake_at_s(), Some(2));
+    assert_eq!(cluster.engine.first_report_due_ms(), Some(2000));
     assert_eq!(told(&mut cluster, 2), [text]);
     let more = vec![("b".to_owned(), behind("gone", 2))];
     assert!(cluster.engine.set_bind_waits(more));

@@ -21,7 +21,7 @@ pub fn class(selector: &str) -> Delta {
     Delta::DeviceClassApply(Box::new(DeviceClassObject {
         name: "gpu".to_owned(),
         selectors: vec![selector.to_owned()],
-        config: Vec::new(),
+        ..DeviceClassObject::default()
     }))
 }
 
@@ -187,6 +187,19 @@ fn constraints_and_counters_that_rule_free_devices_out_are_told() {
         format!("{start}n1/g0 n1/g1 n1/g2 free; it has a constraint of a kind that is not known.")
     );
     // Of two parts of a card that share its slices one is left, and it is too large.
+    let mut cluster = cluster(&[])
+        .with(Delta::SliceApply(Box::new(parts_of_a_card())))
+        .with(told(claim("a", "a", 1)))
+        .with(told(claim("p", "p", 1)))
+        .pod(owning(pod("a", "1c")));
+    assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
+    let told = why(cluster.pod(owning(pod("p", "1c"))));
+    let expected = "n1/g0 allocated to claim ns/a, n1/g1 needs 3 of counter card/slices, 1 left.";
+    assert!(told.ends_with(expected), "{told}");
+}
+
+/// Two parts of a card, each of which takes three of its four slices.
+fn parts_of_a_card() -> SliceObject {
     let mut slice = zoned(&[("g0", None), ("g1", None)]);
     let counters = |slices| BTreeMap::from([("slices".to_owned(), Quantity::whole(slices))]);
     slice.counters = vec![CounterSet {
@@ -199,15 +212,47 @@ fn constraints_and_counters_that_rule_free_devices_out_are_told() {
             counters: counters(3),
         }];
     }
+    slice
+}
+
+#[test]
+fn a_gang_is_told_what_its_own_pods_left_of_counters() {
     let mut cluster = cluster(&[])
-        .with(Delta::SliceApply(Box::new(slice)))
+        .with(Delta::SliceApply(Box::new(parts_of_a_card())))
         .with(told(claim("a", "a", 1)))
-        .with(told(claim("p", "p", 1)))
-        .pod(owning(pod("a", "1c")));
-    assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
-    let told = why(cluster.pod(owning(pod("p", "1c"))));
+        .with(told(claim("b", "b", 1)))
+        .group(group("gang", 2))
+        .pod(member("gang", owning(pod("a", "1c"))))
+        .pod(member("gang", owning(pod("b", "1c"))));
+    assert_eq!(cluster.cycle(), Vec::<String>::new());
+    let (_, text) = cluster.why("b");
     let expected = "n1/g0 allocated to claim ns/a, n1/g1 needs 3 of counter card/slices, 1 left.";
-    assert!(told.ends_with(expected), "{told}");
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn an_absurd_number_of_devices_is_refused_and_counts_for_no_more_than_a_claim_gets() {
+    let mut absurd = claim("p", "p", i64::MAX as u64);
+    let request = absurd.spec.requests[0].clone();
+    for name in ["second", "third"] {
+        let name = name.to_owned();
+        absurd.spec.requests.push(ClaimRequest {
+            name,
+            ..request.clone()
+        });
+    }
+    let mut cluster = cluster(&["g0"])
+        .with(told(absurd))
+        .with(told(claim("q", "q", 1)))
+        .pod(owning(pod("p", "1c")))
+        .pod(owning(pod("q", "1c")));
+    assert_eq!(cluster.cycle(), ["q n1"]);
+    let (_, text) = cluster.why("p");
+    let expected = format!(
+        "claim ns/p: number of requested devices {} exceeds the claim limit of 32",
+        u64::MAX
+    );
+    assert!(text.contains(&expected), "{text}");
 }
 
 /// A shared device of the first node: 80Gi of memory by 5Gi up to 40Gi, cores by 10 or 50, 10 of bw.
@@ -599,6 +644,17 @@ fn nobody_is_bound_whose_claims_nobody_looks_at() {
             .with(told(claim("p", "p", 2)))
             .pod(owning(pod("p", "1c")));
         assert_eq!(cluster.cycle(), Vec::<String>::new());
+        let expected = match conf.contains("gang") {
+            true => {
+                "the resource claims of the pod get no devices on node n1, which was chosen without a look \
+                 at them: nobody looks at claims, since plugin predicates is not configured; add it to a \
+                 tier of the configuration"
+            }
+            false => "switched off by predicate.DynamicResourceAllocationEnable",
+        };
+        let (reason, text) = cluster.why("p");
+        assert_eq!(reason, "Unschedulable");
+        assert!(text.contains(expected), "{text}");
     }
 }
 
@@ -895,4 +951,40 @@ fn administration_of_a_device_needs_none_of_the_counters_that_others_have() {
     assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
     let mut cluster = cluster.with(told(looks)).pod(owning(pod("looks", "1c")));
     assert_eq!(lines(&steps(&mut cluster)), ["looks g0"]);
+}
+
+#[test]
+fn a_resource_that_a_class_serves_through_claims_is_told_so_and_is_not_said_never_to_fit() {
+    let class = |name: &str, resource: Option<&str>| {
+        Delta::DeviceClassApply(Box::new(DeviceClassObject {
+            name: name.to_owned(),
+            extended_resource: resource.map(str::to_owned),
+            ..DeviceClassObject::default()
+        }))
+    };
+    let asks = |resource: &str| {
+        let mut asks = pod("p", "1c");
+        asks.request.push((resource.to_owned(), 1));
+        asks.request.sort();
+        asks
+    };
+    let cases = [
+        ("example.com/gpu", "gpu", true),
+        ("deviceclass.resource.kubernetes.io/plain", "plain", true),
+        ("example.com/other", "", false),
+    ];
+    for (resource, named, told) in cases {
+        let mut cluster = Cluster::new()
+            .node(node("n1", "4c 8Gi pods=9"))
+            .with(class("gpu", Some("example.com/gpu")))
+            .with(class("plain", None))
+            .pod(asks(resource));
+        assert!(cluster.cycle().is_empty());
+        let (_, text) = cluster.why("p");
+        let says = format!("DeviceClass {named} serves it through resource claims");
+        assert_eq!(text.contains(&says), told, "{text}");
+        assert!(!text.contains("never fits"), "{text}");
+        let unknown = text.contains("not known yet whether the pod ever fits");
+        assert_eq!(unknown, !told, "{text}");
+    }
 }

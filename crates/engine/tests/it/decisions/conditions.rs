@@ -201,7 +201,7 @@ fn a_condition_follows_the_counts_a_minute_after_it_was_written() {
         told.expect("a condition").message
     };
     cluster.engine.cycle(100);
-    let first = "Not enough valid tasks for gang-scheduling, valid: 1, min: 5: make 4 more pods, or \
+    let first = "Not enough valid tasks for gang-scheduling, valid: 1, min: 5: make 4 more of its pods, or \
                  lower minMember";
     assert_eq!(message(&cluster), first);
     for name in ["p1", "p2", "p3"] {
@@ -222,7 +222,7 @@ fn a_condition_follows_the_counts_a_minute_after_it_was_written() {
     let decisions = cluster.engine.cycle(160);
     assert_eq!(decisions.groups.len(), 1);
     assert!(decisions.skipped, "nothing has happened");
-    assert!(message(&cluster).contains("valid: 4, min: 5: make 1 more pods"));
+    assert!(message(&cluster).contains("valid: 4, min: 5: make 1 more of its pods"));
     // Its event follows.
     let events: Vec<String> = (160..240)
         .flat_map(|now_s| {

@@ -45,6 +45,34 @@ fn exclusivity_rules_that_change_hold_for_pods_that_wait_already() {
 }
 
 #[test]
+fn a_card_that_is_registered_under_another_id_is_not_given_out_twice() {
+    let renamed = || {
+        let mut node = two_cards("n1");
+        for (_, text) in &mut node.device_annotations {
+            *text = text.replace("GPU-aa", "GPU-cc").replace("GPU-bb", "GPU-dd");
+        }
+        Delta::NodeApply(Box::new(node))
+    };
+    let running = || holding("GPU-aa,NVIDIA,20000,0:", on("n1", vgpu("r", 20_000)));
+    let mut cluster = bare(two_cards("n1"), vec![running()]);
+    cluster.apply(renamed());
+    // As if it had never been known otherwise.
+    let mut fresh = bare(two_cards("n1"), Vec::new());
+    fresh.apply(renamed());
+    fresh.apply(applied(running()));
+    for cluster in [&mut cluster, &mut fresh] {
+        cluster.engine.stand_by();
+        let everywhere = ["GPU-cc 20000", "GPU-dd 20000"];
+        assert_eq!(used(cluster, "n1", LedgerTime::Now), everywhere);
+        cluster.apply(applied(vgpu("big", 9000)));
+        cluster.apply(applied(vgpu("small", 4000)));
+        assert_eq!(decide(cluster), ["small GPU-cc,NVIDIA,4000,0:"]);
+        cluster.apply(Delta::PodDelete("r".to_owned()));
+        assert_eq!(decide(cluster), ["big GPU-cc,NVIDIA,9000,0:"]);
+    }
+}
+
+#[test]
 fn a_pod_that_changes_while_the_node_of_its_binding_is_gone_keeps_its_cards() {
     let mut cluster = bare(two_cards("n1"), vec![vgpu("a", 9000)]);
     decide(&mut cluster);

@@ -12,6 +12,7 @@ use pumice_model::object::{
 use pumice_model::{Delta, NoteAbout, TaskStatus};
 
 use super::cluster::*;
+use super::views::pod_view;
 
 const REGISTER: &str = "volcano.sh/node-vgpu-register";
 const IDS: &str = "volcano.sh/vgpu-ids-new";
@@ -225,7 +226,7 @@ fn usage_nobody_can_tell_counts_on_every_card_it_could_be_on() {
     let mut cluster = bare(two_cards("n1"), vec![untold, vgpu("a", 9000)]);
     assert!(decide(&mut cluster).is_empty());
     let (_, why) = cluster.why("a");
-    assert!(why.contains("GPU-aa: 4,424 MiB short"), "{why}");
+    assert!(why.contains("GPU-aa, GPU-bb: 4,424 MiB short"), "{why}");
     cluster.apply(Delta::PodDelete("untold".to_owned()));
     assert_eq!(decide(&mut cluster), ["a GPU-aa,NVIDIA,9000,0:"]);
 }
@@ -249,7 +250,8 @@ fn cards_in_another_order_keep_their_users() {
         "GPU-cc,10,24576,NVIDIA-Tesla P40,true,hami-core:",
     );
     cluster.apply(Delta::NodeApply(Box::new(gone)));
-    assert_eq!(used(&cluster, "n1", LedgerTime::Now), ["GPU-cc 0"]);
+    // Until they are told again the card that is there may be either of them.
+    assert_eq!(used(&cluster, "n1", LedgerTime::Now), ["GPU-cc 14000"]);
     cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
     assert_eq!(
         used(&cluster, "n1", LedgerTime::Now),
@@ -451,7 +453,57 @@ fn a_pod_that_is_never_served_reserves_nothing_of_its_queue_and_says_why() {
             why.starts_with("no node can serve the pod: ") && why.contains(told),
             "{why}"
         );
+        let change = "what the reason says has to be mended: as it is no node can serve the pod";
+        assert_eq!(pod_view(&cluster.engine, "bad").changes, [change]);
     }
+}
+
+#[test]
+fn what_would_have_to_change_is_told_of_cards_of_the_mode_that_is_asked() {
+    for (memory, all) in [
+        (45_000, "45,000 MiB asked, 40,960 MiB in all"),
+        (41_000, "40,960 MiB in all"),
+    ] {
+        let mut mig = vgpu("p", memory);
+        mig.facts.annotations = pairs(&[("volcano.sh/vgpu-mode", "mig")]);
+        let mut cluster = bare(two_cards("a-hami"), vec![mig]).node(split_card("z-mig"));
+        assert!(cluster.cycle().is_empty());
+        let changes = pod_view(&cluster.engine, "p").changes;
+        let [change] = changes.as_slice() else {
+            panic!("{changes:?}");
+        };
+        assert!(
+            change.starts_with(
+                "the pod has to ask what cards have in all, or other cards have to come"
+            ),
+            "{change}"
+        );
+        let told = format!("{change} {}", cluster.why("p").1);
+        assert!(told.contains("z-mig: ") && told.contains(all), "{told}");
+    }
+}
+
+#[test]
+fn cards_in_use_that_would_do_are_told_with_who_holds_them() {
+    let busy = |name, id: &str| {
+        holding(
+            &format!("{id},NVIDIA,20000,0:"),
+            on("n1", vgpu(name, 20_000)),
+        )
+    };
+    let pods = vec![busy("a", "GPU-aa"), busy("b", "GPU-bb"), vgpu("p", 9000)];
+    let mut cluster = bare(two_cards("n1"), pods);
+    assert!(cluster.cycle().is_empty());
+    let view = pod_view(&cluster.engine, "p");
+    let message = view.message.expect("it waits");
+    for change in &view.changes {
+        assert!(
+            !message.contains(change.as_str()),
+            "nothing twice: {change}"
+        );
+    }
+    let expected = "cards of node n1 would have to be given back, which would do were they idle; held by ns/a, ns/b";
+    assert_eq!(view.changes, [expected], "{message}");
 }
 
 #[test]
@@ -485,11 +537,11 @@ fn cards_that_are_too_small_or_too_few_never_fit_whatever_the_queue_says() {
     for (asked, why) in [
         (
             vgpu("p", 30_000),
-            "GPU-aa: 30,000 MiB asked, 24,576 MiB in all",
+            "GPU-aa, GPU-bb: 30,000 MiB asked, 24,576 MiB in all",
         ),
         (
             asking("p", "1c volcano.sh/vgpu-number=3"),
-            "no enough gpu cards on node n1: 3 asked; GPU-aa: fits; GPU-bb: fits",
+            "no enough gpu cards on node n1: 3 asked; GPU-aa, GPU-bb: fits",
         ),
     ] {
         // The cards are in use, which does not matter.

@@ -104,6 +104,42 @@ fn a_pod_that_waits_for_another_vnpu_to_be_made_is_woken_when_it_is() {
 }
 
 #[test]
+fn before_clusterd_has_told_anything_nobody_knows_whether_a_pod_fits() {
+    let mut cluster = Cluster::under(CONF)
+        .node(npu_node())
+        .pod(npu_pod("a", 8, "low"));
+    assert!(settle(&mut cluster).is_empty());
+    let (_, message) = cluster.why("a");
+    let unknown =
+        "Not known yet whether it ever fits: no node has told any card of the kind it asks";
+    assert!(message.contains(unknown), "{message}");
+    assert!(!message.contains("It never fits"), "{message}");
+    // A right is missing: that is what has to be mended.
+    let refused = "ConfigMaps with label a=b in namespace mindx-dl cannot be read: no right";
+    let told_refusal = |cluster: &mut Cluster, text: &[&str]| {
+        let texts = text.iter().map(|text| (*text).to_owned()).collect();
+        cluster.engine.set_unread_reports(texts)
+    };
+    assert!(told_refusal(&mut cluster, &[refused]));
+    assert!(!told_refusal(&mut cluster, &[refused]), "no news");
+    let (_, message) = cluster.why("a");
+    assert!(message.contains(&format!(" {refused}. ")), "{message}");
+    let other = cluster.pod(pod("other", "99c"));
+    let mut cluster = other;
+    settle(&mut cluster);
+    let (_, message) = cluster.why("other");
+    assert!(!message.contains("cannot be read"), "{message}");
+    assert!(told_refusal(&mut cluster, &[]));
+    let (_, message) = cluster.why("a");
+    assert!(!message.contains("cannot be read"), "{message}");
+    // Once it is told, it is known.
+    cluster.apply(told(Some(("", "Ascend310P-0"))));
+    settle(&mut cluster);
+    let (_, message) = cluster.why("a");
+    assert!(message.contains("It never fits"), "{message}");
+}
+
+#[test]
 fn what_configmaps_tell_of_a_node_is_followed() {
     let mut cluster = Cluster::under(CONF);
     sleeping(&mut cluster.engine);

@@ -234,7 +234,8 @@ fn pods_of_another_scheduler_count_as_members_and_are_never_deleted_for_their_ga
     let told = cluster
         .condition("g", "Unschedulable")
         .expect("a condition");
-    let hint = "make 1 more pods, or lower minMember; 1 of its pods has another schedulerName";
+    let hint =
+        "make 1 more of its pods, or lower minMember; 1 of its pods has another schedulerName";
     assert!(told.message.ends_with(hint), "{}", told.message);
     cluster.apply(applied(foreign(on("n1", of_g("b", "2c")))));
     cluster.engine.cycle(40);

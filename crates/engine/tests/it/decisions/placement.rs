@@ -209,6 +209,7 @@ fn pods_of_a_service_spread_over_nodes_without_asking_for_it() {
             namespace: "ns".to_owned(),
             name: "web".to_owned(),
             selector: Some(selector("app", SelectorOp::In(vec![name.to_owned()]))),
+            controller: None,
         };
         let zoned = |name: &str, zone: &str| NodeObject {
             labels: pairs(&[(HOSTNAME, name), ("topology.kubernetes.io/zone", zone)]),

@@ -268,7 +268,13 @@ fn a_pod_no_node_is_large_enough_for_says_so_whatever_its_queue_says() {
             "1c 9Gi",
             never("9Gi memory, and the largest node, n0, has 8Gi in all"),
         ),
-        ("y.example/z=1", never("1 y.example/z, and no node has any")),
+        (
+            "1000c y.example/z=1",
+            never(
+                "1000 cpu, and the largest node, n1, has 4 in all; it asks 1 y.example/z, and no node \
+                   has any",
+            ),
+        ),
     ] {
         let shut = QueueObject {
             state: QueueState::Closed,
@@ -294,6 +300,40 @@ fn a_pod_no_node_is_large_enough_for_says_so_whatever_its_queue_says() {
             let tried = message.contains("It never fits: it asks ");
             assert!(message == expected || tried, "{message}");
         }
+    }
+}
+
+#[test]
+fn what_no_device_plugin_has_told_yet_may_fit_later() {
+    let plugin = "and no node has told any; is the device plugin running on the nodes?";
+    for (request, asks) in [
+        ("1c y.example/z=1", "1 y.example/z"),
+        (
+            "x.example/gpus=2",
+            "2 x.example/gpus, did you mean \"x.example/gpu\"?",
+        ),
+    ] {
+        let shut = QueueObject {
+            state: QueueState::Closed,
+            ..queue("shut")
+        };
+        let bare = PodObject {
+            queue: Some("shut".to_owned()),
+            ..pod("p", request)
+        };
+        let node = || node("n0", "1c 8Gi pods=9 x.example/gpu=8");
+        let (_, message) = why(Cluster::new().queue(shut).pod(bare).node(node()));
+        assert_eq!(
+            message,
+            format!(
+                "0/2 nodes are unavailable: not known yet whether the pod ever fits: it asks {asks}, {plugin}"
+            )
+        );
+        let cluster = Cluster::under(NO_QUEUE_PLUGIN).pod(pod("p", request));
+        let (_, message) = why(cluster.node(node()));
+        let expected = format!(" Not known yet whether it ever fits: it asks {asks}, {plugin} ");
+        assert!(message.contains(&expected), "{message}");
+        assert!(!message.contains("It never fits"), "{message}");
     }
 }
 

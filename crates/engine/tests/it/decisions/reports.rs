@@ -34,9 +34,27 @@ fn one_pod_without_room() -> Cluster {
 fn a_pod_that_waits_is_told_why_once() {
     let mut cluster = one_pod_without_room();
     assert_eq!(told(&mut cluster, 0), [""; 0], "most pods are placed soon");
-    assert_eq!(cluster.engine.wake_at_s(), Some(2));
-    assert_eq!(told(&mut cluster, 2), [format!("p: {NO_ROOM}")]);
+    assert_eq!(cluster.engine.first_report_due_ms(), Some(500));
+    assert!(cluster.engine.reports_at_ms(499).is_empty(), "too young");
+    let first = cluster.engine.reports_at_ms(500).pods;
+    assert_eq!(first.len(), 1);
+    assert_eq!(first[0].message, NO_ROOM);
+    assert_eq!(cluster.engine.first_report_due_ms(), None);
     assert_eq!(told(&mut cluster, 500), [""; 0]);
+}
+
+#[test]
+fn a_gang_whose_pods_are_being_made_is_told_of_after_two_seconds() {
+    let mut cluster = Cluster::new()
+        .node(node("n1", "1c 8Gi pods=9"))
+        .group(group("g", 2))
+        .pod(member("g", pod("p0", "1c")));
+    cluster.engine.cycle(0);
+    let told = [0, 500, 1999, 2000].map(|now_ms| {
+        let reports = cluster.engine.reports_at_ms(now_ms);
+        (reports.pods.len(), reports.events.len())
+    });
+    assert_eq!(told, [(0, 0), (0, 0), (0, 0), (1, 1)]);
 }
 
 #[test]

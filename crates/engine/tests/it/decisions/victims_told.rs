@@ -452,8 +452,8 @@ fn who_is_on_which_card_and_why_that_does_not_do_is_told() {
     assert_eq!(served.plan(), [""; 0]);
     let told = told(&served, "whole");
     for part in [
-        "; on node n1: card 0 (GPU-aa): ns/b stays (marked not to be preempted), ns/new stays (of equal or higher \
-         priority); card 1 (GPU-bb): ns/c stays (of equal or higher priority)",
+        "; on node n1: ns/b on card 0 stays (marked not to be preempted); ns/new on card 0, ns/c on card 1 stay (of \
+         equal or higher priority)",
         "; what is missing then: ",
     ] {
         assert!(told.contains(part), "{part}: {told}");

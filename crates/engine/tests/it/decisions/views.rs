@@ -1,8 +1,10 @@
 //! What people are told who ask: why something waits, its place, and what would have to change.
 
+use pumice_devices::{ContainerFacts, ContainerKind};
 use pumice_engine::Engine;
 use pumice_engine::view::{Ask, CardsView, JobView, PodView, QueueView, TopView, View};
-use pumice_model::object::{GroupObject, QueueObject};
+use pumice_model::Delta;
+use pumice_model::object::{GroupObject, PodObject, QueueObject, WorkloadObject};
 
 use super::cluster::*;
 use super::devices;
@@ -142,6 +144,46 @@ fn a_gang_without_all_its_pods_is_told_how_many_are_missing() {
 }
 
 #[test]
+fn owners_are_followed_to_the_top() {
+    let set = |name: &str| WorkloadObject {
+        kind: "ReplicaSet".to_owned(),
+        namespace: "ns".to_owned(),
+        name: name.to_owned(),
+        selector: None,
+        controller: Some(("Deployment".to_owned(), "web".to_owned())),
+    };
+    let owned = |name: &str, kind: &str, owner: &str| PodObject {
+        owners: vec![(kind.to_owned(), owner.to_owned())],
+        ..pod(name, "2c")
+    };
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("n1", "1c 8Gi pods=9"))
+        .pod(owned("web-1-x", "ReplicaSet", "web-1"))
+        .pod(owned("nightly-29400000-y", "Job", "nightly-29400000"))
+        .group(group(
+            "weekly-29400000-6f1ed002-ab5c-4f1d-9c3e-1f0a5c1b2d3e",
+            1,
+        ));
+    cluster.apply(Delta::WorkloadApply(set("web-1")));
+    cluster.cycle();
+    for (name, job) in [
+        ("web-1", "ns/web-1-x"),
+        ("web", "ns/web-1-x"),
+        ("nightly", "ns/nightly-29400000-y"),
+        (
+            "weekly-29400000",
+            "ns/weekly-29400000-6f1ed002-ab5c-4f1d-9c3e-1f0a5c1b2d3e",
+        ),
+        (
+            "weekly",
+            "ns/weekly-29400000-6f1ed002-ab5c-4f1d-9c3e-1f0a5c1b2d3e",
+        ),
+    ] {
+        assert_eq!(job_view(&cluster.engine, name).name, job, "{name}");
+    }
+}
+
+#[test]
 fn the_place_in_the_queue_is_the_order_jobs_are_tried_in() {
     let job = |name: &str, created_s| GroupObject {
         created_s,
@@ -156,7 +198,7 @@ fn the_place_in_the_queue_is_the_order_jobs_are_tried_in() {
         .group(group("elsewhere", 1));
     for name in ["first", "second", "third", "elsewhere"] {
         let pod = member(name, pod(&format!("{name}-0"), "4c"));
-        cluster.apply(pumice_model::Delta::PodApply(Box::new(pod)));
+        cluster.apply(Delta::PodApply(Box::new(pod)));
     }
     cluster.cycle();
     for (at, name) in ["first", "second", "third"].into_iter().enumerate() {
@@ -294,7 +336,7 @@ fn what_is_not_known_is_answered_with_near_names() {
 fn a_job_is_found_by_the_name_of_its_workload() {
     let uid = "01234567-89ab-cdef-0123-456789abcdef";
     let of_job = format!("train-{uid}");
-    let owned = pumice_model::object::PodObject {
+    let owned = PodObject {
         owners: vec![("StatefulSet".to_owned(), "web".to_owned())],
         ..member("podgroup-1", pod("web-0", "1c"))
     };
@@ -316,7 +358,7 @@ fn a_cluster_with_many_waiting_jobs_is_told_in_a_bounded_view() {
     let mut cluster = Cluster::new().node(node("n1", "1c 8Gi pods=9"));
     for at in 0..200 {
         let pod = pod(&format!("p-{at:03}"), "4c");
-        cluster.apply(pumice_model::Delta::PodApply(Box::new(pod)));
+        cluster.apply(Delta::PodApply(Box::new(pod)));
     }
     cluster.cycle();
     let top = top_view(&cluster.engine);
@@ -339,7 +381,7 @@ fn a_replica_that_stands_by_can_be_asked_after_nodes_have_gone() {
         .pod(pod("waits", "4c"))
         .pod(on("b", pod("runs", "1c")));
     cluster.cycle();
-    cluster.apply(pumice_model::Delta::NodeDelete("a".to_owned()));
+    cluster.apply(Delta::NodeDelete("a".to_owned()));
     cluster.engine.stand_by();
     assert_eq!(pod_view(&cluster.engine, "waits").status, "Pending");
     cluster.cycle();
@@ -348,4 +390,33 @@ fn a_replica_that_stands_by_can_be_asked_after_nodes_have_gone() {
         says(&view.changes, &["the largest node, b, has 3"]),
         "{view:#?}"
     );
+}
+
+#[test]
+fn what_is_asked_holds_device_memory_that_no_node_tells_of_and_what_a_job_without_pods_will_ask() {
+    let memory = "huawei.com/Ascend910B4-memory";
+    let mut asking = pod("p", "1c huawei.com/Ascend910B4=1");
+    asking.facts.containers.push(ContainerFacts {
+        kind: ContainerKind::Regular,
+        amounts: vec![
+            ("huawei.com/Ascend910B4".to_owned(), 1000),
+            (memory.to_owned(), 8_192_000),
+        ],
+    });
+    let mut later = waiting(group("later", 2));
+    later.min_resources = Some(amounts("4c"));
+    let mut cluster = Cluster::new()
+        .node(node("n1", "2c 8Gi pods=9"))
+        .group(group("g", 1))
+        .pod(member("g", asking))
+        .group(later);
+    cluster.cycle();
+    let asks = pod_view(&cluster.engine, "p").asks;
+    assert_eq!(asks.get(memory).map(String::as_str), Some("8192"));
+    assert_eq!(asks.get("cpu").map(String::as_str), Some("1"));
+    let gang = job_view(&cluster.engine, "g").asks;
+    assert_eq!(gang.get(memory).map(String::as_str), Some("8192"));
+    assert_eq!(gang.get("cpu").map(String::as_str), Some("1"));
+    let asks = job_view(&cluster.engine, "later").asks;
+    assert_eq!(asks.get("cpu").map(String::as_str), Some("4"));
 }

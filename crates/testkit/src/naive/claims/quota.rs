@@ -82,7 +82,7 @@ fn of_claim(claims: &Claims, key: &Key) -> Res {
             continue;
         }
         let number = match choice.count {
-            DeviceCount::Exactly(number) => number as i64,
+            DeviceCount::Exactly(number) => number.min(32) as i64,
             DeviceCount::All => 1,
         };
         let slices = claims.objects.slices.values();

@@ -4,6 +4,7 @@ use pumice_model::object::PodObject;
 
 use super::super::state::label;
 use super::makers::Maker;
+use super::preference;
 use super::sgpu::{self, Terms};
 use super::vendors::VendorsOn;
 
@@ -96,12 +97,9 @@ pub fn asks_of(pod: &PodObject, on: VendorsOn) -> Option<Vec<Ask>> {
 /// Its annotations have values that they may have.
 fn can_be(pod: &PodObject, asks: &[Ask]) -> bool {
     let annotation = |key: &str| label(&pod.facts.annotations, key).unwrap_or("");
-    let policies = ["", "binpack", "spread", "mutex"];
     let nvidia = asks.iter().any(|ask| ask.maker.word == "NVIDIA");
     let bools = ["", "true", "1", "false"];
-    asks.is_empty()
-        || (policies.contains(&annotation("hami.io/gpu-scheduler-policy"))
-            && (!nvidia || bools.contains(&annotation(NUMA))))
+    asks.is_empty() || (!preference::refuses(pod) && (!nvidia || bools.contains(&annotation(NUMA))))
 }
 
 /// All cards of a container have to be near one NUMA node.

@@ -267,26 +267,51 @@ fn chips(world: &World, node: &NodeObject, kind: &Kind, view: View) -> Vec<Chip>
         let Some((_, text)) = held.filter(|_| view.counts(task.status)) else {
             continue;
         };
-        for entry in text.split([';', ':']).filter(|entry| !entry.is_empty()) {
-            let fields: Vec<&str> = entry.split(',').collect();
-            let Some(chip) = chips.iter_mut().find(|chip| chip.id == fields[0]) else {
-                continue;
-            };
-            let memory = fields[2].parse().expect("memory");
-            chip.used_slots += 1;
-            chip.used_memory += memory;
-            chip.used_core += fields[3].parse::<i64>().expect("cores");
-            match is_soft(&task.pod) {
-                true => chip.soft = true,
-                false => chip.hard = true,
-            }
-            if let Some((_, cores, cpus)) = kind.template(memory).filter(|_| !is_soft(&task.pod)) {
-                chip.used_ai.0 += cores;
-                chip.used_ai.1 += cpus;
+        let ids: Vec<String> = chips.iter().map(|chip| chip.id.clone()).collect();
+        for element in text.split(';') {
+            let pieces = element.split(':').filter(|entry| !entry.is_empty());
+            let entries: Vec<Vec<&str>> = pieces.map(|one| one.split(',').collect()).collect();
+            for entry in &entries {
+                let has = |id: &String| entries.iter().any(|other| other[0] == id);
+                let is_stray = !ids.iter().any(|id| id == entry[0]);
+                for chip in &mut chips {
+                    // One that the node does not tell may be any that is large enough.
+                    let could_be = is_stray && !has(&chip.id) && takes(chip, kind, entry);
+                    if chip.id == entry[0] || could_be {
+                        charge(chip, kind, &task.pod, entry);
+                    }
+                }
             }
         }
     }
     chips
+}
+
+fn memory_of(entry: &[&str]) -> i64 {
+    entry[2].parse().expect("memory")
+}
+
+fn takes(chip: &Chip, kind: &Kind, entry: &[&str]) -> bool {
+    let memory = memory_of(entry);
+    let (_, cores, cpus) = kind.template(memory).unwrap_or(("", 0, 0));
+    let has_ai = cores <= kind.cores && (kind.cpus == 0 || cpus <= kind.cpus);
+    chip.memory >= memory && has_ai
+}
+
+/// A pod has this of a chip.
+fn charge(chip: &mut Chip, kind: &Kind, pod: &PodObject, entry: &[&str]) {
+    let memory = memory_of(entry);
+    chip.used_slots += 1;
+    chip.used_memory += memory;
+    chip.used_core += entry[3].parse::<i64>().expect("cores");
+    match is_soft(pod) {
+        true => chip.soft = true,
+        false => chip.hard = true,
+    }
+    if let Some((_, cores, cpus)) = kind.template(memory).filter(|_| !is_soft(pod)) {
+        chip.used_ai.0 += cores;
+        chip.used_ai.1 += cpus;
+    }
 }
 
 /// The chip has room, and nothing forbids it.

@@ -5,8 +5,11 @@ mod hami;
 mod instances;
 mod makers;
 mod mindcluster;
+mod peaks;
+mod preference;
 mod sgpu;
 mod vendor_cards;
+mod vendor_holdings;
 mod vendors;
 mod vgpu;
 
@@ -88,7 +91,7 @@ pub fn charged(task: &Task) -> Res {
     if task.on.vgpu {
         vgpu::charge(task, &mut amounts);
     }
-    vendors::charge(task, &mut amounts);
+    vendor_holdings::charge(task, &mut amounts);
     amounts
 }
 

@@ -3,17 +3,19 @@
 use std::fmt::Write as _;
 
 use pumice_conf::{PluginConf, Value};
-use pumice_model::object::{NodeObject, Pairs, PodObject};
+use pumice_model::object::{ContainerKind, NodeObject, Pairs, PodObject};
 
 use super::super::cycle::Cycle;
-use super::super::state::{Res, Task, World, label};
+use super::super::state::{Res, Task, label};
 use super::asks::{Ask, asks_of, is_bound};
-use super::instances::{self, ToldInstance};
+use super::instances;
 use super::makers::{MAKERS, Maker};
+use super::peaks::kind;
+use super::preference::Preference;
 use super::sgpu::Terms;
 use super::vendor_cards::{Card, idle_cards};
+use super::vendor_holdings::cards;
 use super::{View, sgpu};
-use crate::device_texts::mig_profiles;
 
 /// Vendors that are on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,17 +74,9 @@ pub fn offered(on: VendorsOn, node: &NodeObject) -> Res {
     amounts
 }
 
-fn is_cordoned(card: &Card, node: &NodeObject) -> bool {
+pub fn is_cordoned(card: &Card, node: &NodeObject) -> bool {
     let list = label(&node.device_annotations, "hami.io/device-cordon").unwrap_or_default();
     list.split(',').any(|id| id == card.id)
-}
-
-/// A device of a list, with the instance that is told of it.
-struct Device<'a> {
-    id: &'a str,
-    memory: i64,
-    cores: i64,
-    instance: Option<ToldInstance>,
 }
 
 /// The cards whose devices an annotation of a pod lists.
@@ -102,119 +96,6 @@ pub fn device(piece: &str) -> (&str, i64, i64) {
     (fields[0], number(2), number(3))
 }
 
-/// The devices of a task, those of all containers.
-fn devices<'a>(task: &'a Task, maker: &Maker) -> Vec<Device<'a>> {
-    let mut told = match task
-        .held
-        .as_ref()
-        .and_then(|held| label(held, instances::KEY))
-    {
-        Some(text) if maker.word == "NVIDIA" => instances::told(text),
-        _ => Vec::new(),
-    };
-    let mut all = Vec::new();
-    for (container, element) in held(task, maker).split(';').enumerate() {
-        for piece in element.split(':').filter(|piece| !piece.is_empty()) {
-            let (id, memory, cores) = device(piece);
-            all.push(Device {
-                id,
-                memory,
-                cores,
-                instance: instances::next(&mut told, container, id),
-            });
-        }
-    }
-    all
-}
-
-/// What a device takes of its card: that of the profile of its instance.
-fn taken_by(device: &Device) -> (i64, i64) {
-    let Some((_, _, name, _)) = &device.instance else {
-        return (device.memory, device.cores);
-    };
-    let profiles = instances::profiles(&mig_profiles());
-    let found = profiles.iter().find(|profile| profile.name == *name);
-    found.map_or((device.memory, device.cores), |profile| {
-        (profile.memory, profile.cores)
-    })
-}
-
-fn held<'a>(task: &'a Task, maker: &Maker) -> &'a str {
-    let key = format!("hami.io/{}-devices-allocated", maker.list);
-    let held = task.held.as_ref();
-    held.and_then(|held| label(held, &key)).unwrap_or_default()
-}
-
-/// What counts for the queue of a pod.
-pub fn charge(task: &Task, amounts: &mut Res) {
-    let on = task.on.vendors;
-    let asks = asks_of(&task.pod, on).unwrap_or_default();
-    for maker in on.makers() {
-        let own: Vec<&Ask> = asks
-            .iter()
-            .filter(|ask| ask.maker.word == maker.word)
-            .collect();
-        if own.is_empty() {
-            continue;
-        }
-        let found = devices(task, maker);
-        let (memory, cores) = match found.is_empty() {
-            false => (
-                Some(found.iter().map(|device| taken_by(device).0).sum::<i64>()),
-                Some(found.iter().map(|device| taken_by(device).1).sum::<i64>()),
-            ),
-            true => {
-                let each = |ask: &&Ask, one: Option<i64>| one.map(|one| one * ask.count as i64);
-                (
-                    own.iter()
-                        .map(|ask| each(ask, ask.memory.or(ask.named)))
-                        .sum(),
-                    own.iter().map(|ask| each(ask, ask.cores)).sum(),
-                )
-            }
-        };
-        let asked = own.iter().map(|ask| Some(ask.cores? * ask.count as i64));
-        let cores = if maker.percent { asked.sum() } else { cores };
-        let mut put = |name: &str, milli: i64| {
-            if milli > 0 && !name.is_empty() {
-                amounts.insert(name.to_owned(), milli);
-            }
-        };
-        put(maker.memory, memory.unwrap_or(0) * 1000 / maker.unit);
-        put(maker.cores, cores.unwrap_or(0) * 1000);
-    }
-}
-
-/// The cards of a node with what is in use of them, and which its node gives out no more.
-fn cards(world: &World, node: &NodeObject, view: View, on: VendorsOn) -> Vec<Card> {
-    let mut cards: Vec<Card> = on
-        .makers()
-        .flat_map(|maker| idle_cards(maker, node))
-        .collect();
-    for card in &mut cards {
-        card.usable &= !is_cordoned(card, node);
-    }
-    for task in world.tasks_on(&node.name) {
-        if !view.counts(task.status) {
-            continue;
-        }
-        for maker in on.makers() {
-            for device in devices(task, maker) {
-                let Some(card) = cards.iter_mut().find(|card| card.id == device.id) else {
-                    continue;
-                };
-                let (memory, cores) = taken_by(&device);
-                card.take(&task.pod, memory, cores);
-                if let Some(slices) = &mut card.slices {
-                    let place = device.instance.map(|(.., place)| place);
-                    slices.taken.push(place);
-                }
-            }
-        }
-    }
-    cards
-}
-
 /// §23.3, in any order.
 fn fits(card: &Card, ask: &Ask, pod: &PodObject) -> bool {
     let annotation = |key: &str| label(&pod.facts.annotations, key);
@@ -230,7 +111,7 @@ fn fits(card: &Card, ask: &Ask, pod: &PodObject) -> bool {
             (yes.is_empty() || yes.iter().any(matches)) && !parts(no).iter().any(matches)
         })
     };
-    let idle_only = annotation("hami.io/gpu-scheduler-policy") == Some("mutex");
+    let idle_only = Preference::of(pod, "").idle_only;
     let (memory, cores) = (card.memory_of(ask), card.cores_of(ask));
     let has_room = match card.slices {
         Some(_) => card.offer(ask).is_some(),
@@ -270,7 +151,7 @@ fn has_cores(card: &Card, cores: i64) -> bool {
 }
 
 /// All sets of so many cards, those with earlier ones first. A card that is split may be there several times.
-fn ways(cards: &[Card], order: &[usize], count: usize) -> Vec<Vec<usize>> {
+pub fn ways(cards: &[Card], order: &[usize], count: usize) -> Vec<Vec<usize>> {
     if count == 0 {
         return vec![Vec::new()];
     }
@@ -285,31 +166,31 @@ fn ways(cards: &[Card], order: &[usize], count: usize) -> Vec<Vec<usize>> {
 }
 
 /// Cards for each container in turn, the best of those that leave enough to the ones after it.
+///
+/// `with` are the cards with what the containers before have taken that last, and with what sidecars have.
 fn share(
-    cards: &[Card],
+    with: (&[Card], &[Card]),
     asks: &[Ask],
-    (pod, policy): (&PodObject, &str),
+    (pod, node, preference): (&PodObject, &NodeObject, &Preference),
 ) -> Option<Vec<Vec<usize>>> {
     let Some((ask, later)) = asks.split_first() else {
         return Some(Vec::new());
     };
+    let runs = kind(pod, ask.container);
+    let cards = match runs {
+        ContainerKind::Init => with.1,
+        ContainerKind::Sidecar | ContainerKind::Regular => with.0,
+    };
     let mut order: Vec<usize> = (0..cards.len()).collect();
     order.retain(|at| fits(&cards[*at], ask, pod));
-    match policy {
-        "binpack" => order.sort_by_key(|at| (-cards[*at].used_memory, *at)),
-        "spread" => order.sort_by_key(|at| (cards[*at].used_slots, *at)),
-        _ => order.reverse(),
-    }
+    preference.order(cards, ask, &mut order);
     if ask.maker.word == sgpu::WORD {
         sgpu::order(cards, ask, &Terms::of(pod), &mut order);
     }
-    let mut all = ways(cards, &order, ask.count);
-    if is_bound(pod, ask) {
-        let numa = |at: &usize| &cards[*at].numa;
-        let is_one = |way: &Vec<usize>| way.iter().all(|at| numa(at) == numa(&way[0]));
-        all.retain(is_one);
-        // Of the NUMA node with the best card first.
-        all.sort_by_key(|way| order.iter().position(|at| numa(at) == numa(&way[0])));
+    let mut all = Vec::new();
+    for mut set in sets(cards, order, is_bound(pod, ask)) {
+        preference.link(cards, ask, node, &mut set);
+        all.extend(ways(cards, &set, ask.count));
     }
     all.into_iter().find_map(|way| {
         let mut cards = cards.to_vec();
@@ -319,9 +200,36 @@ fn share(
             }
             cards[*at].give(pod, ask)?;
         }
-        let rest = share(&cards, later, (pod, policy))?;
+        let (mut all, mut sidecars) = (with.0.to_vec(), with.1.to_vec());
+        for at in &way {
+            // Places of instances are never had by two.
+            let is_split = cards[*at].slices.is_some();
+            if is_split || runs != ContainerKind::Init {
+                all[*at].give(pod, ask)?;
+            }
+            if is_split || runs == ContainerKind::Sidecar {
+                sidecars[*at].give(pod, ask)?;
+            }
+        }
+        let rest = share((&all, &sidecars), later, (pod, node, preference))?;
         Some([vec![way], rest].concat())
     })
+}
+
+/// The cards of each NUMA node, that of the best card first; all of them where that is no matter.
+fn sets(cards: &[Card], order: Vec<usize>, by_numa: bool) -> Vec<Vec<usize>> {
+    if !by_numa {
+        return vec![order];
+    }
+    let mut sets: Vec<Vec<usize>> = Vec::new();
+    for at in order {
+        let is_own = |set: &&mut Vec<usize>| cards[set[0]].numa == cards[at].numa;
+        match sets.iter_mut().find(is_own) {
+            Some(set) => set.push(at),
+            None => sets.push(vec![at]),
+        }
+    }
+    sets
 }
 
 /// Cards for a task on a node: its lists, and the score. `None`: it does not fit.
@@ -331,22 +239,24 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
     if asks.is_empty() {
         return Some((Pairs::new(), 0));
     }
-    let said = label(&task.pod.facts.annotations, "hami.io/gpu-scheduler-policy");
-    let policy = match said {
-        Some(said @ ("binpack" | "spread")) => said,
-        _ => super::policy(cycle),
-    };
+    let preference = Preference::of(&task.pod, super::policy(cycle));
+    let policy = preference.policy;
     let mut cards = cards(&cycle.world, node, view, on);
-    let chosen = share(&cards, &asks, (&task.pod, policy))?;
+    let chosen = share((&cards, &cards), &asks, (&task.pod, node, &preference))?;
     let pairs: Vec<(&Ask, &Vec<usize>)> = asks.iter().zip(&chosen).collect();
     let gpus = pairs
         .iter()
         .filter(|(ask, _)| ask.maker.word == "Metax-GPU");
     let gpus: usize = gpus.map(|(ask, _)| ask.count).sum();
-    let told = sgpu::rating(node, gpus, policy);
+    let told = sgpu::rating(node, gpus, preference.of_nodes.unwrap_or(policy));
     let mut score = (told + sgpu::score(&cards, &pairs, &Terms::of(&task.pod))) as f64;
+    let of_node = preference.of_node(&cards);
+    score += of_node.unwrap_or(0.0);
     let mut split = Vec::new();
     let mut elements = vec![vec![String::new(); task.pod.facts.containers.len()]; MAKERS.len()];
+    let lasts = |ask: &Ask| kind(&task.pod, ask.container) != ContainerKind::Init;
+    let counts = |ask: &Ask| lasts(ask) || !asks.iter().any(lasts);
+    let mut scored = cards.clone();
     for (ask, way) in asks.iter().zip(&chosen) {
         let maker = MAKERS
             .iter()
@@ -354,13 +264,13 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
         for (device, at) in way.iter().enumerate() {
             let card = &mut cards[*at];
             let (memory, cores) = (card.memory_of(ask), card.cores_of(ask));
-            let (used, sharers) = (card.used_memory, card.used_slots);
-            let (taken, instance) = card.give(&task.pod, ask)?;
-            score += match policy {
-                "binpack" => 100.0 * (used + taken) as f64 / card.memory as f64,
-                "spread" if sharers == 0 => 100.0,
-                _ => 0.0,
+            let (taken, instance) = match card.slices.is_some() {
+                true => card.give(&task.pod, ask)?,
+                false => (memory, None),
             };
+            if counts(ask) && of_node.is_none() {
+                score += worth(policy, &mut scored[*at], taken);
+            }
             if let Some((profile, place)) = instance {
                 let of = (ask.container, device);
                 split.push(instances::entry(of, &card.id, &profile, place));
@@ -380,6 +290,18 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
         held.insert(0, (instances::KEY.to_owned(), text));
     }
     Some((held, (score + 0.5).floor() as i64 * super::weight(cycle)))
+}
+
+/// What a card that takes so much adds to the score of its node.
+fn worth(policy: &str, card: &mut Card, memory: i64) -> f64 {
+    let idle = card.used_slots == 0;
+    card.used_memory += memory;
+    card.used_slots += 1;
+    match policy {
+        "binpack" => 100.0 * card.used_memory as f64 / card.memory as f64,
+        "spread" if idle => 100.0,
+        _ => 0.0,
+    }
 }
 
 /// What is written of the cards of each maker, an element for each container.

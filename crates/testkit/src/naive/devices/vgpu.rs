@@ -36,6 +36,8 @@ struct Card {
     used_memory: i64,
     used_cores: i64,
     units: Vec<(String, usize)>,
+    /// Nobody knows which partition is in use.
+    closed: bool,
     groups: Vec<String>,
     /// Labels of the pods on it.
     labels: Vec<Pairs>,
@@ -188,6 +190,7 @@ fn cards(world: &World, node: &NodeObject, view: View) -> Vec<Card> {
                 used_memory: 0,
                 used_cores: 0,
                 units: Vec::new(),
+                closed: false,
                 groups: Vec::new(),
                 labels: Vec::new(),
             }
@@ -197,7 +200,16 @@ fn cards(world: &World, node: &NodeObject, view: View) -> Vec<Card> {
         let Some(text) = held(task).filter(|_| view.counts(task.status)) else {
             continue;
         };
-        for device in devices_of(text) {
+        let devices = devices_of(text);
+        // One that the node does not tell may be any of its cards but those the pod has for sure.
+        let ids: Vec<String> = cards.iter().map(|card| card.id.clone()).collect();
+        for stray in devices.iter().filter(|one| !ids.contains(&one.id)) {
+            let has = |card: &Card| devices.iter().any(|one| one.id == card.id);
+            for card in cards.iter_mut().filter(|card| !has(card)) {
+                take_stray(card, stray, &task.pod);
+            }
+        }
+        for device in devices {
             let Some(card) = cards.iter_mut().find(|card| card.id == device.id) else {
                 continue;
             };
@@ -212,6 +224,19 @@ fn cards(world: &World, node: &NodeObject, view: View) -> Vec<Card> {
     cards
 }
 
+/// A card that may be one the node does not tell.
+fn take_stray(card: &mut Card, stray: &Device, pod: &PodObject) {
+    if card.memory < stray.memory {
+        return;
+    }
+    card.used_slots += 1;
+    card.used_cores += stray.cores;
+    card.used_memory += stray.memory;
+    card.closed |= card.mode == "mig";
+    card.groups.extend(group_of(pod));
+    card.labels.push(pod.labels.clone());
+}
+
 pub fn group_of(pod: &PodObject) -> Option<String> {
     let group = pod.group.as_ref()?;
     Some(format!("{}/{group}", pod.namespace))
@@ -219,6 +244,9 @@ pub fn group_of(pod: &PodObject) -> Option<String> {
 
 /// The free partition for a need: the smallest that is large enough, the first of those.
 fn partition(card: &Card, need: i64) -> Option<(String, usize)> {
+    if card.closed {
+        return None;
+    }
     let largest = SPLITTER.iter().flat_map(|(_, units)| units.iter()).max()?;
     let need = need.min(*largest);
     let current = card.units.first().map(|(group, _)| group);

@@ -99,6 +99,19 @@ fn the_schema_accepts_keys_of_volcano_s_other_components_and_of_no_part_of_ours(
     }
 }
 
+/// Helm is not there in every test, so what it would render is held by its text.
+#[test]
+fn values_of_volcano_s_other_components_are_told_to_have_no_effect_after_an_installation() {
+    let schema = schema();
+    let patterns = &schema["properties"]["custom"]["patternProperties"];
+    let patterns = patterns.as_object().expect("patterns");
+    let others = patterns.keys().find(|pattern| pattern.ends_with(")_"));
+    let notes = read(&format!("{TEMPLATES}/NOTES.txt"));
+    let looked_for = format!("$others := {:?}", others.expect("a pattern"));
+    assert!(notes.contains(&looked_for), "{looked_for}");
+    assert!(notes.contains("These values have no effect"), "{notes}");
+}
+
 #[test]
 fn the_keys_volcano_users_set_for_their_scheduler_are_known() {
     let values = values();

@@ -115,3 +115,59 @@ fn fields_no_type_has_are_kept_nowhere_so_misspelt_ones_are_refused() {
     }
     assert_eq!(open, [""; 0]);
 }
+
+/// The schema of the field that a path of a column leads to.
+fn field<'a>(schema: &'a Value, path: &str) -> &'a Value {
+    let parts = path.trim_start_matches('.').split('.');
+    parts.fold(schema, |schema, part| {
+        let (name, is_item) = match part.split_once('[') {
+            Some((name, _)) => (name, true),
+            None => (part, false),
+        };
+        let field = &schema["properties"][name];
+        match is_item {
+            true => &field["items"],
+            false => field,
+        }
+    })
+}
+
+#[test]
+fn columns_show_fields_of_their_type_and_kubectl_gets_workloads_with_all() {
+    let mut columns = 0;
+    for (name, definition) in definitions() {
+        let version = &definition["spec"]["versions"][0];
+        let schema = &version["schema"]["openAPIV3Schema"];
+        let shown = version["additionalPrinterColumns"].as_array();
+        for column in shown.into_iter().flatten() {
+            let path = column["jsonPath"].as_str().expect("a path");
+            let kind = column["type"].as_str().expect("a type");
+            columns += 1;
+            if path != ".metadata.creationTimestamp" {
+                // Numbers may be shown as text, times are text on the wire.
+                let shown: &[&str] = match kind {
+                    "string" => &["string", "integer"],
+                    "date" => &["string"],
+                    kind => &[kind],
+                };
+                let wire = field(schema, path)["type"].as_str();
+                let is_shown = wire.is_some_and(|wire| shown.contains(&wire));
+                assert!(is_shown, "{name}: {path} is {wire:?}, not {kind}");
+            }
+        }
+        let spec = &definition["spec"];
+        let categories = strings(&spec["names"]["categories"]);
+        assert!(categories.contains(&"volcano".to_owned()), "{name}");
+        let kind = spec["names"]["kind"].as_str().expect("a kind");
+        let workloads = ["Job", "CronJob", "JobFlow", "JobTemplate", "PodGroup"];
+        let is_workload = workloads.contains(&kind);
+        assert_eq!(
+            categories.contains(&"all".to_owned()),
+            is_workload,
+            "{name}"
+        );
+        // A Job has a number of pods a task: no path without a list leads there.
+        assert_eq!(version["subresources"]["scale"], Value::Null, "{name}");
+    }
+    assert!(columns > 25, "{columns} columns");
+}

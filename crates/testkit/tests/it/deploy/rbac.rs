@@ -39,7 +39,7 @@ const WRITES: [(&str, &str, &str); 25] = [
 ];
 
 /// Everything it watches (spec/01 §1.11): group, resource.
-const WATCHED: [(&str, &str); 25] = [
+const WATCHED: [(&str, &str); 26] = [
     ("", "namespaces"),
     ("", "nodes"),
     ("", "persistentvolumeclaims"),
@@ -55,6 +55,7 @@ const WATCHED: [(&str, &str); 25] = [
     ("resource.k8s.io", "deviceclasses"),
     ("resource.k8s.io", "resourceclaims"),
     ("resource.k8s.io", "resourceslices"),
+    ("scheduling.k8s.io", "podgroups"),
     ("scheduling.k8s.io", "priorityclasses"),
     ("scheduling.volcano.sh", "podgroups"),
     ("scheduling.volcano.sh", "queues"),

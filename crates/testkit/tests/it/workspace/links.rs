@@ -193,3 +193,16 @@ fn the_book_has_every_document() {
         .collect();
     assert_eq!(left_out, [""; 0], "not in docs/SUMMARY.md");
 }
+
+/// It shows before it lists: what is listed stands in the book.
+#[test]
+fn the_readme_is_a_page_that_begins_with_a_picture_and_a_terminal() {
+    for file in ["README.md", "README.zh-CN.md"] {
+        let text = read(file);
+        assert!(text.lines().count() <= 100, "{file} is longer than a page");
+        let picture = text.find("![").expect("a picture");
+        let terminal = text.find("```console").expect("a terminal");
+        let list = text.find("\n* ").expect("a list");
+        assert!(picture < terminal && terminal < list, "{file}");
+    }
+}

@@ -7,8 +7,10 @@ mod generated;
 mod layering;
 mod links;
 mod one_graph;
+mod pictures;
 mod registries;
 mod tests_named;
+mod translations;
 mod words;
 
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};

@@ -3,7 +3,7 @@
 use super::{NodeLine, family, h1, occupy, place, pod, refusal, request, with};
 use crate::ascend::hami::chips::VnpuConfig;
 use crate::binding::AnnotationValue;
-use crate::facts::PodFacts;
+use crate::facts::{ContainerKind, PodFacts};
 use crate::ledger::{LedgerTime, NodeCards};
 use crate::settings::Policy;
 
@@ -149,6 +149,45 @@ fn f9_each_container_gets_its_own_chip_and_is_charged() {
         again.cards.used(1, LedgerTime::Now),
         case.cards.used(1, LedgerTime::Now)
     );
+}
+
+#[test]
+fn a_chip_of_an_init_container_is_free_again_when_the_others_start() {
+    for (memory, list, used) in [
+        // The same share of a chip: one will do, and it is charged once.
+        (
+            [4096, 4096],
+            "U0,Ascend310P,6144,0:;U0,Ascend310P,6144,0:;",
+            [6144, 0],
+        ),
+        // The runtime is told one share of a chip for a pod.
+        (
+            [3000, 4096],
+            "U1,Ascend310P,3072,0:;U0,Ascend310P,6144,0:;",
+            [6144, 3072],
+        ),
+    ] {
+        let mut case = Case::on(Policy::None, &h1(), &[]);
+        let [first, second] = memory;
+        let mut asks = pod(
+            P,
+            &[&[('n', 1), ('m', first)], &[('n', 1), ('m', second)]],
+            &[],
+        );
+        asks.containers[0].kind = ContainerKind::Init;
+        let placed = case.place(1, &asks).expect("fits");
+        assert!(format!("{placed:?}").contains(list), "{placed:?}");
+        let now = |at| case.cards.used(at, LedgerTime::Now)[0];
+        assert_eq!([now(0), now(1)], used);
+    }
+    // One that lasts keeps its chip from who starts after it.
+    let mut case = Case::on(Policy::None, &NodeLine::new(P, 1, 7, 21_527), &[]);
+    let mut asks = pod(P, &[&[('n', 1)], &[('n', 1)]], &[]);
+    asks.containers[0].kind = ContainerKind::Init;
+    assert!(case.place(1, &asks).is_ok());
+    let mut case = Case::on(Policy::None, &NodeLine::new(P, 1, 7, 21_527), &[]);
+    asks.containers[0].kind = ContainerKind::Sidecar;
+    assert!(case.place(1, &asks).is_err());
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn what_cannot_be_is_refused_with_what_to_write() {
         let told = refusal(&*family, &pod);
         assert!(told.contains(says), "{told}");
     }
-    let mut init = pod(P, &[&[('n', 1)]], &[]);
+    let mut init = pod(P, &[&[('n', 1), ('c', 1)]], &[]);
     init.containers[0].kind = ContainerKind::Init;
     let told = refusal(&*family, &init);
     assert!(told.contains("init container 1: "), "{told}");

@@ -323,7 +323,7 @@ fn an_explanation_names_what_each_card_lacks() {
             &[],
             &[&[('n', 3)]],
             &[],
-            "no enough gpu cards on node n1: 3 asked; GPU-aa: fits; GPU-bb: fits",
+            "no enough gpu cards on node n1: 3 asked; GPU-aa, GPU-bb: fits",
         ),
         (
             TWO_P40,
@@ -331,8 +331,8 @@ fn an_explanation_names_what_each_card_lacks() {
             &[&[('n', 1), ('m', 30000)]],
             &[("volcano.sh/vgpu-use-gpuuuid", "GPU-cc")],
             "no GPU matches UUID constraints volcano.sh/vgpu-use-gpuuuid=\"GPU-cc\", \
-             volcano.sh/vgpu-nouse-gpuuuid=\"\" on node n1: GPU-aa: UUID not allowed; \
-             GPU-bb: UUID not allowed",
+             volcano.sh/vgpu-nouse-gpuuuid=\"\" on node n1: GPU-aa, GPU-bb: UUID not \
+             allowed",
         ),
         (
             MIXED,
@@ -360,7 +360,8 @@ fn an_explanation_of_a_node_with_very_many_cards_stays_short() {
     let register: String = (0..1000).map(card).collect();
     let asks = pod(&[&[('n', 1), ('m', 2000)]], &[]);
     let miss = explained(&register, &[], &asks);
-    assert!(miss.text.ends_with("; and 984 more"), "{}", miss.text);
+    let expected = ": GPU-0, GPU-1, GPU-2, GPU-3 and 996 more: 2,000 MiB asked, 1,000 MiB in all";
+    assert!(miss.text.ends_with(expected), "{}", miss.text);
     assert!(miss.text.len() < 1000, "{}", miss.text);
 }
 

@@ -1,8 +1,9 @@
 //! What pods ask, and what is refused.
 
-use super::{config, container, family, pod, pod_of, settings};
+use super::{cards_of, config, container, family, pod, pod_of, settings};
+use crate::binding::AnnotationValue;
 use crate::facts::{ContainerFacts, ContainerKind, PodFacts};
-use crate::ledger::Tags;
+use crate::ledger::{LedgerTime, Tags};
 use crate::nvidia::vgpu::tests::with;
 use crate::settings::{Policy, Settings};
 
@@ -85,17 +86,45 @@ fn zero_asks_nothing() {
 }
 
 #[test]
-fn init_containers_are_refused_and_sidecars_counted() {
-    let init = container(ContainerKind::Init, &[('n', 1)]);
-    let text = refusal(&pod_of(vec![init], &[]));
+fn init_containers_and_sidecars_count_where_the_plugin_finds_them() {
+    let family = family(Policy::None);
+    let init = container(ContainerKind::Init, &[('n', 1), ('m', 100)]);
+    let plain = container(ContainerKind::Regular, &[]);
+    let alone = pod_of(vec![init.clone(), plain.clone()], &[]);
+    let request = family.request(&alone, Tags::default());
+    let request = request.expect("asks").expect("is not refused");
+    let register = "GPU-aa,10,24576,NVIDIA-Tesla P40,true,hami-core:";
+    let cards = cards_of(&*family, register, None);
+    let chosen = request.choose(&cards, LedgerTime::Now).expect("fits");
+    let written = request.annotations("n1", &cards, &chosen).annotations;
+    let list = written
+        .iter()
+        .find(|one| one.key == "volcano.sh/vgpu-ids-new");
+    // The plugin counts regular containers alone, and gives the first element to who comes first.
+    let value = AnnotationValue::Text("GPU-aa,NVIDIA,100,0:".to_owned());
+    assert_eq!(list.map(|one| &one.value), Some(&value));
+    let second = container(ContainerKind::Regular, &[('n', 1), ('m', 300)]);
+    let both = pod_of(vec![init.clone(), plain, second.clone()], &[]);
+    let request = family.request(&both, Tags::default());
+    let request = request.expect("asks").expect("is not refused");
+    let chosen = request.choose(&cards, LedgerTime::Now).expect("fits");
+    let charged: Vec<i64> = chosen.iter().map(|one| one.charged[0]).collect();
+    assert_eq!(
+        charged.iter().sum::<i64>(),
+        300,
+        "the most at any time: {charged:?}"
+    );
+    let memory = ("volcano.sh/vgpu-memory", 300_000);
+    assert_eq!(request.charge(None).to_vec(), [memory]);
+    assert_eq!(request.charge(Some(&chosen)).to_vec(), [memory]);
+    let text = refusal(&pod_of(vec![init, second], &[]));
     assert!(
-        text.contains("init container 1") && text.contains("device plugin protocol"),
+        text.contains("init containers and sidecars with vGPU"),
         "{text}"
     );
 
     let sidecar = container(ContainerKind::Sidecar, &[('n', 1), ('m', 100)]);
     let plain = container(ContainerKind::Regular, &[]);
-    let family = family(Policy::None);
     let alone = pod_of(vec![sidecar.clone(), plain.clone(), plain.clone()], &[]);
     assert!(matches!(
         family.request(&alone, Tags::default()),
@@ -107,10 +136,30 @@ fn init_containers_are_refused_and_sidecars_counted() {
         &[],
     );
     assert!(
-        refusal(&both).contains("sidecars with vGPU"),
+        refusal(&both).contains("sidecars with vGPU only if"),
         "{}",
         refusal(&both)
     );
+}
+
+#[test]
+fn a_number_of_0_beside_memory_is_told() {
+    let family = family(Policy::None);
+    for (limits, told) in [
+        (
+            &[('n', 0), ('m', 3000)][..],
+            Some(
+                "container 1: volcano.sh/vgpu-number is 0, so it gets no device, although it names \
+                 volcano.sh/vgpu-memory 3000: write volcano.sh/vgpu-number: 1, or leave both out",
+            ),
+        ),
+        (&[('n', 0)], None),
+        (&[('n', 0), ('m', 0)], None),
+        (&[('n', 1), ('m', 3000)], None),
+    ] {
+        let pod = pod(&[limits], &[]);
+        assert_eq!(family.remark(&pod).as_deref(), told);
+    }
 }
 
 #[test]
@@ -190,8 +239,7 @@ fn while_the_family_is_off_its_pods_are_told_which_argument_is_missing() {
 
 #[test]
 fn queues_are_charged_for_all_cards() {
-    use super::{cards_of, request};
-    use crate::ledger::LedgerTime;
+    use super::request;
     let register = "GPU-v0,10,32768,NVIDIA-V100,true:GPU-t1,10,15360,NVIDIA-T4,true:";
     let family = family(Policy::Binpack);
     let cards = cards_of(&*family, register, None);

@@ -1,0 +1,89 @@
+//! Tasks that wait for others (`dependsOn`), and gangs that can never start because of it.
+//!
+//! Plugin `gang` places nobody before `minAvailable` pods are there, and pods of a task that waits
+//! are not made before others run. So of a Job whose minimum includes pods that wait nothing ever
+//! starts.
+
+use pumice_api::Job;
+use pumice_api::job::TaskSpec;
+
+use super::look::JobLook;
+use super::pods::startable;
+use super::{minimum, sum, task_name};
+
+/// `status.state.reason` of a Job whose tasks wait for each other.
+pub(super) const WAITS: &str = "DependencyNotReady";
+
+/// `status.state.reason`, and event, of a Job of which nothing will ever start.
+pub(super) const DEADLOCK: &str = "DependencyDeadlock";
+
+/// Tasks named in one message.
+const MOST_NAMED: usize = 5;
+
+/// Positions of the tasks that wait for none.
+fn first(job: &Job) -> Vec<usize> {
+    startable(job, std::iter::empty())
+}
+
+fn sum_of(job: &Job, tasks: &[usize], count: impl Fn(&TaskSpec) -> i32) -> i64 {
+    let tasks = tasks.iter().filter_map(|at| job.spec.tasks.get(*at));
+    tasks.map(|task| i64::from(count(task))).sum()
+}
+
+/// `minAvailable` of a Job that has none: the minimums of the tasks that wait for no other, so that
+/// they can start; with the others it would be a gang that never does.
+pub(super) fn default_minimum(job: &Job) -> i64 {
+    match sum_of(job, &first(job), minimum) {
+        0 => sum(job, minimum),
+        started_first => started_first,
+    }
+}
+
+/// Why nothing of the Job will ever start, and what to write; `None` if it can. Expects defaults.
+pub(super) fn deadlock(job: &Job) -> Option<String> {
+    let first = first(job);
+    let waits = |(at, task): &(usize, &TaskSpec)| !first.contains(at) && task.replicas > 0;
+    let tasks = job.spec.tasks.iter().enumerate();
+    let waiting: Vec<&TaskSpec> = tasks.filter(waits).map(|(_, task)| task).collect();
+    let least = i64::from(job.spec.min_available);
+    let there = sum_of(job, &first, |task| task.replicas);
+    // Minimums of tasks count where the Job's own reaches their sum.
+    let needs_all = least >= sum(job, minimum) && waiting.iter().any(|task| minimum(task) > 0);
+    if waiting.is_empty() || there == 0 || least <= there && !needs_all {
+        return None;
+    }
+    let works = sum_of(job, &first, minimum).max(1);
+    Some(format!(
+        "spec.minAvailable is {least}, but only {there} of the pods can be made before any is placed: {}; with \
+         plugin gang none of them ever starts; write spec.minAvailable: {works}, or leave it out",
+        in_words(&waiting)
+    ))
+}
+
+/// Which tasks wait, and for whom; `None` if none does.
+pub(super) fn waiting(look: &JobLook<'_>) -> Option<String> {
+    let started = startable(&look.job, look.sights());
+    let waits = |(at, task): &(usize, &TaskSpec)| {
+        let is_there = |pod: &super::look::JobPod<'_>| *pod.member.task == *task_name(task);
+        !started.contains(at) && task.replicas > 0 && !look.pods.iter().any(is_there)
+    };
+    let tasks = look.job.spec.tasks.iter().enumerate();
+    let waiting: Vec<&TaskSpec> = tasks.filter(waits).map(|(_, task)| task).collect();
+    (!waiting.is_empty()).then(|| in_words(&waiting))
+}
+
+/// `task worker waits for task ps`.
+fn in_words(waiting: &[&TaskSpec]) -> String {
+    let words = |task: &&TaskSpec| {
+        let wanted = task.depends_on.as_ref();
+        let names = wanted.map_or(&[][..], |wanted| &wanted.name);
+        let any = wanted.is_some_and(|wanted| wanted.iteration == "any");
+        let names = names.join(if any { " or " } else { " and " });
+        format!("task {} waits for task {names}", task_name(task))
+    };
+    let mut all: Vec<String> = waiting.iter().take(MOST_NAMED).map(words).collect();
+    if waiting.len() > MOST_NAMED {
+        all.push(format!("and {} more wait", waiting.len() - MOST_NAMED));
+    }
+    all.join(", ")
+}

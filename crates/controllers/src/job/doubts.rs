@@ -1,0 +1,54 @@
+//! What is odd about a Job that runs all the same.
+
+use std::fmt;
+
+use pumice_api::Job;
+use pumice_api::job::LifecyclePolicy;
+
+use super::plugins;
+
+/// The event that says how long a pod may be pending.
+const PENDING: &str = "PodPending";
+
+/// Something that most likely does not mean what it seems to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobDoubt {
+    /// Field, for example `spec.plugins.ssh[0]`.
+    pub path: String,
+    /// What is odd, and what it means.
+    pub message: String,
+    /// What to write instead.
+    pub help: String,
+}
+
+impl fmt::Display for JobDoubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.path, self.message, self.help)
+    }
+}
+
+/// What is odd about a defaulted Job.
+pub fn doubts(job: &Job) -> Vec<JobDoubt> {
+    let mut doubts = Vec::new();
+    policies("spec", &job.spec.policies, &mut doubts);
+    for (at, task) in job.spec.tasks.iter().enumerate() {
+        policies(&format!("spec.tasks[{at}]"), &task.policies, &mut doubts);
+    }
+    doubts.extend(plugins::doubts(job));
+    doubts
+}
+
+/// A pod is pending as soon as it is made, so that without a timeout the event says nothing.
+fn policies(owner: &str, policies: &[LifecyclePolicy], doubts: &mut Vec<JobDoubt>) {
+    for (at, policy) in policies.iter().enumerate() {
+        let mut events = policy.events.iter().chain([&policy.event]);
+        if policy.timeout.is_none() && events.any(|event| event == PENDING) {
+            doubts.push(JobDoubt {
+                path: format!("{owner}.policies[{at}]"),
+                message: "PodPending without timeout never acts: every pod is pending at first"
+                    .to_owned(),
+                help: "say how long a pod may be pending, for example timeout: 10m".to_owned(),
+            });
+        }
+    }
+}

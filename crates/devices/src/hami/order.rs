@@ -1,0 +1,165 @@
+//! In which order a container takes cards, and what that makes of the node (spec/04 §23.4).
+
+use std::cmp::Ordering;
+
+use smallvec::SmallVec;
+
+use crate::part::CardPart;
+use crate::settings::Policy;
+
+use super::check::{PodOnCards, Taken};
+use super::links;
+use super::needs::CardNeed;
+use super::place::CardOrder;
+use super::preference::{CardWeights, OrderKey};
+
+/// Cards of which those that are best linked are looked for.
+const MOST_LINKED: usize = 64;
+
+/// A card in the order of a pod.
+struct RankedCard {
+    at: u16,
+    used: CardPart,
+    /// By the weights of the pod; 0 where it names none.
+    weighed: f64,
+    numa: Option<u16>,
+}
+
+impl RankedCard {
+    /// Which of two comes first by a key.
+    fn by(&self, other: &Self, key: OrderKey, is_weighed: bool) -> Ordering {
+        match (key, is_weighed) {
+            (OrderKey::Binpack, true) => other.weighed.total_cmp(&self.weighed),
+            (OrderKey::Binpack, false) => other.used.memory.cmp(&self.used.memory),
+            (OrderKey::Spread, true) => self.weighed.total_cmp(&other.weighed),
+            (OrderKey::Spread, false) => self.used.sharers.cmp(&other.used.sharers),
+            (OrderKey::Numa, _) => other.numa.cmp(&self.numa),
+        }
+    }
+}
+
+impl PodOnCards<'_> {
+    /// All cards that a need may get, the best first.
+    pub fn order(&self, need: &CardNeed, own: &[Taken]) -> CardOrder {
+        let preference = &self.limits.preference;
+        let own = &need.beside(own)[..];
+        let mut fitting: SmallVec<[RankedCard; 16]> = SmallVec::new();
+        for at in 0..self.cards.cards.len() {
+            if self.admits(need, at, own).is_err() {
+                continue;
+            }
+            let used = self.used(at, own);
+            let weights = preference.weights;
+            fitting.push(RankedCard {
+                at: at as u16,
+                used,
+                weighed: weights.map_or(0.0, |weights| self.weigh(need, at, used, weights)),
+                numa: self.cards.cards[at].numa,
+            });
+        }
+        let keys = &preference.keys;
+        // Of equal cards the last one, as HAMi, but for one of the two policies alone.
+        let last_first = keys.is_empty() || keys.contains(&OrderKey::Numa);
+        let is_weighed = preference.weights.is_some();
+        fitting.sort_unstable_by(|one, other| {
+            let mut by_keys = keys.iter().map(|key| one.by(other, *key, is_weighed));
+            let found = by_keys.find(|order| order.is_ne());
+            found.unwrap_or_else(|| match last_first {
+                true => other.at.cmp(&one.at),
+                false => one.at.cmp(&other.at),
+            })
+        });
+        let mut order: CardOrder = fitting.iter().map(|card| card.at).collect();
+        self.prefer(need, own, &mut order);
+        order
+    }
+
+    /// Sets of cards of which a need takes some, all of one set, the best set first: those near each NUMA
+    /// node where they have to be near one, else all; the cards that are best linked come first of a set.
+    pub fn sets(&self, need: &CardNeed, own: &[Taken]) -> SmallVec<[CardOrder; 4]> {
+        let order = self.order(need, own);
+        let mut sets = match self.limits.wants_one_numa(need.kind) {
+            true => self.by_numa(&order),
+            false => SmallVec::from_iter([order]),
+        };
+        if self.limits.preference.linked && !self.cards.links.is_empty() {
+            sets.iter_mut().for_each(|set| self.link(need, set));
+        }
+        sets
+    }
+
+    /// The cards near each NUMA node, that of the best card first; a card that tells none is alone.
+    pub fn by_numa(&self, order: &[u16]) -> SmallVec<[CardOrder; 4]> {
+        let numa = |at: u16| self.cards.cards[usize::from(at)].numa;
+        let mut nodes: SmallVec<[CardOrder; 4]> = SmallVec::new();
+        for at in order {
+            let same = |node: &&mut CardOrder| numa(*at).is_some() && numa(node[0]) == numa(*at);
+            match nodes.iter_mut().find(same) {
+                Some(node) => node.push(*at),
+                None => nodes.push(SmallVec::from_slice(&[*at])),
+            }
+        }
+        nodes
+    }
+
+    /// Puts the cards first that are best linked with each other; of a single one the one that others
+    /// miss least.
+    fn link(&self, need: &CardNeed, order: &mut CardOrder) {
+        let count = need.count as usize;
+        let is_split = order.iter().any(|at| self.is_split(usize::from(*at)));
+        if is_split || count >= order.len() || order.len() > MOST_LINKED {
+            return;
+        }
+        let points = |one: usize, other: usize| self.cards.link(order[one], order[other]);
+        let chosen = links::best_set(order.len(), count, points);
+        let (mut first, mut rest) = (CardOrder::new(), CardOrder::new());
+        for (place, at) in order.iter().enumerate() {
+            match chosen.contains(&place) {
+                true => first.push(*at),
+                false => rest.push(*at),
+            }
+        }
+        first.extend(rest);
+        *order = first;
+    }
+
+    /// How full a card is with what a need takes of it, by the weights of the pod.
+    fn weigh(&self, need: &CardNeed, at: usize, used: CardPart, weights: CardWeights) -> f64 {
+        let (all, part) = (CardPart::capacity(self.cards, at), self.part(need, at));
+        if all.sharers == 0 || all.cores == 0 || all.memory == 0 {
+            return 0.0;
+        }
+        let share = |weight: i64, used: i64, all: i64| weight as f64 * used as f64 / all as f64;
+        share(weights.slot, used.sharers + 1, all.sharers)
+            + share(weights.core, used.cores + part.cores, all.cores)
+            + share(weights.memory, used.memory + part.memory, all.memory)
+    }
+
+    /// Score of a node by how much of its cards is in use before the pod, from 0 to 100.
+    pub fn node_score(&self, policy: Policy) -> f64 {
+        let (mut used, mut all) = (CardPart::default(), CardPart::default());
+        for at in 0..self.cards.cards.len() {
+            let (own, capacity) = (self.used(at, &[]), CardPart::capacity(self.cards, at));
+            used.memory += own.memory;
+            used.sharers += own.sharers;
+            used.cores += own.cores;
+            all.memory += capacity.memory;
+            all.sharers += capacity.sharers;
+            all.cores += capacity.cores;
+        }
+        let shares = [
+            (used.memory, all.memory),
+            (used.sharers, all.sharers),
+            (used.cores, all.cores),
+        ];
+        let told = shares.iter().filter(|(_, all)| *all > 0);
+        let count = told.clone().count().max(1);
+        let sum: f64 = told.map(|(used, all)| *used as f64 / *all as f64).sum();
+        let full = 100.0 * sum / count as f64;
+        match policy {
+            Policy::None => 0.0,
+            Policy::Binpack => full,
+            Policy::Spread => 100.0 - full,
+        }
+    }
+}

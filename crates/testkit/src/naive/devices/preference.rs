@@ -1,0 +1,190 @@
+//! In which order a pod of HAMi's vendors takes cards, by the rules alone (spec/04 §23.4).
+
+use std::cmp::Ordering;
+
+use pumice_model::object::{NodeObject, PodObject};
+
+use super::super::state::label;
+use super::asks::Ask;
+use super::vendor_cards::Card;
+
+/// What the annotations of a pod say.
+pub struct Preference<'a> {
+    /// By which nodes are scored, card by card.
+    pub policy: &'a str,
+    /// By how much of its cards is in use.
+    pub of_nodes: Option<&'a str>,
+    pub idle_only: bool,
+    keys: Vec<&'a str>,
+    linked: bool,
+    weights: Option<[i64; 3]>,
+}
+
+fn words<'a>(pod: &'a PodObject, key: &str) -> Vec<&'a str> {
+    let text = label(&pod.facts.annotations, key).unwrap_or_default();
+    text.split(',').map(str::trim).collect()
+}
+
+/// What is written of slots, cores and memory; an error if that cannot be read.
+fn weights(pod: &PodObject) -> Result<Option<[i64; 3]>, ()> {
+    let key = "hami.io/device-scoring-weights";
+    if label(&pod.facts.annotations, key).is_none() {
+        return Ok(None);
+    }
+    let all = words(pod, key);
+    let named = ["slot", "core", "memory"].map(|name| {
+        let own = all.iter().filter_map(|word| word.split_once('='));
+        let own: Vec<&str> = own.filter(|(of, _)| *of == name).map(|(_, n)| n).collect();
+        match own[..] {
+            [weight] => weight.parse::<i64>().ok().filter(|weight| *weight >= 0),
+            _ => None,
+        }
+    });
+    match named {
+        [Some(slot), Some(core), Some(memory)] if all.len() == 3 && slot + core + memory > 0 => {
+            Ok(Some([slot, core, memory]))
+        }
+        _ => Err(()),
+    }
+}
+
+/// Its weights cannot be read.
+pub fn refuses(pod: &PodObject) -> bool {
+    weights(pod).is_err()
+}
+
+impl<'a> Preference<'a> {
+    /// Of a pod, where the configuration says this.
+    pub fn of(pod: &'a PodObject, configured: &'a str) -> Self {
+        let said = words(pod, "hami.io/gpu-scheduler-policy");
+        let mut keys = Vec::new();
+        for word in &said {
+            if ["binpack", "spread", "numa"].contains(word) && !keys.contains(word) {
+                keys.push(*word);
+            }
+        }
+        let scores = keys.iter().find(|key| **key != "numa");
+        let policy = scores.copied().unwrap_or(configured);
+        if keys.is_empty() && ["binpack", "spread"].contains(&configured) {
+            keys.push(configured);
+        }
+        let weights = weights(pod).ok().flatten();
+        if weights.is_some() && keys.is_empty() {
+            keys.push("spread");
+        }
+        let of_nodes = label(&pod.facts.annotations, "hami.io/node-scheduler-policy");
+        Self {
+            policy,
+            of_nodes: of_nodes.filter(|policy| ["binpack", "spread"].contains(policy)),
+            idle_only: said.contains(&"mutex"),
+            keys,
+            linked: said.contains(&"topology-aware"),
+            weights,
+        }
+    }
+
+    fn compare(&self, ask: &Ask, one: &Card, other: &Card) -> Ordering {
+        for key in &self.keys {
+            let found = match (*key, self.weights) {
+                ("numa", _) => numa(other).cmp(&numa(one)),
+                ("binpack", None) => other.used_memory.cmp(&one.used_memory),
+                ("spread", None) => one.used_slots.cmp(&other.used_slots),
+                ("binpack", Some(weights)) => {
+                    weigh(ask, other, weights).total_cmp(&weigh(ask, one, weights))
+                }
+                (_, weights) => {
+                    let weights = weights.expect("weighed");
+                    weigh(ask, one, weights).total_cmp(&weigh(ask, other, weights))
+                }
+            };
+            if found.is_ne() {
+                return found;
+            }
+        }
+        Ordering::Equal
+    }
+
+    /// Orders cards, the best first.
+    pub fn order(&self, cards: &[Card], ask: &Ask, order: &mut [usize]) {
+        let last_first = self.keys.is_empty() || self.keys.contains(&"numa");
+        order.sort_by(|one, other| {
+            let found = self.compare(ask, &cards[*one], &cards[*other]);
+            found.then(match last_first {
+                true => other.cmp(one),
+                false => one.cmp(other),
+            })
+        });
+    }
+
+    /// Puts those first that are linked best: tries all sets.
+    pub fn link(&self, cards: &[Card], ask: &Ask, node: &NodeObject, order: &mut [usize]) {
+        let is_split = order.iter().any(|at| cards[*at].slices.is_some());
+        if !self.linked || is_split || ask.count >= order.len() {
+            return;
+        }
+        let text = label(&node.device_annotations, "hami.io/node-nvidia-score");
+        let told: serde_json::Value = serde_json::from_str(text.unwrap_or("[]")).expect("JSON");
+        let points = |one: usize, other: usize| {
+            let mut rows = told.as_array().into_iter().flatten();
+            let row = rows.find(|row| row["uuid"] == cards[one].id.as_str());
+            row.and_then(|row| row["score"][&cards[other].id].as_i64())
+                .unwrap_or(0)
+        };
+        let sum = |set: &Vec<usize>| -> i64 {
+            let pairs = set.iter().enumerate();
+            let with_later = |(at, one): (usize, &usize)| -> i64 {
+                set[at + 1..].iter().map(|other| points(*one, *other)).sum()
+            };
+            pairs.map(with_later).sum()
+        };
+        let sets = super::vendors::ways(cards, order, ask.count);
+        let best = match ask.count {
+            1 => {
+                let alone = |set: &&Vec<usize>| -> i64 {
+                    let others = order.iter().filter(|other| **other != set[0]);
+                    others.map(|other| points(set[0], *other)).sum()
+                };
+                sets.iter().min_by_key(alone)
+            }
+            _ => sets.iter().rev().max_by_key(|set| sum(set)),
+        };
+        let best = best.expect("enough cards").clone();
+        order.sort_by_key(|at| !best.contains(at));
+    }
+
+    /// The score of a node by all its cards, where the pod asks for that.
+    pub fn of_node(&self, cards: &[Card]) -> Option<f64> {
+        let policy = self.of_nodes?;
+        let sum = |of: fn(&Card) -> i64| cards.iter().map(of).sum::<i64>();
+        let all = [
+            (sum(|card| card.used_memory), sum(|card| card.memory)),
+            (sum(|card| card.used_slots), sum(|card| card.slots)),
+            (sum(|card| card.used_cores), sum(|card| card.cores)),
+        ];
+        let told: Vec<f64> = all
+            .iter()
+            .filter(|(_, all)| *all > 0)
+            .map(|(used, all)| *used as f64 / *all as f64)
+            .collect();
+        let full = 100.0 * told.iter().sum::<f64>() / told.len().max(1) as f64;
+        Some(match policy {
+            "binpack" => full,
+            _ => 100.0 - full,
+        })
+    }
+}
+
+fn numa(card: &Card) -> i64 {
+    card.numa.parse().unwrap_or(-1)
+}
+
+/// How full a card is with what is asked of it.
+fn weigh(ask: &Ask, card: &Card, [slot, core, memory]: [i64; 3]) -> f64 {
+    if card.slots == 0 || card.cores == 0 || card.memory == 0 {
+        return 0.0;
+    }
+    let part = |weight: i64, used: i64, all: i64| weight as f64 * used as f64 / all as f64;
+    part(slot, card.used_slots + 1, card.slots)
+        + part(core, card.used_cores + card.cores_of(ask), card.cores)
+        + part(memory, card.used_memory + card.memory_of(ask), card.memory)
+}
