@@ -88,6 +88,7 @@ pub fn run(session: &mut Session, kernel: &mut Kernel) {
         }
         place(session, kernel, round);
     }
+    session.all_were_tried();
 }
 
 fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
@@ -196,6 +197,7 @@ fn turn(
         sub_jobs::allocate(session, kernel, &attempt, worksheet)
     };
     if !placed {
+        session.note_extras(job);
         return false;
     }
     if session.plugins.job_ready(session.state, job) {

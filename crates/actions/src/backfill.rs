@@ -26,6 +26,7 @@ pub fn run(session: &mut Session, kernel: &mut Kernel) {
         }
         fill_all(session, kernel, round);
     }
+    session.all_were_filled_in();
 }
 
 fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {

@@ -45,7 +45,7 @@ fn place_job(
     let mut tasks: Vec<TaskIx> = placeable(session.state, job)
         .filter(|task| nodes.contains_key(task))
         .collect();
-    tasks.sort_by(|l, r| session.plugins.task_order(session.state, *l, *r));
+    session.plugins.sort_tasks(session.state, &mut tasks);
     let start = session.checkpoint();
     for task in tasks {
         match kernel.fits(session.state, session.plugins, task, nodes[&task]) {

@@ -61,14 +61,16 @@ impl TaskQueue {
             .copied()
             .filter(|task| wanted(state, *task, kind))
             .collect();
-        queue.sort_by(|l, r| plugins.task_order(state, *r, *l));
+        plugins.sort_tasks(state, &mut queue);
+        queue.reverse();
         Self(queue)
     }
 
     /// Orders the tasks of a job that would be placed if there were room, best-effort ones among them.
     pub fn placeable(state: &State, plugins: &Plugins, job: JobIx) -> Self {
         let mut queue: Vec<TaskIx> = placeable(state, job).collect();
-        queue.sort_by(|l, r| plugins.task_order(state, *r, *l));
+        plugins.sort_tasks(state, &mut queue);
+        queue.reverse();
         Self(queue)
     }
 

@@ -82,6 +82,20 @@ macro_rules! switches {
             $($(#[$doc])* pub $field: bool,)*
         }
 
+        impl Enabled {
+            /// What of it is left where another one has its say: what that one has switched off.
+            #[must_use]
+            pub fn beside(self, other: Self) -> Self {
+                Self { $($field: self.$field && !other.$field,)* }
+            }
+
+            /// Nothing is switched on.
+            #[must_use]
+            pub fn is_off(self) -> bool {
+                $(!self.$field)&&*
+            }
+        }
+
         impl Default for Enabled {
             fn default() -> Self {
                 Self { $($field: $default,)* }

@@ -24,6 +24,8 @@
 
 pub mod domain_sum;
 mod eviction_tally;
+mod extras;
+mod hindrances;
 pub mod nobody_goes;
 pub mod observer;
 pub mod obstacles;
@@ -44,13 +46,14 @@ pub mod work;
 pub use domain_sum::DomainSum;
 pub use eviction_tally::EvictionTally;
 pub use nobody_goes::{
-    BundleCounts, ContestedCard, ContestedCards, Hindrance, Keeper, NobodyGoes, VictimCounts,
+    BundleCounts, ContestedCard, ContestedCards, ForeignPod, ForeignPods, Hindrance, Keeper,
+    NobodyGoes, VictimCounts,
 };
 pub use observer::{Observer, Stage, Unobserved};
 pub use obstacles::{Barriers, Obstacles};
 pub use outcome::{JobNote, NearestDomain, NoDomain, Skip, Unplaced};
 pub use plugin::{Changed, ChangedQueues, CycleInfo, Plugin, Step};
-pub use plugins::Plugins;
+pub use plugins::{Plugins, sort_by_number_and_age};
 pub use points::{Class, Invalid, QueueShare};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
 pub use refusal::{Bound, Overrun, Overruns, QueueFault, QuotaRefusal, QuotaShortage, Refusal};

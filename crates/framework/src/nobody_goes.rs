@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-use pumice_model::TaskIx;
+use pumice_model::{ResIx, TaskIx};
 use rustc_hash::FxHasher;
 
 use crate::points::Purpose;
@@ -26,6 +26,30 @@ pub struct NobodyGoes {
     pub would_go: Vec<Box<str>>,
     /// Of a pod that asks for cards: who is on those of the node that comes nearest.
     pub cards: Option<Box<ContestedCards>>,
+    /// Pods of other schedulers that hold what the pod lacks.
+    pub foreign_pods: ForeignPods,
+}
+
+/// Pods of other schedulers that hold what a pod lacks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ForeignPods {
+    /// The first ones, by node and name.
+    pub first: Vec<ForeignPod>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ForeignPod {
+    /// `namespace/name`.
+    pub pod: String,
+    /// Name of its node.
+    pub node: String,
+    /// The first resource that it holds and the other one lacks.
+    pub resource: ResIx,
+    /// How much of it, in stored units.
+    pub amount: i64,
 }
 
 /// The cards of one node, and who on them may go.
@@ -148,6 +172,7 @@ impl NobodyGoes {
     pub fn gist(&self) -> u64 {
         let mut hasher = FxHasher::default();
         (self.action, self.purpose, self.placed > 0).hash(&mut hasher);
+        self.foreign_pods.first.is_empty().hash(&mut hasher);
         std::mem::discriminant(&self.why).hash(&mut hasher);
         match &self.why {
             Hindrance::Policy => {}

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use pumice_model::{Job, NodeIx, Origin, State, Sym, TaskIx, TaskStatus, TierProblem};
+use pumice_model::{Job, NodeIx, Origin, ResIx, State, Sym, TaskIx, TaskStatus, TierProblem};
 use rustc_hash::FxHashMap;
 
 use crate::nobody_goes::NobodyGoes;
@@ -143,6 +143,8 @@ pub struct JobNote {
     pub discarded: FxHashMap<TaskIx, (TaskStatus, NodeIx)>,
     /// Why nobody is evicted for it: of each action that tried, what was in its way.
     pub nobody_goes: Vec<NobodyGoes>,
+    /// How much pods beyond the minimum of other jobs hold of what it lacks for its own.
+    pub extras: Vec<(ResIx, i64)>,
 }
 
 impl JobNote {
@@ -159,6 +161,7 @@ impl JobNote {
     pub fn differs_in_amounts_only(&self, other: &Self) -> bool {
         let gist = |refusal: Option<&Refusal>| refusal.map(Refusal::gist);
         let gists = |all: &[NobodyGoes]| all.iter().map(NobodyGoes::gist).collect::<Vec<_>>();
+        let resources = |all: &[(ResIx, i64)]| all.iter().map(|(ix, _)| *ix).collect::<Vec<_>>();
         let skips_alike = match (&self.skip, &other.skip) {
             (Some(one), Some(other)) => one.says_the_same(other),
             (one, other) => one.is_none() == other.is_none(),
@@ -169,5 +172,6 @@ impl JobNote {
             && self.failed_roles == other.failed_roles
             && self.discarded == other.discarded
             && gists(&self.nobody_goes) == gists(&other.nobody_goes)
+            && resources(&self.extras) == resources(&other.extras)
     }
 }

@@ -20,7 +20,10 @@ use crate::refusal::Refusal;
 use crate::tiers::{self, Vote};
 
 mod asked;
+mod placing_order;
 mod victims;
+
+pub use placing_order::sort_by_number_and_age;
 
 use asked::{PluginsOfPoint, Points};
 
@@ -30,6 +33,8 @@ pub struct Member {
     enabled: Enabled,
     /// The configuration names it.
     named: bool,
+    /// It says what queues have, where it is asked.
+    views: bool,
 }
 
 impl Member {
@@ -39,6 +44,7 @@ impl Member {
             plugin,
             enabled: *enabled,
             named: true,
+            views: true,
         }
     }
 
@@ -48,6 +54,16 @@ impl Member {
             plugin,
             enabled: Enabled::default(),
             named: false,
+            views: true,
+        }
+    }
+
+    /// Another plugin says what queues have.
+    #[must_use]
+    pub fn without_views(self) -> Self {
+        Self {
+            views: false,
+            ..self
         }
     }
 }
@@ -264,22 +280,6 @@ impl Plugins {
     pub fn network_labels(&self) -> &[String] {
         let mut said = self.ask(&self.points.network_settings, |x| x.as_network_settings());
         said.next().map_or(&[], |settings| settings.labels())
-    }
-
-    /// TaskOrder, then the default order of spec/01 §5.2.
-    pub fn task_order(&self, state: &State, left: TaskIx, right: TaskIx) -> Ordering {
-        let answers = self
-            .ask(&self.points.task_order, |x| x.as_task_order())
-            .map(|p| p.task_order(state, left, right));
-        tiers::first_difference(answers).then_with(|| {
-            let (l, r) = (state.task(left), state.task(right));
-            let by_index = match (l.name_index, r.name_index) {
-                (Some(l), Some(r)) => l.cmp(&r),
-                // Numbered names first, so that the order is total.
-                (l, r) => r.is_some().cmp(&l.is_some()),
-            };
-            by_index.then_with(|| l.age().cmp(&r.age()))
-        })
     }
 
     /// SubJobOrder, then match index, then ID.

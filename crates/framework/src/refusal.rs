@@ -23,6 +23,8 @@ pub enum Refusal {
     NamespaceQuota(Box<QuotaRefusal>),
     /// Somebody outside says no, or has not answered: in words.
     Told(Box<str>),
+    /// The pod requests nothing that queues deserve.
+    AsksNothing,
     /// The plugin does not say.
     Unsaid,
 }
@@ -172,6 +174,7 @@ impl Refusal {
             | Self::Held(_)
             | Self::NamespaceQuota(_)
             | Self::Told(_)
+            | Self::AsksNothing
             | Self::Unsaid => &[],
         }
     }

@@ -7,6 +7,8 @@ use pumice_model::{JobIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::eviction_tally::EvictionTally;
+use crate::extras::Extras;
+use crate::hindrances::Hindrances;
 use crate::observer::Observer;
 use crate::outcome::{JobNote, Skip};
 use crate::plugins::{Lasting, Plugins};
@@ -51,6 +53,10 @@ pub struct Session<'a> {
     pub lasting: Lasting,
     /// What was evicted, in numbers.
     pub tally: EvictionTally,
+    /// What pods beyond the minimum of their jobs hold.
+    pub(crate) extras: Extras,
+    /// What the actions that evict found out so far.
+    pub(crate) hindrances: Hindrances,
     /// Jobs that have turns, besides those that are woken.
     awake: Vec<JobIx>,
     pub(crate) steps: Vec<Op>,
@@ -87,6 +93,8 @@ impl<'a> Session<'a> {
             sleepers: Sleepers::default(),
             lasting,
             tally: EvictionTally::default(),
+            extras: Extras::default(),
+            hindrances: Hindrances::default(),
             awake: Vec::new(),
             steps: Vec::new(),
             gains: Vec::new(),
@@ -160,11 +168,12 @@ impl<'a> Session<'a> {
     pub fn active_jobs(&mut self, wanted: impl Fn(&State, JobIx) -> bool) -> Vec<JobIx> {
         self.awake_jobs()
             .into_iter()
-            .filter(|ix| self.is_active(*ix) && wanted(self.state, *ix))
+            .filter(|ix| self.may_have_turns(*ix) && wanted(self.state, *ix))
             .collect()
     }
 
-    fn is_active(&mut self, ix: JobIx) -> bool {
+    /// Whether a job is one that has turns, as [`Session::active_jobs`] says.
+    pub fn may_have_turns(&mut self, ix: JobIx) -> bool {
         let job = self.state.job(ix);
         if let Some(why) = Skip::without_group(job) {
             self.skip(ix, why);

@@ -46,6 +46,12 @@ impl RoleCount {
         ready(&self.by_status)
     }
 
+    /// How many of it hold a place beyond its minimum.
+    pub fn spare(&self) -> i32 {
+        let ended = self.by_status[TaskStatus::Succeeded as usize] as i32;
+        self.ready().saturating_sub(ended).saturating_sub(self.min)
+    }
+
     /// Ready or Pipelined.
     pub fn pipelined(&self) -> i32 {
         self.ready() + self.by_status[TaskStatus::Pipelined as usize] as i32

@@ -70,8 +70,8 @@ pub const SPEC: PluginSpec = PluginSpec {
         when_on: None,
         code: "W0110-capacity-and-proportion",
         overrules: true,
-        help: "both say what a queue deserves: `capacity` does, and `proportion` is not asked; remove one \
-               of them",
+        help: "both say what a queue deserves: `capacity` does, and `proportion` is asked only at points \
+               that `capacity` has switched off; remove one of them",
     }],
     ..PluginSpec::PLAIN
 };

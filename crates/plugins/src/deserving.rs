@@ -3,24 +3,38 @@
 //! Amounts that others hold beyond what they deserve shrink with every reclaim, since who takes ends
 //! within what it deserves; so reclaiming ends.
 
+use std::borrow::Cow;
+
 use pumice_framework::{Bound, Overrun, Overruns, Refusal};
-use pumice_model::resource::PODS;
+use pumice_model::resource::{PODS, is_of_device_class};
 use pumice_model::{ResIx, ResVec, State};
+use smallvec::SmallVec;
 
 use crate::capability::cluster_total;
 use crate::proportion::EPSILON;
 
-/// Whether a queue that holds so much would hold no more than it deserves with a request as well, of each
-/// resource that is asked and that the deserved amounts name: `None` for others.
+/// What of a request its queue still deserves, and what it does not.
+pub(crate) struct StillDeserved {
+    /// Of these it holds no more than it deserves with the request as well: others go for them.
+    pub still: SmallVec<[ResIx; 4]>,
+    /// Of these it has what it deserves: nobody goes for them, so they have to be idle.
+    pub over: Overruns,
+}
+
+/// What a queue that holds so much still deserves of a request. Of a resource that its own amounts do not
+/// name it deserves nothing where those of another queue name it (`is_shared`); one that none names goes
+/// with the others.
 ///
 /// # Errors
-/// What it does not deserve; everything that is asked if nothing of it is named.
+/// What it does not deserve, if nothing is left that it does, or nobody can say what of it is idle;
+/// everything that is asked if nothing of it is named.
 pub(crate) fn deserves(
     state: &State,
     request: &ResVec,
     held: impl Fn(ResIx) -> i64,
     deserved: impl Fn(ResIx) -> Option<f64>,
-) -> Result<(), Refusal> {
+    is_shared: impl Fn(ResIx) -> bool,
+) -> Result<StillDeserved, Refusal> {
     let overrun = |resource: ResIx, limit: f64| Overrun {
         resource,
         above: None,
@@ -33,38 +47,65 @@ pub(crate) fn deserves(
     };
     let resources = state.resources().in_order().iter().copied();
     let asked = resources.filter(|ix| *ix != PODS && request.get(*ix) > 0);
-    let named = asked.clone().filter_map(|ix| Some((ix, deserved(ix)?)));
-    let mut is_named = false;
-    let mut overruns = Overruns::new();
-    for (ix, limit) in named {
-        is_named = true;
-        if held(ix).saturating_add(request.get(ix)) as f64 - limit >= EPSILON {
-            overruns.push(overrun(ix, limit));
+    if asked.clone().next().is_none() {
+        return Err(Refusal::AsksNothing);
+    }
+    let (mut still, mut named, mut over) = (SmallVec::new(), Overruns::new(), Overruns::new());
+    for ix in asked.clone() {
+        match deserved(ix) {
+            Some(limit) if held(ix).saturating_add(request.get(ix)) as f64 - limit < EPSILON => {
+                still.push(ix);
+            }
+            Some(limit) => {
+                named.push(overrun(ix, limit));
+                over.push(overrun(ix, limit));
+            }
+            None if is_shared(ix) => over.push(overrun(ix, 0.0)),
+            None => {}
         }
     }
-    if is_named && overruns.is_empty() {
-        return Ok(());
+    // Devices that are claimed are no resources of nodes.
+    let of_class = |over: &Overrun| is_of_device_class(state.resources().name(over.resource));
+    if !still.is_empty() && !over.iter().any(of_class) {
+        return Ok(StillDeserved { still, over });
     }
-    if !is_named {
-        overruns = asked.map(|ix| overrun(ix, 0.0)).collect();
+    if named.is_empty() {
+        named = match still.is_empty() {
+            true => asked.map(|ix| overrun(ix, 0.0)).collect(),
+            false => over,
+        };
     }
-    Err(Refusal::Quota(overruns))
+    Err(Refusal::Quota(named))
 }
 
-/// The resources for which a pod could go: both ask them, and they are not `pods`.
+/// What tasks ask together.
+pub(crate) fn sum_of<'a>(mut requests: impl Iterator<Item = Cow<'a, ResVec>>) -> Cow<'a, ResVec> {
+    let mut sum = requests.next().unwrap_or_default();
+    requests.for_each(|request| sum.to_mut().add_saturating(&request));
+    sum
+}
+
+/// The resources for which a pod could go: it asks them, and the preemptor's queue still deserves them.
 pub(crate) fn common<'a>(
     request: &'a ResVec,
-    preemptor: &'a ResVec,
+    still: &'a [ResIx],
 ) -> impl Iterator<Item = ResIx> + Clone + 'a {
-    let asked = (0..request.as_slice().len()).map(|at| ResIx(at as u16));
-    asked.filter(|ix| *ix != PODS && request.get(*ix) > 0 && preemptor.get(*ix) > 0)
+    let still = still.iter().copied();
+    still.filter(|ix| request.get(*ix) > 0)
 }
 
 /// Whether a queue holds more than it deserves of one of some resources.
 pub(crate) fn exceeds(
     mut resources: impl Iterator<Item = ResIx>,
     held: impl Fn(ResIx) -> i64,
-    deserved: impl Fn(ResIx) -> Option<f64>,
+    deserved: impl Fn(ResIx) -> f64,
 ) -> bool {
-    resources.any(|ix| deserved(ix).is_some_and(|deserved| held(ix) as f64 - deserved >= EPSILON))
+    resources.any(|ix| held(ix) as f64 - deserved(ix) >= EPSILON)
+}
+
+/// All resources a request names, `pods` aside.
+pub(crate) fn asked(request: &ResVec) -> SmallVec<[ResIx; 4]> {
+    let asked = request.iter().filter(|(_, amount)| *amount > 0);
+    let asked = asked.map(|(ix, _)| ix);
+    asked.filter(|ix| *ix != PODS).collect()
 }

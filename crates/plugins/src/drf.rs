@@ -13,7 +13,7 @@ use pumice_conf::{PluginConflict, PluginSpec};
 use pumice_framework::points::victims::Purpose;
 use pumice_framework::points::{JobOrder, JobShares, MovedQueues, QueueOrder, Reclaimer, Victims};
 use pumice_framework::tiers::{VictimAnswer, Weight};
-use pumice_framework::{CycleInfo, Plugin, Refusal, Step};
+use pumice_framework::{CycleInfo, Overruns, Plugin, Refusal, Step};
 use pumice_model::object::QueueState;
 use pumice_model::{Job, JobIx, QueueIx, ResVec, State, TaskIx};
 use rustc_hash::FxHashMap;
@@ -196,9 +196,14 @@ impl Victims for Drf {
 
 /// With the hierarchy alone: whom a queue may take from is all there is to say.
 impl Reclaimer for Drf {
-    fn may_reclaim(&self, state: &State, queue: QueueIx, _: TaskIx) -> Result<(), Refusal> {
+    fn may_reclaim(
+        &self,
+        state: &State,
+        queue: QueueIx,
+        _: &[TaskIx],
+    ) -> Result<Overruns, Refusal> {
         match state.queue(queue).object.state {
-            QueueState::Open => Ok(()),
+            QueueState::Open => Ok(Overruns::new()),
             other => Err(Refusal::NotOpen(other)),
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! Everything is counted over the job's tasks by status. Unlike Volcano, pods without a request
 //! count once they are placed, not before: a gang is bound with at least `minMember` placed pods.
-//! Of other jobs only pods beyond their `minMember` are victims (spec/07 §3).
+//! Only pods beyond the `minMember` of their jobs are victims, and beyond the minimum of their role and
+//! sub-job (spec/07 §3).
 
 mod newcomers;
 mod sub_groups;
@@ -18,7 +19,7 @@ use pumice_framework::points::{
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{CycleInfo, Plugin, Refusal, Step, Vote};
 use pumice_model::job::RoleCount;
-use pumice_model::{Job, JobIx, QueueIx, State, TaskIx};
+use pumice_model::{Job, JobIx, QueueIx, SparePods, State, TaskIx, spare};
 use rustc_hash::FxHashMap;
 
 use crate::entry::PluginEntry;
@@ -121,23 +122,21 @@ impl Plugin for Gang {
     }
 }
 
-/// Those beyond the minimum of their jobs, in the order given.
-fn beyond_minimum(state: &State, candidates: &[TaskIx]) -> Vec<TaskIx> {
-    // Of each job, how many more may go.
-    let mut spare: FxHashMap<JobIx, i32> = FxHashMap::default();
+/// Those that their jobs can spare, in the order given.
+fn spared(
+    state: &State,
+    candidates: &[TaskIx],
+    of_job: impl Fn(JobIx) -> SparePods,
+) -> Vec<TaskIx> {
+    let mut known: FxHashMap<JobIx, SparePods> = FxHashMap::default();
     let mut is_spare = |victim: &TaskIx| {
-        let Some(ix) = state.task(*victim).job else {
-            return false;
-        };
-        let spare = spare.entry(ix).or_insert_with(|| {
-            let job = state.job(ix);
-            job.allocated_count().saturating_sub(job.min_available)
-        });
-        *spare = spare.saturating_sub(1);
-        *spare >= 0
+        let task = state.task(*victim);
+        let Some(job) = task.job else { return false };
+        let spare = known.entry(job).or_insert_with(|| of_job(job));
+        spare.take(task)
     };
-    let beyond = candidates.iter().copied();
-    beyond.filter(|victim| is_spare(victim)).collect()
+    let candidates = candidates.iter().copied();
+    candidates.filter(|victim| is_spare(victim)).collect()
 }
 
 impl Victims for Gang {
@@ -145,18 +144,23 @@ impl Victims for Gang {
         &self,
         state: &State,
         purpose: Purpose,
-        _preemptor: TaskIx,
+        preemptor: TaskIx,
         candidates: &[TaskIx],
     ) -> VictimAnswer<TaskIx> {
-        if purpose == Purpose::WithinJob {
-            // One pod of the job comes for each that goes.
-            return VictimAnswer::new(Weight::Protection, candidates.to_vec());
-        }
-        VictimAnswer::new(Weight::Protection, beyond_minimum(state, candidates))
+        let allowed = match purpose {
+            // One pod of the job comes for those that go.
+            Purpose::WithinJob => spared(state, candidates, |job| {
+                SparePods::for_own(state, job, preemptor)
+            }),
+            Purpose::Preempt | Purpose::Reclaim => {
+                spared(state, candidates, |job| SparePods::of(state, job))
+            }
+        };
+        VictimAnswer::new(Weight::Protection, allowed)
     }
 
     fn unprotected(&self, state: &State, candidates: &[TaskIx]) -> Option<Vec<TaskIx>> {
-        Some(beyond_minimum(state, candidates))
+        Some(spared(state, candidates, |job| SparePods::of(state, job)))
     }
 
     fn keeps_minimum(&self) -> bool {
@@ -167,12 +171,16 @@ impl Victims for Gang {
         &self,
         state: &State,
         purpose: Purpose,
-        _preemptor: TaskIx,
+        preemptor: TaskIx,
         candidate: TaskIx,
     ) -> Option<Weight> {
-        let job = state.job(state.task(candidate).job?);
-        let has_spare = job.allocated_count() > job.min_available;
-        (purpose != Purpose::WithinJob && !has_spare).then_some(Weight::Protection)
+        let task = state.task(candidate);
+        let job = task.job?;
+        let is_spare = match purpose {
+            Purpose::WithinJob => SparePods::for_own(state, job, preemptor).has(task),
+            Purpose::Preempt | Purpose::Reclaim => spare::is_spare(state, job, task),
+        };
+        (!is_spare).then_some(Weight::Protection)
     }
 }
 

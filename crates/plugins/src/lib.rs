@@ -64,11 +64,15 @@ pub use registry::{MANDATORY, PLUGINS, SPECS, annotations_read};
 pub fn build(conf: &Config, reasons: &mut ReasonTable) -> Plugins {
     let mut tiers = Vec::with_capacity(conf.tiers.len());
     for tier in &conf.tiers {
-        let members = tier
-            .plugins
-            .iter()
-            .filter(|plugin| !registry::is_overruled(&plugin.name, conf))
-            .filter_map(|plugin| Some(Member::new(make(conf, plugin, reasons)?, &plugin.enabled)));
+        let members = tier.plugins.iter().filter_map(|plugin| {
+            let (asked, is_beside) = registry::asked_at(plugin, conf)?;
+            let member = Member::new(make(conf, plugin, reasons)?, &asked);
+            Some(if is_beside {
+                member.without_views()
+            } else {
+                member
+            })
+        });
         tiers.push(members.collect());
     }
     let unnamed = MANDATORY

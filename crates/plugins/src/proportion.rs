@@ -9,6 +9,7 @@
 
 mod filling;
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use pumice_conf::PluginSpec;
@@ -16,7 +17,9 @@ use pumice_framework::points::{
     Admission, Allocatable, Overused, Purpose, QueueOrder, QueueViews, Reclaimer, Victims,
 };
 use pumice_framework::tiers::{VictimAnswer, Weight};
-use pumice_framework::{Bound, CycleInfo, Overrun, Plugin, QueueShare, Refusal, Step, Vote};
+use pumice_framework::{
+    Bound, CycleInfo, Overrun, Overruns, Plugin, QueueShare, Refusal, Step, Vote,
+};
 use pumice_model::resource::PODS;
 use pumice_model::{JobIx, Queue, QueueIx, ResIx, ResVec, State, TaskIx};
 use rustc_hash::FxHashMap;
@@ -321,18 +324,34 @@ impl Admission for Proportion {
 }
 
 impl Reclaimer for Proportion {
-    fn may_reclaim(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
+    fn may_reclaim(
+        &self,
+        state: &State,
+        queue: QueueIx,
+        tasks: &[TaskIx],
+    ) -> Result<Overruns, Refusal> {
         let record = state.queue(queue);
         if !record.is_open() {
             return Err(Refusal::NotOpen(record.object.state));
         }
         let Some(entitlement) = self.of(queue) else {
-            return Ok(());
+            return Ok(Overruns::new());
         };
         let deserved = |ix| Some(amount(&entitlement.deserved, ix));
-        let request = &state.charged(task);
-        deserving::deserves(state, request, |ix| held(record, ix), deserved)
+        let request = &asked_by(state, tasks);
+        let held = |ix| held(record, ix);
+        let found = deserving::deserves(state, request, held, deserved, |_| false)?;
+        // It gives out nothing beyond what a queue deserves, be it idle.
+        match found.over.is_empty() {
+            true => Ok(found.over),
+            false => Err(Refusal::Quota(found.over)),
+        }
     }
+}
+
+/// What tasks ask together, as their queue is charged.
+fn asked_by<'a>(state: &'a State, tasks: &[TaskIx]) -> Cow<'a, ResVec> {
+    deserving::sum_of(tasks.iter().map(|task| state.charged(*task)))
 }
 
 impl Victims for Proportion {
@@ -347,10 +366,20 @@ impl Victims for Proportion {
         preemptor: TaskIx,
         candidates: &[TaskIx],
     ) -> VictimAnswer<TaskIx> {
+        self.victims_for_gang(state, purpose, &[preemptor], candidates)
+    }
+
+    fn victims_for_gang(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        gang: &[TaskIx],
+        candidates: &[TaskIx],
+    ) -> VictimAnswer<TaskIx> {
         if !self.speaks(purpose) {
             return VictimAnswer::abstains();
         }
-        let wanted = &state.charged(preemptor);
+        let wanted = deserving::asked(&asked_by(state, gang));
         let mut left: FxHashMap<QueueIx, ResVec> = FxHashMap::default();
         let mut allowed = Vec::new();
         for task in candidates {
@@ -365,8 +394,8 @@ impl Victims for Proportion {
                 .entry(queue)
                 .or_insert_with(|| state.queue(queue).held());
             let request = state.charged(*task);
-            let deserved = |ix| Some(amount(&entitlement.deserved, ix));
-            let resources = deserving::common(&request, wanted);
+            let deserved = |ix| amount(&entitlement.deserved, ix);
+            let resources = deserving::common(&request, &wanted);
             if deserving::exceeds(resources, |ix| left.get(ix), deserved) {
                 left.sub(&request);
                 allowed.push(*task);

@@ -3,7 +3,7 @@
 //! What a plugin reads from the configuration stands in its module, what an entry is in `entry.rs`.
 //! Nothing that is listed here imports from here.
 
-use pumice_conf::{Config, PluginSpec};
+use pumice_conf::{Config, Enabled, PluginConf, PluginSpec};
 
 use crate::deviceshare::DeviceShare;
 use crate::entry::{Mandatory, PluginEntry};
@@ -78,13 +78,20 @@ pub fn find(name: &str) -> Option<&'static PluginEntry> {
     PLUGINS.iter().find(|entry| entry.spec.name == name)
 }
 
-/// Whether another plugin of a configuration decides what this one would, which then is not asked.
-pub fn is_overruled(name: &str, conf: &Config) -> bool {
-    let mut named = PLUGINS
-        .iter()
-        .filter(|entry| conf.plugin(entry.spec.name).is_some());
-    named.any(|entry| {
+/// The points at which a plugin is asked: where another plugin of the configuration decides the same, only
+/// those that that one has switched off, and whether there is such a one. `None`: at none.
+pub fn asked_at(plugin: &PluginConf, conf: &Config) -> Option<(Enabled, bool)> {
+    let overrules = |entry: &&PluginEntry| {
         let mut conflicts = entry.spec.conflicts.iter();
-        conflicts.any(|conflict| conflict.overrules && conflict.with == name)
-    })
+        conflicts.any(|conflict| conflict.overrules && conflict.with == plugin.name)
+    };
+    let decides = PLUGINS.iter().filter(overrules);
+    let decides = decides.filter_map(|entry| conf.plugin(entry.spec.name));
+    let mut asked = plugin.enabled;
+    let mut is_beside = false;
+    for other in decides {
+        is_beside = true;
+        asked = asked.beside(other.enabled);
+    }
+    (!is_beside || !asked.is_off()).then_some((asked, is_beside))
 }

@@ -9,7 +9,7 @@ use pumice_model::State;
 use rustc_hash::FxHashSet;
 
 use crate::testing::REGISTRY;
-use crate::{build, make};
+use crate::{build, make, registry};
 
 #[test]
 fn what_is_listed_as_built_is_what_can_be_made() {
@@ -268,6 +268,21 @@ fn capacity_decides_where_proportion_is_configured_too() {
     let mut plugins = build(&conf, &mut ReasonTable::default());
     plugins.open(&mut State::new("default"), 0, &mut opened);
     assert_eq!(opened.0, ["capacity"]);
+}
+
+#[test]
+fn proportion_is_there_for_points_that_capacity_has_switched_off() {
+    let text = "actions: allocate\ntiers:\n- plugins:\n  - name: proportion\n- plugins:\n  - name: \
+                capacity\n    enabledAllocatable: false\n";
+    let conf = pumice_conf::parse(text, &REGISTRY).config.expect("valid");
+    let proportion = conf.plugin("proportion").expect("it is listed");
+    let (asked, _) = registry::asked_at(proportion, &conf).expect("it is asked");
+    assert!(asked.allocatable);
+    assert!(!asked.overused && !asked.job_enqueued && !asked.reclaimable && !asked.queue_order);
+    let mut opened = OpenedPlugins::default();
+    let mut plugins = build(&conf, &mut ReasonTable::default());
+    plugins.open(&mut State::new("default"), 0, &mut opened);
+    assert_eq!(opened.0, ["proportion", "capacity"]);
 }
 
 /// The arguments of a list and of the maps in it.

@@ -244,7 +244,7 @@ impl DomainTries {
         }
         let sub_job = sub_job_id(session.state, unit);
         let mut mine = self.waiting(session.state);
-        mine.sort_by(|l, r| session.plugins.task_order(session.state, *l, *r));
+        session.plugins.sort_tasks(session.state, &mut mine);
         let cause = self.cause.clone();
         let cause = cause.or_else(|| self.hopeless(session, kernel, &mine));
         session.work.spend(unit.job, kernel.take_effort());

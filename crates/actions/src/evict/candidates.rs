@@ -9,6 +9,7 @@ use pumice_model::{JobIx, NodeIx, QueueIx, ResIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cost::VictimRank;
+use super::seniority::Seniority;
 
 /// Preemptors that have the same candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,7 +98,7 @@ impl Scope {
 
 /// What becomes of all pods in reach of a scope, of which `preemptor` is a task.
 pub fn count(session: &Session, scope: &Scope, preemptor: TaskIx) -> VictimCounts {
-    count_and_allowed(session, scope, preemptor, None).0
+    count_and_allowed(session, scope, &[preemptor], None).0
 }
 
 /// What becomes of all pods in reach of a gang but its own, for actions that take gangs as a whole; and
@@ -105,20 +106,23 @@ pub fn count(session: &Session, scope: &Scope, preemptor: TaskIx) -> VictimCount
 pub fn count_for_gang(
     session: &Session,
     scope: &Scope,
-    preemptor: TaskIx,
+    gang: &[TaskIx],
     own: JobIx,
 ) -> (VictimCounts, FxHashSet<TaskIx>) {
-    count_and_allowed(session, scope, preemptor, Some(own))
+    count_and_allowed(session, scope, gang, Some(own))
 }
 
 fn count_and_allowed(
     session: &Session,
     scope: &Scope,
-    preemptor: TaskIx,
+    preemptors: &[TaskIx],
     gang: Option<JobIx>,
 ) -> (VictimCounts, FxHashSet<TaskIx>) {
     let (state, plugins) = (&*session.state, &*session.plugins);
     let mut counts = VictimCounts::default();
+    let Some(preemptor) = preemptors.first().copied() else {
+        return (counts, FxHashSet::default());
+    };
     let mut candidates = Vec::new();
     let is_own = |task: TaskIx| gang.is_some() && state.task(task).job == gang;
     let mut look_at = |task: TaskIx| match scope.reaches(state, task) && !is_own(task) {
@@ -144,7 +148,7 @@ fn count_and_allowed(
         .collect();
     let allowed = match gang {
         None => plugins.victims(state, purpose, preemptor, &may_go),
-        Some(_) => plugins.victims_of_gangs(state, purpose, preemptor, &candidates),
+        Some(_) => plugins.victims_of_gangs(state, purpose, preemptors, &candidates),
     };
     let allowed: FxHashSet<TaskIx> = allowed.into_iter().collect();
     let nodes = allowed.iter().filter_map(|task| state.task(*task).node);
@@ -165,7 +169,7 @@ fn count_and_allowed(
             gang.is_some(),
             state,
             purpose,
-            preemptor,
+            preemptors,
             &candidates,
             &mut kept,
         );
@@ -203,12 +207,13 @@ pub struct RankedVictim {
 /// scope, of which `preemptor` is one.
 pub fn on_node(
     session: &Session,
+    seniority: &mut Seniority,
     scope: &Scope,
     preemptor: TaskIx,
     node: NodeIx,
 ) -> Vec<RankedVictim> {
     let (state, plugins) = (&*session.state, &*session.plugins);
-    let mut victims = unmarked(session, scope, node);
+    let mut victims = unmarked(session, seniority, scope, node);
     let purpose = scope.purpose;
     victims.retain(|victim| !plugins.is_never_victim(state, purpose, preemptor, victim.task));
     sort(state, &mut victims);
@@ -216,7 +221,12 @@ pub fn on_node(
 }
 
 /// All candidates on a node, in no particular order.
-pub fn unmarked(session: &Session, scope: &Scope, node: NodeIx) -> Vec<RankedVictim> {
+pub fn unmarked(
+    session: &Session,
+    seniority: &mut Seniority,
+    scope: &Scope,
+    node: NodeIx,
+) -> Vec<RankedVictim> {
     let (state, plugins) = (&*session.state, &*session.plugins);
     let tasks = state.nodes().tasks(node).iter().copied();
     let mut distances: FxHashMap<QueueIx, u32> = FxHashMap::default();
@@ -228,7 +238,7 @@ pub fn unmarked(session: &Session, scope: &Scope, node: NodeIx) -> Vec<RankedVic
                 .or_insert_with(|| plugins.queue_distance(state, scope.queue, queue)),
             _ => 0,
         };
-        let rank = VictimRank::of(state, task, distance);
+        let rank = VictimRank::of(state, seniority, task, distance);
         RankedVictim { task, rank }
     });
     victims.collect()
@@ -263,7 +273,9 @@ pub fn running(session: &Session) -> Vec<TaskIx> {
 fn evictable(state: &State) -> Vec<TaskIx> {
     let all = state.tasks().map(|(ix, _)| ix);
     let all = all.filter(|task| queue_it_could_leave(state, *task).is_some());
-    let mut victims: Vec<RankedVictim> = all.map(|task| ranked(state, task)).collect();
+    let mut seniority = Seniority::default();
+    let all = all.map(|task| ranked(state, &mut seniority, task));
+    let mut victims: Vec<RankedVictim> = all.collect();
     sort(state, &mut victims);
     victims.into_iter().map(|victim| victim.task).collect()
 }
@@ -278,10 +290,10 @@ fn queue_it_could_leave(state: &State, ix: TaskIx) -> Option<QueueIx> {
 }
 
 /// With the rank it has where all queues are as near.
-fn ranked(state: &State, task: TaskIx) -> RankedVictim {
+fn ranked(state: &State, seniority: &mut Seniority, task: TaskIx) -> RankedVictim {
     RankedVictim {
         task,
-        rank: VictimRank::of(state, task, 0),
+        rank: VictimRank::of(state, seniority, task, 0),
     }
 }
 
@@ -289,6 +301,7 @@ fn ranked(state: &State, task: TaskIx) -> RankedVictim {
 /// Only queues that somebody asks about are ranked.
 pub struct CheapestByQueue {
     most: usize,
+    seniority: Seniority,
     unranked: FxHashMap<QueueIx, Vec<TaskIx>>,
     /// Cheapest first, and no more than are asked for.
     ranked: FxHashMap<QueueIx, Vec<RankedVictim>>,
@@ -305,6 +318,7 @@ impl CheapestByQueue {
         }
         Self {
             most,
+            seniority: Seniority::default(),
             unranked,
             ranked: FxHashMap::default(),
         }
@@ -315,7 +329,8 @@ impl CheapestByQueue {
         let mut all = Vec::new();
         for queue in queues {
             if let Some(tasks) = self.unranked.remove(&queue) {
-                let tasks = tasks.into_iter().map(|task| ranked(state, task));
+                let seniority = &mut self.seniority;
+                let tasks = tasks.into_iter().map(|task| ranked(state, seniority, task));
                 let ranked = cheapest(state, tasks.collect(), self.most);
                 self.ranked.insert(queue, ranked);
             }

@@ -8,6 +8,7 @@ use pumice_model::{DeviceRequestIx, NodeIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashSet;
 
 use super::candidates::{self, Scope};
+use super::seniority::Seniority;
 use super::sets::Preemptor;
 
 /// So many cards of a node are told of.
@@ -23,13 +24,14 @@ pub fn contested_cards(
     session: &mut Session,
     scope: &Scope,
     preemptor: &Preemptor,
+    nearest: Option<NodeIx>,
 ) -> Option<Box<ContestedCards>> {
     let demand = session.state.task(preemptor.task).demand;
     if demand == DeviceRequestIx::NONE {
         return None;
     }
     let request = session.state.devices().demand(demand).clone();
-    let (node, may_go) = nearest_node(session, scope, preemptor, &request)?;
+    let (node, may_go) = nearest_node(session, scope, preemptor, (&request, nearest))?;
     let start = session.checkpoint();
     let gains = session.gains();
     for victim in &may_go.allowed {
@@ -83,7 +85,7 @@ fn nearest_node(
     session: &Session,
     scope: &Scope,
     preemptor: &Preemptor,
-    request: &DeviceRequest,
+    (request, nearest): (&DeviceRequest, Option<NodeIx>),
 ) -> Option<(NodeIx, NodeVictims)> {
     let nodes = session.state.nodes();
     let has_cards = |node: &NodeIx| {
@@ -92,11 +94,11 @@ fn nearest_node(
     };
     let note = session.notes.get(&preemptor.job);
     let told = note.into_iter().flat_map(|note| &note.unplaced);
-    let mut nearest = told.filter_map(|(_, why)| match why {
+    let told = told.filter_map(|(_, why)| match why {
         Unplaced::NoNode(error) => Some(error.nearest.as_ref()?.node),
         Unplaced::RoleFailed | Unplaced::NoDomain(_) => None,
     });
-    if let Some(node) = nearest.find(has_cards) {
+    if let Some(node) = told.chain(nearest).find(has_cards) {
         return Some((node, node_victims(session, scope, preemptor, node)));
     }
     let first = nodes.indices().filter(has_cards).take(MOST_NODES);
@@ -118,7 +120,7 @@ fn node_victims(
     node: NodeIx,
 ) -> NodeVictims {
     let (state, plugins) = (&*session.state, &*session.plugins);
-    let mut there = candidates::unmarked(session, scope, node);
+    let mut there = candidates::unmarked(session, &mut Seniority::default(), scope, node);
     let is_own = |task: TaskIx| state.task(task).job == Some(preemptor.job);
     there.retain(|victim| scope.purpose == Purpose::WithinJob || !is_own(victim.task));
     candidates::sort(state, &mut there);
@@ -187,7 +189,7 @@ fn keeper(
     }
     let mut kept = FxHashSet::from_iter([ix]);
     let (purpose, task) = (scope.purpose, preemptor.task);
-    let by = plugins.kept_by_plugin(false, state, purpose, task, candidates, &mut kept);
+    let by = plugins.kept_by_plugin(false, state, purpose, &[task], candidates, &mut kept);
     by.first()
         .map_or(Keeper::Unnamed, |(name, _)| Keeper::Plugin(name))
 }

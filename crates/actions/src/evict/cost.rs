@@ -5,6 +5,8 @@ use std::cmp::Reverse;
 use pumice_model::{State, TaskIx};
 use smallvec::SmallVec;
 
+use super::seniority::Seniority;
+
 /// How dear a victim is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VictimRank {
@@ -14,19 +16,23 @@ pub struct VictimRank {
     pub job_priority: i32,
     /// Its own priority.
     pub priority: i32,
-    /// Its creation, seconds since the epoch: younger ones go first.
-    pub created_s: Reverse<i64>,
+    /// Since when it counts as being there: younger ones go first.
+    pub since_s: Reverse<i64>,
+    /// How many of its job would be placed before it: leaders go last.
+    pub place: Reverse<u32>,
 }
 
 impl VictimRank {
     /// The rank of a task whose queue is that far away.
-    pub fn of(state: &State, task: TaskIx, distance: u32) -> Self {
+    pub fn of(state: &State, seniority: &mut Seniority, task: TaskIx, distance: u32) -> Self {
+        let standing = seniority.of(state, task);
         let task = state.task(task);
         Self {
             distance,
             job_priority: task.job.map_or(0, |job| state.job(job).priority),
             priority: task.priority,
-            created_s: Reverse(task.created_s),
+            since_s: Reverse(standing.since_s),
+            place: Reverse(standing.place),
         }
     }
 }

@@ -4,14 +4,19 @@
 use std::cmp::Reverse;
 
 use pumice_framework::points::Purpose;
-use pumice_framework::{BundleCounts, Hindrance, NobodyGoes, Session};
-use pumice_model::{DomainIx, JobIx, QueueIx, State, SubJob, TaskIx, TaskStatus};
+use pumice_framework::{
+    BundleCounts, ForeignPods, Hindrance, NobodyGoes, Overruns, Refusal, Session,
+};
+use pumice_model::{DomainIx, JobIx, QueueIx, SparePods, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use super::candidates::{self, RankedVictim, Scope};
 use super::cost::{Cost, VictimRank};
+use super::foreign_pods::foreign_pods;
+use super::over::{are_left_alone, is_idle_somewhere};
+use super::seniority::Seniority;
 use super::sets::Beneficiary;
-use super::turn::{EvictionKind, commit_plan};
+use super::turn::{EvictionKind, commit_plan, is_served, keep_places};
 use crate::allocate::Attempt;
 use crate::domains;
 use crate::kernel::Kernel;
@@ -32,8 +37,12 @@ struct Bundle {
 struct WaitingGang {
     by: Beneficiary,
     tasks: Vec<TaskIx>,
-    /// What could go for it.
-    bundles: Vec<Bundle>,
+    /// Who could go for it, cheapest first.
+    victims: Vec<RankedVictim>,
+    /// Whole gangs may go.
+    allow_whole: bool,
+    /// Resources of which its queue has what it deserves: nobody goes for these.
+    over: Overruns,
 }
 
 /// One turn of a job: all of its pods that wait are placed, after evictions if need be, or none; whether
@@ -54,22 +63,34 @@ pub fn gang_turn(
     let Some(first) = tasks.first().copied() else {
         return false;
     };
-    if let Some((task, why)) = hindrance(session, what.purpose, queue, &tasks) {
-        note(session, what, (job, task), why, 0);
-        return false;
+    let by = Beneficiary {
+        job,
+        queue,
+        reason: what.reason,
+    };
+    if keeps_places(session, kernel, by, &tasks) {
+        return true;
     }
-    let reason = what.reason;
+    let over = match may_evict(session, what.purpose, queue, &tasks) {
+        Ok(over) => over,
+        Err((task, why)) => {
+            note(session, what, (job, task), why, 0);
+            return false;
+        }
+    };
     let scope = Scope::of(session.state, what.purpose, queue, job, first);
     let gang = WaitingGang {
-        by: Beneficiary { job, queue, reason },
-        bundles: bundles(session, &scope, first, job, allow_whole),
+        by,
+        victims: victims(session, &scope, &tasks, job),
+        allow_whole,
         tasks,
+        over,
     };
     let start = session.checkpoint();
     let gains = session.gains();
     let found = gang.best_plan(session, kernel);
     session.forget_gains_since(gains);
-    let fits = found.map(|plan| gang.fits(session, kernel, &plan.place, &plan.chosen));
+    let fits = found.map(|plan| gang.fits(session, kernel, &plan.place, &plan.victims));
     session.work.spend(job, kernel.take_effort());
     match fits {
         Ok(true) if !session.evicted_since(start).is_empty() => {
@@ -81,7 +102,7 @@ pub fn gang_turn(
             false
         }
         Err(placed) => {
-            let counts = counts(session, &scope, first, job, allow_whole);
+            let counts = counts(session, &scope, &gang.tasks, job, allow_whole);
             let why = Hindrance::Bundles(Box::new(counts));
             note(session, what, (job, first), why, placed);
             false
@@ -89,28 +110,58 @@ pub fn gang_turn(
     }
 }
 
-/// The first pod for which nobody may be evicted, whoever is there.
-fn hindrance(
+/// Whether all pods of a job find places without evictions, which it then keeps.
+fn keeps_places(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    by: Beneficiary,
+    tasks: &[TaskIx],
+) -> bool {
+    if session.plugins.overused(session.state, by.queue) {
+        return false;
+    }
+    let (start, gains) = (session.checkpoint(), session.gains());
+    let whole = Attempt::anywhere(by.queue, by.job);
+    let tiers = domains::for_evictions(session, &whole, tasks);
+    for place in tiers.into_iter().flatten() {
+        let fits = domains::place_all(session, kernel, &place, tasks);
+        session.work.spend(by.job, kernel.take_effort());
+        if fits && keep_places(session, by.job, start) {
+            return true;
+        }
+        session.undo_tries_to(start);
+        session.forget_gains_since(gains);
+    }
+    false
+}
+
+/// Resources of which the queue has what it deserves, if others may go for the pods; otherwise the first
+/// pod for which nobody may, whoever is there.
+fn may_evict(
     session: &Session,
     purpose: Purpose,
     queue: QueueIx,
     tasks: &[TaskIx],
-) -> Option<(TaskIx, Hindrance)> {
+) -> Result<Overruns, (TaskIx, Hindrance)> {
     let (state, plugins) = (&*session.state, &*session.plugins);
-    let of_task = |task: &TaskIx| {
-        if state.never_preempts(*task) {
-            return Some((*task, Hindrance::Policy));
+    let mut never = tasks.iter().filter(|task| state.never_preempts(**task));
+    if let Some(task) = never.next() {
+        return Err((*task, Hindrance::Policy));
+    }
+    match (purpose, tasks.first()) {
+        (Purpose::Reclaim, Some(first)) => {
+            let asked = plugins.may_reclaim(state, queue, tasks);
+            let over = asked.map_err(|refusal| (*first, Hindrance::Queue(refusal)))?;
+            match is_idle_somewhere(state, *first, &over) {
+                true => Ok(over),
+                false => Err((*first, Hindrance::Queue(Refusal::Quota(over)))),
+            }
         }
-        let refusal = match purpose {
-            Purpose::Reclaim => plugins.may_reclaim(state, queue, *task).err()?,
-            Purpose::Preempt | Purpose::WithinJob => return None,
-        };
-        Some((*task, Hindrance::Queue(refusal)))
-    };
-    tasks.iter().find_map(of_task)
+        (Purpose::Reclaim | Purpose::Preempt | Purpose::WithinJob, _) => Ok(Overruns::new()),
+    }
 }
 
-/// Notes why nobody goes, of a job that somebody else noted something on in this cycle.
+/// Notes why nobody goes, of a job of which something may be told.
 fn note(
     session: &mut Session,
     what: &EvictionKind,
@@ -118,31 +169,40 @@ fn note(
     why: Hindrance,
     placed: usize,
 ) {
-    if !session.notes.contains_key(&job) {
+    if !session.may_be_told(job, task) {
         return;
     }
-    session.note(job).nobody_goes.push(NobodyGoes {
+    let found = NobodyGoes {
         purpose: what.purpose,
         action: what.reason,
         task,
-        why,
         placed,
         would_go: Vec::new(),
         cards: None,
-    });
+        foreign_pods: match (&why, session.state.job(job).queue) {
+            (Hindrance::Bundles(_), Some(queue)) => {
+                let scope = Scope::of(session.state, what.purpose, queue, job, task);
+                foreign_pods(session.state, &scope, task)
+            }
+            _ => ForeignPods::default(),
+        },
+        why,
+    };
+    session.hindered(job, found);
 }
 
 /// What becomes of all pods in reach of a gang.
 fn counts(
     session: &Session,
     scope: &Scope,
-    preemptor: TaskIx,
+    tasks: &[TaskIx],
     own: JobIx,
     allow_whole: bool,
 ) -> BundleCounts {
-    let (mut kept, mut needed) = candidates::count_for_gang(session, scope, preemptor, own);
+    let (mut kept, mut needed) = candidates::count_for_gang(session, scope, tasks, own);
     let mut counts = BundleCounts::default();
-    for bundle in bundles(session, scope, preemptor, own, true) {
+    let victims = victims(session, scope, tasks, own);
+    for bundle in bundles(session.state, &victims, None, true) {
         let sum = match (bundle.safe, allow_whole) {
             (true, _) => {
                 counts.spare += bundle.victims.len();
@@ -169,10 +229,10 @@ fn counts(
     counts
 }
 
-/// Which bundles go, and where the pods are placed then.
+/// Who goes, and where the pods are placed then.
 struct GangPlan {
     place: Attempt,
-    chosen: Vec<usize>,
+    victims: Vec<RankedVictim>,
 }
 
 impl WaitingGang {
@@ -182,7 +242,7 @@ impl WaitingGang {
     /// How many pods find places at most, if there is none.
     fn best_plan(&self, session: &mut Session, kernel: &mut Kernel) -> Result<GangPlan, usize> {
         let mut most_placed = 0;
-        if self.bundles.is_empty() {
+        if self.victims.is_empty() {
             return Err(0);
         }
         let whole = Attempt::anywhere(self.by.queue, self.by.job);
@@ -191,7 +251,7 @@ impl WaitingGang {
             for place in tier {
                 match self.plan_in(session, kernel, place) {
                     Ok(plan) => {
-                        let cost = self.cost(&plan);
+                        let cost = plan.cost();
                         if cheapest.as_ref().is_none_or(|(least, _)| cost < *least) {
                             cheapest = Some((cost, plan));
                         }
@@ -217,16 +277,19 @@ impl WaitingGang {
         kernel: &mut Kernel,
         place: Attempt,
     ) -> Result<GangPlan, usize> {
-        let useful: Vec<usize> = (0..self.bundles.len())
-            .filter(|at| self.bundles[*at].has_pods_in(session.state, place.within))
-            .collect();
+        let bundles = bundles(session.state, &self.victims, place.within, self.allow_whole);
+        let victims_of = |chosen: &[usize]| -> Vec<RankedVictim> {
+            let chosen = chosen.iter().flat_map(|at| &bundles[*at].victims);
+            chosen.copied().collect()
+        };
         let start = session.checkpoint();
         let mut try_with = |session: &mut Session, chosen: &[usize]| {
-            let fits = self.fits(session, kernel, &place, chosen);
+            let fits = self.fits(session, kernel, &place, &victims_of(chosen));
             let placed = session.placed_since(start).len();
             session.undo_tries_to(start);
             if fits { Ok(()) } else { Err(placed) }
         };
+        let useful: Vec<usize> = (0..bundles.len()).collect();
         try_with(session, &useful)?;
         // More never do worse.
         let (mut too_few, mut enough) = (0, useful.len());
@@ -245,26 +308,21 @@ impl WaitingGang {
                 chosen = without;
             }
         }
-        Ok(GangPlan { place, chosen })
+        let victims = victims_of(&chosen);
+        Ok(GangPlan { place, victims })
     }
 
-    fn cost(&self, plan: &GangPlan) -> Cost {
-        let victims = plan.chosen.iter().flat_map(|at| &self.bundles[*at].victims);
-        let mut ranks: Vec<VictimRank> = victims.map(|victim| victim.rank).collect();
-        ranks.sort_unstable();
-        Cost::of(ranks.into_iter())
-    }
-
-    /// Evicts some bundles and places the pods; whether all that the job needs found places. To be
+    /// Evicts some and places the pods; whether all that the job needs found places. To be
     /// undone by the caller.
     fn fits(
         &self,
         session: &mut Session,
         kernel: &mut Kernel,
         place: &Attempt,
-        chosen: &[usize],
+        victims: &[RankedVictim],
     ) -> bool {
-        for victim in chosen.iter().flat_map(|at| &self.bundles[*at].victims) {
+        let start = session.checkpoint();
+        for victim in victims {
             // Of a whole gang some may have gone by themselves.
             if session.state.task(victim.task).status != TaskStatus::Releasing {
                 session.evict(victim.task, self.by.reason, self.by.job);
@@ -273,23 +331,31 @@ impl WaitingGang {
         if !domains::place_all(session, kernel, place, &self.tasks) {
             return false;
         }
-        let (state, plugins) = (&*session.state, &*session.plugins);
-        plugins.job_ready(state, self.by.job) || plugins.job_pipelined(state, self.by.job)
+        let victims = session.evicted_since(start);
+        is_served(session, self.by.job)
+            && are_left_alone(session.state, &self.tasks, &victims, &self.over)
     }
 }
 
-/// Bundles in the order in which they are to go.
-fn bundles(
-    session: &Session,
-    scope: &Scope,
-    preemptor: TaskIx,
-    own: JobIx,
-    allow_whole: bool,
-) -> Vec<Bundle> {
+impl GangPlan {
+    fn cost(&self) -> Cost {
+        let ranks = self.victims.iter().map(|victim| victim.rank);
+        let mut ranks: Vec<VictimRank> = ranks.collect();
+        ranks.sort_unstable();
+        Cost::of(ranks.into_iter())
+    }
+}
+
+/// Who may go for pods that wait, cheapest first.
+fn victims(session: &Session, scope: &Scope, waiting: &[TaskIx], own: JobIx) -> Vec<RankedVictim> {
     let (state, plugins) = (&*session.state, &*session.plugins);
+    let Some(preemptor) = waiting.first().copied() else {
+        return Vec::new();
+    };
+    let mut seniority = Seniority::default();
     let mut victims: Vec<RankedVictim> = Vec::new();
     for node in state.nodes().indices() {
-        let there = candidates::unmarked(session, scope, node);
+        let there = candidates::unmarked(session, &mut seniority, scope, node);
         victims.extend(there.into_iter().filter(|victim| {
             let (task, purpose) = (victim.task, scope.purpose);
             state.task(task).job != Some(own)
@@ -298,12 +364,23 @@ fn bundles(
     }
     candidates::sort(state, &mut victims);
     let tasks: Vec<TaskIx> = victims.iter().map(|victim| victim.task).collect();
-    let allowed = plugins.victims_of_gangs(state, scope.purpose, preemptor, &tasks);
+    let allowed = plugins.victims_of_gangs(state, scope.purpose, waiting, &tasks);
     candidates::keep_allowed(&mut victims, allowed);
+    victims
+}
+
+/// Bundles in the order in which they are to go, of pods given cheapest first: those that have pods in a domain
+/// (`None`: the cluster), where what a job can spare is taken from those.
+fn bundles(
+    state: &State,
+    victims: &[RankedVictim],
+    within: Option<DomainIx>,
+    allow_whole: bool,
+) -> Vec<Bundle> {
     let mut by_job: FxHashMap<JobIx, Vec<RankedVictim>> = FxHashMap::default();
     for victim in victims {
         if let Some(job) = state.task(victim.task).job {
-            by_job.entry(job).or_default().push(victim);
+            by_job.entry(job).or_default().push(*victim);
         }
     }
     let mut bundles = Vec::new();
@@ -318,8 +395,12 @@ fn bundles(
             bundles.push(Bundle::new(state, true, victims));
             continue;
         }
-        let safe = spare(state, job, &victims);
-        if allow_whole && is_whole && safe.len() < victims.len() {
+        let mut spare = SparePods::of(state, job);
+        let inside = victims.iter().filter(|victim| is_in(state, victim, within));
+        let inside: Vec<RankedVictim> = inside.copied().collect();
+        let is_spare = |victim: &&RankedVictim| spare.take(state.task(victim.task));
+        let safe: Vec<RankedVictim> = inside.iter().filter(is_spare).copied().collect();
+        if allow_whole && is_whole && safe.len() < inside.len() {
             bundles.push(Bundle::new(state, false, victims));
         }
         bundles.extend(
@@ -327,47 +408,12 @@ fn bundles(
                 .map(|victim| Bundle::new(state, true, vec![victim])),
         );
     }
+    bundles.retain(|bundle| bundle.has_pods_in(state, within));
     bundles.sort_by(|l, r| {
         let key = |bundle: &Bundle| (Reverse(bundle.safe), bundle.cost.clone());
         key(l).cmp(&key(r)).then_with(|| l.name.cmp(&r.name))
     });
     bundles
-}
-
-/// Of the candidates of a job, cheapest first, those beyond its minimum and those of their role and sub-job.
-fn spare(state: &State, ix: JobIx, victims: &[RankedVictim]) -> Vec<RankedVictim> {
-    let job = state.job(ix);
-    let mut spare = job.allocated_count().saturating_sub(job.min_available);
-    let mut of_role: FxHashMap<_, i32> = FxHashMap::default();
-    if job.roles_apply() {
-        let roles = job.roles.iter().filter(|role| role.min > 0);
-        of_role.extend(roles.map(|role| (role.role, role.ready() - role.min)));
-    }
-    let of_sub_job = |sub: &SubJob| {
-        let holds = |task: &&TaskIx| state.task(**task).status.is_allocated();
-        let beyond = sub.tasks.iter().filter(holds).count() as i32 - sub.min_available;
-        // One below its minimum does not run as a gang any more.
-        let is_gang = sub.policy.is_some() && beyond >= 0;
-        if is_gang { beyond } else { i32::MAX }
-    };
-    let mut of_sub_jobs: Vec<i32> = job.sub_jobs.iter().map(of_sub_job).collect();
-    let mut is_spare = |victim: &RankedVictim| {
-        let task = state.task(victim.task);
-        let of_role = of_role.get_mut(&task.role);
-        let of_sub_job = of_sub_jobs.get_mut(task.sub_job as usize);
-        let mut limits = of_role.into_iter().chain(of_sub_job).collect::<Vec<_>>();
-        let is_spare = spare > 0 && limits.iter().all(|spare| **spare > 0);
-        if is_spare {
-            spare -= 1;
-            limits.iter_mut().for_each(|spare| **spare -= 1);
-        }
-        is_spare
-    };
-    victims
-        .iter()
-        .filter(|victim| is_spare(victim))
-        .copied()
-        .collect()
 }
 
 impl Bundle {
@@ -386,10 +432,13 @@ impl Bundle {
 
     /// Whether any of them is on a node of a domain; `None`: of the cluster.
     fn has_pods_in(&self, state: &State, domain: Option<DomainIx>) -> bool {
-        let is_in = |victim: &RankedVictim| {
-            let node = state.task(victim.task).node;
-            domain.is_none_or(|domain| node.is_some_and(|node| state.network().holds(domain, node)))
-        };
-        self.victims.iter().any(is_in)
+        let mut victims = self.victims.iter();
+        victims.any(|victim| is_in(state, victim, domain))
     }
+}
+
+/// Whether a pod is on a node of a domain; `None`: of the cluster.
+fn is_in(state: &State, victim: &RankedVictim, domain: Option<DomainIx>) -> bool {
+    let node = state.task(victim.task).node;
+    domain.is_none_or(|domain| node.is_some_and(|node| state.network().holds(domain, node)))
 }

@@ -17,10 +17,13 @@ mod admission;
 mod candidates;
 mod contested_cards;
 mod cost;
+mod foreign_pods;
 mod gang;
 mod node_table;
+mod over;
 mod prune;
 mod search;
+mod seniority;
 mod sets;
 mod turn;
 

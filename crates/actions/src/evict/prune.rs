@@ -6,6 +6,7 @@ use pumice_model::{NodeIx, ResIx, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cost::VictimRank;
+use super::seniority::Seniority;
 use super::sets::{Beneficiary, place_for};
 use crate::kernel::Kernel;
 
@@ -37,11 +38,12 @@ pub fn take_back_needless(
         .collect();
     // Cheapest first, so that the dearest is at the end.
     let (state, plugins) = (&*session.state, &*session.plugins);
+    let mut seniority = Seniority::default();
     suspects.sort_by_cached_key(|victim| {
         let job = state.task(*victim).job;
         let queue = job.and_then(|job| state.job(job).queue);
         let distance = queue.map_or(0, |queue| plugins.queue_distance(state, by.queue, queue));
-        VictimRank::of(state, *victim, distance)
+        VictimRank::of(state, &mut seniority, *victim, distance)
     });
     while let Some(victim) = suspects.pop() {
         let node = session.state.task(victim).node;

@@ -3,13 +3,16 @@
 use std::rc::Rc;
 
 use pumice_framework::points::{ClassKey, Purpose, Signature};
-use pumice_framework::{Session, VictimCounts};
-use pumice_model::{JobIx, NodeIx, State, TaskIx, TaskStatus};
+use pumice_framework::{ForeignPods, Overruns, Session, VictimCounts};
+use pumice_model::{JobIx, NodeIx, ShapeIx, State, Sym, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::candidates::{self, RankedVictim, Scope};
 use super::cost::Cost;
+use super::foreign_pods::foreign_pods;
 use super::node_table::NodeTable;
+use super::over::are_idle;
+use super::seniority::Seniority;
 use super::sets::{self, Preemptor};
 use crate::kernel::Kernel;
 
@@ -34,11 +37,14 @@ pub struct VictimSearch {
     scope: Option<ScopeNodes>,
     /// What was told of scopes in which nobody was found.
     counts: FxHashMap<Scope, Rc<VictimCounts>>,
+    /// Pods of other schedulers that hold what pods of a scope and shape lack.
+    foreign_pods: FxHashMap<(Scope, ShapeIx), ForeignPods>,
 }
 
 /// Candidates of a scope by node, and what they cost classes of its preemptors.
 struct ScopeNodes {
     scope: Scope,
+    seniority: Seniority,
     /// Candidates by node, cheapest first.
     victims: Vec<Vec<RankedVictim>>,
     /// Number of nodes that have any.
@@ -46,8 +52,8 @@ struct ScopeNodes {
     cursor: u64,
     gains: usize,
     served: usize,
-    /// Jobs of victims that have no more to give.
-    spent: FxHashSet<JobIx>,
+    /// Jobs of victims, and roles and sub-jobs of them, that have no more to give.
+    spent: FxHashSet<(JobIx, Sym, u16)>,
     tables: Vec<(TableKey, NodeTable)>,
     /// The job for which nodes were weighed.
     weighed_for: Option<JobIx>,
@@ -60,18 +66,25 @@ struct ScopeNodes {
 }
 
 impl VictimSearch {
-    /// The node on which the preemptor fits at the lowest cost, and the victims there.
+    /// The node on which the preemptor fits at the lowest cost, and the victims there. Nobody goes for
+    /// resources of which its queue has what it deserves (`over`).
     pub fn cheapest(
         &mut self,
         session: &mut Session,
         kernel: &mut Kernel,
         scope: Scope,
         preemptor: &Preemptor,
+        over: &Overruns,
     ) -> Option<Found> {
         if self.scope.as_ref().is_none_or(|known| known.scope != scope) {
-            self.scope = Some(ScopeNodes::new(session, scope, preemptor.task));
+            let known = self.scope.take();
+            let seniority = known.map_or_else(Seniority::default, |known| known.seniority);
+            let new = ScopeNodes::new(session, seniority, scope, preemptor.task);
+            self.scope = Some(new);
         }
-        self.scope.as_mut()?.cheapest(session, kernel, preemptor)
+        self.scope
+            .as_mut()?
+            .cheapest(session, kernel, preemptor, over)
     }
 
     /// Why nobody was found in a scope, of which `preemptor` is a task: counted once, and told to all.
@@ -93,6 +106,14 @@ impl VictimSearch {
         }
     }
 
+    /// Who of other schedulers holds what a task lacks: looked up once for all of its shape.
+    pub fn foreign_pods(&mut self, session: &Session, scope: Scope, task: TaskIx) -> ForeignPods {
+        let state = &*session.state;
+        let known = self.foreign_pods.entry((scope, state.task(task).shape));
+        let known = known.or_insert_with(|| foreign_pods(state, &scope, task));
+        known.clone()
+    }
+
     /// Something was evicted or placed: what nodes cost may be more by now.
     pub fn moved(&mut self) {
         if let Some(scope) = &mut self.scope {
@@ -102,14 +123,15 @@ impl VictimSearch {
 }
 
 impl ScopeNodes {
-    fn new(session: &Session, scope: Scope, preemptor: TaskIx) -> Self {
+    fn new(session: &Session, mut seniority: Seniority, scope: Scope, preemptor: TaskIx) -> Self {
         let state = &*session.state;
-        let on_node = |node| candidates::on_node(session, &scope, preemptor, node);
+        let on_node = |node| candidates::on_node(session, &mut seniority, &scope, preemptor, node);
         let victims: Vec<Vec<RankedVictim>> = state.nodes().indices().map(on_node).collect();
         Self {
             with_victims: victims.iter().filter(|there| !there.is_empty()).count(),
             victims,
             scope,
+            seniority,
             cursor: state.nodes().touch_cursor(),
             gains: session.gains(),
             served: session.served().len(),
@@ -127,6 +149,7 @@ impl ScopeNodes {
         session: &mut Session,
         kernel: &mut Kernel,
         preemptor: &Preemptor,
+        over: &Overruns,
     ) -> Option<Found> {
         self.catch_up(session, preemptor);
         if self.with_victims == 0 {
@@ -139,8 +162,27 @@ impl ScopeNodes {
                 let victims = self.sets.remove(&node)?;
                 return Some(Found { node, victims });
             }
+            if !are_idle(session.state, preemptor.task, over, node) {
+                self.leave_out(session, node);
+                continue;
+            }
             self.weigh(session, kernel, preemptor, node);
         }
+    }
+
+    /// A node is out as long as the queue has what it deserves of something that is not idle there, which
+    /// what is placed or goes elsewhere may change.
+    fn leave_out(&mut self, session: &Session, node: NodeIx) {
+        self.look_again_later(node);
+        let evaluation = self.evaluation;
+        if let Some((_, table)) = self.tables.last_mut() {
+            table.weighed(session.state, node, None, (evaluation, true));
+        }
+    }
+
+    fn look_again_later(&mut self, node: NodeIx) {
+        self.limited.0 = self.evaluation;
+        self.limited.1.push(node);
     }
 
     /// What a node really costs now.
@@ -157,8 +199,7 @@ impl ScopeNodes {
         };
         let limited = is_limited(session, preemptor);
         if limited {
-            self.limited.0 = self.evaluation;
-            self.limited.1.push(node);
+            self.look_again_later(node);
         }
         let there = &self.victims[node.at()];
         let mut victims: Vec<RankedVictim> = there.iter().filter(of_others).copied().collect();
@@ -202,12 +243,13 @@ impl ScopeNodes {
         gained.dedup();
         self.gains = session.gains();
         let Some(touched) = session.state.nodes().touched_since(self.cursor) else {
-            *self = Self::new(session, self.scope, preemptor.task);
+            let seniority = std::mem::take(&mut self.seniority);
+            *self = Self::new(session, seniority, self.scope, preemptor.task);
             return;
         };
         let mut again: Vec<NodeIx> = touched.collect();
         for job in gained {
-            self.spent.remove(&job);
+            self.spent.retain(|(spent, ..)| *spent != job);
             again.extend(self.nodes_of(session.state, job));
         }
         for job in &session.served()[self.served..] {
@@ -240,7 +282,8 @@ impl ScopeNodes {
 
     fn look_again(&mut self, session: &Session, preemptor: &Preemptor, node: NodeIx) {
         let state = &*session.state;
-        let victims = candidates::on_node(session, &self.scope, preemptor.task, node);
+        let (seniority, scope) = (&mut self.seniority, &self.scope);
+        let victims = candidates::on_node(session, seniority, scope, preemptor.task, node);
         self.with_victims += usize::from(!victims.is_empty());
         self.with_victims -= usize::from(!self.victims[node.at()].is_empty());
         self.victims[node.at()] = victims;
@@ -266,15 +309,16 @@ impl ScopeNodes {
         let mut nodes = Vec::new();
         let there = touched.iter().flat_map(|node| state.nodes().tasks(*node));
         for task in there.copied() {
-            let (status, job) = (state.task(task).status, state.task(task).job);
-            if status == TaskStatus::Releasing
-                && let Some(job) = job
-                && !self.spent.contains(&job)
+            let record = state.task(task);
+            let of_job = |job| (job, record.role, record.sub_job);
+            if record.status == TaskStatus::Releasing
+                && let Some(job) = record.job
+                && !self.spent.contains(&of_job(job))
                 && session
                     .plugins
                     .is_never_victim(state, purpose, preemptor, task)
             {
-                self.spent.insert(job);
+                self.spent.insert(of_job(job));
                 nodes.extend(nodes_of_pods(state, job));
             }
         }

@@ -5,12 +5,15 @@ use std::collections::VecDeque;
 
 use pumice_framework::points::Purpose;
 use pumice_framework::sleep::{Bed, SleepGroupIx, SleepsFor};
-use pumice_framework::{Checkpoint, Hindrance, NobodyGoes, Refusal, Session, Skip};
-use pumice_model::{JobIx, QueueIx, State, TaskIx};
+use pumice_framework::{
+    Checkpoint, ForeignPods, Hindrance, NobodyGoes, Overruns, Refusal, Session, Skip,
+};
+use pumice_model::{JobIx, NodeIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use super::candidates::Scope;
 use super::contested_cards::contested_cards;
+use super::over::is_idle_somewhere;
 use super::prune;
 use super::search::VictimSearch;
 use super::sets::{Beneficiary, Preemptor, place_for};
@@ -27,8 +30,8 @@ enum PlaceFailure {
     Policy,
     /// Its queue may not reclaim.
     Queue(Refusal),
-    /// There is nobody whose eviction would do.
-    Nobody,
+    /// There is nobody whose eviction would do; with the node that came nearest without evictions.
+    Nobody(Option<NodeIx>),
 }
 
 /// What an action evicts for.
@@ -170,6 +173,7 @@ fn turn(
     let by = Beneficiary { job, queue, reason };
     let mut tasks = TaskQueue::placeable(session.state, session.plugins, job);
     let start = session.checkpoint();
+    let is_overused = session.plugins.overused(session.state, queue);
     let mut obstacle = None;
     while let Some(task) = tasks.pop() {
         if !session.plugins.job_starving(session.state, job) || session.work.is_over(job) {
@@ -185,22 +189,47 @@ fn turn(
         }
     }
     let evicts = !session.evicted_since(start).is_empty();
-    let (state, plugins) = (&*session.state, &*session.plugins);
-    let ready = plugins.job_ready(state, job);
-    let stands = evicts && (ready || plugins.job_pipelined(state, job));
+    let stands = evicts && is_served(session, job);
     if stands {
         prune::take_back_needless(session, kernel, by, start);
         commit_plan(session, job, start);
-    } else {
-        undo_and_note(session, search, what, by, start, obstacle);
+    }
+    let keeps = !stands && !is_overused && keep_places(session, job, start);
+    if !stands {
+        note_and_undo(session, search, what, by, start, obstacle);
     }
     search.moved();
-    stands
+    stands || keeps
 }
 
-/// Undoes a plan that came to nothing, and notes what was in its way. Of a job that nobody else noted
-/// anything on in this cycle the last word stands.
-fn undo_and_note(
+/// Whether a job has, or will have, the pods that it needs.
+pub fn is_served(session: &Session, job: JobIx) -> bool {
+    let (state, plugins) = (&*session.state, &*session.plugins);
+    plugins.job_ready(state, job) || plugins.job_pipelined(state, job)
+}
+
+/// A job that has the pods it needs without evictions keeps their places for the rest of the cycle, as if
+/// action `allocate` had placed them, unless that would not have (spec/07 §5); whether it does.
+pub fn keep_places(session: &mut Session, job: JobIx, start: Checkpoint) -> bool {
+    let has_places = session.steps_since(start) > 0 && session.evicted_since(start).is_empty();
+    if !has_places || !is_served(session, job) || !session.may_have_turns(job) {
+        return false;
+    }
+    if !session.plugins.job_ready(session.state, job) {
+        session.keep_from(start);
+        return true;
+    }
+    // Others of its pods may have been left standing before.
+    let allocated = session.state.job(job).count(TaskStatus::Allocated) as usize;
+    if allocated > session.steps_since(start) {
+        session.commit_kept(job);
+    }
+    session.commit_from(start);
+    true
+}
+
+/// Undoes what is left of a plan that came to nothing, and notes what was in its way.
+fn note_and_undo(
     session: &mut Session,
     search: &mut VictimSearch,
     what: &EvictionKind,
@@ -209,7 +238,7 @@ fn undo_and_note(
     obstacle: Option<(TaskIx, PlaceFailure)>,
 ) {
     let (purpose, job) = (what.purpose, by.job);
-    let obstacle = obstacle.filter(|_| session.notes.contains_key(&job));
+    let obstacle = obstacle.filter(|(task, _)| session.may_be_told(job, *task));
     let Some((task, obstacle)) = obstacle else {
         session.undo_tries_to(start);
         return;
@@ -220,17 +249,18 @@ fn undo_and_note(
     let would_go = would_go.collect();
     // Those that may not go are counted as things are without the plan.
     session.undo_tries_to(start);
-    let mut cards = None;
+    let (mut cards, mut foreign_pods) = (None, ForeignPods::default());
     let why = match obstacle {
         PlaceFailure::Policy => Hindrance::Policy,
         PlaceFailure::Queue(refusal) => Hindrance::Queue(refusal),
-        PlaceFailure::Nobody => {
+        PlaceFailure::Nobody(nearest) => {
             let scope = Scope::of(session.state, purpose, by.queue, job, task);
-            cards = contested_cards(session, &scope, &by.preemptor(task));
+            cards = contested_cards(session, &scope, &by.preemptor(task), nearest);
+            foreign_pods = search.foreign_pods(session, scope, task);
             Hindrance::Victims(search.count(session, scope, task))
         }
     };
-    session.note(job).nobody_goes.push(NobodyGoes {
+    let found = NobodyGoes {
         purpose,
         action: what.reason,
         task,
@@ -238,7 +268,9 @@ fn undo_and_note(
         placed,
         would_go,
         cards,
-    });
+        foreign_pods,
+    };
+    session.hindered(job, found);
 }
 
 /// Places a task, after evictions if need be.
@@ -251,17 +283,29 @@ fn place(
 ) -> Result<(), PlaceFailure> {
     let (queue, task) = (preemptor.queue, preemptor.task);
     let allowed = session.plugins.allocatable(session.state, queue, task);
-    if allowed.is_ok()
-        && let Ok(choice) = kernel.best(session.state, session.plugins, task)
-    {
-        session.place(task, choice);
-        search.moved();
-        return Ok(());
+    let mut nearest = None;
+    if allowed.is_ok() {
+        match kernel.best(session.state, session.plugins, task) {
+            Ok(choice) => {
+                let before = session.checkpoint();
+                session.place(task, choice);
+                let within = session.plugins.within_limits(session.state, queue, task);
+                if within.is_ok() {
+                    search.moved();
+                    return Ok(());
+                }
+                session.undo_tries_to(before);
+            }
+            Err(error) => nearest = error.nearest.map(|nearest| nearest.node),
+        }
     }
-    may_evict(session, purpose, queue, task)?;
+    let over = may_evict(session, purpose, queue, task)?;
+    if !is_idle_somewhere(session.state, task, &over) {
+        return Err(PlaceFailure::Queue(Refusal::Quota(over)));
+    }
     let scope = Scope::of(session.state, purpose, queue, preemptor.job, task);
-    let found = search.cheapest(session, kernel, scope, preemptor);
-    let found = found.ok_or(PlaceFailure::Nobody)?;
+    let found = search.cheapest(session, kernel, scope, preemptor, &over);
+    let found = found.ok_or(PlaceFailure::Nobody(nearest))?;
     let start = session.checkpoint();
     for victim in found.victims {
         session.evict(victim, preemptor.reason, preemptor.job);
@@ -275,26 +319,27 @@ fn place(
         None => {
             debug_assert!(false, "it fitted when the node was weighed");
             session.undo_tries_to(start);
-            Err(PlaceFailure::Nobody)
+            Err(PlaceFailure::Nobody(nearest))
         }
     }
 }
 
+/// Resources of which the queue has what it deserves, if others may go for a task.
 fn may_evict(
     session: &Session,
     purpose: Purpose,
     queue: QueueIx,
     task: TaskIx,
-) -> Result<(), PlaceFailure> {
+) -> Result<Overruns, PlaceFailure> {
     if session.state.never_preempts(task) {
         return Err(PlaceFailure::Policy);
     }
     match purpose {
         Purpose::Reclaim => {
-            let asked = session.plugins.may_reclaim(session.state, queue, task);
+            let asked = session.plugins.may_reclaim(session.state, queue, &[task]);
             asked.map_err(PlaceFailure::Queue)
         }
-        Purpose::Preempt | Purpose::WithinJob => Ok(()),
+        Purpose::Preempt | Purpose::WithinJob => Ok(Overruns::new()),
     }
 }
 
@@ -328,7 +373,7 @@ pub fn place_within_job(
                 reason,
                 whole_gangs: false,
             };
-            undo_and_note(session, &mut search, &what, by, start, obstacle);
+            note_and_undo(session, &mut search, &what, by, start, obstacle);
             return;
         }
         commit_plan(session, job, start);

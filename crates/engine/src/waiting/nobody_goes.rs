@@ -2,9 +2,11 @@
 
 use pumice_framework::points::Purpose;
 use pumice_framework::{
-    BundleCounts, ContestedCard, ContestedCards, Hindrance, Keeper, NobodyGoes, VictimCounts,
+    BundleCounts, ContestedCard, ContestedCards, Evicts, ForeignPod, ForeignPods, Hindrance,
+    Keeper, NobodyGoes, Overrun, Refusal, VictimCounts,
 };
-use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
+use pumice_model::resource::display_amount;
+use pumice_model::{JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 
 use super::fingerprint::{Fingerprint, hash_of};
 use crate::Engine;
@@ -144,8 +146,27 @@ fn gangs((gangs, pods_of_them): (usize, usize)) -> String {
     format!("{gangs} whole {some} ({})", pods(pods_of_them))
 }
 
+/// The switch of plugin `gang` that lets pods go that their gangs need. Actions that take gangs as a whole do
+/// not ask it.
+fn gang_switch(found: &NobodyGoes) -> Option<&'static str> {
+    match (&found.why, found.purpose) {
+        (Hindrance::Bundles(_), _) => None,
+        (_, Purpose::Preempt | Purpose::WithinJob) => Some("enablePreemptable"),
+        (_, Purpose::Reclaim) => Some("enableReclaimable"),
+    }
+}
+
 /// Why a plugin keeps that many pods.
-fn kept_by(plugin: &str, count: usize) -> String {
+fn kept_by(plugin: &str, count: usize, gang_switch: Option<&str>) -> String {
+    match (plugin, gang_switch) {
+        ("gang", Some(switch)) => format!(
+            "{count} needed by their gangs (`{switch}: false` at plugin gang would let them go)"
+        ),
+        _ => kept_by_plugin(plugin, count),
+    }
+}
+
+fn kept_by_plugin(plugin: &str, count: usize) -> String {
     match plugin {
         "conformance" => format!("{count} protected by conformance"),
         "gang" => format!("{count} needed by their gangs"),
@@ -171,12 +192,12 @@ fn kept_by_budgets(budgets: &[String], count: usize) -> String {
 }
 
 /// Why so many may not go.
-fn kept_text(counts: &VictimCounts) -> String {
+fn kept_text(counts: &VictimCounts, gang_switch: Option<&str>) -> String {
     let by_plugin = counts.by_plugin.iter();
     let mut told: Vec<String> = by_plugin
         .map(|(name, count)| match *name {
             "pdb" => kept_by_budgets(&counts.budgets, *count),
-            name => kept_by(name, *count),
+            name => kept_by(name, *count, gang_switch),
         })
         .collect();
     let others = [
@@ -202,16 +223,53 @@ impl Engine {
     /// Likewise, as text; `None` where they had nothing to say.
     pub(super) fn nobody_goes_text(&self, job: JobIx) -> Option<String> {
         let found = self.nobody_goes(job);
+        if found.is_empty() && self.wants_nobody_gone(job) {
+            return Some("its job has its minAvailable already".to_owned());
+        }
         let told = found.iter().map(|found| self.one_action_text(job, found));
         (!found.is_empty()).then(|| told.collect::<Vec<_>>().join("; "))
     }
 
+    /// Others might go for a job, had it fewer pods than it needs.
+    fn wants_nobody_gone(&self, job: JobIx) -> bool {
+        let note = self.notes.get(&job);
+        let refusal = note.and_then(|note| note.refusal.as_ref());
+        let mut overruns = refusal.into_iter().flat_map(Refusal::overruns);
+        crate::evicts(&self.actions) != Evicts::default()
+            && self.state.job(job).is_pipelined()
+            && !self.plugins.job_starving(&self.state, job)
+            && !overruns.any(Overrun::is_for_ever)
+    }
+
     /// A text that says why a pod has no place, and why nobody is evicted for it.
     pub(super) fn and_nobody_goes(&self, job: JobIx, text: String) -> String {
+        let text = self.and_extras(job, text);
         match self.nobody_goes_text(job) {
             None => text,
             Some(told) if text.ends_with(['.', '?']) => format!("{text}{NO_EVICTIONS}{told}."),
             Some(told) => format!("{text}{AND_NO_EVICTIONS}{told}"),
+        }
+    }
+
+    fn extras(&self, job: JobIx) -> &[(ResIx, i64)] {
+        self.notes.get(&job).map_or(&[], |note| &note.extras)
+    }
+
+    /// A text that says why a pod has no place, and who holds it that could do without.
+    fn and_extras(&self, job: JobIx, text: String) -> String {
+        let amounts = self.extras(job).iter().map(|(resource, amount)| {
+            let name = self.state.resources().name(*resource);
+            format!("{} {name}", display_amount(name, *amount))
+        });
+        let amounts: Vec<String> = amounts.collect();
+        if amounts.is_empty() {
+            return text;
+        }
+        let told = "ods beyond the minAvailable of other jobs, placed before, hold";
+        let amounts = amounts.join(", ");
+        match text.ends_with('.') {
+            true => format!("{text} P{told} {amounts}."),
+            false => format!("{text}; p{told} {amounts}"),
         }
     }
 
@@ -223,7 +281,7 @@ impl Engine {
                 let why = self.refusal_text(job, refusal);
                 format!("queue \"{queue}\" may not reclaim: {why}")
             }
-            Hindrance::Victims(counts) => self.counts_text(job, found.purpose, counts),
+            Hindrance::Victims(counts) => self.counts_text(job, found, counts),
             Hindrance::Bundles(counts) => self.bundles_text(job, found.purpose, counts),
         };
         let cards = found.cards.as_deref().map_or(String::new(), cards_text);
@@ -234,7 +292,31 @@ impl Engine {
                 pods(count)
             ),
         };
-        format!("{}: {what}{others}{cards}", attempt(found))
+        let foreign_pods = self.foreign_pods_text(&found.foreign_pods);
+        format!("{}: {what}{others}{cards}{foreign_pods}", attempt(found))
+    }
+
+    /// `; pods of other schedulers stay: team/a holds 8 nvidia.com/gpu on node n1`.
+    fn foreign_pods_text(&self, foreign_pods: &ForeignPods) -> String {
+        let one = |foreign_pod: &ForeignPod| {
+            let ForeignPod {
+                pod,
+                node,
+                resource,
+                amount,
+            } = foreign_pod;
+            let name = self.state.resources().name(*resource);
+            let amount = display_amount(name, *amount);
+            format!("{pod} holds {amount} {name} on node {node}")
+        };
+        let mut told: Vec<String> = foreign_pods.first.iter().map(one).collect();
+        if told.is_empty() {
+            return String::new();
+        }
+        if foreign_pods.more > 0 {
+            told.push(format!("{} more", pods(foreign_pods.more)));
+        }
+        format!("; pods of other schedulers stay: {}", told.join(", "))
     }
 
     /// Why no bundle does for a gang (spec/07 §8).
@@ -253,7 +335,7 @@ impl Engine {
         };
         let whole = (counts.whole.0 > 0).then(|| gangs(counts.whole));
         let may_go: Vec<String> = spare.into_iter().chain(whole).collect();
-        let kept = kept_text(&counts.kept);
+        let kept = kept_text(&counts.kept, None);
         if may_go.is_empty() {
             let text = match kept.is_empty() {
                 true => self.nobody_there_text(job, purpose),
@@ -281,11 +363,11 @@ impl Engine {
         }
     }
 
-    fn counts_text(&self, job: JobIx, purpose: Purpose, counts: &VictimCounts) -> String {
+    fn counts_text(&self, job: JobIx, found: &NobodyGoes, counts: &VictimCounts) -> String {
         if counts.allowed == 0 && counts.kept() == 0 {
-            return self.nobody_there_text(job, purpose);
+            return self.nobody_there_text(job, found.purpose);
         }
-        let kept = kept_text(counts);
+        let kept = kept_text(counts, gang_switch(found));
         if counts.allowed == 0 {
             return format!("nobody may go: {kept}");
         }
@@ -307,9 +389,14 @@ impl Engine {
     pub(super) fn fingerprint_of_nobody(&self, job: JobIx) -> Fingerprint {
         let found = self.nobody_goes(job);
         let gists: Vec<u64> = found.iter().map(NobodyGoes::gist).collect();
-        let amounts = found.iter().map(|one| (&one.why, one.placed, &one.cards));
+        let amounts = found
+            .iter()
+            .map(|one| (&one.why, one.placed, &one.cards, &one.foreign_pods));
         let amounts: Vec<_> = amounts.collect();
-        Fingerprint::of(gists).with(amounts)
+        let has_all = found.is_empty() && self.wants_nobody_gone(job);
+        let extras = self.extras(job);
+        let resources: Vec<ResIx> = extras.iter().map(|(resource, _)| *resource).collect();
+        Fingerprint::of((gists, has_all, resources)).with((amounts, extras))
     }
 
     /// Pods that are going on the node where a pod waits that was promised a place there.

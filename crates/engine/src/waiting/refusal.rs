@@ -22,6 +22,7 @@ impl Engine {
             Refusal::NamespaceQuota(refusal) => namespace_quota(refusal),
             Refusal::Held(fault) => fault.text(&self.state),
             Refusal::Told(text) => text.to_string(),
+            Refusal::AsksNothing => "the pod requests nothing that queues deserve".to_owned(),
             Refusal::Unsaid => "refused by a queue plugin".to_owned(),
             Refusal::Overcommit(overruns, factor) => {
                 let factor = f64::from(*factor) / 1000.0;

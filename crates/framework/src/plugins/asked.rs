@@ -54,7 +54,7 @@ impl Points {
             });
             let asked =
                 members.filter(|(_, member)| has(&*member.plugin) && is_on(&member.enabled));
-            asked.map(|(place, _)| place).collect()
+            asked.map(|(place, _)| place).collect::<PluginsOfPoint>()
         };
         Self {
             job_order: who(|p| p.as_job_order().is_some(), |on| on.job_order),
@@ -90,7 +90,10 @@ impl Points {
             reclaimer: who(|p| p.as_reclaimer().is_some(), |on| on.preemptive),
             queue_distance: who(|p| p.as_queue_distance().is_some(), |on| on.reclaimable),
             bind_steps: who(|p| p.as_bind_steps().is_some(), |on| on.predicate),
-            queue_views: who(|p| p.as_queue_views().is_some(), |_| true),
+            queue_views: who(|p| p.as_queue_views().is_some(), |_| true)
+                .into_iter()
+                .filter(|(tier, at)| tiers[*tier][*at].views)
+                .collect(),
             job_shares: who(|p| p.as_job_shares().is_some(), |_| true),
             job_consent: who(|p| p.as_job_consent().is_some(), |on| on.job_ready),
             questions: who(|p| p.as_extender_questions().is_some(), |_| true),

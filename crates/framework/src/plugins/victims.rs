@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use super::Plugins;
 use super::asked::PluginsOfPoint;
 use crate::points::{Purpose, VictimTasks, Victims};
-use crate::refusal::Refusal;
+use crate::refusal::{Overruns, Refusal};
 use crate::tiers::{self, VictimAnswer, Weight};
 
 impl Plugins {
@@ -20,19 +20,20 @@ impl Plugins {
         preemptor: TaskIx,
         candidates: &[TaskIx],
     ) -> Vec<TaskIx> {
-        self.victims_by(|_| true, state, purpose, preemptor, candidates)
+        self.victims_by(|_| true, state, purpose, &[preemptor], candidates)
     }
 
-    /// The same for actions that take gangs as a whole: who only keeps minima is not asked.
+    /// The same for actions that take gangs as a whole, and place these tasks together: who only keeps
+    /// minima is not asked.
     pub fn victims_of_gangs(
         &self,
         state: &State,
         purpose: Purpose,
-        preemptor: TaskIx,
+        gang: &[TaskIx],
         candidates: &[TaskIx],
     ) -> Vec<TaskIx> {
         let others = |point: &dyn Victims| !point.keeps_minimum();
-        self.victims_by(others, state, purpose, preemptor, candidates)
+        self.victims_by(others, state, purpose, gang, candidates)
     }
 
     /// Whether some plugin names pods that are to go for nobody's sake in this cycle.
@@ -70,13 +71,15 @@ impl Plugins {
         is_asked: impl Fn(&dyn Victims) -> bool + Copy,
         state: &State,
         purpose: Purpose,
-        preemptor: TaskIx,
+        preemptors: &[TaskIx],
         candidates: &[TaskIx],
     ) -> Vec<TaskIx> {
-        let tiers = self.victim_answers(is_asked, state, purpose, preemptor, candidates);
+        let tiers = self.victim_answers(is_asked, state, purpose, preemptors, candidates);
         let mut victims =
             tiers::victims(tiers.map(|tier| tier.map(|(_, answer)| answer).collect()));
-        if !victims.ordered {
+        if !victims.ordered
+            && let Some(preemptor) = preemptors.first().copied()
+        {
             match purpose {
                 Purpose::Preempt => {
                     let priority = |task: TaskIx| {
@@ -103,7 +106,7 @@ impl Plugins {
         is_asked: impl Fn(&dyn Victims) -> bool + Copy,
         state: &State,
         purpose: Purpose,
-        preemptor: TaskIx,
+        preemptors: &[TaskIx],
         candidates: &[TaskIx],
     ) -> impl Iterator<Item = impl Iterator<Item = (&'static str, VictimAnswer<TaskIx>)>> {
         let asked = self.asked_about_victims(purpose);
@@ -115,7 +118,7 @@ impl Plugins {
                     let point = plugin
                         .as_victims()
                         .filter(|point| point.speaks(purpose) && is_asked(*point))?;
-                    let answer = point.victims(state, purpose, preemptor, candidates);
+                    let answer = point.victims_for_gang(state, purpose, preemptors, candidates);
                     Some((plugin.name(), answer))
                 })
             })
@@ -186,7 +189,7 @@ impl Plugins {
         gangs: bool,
         state: &State,
         purpose: Purpose,
-        preemptor: TaskIx,
+        preemptors: &[TaskIx],
         candidates: &[TaskIx],
         kept: &mut FxHashSet<TaskIx>,
     ) -> Vec<(&'static str, usize)> {
@@ -195,7 +198,7 @@ impl Plugins {
                 |point| !gangs || !point.keeps_minimum(),
                 state,
                 purpose,
-                preemptor,
+                preemptors,
                 candidates,
             )
             .map(|tier| tier.unzip())
@@ -224,19 +227,29 @@ impl Plugins {
         counts
     }
 
-    /// Preemptive: whether a queue may reclaim for a task; all agree. With nobody to ask it may not, as
-    /// nobody knows what queues deserve.
+    /// Preemptive: whether a queue may reclaim for tasks that are placed together; all agree. With nobody to
+    /// ask it may not, as nobody knows what queues deserve. Of the resources that are given back some
+    /// plugin says that nobody goes for them.
     ///
     /// # Errors
     /// The first refusal.
-    pub fn may_reclaim(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
+    pub fn may_reclaim(
+        &self,
+        state: &State,
+        queue: QueueIx,
+        tasks: &[TaskIx],
+    ) -> Result<Overruns, Refusal> {
         let mut asked = self
             .ask(&self.points.reclaimer, |x| x.as_reclaimer())
             .peekable();
         if asked.peek().is_none() {
             return Err(Refusal::Unsaid);
         }
-        tiers::first_error(asked.map(|p| p.may_reclaim(state, queue, task)))
+        let mut over = Overruns::new();
+        for point in asked {
+            over.extend(point.may_reclaim(state, queue, tasks)?);
+        }
+        Ok(over)
     }
 
     /// How far a queue is from that of a preemptor; the sum of what plugins say.

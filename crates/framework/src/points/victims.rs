@@ -5,7 +5,7 @@
 
 use pumice_model::{QueueIx, State, TaskIx};
 
-use crate::refusal::Refusal;
+use crate::refusal::{Overruns, Refusal};
 use crate::tiers::{VictimAnswer, Weight};
 
 /// Why tasks would be evicted.
@@ -35,6 +35,21 @@ pub trait Victims {
         preemptor: TaskIx,
         candidates: &[TaskIx],
     ) -> VictimAnswer<TaskIx>;
+
+    /// Likewise for a gang that is placed as a whole: for all of these, which wait, together. Who does not
+    /// count what a preemptor asks looks at the first one.
+    fn victims_for_gang(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        gang: &[TaskIx],
+        candidates: &[TaskIx],
+    ) -> VictimAnswer<TaskIx> {
+        match gang.first() {
+            Some(first) => self.victims(state, purpose, *first, candidates),
+            None => VictimAnswer::abstains(),
+        }
+    }
 
     /// Those of `candidates`, given cheapest first, that it does not protect whoever they go for, and be it
     /// nobody: all of them at once or any. `None`: it protects nobody by itself.
@@ -79,11 +94,18 @@ pub trait VictimTasks {
 
 /// Whether a queue may have others give up something (Preemptive); all must agree.
 pub trait Reclaimer {
-    /// The queue may reclaim for the task, which waits (spec/07 §4).
+    /// The queue may reclaim for tasks that wait, which are to be placed together (spec/07 §4): for what of
+    /// their requests it still deserves. Of the resources that are given back it has what it deserves:
+    /// nobody goes for these, so they have to be idle where the tasks are placed.
     ///
     /// # Errors
     /// Why not.
-    fn may_reclaim(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal>;
+    fn may_reclaim(
+        &self,
+        state: &State,
+        queue: QueueIx,
+        tasks: &[TaskIx],
+    ) -> Result<Overruns, Refusal>;
 }
 
 /// Whom a queue takes from first (VictimQueueOrder).

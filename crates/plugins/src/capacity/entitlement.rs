@@ -112,6 +112,8 @@ pub(super) struct Entitlements {
     all: Vec<OwedAmounts>,
     /// The cluster, as a queue above those that have no other.
     whole: OwedAmounts,
+    /// What all queues deserve together: of what is in here somebody deserves something.
+    shared: ResVec,
     /// How many resources were known.
     resources: usize,
     unknown: OwedAmounts,
@@ -127,6 +129,7 @@ impl Entitlements {
                 true => of_cluster(state),
                 false => OwedAmounts::default(),
             },
+            shared: ResVec::default(),
             resources: state.resources().len(),
             unknown: OwedAmounts::default(),
         };
@@ -139,7 +142,20 @@ impl Entitlements {
         for ix in tree.top_down() {
             new.add_up(state, tree, *ix);
         }
+        new.sum_up();
         new
+    }
+
+    /// Whether some queue deserves something of a resource.
+    pub fn is_shared(&self, resource: ResIx) -> bool {
+        self.shared.get(resource) > 0
+    }
+
+    fn sum_up(&mut self) {
+        self.shared = ResVec::default();
+        for owed in &self.all {
+            self.shared.add_saturating(&owed.deserved);
+        }
     }
 
     /// Something else is written on some queues of the same tree. Those that may have other amounts now.
@@ -178,6 +194,9 @@ impl Entitlements {
             self.add_up(state, tree, ix);
             changed.insert(ix);
         }
+        if !changed.is_empty() {
+            self.sum_up();
+        }
         changed
     }
 
@@ -199,14 +218,17 @@ impl Entitlements {
     /// Whether they are those of the state.
     pub fn are_of(&self, state: &State, tree: &QueueTree, is_flat: bool) -> bool {
         let fresh = Self::new(state, tree, is_flat);
-        tree.top_down().iter().all(|ix| {
-            let (mine, theirs) = (self.of(*ix), fresh.of(*ix));
-            mine.deserved == theirs.deserved
-                && mine.guarantee == theirs.guarantee
-                && mine.kept == theirs.kept
-                && mine.is_limited_as(theirs)
-                && mine.warnings().eq(theirs.warnings())
-        })
+        let resources = state.resources().in_order().iter();
+        let is_known = |ix: &ResIx| self.is_shared(*ix) == fresh.is_shared(*ix);
+        resources.copied().all(|ix| is_known(&ix))
+            && tree.top_down().iter().all(|ix| {
+                let (mine, theirs) = (self.of(*ix), fresh.of(*ix));
+                mine.deserved == theirs.deserved
+                    && mine.guarantee == theirs.guarantee
+                    && mine.kept == theirs.kept
+                    && mine.is_limited_as(theirs)
+                    && mine.warnings().eq(theirs.warnings())
+            })
     }
 
     /// What of this is above queues with such a parent.

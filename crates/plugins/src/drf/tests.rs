@@ -124,8 +124,8 @@ fn only_the_hierarchy_says_who_may_reclaim() {
     let plugin = opened(Drf::new(true), &state);
     let new = pods_of(&state, "b", TaskStatus::Pending)[0];
     let reclaimer = plugin.as_reclaimer().expect("a point");
-    let asked = |state: &State| reclaimer.may_reclaim(state, queue_ix(state, "default"), new);
-    assert_eq!(asked(&state), Ok(()));
+    let asked = |state: &State| reclaimer.may_reclaim(state, queue_ix(state, "default"), &[new]);
+    assert_eq!(asked(&state), Ok(Overruns::new()));
     let closed = Cluster::default()
         .queue(pumice_model::object::QueueObject {
             state: QueueState::Closed,

@@ -11,10 +11,13 @@
 //! left is counted over the whole cluster, not by node.
 
 use pumice_framework::{Bound, Overrun, Overruns, Refusal};
+use pumice_model::job::RoleCount;
 use pumice_model::object::GroupPhase;
 use pumice_model::resource::{PODS, WideSum};
 use pumice_model::{Job, JobIx, ResIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
+
+use super::sub_groups;
 
 /// Newcomers, what they are to get, and what there is.
 #[derive(Default)]
@@ -54,7 +57,7 @@ impl Newcomers {
         }
         self.until_s.retain(|ix, (uid, until_s)| {
             let known = state.has_job(*ix).then(|| state.job(*ix));
-            known.is_some_and(|job| job.uid == *uid && lacks_pods(job)) && now_s < *until_s
+            known.is_some_and(|job| job.uid == *uid && lacks_pods(state, job)) && now_s < *until_s
         });
         self.sum(state);
         let waits = |ix: &JobIx| {
@@ -68,7 +71,7 @@ impl Newcomers {
     /// A job was admitted.
     pub fn admitted(&mut self, state: &State, ix: JobIx) {
         let job = state.job(ix);
-        if self.hold_s <= 0 || !lacks_pods(job) {
+        if self.hold_s <= 0 || !lacks_pods(state, job) {
             return;
         }
         let until_s = self.now_s.saturating_add(self.hold_s);
@@ -148,9 +151,12 @@ impl Newcomers {
     }
 }
 
-/// A PodGroup that is admitted and has fewer pods than it needs: they are still being made.
-fn lacks_pods(job: &Job) -> bool {
-    job.group().is_some()
-        && job.status.phase == GroupPhase::Inqueue
-        && job.valid() < job.min_available
+/// A PodGroup that is admitted and has fewer pods than it needs, in all, of a role or of a sub-group: they are
+/// still being made.
+fn lacks_pods(state: &State, job: &Job) -> bool {
+    let has_all = || {
+        let of_roles = job.roles_hold(RoleCount::valid);
+        job.valid() >= job.min_available && of_roles && sub_groups::valid(state, job).is_ok()
+    };
+    job.group().is_some() && job.status.phase == GroupPhase::Inqueue && !has_all()
 }

@@ -346,6 +346,33 @@ fn victims_are_the_pods_beyond_the_minimum_cheapest_first() {
 }
 
 #[test]
+fn victims_are_beyond_the_minimum_of_their_role_too() {
+    let tasks = "ps/running ps/running worker/running";
+    for (min, least, expected) in [
+        (1, 1, "t0 t2"),
+        (2, 1, "t0"),
+        (2, 2, "t2"),
+        (3, 2, ""),
+        // More than minMember: roles are not asked.
+        (1, 2, "t0 t1"),
+    ] {
+        let of_roles = GroupObject {
+            min_task_member: vec![("ps".to_owned(), least)],
+            ..sized(min)
+        };
+        let (state, _) = job_of(of_roles, tasks);
+        let all = ["t0", "t1", "t2"].map(|uid| task(&state, uid));
+        for purpose in [Purpose::Preempt, Purpose::Reclaim] {
+            let answer = gang().victims(&state, purpose, all[0], &all);
+            let allowed = answer.allowed.expect("an opinion");
+            assert_eq!(names(&state, &allowed), expected, "{min} {least}");
+        }
+        let left = gang().unprotected(&state, &all).expect("an opinion");
+        assert_eq!(names(&state, &left), expected, "{min} {least}");
+    }
+}
+
+#[test]
 fn within_a_job_the_minimum_stays_whole_by_itself() {
     let (state, _) = job_of(sized(2), "running running pending");
     let all = [task(&state, "t0"), task(&state, "t1")];

@@ -348,12 +348,12 @@ fn an_evicted_pod_goes_its_job_makes_it_anew_and_who_it_went_for_is_bound() {
     let report = run_under(&config.expect("valid"), &somebody_goes(), Mode::FixedPoint);
     assert_eq!(
         evicted(&report),
-        [("default/old-main-0", "default/new", "preempt")]
+        [("default/old-main-1", "default/new", "preempt")]
     );
     let bound: Vec<&str> = report.binds.iter().map(|bind| &*bind.pod).collect();
     assert_eq!(bound, ["default/new-main-0"]);
     let pending: Vec<&str> = report.pending.iter().map(|pod| &*pod.pod).collect();
-    assert_eq!(pending, ["default/old-main-0"], "made anew");
+    assert_eq!(pending, ["default/old-main-1"], "made anew");
     let phases: Vec<&str> = report.jobs.iter().map(|job| &*job.phase).collect();
     assert_eq!(phases, ["Running", "Running"]);
     assert!(report.cycles < 10, "it settles: {}", report.cycles);
@@ -367,7 +367,7 @@ fn with_cycles_an_evicted_pod_is_terminating_and_who_it_goes_for_waits_on_its_no
         let report = run_under(&config, &somebody_goes(), Mode::Cycles(cycles));
         assert_eq!(
             evicted(&report),
-            [("default/old-main-0", "default/new", "preempt")],
+            [("default/old-main-1", "default/new", "preempt")],
             "nobody else goes in cycle {cycles}"
         );
         assert_eq!(report.binds, []);

@@ -429,7 +429,7 @@ fn gang(
     let has_none = nodes.is_none() && rng.one_in(10);
     for index in 0..if has_none { 0 } else { least + more } {
         let mut pod = PodObject {
-            name: format!("{name}-{index}"),
+            name: pod_name(features, name, index),
             ..sibling(rng, features, &template, (name, class), index)
         };
         if !group.sub_groups.is_empty() && !rng.one_in(6) {
@@ -456,6 +456,15 @@ fn gang(
         _ => rng.pick(&[GroupPhase::Pending, GroupPhase::Inqueue]),
     };
     group
+}
+
+/// With roles a leader has no number in its name, and the others have one that counts (spec/01 §5.2).
+fn pod_name(features: &Features, group: &str, index: usize) -> String {
+    match index {
+        0 if features.roles => format!("{group}-lead"),
+        _ if features.roles => format!("{group}-w-{index}"),
+        _ => format!("{group}-{index}"),
+    }
 }
 
 /// A pod of a group, much like the others.
@@ -617,7 +626,11 @@ const TIERS: [&[Entry]; 2] = [
 /// switches.
 #[must_use]
 pub fn evicting_conf_text(seed: u64) -> String {
-    conf_of(&mut Rng::new(seed, 32), ACTIONS, &TIERS)
+    let text = conf_of(&mut Rng::new(seed, 32), ACTIONS, &TIERS);
+    match seed % 5 {
+        4 => text.replace("enqueue, allocate, preempt", "enqueue, preempt, allocate"),
+        _ => text,
+    }
 }
 
 /// A configuration with the plugin `capacity`, otherwise as [`evicting_conf_text`].

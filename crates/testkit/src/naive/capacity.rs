@@ -12,6 +12,13 @@ use super::queue_share::{self, requested};
 use super::state::{Res, Status, Task, World, add, get, sub, to_res};
 use super::victims;
 
+/// Of what is asked, what a queue still deserves, and of what it has what it deserves.
+#[derive(Clone, Default)]
+struct Deserved {
+    still: BTreeSet<String>,
+    over: BTreeSet<String>,
+}
+
 /// Name of the queue above all others.
 const ROOT: &str = "root";
 
@@ -140,6 +147,15 @@ impl<'a> Tree<'a> {
             &self.looked_at(quota::counted(self.world, task)),
         );
         amounts
+    }
+
+    /// What tasks count together.
+    fn asked_by(&self, tasks: &[&Task]) -> Res {
+        let mut sum = Res::new();
+        for task in tasks {
+            add(&mut sum, &self.charged(task));
+        }
+        sum
     }
 
     /// What the configuration has it count of devices.
@@ -278,23 +294,36 @@ impl<'a> Tree<'a> {
     }
 
     /// With so much more its amounts hold, of what is deserved.
-    fn deserves(&self, name: &str, request: &Res) -> bool {
+    /// What of a request a queue still deserves, and of what it has what it deserves. `None`: it deserves
+    /// nothing of it, or devices are among what it has, of which nobody knows where they are idle.
+    fn deserves(&self, name: &str, request: &Res) -> Option<Deserved> {
         let (held, deserved) = (self.held(name), self.deserved(name));
-        let named: Vec<(&String, &i64)> = requested(request)
-            .filter(|(resource, _)| deserved.contains_key(*resource))
-            .collect();
-        let fits = |(resource, asked): &(&String, &i64)| {
-            get(&held, resource) + *asked <= get(&deserved, resource)
-        };
-        !named.is_empty() && named.iter().all(fits)
+        let mut found = Deserved::default();
+        for (resource, asked) in requested(request) {
+            let is_named = deserved.contains_key(resource);
+            let mut others = self.world.queues.keys();
+            let is_shared = others.any(|other| self.deserved(other).contains_key(resource));
+            let fits = get(&held, resource) + *asked <= get(&deserved, resource);
+            if is_named && fits {
+                found.still.insert(resource.clone());
+            } else if is_named || is_shared {
+                found.over.insert(resource.clone());
+            }
+        }
+        let of_devices = |resource: &String| resource.contains("deviceclass/");
+        let knows = !found.over.iter().any(of_devices);
+        (!found.still.is_empty() && knows).then_some(found)
     }
 
-    /// The queue or the lowest ancestor by which it may reclaim.
-    fn reclaims_by(&self, name: &str, request: &Res) -> Option<&'a str> {
+    /// The queue or the lowest ancestor by which it may reclaim, and what: one that deserves all of it before
+    /// one that deserves a part.
+    fn reclaims_by(&self, name: &str, request: &Res) -> Option<(&'a str, Deserved)> {
         let line = self.line(name).into_iter().take(self.levels + 1);
         let asked = line.filter(|above| *above == name || !self.is_root(above));
-        let mut asked = asked.into_iter();
-        asked.find(|above| self.deserves(above, request))
+        let able = asked.filter_map(|above| Some((above, self.deserves(above, request)?)));
+        let able: Vec<(&str, Deserved)> = able.collect();
+        let all = able.iter().find(|(_, found)| found.over.is_empty());
+        all.or(able.first()).cloned()
     }
 
     fn is_root(&self, name: &str) -> bool {
@@ -398,11 +427,15 @@ pub fn admits_to_evict(cycle: &Cycle, plugin: &PluginConf, key: &str) -> bool {
 }
 
 /// Point *reclaimer* (spec/07 §4).
-pub fn may_reclaim(cycle: &Cycle, plugin: &PluginConf, queue: &str, task: &Task) -> bool {
+pub fn may_reclaim(
+    cycle: &Cycle,
+    plugin: &PluginConf,
+    queue: &str,
+    tasks: &[&Task],
+) -> Option<BTreeSet<String>> {
     let tree = Tree::new(cycle, plugin);
-    queue_share::is_open(cycle, queue)
-        && !tree.is_held(queue)
-        && tree.reclaims_by(queue, &tree.charged(task)).is_some()
+    let (_, found) = tree.reclaims_by(queue, &tree.asked_by(tasks))?;
+    (queue_share::is_open(cycle, queue) && !tree.is_held(queue)).then_some(found.over)
 }
 
 /// How far a victim's queue is from that of the preemptor.
@@ -414,7 +447,7 @@ pub fn distance(world: &World, plugin: &PluginConf, from: &str, to: &str) -> u32
 pub fn gives(
     cycle: &Cycle,
     plugin: &PluginConf,
-    preemptor: &Task,
+    preemptors: &[&Task],
     candidates: &[String],
 ) -> Vec<String> {
     let world = &cycle.world;
@@ -423,11 +456,16 @@ pub fn gives(
         let job = task.job.as_ref().and_then(|job| world.jobs.get(job));
         job.map(|job| job.queue.clone())
     };
-    let wanted = tree.charged(preemptor);
-    let Some(own) = queue_of(preemptor) else {
+    let wanted = tree.asked_by(preemptors);
+    let Some(own) = preemptors.first().and_then(|first| queue_of(first)) else {
         return Vec::new();
     };
-    let by = tree.reclaims_by(&own, &wanted).unwrap_or(&own);
+    let all = requested(&wanted).map(|(name, _)| name.clone()).collect();
+    let found = tree.reclaims_by(&own, &wanted);
+    let (by, still) = match found {
+        Some((by, found)) => (by, found.still),
+        None => (own.as_str(), all),
+    };
     let mut held: BTreeMap<&str, Res> = world
         .queues
         .keys()
@@ -440,7 +478,7 @@ pub fn gives(
             continue;
         };
         let request = tree.charged(task);
-        if may_give(&tree, &held, (&own, by, &wanted), (&queue, &request)) {
+        if may_give(&tree, &held, (&own, by, &still), (&queue, &request)) {
             for name in tree.line(&queue) {
                 sub(held.entry(name).or_default(), &request);
             }
@@ -455,12 +493,12 @@ pub fn gives(
 fn may_give(
     tree: &Tree,
     held: &BTreeMap<&str, Res>,
-    (own, by, wanted): (&str, &str, &Res),
+    (own, by, still): (&str, &str, &BTreeSet<String>),
     (queue, request): (&str, &Res),
 ) -> bool {
     let common: Vec<&String> = requested(request)
         .map(|(name, _)| name)
-        .filter(|name| *name != "pods" && get(wanted, name) > 0)
+        .filter(|name| still.contains(*name))
         .collect();
     let of_own = tree.line(own);
     let line = tree.line(queue);
@@ -474,14 +512,8 @@ fn may_give(
     };
     let gives = |name: &&str| {
         let deserved = tree.deserved(name);
-        let names = asked
-            .iter()
-            .any(|(resource, _)| deserved.contains_key(*resource));
-        let is_beyond = |resource: &&String| {
-            let deserves = deserved.get(*resource);
-            deserves.is_some_and(|deserves| get(&held[*name], resource) > *deserves)
-        };
-        !names || common.iter().any(is_beyond)
+        let is_beyond = |resource: &&String| get(&held[*name], resource) > get(&deserved, resource);
+        common.iter().any(is_beyond)
     };
     let is_shared = |name: &&str| tree.is_root(name) || of_own.contains(name);
     let below_shared = || line.iter().take_while(|name| !is_shared(name));

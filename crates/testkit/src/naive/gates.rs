@@ -79,8 +79,13 @@ fn role_minima(job: &Job) -> BTreeMap<&str, i64> {
 }
 
 /// The role minima are not looked at because they add up to more than minMember.
-fn roles_are_skipped(job: &Job) -> bool {
+pub fn roles_are_skipped(job: &Job) -> bool {
     i64::from(job.group.min_member) < role_minima(job).values().sum()
+}
+
+/// Every role has as many pods as it needs that have a place or wait for room.
+pub fn roles_are_placed(world: &World, key: &str) -> bool {
+    roles_hold(world, key, |status| counts(status, true))
 }
 
 fn roles_hold(world: &World, key: &str, counts: impl Fn(Status) -> bool) -> bool {
@@ -117,18 +122,29 @@ pub fn gang_holds(world: &World, key: &str, with_pipelined: bool) -> bool {
         && number >= i64::from(world.jobs[key].group.min_member)
 }
 
+/// It has a place, or waits for one.
+fn is_valid(status: Status) -> bool {
+    counts(status, true) || status == Status::Pending
+}
+
+/// A role, or a sub-group, has fewer pods than it needs.
+pub fn lacks_members_of_parts(world: &World, key: &str) -> bool {
+    let complete = |sub_job: &SubJob| {
+        let tasks = sub_job_tasks(world, key, sub_job);
+        let has = count(&tasks, |task| is_valid(world.gang_status(task)));
+        has >= sub_job_min(&world.jobs[key], sub_job)
+    };
+    !roles_hold(world, key, is_valid) || !policies_hold(world, key, complete)
+}
+
 /// Why the job cannot become ready whatever the nodes are like: the reason of JobValid.
 pub fn invalid_reason(cycle: &Cycle, key: &str) -> Option<&'static str> {
     cycle.plugin("gang")?;
     let world = &cycle.world;
-    let valid = |status: Status| counts(status, true) || status == Status::Pending;
-    let number = count(&world.tasks_of(key), |task| valid(world.gang_status(task)));
-    let complete = |sub_job: &SubJob| {
-        let tasks = sub_job_tasks(world, key, sub_job);
-        let has = count(&tasks, |task| valid(world.gang_status(task)));
-        has >= sub_job_min(&world.jobs[key], sub_job)
-    };
-    if !roles_hold(world, key, valid) || !policies_hold(world, key, complete) {
+    let number = count(&world.tasks_of(key), |task| {
+        is_valid(world.gang_status(task))
+    });
+    if lacks_members_of_parts(world, key) {
         Some("NotEnoughPodsOfTask")
     } else if number < i64::from(world.jobs[key].group.min_member) {
         Some("NotEnoughTasks")

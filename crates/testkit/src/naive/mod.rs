@@ -159,12 +159,18 @@ pub fn schedule_over(
     outcome
 }
 
-/// The configuration as it counts: beside `capacity` nobody asks `proportion` (spec/02 §0.4).
+/// The configuration as it counts: beside `capacity` nobody asks `proportion` but at points that `capacity`
+/// has switched off (spec/02 §0.4).
 fn without_proportion(config: &Config) -> Config {
     let mut config = config.clone();
-    if config.plugin("capacity").is_some() {
-        for tier in &mut config.tiers {
-            tier.plugins.retain(|plugin| plugin.name != "proportion");
+    let Some(capacity) = config.plugin("capacity").map(|plugin| plugin.enabled) else {
+        return config;
+    };
+    for tier in &mut config.tiers {
+        for plugin in &mut tier.plugins {
+            if plugin.name == "proportion" {
+                plugin.enabled = plugin.enabled.beside(capacity);
+            }
         }
     }
     config

@@ -76,6 +76,7 @@ fn lacks_pods(world: &World, key: &str) -> bool {
     let ended = [Status::Releasing, Status::Failed, Status::Unknown];
     let pods = tasks.filter(|task| !ended.contains(&task.status)).count();
     let is_bare = job.group.name.starts_with("podgroup-");
-    let lacks_pods = (pods as i64) < i64::from(job.group.min_member);
+    let lacks_pods = (pods as i64) < i64::from(job.group.min_member)
+        || gates::lacks_members_of_parts(world, key);
     !is_bare && lacks_pods && job.group.status.phase == GroupPhase::Inqueue
 }

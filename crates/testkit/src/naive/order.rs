@@ -111,8 +111,8 @@ pub fn sub_jobs(cycle: &Cycle, job: &str, l: &SubJob, r: &SubJob) -> Ordering {
     (l.match_index, &l.id).cmp(&(r.match_index, &r.id))
 }
 
-/// Tasks of one job.
-pub fn tasks(cycle: &Cycle, l: &Task, r: &Task) -> Ordering {
+/// What plugins say of two tasks of one job.
+fn tasks_by_plugins(cycle: &Cycle, l: &Task, r: &Task) -> Ordering {
     for plugin in cycle.plugins().filter(|plugin| plugin.enabled.task_order) {
         let order = match plugin.name.as_str() {
             "priority" => r.pod.priority.cmp(&l.pod.priority),
@@ -123,26 +123,41 @@ pub fn tasks(cycle: &Cycle, l: &Task, r: &Task) -> Ordering {
             return order;
         }
     }
-    default_task_order(l, r)
+    Ordering::Equal
 }
 
 /// Takes the task that comes first out of the list of UIDs.
 pub fn take_first_task(cycle: &Cycle, uids: &mut Vec<String>) -> Option<String> {
     let all = &cycle.world.tasks;
-    let uid = first(uids.iter(), |l, r| tasks(cycle, &all[*l], &all[*r]))?.clone();
+    let by_plugins = |l: &String, r: &String| tasks_by_plugins(cycle, &all[l], &all[r]);
+    let before_all = |uid: &&String| uids.iter().all(|other| by_plugins(uid, other).is_le());
+    let tied: Vec<&Task> = uids
+        .iter()
+        .filter(before_all)
+        .map(|uid| &all[uid])
+        .collect();
+    let uid = first_by_default(&tied)?.pod.uid.clone();
     uids.retain(|other| *other != uid);
     Some(uid)
 }
 
-/// Older first, except that two names with an index each go by it (spec/01 §5.2).
-fn default_task_order(l: &Task, r: &Task) -> Ordering {
-    let by_index = match (name_index(&l.pod.name), name_index(&r.pod.name)) {
-        (Some(left), Some(right)) => left.cmp(&right),
-        _ => Ordering::Equal,
-    };
-    by_index
-        .then(l.pod.created_s.cmp(&r.pod.created_s))
-        .then_with(|| l.pod.uid.cmp(&r.pod.uid))
+/// Which of some tasks is placed first where plugins do not care (spec/01 §5.2): of the one with the least
+/// number and the oldest one without a number the older, and of two that are as old the one without.
+pub fn first_by_default<'a>(tasks: &[&'a Task]) -> Option<&'a Task> {
+    let age = |task: &Task| (task.pod.created_s, task.pod.uid.clone());
+    let (numbered, others): (Vec<&Task>, Vec<&Task>) = tasks
+        .iter()
+        .partition(|task| name_index(&task.pod.name).is_some());
+    let of_numbered = |task: &&Task| (name_index(&task.pod.name), age(task));
+    let numbered = numbered.into_iter().min_by_key(of_numbered);
+    let other = others.into_iter().min_by_key(|task| age(task));
+    match (numbered, other) {
+        (Some(numbered), Some(other)) if numbered.pod.created_s < other.pod.created_s => {
+            Some(numbered)
+        }
+        (_, Some(other)) => Some(other),
+        (numbered, None) => numbered,
+    }
 }
 
 fn name_index(name: &str) -> Option<i64> {

@@ -379,10 +379,10 @@ pub fn proportion_admits(cycle: &Cycle, key: &str, gone: &Res) -> bool {
 
 /// Point *reclaimer* of `proportion` (spec/07 §4): with the task the queue holds no more than it
 /// deserves of what the task asks.
-pub fn proportion_may_reclaim(cycle: &Cycle, queue: &str, task: &Task) -> bool {
+pub fn proportion_may_reclaim(cycle: &Cycle, queue: &str, tasks: &[&Task]) -> bool {
     let allocated = allocated(cycle, queue);
     let deserved = deserved_of(cycle, queue);
-    let request = task.charged();
+    let request = asked_by(tasks);
     let named: Vec<(&String, &i64)> = requested(&request)
         .filter(|(name, _)| deserved.contains_key(*name))
         .collect();
@@ -394,11 +394,18 @@ pub fn proportion_may_reclaim(cycle: &Cycle, queue: &str, task: &Task) -> bool {
     is_open(cycle, queue) && !named.is_empty() && all.all(|(name, asked)| fits(name, **asked))
 }
 
+/// What tasks ask together.
+fn asked_by(tasks: &[&Task]) -> Res {
+    let mut sum = Res::new();
+    tasks.iter().for_each(|task| add(&mut sum, &task.charged()));
+    sum
+}
+
 /// Those of the candidates, in their order, that their queues may have to give up under `proportion`:
 /// a queue gives while it holds more than it deserves of something that the preemptor and the
 /// candidate both ask for (spec/07 §4).
-pub fn proportion_gives(cycle: &Cycle, preemptor: &Task, candidates: &[String]) -> Vec<String> {
-    let wanted = preemptor.charged();
+pub fn proportion_gives(cycle: &Cycle, gang: &[&Task], candidates: &[String]) -> Vec<String> {
+    let wanted = asked_by(gang);
     let mut held: BTreeMap<String, Res> = BTreeMap::new();
     let mut victims = Vec::new();
     for uid in candidates {

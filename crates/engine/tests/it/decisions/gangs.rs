@@ -231,7 +231,7 @@ fn a_gang_of_best_effort_pods_is_bound_whole_or_not_at_all() {
 }
 
 #[test]
-fn tasks_with_a_number_in_their_name_go_first_and_by_it() {
+fn tasks_go_by_the_number_in_their_name_and_others_by_age_between_them() {
     let mut cluster = Cluster::new()
         .node(node("n1", "9c 8Gi pods=9"))
         .group(group("g", 1));
@@ -244,8 +244,34 @@ fn tasks_with_a_number_in_their_name_go_first_and_by_it() {
     }
     assert_eq!(
         cluster.cycle(),
-        ["g-w-2 n1", "g-w-10 n1", "older-w n1", "plain n1"]
+        ["older-w n1", "plain n1", "g-w-2 n1", "g-w-10 n1"]
     );
+}
+
+#[test]
+fn a_launcher_that_is_no_younger_than_its_workers_is_not_left_out() {
+    for (created_s, expected) in [
+        (0, ["mpi-launcher n1", "mpi-worker-0 n1", "mpi-worker-1 n1"]),
+        (5, ["mpi-launcher n1", "mpi-worker-0 n1", "mpi-worker-1 n1"]),
+        (6, ["mpi-worker-0 n1", "mpi-worker-1 n1", "mpi-worker-2 n1"]),
+    ] {
+        let mut cluster = Cluster::new()
+            .node(node("n1", "3c 8Gi pods=9"))
+            .group(group("mpi", 3));
+        for at in 0..4 {
+            let worker = PodObject {
+                created_s: 5,
+                ..pod(&format!("mpi-worker-{at}"), "1c")
+            };
+            cluster = cluster.pod(member("mpi", worker));
+        }
+        let launcher = PodObject {
+            created_s,
+            ..pod("mpi-launcher", "1c")
+        };
+        let mut cluster = cluster.pod(member("mpi", launcher));
+        assert_eq!(cluster.cycle(), expected, "{created_s}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Decisions of whole cycles where Pumice differs from Volcano on purpose, or keeps what a user may
 //! not expect: the tests that hold the rows of `docs/compatibility.md`.
 
+mod action_order;
 mod awaiting;
 mod bind_waits;
 mod bindings;
@@ -30,6 +31,7 @@ mod placement;
 mod queue_room;
 mod queues;
 mod reasons;
+mod reclaim_deserved;
 mod reports;
 mod shuffle;
 mod sleep;
@@ -37,6 +39,7 @@ mod ties;
 mod usage;
 mod vendor_cards;
 mod victims;
+mod victims_by_rank;
 mod victims_told;
 mod views;
 mod volumes;

@@ -114,3 +114,73 @@ fn the_time_is_an_argument_of_gang_and_nothing_may_be_left() {
         assert_eq!(bound(&cycle_at(&mut cluster, 9), "a"), later, "{seconds} s");
     }
 }
+
+#[test]
+fn the_minimum_of_every_admitted_group_goes_before_extras_however_their_pods_come() {
+    for seed in 0..40 {
+        let mut dice = Dice(seed);
+        let mut cluster = three(None);
+        let mut left: Vec<(usize, usize)> = (0..3)
+            .flat_map(|of| (0..8).map(move |at| (of, at)))
+            .collect();
+        let mut all = Vec::new();
+        while !left.is_empty() {
+            for _ in 0..=dice.below(9) {
+                if left.is_empty() {
+                    break;
+                }
+                let (of, at) = left.remove(dice.below(left.len() as u64) as usize);
+                let name = ["a", "b", "c"][of];
+                let pod = member(name, pod(&format!("{name}-{at}"), "1c"));
+                cluster.apply(Delta::PodApply(Box::new(pod)));
+            }
+            all.extend(cluster.cycle());
+        }
+        let bound = ["a", "b", "c"].map(|name| bound(&all, name));
+        assert_eq!(bound.iter().sum::<usize>(), 8, "{seed}: {bound:?}");
+        assert!(bound.iter().all(|count| *count >= 2), "{seed}: {bound:?}");
+    }
+}
+
+#[test]
+fn a_group_whose_roles_are_still_being_made_is_a_newcomer() {
+    let mut cluster = Cluster::new().node(node("n1", "4c 8Gi pods=99"));
+    let roles = [("ps".to_owned(), 1), ("worker".to_owned(), 1)];
+    let two = GroupObject {
+        min_task_member: roles.to_vec(),
+        ..elastic("two", 2)
+    };
+    cluster = cluster.group(elastic("a", 1)).group(two);
+    cluster.cycle();
+    // Two workers come first: without its ps it can not start, and its room is kept.
+    let of_role = |role: &str, at: usize| pumice_model::object::PodObject {
+        role: role.to_owned(),
+        ..member("two", pod(&format!("two-{role}-{at}"), "1c"))
+    };
+    for at in 0..2 {
+        cluster.apply(Delta::PodApply(Box::new(of_role("worker", at))));
+    }
+    pods_of_group(&mut cluster, "a");
+    assert_eq!(bound(&cluster.cycle(), "a"), 2);
+    cluster.apply(Delta::PodApply(Box::new(of_role("ps", 0))));
+    assert_eq!(bound(&cluster.cycle(), "two"), 2);
+}
+
+#[test]
+fn a_group_that_is_admitted_after_extras_were_placed_is_told_who_holds_its_room() {
+    let mut cluster = Cluster::new()
+        .node(node("n1", "8c 8Gi pods=99"))
+        .group(elastic("a", 2));
+    cluster.cycle();
+    pods_of_group(&mut cluster, "a");
+    assert_eq!(bound(&cluster.cycle(), "a"), 8);
+    let mut late = cluster.group(GroupObject {
+        status: group("c", 2).status,
+        ..elastic("c", 2)
+    });
+    pods_of_group(&mut late, "c");
+    assert_eq!(late.cycle(), [""; 0]);
+    let (_, why) = late.why("c-0");
+    let expected = "ods beyond the minAvailable of other jobs, placed before, hold 6 cpu";
+    assert!(why.contains(expected), "{why}");
+}

@@ -433,3 +433,43 @@ fn a_queue_reclaims_from_its_sibling_what_their_parent_is_full_of() {
     assert_eq!(decisions.evictions.len(), 2);
     assert_eq!(cluster.phase("new"), GroupPhase::Inqueue);
 }
+
+#[test]
+fn a_point_that_capacity_has_switched_off_is_left_to_proportion() {
+    let bound = |capacity: &str, first: bool| {
+        let (one, other) = match first {
+            true => (capacity, "{name: proportion}"),
+            false => ("{name: proportion}", capacity),
+        };
+        let conf = format!(
+            "actions: \"enqueue, allocate\"\n\
+             tiers:\n\
+             - plugins: [{{name: gang}}, {{name: predicates}}, {one}, {other}]\n"
+        );
+        let limited = QueueObject {
+            capability: amounts("3c 3Gi"),
+            ..queue("q")
+        };
+        let mut all = Cluster::under(&conf)
+            .node(node("n1", "12c 64Gi pods=20"))
+            .queue(limited)
+            .group(GroupObject {
+                queue: "q".to_owned(),
+                ..group("a", 1)
+            });
+        for at in 0..6 {
+            all = all.pod(member("a", pod(&format!("a-{at}"), "1c 1Gi")));
+        }
+        all.cycle().len()
+    };
+    for first in [true, false] {
+        let off = "{name: capacity, enabledAllocatable: false, enabledOverused: false}";
+        for capacity in [
+            "{name: capacity}",
+            "{name: capacity, enabledAllocatable: false}",
+            off,
+        ] {
+            assert_eq!(bound(capacity, first), 3, "{capacity}");
+        }
+    }
+}

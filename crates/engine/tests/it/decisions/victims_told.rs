@@ -1,7 +1,7 @@
 //! Why nobody is evicted for a pod that waits, and on whom one waits that was promised a place (spec/07).
 
 use pumice_model::Delta;
-use pumice_model::object::{PodObject, PreemptableMark};
+use pumice_model::object::{GroupObject, PodObject, PreemptableMark};
 
 use super::cluster::*;
 use super::devices::{holding, two_cards, vgpu};
@@ -54,8 +54,8 @@ fn who_protects_whom_is_counted_each_pod_once() {
     assert_eq!(all.plan(), [""; 0]);
     assert_eq!(
         told(&all, "new"),
-        "preempt: nobody may go: 2 needed by their gangs, 1 of equal or higher priority, 1 marked not to be \
-         preempted"
+        "preempt: nobody may go: 2 needed by their gangs (`enablePreemptable: false` at plugin gang would let \
+         them go), 1 of equal or higher priority, 1 marked not to be preempted"
     );
 }
 
@@ -198,6 +198,129 @@ fn a_queue_that_may_not_reclaim_says_why_and_so_do_queues_that_keep_what_they_de
     assert_eq!(
         told(&all, "new"),
         "reclaim: nobody may go: 1 of queues that hold no more than they deserve"
+    );
+}
+
+#[test]
+fn the_switch_that_lets_gangs_go_is_named_for_each_action() {
+    let all = |conf: &str, of: &str| {
+        let in_queue = |name: &str, min, queue: &str| GroupObject {
+            queue: queue.to_owned(),
+            ..group(name, min)
+        };
+        let mut all = cluster(conf).node(small("n1")).queue(queue("other"));
+        all = all.group(ranked("low", in_queue("old", 1, of)));
+        all = all.pod(on("n1", member("old", pod("old", "4c"))));
+        all = all.group(ranked("high", in_queue("new", 1, "default")));
+        let mut all = all.pod(member("new", pod("new", "2c")));
+        assert_eq!(all.plan(), [""; 0]);
+        told(&all, "new")
+    };
+    assert_eq!(
+        all(GANGS_PROTECTED, "default"),
+        "preempt: nobody may go: 1 needed by their gangs (`enablePreemptable: false` at plugin gang would let \
+         them go)"
+    );
+    assert_eq!(
+        all(RECLAIM, "other"),
+        "reclaim: nobody may go: 1 needed by their gangs (`enableReclaimable: false` at plugin gang would let \
+         them go)"
+    );
+    // And it does.
+    let open = RECLAIM.replace(
+        "name: gang",
+        "name: gang\n    enablePreemptable: true\n    enableReclaimable: false",
+    );
+    let mut all = cluster(&open).node(small("n1")).queue(queue("other"));
+    all = all.group(GroupObject {
+        queue: "other".to_owned(),
+        ..group("old", 1)
+    });
+    all = all.pod(on("n1", member("old", pod("old", "4c"))));
+    let mut all = newcomer(all, "high", "2c");
+    assert_eq!(all.plan(), ["-old", "new (n1)"]);
+}
+
+#[test]
+fn pods_of_other_schedulers_that_hold_what_is_lacking_are_named_and_stay() {
+    let stranger = |name: &str, node: &str| PodObject {
+        ours: false,
+        group: None,
+        ..on(node, pod(name, "3c"))
+    };
+    let all = cluster(PREEMPT)
+        .node(small("n1"))
+        .node(node("tiny", "1c 1Gi pods=9"))
+        .pod(stranger("s1", "n1"));
+    let mut one = newcomer(all, "high", "4c");
+    assert_eq!(one.plan(), [""; 0]);
+    assert_eq!(
+        told(&one, "new"),
+        "preempt: nobody else runs in queue \"default\"; pods of other schedulers stay: ns/s1 holds 3 cpu on node \
+         n1"
+    );
+    // The first ones are named; on a node with pods of ours these are what is told of.
+    let mut all = cluster(PREEMPT);
+    for at in 1..=5 {
+        let name = format!("n{at}");
+        all = all
+            .node(small(&name))
+            .pod(stranger(&format!("s{at}"), &name));
+    }
+    let all = runs(all, "high", "n1", "equal", "1c");
+    let mut all = newcomer(all, "high", "4c");
+    assert_eq!(all.plan(), [""; 0]);
+    assert_eq!(
+        told(&all, "new"),
+        "preempt: nobody may go: 1 of equal or higher priority; pods of other schedulers stay: ns/s2 holds 3 cpu on \
+         node n2, ns/s3 holds 3 cpu on node n3, ns/s4 holds 3 cpu on node n4, 1 pod more"
+    );
+}
+
+#[test]
+fn a_job_that_has_its_minimum_is_told_that_nobody_goes_for_more() {
+    for (conf, min) in [(PREEMPT, 0), (PREEMPT, 1), (RECLAIM, 0), (RECLAIM, 1)] {
+        let mut all = cluster(conf).node(small("n1")).queue(queue("other"));
+        all = all.group(GroupObject {
+            queue: "other".to_owned(),
+            ..group("old", 0)
+        });
+        all = all.pod(on("n1", member("old", pod("old", "3c"))));
+        all = all.group(ranked("high", group("new", min)));
+        all = all.pod(on("n1", member("new", pod("new0", "1c"))));
+        let mut all = all.pod(member("new", pod("new1", "1c")));
+        assert_eq!(all.plan(), [""; 0]);
+        assert_eq!(told(&all, "new1"), "its job has its minAvailable already");
+    }
+    // Without an action that evicts there is nothing to say of evictions.
+    let all = Cluster::under(NO_QUEUE_PLUGIN).node(small("n1"));
+    let all = all.group(group("new", 0));
+    let mut all = all.pod(member("new", pod("new", "5c")));
+    assert_eq!(all.plan(), [""; 0]);
+    assert_eq!(told(&all, "new"), "");
+}
+
+#[test]
+fn a_pod_without_requests_is_told_that_reclaim_has_nothing_for_it() {
+    let old = GroupObject {
+        queue: "other".to_owned(),
+        ..group("old", 0)
+    };
+    let all = cluster(RECLAIM)
+        .node(node("n1", "4c 8Gi pods=1"))
+        .queue(queue("other"))
+        .group(old)
+        .pod(on("n1", member("old", pod("old", "1c"))));
+    let mut all = newcomer(all, "high", "");
+    assert_eq!(all.plan(), [""; 0]);
+    assert_eq!(
+        told(&all, "new"),
+        "reclaim: queue \"default\" may not reclaim: the pod requests nothing that queues deserve"
+    );
+    let (_, message) = all.why("new");
+    assert!(
+        message.starts_with("0/1 nodes are unavailable: "),
+        "{message}"
     );
 }
 

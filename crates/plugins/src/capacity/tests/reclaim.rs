@@ -18,7 +18,7 @@ fn victims(plugin: &CapacityPlugin, state: &State, taker: &str, giver: &str) -> 
 fn may_reclaim(plugin: &CapacityPlugin, state: &State, name: &str) -> bool {
     let next = task(state, &format!("next-{name}"));
     plugin
-        .may_reclaim(state, queue_ix(state, name), next)
+        .may_reclaim(state, queue_ix(state, name), &[next])
         .is_ok()
 }
 
@@ -37,7 +37,8 @@ fn without_a_tree_queues_give_what_they_hold_beyond_what_they_deserve() {
 
 #[test]
 fn ancestors_protect_up_to_the_level_that_is_configured() {
-    for (levels, expected) in [(0, [2, 1, 2, 0]), (1, [2, 1, 0, 0]), (2, [2, 1, 0, 0])] {
+    // sci still deserves memory, of which dev holds no more than it deserves; of cpu sci has enough.
+    for (levels, expected) in [(0, [2, 1, 0, 0]), (1, [2, 1, 0, 0]), (2, [2, 1, 0, 0])] {
         let state = tree();
         let plugin = hierarchical(&state, levels);
         let pairs = [
@@ -49,8 +50,12 @@ fn ancestors_protect_up_to_the_level_that_is_configured() {
         let found = pairs.map(|(taker, giver)| victims(&plugin, &state, taker, giver));
         assert_eq!(found, expected, "level {levels}");
         let who = ["prod", "dev", "sci"].map(|name| may_reclaim(&plugin, &state, name));
-        // dev has more than it deserves itself; at level 1 eng, which has not, stands for it.
-        assert_eq!(who, [true, levels > 0, false], "level {levels}");
+        // dev has enough cpu itself; at level 1 eng, which has not, stands for it.
+        assert_eq!(who, [true, true, true], "level {levels}");
+        let next = task(&state, "next-dev");
+        let over = plugin.may_reclaim(&state, queue_ix(&state, "dev"), &[next]);
+        let over = over.expect("it may").len();
+        assert_eq!(over, usize::from(levels == 0), "level {levels}");
     }
 }
 
@@ -108,22 +113,49 @@ fn only_what_the_preemptor_asks_is_taken() {
 }
 
 #[test]
-fn a_queue_takes_what_it_deserves_of_every_resource_and_no_more() {
-    for (deserved, running, expected) in [
-        ("4c 8Gi", "1c 1Gi", true),
-        ("2c 8Gi", "1c 1Gi", true),
-        // One dimension is not enough.
-        ("1c 8Gi", "1c 1Gi", false),
-        ("8Gi", "1c 1Gi", true),
-        ("gpu=8", "1c 1Gi", false),
-        ("", "1c 1Gi", false),
+fn a_queue_takes_what_it_still_deserves_and_no_more() {
+    for (deserved, others, running, expected) in [
+        ("4c 8Gi", "", "1c 1Gi", Some("")),
+        ("2c 8Gi", "", "1c 1Gi", Some("")),
+        // Of one of them it has what it deserves: nobody goes for that.
+        ("1c 8Gi", "", "1c 1Gi", Some("cpu")),
+        ("1c 1Gi", "", "1c 1Gi", None),
+        ("8Gi", "", "1c 1Gi", Some("")),
+        // What others deserve it has to find idle.
+        ("8Gi", "1c", "1c 1Gi", Some("cpu")),
+        ("gpu=8", "", "1c 1Gi", None),
+        ("", "", "1c 1Gi", None),
     ] {
         let cluster = Cluster::default()
             .node(node("n", "16c 32Gi gpu=8 pods=100"))
-            .queue(tree_queue("q", "", deserved, "", ""));
+            .queue(tree_queue("q", "", deserved, "", ""))
+            .queue(tree_queue("other", "", others, "", ""));
         let state = filled(cluster, "q", (1, running), "1c 1Gi").build();
         let plugin = opened(CapacityPlugin::new(false, 0), &state);
-        assert_eq!(may_reclaim(&plugin, &state, "q"), expected, "{deserved}");
+        let next = task(&state, "next-q");
+        let over = plugin.may_reclaim(&state, queue_ix(&state, "q"), &[next]);
+        let name = |resource| state.resources().name(resource).to_owned();
+        let names = over.map(|over| {
+            over.iter()
+                .map(|one| name(one.resource))
+                .collect::<String>()
+        });
+        assert_eq!(names.ok().as_deref(), expected, "{deserved}; {others}");
+    }
+}
+
+#[test]
+fn what_a_gang_asks_together_is_held_against_what_is_deserved() {
+    let cluster = Cluster::default()
+        .node(node("n", "16c 32Gi pods=100"))
+        .queue(tree_queue("q", "", "3c", "", ""));
+    let state = filled(cluster, "q", (1, "1c"), "1c").build();
+    let plugin = opened(CapacityPlugin::new(false, 0), &state);
+    let (queue, next) = (queue_ix(&state, "q"), task(&state, "next-q"));
+    for (count, expected) in [(1, true), (2, true), (3, false)] {
+        let gang = vec![next; count];
+        let may = plugin.may_reclaim(&state, queue, &gang);
+        assert_eq!(may.is_ok(), expected, "{count}");
     }
 }
 

@@ -86,7 +86,7 @@ fn a_preempted_job_says_who_went_for_whom() {
     let old = old.expect("the Job");
     assert_eq!(old.reason, "PodEvicted");
     let said =
-        "pod old-main-0 was evicted by scheduler volcano: preempt for PodGroup default/new, at ";
+        "pod old-main-1 was evicted by scheduler volcano: preempt for PodGroup default/new, at ";
     assert!(old.message.starts_with(said), "{}", old.message);
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_model::object::GroupPhase;
 
-use super::answers::{evict, may_reclaim};
+use super::answers::{are_idle, evict, may_reclaim};
 use super::candidates::{self, is_starving, preemptors, takes_part};
 use super::promises::promise;
 use super::sets::{Offer, cheapest, placed_anew, queue_takes, within_limits};
@@ -13,7 +13,7 @@ use super::{Purpose, gangs};
 use crate::naive::cycle::Cycle;
 use crate::naive::place::{Reach, commit, place};
 use crate::naive::state::{Eviction, Status};
-use crate::naive::{gates, newcomers, order, queue_share};
+use crate::naive::{extender, gates, network, newcomers, order, queue_share};
 
 /// The action `preempt`: within queues, then within jobs.
 pub fn preempt(cycle: &mut Cycle) {
@@ -100,6 +100,7 @@ pub struct Plan {
 /// One turn of a job: all of its plan or nothing.
 fn turn(cycle: &mut Cycle, purpose: Purpose, job: &str) {
     let before = cycle.world.clone();
+    let held_back = queue_share::overused(cycle, &cycle.world.jobs[job].queue);
     let mut plan = Plan::default();
     let mut waiting = preemptors(&cycle.world, job);
     while is_starving(cycle, job)
@@ -109,11 +110,43 @@ fn turn(cycle: &mut Cycle, purpose: Purpose, job: &str) {
     }
     let holds = gates::job_ready(cycle, job) || gates::job_pipelined(cycle, job);
     if plan.evicted.is_empty() || !holds {
-        cycle.world = before;
+        if held_back || !keeps_places(cycle, job, &plan) {
+            cycle.world = before;
+        }
         return;
     }
     prune(cycle, job, &mut plan);
     decide(cycle, purpose, job, plan);
+}
+
+/// A job that has all the pods it needs without evictions keeps their places, where `allocate` would have
+/// given them (spec/07 §5).
+pub fn keeps_places(cycle: &mut Cycle, job: &str, plan: &Plan) -> bool {
+    let holds = gates::job_ready(cycle, job) || gates::job_pipelined(cycle, job);
+    let keeps = holds && plan.evicted.is_empty() && !plan.placed.is_empty();
+    if !keeps || !may_have_turns(cycle, job) {
+        return false;
+    }
+    if gates::job_ready(cycle, job) {
+        commit(cycle, job);
+    }
+    true
+}
+
+/// `allocate` would try the job (spec/01 §6.2.1). Without `enqueue` it is admitted so.
+fn may_have_turns(cycle: &mut Cycle, job: &str) -> bool {
+    let mut actions = cycle.config.actions.iter();
+    let admits = actions.any(|action| action == "enqueue");
+    let jobs = cycle.world.jobs.get_mut(job);
+    if let Some(record) = jobs.filter(|job| job.group.status.phase == GroupPhase::Pending) {
+        if admits {
+            return false;
+        }
+        record.group.status.phase = GroupPhase::Inqueue;
+    }
+    !network::asks_in_vain(&cycle.world, job)
+        && gates::invalid_reason(cycle, job).is_none()
+        && extender::lets_have_turns(cycle, job)
 }
 
 /// Pods of a job that starves take the places of others of it (spec/07 §5); each success is a plan.
@@ -144,12 +177,18 @@ fn try_task(cycle: &mut Cycle, purpose: Purpose, uid: &str, plan: &mut Plan) {
         }
         cycle.world = before;
     }
-    if candidates::never_preempts(&cycle.world, &task)
-        || (purpose == Purpose::Reclaim && !may_reclaim(cycle, &task))
-    {
+    if candidates::never_preempts(&cycle.world, &task) {
         return;
     }
-    let nodes: Vec<_> = cycle.world.nodes.values().cloned().collect();
+    let over = match purpose {
+        Purpose::Reclaim => may_reclaim(cycle, &[&task]),
+        _ => Some(BTreeSet::new()),
+    };
+    let Some(over) = over else {
+        return;
+    };
+    let mut nodes: Vec<_> = cycle.world.nodes.values().cloned().collect();
+    nodes.retain(|node| are_idle(cycle, &task, &over, node));
     let offers = nodes
         .iter()
         .filter_map(|node| cheapest(cycle, purpose, uid, node));
@@ -174,7 +213,7 @@ fn prune(cycle: &mut Cycle, job: &str, plan: &mut Plan) {
     let dear = |uid: &String| {
         let task = &cycle.world.tasks[uid];
         let price = candidates::price(cycle, job, task);
-        (price, task.name(), uid.clone())
+        (price, candidates::name_order(task))
     };
     let mut victims = plan.evicted.clone();
     victims.sort_by_key(|(uid, _)| Reverse(dear(uid)));

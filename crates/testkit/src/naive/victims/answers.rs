@@ -1,13 +1,15 @@
 //! What plugins say about candidates, and how that becomes one answer (spec/07 §3).
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_conf::PluginConf;
+use pumice_model::object::NodeObject;
 use pumice_units::duration::parse_go_duration;
 
 use super::Purpose;
 use super::budgets::within_budgets;
+use super::minima::Spare;
 use super::sets::with_world;
 use crate::naive::cycle::Cycle;
 use crate::naive::state::{Res, Status, Task, World, add, label, sub};
@@ -24,20 +26,23 @@ struct Answer {
     orders: bool,
 }
 
-/// Those of the candidates that may go for the preemptor.
+/// Those of the candidates that may go for pods that are placed together.
 pub fn victims(
     cycle: &Cycle,
     purpose: Purpose,
-    preemptor: &Task,
+    gang: &[&Task],
     candidates: &[String],
 ) -> Vec<String> {
+    let Some(preemptor) = gang.first().copied() else {
+        return Vec::new();
+    };
     let candidates = &without_protected(cycle, purpose, preemptor, candidates)[..];
     let mut decided: Option<(Vec<String>, bool)> = None;
     let mut vetoes = Vec::new();
     for tier in &cycle.config.tiers {
         let plugins = tier.plugins.iter();
         let answers: Vec<Answer> = plugins
-            .filter_map(|plugin| answer(cycle, plugin, purpose, preemptor, candidates))
+            .filter_map(|plugin| answer(cycle, plugin, purpose, gang, candidates))
             .collect();
         let is_final = |answer: &Answer| answer.protects || answer.vetoes || answer.orders;
         let is_final = answers.iter().any(is_final);
@@ -76,10 +81,16 @@ fn without_protected(
         kept.retain(|uid| tdm::may_make_room(cycle, plugin, &cycle.world.tasks[uid]));
     }
     let alone = |plugin: &PluginConf, uid: &String| {
-        answer(cycle, plugin, purpose, preemptor, std::slice::from_ref(uid))
+        answer(
+            cycle,
+            plugin,
+            purpose,
+            &[preemptor],
+            std::slice::from_ref(uid),
+        )
     };
     let mut tiers = cycle.config.tiers.iter();
-    let answers = |plugin: &PluginConf| answer(cycle, plugin, purpose, preemptor, &[]).is_some();
+    let answers = |plugin: &PluginConf| answer(cycle, plugin, purpose, &[preemptor], &[]).is_some();
     if let Some(tier) = tiers.find(|tier| tier.plugins.iter().any(answers)) {
         for plugin in &tier.plugins {
             if one_by_one.contains(&plugin.name.as_str()) {
@@ -120,9 +131,10 @@ fn answer(
     cycle: &Cycle,
     plugin: &PluginConf,
     purpose: Purpose,
-    preemptor: &Task,
+    gang: &[&Task],
     candidates: &[String],
 ) -> Option<Answer> {
+    let preemptor = gang.first().copied()?;
     let reclaims = purpose.reclaims();
     let asked = match reclaims {
         true => plugin.enabled.reclaimable,
@@ -145,11 +157,15 @@ fn answer(
     if let Some(allowed) = protected_from(cycle, plugin, candidates)
         && !(plugin.name == "gang" && purpose.is_of_gangs())
     {
-        let whole = plugin.name == "gang" && purpose == Purpose::WithinJob;
+        let own = plugin.name == "gang" && purpose == Purpose::WithinJob;
+        let for_own = |key: &str| Spare::for_own(world, key, preemptor);
         return Some(Answer {
             protects: plugin.name != "pdb",
             vetoes: plugin.name == "pdb",
-            ..answer(if whole { candidates.to_vec() } else { allowed })
+            ..answer(match own {
+                true => spared(world, candidates, for_own),
+                false => allowed,
+            })
         });
     }
     match plugin.name.as_str() {
@@ -172,7 +188,7 @@ fn answer(
         "proportion" if reclaims => Some(Answer {
             vetoes: true,
             orders: true,
-            ..answer(queue_share::proportion_gives(cycle, preemptor, candidates))
+            ..answer(queue_share::proportion_gives(cycle, gang, candidates))
         }),
         "tdm" if !reclaims => Some(Answer {
             vetoes: true,
@@ -182,7 +198,7 @@ fn answer(
         "capacity" if reclaims => Some(Answer {
             vetoes: true,
             orders: true,
-            ..answer(capacity::gives(cycle, plugin, preemptor, candidates))
+            ..answer(capacity::gives(cycle, plugin, gang, candidates))
         }),
         _ => None,
     }
@@ -200,7 +216,7 @@ pub fn protected_from(
         uids.cloned().collect()
     };
     match plugin.name.as_str() {
-        "gang" => Some(beyond_minimum(world, candidates)),
+        "gang" => Some(spared(world, candidates, |key| Spare::of(world, key))),
         "conformance" => Some(those(&|task| !is_critical(task))),
         "cdp" => Some(those(&|task| !is_cooling(cycle, task))),
         "pdb" => Some(within_budgets(cycle, candidates)),
@@ -208,21 +224,17 @@ pub fn protected_from(
     }
 }
 
-/// Of each job as many as it has beyond its minimum.
-fn beyond_minimum(world: &World, candidates: &[String]) -> Vec<String> {
-    let mut left: BTreeMap<String, i64> = BTreeMap::new();
+/// Of each job as many as it can do without.
+fn spared(world: &World, candidates: &[String], of_job: impl Fn(&str) -> Spare) -> Vec<String> {
+    let mut left: BTreeMap<String, Spare> = BTreeMap::new();
     let mut victims = Vec::new();
     for uid in candidates {
-        let Some(key) = &world.tasks[uid].job else {
+        let task = &world.tasks[uid];
+        let Some(key) = &task.job else {
             continue;
         };
-        let left = left.entry(key.clone()).or_insert_with(|| {
-            let tasks = world.tasks_of(key).into_iter();
-            let live = tasks.filter(|task| world.gang_status(task).is_allocated());
-            live.count() as i64 - i64::from(world.jobs[key].group.min_member)
-        });
-        if *left > 0 {
-            *left -= 1;
+        let spare = left.entry(key.clone()).or_insert_with(|| of_job(key));
+        if spare.take(task) {
             victims.push(uid.clone());
         }
     }
@@ -300,23 +312,40 @@ fn of_later_queues(cycle: &Cycle, preemptor: &Task, candidates: &[String]) -> Ve
     victims
 }
 
-/// Point *reclaimer*: all agree, and somebody is there to ask.
-pub fn may_reclaim(cycle: &Cycle, task: &Task) -> bool {
-    let job = task.job.as_ref().and_then(|key| cycle.world.jobs.get(key));
-    let Some(job) = job else {
-        return false;
-    };
+/// Point *reclaimer* for pods of one job that are placed together: all agree, and somebody is there to ask.
+/// The resources of which the queue has what it deserves, for which nobody goes.
+pub fn may_reclaim(cycle: &Cycle, tasks: &[&Task]) -> Option<BTreeSet<String>> {
+    let job = tasks.first()?.job.as_ref();
+    let job = job.and_then(|key| cycle.world.jobs.get(key))?;
+    let nothing = BTreeSet::new();
     let plugins = cycle.plugins();
-    let answers: Vec<bool> = plugins
+    let answers: Vec<Option<BTreeSet<String>>> = plugins
         .filter(|plugin| plugin.enabled.preemptive)
         .filter_map(|plugin| match plugin.name.as_str() {
-            "proportion" => Some(queue_share::proportion_may_reclaim(cycle, &job.queue, task)),
-            "capacity" => Some(capacity::may_reclaim(cycle, plugin, &job.queue, task)),
-            "drf" if plugin.enabled.hierarchy => Some(queue_share::is_open(cycle, &job.queue)),
+            "proportion" => {
+                let may = queue_share::proportion_may_reclaim(cycle, &job.queue, tasks);
+                Some(may.then(|| nothing.clone()))
+            }
+            "capacity" => Some(capacity::may_reclaim(cycle, plugin, &job.queue, tasks)),
+            "drf" if plugin.enabled.hierarchy => {
+                Some(queue_share::is_open(cycle, &job.queue).then(|| nothing.clone()))
+            }
             _ => None,
         })
         .collect();
-    !answers.is_empty() && answers.iter().all(|may| *may)
+    if answers.is_empty() {
+        return None;
+    }
+    let over: Option<Vec<BTreeSet<String>>> = answers.into_iter().collect();
+    over.map(|over| over.into_iter().flatten().collect())
+}
+
+/// The node has what the task asks of these resources without anybody going.
+pub fn are_idle(cycle: &Cycle, task: &Task, over: &BTreeSet<String>, node: &NodeObject) -> bool {
+    let (request, idle) = (task.request(), cycle.world.future_idle(node));
+    let amount = |amounts: &Res, name: &String| amounts.get(name).copied().unwrap_or(0);
+    over.iter()
+        .all(|name| amount(&idle, name) >= amount(&request, name))
 }
 
 /// The task is being released, or never was placed.

@@ -7,7 +7,7 @@ use pumice_model::object::{Gates, PreemptableMark};
 use super::Purpose;
 use crate::naive::cycle::Cycle;
 use crate::naive::state::{Job, Status, Task, World};
-use crate::naive::{capacity, gates, network, tdm};
+use crate::naive::{capacity, gates, network, order, tdm};
 
 /// The job may have others evicted, or place pods where they go: its group and queue exist and it can
 /// become ready (spec/07 §2.1). Pods of jobs that ask for a place in the network are not sought room for one by
@@ -118,8 +118,8 @@ pub fn could_go(world: &World, task: &Task) -> bool {
 }
 
 /// What makes a pod dear, the most telling first: how far its queue is, the priority of its job, its
-/// own, its age.
-pub type Price = (u32, i64, i64, Reverse<i64>);
+/// own, how long it has been there, how many of its job are placed before it.
+pub type Price = (u32, i64, i64, Reverse<i64>, Reverse<usize>);
 
 /// How dear a task is to that job.
 pub fn price(cycle: &Cycle, preemptor: &str, task: &Task) -> Price {
@@ -132,19 +132,55 @@ pub fn price(cycle: &Cycle, preemptor: &str, task: &Task) -> Price {
         }
         _ => 0,
     };
-    let (_, of_job, own, age) = own_price(world, task);
-    (distance, of_job, own, age)
+    let (_, of_job, own, since, place) = own_price(world, task);
+    (distance, of_job, own, since, place)
 }
 
 /// How dear a task is where it does not matter to whom.
 pub fn own_price(world: &World, task: &Task) -> Price {
     let job = task.job.as_ref().and_then(|key| world.jobs.get(key));
+    let (since_s, place) = standing(world, task);
     (
         0,
         job.map_or(0, |job| job.priority),
         i64::from(task.pod.priority),
-        Reverse(task.pod.created_s),
+        Reverse(since_s),
+        Reverse(place),
     )
+}
+
+/// Since when the task counts as being there, and how many of its job and priority come before it in the
+/// order in which they are placed (spec/07 §2.4): it counts as no younger than those behind it.
+fn standing(world: &World, task: &Task) -> (i64, usize) {
+    let of_job = task.job.as_ref().map(|key| world.tasks_of(key));
+    let is_there = |other: &&Task| {
+        let on_node = other
+            .node
+            .as_ref()
+            .is_some_and(|node| world.nodes.contains_key(node));
+        let lives = matches!(
+            other.status,
+            Status::Bound | Status::Running | Status::Releasing
+        );
+        on_node && lives && other.pod.priority == task.pod.priority
+    };
+    let all = of_job.unwrap_or_default().into_iter();
+    let mut left: Vec<&Task> = all.filter(is_there).collect();
+    let mut place = 0;
+    while let Some(first) = order::first_by_default(&left) {
+        if first.pod.uid == task.pod.uid {
+            break;
+        }
+        left.retain(|other| other.pod.uid != first.pod.uid);
+        place += 1;
+    }
+    let behind = left.iter().map(|other| other.pod.created_s).min();
+    (behind.unwrap_or(task.pod.created_s), place)
+}
+
+/// Candidates that are as dear, which are of different jobs: the one with the first name goes first.
+pub fn name_order(task: &Task) -> (String, String) {
+    (task.name(), task.pod.uid.clone())
 }
 
 /// Others go for the task's job by a plan of this cycle.
@@ -166,7 +202,7 @@ pub fn on_node(cycle: &Cycle, purpose: Purpose, preemptor: &Task, node: &str) ->
         .filter(|task| !preemptor.best_effort() || task.best_effort())
         .filter(|task| purpose != Purpose::WithinJob || task.pod.priority < preemptor.pod.priority)
         .collect();
-    candidates.sort_by_key(|task| (price(cycle, job, task), task.name(), task.pod.uid.clone()));
+    candidates.sort_by_key(|task| (price(cycle, job, task), name_order(task)));
     let uids = candidates.into_iter().map(|task| task.pod.uid.clone());
     uids.collect()
 }

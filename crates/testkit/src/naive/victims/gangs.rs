@@ -6,15 +6,16 @@ mod domains;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::answers::{evict, may_reclaim, victims};
+use super::answers::{are_idle, evict, may_reclaim, victims};
 use super::candidates::{self, Price, is_starving, preemptors};
+use super::minima::Spare;
 use super::sets::{queue_takes, within_limits};
 use super::{Purpose, actions};
 use crate::naive::cycle::Cycle;
 use crate::naive::network::DomainNodes;
 use crate::naive::place::{Reach, place_in};
-use crate::naive::state::{Status, SubJob, World};
-use crate::naive::{gates, order};
+use crate::naive::state::{Res, Status, Task, World};
+use crate::naive::{gates, order, queue_share};
 
 /// What pods cost that go.
 type Cost = (usize, Vec<Price>);
@@ -44,20 +45,33 @@ pub fn turn(cycle: &mut Cycle, purpose: Purpose, job: &str) {
     while let Some(uid) = order::take_first_task(cycle, &mut waiting) {
         tasks.push(uid);
     }
-    let may_all = tasks.iter().all(|uid| {
-        let task = &cycle.world.tasks[uid];
-        !candidates::never_preempts(&cycle.world, task)
-            && (purpose != Purpose::GangReclaim || may_reclaim(cycle, task))
-    });
-    if tasks.is_empty() || !may_all || !is_starving(cycle, job) {
+    if tasks.is_empty() || !is_starving(cycle, job) || keeps_places(cycle, job, &tasks) {
         return;
     }
-    let bundles = bundles(cycle, purpose, job, &tasks[0]);
+    let waiting: Vec<&Task> = tasks.iter().map(|uid| &cycle.world.tasks[uid]).collect();
+    if waiting
+        .iter()
+        .any(|task| candidates::never_preempts(&cycle.world, task))
+    {
+        return;
+    }
+    let over = match purpose {
+        Purpose::GangReclaim => may_reclaim(cycle, &waiting),
+        _ => Some(BTreeSet::new()),
+    };
+    let Some(over) = over else {
+        return;
+    };
+    let mut nodes = cycle.world.nodes.values();
+    if !nodes.any(|node| are_idle(cycle, waiting[0], &over, node)) {
+        return;
+    }
+    let going = going(cycle, purpose, &waiting);
     let plan = match cycle.world.jobs[job].group.wants_topology() {
-        true => domains::plan(cycle, job, &tasks, &bundles),
+        true => domains::plan(cycle, (purpose, job), (&tasks, &over), &going),
         false => {
-            let all: Vec<&Bundle> = bundles.iter().collect();
-            fewest(cycle, job, &all, |tried| {
+            let bundles = bundles(cycle, (purpose, job), &going, None);
+            fewest(cycle, job, (&bundles, &over), |tried| {
                 tasks.iter().all(|uid| place_one(tried, uid, None))
             })
         }
@@ -73,14 +87,67 @@ pub fn turn(cycle: &mut Cycle, purpose: Purpose, job: &str) {
     }
 }
 
+/// All of the pods find places without evictions, and keep them.
+fn keeps_places(cycle: &mut Cycle, job: &str, tasks: &[String]) -> bool {
+    if queue_share::overused(cycle, &cycle.world.jobs[job].queue) {
+        return false;
+    }
+    let before = cycle.world.clone();
+    let tries: Vec<Option<DomainNodes>> = match cycle.world.jobs[job].group.wants_topology() {
+        true => domains::to_try(cycle, job, tasks)
+            .into_iter()
+            .map(Some)
+            .collect(),
+        false => vec![None],
+    };
+    for domain in tries {
+        let is_placed = match &domain {
+            Some(domain) => domains::place_all(cycle, job, tasks, domain),
+            None => tasks.iter().all(|uid| place_one(cycle, uid, None)),
+        };
+        let plan = actions::Plan {
+            placed: tasks.to_vec(),
+            evicted: Vec::new(),
+        };
+        if is_placed && actions::keeps_places(cycle, job, &plan) {
+            return true;
+        }
+        cycle.world = before.clone();
+    }
+    false
+}
+
+/// Those that were placed take nothing of these resources that others left for them.
+fn are_left_alone(
+    tried: &World,
+    before: &World,
+    evicted: &[&String],
+    over: &BTreeSet<String>,
+) -> bool {
+    let is_new = |task: &&Task| before.tasks[&task.pod.uid].node.is_none() && task.node.is_some();
+    let placed = tried.tasks.values().filter(is_new);
+    let nodes: BTreeSet<&String> = placed.filter_map(|task| task.node.as_ref()).collect();
+    nodes.into_iter().all(|node| {
+        let left = tried.future_idle(&tried.nodes[node]);
+        over.iter().all(|name| {
+            let of = |amounts: &Res| amounts.get(name).copied().unwrap_or(0);
+            let there = evicted.iter().map(|uid| &tried.tasks[*uid]);
+            let there = there.filter(|task| task.node.as_ref() == Some(node));
+            let released: i64 = there.map(|task| of(&task.request())).sum();
+            released == 0 || of(&left) >= released
+        })
+    })
+}
+
 /// Of the bundles as many as are needed are taken from the front, as if more never did worse, and of these, from the last one on, each is
 /// left out without which the gang is placed all the same.
 fn fewest(
     cycle: &Cycle,
     job: &str,
-    bundles: &[&Bundle],
+    (bundles, over): (&[Bundle], &BTreeSet<String>),
     place_all: impl Fn(&mut Cycle) -> bool,
 ) -> Option<GangPlan> {
+    let bundles: Vec<&Bundle> = bundles.iter().collect();
     let try_with = |chosen: &[&Bundle]| -> Option<World> {
         let mut tried = super::sets::with_world(cycle, cycle.world.clone());
         for uid in chosen.iter().flat_map(|bundle| &bundle.uids) {
@@ -88,9 +155,11 @@ fn fewest(
         }
         let is_placed = place_all(&mut tried);
         let holds = gates::job_ready(&tried, job) || gates::job_pipelined(&tried, job);
-        (is_placed && holds).then_some(tried.world)
+        let gone: Vec<&String> = chosen.iter().flat_map(|bundle| &bundle.uids).collect();
+        let stays = are_left_alone(&tried.world, &cycle.world, &gone, over);
+        (is_placed && holds && stays).then_some(tried.world)
     };
-    try_with(bundles)?;
+    try_with(&bundles)?;
     let (mut too_few, mut enough) = (0, bundles.len());
     while too_few + 1 < enough {
         let middle = (too_few + enough) / 2;
@@ -137,30 +206,44 @@ fn cost(cycle: &Cycle, job: &str, uids: &[String]) -> Cost {
     (uids.len(), prices)
 }
 
-/// What could go for the job, in the order in which it does.
-fn bundles(cycle: &Cycle, purpose: Purpose, job: &str, first: &str) -> Vec<Bundle> {
+/// UIDs of the pods that may go, cheapest first.
+fn going(cycle: &Cycle, purpose: Purpose, waiting: &[&Task]) -> Vec<String> {
     let world = &cycle.world;
-    let preemptor = &world.tasks[first];
-    let mut candidates: Vec<(Price, String, String)> = Vec::new();
+    let preemptor = waiting[0];
+    let job = preemptor.job.as_deref().unwrap_or_default();
+    let mut candidates: Vec<(Price, (String, String))> = Vec::new();
     for node in world.nodes.keys() {
         for uid in candidates::on_node(cycle, purpose, preemptor, node) {
             let task = &world.tasks[&uid];
-            candidates.push((candidates::price(cycle, job, task), task.name(), uid));
+            let price = candidates::price(cycle, job, task);
+            candidates.push((price, candidates::name_order(task)));
         }
     }
     candidates.sort();
-    let uids: Vec<String> = candidates.into_iter().map(|(_, _, uid)| uid).collect();
-    let victims = victims(cycle, purpose, preemptor, &uids);
+    let uids = candidates.into_iter().map(|(_, (_, uid))| uid);
+    let uids: Vec<String> = uids.collect();
+    victims(cycle, purpose, waiting, &uids)
+}
+
+/// What could go for the job, in the order in which it does: what has pods in the domain.
+fn bundles(
+    cycle: &Cycle,
+    (purpose, job): (Purpose, &str),
+    going: &[String],
+    domain: Option<&DomainNodes>,
+) -> Vec<Bundle> {
+    let world = &cycle.world;
     let mut by_job: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for uid in victims {
-        if let Some(key) = &world.tasks[&uid].job {
-            by_job.entry(key).or_default().push(uid);
+    for uid in going {
+        if let Some(key) = &world.tasks[uid].job {
+            by_job.entry(key).or_default().push(uid.clone());
         }
     }
     let mut bundles = Vec::new();
     for (other, victims) in by_job {
-        bundles.extend(of_job(cycle, purpose, (job, other), victims));
+        bundles.extend(of_job(cycle, purpose, (job, other), (victims, domain)));
     }
+    bundles.retain(|bundle| bundle.uids.iter().any(|uid| is_inside(world, uid, domain)));
     bundles.sort_by(|l, r| {
         let key = |bundle: &Bundle| (bundle.whole, bundle.cost.clone(), bundle.name.clone());
         key(l).cmp(&key(r))
@@ -168,12 +251,17 @@ fn bundles(cycle: &Cycle, purpose: Purpose, job: &str, first: &str) -> Vec<Bundl
     bundles
 }
 
+fn is_inside(world: &World, uid: &str, domain: Option<&DomainNodes>) -> bool {
+    let node = world.tasks[uid].node.as_ref();
+    domain.is_none_or(|domain| node.is_some_and(|node| domain.nodes.contains(node)))
+}
+
 /// The bundles of one job, of whose pods these may go, cheapest first.
 fn of_job(
     cycle: &Cycle,
     purpose: Purpose,
     (job, other): (&str, &str),
-    victims: Vec<String>,
+    (victims, domain): (Vec<String>, Option<&DomainNodes>),
 ) -> Vec<Bundle> {
     let world = &cycle.world;
     let bundle = |whole: bool, uids: Vec<String>| {
@@ -196,38 +284,20 @@ fn of_job(
     if number < min {
         return vec![bundle(false, victims)];
     }
-    let mut spare = number - min;
-    let mut spare_of_role: BTreeMap<&str, i64> = BTreeMap::new();
-    for (role, min) in &group.min_task_member {
-        let of_role = live.iter().filter(|task| task.pod.role == *role).count() as i64;
-        spare_of_role.insert(role, of_role - i64::from(*min));
-    }
-    // Sub-groups that run whole.
-    let mut spare_of_group: BTreeMap<&SubJob, i64> = BTreeMap::new();
-    for sub_job in live.iter().map(|task| &task.sub_job) {
-        let number = live.iter().filter(|task| task.sub_job == *sub_job).count() as i64;
-        let min = gates::sub_job_min(&world.jobs[other], sub_job);
-        if sub_job.policy.is_some() && number >= min {
-            spare_of_group.insert(sub_job, number - min);
-        }
-    }
+    let mut spare = Spare::of(world, other);
+    let inside: Vec<&String> = victims
+        .iter()
+        .filter(|uid| is_inside(world, uid, domain))
+        .collect();
     let mut bundles = Vec::new();
-    for uid in &victims {
-        let task = &world.tasks[uid];
-        let role = spare_of_role.get_mut(task.pod.role.as_str());
-        let group = spare_of_group.get_mut(&task.sub_job);
-        let has_more = |left: &Option<&mut i64>| left.as_ref().is_none_or(|left| **left > 0);
-        if spare > 0 && has_more(&role) && has_more(&group) {
-            spare -= 1;
-            for left in role.into_iter().chain(group) {
-                *left -= 1;
-            }
-            bundles.push(bundle(false, vec![uid.clone()]));
+    for uid in &inside {
+        if spare.take(&world.tasks[*uid]) {
+            bundles.push(bundle(false, vec![(*uid).clone()]));
         }
     }
     let configured = cycle.config.configuration(purpose.action());
     let allows = configured.and_then(|arguments| arguments.bool("allowWholeBundle"));
-    let all_are_safe = bundles.len() == victims.len();
+    let all_are_safe = bundles.len() == inside.len();
     if allows.unwrap_or(true) && victims.len() as i64 == number && !all_are_safe {
         bundles.push(bundle(true, victims));
     }

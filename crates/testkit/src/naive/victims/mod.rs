@@ -12,6 +12,7 @@ mod answers;
 mod budgets;
 mod candidates;
 mod gangs;
+mod minima;
 mod promises;
 mod sets;
 mod shuffle;

@@ -92,7 +92,7 @@ pub struct Offer {
 pub fn cheapest(cycle: &Cycle, purpose: Purpose, uid: &str, node: &NodeObject) -> Option<Offer> {
     let task = &cycle.world.tasks[uid];
     let candidates = candidates::on_node(cycle, purpose, task, &node.name);
-    let victims = victims(cycle, purpose, task, &candidates);
+    let victims = victims(cycle, purpose, &[task], &candidates);
     let fits = |set: &[usize]| {
         let set: Vec<&String> = set.iter().map(|at| &victims[*at]).collect();
         fits_without(cycle, uid, node, &set)

@@ -81,7 +81,7 @@ fn offered(cycle: &Cycle) -> Vec<String> {
         .collect();
     tasks.sort_by_key(|task| {
         let price = candidates::own_price(world, task);
-        (price, task.name(), task.pod.uid.clone())
+        (price, candidates::name_order(task))
     });
     let uids = tasks.into_iter().map(|task| task.pod.uid.clone());
     uids.collect()

@@ -1,29 +1,28 @@
 //! Gangs that keep to a domain of the network (spec/08 §5.1).
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
-use super::{Bundle, GangPlan, fewest, place_one};
+use super::{GangPlan, Purpose, bundles, fewest, place_one};
 use crate::naive::cycle::Cycle;
 use crate::naive::network::{self, DomainNodes};
 use crate::naive::state::{Res, SubJob, add, fits};
 
 /// Of the plans of the widest tier in which there is one the cheapest, then that of the first domain by name.
-pub fn plan(cycle: &Cycle, job: &str, tasks: &[String], bundles: &[Bundle]) -> Option<GangPlan> {
-    let mut domains = able(cycle, job, tasks);
-    domains.sort_by_key(|domain| (Reverse(domain.tier), by_name(domain)));
-    domains.truncate(most(cycle));
+pub fn plan(
+    cycle: &Cycle,
+    (purpose, job): (Purpose, &str),
+    (tasks, over): (&[String], &BTreeSet<String>),
+    going: &[String],
+) -> Option<GangPlan> {
+    let domains = to_try(cycle, job, tasks);
     let mut best: Option<(i64, GangPlan)> = None;
     for domain in &domains {
         if best.as_ref().is_some_and(|(tier, _)| *tier != domain.tier) {
             break;
         }
-        let is_inside = |uid: &String| {
-            let node = cycle.world.tasks[uid].node.as_ref();
-            node.is_some_and(|node| domain.nodes.contains(node))
-        };
-        let inside = bundles.iter().filter(|it| it.uids.iter().any(is_inside));
-        let inside: Vec<&Bundle> = inside.collect();
-        let plan = fewest(cycle, job, &inside, |tried| {
+        let inside = bundles(cycle, (purpose, job), going, Some(domain));
+        let plan = fewest(cycle, job, (&inside, over), |tried| {
             place_all(tried, job, tasks, domain)
         });
         let Some(plan) = plan else {
@@ -37,6 +36,14 @@ pub fn plan(cycle: &Cycle, job: &str, tasks: &[String], bundles: &[Bundle]) -> O
         }
     }
     best.map(|(_, plan)| plan)
+}
+
+/// The domains that are looked at, in their order.
+pub fn to_try(cycle: &Cycle, job: &str, tasks: &[String]) -> Vec<DomainNodes> {
+    let mut domains = able(cycle, job, tasks);
+    domains.sort_by_key(|domain| (Reverse(domain.tier), by_name(domain)));
+    domains.truncate(most(cycle));
+    domains
 }
 
 /// The cluster, which has no name, comes last.
@@ -72,7 +79,7 @@ fn most(cycle: &Cycle) -> usize {
 }
 
 /// Places all the pods within the domain, sub-job by sub-job in the order of their first pod.
-fn place_all(tried: &mut Cycle, job: &str, tasks: &[String], domain: &DomainNodes) -> bool {
+pub fn place_all(tried: &mut Cycle, job: &str, tasks: &[String], domain: &DomainNodes) -> bool {
     let mut sub_jobs: Vec<(SubJob, Vec<&String>)> = Vec::new();
     for uid in tasks {
         let sub_job = &tried.world.tasks[uid].sub_job;

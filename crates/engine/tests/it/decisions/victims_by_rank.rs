@@ -1,0 +1,213 @@
+//! Who of a job goes first (spec/07 §2.4), and which of its pods it keeps (§3).
+
+use pumice_model::object::{GroupObject, PodObject};
+
+use super::cluster::*;
+use super::victims::{GANGS_PROTECTED, PREEMPT, Plans, cluster, for_gangs, ranked};
+
+/// Reclaim by what queues are told that they deserve.
+const RECLAIM: &str = r#"
+actions: "enqueue, allocate, reclaim"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: predicates
+  - name: capacity
+"#;
+
+/// The same for gangs as a whole.
+fn gang_reclaim() -> String {
+    RECLAIM.replace("reclaim", "gangreclaim")
+}
+
+/// A running pod of a job, of one cpu.
+fn worker(job: &str, node: &str, name: &str, created_s: i64) -> PodObject {
+    PodObject {
+        created_s,
+        ..on(node, member(job, pod(name, "1c")))
+    }
+}
+
+/// The pod with a role.
+fn of_role(role: &str, pod: PodObject) -> PodObject {
+    PodObject {
+        role: role.to_owned(),
+        ..pod
+    }
+}
+
+/// One pod of one cpu comes, of high priority, in the queue that deserves all.
+fn with_newcomer(cluster: Cluster) -> Cluster {
+    let mut taker = queue("taker");
+    taker.deserved = amounts("64c");
+    let new = GroupObject {
+        queue: "taker".to_owned(),
+        ..ranked("high", group("new", 1))
+    };
+    let cluster = cluster.queue(taker).group(new);
+    cluster.pod(member("new", pod("new", "1c")))
+}
+
+/// Who goes for it, under `preempt` in one queue and under `reclaim` from another.
+fn victims(conf: &str, job: GroupObject, pods: &[PodObject], nodes: &[&str]) -> Vec<String> {
+    let mut all = cluster(conf);
+    for name in nodes {
+        let there = pods.iter().filter(|pod| pod.node.as_deref() == Some(name));
+        all = all.node(node(name, &format!("{}c 64Gi pods=99", there.count())));
+    }
+    let is_preempt = conf.contains("preempt,") || conf.contains("gangpreempt");
+    let job = match is_preempt {
+        true => GroupObject {
+            queue: "taker".to_owned(),
+            ..job
+        },
+        false => job,
+    };
+    all = all.group(ranked("low", job));
+    for pod in pods {
+        all = all.pod(pod.clone());
+    }
+    let plan = with_newcomer(all).plan();
+    let going = plan.iter().filter_map(|line| line.strip_prefix('-'));
+    going.map(str::to_owned).collect()
+}
+
+#[test]
+fn of_a_job_the_highest_index_goes_first_wherever_it_is() {
+    // Those made anew, and those on the node that comes last, go by their number all the same.
+    let pods: Vec<PodObject> = (0..12)
+        .map(|at| {
+            let node = if at < 8 { "n1" } else { "n2" };
+            worker("train", node, &format!("train-worker-{at}"), 100 - at)
+        })
+        .collect();
+    let gangs = for_gangs("");
+    let reclaims = gang_reclaim();
+    for conf in [PREEMPT, GANGS_PROTECTED, RECLAIM, &gangs, &reclaims] {
+        let going = victims(conf, group("train", 2), &pods, &["n1", "n2"]);
+        assert_eq!(going, ["train-worker-11"], "{conf}");
+    }
+}
+
+#[test]
+fn leaders_go_last() {
+    // A launcher without a number, made with its workers or before them; a leader of the smaller UID.
+    for (leader, created_s) in [("mpi-launcher", 0), ("mpi-launcher", 5), ("a-driver-0", 5)] {
+        let pods = [
+            worker("mpi", "n1", leader, created_s),
+            worker("mpi", "n1", "mpi-worker-0", 5),
+            worker("mpi", "n1", "mpi-worker-1", 5),
+        ];
+        for count in [2, 3] {
+            let going = victims(PREEMPT, group("mpi", 1), &pods[..count], &["n1"]);
+            assert_eq!(going, [format!("mpi-worker-{}", count - 2)], "{leader}");
+        }
+    }
+    // One that was made after them is placed after them.
+    let pods = [
+        worker("mpi", "n1", "mpi-launcher", 9),
+        worker("mpi", "n1", "mpi-worker-0", 5),
+    ];
+    let going = victims(PREEMPT, group("mpi", 1), &pods, &["n1"]);
+    assert_eq!(going, ["mpi-launcher"]);
+}
+
+#[test]
+fn between_jobs_priority_and_age_decide_and_of_equals_the_name() {
+    let jobs = |a_created_s| {
+        let mut all = cluster(PREEMPT).node(node("n1", "3c 8Gi pods=9"));
+        for (job, created_s) in [("a", a_created_s), ("b", 5)] {
+            let job_of = GroupObject {
+                queue: "taker".to_owned(),
+                ..ranked("low", group(job, 0))
+            };
+            all = all.group(job_of);
+            all = all.pod(worker(job, "n1", &format!("{job}-worker-0"), created_s));
+        }
+        with_newcomer(all.pod(on("n1", pod("other", "1c")))).plan()
+    };
+    assert_eq!(jobs(5)[0], "-a-worker-0");
+    assert_eq!(jobs(6)[0], "-a-worker-0");
+    assert_eq!(jobs(4)[0], "-b-worker-0");
+}
+
+#[test]
+fn no_role_goes_below_its_minimum_while_its_gang_stays() {
+    let roles = |least: &[(&str, i32)]| {
+        let least = least.iter().map(|(role, min)| ((*role).to_owned(), *min));
+        GroupObject {
+            min_task_member: least.collect(),
+            ..group("train", 2)
+        }
+    };
+    let master = |at: i64| {
+        let pod = worker("train", "n1", &format!("train-master-{at}"), 9);
+        of_role("master", pod)
+    };
+    let workers = |count: i64| {
+        (0..count).map(|at| {
+            of_role(
+                "worker",
+                worker("train", "n1", &format!("train-worker-{at}"), 5),
+            )
+        })
+    };
+    let no_whole =
+        for_gangs("configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n");
+    for conf in [GANGS_PROTECTED, RECLAIM, &no_whole] {
+        // The master is the youngest, and comes first by name.
+        let mut pods: Vec<PodObject> = workers(3).collect();
+        pods.push(master(7));
+        let least = roles(&[("master", 1), ("worker", 1)]);
+        assert_eq!(victims(conf, least, &pods, &["n1"]), ["train-worker-2"]);
+        // Without a minimum of its own it goes.
+        assert_eq!(
+            victims(conf, roles(&[]), &pods, &["n1"]),
+            ["train-master-7"]
+        );
+        // The other roles are at their minimum: nobody goes.
+        let mut pods: Vec<PodObject> = workers(1).collect();
+        pods.extend([master(0), master(1)]);
+        let least = roles(&[("master", 2)]);
+        assert_eq!(victims(conf, least, &pods, &["n1"]), ["train-worker-0"]);
+        let least = GroupObject {
+            min_member: 3,
+            ..roles(&[("master", 2), ("worker", 1)])
+        };
+        assert_eq!(victims(conf, least, &pods, &["n1"]), [""; 0]);
+    }
+}
+
+#[test]
+fn within_a_job_a_role_keeps_its_minimum_unless_one_of_it_comes() {
+    // The gang is whole, and its fourth pod waits: what a job wants in all is for plugin priority to say.
+    let conf = GANGS_PROTECTED.replace("name: gang", "name: gang\n    enableJobStarving: false");
+    let plan = |min: i32, role: &str| {
+        let gang = GroupObject {
+            min_task_member: vec![("ps".to_owned(), 2), ("worker".to_owned(), 1)],
+            ..group("train", min)
+        };
+        let low = |name: &str, role: &str| of_role(role, worker("train", "n1", name, 0));
+        let new = PodObject {
+            priority: 9,
+            role: role.to_owned(),
+            ..member("train", pod("train-new-9", "1c"))
+        };
+        let mut all = cluster(&conf)
+            .node(node("n1", "3c 8Gi pods=9"))
+            .group(gang)
+            .pod(low("train-ps-0", "ps"))
+            .pod(low("train-ps-1", "ps"))
+            .pod(low("train-worker-0", "worker"))
+            .pod(new);
+        all.plan()
+    };
+    assert_eq!(plan(3, "ps"), ["-train-ps-1", "train-new-9 (n1)"]);
+    assert_eq!(plan(3, "worker"), ["-train-worker-0", "train-new-9 (n1)"]);
+    assert_eq!(plan(3, "driver"), [""; 0]);
+    // One that lacks a pod does not run: it gives whatever it has.
+    assert_eq!(plan(4, "driver"), ["-train-ps-1", "train-new-9 (n1)"]);
+}
