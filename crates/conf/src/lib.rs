@@ -33,7 +33,7 @@ pub use file::{parse, parse_bytes, parse_node};
 pub use metrics::{
     HttpSource, METRIC_KEYS, METRIC_TYPES, UsageSource, UsageSourceKind, usage_source,
 };
-pub use nearest::nearest;
+pub use nearest::{did_you_mean, nearest};
 pub use registry::{
     ActionSpec, ArgDefault, ArgKind, ArgSpec, ExclusiveSwitches, ListedArguments, NeededArgument,
     OutOfRange, PluginConflict, PluginMissed, PluginSpec, Registry, TextForm, Wildcard,

@@ -24,6 +24,15 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
+/// `did you mean "x"?`, where a candidate is near enough.
+#[must_use]
+pub fn did_you_mean<'c>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+) -> Option<String> {
+    nearest(name, candidates).map(|near| format!("did you mean {near:?}?"))
+}
+
 fn bare(name: &str) -> Vec<char> {
     let lower = name.to_lowercase();
     let stem = lower

@@ -15,7 +15,7 @@ use super::events::show_events;
 use super::file::{documents, ensure_kind, text_of};
 use super::user::{ClusterConnection, ClusterUser, list_of, wrong};
 use super::watch::watch;
-use super::words::{HEAD, age_of, line, or, print};
+use super::words::{HEAD, age_of, line, or, print, some};
 use crate::output::{OutputFormat, columns};
 
 /// What to do with objects of one kind.
@@ -239,17 +239,15 @@ fn list<K: FlowKind>(arguments: &FlowListArguments) -> anyhow::Result<ExitCode> 
     }
     let found = user.ask(user.objects.list::<K>(namespace, ""))?;
     print(&list_of(found), arguments.output, |out, list| {
-        let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
-        table::<K>(out, items, Timestamp::now())
+        table::<K>(out, &list["items"], Timestamp::now())
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn table<K: FlowKind>(out: &mut dyn Write, items: &[Value], now: Timestamp) -> anyhow::Result<()> {
-    if items.is_empty() {
-        writeln!(out, "No resources found")?;
+fn table<K: FlowKind>(out: &mut dyn Write, items: &Value, now: Timestamp) -> anyhow::Result<()> {
+    let Some(items) = some(out, items)? else {
         return Ok(());
-    }
+    };
     columns(out, head::<K>(), rows::<K>(items, now))
 }
 
@@ -313,7 +311,8 @@ fn show<K: FlowKind>(arguments: &FlowNameArguments, whole: bool) -> anyhow::Resu
     }
     print(&object, arguments.output, |out, object| {
         if !whole {
-            return table::<K>(out, std::slice::from_ref(object), Timestamp::now());
+            let rows = rows::<K>(std::slice::from_ref(object), Timestamp::now());
+            return columns(out, head::<K>(), rows);
         }
         describe::<K>(out, object)?;
         show_events(out, &events)
@@ -379,7 +378,7 @@ NAME  NAMESPACE  PHASE    COMPLETED  AGE
 f     team       Running  1/2        2m
 ";
         assert_eq!(
-            printed(|out| table::<JobFlow>(out, &[flow()], now)),
+            printed(|out| table::<JobFlow>(out, &json!([flow()]), now)),
             expected
         );
         let expected = "\
@@ -393,7 +392,7 @@ a     Completed    -
 b     not started  a
 ";
         assert_eq!(printed(|out| describe::<JobFlow>(out, &flow())), expected);
-        let none = printed(|out| table::<JobTemplate>(out, &[], now));
+        let none = printed(|out| table::<JobTemplate>(out, &json!([]), now));
         assert_eq!(none, "No resources found\n");
     }
 

@@ -20,7 +20,9 @@ fn text(value: &Value) -> &str {
 }
 
 /// What is listed, or nothing where it may not be.
-fn readable(found: Result<Vec<Value>, ObjectsError>) -> anyhow::Result<Option<Vec<Value>>> {
+pub(super) fn readable(
+    found: Result<Vec<Value>, ObjectsError>,
+) -> anyhow::Result<Option<Vec<Value>>> {
     match found {
         Ok(found) => Ok(Some(found)),
         Err(ObjectsError::NotAllowed { .. }) => Ok(None),

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::account::{job_query, pod_phase};
 use super::user::{ClusterConnection, ClusterUser, list_of};
 use super::watch::watch;
-use super::words::{age_of, or, print};
+use super::words::{age_of, or, print, some};
 use crate::output::{OutputFormat, columns_of_namespaces};
 
 /// What to do with pods.
@@ -114,11 +114,9 @@ pub(super) fn table(
     with_namespace: bool,
     now: Timestamp,
 ) -> anyhow::Result<()> {
-    let items = items.as_array().map_or(&[][..], Vec::as_slice);
-    if items.is_empty() {
-        writeln!(out, "No resources found")?;
+    let Some(items) = some(out, items)? else {
         return Ok(());
-    }
+    };
     let rows: Vec<[String; 9]> = items.iter().map(|pod| row(pod, now)).collect();
     columns_of_namespaces(out, HEAD, &rows, with_namespace)
 }

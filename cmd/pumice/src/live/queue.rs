@@ -170,12 +170,9 @@ fn show(
 ) -> anyhow::Result<ExitCode> {
     let mut lines = Vec::new();
     if output == OutputFormat::Table {
-        let groups = match user.try_ask(user.objects.list::<PodGroup>("", "")) {
-            Ok(found) => Some(found),
-            // Who may see queues need not see the namespaces of others.
-            Err(ObjectsError::NotAllowed { .. }) => None,
-            Err(error) => return Err(wrong(error)),
-        };
+        // Who may see queues need not see the namespaces of others.
+        let groups = user.try_ask(user.objects.list::<PodGroup>("", ""));
+        let groups = own_namespace::readable(groups)?;
         let queues = match &shown["items"] {
             Value::Array(queues) => queues.clone(),
             _ => vec![shown.clone()],
@@ -243,10 +240,11 @@ fn create(arguments: &QueueCreateArguments) -> anyhow::Result<ExitCode> {
         "spec": spec,
     });
     let line = |name: &str| format!("queue {name} is created");
-    let (creation, connection) = (&arguments.creation, &arguments.connection);
-    creation.create::<Queue>(connection, Some(""), queue, line)?;
-    if arguments.state == WantedState::Closed && !creation.is_trial() {
-        let user = connection.open()?;
+    let creation = &arguments.creation;
+    let user = creation.open(&arguments.connection)?;
+    creation.create::<Queue>(user.as_ref(), Some(""), queue, line)?;
+    let is_to_close = arguments.state == WantedState::Closed && !creation.is_trial();
+    if let Some(user) = user.filter(|_| is_to_close) {
         change(
             &user,
             &arguments.name,

@@ -62,27 +62,29 @@ impl CreationArguments {
         self.dry_run != DryRun::None
     }
 
-    /// Nothing is sent.
-    pub fn asks_nobody(&self) -> bool {
-        self.dry_run == DryRun::Client
+    /// The way to the API server; `None` where nothing is sent.
+    pub fn open(&self, connection: &ClusterConnection) -> anyhow::Result<Option<ClusterUser>> {
+        let is_sent = self.dry_run != DryRun::Client;
+        is_sent.then(|| connection.open()).transpose()
     }
 
     /// Creates an object, or only tries, and prints it, or the line that says so. The namespace is
-    /// what `namespace` says of the user's.
+    /// what `namespace` says of the user's. `user` is what [`open`](Self::open) has opened.
     pub fn create<K: k8s_openapi::Resource>(
         &self,
-        connection: &ClusterConnection,
+        user: Option<&ClusterUser>,
         namespace: Option<&str>,
         object: Value,
         line: impl FnOnce(&str) -> String,
     ) -> anyhow::Result<Value> {
-        let made = match self.dry_run {
-            DryRun::Client => object,
-            how => {
-                let user = connection.open()?;
+        let made = match user {
+            None => object,
+            Some(user) => {
                 let namespace = user.namespace(namespace);
-                let only_try = how == DryRun::Server;
-                user.ask(user.objects.create::<K>(namespace, &object, only_try))?
+                user.ask(
+                    user.objects
+                        .create::<K>(namespace, &object, self.is_trial()),
+                )?
             }
         };
         let name = made["metadata"]["name"].as_str().unwrap_or_default();

@@ -6,6 +6,7 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 use pumice_engine::view::Quantities;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::output::OutputFormat;
 
@@ -38,6 +39,15 @@ pub fn print<T: Serialize>(
         OutputFormat::Table => table(&mut out, view)?,
     }
     Ok(())
+}
+
+/// The items of a list; `None`, and a line that says so, when there are none.
+pub fn some<'a>(out: &mut dyn Write, list: &'a Value) -> anyhow::Result<Option<&'a [Value]>> {
+    let items = list.as_array().map_or(&[][..], Vec::as_slice);
+    if items.is_empty() {
+        writeln!(out, "No resources found")?;
+    }
+    Ok(Some(items).filter(|items| !items.is_empty()))
 }
 
 /// A word and its text below a headline; nothing for an empty text.

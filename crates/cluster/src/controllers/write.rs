@@ -270,8 +270,10 @@ impl SharedWrites {
     /// Waits for a turn within the rate limit, for the API server to be there, and for a term that
     /// outlasts the request.
     async fn clear_to_write(&self, term: &TermWatch) -> Result<(), String> {
-        let over = |NoTerm| "the lease is held no longer".to_owned();
-        term.lasting(Duration::ZERO).await.map_err(over)?;
+        let over = || "the lease is held no longer".to_owned();
+        if !term.is_leader() {
+            return Err(over());
+        }
         let turn = {
             let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
             rate.take(Instant::now())
@@ -292,7 +294,7 @@ impl SharedWrites {
             return Err("the process is ending".to_owned());
         }
         let lasts = term.lasting(self.options.request_timeout).await;
-        lasts.map_err(over)
+        lasts.map_err(|NoTerm| over())
     }
 
     fn tell_missing_grant(&self, verb: &'static str, kind: ManagedKind, refusal: &ApiRefusal) {

@@ -60,19 +60,18 @@ impl WatchRules {
     pub(super) fn misspelt_scheduler(&self, pod: &Pod) -> Option<ObjectProblem> {
         let name = pod.spec.as_ref()?.scheduler_name.as_deref()?;
         let ours = self.objects.scheduler_names.iter().map(String::as_str);
-        let near = pumice_conf::nearest(name, ours)?;
-        let marks = |name: &str| -> String {
-            name.chars()
-                .filter(|letter| !letter.is_alphabetic())
-                .collect()
-        };
-        let is_meant = marks(name) == marks(near) && self.is_mine(ring_key(&pod.metadata));
-        is_meant.then(|| ObjectProblem {
+        // That is seen at once, and most pods of others end here.
+        let may_be_meant = ours.filter(|ours| marks(ours).eq(marks(name)));
+        let near = pumice_conf::nearest(name, may_be_meant)?;
+        self.is_mine(ring_key(&pod.metadata))
+            .then(|| {
+                ObjectProblem {
             path: "spec.schedulerName".to_owned(),
             message: format!("{name:?} is not this scheduler, did you mean {near:?}?"),
             help: "the field of a pod cannot be changed: mend what makes the pod, and make it anew"
                 .to_owned(),
-        })
+        }
+            })
     }
 
     /// A pod counts when it is ours, or on a node in our part of the ring. A pod with our scheduler
@@ -81,6 +80,11 @@ impl WatchRules {
         pod.ours = pod.ours && self.is_mine(ring_key(meta));
         pod.ours || pod.node.as_deref().is_some_and(|node| self.is_mine(node))
     }
+}
+
+/// What of a name is no letter.
+fn marks(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(|letter| !letter.is_alphabetic())
 }
 
 /// What places a pod or PodGroup on the ring: its first owner's name, else its own.
@@ -182,6 +186,12 @@ mod tests {
         for name in ["default-scheduler", "volcano2", "volcano-b", "", "kueue"] {
             assert_eq!(rules.misspelt_scheduler(&named(name)), None, "{name}");
         }
+        let two = WatchRules::new(&WatchOptions {
+            scheduler_names: vec!["volcano".to_owned(), "volcano2".to_owned()],
+            ..WatchOptions::default()
+        });
+        let problem = two.misspelt_scheduler(&named("volcan2")).expect("near");
+        assert!(problem.message.contains("\"volcano2\""), "{problem:?}");
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use schedule::{ClockTimes, CronSchedule};
 use crate::job;
 use crate::options::ControllerOptions;
 use crate::runtime::{
-    ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
+    ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
     Observed, Reconciliation, StandingEvents, WriteOutcome, controller_of,
 };
 
@@ -168,20 +168,12 @@ impl Controller for CronJobController {
         outcome: &WriteOutcome,
         cache: &ObjectCache,
     ) -> Vec<ObjectEvent> {
-        let WriteOutcome::Refused { message, .. } = outcome else {
-            return Vec::new();
-        };
-        let Some(cron_job) = cache.cron_job(&of.namespace, &of.name) else {
-            return Vec::new();
-        };
-        let reason = match &write.verb {
-            _ if outcome.is_namespace_going() => return Vec::new(),
-            ApiVerb::Create(_) => "FailedCreate",
-            ApiVerb::Delete { .. } => "FailedDelete",
-            _ => "FailedUpdate",
-        };
-        let message = format!("{}: {message}", write.of);
-        vec![event(cron_job, true, reason, message)]
+        let about = cache.cron_job(&of.namespace, &of.name);
+        let failure = write.failure(outcome);
+        let told = about.zip(failure).map(|(cron_job, (reason, message))| {
+            event(cron_job, true, reason, format!("{}: {message}", write.of))
+        });
+        told.into_iter().collect()
     }
 }
 

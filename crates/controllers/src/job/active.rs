@@ -56,8 +56,8 @@ pub(super) fn look(
     (found, waits)
 }
 
-/// What is odd about a new Job: told once, whatever else keeps it waiting. All fields in one event,
-/// since the next one of the same reason would take its place.
+/// What is odd about a new Job: told once, whatever else keeps it waiting. All doubtful fields share
+/// one event, since only a few events of an object are written.
 fn odd(look: &JobLook<'_>) -> Vec<ObjectEvent> {
     let marks = overridden_marks(&look.job).into_iter();
     let mut events: Vec<ObjectEvent> = marks
@@ -181,8 +181,8 @@ fn noticed(look: &JobLook<'_>, status: &mut JobStatus, gone: &[String]) -> Optio
         evicted::REASON.clone_into(&mut status.state.reason);
         status.state.message = gone.join("; ");
     }
-    let obstacle = obstacles::of_the_gang(look).filter(|_| phase == JobPhase::Pending);
-    if let Some(obstacle) = obstacle.filter(|_| !obstacles::is_one(status)) {
+    let may_be_stuck = phase == JobPhase::Pending && !obstacles::is_one(status);
+    if may_be_stuck && let Some(obstacle) = obstacles::of_the_gang(look) {
         obstacle.note(status);
         let is_new = look.raw.status.state.reason != obstacle.reason
             || look.raw.status.state.message != obstacle.message;

@@ -21,6 +21,7 @@ use super::phase::JobPhase;
 use super::triggers::GonePod;
 use super::{active, commands, ending};
 use crate::options::ControllerOptions;
+use crate::queue::queue_standing;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
     Observed, Reconciliation, WriteOutcome,
@@ -57,6 +58,10 @@ impl Controller for JobController {
     }
 
     fn concerned(&mut self, change: ObjectChange<'_>, cache: &ObjectCache) -> Vec<ManagedRef> {
+        // Who waits for a queue waits for no amount in its status.
+        if change.of.kind == ManagedKind::Queue && !change.alters(queue_standing) {
+            return Vec::new();
+        }
         let mut jobs = Vec::new();
         for object in [change.before, change.after].into_iter().flatten() {
             let job = match object {
@@ -151,21 +156,17 @@ impl Controller for JobController {
             ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_)
         );
         let is_known = is_creation && !memory.note_refusal(write, message);
-        if is_known || outcome.is_namespace_going() {
-            return Vec::new();
-        }
-        let (reason, verb) = match &write.verb {
-            ApiVerb::Delete { .. } => ("FailedDelete", "delete"),
-            _ if is_creation => ("FailedCreate", "create"),
-            _ => ("FailedUpdate", "update"),
+        let failure = write.failure(outcome).filter(|_| !is_known);
+        let verb = match &write.verb {
+            ApiVerb::Delete { .. } => "delete",
+            _ if is_creation => "create",
+            _ => "update",
         };
-        vec![ObjectEvent {
-            about: of.clone(),
-            uid: job.metadata.uid.clone().unwrap_or_default(),
-            warning: true,
-            reason,
-            message: format!("cannot {verb} {}: {message}", write.of),
-        }]
+        let told = failure.map(|(reason, message)| {
+            let text = format!("cannot {verb} {}: {message}", write.of);
+            ObjectEvent::about(ManagedKind::Job, &job.metadata, true, reason, text)
+        });
+        told.into_iter().collect()
     }
 }
 

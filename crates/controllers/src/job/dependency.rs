@@ -25,6 +25,15 @@ fn first(job: &Job) -> Vec<usize> {
     startable(job, std::iter::empty())
 }
 
+/// Tasks that are to have pods and are not at these positions, which are in order.
+fn others<'a>(job: &'a Job, positions: &'a [usize]) -> impl Iterator<Item = &'a TaskSpec> {
+    let tasks = job.spec.tasks.iter().enumerate();
+    let others = tasks.filter(|(at, _)| positions.binary_search(at).is_err());
+    others
+        .map(|(_, task)| task)
+        .filter(|task| task.replicas > 0)
+}
+
 fn sum_of(job: &Job, tasks: &[usize], count: impl Fn(&TaskSpec) -> i32) -> i64 {
     let tasks = tasks.iter().filter_map(|at| job.spec.tasks.get(*at));
     tasks.map(|task| i64::from(count(task))).sum()
@@ -42,14 +51,15 @@ pub(super) fn default_minimum(job: &Job) -> i64 {
 /// Why nothing of the Job will ever start, and what to write; `None` if it can. Expects defaults.
 pub(super) fn deadlock(job: &Job) -> Option<String> {
     let first = first(job);
-    let waits = |(at, task): &(usize, &TaskSpec)| !first.contains(at) && task.replicas > 0;
-    let tasks = job.spec.tasks.iter().enumerate();
-    let waiting: Vec<&TaskSpec> = tasks.filter(waits).map(|(_, task)| task).collect();
+    let waiting: Vec<&TaskSpec> = others(job, &first).collect();
+    if waiting.is_empty() {
+        return None;
+    }
     let least = i64::from(job.spec.min_available);
     let there = sum_of(job, &first, |task| task.replicas);
     // Minimums of tasks count where the Job's own reaches their sum.
     let needs_all = least >= sum(job, minimum) && waiting.iter().any(|task| minimum(task) > 0);
-    if waiting.is_empty() || there == 0 || least <= there && !needs_all {
+    if there == 0 || least <= there && !needs_all {
         return None;
     }
     let works = sum_of(job, &first, minimum).max(1);
@@ -63,12 +73,12 @@ pub(super) fn deadlock(job: &Job) -> Option<String> {
 /// Which tasks wait, and for whom; `None` if none does.
 pub(super) fn waiting(look: &JobLook<'_>) -> Option<String> {
     let started = startable(&look.job, look.sights());
-    let waits = |(at, task): &(usize, &TaskSpec)| {
-        let is_there = |pod: &super::look::JobPod<'_>| *pod.member.task == *task_name(task);
-        !started.contains(at) && task.replicas > 0 && !look.pods.iter().any(is_there)
+    let has_pods = |task: &TaskSpec| {
+        let mut pods = look.pods.iter();
+        pods.any(|pod| *pod.member.task == *task_name(task))
     };
-    let tasks = look.job.spec.tasks.iter().enumerate();
-    let waiting: Vec<&TaskSpec> = tasks.filter(waits).map(|(_, task)| task).collect();
+    let waiting = others(&look.job, &started).filter(|task| !has_pods(task));
+    let waiting: Vec<&TaskSpec> = waiting.collect();
     (!waiting.is_empty()).then(|| in_words(&waiting))
 }
 

@@ -40,10 +40,11 @@ impl EvictedPods {
     /// Takes in what a look finds: pods on their way out, and those that are gone.
     pub fn note(&mut self, look: &JobLook<'_>, gone: &[GonePod]) {
         let version = look.raw.status.version;
-        let there: BTreeSet<&str> = look.pods.iter().map(|pod| &*pod.pod.uid).collect();
-        let is_gone = |uid: &String| gone.iter().any(|pod| pod.uid == *uid);
-        self.told
-            .retain(|uid| there.contains(uid.as_str()) || is_gone(uid));
+        if !self.told.is_empty() {
+            let there = look.pods.iter().map(|pod| &*pod.pod.uid);
+            let known: BTreeSet<&str> = there.chain(gone.iter().map(|pod| &*pod.uid)).collect();
+            self.told.retain(|uid| known.contains(uid.as_str()));
+        }
         let is_evicted = |pod: &&JobPod<'_>| {
             pod.pod.deleted.is_some()
                 && pod.standing == PodStanding::Wanted

@@ -13,7 +13,7 @@ use super::status_write::difference;
 use super::validate::JobProblem;
 use super::{plugins, pod_group, task_name, task_pod, volume_claims};
 use crate::queue::not_a_leaf;
-use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef, Observed, TrackedPod};
+use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef, TrackedPod};
 
 /// Annotation and label of pods of a queue that forwards Jobs to other clusters.
 const JOB_FORWARDING: &str = "volcano.sh/job-forwarding";
@@ -232,13 +232,10 @@ pub(super) fn queue_problem(look: &JobLook<'_>) -> Option<String> {
             "queue {name:?} is {state}; open it, or name another in spec.queue"
         ));
     }
-    let queues = look.cache.all(ManagedKind::Queue);
-    let queues = queues.filter_map(|object| match object {
-        Observed::Queue(queue) => {
-            let name = queue.metadata.name.as_deref()?;
-            Some((name, queue.spec.parent.as_str()))
-        }
-        _ => None,
+    let queues = look.cache.queues();
+    let queues = queues.filter_map(|queue| {
+        let name = queue.metadata.name.as_deref()?;
+        Some((name, queue.spec.parent.as_str()))
     });
     not_a_leaf(name, queues)
 }

@@ -198,20 +198,12 @@ impl Controller for JobFlowController {
         outcome: &WriteOutcome,
         cache: &ObjectCache,
     ) -> Vec<ObjectEvent> {
-        let WriteOutcome::Refused { message, .. } = outcome else {
-            return Vec::new();
-        };
-        let Some(flow) = cache.job_flow(&of.namespace, &of.name) else {
-            return Vec::new();
-        };
-        let reason = match &write.verb {
-            _ if outcome.is_namespace_going() => return Vec::new(),
-            ApiVerb::Create(_) => "FailedCreate",
-            ApiVerb::Delete { .. } => "FailedDelete",
-            _ => "FailedUpdate",
-        };
-        let message = format!("{}: {message}", write.of);
-        vec![event(flow, true, reason, message)]
+        let about = cache.job_flow(&of.namespace, &of.name);
+        let failure = write.failure(outcome);
+        let told = about.zip(failure).map(|(flow, (reason, message))| {
+            event(flow, true, reason, format!("{}: {message}", write.of))
+        });
+        told.into_iter().collect()
     }
 
     fn probed(

@@ -11,20 +11,20 @@ const MAX_NAMED: usize = 5;
 /// `queues` are all there are: name and parent, an empty one for the root.
 pub fn not_a_leaf<'a>(
     name: &str,
-    queues: impl Iterator<Item = (&'a str, &'a str)>,
+    queues: impl Iterator<Item = (&'a str, &'a str)> + Clone,
 ) -> Option<String> {
-    let mut below: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (queue, parent) in queues.filter(|(queue, _)| *queue != keys::ROOT_QUEUE) {
-        let parent = if parent.is_empty() {
-            keys::ROOT_QUEUE
-        } else {
-            parent
-        };
-        below.entry(parent).or_default().insert(queue);
-    }
-    let has_children = below.contains_key(name);
-    if name != keys::ROOT_QUEUE && !has_children {
+    let queues = queues.filter(|(queue, _)| *queue != keys::ROOT_QUEUE);
+    let queues = queues.map(|(queue, parent)| match parent {
+        "" => (queue, keys::ROOT_QUEUE),
+        parent => (queue, parent),
+    });
+    let is_root = name == keys::ROOT_QUEUE;
+    if !is_root && queues.clone().all(|(_, parent)| parent != name) {
         return None;
+    }
+    let mut below: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (queue, parent) in queues {
+        below.entry(parent).or_default().insert(queue);
     }
     let mut leaves = BTreeSet::new();
     let mut seen = BTreeSet::from([name]);
@@ -38,7 +38,6 @@ pub fn not_a_leaf<'a>(
             }
         }
     }
-    let is_root = name == keys::ROOT_QUEUE;
     let named = leaves
         .iter()
         .take(MAX_NAMED)

@@ -146,11 +146,12 @@ impl Controller for QueueController {
                 target.map(queue_reference).into_iter().collect()
             }
             ManagedKind::PodGroup => {
-                let (before, after) = (counted(change.before), counted(change.after));
-                match before == after {
-                    true => Vec::new(),
-                    false => queues_of(before, after).map(queue_reference).collect(),
+                if !change.alters(counted) {
+                    return Vec::new();
                 }
+                let (before, after) = (change.before, change.after);
+                let queues = queues_of(before.and_then(counted), after.and_then(counted));
+                queues.map(queue_reference).collect()
             }
             _ => Vec::new(),
         }
@@ -202,30 +203,24 @@ impl Controller for QueueController {
     }
 }
 
+/// What of a queue says whether it takes Jobs: which one it is, its state, its parent.
+pub(crate) fn queue_standing(object: &Observed) -> Option<(Option<&str>, &str, &str)> {
+    let queue = object.as_queue()?;
+    let (state, parent) = (&queue.status.state, &queue.spec.parent);
+    Some((queue.metadata.uid.as_deref(), state, parent))
+}
+
 /// The queue itself when something was changed that counts here, and those below it that may follow.
 fn queues_concerned(change: ObjectChange<'_>, cache: &ObjectCache) -> Vec<ManagedRef> {
-    let read = |object: Option<&Observed>| match object {
-        Some(Observed::Queue(queue)) => Some((
-            queue.status.state.clone(),
-            queue.spec.parent.clone(),
-            is_closed_by_parent(queue),
-            queue.metadata.uid.clone(),
-        )),
-        _ => None,
-    };
-    let (before, after) = (read(change.before), read(change.after));
-    if before == after {
+    let is_concerned = change.alters(queue_standing)
+        || change.alters(|object| object.as_queue().map(is_closed_by_parent));
+    if !is_concerned {
         return Vec::new();
     }
-    let parent = |facts: &Option<(String, String, _, _)>| facts.as_ref().map(|f| f.1.clone());
-    let has_moved = before.is_some() && after.is_some() && parent(&before) != parent(&after);
+    let parent = |object: &'_ Observed| Some(object.as_queue()?.spec.parent.clone());
+    let has_moved = change.before.is_some() && change.after.is_some() && change.alters(parent);
     let changed = change.of.name.as_str();
-    let others = cache
-        .all(ManagedKind::Queue)
-        .filter_map(|object| match object {
-            Observed::Queue(queue) => Some(&**queue),
-            _ => None,
-        });
+    let others = cache.queues();
     let follows = |queue: &&Queue| {
         queue.spec.parent == changed || (has_moved && is_below(queue, changed, cache))
     };
@@ -236,13 +231,9 @@ fn queues_concerned(change: ObjectChange<'_>, cache: &ObjectCache) -> Vec<Manage
 }
 
 /// The queue and the phase in which a PodGroup counts.
-fn counted(object: Option<&Observed>) -> Option<(&str, &str)> {
-    match object {
-        Some(Observed::PodGroup(group)) => {
-            Some((queue_of(group), group_phase(&group.status.phase)))
-        }
-        _ => None,
-    }
+fn counted(object: &Observed) -> Option<(&str, &str)> {
+    let group = object.as_pod_group()?;
+    Some((queue_of(group), group_phase(&group.status.phase)))
 }
 
 /// The queues among two places of a PodGroup, each once.

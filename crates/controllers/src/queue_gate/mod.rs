@@ -9,13 +9,16 @@
 //!  annotation ─► policy: gate ─► PodGroup admitted? room in the queues? ─► gate away ─► scheduler
 //!                                        └─ no: event on the pod, with what it waits for
 //! ```
+//!
+//! A pod of a PodGroup of Kubernetes has a queue that only the scheduler knows: its gate is taken away
+//! at once.
 
 mod room;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use pumice_api::{PodGroup, keys};
+use pumice_api::{PodGroup, Queue, ResourceList, keys};
 use serde_json::{Value, json};
 
 use crate::options::ControllerOptions;
@@ -59,21 +62,24 @@ impl QueueGateController {
         })
     }
 
-    fn group_of(&self, pod: &TrackedPod) -> Option<ManagedRef> {
-        let gated = pod.gated.as_ref()?;
+    /// What is read of a pod of ours that has not ended.
+    fn gated<'a>(&self, pod: &'a TrackedPod) -> Option<&'a GatedPod> {
+        let gated = pod.gated.as_deref()?;
+        let is_over = matches!(pod.phase, TrackedPhase::Succeeded | TrackedPhase::Failed);
         let is_ours = self.schedulers.contains(&gated.scheduler_name);
-        (is_ours && !gated.group.is_empty())
-            .then(|| ManagedRef::new(ManagedKind::PodGroup, &pod.namespace, &gated.group))
+        (is_ours && !is_over && pod.deleted.is_none()).then_some(gated)
+    }
+
+    fn group_of(&self, object: &Observed) -> Option<ManagedRef> {
+        let pod = object.as_pod()?;
+        let group = self.gated(pod)?.group.as_str();
+        (!group.is_empty()).then(|| ManagedRef::new(ManagedKind::PodGroup, &pod.namespace, group))
     }
 
     /// Keeps the index of pods; the PodGroups concerned.
     fn follow(&mut self, change: ObjectChange<'_>) -> Vec<ManagedRef> {
-        let group = |this: &Self, object: Option<&Observed>| match object {
-            Some(Observed::Pod(pod)) => this.group_of(pod),
-            _ => None,
-        };
-        let before = group(self, change.before);
-        let after = group(self, change.after);
+        let before = change.before.and_then(|object| self.group_of(object));
+        let after = change.after.and_then(|object| self.group_of(object));
         if let Some(known) = before
             .as_ref()
             .filter(|known| after.as_ref() != Some(*known))
@@ -88,28 +94,60 @@ impl QueueGateController {
             let pods = self.pods.entry(known.clone()).or_default();
             pods.insert(change.of.clone());
         }
-        let is_shut = |object: Option<&Observed>| match object {
-            Some(Observed::Pod(pod)) => pod.gated.as_ref().is_some_and(|gated| gated.is_shut),
-            _ => false,
-        };
-        if !is_shut(change.after) {
+        let gated = change.after.and_then(gated_of);
+        if !gated.is_some_and(|gated| gated.is_shut) {
             self.opening.remove(change.of);
         }
-        if let (Some(Observed::Pod(pod)), None) = (change.before, change.after)
-            && pod.gated.is_some()
+        if let (Some(before), None) = (change.before, change.after)
+            && gated_of(before).is_some()
         {
-            self.standing.forget(&pod.uid);
+            self.standing.forget(before.uid());
         }
         before.into_iter().chain(after).collect()
     }
 
-    /// Queues of all pods that asked.
-    fn queues<'a>(&self, cache: &'a ObjectCache) -> BTreeSet<&'a str> {
+    /// A pod without gate and node, which counts for its queues.
+    fn is_promised(&self, object: &Observed) -> bool {
+        let pod = object.as_pod().filter(|pod| !pod.is_bound);
+        let gated = pod.and_then(|pod| self.gated(pod));
+        gated.is_some_and(|gated| gated.asks && !gated.is_shut)
+    }
+
+    /// The queue of a pod that has changed; where it gives back what it was promised, also those that
+    /// have their limit in common with it.
+    fn queues_of_pod<'a>(
+        &mut self,
+        change: ObjectChange<'_>,
+        cache: &'a ObjectCache,
+    ) -> Vec<&'a str> {
+        let was_promised = change.before.is_some_and(|before| self.is_promised(before));
+        let has_group = change
+            .after
+            .is_some_and(|after| self.group_of(after).is_some());
+        let groups = self.follow(change);
+        let groups = groups.iter();
+        let found = groups.filter_map(|of| cache.pod_group(&of.namespace, &of.name));
+        let mut queues: Vec<&str> = found.map(queue_of).collect();
+        if was_promised && !has_group {
+            let limits: Vec<&str> = queues
+                .iter()
+                .flat_map(|queue| room::limits(queue, cache))
+                .collect();
+            queues.extend(self.queues_below(&limits, cache));
+        }
+        queues
+    }
+
+    /// Queues of pods that asked that are one of these, or below one.
+    fn queues_below<'a>(&self, these: &[&str], cache: &'a ObjectCache) -> BTreeSet<&'a str> {
         let groups = self.pods.keys();
-        groups
-            .filter_map(|group| cache.pod_group(&group.namespace, &group.name))
-            .map(queue_of)
-            .collect()
+        let groups = groups.filter_map(|of| cache.pod_group(&of.namespace, &of.name));
+        let is_below = |queue: &&str| {
+            let path = room::path(queue, cache);
+            path.iter().any(|above| these.contains(above))
+        };
+        let queues: BTreeSet<&str> = groups.map(queue_of).collect();
+        queues.into_iter().filter(is_below).collect()
     }
 
     /// All pods that asked and have not ended, the oldest first.
@@ -120,10 +158,9 @@ impl QueueGateController {
         });
         let waiting = pods.filter_map(|(group, pod)| {
             let pod = cache.pod(&pod.namespace, &pod.name)?;
-            let is_over = matches!(pod.phase, TrackedPhase::Succeeded | TrackedPhase::Failed);
-            (!is_over && pod.deleted.is_none()).then_some(PodAtGate {
+            Some(PodAtGate {
                 pod,
-                gated: pod.gated.as_deref()?,
+                gated: self.gated(pod)?,
                 group: group?,
             })
         });
@@ -145,22 +182,21 @@ impl Controller for QueueGateController {
         let mut queues: Vec<&str> = Vec::new();
         match change.of.kind {
             ManagedKind::Pod => {
-                let groups = self.follow(change);
-                let groups = groups.iter();
-                let found = groups.filter_map(|of| cache.pod_group(&of.namespace, &of.name));
-                queues.extend(found.map(queue_of));
-            }
-            ManagedKind::PodGroup if self.pods.contains_key(change.of) => {
-                for object in [change.before, change.after].into_iter().flatten() {
-                    if let Observed::PodGroup(group) = object {
-                        queues.push(queue_of(group));
-                    }
+                let after = change.after.and_then(Observed::as_pod);
+                if after.and_then(|pod| self.native(pod)).is_some() {
+                    self.follow(change);
+                    return vec![change.of.clone()];
                 }
+                queues = self.queues_of_pod(change, cache);
             }
-            ManagedKind::Queue if !self.pods.is_empty() => {
-                let changed = change.of.name.as_str();
-                let below = self.queues(cache).into_iter();
-                queues.extend(below.filter(|queue| room::path(queue, cache).contains(&changed)));
+            ManagedKind::PodGroup
+                if self.pods.contains_key(change.of) && change.alters(place_of_group) =>
+            {
+                let both = [change.before, change.after].into_iter().flatten();
+                queues.extend(both.filter_map(Observed::as_pod_group).map(queue_of));
+            }
+            ManagedKind::Queue if !self.pods.is_empty() && change.alters(room_of_queue) => {
+                queues.extend(self.queues_below(&[&change.of.name], cache));
             }
             _ => {}
         }
@@ -174,6 +210,10 @@ impl Controller for QueueGateController {
         cache: &ObjectCache,
         now: Timestamp,
     ) -> Reconciliation {
+        if of.kind == ManagedKind::Pod {
+            let pod = cache.pod(&of.namespace, &of.name);
+            return pod.map_or_else(Reconciliation::nothing, |pod| self.open_native(pod));
+        }
         let mut found = Reconciliation::nothing();
         // Its writes have ended: where a gate is still there, that was in vain.
         self.opening.retain(|_, queue| *queue != of.name);
@@ -189,7 +229,6 @@ impl Controller for QueueGateController {
         let of_queue = all
             .iter()
             .filter(|one| one.gated.is_shut && queue_of(one.group) == of.name);
-        let mut told = Vec::new();
         for one in of_queue {
             let obstacle = obstacle(one, &of.name, &room, cache);
             if obstacle.is_none() {
@@ -198,19 +237,17 @@ impl Controller for QueueGateController {
                 self.opening.insert(reference(one.pod), of.name.clone());
             }
             let event = obstacle.map(|(warning, message)| event(one.pod, warning, message));
-            told.push((one.pod.uid.to_string(), event));
-        }
-        for (uid, event) in told {
-            found
-                .events
-                .extend(self.standing.news(&uid, event.into_iter().collect()));
+            let news = self
+                .standing
+                .news(&one.pod.uid, event.into_iter().collect());
+            found.events.extend(news);
         }
         found
     }
 
     fn failed(
         &mut self,
-        _: &ManagedRef,
+        of: &ManagedRef,
         write: &ApiWrite,
         outcome: &WriteOutcome,
         cache: &ObjectCache,
@@ -221,12 +258,87 @@ impl Controller for QueueGateController {
         else {
             return Vec::new();
         };
-        let words = format!(
-            "the queue has room, but gate {} cannot be taken away: {message}",
-            keys::QUEUE_ALLOCATION_GATE
-        );
+        let but = match of.kind {
+            ManagedKind::Queue => "the queue has room, but ",
+            _ => "",
+        };
+        let gate = keys::QUEUE_ALLOCATION_GATE;
+        let words = format!("{but}gate {gate} cannot be taken away: {message}");
         vec![event(pod, true, words)]
     }
+}
+
+impl QueueGateController {
+    /// What is read of a pod at the gate that is of a PodGroup of Kubernetes.
+    fn native<'a>(&self, pod: &'a TrackedPod) -> Option<&'a GatedPod> {
+        self.gated(pod)
+            .filter(|gated| gated.is_native && gated.is_shut)
+    }
+
+    /// Takes the gate of such a pod away, as its queue is not known here.
+    fn open_native(&mut self, pod: &TrackedPod) -> Reconciliation {
+        let Some(gated) = self.native(pod) else {
+            return Reconciliation::nothing();
+        };
+        let own = own_obstacle(gated);
+        let writes = match own {
+            Some(_) => Vec::new(),
+            None => vec![opened(pod)],
+        };
+        let (warning, message) = own.unwrap_or_else(|| {
+            let gate = keys::QUEUE_ALLOCATION_GATE;
+            let text = format!(
+                "gate {gate} is taken away at once: the queue of a PodGroup of scheduling.k8s.io, which \
+                 spec.schedulingGroup names, is kept by the scheduler alone"
+            );
+            (false, text)
+        });
+        let events = vec![event(pod, warning, message)];
+        Reconciliation {
+            writes,
+            events: self.standing.news(&pod.uid, events),
+            ..Reconciliation::nothing()
+        }
+    }
+}
+
+/// What is read of a pod that asked for the gate, or has it.
+fn gated_of(object: &Observed) -> Option<&GatedPod> {
+    object.as_pod()?.gated.as_deref()
+}
+
+/// What of a PodGroup its pods at the gate wait for.
+fn place_of_group(object: &Observed) -> Option<(&str, &str)> {
+    let group = object.as_pod_group()?;
+    Some((queue_of(group), &group.status.phase))
+}
+
+/// What of a Queue pods at the gate wait for.
+fn room_of_queue(object: &Observed) -> Option<(&str, &str, &ResourceList, &ResourceList)> {
+    let Queue { spec, status, .. } = object.as_queue()?;
+    Some((
+        &spec.parent,
+        &status.state,
+        &spec.capability,
+        &status.allocated,
+    ))
+}
+
+/// What keeps the gate shut whatever its queue has room for, and whether somebody has to mend it.
+fn own_obstacle(gated: &GatedPod) -> Option<(bool, String)> {
+    let gate = keys::QUEUE_ALLOCATION_GATE;
+    if !gated.asks {
+        let text = format!(
+            "nobody takes gate {gate} away: annotation {gate}: \"true\" is not there; write it, or remove \
+             the gate"
+        );
+        return Some((true, text));
+    }
+    (!gated.others.is_empty()).then(|| {
+        let others = gated.others.join(", ");
+        let text = format!("gate {gate} is the last to go: after {others}");
+        (false, text)
+    })
 }
 
 /// What keeps the gate shut, and whether somebody has to mend it.
@@ -236,23 +348,10 @@ fn obstacle(
     room: &QueueRoom<'_>,
     cache: &ObjectCache,
 ) -> Option<(bool, String)> {
+    if let Some(own) = own_obstacle(one.gated) {
+        return Some(own);
+    }
     let gate = keys::QUEUE_ALLOCATION_GATE;
-    if !one.gated.asks {
-        return Some((
-            true,
-            format!(
-                "nobody takes gate {gate} away: annotation {gate}: \"true\" is not there; write it, or \
-                 remove the gate"
-            ),
-        ));
-    }
-    if !one.gated.others.is_empty() {
-        let others = one.gated.others.join(", ");
-        return Some((
-            false,
-            format!("gate {gate} is the last to go: after {others}"),
-        ));
-    }
     let Some(known) = cache.queue(queue) else {
         return Some((
             true,

@@ -30,7 +30,9 @@ impl<'a> QueueRoom<'a> {
         }
     }
 
-    /// A pod without its gate: it counts until the queue's status has it. When that may be.
+    /// A pod without its gate: it counts until the queue's status has it. When that may be. A pod that
+    /// gets no node, as it asks for more than its queues may ever have, counts nothing: it would keep
+    /// the gates of all others shut.
     pub(super) fn promise(
         &mut self,
         pod: &TrackedPod,
@@ -45,7 +47,9 @@ impl<'a> QueueRoom<'a> {
         if pod.is_bound && written.is_none_or(|at| at <= now) {
             return None;
         }
-        self.take(gated, queue);
+        if pod.is_bound || self.may_hold(gated, queue) {
+            self.take(gated, queue);
+        }
         written
     }
 
@@ -59,6 +63,18 @@ impl<'a> QueueRoom<'a> {
                 *entry = entry.plus(*amount);
             }
         }
+    }
+
+    /// Whether a queue, and each above it, has room for a pod once nothing else is in it.
+    fn may_hold(&self, gated: &GatedPod, queue: &str) -> bool {
+        let request = amounts(&gated.usage);
+        let asks = |resource: &str| request.get(resource).copied().unwrap_or_default();
+        let path = path(queue, self.cache);
+        let mut queues = path.iter().filter_map(|name| self.cache.queue(name));
+        queues.all(|queue| {
+            let mut most = amounts(&queue.spec.capability).into_iter();
+            most.all(|(resource, most)| asks(resource) <= most)
+        })
     }
 
     /// What a pod asks for that a queue, or one above it, has not left; `None` if there is room.
@@ -103,6 +119,16 @@ pub(super) fn path<'a>(queue: &'a str, cache: &'a ObjectCache) -> Vec<&'a str> {
         path.push(parent);
         next = cache.queue(parent);
     }
+    path
+}
+
+/// Those of a queue and of the queues above it that may have only so much.
+pub(super) fn limits<'a>(queue: &'a str, cache: &'a ObjectCache) -> Vec<&'a str> {
+    let mut path = path(queue, cache);
+    path.retain(|name| {
+        let queue = cache.queue(name);
+        queue.is_some_and(|queue| !queue.spec.capability.is_empty())
+    });
     path
 }
 

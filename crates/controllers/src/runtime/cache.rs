@@ -150,7 +150,7 @@ impl ObjectCache {
     }
 
     /// All objects of a kind, in order of namespace and name. Of pods only those without PodGroup.
-    pub fn all(&self, kind: ManagedKind) -> impl Iterator<Item = &Observed> {
+    pub fn all(&self, kind: ManagedKind) -> impl Iterator<Item = &Observed> + Clone {
         let names = self.by_kind.get(&kind).into_iter().flatten();
         names.filter_map(move |(namespace, name)| self.get(&ManagedRef::new(kind, namespace, name)))
     }
@@ -174,10 +174,8 @@ impl ObjectCache {
 
     /// A pod.
     pub fn pod(&self, namespace: &str, name: &str) -> Option<&TrackedPod> {
-        match self.get(&ManagedRef::new(ManagedKind::Pod, namespace, name))? {
-            Observed::Pod(pod) => Some(pod),
-            _ => None,
-        }
+        self.get(&ManagedRef::new(ManagedKind::Pod, namespace, name))?
+            .as_pod()
     }
 
     /// Pods that say they belong to a Job of this name, by name. Their owner may be an earlier Job.
@@ -190,10 +188,8 @@ impl ObjectCache {
 
     /// A PodGroup.
     pub fn pod_group(&self, namespace: &str, name: &str) -> Option<&PodGroup> {
-        match self.get(&ManagedRef::new(ManagedKind::PodGroup, namespace, name))? {
-            Observed::PodGroup(group) => Some(group),
-            _ => None,
-        }
+        self.get(&ManagedRef::new(ManagedKind::PodGroup, namespace, name))?
+            .as_pod_group()
     }
 
     /// PodGroups of a queue, in order of namespace and name.
@@ -204,10 +200,13 @@ impl ObjectCache {
 
     /// A Queue.
     pub fn queue(&self, name: &str) -> Option<&Queue> {
-        match self.get(&ManagedRef::global(ManagedKind::Queue, name))? {
-            Observed::Queue(queue) => Some(queue),
-            _ => None,
-        }
+        self.get(&ManagedRef::global(ManagedKind::Queue, name))?
+            .as_queue()
+    }
+
+    /// All Queues, by name.
+    pub fn queues(&self) -> impl Iterator<Item = &Queue> + Clone {
+        self.all(ManagedKind::Queue).filter_map(Observed::as_queue)
     }
 
     /// A Command.

@@ -20,6 +20,14 @@ pub struct ObjectChange<'a> {
     pub after: Option<&'a Observed>,
 }
 
+impl<'a> ObjectChange<'a> {
+    /// Whether what `read` takes of the object is not what it took before. Of an object that is not
+    /// there it takes nothing.
+    pub fn alters<T: PartialEq>(&self, read: impl Fn(&'a Observed) -> Option<T>) -> bool {
+        self.before.and_then(&read) != self.after.and_then(&read)
+    }
+}
+
 /// A controller: told of changes, it says which objects to look at; looking at one, it says what to
 /// write so that the world comes nearer to what the object asks for.
 ///

@@ -17,8 +17,10 @@ pub struct GatedPod {
     pub others: Vec<String>,
     /// Scheduler.
     pub scheduler_name: String,
-    /// Its PodGroup; empty as long as it has none.
+    /// Its PodGroup; empty as long as it has none, and where it is one of Kubernetes.
     pub group: String,
+    /// It names a PodGroup of Kubernetes (`spec.schedulingGroup`), which is nobody's here.
+    pub is_native: bool,
     /// What it asks for.
     pub usage: ResourceList,
     /// Since when it has a node.
@@ -43,13 +45,16 @@ impl GatedPod {
             .into_iter()
             .flatten()
             .find(|condition| condition.type_ == "PodScheduled" && condition.status == "True");
+        let is_native = spec.scheduling_group.is_some();
+        let group = annotation(keys::GROUP_NAME).filter(|_| !is_native);
         let bound_at = scheduled.and_then(|condition| condition.last_transition_time.as_ref());
         Some(Self {
             asks,
             is_shut: !own.is_empty(),
             others: others.into_iter().map(str::to_owned).collect(),
             scheduler_name: spec.scheduler_name.clone().unwrap_or_default(),
-            group: annotation(keys::GROUP_NAME).unwrap_or_default(),
+            group: group.unwrap_or_default(),
+            is_native,
             usage: usage::resource_list(&usage::of(spec)),
             bound_at: bound_at.map(|time| time.0),
         })

@@ -290,6 +290,30 @@ impl Observed {
         }
     }
 
+    /// The pod, if it is one.
+    pub fn as_pod(&self) -> Option<&TrackedPod> {
+        match self {
+            Self::Pod(pod) => Some(pod),
+            _ => None,
+        }
+    }
+
+    /// The PodGroup, if it is one.
+    pub fn as_pod_group(&self) -> Option<&PodGroup> {
+        match self {
+            Self::PodGroup(group) => Some(group),
+            _ => None,
+        }
+    }
+
+    /// The Queue, if it is one.
+    pub fn as_queue(&self) -> Option<&Queue> {
+        match self {
+            Self::Queue(queue) => Some(queue),
+            _ => None,
+        }
+    }
+
     /// Its kind.
     pub fn kind(&self) -> ManagedKind {
         match self {

@@ -91,6 +91,22 @@ impl ApiWrite {
         };
         Self { of, verb }
     }
+
+    /// Reason of the event that says how this write failed, and the words of the API server. `None`
+    /// where nobody has to know: it was not refused, or its namespace is being deleted.
+    pub fn failure<'a>(&self, outcome: &'a WriteOutcome) -> Option<(&'static str, &'a str)> {
+        let reason = match &self.verb {
+            ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_) => "FailedCreate",
+            ApiVerb::Delete { .. } => "FailedDelete",
+            _ => "FailedUpdate",
+        };
+        match outcome {
+            WriteOutcome::Refused { message, .. } if !outcome.is_namespace_going() => {
+                Some((reason, message))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// How a write ended.

@@ -1,6 +1,6 @@
 //! Why a pod waits, in Volcano's wording where it has one (spec/01 §4.4, §4.6).
 
-use pumice_conf::nearest;
+use pumice_conf::did_you_mean;
 use pumice_framework::reason::{NearestMiss, Shortage};
 use pumice_framework::{Bound, FitError, Overrun, Refusal, Skip};
 use pumice_model::job::SubJob;
@@ -338,7 +338,7 @@ impl Engine {
 
 /// Which known name may have been meant; empty if none is near.
 pub(super) fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    nearest(name, known).map_or(String::new(), |near| format!(", did you mean \"{near}\"?"))
+    did_you_mean(name, known).map_or(String::new(), |asked| format!(", {asked}"))
 }
 
 /// With a capital letter and a stop.

@@ -3,10 +3,10 @@
 
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use k8s_openapi::api::node::v1::RuntimeClass;
-use pumice_conf::nearest;
 use pumice_ingest::ObjectProblem;
 
 use super::World;
+use super::references::hint;
 
 /// Where a pod names its RuntimeClass.
 const CLASS: &str = "spec.runtimeClassName";
@@ -49,13 +49,12 @@ impl World {
         let name = spec.runtime_class_name.as_ref();
         let name = name.filter(|name| !name.is_empty())?;
         Some(self.runtime_classes.get(name).ok_or_else(|| {
-            let near = nearest(name, self.runtime_classes.keys().map(String::as_str));
-            let near = near.map_or(String::new(), |name| format!("did you mean {name:?}? "));
+            let hint = hint(name, self.runtime_classes.keys().map(String::as_str));
             ObjectProblem {
                 path: CLASS.to_owned(),
                 message: format!("RuntimeClass {name:?} does not exist"),
                 help: format!(
-                    "{near}give the class too: an API server refuses the pod without it; here it \
+                    "{hint}give the class too: an API server refuses the pod without it; here it \
                      counts as one without overhead"
                 ),
             }

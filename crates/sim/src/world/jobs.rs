@@ -1,6 +1,8 @@
 //! Jobs on the virtual API server: checked on their way in, and turned into pods at once where no
 //! controller acts.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::Pod;
 use pumice_api::Job;
 use pumice_controllers::job as controller;
@@ -75,12 +77,16 @@ impl World {
     /// Sets Jobs aside whose queue has queues below it: policies refuse them. One that an API server
     /// has accepted was there before its queue got any.
     pub(super) fn refuse_jobs_of_inner_queues(&mut self) {
-        let refused = self.jobs.iter().filter_map(|(key, job)| {
-            let queues = self.queues.values();
-            let queues = queues.map(|queue| (queue.name.as_str(), queue.parent.as_str()));
-            let is_new = job.metadata.resource_version.is_none();
-            let why = not_a_leaf(&job.spec.queue, queues).filter(|_| is_new)?;
-            Some((key.clone(), why))
+        let queues = self.queues.values();
+        let queues = queues.map(|queue| (queue.name.as_str(), queue.parent.as_str()));
+        let mut known: BTreeMap<&str, Option<String>> = BTreeMap::new();
+        let jobs = self.jobs.iter();
+        let new = jobs.filter(|(_, job)| job.metadata.resource_version.is_none());
+        let refused = new.filter_map(|(key, job)| {
+            let queue = job.spec.queue.as_str();
+            let why = known.entry(queue);
+            let why = why.or_insert_with(|| not_a_leaf(queue, queues.clone()));
+            Some((key.clone(), why.clone()?))
         });
         let refused: Vec<(String, String)> = refused.collect();
         for (key, why) in refused {

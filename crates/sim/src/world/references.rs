@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pumice_conf::nearest;
+use pumice_conf::did_you_mean;
 use pumice_controllers::job as controller;
 use pumice_model::object::NATIVE_GROUP;
 
@@ -29,6 +29,11 @@ pub(super) const SYSTEM_CLASSES: [(&str, i32); 2] = [
 
 /// Kind and key of an object, the field with a name, what is wrong with it, and what to do.
 type Misnomer<'a> = ((&'static str, &'a String), &'static str, String, String);
+
+/// Which known name may have been meant, to stand before what helps; empty if none is near.
+pub(super) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    did_you_mean(name, known).map_or(String::new(), |asked| format!("{asked} "))
+}
 
 impl World {
     /// Warns of queues whose parent does not exist or that are their own ancestor. They take part: a
@@ -158,9 +163,8 @@ impl World {
         let lost = self.groups.iter();
         let lost = lost.filter(|(_, group)| !is_known(&group.queue));
         lost.map(|(key, group)| {
-            let near = nearest(&group.queue, names());
-            let near = near.map_or(String::new(), |name| format!("did you mean \"{name}\"? "));
-            let help = format!("{near}give the queue too, or name another one");
+            let hint = hint(&group.queue, names());
+            let help = format!("{hint}give the queue too, or name another one");
             let missing = missing("Queue", &group.queue);
             (("PodGroup", key), "spec.queue", missing, help)
         })
@@ -226,12 +230,11 @@ impl World {
             named.filter(|(_, class)| !class.is_empty() && !self.priorities.contains_key(*class));
         let told = unknown.map(|(of, class)| {
             let names = self.priorities.keys().map(String::as_str).take(MAX_NAMES);
-            let near = nearest(class, names);
-            let near = near.map_or(String::new(), |name| format!("did you mean \"{name}\"? "));
+            let hint = hint(class, names);
             let value = self.default_priority.unwrap_or(0);
             let missing = format!("PriorityClass \"{class}\" does not exist");
             let help =
-                format!("{near}give the class too; until then it counts as priority {value}");
+                format!("{hint}give the class too; until then it counts as priority {value}");
             (of, CLASS, missing, help)
         });
         told.collect()

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::PodSpec;
 use pumice_api::{Queue, ResourceList};
-use pumice_conf::nearest;
 use pumice_ingest::ObjectProblem;
 
 use super::World;
+use super::references::hint;
 
 /// Resources that every cluster has, whatever its nodes say.
 const ALWAYS: [&str; 4] = ["cpu", "memory", "pods", "ephemeral-storage"];
@@ -78,12 +78,11 @@ impl World {
         let unknown = of_queues.iter().filter(|(.., name)| is_unknown(name));
         let told = unknown.map(|(key, path, name)| {
             let names = known.iter().map(String::as_str).chain(ALWAYS);
-            let near = nearest(name, names);
-            let near = near.map_or(String::new(), |near| format!("did you mean {near:?}? "));
+            let hint = hint(name, names);
             let problem = ObjectProblem {
                 path: path.clone(),
                 message: format!("no node and no pod has a resource {name:?}: it counts nothing"),
-                help: format!("{near}name a resource as nodes and pods do, or remove it"),
+                help: format!("{hint}name a resource as nodes and pods do, or remove it"),
             };
             ("Queue", key.clone(), problem)
         });

@@ -162,3 +162,17 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 - {{ . | quote }}
 {{- end }}
 {{- end }}
+
+{{/* Whether the controller runs that takes the gates of queues away: not by its feature gate, nor by --controllers, where
+     the first entry that fits decides. */}}
+{{- define "pumice.controllers.openGates" -}}
+{{- $custom := .Values.custom -}}
+{{- $list := printf ",%s," ($custom.controller_enabled_controllers | default "" | nospace) -}}
+{{- $entry := regexFind ",[-+]*queue-gate-controller," $list -}}
+{{- $others := or (contains ",*," $list) (not (regexMatch ",[^-,]" $list)) -}}
+{{- $named := and $entry (not (hasPrefix ",-" $entry)) -}}
+{{- $without := "SchedulingGatesQueueAdmission=(0|f|F)" -}}
+{{- if and $custom.controller_enable (ternary $named $others (ne $entry "")) (not (regexMatch $without (join " " $custom.controller_extra_args))) -}}
+true
+{{- end }}
+{{- end }}

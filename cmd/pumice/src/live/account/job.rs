@@ -26,15 +26,30 @@ const ACTIONS: [&str; 9] = [
 ];
 
 /// The phase as it is shown: a Job that nobody has looked at is Pending.
-pub(super) fn phase(job: &Job) -> String {
+pub(in crate::live) fn phase(job: &Job) -> String {
     or(&job.status.state.phase, "Pending").to_owned()
 }
 
-pub(super) fn has_ended(job: &Job) -> bool {
-    matches!(
-        job.status.state.phase.as_str(),
-        "Completed" | "Failed" | "Terminated" | "Aborted"
-    )
+/// Pods of all tasks.
+pub(in crate::live) fn replicas(job: &Job) -> i64 {
+    let tasks = job.spec.tasks.iter();
+    tasks.map(|task| i64::from(task.replicas)).sum()
+}
+
+/// A Job in this phase has ended, well or not.
+pub(in crate::live) fn has_ended(phase: &str) -> bool {
+    matches!(phase, "Completed" | "Failed" | "Terminated")
+}
+
+/// A Job in this phase is suspended.
+pub(in crate::live) fn is_suspended(phase: &str) -> bool {
+    phase == "Aborted"
+}
+
+/// Nothing is to be done for the Job.
+pub(super) fn is_at_rest(job: &Job) -> bool {
+    let phase = &job.status.state.phase;
+    has_ended(phase) || is_suspended(phase)
 }
 
 /// What keeps the Job before the scheduler has anything to say.
@@ -147,7 +162,7 @@ pub(super) fn in_words(job: &Job, now: Timestamp) -> String {
     let changed = state.last_transition_time.as_ref();
     let since_when = changed.or(job.metadata.creation_timestamp.as_ref());
     let lasts = since_when.map(|time| format!(" for {}", age(since(time.0, now))));
-    let replicas: i64 = spec.tasks.iter().map(|task| i64::from(task.replicas)).sum();
+    let replicas = replicas(job);
     let queue = or(&spec.queue, pumice_api::keys::DEFAULT_QUEUE);
     let mut words = format!(
         "{}{}, needs {} of {replicas} pods, queue {queue}",

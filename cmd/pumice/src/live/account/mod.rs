@@ -27,8 +27,9 @@ use serde_json::Value;
 use super::user::typed;
 use super::words::{self, short_group};
 
+pub(super) use job::{has_ended, is_suspended, phase as job_phase, replicas};
 pub(super) use pods::{of_pod, phase as pod_phase, waited};
-pub(super) use read::{job_query, read, read_job, read_pod};
+pub(super) use read::{is_owned_by, job_query, read, read_job, read_pod};
 pub(super) use show::account_table;
 
 /// What groups of our kinds have in their names.
@@ -134,7 +135,7 @@ pub(super) fn account(
     let obstacle = job
         .as_ref()
         .and_then(|job| job::obstacle(job, &groups, facts, now));
-    let has_ended = job.as_ref().is_some_and(job::has_ended);
+    let is_at_rest = job.as_ref().is_some_and(job::is_at_rest);
     let asked = scheduler.map(|view| {
         let message = view.message.clone().unwrap_or_default();
         view.reason
@@ -145,7 +146,7 @@ pub(super) fn account(
         Some(why) => why,
         None => job::unplaced(&groups, now).or_else(|| pods::without_node(&facts.pods)),
     };
-    let why = match (obstacle, has_ended) {
+    let why = match (obstacle, is_at_rest) {
         (Some(why), _) => Some(why),
         (None, true) => None,
         (None, false) => below()
@@ -163,7 +164,7 @@ pub(super) fn account(
         });
     }
     steps.extend(owner_step(facts));
-    steps.extend(group_steps(&groups, job.is_some() && !has_ended));
+    steps.extend(group_steps(&groups, job.is_some() && !is_at_rest));
     // The scheduler counts them itself.
     if scheduler.is_none() {
         steps.push(AccountStep {

@@ -170,7 +170,8 @@ pub(in crate::live) fn read_pod(
     user.ask(user.objects.get::<Pod>(namespace, name))
 }
 
-fn is_owned_by(object: &Value, uid: &str) -> bool {
+/// Whether the object of this UID is one of the owners.
+pub(in crate::live) fn is_owned_by(object: &Value, uid: &str) -> bool {
     let owners = object["metadata"]["ownerReferences"].as_array();
     owners
         .into_iter()

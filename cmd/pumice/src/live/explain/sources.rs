@@ -103,8 +103,12 @@ impl Sources {
         if question.is_short {
             shorten_pod(&mut view);
         }
-        // Who may ask the scheduler need not be allowed to read pods there.
-        let waited = read().ok().flatten().as_ref().and_then(account::waited);
+        // Only the table says it, and who may ask the scheduler need not be allowed to read pods there.
+        let pod = match question.format {
+            OutputFormat::Table => read().ok().flatten(),
+            OutputFormat::Json | OutputFormat::Yaml => None,
+        };
+        let waited = pod.as_ref().and_then(account::waited);
         print(&view, question.format, |out, view| {
             pod_table(out, view)?;
             line(out, "Waited", waited.as_deref().unwrap_or_default())

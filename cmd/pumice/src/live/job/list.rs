@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use pumice_api::{Job, keys};
 use serde_json::Value;
 
+use super::super::account::{job_phase, replicas};
 use super::super::user::{ClusterConnection, ClusterUser, list_of, typed};
 use super::super::watch::watch;
-use super::super::words::{age, or, print};
-use super::named::{phase, replicas};
+use super::super::words::{age, or, print, some};
 use crate::output::{OutputFormat, columns_of_namespaces};
 
 /// Label with the type of a Job.
@@ -112,16 +112,6 @@ fn typed_all(items: &[Value]) -> anyhow::Result<Vec<Job>> {
     items.iter().map(typed).collect()
 }
 
-/// The Jobs of a list; `None`, and a line that says so, when there are none.
-fn some(out: &mut dyn Write, items: &Value) -> anyhow::Result<Option<Vec<Job>>> {
-    let items = items.as_array().map_or(&[][..], Vec::as_slice);
-    if items.is_empty() {
-        writeln!(out, "No resources found")?;
-        return Ok(None);
-    }
-    typed_all(items).map(Some)
-}
-
 const HEAD: [&str; 10] = [
     "NAMESPACE",
     "NAME",
@@ -145,6 +135,7 @@ pub(super) fn table(
     let Some(jobs) = some(out, items)? else {
         return Ok(());
     };
+    let jobs = typed_all(jobs)?;
     let rows: Vec<[String; 10]> = jobs.iter().map(|job| row(job, now)).collect();
     columns_of_namespaces(out, HEAD, &rows, with_namespace)
 }
@@ -164,7 +155,7 @@ fn row(job: &Job, now: Timestamp) -> [String; 10] {
     [
         meta.namespace.clone().unwrap_or_default(),
         meta.name.clone().unwrap_or_default(),
-        phase(job),
+        job_phase(job),
         queue_of(job),
         format!("{}/{}", status.running, replicas(job)),
         job.spec.min_available.to_string(),
@@ -185,6 +176,7 @@ pub(super) fn wide(
     let Some(jobs) = some(out, items)? else {
         return Ok(());
     };
+    let jobs = typed_all(jobs)?;
     let head = [
         "NAMESPACE",
         "NAME",
@@ -216,7 +208,7 @@ fn wide_row(job: &Job, now: Timestamp) -> [String; 15] {
         meta.namespace.clone().unwrap_or_default(),
         meta.name.clone().unwrap_or_default(),
         day.unwrap_or_default(),
-        phase(job),
+        job_phase(job),
         kind.map_or("Batch", String::as_str).to_owned(),
         replicas(job).to_string(),
         job.spec.min_available.to_string(),

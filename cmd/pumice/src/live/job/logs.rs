@@ -9,7 +9,7 @@ use pumice_api::keys;
 use pumice_cluster::remote::LogPart;
 use serde_json::Value;
 
-use super::super::account::{job_query, pod_phase};
+use super::super::account::{is_owned_by, job_query, pod_phase};
 use super::super::user::{ClusterConnection, wrong};
 use super::named::NamedJob;
 
@@ -50,7 +50,8 @@ pub fn run(arguments: &JobLogsArguments) -> anyhow::Result<ExitCode> {
     let namespace = arguments.job.namespace(&user).to_owned();
     let query = job_query(arguments.job.name());
     let mut pods = user.ask(user.objects.list::<Pod>(&namespace, &query))?;
-    pods.retain(|pod| is_wanted(arguments, pod, &job["metadata"]["uid"]));
+    let uid = job["metadata"]["uid"].as_str().unwrap_or_default();
+    pods.retain(|pod| is_wanted(arguments, pod, uid));
     if pods.is_empty() {
         return Err(wrong(format!(
             "job {namespace}/{name} has no such pods\n  = help: `pumice pod list -j {name} -n \
@@ -107,15 +108,11 @@ pub fn run(arguments: &JobLogsArguments) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn is_wanted(arguments: &JobLogsArguments, pod: &Value, job: &Value) -> bool {
+fn is_wanted(arguments: &JobLogsArguments, pod: &Value, job: &str) -> bool {
     let metadata = &pod["metadata"];
     let annotation = |key: &str| metadata["annotations"][key].as_str();
-    let owners = metadata["ownerReferences"].as_array();
     let index = arguments.index.map(|index| index.to_string());
-    owners
-        .into_iter()
-        .flatten()
-        .any(|owner| owner["uid"] == *job)
+    is_owned_by(pod, job)
         && (arguments.task.is_none() || annotation(keys::TASK_SPEC) == arguments.task.as_deref())
         && (index.is_none() || annotation(keys::TASK_INDEX) == index.as_deref())
 }

@@ -5,7 +5,6 @@ use pumice_api::Job;
 use serde_json::Value;
 
 use super::super::user::{ClusterUser, wrong};
-use super::super::words::or;
 
 /// One Job.
 #[derive(Args)]
@@ -55,15 +54,4 @@ pub fn missing(namespace: &str, name: &str) -> anyhow::Error {
         "there is no Job {namespace}/{name}\n  = help: `pumice job list --all-namespaces` shows \
          all; another namespace is named with --namespace"
     ))
-}
-
-/// The phase as it is shown: a Job that nobody has looked at is Pending.
-pub fn phase(job: &Job) -> String {
-    or(&job.status.state.phase, "Pending").to_owned()
-}
-
-/// Pods of all tasks.
-pub fn replicas(job: &Job) -> i64 {
-    let tasks = job.spec.tasks.iter();
-    tasks.map(|task| i64::from(task.replicas)).sum()
 }

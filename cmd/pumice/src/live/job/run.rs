@@ -79,22 +79,24 @@ pub fn run(arguments: &JobRunArguments) -> anyhow::Result<ExitCode> {
         )));
     }
     let namespace = wanted.or(own).map(str::to_owned);
-    let (creation, connection) = (&arguments.creation, &arguments.connection);
+    let creation = &arguments.creation;
+    let user = creation.open(&arguments.connection)?;
     let queue = or(
         job["spec"]["queue"].as_str().unwrap_or_default(),
         keys::DEFAULT_QUEUE,
     );
-    let queue = match creation.asks_nobody() {
-        true => QueueSeen::Unknown,
-        false => queue_seen(&connection.open()?, queue),
+    let queue = match &user {
+        None => QueueSeen::Unknown,
+        Some(user) => queue_seen(user, queue),
     };
     let line = |name: &str| match queue.problem() {
         None => format!("run job {name} successfully"),
         Some(problem) => format!("job {name} is created, and waits: {problem}"),
     };
-    let made = creation.create::<Job>(connection, namespace.as_deref(), job, line)?;
-    if queue == QueueSeen::Unknown && !creation.is_trial() {
-        tell_obstacle(&connection.open()?, &made)?;
+    let made = creation.create::<Job>(user.as_ref(), namespace.as_deref(), job, line)?;
+    let is_unknown = queue == QueueSeen::Unknown && !creation.is_trial();
+    if let Some(user) = user.filter(|_| is_unknown) {
+        tell_obstacle(&user, &made)?;
     }
     Ok(ExitCode::SUCCESS)
 }

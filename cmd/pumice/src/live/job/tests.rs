@@ -3,7 +3,7 @@
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::named::{phase, replicas};
+use super::super::account::{job_phase, replicas};
 use super::*;
 
 /// The arguments behind `pumice job`.
@@ -58,7 +58,7 @@ fn run_makes_the_job_that_vcctl_makes() {
     assert_eq!(container.get("command"), None);
     // As the types read it, nothing is lost.
     let read: Job = typed(&plain).expect("a Job");
-    assert_eq!((replicas(&read), phase(&read).as_str()), (1, "Pending"));
+    assert_eq!((replicas(&read), job_phase(&read).as_str()), (1, "Pending"));
 }
 
 #[test]

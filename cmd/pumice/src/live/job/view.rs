@@ -10,12 +10,12 @@ use pumice_api::Job;
 use pumice_api::job::TaskSpec;
 use pumice_engine::view::JobView;
 
-use super::super::account;
+use super::super::account::{self, job_phase, replicas};
 use super::super::events::show_events;
 use super::super::scheduler::asked_by_the_way;
 use super::super::user::{ClusterConnection, typed};
 use super::super::words::{HEAD, lines, print};
-use super::named::{NamedJob, phase, replicas};
+use super::named::NamedJob;
 use crate::output::{OutputFormat, columns};
 
 /// Arguments of `pumice job view`.
@@ -72,7 +72,7 @@ pub(super) fn describe(out: &mut dyn Write, job: &Job) -> anyhow::Result<()> {
     if let Some(time) = &meta.creation_timestamp {
         line("Created", &time.0.to_string())?;
     }
-    line("Phase", &phase(job))?;
+    line("Phase", &job_phase(job))?;
     line("Reason", &status.state.reason)?;
     line("Message", &status.state.message)?;
     if let Some(time) = &status.state.last_transition_time {

@@ -9,7 +9,7 @@ use pumice_api::Job;
 
 use super::super::account;
 use super::super::user::{ClusterConnection, ClusterUser, typed, wrong};
-use super::named::{NamedJob, phase};
+use super::named::NamedJob;
 
 /// Time between two looks.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -54,8 +54,8 @@ pub(super) enum Waited {
 
 /// Whether a Job in this phase (`None`: it is gone) is where it shall be.
 pub(super) fn reached(wanted: WaitedFor, phase: Option<&str>) -> Waited {
-    let has_ended = matches!(phase, Some("Completed" | "Failed" | "Terminated"));
-    let is_suspended = phase == Some("Aborted");
+    let has_ended = phase.is_some_and(account::has_ended);
+    let is_suspended = phase.is_some_and(account::is_suspended);
     match (wanted, phase) {
         (WaitedFor::Deleted, None) => Waited::Reached,
         (WaitedFor::Deleted, _) => Waited::NotYet,
@@ -82,7 +82,7 @@ pub fn run(arguments: &JobWaitArguments) -> anyhow::Result<ExitCode> {
     loop {
         let object = user.ask(user.objects.get::<Job>(namespace, name))?;
         let job: Option<Job> = object.as_ref().map(typed).transpose()?;
-        let now = job.as_ref().map(phase);
+        let now = job.as_ref().map(account::job_phase);
         let text = now.as_deref().unwrap_or("gone");
         if text != told {
             anstream::println!("job {namespace}/{name} is {text}");

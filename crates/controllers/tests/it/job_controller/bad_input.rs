@@ -1,6 +1,7 @@
 //! What keeps a Job from running is told, once, and looked at again when it changes.
 
 use super::*;
+use crate::cluster::Alone;
 
 /// Reason and message of the Job's state.
 fn state(world: &World, job: &ManagedRef) -> (String, String) {
@@ -145,6 +146,32 @@ fn a_job_waits_for_its_queue_and_starts_when_it_opens() {
     world.pass_seconds(5);
     assert_eq!(state(&world, &job), (String::new(), String::new()));
     assert_eq!(world.server.names(ManagedKind::PodGroup).len(), 1);
+}
+
+#[test]
+fn a_job_that_waits_for_its_queue_is_looked_at_only_when_the_queue_may_take_it() {
+    let mut alone = Alone::new(Box::<JobController>::default());
+    let queue = |name: &str, parent: &str, state: &str, used: &str| {
+        json!({"metadata": {"name": name, "uid": name}, "spec": {"parent": parent},
+            "status": {"state": state, "allocated": {"cpu": used}}})
+    };
+    alone.told(ManagedKind::Queue, &queue("q", "root", "Closed", "1"));
+    let job =
+        json!({"metadata": {"name": "j", "namespace": "n", "uid": "j"}, "spec": in_queue("q")});
+    let job = alone.told(ManagedKind::Job, &job);
+    alone.look(&job[0]);
+    for (name, parent, state, used, concerns) in [
+        ("q", "root", "Closed", "2", false),
+        ("q", "other", "Closed", "2", true),
+        ("q", "other", "Open", "2", true),
+        ("below", "q", "Open", "0", true),
+        ("below", "q", "Open", "1", false),
+        ("other", "root", "Open", "1", false),
+    ] {
+        let told = alone.told(ManagedKind::Queue, &queue(name, parent, state, used));
+        let expected = if concerns { &job[..] } else { &[] };
+        assert_eq!(told, expected, "{name} {parent} {state} {used}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Pods that wait behind a gate until their queue has room.
 
+mod concerned;
+
 use pumice_controllers::list::ControllerOptions;
 use pumice_controllers::queue_gate::QueueGateController;
 use pumice_controllers::runtime::{Controller, ManagedKind, ManagedRef, WriteOutcome};
@@ -47,17 +49,22 @@ fn pod_ref(name: &str) -> ManagedRef {
 
 /// A pod of PodGroup `g` that asks for so much cpu, with these gates.
 fn pod(world: &mut World, name: &str, cpu: &str, gates: &[&str]) -> ManagedRef {
+    world
+        .server
+        .apply(ManagedKind::Pod, pod_object(name, cpu, gates))
+}
+
+fn pod_object(name: &str, cpu: &str, gates: &[&str]) -> Value {
     let gates: Vec<Value> = gates.iter().map(|gate| json!({"name": gate})).collect();
     let container = json!({"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}});
-    let pod = json!({
+    json!({
         "metadata": {"name": name, "namespace": "n", "annotations": {
             GATE: "true", "scheduling.k8s.io/group-name": "g",
         }},
         "spec": {
             "schedulerName": "volcano", "containers": [container], "schedulingGates": gates,
         },
-    });
-    world.server.apply(ManagedKind::Pod, pod)
+    })
 }
 
 /// Names of pods that have a gate.
@@ -139,6 +146,73 @@ fn a_queue_above_has_to_have_room_too() {
     allocated(&mut world, "top", "4");
     world.pass_seconds(1);
     assert_eq!(gated(&world), Vec::<String>::new());
+}
+
+#[test]
+fn a_pod_without_gate_that_no_queue_may_ever_hold_keeps_no_gate_shut() {
+    let mut world = world("Inqueue");
+    let other = json!({"capability": {"cpu": "100"}, "parent": "top"});
+    queue(&mut world, "other", other, "0");
+    group(&mut world, "h", "other", "Inqueue");
+    let mut huge = pod_object("huge", "7", &[]);
+    huge["metadata"]["annotations"]["scheduling.k8s.io/group-name"] = json!("h");
+    let huge = world.server.apply(ManagedKind::Pod, huge);
+    pod(&mut world, "a", "2", &[GATE]);
+    world.pass_seconds(1);
+    assert_eq!(gated(&world), Vec::<String>::new());
+    // It counts as soon as a queue may hold it.
+    let top = ManagedRef::global(ManagedKind::Queue, "top");
+    world.server.edit(&top, |queue| {
+        queue["spec"]["capability"]["cpu"] = json!("10")
+    });
+    pod(&mut world, "b", "2", &[GATE]);
+    world.pass_seconds(1);
+    assert_eq!(gated(&world), ["b"]);
+    world.server.remove(&huge);
+    world.pass_seconds(1);
+    assert_eq!(gated(&world), Vec::<String>::new());
+}
+
+#[test]
+fn a_pod_of_a_group_of_kubernetes_is_not_held_and_is_told_why() {
+    let mut world = world("Pending");
+    let native = |name: &str, gates: &[&str]| {
+        let mut pod = pod_object(name, "1", gates);
+        pod["spec"]["schedulingGroup"] = json!({"podGroupName": "train"});
+        pod
+    };
+    world.server.apply(ManagedKind::Pod, native("a", &[GATE]));
+    let other = "example.com/wait";
+    let b = native("b", &[other, GATE]);
+    let b = world.server.apply(ManagedKind::Pod, b);
+    let mut unasked = native("c", &[GATE]);
+    unasked["metadata"]["annotations"] = json!({});
+    world.server.apply(ManagedKind::Pod, unasked);
+    world.pass_seconds(1);
+    assert_eq!(gated(&world), ["b", "c"]);
+    let opened = format!(
+        "gate {GATE} is taken away at once: the queue of a PodGroup of scheduling.k8s.io, which \
+         spec.schedulingGroup names, is kept by the scheduler alone"
+    );
+    let last = format!("gate {GATE} is the last to go: after {other}");
+    let nobody = format!(
+        "nobody takes gate {GATE} away: annotation {GATE}: \"true\" is not there; write it, or remove the gate"
+    );
+    assert_eq!(
+        told(&world),
+        [
+            ("a", opened.as_str()),
+            ("b", last.as_str()),
+            ("c", nobody.as_str())
+        ]
+    );
+    let gates = json!([{"name": GATE}]);
+    world
+        .server
+        .edit(&b, |pod| pod["spec"]["schedulingGates"] = gates);
+    world.pass_seconds(1);
+    assert_eq!(gated(&world), ["c"]);
+    assert_eq!(told(&world)[3..], [("b", opened.as_str())]);
 }
 
 #[test]

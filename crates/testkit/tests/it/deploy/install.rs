@@ -204,6 +204,43 @@ fn each_half_can_be_left_out_and_older_servers_get_what_they_know() {
     }
 }
 
+/// Nobody would take the gate away again.
+#[test]
+fn pods_get_gates_only_where_the_controller_runs_that_opens_them() {
+    let Some(helm) = std::env::var_os("HELM") else {
+        return;
+    };
+    let controllers = |list: &str| format!("custom.controller_enabled_controllers={list}");
+    let gates = |value: &str| {
+        let gate = "custom.controller_extra_args={--feature-gates=SchedulingGatesQueueAdmission";
+        format!("{gate}={value}}}")
+    };
+    for (values, has_policy) in [
+        (String::new(), true),
+        (controllers("*"), true),
+        (controllers("-job-controller"), true),
+        (controllers(r"job-controller\,*"), true),
+        (
+            controllers(r"job-controller\, +queue-gate-controller"),
+            true,
+        ),
+        (controllers("-queue-gate-controller"), false),
+        (controllers(r"*\,-queue-gate-controller"), false),
+        (
+            controllers(r"-queue-gate-controller\,queue-gate-controller"),
+            false,
+        ),
+        (controllers("job-controller"), false),
+        (gates("true"), true),
+        (gates("false"), false),
+        ("custom.controller_enable=false".to_owned(), false),
+    ] {
+        let text = render(&helm, "1.36.0", &values);
+        let is_there = text.contains("name: pumice-queue-gates");
+        assert_eq!(is_there, has_policy, "{values}");
+    }
+}
+
 #[test]
 fn the_objects_are_those_a_volcano_user_knows() {
     let mut found: Vec<String> = documents(FILE)
