@@ -110,8 +110,12 @@ impl PodOnCards<'_> {
         if is_split || count >= order.len() || order.len() > MOST_LINKED {
             return;
         }
-        let points = |one: usize, other: usize| self.cards.link(order[one], order[other]);
-        let chosen = links::best_set(order.len(), count, points);
+        let cards = order.len();
+        let link = |one: u16| order.iter().map(move |other| self.cards.link(one, *other));
+        // The search asks for the same ones over and over.
+        let table: Vec<i64> = order.iter().copied().flat_map(link).collect();
+        let points = |one: usize, other: usize| table[one * cards + other];
+        let chosen = links::best_set(cards, count, points);
         let (mut first, mut rest) = (CardOrder::new(), CardOrder::new());
         for (place, at) in order.iter().enumerate() {
             match chosen.contains(&place) {

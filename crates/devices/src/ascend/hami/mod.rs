@@ -35,7 +35,7 @@ use std::rc::Rc;
 
 use crate::binding::BindProtocol;
 use crate::config::{DeviceConfig, SectionSpec};
-use crate::facts::{NodeFacts, Pairs, PodFacts, zero_count};
+use crate::facts::{NodeFacts, Pairs, PodFacts, too_many_init_containers, zero_count};
 use crate::family::{Decoded, Family, FamilySpec};
 use crate::gauge::Gauge;
 use crate::hami::protocol;
@@ -139,6 +139,11 @@ impl AscendHami {
         let needs = needs::needs(pod, &self.rules.config)?;
         if needs.is_empty() {
             return Ok(None);
+        }
+        let asks = needs.iter().map(|need| need.container);
+        let resource = &self.rules.config.types[usize::from(needs[0].of)].count_name;
+        if let Some(why) = too_many_init_containers(pod, asks, resource) {
+            return Err(why);
         }
         Ok(Some(Rc::new(ChipsRequest {
             limits: ChipLimits::of(pod, &self.rules.config),

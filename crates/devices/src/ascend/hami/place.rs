@@ -258,7 +258,7 @@ fn beside(
         for need in needs {
             let (own, others) = rest.split_at(need.count as usize);
             rest = others;
-            let is_sidecar = need.runs == ContainerKind::Sidecar && need.container < init.container;
+            let is_sidecar = need.runs.runs_beside_init(need.container, init.container);
             if is_sidecar || need.share != init.share {
                 taken.extend_from_slice(own);
             }
