@@ -20,6 +20,54 @@ pub enum ContainerKind {
     Regular,
 }
 
+impl ContainerKind {
+    /// Whether a container of this kind, at a position in its pod, runs beside the init container at another:
+    /// that ends before all containers after it start, and after all before it but sidecars have ended.
+    pub(crate) fn runs_beside_init(self, at: u16, init: u16) -> bool {
+        self == Self::Sidecar && at < init
+    }
+}
+
+/// The most that containers have at any time, told in their order with what each has: those that last
+/// together, or one init container with the sidecars before it.
+pub(crate) fn most_at_any_time(amounts: impl IntoIterator<Item = (ContainerKind, i64)>) -> i64 {
+    let (mut lasting, mut sidecars, mut at_init) = (0_i64, 0_i64, 0_i64);
+    for (kind, amount) in amounts {
+        match kind {
+            ContainerKind::Init => at_init = at_init.max(sidecars.saturating_add(amount)),
+            ContainerKind::Sidecar => {
+                sidecars = sidecars.saturating_add(amount);
+                lasting = lasting.saturating_add(amount);
+            }
+            ContainerKind::Regular => lasting = lasting.saturating_add(amount),
+        }
+    }
+    lasting.max(at_init)
+}
+
+/// Init containers of a pod, sidecars among them, that may ask devices of one family: each is held against
+/// those before it on every node that is tried, and anybody may write hundreds.
+const MOST_INIT_CONTAINERS: usize = 64;
+
+/// What to tell of a pod with more init containers that ask devices than may. `asks` are the positions of the
+/// containers that ask, in their order, `resource` is what they ask.
+pub(crate) fn too_many_init_containers(
+    pod: &PodFacts,
+    asks: impl Iterator<Item = u16>,
+    resource: &str,
+) -> Option<String> {
+    let init = asks.filter(|at| pod.runs(*at) != ContainerKind::Regular);
+    let mut init: Vec<u16> = init.collect();
+    init.dedup();
+    let count = init.len();
+    (count > MOST_INIT_CONTAINERS).then(|| {
+        format!(
+            "{count} of spec.initContainers ask {resource} or other devices of its kind, and at most \
+             {MOST_INIT_CONTAINERS} of a pod may: let fewer ask, by doing the work of several in one"
+        )
+    })
+}
+
 /// One container.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]

@@ -28,6 +28,7 @@ pub mod view;
 pub mod waiting;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 pub use pumice_actions::Action;
 use pumice_actions::Kernel;
@@ -380,7 +381,21 @@ impl Engine {
     /// What is wrong on queues, as their owners are told; nothing while a change of queues waits for its
     /// cycle.
     pub fn queue_warnings(&self) -> BTreeMap<QueueIx, String> {
-        self.plugins.queue_warnings(&self.state).unwrap_or_default()
+        self.warnings_on_queues().unwrap_or_default()
+    }
+
+    /// Likewise; `None` while a change of queues waits for its cycle.
+    fn warnings_on_queues(&self) -> Option<BTreeMap<QueueIx, String>> {
+        let mut all = self.plugins.queue_warnings(&self.state)?;
+        for (queue, text) in report::misnamed(&self.state) {
+            match all.entry(queue) {
+                Entry::Vacant(none) => {
+                    none.insert(text);
+                }
+                Entry::Occupied(mut said) => said.get_mut().push_str(&format!("; {text}")),
+            }
+        }
+        Some(all)
     }
 
     /// Gangs of which some pods are bound, fewer than they need, and when each was first seen so

@@ -1,6 +1,6 @@
 //! Queue, PriorityClass and Namespace (spec/03 B1, spec/01 §3.7, spec/02 §5.1).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
@@ -10,6 +10,7 @@ use pumice_api::{Queue, ResourceList, keys};
 use pumice_model::object::{
     GroupLimits, NamespaceObject, NodeGroups, PriorityClassObject, QueueObject, QueueState,
 };
+use pumice_model::resource::unit_of;
 
 use crate::pod::NEVER;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
@@ -40,11 +41,14 @@ pub fn queue(queue: &Queue) -> Result<QueueObject, Vec<ObjectProblem>> {
         problems.add(path.field("priority"), message, "write 0 or more");
     }
     let mut amounts = |list, path| amount::amounts(list, path, &mut problems);
-    let guarantee = spec.guarantee.as_ref().map(|guarantee| &guarantee.resource);
+    let wire_guarantee = spec.guarantee.as_ref().map(|guarantee| &guarantee.resource);
     let capability = amounts(Some(&spec.capability), path.field("capability"));
     let deserved = amounts(Some(&spec.deserved), path.field("deserved"));
     let guarantee_path = path.field("guarantee");
-    let guarantee = amounts(guarantee, guarantee_path.field("resource"));
+    let guarantee = amounts(wire_guarantee, guarantee_path.field("resource"));
+    let lists = [Some(&spec.capability), Some(&spec.deserved), wire_guarantee];
+    let names = lists.into_iter().flatten().flat_map(ResourceList::keys);
+    let uncounted: BTreeSet<&String> = names.filter(|name| unit_of(name).is_none()).collect();
     let status = Path::root("status");
     let allocated = amounts(Some(&queue.status.allocated), status.field("allocated"));
     let (hierarchy, hierarchy_weights) = hierarchy(&queue.metadata);
@@ -57,6 +61,7 @@ pub fn queue(queue: &Queue) -> Result<QueueObject, Vec<ObjectProblem>> {
         capability,
         deserved,
         guarantee,
+        uncounted: uncounted.into_iter().cloned().collect(),
         reclaimable: spec.reclaimable.unwrap_or(true),
         parent: spec.parent.clone(),
         state: state(&queue.status.state, &mut problems),

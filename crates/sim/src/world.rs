@@ -65,6 +65,8 @@ pub struct World {
     /// Where each object was read, by kind and key.
     places: BTreeMap<(&'static str, String), InputPlace>,
     deltas: Vec<Delta>,
+    /// No pod gets a node before.
+    starts_s: i64,
     /// What the engine is to be told after all objects.
     last_words: Vec<Delta>,
     problems: Vec<InputProblem>,
@@ -116,9 +118,27 @@ impl World {
         world.doubts.extend(unknown);
         world.report_unknown_names();
         world.locate_problems(sources);
+        world.date_numatopologies(settings.now_s);
         world.publish();
         let problems = std::mem::take(&mut world.problems);
         (world, problems)
+    }
+
+    /// A Numatopology that does not tell when it was written knows of all pods that have a node, and of nobody
+    /// who gets one from now on, whatever the clock says.
+    fn date_numatopologies(&mut self, now_s: i64) {
+        let there = self.pods.values().filter(|pod| pod.node.is_some());
+        let since_s = there.map(|pod| pod.scheduled_s.unwrap_or(pod.created_s));
+        let newest_s = since_s.max().unwrap_or(now_s);
+        let known_s = now_s.max(newest_s.saturating_add(1));
+        for delta in &mut self.deltas {
+            if let Delta::NumatopologyApply(object) = delta
+                && object.written_s.is_none()
+            {
+                object.written_s = Some(known_s);
+                self.starts_s = known_s;
+            }
+        }
     }
 
     /// Tells every node whether the own shard has it.
@@ -244,7 +264,7 @@ impl World {
         }
         if let Some(pod) = self.pods.get_mut(pod) {
             pod.node = Some(node.to_owned());
-            pod.scheduled_s = Some(now_s);
+            pod.scheduled_s = Some(now_s.max(self.starts_s));
             pod.records.clone_from(annotations);
             self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
         }

@@ -30,10 +30,10 @@ mod limits;
 mod links;
 mod mig;
 mod needs;
-mod order;
+pub(crate) mod order;
 mod pairs;
 mod place;
-mod preference;
+pub(crate) mod preference;
 pub(crate) mod protocol;
 mod ratings;
 pub(crate) mod register;
@@ -54,7 +54,9 @@ use rustc_hash::FxHashSet;
 
 use crate::binding::BindProtocol;
 use crate::config::DeviceConfig;
-use crate::facts::{MilliAmounts, NodeFacts, Pairs, PodFacts, zero_count};
+use crate::facts::{
+    MilliAmounts, NodeFacts, Pairs, PodFacts, too_many_init_containers, zero_count,
+};
 use crate::family::{Decoded, Family, FamilySpec};
 use crate::gauge::Gauge;
 use crate::ledger::{Card, NodeCards, Tags};
@@ -199,6 +201,11 @@ impl Hami {
         let needs = needs::needs(pod, kinds)?;
         if needs.is_empty() {
             return Ok(None);
+        }
+        let asks = needs.iter().map(|need| need.container);
+        let resource = &kinds[usize::from(needs[0].kind)].names.count;
+        if let Some(why) = too_many_init_containers(pod, asks, resource) {
+            return Err(why);
         }
         let mut limits = CardLimits::of(pod, kinds, self.rules.policy)?;
         limits.sgpu = SgpuLimits::of(pod, kinds, &needs)?;

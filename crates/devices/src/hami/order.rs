@@ -11,18 +11,24 @@ use super::check::{PodOnCards, Taken};
 use super::links;
 use super::needs::CardNeed;
 use super::place::CardOrder;
-use super::preference::{CardWeights, OrderKey};
+use super::preference::{CardPreference, CardWeights, OrderKey};
 
 /// Cards of which those that are best linked are looked for.
 const MOST_LINKED: usize = 64;
 
 /// A card in the order of a pod.
-struct RankedCard {
-    at: u16,
-    used: CardPart,
-    /// By the weights of the pod; 0 where it names none.
-    weighed: f64,
-    numa: Option<u16>,
+#[derive(Clone, Copy, Debug)]
+pub struct RankedCard {
+    /// Its place on the node.
+    pub at: u16,
+    /// Memory in use.
+    pub memory: i64,
+    /// Containers that have some of it.
+    pub sharers: i64,
+    /// How full it is by the weights of the pod; 0 where that names none.
+    pub weighed: f64,
+    /// Its NUMA node.
+    pub numa: Option<u16>,
 }
 
 impl RankedCard {
@@ -30,11 +36,28 @@ impl RankedCard {
     fn by(&self, other: &Self, key: OrderKey, is_weighed: bool) -> Ordering {
         match (key, is_weighed) {
             (OrderKey::Binpack, true) => other.weighed.total_cmp(&self.weighed),
-            (OrderKey::Binpack, false) => other.used.memory.cmp(&self.used.memory),
+            (OrderKey::Binpack, false) => other.memory.cmp(&self.memory),
             (OrderKey::Spread, true) => self.weighed.total_cmp(&other.weighed),
-            (OrderKey::Spread, false) => self.used.sharers.cmp(&other.used.sharers),
+            (OrderKey::Spread, false) => self.sharers.cmp(&other.sharers),
             (OrderKey::Numa, _) => other.numa.cmp(&self.numa),
         }
+    }
+}
+
+impl CardPreference {
+    /// Orders cards, the best first.
+    pub fn sort(&self, cards: &mut [RankedCard]) {
+        // Of equal cards the last one, as HAMi, but for one of the two policies alone.
+        let last_first = self.keys.is_empty() || self.keys.contains(&OrderKey::Numa);
+        let is_weighed = self.weights.is_some();
+        cards.sort_unstable_by(|one, other| {
+            let mut by_keys = self.keys.iter().map(|key| one.by(other, *key, is_weighed));
+            let found = by_keys.find(|order| order.is_ne());
+            found.unwrap_or_else(|| match last_first {
+                true => other.at.cmp(&one.at),
+                false => one.at.cmp(&other.at),
+            })
+        });
     }
 }
 
@@ -52,23 +75,13 @@ impl PodOnCards<'_> {
             let weights = preference.weights;
             fitting.push(RankedCard {
                 at: at as u16,
-                used,
+                memory: used.memory,
+                sharers: used.sharers,
                 weighed: weights.map_or(0.0, |weights| self.weigh(need, at, used, weights)),
                 numa: self.cards.cards[at].numa,
             });
         }
-        let keys = &preference.keys;
-        // Of equal cards the last one, as HAMi, but for one of the two policies alone.
-        let last_first = keys.is_empty() || keys.contains(&OrderKey::Numa);
-        let is_weighed = preference.weights.is_some();
-        fitting.sort_unstable_by(|one, other| {
-            let mut by_keys = keys.iter().map(|key| one.by(other, *key, is_weighed));
-            let found = by_keys.find(|order| order.is_ne());
-            found.unwrap_or_else(|| match last_first {
-                true => other.at.cmp(&one.at),
-                false => one.at.cmp(&other.at),
-            })
-        });
+        preference.sort(&mut fitting);
         let mut order: CardOrder = fitting.iter().map(|card| card.at).collect();
         self.prefer(need, own, &mut order);
         order
@@ -110,8 +123,12 @@ impl PodOnCards<'_> {
         if is_split || count >= order.len() || order.len() > MOST_LINKED {
             return;
         }
-        let points = |one: usize, other: usize| self.cards.link(order[one], order[other]);
-        let chosen = links::best_set(order.len(), count, points);
+        let cards = order.len();
+        let link = |one: u16| order.iter().map(move |other| self.cards.link(one, *other));
+        // The search asks for the same ones over and over.
+        let table: Vec<i64> = order.iter().copied().flat_map(link).collect();
+        let points = |one: usize, other: usize| table[one * cards + other];
+        let chosen = links::best_set(cards, count, points);
         let (mut first, mut rest) = (CardOrder::new(), CardOrder::new());
         for (place, at) in order.iter().enumerate() {
             match chosen.contains(&place) {
@@ -126,13 +143,11 @@ impl PodOnCards<'_> {
     /// How full a card is with what a need takes of it, by the weights of the pod.
     fn weigh(&self, need: &CardNeed, at: usize, used: CardPart, weights: CardWeights) -> f64 {
         let (all, part) = (CardPart::capacity(self.cards, at), self.part(need, at));
-        if all.sharers == 0 || all.cores == 0 || all.memory == 0 {
-            return 0.0;
-        }
-        let share = |weight: i64, used: i64, all: i64| weight as f64 * used as f64 / all as f64;
-        share(weights.slot, used.sharers + 1, all.sharers)
-            + share(weights.core, used.cores + part.cores, all.cores)
-            + share(weights.memory, used.memory + part.memory, all.memory)
+        weights.of(
+            (used.sharers + 1, all.sharers),
+            (used.cores + part.cores, all.cores),
+            (used.memory + part.memory, all.memory),
+        )
     }
 
     /// Score of a node by how much of its cards is in use before the pod, from 0 to 100.
@@ -147,19 +162,26 @@ impl PodOnCards<'_> {
             all.sharers += capacity.sharers;
             all.cores += capacity.cores;
         }
-        let shares = [
-            (used.memory, all.memory),
-            (used.sharers, all.sharers),
-            (used.cores, all.cores),
-        ];
-        let told = shares.iter().filter(|(_, all)| *all > 0);
-        let count = told.clone().count().max(1);
-        let sum: f64 = told.map(|(used, all)| *used as f64 / *all as f64).sum();
-        let full = 100.0 * sum / count as f64;
-        match policy {
-            Policy::None => 0.0,
-            Policy::Binpack => full,
-            Policy::Spread => 100.0 - full,
-        }
+        node_score(
+            policy,
+            [
+                (used.memory, all.memory),
+                (used.sharers, all.sharers),
+                (used.cores, all.cores),
+            ],
+        )
+    }
+}
+
+/// The score of a node of whose cards so much is in use, in all: memory, slots and cores.
+pub fn node_score(policy: Policy, shares: [(i64, i64); 3]) -> f64 {
+    let told = shares.iter().filter(|(_, all)| *all > 0);
+    let count = told.clone().count().max(1);
+    let sum: f64 = told.map(|(used, all)| *used as f64 / *all as f64).sum();
+    let full = 100.0 * sum / count as f64;
+    match policy {
+        Policy::None => 0.0,
+        Policy::Binpack => full,
+        Policy::Spread => 100.0 - full,
     }
 }

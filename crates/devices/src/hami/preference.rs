@@ -53,6 +53,17 @@ pub struct CardWeights {
     pub memory: i64,
 }
 
+impl CardWeights {
+    /// How full a card is of whose slots, cores and memory so much is in use, of all that it has.
+    pub fn of(self, slots: (i64, i64), cores: (i64, i64), memory: (i64, i64)) -> f64 {
+        if slots.1 == 0 || cores.1 == 0 || memory.1 == 0 {
+            return 0.0;
+        }
+        let share = |weight: i64, (used, all): (i64, i64)| weight as f64 * used as f64 / all as f64;
+        share(self.slot, slots) + share(self.core, cores) + share(self.memory, memory)
+    }
+}
+
 /// What a pod prefers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CardPreference {
@@ -141,9 +152,13 @@ impl CardPreference {
     /// Cards are taken in the order of the policy that scores them, and any of them may do.
     pub fn is_plain(&self) -> bool {
         let is_limited = self.idle_only || self.linked;
-        let is_scored = self.weights.is_some() || self.node.is_some();
+        self.is_by_policy() && !is_limited && self.node.is_none()
+    }
+
+    /// Cards are taken in the order of the policy that scores them.
+    pub fn is_by_policy(&self) -> bool {
         let by_policy = self.keys.as_slice() == OrderKey::of(self.policy).as_slice();
-        by_policy && !is_limited && !is_scored
+        by_policy && self.weights.is_none()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::binding::{Annotation, AnnotationValue, BindProtocol, BindingAnnotations};
-use crate::facts::ContainerKind;
+use crate::facts::{ContainerKind, most_at_any_time};
 use crate::ledger::{Allocation, Allocations, CardSummary, LedgerTime, NodeCards, charge_peak};
 use crate::part::CardPart;
 use crate::request::{Failure, FamilyRequest, NearMiss, QueueAmounts};
@@ -106,47 +106,34 @@ impl CardsRequest {
         BindProtocol { waits, lock }.binding(Vec::new(), String::new())
     }
 
-    /// Memory in MiB and cores of a need, as far as they can be told without cards.
-    fn expected(need: &CardNeed) -> (Option<i64>, Option<i64>) {
-        let count = i64::from(need.count);
+    /// Memory in MiB of a need, if it can be told without cards.
+    fn expected_memory(need: &CardNeed) -> Option<i64> {
         let memory = match need.share.memory {
             CardMemory::Mib(mib) => Some(mib),
             CardMemory::Percent(_) => need.share.named.map(|named| named.most),
         };
-        let each = |amount: i64| amount.saturating_mul(count);
-        let cores = match need.share.cores {
-            CardCores::All => None,
-            CardCores::Units(cores) | CardCores::Percent(cores) => Some(cores),
-        };
-        (memory.map(each), cores.map(each))
+        Some(memory?.saturating_mul(need.count.into()))
     }
 
-    /// Memory in MiB and cores of a kind, as far as they can be told without cards: of the containers that
-    /// last, or of one init container with the sidecars before it.
+    /// Cores of a need, if they can be told without cards.
+    fn expected_cores(need: &CardNeed) -> Option<i64> {
+        match need.share.cores {
+            CardCores::All => None,
+            CardCores::Units(cores) | CardCores::Percent(cores) => {
+                Some(cores.saturating_mul(need.count.into()))
+            }
+        }
+    }
+
+    /// Memory in MiB and cores of a kind, as far as they can be told without cards.
     fn expected_of(&self, of: u16) -> (Option<i64>, Option<i64>) {
         let own = || self.needs.iter().filter(move |need| need.kind == of);
-        let sum = |counts: &dyn Fn(&CardNeed) -> bool| {
-            let add = |one: Option<i64>, other: Option<i64>| Some(one?.saturating_add(other?));
-            own()
-                .filter(|need| counts(need))
-                .map(Self::expected)
-                .fold((Some(0), Some(0)), |(memory, cores), (more, most)| {
-                    (add(memory, more), add(cores, most))
-                })
+        let most = |amount: fn(&CardNeed) -> Option<i64>| {
+            let amounts = own().map(|need| Some((need.runs, amount(need)?)));
+            let amounts: Option<Vec<(ContainerKind, i64)>> = amounts.collect();
+            amounts.map(most_at_any_time)
         };
-        let lasting = sum(&|need| need.runs != ContainerKind::Init);
-        let inits = own().filter(|need| need.runs == ContainerKind::Init);
-        let at_init = inits.map(|init| {
-            sum(&|need| {
-                let is_beside =
-                    need.runs == ContainerKind::Sidecar && need.container < init.container;
-                is_beside || need.container == init.container
-            })
-        });
-        let most = |one: Option<i64>, other: Option<i64>| Some(one?.max(other?));
-        at_init.fold(lasting, |(memory, cores), (more, other)| {
-            (most(memory, more), most(cores, other))
-        })
+        (most(Self::expected_memory), most(Self::expected_cores))
     }
 
     /// Memory in MiB and cores of a kind, of cards that are known or else as far as they can be told.

@@ -39,9 +39,8 @@ pub fn charge_peak(allocations: &mut Allocations, kind: impl Fn(u16) -> Containe
             continue;
         }
         let mut need = others(&|other, one| {
-            let is_beside =
-                kind(one.container) == ContainerKind::Sidecar && one.container < *container;
-            is_beside || (one.container == *container && other < at)
+            kind(one.container).runs_beside_init(one.container, *container)
+                || (one.container == *container && other < at)
         });
         add(&mut need, &asked[at]);
         for (known, one) in levels.iter().zip(&allocations[..at]) {

@@ -12,6 +12,7 @@
 
 mod log;
 mod lost;
+mod misnamed;
 mod pods;
 mod queues;
 mod warnings;
@@ -28,6 +29,7 @@ use crate::waiting::Fingerprint;
 pub(crate) use log::Due;
 pub use log::{EVENT_LIFETIME_S, REWRITE_NUMBERS_AFTER_S};
 use log::{LastReport, LastReports, Repeats, ReportTime};
+pub(crate) use misnamed::misnamed;
 use queues::QueueTotals;
 pub use queues::totals as queue_totals;
 use warnings::HyperNodeWarnings;

@@ -86,7 +86,7 @@ impl Engine {
         events: &mut Vec<QueueEvent>,
     ) {
         let now_s = now.s();
-        let Some(warnings) = self.plugins.queue_warnings(&self.state) else {
+        let Some(warnings) = self.warnings_on_queues() else {
             return;
         };
         let ReportLog {

@@ -340,7 +340,8 @@ fn a_queue_is_read_and_has_its_defaults() {
         queue,
         json!({
             "metadata": {"name": "q"},
-            "spec": {"weight": 4, "capability": {"cpu": "4"}, "deserved": {"memory": "1Gi"},
+            "spec": {"weight": 4, "capability": {"cpu": "4", "cpus": "4"},
+            "deserved": {"memory": "1Gi", "gpu": "1", "cpus": "4"},
                 "guarantee": {"resource": {"nvidia.com/gpu": 1}}, "reclaimable": false,
                 "parent": "root", "priority": 2},
             "status": {"state": "Closing", "allocated": {"cpu": "1", "pods": "2"}},
@@ -352,6 +353,7 @@ fn a_queue_is_read_and_has_its_defaults() {
         (4, 2, false)
     );
     assert_eq!(queue.capability, amounts(&[("cpu", 4000)]));
+    assert_eq!(queue.uncounted, ["cpus", "gpu"]);
     assert_eq!(queue.deserved, amounts(&[("memory", 1 << 30)]));
     assert_eq!(queue.guarantee, amounts(&[("nvidia.com/gpu", 1000)]));
     assert_eq!(queue.allocated, amounts(&[("cpu", 1000), ("pods", 2)]));

@@ -4,6 +4,7 @@ use pumice_claims::{
     AttributeRule, CapacityLack, ClaimConstraint, CounterLack, DeviceCount, DeviceKey, DraDevice,
     Match, Quantity, RequestedDevices, consumption, counter_lack, format_bytes, short_of,
 };
+use rustc_hash::FxHashSet;
 
 use crate::ix::{NodeIx, TaskIx};
 use crate::node::{LoadMoment, Nodes};
@@ -63,7 +64,9 @@ impl ResourceClaims {
 
     /// Devices by what stands against them.
     fn of_devices(&self, asked: &ConstrainedChoice<'_>) -> String {
-        let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+        let mut told: Vec<DevicesOfReason> = Vec::new();
+        // There may be as many reasons as devices.
+        let mut others: FxHashSet<String> = FxHashSet::default();
         for (device, flaw) in self.inventory.all() {
             let (key, published) = match self.inventory.published(device) {
                 Some(found) => found,
@@ -73,22 +76,21 @@ impl ResourceClaims {
                 Some(flaw) => flaw.to_owned(),
                 None => self.of_device(device, (key, published), asked),
             };
-            let name = format!("{}/{}", key.pool, key.device);
-            match reasons.iter_mut().find(|(known, _)| *known == reason) {
-                Some((_, names)) => names.push(name),
-                None => reasons.push((reason, vec![name])),
+            let has_room = told.len() < REASONS_A_REQUEST;
+            match told.iter_mut().find(|known| known.reason == reason) {
+                Some(known) => known.add(key),
+                None if has_room => told.push(DevicesOfReason::new(reason, key)),
+                None => {
+                    others.insert(reason);
+                }
             }
         }
-        if reasons.is_empty() {
+        if told.is_empty() {
             return "no driver publishes any device".to_owned();
         }
-        let more = reasons.len().saturating_sub(REASONS_A_REQUEST);
-        let told = reasons.into_iter().take(REASONS_A_REQUEST);
-        let mut told: Vec<String> = told
-            .map(|(reason, names)| format!("{} {reason}", few(&names)))
-            .collect();
-        if more > 0 {
-            told.push(format!("{more} more reasons"));
+        let mut told: Vec<String> = told.iter().map(DevicesOfReason::text).collect();
+        if !others.is_empty() {
+            told.push(format!("{} more reasons", others.len()));
         }
         told.join(", ")
     }
@@ -233,10 +235,39 @@ fn of_constraint(constraint: &ClaimConstraint) -> String {
     }
 }
 
-fn few(names: &[String]) -> String {
-    let told = names[..names.len().min(DEVICES_A_REASON)].join(" ");
-    match names.len().saturating_sub(DEVICES_A_REASON) {
-        0 => told,
-        more => format!("{told} and {more} more"),
+/// Devices against which the same stands.
+struct DevicesOfReason {
+    reason: String,
+    /// The first of them.
+    named: Vec<String>,
+    more: usize,
+}
+
+impl DevicesOfReason {
+    fn new(reason: String, first: &DeviceKey) -> Self {
+        let mut new = Self {
+            reason,
+            named: Vec::new(),
+            more: 0,
+        };
+        new.add(first);
+        new
+    }
+
+    fn add(&mut self, device: &DeviceKey) {
+        match self.named.len() < DEVICES_A_REASON {
+            true => self
+                .named
+                .push(format!("{}/{}", device.pool, device.device)),
+            false => self.more += 1,
+        }
+    }
+
+    fn text(&self) -> String {
+        let (named, reason) = (self.named.join(" "), &self.reason);
+        match self.more {
+            0 => format!("{named} {reason}"),
+            more => format!("{named} and {more} more {reason}"),
+        }
     }
 }

@@ -201,6 +201,8 @@ pub struct QueueObject {
     pub deserved: Amounts,
     /// `spec.guarantee.resource`.
     pub guarantee: Amounts,
+    /// Names in these three that no resource can have, sorted, each once.
+    pub uncounted: Vec<String>,
     /// `spec.reclaimable`, default true.
     pub reclaimable: bool,
     /// `spec.parent`, empty for none.

@@ -77,11 +77,14 @@ impl State {
         }
     }
 
-    /// Whether the pod had its CPUs when its node last told which are free.
+    /// Whether the pod had its CPUs when its node last told which are free; one that runs had, where either
+    /// time is not known.
     fn ran_when_told(&self, ix: TaskIx, told: &NumatopologyObject) -> bool {
         let task = self.task(ix);
-        let since_s = task.scheduled_s.unwrap_or(task.created_s);
-        task.has_started && told.written_s.is_none_or(|written_s| since_s < written_s)
+        let created_s = Some(task.created_s).filter(|created_s| *created_s != 0);
+        let since_s = task.scheduled_s.or(created_s);
+        let times = told.written_s.zip(since_s);
+        task.has_started && times.is_none_or(|(written_s, since_s)| since_s < written_s)
     }
 
     /// Chooses anew for all whose CPUs are not told, the oldest first. Part of [`State::seal`]; due again where

@@ -494,6 +494,12 @@ fn cpus_given_to_nobody_that_is_told_are_those_of_the_pods_that_run() {
             "{written_s}"
         );
     }
+    // Where it does not tell when it got there it ran.
+    let told_at_start = NumatopologyObject {
+        written_s: Some(0),
+        ..told(half)
+    };
+    assert_eq!(free_with(told_at_start, vec![runs("a", 0, 4)]), 4);
     // What the kubelet keeps for itself was given to nobody.
     let keeps = NumatopologyObject {
         reserved: 2,

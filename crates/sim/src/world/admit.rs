@@ -201,9 +201,7 @@ impl World {
                 self.deltas.push(Delta::HyperNodeApply(object));
             }
             Manifest::Numatopology(object) => {
-                let mut object = Box::new(ingest::numatopology(&object)?);
-                // It tells of nobody who is placed from now on.
-                object.written_s.get_or_insert(settings.now_s);
+                let object = Box::new(ingest::numatopology(&object)?);
                 let doubts = ingest::numatopology_doubt(&object).into_iter();
                 let doubts = doubts.map(|doubt| ("Numatopology", key.clone(), doubt));
                 self.doubts.extend(doubts);

@@ -2,4 +2,5 @@
 
 mod compatibility;
 mod no_input_panics;
+mod numa;
 mod storage;

@@ -6,6 +6,7 @@ use pumice_model::object::{NodeObject, Pairs, PodObject, PodPhase};
 
 use super::pods::put_containers;
 use super::rng::Rng;
+use super::vendors::said_of_order;
 use super::{Theme, amount, pairs};
 
 /// A type: name, MiB, memory of its templates, and MiB with those nobody is given.
@@ -199,6 +200,9 @@ fn chips(rng: &mut Rng, node: &mut NodeObject, (name, memory, templates, _): &Ki
             chip.push_str(r#","health":true"#);
             healthy += 1;
         }
+        if index >= count / 2 && rng.one_in(2) {
+            chip.push_str(r#","numa":1"#);
+        }
         if network {
             let ring = i64::from(index >= 4);
             let _ = write!(chip, r#","custominfo":{{"NetworkID":{ring}}}"#);
@@ -253,6 +257,7 @@ impl Ask {
                 annotations.push((key, listed.join(",")));
             }
         }
+        annotations.extend(said_of_order(rng));
         annotations.sort();
         Self {
             containers,

@@ -346,14 +346,8 @@ impl VendorAsk {
     }
 }
 
-/// What annotations say of the cards a pod may have, and in which order; sometimes what nobody knows.
-fn said(rng: &mut Rng) -> Pairs {
-    let mut annotations = Pairs::new();
-    let mut say = |rng: &mut Rng, odds: usize, key: &str, values: &[&str]| {
-        if rng.one_in(odds) {
-            annotations.push((key.to_owned(), rng.pick(values).to_owned()));
-        }
-    };
+/// What annotations say of the order of cards and nodes; sometimes what nobody knows.
+pub fn said_of_order(rng: &mut Rng) -> Pairs {
     let policies = [
         "binpack",
         "spread",
@@ -366,16 +360,34 @@ fn said(rng: &mut Rng) -> Pairs {
         "topology-aware,binpack",
         "binpak",
     ];
-    say(rng, 3, "hami.io/gpu-scheduler-policy", &policies);
     let nodes = ["binpack", "spread", "numa"];
-    say(rng, 6, "hami.io/node-scheduler-policy", &nodes);
     let weights = [
         "slot=1,core=1,memory=3",
         "slot=0,core=4,memory=1",
         "memory=1, slot=0, core=0",
         "slot=1,core=1",
     ];
-    say(rng, 6, "hami.io/device-scoring-weights", &weights);
+    let mut annotations = Pairs::new();
+    for (odds, key, values) in [
+        (3, "hami.io/gpu-scheduler-policy", &policies[..]),
+        (6, "hami.io/node-scheduler-policy", &nodes),
+        (6, "hami.io/device-scoring-weights", &weights),
+    ] {
+        if rng.one_in(odds) {
+            annotations.push((key.to_owned(), rng.pick(values).to_owned()));
+        }
+    }
+    annotations
+}
+
+/// Likewise, and of the cards a pod may have.
+fn said(rng: &mut Rng) -> Pairs {
+    let mut annotations = said_of_order(rng);
+    let mut say = |rng: &mut Rng, odds: usize, key: &str, values: &[&str]| {
+        if rng.one_in(odds) {
+            annotations.push((key.to_owned(), rng.pick(values).to_owned()));
+        }
+    };
     say(rng, 8, "hygon.com/use-dcutype", &["small", "Large, none"]);
     say(rng, 8, "nvidia.com/nouse-gputype", &["small", "large,"]);
     let ids = [

@@ -83,8 +83,12 @@ pub fn settle(world: &mut World) {
             let request = task.pod.cpus.as_ref().expect("it asks");
             let kept = in_turn(request).into_iter().filter(|(_, stays)| *stays);
             let has: usize = kept.map(|(cpus, _)| cpus).sum();
-            let since_s = task.pod.scheduled_s.unwrap_or(task.pod.created_s);
-            let is_older = object.written_s.is_none_or(|written_s| since_s < written_s);
+            let is_older = match (object.written_s, task.pod.scheduled_s, task.pod.created_s) {
+                (None, _, _) | (_, None, 0) => true,
+                (Some(written_s), Some(since_s), _) | (Some(written_s), None, since_s) => {
+                    since_s < written_s
+                }
+            };
             if task.pod.phase == PodPhase::Running && is_older && has <= given {
                 given -= has;
                 continue;

@@ -20,15 +20,14 @@ pub fn explain(
     cards: &NodeCards,
     view: LedgerTime,
 ) -> Option<NearMiss> {
-    let policy = request.rules.policy;
     let on_node = request.on_node(cards, view);
-    if on_node.place(&request.needs, policy).is_some() {
+    if on_node.place(&request.needs).is_some() {
         return None;
     }
     let failure = &request.failures()[usize::from(request.failure(cards, view))];
     let mut taken = ChipPicks::new();
     let failing = request.needs.iter().find(|need| {
-        let found = on_node.best(need, &taken, policy);
+        let found = on_node.best(need, &taken);
         let lasts = need.runs != ContainerKind::Init;
         found
             .map(|found| taken.extend(found.into_iter().filter(|_| lasts)))

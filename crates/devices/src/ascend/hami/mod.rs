@@ -35,10 +35,10 @@ use std::rc::Rc;
 
 use crate::binding::BindProtocol;
 use crate::config::{DeviceConfig, SectionSpec};
-use crate::facts::{NodeFacts, Pairs, PodFacts, zero_count};
+use crate::facts::{NodeFacts, Pairs, PodFacts, too_many_init_containers, zero_count};
 use crate::family::{Decoded, Family, FamilySpec};
 use crate::gauge::Gauge;
-use crate::hami::protocol;
+use crate::hami::{preference, protocol};
 use crate::ledger::{Card, NodeCards, Tags};
 use crate::request::FamilyRequest;
 use crate::settings::Settings;
@@ -57,7 +57,14 @@ const ASCEND: &str = "huawei.com/ascend";
 pub const SPEC: FamilySpec = FamilySpec {
     name: "ascend-hami",
     node_annotations: &["hami.io/node-register-*", register::SOFT],
-    asks: &[needs::MODE, "hami.io/use-*-uuid", "hami.io/no-use-*-uuid"],
+    asks: &[
+        needs::MODE,
+        "hami.io/use-*-uuid",
+        "hami.io/no-use-*-uuid",
+        preference::POLICY,
+        preference::NODE_POLICY,
+        preference::WEIGHTS,
+    ],
     labels: &[],
     records: &["hami.io/*-devices-allocated"],
     protocols: &[protocol::PROTOCOL],
@@ -140,8 +147,13 @@ impl AscendHami {
         if needs.is_empty() {
             return Ok(None);
         }
+        let asks = needs.iter().map(|need| need.container);
+        let resource = &self.rules.config.types[usize::from(needs[0].of)].count_name;
+        if let Some(why) = too_many_init_containers(pod, asks, resource) {
+            return Err(why);
+        }
         Ok(Some(Rc::new(ChipsRequest {
-            limits: ChipLimits::of(pod, &self.rules.config),
+            limits: ChipLimits::of(pod, &self.rules.config, self.rules.policy)?,
             rules: Rc::clone(&self.rules),
             needs,
         })))

@@ -7,6 +7,7 @@
 use smallvec::SmallVec;
 
 use crate::facts::ContainerKind;
+use crate::hami::order::{RankedCard, node_score};
 use crate::ledger::{Card, LedgerTime};
 use crate::settings::Policy;
 
@@ -30,24 +31,24 @@ type ScoredChips = SmallVec<[(f64, u16); 16]>;
 impl PodOnChips<'_> {
     /// Chips for all requests, and the score of the node; `None` if there are not enough. Those of init
     /// containers are free again when the others start, and score where no other container has any.
-    pub fn place(&self, needs: &[ChipRequest], policy: Policy) -> Option<(ChipPicks, f64)> {
+    pub fn place(&self, needs: &[ChipRequest]) -> Option<(ChipPicks, f64)> {
         let is_init = |need: &&ChipRequest| need.runs == ContainerKind::Init;
         if !needs.iter().any(|need| is_init(&need)) {
-            return self.place_lasting(needs, policy);
+            return self.place_lasting(needs);
         }
         let lasting: Vec<ChipRequest> = needs
             .iter()
             .filter(|need| !is_init(need))
             .copied()
             .collect();
-        let (found, score) = self.place_lasting(&lasting, policy)?;
+        let (found, score) = self.place_lasting(&lasting)?;
         let mut rest = &found[..];
         let mut picks = ChipPicks::new();
         for (at, need) in needs.iter().enumerate() {
             let own = match need.runs {
                 ContainerKind::Init => {
                     let taken = beside(need, (&needs[..at], &picks), (&lasting, &found));
-                    self.best(need, &taken, policy)?
+                    self.best(need, &taken)?
                 }
                 ContainerKind::Sidecar | ContainerKind::Regular => {
                     let (own, others) = rest.split_at(need.count as usize);
@@ -58,33 +59,33 @@ impl PodOnChips<'_> {
             picks.extend(own);
         }
         let score = match lasting.is_empty() {
-            true => self.score(needs, &picks, policy),
+            true => self.score(needs, &picks),
             false => score,
         };
         Some((picks, score))
     }
 
     /// Likewise, of containers that run at the same time.
-    fn place_lasting(&self, needs: &[ChipRequest], policy: Policy) -> Option<(ChipPicks, f64)> {
+    fn place_lasting(&self, needs: &[ChipRequest]) -> Option<(ChipPicks, f64)> {
         let mut picks = ChipPicks::new();
         for need in needs {
-            let Some(found) = self.best(need, &picks, policy) else {
-                picks = self.careful(needs, policy)?;
+            let Some(found) = self.best(need, &picks) else {
+                picks = self.careful(needs)?;
                 break;
             };
             picks.extend(found);
         }
-        let score = self.score(needs, &picks, policy);
+        let score = self.score(needs, &picks);
         Some((picks, score))
     }
 
     /// The chips that a request gets, of those that are not taken.
-    pub fn best(&self, need: &ChipRequest, taken: &[u16], policy: Policy) -> Option<ChipPicks> {
+    pub fn best(&self, need: &ChipRequest, taken: &[u16]) -> Option<ChipPicks> {
         let count = need.count as usize;
         if self.cards.cards.len() < count {
             return None;
         }
-        let mut order = self.order(need, taken, policy);
+        let mut order = self.order(need, taken);
         if order.len() < count {
             return None;
         }
@@ -93,10 +94,14 @@ impl PodOnChips<'_> {
     }
 
     /// All chips that a request may get, of those that are not taken, the best first.
-    fn order(&self, need: &ChipRequest, taken: &[u16], policy: Policy) -> ChipPicks {
-        let mut fitting = self.candidates(need, taken, policy);
-        // Chips stand in the order of their indices, which breaks ties.
-        fitting.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    fn order(&self, need: &ChipRequest, taken: &[u16]) -> ChipPicks {
+        let mut fitting = self.candidates(need, taken);
+        if self.limits.preference.is_by_policy() {
+            // Chips stand in the order of their indices, which breaks ties.
+            fitting.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        } else {
+            self.by_preference(need, &mut fitting);
+        }
         if self.config.types[usize::from(need.of)].pairs {
             self.by_pairs(&mut fitting);
         } else if need.count > 1 && self.has_rings(need.of) {
@@ -105,11 +110,11 @@ impl PodOnChips<'_> {
         fitting.iter().map(|(_, at)| *at).collect()
     }
 
-    fn candidates(&self, need: &ChipRequest, taken: &[u16], policy: Policy) -> ScoredChips {
+    fn candidates(&self, need: &ChipRequest, taken: &[u16]) -> ScoredChips {
         let all = 0..self.cards.cards.len() as u16;
         let free = all.filter(|at| !taken.contains(at));
         let fitting = free.filter(|at| self.admits(need, usize::from(*at)).is_ok());
-        fitting.map(|at| (self.worth(at, policy), at)).collect()
+        fitting.map(|at| (self.worth(at), at)).collect()
     }
 
     fn card(&self, at: u16) -> &Card {
@@ -117,9 +122,9 @@ impl PodOnChips<'_> {
     }
 
     /// Score of a chip as it is before the pod.
-    fn worth(&self, at: u16, policy: Policy) -> f64 {
+    fn worth(&self, at: u16) -> f64 {
         let used = ChipPart::used(self.cards, usize::from(at), self.view);
-        match policy {
+        match self.limits.preference.policy {
             Policy::None => 0.0,
             Policy::Binpack => {
                 let all = ChipPart::capacity(self.cards, usize::from(at)).memory;
@@ -135,6 +140,34 @@ impl PodOnChips<'_> {
         let word = &self.config.types[usize::from(of)].word;
         let mut variants = self.cards.cards.iter().map(ChipVariant::of);
         word.starts_with("Ascend910") && variants.all(|one| one.of != of || one.ring.is_some())
+    }
+
+    /// As the annotations of the pod say.
+    fn by_preference(&self, need: &ChipRequest, fitting: &mut ScoredChips) {
+        let preference = &self.limits.preference;
+        let ranked = fitting.iter().map(|(_, at)| {
+            let card = usize::from(*at);
+            let used = ChipPart::used(self.cards, card, self.view);
+            let (all, part) = (ChipPart::capacity(self.cards, card), self.part(need, card));
+            let weighed = preference.weights.map(|weights| {
+                weights.of(
+                    (used.sharers + 1, all.sharers),
+                    (used.cores + part.cores, all.cores),
+                    (used.memory + part.memory, all.memory),
+                )
+            });
+            RankedCard {
+                at: *at,
+                memory: used.memory,
+                sharers: used.sharers,
+                weighed: weighed.unwrap_or(0.0),
+                numa: self.card(*at).numa,
+            }
+        });
+        let mut ranked: SmallVec<[RankedCard; 16]> = ranked.collect();
+        preference.sort(&mut ranked);
+        let scored = ranked.iter().map(|card| (self.worth(card.at), card.at));
+        *fitting = scored.collect();
     }
 
     /// Larger groups first, the one with the first chip among equals.
@@ -167,7 +200,7 @@ impl PodOnChips<'_> {
 
     /// Chips for all requests, if greed has found none: the best for each in turn that leave enough
     /// to those after it.
-    fn careful(&self, needs: &[ChipRequest], policy: Policy) -> Option<ChipPicks> {
+    fn careful(&self, needs: &[ChipRequest]) -> Option<ChipPicks> {
         let pairs = |need: &ChipRequest| self.config.types[usize::from(need.of)].pairs;
         let total: u64 = needs.iter().map(|need| u64::from(need.count)).sum();
         let impossible = total > self.cards.cards.len().min(MOST_MATCHED) as u64;
@@ -181,7 +214,7 @@ impl PodOnChips<'_> {
         let mut end = 0;
         for need in needs {
             end += need.count as usize;
-            for at in self.order(need, &picks, policy) {
+            for at in self.order(need, &picks) {
                 if picks.len() == end {
                     break;
                 }
@@ -215,20 +248,42 @@ impl PodOnChips<'_> {
         })
     }
 
-    /// Score of a node: of each request that of its first chip, and how close its chips are.
-    fn score(&self, needs: &[ChipRequest], picks: &[u16], policy: Policy) -> f64 {
-        let mut sum = 0.0;
+    /// Score of a node: of each request that of its first chip, unless the pod orders nodes; and how close its
+    /// chips are.
+    fn score(&self, needs: &[ChipRequest], picks: &[u16]) -> f64 {
+        let of_node = self.limits.preference.node;
+        let mut sum = of_node.map_or(0.0, |policy| self.node_score(policy));
         let mut rest = picks;
         for need in needs {
             let (own, others) = rest.split_at(need.count as usize);
             rest = others;
-            sum += own.first().map_or(0.0, |at| self.worth(*at, policy));
+            if of_node.is_none() {
+                sum += own.first().map_or(0.0, |at| self.worth(*at));
+            }
             let word = &self.config.types[usize::from(need.of)].word;
             if word.starts_with("Ascend910") {
                 sum += self.closeness(own);
             }
         }
         sum
+    }
+
+    /// By how much of all its chips is in use before the pod, from 0 to 100.
+    fn node_score(&self, policy: Policy) -> f64 {
+        let mut shares = [(0, 0); 3];
+        for at in 0..self.cards.cards.len() {
+            let used = ChipPart::used(self.cards, at, self.view);
+            let all = ChipPart::capacity(self.cards, at);
+            let own = [
+                (used.memory, all.memory),
+                (used.sharers, all.sharers),
+                (used.cores, all.cores),
+            ];
+            for (sum, (used, all)) in shares.iter_mut().zip(own) {
+                *sum = (sum.0 + used, sum.1 + all);
+            }
+        }
+        node_score(policy, shares)
     }
 
     fn closeness(&self, picks: &[u16]) -> f64 {
@@ -258,7 +313,7 @@ fn beside(
         for need in needs {
             let (own, others) = rest.split_at(need.count as usize);
             rest = others;
-            let is_sidecar = need.runs == ContainerKind::Sidecar && need.container < init.container;
+            let is_sidecar = need.runs.runs_beside_init(need.container, init.container);
             if is_sidecar || need.share != init.share {
                 taken.extend_from_slice(own);
             }

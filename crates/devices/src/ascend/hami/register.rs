@@ -108,6 +108,7 @@ fn add(cards: &mut NodeCards, chip: &ChipType, entry: &HamiCard, variant: ChipVa
         kind: Rc::from(chip.word.as_str()),
         unusable: (!entry.healthy).then(|| "unhealthy".into()),
         index: entry.index,
+        numa: entry.numa,
         variant: variant.code(),
         ..Card::default()
     };

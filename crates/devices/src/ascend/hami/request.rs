@@ -54,10 +54,10 @@ impl ChipsRequest {
     #[cold]
     pub(super) fn failure(&self, cards: &NodeCards, view: LedgerTime) -> u8 {
         let idle = self.on_node(cards, view).at(LedgerTime::Idle);
-        if idle.place(&self.needs, self.rules.policy).is_some() {
+        if idle.place(&self.needs).is_some() {
             return LATER;
         }
-        let alone = |need: &&ChipRequest| idle.best(need, &[], self.rules.policy).is_none();
+        let alone = |need: &&ChipRequest| idle.best(need, &[]).is_none();
         let failing = self.needs.iter().find(alone).or(self.needs.last());
         let mut last = ChipCheck::Type;
         for at in 0..cards.cards.len() {
@@ -105,9 +105,7 @@ impl FamilyRequest for ChipsRequest {
     }
 
     fn fit(&self, cards: &NodeCards, view: LedgerTime) -> Result<f64, u8> {
-        let placed = self
-            .on_node(cards, view)
-            .place(&self.needs, self.rules.policy);
+        let placed = self.on_node(cards, view).place(&self.needs);
         match placed {
             Some((_, score)) => Ok(score),
             None => Err(self.failure(cards, view)),
@@ -116,7 +114,7 @@ impl FamilyRequest for ChipsRequest {
 
     fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {
         let on_node = self.on_node(cards, view);
-        let (picks, _) = on_node.place(&self.needs, self.rules.policy)?;
+        let (picks, _) = on_node.place(&self.needs)?;
         let mut picks = picks.into_iter();
         let mut allocations = Allocations::new();
         for need in &self.needs {
@@ -161,5 +159,9 @@ impl FamilyRequest for ChipsRequest {
         annotations.extend(protocol::waits());
         // A pod that is served already looks like the next one, whatever both hold.
         self.rules.protocol.binding(annotations, String::new())
+    }
+
+    fn warning(&self) -> Option<&str> {
+        self.limits.preference.warning.as_deref()
     }
 }

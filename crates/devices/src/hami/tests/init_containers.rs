@@ -1,6 +1,6 @@
 //! Cards of containers that do not run at the same time (spec/04 §23.2).
 
-use super::{Limit, VendorNode, family, place, request, text};
+use super::{Limit, VendorNode, family, place, refusal, request, text};
 use crate::facts::{ContainerKind, PodFacts};
 use crate::fixture::{container, pod_of};
 use crate::ledger::{LedgerTime, NodeCards};
@@ -147,4 +147,21 @@ fn queues_count_the_most_at_any_time() {
         ("nvidia.com/gpumem", 1_000_000),
     ];
     assert_eq!(request.charge(Some(&chosen)).to_vec(), expected);
+}
+
+#[test]
+fn more_init_containers_with_cards_than_are_placed_are_refused() {
+    let asks = |kind| (kind, 1, 10, 0);
+    let many = |inits: usize| {
+        let init = (0..inits).map(|at| asks([Init, Sidecar][at % 2]));
+        let idle = (0..100).map(|_| (Init, 0, 0, 0));
+        pod(&init.chain(idle).chain([asks(Regular)]).collect::<Vec<_>>())
+    };
+    let family = family(Policy::None);
+    request(&*family, &many(64));
+    assert_eq!(
+        refusal(&*family, &many(65)),
+        "65 of spec.initContainers ask nvidia.com/gpu or other devices of its kind, and at most 64 of a pod \
+         may: let fewer ask, by doing the work of several in one"
+    );
 }

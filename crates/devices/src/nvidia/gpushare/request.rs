@@ -1,6 +1,6 @@
 //! What a pod asks: amounts of its containers, and lists of indices.
 
-use crate::facts::{ContainerFacts, ContainerKind, PodFacts};
+use crate::facts::{ContainerFacts, PodFacts, most_at_any_time};
 
 use super::{MEMORY, NUMBER};
 
@@ -60,10 +60,9 @@ pub(super) fn first_that_asks(pod: &PodFacts) -> u16 {
     found.and_then(|at| u16::try_from(at).ok()).unwrap_or(0)
 }
 
-/// The most that is held at once: sidecars stay, init containers run one by one before the regular
-/// ones.
+/// The most that is held at any time.
 fn total(pod: &PodFacts, resource: &str, unit: &str) -> Result<i64, String> {
-    let (mut lasting, mut during_init) = (0_i64, 0_i64);
+    let mut amounts = Vec::new();
     for (at, container) in pod.containers.iter().enumerate() {
         let Some(milli) = container.milli(resource) else {
             continue;
@@ -77,12 +76,7 @@ fn total(pod: &PodFacts, resource: &str, unit: &str) -> Result<i64, String> {
                 at + 1
             ));
         }
-        match container.kind {
-            ContainerKind::Init => during_init = during_init.max(lasting.saturating_add(amount)),
-            ContainerKind::Sidecar | ContainerKind::Regular => {
-                lasting = lasting.saturating_add(amount);
-            }
-        }
+        amounts.push((container.kind, amount));
     }
-    Ok(lasting.max(during_init))
+    Ok(most_at_any_time(amounts))
 }

@@ -35,7 +35,7 @@ mod tests;
 use std::rc::Rc;
 
 use crate::config::{DeviceConfig, SectionSpec};
-use crate::facts::{NodeFacts, Pairs, PodFacts, zero_count};
+use crate::facts::{NodeFacts, Pairs, PodFacts, too_many_init_containers, zero_count};
 use crate::family::{Decoded, Family, FamilySpec};
 use crate::gauge::Gauge;
 use crate::ledger::{Card, NodeCards, Tags};
@@ -174,6 +174,10 @@ impl Family for Vgpu {
             Ok(needs) => needs,
             Err(why) => return Some(Err(why)),
         };
+        let asks = needs.iter().map(|need| need.container);
+        if let Some(why) = too_many_init_containers(pod, asks, &self.config.nvidia.count_name) {
+            return Some(Err(why));
+        }
         let request = VgpuRequest::new(&self.config, &self.failures, needs, pod, tags);
         Some(request.map(|request| Rc::new(request) as Rc<dyn FamilyRequest>))
     }

@@ -8,7 +8,7 @@ use smallvec::smallvec;
 use crate::binding::{
     Annotation, AnnotationValue, BindingAnnotations, PluginProtocol, UntilStarted,
 };
-use crate::facts::{ContainerKind, PodFacts};
+use crate::facts::{ContainerKind, PodFacts, most_at_any_time};
 use crate::ledger::{
     Allocation, Allocations, CardSummary, LedgerTime, NodeCards, Tags, charge_peak,
 };
@@ -140,8 +140,7 @@ impl VgpuRequest {
             let is_beside = |one: &&CardCandidate| {
                 let kind = lasting.iter().find(|need| need.container == one.container);
                 let kind = kind.map_or(ContainerKind::Regular, |need| need.runs);
-                let runs = kind == ContainerKind::Sidecar && one.container < init.container;
-                runs || one.partition.is_some()
+                kind.runs_beside_init(one.container, init.container) || one.partition.is_some()
             };
             let mut own: Candidates = of_others.iter().filter(is_beside).copied().collect();
             let before = own.len();
@@ -237,28 +236,10 @@ impl VgpuRequest {
         Some(milli([self.most_at_any_time(&all?)]))
     }
 
-    /// Of an amount of each request: of those that last together, or of one init container with the
-    /// sidecars before it.
+    /// Of an amount of each request.
     fn most_at_any_time(&self, amounts: &[i64]) -> i64 {
-        let sum = |counts: &dyn Fn(&ContainerRequest) -> bool| {
-            let own = self.needs.iter().zip(amounts);
-            let own = own
-                .filter(|(need, _)| counts(need))
-                .map(|(_, amount)| *amount);
-            own.fold(0, i64::saturating_add)
-        };
-        let lasting = sum(&|need| need.runs != ContainerKind::Init);
-        let inits = self
-            .needs
-            .iter()
-            .filter(|need| need.runs == ContainerKind::Init);
-        let at_init = inits.map(|init| {
-            sum(&|need| {
-                let runs = need.runs == ContainerKind::Sidecar && need.container < init.container;
-                runs || need.container == init.container
-            })
-        });
-        at_init.fold(lasting, i64::max)
+        let own = self.needs.iter().zip(amounts);
+        most_at_any_time(own.map(|(need, amount)| (need.runs, *amount)))
     }
 }
 

@@ -117,6 +117,46 @@ fn a_label_no_node_has_is_named_with_the_nearest_that_some_node_has() {
 }
 
 #[test]
+fn of_what_a_pod_asks_of_labels_the_first_is_named() {
+    let many: Vec<String> = (0..1000).map(|at| format!("v{at:03}")).collect();
+    let values = PodObject {
+        node_affinity: Some(vec![NodeTerm {
+            expressions: vec![NodeRequirement {
+                key: "zone".to_owned(),
+                op: NodeOp::In(many),
+            }],
+            ..NodeTerm::default()
+        }]),
+        ..pod("p", "1c")
+    };
+    // Each is on some node, and no node has all.
+    let keys: Vec<String> = (0..9).map(|at| format!("k{at}")).collect();
+    let asked: Vec<(&str, &str)> = keys.iter().map(|key| (key.as_str(), "yes")).collect();
+    let labels = selecting("1c", &asked);
+    for (pod, told_at_last) in [
+        (
+            values,
+            "No node has label zone in (v000, v001, v002, v003, v004, v005, v006, v007, 992 more) (there is \
+             zone=east).",
+        ),
+        (
+            labels,
+            "No node has label k0=yes and label k1=yes and label k2=yes and label k3=yes and label k4=yes and \
+             label k5=yes and label k6=yes and label k7=yes and 1 more.",
+        ),
+    ] {
+        let (first, rest) = asked.split_at(4);
+        let first: Vec<(&str, &str)> = first.iter().copied().chain([("zone", "east")]).collect();
+        let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+            .node(labelled("n1", "4c 8Gi pods=9", &first))
+            .node(labelled("n2", "4c 8Gi pods=9", rest))
+            .pod(pod);
+        let (message, _) = told(&mut cluster);
+        assert!(message.ends_with(told_at_last), "{message}");
+    }
+}
+
+#[test]
 fn a_cordon_and_a_taint_are_named_with_their_nodes_and_removed_they_are_gone() {
     let cordoned = NodeObject {
         unschedulable: true,

@@ -296,6 +296,56 @@ fn told(cluster: &mut Cluster, now_s: i64) -> Vec<String> {
 }
 
 #[test]
+fn an_amount_that_counts_nothing_is_told_on_its_queue_until_it_counts() {
+    let limited = |name: &str, uncounted: &[&str], capability: &str| QueueObject {
+        uncounted: uncounted.iter().map(|name| (*name).to_owned()).collect(),
+        capability: amounts(capability),
+        ..below("", name)
+    };
+    let mut cluster = Cluster::under(TREE)
+        .node(node("n1", "4c 8Gi pods=9 nvidia.com/gpu=2"))
+        .queue(limited("typing", &["cpus"], "nvidia.com/gpus=2"))
+        .queue(limited("strange", &["tokens"], "1c"))
+        // Nodes with these may be yet to come.
+        .queue(limited("waiting", &[], "huawei.com/Ascend310P=2"))
+        .queue(limited("devices", &[], "deviceclass/gpu=2"))
+        .queue(limited("fine", &[], "1c nvidia.com/gpu=1"));
+    let why = "amounts that count nothing, since no node has such a resource";
+    let what = "name resources as nodes do, or remove them";
+    let mut told_first = told(&mut cluster, 0);
+    told_first.retain(|line| !line.starts_with("devices: "));
+    told_first.sort();
+    assert_eq!(
+        told_first,
+        [
+            format!("strange: {why}: tokens; {what}"),
+            format!(
+                "typing: {why}: cpus (did you mean \"cpu\"?), nvidia.com/gpus (did you mean \
+                 \"nvidia.com/gpu\"?); {what}"
+            ),
+        ]
+    );
+    assert_eq!(told(&mut cluster, 1), [""; 0]);
+    // A node comes that has the one, and the other is removed.
+    cluster.apply(Delta::NodeApply(Box::new(node(
+        "n2",
+        "4c nvidia.com/gpus=2",
+    ))));
+    let line = format!("typing: {why}: cpus (did you mean \"cpu\"?); {what}");
+    assert_eq!(told(&mut cluster, 2), [line]);
+    let mended = limited("typing", &[], "nvidia.com/gpus=2");
+    cluster.apply(Delta::QueueApply(Box::new(mended)));
+    assert_eq!(told(&mut cluster, 3), [""; 0]);
+    assert!(
+        !cluster
+            .engine
+            .queue_warnings()
+            .values()
+            .any(|text| text.contains("cpus"))
+    );
+}
+
+#[test]
 fn what_is_wrong_on_a_queue_is_told_there_once_and_again_later() {
     let mut cluster = Cluster::under(TREE)
         .node(node("n1", "4c 8Gi pods=9"))

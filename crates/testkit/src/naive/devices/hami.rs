@@ -8,6 +8,7 @@ use pumice_model::object::{ContainerKind, NodeObject, Pairs, PodObject};
 use super::super::cycle::Cycle;
 use super::super::state::{Task, World, label};
 use super::View;
+use super::preference::{self, Preference, Rank};
 
 const PREFIX: &str = "huawei.com/";
 
@@ -178,7 +179,8 @@ fn asks_of(pod: &PodObject) -> Option<Vec<Ask>> {
             });
         }
     }
-    Some(asks)
+    let refused = !asks.is_empty() && preference::refuses(pod);
+    (!refused).then_some(asks)
 }
 
 /// What a pod asks can never be.
@@ -210,6 +212,7 @@ struct Chip {
     slots: i64,
     memory: i64,
     healthy: bool,
+    numa: i64,
     /// Chips of one ring have the same.
     ring: Option<i64>,
     used_slots: i64,
@@ -257,6 +260,7 @@ fn chips(world: &World, node: &NodeObject, kind: &Kind, view: View) -> Vec<Chip>
             slots: one["count"].as_i64().unwrap_or(0),
             memory: one["devmem"].as_i64().unwrap_or(0),
             healthy: one["health"] == true,
+            numa: one["numa"].as_i64().unwrap_or(0),
             ring: one["custominfo"]["NetworkID"].as_i64(),
             ..Chip::default()
         })
@@ -354,9 +358,20 @@ fn score(chip: &Chip, policy: &str) -> f64 {
 }
 
 /// Chips one container may have, best first; those of one ring together when it asks for several.
-fn in_order<'a>(fitting: &[&'a Chip], count: usize, rings: bool) -> Vec<&'a Chip> {
+fn in_order<'a>(
+    fitting: &[&'a Chip],
+    ask: &Ask,
+    (preference, rings): (&Preference, bool),
+) -> Vec<&'a Chip> {
     let mut order = fitting.to_vec();
-    if rings && count > 1 {
+    if !preference.is_by_policy() {
+        let mut by_index = fitting.to_vec();
+        by_index.sort_by_key(|chip| chip.index);
+        let mut places: Vec<usize> = (0..by_index.len()).collect();
+        preference.order(|at| rank(by_index[at], ask), &mut places);
+        order = places.into_iter().map(|at| by_index[at]).collect();
+    }
+    if rings && ask.count > 1 {
         let ring = |chip: &Chip| {
             let same = fitting.iter().filter(|other| other.ring == chip.ring);
             let lowest = same.clone().map(|other| other.index).min();
@@ -365,6 +380,22 @@ fn in_order<'a>(fitting: &[&'a Chip], count: usize, rings: bool) -> Vec<&'a Chip
         order.sort_by_key(|chip| ring(chip));
     }
     order
+}
+
+fn rank(chip: &Chip, ask: &Ask) -> Rank {
+    Rank {
+        memory: chip.used_memory,
+        slots: chip.used_slots,
+        numa: chip.numa,
+        with_ask: [
+            (chip.used_slots + 1, chip.slots),
+            (chip.used_core + ask.core, 100),
+            (
+                chip.used_memory + ask.memory.unwrap_or(chip.memory),
+                chip.memory,
+            ),
+        ],
+    }
 }
 
 /// All ways to take so many of these, the first ones first.
@@ -387,7 +418,8 @@ fn share<'a>(
     chips: &'a [Chip],
     asks: &[&Ask],
     taken: &[&'a Chip],
-    (task, soft_node, rings): (&Task, bool, bool),
+    (task, soft_node): (&Task, bool),
+    (preference, rings): (&Preference, bool),
 ) -> Option<Vec<Vec<&'a Chip>>> {
     let Some((ask, later)) = asks.split_first() else {
         return Some(Vec::new());
@@ -398,10 +430,10 @@ fn share<'a>(
         .filter(free)
         .filter(|chip| fits(chip, ask, task, soft_node))
         .collect();
-    let order = in_order(&fitting, ask.count, rings);
+    let order = in_order(&fitting, ask, (preference, rings));
     ways(&order, ask.count).into_iter().find_map(|way| {
         let taken = [taken, &way].concat();
-        let rest = share(chips, later, &taken, (task, soft_node, rings))?;
+        let rest = share(chips, later, &taken, (task, soft_node), (preference, rings))?;
         Some([vec![way], rest].concat())
     })
 }
@@ -416,11 +448,25 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
     if asks.is_empty() {
         return Some((held, 0));
     }
+    let preference = Preference::of(&task.pod, super::policy(cycle));
+    let all = KINDS
+        .iter()
+        .map(|kind| chips(&cycle.world, node, kind, view));
+    let all: Vec<Chip> = all.flatten().collect();
+    let of_node = preference.of_node(all.iter().map(|chip| {
+        [
+            (chip.used_memory, chip.memory),
+            (chip.used_slots, chip.slots),
+            (chip.used_core, 100),
+        ]
+    }));
+    sum += of_node.unwrap_or(0.0);
     for kind in &KINDS {
         let of_kind = asks.iter().filter(|ask| ask.kind.name == kind.name);
         let of_kind: Vec<&Ask> = of_kind.collect();
         if !of_kind.is_empty() {
-            let (annotations, score) = choose_of(cycle, task, node, view, (kind, &of_kind))?;
+            let place = (node, view, &preference);
+            let (annotations, score) = choose_of(cycle, task, place, (kind, &of_kind))?;
             held.extend(annotations);
             sum += score;
         }
@@ -431,12 +477,11 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
 fn choose_of(
     cycle: &Cycle,
     task: &Task,
-    node: &NodeObject,
-    view: View,
+    (node, view, preference): (&NodeObject, View, &Preference),
     (kind, asks): (&Kind, &[&Ask]),
 ) -> Option<(Pairs, f64)> {
     let soft_node = label(&node.device_annotations, "hami-vnpu-core") == Some("true");
-    let policy = super::policy(cycle);
+    let policy = preference.policy;
     let mut chips = chips(&cycle.world, node, kind, view);
     chips.sort_by(|a, b| {
         let by_score = score(b, policy).total_cmp(&score(a, policy));
@@ -444,9 +489,12 @@ fn choose_of(
     });
     let rings = kind.name.starts_with("Ascend910") && chips.iter().all(|chip| chip.ring.is_some());
     let (mut text, mut json, mut sum) = (String::new(), Vec::new(), 0.0);
-    let shared = share(&chips, asks, &[], (task, soft_node, rings))?;
+    let order = (preference, rings);
+    let shared = share(&chips, asks, &[], (task, soft_node), order)?;
     for (ask, chosen) in asks.iter().zip(shared) {
-        sum += score(chosen[0], policy);
+        if preference.of_nodes.is_none() {
+            sum += score(chosen[0], policy);
+        }
         if rings {
             let mut shares: BTreeMap<Option<i64>, usize> = BTreeMap::new();
             for chip in &chosen {

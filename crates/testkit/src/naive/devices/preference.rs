@@ -83,18 +83,22 @@ impl<'a> Preference<'a> {
         }
     }
 
-    fn compare(&self, ask: &Ask, one: &Card, other: &Card) -> Ordering {
+    /// The order is that of the policy by which cards are scored.
+    pub fn is_by_policy(&self) -> bool {
+        let is_same = self.keys.is_empty() || self.keys == [self.policy];
+        is_same && self.weights.is_none()
+    }
+
+    fn compare(&self, one: &Rank, other: &Rank) -> Ordering {
         for key in &self.keys {
             let found = match (*key, self.weights) {
-                ("numa", _) => numa(other).cmp(&numa(one)),
-                ("binpack", None) => other.used_memory.cmp(&one.used_memory),
-                ("spread", None) => one.used_slots.cmp(&other.used_slots),
-                ("binpack", Some(weights)) => {
-                    weigh(ask, other, weights).total_cmp(&weigh(ask, one, weights))
-                }
+                ("numa", _) => other.numa.cmp(&one.numa),
+                ("binpack", None) => other.memory.cmp(&one.memory),
+                ("spread", None) => one.slots.cmp(&other.slots),
+                ("binpack", Some(weights)) => other.full(weights).total_cmp(&one.full(weights)),
                 (_, weights) => {
                     let weights = weights.expect("weighed");
-                    weigh(ask, one, weights).total_cmp(&weigh(ask, other, weights))
+                    one.full(weights).total_cmp(&other.full(weights))
                 }
             };
             if found.is_ne() {
@@ -104,11 +108,11 @@ impl<'a> Preference<'a> {
         Ordering::Equal
     }
 
-    /// Orders cards, the best first.
-    pub fn order(&self, cards: &[Card], ask: &Ask, order: &mut [usize]) {
+    /// Orders what has these ranks by place, the best first.
+    pub fn order(&self, rank: impl Fn(usize) -> Rank, order: &mut [usize]) {
         let last_first = self.keys.is_empty() || self.keys.contains(&"numa");
         order.sort_by(|one, other| {
-            let found = self.compare(ask, &cards[*one], &cards[*other]);
+            let found = self.compare(&rank(*one), &rank(*other));
             found.then(match last_first {
                 true => other.cmp(one),
                 false => one.cmp(other),
@@ -152,15 +156,16 @@ impl<'a> Preference<'a> {
         order.sort_by_key(|at| !best.contains(at));
     }
 
-    /// The score of a node by all its cards, where the pod asks for that.
-    pub fn of_node(&self, cards: &[Card]) -> Option<f64> {
+    /// The score of a node by all its cards, where the pod asks for that: of memory, slots and cores what is
+    /// in use and all.
+    pub fn of_node(&self, cards: impl Iterator<Item = [(i64, i64); 3]>) -> Option<f64> {
         let policy = self.of_nodes?;
-        let sum = |of: fn(&Card) -> i64| cards.iter().map(of).sum::<i64>();
-        let all = [
-            (sum(|card| card.used_memory), sum(|card| card.memory)),
-            (sum(|card| card.used_slots), sum(|card| card.slots)),
-            (sum(|card| card.used_cores), sum(|card| card.cores)),
-        ];
+        let mut all = [(0, 0); 3];
+        for card in cards {
+            for (sum, (used, has)) in all.iter_mut().zip(card) {
+                *sum = (sum.0 + used, sum.1 + has);
+            }
+        }
         let told: Vec<f64> = all
             .iter()
             .filter(|(_, all)| *all > 0)
@@ -174,17 +179,41 @@ impl<'a> Preference<'a> {
     }
 }
 
-fn numa(card: &Card) -> i64 {
-    card.numa.parse().unwrap_or(-1)
+/// By what cards are ordered.
+pub struct Rank {
+    /// In use.
+    pub memory: i64,
+    /// In use.
+    pub slots: i64,
+    /// NUMA node, or -1.
+    pub numa: i64,
+    /// Slots, cores and memory: in use with what is asked, and all.
+    pub with_ask: [(i64, i64); 3],
 }
 
-/// How full a card is with what is asked of it.
-fn weigh(ask: &Ask, card: &Card, [slot, core, memory]: [i64; 3]) -> f64 {
-    if card.slots == 0 || card.cores == 0 || card.memory == 0 {
-        return 0.0;
+impl Rank {
+    /// Of a card of HAMi's vendors.
+    pub fn of(card: &Card, ask: &Ask) -> Self {
+        Self {
+            memory: card.used_memory,
+            slots: card.used_slots,
+            numa: card.numa.parse().unwrap_or(-1),
+            with_ask: [
+                (card.used_slots + 1, card.slots),
+                (card.used_cores + card.cores_of(ask), card.cores),
+                (card.used_memory + card.memory_of(ask), card.memory),
+            ],
+        }
     }
-    let part = |weight: i64, used: i64, all: i64| weight as f64 * used as f64 / all as f64;
-    part(slot, card.used_slots + 1, card.slots)
-        + part(core, card.used_cores + card.cores_of(ask), card.cores)
-        + part(memory, card.used_memory + card.memory_of(ask), card.memory)
+
+    /// How full it is with what is asked of it.
+    fn full(&self, weights: [i64; 3]) -> f64 {
+        let parts = weights.iter().zip(self.with_ask);
+        match self.with_ask.iter().any(|(_, all)| *all == 0) {
+            true => 0.0,
+            false => parts
+                .map(|(weight, (used, all))| *weight as f64 * used as f64 / all as f64)
+                .sum(),
+        }
+    }
 }

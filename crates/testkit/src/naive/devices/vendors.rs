@@ -11,7 +11,7 @@ use super::asks::{Ask, asks_of, is_bound};
 use super::instances;
 use super::makers::{MAKERS, Maker};
 use super::peaks::kind;
-use super::preference::Preference;
+use super::preference::{Preference, Rank};
 use super::sgpu::Terms;
 use super::vendor_cards::{Card, idle_cards};
 use super::vendor_holdings::cards;
@@ -183,7 +183,7 @@ fn share(
     };
     let mut order: Vec<usize> = (0..cards.len()).collect();
     order.retain(|at| fits(&cards[*at], ask, pod));
-    preference.order(cards, ask, &mut order);
+    preference.order(|at| Rank::of(&cards[at], ask), &mut order);
     if ask.maker.word == sgpu::WORD {
         sgpu::order(cards, ask, &Terms::of(pod), &mut order);
     }
@@ -250,7 +250,13 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
     let gpus: usize = gpus.map(|(ask, _)| ask.count).sum();
     let told = sgpu::rating(node, gpus, preference.of_nodes.unwrap_or(policy));
     let mut score = (told + sgpu::score(&cards, &pairs, &Terms::of(&task.pod))) as f64;
-    let of_node = preference.of_node(&cards);
+    let of_node = preference.of_node(cards.iter().map(|card| {
+        [
+            (card.used_memory, card.memory),
+            (card.used_slots, card.slots),
+            (card.used_cores, card.cores),
+        ]
+    }));
     score += of_node.unwrap_or(0.0);
     let mut split = Vec::new();
     let mut elements = vec![vec![String::new(); task.pod.facts.containers.len()]; MAKERS.len()];

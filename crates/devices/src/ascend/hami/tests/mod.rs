@@ -3,6 +3,7 @@
 mod examples;
 mod laws;
 mod nodes;
+mod preference;
 mod requests;
 
 use crate::binding::{AnnotationValue, BindingAnnotations};

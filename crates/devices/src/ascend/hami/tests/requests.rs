@@ -3,6 +3,7 @@
 use super::{family, pod, pod as asking, refusal};
 use crate::facts::{ContainerKind, PodFacts};
 use crate::family::Family;
+use crate::fixture::{container, pod_of};
 use crate::ledger::Tags;
 use crate::settings::{Policy, Settings};
 
@@ -81,6 +82,24 @@ fn nothing_is_handed_out_while_the_family_is_off() {
         }
         assert!(family.ignored_resources().is_empty());
     }
+}
+
+#[test]
+fn more_init_containers_with_chips_than_are_placed_are_refused() {
+    // One that asks chips of two types is one container.
+    let asked = [("huawei.com/Ascend310P", 1), ("huawei.com/Ascend910B4", 1)];
+    let many = |inits| pod_of(vec![container(ContainerKind::Init, &asked); inits], &[]);
+    let family = family(Policy::None);
+    assert!(
+        family
+            .request(&many(64), Tags::default())
+            .is_some_and(|made| made.is_ok())
+    );
+    let why = refusal(&*family, &many(65));
+    assert!(
+        why.starts_with("65 of spec.initContainers ask huawei.com/Ascend"),
+        "{why}"
+    );
 }
 
 #[test]

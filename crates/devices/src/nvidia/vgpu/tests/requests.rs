@@ -143,6 +143,24 @@ fn init_containers_and_sidecars_count_where_the_plugin_finds_them() {
 }
 
 #[test]
+fn more_init_containers_with_vgpu_than_are_placed_are_refused() {
+    let asks = container(ContainerKind::Init, &[('n', 1), ('m', 100)]);
+    let plain = container(ContainerKind::Regular, &[]);
+    let many = |inits| {
+        let init = vec![asks.clone(); inits];
+        pod_of([init, vec![plain.clone(); inits]].concat(), &[])
+    };
+    let family = family(Policy::None);
+    let request = family.request(&many(64), Tags::default());
+    assert!(request.is_some_and(|made| made.is_ok()));
+    let text = refusal(&many(65));
+    assert!(
+        text.starts_with("65 of spec.initContainers ask volcano.sh/vgpu-number"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_number_of_0_beside_memory_is_told() {
     let family = family(Policy::None);
     for (limits, told) in [
