@@ -101,3 +101,12 @@ pub struct ClaimSpec {
     /// Configuration.
     pub config: Vec<RequestConfig>,
 }
+
+impl ClaimSpec {
+    /// Bytes of all selectors of all requests and their alternatives.
+    pub fn selector_bytes(&self) -> usize {
+        let choices = self.requests.iter().flat_map(|request| &request.choices);
+        let selectors = choices.flat_map(|choice| &choice.selectors);
+        selectors.map(String::len).sum()
+    }
+}

@@ -423,6 +423,7 @@ impl Engine {
     /// `None`: no limit. A cycle in which some job had to wait is not settled.
     pub fn limit_work(&mut self, limit: Option<u64>) {
         self.work = Work::new(limit);
+        self.state.limit_selectors(limit.is_some());
     }
 
     /// Lets jobs sleep that would get nothing, and tries all of them every so many seconds, which renews
@@ -533,7 +534,8 @@ impl Engine {
         self.tally.add(std::mem::take(&mut session.tally));
         self.work = std::mem::take(&mut session.work);
         drop(session);
-        let postponed = self.work.end_cycle(&self.state);
+        let is_asking = self.state.resource_claims().is_asking_selectors();
+        let postponed = self.work.end_cycle(&self.state) || is_asking;
         self.nominations.take_in(&self.state, &plan, now_s);
         let nominations_ended = self.still_waiting(ended);
         let device_returns = self.return_devices(&notes);

@@ -19,6 +19,7 @@
 
 mod adrift;
 mod charge;
+mod compiled;
 mod dump;
 mod explain;
 mod filters;

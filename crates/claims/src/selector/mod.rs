@@ -67,6 +67,7 @@ impl std::error::Error for SelectorError {}
 /// A compiled expression.
 pub struct DeviceSelector {
     program: Program,
+    cost: u64,
 }
 
 impl DeviceSelector {
@@ -91,7 +92,13 @@ impl DeviceSelector {
                 "it may take {cost} steps, more than {limit}"
             )));
         }
-        Ok(Self { program })
+        Ok(Self { program, cost })
+    }
+
+    /// Steps that it takes at most for one device: about one for each operator, and for each element or
+    /// character that one looks at.
+    pub fn cost(&self) -> u64 {
+        self.cost
     }
 
     /// Whether the expression holds for a device.

@@ -108,8 +108,10 @@ impl ResourceClaims {
         match self.filters.matches(filter, device) {
             Match::No => return "selector false".to_owned(),
             Match::Fails => {
-                let why = self.filters.failure(filter, device).unwrap_or_default();
-                return format!("selector fails ({why})");
+                return match self.filters.failure(filter, device) {
+                    Some(why) => format!("selector fails ({why})"),
+                    None => "selector fails".to_owned(),
+                };
             }
             Match::Yes => {}
         }

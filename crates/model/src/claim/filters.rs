@@ -1,12 +1,36 @@
 //! Selectors of requests, and what they say of every device: once per expression and device.
+//!
+//! ```text
+//!  a need names a filter ─► intern ──────┐
+//!  a device is new, or another one ──────┴► ask: so many steps at a time, namespaces by turns
+//!                                             └─► claims whose filters are answered now, or are not any
+//!                                                 more: the needs of their pods are resolved again
+//! ```
+//!
+//! A pod waits until all of its filters are answered, so what an expression costs is a matter of those alone
+//! who wrote it.
 
-use pumice_claims::{DeviceSelector, Match};
-use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
+use pumice_claims::Match;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::ResourceClaimIx;
+use super::compiled::CompiledSelectors;
 use super::inventory::Inventory;
 
 /// Filters beyond which those that nobody uses any more are forgotten.
 const MAX_FILTERS: usize = 4096;
+
+/// Steps of expressions that are taken at a time where work is limited: some milliseconds.
+const STEPS_AT_A_TIME: u64 = 100_000;
+
+/// Steps that a namespace may take before another one has its turn.
+const STEPS_A_TURN: u64 = 10_000;
+
+/// Different texts that are kept of why a filter fails on devices.
+const MOST_FAILURES: usize = 16;
 
 /// Selectors of a class and of a request, in the order they are asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,44 +44,149 @@ pub struct FilterKey {
 }
 
 struct DeviceFilter {
-    key: FilterKey,
-    /// What it says of each device, by number; `None` where it was not asked.
+    key: Rc<FilterKey>,
+    /// Of the claim that named it first.
+    namespace: String,
+    /// Claims that have named it, of which some may not any more.
+    claims: FxHashSet<ResourceClaimIx>,
+    /// What it says of each device, by number, up to the first that it was never asked about; `None` where it
+    /// is to be asked again.
     answers: Vec<Option<Match>>,
-    /// Why it fails on a device.
-    failures: FxHashMap<u32, String>,
+    /// Devices that it is to be asked about again.
+    again: Vec<u32>,
+    /// Those who asked last were told that all devices are answered.
+    is_answered: bool,
+    failures: Failures,
+}
+
+impl DeviceFilter {
+    fn next_device(&mut self, all: usize) -> Option<u32> {
+        self.again.pop().or_else(|| {
+            let next = self.answers.len();
+            (next < all).then(|| {
+                self.answers.push(None);
+                next as u32
+            })
+        })
+    }
+
+    fn has_answered(&self, all: usize) -> bool {
+        self.again.is_empty() && self.answers.len() >= all
+    }
+}
+
+/// Why a filter fails on devices: few texts, of many devices the same.
+#[derive(Default)]
+struct Failures {
+    texts: Vec<String>,
+    of_device: FxHashMap<u32, usize>,
+}
+
+impl Failures {
+    fn note(&mut self, device: u32, text: String) {
+        let known = self.texts.iter().position(|known| *known == text);
+        let at = known.unwrap_or(self.texts.len());
+        if at == MOST_FAILURES {
+            return;
+        }
+        if known.is_none() {
+            self.texts.push(text);
+        }
+        self.of_device.insert(device, at);
+    }
+
+    fn of(&self, device: u32) -> Option<&str> {
+        let at = self.of_device.get(&device)?;
+        Some(&self.texts[*at])
+    }
 }
 
 /// All filters that needs have named.
-#[derive(Default)]
 pub struct DeviceFilters {
     filters: Vec<DeviceFilter>,
-    index: FxHashMap<FilterKey, u32>,
-    compiled: FxHashMap<String, Result<DeviceSelector, String>>,
-    /// So many filters, the first, were asked about every device but those that changed.
-    asked: usize,
-    /// Devices that are others since.
-    changed: Vec<u32>,
+    index: FxHashMap<Rc<FilterKey>, u32>,
+    compiled: CompiledSelectors,
+    /// Filters that may have to be asked.
+    pending: BTreeSet<u32>,
+    /// Steps each namespace took since there was something to be asked.
+    spent: FxHashMap<String, u64>,
+    /// Steps at a time, if these are limited.
+    limit: Option<u64>,
+    /// So many are too many.
+    most: usize,
+}
+
+impl Default for DeviceFilters {
+    fn default() -> Self {
+        Self {
+            filters: Vec::new(),
+            index: FxHashMap::default(),
+            compiled: CompiledSelectors::default(),
+            pending: BTreeSet::new(),
+            spent: FxHashMap::default(),
+            limit: None,
+            most: MAX_FILTERS,
+        }
+    }
 }
 
 impl DeviceFilters {
-    /// Number of a filter.
-    pub fn intern(&mut self, key: FilterKey) -> u32 {
-        if let Some(&number) = self.index.get(&key) {
-            return number;
-        }
-        let number = self.filters.len() as u32;
+    /// Whether steps at a time are limited. Without a limit nobody ever waits for answers.
+    pub fn limit(&mut self, is_limited: bool) {
+        self.limit = is_limited.then_some(STEPS_AT_A_TIME);
+    }
+
+    /// Number of a filter that a claim names.
+    pub fn intern(&mut self, key: FilterKey, namespace: &str, claim: ResourceClaimIx) -> u32 {
+        let number = self.index.get(&key).copied();
+        let number = number.unwrap_or_else(|| self.add(key, namespace));
+        self.filters[number as usize].claims.insert(claim);
+        number
+    }
+
+    fn add(&mut self, key: FilterKey, namespace: &str) -> u32 {
+        let (number, key) = (self.filters.len() as u32, Rc::new(key));
         self.filters.push(DeviceFilter {
-            key: key.clone(),
+            key: Rc::clone(&key),
+            namespace: namespace.to_owned(),
+            claims: FxHashSet::default(),
             answers: Vec::new(),
-            failures: FxHashMap::default(),
+            again: Vec::new(),
+            is_answered: false,
+            failures: Failures::default(),
         });
         self.index.insert(key, number);
+        self.pending.insert(number);
         number
     }
 
     /// There are so many that they are to be named anew.
     pub fn are_too_many(&self) -> bool {
-        self.filters.len() > MAX_FILTERS
+        self.filters.len() > self.most
+    }
+
+    /// Forgets all of them: those that are in use are named anew.
+    pub fn forget(&mut self) {
+        *self = Self {
+            limit: self.limit,
+            most: self.most,
+            ..Self::default()
+        };
+    }
+
+    /// All that are in use are named: so many again are kept.
+    pub fn all_are_named(&mut self) {
+        self.most = MAX_FILTERS.max(2 * self.filters.len());
+    }
+
+    /// Whether a filter has been asked about every device.
+    pub fn is_answered(&self, filter: u32) -> bool {
+        self.filters[filter as usize].is_answered
+    }
+
+    /// Whether some are still to be asked.
+    pub fn is_asking(&self) -> bool {
+        !self.pending.is_empty()
     }
 
     /// What a filter says of a device; of one that nobody publishes nothing good.
@@ -67,86 +196,95 @@ impl DeviceFilters {
         answer.unwrap_or(Match::No)
     }
 
-    /// Why a filter fails on a device.
+    /// Why a filter fails on a device, if that is kept.
     pub fn failure(&self, filter: u32, device: u32) -> Option<&str> {
-        let failures = &self.filters[filter as usize].failures;
-        failures.get(&device).map(String::as_str)
+        self.filters[filter as usize].failures.of(device)
     }
 
     /// A device is new, or another one now.
     pub fn forget_device(&mut self, device: u32) {
-        self.changed.push(device);
-        for filter in &mut self.filters {
+        for (number, filter) in self.filters.iter_mut().enumerate() {
+            self.pending.insert(number as u32);
             if let Some(answer) = filter.answers.get_mut(device as usize) {
-                *answer = None;
-                filter.failures.remove(&device);
+                if answer.take().is_some() {
+                    filter.again.push(device);
+                }
+                filter.failures.of_device.remove(&device);
             }
         }
     }
 
-    /// Asks every filter about every device it was not asked about.
-    pub fn refresh(&mut self, inventory: &Inventory) {
-        let changed = std::mem::take(&mut self.changed);
-        let known = std::mem::replace(&mut self.asked, self.filters.len());
-        if !changed.is_empty() {
-            (0..known).for_each(|at| self.ask(at, inventory, changed.iter().copied()));
+    /// Asks filters about devices they were not asked about, as far as steps go. Claims one of whose filters
+    /// is answered now and was not, or the other way round.
+    pub fn ask(&mut self, inventory: &Inventory) -> Vec<ResourceClaimIx> {
+        let were_pending: Vec<u32> = self.pending.iter().copied().collect();
+        let mut left = self.limit.unwrap_or(u64::MAX);
+        while left > 0 {
+            let Some(number) = self.whose_turn() else {
+                break;
+            };
+            let turn = self.limit.map_or(u64::MAX, |_| left.min(STEPS_A_TURN));
+            let spent = self.take_turn(number, inventory, turn);
+            left = left.saturating_sub(spent);
         }
-        for at in known..self.filters.len() {
-            self.ask(at, inventory, 0..inventory.device_count() as u32);
+        if self.pending.is_empty() {
+            self.spent.clear();
         }
-    }
-
-    fn ask(&mut self, at: usize, inventory: &Inventory, devices: impl Iterator<Item = u32>) {
-        let key = self.filters[at].key.clone();
-        for text in key.of_class.iter().chain(&key.of_request) {
-            if !self.compiled.contains_key(text) {
-                let made = DeviceSelector::compile(text).map_err(|error| error.to_string());
-                self.compiled.insert(text.clone(), made);
+        let mut claims = Vec::new();
+        for number in were_pending {
+            let filter = &mut self.filters[number as usize];
+            let is_answered = !self.pending.contains(&number);
+            if std::mem::replace(&mut filter.is_answered, is_answered) != is_answered {
+                claims.extend(filter.claims.iter().copied());
             }
         }
-        let filter = &mut self.filters[at];
-        filter.answers.resize(inventory.device_count(), None);
-        for number in devices {
-            let Some((device, published)) = inventory.published(number) else {
+        claims
+    }
+
+    /// The first of the namespace that took least.
+    fn whose_turn(&self) -> Option<u32> {
+        if self.limit.is_none() {
+            return self.pending.first().copied();
+        }
+        let taken = |number: &u32| {
+            let namespace = &self.filters[*number as usize].namespace;
+            self.spent.get(namespace).copied().unwrap_or(0)
+        };
+        let turns = self.pending.iter().copied();
+        turns.min_by_key(|number| (taken(number), *number))
+    }
+
+    /// Asks one filter about devices until it took so many steps; how many it took.
+    fn take_turn(&mut self, number: u32, inventory: &Inventory, most: u64) -> u64 {
+        let all = inventory.device_count();
+        let filter = &mut self.filters[number as usize];
+        let mut spent: u64 = 0;
+        while spent < most {
+            let Some(device) = filter.next_device(all) else {
+                break;
+            };
+            spent += 1;
+            let Some((key, published)) = inventory.published(device) else {
                 continue;
             };
-            let said = ask_all(&self.compiled, &key, &device.driver, published);
-            filter.answers[number as usize] = Some(match said {
+            let (said, steps) = self.compiled.ask(&filter.key, &key.driver, published);
+            spent = spent.saturating_add(steps);
+            filter.answers[device as usize] = Some(match said {
                 Ok(true) => Match::Yes,
                 Ok(false) => Match::No,
                 Err(text) => {
-                    filter.failures.insert(number, text);
+                    filter.failures.note(device, text);
                     Match::Fails
                 }
             });
         }
-    }
-}
-
-/// Whether all expressions hold, in order, up to the first that does not.
-fn ask_all(
-    compiled: &FxHashMap<String, Result<DeviceSelector, String>>,
-    key: &FilterKey,
-    driver: &str,
-    device: &pumice_claims::DraDevice,
-) -> Result<bool, String> {
-    let class = &key.class;
-    let of_class = key.of_class.iter().enumerate();
-    let of_class = of_class.map(|(at, text)| (format!("class {class}: selector #{at}"), text));
-    let of_request = key.of_request.iter().enumerate();
-    let of_request = of_request.map(|(at, text)| (format!("selector #{at}"), text));
-    for (place, text) in of_class.chain(of_request) {
-        let Some(selector) = compiled.get(text) else {
-            continue;
-        };
-        let say = |error: &dyn std::fmt::Display| format!("{place}: {error}");
-        let selector = selector.as_ref().map_err(|error| say(error))?;
-        if !selector
-            .holds(driver, device)
-            .map_err(|error| say(&error))?
-        {
-            return Ok(false);
+        if filter.has_answered(all) {
+            self.pending.remove(&number);
         }
+        if self.limit.is_some() {
+            let taken = self.spent.entry(filter.namespace.clone()).or_insert(0);
+            *taken = taken.saturating_add(spent);
+        }
+        spent
     }
-    Ok(true)
 }

@@ -15,6 +15,13 @@ use super::filters::FilterKey;
 use super::users::TaskClaims;
 use super::{ClaimCharge, MAX_RESERVED, ResourceClaimIx, ResourceClaims, Returning};
 
+/// Bytes that the selectors of a claim may have in all: what they take to be compiled and kept grows with it.
+const MOST_SELECTOR_BYTES: usize = 64 * 1024;
+
+/// Said of pods some of whose selectors are not answered for every device.
+const UNANSWERED: &str = "device selectors of its claims are still being evaluated, a part in each cycle, so \
+                          that other pods need not wait for them";
+
 /// What a pod asks of its resource claims.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ResourceNeed {
@@ -135,8 +142,7 @@ impl ResourceClaims {
             return Ok(());
         }
         let spec = object.spec.clone();
-        let claim = format!("{}/{name}", slot.key.0);
-        let filters = self.filters_of(&claim, &spec)?;
+        let filters = self.filters_of(ix, &spec)?;
         need.open.push(OpenResourceClaim {
             at,
             identity: entry.template.is_none().then_some(ix),
@@ -158,7 +164,20 @@ impl ResourceClaims {
         all.len() < MAX_RESERVED
     }
 
-    fn filters_of(&mut self, claim: &str, spec: &ClaimSpec) -> Result<Vec<Vec<u32>>, String> {
+    fn filters_of(
+        &mut self,
+        ix: ResourceClaimIx,
+        spec: &ClaimSpec,
+    ) -> Result<Vec<Vec<u32>>, String> {
+        let (namespace, name) = &self.claims[ix.at()].key;
+        let claim = format!("{namespace}/{name}");
+        let long = spec.selector_bytes();
+        if long > MOST_SELECTOR_BYTES {
+            return Err(format!(
+                "claim {claim}: its selectors have {long} bytes in all, more than {MOST_SELECTOR_BYTES}: \
+                 shorten them, or ask for a DeviceClass that has them"
+            ));
+        }
         let mut least: u64 = 0;
         let mut all = Vec::new();
         for request in &spec.requests {
@@ -173,11 +192,12 @@ impl ResourceClaims {
                     .classes
                     .get(&choice.class)
                     .ok_or_else(|| of(&format!("device class {} does not exist", choice.class)))?;
-                filters.push(self.filters.intern(FilterKey {
+                let key = FilterKey {
                     class: choice.class.clone(),
                     of_class: class.selectors.clone(),
                     of_request: choice.selectors.clone(),
-                }));
+                };
+                filters.push(self.filters.intern(key, namespace, ix));
             }
             all.push(filters);
             let counts = request.choices.iter().map(|choice| match choice.count {
@@ -187,12 +207,17 @@ impl ResourceClaims {
             // Anybody may write any number.
             least = least.saturating_add(counts.min().unwrap_or(0));
         }
-        match least > MAX_DEVICES_A_CLAIM as u64 {
-            true => Err(format!(
+        if least > MAX_DEVICES_A_CLAIM as u64 {
+            return Err(format!(
                 "claim {claim}: number of requested devices {least} exceeds the claim limit of \
                  {MAX_DEVICES_A_CLAIM}"
-            )),
-            false => Ok(all),
+            ));
+        }
+        // One text for all, so that pods alike stay alike.
+        let mut filters = all.iter().flatten();
+        match filters.all(|filter| self.filters.is_answered(*filter)) {
+            true => Ok(all),
+            false => Err(UNANSWERED.to_owned()),
         }
     }
 }

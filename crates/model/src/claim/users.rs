@@ -169,7 +169,7 @@ impl ResourceClaims {
     /// Brings what depends on slices and node objects up to date.
     pub(crate) fn seal(&mut self, nodes: &Nodes) {
         if self.filters.are_too_many() {
-            self.filters = super::filters::DeviceFilters::default();
+            self.filters.forget();
             self.stale.all = true;
             self.objects_epoch += 1;
         }
@@ -181,9 +181,27 @@ impl ResourceClaims {
         self.reaches.refresh(nodes);
     }
 
-    /// Asks selectors that are new, and those of new devices. After needs are resolved.
+    /// Asks selectors that are new, and those of new devices, as far as steps go. After needs are resolved;
+    /// those of some may be others then.
     pub(crate) fn ask_selectors(&mut self) {
-        self.filters.refresh(&self.inventory);
+        if self.filters.are_too_many() {
+            self.filters.all_are_named();
+        }
+        if self.filters.is_asking() {
+            let claims = self.filters.ask(&self.inventory);
+            self.objects_epoch += u64::from(!claims.is_empty());
+            self.stale.extend(&claims);
+        }
+    }
+
+    /// Whether steps of selectors are limited, so that needs may wait for answers.
+    pub(crate) fn limit_selectors(&mut self, is_limited: bool) {
+        self.filters.limit(is_limited);
+    }
+
+    /// Whether selectors are still to be asked.
+    pub fn is_asking_selectors(&self) -> bool {
+        self.filters.is_asking()
     }
 
     /// The plan of a pod for a node, if its claims can be served there, at a moment.

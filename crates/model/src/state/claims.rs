@@ -97,11 +97,22 @@ impl State {
     /// Brings needs in step with objects, and asks selectors that were not asked.
     pub(super) fn seal_claims(&mut self) {
         self.resource_claims.seal(&self.nodes);
+        self.renew_stale_needs();
+        self.resource_claims.ask_selectors();
+        self.renew_stale_needs();
+    }
+
+    fn renew_stale_needs(&mut self) {
         if self.resource_claims.is_stale() {
             let stale = self.resource_claims.take_stale();
             self.renew_claim_needs(&stale);
         }
-        self.resource_claims.ask_selectors();
+    }
+
+    /// Whether steps that selectors of devices take are limited each time the state is sealed: pods wait then
+    /// until theirs are answered.
+    pub fn limit_selectors(&mut self, is_limited: bool) {
+        self.resource_claims.limit_selectors(is_limited);
     }
 
     /// Resolves the needs of tasks again. What they count for their queues follows, that of all who share a

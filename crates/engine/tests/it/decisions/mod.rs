@@ -13,6 +13,7 @@ mod company;
 mod conditions;
 mod device_changes;
 mod device_quotas;
+mod device_selectors;
 mod devices;
 mod extender;
 mod extender_victims;

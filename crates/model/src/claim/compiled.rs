@@ -1,0 +1,71 @@
+//! Compiled expressions: those that were asked last, since each takes many times the room of its text.
+
+use pumice_claims::{DeviceSelector, DraDevice};
+use rustc_hash::FxHashMap;
+
+use super::filters::FilterKey;
+
+/// Characters of all expressions that are kept compiled.
+const MOST_BYTES: usize = 256 * 1024;
+
+/// Steps that a character counts for when an expression is compiled.
+const STEPS_A_BYTE: u64 = 20;
+
+/// Expressions by text. One that is no expression stands here with the reason.
+#[derive(Default)]
+pub struct CompiledSelectors {
+    known: FxHashMap<String, Result<DeviceSelector, String>>,
+    bytes: usize,
+}
+
+impl CompiledSelectors {
+    /// Whether all expressions of a filter hold for a device, in order, up to the first that does not; and
+    /// how many steps that takes at most. An error says which of them fails.
+    pub fn ask(
+        &mut self,
+        key: &FilterKey,
+        driver: &str,
+        device: &DraDevice,
+    ) -> (Result<bool, String>, u64) {
+        let mut steps: u64 = 0;
+        let of_class = key.of_class.iter().enumerate();
+        let of_class = of_class.map(|(at, text)| (Some(&key.class), at, text));
+        let of_request = key.of_request.iter().enumerate();
+        let of_request = of_request.map(|(at, text)| (None, at, text));
+        for (class, at, text) in of_class.chain(of_request) {
+            let say = |error: &dyn std::fmt::Display| match class {
+                Some(class) => format!("class {class}: selector #{at}: {error}"),
+                None => format!("selector #{at}: {error}"),
+            };
+            let (selector, compiling) = self.compiled(text);
+            steps = steps.saturating_add(compiling);
+            let selector = match selector {
+                Ok(selector) => selector,
+                Err(error) => return (Err(say(error)), steps),
+            };
+            steps = steps.saturating_add(selector.cost());
+            match selector.holds(driver, device) {
+                Ok(true) => {}
+                Ok(false) => return (Ok(false), steps),
+                Err(error) => return (Err(say(&error)), steps),
+            }
+        }
+        (Ok(true), steps)
+    }
+
+    /// An expression, and the steps to compile it where it was not.
+    fn compiled(&mut self, text: &str) -> (&Result<DeviceSelector, String>, u64) {
+        let mut steps = 0;
+        if !self.known.contains_key(text) {
+            if self.bytes > MOST_BYTES {
+                self.known.clear();
+                self.bytes = 0;
+            }
+            let made = DeviceSelector::compile(text).map_err(|error| error.to_string());
+            self.known.insert(text.to_owned(), made);
+            self.bytes += text.len();
+            steps = STEPS_A_BYTE * text.len() as u64;
+        }
+        (&self.known[text], steps)
+    }
+}
