@@ -15,7 +15,9 @@ use k8s_openapi::api::storage::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{Metadata, Resource};
-use pumice_api::{HyperNode, NativePodGroup, NodeShard, Numatopology, PodGroup, Queue};
+use pumice_api::{
+    DeviceTaintRule, HyperNode, NativePodGroup, NodeShard, Numatopology, PodGroup, Queue,
+};
 use pumice_ingest::ObjectProblem;
 use pumice_model::Delta;
 use pumice_model::object::NATIVE_GROUP;
@@ -125,6 +127,19 @@ const fn native_pod_groups() -> WatchedKind {
     }
 }
 
+/// Rules that taint devices.
+const fn taint_rules() -> WatchedKind {
+    WatchedKind {
+        versions: &TAINT_RULE_VERSIONS,
+        ..kind::<DeviceTaintRule>(Importance::Custom, always)
+    }
+}
+
+const TAINT_RULE_VERSIONS: [&str; 2] = [
+    DeviceTaintRule::API_VERSION,
+    DeviceTaintRule::OLDER_VERSIONS[0],
+];
+
 const NATIVE_VERSIONS: [&str; 3] = [
     NativePodGroup::API_VERSION,
     NativePodGroup::OLDER_VERSIONS[0],
@@ -132,7 +147,7 @@ const NATIVE_VERSIONS: [&str; 3] = [
 ];
 
 /// Every kind, and when it is watched (spec/01 §1.11).
-const KINDS: [WatchedKind; 26] = [
+const KINDS: [WatchedKind; 27] = [
     kind::<Node>(Importance::Required, always),
     kind::<Namespace>(Importance::Required, always),
     kind::<Pod>(Importance::Required, always),
@@ -158,6 +173,8 @@ const KINDS: [WatchedKind; 26] = [
     kind::<DeviceClass>(Importance::Custom, always),
     kind::<ResourceSlice>(Importance::Custom, always),
     kind::<ResourceClaim>(Importance::Custom, always),
+    // Not served by a Kubernetes older than 1.36, nor by that without feature gate DRADeviceTaintRules.
+    taint_rules(),
     kind::<HyperNode>(Importance::Custom, always),
     kind::<Numatopology>(Importance::Custom, |options| options.numatopologies),
     kind::<NodeShard>(Importance::Custom, |options| options.shard.is_some()),
@@ -398,6 +415,12 @@ wire!(
     |key| Delta::SliceDelete(key.name)
 );
 wire!(
+    DeviceTaintRule,
+    pumice_ingest::device_taint_rule,
+    |rule| Delta::TaintRuleApply(Box::new(rule)),
+    |key| Delta::TaintRuleDelete(key.name)
+);
+wire!(
     ResourceClaim,
     pumice_ingest::resource_claim,
     |claim| Delta::ResourceClaimApply(Box::new(claim)),
@@ -456,7 +479,14 @@ mod tests {
         expected.push("Service");
         expected.extend(storage);
         expected.extend(["PodDisruptionBudget", "ResourceQuota"]);
-        expected.extend(["DeviceClass", "ResourceSlice", "ResourceClaim", "HyperNode"]);
+        let claims = [
+            "DeviceClass",
+            "ResourceSlice",
+            "ResourceClaim",
+            "DeviceTaintRule",
+        ];
+        expected.extend(claims);
+        expected.push("HyperNode");
         assert_eq!(few, expected);
     }
 
@@ -487,6 +517,12 @@ mod tests {
             (path("v1beta1"), true),
         ];
         assert_eq!(paths, expected);
+        let (rules, is_older) = find("DeviceTaintRule").in_another_version();
+        assert!(is_older && find("DeviceTaintRule").path().contains("/v1/"));
+        assert_eq!(
+            rules.path(),
+            "/apis/resource.k8s.io/v1beta2/devicetaintrules"
+        );
         let (pod, is_older) = find("Pod").in_another_version();
         assert_eq!((pod.path().as_str(), is_older), ("/api/v1/pods", false));
     }
