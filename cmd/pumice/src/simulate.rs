@@ -29,7 +29,7 @@ const DUMP: &str = r#"(
   for kind in queues.scheduling podgroups.scheduling jobs.batch hypernodes.topology numatopologies.nodeinfo; do
     echo ---; kubectl get $kind.volcano.sh -A -o yaml
   done
-  for kind in resourceclaims resourceclaimtemplates resourceslices deviceclasses; do
+  for kind in resourceclaims resourceclaimtemplates resourceslices deviceclasses devicetaintrules; do
     echo ---; kubectl get $kind.resource.k8s.io -A -o yaml
   done
   echo ---; kubectl get nodes.metrics.k8s.io -o yaml

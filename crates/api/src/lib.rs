@@ -12,6 +12,7 @@
 
 pub mod command;
 pub mod cron_job;
+mod device_taint_rule;
 pub mod hyper_node;
 pub mod job;
 pub mod job_flow;
@@ -31,6 +32,7 @@ mod wire;
 
 pub use command::Command;
 pub use cron_job::CronJob;
+pub use device_taint_rule::{DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector};
 pub use hyper_node::HyperNode;
 pub use job::Job;
 pub use job_flow::JobFlow;

@@ -32,6 +32,7 @@ mod objects;
 mod returns;
 mod search;
 mod step;
+mod taint_rules;
 mod users;
 
 use std::collections::BTreeMap;

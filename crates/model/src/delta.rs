@@ -6,7 +6,8 @@ use crate::object::{
     AttachmentObject, BudgetObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject,
     DeviceClassObject, GroupObject, HyperNodeObject, NamespaceObject, NodeObject, NodeUsage,
     NumatopologyObject, Pairs, PodObject, PriorityClassObject, PvObject, QueueObject, QuotaObject,
-    ResourceClaimObject, SliceObject, StorageClassObject, WorkloadObject, WrittenClaim,
+    ResourceClaimObject, SliceObject, StorageClassObject, TaintRuleObject, WorkloadObject,
+    WrittenClaim,
 };
 
 /// One change. `…Apply` adds or replaces the object with that identity.
@@ -216,6 +217,10 @@ pub enum Delta {
     DeviceClassApply(Box<DeviceClassObject>),
     /// A DeviceClass is gone.
     DeviceClassDelete(String),
+    /// A DeviceTaintRule was added or changed (identity: name).
+    TaintRuleApply(Box<TaintRuleObject>),
+    /// A DeviceTaintRule is gone.
+    TaintRuleDelete(String),
 }
 
 impl Delta {

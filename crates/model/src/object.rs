@@ -13,7 +13,7 @@ mod volume;
 
 pub use claim::{
     ClaimAllocation, DeviceClassObject, NodeAccess, PodResourceClaim, PublishedDevice,
-    ResourceClaimObject, SliceObject, WrittenClaim,
+    ResourceClaimObject, SliceObject, TaintRuleObject, TaintedDevices, WrittenClaim,
 };
 pub use group::{
     GroupCondition, GroupLimits, GroupObject, GroupPhase, GroupStatus, NATIVE_GROUP, NodeGroups,

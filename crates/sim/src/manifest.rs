@@ -15,7 +15,8 @@ use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
 use pumice_api::{
-    HyperNode, Job, NativePodGroup, NodeMetrics, NodeShard, Numatopology, PodGroup, Queue,
+    DeviceTaintRule, HyperNode, Job, NativePodGroup, NodeMetrics, NodeShard, Numatopology,
+    PodGroup, Queue,
 };
 use pumice_model::Delta;
 use pumice_wire::rules::{self, BrokenRule, RuleScope};
@@ -80,6 +81,8 @@ pub enum Manifest {
     DeviceClass(Box<DeviceClass>),
     /// `resource.k8s.io/v1/ResourceSlice`.
     ResourceSlice(Box<ResourceSlice>),
+    /// `resource.k8s.io/v1/DeviceTaintRule`, or an older version of it.
+    DeviceTaintRule(Box<DeviceTaintRule>),
     /// `topology.volcano.sh/v1alpha1/HyperNode`.
     HyperNode(Box<HyperNode>),
     /// `nodeinfo.volcano.sh/v1alpha1/Numatopology`.
@@ -188,6 +191,9 @@ fn kind_of(
             Manifest::ResourceClaimTemplate(Box::new(typed(node, json)?))
         }
         ("resource.k8s.io", "DeviceClass") => Manifest::DeviceClass(Box::new(typed(node, json)?)),
+        ("resource.k8s.io", "DeviceTaintRule") => {
+            Manifest::DeviceTaintRule(Box::new(typed(node, json)?))
+        }
         ("resource.k8s.io", "ResourceSlice") => {
             Manifest::ResourceSlice(Box::new(typed(node, json)?))
         }

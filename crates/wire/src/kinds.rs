@@ -16,8 +16,8 @@ use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
 use pumice_api::{
-    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, NativePodGroup, NodeMetrics, NodeShard,
-    Numatopology, PodGroup, Queue,
+    Command, CronJob, DeviceTaintRule, HyperNode, Job, JobFlow, JobTemplate, NativePodGroup,
+    NodeMetrics, NodeShard, Numatopology, PodGroup, Queue,
 };
 
 use crate::problem::{WireProblem, read};
@@ -64,6 +64,7 @@ wire_objects!(
     CronJob,
     DaemonSet,
     DeviceClass,
+    DeviceTaintRule,
     HyperNode,
     Job,
     JobFlow,

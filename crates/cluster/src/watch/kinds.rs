@@ -15,7 +15,9 @@ use k8s_openapi::api::storage::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{Metadata, Resource};
-use pumice_api::{HyperNode, NativePodGroup, NodeShard, Numatopology, PodGroup, Queue};
+use pumice_api::{
+    DeviceTaintRule, HyperNode, NativePodGroup, NodeShard, Numatopology, PodGroup, Queue,
+};
 use pumice_ingest::ObjectProblem;
 use pumice_model::Delta;
 use pumice_model::object::NATIVE_GROUP;
@@ -125,6 +127,19 @@ const fn native_pod_groups() -> WatchedKind {
     }
 }
 
+/// Rules that taint devices.
+const fn taint_rules() -> WatchedKind {
+    WatchedKind {
+        versions: &TAINT_RULE_VERSIONS,
+        ..kind::<DeviceTaintRule>(Importance::Custom, always)
+    }
+}
+
+const TAINT_RULE_VERSIONS: [&str; 2] = [
+    DeviceTaintRule::API_VERSION,
+    DeviceTaintRule::OLDER_VERSIONS[0],
+];
+
 const NATIVE_VERSIONS: [&str; 3] = [
     NativePodGroup::API_VERSION,
     NativePodGroup::OLDER_VERSIONS[0],
@@ -132,7 +147,7 @@ const NATIVE_VERSIONS: [&str; 3] = [
 ];
 
 /// Every kind, and when it is watched (spec/01 §1.11).
-const KINDS: [WatchedKind; 26] = [
+const KINDS: [WatchedKind; 27] = [
     kind::<Node>(Importance::Required, always),
     kind::<Namespace>(Importance::Required, always),
     kind::<Pod>(Importance::Required, always),
@@ -158,6 +173,8 @@ const KINDS: [WatchedKind; 26] = [
     kind::<DeviceClass>(Importance::Custom, always),
     kind::<ResourceSlice>(Importance::Custom, always),
     kind::<ResourceClaim>(Importance::Custom, always),
+    // Not served by a Kubernetes older than 1.36, nor by that without feature gate DRADeviceTaintRules.
+    taint_rules(),
     kind::<HyperNode>(Importance::Custom, always),
     kind::<Numatopology>(Importance::Custom, |options| options.numatopologies),
     kind::<NodeShard>(Importance::Custom, |options| options.shard.is_some()),
@@ -398,6 +415,12 @@ wire!(
     |key| Delta::SliceDelete(key.name)
 );
 wire!(
+    DeviceTaintRule,
+    pumice_ingest::device_taint_rule,
+    |rule| Delta::TaintRuleApply(Box::new(rule)),
+    |key| Delta::TaintRuleDelete(key.name)
+);
+wire!(
     ResourceClaim,
     pumice_ingest::resource_claim,
     |claim| Delta::ResourceClaimApply(Box::new(claim)),
@@ -421,73 +444,4 @@ workload!(ReplicaSet, pumice_ingest::replica_set);
 workload!(StatefulSet, pumice_ingest::stateful_set);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(options: &WatchOptions) -> Vec<&'static str> {
-        table(options).map(|kind| kind.name).collect()
-    }
-
-    #[test]
-    fn switched_off_features_are_not_watched() {
-        let all = names(&WatchOptions {
-            shard: Some("volcano".to_owned()),
-            ..WatchOptions::default()
-        });
-        assert_eq!(all.len(), KINDS.len());
-        let few = names(&WatchOptions {
-            workloads: false,
-            priority_class: false,
-            numatopologies: false,
-            csi: false,
-            ..WatchOptions::default()
-        });
-        let storage = [
-            "PersistentVolume",
-            "PersistentVolumeClaim",
-            "StorageClass",
-            "CSINode",
-            "VolumeAttachment",
-        ];
-        let native = "PodGroup.scheduling.k8s.io";
-        let groups = ["Queue", "PodGroup", native];
-        let mut expected = vec!["Node", "Namespace", "Pod"];
-        expected.extend(groups);
-        expected.push("Service");
-        expected.extend(storage);
-        expected.extend(["PodDisruptionBudget", "ResourceQuota"]);
-        expected.extend(["DeviceClass", "ResourceSlice", "ResourceClaim", "HyperNode"]);
-        assert_eq!(few, expected);
-    }
-
-    #[test]
-    fn paths_are_those_of_the_group_and_version() {
-        let path = |name: &str| KINDS.iter().find(|kind| kind.name == name).unwrap().path();
-        assert_eq!(path("Pod"), "/api/v1/pods");
-        assert_eq!(path("StatefulSet"), "/apis/apps/v1/statefulsets");
-        let group = "/apis/scheduling.volcano.sh/v1beta1/podgroups";
-        assert_eq!(path("PodGroup"), group);
-    }
-
-    #[test]
-    fn a_kind_with_versions_is_asked_for_in_each_and_then_from_the_start() {
-        let find = |name: &str| KINDS.into_iter().find(|kind| kind.name == name).unwrap();
-        let mut kind = find("PodGroup.scheduling.k8s.io");
-        let mut paths = Vec::new();
-        for _ in 0..4 {
-            let (next, is_older) = kind.in_another_version();
-            paths.push((kind.path(), is_older));
-            kind = next;
-        }
-        let path = |version: &str| format!("/apis/scheduling.k8s.io/{version}/podgroups");
-        let expected = [
-            (path("v1beta1"), true),
-            (path("v1alpha3"), true),
-            (path("v1alpha2"), false),
-            (path("v1beta1"), true),
-        ];
-        assert_eq!(paths, expected);
-        let (pod, is_older) = find("Pod").in_another_version();
-        assert_eq!((pod.path().as_str(), is_older), ("/api/v1/pods", false));
-    }
-}
+mod tests;

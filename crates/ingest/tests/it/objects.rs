@@ -679,3 +679,43 @@ fn a_numatopology_that_cannot_be_read_is_refused_with_all_its_problems() {
     ];
     assert_eq!(paths, expected);
 }
+
+#[test]
+fn a_rule_that_taints_devices_is_read_in_each_version() {
+    for version in ["v1", "v1beta2"] {
+        let rule = |spec: Value| {
+            let wire = json!({
+                "apiVersion": format!("resource.k8s.io/{version}"), "kind": "DeviceTaintRule",
+                "metadata": {"name": "fans"}, "spec": spec,
+                "status": {"conditions": [{"type": "EvictionInProgress"}]},
+            });
+            read!(device_taint_rule, wire).expect("a rule")
+        };
+        let taint = json!({"key": "example.com/fan", "value": "off", "effect": "NoExecute"});
+        let named = rule(json!({
+            "deviceSelector": {"driver": "gpu.example.com", "device": "g0"}, "taint": taint,
+        }));
+        let devices = named.devices.expect("it selects some");
+        assert_eq!(devices.driver.as_deref(), Some("gpu.example.com"));
+        assert_eq!(
+            (devices.pool, devices.device.as_deref()),
+            (None, Some("g0"))
+        );
+        assert_eq!(named.taint.key, "example.com/fan");
+        assert_eq!(
+            (named.taint.value.as_str(), named.taint.repels()),
+            ("off", true)
+        );
+        assert_eq!(named.name, "fans");
+        assert!(
+            rule(json!({"deviceSelector": {}, "taint": taint}))
+                .devices
+                .is_some()
+        );
+        assert_eq!(rule(json!({"taint": taint})).devices, None);
+    }
+    assert!(
+        read!(device_taint_rule, json!({})).is_err(),
+        "it has no name"
+    );
+}

@@ -13,6 +13,8 @@ impl ResourceClaims {
         out.extend(classes.map(|class| Delta::DeviceClassApply(Box::new(class.clone()))));
         let slices = self.inventory.slices();
         out.extend(slices.map(|slice| Delta::SliceApply(Box::new(slice.clone()))));
+        let rules = self.inventory.taint_rules.all();
+        out.extend(rules.map(|rule| Delta::TaintRuleApply(Box::new(rule.clone()))));
         let mut claims: Vec<_> = self.claims.iter().collect();
         claims.sort_by_key(|claim| &claim.key);
         for claim in claims {

@@ -116,7 +116,9 @@ impl ResourceClaims {
             Match::Yes => {}
         }
         if let Some(taint) = published.repelled_by(&choice.tolerations) {
-            return format!("tainted {}", taint.key);
+            let rule = self.inventory.taint_rules.giver(key, taint);
+            let by = rule.map_or_else(String::new, |rule| format!(" by DeviceTaintRule {rule}"));
+            return format!("tainted {}{by}", taint.key);
         }
         if let Some(holder) = self.ledger.holder(device).filter(|_| !choice.admin_access) {
             let holder = &self.claims[holder.at()];

@@ -8,8 +8,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ix::NodeIx;
 use crate::node::Nodes;
-use crate::object::{NodeAccess, NodeTerm, SliceObject};
+use crate::object::{NodeAccess, NodeTerm, SliceObject, TaintRuleObject};
 use crate::volume::{ReachIx, ReachLimits, Reaches};
+
+use super::taint_rules::TaintRules;
 
 type PoolKey = (String, String);
 
@@ -57,6 +59,8 @@ pub struct Inventory {
     devices: Vec<KnownDevice>,
     numbers: FxHashMap<DeviceKey, u32>,
     stale: BTreeSet<PoolKey>,
+    /// Taints besides those in slices.
+    pub taint_rules: TaintRules,
     /// Names of capacities, each with the number of devices in slices that have it.
     capacities: BTreeMap<String, u32>,
 }
@@ -164,6 +168,27 @@ impl Inventory {
         true
     }
 
+    /// A DeviceTaintRule was added or changed; whether that says anything new.
+    pub fn apply_taint_rule(&mut self, rule: TaintRuleObject) -> bool {
+        let changed = self.taint_rules.apply(rule);
+        changed.iter().for_each(|rule| self.taint_anew(rule));
+        !changed.is_empty()
+    }
+
+    /// A DeviceTaintRule is gone; whether it was there.
+    pub fn remove_taint_rule(&mut self, name: &str) -> bool {
+        let gone = self.taint_rules.remove(name);
+        gone.iter().for_each(|rule| self.taint_anew(rule));
+        gone.is_some()
+    }
+
+    /// Devices that a rule selects are others now.
+    fn taint_anew(&mut self, rule: &TaintRuleObject) {
+        let pools = self.of_pool.keys();
+        let selected = pools.filter(|(driver, pool)| rule.selects_of(driver, pool));
+        self.stale.extend(selected.cloned());
+    }
+
     /// Slices, by name.
     pub fn slices(&self) -> impl Iterator<Item = &SliceObject> {
         self.slices.values()
@@ -255,7 +280,7 @@ impl Inventory {
         let mut seen = FxHashSet::default();
         for slice in slices {
             pool.counters.extend(slice.counters);
-            for published in slice.devices {
+            for mut published in slice.devices {
                 let access = match &slice.access {
                     NodeAccess::PerDevice => &published.access,
                     access => access,
@@ -269,11 +294,14 @@ impl Inventory {
                     }
                     NodeAccess::Nowhere | NodeAccess::PerDevice => continue,
                 };
-                let number = self.number(&DeviceKey {
+                let device = DeviceKey {
                     driver: key.0.clone(),
                     pool: key.1.clone(),
                     device: published.device.name.clone(),
-                });
+                };
+                let taints = self.taint_rules.taints(&device).cloned();
+                published.device.taints.extend(taints);
+                let number = self.number(&device);
                 pool.is_valid &= seen.insert(number);
                 let known = &mut self.devices[number as usize];
                 known.local_to = match &reach {

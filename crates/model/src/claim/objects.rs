@@ -1,6 +1,6 @@
 //! Objects of resource.k8s.io as they come, change and go. Every method says whether anything changed.
 
-use crate::object::{DeviceClassObject, ResourceClaimObject, SliceObject};
+use crate::object::{DeviceClassObject, ResourceClaimObject, SliceObject, TaintRuleObject};
 
 use super::inventory::Inventory;
 use super::users::ClaimPresence;
@@ -31,6 +31,14 @@ impl ResourceClaims {
         // What claims count depends on them.
         self.stale.all |= self.inventory.capacity_names() != before;
         self.changed()
+    }
+
+    pub(crate) fn apply_taint_rule(&mut self, rule: TaintRuleObject) -> bool {
+        self.inventory.apply_taint_rule(rule) && self.changed()
+    }
+
+    pub(crate) fn delete_taint_rule(&mut self, name: &str) -> bool {
+        self.inventory.remove_taint_rule(name) && self.changed()
     }
 
     pub(crate) fn apply_class(&mut self, object: DeviceClassObject) -> bool {

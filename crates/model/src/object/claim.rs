@@ -1,6 +1,6 @@
 //! The compact form of what resource.k8s.io tells: claims of devices, classes and slices.
 
-use pumice_claims::{ClaimSpec, CounterSet, DeviceAllocation, DraDevice};
+use pumice_claims::{ClaimSpec, CounterSet, DeviceAllocation, DeviceKey, DeviceTaint, DraDevice};
 
 use super::NodeTerm;
 
@@ -62,6 +62,51 @@ pub struct DeviceClassObject {
     /// `extendedResourceName`: requests of this resource may be served by devices of the class.
     #[serde(default)]
     pub extended_resource: Option<String>,
+}
+
+/// Devices that a DeviceTaintRule selects: of all names that are there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct TaintedDevices {
+    /// DRA driver.
+    pub driver: Option<String>,
+    /// Pool.
+    pub pool: Option<String>,
+    /// Device.
+    pub device: Option<String>,
+}
+
+/// A DeviceTaintRule.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct TaintRuleObject {
+    /// Name.
+    pub name: String,
+    /// Which devices it is about; `None` for none.
+    pub devices: Option<TaintedDevices>,
+    /// What they get.
+    pub taint: DeviceTaint,
+}
+
+impl TaintRuleObject {
+    /// Some devices of a pool may be selected.
+    pub fn selects_of(&self, driver: &str, pool: &str) -> bool {
+        self.devices.as_ref().is_some_and(|devices| {
+            let is = |wanted: &Option<String>, name: &str| {
+                wanted.as_deref().is_none_or(|wanted| wanted == name)
+            };
+            is(&devices.driver, driver) && is(&devices.pool, pool)
+        })
+    }
+
+    /// A device is selected.
+    pub fn selects(&self, device: &DeviceKey) -> bool {
+        let DeviceKey {
+            driver,
+            pool,
+            device,
+        } = device;
+        let wanted = self.devices.as_ref().and_then(|all| all.device.as_ref());
+        self.selects_of(driver, pool) && wanted.is_none_or(|wanted| wanted == device)
+    }
 }
 
 /// `status.allocation` of a claim.

@@ -89,6 +89,8 @@ impl State {
             Delta::SliceDelete(name) => claims.delete_slice(&name),
             Delta::DeviceClassApply(class) => claims.apply_class(*class),
             Delta::DeviceClassDelete(name) => claims.delete_class(&name),
+            Delta::TaintRuleApply(rule) => claims.apply_taint_rule(*rule),
+            Delta::TaintRuleDelete(name) => claims.delete_taint_rule(&name),
             _ => false,
         };
         self.generation += u64::from(changed);

@@ -365,6 +365,7 @@ fn identity(object: &Manifest) -> (&'static str, String) {
         Manifest::ResourceClaimTemplate(o) => spaced("ResourceClaimTemplate", &o.metadata),
         Manifest::DeviceClass(o) => plain("DeviceClass", &o.metadata),
         Manifest::ResourceSlice(o) => plain("ResourceSlice", &o.metadata),
+        Manifest::DeviceTaintRule(o) => plain("DeviceTaintRule", &o.metadata),
         Manifest::State(_) => ("PumiceState", String::new()),
     }
 }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_claims::ClaimSpec;
 use pumice_ingest as ingest;
-use pumice_model::object::{DeviceClassObject, PodPhase, ResourceClaimObject, SliceObject};
+use pumice_model::object::{
+    DeviceClassObject, PodPhase, ResourceClaimObject, SliceObject, TaintRuleObject,
+};
 use pumice_model::{ClaimReturn, ClaimStep, Delta};
 
 use super::World;
@@ -18,6 +20,7 @@ pub(super) struct DeviceClaims {
     templates: BTreeMap<String, ClaimSpec>,
     pub(super) classes: BTreeMap<String, DeviceClassObject>,
     pub(super) slices: BTreeMap<String, SliceObject>,
+    pub(super) taint_rules: BTreeMap<String, TaintRuleObject>,
     /// Claims that were made here from a template.
     made: BTreeSet<String>,
 }
@@ -44,6 +47,10 @@ impl World {
             Manifest::ResourceSlice(slice) => {
                 known.slices.insert(key, ingest::resource_slice(&slice)?);
             }
+            Manifest::DeviceTaintRule(rule) => {
+                let rules = &mut known.taint_rules;
+                rules.insert(key, ingest::device_taint_rule(&rule)?);
+            }
             _ => {}
         }
         Ok(())
@@ -54,10 +61,12 @@ impl World {
         let known = &self.device_claims;
         let classes = known.classes.values().cloned();
         let slices = known.slices.values().cloned();
+        let rules = known.taint_rules.values().cloned();
         let claims = known.claims.values().cloned();
         classes
             .map(|class| Delta::DeviceClassApply(Box::new(class)))
             .chain(slices.map(|slice| Delta::SliceApply(Box::new(slice))))
+            .chain(rules.map(|rule| Delta::TaintRuleApply(Box::new(rule))))
             .chain(claims.map(|claim| Delta::ResourceClaimApply(Box::new(claim))))
             .collect()
     }

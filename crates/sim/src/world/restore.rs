@@ -132,6 +132,10 @@ impl World {
                 let slices = &mut self.device_claims.slices;
                 slices.entry(slice.name.clone()).or_insert(*slice);
             }
+            Delta::TaintRuleApply(rule) => {
+                let rules = &mut self.device_claims.taint_rules;
+                rules.entry(rule.name.clone()).or_insert(*rule);
+            }
             Delta::DeviceClassApply(class) => {
                 let classes = &mut self.device_claims.classes;
                 classes.entry(class.name.clone()).or_insert(*class);

@@ -55,6 +55,7 @@ enum Kind {
     ResourceClaim,
     Slice,
     DeviceClass,
+    TaintRule,
     /// What a ConfigMap tells of a node.
     Report,
     /// A ConfigMap with the device configuration.
@@ -93,6 +94,7 @@ fn identity(object: &Delta) -> Option<(Kind, String)> {
         }
         Delta::SliceApply(slice) => (Kind::Slice, slice.name.clone()),
         Delta::DeviceClassApply(class) => (Kind::DeviceClass, class.name.clone()),
+        Delta::TaintRuleApply(rule) => (Kind::TaintRule, rule.name.clone()),
         Delta::NodeReport { node, topic, .. } => (Kind::Report, format!("{topic} of {node}")),
         Delta::DeviceConfig {
             namespace, name, ..
@@ -127,6 +129,7 @@ fn deletion(object: &Delta) -> Option<Delta> {
         Delta::ResourceClaimApply(c) => Delta::ResourceClaimDelete(c.namespace, c.name),
         Delta::SliceApply(slice) => Delta::SliceDelete(slice.name),
         Delta::DeviceClassApply(class) => Delta::DeviceClassDelete(class.name),
+        Delta::TaintRuleApply(rule) => Delta::TaintRuleDelete(rule.name),
         Delta::NodeReport { node, topic, .. } => Delta::NodeReport {
             node,
             topic,

@@ -12,6 +12,7 @@ use pumice_model::Delta;
 use pumice_model::object::{
     ClaimAllocation, DeviceClassObject, NodeAccess, NodeObject, NodeOp, NodeRequirement, NodeTerm,
     PodObject, PodResourceClaim, PublishedDevice, ResourceClaimObject, SliceObject,
+    TaintRuleObject, TaintedDevices,
 };
 
 use super::rng::Rng;
@@ -126,7 +127,30 @@ pub(super) fn surroundings(rng: &mut Rng, nodes: &[NodeObject]) -> Vec<Delta> {
             told.extend(slices_of_all(rng, pool, nodes));
         }
     }
+    // What else there is does not depend on it.
+    let mut own = rng.clone();
+    if own.one_in(4) {
+        told.push(taint_rule(&mut own));
+    }
     told
+}
+
+/// One of a few rules, by name, that taint some devices.
+pub(super) fn taint_rule(rng: &mut Rng) -> Delta {
+    let some = |rng: &mut Rng, names: &[&str]| {
+        let is_named = !rng.one_in(3);
+        is_named.then(|| rng.pick(names).to_owned())
+    };
+    let devices = (!rng.one_in(12)).then(|| TaintedDevices {
+        driver: some(rng, &[GPUS, NICS]),
+        pool: some(rng, &["n0", "n1", "east"]),
+        device: some(rng, &["gpu-0", "gpu-1", "nic-0"]),
+    });
+    Delta::TaintRuleApply(Box::new(TaintRuleObject {
+        name: rng.pick(&["broken", "old", "spare"]).to_owned(),
+        devices,
+        taint: taint(rng),
+    }))
 }
 
 /// The class as it usually is.
@@ -319,11 +343,15 @@ fn taints(rng: &mut Rng) -> Vec<DeviceTaint> {
     if !rng.one_in(8) {
         return Vec::new();
     }
-    vec![DeviceTaint {
+    vec![taint(rng)]
+}
+
+fn taint(rng: &mut Rng) -> DeviceTaint {
+    DeviceTaint {
         key: "health".to_owned(),
         value: rng.pick(&["bad", "old"]).to_owned(),
         effect: rng.pick(&["NoSchedule", "NoExecute", "None"]).to_owned(),
-    }]
+    }
 }
 
 /// A GPU of which several claims have parts.

@@ -16,7 +16,7 @@ use pumice_model::ClaimReturn;
 use pumice_model::delta::Delta;
 use pumice_model::object::{
     ClaimAllocation, DeviceClassObject, NodeAccess, NodeObject, NodeTerm, PodObject,
-    ResourceClaimObject, SliceObject,
+    ResourceClaimObject, SliceObject, TaintRuleObject,
 };
 
 use super::filters::matches_term;
@@ -49,6 +49,7 @@ struct Objects {
     claims: BTreeMap<Key, ResourceClaimObject>,
     classes: BTreeMap<String, DeviceClassObject>,
     slices: BTreeMap<String, SliceObject>,
+    taint_rules: BTreeMap<String, TaintRuleObject>,
 }
 
 /// What a claim has.
@@ -133,6 +134,9 @@ impl Claims {
             Delta::DevicesKept(refused) => self.returns.kept(&refused),
             Delta::DeviceClassApply(class) => {
                 all.classes.insert(class.name.clone(), *class);
+            }
+            Delta::TaintRuleApply(rule) => {
+                all.taint_rules.insert(rule.name.clone(), *rule);
             }
             Delta::SliceApply(slice) => {
                 all.slices.insert(slice.name.clone(), *slice);

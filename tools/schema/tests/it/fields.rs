@@ -14,7 +14,7 @@ use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
 use pumice_api::{
-    HyperNode, Job, NativePodGroup, NodeMetrics, NodeShard, Numatopology, PodGroup, Queue,
+    DeviceTaintRule, HyperNode, Job, NativePodGroup, NodeMetrics, NodeShard, Numatopology, PodGroup, Queue,
 };
 use pumice_schema::tracer::Types;
 
@@ -37,7 +37,7 @@ fn the_table_of_fields_is_that_of_the_types() {
         "node.k8s.io": RuntimeClass;
         "nodeinfo.volcano.sh": Numatopology;
         "policy": PodDisruptionBudget;
-        "resource.k8s.io": DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice;
+        "resource.k8s.io": DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice;
         "scheduling.k8s.io": PriorityClass;
         "scheduling.volcano.sh": PodGroup, Queue;
         "shard.volcano.sh": NodeShard;

@@ -8,6 +8,7 @@ mod bindings;
 mod claims;
 mod claims_freed;
 mod claims_returned;
+mod claims_tainted;
 mod cluster;
 mod company;
 mod conditions;

@@ -3,13 +3,13 @@
 use pumice_model::delta::Delta;
 use pumice_model::object::{PodObject, ResourceClaimObject};
 
-use super::super::claims::{Giver, any_class, slices_of, slices_of_all};
+use super::super::claims::{Giver, any_class, slices_of, slices_of_all, taint_rule};
 use super::{Changing, Kind};
 
 impl Changing {
     /// Something happens to a slice, a class or a claim.
     pub(super) fn change_claims(&mut self) -> Vec<Delta> {
-        match self.rng.below(12) {
+        match self.rng.below(14) {
             0 => self.delete(Kind::Slice),
             1 | 2 => self.publish(),
             3 if self.rng.one_in(2) => self.delete(Kind::DeviceClass),
@@ -19,6 +19,11 @@ impl Changing {
             }
             4 => self.delete(Kind::ResourceClaim),
             5 => self.make_claim(),
+            6 => self.delete(Kind::TaintRule),
+            7 => {
+                let rule = taint_rule(&mut self.rng);
+                vec![self.put(rule)]
+            }
             _ => self.change_claim(),
         }
     }

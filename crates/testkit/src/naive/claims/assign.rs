@@ -260,7 +260,17 @@ impl<'a> Search<'a> {
     fn add(&mut self, slot: &Slot<'_, 'a>, key: &DeviceKey, at: (&'a SliceObject, usize)) -> bool {
         let device = device_at(at);
         let tolerations = &slot.choice.tolerations;
-        let repelled = device.taints.iter().any(|taint| {
+        let rules = self.objects.taint_rules.values().filter(|rule| {
+            let is = |name: &Option<String>, own: &str| name.as_deref().is_none_or(|n| n == own);
+            let names = rule.devices.as_ref();
+            names.is_some_and(|names| {
+                is(&names.driver, &key.driver)
+                    && is(&names.pool, &key.pool)
+                    && is(&names.device, &key.device)
+            })
+        });
+        let taints = rules.map(|rule| &rule.taint).chain(&device.taints);
+        let repelled = { taints }.any(|taint| {
             let known = ["NoSchedule", "NoExecute"].contains(&taint.effect.as_str());
             known && !tolerations.iter().any(|t| t.tolerates(taint))
         });

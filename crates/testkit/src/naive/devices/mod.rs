@@ -2,6 +2,7 @@
 
 mod asks;
 mod hami;
+mod hami_kinds;
 mod instances;
 mod makers;
 mod mindcluster;

@@ -39,7 +39,7 @@ const WRITES: [(&str, &str, &str); 25] = [
 ];
 
 /// Everything it watches (spec/01 §1.11): group, resource.
-const WATCHED: [(&str, &str); 26] = [
+const WATCHED: [(&str, &str); 27] = [
     ("", "namespaces"),
     ("", "nodes"),
     ("", "persistentvolumeclaims"),
@@ -53,6 +53,7 @@ const WATCHED: [(&str, &str); 26] = [
     ("nodeinfo.volcano.sh", "numatopologies"),
     ("policy", "poddisruptionbudgets"),
     ("resource.k8s.io", "deviceclasses"),
+    ("resource.k8s.io", "devicetaintrules"),
     ("resource.k8s.io", "resourceclaims"),
     ("resource.k8s.io", "resourceslices"),
     ("scheduling.k8s.io", "podgroups"),
