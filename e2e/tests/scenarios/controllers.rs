@@ -23,7 +23,7 @@ const LEASE: &str =
     "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leases/vc-controller-manager";
 
 /// Jobs of the namespace the scenarios use.
-const JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
+pub(crate) const JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
 
 /// The queue of Jobs that name none, which is there once a scheduler has run.
 pub(crate) fn make_queue(lab: &LabGuard) -> Result<()> {
@@ -45,7 +45,7 @@ fn both(lab: &LabGuard) -> Result<(Controllers, Scheduler)> {
 }
 
 /// A Job as a user writes it, of one task.
-fn job(name: &str, replicas: usize) -> Value {
+pub(crate) fn job(name: &str, replicas: usize) -> Value {
     json!({
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",
@@ -113,7 +113,7 @@ fn pod_uids(lab: &LabGuard) -> Result<BTreeMap<String, String>> {
 }
 
 /// Ends a pod with this exit code, as its kubelet does.
-fn end_pod(lab: &LabGuard, name: &str, code: i32) -> Result<()> {
+pub(crate) fn end_pod(lab: &LabGuard, name: &str, code: i32) -> Result<()> {
     let path = format!("{PODS}/{name}/status");
     let now = jiff::Timestamp::now().to_string();
     let phase = if code == 0 { "Succeeded" } else { "Failed" };

@@ -20,6 +20,7 @@ mod late_gangs;
 mod live;
 mod network;
 mod numa;
+mod one_life;
 mod outages;
 mod placing;
 mod recovery;

@@ -3,11 +3,12 @@
 //! Events of one object, type, reason and message are one series: one Event object whose count grows.
 //! A repeat is written at most every [`REPEAT`]; what comes between is only counted. Another message
 //! is another fact, and an event of its own, unless the reason is one of [`STATES`]: what such an
-//! event tells takes the place of what it told before. A changed message is written at most every
-//! [`REWORD`]: one that comes sooner waits for its time, and the newest of those that wait is
-//! written; the first change of what [`CORRECTED`] names at once. Beyond that each object has a
-//! bucket as in client-go: 25, then one per 5 minutes (spec/01 §4.7), which delays changed messages
-//! and drops other events.
+//! event tells takes the place of what it told before. What is said first is often said before all is
+//! known, so it is put right at once; from then on a message is written every [`REWORD`] at most: one
+//! that comes sooner waits for its time, and the newest of those that wait is written. A series that
+//! was left alone for so long may be put right at once again. Beyond that each object has a bucket as
+//! in client-go: 25, then one per 5 minutes (spec/01 §4.7), which delays changed messages and drops
+//! other events.
 //!
 //! Pure: times are handed in. Memory: [`MOST_OBJECTS`] objects with [`MOST_SERIES`] series each.
 
@@ -26,6 +27,8 @@ use super::backoff::Bucket;
 
 const REPEAT: Duration = Duration::from_secs(300);
 const REWORD: Duration = Duration::from_secs(30);
+/// Messages of a series that may be written at once: one, and what puts it right.
+const AT_ONCE: u32 = 2;
 const BURST: u32 = 25;
 const RATE: f32 = 1.0 / 300.0;
 /// Reasons of events that tell how something stands: why a pod or a group waits, all that is wrong
@@ -47,9 +50,6 @@ const STATES: [&str; 15] = [
     "ExtenderFails",
     "QueueAllocationGate",
 ];
-/// Of these the ones that are often told before all pods are known: what is told next is told at
-/// once.
-const CORRECTED: [&str; 2] = ["Unschedulable", "PodGroupPending"];
 /// Reason of the event with which waiting ends: what was to be told of the wait is not any more.
 const SCHEDULED: &str = "Scheduled";
 const MOST_OBJECTS: usize = 16_384;
@@ -89,8 +89,8 @@ struct EventSeries {
     warning: bool,
     reason: String,
     message: u64,
-    /// Its message has not changed yet.
-    is_first: bool,
+    /// Other messages that may be written.
+    words: Bucket,
     name: String,
     count: i32,
     first: Timestamp,
@@ -125,14 +125,11 @@ impl EventSeries {
             let due = now >= self.written + repeat && bucket.try_take(now);
             return due.then_some(now);
         }
-        if std::mem::take(&mut self.is_first) && CORRECTED.contains(&self.reason.as_str()) {
-            return Some(now + bucket.take(now));
-        }
         // One that waits gives its place to the newer one.
         if now < self.written {
             return Some(self.written);
         }
-        Some((self.written + REWORD).max(now + bucket.take(now)))
+        Some(now + self.words.take(now).max(bucket.take(now)))
     }
 }
 
@@ -185,12 +182,14 @@ impl Correlator {
                 }
                 let hex = format!("{stamp:x}");
                 let name = format!("{}.{hex}", cut(&about.name, MOST_NAME - 1 - hex.len()));
+                let mut words = Bucket::new(1.0 / REWORD.as_secs_f32(), AT_ONCE, now);
+                words.take(now);
                 object.series.truncate(MOST_SERIES - 1);
                 object.series.push_front(EventSeries {
                     warning,
                     reason: reason.clone(),
                     message: digest,
-                    is_first: true,
+                    words,
                     name: name.clone(),
                     count: 1,
                     first: wall,
@@ -272,6 +271,8 @@ fn cut(text: &str, most: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     struct Bench {
@@ -334,35 +335,69 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_changed_message_is_written_30_s_after_the_one_before_and_the_newest_counts() {
+    /// What is written for each of these messages, in seconds: which, when, with which count.
+    fn written(reason: &str, messages: &[(u64, &str)]) -> Vec<(String, u64, i32)> {
         let mut bench = Bench::new();
-        let first = bench.event("p", "FailedScheduling", "no cpu", 0);
-        let name = first.expect("new").name;
-        let mut told = Vec::new();
-        for (at, message) in [
-            (4, "no memory"),
-            (5, "no memory"),
-            (20, "cordoned"),
-            (29, "no cpu"),
-            (31, "tainted"),
-            (100, "no cpu"),
-        ] {
-            let record = bench.event("p", "FailedScheduling", message, at);
-            told.extend(record.map(|record| {
-                assert_eq!(record.name, name);
-                (record.message, at + record.wait.as_secs(), record.count)
-            }));
+        let mut names = BTreeSet::new();
+        let mut written = Vec::new();
+        for (at, message) in messages {
+            let Some(record) = bench.event("p", reason, message, *at) else {
+                continue;
+            };
+            names.insert(record.name);
+            // Rounded: a share of a second is lost where tokens are counted.
+            let wait = record.wait.as_secs_f64().round() as u64;
+            written.push((record.message, at + wait, record.count));
         }
-        let own = |(message, at, count): (&str, u64, i32)| (message.to_owned(), at, count);
-        let wanted = [
-            ("no memory", 30, 2),
-            ("cordoned", 30, 4),
-            ("no cpu", 30, 5),
-            ("tainted", 60, 6),
-            ("no cpu", 100, 7),
-        ];
-        assert_eq!(told, wanted.map(own));
+        assert_eq!(names.len(), 1, "one event: {names:?}");
+        written
+    }
+
+    #[test]
+    fn a_message_is_put_right_at_once_and_then_written_every_30_s_with_the_newest_words() {
+        for reason in ["FailedScheduling", "PodGroupPending", "QueueAllocationGate"] {
+            let written = written(
+                reason,
+                &[
+                    (0, "make 18 more pods"),
+                    (4, "no memory"),
+                    (5, "no memory"),
+                    (6, "cordoned"),
+                    (29, "no cpu"),
+                    (31, "tainted"),
+                    (200, "no cpu"),
+                    (201, "no memory"),
+                    (202, "cordoned"),
+                ],
+            );
+            let wanted = [
+                ("make 18 more pods", 0, 1),
+                ("no memory", 4, 2),
+                ("cordoned", 30, 4),
+                ("no cpu", 30, 5),
+                ("tainted", 60, 6),
+                // It was left alone for a while.
+                ("no cpu", 200, 7),
+                ("no memory", 201, 8),
+                ("cordoned", 230, 9),
+            ];
+            assert_eq!(
+                written,
+                wanted.map(|(words, at, n)| (words.to_owned(), at, n))
+            );
+        }
+    }
+
+    #[test]
+    fn however_often_a_message_changes_the_writes_are_bounded() {
+        let words: Vec<String> = (0..600).map(|at| format!("{at} cpu are missing")).collect();
+        let messages: Vec<(u64, &str)> = (0..).zip(words.iter().map(String::as_str)).collect();
+        let times: BTreeSet<u64> = written("FailedScheduling", &messages)
+            .into_iter()
+            .map(|(_, at, _)| at)
+            .collect();
+        // In ten minutes: two at once, then one each half minute.
+        assert_eq!(times.len(), 2 + 600 / 30, "{times:?}");
     }
 
     #[test]
@@ -379,18 +414,6 @@ mod tests {
         assert_eq!(told(1, "card GPU-0 is told twice"), None, "a repeat");
         let again = told(301, "card GPU-0 is told twice").expect("due");
         assert_eq!(again, (first, 3, 0));
-    }
-
-    #[test]
-    fn a_first_word_on_a_group_is_corrected_at_once_and_later_ones_wait() {
-        let mut bench = Bench::new();
-        let mut told = |at, message| {
-            let record = bench.event("j", "PodGroupPending", message, at);
-            record.map(|record| (record.wait.as_secs(), record.count))
-        };
-        assert_eq!(told(0, "make 18 more pods"), Some((0, 1)));
-        assert_eq!(told(2, "2 cpu are missing"), Some((0, 2)));
-        assert_eq!(told(3, "1 cpu is missing"), Some((29, 3)));
     }
 
     #[test]
@@ -415,7 +438,8 @@ mod tests {
         let mut bench = Bench::new();
         let first = bench.event("p", "FailedScheduling", "no cpu", 0);
         let name = first.expect("new").name;
-        bench.event("p", "FailedScheduling", "no memory", 4);
+        bench.event("p", "FailedScheduling", "no memory", 3);
+        bench.event("p", "FailedScheduling", "cordoned", 4);
         let end = bench.verdict("p", "Scheduled", "on n1", 5);
         assert_eq!(end.withdrawn, std::slice::from_ref(&name));
         assert!(end.record.is_some_and(|record| record.wait.is_zero()));

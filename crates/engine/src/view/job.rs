@@ -10,7 +10,7 @@ use super::find::Absent;
 use super::place::Place;
 use super::shape::{Quantities, Time, quantities};
 use crate::Engine;
-use crate::waiting::{Subject, headline};
+use crate::waiting::{NOT_ENOUGH, Subject, headline};
 
 /// Pods of one job whose reasons are told.
 const MOST_PODS: usize = 100;
@@ -177,10 +177,15 @@ impl Engine {
         }
     }
 
+    /// The word of its condition, where it has one or will.
     fn condition_word(&self, ix: JobIx) -> &'static str {
-        match self.plugins.job_valid(&self.state, ix) {
-            Err(invalid) => invalid.reason,
-            Ok(()) => "NotEnoughResources",
+        match (
+            self.group_waiting(ix),
+            self.plugins.job_valid(&self.state, ix),
+        ) {
+            (Some(waiting), _) => waiting.word(),
+            (None, Err(invalid)) => invalid.reason,
+            (None, Ok(())) => NOT_ENOUGH,
         }
     }
 

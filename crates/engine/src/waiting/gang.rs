@@ -32,6 +32,20 @@ pub(crate) enum GroupWaiting<'a> {
     Gang,
 }
 
+impl GroupWaiting<'_> {
+    /// In one word, as its condition has it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::NoQueue => "QueueNotFound",
+            Self::Invalid(invalid) => invalid.reason,
+            Self::NotTried(_) | Self::Gang => NOT_ENOUGH,
+        }
+    }
+}
+
+/// There is no room for a gang, or none yet.
+pub(crate) const NOT_ENOUGH: &str = "NotEnoughResources";
+
 /// How the pods of a gang stand.
 pub(crate) struct GangCounts {
     /// Enough of them are placed.
@@ -114,12 +128,13 @@ impl Engine {
         ix: JobIx,
         waiting: &GroupWaiting<'_>,
     ) -> (&'static str, String) {
-        match waiting {
-            GroupWaiting::NoQueue => ("QueueNotFound", self.no_queue_text(ix)),
-            GroupWaiting::NotTried(skip) => ("NotEnoughResources", self.skip_text(ix, skip)),
-            GroupWaiting::Invalid(invalid) => (invalid.reason, invalid.message.clone()),
-            GroupWaiting::Gang => ("NotEnoughResources", self.gang_message(ix)),
-        }
+        let message = match waiting {
+            GroupWaiting::NoQueue => self.no_queue_text(ix),
+            GroupWaiting::NotTried(skip) => self.skip_text(ix, skip),
+            GroupWaiting::Invalid(invalid) => invalid.message.clone(),
+            GroupWaiting::Gang => self.gang_message(ix),
+        };
+        (waiting.word(), message)
     }
 
     /// How many pods of a gang lack a place, of how many, if that is what its condition says.

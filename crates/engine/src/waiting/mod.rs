@@ -28,6 +28,7 @@ use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 pub(crate) use fingerprint::{Fingerprint, hash_of, stable_words_hash};
+pub(crate) use gang::NOT_ENOUGH;
 pub use text::Subject;
 pub(crate) use text::headline;
 

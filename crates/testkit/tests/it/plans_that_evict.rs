@@ -2,6 +2,7 @@
 
 mod on_cards;
 mod raised;
+mod restarted;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,16 +78,26 @@ impl Run {
     }
 
     fn cycle(&mut self, cycle: u32) -> Decisions {
+        let decisions = self.decide(cycle);
+        self.carry_out(cycle, &decisions);
+        decisions
+    }
+
+    fn decide(&mut self, cycle: u32) -> Decisions {
         let decisions = self.engine.cycle(self.now_s);
         self.context.push_str(&format!("cycle {cycle}: "));
         self.check(&decisions);
+        decisions
+    }
+
+    fn carry_out(&mut self, cycle: u32, decisions: &Decisions) {
         self.now_s += if self.late.contains(&cycle) {
             LONG_S
         } else {
             1
         };
         let next = (cycle, self.now_s);
-        let told = self.outside.carry_out(&self.engine, &decisions, next);
+        let told = self.outside.carry_out(&self.engine, decisions, next);
         told.into_iter().for_each(|delta| self.engine.apply(delta));
         if self.restarts {
             self.engine = run::engine(&self.config, &self.engine.state().dump());

@@ -12,8 +12,12 @@ use super::{AccountFacts, AccountWhy};
 /// Seconds within which somebody looks at a new object, if anybody does.
 const FIRST_LOOK_S: i64 = 10;
 
+/// The reason in a Job's status that says that pods went although it wants them.
+const EVICTED: &str = "PodEvicted";
+
 /// Reasons in a Job's status that say what was done with it, not what keeps it.
-const ACTIONS: [&str; 9] = [
+const DONE_WITH_IT: [&str; 10] = [
+    EVICTED,
     "AbortJob",
     "CompleteJob",
     "TerminateJob",
@@ -78,7 +82,8 @@ pub(super) fn obstacle(
         )),
         "Completing" | "Completed" => None,
         phase => {
-            let is_known = !state.reason.is_empty() && !ACTIONS.contains(&state.reason.as_str());
+            let is_known =
+                !state.reason.is_empty() && !DONE_WITH_IT.contains(&state.reason.as_str());
             if is_known && !mirrors(job, groups) {
                 return Some(AccountWhy::new(&state.reason, message));
             }
@@ -156,7 +161,8 @@ pub(super) fn warned(job: &Job, facts: &AccountFacts) -> Option<AccountWhy> {
     })
 }
 
-/// `Pending for 3m, 2 of 3 pods at least, queue q; restarted 1 of 3 times: RestartJob: …`.
+/// `Pending for 3m, needs 2 of 3 pods, queue q; restarted 1 of 3 times, last by RestartJob: …`, or
+/// `…; pod j-w-0 was evicted by …`: why it has less than it had stands beside what keeps it.
 pub(super) fn in_words(job: &Job, now: Timestamp) -> String {
     let (spec, state) = (&job.spec, &job.status.state);
     let changed = state.last_transition_time.as_ref();
@@ -170,16 +176,15 @@ pub(super) fn in_words(job: &Job, now: Timestamp) -> String {
         lasts.unwrap_or_default(),
         spec.min_available,
     );
-    if job.status.retry_count > 0 {
-        let most = spec.max_retry;
-        let _ = write!(
-            words,
-            "; restarted {} of {most} times",
-            job.status.retry_count
-        );
-        if ACTIONS.contains(&state.reason.as_str()) {
-            let _ = write!(words, ", last by {}: {}", state.reason, state.message);
-        }
+    let (reason, message) = (state.reason.as_str(), &state.message);
+    let restarts = job.status.retry_count;
+    if restarts > 0 {
+        let _ = write!(words, "; restarted {restarts} of {} times", spec.max_retry);
+    }
+    if reason == EVICTED {
+        let _ = write!(words, "; {message}");
+    } else if restarts > 0 && DONE_WITH_IT.contains(&reason) {
+        let _ = write!(words, ", last by {reason}: {message}");
     }
     words
 }

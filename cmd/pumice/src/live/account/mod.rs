@@ -106,6 +106,11 @@ impl AccountFacts {
         !self.kind.is_empty()
     }
 
+    /// It is a Job of ours that has ended.
+    pub fn has_ended(&self) -> bool {
+        self.job().is_some_and(|job| job::has_ended(&job))
+    }
+
     /// The Job of ours that the controllers make pods of: the workload, or the last one it has
     /// made.
     fn job(&self) -> Option<Job> {

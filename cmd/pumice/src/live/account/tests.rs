@@ -161,6 +161,29 @@ fn the_scheduler_is_heard_before_what_it_has_written_and_what_the_job_repeats() 
 }
 
 #[test]
+fn that_pods_were_evicted_and_for_whom_stands_beside_what_keeps_the_job_now() {
+    let gone =
+        "pod train-t-0 was evicted by scheduler volcano: preempt for PodGroup team/first, at noon";
+    let beside = |facts: &AccountFacts, scheduler: Option<&JobView>| {
+        let steps = account(facts, scheduler, now()).steps;
+        steps.into_iter().find(|step| step.what == "Job")
+    };
+    let says_so = |step: &Option<AccountStep>| {
+        let says = step.as_ref().map(|step| step.says.as_str());
+        says.is_some_and(|says| says.ends_with(&format!("queue q; {gone}")))
+    };
+    let mut waits = job(state("Pending", "PodEvicted", gone));
+    waits.groups = vec![group("Inqueue", "NotEnoughResources", "full")];
+    assert_eq!(why(&waits, None), "NotEnoughResources: full");
+    assert_eq!(why(&waits, Some(&view(Some("A"), "b"))), "A: b");
+    assert!(says_so(&beside(&waits, None)), "{:?}", beside(&waits, None));
+    let mut runs = job(state("Running", "PodEvicted", gone));
+    runs.groups = vec![group("Running", "", "")];
+    assert_eq!(why(&runs, Some(&view(None, ""))), "-");
+    assert!(says_so(&beside(&runs, None)), "{:?}", beside(&runs, None));
+}
+
+#[test]
 fn a_pod_group_of_which_nobody_says_anything_has_no_scheduler() {
     let mut facts = job(state("Pending", "", ""));
     facts.groups = vec![group("Pending", "", "")];

@@ -12,6 +12,7 @@ use clap::Args;
 use super::scheduler::{SchedulerConnection, absent};
 use crate::bad_input::BadInput;
 use crate::output::OutputFormat;
+pub(super) use short::shorten_why;
 #[cfg(test)]
 pub(super) use short::{shorten_job, shorten_pod};
 use sources::{Question, Sources};

@@ -2,23 +2,31 @@
 
 use pumice_engine::view::{JobView, PodView};
 
-fn shorten(message: &mut Option<String>, summary: Option<&str>) {
+/// Where `explain` tells the rest.
+const MORE: &str = "more with -v";
+
+fn shorten(message: &mut Option<String>, summary: Option<&str>, more: &str) {
     if let (Some(message), Some(summary)) = (message, summary)
         && summary.len() < message.len()
     {
-        *message = format!("{summary} (more with -v)");
+        *message = format!("{summary} ({more})");
     }
 }
 
 /// Leaves the first line of why a pod waits.
 pub fn shorten_pod(view: &mut PodView) {
-    shorten(&mut view.message, view.summary.as_deref());
+    shorten(&mut view.message, view.summary.as_deref(), MORE);
+}
+
+/// The same of a job, for a command that tells no more: `more` says which one does.
+pub fn shorten_why(view: &mut JobView, more: &str) {
+    shorten(&mut view.message, view.summary.as_deref(), more);
 }
 
 /// Leaves the first line of why a job waits, and of its pods what the job does not say.
 pub fn shorten_job(view: &mut JobView) {
     let whole = view.message.clone().unwrap_or_default();
-    shorten(&mut view.message, view.summary.as_deref());
+    shorten_why(view, MORE);
     for same in &mut view.waiting {
         let told = !same.message.is_empty() && whole.ends_with(&same.message);
         same.message = match told {

@@ -128,10 +128,11 @@ impl Sources {
         let asked = self.ask(&["jobs", namespace, owner.unwrap_or(name)])?;
         let mut unknown = None;
         let mut view: Option<JobView> = match asked {
-            SourceAnswer::View(view) => Some(view),
+            // Of a Job that has ended it knows pods at most.
+            SourceAnswer::View(view) => Some(view).filter(|_| !facts.has_ended()),
             SourceAnswer::Absent(why) if !facts.is_there() => return Ok(Err(why)),
             SourceAnswer::Absent(why) => {
-                unknown = Some(why).filter(|_| !facts.pods.is_empty());
+                unknown = Some(why).filter(|_| !facts.pods.is_empty() && !facts.has_ended());
                 None
             }
             SourceAnswer::OutOfReach(_) if !facts.is_there() => {

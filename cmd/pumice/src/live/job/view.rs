@@ -12,6 +12,7 @@ use pumice_engine::view::JobView;
 
 use super::super::account::{self, job_phase, replicas};
 use super::super::events::show_events;
+use super::super::explain::shorten_why;
 use super::super::scheduler::asked_by_the_way;
 use super::super::user::{ClusterConnection, typed};
 use super::super::words::{HEAD, lines, print};
@@ -45,6 +46,13 @@ pub fn run(arguments: &JobViewArguments) -> anyhow::Result<ExitCode> {
     let events = user.try_ask(user.objects.list::<Event>(namespace, &query));
     let view: Option<JobView> = asked_by_the_way(&arguments.connection, &["jobs", namespace, name]);
     let facts = account::read_job(&user, object.clone())?;
+    let mut view = view.filter(|_| !facts.has_ended());
+    if let Some(view) = &mut view {
+        shorten_why(
+            view,
+            &format!("more: pumice explain job/{name} -n {namespace} -v"),
+        );
+    }
     let account = account::account(&facts, view.as_ref(), Timestamp::now());
     print(&object, arguments.output, |out, object| {
         account::account_table(out, &account)?;

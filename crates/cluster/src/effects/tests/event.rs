@@ -64,14 +64,16 @@ async fn a_changed_message_is_written_in_the_end() {
         message: message.to_owned(),
     };
     bench.written([said("no cpu")]).await;
-    bench.effects.submit(said("no memory"));
+    bench.written([said("no memory")]).await;
+    bench.effects.submit(said("tainted"));
     // For a shutdown nothing waits any longer.
     bench.written([said("cordoned")]).await;
     assert_eq!(bench.server.all("POST").len(), 1);
     let changed = bench.server.all("PATCH");
-    assert_eq!(changed.len(), 1);
-    assert_eq!(changed[0].body["message"], "cordoned");
-    assert_eq!(changed[0].body["count"], 3);
+    let words = |at: usize| (&changed[at].body["message"], &changed[at].body["count"]);
+    assert_eq!(changed.len(), 2);
+    assert_eq!(words(0), (&json!("no memory"), &json!(2)));
+    assert_eq!(words(1), (&json!("cordoned"), &json!(4)));
 }
 
 #[tokio::test]

@@ -420,3 +420,21 @@ fn what_is_asked_holds_device_memory_that_no_node_tells_of_and_what_a_job_withou
     let asks = job_view(&cluster.engine, "later").asks;
     assert_eq!(asks.get("cpu").map(String::as_str), Some("4"));
 }
+
+#[test]
+fn a_job_without_pods_that_is_not_admitted_has_the_word_of_its_condition() {
+    let mut later = waiting(group("later", 2));
+    later.min_resources = Some(amounts("4c"));
+    let mut cluster = Cluster::new()
+        .node(node("n1", "2c 8Gi pods=9"))
+        .group(later);
+    cluster.cycle();
+    let view = job_view(&cluster.engine, "later");
+    let state = cluster.engine.state();
+    let job = state.job_by_key("ns", "later").expect("a job");
+    let conditions = &state.job(job).status.conditions;
+    let condition = conditions.first().expect("a condition");
+    assert_eq!(condition.reason, "NotEnoughResources");
+    assert_eq!(view.reason.as_deref(), Some(condition.reason.as_str()));
+    assert_eq!(view.message.as_deref(), Some(condition.message.as_str()));
+}
