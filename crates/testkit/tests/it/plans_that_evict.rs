@@ -17,7 +17,6 @@ use crate::run;
 
 const CASES: u64 = 400;
 const VARIED_CASES: u64 = 200;
-const RESTARTED_CASES: u64 = 200;
 
 /// After so many seconds promises have ended.
 const LONG_S: i64 = 700;
@@ -40,8 +39,6 @@ struct Run {
     now_s: i64,
     /// Nodes are given out by amounts alone.
     by_amounts: bool,
-    /// After each step another process takes over, which knows what stands in objects.
-    restarts: bool,
 }
 
 impl Run {
@@ -58,7 +55,6 @@ impl Run {
             late: Vec::new(),
             now_s: naive::START_S,
             by_amounts: true,
-            restarts: false,
         }
     }
 
@@ -99,10 +95,6 @@ impl Run {
         let next = (cycle, self.now_s);
         let told = self.outside.carry_out(&self.engine, decisions, next);
         told.into_iter().for_each(|delta| self.engine.apply(delta));
-        if self.restarts {
-            self.engine = run::engine(&self.config, &self.engine.state().dump());
-        }
-        decisions
     }
 
     fn check(&mut self, decisions: &Decisions) {
@@ -298,12 +290,4 @@ fn evictions_are_of_use_fair_and_come_to_an_end() {
 #[test]
 fn so_are_those_for_pods_that_are_spread_or_mount_volumes_and_when_promises_end() {
     follow_all(run::seeds(0, VARIED_CASES), Run::varied);
-}
-
-#[test]
-fn so_are_those_of_a_scheduler_that_is_restarted_after_each_step() {
-    follow_all(run::seeds(0, RESTARTED_CASES), |seed| Run {
-        restarts: true,
-        ..Run::new(seed, &full_cluster(seed))
-    });
 }

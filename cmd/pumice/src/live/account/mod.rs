@@ -108,7 +108,8 @@ impl AccountFacts {
 
     /// It is a Job of ours that has ended.
     pub fn has_ended(&self) -> bool {
-        self.job().is_some_and(|job| job::has_ended(&job))
+        let job = self.job();
+        job.is_some_and(|job| has_ended(&job.status.state.phase))
     }
 
     /// The Job of ours that the controllers make pods of: the workload, or the last one it has
