@@ -14,8 +14,9 @@ use crate::problem::ObjectProblems;
 const KUBERNETES: &str = "kubernetes.io/";
 
 /// Fills in what a pod asks and holds. Amounts out of range are told where the request of the pod
-/// is read. Annotations are believed of nothing that is not asked: whoever may write a pod may write them.
+/// is read.
 pub(crate) fn fill_pod(out: &mut PodObject, meta: &ObjectMeta, spec: &PodSpec) {
+    out.records = annotations(meta, |key| families::records(key) || families::follows(key));
     let init = spec.init_containers.iter().flatten().map(|container| {
         let kind = match container.restart_policy.as_deref() {
             Some("Always") => ContainerKind::Sidecar,
@@ -27,7 +28,6 @@ pub(crate) fn fill_pod(out: &mut PodObject, meta: &ObjectMeta, spec: &PodSpec) {
     let regular = regular.map(|container| container_facts(container, ContainerKind::Regular));
     let containers: Vec<ContainerFacts> = init.chain(regular).collect();
     if containers.iter().any(|facts| !facts.amounts.is_empty()) {
-        out.records = annotations(meta, |key| families::records(key) || families::follows(key));
         out.facts.containers = containers;
         out.facts.annotations = annotations(meta, families::asks);
         out.facts.labels = labels(meta);

@@ -119,26 +119,6 @@ fn texts_of_users_are_told_in_part() {
 }
 
 #[test]
-fn annotations_of_a_pod_that_asks_no_devices_say_nothing() {
-    let with = |limits: Value| {
-        let wire = json!({
-            "metadata": {"name": "p", "annotations": {
-                "volcano.sh/vgpu-ids-new": "GPU-a,NVIDIA,24576,100:",
-                "volcano.sh/bind-phase": "allocating"}},
-            "spec": {"nodeName": "n1", "containers": [{"resources": {"limits": limits}}]},
-        });
-        let wire = serde_json::from_value(wire).expect("a pod");
-        pod(&wire, &Options::default())
-            .expect("it counts")
-            .object
-            .records
-            .len()
-    };
-    assert_eq!(with(json!({"cpu": "1"})), 0);
-    assert_eq!(with(json!({"volcano.sh/vgpu-number": "1"})), 2);
-}
-
-#[test]
 fn a_claim_that_has_something_counts() {
     let volume = |name: &str| {
         let wire = json!({"metadata": {"name": "c"}, "spec": {"volumeName": name,

@@ -8,14 +8,15 @@
 //!
 //! A node has one queue. Nobody passes one of its own kind there; pods of other kinds do not wait
 //! for each other. What was in flight when this process began is known from the watch only by its
-//! UID: it stands in the way of every kind.
+//! UID: it stands in the way of every kind. Each does so once: annotations say how far its plugin is, and whoever
+//! may change the pod may write them.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pumice_devices::InFlightGuard;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
@@ -34,6 +35,8 @@ struct GuardState {
     nodes: FxHashMap<String, GuardedNode>,
     /// Pods on their way, by UID.
     pods: FxHashMap<String, PodInFlight>,
+    /// UIDs of pods on nodes that stand in nobody's way any more, whatever is told of them.
+    settled: FxHashSet<String>,
     /// Nodes of those that wait, by UID.
     waiting: FxHashMap<String, String>,
     /// When a pod stops standing in the way, earliest first; some have left by then.
@@ -143,17 +146,37 @@ impl InFlightGuards {
     pub(crate) fn seen(&self, uid: &str, node: &str, busy: bool) {
         let mut state = self.state();
         match state.pods.get(uid) {
-            Some(known) if !busy && known.node == node => state.remove(uid),
+            Some(known) if !busy && known.node == node => {
+                state.remove(uid);
+                state.settled.insert(uid.to_owned());
+            }
             Some(_) => {}
-            None if busy => {
+            None if busy && !state.settled.contains(uid) => {
                 state.add_unknown(uid, node);
                 let until = Instant::now() + self.patience;
                 state.due.push_back((until, uid.to_owned()));
                 drop(state);
                 self.due.notify_one();
             }
-            None => {}
+            None => {
+                state.settled.insert(uid.to_owned());
+            }
         }
+    }
+
+    /// The watch shows a pod on a node that no scheduler has sent there: it stands in nobody's way. One that this
+    /// process has sent does so all the same.
+    pub(crate) fn settle(&self, uid: &str) {
+        let mut state = self.state();
+        if !state.pods.contains_key(uid) {
+            state.settled.insert(uid.to_owned());
+        }
+    }
+
+    /// Whether the pod was seen on a node before, or this process has sent it there.
+    pub(crate) fn knows(&self, uid: &str) -> bool {
+        let state = self.state();
+        state.pods.contains_key(uid) || state.settled.contains(uid)
     }
 
     /// The pod is gone. If it still waits it need not any more: the API server will say so.
@@ -168,6 +191,7 @@ impl InFlightGuards {
             state.let_in(&node);
         }
         state.remove(uid);
+        state.settled.remove(uid);
     }
 
     /// Refuses all that wait, and lets nobody wait as long as the answer lives.
@@ -447,6 +471,31 @@ mod tests {
         let enter = |uid| matches!(guards.enter(uid, "n", &like_no_other), Pass::Now);
         assert!(enter("a"));
         assert!(!enter("b"));
+    }
+
+    #[test]
+    fn who_was_answered_or_was_sent_by_nobody_stands_in_no_way_again() {
+        let guards = InFlightGuards::new(Duration::from_secs(30));
+        let is_free = |uid: &str| {
+            let free = matches!(guards.enter(uid, "n", &guard(1, 1, true)), Pass::Now);
+            guards.gone(uid);
+            free
+        };
+        guards.seen("served", "n", true);
+        assert!(!is_free("a"));
+        guards.seen("served", "n", false);
+        guards.seen("served", "n", true);
+        assert!(is_free("b"));
+        guards.seen("idle", "n", false);
+        guards.seen("idle", "n", true);
+        guards.settle("by-hand");
+        guards.seen("by-hand", "n", true);
+        assert!(is_free("c"));
+        // Nothing is kept of pods that are gone.
+        for uid in ["served", "idle", "by-hand"] {
+            guards.gone(uid);
+        }
+        assert!(guards.state().settled.is_empty());
     }
 
     #[test]

@@ -60,6 +60,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     asks: &[needs::MODE, "hami.io/use-*-uuid", "hami.io/no-use-*-uuid"],
     labels: &[],
     records: &["hami.io/*-devices-allocated"],
+    later: &[],
     protocols: &[protocol::PROTOCOL],
     dimensions: DIMENSIONS,
     gauges: gauges::GAUGES,
