@@ -3,3 +3,4 @@
 mod compatibility;
 mod no_input_panics;
 mod storage;
+mod tenants;

@@ -88,7 +88,14 @@ pub fn needs_at_most(pod: &PodFacts, config: &VnpuConfig) -> Vec<ChipRequest> {
     let mut needs = Vec::new();
     for (at, container) in pod.containers.iter().enumerate() {
         for (of, chip) in config.types.iter().enumerate() {
-            let all = || (container.counted(&chip.count_name, ""), ChipShare::Whole);
+            let share = match is_soft(pod) {
+                Ok(true) => ChipShare::Soft {
+                    memory: None,
+                    cores: 0,
+                },
+                Ok(false) | Err(_) => ChipShare::Whole,
+            };
+            let all = || (container.counted(&chip.count_name, ""), share);
             let found = is_soft(pod).and_then(|soft| need(container, chip, soft));
             let Some((count, share)) = found.unwrap_or_else(|_| Some(all())) else {
                 continue;

@@ -112,8 +112,7 @@ impl AskedNpus {
             true => USUAL_CORES,
             false => Part::of(cards.capacity(0)).cores.max(1),
         };
-        let chips = milli.max(0) as u64;
-        let chips = chips.div_ceil(1000).div_ceil(of_chip as u64).max(1);
+        let chips = (milli.max(0) / 1000 / of_chip).max(1);
         Some(Self {
             container,
             count: match template {

@@ -12,6 +12,7 @@ mod company;
 mod conditions;
 mod device_changes;
 mod device_quotas;
+mod device_trust;
 mod devices;
 mod extender;
 mod extender_victims;
