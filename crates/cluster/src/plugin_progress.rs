@@ -84,6 +84,9 @@ impl PluginProgress {
     /// may take another pod for it; `ended`: its containers will not be started any more. One that is busy and was not
     /// bound by this process counts as on its way for the patience from when it is first shown.
     pub(crate) fn pod_seen(&self, uid: &str, node: &str, busy: bool, ended: bool) {
+        if ended {
+            self.guards.ended(uid);
+        }
         self.guards.seen(uid, node, busy && !ended);
     }
 

@@ -133,6 +133,7 @@ mod tests {
             uid: "p".to_owned(),
             node: Some("n1".to_owned()),
             phase,
+            facts: crate::tests::asks_a_gpu(),
             records: records.iter().map(own).collect(),
             ..PodObject::default()
         }))

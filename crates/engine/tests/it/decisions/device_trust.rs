@@ -39,6 +39,7 @@ fn what_a_pod_was_seen_with_stays_until_it_is_gone() {
     // When cards are made anew, what was seen first counts.
     cluster.apply(Delta::NodeDelete("n1".to_owned()));
     cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
+    assert!(decide(&mut cluster).is_empty());
     assert_eq!(used(&cluster, "n1", NOW), held);
     cluster.apply(Delta::PodDelete("a".to_owned()));
     assert_eq!(used(&cluster, "n1", NOW), ["GPU-aa 0", "GPU-bb 0"]);
