@@ -21,7 +21,7 @@ fn pod(annotations: Value) -> Value {
 /// Has the API server judge what somebody does, as `kubectl --dry-run=server` does.
 fn by(lab: &LabGuard, user: &str, verb: &[&str], text: &str) -> Result<String> {
     let user = format!("--as={user}");
-    let arguments = [verb, &[&user, "--dry-run=server"]].concat();
+    let arguments = [verb, &[user.as_str(), "--dry-run=server"][..]].concat();
     lab.cluster().kubectl(&arguments, text)
 }
 
