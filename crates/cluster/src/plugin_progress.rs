@@ -44,13 +44,24 @@ impl PluginProgress {
         let Some(node) = &pod.node else {
             return;
         };
+        // No device plugin is asked for anything.
+        if pod.facts.containers.is_empty() {
+            return;
+        }
+        // A scheduler sends a pod by a Binding, with which the API server notes when that was. Whoever names the node
+        // of a pod himself is sent by nobody, whatever its annotations say.
+        let is_sent = pod.ours && pod.scheduled_s.is_some();
+        let is_new = is_sent && !self.guards.knows(&pod.uid);
+        if !is_sent {
+            self.guards.settle(&pod.uid);
+        }
         let value = |key: &str| {
             let found = pod.records.iter().find(|(known, _)| known == key);
             found.map(|(_, value)| value.as_str())
         };
         let mut busy = false;
         for protocol in protocols() {
-            let sequence = protocol.sequence_key.and_then(value);
+            let sequence = protocol.sequence_key.filter(|_| is_new).and_then(value);
             if let Some(sequence) = sequence.and_then(|text| text.parse::<u64>().ok()) {
                 self.saw_sequence(node, sequence);
             }
@@ -73,6 +84,9 @@ impl PluginProgress {
     /// may take another pod for it; `ended`: its containers will not be started any more. One that is busy and was not
     /// bound by this process counts as on its way for the patience from when it is first shown.
     pub(crate) fn pod_seen(&self, uid: &str, node: &str, busy: bool, ended: bool) {
+        if ended {
+            self.guards.ended(uid);
+        }
         self.guards.seen(uid, node, busy && !ended);
     }
 
@@ -85,6 +99,7 @@ impl PluginProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pumice_model::object::{ContainerFacts, PodFacts};
 
     const NODE: &str = "n1";
 
@@ -94,9 +109,58 @@ mod tests {
             uid: uid.to_owned(),
             node: Some(NODE.to_owned()),
             phase,
+            ours: true,
+            scheduled_s: Some(100),
+            facts: asks(),
             records: records.iter().map(own).collect(),
             ..PodObject::default()
         }))
+    }
+
+    fn asks() -> PodFacts {
+        let container = ContainerFacts {
+            amounts: vec![("volcano.sh/vgpu-number".to_owned(), 1000)],
+            ..ContainerFacts::default()
+        };
+        PodFacts {
+            containers: vec![container],
+            ..PodFacts::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_phase_that_a_user_wrote_holds_nobody() {
+        const BUSY: (&str, &str) = ("volcano.sh/bind-phase", "allocating");
+        type Change = fn(&mut PodObject);
+        let forged = |change: Change| {
+            let Delta::PodApply(mut seen) = pod("a", PodPhase::Pending, &[BUSY]) else {
+                panic!("a pod");
+            };
+            change(&mut seen);
+            Delta::PodApply(seen)
+        };
+        let changes: [(&str, Change); 3] = [
+            ("it asks nothing", |pod| pod.facts = PodFacts::default()),
+            ("its node was named by hand", |pod| pod.scheduled_s = None),
+            ("another scheduler sent it", |pod| pod.ours = false),
+        ];
+        assert!(!is_free_after(&forged(|_| {})));
+        for (what, change) in changes {
+            assert!(is_free_after(&forged(change)), "{what}");
+        }
+        // Nor one that is written again once it was answered.
+        let progress = PluginProgress::new(Duration::from_secs(30));
+        let done = ("volcano.sh/bind-phase", "success");
+        for record in [BUSY, done, BUSY] {
+            progress.note(&pod("a", PodPhase::Pending, &[record]));
+        }
+        let guard = pumice_devices::InFlightGuard {
+            kind: 1,
+            content: "other".to_owned(),
+            waits: true,
+        };
+        let pass = progress.guards.enter("other", NODE, &guard);
+        assert!(matches!(pass, crate::effects::devices::guards::Pass::Now));
     }
 
     /// Whether a Binding of a kind that minds others may be sent once this was seen.

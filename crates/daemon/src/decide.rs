@@ -237,9 +237,11 @@ impl DecideLoop {
     fn apply(&mut self, input: WatchInput) {
         match input {
             WatchInput::Deltas(deltas) => self.decider.apply(deltas),
-            WatchInput::Problems { about, problems } => {
-                self.publisher.report_problems(about, &problems)
-            }
+            WatchInput::Problems {
+                about,
+                problems,
+                counts,
+            } => self.publisher.report_problems(about, &problems, counts),
             WatchInput::Shard(view) => self.decider.set_shard(view),
             WatchInput::Probe(sent) => self.publisher.input_waited(sent.elapsed()),
             WatchInput::Synced => {

@@ -27,6 +27,8 @@ use crate::journal::{Journal, JournalEntry, JournalEviction};
 
 /// Lines of the log that come in floods are written this often, with how many there were.
 const FLOOD_PERIOD: Duration = Duration::from_secs(30);
+/// Bytes of the problems of one object that are told: users write the values that stand in them.
+const MOST_PROBLEMS: usize = 2_000;
 
 /// What an extender is to be told that may wait.
 const MOST_NOTICES: usize = 4096;
@@ -55,7 +57,7 @@ pub struct Publisher {
     partial: FxHashSet<JobIx>,
     numbers: numbers::Numbers,
     /// Objects that cannot be read, by kind: namespace and name.
-    unreadable: FxHashMap<String, FxHashSet<(String, String)>>,
+    unreadable: FxHashMap<String, FxHashMap<(String, String), String>>,
     floods: Every,
 }
 
@@ -226,12 +228,14 @@ impl Publisher {
     }
 
     /// An object that cannot be read: told to its owner.
-    pub fn report_problems(&mut self, about: ObjectRef, problems: &[ObjectProblem]) {
+    pub fn report_problems(&mut self, about: ObjectRef, problems: &[ObjectProblem], counts: bool) {
         let unreadable = self.unreadable.entry(about.kind.clone()).or_default();
         let key = (about.namespace.clone(), about.name.clone());
-        match problems.is_empty() {
+        let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let message = shortened(all.join("; "));
+        let told = match problems.is_empty() {
             true => unreadable.remove(&key),
-            false => unreadable.insert(key),
+            false => unreadable.insert(key, message.clone()),
         };
         self.metrics
             .unreadable_objects(&about.kind, unreadable.len());
@@ -239,14 +243,19 @@ impl Publisher {
             tracing::info!("{about} can be read again");
             return;
         }
-        let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        let message = all.join("; ");
-        tracing::warn!("{about} is set aside: {message}");
+        let (kept, consequence) = match counts {
+            true => ("counts", "what cannot be read counts as used"),
+            false => ("is set aside", "not considered by the scheduler"),
+        };
+        // Whoever changes an object again and again fills no log with it.
+        if told.as_ref() != Some(&message) {
+            tracing::warn!("{about} {kept}: {message}");
+        }
         let event = Write::Event {
             about,
             warning: true,
             reason: "InvalidObject".to_owned(),
-            message: format!("not considered by the scheduler: {message}"),
+            message: format!("{consequence}: {message}"),
         };
         if let Out::Effects(effects) = &self.out {
             // It is so in every term.
@@ -274,6 +283,14 @@ impl Publisher {
             self.metrics.cards(node, values);
         }
     }
+}
+
+fn shortened(mut text: String) -> String {
+    if text.len() > MOST_PROBLEMS {
+        text.truncate(text.floor_char_boundary(MOST_PROBLEMS));
+        text.push('…');
+    }
+    text
 }
 
 /// Counts writes.

@@ -32,7 +32,7 @@ fn cleanup(pod: &PodObject) -> Annotations {
     let ended = matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed);
     // A pod that is deleted before it starts is not started any more.
     let dies = pod.deleting && pod.phase == PodPhase::Pending;
-    if !pod.ours || !(ended || dies) {
+    if !pod.ours || pod.facts.containers.is_empty() || !(ended || dies) {
         return Annotations::new();
     }
     let unanswered = protocols().filter(|protocol| protocol.is_busy(value));

@@ -13,7 +13,9 @@ use pumice_model::extender::{
     AboutNode, ExtenderAnswer, ExtenderNotice, ExtenderQuestion, ExtenderReply, ExtenderVerb,
     NodeWord, QuestionAbout, StandingQuestion,
 };
-use pumice_model::object::{GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, QueueObject};
+use pumice_model::object::{
+    ContainerFacts, GroupObject, GroupPhase, NodeObject, PodFacts, PodObject, PodPhase, QueueObject,
+};
 use pumice_model::write::{BindFailure, Outcome, PodRef};
 use pumice_model::{Delta, TaskStatus};
 
@@ -360,8 +362,21 @@ fn pod(phase: PodPhase, records: &[(&str, &str)]) -> PodObject {
     PodObject {
         node: Some("n1".to_owned()),
         phase,
+        facts: asks_a_gpu(),
         records: records.iter().map(own).collect(),
         ..member("a")
+    }
+}
+
+/// What a pod asks that waits for a device plugin.
+pub(crate) fn asks_a_gpu() -> PodFacts {
+    let container = ContainerFacts {
+        amounts: vec![("volcano.sh/vgpu-number".to_owned(), 1000)],
+        ..ContainerFacts::default()
+    };
+    PodFacts {
+        containers: vec![container],
+        ..PodFacts::default()
     }
 }
 
@@ -391,6 +406,12 @@ fn only_a_pod_of_ours_that_ended_before_its_plugin_answered_is_cleaned_up_after(
             ..pod(phase, records)
         };
         assert!(!cleanups(theirs));
+        // Whoever may write a pod may write its annotations.
+        let asks_nothing = PodObject {
+            facts: PodFacts::default(),
+            ..pod(phase, records)
+        };
+        assert!(!cleanups(asks_nothing));
     }
 }
 

@@ -89,7 +89,8 @@ impl UnansweredPods {
 /// What to say of a pod that is bound, and whose device plugin has yet to answer.
 fn unanswered(pod: &PodObject) -> Option<DeviceNote> {
     let node = pod.node.as_ref()?;
-    if pod.records.is_empty() || pod.phase != PodPhase::Pending || pod.deleting {
+    let asks = !pod.facts.containers.is_empty();
+    if !asks || pod.records.is_empty() || pod.phase != PodPhase::Pending || pod.deleting {
         return None;
     }
     let value = |key: &str| {
@@ -132,6 +133,7 @@ mod tests {
             uid: "p".to_owned(),
             node: Some("n1".to_owned()),
             phase,
+            facts: crate::tests::asks_a_gpu(),
             records: records.iter().map(own).collect(),
             ..PodObject::default()
         }))

@@ -84,6 +84,17 @@ impl ContainerFacts {
         lookup(&self.amounts, name).copied()
     }
 
+    /// How many devices it counts, where what it asks of them cannot be read: the amount of `count` rounded up; one
+    /// if it names `part` alone.
+    pub(crate) fn counted(&self, count: &str, part: &str) -> u32 {
+        let units = |milli: i64| u64::try_from(milli).unwrap_or(0).div_ceil(1000);
+        match (self.milli(count), self.milli(part)) {
+            (Some(milli), _) => u32::try_from(units(milli)).unwrap_or(u32::MAX),
+            (None, Some(milli)) => u32::from(milli > 0),
+            (None, None) => 0,
+        }
+    }
+
     /// The amount of a resource in whole units, if the container names it; an empty name is none.
     ///
     /// # Errors

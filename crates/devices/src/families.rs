@@ -208,6 +208,12 @@ pub fn records(key: &str) -> bool {
     FAMILIES.iter().any(|spec| names(spec.records, key))
 }
 
+/// Whether this annotation, one of those that tell what a pod holds, is written by a device plugin after the pod was
+/// bound.
+pub fn goes_on(key: &str) -> bool {
+    FAMILIES.iter().any(|spec| names(spec.later, key))
+}
+
 /// How device plugins tell how far they are.
 pub fn protocols() -> impl Iterator<Item = &'static PluginProtocol> {
     FAMILIES.iter().flat_map(|spec| spec.protocols)

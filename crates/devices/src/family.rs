@@ -126,6 +126,8 @@ pub struct FamilySpec {
     pub labels: &'static [&'static str],
     /// Pod annotations that tell what a placed pod holds.
     pub records: &'static [&'static str],
+    /// Those of them that its device plugin writes after the pod was bound.
+    pub later: &'static [&'static str],
     /// What is counted of each of its cards.
     pub dimensions: &'static [Dimension],
     /// How its device plugins tell how far they are with a pod; what another family has already is left out.

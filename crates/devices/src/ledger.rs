@@ -8,6 +8,7 @@
 //! their place. Charging and discharging are exact inverses.
 
 mod allocation;
+mod entitled;
 mod link;
 mod peak;
 mod rating;
@@ -22,6 +23,7 @@ use smallvec::SmallVec;
 use crate::facts::MilliAmounts;
 
 pub use allocation::{Allocation, Allocations, Partition};
+pub use entitled::share_out;
 pub use link::CardLink;
 pub use peak::charge_peak;
 pub use rating::SetRating;

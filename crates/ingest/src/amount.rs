@@ -9,7 +9,12 @@ use pumice_units::quantity::{self, Quantity};
 
 use crate::problem::{ObjectProblems, Path};
 
-/// Reads a resource list exactly. Names the scheduler does not count are checked and left out.
+/// What an amount that cannot be read, or is out of range, counts as: more than there is of anything. In sums it
+/// stays more than any amount in range makes.
+const UNREADABLE: Quantity = Quantity::whole(1 << 62);
+
+/// Reads a resource list exactly. Names the scheduler does not count are checked and left out. What cannot be read
+/// is told, and is more than there is, for objects that count all the same.
 pub(crate) fn exact<'a>(
     list: Option<&'a ResourceList>,
     path: Path<'_>,
@@ -18,15 +23,13 @@ pub(crate) fn exact<'a>(
     let mut amounts = Exact::new();
     for (name, text) in list.into_iter().flatten() {
         let path = path.field(name);
-        let Some(amount) = one(text, path, problems) else {
-            continue;
-        };
+        let amount = one(text, path, problems);
         let Some(unit) = unit_of(name) else { continue };
-        if in_unit(amount, unit) > MAX_AMOUNT {
+        let in_range = |amount: &Quantity| in_unit(*amount, unit) <= MAX_AMOUNT;
+        if amount.is_some_and(|amount| !in_range(&amount)) {
             too_large(&text.0, path, problems);
-        } else {
-            amounts.insert(name.as_str(), amount);
         }
+        amounts.insert(name.as_str(), amount.filter(in_range).unwrap_or(UNREADABLE));
     }
     amounts
 }
@@ -67,7 +70,7 @@ fn in_unit(amount: Quantity, unit: Unit) -> i64 {
 }
 
 /// Exact amounts in stored units, rounded up once. Sums of amounts that are each in range may be
-/// out of range: that is a problem of `path`.
+/// out of range: that is a problem of `path`, and they are as much as can be counted.
 pub(crate) fn stored(
     amounts: &Exact<'_>,
     path: Path<'_>,
@@ -77,11 +80,10 @@ pub(crate) fn stored(
     for (name, amount) in amounts {
         let Some(unit) = unit_of(name) else { continue };
         let value = in_unit(*amount, unit);
-        if value > MAX_AMOUNT {
+        if value > MAX_AMOUNT && *amount < UNREADABLE {
             too_large(&amount.to_string(), path.field(name), problems);
-        } else {
-            out.push(((*name).to_owned(), value));
         }
+        out.push(((*name).to_owned(), value.min(MAX_AMOUNT)));
     }
     out
 }

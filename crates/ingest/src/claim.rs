@@ -12,7 +12,7 @@ use pumice_model::object::{
     CsiNodeObject, StorageClassObject, TopologyTerm,
 };
 
-use crate::problem::{ObjectProblem, ObjectProblems, Path};
+use crate::problem::{ObjectProblem, ObjectProblems, Path, Readable};
 use crate::{meta, selector, volume};
 
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
@@ -21,13 +21,13 @@ const DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
 const MIGRATED_PLUGINS: &str = "storage.alpha.kubernetes.io/migrated-plugins";
 const DRIVER_PARAMETER: &str = "csi.storage.k8s.io/csi-driver-name";
 
-/// Reads a PersistentVolumeClaim.
+/// Reads a PersistentVolumeClaim. One that has a volume counts whatever else it says.
 ///
 /// # Errors
-/// Every problem of the claim: no name, an unreadable or negative request, a broken selector.
+/// Every problem of a claim without volume: no name, an unreadable or negative request, a broken selector.
 pub fn persistent_volume_claim(
     wire: &PersistentVolumeClaim,
-) -> Result<ClaimObject, Vec<ObjectProblem>> {
+) -> Result<Readable<ClaimObject>, Vec<ObjectProblem>> {
     let mut problems = ObjectProblems::default();
     let nothing = PersistentVolumeClaimSpec::default();
     let spec = wire.spec.as_ref().unwrap_or(&nothing);
@@ -69,7 +69,7 @@ pub fn persistent_volume_claim(
         name,
         namespace,
     };
-    problems.or(out)
+    problems.unless(!out.volume.is_empty(), out)
 }
 
 /// The claims the ephemeral volume controller makes for a pod: one per generic ephemeral volume,
@@ -116,6 +116,7 @@ pub fn ephemeral_claims(pod: &Pod) -> Result<Vec<ClaimObject>, Vec<ObjectProblem
             ..problem
         };
         let claim = persistent_volume_claim(&claim)
+            .and_then(Readable::certain)
             .map_err(|found| found.into_iter().map(within).collect::<Vec<_>>())?;
         claims.push(claim);
     }

@@ -4,35 +4,36 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{NodeSelector, Pod, PodResourceClaim as WirePodClaim};
 use k8s_openapi::api::resource::v1::{
-    AllocationResult, CapacityRequestPolicy, CapacityRequirements, Counter, Device as WireDevice,
-    DeviceAttribute, DeviceCapacity as WireCapacity, DeviceClaim, DeviceClass, DeviceConstraint,
-    DeviceRequest as WireRequest, DeviceRequestAllocationResult, DeviceSelector,
-    DeviceToleration as WireToleration, OpaqueDeviceConfiguration, ResourceClaim,
-    ResourceClaimTemplate, ResourceSlice,
+    CapacityRequestPolicy, CapacityRequirements, Counter, Device as WireDevice, DeviceAttribute,
+    DeviceCapacity as WireCapacity, DeviceClaim, DeviceClass, DeviceConstraint,
+    DeviceRequest as WireRequest, DeviceSelector, DeviceToleration as WireToleration,
+    OpaqueDeviceConfiguration, ResourceClaim, ResourceClaimTemplate, ResourceSlice,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as WireQuantity;
 use pumice_claims::{
-    AllocatedConfig, AllocatedDevice, Attribute, AttributeRule, CapacityPolicy, CapacityRange,
-    ClaimConstraint, ClaimRequest, ClaimSpec, CounterSet, Counters, DeviceAllocation,
-    DeviceCapacity, DeviceConfigSource, DeviceCount, DeviceKey, DeviceTaint, DeviceToleration,
+    Attribute, AttributeRule, CapacityPolicy, CapacityRange, ClaimConstraint, ClaimRequest,
+    ClaimSpec, CounterSet, Counters, DeviceCapacity, DeviceCount, DeviceTaint, DeviceToleration,
     DraDevice, Quantity, RequestConfig, RequestedDevices, TaintOperator, UsedCounters,
 };
 use pumice_model::object::{
-    ClaimAllocation, DeviceClassObject, NodeAccess, PodResourceClaim, PublishedDevice,
-    ResourceClaimObject, SliceObject,
+    DeviceClassObject, NodeAccess, PodResourceClaim, PublishedDevice, ResourceClaimObject,
+    SliceObject,
 };
 
-use crate::problem::{ObjectProblem, ObjectProblems, Path};
-use crate::{affinity, meta};
+use crate::problem::{ObjectProblem, ObjectProblems, Path, Readable};
+use crate::{affinity, allocation, meta};
 
 /// The finalizer of claims that have devices.
 const PROTECTION: &str = "resource.kubernetes.io/delete-protection";
 
-/// Reads a ResourceClaim.
+/// Reads a ResourceClaim. One that has devices counts whatever else it says, and what it takes of a device that
+/// cannot be read is all there is.
 ///
 /// # Errors
-/// Every problem of the claim: no name, an unreadable quantity.
-pub fn resource_claim(wire: &ResourceClaim) -> Result<ResourceClaimObject, Vec<ObjectProblem>> {
+/// Every problem of a claim without devices: no name, an unreadable quantity.
+pub fn resource_claim(
+    wire: &ResourceClaim,
+) -> Result<Readable<ResourceClaimObject>, Vec<ObjectProblem>> {
     let mut problems = ObjectProblems::default();
     let metadata = &wire.metadata;
     let name = meta::name(metadata, &mut problems);
@@ -53,7 +54,7 @@ pub fn resource_claim(wire: &ResourceClaim) -> Result<ResourceClaimObject, Vec<O
             .map(|owner| owner.uid.clone())
             .unwrap_or_default(),
         spec: claim_spec(spec, path.field("devices"), &mut problems),
-        allocation: allocation.map(|found| self::allocation(found, &mut problems)),
+        allocation: allocation.map(|found| allocation::of_claim(found, &mut problems)),
         reserved_for: reserved
             .into_iter()
             .flatten()
@@ -65,7 +66,7 @@ pub fn resource_claim(wire: &ResourceClaim) -> Result<ResourceClaimObject, Vec<O
         namespace,
         name,
     };
-    problems.or(out)
+    problems.unless(out.allocation.is_some(), out)
 }
 
 /// Reads what claims made from a template ask for, with the namespace and name of the template.
@@ -190,7 +191,7 @@ fn expressions(wire: Option<&Vec<DeviceSelector>>) -> Vec<String> {
     all.map(text).collect()
 }
 
-fn opaque(wire: &OpaqueDeviceConfiguration) -> String {
+pub(crate) fn opaque(wire: &OpaqueDeviceConfiguration) -> String {
     serde_json::to_string(wire).unwrap_or_default()
 }
 
@@ -210,13 +211,17 @@ fn access(
 }
 
 fn quantity(wire: &WireQuantity, path: Path<'_>, problems: &mut ObjectProblems) -> Quantity {
-    match pumice_units::quantity::parse(&wire.0) {
-        Ok(quantity) => quantity,
-        Err(error) => {
-            problems.add(path, error.what(), error.help());
-            Quantity::default()
-        }
-    }
+    read_quantity(wire, path, problems).unwrap_or_default()
+}
+
+pub(crate) fn read_quantity(
+    wire: &WireQuantity,
+    path: Path<'_>,
+    problems: &mut ObjectProblems,
+) -> Option<Quantity> {
+    let read = pumice_units::quantity::parse(&wire.0);
+    read.map_err(|error| problems.add(path, error.what(), error.help()))
+        .ok()
 }
 
 fn amounts(
@@ -437,7 +442,7 @@ fn wanted(
     all
 }
 
-fn tolerations(wire: Option<&Vec<WireToleration>>) -> Vec<DeviceToleration> {
+pub(crate) fn tolerations(wire: Option<&Vec<WireToleration>>) -> Vec<DeviceToleration> {
     let all = wire.into_iter().flatten().map(|wire| DeviceToleration {
         key: wire.key.clone().unwrap_or_default(),
         operator: match wire.operator.as_deref().unwrap_or_default() {
@@ -450,55 +455,4 @@ fn tolerations(wire: Option<&Vec<WireToleration>>) -> Vec<DeviceToleration> {
         seconds: wire.toleration_seconds,
     });
     all.collect()
-}
-
-fn allocation(wire: &AllocationResult, problems: &mut ObjectProblems) -> ClaimAllocation {
-    let path = Path::root("status");
-    let found = wire.devices.as_ref();
-    let results = found.and_then(|found| found.results.as_ref());
-    let mut devices = Vec::new();
-    for result in results.into_iter().flatten() {
-        devices.push(allocated(result, path.field("allocation"), problems));
-    }
-    let config = found.and_then(|found| found.config.as_ref());
-    let config = config.into_iter().flatten().filter_map(|config| {
-        Some(AllocatedConfig {
-            source: match config.source.as_str() {
-                "FromClass" => DeviceConfigSource::Class,
-                _ => DeviceConfigSource::Claim,
-            },
-            requests: config.requests.clone().unwrap_or_default(),
-            opaque: config.opaque.as_ref().map(opaque)?,
-        })
-    });
-    let nodes = wire.node_selector.as_ref();
-    ClaimAllocation {
-        devices: DeviceAllocation {
-            devices,
-            config: config.collect(),
-        },
-        nodes: nodes.map(|selector| affinity::node_terms(&selector.node_selector_terms)),
-    }
-}
-
-fn allocated(
-    wire: &DeviceRequestAllocationResult,
-    path: Path<'_>,
-    problems: &mut ObjectProblems,
-) -> AllocatedDevice {
-    let mut consumed = BTreeMap::new();
-    for (name, amount) in wire.consumed_capacity.iter().flatten() {
-        consumed.insert(name.clone(), quantity(amount, path.field(name), problems));
-    }
-    AllocatedDevice {
-        request: wire.request.clone(),
-        key: DeviceKey {
-            driver: wire.driver.clone(),
-            pool: wire.pool.clone(),
-            device: wire.device.clone(),
-        },
-        admin_access: wire.admin_access.unwrap_or_default(),
-        tolerations: tolerations(wire.tolerations.as_ref()),
-        share: wire.share_id.clone().map(|id| (id, consumed)),
-    }
 }

@@ -13,11 +13,14 @@
 //!
 //! Objects need not have passed an API server: what its defaulting sets may be absent, and what its
 //! validation refuses and scheduling cannot do without is refused here, with the path of the field.
-//! An object with a [`ObjectProblem`] is rejected whole; all its problems are reported together.
+//! An object with a [`ObjectProblem`] is rejected whole; all its problems are reported together. What others would
+//! be given again if it were left out (a pod on a node, a claim that has devices or a volume) counts all the same,
+//! with its problems beside it: [`Readable`].
 //!
 //! Invariant: pure; knows neither clock nor cluster, one object at a time.
 
 mod affinity;
+mod allocation;
 mod allowance;
 mod amount;
 mod claim;
@@ -59,7 +62,7 @@ pub use native_group::native_pod_group;
 pub use node::node;
 pub use numa::{numatopology, numatopology_doubt};
 pub use pod::{Options, pod};
-pub use problem::ObjectProblem;
+pub use problem::{ObjectProblem, Readable};
 pub use queue::{namespace, priority_class, queue};
 pub use shard::node_shard;
 pub use taint_rule::device_taint_rule;

@@ -10,7 +10,7 @@ use pumice_model::object::{
 };
 
 use crate::native_group::native_group;
-use crate::problem::{ObjectProblem, ObjectProblems, Path};
+use crate::problem::{ObjectProblem, ObjectProblems, Path, Readable};
 use crate::{affinity, device, device_claim, image, meta, numa, request, spread, volume};
 
 /// Scheduler of a pod that names none, as the API server sets it.
@@ -37,12 +37,13 @@ impl Default for Options {
     }
 }
 
-/// Reads a pod.
+/// Reads a pod. One that has a node counts whatever it says: an amount that cannot be read is more than the node
+/// has.
 ///
 /// # Errors
-/// Every problem of the pod: no name, a quantity that is negative, too large or unreadable, a
+/// Every problem of a pod without node: no name, a quantity that is negative, too large or unreadable, a
 /// selector, spread constraint, weight or port out of its rules.
-pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<ObjectProblem>> {
+pub fn pod(pod: &Pod, options: &Options) -> Result<Readable<PodObject>, Vec<ObjectProblem>> {
     let mut problems = ObjectProblems::default();
     let nothing = PodSpec::default();
     let spec = pod.spec.as_ref().unwrap_or(&nothing);
@@ -92,7 +93,7 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<ObjectProblem>
     out.nonzero_memory_bytes = request.nonzero_memory_bytes;
     out.burst_cpu_milli = request::burst(spec, "cpu", |amount| amount.milli_ceil());
     out.burst_memory_bytes = request::burst(spec, "memory", |amount| amount.whole_ceil());
-    problems.or(out)
+    problems.unless(out.node.is_some(), out)
 }
 
 /// What metadata says.

@@ -19,6 +19,29 @@ impl fmt::Display for ObjectProblem {
     }
 }
 
+/// An object that counts, and what of it cannot be read and counts as used. What is on a node, or has been given
+/// to somebody, is never left out: others would be given it again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Readable<T> {
+    /// The object.
+    pub object: T,
+    /// What of it cannot be read.
+    pub doubts: Vec<ObjectProblem>,
+}
+
+impl<T> Readable<T> {
+    /// The object, if nothing of it is in doubt.
+    ///
+    /// # Errors
+    /// What is.
+    pub fn certain(self) -> Result<T, Vec<ObjectProblem>> {
+        match self.doubts.is_empty() {
+            true => Ok(self.object),
+            false => Err(self.doubts),
+        }
+    }
+}
+
 /// A field within an object. Borrowed from the caller's frame, so that nothing is built for the
 /// objects without problems, which are nearly all.
 #[derive(Clone, Copy)]
@@ -69,6 +92,17 @@ impl fmt::Display for Path<'_> {
     }
 }
 
+/// Bytes of a message: values of fields stand in it, and whoever writes them must not fill logs.
+const MOST_MESSAGE: usize = 400;
+
+fn clipped(mut message: String) -> String {
+    if message.len() > MOST_MESSAGE {
+        message.truncate(message.floor_char_boundary(MOST_MESSAGE));
+        message.push('…');
+    }
+    message
+}
+
 /// Collects the problems of one object.
 #[derive(Default)]
 pub(crate) struct ObjectProblems(Vec<ObjectProblem>);
@@ -78,9 +112,24 @@ impl ObjectProblems {
         let help = help.to_owned();
         self.0.push(ObjectProblem {
             path: path.to_string(),
-            message: message.into(),
+            message: clipped(message.into()),
             help,
         });
+    }
+
+    /// The object whatever it has of problems, if it must count; else if it has none.
+    pub(crate) fn unless<T>(
+        self,
+        must_count: bool,
+        object: T,
+    ) -> Result<Readable<T>, Vec<ObjectProblem>> {
+        match must_count || self.0.is_empty() {
+            true => Ok(Readable {
+                object,
+                doubts: self.0,
+            }),
+            false => Err(self.0),
+        }
     }
 
     /// The object, if it has no problem.

@@ -4,7 +4,7 @@ mod fields;
 mod mismatch;
 mod zeroes;
 
-use pumice_wire::WireObject;
+use pumice_wire::{WireObject, WireProblem};
 use pumice_yaml::scalar::{Scalar, resolve};
 use pumice_yaml::tree::{Data, Location, YamlNode};
 use serde_json::{Map, Number, Value};
@@ -143,15 +143,25 @@ fn scalar_of(node: &YamlNode, text: &str) -> Value {
 /// # Errors
 /// The first field that does not fit, with its place.
 pub fn typed<K: WireObject>(node: &YamlNode, json: &Value) -> Result<K, Mismatch> {
-    K::read(json.to_string().as_bytes()).map_err(|problem| {
-        let (message, help) = mismatch::explain(&problem.message);
-        Mismatch {
-            location: locate_dotted(node, &problem.path),
-            path: problem.path,
-            message,
-            help,
-        }
-    })
+    let read = K::read(json.to_string().as_bytes());
+    read.map_err(|problem| mismatch_of(node, problem))
+}
+
+/// Reads an object that must count, and what of it does not fit and is left out; nothing of one that need not.
+pub fn in_part<K: WireObject>(node: &YamlNode, json: &Value) -> Option<(K, Vec<Mismatch>)> {
+    let (object, lost) = K::read_in_part(json.to_string().as_bytes())?;
+    let lost = lost.into_iter().map(|problem| mismatch_of(node, problem));
+    Some((object, lost.collect()))
+}
+
+fn mismatch_of(node: &YamlNode, problem: WireProblem) -> Mismatch {
+    let (message, help) = mismatch::explain(&problem.message);
+    Mismatch {
+        location: locate_dotted(node, &problem.path),
+        path: problem.path,
+        message,
+        help,
+    }
 }
 
 /// Fields of an object that its type does not have; none where the type is not in the table.

@@ -24,7 +24,7 @@ use pumice_yaml::tree;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::decode::{Mismatch, to_json, typed, unknown_fields, zeroes};
+use crate::decode::{Mismatch, in_part, to_json, typed, unknown_fields, zeroes};
 
 /// An object that takes part.
 #[derive(Clone, Debug)]
@@ -124,6 +124,8 @@ fn group_of(api_version: &str) -> &str {
 pub struct ReadingNotes {
     /// Fields that its type does not have, and numbers that say nothing.
     pub odd: Vec<Mismatch>,
+    /// Fields without which it was read, since it must count.
+    pub lost: Vec<Mismatch>,
     /// Rules it breaks by which an API server would refuse it.
     pub broken: Vec<BrokenRule>,
 }
@@ -148,20 +150,20 @@ pub fn read(
         notes.odd.extend(zeroes(kind, node));
     }
     let json = to_json(node);
-    let found = kind_of(group, kind, node, &json)?;
+    let found = kind_of((group, kind), node, &json, notes)?;
     notes.broken = rules::broken(group, kind, &json, RuleScope::Sketch);
     Ok(found)
 }
 
 fn kind_of(
-    group: &str,
-    kind: &str,
+    (group, kind): (&str, &str),
     node: &tree::YamlNode,
     json: &Value,
+    notes: &mut ReadingNotes,
 ) -> Result<ManifestKind, Mismatch> {
     let manifest = match (group, kind) {
         ("", "Node") => Manifest::Node(Box::new(typed(node, json)?)),
-        ("", "Pod") => Manifest::Pod(Box::new(typed(node, json)?)),
+        ("", "Pod") => Manifest::Pod(Box::new(pod(node, json, &mut notes.lost)?)),
         ("", "Namespace") => Manifest::Namespace(Box::new(typed(node, json)?)),
         ("", "Service") => Manifest::Service(Box::new(typed(node, json)?)),
         ("", "ReplicationController") => {
@@ -216,6 +218,15 @@ fn kind_of(
         _ => return Ok(ManifestKind::Ignored(kind.to_owned())),
     };
     Ok(ManifestKind::Object(manifest))
+}
+
+/// Reads a pod. One on a node is read without what does not have its type.
+fn pod(node: &tree::YamlNode, json: &Value, lost: &mut Vec<Mismatch>) -> Result<Pod, Mismatch> {
+    typed(node, json).or_else(|mismatch| {
+        let (pod, fields) = in_part(node, json).ok_or(mismatch)?;
+        lost.extend(fields);
+        Ok(pod)
+    })
 }
 
 /// Reads what a scheduler wrote. It has no slips, and may be of a newer version.

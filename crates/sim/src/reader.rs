@@ -306,6 +306,7 @@ impl InputObjects {
         if ours || !served {
             self.odd_fields(file, node, kind, notes.odd);
         }
+        self.odd_fields(file, node, kind, notes.lost);
         match result {
             Ok(ManifestKind::Object(mut object)) => {
                 let place = place(file, node.location);

@@ -20,6 +20,7 @@ use pumice_api::{
     NodeMetrics, NodeShard, Numatopology, PodGroup, Queue,
 };
 
+use crate::bound;
 use crate::problem::{WireProblem, read};
 use crate::workload_ref;
 
@@ -30,6 +31,12 @@ pub trait WireObject: Sized {
     /// # Errors
     /// The first field that does not have its type.
     fn read(json: &[u8]) -> Result<Self, WireProblem>;
+
+    /// Reads an object that must count without the fields that do not have their type, and tells these; nothing of
+    /// one that need not.
+    fn read_in_part(_json: &[u8]) -> Option<(Self, Vec<WireProblem>)> {
+        None
+    }
 }
 
 impl WireObject for Pod {
@@ -38,6 +45,10 @@ impl WireObject for Pod {
         let mut pod = read(json)?;
         workload_ref::fill(&mut pod, json);
         Ok(pod)
+    }
+
+    fn read_in_part(json: &[u8]) -> Option<(Self, Vec<WireProblem>)> {
+        bound::read(json)
     }
 }
 

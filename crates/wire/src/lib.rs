@@ -16,6 +16,7 @@
 //!
 //! Invariant: this crate decides nothing and gives no field a meaning; that is `pumice-ingest`'s.
 
+mod bound;
 pub mod fields;
 mod kinds;
 mod place;

@@ -4,6 +4,7 @@ mod jobs;
 mod others;
 mod queues;
 mod rules;
+mod trust;
 
 use anyhow::{Context, Result, bail, ensure};
 use pumice_e2e::{LabGuard, eventually, is_status};

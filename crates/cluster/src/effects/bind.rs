@@ -197,8 +197,9 @@ impl<'a> BindInFlight<'a> {
             Ok(()) => Ok(()),
             Err(failed) => self.certain(failed).await,
         };
-        if end.is_err() {
-            lock::release_all(held).await;
+        match end {
+            Ok(()) => lock::leave_all(held, &self.request.pod.uid),
+            Err(_) => lock::release_all(held).await,
         }
         end
     }

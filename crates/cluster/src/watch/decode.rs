@@ -12,11 +12,13 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::Status;
 use pumice_ingest::ObjectProblem;
+use pumice_wire::WireProblem;
 use serde_json::value::RawValue;
 
-use super::kinds::{ObjectKey, Reading, Wire};
+use super::kinds::{ObjectKey, Wire};
 use super::ledger::Ledger;
 use super::raw::{Meta, RawEvent, meta_of, raw_event, raw_page};
+use super::reading::Reading;
 use super::rules::WatchRules;
 
 /// Help for an object that does not have its type.
@@ -109,19 +111,34 @@ fn item<K: Wire>(text: &RawValue, context: &DecodeContext<'_>) -> ReadItem {
 }
 
 fn read<K: Wire>(text: &RawValue, context: &DecodeContext<'_>) -> ReadItem {
-    match K::read(text.get().as_bytes()) {
-        Ok(object) => ReadItem {
-            meta: meta(object.metadata()),
-            reading: Some(object.means(context.rules)),
-        },
-        Err(problem) => ReadItem {
-            meta: meta_of(text),
-            reading: Some(Reading::Bad(vec![ObjectProblem {
-                path: problem.path,
-                message: problem.message,
-                help: HELP.to_owned(),
-            }])),
-        },
+    let json = text.get().as_bytes();
+    let problem = match K::read(json) {
+        Ok(object) => {
+            return ReadItem {
+                meta: meta(object.metadata()),
+                reading: Some(object.means(context.rules)),
+            };
+        }
+        Err(problem) => problem,
+    };
+    let reading = match K::read_in_part(json) {
+        Some((object, lost)) => {
+            let lost = lost.into_iter().map(of_field);
+            object.means(context.rules).with(lost.collect())
+        }
+        None => Reading::Bad(vec![of_field(problem)]),
+    };
+    ReadItem {
+        meta: meta_of(text),
+        reading: Some(reading),
+    }
+}
+
+fn of_field(problem: WireProblem) -> ObjectProblem {
+    ObjectProblem {
+        path: problem.path,
+        message: problem.message,
+        help: HELP.to_owned(),
     }
 }
 

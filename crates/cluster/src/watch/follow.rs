@@ -20,10 +20,11 @@ use tracing::{info, warn};
 
 use super::decode::{DecodeContext, WatchLine};
 use super::failure::{STREAM, WatchFailure};
-use super::kinds::{Reading, WatchedKind};
+use super::kinds::WatchedKind;
 use super::ledger::{Ledger, ReadBy, WentBack};
 use super::look::{self, GapCheckResult};
 use super::outbox::{Outbox, ReceiverGone};
+use super::reading::Reading;
 use super::request::{self, Lines};
 use super::rules::WatchRules;
 use super::status::KindReporter;
@@ -386,7 +387,7 @@ impl KindFollower {
     }
 
     fn count_unreadable(&self, reading: Option<&Reading>) {
-        if matches!(reading, Some(Reading::Bad(_))) {
+        if matches!(reading, Some(Reading::Bad(_) | Reading::Doubtful(..))) {
             self.place.count(|counts| counts.unreadable += 1);
         }
     }

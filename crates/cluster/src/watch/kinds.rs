@@ -18,7 +18,6 @@ use k8s_openapi::{Metadata, Resource};
 use pumice_api::{
     DeviceTaintRule, HyperNode, NativePodGroup, NodeShard, Numatopology, PodGroup, Queue,
 };
-use pumice_ingest::ObjectProblem;
 use pumice_model::Delta;
 use pumice_model::object::NATIVE_GROUP;
 use pumice_model::shard::NodeShardView;
@@ -26,6 +25,7 @@ use pumice_wire::WireObject;
 
 use super::WatchOptions;
 use super::decode::{self, Decode};
+use super::reading::Reading;
 use super::rules::WatchRules;
 
 /// What an object, or its end, tells.
@@ -37,26 +37,6 @@ pub(super) enum Change {
     Shard(NodeShardView),
     /// A shard is gone.
     ShardGone(String),
-}
-
-/// What is made of an object.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Reading {
-    /// It counts.
-    Keep(Change),
-    /// It does not count (any more).
-    Skip,
-    /// It cannot be read.
-    Bad(Vec<ObjectProblem>),
-}
-
-impl Reading {
-    fn of<T>(read: Result<T, Vec<ObjectProblem>>, change: impl FnOnce(T) -> Delta) -> Self {
-        match read {
-            Ok(object) => Self::Keep(Change::Engine(change(object))),
-            Err(problems) => Self::Bad(problems),
-        }
-    }
 }
 
 /// Which object: an empty namespace for kinds without.
@@ -253,11 +233,11 @@ impl Wire for Pod {
         }
         let mut read = pumice_ingest::pod(self, &rules.objects);
         if let Ok(pod) = &mut read
-            && !rules.pod_counts(&self.metadata, pod)
+            && !rules.pod_counts(&self.metadata, &mut pod.object)
         {
             return Reading::Skip;
         }
-        Reading::of(read, |pod| Delta::PodApply(Box::new(pod)))
+        Reading::of_readable(read, |pod| Delta::PodApply(Box::new(pod)))
     }
 
     fn gone(key: ObjectKey) -> Change {
@@ -304,12 +284,18 @@ impl Wire for NodeShard {
     }
 }
 
-/// A kind of which every object counts.
+/// A kind of which every object counts; of a readable one also what is in use and cannot be read.
 macro_rules! wire {
+    (readable $kind:ty, $read:path, $apply:expr, $gone:expr) => {
+        wire!(of_readable, $kind, $read, $apply, $gone);
+    };
     ($kind:ty, $read:path, $apply:expr, $gone:expr) => {
+        wire!(of, $kind, $read, $apply, $gone);
+    };
+    ($of:ident, $kind:ty, $read:path, $apply:expr, $gone:expr) => {
         impl Wire for $kind {
             fn means(&self, _: &WatchRules) -> Reading {
-                Reading::of($read(self), $apply)
+                Reading::$of($read(self), $apply)
             }
 
             fn gone(key: ObjectKey) -> Change {
@@ -355,7 +341,7 @@ wire!(
     |key| Delta::PvDelete(key.name)
 );
 wire!(
-    PersistentVolumeClaim,
+    readable PersistentVolumeClaim,
     pumice_ingest::persistent_volume_claim,
     |claim| Delta::PvcApply(Box::new(claim)),
     |key| Delta::PvcDelete(key.namespace, key.name)
@@ -421,7 +407,7 @@ wire!(
     |key| Delta::TaintRuleDelete(key.name)
 );
 wire!(
-    ResourceClaim,
+    readable ResourceClaim,
     pumice_ingest::resource_claim,
     |claim| Delta::ResourceClaimApply(Box::new(claim)),
     |key| Delta::ResourceClaimDelete(key.namespace, key.name)

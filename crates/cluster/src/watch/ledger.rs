@@ -7,15 +7,32 @@ use pumice_ingest::ObjectProblem;
 use rustc_hash::FxHashMap;
 
 use super::decode::ReadItem;
-use super::kinds::{Change, ObjectKey, Reading};
+use super::kinds::{Change, ObjectKey};
 use super::raw::Meta;
+use super::reading::Reading;
 
 /// What is to be told.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum LedgerNews {
     Change(Change),
     /// Problems of an object; none when they are over.
-    Problems(ObjectKey, Vec<ObjectProblem>),
+    Problems {
+        key: ObjectKey,
+        problems: Vec<ObjectProblem>,
+        /// It counts all the same.
+        counts: bool,
+    },
+}
+
+impl LedgerNews {
+    /// Nothing of the object is a problem any more.
+    fn over(key: ObjectKey) -> Self {
+        Self::Problems {
+            key,
+            problems: Vec::new(),
+            counts: true,
+        }
+    }
 }
 
 /// The kind has been newer than what was read: dropped.
@@ -45,7 +62,7 @@ struct KnownObject {
     round: u32,
     /// The receiver knows the object.
     told: bool,
-    /// The last version could not be read.
+    /// Some of the last version could not be read.
     bad: bool,
 }
 
@@ -137,16 +154,27 @@ impl Ledger {
                 return Ok(());
             }
             Reading::Keep(change) => {
-                let passed = source == ReadBy::List && version > 0 && version <= self.floor;
-                self.diverged += u64::from(passed);
-                out.push(LedgerNews::Change(change));
+                self.tell(change, (source, version), out);
                 if bad {
-                    out.push(LedgerNews::Problems(key, Vec::new()));
+                    out.push(LedgerNews::over(key));
                 }
                 (true, false)
             }
+            Reading::Doubtful(change, problems) => {
+                self.tell(change, (source, version), out);
+                out.push(LedgerNews::Problems {
+                    key,
+                    problems,
+                    counts: true,
+                });
+                (true, true)
+            }
             Reading::Bad(problems) => {
-                out.push(LedgerNews::Problems(key, problems));
+                out.push(LedgerNews::Problems {
+                    key,
+                    problems,
+                    counts: false,
+                });
                 (told, true)
             }
         };
@@ -159,6 +187,18 @@ impl Ledger {
         };
         self.entries.insert(path.into(), entry);
         Ok(())
+    }
+
+    /// Tells a change that was read in this version.
+    fn tell(
+        &mut self,
+        change: Change,
+        (source, version): (ReadBy, u64),
+        out: &mut Vec<LedgerNews>,
+    ) {
+        let passed = source == ReadBy::List && version > 0 && version <= self.floor;
+        self.diverged += u64::from(passed);
+        out.push(LedgerNews::Change(change));
     }
 
     /// An object was deleted. That of another UID, which has long been replaced, says nothing.
@@ -242,7 +282,7 @@ impl Ledger {
             ..key.clone()
         };
         if entry.bad {
-            out.push(LedgerNews::Problems(key.clone(), Vec::new()));
+            out.push(LedgerNews::over(key.clone()));
         }
         if entry.told {
             out.push(LedgerNews::Change((self.gone)(key)));

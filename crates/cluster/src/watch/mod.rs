@@ -32,6 +32,7 @@ mod outbox;
 mod pace;
 mod picture;
 pub(crate) mod raw;
+mod reading;
 pub(crate) mod request;
 mod rules;
 pub(crate) mod status;
@@ -73,6 +74,8 @@ pub enum WatchInput {
         about: ObjectRef,
         /// What is wrong with it.
         problems: Vec<ObjectProblem>,
+        /// It counts all the same, and what cannot be read of it as used.
+        counts: bool,
     },
     /// The nodes this scheduler may use changed (modes hard and soft).
     Shard(ShardView),

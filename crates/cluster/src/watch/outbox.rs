@@ -59,10 +59,20 @@ impl Outbox {
                     shards_moved = true;
                 }
                 (LedgerNews::Change(_), None) => {}
-                (LedgerNews::Problems(key, list), _) => problems.push(WatchInput::Problems {
-                    about: self.about(key),
-                    problems: list,
-                }),
+                (
+                    LedgerNews::Problems {
+                        key,
+                        problems: list,
+                        counts,
+                    },
+                    _,
+                ) => {
+                    problems.push(WatchInput::Problems {
+                        about: self.about(key),
+                        problems: list,
+                        counts,
+                    });
+                }
             }
         }
         if let Some(progress) = &self.progress {

@@ -137,7 +137,7 @@ fn objects_that_cannot_be_read_are_counted_until_they_can() {
         ("b", &problems[..], 2),
         ("a", &[], 1),
     ] {
-        publisher.report_problems(about(name), problems);
+        publisher.report_problems(about(name), problems, false);
         let text = publisher.metrics.text().expect("text");
         let line = format!("pumice_unreadable_objects{{kind=\"Pod\"}} {count}");
         assert!(text.contains(&line), "{line} is not in\n{text}");

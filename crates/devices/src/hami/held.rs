@@ -1,47 +1,52 @@
-//! What a placed pod holds, read from its annotations (spec/04 §23.5).
+//! What a placed pod holds (spec/04 §23.5): its annotations say which cards, its requests how much of each.
 //!
-//! What cannot be read counts as used: a number that is none takes the whole card, and a card that is
-//! missing is charged to every card it could be.
+//! A card that is missing is charged to every card it could be.
+
+use std::rc::Rc;
 
 use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
-use crate::ledger::{Allocation, Allocations, Card, FamilyCode, NodeCards, Partition, charge_peak};
+use crate::ledger::{
+    Allocation, Allocations, Card, FamilyCode, LedgerTime, NodeCards, Partition, charge_peak,
+};
 use crate::part::CardPart;
-use crate::text::{Bounded, clip};
+use crate::text::Bounded;
 
 use super::check::PodOnCards;
-use super::holding::HeldDevices;
+use super::holding::{Counts, HeldDevices};
 use super::kind::CardKind;
 use super::limits::CardLimits;
 use super::mig::{self, ToldInstance};
-use super::needs::{CardNeed, needs};
+use super::needs::{CardNeed, needs_at_most};
 use super::variant::CardVariant;
 use super::wire::{ReadDevice, elements};
 
 /// What a pod holds on a node.
 pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {
-    let wanted = needs(pod, kinds);
+    let needs = needs_at_most(pod, kinds);
     let devices = HeldDevices {
         cards,
         noun: "card",
     };
+    let limits = CardLimits::default();
     let holder = CardHolder {
         kinds,
         pod,
-        cards,
+        on_node: PodOnCards {
+            limits: &limits,
+            cards,
+            view: LedgerTime::Now,
+        },
         devices,
+        needs: &needs,
     };
     let mut allocations = Allocations::new();
     let mut problems = Bounded::default();
-    let all = 0..kinds.len() as u16;
-    let unread: Vec<u16> = all
-        .filter(|of| !holder.read(*of, records, &mut allocations, &mut problems))
-        .collect();
-    if wanted.is_err() {
-        holder.unreadable(&mut allocations, &mut problems);
+    for of in 0..kinds.len() as u16 {
+        let own = holder.read(of, records, &mut problems);
+        allocations.extend(own);
     }
-    let needs = wanted.as_deref().unwrap_or_default().iter();
-    for need in needs.filter(|need| !unread.contains(&need.kind)) {
+    for need in &needs {
         let of_kind = |card: &Card| CardVariant::of(card).kind == need.kind;
         let known = devices.known(&allocations, need.container, of_kind);
         let has = known.len() as u32;
@@ -63,49 +68,62 @@ pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCar
 struct CardHolder<'a> {
     kinds: &'a [CardKind],
     pod: &'a PodFacts,
-    cards: &'a NodeCards,
+    on_node: PodOnCards<'a>,
     devices: HeldDevices<'a>,
+    needs: &'a [CardNeed],
 }
 
 impl CardHolder<'_> {
-    /// What the annotation of a kind says; whether it can be read at all.
-    fn read(&self, of: u16, records: &Pairs, to: &mut Allocations, problems: &mut Bounded) -> bool {
+    /// What the annotation of a kind says.
+    fn read(&self, of: u16, records: &Pairs, problems: &mut Bounded) -> Allocations {
         let kind = &self.kinds[usize::from(of)];
         let key = &kind.keys.allocated;
         let Some(text) = lookup(records, key) else {
-            return true;
+            return Allocations::new();
         };
         let elements = match elements(text, i64::from(i32::MAX)) {
             Ok(elements) => elements,
             Err(why) => {
                 problems.tell(|| format!("annotation {key} {why}"));
-                self.guess_all(of, &[], to);
-                return false;
+                return Allocations::new();
             }
         };
-        let mut instances = self.instances(kind, records, problems);
-        let mut own = Allocations::new();
-        for (container, element) in elements.enumerate() {
-            let container = u16::try_from(container).unwrap_or(u16::MAX);
-            for device in &element {
-                let (mut allocation, mut problem) = self.known(of, container, device);
-                if let Some(one) = &mut allocation {
-                    problem = problem.or(self.put_in_place(one, &mut instances));
+        let own: Vec<&CardNeed> = self.needs.iter().filter(|need| need.kind == of).collect();
+        let counts: Counts = own
+            .iter()
+            .map(|need| (need.container, need.count))
+            .collect();
+        let of_container = |(at, element): (usize, Vec<_>)| {
+            let container = u16::try_from(at).unwrap_or(u16::MAX);
+            element.into_iter().map(move |device| (container, device))
+        };
+        let told: Vec<(u16, ReadDevice)> = elements.enumerate().flat_map(of_container).collect();
+        let mut instances = match own.is_empty() {
+            true => Vec::new(),
+            false => self.instances(kind, records, problems),
+        };
+        let mut taken = self.devices.take(
+            key,
+            &told,
+            &counts,
+            |card| CardVariant::of(card).kind == of,
+            |need, container, device, at| match at {
+                Some(at) => {
+                    let mut one = self.on_card(own[need], at);
+                    let problem = self.put_in_place(&mut one, (container, at), &mut instances);
+                    (one, problem)
                 }
-                own.extend(allocation);
-                if let Some(why) = problem {
-                    problems.tell(|| format!("annotation {key}: {:?} {why}", clip(device.piece)));
-                }
-            }
-        }
-        self.cards.suspect(
-            &mut own,
-            self.pod.units(&kind.names.count),
-            |_, card| CardVariant::of(card).kind == of,
-            |stray, at| self.guessed(stray.container, at, CardPart::of(&stray.charged)),
+                None => (self.absent(own[need], device), None),
+            },
+            problems,
         );
-        to.extend(own);
-        true
+        let cards = self.on_node.cards;
+        cards.suspect(&mut taken, |stray, at| {
+            let is_own = CardVariant::of(&cards.cards[at]).kind == of;
+            let need = own.iter().find(|need| need.container == stray.container)?;
+            is_own.then(|| self.on_card(need, at))
+        });
+        taken
     }
 
     /// Instances that the annotations of a pod tell.
@@ -133,14 +151,14 @@ impl CardHolder<'_> {
     fn put_in_place(
         &self,
         one: &mut Allocation,
+        (container, at): (u16, usize),
         instances: &mut Vec<ToldInstance>,
     ) -> Option<String> {
-        let at = usize::from(one.card?);
-        let card = &self.cards.cards[at];
+        let card = &self.on_node.cards.cards[at];
         if card.splits.is_empty() {
             return None;
         }
-        let found = mig::next(instances, one.container, card);
+        let found = mig::next(instances, container, card);
         let (instance, profile) = found.unwrap_or((Partition::UNKNOWN, None));
         one.partition = Some(instance);
         let Some(profile) = profile else {
@@ -160,41 +178,38 @@ impl CardHolder<'_> {
         None
     }
 
-    /// A part of a card that may be another one.
-    fn guessed(&self, container: u16, at: usize, part: CardPart) -> Allocation {
-        let card = &self.cards.cards[at];
-        let is_split = !card.splits.is_empty();
+    /// What a container asks, of a card; nobody knows of which instance of one that is split.
+    fn on_card(&self, need: &CardNeed, at: usize) -> Allocation {
+        let cards = self.on_node.cards;
+        let is_split = !cards.cards[at].splits.is_empty();
+        let part = self.on_node.part(need, at);
         Allocation {
             partition: is_split.then_some(Partition::UNKNOWN),
-            share: self.share(CardVariant::of(card).kind),
-            ..Allocation::of(self.cards, at, container, part.portion()).guessed()
+            share: self.share(need.kind),
+            ..Allocation::of(cards, at, need.container, part.portion())
         }
     }
 
-    /// One card; with a problem, what counts all the same.
-    fn known(
-        &self,
-        of: u16,
-        container: u16,
-        device: &ReadDevice,
-    ) -> (Option<Allocation>, Option<String>) {
-        let is_own = |at: &usize| CardVariant::of(&self.cards.cards[*at]).kind == of;
-        let at = self.cards.find(device.id).filter(is_own);
-        let all = at.map(|at| CardPart::capacity(self.cards, at));
-        let device = device.within(all.map(|all| all.memory));
-        let charged = match device.amounts() {
-            Some((memory, cores)) => Some(CardPart {
+    /// The same of a card that the node does not have: how large it is nobody knows. It may be as the largest of
+    /// its kind.
+    fn absent(&self, need: &CardNeed, device: &ReadDevice) -> Allocation {
+        let cards = &self.on_node.cards.cards;
+        let is_own = |at: &usize| CardVariant::of(&cards[*at]).kind == need.kind;
+        let parts = (0..cards.len())
+            .filter(is_own)
+            .map(|at| self.on_node.part(need, at));
+        let part = parts.max_by_key(|part| part.memory).unwrap_or_else(|| {
+            let (memory, cores) = device.amounts().unwrap_or_default();
+            CardPart {
                 memory,
                 sharers: 1,
                 cores,
-            }),
-            None => all.map(|all| CardPart { sharers: 1, ..all }),
-        };
-        let charged = charged.map(CardPart::portion);
-        let (allocation, problem) = self.devices.told(container, (&device, at), charged);
-        let share = self.share(of);
-        let allocation = allocation.map(|one| Allocation { share, ..one });
-        (allocation, problem)
+            }
+        });
+        Allocation {
+            share: self.share(need.kind),
+            ..Allocation::of_absent(Rc::from(device.id), need.container, part.portion())
+        }
     }
 
     /// How the pod shares cards of a kind.
@@ -204,46 +219,11 @@ impl CardHolder<'_> {
 
     /// Charges one card of a container to every card it does not have for sure.
     fn guess(&self, need: &CardNeed, known: &[Option<u16>], to: &mut Allocations) {
-        let limits = CardLimits::default();
-        let on_node = PodOnCards {
-            limits: &limits,
-            cards: self.cards,
-            view: crate::ledger::LedgerTime::Now,
-        };
-        for (at, card) in self.cards.cards.iter().enumerate() {
+        for (at, card) in self.on_node.cards.cards.iter().enumerate() {
             // Of a card that is split a container may have several instances.
             let is_known = card.splits.is_empty() && known.contains(&Some(at as u16));
             if CardVariant::of(card).kind == need.kind && !is_known {
-                to.push(self.guessed(need.container, at, on_node.part(need, at)));
-            }
-        }
-    }
-
-    /// A request that cannot be read may be for any cards.
-    fn unreadable(&self, to: &mut Allocations, problems: &mut Bounded) {
-        let known: Vec<Option<u16>> = to.iter().map(|one| one.card).collect();
-        for (of, kind) in self.kinds.iter().enumerate() {
-            let is_own = |card: &Card| usize::from(CardVariant::of(card).kind) == of;
-            let name = &kind.names.count;
-            if self.devices.may_have_more(self.pod, name, to, is_own) {
-                self.guess_all(of as u16, &known, to);
-            }
-        }
-        if to.len() > known.len() {
-            problems.tell(|| self.devices.unreadable("cards"));
-        }
-    }
-
-    /// Charges all of every card of a kind that the pod does not have for sure.
-    fn guess_all(&self, of: u16, known: &[Option<u16>], to: &mut Allocations) {
-        for (at, card) in self.cards.cards.iter().enumerate() {
-            let is_known = card.splits.is_empty() && known.contains(&Some(at as u16));
-            if CardVariant::of(card).kind == of && !is_known {
-                let part = CardPart {
-                    sharers: 1,
-                    ..CardPart::capacity(self.cards, at)
-                };
-                to.push(self.guessed(0, at, part));
+                to.push(self.on_card(need, at).guessed());
             }
         }
     }

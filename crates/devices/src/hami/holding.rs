@@ -1,9 +1,7 @@
 //! What annotations of HAMi tell of the devices of a pod on a node: what its families do alike.
 
-use std::rc::Rc;
-
-use crate::facts::PodFacts;
-use crate::ledger::{Allocation, Allocations, Card, NodeCards, Portion};
+use crate::ledger::{Allocation, Allocations, Card, NodeCards, Partition, share_out};
+use crate::text::{Bounded, clip};
 
 use super::wire::ReadDevice;
 
@@ -16,36 +14,74 @@ pub struct HeldDevices<'a> {
     pub noun: &'static str,
 }
 
+/// What containers of a pod ask of one kind of devices: container and number.
+pub type Counts = Vec<(u16, u32)>;
+
 impl HeldDevices<'_> {
-    /// What counts for a device that an annotation tells, and what is wrong with it. `at` is its place
-    /// on the node; without a charge it is no device at all.
-    pub fn told(
+    /// Takes the devices that an annotation tells of one kind, each with its container, for what the pod asks. `is_own`
+    /// says which devices of the node are of that kind; `take` what counts for a need of a device, that of the
+    /// node at a place or one that the node does not have, and what is wrong with it.
+    pub fn take(
         &self,
-        container: u16,
-        (device, at): (&ReadDevice, Option<usize>),
-        charged: Option<Portion>,
-    ) -> (Option<Allocation>, Option<String>) {
+        key: &str,
+        told: &[(u16, ReadDevice)],
+        counts: &Counts,
+        is_own: impl Fn(&Card) -> bool,
+        mut take: impl FnMut(usize, u16, &ReadDevice, Option<usize>) -> (Allocation, Option<String>),
+        problems: &mut Bounded,
+    ) -> Allocations {
         let noun = self.noun;
-        let Some(charged) = charged else {
-            return (None, Some(format!("is no {noun}")));
+        let mut say = |piece: &str, why: &str| {
+            problems.tell(|| format!("annotation {key}: {:?} {why}", clip(piece)));
         };
-        let Some(at) = at else {
-            let allocation = Allocation::of_absent(Rc::from(device.id), container, charged);
-            return (
-                Some(allocation),
-                Some(format!(
-                    "is no {noun} of the node: it counts on every {noun} it could be"
-                )),
-            );
+        let place = |device: &ReadDevice| {
+            let at = self.cards.find(device.id);
+            at.filter(|at| is_own(&self.cards.cards[*at]))
         };
-        let problem = match device.amounts() {
-            Some(_) => None,
-            None => Some(format!(
-                "has no possible amounts: the whole {noun} counts as used"
-            )),
-        };
-        let allocation = Allocation::of(self.cards, at, container, charged);
-        (Some(allocation), problem)
+        let mut devices = Vec::new();
+        for (container, device) in told {
+            match place(device) {
+                None if device.amounts().is_none() => say(device.piece, &format!("is no {noun}")),
+                at => devices.push((*container, device, at)),
+            }
+        }
+        let of: Vec<u16> = devices.iter().map(|(container, ..)| *container).collect();
+        let mut taken = Allocations::new();
+        let mut beyond = 0;
+        for ((container, device, at), share) in devices.iter().zip(share_out(&of, counts)) {
+            let Some(need) = share else {
+                beyond += 1;
+                continue;
+            };
+            let (one, problem) = take(need, *container, device, *at);
+            let is_twice = |known: &Allocation| {
+                (known.container, &known.id) == (one.container, &one.id)
+                    && known.partition == one.partition
+                    && one.partition != Some(Partition::UNKNOWN)
+            };
+            if taken.iter().any(is_twice) {
+                say(device.piece, "is told twice");
+                continue;
+            }
+            if at.is_none() {
+                let why =
+                    format!("is no {noun} of the node: it counts on every {noun} it could be");
+                say(device.piece, &why);
+            }
+            if let Some(why) = problem {
+                say(device.piece, &why);
+            }
+            taken.push(one);
+        }
+        if beyond > 0 {
+            problems.tell(|| {
+                format!(
+                    "annotation {key} names {beyond} {noun}s more than the pod asks: they do not count, as whoever \
+                     may change the pod may have written them"
+                )
+            });
+        }
+        taken
     }
 
     /// Devices that a container is known to hold, of those it asks. What is not on the node counts.
@@ -55,35 +91,12 @@ impl HeldDevices<'_> {
         container: u16,
         asks: impl Fn(&Card) -> bool,
     ) -> Vec<Option<u16>> {
-        let own = self.certain(allocations, asks);
-        let own = own.filter(|one| one.container == container);
-        own.map(|one| one.card).collect()
-    }
-
-    /// Allocations that are certain, of some devices. What is not on the node may be one of them.
-    fn certain<'a>(
-        &self,
-        allocations: &'a Allocations,
-        is_some: impl Fn(&Card) -> bool,
-    ) -> impl Iterator<Item = &'a Allocation> {
         let cards = &self.cards.cards;
-        allocations.iter().filter(move |one| {
+        let own = allocations.iter().filter(|one| {
             let card = one.card.and_then(|at| cards.get(usize::from(at)));
-            one.certain && card.is_none_or(&is_some)
-        })
-    }
-
-    /// Whether a pod whose request cannot be read may have more of some devices than it is known to have;
-    /// how many it asks says the resource that counts them.
-    pub fn may_have_more(
-        &self,
-        pod: &PodFacts,
-        resource: &str,
-        allocations: &Allocations,
-        is_some: impl Fn(&Card) -> bool,
-    ) -> bool {
-        let known = self.certain(allocations, is_some);
-        pod.units(resource) > known.count() as u64
+            one.certain && one.container == container && card.is_none_or(&asks)
+        });
+        own.map(|one| one.card).collect()
     }
 
     /// An annotation tells fewer devices than a container asks.
@@ -91,15 +104,6 @@ impl HeldDevices<'_> {
         let noun = self.noun;
         format!(
             "annotation {key} tells {has} of {asked} {noun}s of {container}; until the pod ends, every \
-             {noun} of the node it could have counts as used"
-        )
-    }
-
-    /// Neither a request for these nor what the pod has can be read.
-    pub fn unreadable(&self, devices: &str) -> String {
-        let noun = self.noun;
-        format!(
-            "what the pod asks of {devices} cannot be read, nor all that it has: until it ends, every \
              {noun} of the node it could have counts as used"
         )
     }

@@ -81,6 +81,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     asks: vendors::ASKS,
     labels: &[],
     records: &["hami.io/*-devices-allocated", vendors::INSTANCES],
+    later: &[],
     protocols: vendors::PROTOCOLS,
     dimensions: DIMENSIONS,
     gauges: gauges::GAUGES,

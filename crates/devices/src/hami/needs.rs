@@ -130,6 +130,35 @@ pub fn needs(pod: &PodFacts, kinds: &[CardKind]) -> Result<Vec<CardNeed>, String
     Ok(needs)
 }
 
+/// What containers of a pod on a node ask: of one whose request cannot be read all of as many cards as it counts.
+pub fn needs_at_most(pod: &PodFacts, kinds: &[CardKind]) -> Vec<CardNeed> {
+    let mut needs = Vec::new();
+    for (at, container) in pod.containers.iter().enumerate() {
+        for (of, kind) in kinds.iter().enumerate() {
+            let names = &kind.names;
+            if !names.all().any(|name| container.milli(name).is_some()) {
+                continue;
+            }
+            let all = || (container.counted(&names.count, ""), CardShare::WHOLE);
+            let (count, share) = match ask(container, kind) {
+                Ok(Some(found)) => found,
+                Ok(None) => continue,
+                Err(_) => all(),
+            };
+            if count > 0 {
+                needs.push(CardNeed {
+                    container: at as u16,
+                    kind: of as u16,
+                    runs: container.kind,
+                    count,
+                    share: kind.taken(pod, share),
+                });
+            }
+        }
+    }
+    needs
+}
+
 fn ask(container: &ContainerFacts, kind: &CardKind) -> Result<Option<(u32, CardShare)>, String> {
     let names = &kind.names;
     let count = container.whole(&names.count, i64::from(i32::MAX))?;

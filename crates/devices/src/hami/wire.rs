@@ -25,15 +25,6 @@ impl ReadDevice<'_> {
     pub fn amounts(&self) -> Option<(i64, i64)> {
         self.memory.zip(self.cores)
     }
-
-    /// The device as one of so much memory can have been given: more is no possible amount.
-    pub fn within(self, memory: Option<i64>) -> Self {
-        let fits = |named: &i64| memory.is_none_or(|all| *named <= all);
-        Self {
-            memory: self.memory.filter(fits),
-            ..self
-        }
-    }
 }
 
 /// Adds a device to an element.
@@ -58,8 +49,7 @@ pub fn elements(
     let count = pieces.filter(|piece| !piece.trim().is_empty()).count();
     match count > MOST_CARDS {
         true => Err(format!(
-            "tells {count} devices, and no node has more than {MOST_CARDS}: until the pod ends, all of \
-             the node of this type count as used"
+            "tells {count} devices, and no node has more than {MOST_CARDS}: nothing of it is read"
         )),
         false => Ok(text.split(';').map(move |one| devices(one, most_cores))),
     }

@@ -4,43 +4,39 @@
 //! name none of them. They run all the same: until it is known where, what they have counts on every card
 //! that it could be.
 
-use super::{Allocation, Allocations, Card, NodeCards};
+use super::{Allocation, Allocations, NodeCards};
 
 impl NodeCards {
     /// Charges what a pod has of cards that the node does not tell to each of its cards that it could be:
-    /// `is_own` says which are of the same kind, `guess` what counts there. A container has no card
-    /// twice, and none of which there is too little. Of more than `most` there is nothing to suspect: the pod
-    /// asks no more.
+    /// `guess` says what counts there, and of cards of another kind nothing. A container has no card
+    /// twice, and none of which there is too little.
     pub fn suspect(
         &self,
         allocations: &mut Allocations,
-        most: u64,
-        is_own: impl Fn(&Allocation, &Card) -> bool,
-        guess: impl Fn(&Allocation, usize) -> Allocation,
+        guess: impl Fn(&Allocation, usize) -> Option<Allocation>,
     ) {
         let is_stray = |one: &&Allocation| one.card.is_none() && one.certain;
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let strays = allocations.iter().filter(is_stray).take(most);
+        let strays = allocations.iter().filter(is_stray);
         let mut suspects = Vec::new();
         for stray in strays {
-            for (at, card) in self.cards.iter().enumerate() {
+            for at in 0..self.cards.len() {
                 let is_known = allocations.iter().any(|one| {
                     one.card == Some(at as u16) && one.certain && one.container == stray.container
                 });
-                if !is_known && self.could_hold(at, stray) && is_own(stray, card) {
-                    suspects.push(Allocation {
-                        suspect: true,
-                        ..guess(stray, at).guessed()
-                    });
-                }
+                let guess = guess(stray, at).filter(|_| !is_known);
+                let guess = guess.filter(|guess| self.could_hold(at, guess));
+                suspects.extend(guess.map(|guess| Allocation {
+                    suspect: true,
+                    ..guess.guessed()
+                }));
             }
         }
         allocations.extend(suspects);
     }
 
     /// The hardware of a card has as much.
-    fn could_hold(&self, card: usize, stray: &Allocation) -> bool {
-        let amounts = self.capacity(card).iter().zip(&stray.charged);
+    fn could_hold(&self, card: usize, guess: &Allocation) -> bool {
+        let amounts = self.capacity(card).iter().zip(&guess.charged);
         let mut amounts = self.dimensions.iter().zip(amounts);
         amounts.all(|(dimension, (all, charged))| !dimension.is_physical || all >= charged)
     }

@@ -59,6 +59,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     asks: &[INDEX],
     labels: &[],
     records: &[INDEX],
+    later: &[],
     protocols: &[PluginProtocol {
         plugin: "volcano-device-plugin",
         bound_key: TIME,

@@ -26,6 +26,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     asks: &[USE_TYPES, REFUSE_TYPES],
     labels: &[],
     records: &[],
+    later: &[],
     protocols: &[],
     dimensions: &[],
     gauges: &[],

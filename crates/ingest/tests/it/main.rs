@@ -1,5 +1,6 @@
 //! Wire objects, written as users write them, to model objects and problems.
 
+mod in_use;
 mod native_groups;
 mod objects;
 mod placement;
@@ -7,7 +8,7 @@ mod pods;
 mod request;
 mod storage;
 
-use pumice_ingest::{ObjectProblem, Options};
+use pumice_ingest::{ObjectProblem, Options, Readable};
 use pumice_model::object::PodObject;
 use serde_json::{Value, json};
 
@@ -18,7 +19,7 @@ fn with_spec(spec: Value) -> Value {
 
 fn read(pod: Value) -> Result<PodObject, Vec<ObjectProblem>> {
     let wire = serde_json::from_value(pod).expect("a pod");
-    pumice_ingest::pod(&wire, &Options::default())
+    pumice_ingest::pod(&wire, &Options::default()).and_then(Readable::certain)
 }
 
 fn read_spec(spec: Value) -> PodObject {

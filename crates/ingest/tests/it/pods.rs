@@ -91,7 +91,7 @@ fn pods_are_ours_by_scheduler_name() {
             scheduler_names,
             ..Options::default()
         };
-        let pod = pumice_ingest::pod(&wire, &options).unwrap();
+        let pod = pumice_ingest::pod(&wire, &options).unwrap().object;
         assert_eq!(pod.ours, ours);
     }
 }
@@ -311,7 +311,7 @@ fn asked_cpus(
         "spec": {"initContainers": init, "containers": containers}});
     let wire = serde_json::from_value(wire).expect("a Pod");
     let read = pumice_ingest::pod(&wire, &Options::default());
-    read.expect("a pod").cpus.map(|cpus| *cpus)
+    read.expect("a pod").object.cpus.map(|cpus| *cpus)
 }
 
 /// Init containers as CPUs and whether they stay.

@@ -2,8 +2,8 @@
 
 use k8s_openapi::serde::de::DeserializeOwned;
 use pumice_ingest::{
-    csi_node, csi_storage_capacity, ephemeral_claims, persistent_volume, persistent_volume_claim,
-    storage_class,
+    Readable, csi_node, csi_storage_capacity, ephemeral_claims, persistent_volume,
+    persistent_volume_claim, storage_class,
 };
 use pumice_model::object::{AccessModes, ClaimRef, Disk, PodClaim, VolumeSource};
 use serde_json::{Value, json};
@@ -122,7 +122,8 @@ fn a_claim_that_names_no_class_differs_from_one_without() {
     let claim = |annotations: Value, spec: Value| {
         let metadata = json!({"name": "c", "namespace": "ns", "annotations": annotations});
         let object = json!({"metadata": metadata, "spec": spec});
-        persistent_volume_claim(&wire(object)).expect("no problems")
+        let claim = persistent_volume_claim(&wire(object)).and_then(Readable::certain);
+        claim.expect("no problems")
     };
     assert_eq!(claim(Value::Null, json!({})).class, None);
     let none = claim(Value::Null, json!({"storageClassName": ""}));

@@ -191,6 +191,7 @@ impl State {
         let mut task = self.task_of(pod, acquired.shape);
         self.learn_devices(pod, &mut task);
         if let Some(ix) = known {
+            self.keep_told(ix, &mut task);
             self.keep_evicted(ix, &mut task);
             let old = self.task(ix);
             let in_flight = matches!(old.status, TaskStatus::Allocated | TaskStatus::Binding);

@@ -18,6 +18,7 @@ mod placement;
 mod queues;
 mod seal;
 mod sweep;
+mod told;
 mod volumes;
 
 use std::cmp::Ordering;

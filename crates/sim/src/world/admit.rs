@@ -36,7 +36,7 @@ impl World {
             self.set_aside(place, name, message, "remove one of them");
             return;
         }
-        if !broken.is_empty() && !served {
+        if !broken.is_empty() && !served && !is_on_node(&object) {
             self.refuse(&place, &name, broken.into_iter().map(of_rule));
             return;
         }
@@ -46,7 +46,7 @@ impl World {
         };
         match put {
             Ok(()) => {
-                // An API server has accepted it as it is, by rules that may be newer.
+                // An API server has accepted it as it is, by rules that may be newer; or it holds a node already.
                 let odd = broken.into_iter().map(of_rule);
                 let odd = odd.map(|problem| (kind, key.clone(), problem));
                 self.doubts.extend(odd);
@@ -118,25 +118,41 @@ impl World {
         key: String,
         settings: &SimulationSettings,
     ) -> Admitted {
-        let missing = self.admit_pod(&mut pod)?;
+        let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_ref());
+        let is_on_node = node.is_some_and(|node| !node.is_empty());
+        let odd = match self.admit_pod(&mut pod) {
+            Ok(missing) => missing.collect(),
+            Err(refused) if is_on_node => refused,
+            Err(refused) => return Err(refused),
+        };
+        let odd = odd.into_iter();
         self.doubts
-            .extend(missing.map(|doubt| ("Pod", key.clone(), doubt)));
-        let claims = ingest::ephemeral_claims(&pod)?;
+            .extend(odd.map(|doubt| ("Pod", key.clone(), doubt)));
+        let claims = match is_on_node {
+            true => Vec::new(),
+            false => ingest::ephemeral_claims(&pod)?,
+        };
         let annotations = pod.metadata.annotations.as_ref();
         let is_of_job = annotations.is_some_and(|map| map.contains_key(keys::JOB_NAME));
         let tracked = is_of_job.then(|| TrackedPod::read(&pod));
         self.resources.pod(pod.spec.as_ref());
         let wire = pod;
         let pod = ingest::pod(&wire, &settings.options)?;
+        let mut pod = in_use("Pod", &key, pod, &mut self.doubts);
         if let Some(other) = self.uids.insert(pod.uid.clone(), key.clone()) {
             self.uids.insert(pod.uid.clone(), other.clone());
-            return Err(vec![ingest::ObjectProblem {
+            let twice = ingest::ObjectProblem {
                 path: "metadata.uid".to_owned(),
                 message: format!("{} is the uid of Pod {other} too", pod.uid),
                 help: "remove metadata.uid from one of them".to_owned(),
-            }]);
+            };
+            if !is_on_node {
+                return Err(vec![twice]);
+            }
+            self.doubts.push(("Pod", key.clone(), twice));
+            pod.uid.clone_from(&key);
         }
-        if pod.node.is_none() && !claims.is_empty() {
+        if !claims.is_empty() {
             self.storage.of_pods.insert(key.clone(), claims);
         }
         if let Some(mut tracked) = tracked {
@@ -284,6 +300,7 @@ impl World {
             }
             Manifest::PersistentVolumeClaim(claim) => {
                 let claim = ingest::persistent_volume_claim(&claim)?;
+                let claim = in_use("PersistentVolumeClaim", &key, claim, &mut self.doubts);
                 storage.claims.insert(key, claim);
             }
             Manifest::StorageClass(class) => {
@@ -308,6 +325,27 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// Whether an object is a pod that holds a node: it counts whatever it says.
+fn is_on_node(object: &Manifest) -> bool {
+    let Manifest::Pod(pod) = object else {
+        return false;
+    };
+    let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_ref());
+    node.is_some_and(|node| !node.is_empty())
+}
+
+/// An object that counts; what of it does not is told.
+pub(super) fn in_use<T>(
+    kind: &'static str,
+    key: &str,
+    read: ingest::Readable<T>,
+    doubts: &mut Vec<(&'static str, String, ingest::ObjectProblem)>,
+) -> T {
+    let found = read.doubts.into_iter();
+    doubts.extend(found.map(|doubt| (kind, key.to_owned(), doubt)));
+    read.object
 }
 
 /// A broken rule as a problem of the object.

@@ -315,7 +315,7 @@ impl World {
     fn create_claim_of_job(&mut self, object: &Value) -> Done {
         let wire: PersistentVolumeClaim = read(object)?;
         let claim = ingest::persistent_volume_claim(&wire).map_err(|found| invalid(&found))?;
-        self.create_claim(claim);
+        self.create_claim(claim.object);
         let (kind, meta) = (ManagedKind::PersistentVolumeClaim, wire.metadata);
         Ok(Some(Observed::Meta(kind, Box::new(meta))))
     }

@@ -11,6 +11,7 @@ use pumice_model::object::{
 use pumice_model::{ClaimReturn, ClaimStep, Delta};
 
 use super::World;
+use super::admit::in_use;
 use crate::manifest::Manifest;
 
 /// All objects of resource.k8s.io.
@@ -35,7 +36,9 @@ impl World {
         let known = &mut self.device_claims;
         match object {
             Manifest::ResourceClaim(claim) => {
-                known.claims.insert(key, ingest::resource_claim(&claim)?);
+                let claim = ingest::resource_claim(&claim)?;
+                let claim = in_use("ResourceClaim", &key, claim, &mut self.doubts);
+                known.claims.insert(key, claim);
             }
             Manifest::ResourceClaimTemplate(template) => {
                 let (namespace, name, spec) = ingest::resource_claim_template(&template)?;

@@ -55,12 +55,15 @@ impl World {
                 let missing = missing.map_err(|found| of_template(task, found))?;
                 doubts.extend(missing.map(|doubt| in_template(task, doubt)));
                 self.resources.pod(first.spec.as_ref());
-                ingest::pod(&first, options).map_err(|found| of_template(task, found))?;
+                ingest::pod(&first, options)
+                    .and_then(ingest::Readable::certain)
+                    .map_err(|found| of_template(task, found))?;
                 ingest::ephemeral_claims(&first).map_err(|found| of_template(task, found))?;
             }
         }
         for (at, claim) in controller::volume_claims(&job) {
             let claim = ingest::persistent_volume_claim(&claim);
+            let claim = claim.and_then(ingest::Readable::certain);
             claim.map_err(|found| of_claim(at, found))?;
         }
         let doubts = doubts.into_iter();
@@ -127,7 +130,7 @@ impl World {
         };
         for (_, claim) in controller::volume_claims(job) {
             if let Ok(claim) = ingest::persistent_volume_claim(&claim) {
-                self.create_claim(claim);
+                self.create_claim(claim.object);
             }
         }
         for mut pod in controller::pods(job, &group.name) {
@@ -166,7 +169,7 @@ impl World {
         options: &Options,
     ) -> Result<(), Vec<ObjectProblem>> {
         let claims = ingest::ephemeral_claims(wire)?;
-        let pod = ingest::pod(wire, options)?;
+        let pod = ingest::pod(wire, options)?.object;
         let key = format!("{}/{}", pod.namespace, pod.name);
         if !self.pods.contains_key(&key) {
             for claim in claims {

@@ -4,3 +4,4 @@ mod compatibility;
 mod no_input_panics;
 mod numa;
 mod storage;
+mod tenants;

@@ -226,6 +226,14 @@ pub fn ask(rng: &mut Rng, theme: &Theme, nodes: &[NodeObject], pods: &mut [PodOb
                 // Others have given it whole chips.
                 let id = rng.below(count(node) + 1);
                 pod.records = pairs(&[(LIST, &names(id..id + 1).join(","))]);
+                // Sometimes somebody has written it who asks for none; where HAMi has chips by that name it is
+                // hers to count.
+                let is_hamis = amount(&node.allocatable, LIST) > 0;
+                if !rng.one_in(4) && !is_hamis {
+                    let amounts = vec![(LIST.to_owned(), 1000)];
+                    let kind = ContainerKind::Regular;
+                    pod.facts.containers.push(ContainerFacts { kind, amounts });
+                }
             }
             (0..4, _) => {}
             (_, None) if pod.node.is_some() => {}

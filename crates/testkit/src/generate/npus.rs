@@ -327,7 +327,11 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
             continue;
         }
         let mut text = String::new();
-        let (mut at, most) = (rng.below(2), rng.between(3, 6));
+        let counts = pod.facts.containers.iter();
+        let counts = counts.map(|one| amount(&one.amounts, &resource) / 1000);
+        // A container has no chip twice.
+        let least = counts.max().unwrap_or(0) as usize;
+        let (mut at, most) = (rng.below(2), rng.between(3, 6).max(least));
         for container in &pod.facts.containers {
             let count = amount(&container.amounts, &resource) / 1000;
             for _ in 0..count {

@@ -433,7 +433,7 @@ impl World {
         };
         let task = Task {
             node: None,
-            held: devices::known(pod, &self.nodes),
+            held: devices::known(pod, &self.nodes, self.on),
             cpus: Cpus::new(),
             on: self.on,
             pod: Rc::new(pod.clone()),

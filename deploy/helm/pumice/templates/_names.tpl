@@ -102,6 +102,30 @@ topologySpreadConstraints:
 {{- else if semverCompare ">=1.36-0" .Capabilities.KubeVersion.Version }}true{{ end }}
 {{- end }}
 
+{{/* Whether what only schedulers, device plugins and nodes write is kept from others: as the values say, else as other
+policies are. */}}
+{{- define "pumice.guards" -}}
+{{- $wanted := .Values.custom.trust_enable -}}
+{{- if kindIs "bool" $wanted }}{{ if $wanted }}true{{ end }}
+{{- else }}{{ include "pumice.validates" . }}
+{{- end }}
+{{- end }}
+
+{{/* CEL: who writes is neither one of these accounts of the chart nor named in its values. */}}
+{{- define "pumice.isStranger" -}}
+{{- $custom := .root.Values.custom -}}
+{{- $users := list -}}
+{{- range .own }}{{ $users = append $users (printf "system:serviceaccount:%s:%s" $.root.Release.Namespace .) }}{{ end -}}
+{{- range $custom.trusted_users }}{{ $users = append $users . }}{{ end -}}
+{{- $groups := list -}}
+{{- range $custom.trusted_groups }}{{ $groups = append $groups . }}{{ end -}}
+!(request.userInfo.username in {{ include "pumice.celList" $users }}) && !request.userInfo.?groups.orValue([]).exists(g, g in {{ include "pumice.celList" $groups }})
+{{- end }}
+
+{{- define "pumice.celList" -}}
+[{{ range $at, $text := . }}{{ if $at }}, {{ end }}{{ $text | squote }}{{ end }}]
+{{- end }}
+
 {{/* Labels of policies: an own app, as they belong to no process. */}}
 {{- define "pumice.admission.labels" -}}
 app: volcano-admission

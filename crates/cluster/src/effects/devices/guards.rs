@@ -8,18 +8,22 @@
 //!
 //! A node has one queue. Nobody passes one of its own kind there; pods of other kinds do not wait
 //! for each other. What was in flight when this process began is known from the watch only by its
-//! UID: it stands in the way of every kind.
+//! UID: it stands in the way of every kind. Each does so once: annotations say how far its plugin is, and whoever
+//! may change the pod may write them.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pumice_devices::InFlightGuard;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::WaitsFor;
+
+/// Pods that left a lock behind which are remembered; the locks of the others run out.
+const MOST_UNSERVED: usize = 10_000;
 
 /// See the module.
 pub(crate) struct InFlightGuards {
@@ -34,6 +38,12 @@ struct GuardState {
     nodes: FxHashMap<String, GuardedNode>,
     /// Pods on their way, by UID.
     pods: FxHashMap<String, PodInFlight>,
+    /// UIDs of pods that were bound under the lock of their node, which their plugin gives back.
+    lock_holders: FxHashSet<String>,
+    /// UIDs of those of them that are gone or have ended: what lock they still have nobody gives back.
+    unserved: FxHashSet<String>,
+    /// UIDs of pods on nodes that stand in nobody's way any more, whatever is told of them.
+    settled: FxHashSet<String>,
     /// Nodes of those that wait, by UID.
     waiting: FxHashMap<String, String>,
     /// When a pod stops standing in the way, earliest first; some have left by then.
@@ -143,17 +153,52 @@ impl InFlightGuards {
     pub(crate) fn seen(&self, uid: &str, node: &str, busy: bool) {
         let mut state = self.state();
         match state.pods.get(uid) {
-            Some(known) if !busy && known.node == node => state.remove(uid),
+            Some(known) if !busy && known.node == node => {
+                state.remove(uid);
+                state.settled.insert(uid.to_owned());
+            }
             Some(_) => {}
-            None if busy => {
+            None if busy && !state.settled.contains(uid) => {
                 state.add_unknown(uid, node);
                 let until = Instant::now() + self.patience;
                 state.due.push_back((until, uid.to_owned()));
                 drop(state);
                 self.due.notify_one();
             }
-            None => {}
+            None => {
+                state.settled.insert(uid.to_owned());
+            }
         }
+    }
+
+    /// The watch shows a pod on a node that no scheduler has sent there: it stands in nobody's way. One that this
+    /// process has sent does so all the same.
+    pub(crate) fn settle(&self, uid: &str) {
+        let mut state = self.state();
+        if !state.pods.contains_key(uid) {
+            state.settled.insert(uid.to_owned());
+        }
+    }
+
+    /// The pod is bound, and has the lock of its node.
+    pub(crate) fn left_lock(&self, uid: &str) {
+        self.state().lock_holders.insert(uid.to_owned());
+    }
+
+    /// The pod has ended: its plugin does nothing for it any more.
+    pub(crate) fn ended(&self, uid: &str) {
+        self.state().miss(uid);
+    }
+
+    /// Whether the pod is gone or has ended, so that nobody gives its lock back.
+    pub(crate) fn has_left(&self, uid: &str) -> bool {
+        self.state().unserved.contains(uid)
+    }
+
+    /// Whether the pod was seen on a node before, or this process has sent it there.
+    pub(crate) fn knows(&self, uid: &str) -> bool {
+        let state = self.state();
+        state.pods.contains_key(uid) || state.settled.contains(uid)
     }
 
     /// The pod is gone. If it still waits it need not any more: the API server will say so.
@@ -167,7 +212,9 @@ impl InFlightGuards {
             let _ = waiter.go.send(());
             state.let_in(&node);
         }
+        state.miss(uid);
         state.remove(uid);
+        state.settled.remove(uid);
     }
 
     /// Refuses all that wait, and lets nobody wait as long as the answer lives.
@@ -253,6 +300,10 @@ impl GuardState {
         if blocks {
             self.fly(uid, node, what);
         }
+        self.put(uid, node, blocks);
+    }
+
+    fn put(&mut self, uid: &str, node: &str, blocks: bool) {
         let node = node.to_owned();
         self.pods
             .insert(uid.to_owned(), PodInFlight { node, blocks });
@@ -261,15 +312,23 @@ impl GuardState {
     /// Another process has sent the pod on its way.
     fn add_unknown(&mut self, uid: &str, node: &str) {
         self.fly(uid, node, None);
-        let (node, blocks) = (node.to_owned(), true);
-        self.pods
-            .insert(uid.to_owned(), PodInFlight { node, blocks });
+        self.put(uid, node, true);
     }
 
     fn fly(&mut self, uid: &str, node: &str, what: Option<(u32, String)>) {
         let uid = uid.to_owned();
         let place = self.nodes.entry(node.to_owned()).or_default();
         place.in_flight.push(InFlight { uid, what });
+    }
+
+    /// Nobody will serve the pod any more.
+    fn miss(&mut self, uid: &str) {
+        if self.lock_holders.remove(uid) {
+            if self.unserved.len() >= MOST_UNSERVED {
+                self.unserved.clear();
+            }
+            self.unserved.insert(uid.to_owned());
+        }
     }
 
     fn remove(&mut self, uid: &str) {
@@ -306,8 +365,7 @@ impl GuardState {
             // A receiver that is gone waits for nothing.
             if waiter.go.send(()).is_ok() {
                 self.fly(&waiter.uid, node, Some(waiter.what));
-                let (node, blocks) = (node.to_owned(), true);
-                self.pods.insert(waiter.uid, PodInFlight { node, blocks });
+                self.put(&waiter.uid, node, true);
             }
         }
     }
@@ -333,135 +391,4 @@ impl GuardState {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn guard(kind: u32, content: u8, waits: bool) -> InFlightGuard {
-        InFlightGuard {
-            kind,
-            content: content.to_string(),
-            waits,
-        }
-    }
-
-    impl GuardState {
-        /// No node has two pods on their way that could be mixed up, and nothing is kept of a node
-        /// without any.
-        fn check(&self) {
-            for (name, place) in &self.nodes {
-                assert!(
-                    !place.in_flight.is_empty(),
-                    "{name} has a queue for nothing"
-                );
-                let known = || {
-                    place
-                        .in_flight
-                        .iter()
-                        .filter_map(|flight| flight.what.as_ref())
-                };
-                for one in known() {
-                    let mixed_up = known().any(|other| one.0 == other.0 && one.1 != other.1);
-                    assert!(!mixed_up, "{name}: {one:?}");
-                }
-                for flight in &place.in_flight {
-                    assert!(self.pods.get(&flight.uid).is_some_and(|busy| busy.blocks));
-                }
-                for waiter in &place.queue {
-                    assert_eq!(self.waiting.get(&waiter.uid), Some(name));
-                }
-            }
-            let queued: usize = self.nodes.values().map(|place| place.queue.len()).sum();
-            assert_eq!(queued, self.waiting.len());
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn whatever_happens_none_are_mixed_up_and_all_get_their_turn(
-            steps in prop::collection::vec((0u8..6, 0u8..12, 0u32..2, 0u8..3), 0..200),
-        ) {
-            let guards = InFlightGuards::new(Duration::from_secs(30));
-            let mut passes = Vec::new();
-            for (step, pod, kind, content) in steps {
-                let (uid, node) = (format!("u{pod}"), format!("n{}", pod % 2));
-                let is_new = {
-                    let state = guards.state();
-                    !state.pods.contains_key(&uid) && !state.waiting.contains_key(&uid)
-                };
-                match step {
-                    0 | 1 if is_new => {
-                        let guard = guard(kind, content, pod != 0);
-                        passes.push((uid.clone(), guards.enter(&uid, &node, &guard)));
-                    }
-                    2 => guards.bound(&uid),
-                    3 => guards.seen(&uid, &node, content == 0),
-                    4 => guards.gone(&uid),
-                    _ => guards.done(&uid),
-                }
-                guards.state().check();
-            }
-            // Everybody leaves, one after the other.
-            for pod in (0..12).chain(0..12).chain(0..12) {
-                for pod in [pod, 11 - pod] {
-                    guards.done(&format!("u{pod}"));
-                    guards.state().check();
-                }
-            }
-            for (uid, pass) in passes {
-                if let Pass::Later(mut pass) = pass {
-                    prop_assert!(pass.try_recv().is_ok(), "{uid} waits for ever");
-                }
-            }
-            prop_assert!(guards.state().nodes.is_empty());
-        }
-    }
-
-    #[test]
-    fn who_waits_is_known_with_the_pod_it_waits_for_and_how_many_come_before() {
-        let guards = InFlightGuards::new(Duration::from_secs(30));
-        let passes = [("a", 1), ("b", 1), ("c", 1), ("d", 2), ("e", 2)];
-        let _passes = passes.map(|(uid, kind)| {
-            let content = uid.as_bytes()[0];
-            guards.enter(uid, "n", &guard(kind, content, true))
-        });
-        let plugin = |first: &str, ahead| WaitsFor::Plugin {
-            first: first.to_owned(),
-            ahead,
-        };
-        let wanted = [("b", "a", 0), ("c", "a", 1), ("e", "d", 0)];
-        let wanted = wanted.map(|(uid, first, ahead)| (uid.to_owned(), plugin(first, ahead)));
-        assert_eq!(guards.waits(), wanted.into_iter().collect());
-        guards.done("a");
-        assert_eq!(guards.waits().get("c"), Some(&plugin("b", 0)));
-    }
-
-    #[test]
-    fn pods_without_content_wait_for_each_other() {
-        let guards = InFlightGuards::new(Duration::from_secs(30));
-        let like_no_other = InFlightGuard {
-            content: String::new(),
-            ..guard(0, 0, true)
-        };
-        let enter = |uid| matches!(guards.enter(uid, "n", &like_no_other), Pass::Now);
-        assert!(enter("a"));
-        assert!(!enter("b"));
-    }
-
-    #[test]
-    fn who_stood_in_the_way_for_long_enough_stops_it() {
-        let guards = InFlightGuards::new(Duration::from_secs(30));
-        let start = Instant::now();
-        guards.seen("old", "n", true);
-        let Pass::Later(mut pass) = guards.enter("new", "n", &guard(1, 1, true)) else {
-            panic!("it waits");
-        };
-        let due = guards.state().expire(start).expect("a time");
-        assert!(due >= start + Duration::from_secs(30));
-        assert!(pass.try_recv().is_err());
-        assert_eq!(guards.state().expire(due), None);
-        assert!(pass.try_recv().is_ok());
-        guards.state().check();
-    }
-}
+mod tests;

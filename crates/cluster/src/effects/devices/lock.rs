@@ -7,7 +7,8 @@
 //!     └────────────────────────────┴────────────────────────┘
 //! ```
 //!
-//! The device plugin removes it when it has served the pod. Binds of this process to one node take
+//! The device plugin removes it when it has served the pod. One that is gone or has ended before it was served leaves the
+//! lock behind: that holds nobody else, as far as this process has taken it. Binds of this process to one node take
 //! their turns here first, so that only one of them asks.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,12 +33,16 @@ use crate::effects::verbs::Target;
 use super::Waits;
 
 type Failed = (BindFailure, String);
+/// A node, and the key of the lock on it.
+type LockKey = (String, &'static str);
 type LockQueue = Arc<tokio::sync::Mutex<()>>;
 
 /// Who takes a lock, of the binds of this process: by node and key.
 #[derive(Default)]
 pub(in crate::effects) struct Locks {
-    queues: Mutex<FxHashMap<(String, &'static str), LockQueue>>,
+    queues: Mutex<FxHashMap<LockKey, LockQueue>>,
+    /// What bound pods have left for their plugin to remove: values, and whose.
+    left: Mutex<FxHashMap<LockKey, (Vec<String>, String)>>,
 }
 
 impl Locks {
@@ -47,6 +52,14 @@ impl Locks {
         queues.retain(|_, queue| Arc::strong_count(queue) > 1);
         let queue = queues.entry((node.to_owned(), key)).or_default();
         Arc::clone(queue)
+    }
+
+    /// Whose a lock of this value is, if a pod that this process has bound has it.
+    fn owner(&self, node: &str, key: &'static str, value: &str) -> Option<String> {
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let (values, uid) = left.get(&(node.to_owned(), key))?;
+        let is_it = values.iter().any(|known| known == value);
+        is_it.then(|| uid.clone())
     }
 }
 
@@ -113,6 +126,20 @@ pub(in crate::effects) async fn take_all<'a>(
         }
     }
     Ok(held)
+}
+
+/// The pod is bound: its device plugin gives the locks back.
+pub(in crate::effects) fn leave_all(held: Vec<Held<'_>>, uid: &str) {
+    for lock in held {
+        let devices = &lock.shared.devices;
+        let mut left = devices.locks.left.lock();
+        let left = left.as_mut();
+        if let Ok(left) = left {
+            let key = (lock.node.to_owned(), lock.key);
+            left.insert(key, (lock.values, uid.to_owned()));
+        }
+        devices.guards.left_lock(uid);
+    }
 }
 
 /// Gives locks back, the last first.
@@ -245,7 +272,9 @@ impl Held<'_> {
         let lasts = self.lasts;
         let found = node.annotations.as_ref().and_then(|all| all.get(self.key));
         if let Some(value) = found {
-            if holds(value, now, lasts) {
+            let owner = self.shared.devices.locks.owner(self.node, self.key, value);
+            let is_left = owner.is_some_and(|uid| self.shared.devices.guards.has_left(&uid));
+            if holds(value, now, lasts) && !is_left {
                 return LockStep::Theirs(format!("another holds it since {value}"));
             }
             tracing::info!(node = self.node, "lock {}={value} is taken over", self.key);

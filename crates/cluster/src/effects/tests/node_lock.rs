@@ -149,6 +149,37 @@ async fn a_young_lock_is_waited_for() {
 }
 
 #[tokio::test]
+async fn a_lock_that_a_pod_left_behind_which_is_no_more_holds_nobody() {
+    type End = fn(&PluginProgress, &str);
+    let ends: [(&str, End); 2] = [
+        ("gone", |progress, uid| progress.pod_gone(uid)),
+        ("ended", |progress, uid| {
+            progress.pod_seen(uid, "n1", false, true)
+        }),
+    ];
+    for (what, end) in ends {
+        let node = Node::default();
+        let mut bench = bench(node.script(created)).await;
+        bench.effects.submit(locking());
+        assert!(is_bound(&bench.outcome().await));
+        let left = node.lock().expect("a lock");
+        let Write::Bind(mut next) = locking() else {
+            unreachable!("it is a bind");
+        };
+        let first = std::mem::replace(&mut next.pod.uid, "u-next".to_owned());
+        next.pod.name = "next".to_owned();
+        bench.effects.submit(Write::Bind(next));
+        bench.server.until("GET", 3).await;
+        assert_eq!(node.lock().as_deref(), Some(&*left), "before it is {what}");
+        // One that runs may still have to be served.
+        bench.progress.pod_seen(&first, "n1", true, false);
+        end(&bench.progress, &first);
+        assert!(is_bound(&bench.outcome().await), "{what}");
+        assert_ne!(node.lock(), Some(left), "{what}");
+    }
+}
+
+#[tokio::test]
 async fn an_old_lock_and_one_without_a_time_are_taken_over() {
     let old = (now() - Duration::from_secs(301)).to_string();
     for value in [old.as_str(), "soon", ""] {

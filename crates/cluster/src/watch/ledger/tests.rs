@@ -175,8 +175,12 @@ fn an_unreadable_version_is_reported_and_keeps_what_was_known() {
         &mut ledger,
         vec![item("a", "1", "2"), bad("3"), item("a", "1", "4")],
     );
-    let reported = LedgerNews::Problems(key(), vec![problem()]);
-    let over = LedgerNews::Problems(key(), Vec::new());
+    let reported = LedgerNews::Problems {
+        key: key(),
+        problems: vec![problem()],
+        counts: false,
+    };
+    let over = LedgerNews::over(key());
     let expected = [
         told("1", "2"),
         reported.clone(),
@@ -188,6 +192,41 @@ fn an_unreadable_version_is_reported_and_keeps_what_was_known() {
     let mut ledger = self::ledger();
     assert_eq!(watch(&mut ledger, vec![bad("2")]), [reported]);
     assert_eq!(list(&mut ledger, "9", Vec::new()).unwrap(), [over]);
+}
+
+#[test]
+fn what_must_count_is_told_with_what_of_it_cannot_be_read() {
+    let mut ledger = ledger();
+    let doubtful = |version| {
+        let change = keep("1", version);
+        with(
+            Reading::Doubtful(change, vec![problem()]),
+            item("a", "1", version),
+        )
+    };
+    let key = || meta("a", "1", "").key;
+    let out = watch(
+        &mut ledger,
+        vec![item("a", "1", "2"), doubtful("3"), item("a", "1", "4")],
+    );
+    let doubts = LedgerNews::Problems {
+        key: key(),
+        problems: vec![problem()],
+        counts: true,
+    };
+    let expected = [
+        told("1", "2"),
+        told("1", "3"),
+        doubts,
+        told("1", "4"),
+        LedgerNews::over(key()),
+    ];
+    assert_eq!(out, expected);
+    // What was never whole is gone like anything else.
+    let mut ledger = self::ledger();
+    watch(&mut ledger, vec![doubtful("2")]);
+    let gone = [LedgerNews::over(key()), gone("1")];
+    assert_eq!(list(&mut ledger, "9", Vec::new()).unwrap(), gone);
 }
 
 #[test]

@@ -11,7 +11,9 @@ use super::wire::*;
 /// The next problems: of what, and the fields.
 async fn problems(setup: &mut Setup) -> (String, Vec<String>) {
     match setup.told().await {
-        WatchInput::Problems { about, problems } => (
+        WatchInput::Problems {
+            about, problems, ..
+        } => (
             about.to_string(),
             problems.into_iter().map(|problem| problem.path).collect(),
         ),

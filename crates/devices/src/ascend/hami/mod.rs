@@ -67,6 +67,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     ],
     labels: &[],
     records: &["hami.io/*-devices-allocated"],
+    later: &[],
     protocols: &[protocol::PROTOCOL],
     dimensions: DIMENSIONS,
     gauges: gauges::GAUGES,

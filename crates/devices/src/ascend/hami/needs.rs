@@ -83,6 +83,37 @@ pub fn needs(pod: &PodFacts, config: &VnpuConfig) -> Result<Vec<ChipRequest>, St
     Ok(needs)
 }
 
+/// What containers of a pod on a node ask: of one whose request cannot be read all of as many chips as it counts.
+pub fn needs_at_most(pod: &PodFacts, config: &VnpuConfig) -> Vec<ChipRequest> {
+    let mut needs = Vec::new();
+    for (at, container) in pod.containers.iter().enumerate() {
+        for (of, chip) in config.types.iter().enumerate() {
+            let share = match is_soft(pod) {
+                Ok(true) => ChipShare::Soft {
+                    memory: None,
+                    cores: 0,
+                },
+                Ok(false) | Err(_) => ChipShare::Whole,
+            };
+            let all = || (container.counted(&chip.count_name, ""), share);
+            let found = is_soft(pod).and_then(|soft| need(container, chip, soft));
+            let Some((count, share)) = found.unwrap_or_else(|_| Some(all())) else {
+                continue;
+            };
+            if count > 0 {
+                needs.push(ChipRequest {
+                    container: at as u16,
+                    of: of as u16,
+                    runs: container.kind,
+                    count,
+                    share,
+                });
+            }
+        }
+    }
+    needs
+}
+
 fn need(
     container: &ContainerFacts,
     chip: &ChipType,

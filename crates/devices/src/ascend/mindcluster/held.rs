@@ -6,7 +6,8 @@
 //! huawei.com/Ascend310P = chip *( "," chip )      ; written by other schedulers of whole chips
 //! ```
 //!
-//! What cannot be read counts as used: on every chip, if it does not tell one.
+//! They say which chips it has, and for vNPUs which template of as many AI cores; its request says how much. What
+//! they do not tell counts on every chip it could be.
 
 use std::rc::Rc;
 
@@ -21,56 +22,168 @@ use super::request::{CoreRequest, Size, first_that_asks};
 use super::template::{Part, VnpuTemplate};
 use super::{CORES, LIST, REAL};
 
+/// AI cores of a chip on a node that has none to look at.
+const USUAL_CORES: i64 = 8;
+
 /// What a pod on a node holds.
 pub fn held(records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {
     let value = |key: &str| lookup(records, key).map(|text| text.trim());
-    let asking = first_that_asks(pod);
-    let container = asking.map_or(0, |(container, _)| container);
-    let mut decoded = Decoded::default();
-    match value(CORES).map(|text| (text, read(text))) {
-        Some((_, Some(RecordedNpus::Chips(ids)))) => {
-            let whole = ids.iter().map(|id| whole(container, *id, cards));
-            decoded.allocations.extend(whole);
-        }
-        Some((_, Some(RecordedNpus::Vnpu(chip, template)))) => {
-            let progress = progress(value(REAL).unwrap_or_default());
-            let mark = VnpuMark { template, progress };
-            decoded
-                .allocations
-                .push(vnpu(container, chip, mark, cards, true));
-        }
-        Some((text, Some(RecordedNpus::Unknown(chip)))) => {
-            decoded.allocations.push(Allocation {
-                certain: false,
-                ..whole(container, chip, cards)
-            });
+    let Some(npus) = AskedNpus::of(pod, cards) else {
+        let of_others = AskedNpus::of_others(pod);
+        let listed = value(LIST).unwrap_or_default().split(',').map(str::trim);
+        let ids: Vec<u32> = listed.filter_map(id).collect();
+        let mut decoded = Decoded::default();
+        of_others.take(
+            LIST,
+            &ids,
+            (None, VnpuProgress::InFlight),
+            cards,
+            &mut decoded,
+        );
+        if let Some(text) = value(CORES) {
             decoded.problems.push(format!(
-                "annotation {CORES} \"{}\" names no known template; until the pod ends, all of \
-                 NPU {chip} counts as used",
+                "annotation {CORES} \"{}\" does not count: the pod asks no {CORES}",
                 shorten(text)
             ));
         }
-        unread if asking.is_some() => {
+        return decoded;
+    };
+    let mut decoded = Decoded::default();
+    let (ids, template) = match value(CORES).map(|text| (text, read(text))) {
+        Some((_, Some(RecordedNpus::Chips(ids)))) => (ids, None),
+        Some((_, Some(RecordedNpus::Vnpu(chip, template)))) => (vec![chip], Some(template)),
+        Some((text, Some(RecordedNpus::Unknown(chip)))) => {
+            decoded.problems.push(format!(
+                "annotation {CORES} \"{}\" names no known template; what the pod asks counts on NPU {chip}",
+                shorten(text)
+            ));
+            (vec![chip], None)
+        }
+        unread => {
             let told = match unread {
                 Some((text, _)) => {
                     format!("annotation {CORES} \"{}\" cannot be read", shorten(text))
                 }
                 None => format!("the pod uses NPUs of its node without annotation {CORES}"),
             };
-            decoded.allocations = anywhere(pod, container, cards);
+            decoded.allocations = npus.anywhere(&[], cards);
             decoded.problems.push(format!(
                 "{told}; what it asks counts on every NPU of the node until it ends or the \
                  annotation names its NPUs, as in 0-vir02"
             ));
+            return decoded;
         }
-        _ => {}
-    }
-    if value(CORES).is_none() && asking.is_none() {
-        let listed = value(LIST).unwrap_or_default().split(',').map(str::trim);
-        let ids = listed.filter_map(id);
-        decoded.allocations = ids.map(|id| whole(container, id, cards)).collect();
+    };
+    let progress = progress(value(REAL).unwrap_or_default());
+    npus.take(CORES, &ids, (template, progress), cards, &mut decoded);
+    let known: Vec<u32> = ids.into_iter().take(npus.count).collect();
+    if known.len() < npus.count {
+        decoded.allocations.extend(npus.anywhere(&known, cards));
+        decoded.problems.push(format!(
+            "annotation {CORES} tells {} of {} NPUs; what the pod asks counts on every NPU of the node until it ends",
+            known.len(),
+            npus.count
+        ));
     }
     decoded
+}
+
+/// What a pod may hold.
+struct AskedNpus {
+    container: u16,
+    /// Chips.
+    count: usize,
+    /// Of each; all of it where that is none, or nobody knows.
+    template: Option<VnpuTemplate>,
+}
+
+impl AskedNpus {
+    /// By its AI cores; `None` if it asks none.
+    fn of(pod: &PodFacts, cards: &NodeCards) -> Option<Self> {
+        let (container, milli) = first_that_asks(pod)?;
+        let template = match CoreRequest::of(pod)
+            .and_then(Result::ok)
+            .map(|asked| asked.size)
+        {
+            Some(Size::Virtual(template)) => Some(template),
+            Some(Size::Whole) | None => None,
+        };
+        let of_chip = match cards.cards.is_empty() {
+            true => USUAL_CORES,
+            false => Part::of(cards.capacity(0)).cores.max(1),
+        };
+        let chips = (milli.max(0) / 1000 / of_chip).max(1);
+        Some(Self {
+            container,
+            count: match template {
+                Some(_) => 1,
+                None => usize::try_from(chips).unwrap_or(usize::MAX),
+            },
+            template,
+        })
+    }
+
+    /// By what others count, who hand out whole chips.
+    fn of_others(pod: &PodFacts) -> Self {
+        let names = |container: &crate::facts::ContainerFacts| container.milli(LIST).is_some();
+        let container = pod.containers.iter().position(names).unwrap_or(0);
+        Self {
+            container: container as u16,
+            count: usize::try_from(pod.units(LIST)).unwrap_or(usize::MAX),
+            template: None,
+        }
+    }
+
+    /// Takes the chips that an annotation names, as many as are asked.
+    fn take(
+        &self,
+        key: &str,
+        ids: &[u32],
+        (told, progress): (Option<VnpuTemplate>, VnpuProgress),
+        cards: &NodeCards,
+        to: &mut Decoded,
+    ) {
+        for id in ids.iter().take(self.count) {
+            let one = match self.template {
+                Some(asked) => {
+                    let is_as_large = |told: &VnpuTemplate| told.part().cores == asked.part().cores;
+                    let template = told.filter(is_as_large).unwrap_or(asked);
+                    let mark = VnpuMark { template, progress };
+                    vnpu(self.container, *id, mark, cards, true)
+                }
+                None => whole(self.container, *id, cards),
+            };
+            to.allocations.push(one);
+        }
+        if ids.len() > self.count {
+            to.problems.push(format!(
+                "annotation {key} names {} NPUs and the pod asks {}: the first ones count, as whoever may change \
+                 the pod may have written it",
+                ids.len(),
+                self.count
+            ));
+        }
+    }
+
+    /// What a pod asks, on every chip but those it has for sure.
+    fn anywhere(&self, known: &[u32], cards: &NodeCards) -> Allocations {
+        let others = cards
+            .cards
+            .iter()
+            .filter(|card| !known.contains(&card.index));
+        let on = |card: &Card| match self.template {
+            Some(template) => {
+                let progress = VnpuProgress::Made(None);
+                let mark = VnpuMark { template, progress };
+                vnpu(self.container, card.index, mark, cards, false)
+            }
+            None => Allocation {
+                certain: false,
+                ..whole(self.container, card.index, cards)
+            },
+        };
+        others.map(on).collect()
+    }
 }
 
 /// What `huawei.com/npu-core` says.
@@ -146,21 +259,4 @@ fn allocation(
         Some(at) => Allocation::of(cards, at, container, part.portion()),
         None => Allocation::of_absent(Rc::from(id.to_string()), container, part.portion()),
     }
-}
-
-/// What a pod asks, on every chip. What cannot be read may be anything.
-fn anywhere(pod: &PodFacts, container: u16, cards: &NodeCards) -> Allocations {
-    let request = CoreRequest::of(pod).and_then(Result::ok);
-    let on = |card: &Card| match request.map(|request| request.size) {
-        Some(Size::Virtual(template)) => {
-            let progress = VnpuProgress::Made(None);
-            let mark = VnpuMark { template, progress };
-            vnpu(container, card.index, mark, cards, false)
-        }
-        Some(Size::Whole) | None => Allocation {
-            certain: false,
-            ..whole(container, card.index, cards)
-        },
-    };
-    cards.cards.iter().map(on).collect()
 }

@@ -68,6 +68,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     asks: &[],
     labels: &[RING, DVPP, LEVEL],
     records: &[CORES, REAL, LIST],
+    later: &[REAL],
     dimensions: DIMENSIONS,
     protocols: &[PluginProtocol {
         plugin: "Ascend Device Plugin of MindCluster",

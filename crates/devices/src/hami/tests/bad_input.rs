@@ -270,9 +270,16 @@ fn what_cannot_be_read_of_a_placed_pod_counts_as_used() {
     let key = "hami.io/dcu-devices-allocated";
     for (text, parts, problems) in [
         (Some("DCU-1,DCU,4096,5:;"), vec![(Some(1), 4096)], 0),
-        (Some("DCU-1,DCU,lots,5:;"), vec![(Some(1), 65_520)], 1),
-        (Some("DCU-1,DCU,65521,5:;"), vec![(Some(1), 65_520)], 1),
-        (Some("DCU-1:;"), vec![(Some(1), 65_520)], 1),
+        // How much it has says its request.
+        (Some("DCU-1,DCU,0,0:;"), vec![(Some(1), 4096)], 0),
+        (Some("DCU-1,DCU,lots,5:;"), vec![(Some(1), 4096)], 0),
+        (Some("DCU-1,DCU,65520,100:;"), vec![(Some(1), 4096)], 0),
+        (Some("DCU-1:;"), vec![(Some(1), 4096)], 0),
+        (
+            Some("DCU-1,DCU,1,1:DCU-0,DCU,1,1:;"),
+            vec![(Some(1), 4096)],
+            1,
+        ),
         // Registered under another id by now: either card could be it.
         (
             Some("DCU-9,DCU,4096,5:;"),
@@ -295,10 +302,14 @@ fn what_cannot_be_read_of_a_placed_pod_counts_as_used() {
 }
 
 #[test]
-fn a_list_of_more_devices_than_any_node_has_counts_as_every_card_once() {
+fn of_a_list_of_more_devices_than_any_node_has_nothing_is_read() {
     let family = family(Policy::None);
     let cards = dcus().cards(&*family);
-    for limits in [&[("hygon.com/dcunum", 1)][..], &[("other.io/card", 1)]] {
+    let everywhere = [(Some(0), 65_520), (Some(1), 65_520)];
+    for (limits, parts, problems) in [
+        (&[("hygon.com/dcunum", 1)][..], &everywhere[..], 2),
+        (&[("other.io/card", 1)], &[], 1),
+    ] {
         let text = "DCU-1,DCU,1,0:".repeat(1025) + ";";
         let records = vec![("hami.io/dcu-devices-allocated".to_owned(), text)];
         let decoded = family.decode(&records, &pod(&[limits], &[]), &cards);
@@ -306,13 +317,12 @@ fn a_list_of_more_devices_than_any_node_has_counts_as_every_card_once() {
         let found: Vec<_> = found
             .map(|one| (one.card, CardPart::of(&one.charged).memory))
             .collect();
-        assert_eq!(found, [(Some(0), 65_520), (Some(1), 65_520)]);
+        assert_eq!(found, parts);
+        assert_eq!(decoded.problems.len(), problems, "{:?}", decoded.problems);
         assert_eq!(
-            decoded.problems,
-            [
-                "annotation hami.io/dcu-devices-allocated tells 1025 devices, and no node has more than \
-                 1024: until the pod ends, all of the node of this type count as used"
-            ]
+            decoded.problems[0],
+            "annotation hami.io/dcu-devices-allocated tells 1025 devices, and no node has more than \
+             1024: nothing of it is read"
         );
     }
 }
@@ -327,7 +337,7 @@ fn of_a_pod_whose_request_is_refused_the_cards_that_are_not_told_count_as_used()
         &[],
     );
     refusal(&*family, &refused);
-    let told = (Some(1), 4096, true);
+    let told = (Some(1), 65_520, true);
     for (text, parts) in [
         ("", vec![(Some(0), 65_520, false), (Some(1), 65_520, false)]),
         (
@@ -336,7 +346,7 @@ fn of_a_pod_whose_request_is_refused_the_cards_that_are_not_told_count_as_used()
         ),
         (
             "DCU-1,DCU,4096,5:DCU-0,DCU,4096,5:;",
-            vec![told, (Some(0), 4096, true)],
+            vec![told, (Some(0), 65_520, true)],
         ),
     ] {
         let records = vec![("hami.io/dcu-devices-allocated".to_owned(), text.to_owned())];

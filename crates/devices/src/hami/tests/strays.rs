@@ -14,22 +14,28 @@ fn until_it_is_known_which_card_it_is_what_a_pod_has_counts_on_all_that_it_could
         &[("hami.io/node-nvidia-register", register)],
         &[("nvidia.com/gpu", 30)],
     );
-    for (count, text, expected) in [
+    for (count, mib, text, expected) in [
         // The third card never had as much.
-        (1, "OLD,NVIDIA,600,10:;", [600, 600, 0]),
+        (1, 600, "OLD,NVIDIA,600,10:;", [600, 600, 0]),
         // The cards of a container are different ones.
-        (2, "OLD,NVIDIA,600,10:G1,NVIDIA,600,10:;", [600, 600, 0]),
         (
             2,
+            600,
+            "OLD,NVIDIA,600,10:G1,NVIDIA,600,10:;",
+            [600, 600, 0],
+        ),
+        (
+            2,
+            400,
             "OLD,NVIDIA,400,10:OLDER,NVIDIA,400,10:;",
             [800, 800, 800],
         ),
-        (1, "G0,NVIDIA,600,10:;", [600, 0, 0]),
+        (1, 600, "G0,NVIDIA,600,10:;", [600, 0, 0]),
     ] {
         let family = family(Policy::None);
         let mut cards = node.cards(&*family);
         let on = pod(
-            &[&[("nvidia.com/gpu", count), ("nvidia.com/gpumem", 600)]],
+            &[&[("nvidia.com/gpu", count), ("nvidia.com/gpumem", mib)]],
             &[],
         );
         let decoded = family.decode(&vec![(LIST.to_owned(), text.to_owned())], &on, &cards);

@@ -110,12 +110,23 @@ pub(super) fn held(records: &Pairs, pod: &PodFacts, cards: &NodeCards, is_shared
         Ok(Some(request)) if request.number == 0 || (is_shared && request.memory > 0) => Share {
             container: request.container,
             memory: Some(request.memory),
+            count: 1,
         },
-        // Whole cards, or an amount nobody can make sense of.
-        _ => Share {
-            container: first_that_asks(pod),
+        Ok(Some(request)) => Share {
+            container: request.container,
             memory: None,
+            count: usize::try_from(request.number).unwrap_or(usize::MAX),
         },
+        // An amount nobody can make sense of.
+        Err(_) => {
+            let counted = pod.containers.iter().map(|one| one.counted(NUMBER, MEMORY));
+            let count = counted.fold(0, u32::saturating_add);
+            Share {
+                container: first_that_asks(pod),
+                memory: None,
+                count: usize::try_from(count).unwrap_or(usize::MAX),
+            }
+        }
     };
     let text = lookup(records, INDEX).map(String::as_str);
     let problem = match text.map(indices) {
@@ -127,7 +138,7 @@ pub(super) fn held(records: &Pairs, pod: &PodFacts, cards: &NodeCards, is_shared
         }
     };
     Decoded {
-        allocations: part.anywhere(cards),
+        allocations: part.anywhere(cards, &[]),
         problems: vec![format!(
             "{problem}; what it asks counts on every GPU there until it ends or the annotation \
              names its GPUs, as in 0,2"
@@ -140,13 +151,15 @@ struct Share {
     container: u16,
     /// Memory; `None` for whole cards.
     memory: Option<i64>,
+    /// Cards it asks.
+    count: usize,
 }
 
 impl Share {
     fn on(&self, indices: &[u32], cards: &NodeCards) -> Decoded {
         let mut held = Decoded::default();
         let mut outside = Vec::new();
-        for index in indices {
+        for index in &indices[..indices.len().min(self.count)] {
             let at = cards.cards.iter().position(|card| card.index == *index);
             if at.is_none() {
                 outside.push(index.to_string());
@@ -164,12 +177,32 @@ impl Share {
                 cards.cards.len()
             ));
         }
+        if indices.len() > self.count {
+            held.problems.push(format!(
+                "{INDEX} of the pod on its node names {} GPUs and the pod asks {}: the first ones count, as \
+                 whoever may change the pod may have written it",
+                indices.len(),
+                self.count
+            ));
+        }
+        if indices.len() < self.count {
+            held.allocations.extend(self.anywhere(cards, indices));
+            held.problems.push(format!(
+                "{INDEX} of the pod on its node names {} of {} GPUs; until the pod ends, every GPU of the node \
+                 it could have counts as used",
+                indices.len(),
+                self.count
+            ));
+        }
         held
     }
 
-    fn anywhere(&self, cards: &NodeCards) -> Allocations {
+    /// What it asks, on every card but those it has for sure.
+    fn anywhere(&self, cards: &NodeCards, known: &[u32]) -> Allocations {
+        let all = cards.cards.iter().enumerate();
+        let others = all.filter(|(_, card)| !known.contains(&card.index));
         let of = |(at, card): (usize, &Card)| self.allocation(card.index, Some(at), cards, false);
-        cards.cards.iter().enumerate().map(of).collect()
+        others.map(of).collect()
     }
 
     fn allocation(

@@ -28,6 +28,14 @@ pub struct ContainerRequest {
 }
 
 impl ContainerRequest {
+    /// Memory wanted of any card, where it does not depend on the card.
+    pub fn exact(&self) -> Option<i64> {
+        match self.memory {
+            Memory::Units(units) => Some(units),
+            Memory::Percent(_) => None,
+        }
+    }
+
     /// Memory wanted of a card with this much memory.
     pub fn of(&self, memory: i64) -> i64 {
         match self.memory {
@@ -53,6 +61,24 @@ pub fn needs(
         needs.extend(found);
     }
     Ok(needs)
+}
+
+/// What containers of a pod on a node ask: of one whose request cannot be read all of as many cards as it counts.
+pub fn needs_at_most(containers: &[ContainerFacts], config: &VgpuConfig) -> Vec<ContainerRequest> {
+    let names = &config.nvidia;
+    let all = containers.iter().enumerate();
+    let needs = all.filter_map(|(at, container)| {
+        let at = at as u16;
+        let all_of = || ContainerRequest {
+            container: at,
+            runs: container.kind,
+            count: container.counted(&names.count_name, &names.memory_name),
+            memory: Memory::Percent(100),
+            cores: 0,
+        };
+        need(at, container, config).unwrap_or_else(|_| Some(all_of()))
+    });
+    needs.filter(|need| need.count > 0).collect()
 }
 
 fn need(

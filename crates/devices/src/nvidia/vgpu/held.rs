@@ -1,16 +1,16 @@
-//! What a placed pod holds, read from its annotation (spec/04 §11.2, R25, R27).
+//! What a placed pod holds (spec/04 §11.2, R25, R27): its annotation says which cards, its request how much of
+//! each.
 //!
-//! What cannot be read counts as used: a number that is none takes the whole card, a partition that
-//! is none closes the card, and a device that is missing is charged to every card it could be on.
+//! A partition that is none closes its card, and a device that is missing is charged to every card it could be on.
 
 use std::rc::Rc;
 
-use crate::facts::{ContainerKind, Pairs, PodFacts, container_name, lookup};
+use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
-use crate::ledger::{Allocation, Allocations, FamilyCode, NodeCards, Partition, charge_peak};
+use crate::ledger::{Allocation, Allocations, NodeCards, Partition, charge_peak, share_out};
 use crate::nvidia::vgpu::allocation::{Read, decode, layout, packed, split_id, unit};
 use crate::nvidia::vgpu::config::{Table, VgpuConfig};
-use crate::nvidia::vgpu::containers::{ContainerRequest, Memory, needs};
+use crate::nvidia::vgpu::containers::{ContainerRequest, needs_at_most};
 use crate::nvidia::vgpu::sharing::{Sharing, SharingMode, mode};
 use crate::part::CardPart;
 use crate::text::{Bounded, clip};
@@ -20,32 +20,42 @@ pub const IDS: &str = "volcano.sh/vgpu-ids-new";
 
 /// What a pod holds on a node.
 pub fn held(config: &VgpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {
-    let mut allocations = Allocations::new();
-    let mut problems = Bounded::default();
     let text = lookup(records, IDS).map(String::as_str);
-    let off = !config.enabled && text.is_some();
-    let wanted = needs(&pod.containers, config);
-    let needs = wanted.as_deref().unwrap_or_default();
+    let needs = needs_at_most(&pod.containers, config);
     let elements = decode(text.unwrap_or_default());
-    let containers = containers_of(&elements, needs, pod);
-    for (element, container) in elements.iter().zip(containers) {
-        for device in element {
-            allocations.extend(known(config, device, container, cards, &mut problems));
+    let containers = containers_of(&elements, &needs, pod);
+    let elements = elements.iter().zip(containers);
+    let told =
+        elements.flat_map(|(element, container)| element.iter().map(move |one| (one, container)));
+    let holder = Holder { config, cards };
+    let mut problems = Bounded::default();
+    let (told, odd): (Vec<_>, Vec<_>) = told.partition(|(device, _)| holder.is_device(device));
+    for (device, _) in odd {
+        problems.tell(|| format!("annotation {IDS}: {:?} is no device", clip(device.piece)));
+    }
+    let of: Vec<u16> = told.iter().map(|(_, container)| *container).collect();
+    let counts: Vec<(u16, u32)> = needs
+        .iter()
+        .map(|need| (need.container, need.count))
+        .collect();
+    let mut allocations = Allocations::new();
+    let mut beyond = 0;
+    for ((device, _), share) in told.iter().zip(share_out(&of, &counts)) {
+        match share {
+            Some(at) => holder.take(device, &needs[at], &mut allocations, &mut problems),
+            None => beyond += 1,
         }
     }
-    let asked = pod.units(&config.nvidia.count_name).max(1);
-    let whole = ContainerRequest {
-        container: 0,
-        runs: ContainerKind::Regular,
-        count: u32::try_from(asked).unwrap_or(u32::MAX),
-        memory: Memory::Percent(100),
-        cores: 0,
-    };
-    // A request that cannot be read may be for anything, of as many GPUs as it counts.
-    let whole = (wanted.is_err() && asked > allocations.len() as u64).then_some(whole);
-    for need in needs.iter().chain(&whole) {
-        let is_own = |one: &Allocation| whole.is_some() || one.container == need.container;
-        let known = allocations.iter().filter(|one| is_own(one));
+    if beyond > 0 {
+        problems.tell(|| format!(
+            "annotation {IDS} names {beyond} GPUs more than the pod asks: they do not count, as whoever may \
+             change the pod may have written them"
+        ));
+    }
+    for need in &needs {
+        let known = allocations
+            .iter()
+            .filter(|one| one.container == need.container);
         let known: Vec<Option<u16>> = known.map(|one| one.card).collect();
         let has = known.len();
         if (has as u64) < u64::from(need.count) {
@@ -63,19 +73,16 @@ pub fn held(config: &VgpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCa
         }
     }
     charge_peak(&mut allocations, |container| pod.runs(container));
-    let counted = needs.iter().map(|need| u64::from(need.count)).sum();
-    cards.suspect(
-        &mut allocations,
-        pod.units(&config.nvidia.count_name).max(counted),
-        |_, _| true,
-        |stray, at| Allocation {
-            partition: (mode(&cards.cards[at]) == SharingMode::Mig).then_some(Partition::UNKNOWN),
-            ..Allocation::of(cards, at, stray.container, stray.charged.clone())
-        },
-    );
+    cards.suspect(&mut allocations, |stray, at| {
+        let need = needs
+            .iter()
+            .find(|need| need.container == stray.container)?;
+        Some(on_card(need, cards, at))
+    });
+    let is_off = !config.enabled && text.is_some() && !needs.is_empty();
     Decoded {
         allocations,
-        problems: match off {
+        problems: match is_off {
             true => vec![format!(
                 "annotation {IDS}: the pod holds GPUs, which are not counted because {}",
                 config.off()
@@ -109,116 +116,120 @@ fn containers_of(elements: &[Vec<Read>], needs: &[ContainerRequest], pod: &PodFa
     (0..elements.len()).map(container).collect()
 }
 
-fn known(
-    config: &VgpuConfig,
-    device: &Read,
-    container: u16,
-    cards: &NodeCards,
-    problems: &mut Bounded,
-) -> Option<Allocation> {
-    let (uuid, partition) = split_id(device.id);
-    let at = cards.find(uuid);
-    let part = CardPart {
-        memory: device.memory.map_or(0, i64::from),
-        sharers: 1,
-        cores: device.cores.map_or(0, i64::from),
-    };
-    let mut charge = DeviceCharge {
-        asked: part,
-        charged: part,
-        partition: partition.map(|_| Partition::UNKNOWN),
-    };
-    let numbers = device.memory.is_some() && device.cores.is_some();
-    let problem = match at {
-        Some(at) => charge.of_card(config, device, partition, cards, at),
-        None => Some("is no card of the node: it counts on every card it could be".to_owned()),
-    };
-    if at.is_none() && !numbers {
-        // Should the card come back, all of it is in use, however large it is.
-        charge.charged.memory = i64::from(i32::MAX);
-        charge.charged.cores = 100;
-    }
-    if let Some(problem) = problem {
-        problems.tell(|| {
-            let piece = clip(device.piece);
-            format!(
-                "annotation {IDS}: {piece:?}{} {problem}",
-                if at.is_some() { ":" } else { "" }
-            )
-        });
-    }
-    // A piece of text that is no device at all names no card that could come back.
-    let is_device = at.is_some() || (device.piece.contains(',') && !uuid.is_empty());
-    is_device.then(|| Allocation {
-        container,
-        card: at.and_then(|at| u16::try_from(at).ok()),
-        id: at.map_or_else(|| Rc::from(uuid), |at| Rc::clone(&cards.cards[at].id)),
-        partition: charge.partition,
-        asked: charge.asked.portion(),
-        charged: charge.charged.portion(),
-        share: FamilyCode::default(),
-        certain: at.is_some() || numbers,
-        suspect: false,
-    })
+struct Holder<'a> {
+    config: &'a VgpuConfig,
+    cards: &'a NodeCards,
 }
 
-/// What a device is charged.
-struct DeviceCharge {
-    asked: CardPart,
-    charged: CardPart,
-    partition: Option<Partition>,
-}
+impl Holder<'_> {
+    /// A piece of text that is no device at all names no card that could come back.
+    fn is_device(&self, device: &Read) -> bool {
+        let (uuid, _) = split_id(device.id);
+        let names_one = device.piece.contains(',') && !uuid.is_empty();
+        names_one || self.cards.find(uuid).is_some()
+    }
 
-impl DeviceCharge {
-    /// Charges a device of a known card; the answer is what could not be read.
-    fn of_card(
-        &mut self,
-        config: &VgpuConfig,
+    /// Charges a device that is told to the container that asks it.
+    fn take(
+        &self,
         device: &Read,
+        need: &ContainerRequest,
+        to: &mut Allocations,
+        problems: &mut Bounded,
+    ) {
+        let (uuid, partition) = split_id(device.id);
+        let (taken, problem) = match self.cards.find(uuid) {
+            Some(at) => self.of_card(need, partition, at),
+            None => {
+                let why = " is no card of the node: it counts on every card it could be";
+                (self.of_absent(device, need), Some(why))
+            }
+        };
+        let is_twice = |one: &Allocation| {
+            let is_same = (one.container, &one.id) == (taken.container, &taken.id);
+            is_same
+                && one.partition == taken.partition
+                && taken.partition != Some(Partition::UNKNOWN)
+        };
+        let problem = match to.iter().any(is_twice) {
+            true => Some(": it is told twice"),
+            false => {
+                to.push(taken);
+                problem
+            }
+        };
+        if let Some(problem) = problem {
+            problems.tell(|| format!("annotation {IDS}: {:?}{problem}", clip(device.piece)));
+        }
+    }
+
+    /// What a container asks, of a card of the node, and what is wrong with the partition that is told.
+    fn of_card(
+        &self,
+        need: &ContainerRequest,
         partition: Option<&str>,
-        cards: &NodeCards,
         at: usize,
-    ) -> Option<String> {
-        let sharing = Sharing::of(&cards.cards[at]);
+    ) -> (Allocation, Option<&'static str>) {
+        let mut taken = on_card(need, self.cards, at);
+        let sharing = Sharing::of(&self.cards.cards[at]);
         let table = match sharing {
-            Sharing::Mig(Some(table)) => config.tables.get(usize::from(table)),
+            Sharing::Mig(Some(table)) => self.config.tables.get(usize::from(table)),
             Sharing::Mig(None) | Sharing::HamiCore | Sharing::Mps => None,
         };
-        let all = CardPart::capacity(cards, at);
-        let memory = device.memory.map(i64::from);
-        let memory = memory.filter(|memory| *memory <= all.memory);
-        let numbers = memory.is_some() && device.cores.is_some();
-        if !numbers {
-            self.asked = CardPart { sharers: 1, ..all };
-            self.charged = self.asked;
-        }
-        let mut problem = match (numbers, device.vendor) {
-            (false, _) => Some(
-                "memory or cores are missing or no possible amounts: the whole card counts as used",
-            ),
-            (true, false) => Some("the vendor is not NVIDIA: it counts as used all the same"),
-            (true, true) => None,
-        };
-        let read = |partition: &str, table: &Table| unit(table, partition);
-        match partition
-            .zip(table)
-            .and_then(|(text, table)| read(text, table))
-        {
+        let read = |(text, table): (&str, &Table)| unit(table, text);
+        match partition.zip(table).and_then(read) {
             Some((partition, mib)) => {
-                self.partition = Some(partition);
-                self.charged.memory = mib / config.factor;
+                taken.partition = Some(partition);
+                let charged = CardPart {
+                    memory: mib / self.config.factor,
+                    ..CardPart::of(&taken.charged)
+                };
+                taken.charged = charged.portion();
+                (taken, None)
             }
-            None if sharing.mode() == SharingMode::Mig => {
-                self.partition = Some(Partition::UNKNOWN);
-                problem
-                    .get_or_insert("no MIG instance of the card: nothing more of it is given out");
-            }
-            None if partition.is_some() => {
-                problem.get_or_insert("a MIG instance of a card that is not in mode mig");
-            }
-            None => {}
+            None if sharing.mode() == SharingMode::Mig => (
+                taken,
+                Some(": no MIG instance of the card: nothing more of it is given out"),
+            ),
+            None if partition.is_some() => (
+                taken,
+                Some(": a MIG instance of a card that is not in mode mig"),
+            ),
+            None => (taken, None),
         }
-        problem.map(str::to_owned)
+    }
+
+    /// The same of a card that the node does not have: how large it is nobody knows.
+    fn of_absent(&self, device: &Read, need: &ContainerRequest) -> Allocation {
+        let (uuid, partition) = split_id(device.id);
+        let sizes = (0..self.cards.cards.len()).map(|at| CardPart::capacity(self.cards, at).memory);
+        let memory = match sizes.max() {
+            Some(largest) => Some(need.of(largest)),
+            None => need.exact().or(device.memory.map(i64::from)),
+        };
+        let part = CardPart {
+            memory: memory.unwrap_or(i32::MAX.into()),
+            sharers: 1,
+            cores: need.cores,
+        };
+        Allocation {
+            partition: partition.map(|_| Partition::UNKNOWN),
+            certain: memory.is_some(),
+            ..Allocation::of_absent(Rc::from(uuid), need.container, part.portion())
+        }
+    }
+}
+
+/// What a container asks, of a card; nobody knows of which partition.
+fn on_card(need: &ContainerRequest, cards: &NodeCards, at: usize) -> Allocation {
+    let part = CardPart {
+        memory: need.of(CardPart::capacity(cards, at).memory),
+        sharers: 1,
+        cores: need.cores,
+    };
+    Allocation {
+        partition: (mode(&cards.cards[at]) == SharingMode::Mig).then_some(Partition::UNKNOWN),
+        ..Allocation::of(cards, at, need.container, part.portion())
     }
 }
 
@@ -229,18 +240,9 @@ fn guess(
     known: &[Option<u16>],
     allocations: &mut Allocations,
 ) {
-    for (at, card) in cards.cards.iter().enumerate() {
-        if known.contains(&Some(at as u16)) {
-            continue;
+    for at in 0..cards.cards.len() {
+        if !known.contains(&Some(at as u16)) {
+            allocations.push(on_card(need, cards, at).guessed());
         }
-        let part = CardPart {
-            memory: need.of(CardPart::capacity(cards, at).memory),
-            sharers: 1,
-            cores: need.cores,
-        };
-        allocations.push(Allocation {
-            partition: (mode(card) == SharingMode::Mig).then_some(Partition::UNKNOWN),
-            ..Allocation::of(cards, at, need.container, part.portion()).guessed()
-        });
     }
 }

@@ -68,6 +68,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     ],
     labels: &[],
     records: &[held::IDS],
+    later: &[],
     protocols: &[request::PROTOCOL],
     dimensions: DIMENSIONS,
     gauges: gauges::GAUGES,

@@ -213,6 +213,9 @@ fn what_annotations_say_replaces_what_was_assumed_unless_it_cannot_be_read() {
     let notes = cluster.engine.take_device_notes();
     let about = |about: &NoteAbout| matches!(about, NoteAbout::Pod { name, .. } if name == "a");
     assert!(notes.iter().any(|note| about(&note.about)), "{notes:?}");
+    // Another process may have bound it.
+    let mut cluster = bare(two_cards("n1"), vec![vgpu("a", 9000)]);
+    assert_eq!(decide(&mut cluster), ["a GPU-aa,NVIDIA,9000,0:"]);
     cluster.apply(bound("GPU-bb,NVIDIA,9000,0:"));
     assert_eq!(
         used(&cluster, "n1", LedgerTime::Now),

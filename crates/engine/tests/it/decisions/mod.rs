@@ -15,6 +15,7 @@ mod conditions;
 mod device_changes;
 mod device_quotas;
 mod device_selectors;
+mod device_trust;
 mod devices;
 mod extender;
 mod extender_victims;

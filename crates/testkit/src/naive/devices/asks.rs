@@ -1,6 +1,6 @@
 //! What pods ask of HAMi's vendors by the rules alone (spec/04 §23.2).
 
-use pumice_model::object::PodObject;
+use pumice_model::object::{ContainerFacts, PodObject};
 
 use super::super::state::label;
 use super::makers::Maker;
@@ -27,17 +27,8 @@ pub struct Ask {
 pub fn asks_of(pod: &PodObject, on: VendorsOn) -> Option<Vec<Ask>> {
     let mut asks: Vec<Ask> = Vec::new();
     for (at, container) in pod.facts.containers.iter().enumerate() {
-        let amount = |name: &str| container.milli(name).map(|milli| milli / 1000);
         for maker in on.makers() {
-            let (count, cores) = (amount(maker.count), amount(maker.cores));
-            let units = amount(maker.memory).filter(|units| *units > 0);
-            if count == Some(0) {
-                continue;
-            }
-            let Some(count) = count else {
-                if units.is_some() || cores > Some(0) {
-                    return None;
-                }
+            let Some(ask) = ask(container, at, maker)? else {
                 continue;
             };
             if asks.iter().any(|ask| ask.container == at) {
@@ -47,51 +38,82 @@ pub fn asks_of(pod: &PodObject, on: VendorsOn) -> Option<Vec<Ask>> {
             if maker.word == "MLU" && asks.iter().any(|ask| ask.maker.word == "MLU") {
                 return None;
             }
-            let whole = maker.whole && count > 1;
-            let together = maker.word == "Mthreads";
-            let most = if whole || together {
-                maker.all_cores * count
-            } else {
-                maker.all_cores
-            };
-            if cores > Some(most) || (maker.percent && cores == Some(0)) {
-                return None;
-            }
-            let cores = if together {
-                cores.map(|all| all / count)
-            } else {
-                cores
-            };
-            if together
-                && count == 1
-                && units.is_some_and(|n| ![2, 4, 8, 16, 32, 64, 96].contains(&n))
-            {
-                return None;
-            }
-            let memory = units.map(|units| mib(maker, units, count));
-            if whole && cores.is_some_and(|cores| cores < maker.all_cores) {
-                return None;
-            }
-            let default = if memory.is_some() {
-                maker.default.0
-            } else {
-                maker.default.1
-            };
-            asks.push(Ask {
-                container: at,
-                maker,
-                count: count as usize,
-                memory: match maker.slots_only {
-                    true => Some(0),
-                    false => memory.filter(|_| !whole),
-                },
-                cores: (!whole).then(|| cores.unwrap_or(default)),
-                named: memory.filter(|_| whole),
-            });
+            asks.push(ask);
         }
     }
     let may_be = heed_terms(&mut asks, &Terms::of(pod)) && can_be(pod, &asks);
     may_be.then_some(asks)
+}
+
+/// What a pod on a node may have: all of as many cards as a container counts whose request can never be.
+pub fn asks_at_most(pod: &PodObject, on: VendorsOn) -> Vec<Ask> {
+    let mut asks = Vec::new();
+    for (at, container) in pod.facts.containers.iter().enumerate() {
+        for maker in on.makers() {
+            let whole = || Ask {
+                container: at,
+                maker,
+                count: container.milli(maker.count).unwrap_or(0) as usize / 1000,
+                memory: None,
+                cores: None,
+                named: None,
+            };
+            asks.extend(ask(container, at, maker).unwrap_or_else(|| Some(whole())));
+        }
+    }
+    heed_terms(&mut asks, &Terms::of(pod));
+    asks
+}
+
+/// What a container asks of a maker; `None` when that can never be.
+fn ask(container: &ContainerFacts, at: usize, maker: &'static Maker) -> Option<Option<Ask>> {
+    let amount = |name: &str| container.milli(name).map(|milli| milli / 1000);
+    let (count, cores) = (amount(maker.count), amount(maker.cores));
+    let units = amount(maker.memory).filter(|units| *units > 0);
+    if count == Some(0) {
+        return Some(None);
+    }
+    let Some(count) = count else {
+        return (units.is_none() && cores <= Some(0)).then_some(None);
+    };
+    let whole = maker.whole && count > 1;
+    let together = maker.word == "Mthreads";
+    let most = if whole || together {
+        maker.all_cores * count
+    } else {
+        maker.all_cores
+    };
+    if cores > Some(most) || (maker.percent && cores == Some(0)) {
+        return None;
+    }
+    let cores = if together {
+        cores.map(|all| all / count)
+    } else {
+        cores
+    };
+    if together && count == 1 && units.is_some_and(|n| ![2, 4, 8, 16, 32, 64, 96].contains(&n)) {
+        return None;
+    }
+    let memory = units.map(|units| mib(maker, units, count));
+    if whole && cores.is_some_and(|cores| cores < maker.all_cores) {
+        return None;
+    }
+    let default = if memory.is_some() {
+        maker.default.0
+    } else {
+        maker.default.1
+    };
+    Some(Some(Ask {
+        container: at,
+        maker,
+        count: count as usize,
+        memory: match maker.slots_only {
+            true => Some(0),
+            false => memory.filter(|_| !whole),
+        },
+        cores: (!whole).then(|| cores.unwrap_or(default)),
+        named: memory.filter(|_| whole),
+    }))
 }
 
 /// Its annotations have values that they may have.
@@ -120,11 +142,13 @@ fn mib(maker: &Maker, units: i64, count: i64) -> i64 {
 
 /// What annotations make of sGPUs; they may be such that the pod can never be.
 fn heed_terms(asks: &mut [Ask], terms: &Terms) -> bool {
-    let mut own = asks.iter_mut().filter(|ask| ask.maker.word == sgpu::WORD);
-    own.all(|ask| {
+    let own = asks.iter_mut().filter(|ask| ask.maker.word == sgpu::WORD);
+    let mut may_be = true;
+    for ask in own {
         if terms.is_online() {
             ask.cores = Some(0);
         }
-        !terms.refuses(ask.count)
-    })
+        may_be &= !terms.refuses(ask.count);
+    }
+    may_be
 }

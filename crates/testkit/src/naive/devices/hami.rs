@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use pumice_model::object::{ContainerKind, NodeObject, Pairs, PodObject};
+use pumice_model::object::{ContainerFacts, ContainerKind, NodeObject, Pairs, PodObject};
 
 use super::super::cycle::Cycle;
 use super::super::state::{Task, World, label};
@@ -11,7 +11,7 @@ use super::View;
 use super::hami_kinds::{KINDS, Kind};
 use super::preference::{self, Preference, Rank};
 
-const PREFIX: &str = "huawei.com/";
+pub const PREFIX: &str = "huawei.com/";
 
 /// Memory or cores of a chip: no node offers them.
 pub fn is_part_of_chip(resource: &str) -> bool {
@@ -23,17 +23,17 @@ pub fn is_part_of_chip(resource: &str) -> bool {
 }
 
 /// What one container asks of one type.
-struct Ask {
+pub struct Ask {
     kind: &'static Kind,
     count: usize,
     /// MiB of each chip; none is all.
-    memory: Option<i64>,
+    pub memory: Option<i64>,
     /// Percent.
-    core: i64,
+    pub core: i64,
 }
 
 /// Limited by hami-core instead of templates.
-fn is_soft(pod: &PodObject) -> bool {
+pub fn is_soft(pod: &PodObject) -> bool {
     label(&pod.facts.annotations, "huawei.com/vnpu-mode") == Some("hami-core")
 }
 
@@ -46,39 +46,41 @@ fn asks_of(pod: &PodObject) -> Option<Vec<Ask>> {
     let containers = pod.facts.containers.iter();
     let mut asks = Vec::new();
     for container in containers.filter(|one| one.kind == ContainerKind::Regular) {
-        let amount = |name: &str| container.milli(name).map(|milli| milli / 1000);
         for kind in &KINDS {
-            let name = format!("{PREFIX}{}", kind.name);
-            let memory = amount(&format!("{name}-memory"));
-            let core = amount(&format!("{name}-core")).unwrap_or(0);
-            let Some(count) = amount(&name) else {
-                if memory.unwrap_or(0) > 0 || core > 0 {
-                    return None;
-                }
-                continue;
-            };
-            if count == 0 {
-                continue;
-            }
-            let memory = match memory {
-                Some(memory) if !(1..=kind.capacity).contains(&memory) => return None,
-                Some(memory) if !soft => Some(kind.round_up(memory)),
-                memory => memory,
-            };
-            let parted = memory.is_some_and(|memory| memory != kind.memory);
-            if core > 100 || (!soft && (core > 0 || (count > 1 && parted))) {
-                return None;
-            }
-            asks.push(Ask {
-                kind,
-                count: count as usize,
-                memory,
-                core,
-            });
+            asks.extend(ask_of(container, kind, soft)?);
         }
     }
     let refused = !asks.is_empty() && preference::refuses(pod);
     (!refused).then_some(asks)
+}
+
+/// What a container asks of a type; `None` when that can never be.
+pub fn ask_of(container: &ContainerFacts, kind: &'static Kind, soft: bool) -> Option<Option<Ask>> {
+    let amount = |name: &str| container.milli(name).map(|milli| milli / 1000);
+    let name = format!("{PREFIX}{}", kind.name);
+    let memory = amount(&format!("{name}-memory"));
+    let core = amount(&format!("{name}-core")).unwrap_or(0);
+    let Some(count) = amount(&name) else {
+        return (memory.unwrap_or(0) <= 0 && core <= 0).then_some(None);
+    };
+    if count == 0 {
+        return Some(None);
+    }
+    let memory = match memory {
+        Some(memory) if !(1..=kind.capacity).contains(&memory) => return None,
+        Some(memory) if !soft => Some(kind.round_up(memory)),
+        memory => memory,
+    };
+    let parted = memory.is_some_and(|memory| memory != kind.memory);
+    if core > 100 || (!soft && (core > 0 || (count > 1 && parted))) {
+        return None;
+    }
+    Some(Some(Ask {
+        kind,
+        count: count as usize,
+        memory,
+        core,
+    }))
 }
 
 /// What a pod asks can never be.

@@ -274,33 +274,46 @@ enum Has {
     Part(i64, Template),
     /// Whole chips.
     Whole(BTreeSet<i64>),
+    /// Some whole chips, and of the others nobody can tell.
+    AllOf,
     /// Nobody can tell.
     Anything,
 }
 
-/// As its annotations say it.
-fn has(task: &Task) -> Option<Has> {
+/// Which its annotations say, and as many as it asks; a chip has `each` AI cores.
+fn has(task: &Task, each: i64) -> Option<Has> {
     let held = task.held.as_deref().unwrap_or_default();
-    let Some(text) = label(held, CORES) else {
-        let given = label(held, LIST).map(|list| Has::Whole(ids(list)));
-        return if names(&task.pod) {
-            Some(Has::Anything)
-        } else {
-            given
-        };
+    if !names(&task.pod) {
+        let counted = task.pod.facts.containers.iter();
+        let counted: i64 = counted.filter_map(|one| one.milli(LIST)).sum();
+        let given = ids(label(held, LIST)?).into_iter();
+        return Some(Has::Whole(given.take(counted as usize / 1000).collect()));
+    }
+    let Some((ids, told)) = label(held, CORES).and_then(told) else {
+        return Some(Has::Anything);
     };
-    let read = match text.split_once('-') {
-        Some((id, name)) => id.parse().ok().map(|id| match template(name) {
-            Some(template) => Has::Part(id, template),
-            // As large as a chip at most.
-            None => Has::Whole(BTreeSet::from([id])),
-        }),
+    if let Some(Ask::Part(asked, _)) = ask_of(&task.pod) {
+        let told = told.filter(|told| told.1 == asked.1);
+        return Some(Has::Part(*ids.first()?, told.unwrap_or(asked)));
+    }
+    let cores = asking(&task.pod).first().map_or(0, |(_, cores)| *cores);
+    let count = (cores / each).max(1);
+    let known: BTreeSet<i64> = ids.into_iter().take(count as usize).collect();
+    Some(match known.len() < count as usize {
+        true => Has::AllOf,
+        false => Has::Whole(known),
+    })
+}
+
+/// Chips that an annotation names, and the template, where it is one.
+fn told(text: &str) -> Option<(BTreeSet<i64>, Option<Template>)> {
+    match text.split_once('-') {
+        Some((id, name)) => Some((BTreeSet::from([id.parse().ok()?]), template(name))),
         None => {
             let ids: Option<BTreeSet<i64>> = text.split(',').map(|id| id.parse().ok()).collect();
-            ids.map(Has::Whole)
+            Some((ids?, None))
         }
-    };
-    read.or(names(&task.pod).then_some(Has::Anything))
+    }
 }
 
 /// Chips of a node, and what of them is in use.
@@ -308,7 +321,7 @@ fn board(world: &World, node: &NodeObject, view: View) -> Option<Board> {
     let mut board = idle_board(world, node)?;
     let each = board.each;
     for task in world.tasks_on(&node.name) {
-        let has = has(task);
+        let has = has(task, each);
         let real = label(task.held.as_deref().unwrap_or_default(), REAL).unwrap_or_default();
         if let (Some(Has::Part(id, _)), true) = (&has, View::Now.counts(task.status)) {
             let chip = board.chips.iter_mut().find(|chip| chip.id == *id);
@@ -334,6 +347,10 @@ fn board(world: &World, node: &NodeObject, view: View) -> Option<Board> {
             Some(Has::Whole(ids)) => {
                 let named = board.chips.iter_mut().filter(|chip| ids.contains(&chip.id));
                 named.for_each(|chip| chip.take(each, CPUS));
+            }
+            Some(Has::AllOf) => {
+                let all = board.chips.iter_mut();
+                all.for_each(|chip| chip.take(each, CPUS));
             }
             // It may be on any chip.
             Some(Has::Anything) => match ask_of(&task.pod) {

@@ -1,6 +1,7 @@
 //! Shared devices by the rules alone: which of a node's a pod gets, family by family.
 
 mod asks;
+mod granted;
 mod hami;
 mod hami_kinds;
 mod instances;
@@ -22,6 +23,7 @@ use pumice_model::object::{NodeObject, Pairs, PodObject};
 
 use super::cycle::Cycle;
 use super::state::{Res, Status, Task, World, to_res};
+use granted::granted;
 
 /// When.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -160,41 +162,9 @@ pub fn allocations(world: &World) -> BTreeMap<String, Pairs> {
 }
 
 /// What a pod came with, if its node is known.
-pub fn known(pod: &PodObject, nodes: &BTreeMap<String, Rc<NodeObject>>) -> Option<Pairs> {
+pub fn known(pod: &PodObject, nodes: &BTreeMap<String, Rc<NodeObject>>, on: On) -> Option<Pairs> {
     let node = nodes.get(pod.node.as_ref()?)?;
     let records = pod.records.iter();
-    let read = |(key, text): &(String, String)| (key.clone(), possible(key, text, node));
+    let read = |(key, text): &(String, String)| (key.clone(), granted(key, text, (pod, node), on));
     Some(records.map(read).collect()).filter(|records: &Pairs| !records.is_empty())
-}
-
-/// A list of devices with amounts that cards can have: who has more memory than there is has all of a card.
-fn possible(key: &str, text: &str, node: &NodeObject) -> String {
-    let sizes = [vgpu::sizes, hami::sizes, vendors::sizes];
-    let sizes: Vec<Size> = sizes.iter().flat_map(|of| of(key, node)).collect();
-    if sizes.is_empty() {
-        return text.to_owned();
-    }
-    let device = |piece: &str| {
-        let mut fields: Vec<String> = piece.split(',').map(str::to_owned).collect();
-        let id = fields[0].split('[').next();
-        if let Some((_, memory, cores)) = sizes.iter().find(|(of, ..)| Some(of.as_str()) == id)
-            && fields[2].parse::<i64>().is_ok_and(|named| named > *memory)
-        {
-            (fields[2], fields[3]) = (memory.to_string(), cores.to_string());
-        }
-        fields.join(",")
-    };
-    let element = |text: &str| {
-        let pieces = text.split(':');
-        let all = pieces.map(|piece| {
-            if piece.is_empty() {
-                String::new()
-            } else {
-                device(piece)
-            }
-        });
-        all.collect::<Vec<_>>().join(":")
-    };
-    let elements: Vec<String> = text.split(';').map(element).collect();
-    elements.join(";")
 }

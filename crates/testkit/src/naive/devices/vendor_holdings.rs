@@ -6,7 +6,7 @@ use pumice_model::object::{ContainerKind, NodeObject, PodObject};
 
 use super::super::state::{Res, Task, World, label};
 use super::View;
-use super::asks::{Ask, asks_of};
+use super::asks::{Ask, asks_at_most, asks_of};
 use super::instances::{self, ToldInstance};
 use super::makers::Maker;
 use super::peaks::{kind, peak};
@@ -147,6 +147,7 @@ pub fn cards(world: &World, node: &NodeObject, view: View, on: VendorsOn) -> Vec
         if !view.counts(task.status) {
             continue;
         }
+        let asks = asks_at_most(&task.pod, on);
         for maker in on.makers() {
             let own = devices(task, maker);
             let of_maker = cards.iter().filter(|card| card.word == maker.word);
@@ -158,9 +159,16 @@ pub fn cards(world: &World, node: &NodeObject, view: View, on: VendorsOn) -> Vec
                 let strays = own
                     .iter()
                     .filter(|device| !ids.iter().any(|id| id == device.id));
-                let strays = strays.filter(|stray| could_be(card, stray, &here));
+                let strays = strays.filter(|stray| could_be(stray, &here));
                 for stray in strays.collect::<Vec<_>>() {
-                    card.take(&task.pod, stray.memory, stray.cores);
+                    let mut asks = asks.iter();
+                    let ask = asks.find(|ask| {
+                        ask.maker.word == maker.word && ask.container == stray.container
+                    });
+                    let Some(ask) = ask.filter(|ask| card.memory_of(ask) <= card.memory) else {
+                        continue;
+                    };
+                    card.take(&task.pod, card.memory_of(ask), card.cores_of(ask));
                     if let Some(slices) = &mut card.slices {
                         slices.taken.push(None);
                     }
@@ -172,9 +180,8 @@ pub fn cards(world: &World, node: &NodeObject, view: View, on: VendorsOn) -> Vec
 }
 
 /// A device that no card of the node is may be this one, unless its container has that for sure.
-fn could_be(card: &Card, stray: &Device, here: &[&Device]) -> bool {
-    let is_free = here.iter().all(|known| known.container != stray.container);
-    is_free && card.memory >= stray.memory
+fn could_be(stray: &Device, here: &[&Device]) -> bool {
+    here.iter().all(|known| known.container != stray.container)
 }
 
 /// A pod has these devices of a card.

@@ -7,7 +7,8 @@ use pumice_model::object::{ContainerKind, NodeObject, Pairs, PodObject};
 
 use super::super::cycle::Cycle;
 use super::super::state::{Res, Task, label};
-use super::asks::{Ask, asks_of, is_bound};
+use super::asks::{Ask, asks_at_most, asks_of, is_bound};
+use super::granted::Grant;
 use super::instances;
 use super::makers::{MAKERS, Maker};
 use super::peaks::kind;
@@ -79,14 +80,34 @@ pub fn is_cordoned(card: &Card, node: &NodeObject) -> bool {
     list.split(',').any(|id| id == card.id)
 }
 
-/// The cards whose devices an annotation of a pod lists.
-pub fn sizes(key: &str, node: &NodeObject) -> Vec<super::Size> {
-    let is_of = |maker: &&Maker| key == format!("hami.io/{}-devices-allocated", maker.list);
-    let cards = MAKERS.iter().filter(is_of);
-    let cards = cards.flat_map(|maker| idle_cards(maker, node));
-    cards
-        .map(|card| (card.id, card.memory, card.cores))
-        .collect()
+/// What the elements of a list of a pod may hold.
+pub fn grants(
+    key: &str,
+    pod: &PodObject,
+    node: &NodeObject,
+    on: VendorsOn,
+) -> Option<Vec<(Option<usize>, Grant)>> {
+    let is_of = |maker: &&'static Maker| key == format!("hami.io/{}-devices-allocated", maker.list);
+    on.makers().find(|maker| is_of(maker))?;
+    let asks = asks_at_most(pod, on).into_iter();
+    let own = asks.filter(|ask| is_of(&ask.maker));
+    let grant = |ask: Ask| {
+        let cards = idle_cards(ask.maker, node);
+        let (container, count) = (ask.container, ask.count);
+        let part = move |id: &str| {
+            let largest = cards.iter().max_by_key(|card| card.memory);
+            let card = cards.iter().find(|card| card.id == id).or(largest);
+            card.map_or((0, 0), |card| (card.memory_of(&ask), card.cores_of(&ask)))
+        };
+        (
+            Some(container),
+            Grant {
+                count,
+                part: Box::new(part),
+            },
+        )
+    };
+    Some(own.map(grant).collect())
 }
 
 /// The id of a device of a list, its MiB and cores.

@@ -7,6 +7,7 @@ use pumice_model::object::{NodeObject, Pairs, PodObject};
 use super::super::cycle::Cycle;
 use super::super::state::{Res, Task, World, label};
 use super::View;
+use super::granted::{Grant, size_of};
 
 const ALLOCATION: &str = "volcano.sh/vgpu-ids-new";
 const NUMBER: &str = "volcano.sh/vgpu-number";
@@ -125,6 +126,38 @@ pub fn sizes(key: &str, node: &NodeObject) -> Vec<super::Size> {
     };
     let cards = cards.filter(|card| key == ALLOCATION && !card.is_empty());
     cards.map(size).collect()
+}
+
+/// What the list of a pod may hold.
+pub fn grants(
+    key: &str,
+    pod: &PodObject,
+    node: &NodeObject,
+) -> Option<Vec<(Option<usize>, Grant)>> {
+    if key != ALLOCATION {
+        return None;
+    }
+    let sizes = sizes(key, node);
+    let grant = |ask: Ask| {
+        let (memory, percentage, cores) = (ask.memory, ask.percentage, ask.cores);
+        let part = move |id: &str| {
+            let (all, _) = size_of(&sizes, id);
+            let memory = match (percentage, memory) {
+                (Some(percentage), _) => all * percentage / 100,
+                (None, memory) => memory.unwrap_or(all),
+            };
+            (memory, cores)
+        };
+        let count = ask.count;
+        (
+            None,
+            Grant {
+                count,
+                part: Box::new(part),
+            },
+        )
+    };
+    Some(Ask::of(pod).map(grant).into_iter().collect())
 }
 
 struct Device {

@@ -109,7 +109,7 @@ fn header() -> String {
     format!("# Rendered from {CHART}, checksum {sum:08x}. Change the chart, not this file.\n")
 }
 
-fn render(helm: &std::ffi::OsStr, version: &str, values: &str) -> String {
+pub fn render(helm: &std::ffi::OsStr, version: &str, values: &str) -> String {
     let output = Command::new(helm)
         .args(["template", "volcano", CHART])
         .args(["--namespace", "volcano-system"])
@@ -286,7 +286,7 @@ fn every_policy_is_bound_once_and_denies_or_warns() {
         all.iter().filter(|object| object["kind"] == kind).collect()
     };
     for (kind, count) in [
-        ("ValidatingAdmissionPolicy", 11),
+        ("ValidatingAdmissionPolicy", 13),
         ("MutatingAdmissionPolicy", 4),
     ] {
         let policies = of(kind);

@@ -116,11 +116,33 @@ pub fn pod(word: &str, containers: &[&[Limit]], annotations: &[(&str, &str)]) ->
     pod_of(containers.iter().map(regular).collect(), annotations)
 }
 
+/// A pod that asks what an allocation says, each device in a container of its own.
+pub fn asking(word: &str, text: &str, soft: bool) -> PodFacts {
+    let devices = text.split([':', ';']).filter(|piece| !piece.is_empty());
+    let asked: Vec<Vec<Limit>> = devices
+        .map(|piece| {
+            let amounts: Vec<i64> = piece
+                .split(',')
+                .filter_map(|text| text.parse().ok())
+                .collect();
+            let mut limits = vec![('n', 1), ('m', amounts[0])];
+            limits.extend(Some(('c', amounts[1])).filter(|_| soft));
+            limits
+        })
+        .collect();
+    let asked: Vec<&[Limit]> = asked.iter().map(Vec::as_slice).collect();
+    let mode = [(super::needs::MODE, super::needs::HAMI_CORE)];
+    pod(word, &asked, if soft { &mode } else { &[] })
+}
+
 /// Puts a pod with these chips on the node.
 pub fn occupy(family: &dyn Family, cards: &mut NodeCards, number: u32, text: &str) {
     let word = cards.cards[0].kind.to_string();
     let records = vec![(format!("hami.io/{word}-devices-allocated"), text.to_owned())];
-    let held = family.decode(&records, &PodFacts::default(), cards);
+    let soft = text
+        .split([':', ';'])
+        .any(|piece| piece.split(',').nth(3).is_some_and(|cores| cores != "0"));
+    let held = family.decode(&records, &asking(&word, text, soft), cards);
     assert_eq!(held.problems, Vec::<String>::new());
     cards.charge(number, Tags::default(), Load::Held, &held.allocations);
 }

@@ -111,9 +111,6 @@ fn with_vnpus_made_by_hand_none_is_made_for_a_pod() {
 fn what_a_pod_holds_counts_as_used_where_it_cannot_be_read() {
     let family = family(&settings());
     for (value, cores, used) in [
-        // A template nobody knows takes all of its chip.
-        ("1-vir03", 2, [0, 8]),
-        ("1-", 2, [0, 8]),
         // Without a chip, what is asked counts on every one.
         ("x-vir01", 2, [2, 2]),
         ("", 4, [4, 4]),
@@ -131,6 +128,31 @@ fn what_a_pod_holds_counts_as_used_where_it_cannot_be_read() {
         cards.discharge(1, Load::Held, &held.allocations);
         assert!(!cards.is_in_use(0) && !cards.is_in_use(1));
     }
+    // Of a template that nobody knows, or that has more than is asked, as much as is asked counts on its chip.
+    for (value, cores, used) in [
+        ("1-vir03", 2, [0, 2]),
+        ("1-", 2, [0, 2]),
+        ("1-vir04", 2, [0, 2]),
+        ("1", 2, [0, 2]),
+        ("0,1", 8, [8, 0]),
+        ("1-vir01", 8, [0, 8]),
+    ] {
+        let mut cards = node(2);
+        let held = family.decode(&pairs(&[(CORES, value)]), &pod(cores, &[]), &cards);
+        assert!(held.allocations.iter().all(|one| one.certain), "{value}");
+        cards.charge(1, Tags::default(), Load::Held, &held.allocations);
+        let cores = [0, 1].map(|at| cards.used(at, LedgerTime::Now)[0]);
+        assert_eq!(cores, used, "{value}");
+    }
+    // Nothing is held where nothing is asked.
+    let asks_nothing = family.decode(&pairs(&[(CORES, "0,1")]), &PodFacts::default(), &node(2));
+    assert!(asks_nothing.allocations.is_empty());
+    assert_eq!(asks_nothing.problems.len(), 1);
+    // Chips that are not told count on all others.
+    let held = family.decode(&pairs(&[(CORES, "1")]), &pod(16, &[]), &node(3));
+    let found = held.allocations.iter().map(|one| (one.card, one.certain));
+    let expected = [(Some(1), true), (Some(0), false), (Some(2), false)];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
     // A chip that is not there is kept in mind, and nothing else is charged.
     let cards = node(1);
     let held = family.decode(&pairs(&[(CORES, "5-vir02")]), &pod(2, &[]), &cards);

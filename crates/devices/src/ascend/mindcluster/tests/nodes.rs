@@ -3,7 +3,7 @@
 use super::*;
 use crate::ascend::mindcluster::node::NodeWithoutNpus;
 use crate::ascend::mindcluster::report::split;
-use crate::facts::NodeReport;
+use crate::facts::{ContainerFacts, NodeReport};
 use crate::sha256;
 
 /// A node, as it should be unless a test says otherwise.
@@ -210,12 +210,19 @@ fn without_the_annotation_with_all_chips_the_list_of_the_plugin_counts() {
 fn what_others_gave_to_a_pod_is_in_use() {
     let mut cards = node(2);
     let records = pairs(&[(LIST, "Ascend310P-0")]);
-    let held = family(&settings()).decode(&records, &PodFacts::default(), &cards);
+    let mut asks = PodFacts::default();
+    let nothing = family(&settings()).decode(&records, &asks, &cards);
+    assert!(nothing.allocations.is_empty() && nothing.problems.len() == 1);
+    asks.containers.push(ContainerFacts {
+        amounts: vec![(LIST.to_owned(), 1000)],
+        ..ContainerFacts::default()
+    });
+    let held = family(&settings()).decode(&records, &asks, &cards);
     cards.charge(1, Tags::default(), Load::Held, &held.allocations);
     assert_eq!(placed(&pod(8, &[]), &cards), "1");
     // The same annotation of HAMi says something else.
     let records = pairs(&[(LIST, "[{\"UUID\":\"0\"}]")]);
-    let held = family(&settings()).decode(&records, &PodFacts::default(), &cards);
+    let held = family(&settings()).decode(&records, &asks, &cards);
     assert!(held.allocations.is_empty() && held.problems.is_empty());
 }
 

@@ -136,9 +136,9 @@ fn what_a_placed_pod_does_not_tell_counts_on_every_card() {
 fn cards_that_are_not_there_are_told_and_the_others_counted() {
     let family = family(&memory_mode(Policy::None));
     let cards = node(&*family, &[(MEMORY, 2000), (NUMBER, 2)], None);
-    let pod = pod(&[&[(MEMORY, 300)]], None);
-    let held = family.decode(&pairs(&[(INDEX, "1,2,4000000000")]), &pod, &cards);
-    assert_eq!(held.problems.len(), 1);
+    let three = pod(&[&[(NUMBER, 3)]], None);
+    let held = family.decode(&pairs(&[(INDEX, "1,2,4000000000")]), &three, &cards);
+    assert_eq!(held.problems.len(), 1, "{:?}", held.problems);
     assert!(
         held.problems[0].contains("names GPU 2,4000000000"),
         "{:?}",
@@ -149,8 +149,29 @@ fn cards_that_are_not_there_are_told_and_the_others_counted() {
         .iter()
         .map(|allocation| (allocation.card, CardPart::of(&allocation.charged).memory))
         .collect();
-    assert_eq!(places, [(Some(1), 300), (None, 300)]);
+    assert_eq!(places, [(Some(1), 1000), (None, 0)]);
     assert!(held.allocations.iter().all(|allocation| allocation.certain));
+}
+
+#[test]
+fn a_pod_holds_as_many_cards_as_it_asks() {
+    let family = family(&memory_mode(Policy::None));
+    let cards = node(&*family, &[(MEMORY, 3000), (NUMBER, 3)], None);
+    for (amount, index, places) in [
+        ((MEMORY, 300), "1,2", vec![(Some(1), true)]),
+        ((NUMBER, 1), "0,1,2", vec![(Some(0), true)]),
+        // What is not told may be any of the others.
+        (
+            (NUMBER, 2),
+            "1",
+            vec![(Some(1), true), (Some(0), false), (Some(2), false)],
+        ),
+    ] {
+        let held = family.decode(&pairs(&[(INDEX, index)]), &pod(&[&[amount]], None), &cards);
+        let found = held.allocations.iter().map(|one| (one.card, one.certain));
+        assert_eq!(found.collect::<Vec<_>>(), places, "{amount:?} {index}");
+        assert_eq!(held.problems.len(), 1, "{:?}", held.problems);
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What placed pods hold, as their annotations tell it.
 
-use super::{Limit, cards_of, container, family, ids, mark, occupy, place, pod, pod_of, request};
+use super::{
+    Limit, asking, cards_of, container, family, ids, mark, occupy, place, pod, pod_of, request,
+};
 use crate::binding::{AnnotationValue, NodeLock};
 use crate::facts::{ContainerKind, PodFacts};
 use crate::family::Decoded;
@@ -42,7 +44,7 @@ fn seen(held: &Decoded) -> Vec<(Option<u16>, i64, i64, bool)> {
 #[test]
 fn every_device_of_every_element_counts() {
     let text = "GPU-aa,NVIDIA,4000,0:;GPU-aa,NVIDIA,6000,30:GPU-m0[group2-3],NVIDIA,3000,0:";
-    let (_, held) = held(Some(text), &PodFacts::default());
+    let (_, held) = held(Some(text), &asking(text));
     let expected = [
         (Some(0), 4000, 0, true),
         (Some(0), 6000, 30, true),
@@ -65,31 +67,84 @@ fn every_device_of_every_element_counts() {
 }
 
 #[test]
+fn annotations_say_which_cards_and_requests_how_much_of_each() {
+    let asks = pod(&[&[('n', 1), ('m', 4000), ('c', 20)]], &[]);
+    for amounts in [
+        ",NVIDIA,4000,20",
+        ",NVIDIA,0,0",
+        ",NVIDIA,24576,100",
+        ",NVIDIA,much,-1",
+        "",
+    ] {
+        let (_, held) = held(Some(&format!("GPU-bb{amounts}:")), &asks);
+        assert_eq!(seen(&held), [(Some(1), 4000, 20, true)], "{amounts:?}");
+        assert_eq!(held.problems, Vec::<String>::new(), "{amounts:?}");
+    }
+}
+
+#[test]
+fn nothing_counts_that_is_not_asked() {
+    let text = "GPU-aa,NVIDIA,24576,100:GPU-bb,NVIDIA,24576,100:";
+    for (asks, counts) in [
+        (PodFacts::default(), vec![]),
+        (pod(&[&[]], &[]), vec![]),
+        (pod(&[&[('n', 0)]], &[]), vec![]),
+        // Without a number the device plugin is asked for no GPU.
+        (pod(&[&[('c', 101)]], &[]), vec![]),
+        (
+            pod(&[&[('n', 1), ('m', 100)]], &[]),
+            vec![(Some(0), 100, 0, true)],
+        ),
+    ] {
+        let (_, held) = held(Some(text), &asks);
+        assert_eq!(seen(&held), counts, "{asks:?}");
+        assert_eq!(held.problems.len(), 1, "{:?}", held.problems);
+        assert!(
+            held.problems[0].contains("more than the pod asks"),
+            "{:?}",
+            held.problems
+        );
+    }
+}
+
+#[test]
+fn a_card_told_twice_to_one_container_counts_once_and_the_other_one_anywhere() {
+    let asks = pod(&[&[('n', 2), ('m', 100)]], &[]);
+    let (_, held) = held(Some("GPU-aa,NVIDIA,100,0:GPU-aa,NVIDIA,100,0:"), &asks);
+    let expected = [
+        (Some(0), 100, 0, true),
+        (Some(1), 100, 0, false),
+        (Some(2), 100, 0, false),
+    ];
+    assert_eq!(seen(&held), expected);
+    assert_eq!(held.problems.len(), 2, "{:?}", held.problems);
+}
+
+#[test]
 fn what_cannot_be_read_counts_as_used_and_is_told() {
     let unknown = Some(Partition::UNKNOWN);
-    // Piece, card, memory and cores charged, partition.
-    type Case<'a> = (&'a str, Option<u16>, i64, i64, Option<Partition>);
+    // Piece, card, partition.
+    type Case<'a> = (&'a str, Option<u16>, Option<Partition>);
     let cases: &[Case] = &[
-        ("GPU-aa,NVIDIA,much,0", Some(0), 24576, 100, None),
-        ("GPU-aa,NVIDIA,-1073741824,0", Some(0), 24576, 100, None),
-        ("GPU-aa,NVIDIA,100,4294967295", Some(0), 24576, 100, None),
-        ("GPU-aa,NVIDIA,24577,0", Some(0), 24576, 100, None),
-        ("GPU-aa,NVIDIA,100", Some(0), 24576, 100, None),
-        ("GPU-aa", Some(0), 24576, 100, None),
-        ("GPU-aa,DCU,100,0", Some(0), 100, 0, None),
-        ("GPU-aa[group1-0],NVIDIA,100,0", Some(0), 100, 0, unknown),
-        ("GPU-m0,NVIDIA,100,0", Some(2), 100, 0, unknown),
-        ("GPU-m0[group1-99],NVIDIA,100,0", Some(2), 100, 0, unknown),
-        ("GPU-m0[group9-0],NVIDIA,100,0", Some(2), 100, 0, unknown),
-        ("GPU-m0[group1-+1],NVIDIA,100,0", Some(2), 100, 0, unknown),
-        ("GPU-m0[group1-1,NVIDIA,100,0", Some(2), 100, 0, unknown),
-        ("GPU-zz,NVIDIA,100,0", None, 100, 0, None),
-        ("GPU-a,NVIDIA,100,0", None, 100, 0, None),
+        ("GPU-aa[group1-0],NVIDIA,100,0", Some(0), None),
+        ("GPU-m0,NVIDIA,100,0", Some(2), unknown),
+        ("GPU-m0[group1-99],NVIDIA,100,0", Some(2), unknown),
+        ("GPU-m0[group9-0],NVIDIA,100,0", Some(2), unknown),
+        ("GPU-m0[group1-+1],NVIDIA,100,0", Some(2), unknown),
+        ("GPU-m0[group1-1,NVIDIA,100,0", Some(2), unknown),
+        ("GPU-zz,NVIDIA,100,0", None, None),
+        ("GPU-a,NVIDIA,100,0", None, None),
     ];
-    for (piece, card, memory, cores, partition) in cases {
-        let (_, held) = held(Some(piece), &PodFacts::default());
-        assert_eq!(seen(&held), [(*card, *memory, *cores, true)], "{piece}");
-        assert_eq!(held.allocations[0].partition, *partition, "{piece}");
+    for (piece, card, partition) in cases {
+        let (_, held) = held(Some(piece), &pod(&[&[('n', 1), ('m', 100)]], &[]));
+        let first = &held.allocations[0];
+        let charged = CardPart::of(&first.charged);
+        assert_eq!((first.card, charged.memory), (*card, 100), "{piece}");
+        assert!(first.certain, "{piece}");
+        assert_eq!(first.partition, *partition, "{piece}");
+        // Of a card that the node does not tell every one is suspected.
+        let suspects = if card.is_none() { 3 } else { 0 };
+        assert_eq!(held.allocations.len(), 1 + suspects, "{piece}");
         let problem = held.problems.join("\n");
         assert!(
             problem.contains("volcano.sh/vgpu-ids-new") && problem.contains(piece),
@@ -104,7 +159,7 @@ fn a_card_with_an_unknown_instance_gives_out_no_other() {
     for ids in ["GPU-m0[group1-99],NVIDIA,100,0:", "GPU-m0,NVIDIA,100,0:"] {
         let mut cards = cards_of(&*family, NODE, None);
         let records = vec![("volcano.sh/vgpu-ids-new".to_owned(), ids.to_owned())];
-        let held = family.decode(&records, &PodFacts::default(), &cards);
+        let held = family.decode(&records, &asking(ids), &cards);
         cards.charge(1, Tags::default(), Load::Held, &held.allocations);
         let asks = pod(
             &[&[('n', 1), ('m', 100)]],
@@ -125,18 +180,19 @@ fn a_card_that_comes_back_is_found_by_its_uuid() {
         "volcano.sh/vgpu-ids-new".to_owned(),
         "GPU-bb,NVIDIA,100,0:GPU-aa,NVIDIA,what,0:".to_owned(),
     )];
-    let mut held = family.decode(&records, &PodFacts::default(), &NodeCards::default());
-    assert_eq!(held.problems.len(), 2);
+    let asks = pod(&[&[('n', 1), ('m', 100)], &[('n', 1), ('c', 30)]], &[]);
+    let mut held = family.decode(&records, &asks, &NodeCards::default());
+    assert_eq!(held.problems.len(), 2, "{:?}", held.problems);
     let cards = cards_of(&*family, NODE, None);
     cards.resolve(&mut held.allocations);
     let expected = [
         (Some(1), 100, 0, true),
-        (Some(0), i64::from(i32::MAX), 100, false),
+        (Some(0), i64::from(i32::MAX), 30, false),
     ];
     assert_eq!(
         seen(&held),
         expected,
-        "an amount that is none fills any card"
+        "all of a card of which nobody knows how large it is"
     );
 }
 
@@ -189,13 +245,13 @@ fn a_device_that_is_missing_counts_on_every_card_it_could_be_on() {
     let refused = pod(&[&[('n', 2), ('m', 3_221_225_472)]], &[]);
     let (_, partly) = held(Some("GPU-bb,NVIDIA,1000,0:"), &refused);
     let expected = [
-        (Some(1), 1000, 0, true),
+        (Some(1), 24576, 0, true),
         (Some(0), 24576, 0, false),
         (Some(2), 40960, 0, false),
     ];
     assert_eq!(seen(&partly), expected);
     let (_, all) = held(Some("GPU-bb,NVIDIA,1000,0:GPU-aa,NVIDIA,1000,0:"), &refused);
-    let expected = [(Some(1), 1000, 0, true), (Some(0), 1000, 0, true)];
+    let expected = [(Some(1), 24576, 0, true), (Some(0), 24576, 0, true)];
     assert_eq!(seen(&all), expected);
 }
 
@@ -427,7 +483,7 @@ fn while_the_family_is_off_a_pod_with_cards_is_told_which_argument_switches_it_o
         };
         let family = with(&settings, config());
         let cards = cards_of(&*family, NODE, None);
-        let held = family.decode(&records, &PodFacts::default(), &cards);
+        let held = family.decode(&records, &pod(&[&[('n', 1)]], &[]), &cards);
         assert_eq!(held.problems.len(), 1, "{:?}", held.problems);
         assert!(held.problems[0].contains(remedy), "{:?}", held.problems);
         assert!(!held.problems[0].contains("no card of the node"));

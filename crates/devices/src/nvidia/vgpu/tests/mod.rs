@@ -139,10 +139,25 @@ pub fn pod(containers: &[&[Limit]], annotations: &[(&str, &str)]) -> PodFacts {
     pod_of(containers.iter().map(regular).collect(), annotations)
 }
 
+/// A pod that asks what an allocation says, each device in a container of its own.
+pub fn asking(ids: &str) -> PodFacts {
+    let devices = ids.split([':', ';']).filter(|piece| !piece.is_empty());
+    let container = |piece: &str| {
+        let mut amounts = piece.split(',').skip(2).map(|text| text.parse::<i64>());
+        let mut next = || amounts.next().and_then(Result::ok).unwrap_or(0);
+        let (memory, cores) = (next(), next());
+        container(
+            ContainerKind::Regular,
+            &[('n', 1), ('m', memory), ('c', cores)],
+        )
+    };
+    pod_of(devices.map(container).collect(), &[])
+}
+
 /// Puts a pod with this allocation on the node.
 pub fn occupy(family: &dyn Family, cards: &mut NodeCards, number: u32, ids: &str, tags: Tags) {
     let records = vec![("volcano.sh/vgpu-ids-new".to_owned(), ids.to_owned())];
-    let held = family.decode(&records, &PodFacts::default(), cards);
+    let held = family.decode(&records, &asking(ids), cards);
     assert_eq!(held.problems, Vec::<String>::new());
     cards.charge(number, tags, Load::Held, &held.allocations);
 }

@@ -1,0 +1,146 @@
+//! What holds something counts, whatever of it cannot be read.
+
+use k8s_openapi::api::resource::v1::ResourceClaim;
+use pumice_ingest::{Options, Readable, persistent_volume_claim, pod, resource_claim};
+use pumice_model::object::PodObject;
+use pumice_model::resource::MAX_AMOUNT;
+use serde_json::{Value, json};
+
+use super::with_spec;
+
+/// A pod with this `spec` on a node, and the fields that are told of.
+fn on_node(mut spec: Value) -> (PodObject, Vec<String>) {
+    spec["nodeName"] = json!("n1");
+    let wire = serde_json::from_value(with_spec(spec)).expect("a pod");
+    let Readable { object, doubts } = pod(&wire, &Options::default()).expect("it counts");
+    (object, doubts.into_iter().map(|doubt| doubt.path).collect())
+}
+
+fn amount(pod: &PodObject, name: &str) -> Option<i64> {
+    let mut amounts = pod.request.iter();
+    Some(amounts.find(|(known, _)| known == name)?.1)
+}
+
+#[test]
+fn an_amount_that_cannot_be_read_is_all_there_is_wherever_it_stands() {
+    let asks = |list: &str, cpu: &str| json!({"resources": {list: {"cpu": cpu}}});
+    let fine = asks("requests", "1");
+    for bad in ["two", "-1", "", "1e99", "9007199254740993"] {
+        let specs = [
+            (
+                json!({"containers": [asks("requests", bad), fine]}),
+                "spec.containers[0].resources.requests.cpu",
+            ),
+            (
+                json!({"containers": [fine, asks("limits", bad)]}),
+                "spec.containers[1].resources.limits.cpu",
+            ),
+            (
+                json!({"containers": [fine], "initContainers": [asks("requests", bad)]}),
+                "spec.initContainers[0].resources.requests.cpu",
+            ),
+            (
+                json!({"containers": [fine], "overhead": {"cpu": bad}}),
+                "spec.overhead.cpu",
+            ),
+            (
+                json!({"containers": [fine], "resources": {"requests": {"cpu": bad}}}),
+                "spec.resources.requests.cpu",
+            ),
+        ];
+        for (spec, path) in specs {
+            let (pod, told) = on_node(spec);
+            assert_eq!(amount(&pod, "cpu"), Some(MAX_AMOUNT), "{bad:?} at {path}");
+            assert_eq!(told, [path], "{bad:?}");
+        }
+    }
+}
+
+#[test]
+fn what_of_it_can_be_read_counts_as_it_is() {
+    let (pod, told) = on_node(json!({"containers": [{"resources": {"requests": {
+        "cpu": "60", "memory": "200Gi", "example.com/absent": "9007199254740993"}}}]}));
+    assert_eq!(
+        (amount(&pod, "cpu"), amount(&pod, "memory")),
+        (Some(60_000), Some(200 << 30))
+    );
+    assert_eq!(amount(&pod, "example.com/absent"), Some(MAX_AMOUNT));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(pod.node.as_deref(), Some("n1"));
+}
+
+#[test]
+fn a_sum_that_is_too_large_is_all_there_is() {
+    let half = json!({"resources": {"requests": {"memory": "5Pi"}}});
+    let (pod, told) = on_node(json!({"containers": [half, half]}));
+    assert_eq!(amount(&pod, "memory"), Some(MAX_AMOUNT));
+    assert_eq!(told, ["spec.containers.memory"]);
+}
+
+#[test]
+fn nothing_else_that_is_wrong_with_a_pod_takes_it_off_its_node() {
+    let term = json!({"topologyKey": "", "labelSelector": {"matchExpressions": [
+        {"key": "a", "operator": "Odd"}]}});
+    let spec = json!({
+        "containers": [{"ports": [{"hostPort": 70_000, "containerPort": 1}],
+            "resources": {"requests": {"cpu": "1"}}}],
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}},
+        "topologySpreadConstraints": [
+            {"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": "Odd"}],
+    });
+    let (pod, told) = on_node(spec);
+    assert_eq!(amount(&pod, "cpu"), Some(1000));
+    assert!(
+        told.iter().any(|path| path.contains("hostPort")),
+        "{told:?}"
+    );
+    assert!(
+        told.iter().any(|path| path.contains("affinity")),
+        "{told:?}"
+    );
+    assert!(
+        told.iter().any(|path| path.contains("topologySpread")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn texts_of_users_are_told_in_part() {
+    let long = "x".repeat(100_000);
+    let spec =
+        json!({"nodeName": "n1", "containers": [{"resources": {"requests": {"cpu": long}}}]});
+    let wire = serde_json::from_value(with_spec(spec)).expect("a pod");
+    let read = pod(&wire, &Options::default()).expect("it counts");
+    assert!(
+        read.doubts[0].message.len() < 500,
+        "{}",
+        read.doubts[0].message.len()
+    );
+}
+
+#[test]
+fn a_claim_that_has_something_counts() {
+    let volume = |name: &str| {
+        let wire = json!({"metadata": {"name": "c"}, "spec": {"volumeName": name,
+            "resources": {"requests": {"storage": "much"}}}});
+        persistent_volume_claim(&serde_json::from_value(wire).expect("a claim"))
+    };
+    assert_eq!(volume("pv").map(|read| read.doubts.len()).ok(), Some(1));
+    assert!(volume("").is_err());
+    let devices = |status: Value| {
+        let wire = json!({"metadata": {"name": "c"}, "status": status,
+            "spec": {"devices": {"requests": [{"name": "r", "exactly": {
+                "deviceClassName": "gpu", "allocationMode": "Some"}}]}}});
+        let wire: ResourceClaim = serde_json::from_value(wire).expect("a claim");
+        resource_claim(&wire)
+    };
+    let result = json!({"request": "r", "driver": "d", "pool": "p", "device": "gpu-0",
+        "shareID": "s", "consumedCapacity": {"memory": "odd"}});
+    let read =
+        devices(json!({"allocation": {"devices": {"results": [result]}}})).expect("it counts");
+    assert_eq!(read.doubts.len(), 2, "{:?}", read.doubts);
+    let held = &read.object.allocation.expect("devices").devices.devices[0];
+    let (_, consumed) = held.share.as_ref().expect("a share");
+    assert!(consumed["memory"].whole_ceil() > MAX_AMOUNT);
+    assert!(devices(json!({})).is_err());
+}

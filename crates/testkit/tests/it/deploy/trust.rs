@@ -1,0 +1,92 @@
+//! Who may write what counts: the policies know every annotation that is believed.
+
+use serde_json::Value;
+
+use super::install::render;
+use super::{documents, read};
+
+const TEMPLATE: &str = "deploy/helm/pumice/templates/admission-trust.yaml";
+
+fn policy(name: &str) -> Value {
+    let mut all = documents("deploy/install.yaml").into_iter();
+    let found = all.find(|object| {
+        object["kind"] == "ValidatingAdmissionPolicy" && object["metadata"]["name"] == name
+    });
+    found.expect("the policy is there")
+}
+
+/// Beginning and end of a key with a `*`.
+fn ends(key: &str) -> Vec<&str> {
+    key.split('*').filter(|part| !part.is_empty()).collect()
+}
+
+#[test]
+fn every_annotation_that_tells_what_a_pod_has_is_guarded() {
+    let text = read(TEMPLATE);
+    let mut keys: Vec<&str> = Vec::new();
+    for spec in pumice_devices::FAMILIES {
+        keys.extend(spec.records);
+        for protocol in spec.protocols {
+            keys.extend([protocol.bound_key, protocol.phase_key]);
+            keys.extend(protocol.sequence_key);
+            keys.extend(protocol.cleanup.iter().map(|(key, _)| *key));
+        }
+    }
+    assert!(keys.len() > 15, "{keys:?}");
+    for key in keys {
+        let is_ascend = key.starts_with("huawei.com/Ascend");
+        let parts = ends(if is_ascend { "huawei.com/Ascend" } else { key });
+        for part in parts {
+            assert!(text.contains(&format!("'{part}'")), "{key} is not guarded");
+        }
+    }
+}
+
+#[test]
+fn the_values_switch_the_policies_and_name_whom_they_let_through() {
+    let Some(helm) = std::env::var_os("HELM") else {
+        return;
+    };
+    for (version, values, is_there) in [
+        ("1.36.0", "", true),
+        ("1.33.1", "", false),
+        ("1.36.0", "custom.trust_enable=false", false),
+        ("1.33.1", "custom.trust_enable=true", true),
+    ] {
+        let text = render(&helm, version, values);
+        for name in ["pumice-device-annotations", "pumice-statuses"] {
+            assert_eq!(text.contains(name), is_there, "{version} {values}: {name}");
+        }
+    }
+    let named = "custom.trusted_users={jane},custom.trusted_groups={ops}";
+    let text = render(&helm, "1.36.0", named);
+    assert_eq!(text.matches(", 'jane'])").count(), 2);
+    assert_eq!(text.matches("g in ['ops'])").count(), 2);
+}
+
+#[test]
+fn controllers_make_pods_from_templates_of_users_and_are_not_let_through() {
+    let stranger = |name: &str| {
+        let policy = policy(name);
+        let conditions = policy["spec"]["matchConditions"]
+            .as_array()
+            .expect("conditions")
+            .clone();
+        let mut conditions = conditions.into_iter();
+        let found = conditions.find(|condition| condition["name"] == "not-trusted-by-name");
+        found.expect("it is there")["expression"]
+            .as_str()
+            .expect("CEL")
+            .to_owned()
+    };
+    let (annotations, statuses) = (
+        stranger("pumice-device-annotations"),
+        stranger("pumice-statuses"),
+    );
+    for expression in [&annotations, &statuses] {
+        assert!(expression.contains(":volcano-scheduler'"), "{expression}");
+        assert!(expression.contains("'system:masters'"), "{expression}");
+    }
+    assert!(statuses.contains(":volcano-controllers'"), "{statuses}");
+    assert!(!annotations.contains("controllers"), "{annotations}");
+}
