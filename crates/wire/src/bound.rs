@@ -82,43 +82,43 @@ fn take_out(text: &mut Value, path: &str) -> bool {
     let mut within = &mut *text;
     for step in before {
         let next = match step {
-            PathStep::Key(key) => within.get_mut(key.as_str()),
-            PathStep::Item(at) => within.get_mut(*at),
+            ClampStep::Key(key) => within.get_mut(key.as_str()),
+            ClampStep::Item(at) => within.get_mut(*at),
         };
         match next {
             Some(next) => within = next,
             None => return false,
         }
     }
-    let is_amount = matches!(before.last(), Some(PathStep::Key(map)) if AMOUNTS.contains(&map.as_str()))
+    let is_amount = matches!(before.last(), Some(ClampStep::Key(map)) if AMOUNTS.contains(&map.as_str()))
         && within.is_object();
     match (last, within) {
-        (PathStep::Key(key), Value::Object(map)) if is_amount && map[key] != UNKNOWN => {
+        (ClampStep::Key(key), Value::Object(map)) if is_amount && map[key] != UNKNOWN => {
             map.insert(key.clone(), UNKNOWN.into());
         }
-        (PathStep::Key(key), Value::Object(map)) => {
+        (ClampStep::Key(key), Value::Object(map)) => {
             map.remove(key);
         }
-        (PathStep::Item(at), Value::Array(list)) => {
+        (ClampStep::Item(at), Value::Array(list)) => {
             list.remove(*at);
         }
         _ => return false,
     }
     let takes =
-        |step: &PathStep| matches!(step, PathStep::Key(key) if TAKES.contains(&key.as_str()));
+        |step: &ClampStep| matches!(step, ClampStep::Key(key) if TAKES.contains(&key.as_str()));
     if !is_amount && steps.iter().take(2).any(takes) {
         close(text);
     }
     true
 }
 
-enum PathStep {
+enum ClampStep {
     Key(String),
     Item(usize),
 }
 
 /// The way to a field. Keys may have dots: of several that a path could begin with the longest is meant.
-fn steps(text: &Value, path: &str) -> Option<Vec<PathStep>> {
+fn steps(text: &Value, path: &str) -> Option<Vec<ClampStep>> {
     let (mut within, mut rest) = (text, path);
     let mut steps = Vec::new();
     while !rest.is_empty() {
@@ -126,7 +126,7 @@ fn steps(text: &Value, path: &str) -> Option<Vec<PathStep>> {
             let (at, after) = after.split_once(']')?;
             let at = at.parse().ok()?;
             within = within.get(at)?;
-            (rest, steps) = (after, with(steps, PathStep::Item(at)));
+            (rest, steps) = (after, with(steps, ClampStep::Item(at)));
         } else {
             let name = rest.strip_prefix('.').unwrap_or(rest);
             let keys = within.as_object()?.keys();
@@ -137,13 +137,13 @@ fn steps(text: &Value, path: &str) -> Option<Vec<PathStep>> {
             let key = keys.filter(begins).max_by_key(|key| key.len())?.clone();
             rest = &name[key.len()..];
             within = within.get(&key)?;
-            steps = with(steps, PathStep::Key(key));
+            steps = with(steps, ClampStep::Key(key));
         }
     }
     Some(steps)
 }
 
-fn with(mut steps: Vec<PathStep>, step: PathStep) -> Vec<PathStep> {
+fn with(mut steps: Vec<ClampStep>, step: ClampStep) -> Vec<ClampStep> {
     steps.push(step);
     steps
 }

@@ -264,12 +264,14 @@ impl DeviceFilters {
                 break;
             };
             spent += 1;
+            let answer = &mut filter.answers[device as usize];
             let Some((key, published)) = inventory.published(device) else {
+                *answer = Some(Match::No);
                 continue;
             };
             let (said, steps) = self.compiled.ask(&filter.key, &key.driver, published);
             spent = spent.saturating_add(steps);
-            filter.answers[device as usize] = Some(match said {
+            *answer = Some(match said {
                 Ok(true) => Match::Yes,
                 Ok(false) => Match::No,
                 Err(text) => {

@@ -342,7 +342,7 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
     if !rng.one_in(24) {
         pod.records = pairs(&[(CORES, &text)]);
     }
-    if !rng.one_in(4) {
+    if rng.one_in(2) {
         serve(rng, pod);
     } else if rng.one_in(3) {
         set_real(pod, String::new());

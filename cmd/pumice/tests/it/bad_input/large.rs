@@ -12,14 +12,17 @@ fn twenty_megabytes_with_a_thousand_broken_objects_are_read() {
     let mut text = String::with_capacity(24 << 20);
     text.push_str(GOOD);
     for at in 0..PODS {
-        // One in fifty has a negative request.
-        let cpu = if at % 50 == 0 { "-1" } else { "1m" };
+        // One in fifty waits and has a negative request.
+        let (place, cpu) = match at % 50 {
+            0 => ("schedulerName: volcano", "-1"),
+            _ => ("nodeName: n2", "1m"),
+        };
         let filler = "x".repeat(200);
         // Writing to a String cannot fail.
         let _ = write!(
             text,
             "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p{at:05}\n  annotations:\n    note: \
-             {filler}\nspec:\n  nodeName: n2\n  containers:\n  - name: main\n    resources:\n      \
+             {filler}\nspec:\n  {place}\n  containers:\n  - name: main\n    resources:\n      \
              requests:\n        cpu: {cpu}\n---\n"
         );
     }

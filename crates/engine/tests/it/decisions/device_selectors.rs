@@ -111,7 +111,7 @@ fn selectors_of_more_bytes_than_a_claim_may_have_are_refused() {
     assert_eq!(cluster.cycle(), ["plain n1"]);
     let (_, message) = cluster.why("p");
     assert!(
-        message.contains("its selectors have 72160 bytes in all, more than 65536"),
+        message.contains("its selectors have 72152 bytes in all, more than 65536"),
         "{message}"
     );
 }
