@@ -213,9 +213,11 @@ pub fn on_node(
     node: NodeIx,
 ) -> Vec<RankedVictim> {
     let (state, plugins) = (&*session.state, &*session.plugins);
-    let mut victims = unmarked(session, seniority, scope, node);
     let purpose = scope.purpose;
-    victims.retain(|victim| !plugins.is_never_victim(state, purpose, preemptor, victim.task));
+    // Who never goes needs no rank.
+    let may_go = marked_by_nobody(session, scope, node)
+        .filter(|task| !plugins.is_never_victim(state, purpose, preemptor, *task));
+    let mut victims = ranks(session, seniority, scope, may_go);
     sort(state, &mut victims);
     victims
 }
@@ -227,10 +229,28 @@ pub fn unmarked(
     scope: &Scope,
     node: NodeIx,
 ) -> Vec<RankedVictim> {
+    let candidates = marked_by_nobody(session, scope, node);
+    ranks(session, seniority, scope, candidates)
+}
+
+fn marked_by_nobody<'s>(
+    session: &'s Session,
+    scope: &'s Scope,
+    node: NodeIx,
+) -> impl Iterator<Item = TaskIx> + 's {
+    let tasks = session.state.nodes().tasks(node).iter().copied();
+    tasks.filter(|task| scope.has(session, *task))
+}
+
+fn ranks(
+    session: &Session,
+    seniority: &mut Seniority,
+    scope: &Scope,
+    tasks: impl Iterator<Item = TaskIx>,
+) -> Vec<RankedVictim> {
     let (state, plugins) = (&*session.state, &*session.plugins);
-    let tasks = state.nodes().tasks(node).iter().copied();
     let mut distances: FxHashMap<QueueIx, u32> = FxHashMap::default();
-    let victims = tasks.filter(|task| scope.has(session, *task)).map(|task| {
+    let victims = tasks.map(|task| {
         let queue = state.task(task).job.and_then(|job| state.job(job).queue);
         let distance = match (scope.purpose, queue) {
             (Purpose::Reclaim, Some(queue)) => *distances

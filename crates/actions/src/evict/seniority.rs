@@ -27,35 +27,44 @@ pub struct Seniority {
 impl Seniority {
     /// Where a pod stands in its job.
     pub fn of(&mut self, state: &State, task: TaskIx) -> Standing {
+        if let Some(known) = self.known(task) {
+            return known;
+        }
         let record = state.task(task);
-        let alone = Standing {
-            since_s: record.created_s,
-            place: 0,
-        };
-        let Some(job) = record.job.filter(|job| state.job(*job).tasks.len() > 1) else {
-            return alone;
-        };
-        if self.jobs.insert(job) {
+        if let Some(job) = record.job
+            && state.job(job).tasks.len() > 1
+            && self.jobs.insert(job)
+        {
             self.look_at(state, job);
         }
-        let known = self.known.get(task.at()).copied().flatten();
-        known.unwrap_or(alone)
+        self.known(task).unwrap_or(Standing {
+            since_s: record.created_s,
+            place: 0,
+        })
+    }
+
+    fn known(&self, task: TaskIx) -> Option<Standing> {
+        self.known.get(task.at()).copied().flatten()
     }
 
     fn look_at(&mut self, state: &State, job: JobIx) {
         let tasks = state.job(job).tasks.iter().copied();
         let mut tasks: Vec<TaskIx> = tasks.filter(|task| is_there(state, *task)).collect();
-        tasks.sort_unstable_by_key(|task| state.task(*task).priority);
+        if let Some(last) = tasks.iter().max()
+            && self.known.len() <= last.at()
+        {
+            self.known.resize(last.at() + 1, None);
+        }
         let same = |l: &TaskIx, r: &TaskIx| state.task(*l).priority == state.task(*r).priority;
+        if !tasks.is_sorted_by_key(|task| state.task(*task).priority) {
+            tasks.sort_unstable_by_key(|task| state.task(*task).priority);
+        }
         for alike in tasks.chunk_by_mut(same) {
             sort_by_number_and_age(state, alike);
             let mut since_s = i64::MAX;
             for (place, task) in alike.iter().enumerate().rev() {
                 since_s = since_s.min(state.task(*task).created_s);
                 let place = u32::try_from(place).unwrap_or(u32::MAX);
-                if self.known.len() <= task.at() {
-                    self.known.resize(task.at() + 1, None);
-                }
                 self.known[task.at()] = Some(Standing { since_s, place });
             }
         }
