@@ -61,6 +61,6 @@ pub use session::{Evicts, Session};
 pub use sleep::Sleepers;
 pub use tiers::Vote;
 pub use topology_keys::TopologyKeys;
-pub use transaction::{Bind, Checkpoint, Choice, Eviction, Plan};
+pub use transaction::{Bind, Checkpoint, Choice, Eviction, Plan, PlanStep};
 pub use verdict::Verdict;
 pub use work::Work;

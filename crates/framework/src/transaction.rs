@@ -26,6 +26,15 @@ pub struct Choice {
     pub takes: Placement,
 }
 
+/// A step of a plan that is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanStep {
+    /// Somebody goes.
+    Evict(TaskIx),
+    /// Somebody is placed on a node.
+    Place(TaskIx, NodeIx),
+}
+
 /// A step, with what its inverse needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
@@ -180,6 +189,18 @@ impl Session<'_> {
             Op::Evict { .. } => None,
         });
         placed.collect()
+    }
+
+    /// What was tried since a checkpoint, in that order.
+    pub fn tries_since(&self, checkpoint: Checkpoint) -> Vec<PlanStep> {
+        let steps = self.steps[checkpoint.0..].iter();
+        let steps = steps.map(|op| match op {
+            Op::Evict { task, .. } => PlanStep::Evict(*task),
+            Op::Allocate { task, node } | Op::Pipeline { task, node } => {
+                PlanStep::Place(*task, *node)
+            }
+        });
+        steps.collect()
     }
 
     /// How often in this cycle a pod gained a place, or got it back.

@@ -1,7 +1,7 @@
 //! Victims that a plan can do without: where several pods were placed on a node, one set may have made
 //! another needless.
 
-use pumice_framework::{Checkpoint, Session};
+use pumice_framework::{Checkpoint, PlanStep, Session};
 use pumice_model::{NodeIx, ResIx, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -76,6 +76,8 @@ fn is_needed(session: &Session, there: &Arrivals, victim: TaskIx) -> bool {
 }
 
 /// Takes all steps since the checkpoint anew, without one eviction, if every placement is still possible.
+/// Otherwise they are taken as they were, each eviction where it stood: of more room that is free at once a
+/// pod might take another part, and leave none to the next.
 fn replay_without(
     session: &mut Session,
     kernel: &mut Kernel,
@@ -83,42 +85,33 @@ fn replay_without(
     start: Checkpoint,
     victim: TaskIx,
 ) {
-    let evicted = session.evicted_since(start);
-    let placed: Vec<(TaskIx, Option<NodeIx>)> = session
-        .placed_since(start)
-        .into_iter()
-        .map(|task| (task, session.state.task(task).node))
-        .collect();
-    let without: Vec<TaskIx> = evicted
-        .iter()
-        .copied()
-        .filter(|task| *task != victim)
-        .collect();
+    let steps = session.tries_since(start);
+    let is_eviction = |step: &PlanStep| matches!(step, PlanStep::Evict(_));
+    let others = steps.iter().copied();
+    let others = others.filter(|step| *step != PlanStep::Evict(victim));
+    let (evictions, places): (Vec<PlanStep>, Vec<PlanStep>) = others.partition(is_eviction);
     session.undo_tries_to(start);
-    if take(session, kernel, by, &without, &placed) {
+    if take(session, kernel, by, &[evictions, places].concat()) {
         return;
     }
     session.undo_tries_to(start);
-    let as_before = take(session, kernel, by, &evicted, &placed);
+    let as_before = take(session, kernel, by, &steps);
     debug_assert!(as_before, "the plan was possible before");
 }
 
-fn take(
-    session: &mut Session,
-    kernel: &mut Kernel,
-    by: Beneficiary,
-    evicted: &[TaskIx],
-    placed: &[(TaskIx, Option<NodeIx>)],
-) -> bool {
-    for victim in evicted {
-        session.evict(*victim, by.reason, by.job);
-    }
-    placed.iter().all(|(task, node)| {
-        let preemptor = by.preemptor(*task);
-        let choice = node.and_then(|node| place_for(session, kernel, &preemptor, node));
-        choice.is_some_and(|choice| {
-            session.place(*task, choice);
+/// Takes steps in their order, up to the first placement that is not possible; whether all were.
+fn take(session: &mut Session, kernel: &mut Kernel, by: Beneficiary, steps: &[PlanStep]) -> bool {
+    steps.iter().all(|step| match *step {
+        PlanStep::Evict(victim) => {
+            session.evict(victim, by.reason, by.job);
             true
-        })
+        }
+        PlanStep::Place(task, node) => {
+            let choice = place_for(session, kernel, &by.preemptor(task), node);
+            choice.is_some_and(|choice| {
+                session.place(task, choice);
+                true
+            })
+        }
     })
 }
