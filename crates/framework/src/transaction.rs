@@ -173,34 +173,31 @@ impl Session<'_> {
 
     /// Tasks evicted since a checkpoint, in that order.
     pub fn evicted_since(&self, checkpoint: Checkpoint) -> Vec<TaskIx> {
-        let steps = self.steps[checkpoint.0..].iter();
-        let evicted = steps.filter_map(|op| match op {
-            Op::Evict { task, .. } => Some(*task),
-            Op::Allocate { .. } | Op::Pipeline { .. } => None,
+        let evicted = self.tries_since(checkpoint).filter_map(|step| match step {
+            PlanStep::Evict(task) => Some(task),
+            PlanStep::Place(..) => None,
         });
         evicted.collect()
     }
 
     /// Tasks placed since a checkpoint, in that order.
     pub fn placed_since(&self, checkpoint: Checkpoint) -> Vec<TaskIx> {
-        let steps = self.steps[checkpoint.0..].iter();
-        let placed = steps.filter_map(|op| match op {
-            Op::Allocate { task, .. } | Op::Pipeline { task, .. } => Some(*task),
-            Op::Evict { .. } => None,
+        let placed = self.tries_since(checkpoint).filter_map(|step| match step {
+            PlanStep::Place(task, _) => Some(task),
+            PlanStep::Evict(_) => None,
         });
         placed.collect()
     }
 
     /// What was tried since a checkpoint, in that order.
-    pub fn tries_since(&self, checkpoint: Checkpoint) -> Vec<PlanStep> {
+    pub fn tries_since(&self, checkpoint: Checkpoint) -> impl Iterator<Item = PlanStep> {
         let steps = self.steps[checkpoint.0..].iter();
-        let steps = steps.map(|op| match op {
+        steps.map(|op| match op {
             Op::Evict { task, .. } => PlanStep::Evict(*task),
             Op::Allocate { task, node } | Op::Pipeline { task, node } => {
                 PlanStep::Place(*task, *node)
             }
-        });
-        steps.collect()
+        })
     }
 
     /// How often in this cycle a pod gained a place, or got it back.

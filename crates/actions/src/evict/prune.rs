@@ -85,7 +85,7 @@ fn replay_without(
     start: Checkpoint,
     victim: TaskIx,
 ) {
-    let steps = session.tries_since(start);
+    let steps: Vec<PlanStep> = session.tries_since(start).collect();
     let is_eviction = |step: &PlanStep| matches!(step, PlanStep::Evict(_));
     let others = steps.iter().copied();
     let others = others.filter(|step| *step != PlanStep::Evict(victim));

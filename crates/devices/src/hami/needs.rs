@@ -118,13 +118,7 @@ pub fn needs(pod: &PodFacts, kinds: &[CardKind]) -> Result<Vec<CardNeed>, String
             if let Some(why) = (kind.refuses)(pod) {
                 return Err(why);
             }
-            needs.push(CardNeed {
-                container: at as u16,
-                kind: of as u16,
-                runs: container.kind,
-                count,
-                share: kind.taken(pod, share),
-            });
+            needs.push(need(pod, at, (of, kind), (count, share)));
         }
     }
     Ok(needs)
@@ -139,24 +133,33 @@ pub fn needs_at_most(pod: &PodFacts, kinds: &[CardKind]) -> Vec<CardNeed> {
             if !names.all().any(|name| container.milli(name).is_some()) {
                 continue;
             }
-            let all = || (container.counted(&names.count, ""), CardShare::WHOLE);
             let (count, share) = match ask(container, kind) {
                 Ok(Some(found)) => found,
                 Ok(None) => continue,
-                Err(_) => all(),
+                Err(_) => (container.counted(&names.count, ""), CardShare::WHOLE),
             };
             if count > 0 {
-                needs.push(CardNeed {
-                    container: at as u16,
-                    kind: of as u16,
-                    runs: container.kind,
-                    count,
-                    share: kind.taken(pod, share),
-                });
+                needs.push(need(pod, at, (of, kind), (count, share)));
             }
         }
     }
     needs
+}
+
+/// What a container asks of a kind.
+fn need(
+    pod: &PodFacts,
+    at: usize,
+    (of, kind): (usize, &CardKind),
+    (count, share): (u32, CardShare),
+) -> CardNeed {
+    CardNeed {
+        container: at as u16,
+        kind: of as u16,
+        runs: pod.containers[at].kind,
+        count,
+        share: kind.taken(pod, share),
+    }
 }
 
 fn ask(container: &ContainerFacts, kind: &CardKind) -> Result<Option<(u32, CardShare)>, String> {

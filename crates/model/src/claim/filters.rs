@@ -201,16 +201,19 @@ impl DeviceFilters {
         self.filters[filter as usize].failures.of(device)
     }
 
-    /// A device is new, or another one now.
-    pub fn forget_device(&mut self, device: u32) {
-        for (number, filter) in self.filters.iter_mut().enumerate() {
-            self.pending.insert(number as u32);
-            if let Some(answer) = filter.answers.get_mut(device as usize) {
-                if answer.take().is_some() {
-                    filter.again.push(device);
+    /// Devices are new, or others now.
+    pub fn forget_devices(&mut self, devices: &[u32]) {
+        for filter in &mut self.filters {
+            for device in devices {
+                let answer = filter.answers.get_mut(*device as usize);
+                if answer.is_some_and(|answer| answer.take().is_some()) {
+                    filter.again.push(*device);
+                    filter.failures.of_device.remove(device);
                 }
-                filter.failures.of_device.remove(&device);
             }
+        }
+        if !devices.is_empty() {
+            self.pending = (0..self.filters.len() as u32).collect();
         }
     }
 

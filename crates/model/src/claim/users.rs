@@ -174,9 +174,8 @@ impl ResourceClaims {
             self.objects_epoch += 1;
         }
         if self.inventory.is_stale() {
-            for device in self.inventory.refresh(&mut self.reaches) {
-                self.filters.forget_device(device);
-            }
+            let changed = self.inventory.refresh(&mut self.reaches);
+            self.filters.forget_devices(&changed);
         }
         self.reaches.refresh(nodes);
     }

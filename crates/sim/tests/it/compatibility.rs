@@ -1,11 +1,11 @@
 //! What a user who comes from Volcano may rely on, or be surprised by, seen from the manifests: the
 //! tests that hold rows of `docs/compatibility.md`.
 
-use pumice_conf::{DEFAULT_CONF, parse};
-use pumice_ingest::Options;
+use pumice_conf::DEFAULT_CONF;
 use pumice_model::object::Shard;
-use pumice_sim::reader::{InputObjects, InputSource};
-use pumice_sim::{Mode, OwnShard, Report, SimulationSettings, simulate};
+use pumice_sim::{Mode, OwnShard, Report, SimulationSettings};
+
+use super::run;
 
 /// One cycle over the manifests under a configuration.
 fn run(conf: &str, text: &str) -> Report {
@@ -14,28 +14,11 @@ fn run(conf: &str, text: &str) -> Report {
 
 /// Likewise, as the scheduler with that NodeShard.
 fn run_sharded(conf: &str, text: &str, shard: Option<OwnShard>) -> Report {
-    let config = parse(conf, &pumice_engine::REGISTRY)
-        .config
-        .expect("a configuration");
-    let source = InputSource {
-        name: "f".to_owned(),
-        bytes: text.as_bytes().to_vec(),
-    };
-    let mut input = InputObjects::default();
-    input.read(&source).expect("text");
     let settings = SimulationSettings {
-        mode: Mode::Cycles(1),
-        now_s: 0,
-        default_queue: "default".to_owned(),
-        options: Options {
-            scheduler_names: vec!["volcano".to_owned()],
-            annotations: pumice_engine::annotations_read(),
-        },
-        ignored_provisioners: Vec::new(),
-        node_selector: Vec::new(),
         shard,
+        ..run::settings(Mode::Cycles(1))
     };
-    let (report, problems) = simulate(&config, input, &[source], &settings, |_, _| {});
+    let (report, problems) = run::run(conf, text, &settings);
     assert!(problems.is_empty(), "{problems:?}");
     report
 }

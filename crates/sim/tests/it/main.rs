@@ -3,5 +3,6 @@
 mod compatibility;
 mod no_input_panics;
 mod numa;
+mod run;
 mod storage;
 mod tenants;

@@ -2,10 +2,11 @@
 //! modes.
 
 use proptest::prelude::*;
-use pumice_conf::{Config, DEFAULT_CONF, parse};
-use pumice_ingest::Options;
+use pumice_conf::DEFAULT_CONF;
 use pumice_sim::reader::{InputObjects, InputSource};
-use pumice_sim::{Mode, SimulationSettings, simulate};
+use pumice_sim::{Mode, simulate};
+
+use super::run;
 
 /// Manifests of every kind that takes part, to be mutated.
 const VALID: &str = include_str!("every_kind.yaml");
@@ -16,15 +17,9 @@ fn cases() -> u32 {
     wanted.and_then(|text| text.parse().ok()).unwrap_or(500)
 }
 
-fn config() -> Config {
-    parse(DEFAULT_CONF, &pumice_engine::REGISTRY)
-        .config
-        .expect("the built-in one is valid")
-}
-
 /// Reads and simulates in both modes; the number of pods bound with a fixed number of cycles.
 fn survive(bytes: &[u8]) -> usize {
-    let run = |mode| {
+    let one = |mode| {
         let source = InputSource {
             name: "f".to_owned(),
             bytes: bytes.to_vec(),
@@ -33,22 +28,17 @@ fn survive(bytes: &[u8]) -> usize {
         if let Err(problem) = input.read(&source) {
             input.problems.push(problem);
         }
-        let settings = SimulationSettings {
-            mode,
-            now_s: 0,
-            default_queue: "default".to_owned(),
-            options: Options {
-                scheduler_names: vec!["volcano".to_owned()],
-                annotations: pumice_engine::annotations_read(),
-            },
-            ignored_provisioners: Vec::new(),
-            node_selector: Vec::new(),
-            shard: None,
-        };
-        simulate(&config(), input, &[source], &settings, |_, _| {}).0
+        simulate(
+            &run::config(DEFAULT_CONF),
+            input,
+            &[source],
+            &run::settings(mode),
+            |_, _| {},
+        )
+        .0
     };
-    run(Mode::FixedPoint);
-    run(Mode::Cycles(2)).binds.len()
+    one(Mode::FixedPoint);
+    one(Mode::Cycles(2)).binds.len()
 }
 
 /// One change of a text.

@@ -1,9 +1,8 @@
 //! CPUs of nodes whose Numatopology does not tell who has which, in manifests that tell more or fewer times.
 
-use pumice_conf::parse;
-use pumice_ingest::Options;
-use pumice_sim::reader::{InputObjects, InputSource};
-use pumice_sim::{Mode, SimulationSettings, simulate};
+use pumice_sim::Mode;
+
+use super::run;
 
 const CONF: &str =
     "actions: allocate\ntiers:\n- plugins: [{name: predicates}, {name: numa-aware}]\n";
@@ -39,26 +38,7 @@ fn pod(name: &str, metadata: &str, node: &str, status: &str) -> String {
 
 /// `pod node` of each Binding until nothing happens any more.
 fn binds(text: &str) -> Vec<String> {
-    let config = parse(CONF, &pumice_engine::REGISTRY).config.expect("valid");
-    let source = InputSource {
-        name: "f".to_owned(),
-        bytes: text.as_bytes().to_vec(),
-    };
-    let mut input = InputObjects::default();
-    input.read(&source).expect("text");
-    let settings = SimulationSettings {
-        mode: Mode::FixedPoint,
-        now_s: 0,
-        default_queue: "default".to_owned(),
-        options: Options {
-            scheduler_names: vec!["volcano".to_owned()],
-            annotations: pumice_engine::annotations_read(),
-        },
-        ignored_provisioners: Vec::new(),
-        node_selector: Vec::new(),
-        shard: None,
-    };
-    let (report, problems) = simulate(&config, input, &[source], &settings, |_, _| {});
+    let (report, problems) = run::run(CONF, text, &run::settings(Mode::FixedPoint));
     assert!(problems.is_empty(), "{problems:?}");
     let binds = report.binds.iter();
     binds

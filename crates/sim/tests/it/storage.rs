@@ -1,9 +1,10 @@
 //! Storage in a simulation: what an API server, its controllers and provisioners would have done.
 
-use pumice_conf::{DEFAULT_CONF, parse};
+use pumice_conf::DEFAULT_CONF;
 use pumice_ingest::Options;
-use pumice_sim::reader::{InputObjects, InputSource};
-use pumice_sim::{Mode, Report, SimulationSettings, simulate};
+use pumice_sim::{Mode, Report, SimulationSettings};
+
+use super::run;
 
 const NODES: &str = "\
 kind: Node
@@ -19,25 +20,12 @@ status: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}
 ";
 
 fn run(mode: Mode, ignored: &[&str], text: &str) -> Report {
-    let config = parse(DEFAULT_CONF, &pumice_engine::REGISTRY)
-        .config
-        .expect("a configuration");
-    let source = InputSource {
-        name: "f".to_owned(),
-        bytes: format!("{NODES}{text}").into_bytes(),
-    };
-    let mut input = InputObjects::default();
-    input.read(&source).expect("text");
     let settings = SimulationSettings {
-        mode,
-        now_s: 0,
-        default_queue: "default".to_owned(),
         options: Options::default(),
         ignored_provisioners: ignored.iter().map(|name| (*name).to_owned()).collect(),
-        node_selector: Vec::new(),
-        shard: None,
+        ..run::settings(mode)
     };
-    let (report, problems) = simulate(&config, input, &[source], &settings, |_, _| {});
+    let (report, problems) = run::run(DEFAULT_CONF, &format!("{NODES}{text}"), &settings);
     assert!(problems.is_empty(), "{problems:?}");
     report
 }

@@ -1,35 +1,15 @@
 //! What somebody who may edit one namespace cannot do to others.
 
-use pumice_conf::parse;
-use pumice_ingest::Options;
-use pumice_sim::reader::{InputObjects, InputSource};
-use pumice_sim::{Mode, Report, SimulationSettings, simulate};
+use pumice_sim::{Mode, Report};
+
+use super::run;
 
 const CONF: &str = "actions: \"enqueue, allocate, backfill\"\ntiers: [{plugins: [{name: gang}, {name: predicates}, \
                     {name: capacity}, {name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}]}]\n";
 
 /// One cycle over these manifests, and what is told of the input.
-fn run(text: &str) -> (Report, Vec<String>) {
-    let config = parse(CONF, &pumice_engine::REGISTRY).config.expect("valid");
-    let source = InputSource {
-        name: "f".to_owned(),
-        bytes: text.as_bytes().to_vec(),
-    };
-    let mut input = InputObjects::default();
-    input.read(&source).expect("text");
-    let settings = SimulationSettings {
-        mode: Mode::Cycles(1),
-        now_s: 0,
-        default_queue: "default".to_owned(),
-        options: Options {
-            scheduler_names: vec!["volcano".to_owned()],
-            annotations: pumice_engine::annotations_read(),
-        },
-        ignored_provisioners: Vec::new(),
-        node_selector: Vec::new(),
-        shard: None,
-    };
-    let (report, problems) = simulate(&config, input, &[source], &settings, |_, _| {});
+fn one_cycle(text: &str) -> (Report, Vec<String>) {
+    let (report, problems) = run::run(CONF, text, &run::settings(Mode::Cycles(1)));
     let told = problems.iter().map(ToString::to_string);
     (report, told.collect())
 }
@@ -64,7 +44,7 @@ fn one(limits: &str) -> String {
 #[test]
 fn a_pod_some_of_which_cannot_be_read_keeps_its_place() {
     let six = "{cpu: 6, memory: 1Gi}";
-    assert_eq!(binds(&run(&cluster(six)).0), ["b/waits"]);
+    assert_eq!(binds(&one_cycle(&cluster(six)).0), ["b/waits"]);
     let specs = [
         one("{cpu: 6, example.com/absent: 9007199254740993}"),
         one("{cpu: 6, example.com/absent: much}"),
@@ -84,7 +64,7 @@ fn a_pod_some_of_which_cannot_be_read_keeps_its_place() {
             .to_owned(),
     ];
     for spec in specs {
-        let (report, told) = run(&format!("{}{}", cluster(six), running("{}", &spec)));
+        let (report, told) = one_cycle(&format!("{}{}", cluster(six), running("{}", &spec)));
         assert_eq!(binds(&report), [""; 0], "{spec}");
         assert!(
             told.iter().any(|text| text.contains("a/runs")),
@@ -102,7 +82,7 @@ fn annotations_of_a_pod_that_asks_no_cards_hold_none() {
     let gpu = "{cpu: 1, volcano.sh/vgpu-number: 1, volcano.sh/vgpu-memory: 900}";
     let all = "{volcano.sh/vgpu-ids-new: \"GPU-a,NVIDIA,1000,100:GPU-b,NVIDIA,1000,100:\"}";
     for limits in ["{cpu: 1m}", "{cpu: 1m, example.com/other: 1}"] {
-        let (report, told) = run(&format!("{}{}", cluster(gpu), running(all, &one(limits))));
+        let (report, told) = one_cycle(&format!("{}{}", cluster(gpu), running(all, &one(limits))));
         assert_eq!(binds(&report), ["b/waits"], "{limits}");
         assert!(
             told.iter()
@@ -123,7 +103,7 @@ fn annotations_do_not_hide_what_a_pod_asks() {
         "GPU-x,NVIDIA,0,0:GPU-y,NVIDIA,0,0:",
     ] {
         let annotations = format!("{{volcano.sh/vgpu-ids-new: \"{ids}\"}}");
-        let (report, _) = run(&format!("{}{}", cluster(gpu), running(&annotations, &two)));
+        let (report, _) = one_cycle(&format!("{}{}", cluster(gpu), running(&annotations, &two)));
         assert_eq!(binds(&report), [""; 0], "{ids:?}");
     }
 }
