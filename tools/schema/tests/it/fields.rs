@@ -14,7 +14,8 @@ use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
 use pumice_api::{
-    DeviceTaintRule, HyperNode, Job, NativePodGroup, NodeMetrics, NodeShard, Numatopology, PodGroup, Queue,
+    DeviceTaintRule, HyperNode, Job, NativePodGroup, NodeMetrics, NodeShard, Numatopology,
+    PodGroup, Queue,
 };
 use pumice_schema::tracer::Types;
 
