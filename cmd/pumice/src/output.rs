@@ -413,17 +413,8 @@ pub fn columns<const N: usize>(
     columns_from(0, out, head, &rows)
 }
 
-/// The same of objects whose first column is their namespace, which is left out where all have one.
-pub fn columns_of_namespaces<const N: usize>(
-    out: &mut (impl Write + ?Sized),
-    head: [&str; N],
-    rows: &[[String; N]],
-    with_namespace: bool,
-) -> anyhow::Result<()> {
-    columns_from(usize::from(!with_namespace), out, head, rows)
-}
-
-fn columns_from<const N: usize>(
+/// The same without the `first` columns: those of namespaces where all have one.
+pub fn columns_from<const N: usize>(
     first: usize,
     out: &mut (impl Write + ?Sized),
     head: [&str; N],

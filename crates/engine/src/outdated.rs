@@ -136,7 +136,7 @@ impl Engine {
             request.get(**resource) > 0 && idle + given_back.get(**resource) < 0
         })?;
         given_back.add(request);
-        let name = state.resources().name(*lacks);
+        let name = state.resource_name_for(ix, *lacks);
         Some(format!("the node has less {name} than it had"))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use pumice_model::resource::NOBODYS;
 use pumice_model::{NodeIx, ResIx, ResourceNames};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -195,12 +196,22 @@ pub struct FitError {
 }
 
 impl FitError {
-    /// Nodes per reason, ordered by the text `<count> <reason>` as Volcano prints it.
-    pub fn histogram(&self, table: &ReasonTable) -> Vec<String> {
+    /// Nodes per reason, ordered by the text `<count> <reason>` as Volcano prints it. `strange` is what the task
+    /// calls the resource that nobody offers, if it asks for such.
+    fn histogram(&self, table: &ReasonTable, strange: &str) -> Vec<String> {
+        let insufficient = format!("Insufficient {strange}");
+        let of_nobody = table
+            .insufficient
+            .get(NOBODYS.0 as usize)
+            .copied()
+            .flatten();
         let mut by_text: Vec<(&str, u32)> = Vec::new();
         for (set, count) in &self.counts {
             for reason in table.members(*set) {
-                let text = table.reason(*reason).text.as_str();
+                let text = match of_nobody == Some(*reason) {
+                    true => insufficient.as_str(),
+                    false => table.reason(*reason).text.as_str(),
+                };
                 match by_text.iter_mut().find(|(known, _)| *known == text) {
                     Some((_, total)) => *total += count,
                     None => by_text.push((text, *count)),
@@ -218,12 +229,13 @@ impl FitError {
         lines
     }
 
-    /// `0/<nodes> nodes are unavailable: <count> <reason>, ….` (spec/01 §4.4).
-    pub fn text(&self, table: &ReasonTable) -> String {
+    /// `0/<nodes> nodes are unavailable: <count> <reason>, ….` (spec/01 §4.4). `strange` is what the task calls the
+    /// resource that nobody offers, if it asks for such.
+    pub fn text(&self, table: &ReasonTable, strange: &str) -> String {
         if self.nodes == 0 {
             return NO_NODES.to_owned();
         }
-        let reasons = self.histogram(table).join(", ");
+        let reasons = self.histogram(table, strange).join(", ");
         format!("0/{} nodes are unavailable: {reasons}.", self.nodes)
     }
 }

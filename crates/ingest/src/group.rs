@@ -7,7 +7,7 @@ use pumice_model::resource::is_of_device_class;
 
 use crate::pod::Options;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
-use crate::{amount, hyper_node, meta, selector};
+use crate::{amount, bounds, hyper_node, meta, selector};
 
 /// Reads a PodGroup.
 ///
@@ -30,6 +30,11 @@ pub fn pod_group(group: &PodGroup, options: &Options) -> Result<GroupObject, Vec
         .collect();
     let min_resources = spec.min_resources.as_ref();
     let min_path = path.field("minResources");
+    bounds::names(
+        min_resources.map_or(0, |list| list.len()),
+        min_path,
+        &mut problems,
+    );
     let out = GroupObject {
         uid: meta::uid(&group.metadata, &namespace, &name),
         created_s: meta::created_s(&group.metadata),

@@ -23,6 +23,7 @@ mod affinity;
 mod allocation;
 mod allowance;
 mod amount;
+mod bounds;
 mod claim;
 mod device;
 mod device_claim;

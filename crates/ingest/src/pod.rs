@@ -11,7 +11,7 @@ use pumice_model::object::{
 
 use crate::native_group::native_group;
 use crate::problem::{ObjectProblem, ObjectProblems, Path, Readable};
-use crate::{affinity, device, device_claim, image, meta, numa, request, spread, volume};
+use crate::{affinity, bounds, device, device_claim, image, meta, numa, request, spread, volume};
 
 /// Scheduler of a pod that names none, as the API server sets it.
 const KUBERNETES_SCHEDULER: &str = "default-scheduler";
@@ -93,6 +93,7 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<Readable<PodObject>, Vec<Obje
     out.nonzero_memory_bytes = request.nonzero_memory_bytes;
     out.burst_cpu_milli = request::burst(spec, "cpu", |amount| amount.milli_ceil());
     out.burst_memory_bytes = request::burst(spec, "memory", |amount| amount.whole_ceil());
+    bounds::of_pod(&out, &mut problems);
     problems.unless(out.node.is_some(), out)
 }
 

@@ -1,9 +1,9 @@
 //! Resources: names, units, and dense exact vectors.
 //!
 //! A [`ResVec`] has one signed 64-bit integer per interned resource, in stored units. The first
-//! three dimensions are always `cpu` (milli-cores), `memory` (bytes) and `pods` (whole); the
-//! [`ResourceNames`] of a cluster interns the others. Single amounts are limited to
-//! [`MAX_AMOUNT`] where they enter; a thousand of the largest add up within 64 bits.
+//! three dimensions are always `cpu` (milli-cores), `memory` (bytes) and `pods` (whole), the fourth counts what
+//! nobody offers ([`NOBODYS`]); the [`ResourceNames`] of a cluster interns the others once somebody offers them.
+//! Single amounts are limited to [`MAX_AMOUNT`] where they enter; a thousand of the largest add up within 64 bits.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -21,6 +21,16 @@ pub const CPU: ResIx = ResIx(0);
 pub const MEMORY: ResIx = ResIx(1);
 /// `pods`.
 pub const PODS: ResIx = ResIx(2);
+/// How many resources are asked that nobody offers: no node, queue or device. Whoever may make a pod may write any
+/// name, so such names are no dimensions of their own; none of any is anywhere, so one dimension for all of them
+/// decides the same.
+pub const NOBODYS: ResIx = ResIx(3);
+/// What [`NOBODYS`] is called where amounts of several pods are summed up.
+const NOBODYS_NAME: &str = "pumice.sh/offered-by-nobody";
+/// So many dimensions are always known.
+const FIXED: usize = 4;
+/// Of [`NOBODYS`] for one resource: as one of an extended resource.
+const ONE_NAME: i64 = 1000;
 
 /// How a quantity of a resource is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,12 +140,16 @@ impl AmountUnit {
     }
 }
 
-/// Interns resource names; dense indices are handed out in order of first use.
+/// Interns names of resources that are offered, or were; dense indices are handed out in order of first use.
 #[derive(Clone, Debug)]
 pub struct ResourceNames {
     names: Vec<String>,
     index: FxHashMap<String, ResIx>,
     by_name: Vec<ResIx>,
+    /// By index.
+    is_offered: Vec<bool>,
+    /// Those of which that has changed.
+    turned: Vec<ResIx>,
 }
 
 impl Default for ResourceNames {
@@ -144,10 +158,15 @@ impl Default for ResourceNames {
             names: Vec::new(),
             index: FxHashMap::default(),
             by_name: Vec::new(),
+            is_offered: Vec::new(),
+            turned: Vec::new(),
         };
-        for name in ["cpu", "memory", "pods"] {
+        for name in ["cpu", "memory", "pods", NOBODYS_NAME] {
             names.intern(name);
         }
+        names.is_offered.fill(true);
+        // Somebody may ask for a resource of this very name.
+        names.index.remove(NOBODYS_NAME);
         names
     }
 }
@@ -158,14 +177,17 @@ impl ResourceNames {
         if let Some(&ix) = self.index.get(name) {
             return ix;
         }
-        // 65,535 different resource names are beyond any cluster; the last one then stands for all
-        // further names, which errs on the side of refusing.
-        let ix = ResIx(u16::try_from(self.names.len()).unwrap_or(u16::MAX));
+        // 65,535 names of resources that are offered are beyond any cluster: what is more is offered by nobody.
+        let Ok(next) = u16::try_from(self.names.len()) else {
+            return NOBODYS;
+        };
+        let ix = ResIx(next);
         self.names.push(name.to_owned());
+        self.is_offered.push(false);
         self.index.insert(name.to_owned(), ix);
         self.by_name.push(ix);
         let names = &self.names;
-        self.by_name[3.min(ix.0 as usize)..].sort_by_key(|ix| &names[ix.0 as usize]);
+        self.by_name[FIXED.min(ix.0 as usize)..].sort_by_key(|ix| &names[ix.0 as usize]);
         ix
     }
 
@@ -189,17 +211,63 @@ impl ResourceNames {
         false
     }
 
-    /// All dimensions in reporting order: cpu, memory, pods, then the others by name.
+    /// Whether somebody offers a resource.
+    pub(crate) fn is_offered(&self, ix: ResIx) -> bool {
+        self.is_offered[ix.0 as usize]
+    }
+
+    fn set_offered(&mut self, ix: ResIx, is_offered: bool) {
+        if std::mem::replace(&mut self.is_offered[ix.0 as usize], is_offered) != is_offered {
+            self.turned.push(ix);
+        }
+    }
+
+    /// Takes in who offers what. The resources that are offered since the last time, or no longer.
+    pub(crate) fn settle_offers(&mut self, is_offered: impl Fn(ResIx) -> bool) -> Vec<ResIx> {
+        for at in FIXED..self.names.len() {
+            let ix = ResIx(at as u16);
+            self.set_offered(ix, is_offered(ix));
+        }
+        std::mem::take(&mut self.turned)
+    }
+
+    /// Index of `name`, if somebody offers it.
+    pub(crate) fn offered(&self, name: &str) -> Option<ResIx> {
+        self.get(name).filter(|ix| self.is_offered(*ix))
+    }
+
+    /// All dimensions in reporting order: cpu, memory, pods, [`NOBODYS`], then the others by name.
     pub fn in_order(&self) -> &[ResIx] {
         &self.by_name
     }
 
-    /// A vector from named amounts.
+    /// What is asked as a vector, and of it what nobody offers.
+    pub(crate) fn asked<'a>(
+        &self,
+        amounts: impl Iterator<Item = &'a (String, i64)>,
+    ) -> (ResVec, Vec<(String, i64)>) {
+        let (mut vector, mut strange) = (ResVec::default(), Vec::new());
+        for (name, amount) in amounts {
+            match self.offered(name) {
+                Some(ix) => vector.set(ix, *amount),
+                None if *amount > 0 => strange.push((name.clone(), *amount)),
+                None => {}
+            }
+        }
+        strange.sort_unstable();
+        vector.set(NOBODYS, ONE_NAME.saturating_mul(strange.len() as i64));
+        (vector, strange)
+    }
+
+    /// A vector from amounts that are offered.
     pub fn vector(&mut self, amounts: &[(String, i64)]) -> ResVec {
         let mut vector = ResVec::default();
         for (name, amount) in amounts {
             let ix = self.intern(name);
             vector.set(ix, *amount);
+            if *amount > 0 {
+                self.set_offered(ix, true);
+            }
         }
         vector
     }
@@ -207,7 +275,7 @@ impl ResourceNames {
 
 /// Dense amounts by [`ResIx`]; dimensions beyond its length are 0.
 #[derive(Clone, Debug, Default)]
-pub struct ResVec(SmallVec<[i64; 5]>);
+pub struct ResVec(SmallVec<[i64; 6]>);
 
 impl ResVec {
     /// Amount of one dimension.

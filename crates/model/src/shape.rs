@@ -9,7 +9,7 @@ use crate::ix::{RulesIx, ShapeIx};
 use crate::object::{
     Amounts, HostPort, NodeTerm, Pairs, PodObject, PodTerm, SpreadConstraint, Toleration,
 };
-use crate::resource::{ResVec, ResourceNames};
+use crate::resource::{NOBODYS, ResIx, ResVec, ResourceNames};
 
 /// The part of a shape that does not depend on amounts: which nodes, which neighbours.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -101,6 +101,32 @@ pub struct Shape {
     pub rules: RulesIx,
     /// Amounts of the request that are not counted.
     pub uncounted: Amounts,
+    /// Amounts of the request that nobody offers: the request has [`NOBODYS`] for them.
+    pub unoffered: Amounts,
+}
+
+impl Shape {
+    /// What the request counts, each by its own name: dimensions in reporting order, and those that nobody offers
+    /// last, as [`NOBODYS`].
+    pub fn asked<'a>(
+        &'a self,
+        resources: &'a ResourceNames,
+    ) -> impl Iterator<Item = (ResIx, &'a str, i64)> {
+        let counted = resources.in_order().iter().filter(|ix| **ix != NOBODYS);
+        let offered = counted.map(|ix| (*ix, resources.name(*ix), self.request.get(*ix)));
+        let offered = offered.filter(|(_, _, amount)| *amount != 0);
+        let unoffered = self.unoffered.iter();
+        offered.chain(unoffered.map(|(name, amount)| (NOBODYS, name.as_str(), *amount)))
+    }
+
+    /// How much is asked of a resource, whether it counts or not.
+    pub fn amount_of(&self, resources: &ResourceNames, name: &str) -> i64 {
+        let counted = resources.offered(name);
+        let counted = counted.map_or(0, |ix| self.request.get(ix));
+        let mut others = self.uncounted.iter().chain(&self.unoffered);
+        let other = others.find(|(other, _)| other == name);
+        counted.saturating_add(other.map_or(0, |(_, amount)| *amount))
+    }
 }
 
 struct Counted<T> {
@@ -206,13 +232,15 @@ pub struct Acquired {
 
 impl Shapes {
     /// Interns the shape of a pod and counts one use of it.
-    pub fn acquire(&mut self, pod: &PodObject, resources: &mut ResourceNames) -> Acquired {
+    pub fn acquire(&mut self, pod: &PodObject, resources: &ResourceNames) -> Acquired {
         let (rules, rules_new) = self.rules.acquire(Rules::of(pod));
         let hidden = |(name, _): &&(String, i64)| self.uncounted.contains(name);
         let uncounted: Amounts = pod.request.iter().filter(hidden).cloned().collect();
+        let (request, unoffered) = self.counted(resources, &pod.request);
         let shape = Shape {
-            request: self.counted(resources, &pod.request),
+            request,
             uncounted,
+            unoffered,
             nonzero_cpu_milli: pod.nonzero_cpu_milli,
             nonzero_memory_bytes: pod.nonzero_memory_bytes,
             burst_cpu_milli: pod.burst_cpu_milli,
@@ -231,15 +259,14 @@ impl Shapes {
         }
     }
 
-    /// Amounts as a vector, without those that are not counted.
-    pub(crate) fn counted(&self, resources: &mut ResourceNames, amounts: &Amounts) -> ResVec {
-        let mut vector = resources.vector(amounts);
-        for name in &self.uncounted {
-            if let Some(ix) = resources.get(name) {
-                vector.set(ix, 0);
-            }
-        }
-        vector
+    /// Amounts as a vector, without those that are not counted, and of it what nobody offers.
+    pub(crate) fn counted(
+        &self,
+        resources: &ResourceNames,
+        amounts: &Amounts,
+    ) -> (ResVec, Amounts) {
+        let counts = |(name, _): &&(String, i64)| !self.uncounted.contains(name);
+        resources.asked(amounts.iter().filter(counts))
     }
 
     /// Resources that shapes acquired from now on do not count; true when that is a change.

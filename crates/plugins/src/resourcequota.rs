@@ -71,13 +71,7 @@ fn outstanding(state: &State, job: &Job) -> QuotaAmounts {
 
 /// What pods request of a resource, in thousandths.
 fn held(state: &State, tasks: &[TaskIx], resource: &str) -> i64 {
-    let ix = state.resources().get(resource);
-    let request = |task: &TaskIx| {
-        let shape = state.shape(*task);
-        let uncounted = shape.uncounted.iter().find(|(name, _)| name == resource);
-        let counted = ix.map_or(0, |ix| shape.request.get(ix));
-        counted.saturating_add(uncounted.map_or(0, |(_, amount)| *amount))
-    };
+    let request = |task: &TaskIx| state.shape(*task).amount_of(state.resources(), resource);
     let sum = tasks.iter().map(request).fold(0, i64::saturating_add);
     match unit_of(resource) {
         Some(Unit::Whole) => sum.saturating_mul(1000),

@@ -13,7 +13,7 @@ use super::account::{job_query, pod_phase};
 use super::user::{ClusterConnection, ClusterUser, list_of};
 use super::watch::watch;
 use super::words::{age_of, or, print, some};
-use crate::output::{OutputFormat, columns_of_namespaces};
+use crate::output::{OutputFormat, columns_from};
 
 /// What to do with pods.
 #[derive(Subcommand)]
@@ -118,7 +118,7 @@ pub(super) fn table(
         return Ok(());
     };
     let rows: Vec<[String; 9]> = items.iter().map(|pod| row(pod, now)).collect();
-    columns_of_namespaces(out, HEAD, &rows, with_namespace)
+    columns_from(usize::from(!with_namespace), out, HEAD, &rows)
 }
 
 fn row(pod: &Value, now: Timestamp) -> [String; 9] {

@@ -140,10 +140,9 @@ fn still_missing(state: &State, task: TaskIx, request: &DeviceRequest, node: Nod
     if let Some(miss) = request.explain(name, devices, LedgerTime::Future) {
         return miss.text;
     }
-    let asked = state.shape(task).request.iter();
-    let short = asked.filter_map(|(resource, amount)| {
+    let asked = state.shape(task).asked(state.resources());
+    let short = asked.filter_map(|(resource, name, amount)| {
         let missing = amount.saturating_sub(nodes.future_idle(resource, node));
-        let name = state.resources().name(resource);
         (amount > 0 && missing > 0).then(|| format!("{name} {}", display_amount(name, missing)))
     });
     short.collect::<Vec<_>>().join(", ")

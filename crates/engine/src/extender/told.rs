@@ -114,7 +114,9 @@ pub(super) fn told_pod(state: &State, ix: TaskIx) -> ToldPod {
     let node = task
         .node
         .map(|node| state.nodes().object(node).name.clone());
-    let mut request = amounts(state, &shape.request);
+    let counted = shape.asked(state.resources());
+    let mut request: Amounts = counted.map(|(_, name, n)| (name.to_owned(), n)).collect();
+    request.sort();
     request.extend_from_slice(&shape.uncounted);
     ToldPod {
         uid: task.uid.to_string(),
@@ -172,10 +174,9 @@ fn is_as_told(state: &State, ix: TaskIx, told: &ToldPod) -> bool {
 
 fn asks_as_told(state: &State, ix: TaskIx, told: &Amounts) -> bool {
     let shape = state.shape(ix);
-    let mut counted = shape.request.iter().filter(|(_, amount)| *amount != 0);
+    let mut counted = shape.asked(state.resources());
     let mut names = 0;
-    let is_told = |(resource, amount): (_, i64)| {
-        let name = state.resources().name(resource);
+    let is_told = |(_, name, amount): (_, &str, i64)| {
         names += 1;
         told.iter().any(|(known, n)| known == name && *n == amount)
     };

@@ -17,6 +17,7 @@ use pumice_model::{NodeIx, ResIx, TaskIx};
 
 use super::shape::list;
 use crate::Engine;
+use crate::waiting::never::join;
 
 /// So many pods that hold cards are named.
 const MOST_HOLDERS: usize = 5;
@@ -183,21 +184,19 @@ impl Engine {
     /// What the pod asks too much of, of nodes that never could serve it.
     fn change_where_it_never_fits(&self, ix: TaskIx, error: &FitError, open: &[NodeIx]) -> String {
         let total = &self.state.nodes().total;
-        let request = &self.state.shape(ix).request;
-        let resources = self.state.resources().in_order().iter();
-        let beyond = resources.filter_map(|resource| {
-            let asked = request.get(*resource);
-            let most = open.iter().map(|node| total.get(*resource, *node)).max()?;
+        let asked = self.state.shape(ix).asked(self.state.resources());
+        let beyond = asked.filter_map(|(resource, name, asked)| {
+            let most = open.iter().map(|node| total.get(resource, *node)).max()?;
             let largest = open
                 .iter()
-                .find(|node| total.get(*resource, **node) == most)?;
-            (asked > most).then(|| self.excess_where_allowed(*resource, asked, most, *largest))
+                .find(|node| total.get(resource, **node) == most)?;
+            (asked > most).then(|| self.excess_where_allowed(name, asked, most, *largest))
         });
         let told: Vec<String> = beyond.collect();
         if !told.is_empty() {
             return format!(
                 "the pod has to ask less, or a larger node that it may use to come: {}",
-                told.join("; ")
+                join(told)
             );
         }
         self.change_for_cards(ix, error, open).unwrap_or_else(|| {
@@ -229,8 +228,7 @@ impl Engine {
         })
     }
 
-    fn excess_where_allowed(&self, resource: ResIx, asked: i64, most: i64, node: NodeIx) -> String {
-        let name = self.state.resources().name(resource);
+    fn excess_where_allowed(&self, name: &str, asked: i64, most: i64, node: NodeIx) -> String {
         let asked = display_amount(name, asked);
         match most {
             ..=0 => format!("it asks {asked} {name}, and no node that it may use has any"),

@@ -151,7 +151,7 @@ impl Engine {
             Some(above) => above.object.name.as_str(),
             None => self.state.names().text(self.state.job(ix).queue_name),
         };
-        let name = self.state.resources().name(overrun.resource);
+        let name = self.state.resource_name_for_job(ix, overrun.resource);
         let taken = overrun.used.saturating_add(overrun.reserved);
         let missing = taken.saturating_add(overrun.asked);
         let missing = missing.saturating_sub(overrun.limit).max(0);

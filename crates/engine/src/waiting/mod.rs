@@ -12,7 +12,7 @@
 
 mod fingerprint;
 mod gang;
-mod never;
+pub(crate) mod never;
 mod no_domain;
 mod nobody_goes;
 mod not_tried;

@@ -14,6 +14,19 @@ use crate::Engine;
 /// Where nothing more exact is known.
 pub(super) const NOT_EVEN_IDLE: &str = "no node could serve it, even if it were idle";
 
+/// So many resources are told of one pod.
+const MOST_RESOURCES: usize = 8;
+
+/// What is told of resources, the first of them.
+pub(crate) fn join(mut told: Vec<String>) -> String {
+    let more = told.len().saturating_sub(MOST_RESOURCES);
+    told.truncate(MOST_RESOURCES);
+    if more > 0 {
+        told.push(format!("and so for {more} more resources"));
+    }
+    told.join("; ")
+}
+
 /// Whether nodes could ever serve what is asked of devices, as far as somebody had to know; by the
 /// serial of the demand.
 #[derive(Default)]
@@ -115,11 +128,10 @@ impl Engine {
     /// what is known is enough for that.
     pub(crate) fn untold(&self, ix: TaskIx) -> Option<String> {
         let largest = self.state.nodes().largest();
-        let resources = self.state.resources();
-        let request = &self.state.shape(ix).request;
+        let shape = self.state.shape(ix);
         let mut told = Vec::new();
-        for (resource, asked) in request.iter() {
-            let (most, name) = (largest.get(resource), resources.name(resource));
+        for (resource, name, asked) in shape.asked(self.state.resources()) {
+            let most = largest.get(resource);
             if asked > most && (most > 0 || !is_told_by_plugins(name)) {
                 return None;
             }
@@ -135,7 +147,7 @@ impl Engine {
         if !told.is_empty() {
             return Some(format!(
                 "{}, and no node has told any; is the device plugin running on the nodes?",
-                told.join("; ")
+                join(told)
             ));
         }
         self.tells_no_card(ix).then(|| {
@@ -171,14 +183,11 @@ impl Engine {
     /// own scheduler serves by making a claim (KEP-5004).
     pub(crate) fn claimable(&self, ix: TaskIx) -> Option<String> {
         let largest = self.state.nodes().largest();
-        let request = &self.state.shape(ix).request;
-        let mut resources = self.state.resources().in_order().iter();
-        resources.find_map(|resource| {
-            let asked = request.get(*resource);
-            if asked == 0 || largest.get(*resource) > 0 {
+        let mut asked = self.state.shape(ix).asked(self.state.resources());
+        asked.find_map(|(resource, name, asked)| {
+            if asked == 0 || largest.get(resource) > 0 {
                 return None;
             }
-            let name = self.state.resources().name(*resource);
             let class = self.state.resource_claims().class_for_resource(name)?;
             Some(format!(
                 "it asks {} {name}, which no node has as a resource: DeviceClass {class} serves it through \
@@ -192,17 +201,14 @@ impl Engine {
     /// What a pod asks more of than any node has in all.
     pub(crate) fn excess(&self, ix: TaskIx) -> Option<String> {
         let largest = self.state.nodes().largest();
-        let request = &self.state.shape(ix).request;
-        let resources = self.state.resources().in_order().iter();
-        let beyond = resources.filter(|resource| request.get(**resource) > largest.get(**resource));
-        let told: Vec<String> = beyond
-            .map(|resource| self.excess_of(*resource, request.get(*resource)))
-            .collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        let asked = self.state.shape(ix).asked(self.state.resources());
+        let beyond = asked.filter(|(resource, _, asked)| *asked > largest.get(*resource));
+        let told = beyond.map(|(resource, name, asked)| self.excess_of(resource, name, asked));
+        let told: Vec<String> = told.collect();
+        (!told.is_empty()).then(|| join(told))
     }
 
-    fn excess_of(&self, resource: ResIx, asked: i64) -> String {
-        let name = self.state.resources().name(resource);
+    fn excess_of(&self, resource: ResIx, name: &str, asked: i64) -> String {
         let most = self.state.nodes().largest().get(resource);
         let unit = AmountUnit::of(name, &[asked, most]);
         let asked = unit.show(asked);

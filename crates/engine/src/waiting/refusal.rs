@@ -27,7 +27,7 @@ impl Engine {
             Refusal::Overcommit(overruns, factor) => {
                 let factor = f64::from(*factor) / 1000.0;
                 let more = format!(", overcommit-factor {factor}");
-                let list = self.overruns("overused ", overruns, &more);
+                let list = self.overruns(ix, "overused ", overruns, &more);
                 format!("resource in cluster is overused: {list}")
             }
             Refusal::Quota(overruns) => {
@@ -35,21 +35,21 @@ impl Engine {
                     .iter()
                     .any(|overrun| overrun.bound != Bound::Cluster)
                 {
-                    let list = self.overruns("insufficient ", overruns, "");
+                    let list = self.overruns(ix, "insufficient ", overruns, "");
                     return format!("queue resource quota insufficient: {list}");
                 }
                 let headline = match overruns.iter().any(Overrun::is_for_ever) {
                     true => "more than the cluster has",
                     false => "the cluster is full",
                 };
-                format!("{headline}: {}", self.overruns("", overruns, ""))
+                format!("{headline}: {}", self.overruns(ix, "", overruns, ""))
             }
         }
     }
 
-    fn overruns(&self, word: &str, overruns: &[Overrun], more: &str) -> String {
+    fn overruns(&self, ix: JobIx, word: &str, overruns: &[Overrun], more: &str) -> String {
         let one = |overrun: &Overrun| {
-            let name = self.state.resources().name(overrun.resource);
+            let name = self.state.resource_name_for_job(ix, overrun.resource);
             let above = overrun.above.and_then(|queue| self.state.find_queue(queue));
             let whose = above.map_or(String::new(), |queue| {
                 format!("queue {} above it: ", queue.object.name)
@@ -63,7 +63,7 @@ impl Engine {
     pub(crate) fn overused_text(&self, ix: JobIx, overruns: &[Overrun]) -> String {
         let queue = self.state.names().text(self.state.job(ix).queue_name);
         let one = |overrun: &Overrun| {
-            let name = self.state.resources().name(overrun.resource);
+            let name = self.state.resource_name_for_job(ix, overrun.resource);
             let unit = AmountUnit::of(name, &[overrun.limit, overrun.used]);
             format!(
                 "{name}: deserved {}, used {}",

@@ -4,7 +4,7 @@ use pumice_conf::did_you_mean;
 use pumice_framework::reason::{NearestMiss, Shortage};
 use pumice_framework::{Bound, FitError, Overrun, Refusal, Skip};
 use pumice_model::job::SubJob;
-use pumice_model::resource::AmountUnit;
+use pumice_model::resource::{AmountUnit, NOBODYS};
 use pumice_model::state::Hold;
 use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 
@@ -255,7 +255,8 @@ impl Engine {
 
     /// Counts per reason over nodes, whether it could ever be otherwise, and the nearest miss.
     fn fit_text(&self, ix: TaskIx, error: &FitError) -> String {
-        let mut text = error.text(&self.kernel.reasons);
+        let strange = self.state.resource_name_for(ix, NOBODYS);
+        let mut text = error.text(&self.kernel.reasons, strange);
         let now = || {
             let claims = self.state.resource_claims();
             claims.why_not_served(ix, self.state.nodes())
@@ -285,7 +286,7 @@ impl Engine {
             }
         }
         if let Some(miss) = &error.nearest {
-            let miss = self.miss_text(miss);
+            let miss = self.miss_text(ix, miss);
             // Who would have to leave the cards of that node was told with what is missing there.
             if !text.contains(&miss) {
                 text.push_str(&format!("{NEAREST_MISS}{miss}."));
@@ -301,14 +302,14 @@ impl Engine {
         error.everywhere.is_none() && counts.any(|(set, _)| !reasons.is_unresolvable(*set))
     }
 
-    fn miss_text(&self, miss: &NearestMiss) -> String {
+    fn miss_text(&self, ix: TaskIx, miss: &NearestMiss) -> String {
         if let Some(words) = &miss.words {
             return words.to_string();
         }
         let short: Vec<String> = miss
             .short
             .iter()
-            .map(|shortage| self.shortage_text(shortage))
+            .map(|shortage| self.shortage_text(ix, shortage))
             .collect();
         format!(
             "node {}: {}",
@@ -317,8 +318,14 @@ impl Engine {
         )
     }
 
-    fn shortage_text(&self, shortage: &Shortage) -> String {
-        let name = self.state.resources().name(shortage.resource);
+    fn shortage_text(&self, ix: TaskIx, shortage: &Shortage) -> String {
+        let mut shortage = *shortage;
+        let mut name = self.state.resources().name(shortage.resource);
+        if let Some((strange, asked)) = self.state.shape(ix).unoffered.first()
+            && shortage.resource == NOBODYS
+        {
+            (name, shortage.asked, shortage.short) = (strange, *asked, *asked);
+        }
         let free = (shortage.asked - shortage.short).max(0);
         // Whatever is in use there now.
         let never = shortage.asked > shortage.total;

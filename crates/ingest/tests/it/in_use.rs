@@ -1,5 +1,6 @@
 //! What holds something counts, whatever of it cannot be read.
 
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::resource::v1::ResourceClaim;
 use pumice_ingest::{Options, Readable, persistent_volume_claim, pod, resource_claim};
 use pumice_model::object::PodObject;
@@ -143,4 +144,27 @@ fn a_claim_that_has_something_counts() {
     let (_, consumed) = held.share.as_ref().expect("a share");
     assert!(consumed["memory"].whole_ceil() > MAX_AMOUNT);
     assert!(devices(json!({})).is_err());
+}
+
+#[test]
+fn a_pod_that_names_more_than_anybody_needs_is_set_aside_unless_it_is_on_a_node() {
+    let requests = |count: usize| -> Value {
+        let names = (0..count).map(|at| (format!("a.b/r{at}"), json!("1")));
+        Value::Object(names.collect())
+    };
+    let with = |count: usize, node: Option<&str>| -> Pod {
+        let containers = json!([{"name": "c", "resources": {"requests": requests(count)}}]);
+        let pod = json!({"metadata": {"name": "p"}, "spec": {"nodeName": node, "containers": containers}});
+        serde_json::from_value(pod).expect("a pod")
+    };
+    // With `pods`, which every pod asks for.
+    assert!(pod(&with(127, None), &Options::default()).is_ok());
+    let problems = pod(&with(128, None), &Options::default()).expect_err("too many");
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].path, "spec.containers");
+    assert_eq!(problems[0].message, "129 names of resources");
+    assert_eq!(problems[0].help, "leave some out: 128 is the most");
+    let read = pod(&with(128, Some("n")), &Options::default()).expect("it counts");
+    assert_eq!(read.object.request.len(), 129);
+    assert_eq!(read.doubts.len(), 1);
 }

@@ -21,11 +21,7 @@ impl State {
     /// here.
     pub fn asks_for_any(&self, task: TaskIx, resources: &[String]) -> bool {
         let shape = self.shape(task);
-        let asks = |name: &String| {
-            let counted = self.resources().get(name);
-            let counted = counted.map_or(0, |resource| shape.request.get(resource));
-            counted > 0 || shape.uncounted.iter().any(|(other, _)| other == name)
-        };
+        let asks = |name: &String| shape.amount_of(&self.resources, name) > 0;
         resources.iter().any(asks)
     }
 

@@ -183,7 +183,7 @@ impl State {
             }
             return;
         }
-        let acquired = self.shapes.acquire(pod, &mut self.resources);
+        let acquired = self.shapes.acquire(pod, &self.resources);
         if let Some(rules_ix) = acquired.new_rules {
             let rules = self.shapes.rules(rules_ix).clone();
             self.appearances_stale |= self.topology.learn(&mut self.names, rules_ix, &rules);

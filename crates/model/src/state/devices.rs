@@ -86,7 +86,8 @@ impl State {
         }
         let left_out = self.devices.families().ignored_resources();
         if self.shapes.leave_out(left_out) {
-            self.count_requests_anew(&tasks);
+            let jobs: Vec<JobIx> = self.jobs().map(|(ix, _)| ix).collect();
+            self.count_anew(&tasks, &jobs);
         }
     }
 
@@ -96,30 +97,6 @@ impl State {
         let facts = self.devices.facts(old).clone();
         self.tasks[ix.at()].demand = self.devices.acquire(&facts, tags, &mut self.resources);
         self.devices.release(old);
-    }
-
-    /// Requests of pods, and what gangs need at least, count other resources than before.
-    fn count_requests_anew(&mut self, tasks: &[TaskIx]) {
-        let jobs: Vec<JobIx> = self.jobs().map(|(ix, _)| ix).collect();
-        for ix in jobs {
-            let job = &mut self.jobs[ix.at()];
-            if let Some(least) = job.group().and_then(|group| group.min_resources.clone()) {
-                job.min_resources = Some(self.shapes.counted(&mut self.resources, &least));
-                self.touch_job(ix);
-            }
-        }
-        for ix in tasks {
-            let mut pod = self.pod_object(self.task(*ix));
-            let acquired = self.shapes.acquire(&pod, &mut self.resources);
-            if acquired.shape == self.task(*ix).shape {
-                self.release_shape(acquired.shape);
-                continue;
-            }
-            self.release_shape(acquired.shape);
-            self.volumes.fill_in(*ix, &mut pod);
-            self.resource_claims.fill_in(*ix, &mut pod);
-            self.apply_pod(&pod);
-        }
     }
 
     /// What a decision that is still under way will write, as if the cluster had told it.

@@ -12,7 +12,6 @@ use crate::intern::Sym;
 use crate::ix::TaskIx;
 use crate::job::Origin;
 use crate::object::{Amounts, NamespaceObject, Pairs, PodObject, PodPhase};
-use crate::resource::ResVec;
 use crate::shape::Shape;
 use crate::task::{Task, TaskStatus};
 
@@ -246,15 +245,9 @@ impl State {
     }
 
     fn request(&self, shape: &Shape) -> Amounts {
-        let mut amounts = self.amounts(&shape.request);
+        let asked = shape.asked(&self.resources);
+        let mut amounts: Amounts = asked.map(|(_, name, n)| (name.to_owned(), n)).collect();
         amounts.extend_from_slice(&shape.uncounted);
-        amounts.sort();
-        amounts
-    }
-
-    fn amounts(&self, amounts: &ResVec) -> Amounts {
-        let name = |ix| self.resources.name(ix).to_owned();
-        let mut amounts: Amounts = amounts.iter().map(|(ix, n)| (name(ix), n)).collect();
         amounts.sort();
         amounts
     }

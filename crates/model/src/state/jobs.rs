@@ -77,7 +77,7 @@ impl State {
             name => self.names.intern(name),
         };
         let min_resources = group.min_resources.as_ref();
-        let min_resources = min_resources.map(|m| self.shapes.counted(&mut self.resources, m));
+        let min_resources = min_resources.map(|m| self.shapes.counted(&self.resources, m).0);
         let priority = self.priority_of(&group.priority_class);
         let job = &mut self.jobs[ix.at()];
         job.uid = group.uid.as_str().into();

@@ -7,6 +7,7 @@ mod apply;
 mod awaiting;
 mod changes;
 mod claims;
+mod counting;
 mod cpus;
 mod devices;
 mod dump;
@@ -63,6 +64,7 @@ pub struct State {
     names: Interner,
     /// Interned resources.
     resources: ResourceNames,
+    named_by_queues: counting::NamedByQueues,
     /// Nodes.
     nodes: Nodes,
     /// Shapes of pods.
@@ -129,6 +131,7 @@ impl State {
         Self {
             names,
             resources: ResourceNames::default(),
+            named_by_queues: Default::default(),
             nodes: Nodes::default(),
             shapes,
             topology: Topology::default(),

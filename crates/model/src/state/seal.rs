@@ -15,6 +15,7 @@ impl State {
     /// Completes a batch of [`State::apply`]: name order of nodes, pods that waited for their node,
     /// queues of jobs, sub-jobs, and what selectors see. Cheap when none of it changed.
     pub fn seal(&mut self) {
+        self.settle_offers();
         self.sweep_rules(false);
         if self.topology.appearance_count() > 2 * self.tasks.len() + SPARE_APPEARANCES {
             self.appearances_stale = true;

@@ -12,7 +12,7 @@ use super::super::account::{job_phase, replicas};
 use super::super::user::{ClusterConnection, ClusterUser, list_of, typed};
 use super::super::watch::watch;
 use super::super::words::{age, or, print, some};
-use crate::output::{OutputFormat, columns_of_namespaces};
+use crate::output::{OutputFormat, columns_from};
 
 /// Label with the type of a Job.
 const JOB_TYPE: &str = "volcano.sh/job-type";
@@ -137,7 +137,7 @@ pub(super) fn table(
     };
     let jobs = typed_all(jobs)?;
     let rows: Vec<[String; 10]> = jobs.iter().map(|job| row(job, now)).collect();
-    columns_of_namespaces(out, HEAD, &rows, with_namespace)
+    columns_from(usize::from(!with_namespace), out, HEAD, &rows)
 }
 
 fn age_of(job: &Job, now: Timestamp) -> String {
@@ -195,7 +195,7 @@ pub(super) fn wide(
         "AGE",
     ];
     let rows: Vec<[String; 15]> = jobs.iter().map(|job| wide_row(job, now)).collect();
-    columns_of_namespaces(out, head, &rows, with_namespace)
+    columns_from(usize::from(!with_namespace), out, head, &rows)
 }
 
 fn wide_row(job: &Job, now: Timestamp) -> [String; 15] {

@@ -38,6 +38,7 @@ mod reclaim_deserved;
 mod reports;
 mod shuffle;
 mod sleep;
+mod strange_resources;
 mod ties;
 mod usage;
 mod vendor_cards;
