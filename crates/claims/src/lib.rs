@@ -31,4 +31,4 @@ pub use request::{
     AttributeRule, ClaimConstraint, ClaimRequest, ClaimSpec, DeviceCount, RequestConfig,
     RequestedDevices,
 };
-pub use selector::{DeviceSelector, Match, SelectorError};
+pub use selector::{DeviceSelector, Match, SelectorError, SelectorSteps};

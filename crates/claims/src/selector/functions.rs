@@ -9,7 +9,7 @@ use cel::{DeclarationError, Env, ExecutionError};
 use pumice_units::quantity::{self, Quantity};
 
 use super::values::{QUANTITY, QuantityValue, SEMVER, VersionValue};
-use super::{formats, lists, macros, network, patterns, sets, times, urls};
+use super::{formats, lists, macros, meter, network, patterns, sets, times, urls};
 
 /// Everything an expression may use: the same for all.
 pub fn environment() -> &'static Arc<Env> {
@@ -43,7 +43,8 @@ fn declare(env: &mut Env) -> Result<(), DeclarationError> {
     network::declare(env)?;
     urls::declare(env)?;
     formats::declare(env)?;
-    times::declare(env)
+    times::declare(env)?;
+    meter::declare(env)
 }
 
 fn quantities(env: &mut Env) -> Result<(), DeclarationError> {

@@ -10,6 +10,7 @@ mod formats;
 mod functions;
 mod lists;
 mod macros;
+mod meter;
 mod network;
 mod operators;
 mod patterns;
@@ -18,10 +19,12 @@ mod times;
 mod urls;
 mod values;
 
+pub use meter::SelectorSteps;
+
 use std::fmt;
 use std::sync::Arc;
 
-use cel::{Context, ParseErrors, Program, Value};
+use cel::{Context, IdedExpr, ParseErrors, Value};
 
 use crate::device::DraDevice;
 
@@ -66,7 +69,7 @@ impl std::error::Error for SelectorError {}
 
 /// A compiled expression.
 pub struct DeviceSelector {
-    program: Program,
+    expression: IdedExpr,
     cost: u64,
 }
 
@@ -92,7 +95,8 @@ impl DeviceSelector {
                 "it may take {cost} steps, more than {limit}"
             )));
         }
-        Ok(Self { program, cost })
+        let expression = meter::metered(program.expression().clone());
+        Ok(Self { expression, cost })
     }
 
     /// Steps that it takes at most for one device: about one for each operator, and for each element or
@@ -101,14 +105,21 @@ impl DeviceSelector {
         self.cost
     }
 
-    /// Whether the expression holds for a device.
+    /// Whether the expression holds for a device. What it takes is taken off `steps`.
     ///
     /// # Errors
-    /// It cannot be evaluated: an attribute that the device does not have, a value of another type.
-    pub fn holds(&self, driver: &str, device: &DraDevice) -> Result<bool, SelectorError> {
+    /// It cannot be evaluated: an attribute that the device does not have, a value of another type, too many
+    /// rounds of comprehensions.
+    pub fn holds(
+        &self,
+        driver: &str,
+        device: &DraDevice,
+        steps: &SelectorSteps,
+    ) -> Result<bool, SelectorError> {
         let mut context = Context::with_env(Arc::clone(functions::environment()));
         context.add_variable_as_val("device", Box::new(values::view(driver, device)));
-        match self.program.execute(&context) {
+        steps.lend(&mut context);
+        match Value::resolve(&self.expression, &context) {
             Ok(Value::Bool(holds)) => Ok(holds),
             Ok(_) => Err(SelectorError::Evaluate(
                 "the result is not true or false".to_owned(),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use pumice_claims::{Attribute, DeviceCapacity, DeviceSelector, DraDevice, SelectorError};
+use pumice_claims::{
+    Attribute, DeviceCapacity, DeviceSelector, DraDevice, SelectorError, SelectorSteps,
+};
 use pumice_units::quantity;
 
 fn gpu() -> DraDevice {
@@ -31,7 +33,7 @@ fn gpu() -> DraDevice {
 }
 
 pub fn holds(text: &str) -> Result<bool, SelectorError> {
-    DeviceSelector::compile(text)?.holds("gpu.example.com", &gpu())
+    DeviceSelector::compile(text)?.holds("gpu.example.com", &gpu(), &SelectorSteps::default())
 }
 
 #[test]
@@ -289,12 +291,34 @@ fn nor_what_is_copied_too_often_or_goes_too_deep() {
 #[test]
 fn what_users_write_is_short_enough() {
     for text in [
-        "lists.range(400).all(x, lists.range(100).all(y, x + y >= 0))",
+        "lists.range(30).all(x, lists.range(30).all(y, x + y >= 0))",
         r#"device.driver.split(",").exists(f, f.startsWith("gpu"))"#,
         r#"device.driver.split(".").exists(f, f.matches("^g[a-z]+$"))"#,
         r#"device.driver.findAll("[a-z]+").all(s, size(s) > 1)"#,
         r#""%s/%s".format([device.driver, "a"]).matches("^gpu.*/a$")"#,
     ] {
         assert_eq!(holds(text), Ok(true), "{text}");
+    }
+}
+
+/// Kubernetes would go on: nobody else is waiting there. All expressions of a request have their steps together.
+#[test]
+fn what_goes_round_too_often_on_a_device_ends() {
+    for text in [
+        "lists.range(300).all(x, lists.range(100).all(y, x + y >= 0))",
+        "!lists.range(200).exists(x, lists.range(100).exists(y, x + y < 0))",
+        "lists.range(150).map(x, lists.range(100).map(y, x + y)) != []",
+        "lists.range(150).map(x, lists.range(100).filter(y, x + y < 0)) != []",
+        "!lists.range(200).exists_one(x, lists.range(100).exists_one(y, x + y < 0))",
+        "lists.range(100).transformList(i, x, lists.range(100).all(y, x + y >= 0)) != []",
+    ] {
+        let selector = DeviceSelector::compile(text).expect("an expression");
+        let steps = SelectorSteps::default();
+        let mut answers = (0..20).map(|_| selector.holds("gpu.example.com", &gpu(), &steps));
+        assert_eq!(answers.next(), Some(Ok(true)), "{text}");
+        let Some(Err(SelectorError::Evaluate(why))) = answers.find(Result::is_err) else {
+            panic!("{text} takes nothing");
+        };
+        assert!(why.contains("more than 300000 steps"), "{text}: {why}");
     }
 }

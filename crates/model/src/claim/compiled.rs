@@ -1,6 +1,6 @@
 //! Compiled expressions: those that were asked last, since each takes many times the room of its text.
 
-use pumice_claims::{DeviceSelector, DraDevice};
+use pumice_claims::{DeviceSelector, DraDevice, SelectorSteps};
 use rustc_hash::FxHashMap;
 
 use super::filters::FilterKey;
@@ -20,14 +20,16 @@ pub struct CompiledSelectors {
 
 impl CompiledSelectors {
     /// Whether all expressions of a filter hold for a device, in order, up to the first that does not; and
-    /// how many steps that takes at most. An error says which of them fails.
+    /// how many steps that takes at most. An error says which of them fails. No answer where compiling alone took
+    /// `most` steps: asked again, it goes on from there.
     pub fn ask(
         &mut self,
         key: &FilterKey,
         driver: &str,
         device: &DraDevice,
-    ) -> (Result<bool, String>, u64) {
-        let mut steps: u64 = 0;
+        most: u64,
+    ) -> (Option<Result<bool, String>>, u64) {
+        let (mut steps, left): (u64, _) = (0, SelectorSteps::default());
         let of_class = key.of_class.iter().enumerate();
         let of_class = of_class.map(|(at, text)| (Some(&key.class), at, text));
         let of_request = key.of_request.iter().enumerate();
@@ -41,16 +43,19 @@ impl CompiledSelectors {
             steps = steps.saturating_add(compiling);
             let selector = match selector {
                 Ok(selector) => selector,
-                Err(error) => return (Err(say(error)), steps),
+                Err(error) => return (Some(Err(say(error))), steps),
             };
+            if compiling > 0 && steps >= most {
+                return (None, steps);
+            }
             steps = steps.saturating_add(selector.cost());
-            match selector.holds(driver, device) {
+            match selector.holds(driver, device, &left) {
                 Ok(true) => {}
-                Ok(false) => return (Ok(false), steps),
-                Err(error) => return (Err(say(&error)), steps),
+                Ok(false) => return (Some(Ok(false)), steps),
+                Err(error) => return (Some(Err(say(&error))), steps),
             }
         }
-        (Ok(true), steps)
+        (Some(Ok(true)), steps)
     }
 
     /// An expression, and the steps to compile it where it was not.

@@ -267,14 +267,17 @@ impl DeviceFilters {
                 break;
             };
             spent += 1;
-            let answer = &mut filter.answers[device as usize];
             let Some((key, published)) = inventory.published(device) else {
-                *answer = Some(Match::No);
+                filter.answers[device as usize] = Some(Match::No);
                 continue;
             };
-            let (said, steps) = self.compiled.ask(&filter.key, &key.driver, published);
+            let (said, steps) = self.compiled.ask(&filter.key, &key.driver, published, most);
             spent = spent.saturating_add(steps);
-            *answer = Some(match said {
+            let Some(said) = said else {
+                filter.again.push(device);
+                break;
+            };
+            filter.answers[device as usize] = Some(match said {
                 Ok(true) => Match::Yes,
                 Ok(false) => Match::No,
                 Err(text) => {
