@@ -408,6 +408,7 @@ impl Engine {
     /// Brings the books up to date without deciding: for a replica that waits for its turn. Memory
     /// stays bounded, and the first cycle finds little left to do.
     pub fn stand_by(&mut self) {
+        self.state.doubt_admissions();
         self.release_kept();
         let epoch = self.state.nodes().static_epoch();
         self.state.seal();
@@ -510,6 +511,7 @@ impl Engine {
         }
         observer.begin(Stage::Open);
         self.state.seal();
+        self.state.learn_admissions();
         self.release_kept();
         self.state.settle_cpus();
         self.cycle += 1;

@@ -2,7 +2,6 @@
 //!
 //! Every tentative step goes through the transaction ([`crate::transaction`]).
 
-use pumice_model::object::GroupPhase;
 use pumice_model::{JobIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -140,7 +139,7 @@ impl<'a> Session<'a> {
 
     /// A job leaves phase Pending.
     pub fn admit(&mut self, job: JobIx) {
-        self.state.set_phase(job, GroupPhase::Inqueue);
+        self.state.admit(job);
         self.admitted.push(job);
         self.sleepers.stir(job);
     }

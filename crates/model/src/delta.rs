@@ -3,11 +3,11 @@
 use crate::claim::ClaimReturn;
 use crate::extender::{ExtenderAnswer, ExtenderQuestion, ExtenderVerb};
 use crate::object::{
-    AttachmentObject, BudgetObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject,
-    DeviceClassObject, GroupObject, HyperNodeObject, NamespaceObject, NodeObject, NodeUsage,
-    NumatopologyObject, Pairs, PodObject, PriorityClassObject, PvObject, QueueObject, QuotaObject,
-    ResourceClaimObject, SliceObject, StorageClassObject, TaintRuleObject, WorkloadObject,
-    WrittenClaim,
+    Amounts, AttachmentObject, BudgetObject, ClaimObject, CsiCapacityObject, CsiDriverObject,
+    CsiNodeObject, DeviceClassObject, GroupObject, HyperNodeObject, NamespaceObject, NodeObject,
+    NodeUsage, NumatopologyObject, Pairs, PodObject, PriorityClassObject, PvObject, QueueObject,
+    QuotaObject, ResourceClaimObject, SliceObject, StorageClassObject, TaintRuleObject,
+    WorkloadObject, WrittenClaim,
 };
 
 /// One change. `…Apply` adds or replaces the object with that identity.
@@ -104,6 +104,9 @@ pub enum Delta {
         /// Seconds since the epoch.
         until_s: i64,
     },
+    /// What this scheduler has admitted, by namespace and name of PodGroups, and what each needed at least then. Part
+    /// of a dump, after the PodGroups.
+    Admissions(Vec<(String, String, Amounts)>),
     /// The device configuration in a ConfigMap: added, changed, or gone (`None`).
     DeviceConfig {
         /// Namespace of the ConfigMap.

@@ -190,6 +190,9 @@ pub struct Job {
     pub role_min_total: i32,
     /// `minResources`.
     pub min_resources: Option<ResVec>,
+    /// What it needed at least when this scheduler admitted it. Without it nothing is reserved, whatever its status
+    /// says: whoever may edit a namespace may have written that.
+    pub admitted: Option<ResVec>,
     /// Its tasks in no particular order.
     pub tasks: Vec<TaskIx>,
     /// Tasks by [`Task::gang_status`](crate::Task::gang_status).
@@ -333,22 +336,30 @@ impl Job {
     }
 
     /// What it reserves once admitted: what of `minResources` it does not hold yet, without the
-    /// requests of pods that somebody else's scheduling gate keeps back (spec/02 §4, §7).
+    /// requests of pods that somebody else's scheduling gate keeps back (spec/02 §4, §7). No more than it was
+    /// admitted with.
     pub fn reservation(&self) -> ResVec {
-        self.unallocated_minimum().exceeding(&self.gated)
+        let Some(admitted) = &self.admitted else {
+            return ResVec::default();
+        };
+        let least = self.min_resources_or_zero().at_most(admitted);
+        least.exceeding(&self.allocated).exceeding(&self.gated)
     }
 
-    /// The reservation of a job that is admitted already: in phase Inqueue, or Running with at
-    /// least `minMember` pods placed.
+    /// The reservation of a job that is admitted already.
     pub fn standing_reservation(&self) -> Option<ResVec> {
-        self.min_resources.as_ref()?;
+        (self.admitted.is_some() && self.says_admitted()).then(|| self.reservation())
+    }
+
+    /// Its status says that it is admitted and reserves something: in phase Inqueue, or Running with at least
+    /// `minMember` pods placed.
+    pub(crate) fn says_admitted(&self) -> bool {
         let stands = match self.status.phase {
             GroupPhase::Inqueue => true,
             GroupPhase::Running => self.allocated_count() >= self.min_available,
             _ => false,
         };
-        let takes_part = self.queue.is_some() && !self.origin.lacks_group();
-        (stands && takes_part).then(|| self.reservation())
+        stands && self.min_resources.is_some() && self.queue.is_some() && !self.origin.lacks_group()
     }
 
     /// An action may have something to do for it.

@@ -355,6 +355,17 @@ impl ResVec {
         out
     }
 
+    /// The smaller amount of each dimension.
+    #[must_use]
+    pub fn at_most(&self, other: &Self) -> Self {
+        let smaller = |(ix, amount): (ResIx, i64)| (ix, amount.min(other.get(ix)));
+        let mut out = Self::default();
+        self.iter()
+            .map(smaller)
+            .for_each(|(ix, amount)| out.set(ix, amount));
+        out
+    }
+
     /// Every dimension but `pods` is 0 (spec/01 §3.1 `IsEmpty`): a best-effort request.
     pub fn is_best_effort(&self) -> bool {
         self.iter().all(|(ix, _)| ix == PODS)

@@ -220,6 +220,7 @@ impl Cluster {
             state.apply(delta);
         }
         state.seal();
+        state.learn_admissions();
         state.settle_books();
         state
     }

@@ -54,6 +54,7 @@ impl State {
                 message,
                 until_s,
             } => self.spare(&uid, Hold::new(until_s, &message)),
+            Delta::Admissions(admitted) => self.restore_admissions(&admitted),
             Delta::GroupController(name) => self.set_group_controller(name),
             Delta::GroupApply(group) => self.apply_group(group),
             Delta::GroupDelete(namespace, name) => self.delete_group(&namespace, &name),

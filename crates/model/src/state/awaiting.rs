@@ -62,7 +62,8 @@ impl State {
         self.jobs[ix.at()].origin = origin;
         if self.job(ix).status.phase == GroupPhase::Inqueue {
             // It reserves nothing while it waits, and is admitted anew afterwards.
-            self.jobs[ix.at()].status.phase = GroupPhase::Pending;
+            let job = &mut self.jobs[ix.at()];
+            (job.status.phase, job.admitted) = (GroupPhase::Pending, None);
         }
         let queue = self.job(ix).queue_name;
         self.move_job(ix, queue);

@@ -78,6 +78,7 @@ impl State {
         for ix in tasks {
             self.dump_task(ix, &mut out);
         }
+        out.extend(self.admissions());
         let answers = self.extender_answers().all();
         out.extend(answers.map(|(question, answer)| Delta::ExtenderAnswer {
             question: question.clone(),

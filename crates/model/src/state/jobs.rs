@@ -29,6 +29,7 @@ impl State {
             min_available: 1,
             role_min_total: 0,
             min_resources: None,
+            admitted: None,
             tasks: Vec::new(),
             by_status: [0; STATUSES],
             pending_best_effort: 0,
@@ -80,6 +81,9 @@ impl State {
         let min_resources = min_resources.map(|m| self.shapes.counted(&self.resources, m).0);
         let priority = self.priority_of(&group.priority_class);
         let job = &mut self.jobs[ix.at()];
+        if *job.uid != *group.uid || group.status.phase == GroupPhase::Pending {
+            job.admitted = None;
+        }
         job.uid = group.uid.as_str().into();
         job.created_s = group.created_s;
         job.priority_class = group.priority_class.as_str().into();
@@ -109,7 +113,7 @@ impl State {
         self.generation += 1;
         let job = &mut self.jobs[ix.at()];
         job.origin = Origin::Missing;
-        job.min_resources = None;
+        (job.min_resources, job.admitted) = (None, None);
         self.merge_sub_jobs(ix);
         self.move_job(ix, self.default_queue);
         self.touch_job(ix);

@@ -1,6 +1,7 @@
 //! The one owner of everything the scheduler knows.
 
 mod account;
+mod admissions;
 mod allowances;
 mod answers;
 mod apply;
@@ -110,6 +111,7 @@ pub struct State {
     sub_jobs_stale: FxHashSet<JobIx>,
     queues_stale: bool,
     queues_epoch: u64,
+    knows_admissions: bool,
     queue_tree_epoch: u64,
     sub_jobs_epoch: u64,
     appearances_stale: bool,
@@ -164,6 +166,7 @@ impl State {
             sub_jobs_stale: FxHashSet::default(),
             queues_stale: false,
             queues_epoch: 0,
+            knows_admissions: false,
             queue_tree_epoch: 0,
             sub_jobs_epoch: 0,
             appearances_stale: false,
@@ -376,6 +379,9 @@ impl State {
         let job = &mut self.jobs[ix.at()];
         if job.status.phase != phase {
             job.status.phase = phase;
+            if phase == GroupPhase::Pending {
+                job.admitted = None;
+            }
             self.generation += 1;
             self.phase_changes += 1;
             self.touch_job(ix);
@@ -389,6 +395,9 @@ impl State {
             && group.status != status
         {
             group.status = status.clone();
+            if status.phase == GroupPhase::Pending {
+                job.admitted = None;
+            }
             job.status = status;
             self.generation += 1;
             self.touch_job(ix);

@@ -268,16 +268,18 @@ fn jobs_are_admitted_within_all_ancestors() {
 
 #[test]
 fn an_admission_counts_for_all_ancestors_until_the_next_cycle() {
-    let state = tree_with("root", "")
+    let mut state = tree_with("root", "")
         .group(asking(GroupPhase::Pending, "4c", group("first", "prod")))
         .group(asking(GroupPhase::Pending, "5c", group("second", "dev")))
         .build();
+    let first = job(&state, "first");
+    state.confirm_admission(first);
     let mut plugin = hierarchical(&state, 0);
     let vote = |plugin: &CapacityPlugin| plugin.job_enqueueable(&state, job(&state, "second")).0;
     // Jobs that name no minimum are elastic: nothing that runs stands in the way.
     assert_eq!(vote(&plugin), Vote::Permit);
     for _ in 0..3 {
-        plugin.observe(&state, Step::Admitted(job(&state, "first")));
+        plugin.observe(&state, Step::Admitted(first));
     }
     assert_eq!(vote(&plugin), Vote::Reject);
     let mut cycle = CycleInfo::default();

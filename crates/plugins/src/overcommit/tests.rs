@@ -78,7 +78,7 @@ fn a_refusal_names_every_resource_that_is_short() {
 #[test]
 fn an_admitted_job_reserves_until_its_pods_are_placed() {
     // 12 cores idle: an admission takes 5, which leaves no room for 8 but for 7.
-    let state = Cluster::default()
+    let mut state = Cluster::default()
         .queue(queue("default", 1))
         .node(node("n", "10c 20Gi pods=100"))
         .group(asking(GroupPhase::Pending, "5c", group("first", "default")))
@@ -86,11 +86,15 @@ fn an_admitted_job_reserves_until_its_pods_are_placed() {
         .group(asking(GroupPhase::Pending, "7c", group("fits", "default")))
         .build();
     let mut plugin = opened(plugin(None), &state);
-    let vote = |plugin: &Overcommit, name| plugin.job_enqueueable(&state, job(&state, name)).0;
-    assert_eq!(vote(&plugin, "large"), Vote::Permit);
-    plugin.observe(&state, Step::Admitted(job(&state, "first")));
-    assert_eq!(vote(&plugin, "large"), Vote::Reject);
-    assert_eq!(vote(&plugin, "fits"), Vote::Permit);
+    let vote = |plugin: &Overcommit, state: &State, name| {
+        plugin.job_enqueueable(state, job(state, name)).0
+    };
+    assert_eq!(vote(&plugin, &state, "large"), Vote::Permit);
+    let first = job(&state, "first");
+    state.admit(first);
+    plugin.observe(&state, Step::Admitted(first));
+    assert_eq!(vote(&plugin, &state, "large"), Vote::Reject);
+    assert_eq!(vote(&plugin, &state, "fits"), Vote::Permit);
 }
 
 #[test]

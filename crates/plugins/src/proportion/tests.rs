@@ -232,7 +232,7 @@ fn jobs_are_admitted_within_the_capability() {
 
 #[test]
 fn an_admission_reserves_and_gated_pods_do_not() {
-    let state = Cluster::default()
+    let mut state = Cluster::default()
         .node(node("n", "10c 20Gi pods=100"))
         .queue(queue("q", 1))
         .group(asking(GroupPhase::Pending, "6c", group("first", "q")))
@@ -248,11 +248,15 @@ fn an_admission_reserves_and_gated_pods_do_not() {
         .group(asking(GroupPhase::Pending, "7c", group("large", "q")))
         .build();
     let mut plugin = opened(Proportion::default(), &state);
-    let vote = |plugin: &Proportion, name| plugin.job_enqueueable(&state, job(&state, name)).0;
-    assert_eq!(vote(&plugin, "large"), Vote::Permit);
-    plugin.observe(&state, Step::Admitted(job(&state, "first")));
-    assert_eq!(vote(&plugin, "large"), Vote::Reject);
-    assert_eq!(vote(&plugin, "fits"), Vote::Permit);
+    let vote = |plugin: &Proportion, state: &State, name| {
+        plugin.job_enqueueable(state, job(state, name)).0
+    };
+    assert_eq!(vote(&plugin, &state, "large"), Vote::Permit);
+    let first = job(&state, "first");
+    state.admit(first);
+    plugin.observe(&state, Step::Admitted(first));
+    assert_eq!(vote(&plugin, &state, "large"), Vote::Reject);
+    assert_eq!(vote(&plugin, &state, "fits"), Vote::Permit);
 }
 
 #[test]

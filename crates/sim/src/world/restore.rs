@@ -24,7 +24,9 @@ impl World {
                 let pod = self.pod_of_uid(&uid);
                 pod.into_iter().for_each(|pod| pod.deleting = true);
             }
-            Delta::PodHeld { .. } | Delta::PodSpared { .. } => self.last_words.push(delta),
+            Delta::PodHeld { .. } | Delta::PodSpared { .. } | Delta::Admissions(_) => {
+                self.last_words.push(delta);
+            }
             Delta::GroupApply(group) => {
                 let key = format!("{}/{}", group.namespace, group.name);
                 self.groups.entry(key).or_insert(*group);

@@ -82,6 +82,7 @@ fn collect(cycle: &mut Cycle) -> BTreeMap<String, Worksheet> {
                 continue;
             }
             job.group.status.phase = GroupPhase::Inqueue;
+            job.admitted = Some(queue_share::minimum(job));
         }
         if network::asks_in_vain(&cycle.world, &key)
             || gates::invalid_reason(cycle, &key).is_some()

@@ -37,7 +37,8 @@ pub struct Cycle<'a> {
 
 impl<'a> Cycle<'a> {
     /// The cycle that begins with the world as it is.
-    pub fn new(config: &'a Config, world: World) -> Self {
+    pub fn new(config: &'a Config, mut world: World) -> Self {
+        queue_share::learn_admissions(&mut world);
         Self {
             config,
             open: Rc::new(world.clone()),

@@ -5,7 +5,7 @@ use pumice_model::object::GroupPhase;
 
 use super::cycle::Cycle;
 use super::gates;
-use super::queue_share::reservation;
+use super::queue_share::{minimum, reservation};
 use super::state::{Res, Status, Task, World, add, get};
 
 /// Whether a pod may be tried, as far as newcomers are concerned.
@@ -45,6 +45,7 @@ pub fn admit(cycle: &mut Cycle, key: &str) {
     cycle.admitted.push(key.to_owned());
     if let Some(job) = cycle.world.jobs.get_mut(key) {
         job.group.status.phase = GroupPhase::Inqueue;
+        job.admitted = Some(minimum(job));
     }
     let lacks = lacks_pods(&cycle.world, key);
     let job = cycle.world.jobs.get_mut(key).expect("an admitted job");

@@ -278,24 +278,50 @@ fn gated(world: &World, key: &str, amounts: Res) -> Res {
 /// What an admitted job may still claim, as seen at the start of the cycle.
 pub fn reservation(world: &World, key: &str) -> Res {
     let job = &world.jobs[key];
-    let Some(minimum) = &job.group.min_resources else {
+    let (Some(admitted), true) = (&job.admitted, says_admitted(world, key)) else {
         return Res::new();
     };
+    let mut least = minimum(job);
+    for (name, amount) in &mut least {
+        *amount = (*amount).min(get(admitted, name));
+    }
+    let rest = exceeded(&least, &world.allocated(key, false));
+    gated(world, key, rest)
+}
+
+/// Jobs of which a status says, when a scheduler starts, that they were admitted, count unless they ask for more than
+/// the cluster has.
+pub fn learn_admissions(world: &mut World) {
+    if std::mem::replace(&mut world.knows_admissions, true) {
+        return;
+    }
+    let keys: Vec<String> = world.session_jobs().map(|(key, _)| key.clone()).collect();
+    for key in keys {
+        let least = minimum(&world.jobs[&key]);
+        let could_be = requested(&least).all(|(name, amount)| *amount <= get(&world.total, name));
+        if could_be
+            && says_admitted(world, &key)
+            && let Some(job) = world.jobs.get_mut(&key)
+        {
+            job.admitted = Some(least);
+        }
+    }
+}
+
+/// Its status says that it is admitted and may claim something.
+fn says_admitted(world: &World, key: &str) -> bool {
+    let job = &world.jobs[key];
     let tasks = world.tasks_of(key);
     let placed = tasks
         .iter()
         .filter(|task| world.gang_status(task).is_allocated())
         .count() as i64;
-    let counts = match job.group.status.phase {
+    let says = match job.group.status.phase {
         GroupPhase::Inqueue => true,
         GroupPhase::Running => placed >= i64::from(job.group.min_member),
         _ => false,
     };
-    if !counts {
-        return Res::new();
-    }
-    let rest = exceeded(&to_res(minimum), &world.allocated(key, false));
-    gated(world, key, rest)
+    says && job.group.min_resources.is_some()
 }
 
 /// What the job asks to be admitted.

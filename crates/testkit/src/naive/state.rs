@@ -171,6 +171,8 @@ pub struct Job {
     pub stamped: bool,
     /// When this scheduler admitted it, if it has had too few pods since.
     pub lacking_since_s: Option<i64>,
+    /// What it needed at least when this scheduler admitted it; its status may have been written by anybody.
+    pub admitted: Option<Res>,
     /// Whether it was on nodes as a whole, as far as anybody can know; none before it was looked at.
     pub was_whole: Option<bool>,
 }
@@ -178,6 +180,8 @@ pub struct Job {
 /// Everything.
 #[derive(Clone, Debug, Default)]
 pub struct World {
+    /// What was admitted before this scheduler started was asked about.
+    pub knows_admissions: bool,
     /// Nodes by name.
     pub nodes: BTreeMap<String, Rc<NodeObject>>,
     /// Tasks by pod UID.
@@ -397,6 +401,7 @@ impl World {
                 priority,
                 stamped,
                 lacking_since_s: None,
+                admitted: None,
                 was_whole: None,
             },
         );

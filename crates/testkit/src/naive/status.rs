@@ -17,6 +17,9 @@ pub fn close(cycle: &mut Cycle) {
         let phase = phase(&cycle.world, key);
         let was_whole = was_whole(cycle, key);
         if let Some(job) = cycle.world.jobs.get_mut(key) {
+            if phase == GroupPhase::Pending {
+                job.admitted = None;
+            }
             job.group.status.phase = phase;
             job.was_whole = was_whole;
             let conditions = &mut job.group.status.conditions;

@@ -515,6 +515,9 @@ fn fresh_beside(
     holds: &[(String, i64)],
 ) -> Engine {
     let mut fresh = fresh_engine(config, cluster, holds);
+    // Who was admitted by whom stands nowhere.
+    let known = live.state().admissions();
+    known.into_iter().for_each(|known| fresh.apply(known));
     if config.plugin("extender").is_some() {
         for answer in extender_answers(seed, step.into(), &cluster.objects()) {
             live.apply(answer.clone());

@@ -2,6 +2,7 @@
 //! not expect: the tests that hold the rows of `docs/compatibility.md`.
 
 mod action_order;
+mod admissions;
 mod awaiting;
 mod bind_waits;
 mod bindings;

@@ -143,6 +143,7 @@ fn may_have_turns(cycle: &mut Cycle, job: &str) -> bool {
             return false;
         }
         record.group.status.phase = GroupPhase::Inqueue;
+        record.admitted = Some(queue_share::minimum(record));
     }
     !network::asks_in_vain(&cycle.world, job)
         && gates::invalid_reason(cycle, job).is_none()

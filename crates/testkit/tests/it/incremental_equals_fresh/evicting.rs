@@ -51,6 +51,12 @@ impl Life {
                 until_s: *until_s,
             });
         }
+        // Who was admitted by whom stands nowhere.
+        self.live
+            .state()
+            .admissions()
+            .into_iter()
+            .for_each(|known| fresh.apply(known));
         fresh
     }
 

@@ -1,0 +1,112 @@
+//! What is reserved for admitted jobs: what this scheduler admitted, whatever statuses say.
+
+use pumice_model::Delta;
+use pumice_model::object::{GroupObject, GroupPhase};
+
+use super::cluster::*;
+
+const OVERCOMMIT: &str = "actions: \"enqueue, allocate, backfill\"\n\
+                          tiers: [{plugins: [{name: gang}, {name: overcommit}, {name: predicates}]}]\n";
+
+fn asking(name: &str, least: &str) -> GroupObject {
+    GroupObject {
+        min_resources: Some(amounts(least)),
+        ..waiting(group(name, 1))
+    }
+}
+
+fn told(phase: GroupPhase, mut group: GroupObject) -> GroupObject {
+    group.status.phase = phase;
+    group
+}
+
+/// A node of ten cores, of which twelve may be reserved.
+fn cluster() -> Cluster {
+    Cluster::under(OVERCOMMIT).node(node("n", "10c 20Gi pods=99"))
+}
+
+fn phase_after_a_cycle(mut cluster: Cluster, group: &str) -> GroupPhase {
+    cluster.cycle();
+    cluster.phase(group)
+}
+
+#[test]
+fn a_status_that_somebody_else_wrote_reserves_nothing() {
+    for least in ["10c", "1000000c"] {
+        let mut cluster = cluster();
+        cluster.cycle();
+        let forged = told(GroupPhase::Inqueue, asking("forged", least));
+        let cluster = cluster.group(forged).group(asking("g", "10c"));
+        assert_eq!(
+            phase_after_a_cycle(cluster, "g"),
+            GroupPhase::Inqueue,
+            "{least}"
+        );
+    }
+}
+
+#[test]
+fn when_a_scheduler_starts_statuses_count_as_far_as_they_could_be_true() {
+    let older = |group| GroupObject {
+        created_s: -1,
+        ..group
+    };
+    for (least, expected) in [
+        // It could be admitted, and is the older one.
+        ("10c", GroupPhase::Pending),
+        ("1000000c", GroupPhase::Inqueue),
+    ] {
+        let said = older(told(GroupPhase::Inqueue, asking("said", least)));
+        let cluster = cluster().group(said).group(asking("g", "10c"));
+        assert_eq!(phase_after_a_cycle(cluster, "g"), expected, "{least}");
+    }
+}
+
+#[test]
+fn a_minimum_that_is_raised_after_the_admission_reserves_no_more() {
+    let mut cluster = cluster().group(asking("a", "2c"));
+    cluster.cycle();
+    assert_eq!(cluster.phase("a"), GroupPhase::Inqueue);
+    let raised = told(GroupPhase::Inqueue, asking("a", "12c"));
+    let cluster = cluster.group(raised).group(asking("g", "10c"));
+    assert_eq!(phase_after_a_cycle(cluster, "g"), GroupPhase::Inqueue);
+}
+
+#[test]
+fn what_was_admitted_reserves_until_the_group_is_gone_or_waits_again() {
+    let admitted = || {
+        let mut cluster = cluster().group(asking("a", "10c"));
+        cluster.cycle();
+        let mut cluster = cluster.group(asking("g", "10c"));
+        cluster.cycle();
+        assert_eq!(cluster.phase("g"), GroupPhase::Pending);
+        cluster
+    };
+    let gone = admitted().with(Delta::GroupDelete("ns".to_owned(), "a".to_owned()));
+    assert_eq!(phase_after_a_cycle(gone, "g"), GroupPhase::Inqueue);
+
+    // Another one of the same name whose status is made up.
+    let another = GroupObject {
+        uid: "another".to_owned(),
+        ..told(GroupPhase::Inqueue, asking("a", "10c"))
+    };
+    assert_eq!(
+        phase_after_a_cycle(admitted().group(another), "g"),
+        GroupPhase::Inqueue
+    );
+}
+
+#[test]
+fn a_dump_tells_what_was_admitted() {
+    let mut cluster = cluster().group(asking("a", "10c"));
+    cluster.cycle();
+    let forged = told(GroupPhase::Inqueue, asking("forged", "10c"));
+    cluster = cluster.group(forged).group(asking("g", "10c"));
+    cluster.cycle();
+    let mut restored = Cluster::under(OVERCOMMIT);
+    for delta in cluster.engine.state().dump() {
+        restored.apply(delta);
+    }
+    let restored = restored.with(Delta::GroupDelete("ns".to_owned(), "a".to_owned()));
+    assert_eq!(phase_after_a_cycle(restored, "g"), GroupPhase::Inqueue);
+}

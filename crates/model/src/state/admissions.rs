@@ -1,0 +1,86 @@
+//! Which jobs this scheduler has admitted, and with what. Only that counts as reserved: the status of a PodGroup may
+//! have been written by somebody else.
+//!
+//! A scheduler that starts, or leads again, knows of what was admitted before only by the statuses: then these are
+//! believed once, as far as they could be true ([`State::learn_admissions`]).
+
+use super::State;
+use crate::delta::Delta;
+use crate::ix::JobIx;
+use crate::job::Job;
+use crate::object::{Amounts, GroupPhase};
+use crate::resource::{PODS, ResVec};
+
+impl State {
+    /// A job leaves phase Pending.
+    pub fn admit(&mut self, ix: JobIx) {
+        self.set_phase(ix, GroupPhase::Inqueue);
+        self.confirm_admission(ix);
+    }
+
+    /// That a job was admitted counts from now on.
+    pub fn confirm_admission(&mut self, ix: JobIx) {
+        let job = &mut self.jobs[ix.at()];
+        job.admitted = Some(job.min_resources_or_zero());
+        self.touch_job(ix);
+    }
+
+    /// Before the first cycle of a scheduler that starts, or leads again: what was admitted before it led, as statuses
+    /// say, counts, unless the cluster never had as much. From then on only what is admitted counts.
+    pub fn learn_admissions(&mut self) {
+        if std::mem::replace(&mut self.knows_admissions, true) {
+            return;
+        }
+        let total = &self.nodes.cluster_total;
+        let could_be = |least: &ResVec| {
+            let mut asked = least.iter().filter(|(ix, _)| *ix != PODS);
+            asked.all(|(ix, amount)| amount <= total.get(ix))
+        };
+        let says = |job: &Job| {
+            let least = job.min_resources.as_ref();
+            job.admitted.is_none() && job.says_admitted() && least.is_some_and(could_be)
+        };
+        let found = self.jobs.iter().filter(|(_, job)| says(job));
+        let found: Vec<JobIx> = found.map(|(at, _)| JobIx(at as u32)).collect();
+        for ix in found {
+            self.confirm_admission(ix);
+        }
+    }
+
+    /// Somebody else may admit jobs from now on.
+    pub fn doubt_admissions(&mut self) {
+        self.knows_admissions = false;
+    }
+
+    /// What was admitted, if that is known, as a scheduler is told of it that starts with what this one knows.
+    pub fn admissions(&self) -> Option<Delta> {
+        let admitted = self.jobs.iter().filter_map(|(_, job)| {
+            let (group, with) = (job.group()?, job.admitted.as_ref()?);
+            let amounts = with
+                .iter()
+                .map(|(ix, n)| (self.resources.name(ix).to_owned(), n));
+            Some((
+                group.namespace.clone(),
+                group.name.clone(),
+                amounts.collect(),
+            ))
+        });
+        let mut admitted: Vec<_> = admitted.collect();
+        admitted.sort();
+        self.knows_admissions.then_some(Delta::Admissions(admitted))
+    }
+
+    /// What a dump says was admitted.
+    pub(super) fn restore_admissions(&mut self, admitted: &[(String, String, Amounts)]) {
+        self.knows_admissions = true;
+        for (namespace, name, amounts) in admitted {
+            let Some(ix) = self.job_by_key(namespace, name) else {
+                continue;
+            };
+            let with = self.shapes.counted(&self.resources, amounts).0;
+            self.jobs[ix.at()].admitted = Some(with);
+            self.generation += 1;
+            self.touch_job(ix);
+        }
+    }
+}
