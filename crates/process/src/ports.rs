@@ -13,7 +13,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use kube::Client;
 use pumice_admin::http::{
-    self, Endpoints, Gatekeeper, HttpServer, PendingVerdict, ServeError, TlsFiles, Verdict,
+    self, AccessVerdict, Endpoints, Gatekeeper, HttpServer, PendingVerdict, ServeError, TlsFiles,
 };
 use pumice_cluster::access::{Access, AccessReviews};
 use tokio::sync::oneshot;
@@ -28,9 +28,9 @@ impl Gatekeeper for ApiGatekeeper {
         Box::pin(async move {
             let access = self.0.review(token, verb, path).await?;
             Ok(match access {
-                Access::Unknown => Verdict::Unknown,
-                Access::Denied { user } => Verdict::Denied { user },
-                Access::Allowed { user } => Verdict::Allowed { user },
+                Access::Unknown => AccessVerdict::Unknown,
+                Access::Denied { user } => AccessVerdict::Denied { user },
+                Access::Allowed { user } => AccessVerdict::Allowed { user },
             })
         })
     }

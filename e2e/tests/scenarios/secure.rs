@@ -202,10 +202,7 @@ fn a_dump_is_fetched_through_the_api_server_and_simulated() -> Result<()> {
     let mode = std::fs::metadata(&file)?.permissions().mode();
     ensure!(mode & 0o777 == 0o600, "{mode:o}");
     let (code, text) = pumice("simulate pumice-dump.json", &dumps, &folder)?;
-    ensure!(
-        code == Some(0) && text.contains("default/waits"),
-        "{text}"
-    );
+    ensure!(code == Some(0) && text.contains("default/waits"), "{text}");
     let (code, text) = pumice("dump", &dumps, &folder)?;
     ensure!(
         code == Some(2) && text.contains("name another file"),

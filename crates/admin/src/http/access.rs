@@ -38,7 +38,7 @@ const UNKNOWN: &str = "the API server does not know this token: it has expired, 
 
 /// What the API server says of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AccessVerdict {
     /// Nobody is known by the token.
     Unknown,
     /// The user may not ask this.
@@ -54,7 +54,8 @@ pub enum Verdict {
 }
 
 /// A verdict that is on its way; otherwise why there is none.
-pub type PendingVerdict<'a> = Pin<Box<dyn Future<Output = Result<Verdict, String>> + Send + 'a>>;
+pub type PendingVerdict<'a> =
+    Pin<Box<dyn Future<Output = Result<AccessVerdict, String>> + Send + 'a>>;
 
 /// Knows users by their tokens, and what they may ask.
 pub trait Gatekeeper: Send + Sync + 'static {
@@ -64,7 +65,7 @@ pub trait Gatekeeper: Send + Sync + 'static {
 
 /// Who asks, as the API server knows the name.
 #[derive(Clone, Debug)]
-pub(super) struct Asker(pub String);
+pub(super) struct PageAsker(pub String);
 
 /// The digest of a question: tokens themselves are not kept.
 type QuestionDigest = [u8; 32];
@@ -81,16 +82,16 @@ fn digest(token: &str, verb: &str, path: &str) -> QuestionDigest {
 /// Verdicts of the last seconds.
 #[derive(Default)]
 struct KeptVerdicts {
-    by_question: BTreeMap<QuestionDigest, (Instant, Verdict)>,
+    by_question: BTreeMap<QuestionDigest, (Instant, AccessVerdict)>,
 }
 
 impl KeptVerdicts {
-    fn get(&self, question: &QuestionDigest) -> Option<Verdict> {
+    fn get(&self, question: &QuestionDigest) -> Option<AccessVerdict> {
         let (at, verdict) = self.by_question.get(question)?;
         (at.elapsed() < HOLDS).then(|| verdict.clone())
     }
 
-    fn keep(&mut self, question: QuestionDigest, verdict: Verdict) {
+    fn keep(&mut self, question: QuestionDigest, verdict: AccessVerdict) {
         if self.by_question.len() >= MOST_KEPT {
             self.by_question.retain(|_, (at, _)| at.elapsed() < HOLDS);
         }
@@ -119,7 +120,7 @@ impl Gate {
         })
     }
 
-    async fn judge(&self, token: &str, verb: &str, path: &str) -> Result<Verdict, String> {
+    async fn judge(&self, token: &str, verb: &str, path: &str) -> Result<AccessVerdict, String> {
         let question = digest(token, verb, path);
         if let Some(verdict) = self.kept().get(&question) {
             return Ok(verdict);
@@ -152,18 +153,18 @@ pub(super) async fn guard(
     let verb = request.method().as_str().to_ascii_lowercase();
     let path = request.uri().path();
     match gate.judge(token, &verb, path).await {
-        Ok(Verdict::Allowed { user }) => {
-            request.extensions_mut().insert(Asker(user));
+        Ok(AccessVerdict::Allowed { user }) => {
+            request.extensions_mut().insert(PageAsker(user));
             next.run(request).await
         }
-        Ok(Verdict::Denied { user }) => {
+        Ok(AccessVerdict::Denied { user }) => {
             let text = format!(
                 "{user} may not {verb} {path}: bind a ClusterRole with `nonResourceURLs: [{path}]` \
                  and `verbs: [{verb}]`\n"
             );
             (StatusCode::FORBIDDEN, text).into_response()
         }
-        Ok(Verdict::Unknown) => unknown(UNKNOWN),
+        Ok(AccessVerdict::Unknown) => unknown(UNKNOWN),
         Err(error) => {
             let text = format!("the API server cannot be asked who may see this: {error}\n");
             (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
@@ -201,7 +202,7 @@ mod tests {
         fn judge<'a>(&'a self, token: &'a str, _: &'a str, _: &'a str) -> PendingVerdict<'a> {
             self.0.fetch_add(1, Ordering::Relaxed);
             let user = token.to_owned();
-            Box::pin(async move { Ok(Verdict::Allowed { user }) })
+            Box::pin(async move { Ok(AccessVerdict::Allowed { user }) })
         }
     }
 

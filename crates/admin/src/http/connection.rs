@@ -24,7 +24,7 @@ use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use super::places::{ClientKey, Place, PlaceLimits, Places};
+use super::places::{ClientKey, ConnectionPlace, ConnectionPlaces, PlaceLimits};
 use super::tls::CurrentTls;
 
 /// Time for a request's head, and between requests (spec/01 §1.6); for TLS as well.
@@ -86,7 +86,7 @@ pub(crate) async fn attend(
     rules: ConnectionRules,
     mut stop: watch::Receiver<bool>,
 ) {
-    let places = Places::new(rules.places);
+    let places = ConnectionPlaces::new(rules.places);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
@@ -139,7 +139,7 @@ struct Conversation {
 }
 
 impl Conversation {
-    async fn with<S>(self: Arc<Self>, stream: S, mut place: Place)
+    async fn with<S>(self: Arc<Self>, stream: S, mut place: ConnectionPlace)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {

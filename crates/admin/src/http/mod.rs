@@ -46,7 +46,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-pub use access::{Gatekeeper, PendingVerdict, Verdict};
+pub use access::{AccessVerdict, Gatekeeper, PendingVerdict};
 pub use address::ListenError;
 pub use rendered::RenderedMetrics;
 pub use tls::{OwnCertificateError, TlsError, TlsFiles};

@@ -45,13 +45,13 @@ pub(crate) struct PlaceLimits {
 type OfClient = BTreeMap<u64, oneshot::Sender<()>>;
 
 #[derive(Default)]
-struct Taken {
+struct TakenPlaces {
     next: u64,
     count: usize,
     by_client: BTreeMap<ClientKey, OfClient>,
 }
 
-impl Taken {
+impl TakenPlaces {
     /// Ends the oldest connection of a client.
     fn displace(&mut self, client: ClientKey) {
         let held = self.by_client.get_mut(&client);
@@ -90,19 +90,19 @@ impl Taken {
 }
 
 /// All places of one server.
-pub(crate) struct Places {
+pub(crate) struct ConnectionPlaces {
     limits: PlaceLimits,
-    taken: Mutex<Taken>,
+    taken: Mutex<TakenPlaces>,
 }
 
-impl Places {
+impl ConnectionPlaces {
     pub(crate) fn new(limits: PlaceLimits) -> Arc<Self> {
         let taken = Mutex::default();
         Arc::new(Self { limits, taken })
     }
 
     /// A place for a new connection of this client.
-    pub(crate) fn take(self: &Arc<Self>, client: ClientKey) -> Place {
+    pub(crate) fn take(self: &Arc<Self>, client: ClientKey) -> ConnectionPlace {
         let mut taken = self.taken();
         if taken.of(client) >= self.limits.of_client {
             taken.displace(client);
@@ -120,7 +120,7 @@ impl Places {
             .entry(client)
             .or_default()
             .insert(number, sender);
-        Place {
+        ConnectionPlace {
             client,
             number,
             displaced,
@@ -128,20 +128,20 @@ impl Places {
         }
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, TakenPlaces> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The place of one connection, given back when dropped.
-pub(crate) struct Place {
+pub(crate) struct ConnectionPlace {
     client: ClientKey,
     number: u64,
     displaced: oneshot::Receiver<()>,
-    places: Arc<Places>,
+    places: Arc<ConnectionPlaces>,
 }
 
-impl Place {
+impl ConnectionPlace {
     /// Returns when another connection has got the place.
     pub(crate) async fn displaced(&mut self) {
         // Nothing is ever sent: the sender is dropped.
@@ -149,7 +149,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         self.places.taken().release(self.client, self.number);
     }
@@ -163,11 +163,11 @@ mod tests {
         ClientKey::of(IpAddr::from([10, 0, 0, last]))
     }
 
-    fn places(all: usize, of_client: usize) -> Arc<Places> {
-        Places::new(PlaceLimits { all, of_client })
+    fn places(all: usize, of_client: usize) -> Arc<ConnectionPlaces> {
+        ConnectionPlaces::new(PlaceLimits { all, of_client })
     }
 
-    fn is_displaced(place: &mut Place) -> bool {
+    fn is_displaced(place: &mut ConnectionPlace) -> bool {
         place.displaced.try_recv() == Err(oneshot::error::TryRecvError::Closed)
     }
 
@@ -175,7 +175,7 @@ mod tests {
     fn a_client_with_all_it_may_have_loses_its_oldest_and_nobody_else_does() {
         let places = places(100, 2);
         let mut other = places.take(client(2));
-        let mut flood: Vec<Place> = (0..50).map(|_| places.take(client(1))).collect();
+        let mut flood: Vec<ConnectionPlace> = (0..50).map(|_| places.take(client(1))).collect();
         let lost: Vec<bool> = flood.iter_mut().map(is_displaced).collect();
         assert_eq!(lost.iter().filter(|lost| !**lost).count(), 2);
         assert_eq!(lost[48..], [false, false]);
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn without_a_place_the_client_with_the_most_loses_its_oldest() {
         let places = places(4, 3);
-        let mut many: Vec<Place> = (0..3).map(|_| places.take(client(1))).collect();
+        let mut many: Vec<ConnectionPlace> = (0..3).map(|_| places.take(client(1))).collect();
         let mut one = places.take(client(2));
         let mut new = places.take(client(3));
         let lost: Vec<bool> = many.iter_mut().map(is_displaced).collect();
@@ -196,7 +196,8 @@ mod tests {
     #[test]
     fn of_many_clients_with_one_each_the_one_that_holds_it_for_longest_goes() {
         let places = places(3, 3);
-        let mut held: Vec<Place> = (1..=3).map(|last| places.take(client(last))).collect();
+        let mut held: Vec<ConnectionPlace> =
+            (1..=3).map(|last| places.take(client(last))).collect();
         let mut newest = places.take(client(9));
         let lost: Vec<bool> = held.iter_mut().map(is_displaced).collect();
         assert_eq!(lost, [true, false, false]);

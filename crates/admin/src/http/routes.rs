@@ -13,7 +13,7 @@ use axum::{Extension, Router};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::access::{Asker, Gate, guard};
+use super::access::{Gate, PageAsker, guard};
 use super::{Answers, Endpoints, Gatekeeper, Unanswered, debug};
 
 /// The answer of a healthy process.
@@ -171,7 +171,7 @@ pub(super) async fn level(State(shared): SharedEndpoints) -> String {
 
 pub(super) async fn set_level(
     State(shared): SharedEndpoints,
-    Extension(Asker(user)): Extension<Asker>,
+    Extension(PageAsker(user)): Extension<PageAsker>,
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,
     body: String,
 ) -> Response {

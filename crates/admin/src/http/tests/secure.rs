@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::super::{Gatekeeper, HttpServer, PendingVerdict, Verdict, serve_secure};
+use super::super::{AccessVerdict, Gatekeeper, HttpServer, PendingVerdict, serve_secure};
 use super::{Daemon, Reply, endpoints, exchange};
 
 /// Knows `reader`, who may get what is not a dump, and `root`, who may do everything.
@@ -21,10 +21,10 @@ impl Gatekeeper for Doorman {
         let may = token == "root" || verb == "get" && path != "/debug/dump";
         Box::pin(async move {
             match token {
-                "reader" | "root" if may => Ok(Verdict::Allowed { user }),
-                "reader" => Ok(Verdict::Denied { user }),
+                "reader" | "root" if may => Ok(AccessVerdict::Allowed { user }),
+                "reader" => Ok(AccessVerdict::Denied { user }),
                 "outage" => Err("no API server".to_owned()),
-                _ => Ok(Verdict::Unknown),
+                _ => Ok(AccessVerdict::Unknown),
             }
         })
     }
