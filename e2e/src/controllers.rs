@@ -20,6 +20,7 @@ const END: Duration = Duration::from_secs(15);
 pub struct Controllers {
     process: Process,
     port: u16,
+    secure_port: u16,
 }
 
 impl Controllers {
@@ -29,7 +30,7 @@ impl Controllers {
     /// When they were not built or cannot be started.
     pub fn launch(cluster: &Cluster, setup: &Setup) -> Result<Self> {
         let folder = scratch("controllers")?;
-        let [port, health_port] = free_ports()?;
+        let [port, health_port, secure_port] = free_ports()?;
         let own = cluster.kubeconfig(Identity::Controllers);
         let kubeconfig = setup.kubeconfig.as_ref().unwrap_or(&own);
         let mut command = Command::new(programs::control_plane()?);
@@ -39,13 +40,18 @@ impl Controllers {
             .arg(format!("--kubeconfig={}", kubeconfig.display()))
             .arg(format!("--listen-address=127.0.0.1:{port}"))
             .arg(format!("--healthz-address=127.0.0.1:{health_port}"))
+            .arg(format!("--secure-address=127.0.0.1:{secure_port}"))
             .arg(format!("--leader-elect={}", setup.elects))
             .args(["--enable-healthz=true", "--enable-metrics=true"])
             .args(&setup.flags)
             .envs(setup.env.iter().map(|(key, value)| (key, value)));
         let log = folder.join("controllers.log");
         let process = Process::spawn("pumice-controllers", command, &log)?;
-        Ok(Self { process, port })
+        Ok(Self {
+            process,
+            port,
+            secure_port,
+        })
     }
 
     /// Starts the controllers and waits until they are ready.
@@ -93,6 +99,11 @@ impl Controllers {
     /// Everything it has printed.
     pub fn log(&self) -> String {
         self.process.log()
+    }
+
+    /// Port of its server for what is of all namespaces.
+    pub fn secure_port(&self) -> u16 {
+        self.secure_port
     }
 
     /// Status and body of a page.

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::process::{Process, free_ports};
 use crate::wait::eventually;
-use crate::{Cluster, Identity, Signal, programs, scratch};
+use crate::{Cluster, Identity, Signal, programs, restricted, scratch};
 
 /// How long the scheduler may take until it has read everything and says so.
 const READY: Duration = Duration::from_secs(60);
@@ -32,6 +32,8 @@ pub struct Setup {
     pub conf: Option<PathBuf>,
     /// Whether it takes part in an election; without, it works at once.
     pub elects: bool,
+    /// Whether its pages need a token, as they do for users; without, tests read them.
+    pub is_closed: bool,
     /// Further flags.
     pub flags: Vec<String>,
     /// Further variables of its environment.
@@ -44,6 +46,7 @@ pub struct Scheduler {
     folder: PathBuf,
     port: u16,
     health_port: u16,
+    secure_port: u16,
 }
 
 /// What a process has used.
@@ -65,7 +68,7 @@ impl Scheduler {
     pub fn launch(cluster: &Cluster, setup: &Setup) -> Result<Self> {
         let program = programs::ours("pumice-scheduler")?;
         let folder = scratch("scheduler")?;
-        let [port, health_port] = free_ports()?;
+        let [port, health_port, secure_port] = free_ports()?;
         let own = cluster.kubeconfig(Identity::Scheduler);
         let kubeconfig = setup.kubeconfig.as_ref().unwrap_or(&own);
         let mut command = Command::new(programs::control_plane()?);
@@ -75,11 +78,15 @@ impl Scheduler {
             .arg(format!("--kubeconfig={}", kubeconfig.display()))
             .arg(format!("--listen-address=127.0.0.1:{port}"))
             .arg(format!("--healthz-address=127.0.0.1:{health_port}"))
+            .arg(format!("--secure-address=127.0.0.1:{secure_port}"))
             .arg(format!("--cache-dump-dir={}", folder.display()))
             .arg(format!("--leader-elect={}", setup.elects))
             .args(["--enable-healthz=true", "--enable-metrics=true"])
             .args(&setup.flags)
             .envs(setup.env.iter().map(|(key, value)| (key, value)));
+        if !setup.is_closed {
+            command.arg("--debug-open");
+        }
         if let Some(conf) = &setup.conf {
             command.arg(format!("--scheduler-conf={}", conf.display()));
         }
@@ -90,6 +97,7 @@ impl Scheduler {
             folder,
             port,
             health_port,
+            secure_port,
         })
     }
 
@@ -125,12 +133,12 @@ impl Scheduler {
                 "serviceAccountName": "volcano-scheduler",
                 "containers": [{
                     "name": "scheduler", "image": "example.com/none",
-                    "args": [format!("--listen-address=127.0.0.1:{}", scheduler.port())],
+                    "args": [format!("--secure-address=127.0.0.1:{}", scheduler.secure_port)],
                 }],
             },
         });
         let pods = "/api/v1/namespaces/volcano-system/pods";
-        cluster.rest().create(pods, &pod)?;
+        cluster.rest().create(pods, &restricted(pod))?;
         Ok(scheduler)
     }
 
@@ -190,6 +198,16 @@ impl Scheduler {
     /// When it does not answer in time.
     pub fn get(&self, path: &str) -> Result<(u16, String)> {
         fetch(self.port, path)
+    }
+
+    /// Port of its server for what is of all namespaces.
+    pub fn secure_port(&self) -> u16 {
+        self.secure_port
+    }
+
+    /// Port of its health server.
+    pub fn health_port(&self) -> u16 {
+        self.health_port
     }
 
     /// Status and body of a page of its health server.

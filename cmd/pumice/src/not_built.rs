@@ -20,6 +20,8 @@ pub enum ClusterCommand {
     #[command(hide = true)]
     Cards(Unread),
     #[command(hide = true)]
+    Dump(Unread),
+    #[command(hide = true)]
     Job(Unread),
     #[command(hide = true)]
     Queue(Unread),
@@ -49,6 +51,7 @@ pub fn run(command: &ClusterCommand) -> anyhow::Result<ExitCode> {
         ClusterCommand::Top(unread) => ("top", unread),
         ClusterCommand::Queues(unread) => ("queues", unread),
         ClusterCommand::Cards(unread) => ("cards", unread),
+        ClusterCommand::Dump(unread) => ("dump", unread),
         ClusterCommand::Job(unread) => ("job", unread),
         ClusterCommand::Queue(unread) => ("queue", unread),
         ClusterCommand::JobFlow(unread) => ("jobflow", unread),

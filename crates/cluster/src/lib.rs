@@ -1,6 +1,7 @@
 //! Everything that talks to the API server: watches, effects, the lease; to who measures what nodes use; and
 //! to extenders.
 
+pub mod access;
 pub mod client;
 pub mod config_map;
 pub mod contact;

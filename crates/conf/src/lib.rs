@@ -22,6 +22,7 @@ mod metrics;
 mod nearest;
 mod registry;
 pub mod reload;
+mod secrets;
 
 pub use arg::{
     AnyValue, Arg, ArgMap, ArgMaps, FormedText, GoDuration, OneOf, ReadArg, Text, TextMaps, Texts,
@@ -38,6 +39,7 @@ pub use registry::{
     ActionSpec, ArgDefault, ArgKind, ArgSpec, ExclusiveSwitches, ListedArguments, NeededArgument,
     OutOfRange, PluginConflict, PluginMissed, PluginSpec, Registry, TextForm, Wildcard,
 };
+pub use secrets::{HIDDEN, text_without_secrets};
 
 /// The key of the ConfigMap under which the configuration text is stored.
 pub const CONF_KEY: &str = "volcano-scheduler.conf";

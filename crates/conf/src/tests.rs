@@ -8,6 +8,7 @@ mod fuzz;
 mod part_diagnostics;
 mod reload;
 mod rules;
+mod secrets;
 mod switches;
 
 use crate::{

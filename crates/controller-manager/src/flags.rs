@@ -71,10 +71,6 @@ pub struct OursOfControllers {
     /// Creations and deletions of pods under way at a time
     #[arg(long, default_value_t = 64, value_name = "N")]
     pub concurrent_pods: usize,
-    /// Serve /debug to clients that are not on this machine
-    #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
-          default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
-    pub debug_open: bool,
     /// One JSON object a log line
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
           default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
@@ -131,11 +127,8 @@ pub fn command() -> clap::Command {
         .mut_arg("leader_elect_resource_name", |arg| {
             arg.default_value("vc-controller-manager")
         })
-        .mut_arg("listen_address", |arg| {
-            arg.default_value(":8081").help(
-                "Address of /metrics, /healthz, /readyz, /livez, /configz and /debug/loglevel",
-            )
-        });
+        .mut_arg("listen_address", |arg| arg.default_value(":8081"))
+        .mut_arg("secure_address", |arg| arg.default_value(":8444"));
     flags::with_idle(own, IDLE.iter().chain(&flags::KLOG))
 }
 
@@ -186,6 +179,7 @@ mod tests {
         // But not the 50 writes a second.
         assert_eq!(flags.connection.kube_api_burst, 2000);
         assert_eq!(flags.serving.listen_address, ":8081");
+        assert_eq!(flags.serving.secure_address, ":8444");
         assert_eq!(flags.serving.healthz_address, ":11251");
         assert!(!flags.serving.enable_metrics && !flags.serving.enable_healthz);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use pumice_admin::http::{self, Endpoints, TlsFiles};
+use pumice_admin::http::{Endpoints, RenderedMetrics};
 use pumice_admin::log;
 use pumice_admin::metrics::{ControllerMetrics, KindNumbers};
 use pumice_cluster::client::{self, Clients, ConnectOptions};
@@ -103,7 +103,7 @@ impl ControllerProcess {
 
     async fn run(self) -> anyhow::Result<()> {
         let mut end = EndSignals::listen()?;
-        let _servers = self.serve().await?;
+        self.serve().await?;
         let (stop, stopped) = cell::channel(false);
         let (release, released) = cell::channel(false);
         let (elector, term) = self.elect(released)?;
@@ -154,7 +154,7 @@ impl ControllerProcess {
         result
     }
 
-    async fn serve(&self) -> anyhow::Result<Vec<http::HttpServer>> {
+    async fn serve(&self) -> anyhow::Result<()> {
         let serving = &self.settings.flags.serving;
         let pages = ControllerPages {
             status: Arc::clone(&self.status),
@@ -165,24 +165,13 @@ impl ControllerProcess {
             program: PROGRAM,
             metrics: serving
                 .enable_metrics
-                .then(|| Arc::clone(&self.metrics) as _),
+                .then(|| RenderedMetrics::new(Arc::clone(&self.metrics) as _)),
             answers: Arc::new(pages),
             level: self.level.clone(),
-            debug_open: self.settings.flags.ours.debug_open,
+            debug_open: serving.debug_open,
         };
-        let mut servers = vec![http::serve(&serving.listen_address, endpoints).await?];
-        if serving.enable_healthz {
-            let files = TlsFiles::from_flags(
-                &serving.ca_cert_file,
-                &serving.tls_cert_file,
-                &serving.tls_private_key_file,
-            );
-            servers.push(http::serve_health(&serving.healthz_address, files.as_ref()).await?);
-        }
-        for server in &servers {
-            tracing::info!("listening on {}", server.address());
-        }
-        Ok(servers)
+        let api = self.clients.probe.clone();
+        serving.open_ports(endpoints, api).await
     }
 
     /// Names of the controllers that run.

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::clock::DeciderClock;
 use crate::conf::ConfInUse;
 use crate::decide::{DecideRequest, NoView};
+use crate::dump;
 use crate::journal::Journal;
 use pumice_process::DaemonStatus;
 
@@ -58,6 +59,13 @@ impl Answers for AdminApi {
                 Err(NoView::Absent(why)) => Ok(Err(why)),
                 Err(NoView::NotNow(why)) => Err(Unanswered(why)),
             }
+        })
+    }
+
+    fn dump(&self) -> PendingAnswer<'_, Vec<u8>> {
+        Box::pin(async {
+            let text = dump::text(&self.core).await;
+            text.map_err(|error| Unanswered(format!("{error:#}")))
         })
     }
 

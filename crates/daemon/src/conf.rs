@@ -11,7 +11,9 @@ use pumice_admin::conf_watch::{self, ReloadTimes};
 use pumice_admin::metrics::Metrics;
 use pumice_cluster::config_map;
 use pumice_conf::reload::{self, Reload};
-use pumice_conf::{CONF_KEY, Config, DEFAULT_CONF, Diagnostic, UsageSource, usage_source};
+use pumice_conf::{
+    CONF_KEY, DEFAULT_CONF, Diagnostic, UsageSource, text_without_secrets, usage_source,
+};
 use pumice_decider::{DeviceConfigPlace, device_config_place, report_places};
 use pumice_devices::ReportPlace;
 use pumice_engine::REGISTRY;
@@ -64,16 +66,6 @@ impl ConfProblem {
             brief: brief(diagnostics),
         }
     }
-}
-
-/// A configuration as a page shows it: without a password.
-fn shown(config: &Config) -> serde_json::Value {
-    let mut json = serde_json::to_value(config).unwrap_or_default();
-    let password = json.pointer_mut("/metrics/elasticsearch.password");
-    password
-        .into_iter()
-        .for_each(|text| *text = "(hidden)".into());
-    json
 }
 
 fn brief(diagnostics: &[Diagnostic]) -> String {
@@ -201,9 +193,10 @@ impl ConfFollower {
                     tracing::warn!("{}", finding.render(&self.name));
                 }
                 tracing::info!(%hash, "configuration in use: {}", self.name);
-                let json = shown(&config);
+                let json = serde_json::to_value(config.without_secrets()).unwrap_or_default();
                 let (place, reports) = (device_config_place(&config), report_places(&config));
-                let text = String::from_utf8_lossy(bytes).into_owned();
+                let text = String::from_utf8_lossy(bytes);
+                let text = text_without_secrets(&text, &config, &REGISTRY);
                 let usage = usage_source(&config.metrics);
                 let command = DecideCommand::Configure { config, text };
                 if self.core.send(command).await.is_err() {

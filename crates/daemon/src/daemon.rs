@@ -5,7 +5,7 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use pumice_admin::http::{self, Endpoints, TlsFiles};
+use pumice_admin::http::{Endpoints, RenderedMetrics};
 use pumice_admin::log;
 use pumice_admin::metrics::Metrics;
 use pumice_cluster::PluginProgress;
@@ -119,7 +119,7 @@ impl Daemon {
         let mut end = EndSignals::listen()?;
         let (request_sender, requests) = mpsc::channel(64);
         let (command_sender, commands) = mpsc::channel(64);
-        let _servers = self.serve(request_sender.clone()).await?;
+        self.serve(request_sender.clone()).await?;
         let flags = &self.settings.flags;
         let folder = flags.dumps.cache_dump_dir.clone();
         let folder = flags.dumps.cache_dumper.then_some(folder);
@@ -183,10 +183,7 @@ impl Daemon {
         result
     }
 
-    async fn serve(
-        &self,
-        core: mpsc::Sender<DecideRequest>,
-    ) -> anyhow::Result<Vec<http::HttpServer>> {
+    async fn serve(&self, core: mpsc::Sender<DecideRequest>) -> anyhow::Result<()> {
         let serving = &self.settings.flags.serving;
         let api = AdminApi {
             status: Arc::clone(&self.status),
@@ -199,24 +196,13 @@ impl Daemon {
             program: PROGRAM,
             metrics: serving
                 .enable_metrics
-                .then(|| Arc::clone(&self.metrics) as _),
+                .then(|| RenderedMetrics::new(Arc::clone(&self.metrics) as _)),
             answers: Arc::new(api),
             level: self.level.clone(),
-            debug_open: self.settings.flags.ours.debug_open,
+            debug_open: serving.debug_open,
         };
-        let mut servers = vec![http::serve(&serving.listen_address, endpoints).await?];
-        if serving.enable_healthz {
-            let files = TlsFiles::from_flags(
-                &serving.ca_cert_file,
-                &serving.tls_cert_file,
-                &serving.tls_private_key_file,
-            );
-            servers.push(http::serve_health(&serving.healthz_address, files.as_ref()).await?);
-        }
-        for server in &servers {
-            tracing::info!("listening on {}", server.address());
-        }
-        Ok(servers)
+        let api = self.clients.probe.clone();
+        serving.open_ports(endpoints, api).await
     }
 
     /// The election, when there is one, and the term it sets.

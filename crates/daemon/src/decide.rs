@@ -21,6 +21,7 @@ use pumice_engine::view::{Ask, View};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::DeciderClock;
+use crate::dump::DumpDocument;
 use crate::publish::Publisher;
 use pumice_model::extender::ExtenderReply;
 use pumice_model::object::NodeUsage;
@@ -44,8 +45,8 @@ const BIND_WAITS_PERIOD: Duration = Duration::from_secs(1);
 pub enum DecideRequest {
     /// What the engine sees.
     View(Ask, oneshot::Sender<Result<View, NoView>>),
-    /// The state, as `pumice simulate` reads it.
-    Dump(oneshot::Sender<Vec<u8>>),
+    /// The state.
+    Dump(oneshot::Sender<DumpDocument>),
 }
 
 /// What others order.
@@ -54,8 +55,8 @@ pub enum DecideCommand {
     Configure {
         /// The configuration.
         config: Box<Config>,
-        /// Its text, for dumps.
-        text: String,
+        /// Its text without secrets, for dumps.
+        text: Option<String>,
     },
     /// The text of the device configuration at that place, or that there is none.
     DeviceConfig {
@@ -261,7 +262,7 @@ impl DecideLoop {
         match command {
             DecideCommand::Configure { config, text } => {
                 self.decider.configure(&config);
-                self.configuration = Some(text);
+                self.configuration = text;
             }
             DecideCommand::DeviceConfig {
                 namespace,
@@ -289,8 +290,8 @@ impl DecideLoop {
                 let _ = reply.send(self.view(&ask));
             }
             DecideRequest::Dump(reply) => {
-                let configuration = self.configuration.as_deref();
-                let _ = reply.send(crate::dump::state(self.decider.engine(), configuration));
+                let configuration = self.configuration.clone();
+                let _ = reply.send(DumpDocument::of(self.decider.engine(), configuration));
             }
         }
     }

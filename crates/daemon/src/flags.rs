@@ -153,10 +153,6 @@ pub struct Ours {
     /// followed for this long; 0 decides all the same
     #[arg(long, default_value = "2s", value_parser = duration, value_name = "DURATION")]
     pub watch_grace: Duration,
-    /// Serve /debug to clients that are not on this machine
-    #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
-          default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
-    pub debug_open: bool,
     /// One JSON object a log line
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
           default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]

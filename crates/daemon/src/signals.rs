@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use crate::clock::DeciderClock;
 use crate::decide::DecideRequest;
+use crate::dump;
 
 /// Writes the state to files on SIGUSR1 and SIGUSR2 for ever; without a folder both signals are
 /// taken and ignored, as Volcano's scheduler does without `--cache-dumper`.
@@ -29,9 +30,8 @@ pub fn dump_on_demand(
                 _ = second.recv() => {}
             }
             let Some(folder) = &folder else { continue };
-            let path = folder.join(format!("snapshot-{}.json", clock.unix_s() as i64));
-            match dump(&core, path.clone()).await {
-                Ok(bytes) => tracing::info!(
+            match dump_to_file(&core, folder.clone(), clock.unix_s() as u64).await {
+                Ok((path, bytes)) => tracing::info!(
                     "state written to {}, {bytes} bytes; `pumice simulate` reads it",
                     path.display()
                 ),
@@ -42,13 +42,12 @@ pub fn dump_on_demand(
     Ok(())
 }
 
-async fn dump(core: &mpsc::Sender<DecideRequest>, path: PathBuf) -> anyhow::Result<usize> {
-    let (reply, answer) = oneshot::channel();
-    core.send(DecideRequest::Dump(reply)).await?;
-    let text = answer.await?;
-    let write = move || {
-        std::fs::write(&path, &text).with_context(|| path.display().to_string())?;
-        anyhow::Ok(text.len())
-    };
+async fn dump_to_file(
+    core: &mpsc::Sender<DecideRequest>,
+    folder: PathBuf,
+    unix_s: u64,
+) -> anyhow::Result<(PathBuf, usize)> {
+    let text = dump::text(core).await?;
+    let write = move || anyhow::Ok((dump::write(&folder, unix_s, &text)?, text.len()));
     tokio::task::spawn_blocking(write).await?
 }

@@ -62,10 +62,20 @@ pub struct LeaseFlags {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Serving and logs")]
 pub struct ServingFlags {
-    /// Address of /metrics, /healthz, /readyz, /livez, /configz and /debug
+    /// Address of /metrics, and of /healthz, /readyz and /livez
     #[arg(long, default_value = ":8080", value_name = "ADDRESS")]
     pub listen_address: String,
-    /// Address of the separate health server
+    /// Only in Pumice: address of /configz, /debug and /metrics by TLS, for whom the API server lets ask;
+    /// empty: none
+    #[arg(long, default_value = ":8443", value_name = "ADDRESS")]
+    pub secure_address: String,
+    /// Only in Pumice: let everybody who reaches --listen-address read /configz and /debug there too,
+    /// whoever it is: for trying out
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
+          default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
+    pub debug_open: bool,
+    /// Address of the separate health server: /healthz, /livez and /readyz for probes, which nobody
+    /// can keep from their answers
     #[arg(long, default_value = ":11251", value_name = "ADDRESS")]
     pub healthz_address: String,
     /// Start the separate health server
@@ -76,13 +86,14 @@ pub struct ServingFlags {
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
           default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
     pub enable_metrics: bool,
-    /// Client CA of the health server; with the two below it speaks TLS
+    /// Client CA of the health server; with the two below the health server speaks TLS
     #[arg(long, default_value = "", value_name = "FILE")]
     pub ca_cert_file: String,
-    /// Certificate of the health server
+    /// Certificate of --secure-address, and of the health server; read again when it changes. Without
+    /// it --secure-address has one that is made at the start
     #[arg(long, default_value = "", value_name = "FILE")]
     pub tls_cert_file: String,
-    /// Key of the health server
+    /// Key of that certificate
     #[arg(long, default_value = "", value_name = "FILE")]
     pub tls_private_key_file: String,
     /// Log level as klog counts it: 3 usual, 4 debug, 5 and more everything

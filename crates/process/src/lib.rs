@@ -1,9 +1,10 @@
-//! What our long-running processes share: the flags that all of them have, the clock, who a process
-//! is, how it is doing, and the signals that end it.
+//! What our long-running processes share: the flags that all of them have, the clock, its ports,
+//! who a process is, how it is doing, and the signals that end it.
 
 mod clock;
 pub mod flags;
 pub mod identity;
+mod ports;
 mod signals;
 mod status;
 

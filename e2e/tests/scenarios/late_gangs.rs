@@ -172,7 +172,8 @@ fn controllers_without_election_are_known_by_their_pod() -> Result<()> {
         "metadata": {"name": "volcano-controllers-a", "labels": {"app": "volcano-controller"}},
         "spec": {"nodeName": "n-0", "containers": [container]},
     });
-    lab.rest().create(OF_VOLCANO, &pod)?;
+    lab.rest()
+        .create(OF_VOLCANO, &pumice_e2e::restricted(pod))?;
     let name = "pod volcano-system/volcano-controllers-a";
     let _controller = controller(
         &lab,

@@ -25,6 +25,7 @@ mod outages;
 mod placing;
 mod recovery;
 mod sample_set;
+mod secure;
 mod shown;
 mod simulating;
 mod stale;

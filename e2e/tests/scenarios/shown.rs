@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use pumice_e2e::{ConfigMount, Lab, LabGuard, Scheduler, Setup, scratch};
+use pumice_e2e::{ConfigMount, Lab, LabGuard, Scheduler, Setup, restricted, scratch};
 use serde_json::json;
 
 use crate::{GROUPS, LIMIT, LONG, PODS, bare_pod, wait_running};
@@ -155,7 +155,7 @@ pub fn in_a_pod(lab: &LabGuard, setup: Setup) -> Result<Setup> {
     own["spec"]["schedulerName"] = json!("nobody");
     lab.rest().delete_now(OWN_POD)?;
     lab.rest()
-        .create("/api/v1/namespaces/volcano-system/pods", &own)?;
+        .create("/api/v1/namespaces/volcano-system/pods", &restricted(own))?;
     let env = [
         ("POD_NAMESPACE", "volcano-system"),
         ("POD_NAME", "scheduler-0"),

@@ -1,11 +1,14 @@
-//! The way to the leading scheduler, for `pumice explain`, `top`, `queues` and `cards`.
+//! The way to the leading scheduler, for `pumice explain`, `top`, `queues`, `cards` and `dump`.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use pumice_cluster::remote::{self, Leader, Remote, RemoteError, RemoteOptions, RemotePage};
+use pumice_cluster::remote::{
+    self, Leader, Remote, RemoteError, RemoteOptions, RemotePage, RemoteRole,
+};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
@@ -19,9 +22,9 @@ const LEASE: (&str, &str) = ("volcano-system", "volcano");
 /// How long a command waits for the scheduler that can do without.
 const SOON: Duration = Duration::from_secs(3);
 
-/// Where the scheduler is.
+/// Which cluster's scheduler.
 #[derive(Args)]
-pub struct SchedulerConnection {
+pub struct LeaderPlace {
     /// Kubeconfig; default: $KUBECONFIG, ~/.kube/config, or the service account of the pod
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -34,10 +37,44 @@ pub struct SchedulerConnection {
     /// Lease of the scheduler
     #[arg(long, default_value = LEASE.1, value_name = "NAME")]
     lease_name: String,
-    /// Port of the scheduler's --listen-address; default: the one its pod tells
+    /// Port of the scheduler's --secure-address; default: the one its pod tells
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
-    /// Ask the scheduler at this address, without a cluster
+}
+
+impl LeaderPlace {
+    fn options(&self, role: RemoteRole) -> RemoteOptions {
+        RemoteOptions {
+            kubeconfig: self.kubeconfig.clone(),
+            context: self.context.clone(),
+            lease_namespace: self.lease_namespace.clone(),
+            lease_name: self.lease_name.clone(),
+            port: self.port,
+            role,
+        }
+    }
+
+    /// Writes what the leading scheduler has to `out`.
+    pub fn dump(&self, out: &mut (dyn Write + Send)) -> anyhow::Result<()> {
+        let asked = async {
+            let remote = Remote::connect(self.options(RemoteRole::Dump)).await?;
+            let leader = remote.leader().await?;
+            remote.save(&leader, &path(&["dump"]), out).await
+        };
+        let page = runtime()?.block_on(asked).map_err(error)?;
+        match page.status {
+            200 => Ok(()),
+            _ => Err(BadInput(format!("error: the scheduler says: {}", page.body.trim())).into()),
+        }
+    }
+}
+
+/// Where the scheduler is, and how its answer is shown.
+#[derive(Args)]
+pub struct SchedulerConnection {
+    #[command(flatten)]
+    leader: LeaderPlace,
+    /// Ask the scheduler at this address, without a cluster; one that runs with --debug-open answers
     #[arg(
         long,
         value_name = "URL",
@@ -67,11 +104,13 @@ impl SchedulerConnection {
     /// The usual scheduler of a cluster.
     pub fn of(cluster: &ClusterConnection) -> Self {
         Self {
-            kubeconfig: cluster.kubeconfig.clone(),
-            context: cluster.context.clone(),
-            lease_namespace: LEASE.0.to_owned(),
-            lease_name: LEASE.1.to_owned(),
-            port: None,
+            leader: LeaderPlace {
+                kubeconfig: cluster.kubeconfig.clone(),
+                context: cluster.context.clone(),
+                lease_namespace: LEASE.0.to_owned(),
+                lease_name: LEASE.1.to_owned(),
+                port: None,
+            },
             server: None,
             output: OutputFormat::Table,
         }
@@ -80,27 +119,18 @@ impl SchedulerConnection {
     /// The cluster it is in; `None` where the scheduler itself is named.
     pub fn cluster(&self) -> Option<ClusterConnection> {
         self.server.is_none().then(|| ClusterConnection {
-            kubeconfig: self.kubeconfig.clone(),
-            context: self.context.clone(),
+            kubeconfig: self.leader.kubeconfig.clone(),
+            context: self.leader.context.clone(),
         })
     }
 
     fn options(&self) -> RemoteOptions {
-        RemoteOptions {
-            kubeconfig: self.kubeconfig.clone(),
-            context: self.context.clone(),
-            lease_namespace: self.lease_namespace.clone(),
-            lease_name: self.lease_name.clone(),
-            port: self.port,
-        }
+        self.leader.options(RemoteRole::Explain)
     }
 
     /// Finds the leading scheduler.
     pub fn open(&self) -> anyhow::Result<Scheduler> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .context("no runtime")?;
+        let runtime = runtime()?;
         let way = match &self.server {
             Some(address) => Route::Address(address.clone()),
             None => {
@@ -165,10 +195,7 @@ pub fn asked_by_the_way<T: DeserializeOwned>(
     parts: &[&str],
 ) -> Option<T> {
     let connection = SchedulerConnection::of(cluster);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .ok()?;
+    let runtime = runtime().ok()?;
     let path = path(parts);
     let asked = async {
         let remote = Remote::connect(connection.options()).await.ok()?;
@@ -178,6 +205,11 @@ pub fn asked_by_the_way<T: DeserializeOwned>(
     let page = runtime.block_on(async { tokio::time::timeout(SOON, asked).await });
     let page = page.ok().flatten().filter(|page| page.status == 200)?;
     serde_json::from_str(&page.body).ok()
+}
+
+fn runtime() -> anyhow::Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().context("no runtime")
 }
 
 /// Path of a page; the parts are escaped.
@@ -218,6 +250,8 @@ pub fn is_out_of_reach(error: &anyhow::Error) -> bool {
         | RemoteError::NoLease { .. }
         | RemoteError::NoHolder { .. }
         | RemoteError::NoPod { .. }
+        | RemoteError::NoAccount { .. }
+        | RemoteError::Refused { .. }
         | RemoteError::NotForwarded { .. }
         | RemoteError::NotPumice { .. } => true,
         RemoteError::Kubeconfig { .. }

@@ -1,93 +1,200 @@
-//! What one connection may take: a place among a bounded number, and time.
+//! The connections of a server: who gets a place, and how much time each step has.
 //!
-//! A client that sends its request slowly is cut by the header timeout, one that does not read its
-//! answer by the write timeout here.
+//! ```text
+//! accept ─► a place ─► TLS, within 5 s ─► head, within 5 s ─► body and answer, within 30 s ─► next
+//!             │                                                └ a client that takes nothing: 60 s
+//!             └ lost to a newer connection: ended at once
+//! ```
 
-use std::future::{Future as _, Ready, ready};
+use std::future::Future;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum_server::accept::Accept;
-use axum_server::{Address, Server};
-use hyper_util::rt::TokioTimer;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Sleep, sleep};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::watch;
+use tokio::task::{JoinSet, yield_now};
+use tokio::time::{Sleep, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 
-/// Time for a request's head, and between requests (spec/01 §1.6).
+use super::places::{ClientKey, ConnectionPlace, ConnectionPlaces, PlaceLimits};
+use super::tls::CurrentTls;
+
+/// Time for a request's head, and between requests (spec/01 §1.6); for TLS as well.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time in which a client has to take some of its answer (spec/01 §1.6).
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Connections of one server at a time; more are closed at once.
-const MAX_CONNECTIONS: usize = 128;
-
 /// Largest head of a request in bytes.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 
-/// The server with the bounds every server has.
-pub(crate) fn limited<A: Address>(mut server: Server<A>) -> Server<A, BoundedListener> {
-    server
-        .http_builder()
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .max_buf_size(MAX_HEAD_BYTES);
-    server
-        .http1_only()
-        .acceptor(BoundedListener::new(MAX_CONNECTIONS, WRITE_TIMEOUT))
+/// Pause after the system has refused a connection, for example since too many files are open.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+
+/// Where connections come from.
+pub(crate) trait Listener: Send + 'static {
+    /// A connection.
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// The next one, and whose it is.
+    fn next(&self) -> impl Future<Output = io::Result<(Self::Stream, ClientKey)>> + Send;
 }
 
-/// Admits a bounded number of connections and watches over their writes.
-#[derive(Clone)]
-pub(crate) struct BoundedListener {
-    places: Arc<Semaphore>,
-    write_timeout: Duration,
-}
+impl Listener for TcpListener {
+    type Stream = TcpStream;
 
-impl BoundedListener {
-    pub(super) fn new(connections: usize, write_timeout: Duration) -> Self {
-        Self {
-            places: Arc::new(Semaphore::new(connections)),
-            write_timeout,
-        }
+    async fn next(&self) -> io::Result<(TcpStream, ClientKey)> {
+        let (stream, address) = self.accept().await?;
+        // A small answer need not wait for more; without it everything works too.
+        let _ = stream.set_nodelay(true);
+        Ok((stream, ClientKey::of(address.ip())))
     }
 }
 
-impl<I, S> Accept<I, S> for BoundedListener {
-    type Stream = Guarded<I>;
-    type Service = S;
-    type Future = Ready<io::Result<(Self::Stream, S)>>;
+impl Listener for UnixListener {
+    type Stream = UnixStream;
 
-    fn accept(&self, stream: I, service: S) -> Self::Future {
-        let place = Arc::clone(&self.places).try_acquire_owned();
-        ready(match place {
-            Ok(place) => Ok((Guarded::new(stream, self.write_timeout, place), service)),
-            Err(_) => Err(io::Error::other("too many connections")),
-        })
+    async fn next(&self) -> io::Result<(UnixStream, ClientKey)> {
+        let (stream, _) = self.accept().await?;
+        Ok((stream, ClientKey::OF_FILE))
+    }
+}
+
+/// What a server does with connections.
+#[derive(Clone)]
+pub(crate) struct ConnectionRules {
+    /// How many there may be.
+    pub places: PlaceLimits,
+    /// Whether a connection may bring several requests.
+    pub keep_alive: bool,
+    /// TLS, and the certificate of the moment.
+    pub tls: Option<CurrentTls>,
+}
+
+/// Serves until `stop` says true; then ends when the requests under way are answered.
+pub(crate) async fn attend(
+    listener: impl Listener,
+    router: Router,
+    rules: ConnectionRules,
+    mut stop: watch::Receiver<bool>,
+) {
+    let places = ConnectionPlaces::new(rules.places);
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .keep_alive(rules.keep_alive);
+    let conversation = Arc::new(Conversation {
+        http,
+        router,
+        tls: rules.tls,
+        stop: stop.clone(),
+    });
+    let mut running = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.next() => accepted,
+            _ = stop.wait_for(|stop| *stop) => break,
+        };
+        match accepted {
+            Ok((stream, client)) => {
+                let place = places.take(client);
+                let conversation = Arc::clone(&conversation);
+                running.spawn(conversation.with(stream, place));
+            }
+            Err(error) if is_of_the_client(&error) => {}
+            Err(_) => sleep(ACCEPT_PAUSE).await,
+        }
+        while running.try_join_next().is_some() {}
+        // Those that are here come before those that wait to come in.
+        yield_now().await;
+    }
+    drop(listener);
+    while running.join_next().await.is_some() {}
+}
+
+/// The connection was broken before it was accepted.
+fn is_of_the_client(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionRefused | ConnectionReset
+    )
+}
+
+/// What all connections of a server have in common.
+struct Conversation {
+    http: http1::Builder,
+    router: Router,
+    tls: Option<CurrentTls>,
+    stop: watch::Receiver<bool>,
+}
+
+impl Conversation {
+    async fn with<S>(self: Arc<Self>, stream: S, mut place: ConnectionPlace)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        tokio::select! {
+            biased;
+            () = place.displaced() => {}
+            () = self.encrypted(stream) => {}
+        }
+    }
+
+    async fn encrypted<S>(&self, stream: S)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let Some(tls) = &self.tls else {
+            return self.answer(stream).await;
+        };
+        let accepted = TlsAcceptor::from(tls.config()).accept(stream);
+        // A client that does not speak TLS, or is not one of the authority's, is let go.
+        if let Ok(Ok(stream)) = timeout(HEADER_TIMEOUT, accepted).await {
+            self.answer(stream).await;
+        }
+    }
+
+    async fn answer<S>(&self, stream: S)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let stream = TokioIo::new(Guarded::new(stream, WRITE_TIMEOUT));
+        let service = TowerToHyperService::new(self.router.clone());
+        let mut connection = pin!(self.http.serve_connection(stream, service));
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            // A client that breaks off is nobody's fault here.
+            _ = connection.as_mut() => return,
+            _ = stop.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),
+        }
+        let _ = connection.await;
     }
 }
 
 /// A connection that fails when its peer takes nothing for too long.
-pub(crate) struct Guarded<I> {
+struct Guarded<I> {
     stream: I,
     write_timeout: Duration,
     /// Runs while a write waits for the peer.
     stalled: Option<Pin<Box<Sleep>>>,
-    _place: OwnedSemaphorePermit,
 }
 
 impl<I> Guarded<I> {
-    fn new(stream: I, write_timeout: Duration, place: OwnedSemaphorePermit) -> Self {
+    fn new(stream: I, write_timeout: Duration) -> Self {
         Self {
             stream,
             write_timeout,
             stalled: None,
-            _place: place,
         }
     }
 
@@ -158,16 +265,14 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Guarded<I> {
 mod tests {
     use std::time::Duration;
 
-    use axum_server::accept::Accept as _;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
 
-    use super::BoundedListener;
+    use super::Guarded;
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_peer_that_takes_nothing_is_cut() {
         let (near, far) = duplex(8);
-        let accepted = BoundedListener::new(1, Duration::from_millis(20)).accept(near, ());
-        let (mut guarded, ()) = accepted.await.expect("a place");
+        let mut guarded = Guarded::new(near, Duration::from_secs(60));
         let error = guarded.write_all(&[0; 64]).await.expect_err("nobody reads");
         assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
         drop(far);
@@ -176,21 +281,11 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_reads_gets_everything() {
         let (near, mut far) = duplex(8);
-        let accepted = BoundedListener::new(1, Duration::from_secs(60)).accept(near, ());
-        let (mut guarded, ()) = accepted.await.expect("a place");
+        let mut guarded = Guarded::new(near, Duration::from_secs(60));
         let sent = tokio::spawn(async move { guarded.write_all(&[7; 64]).await });
         let mut received = Vec::new();
         far.read_to_end(&mut received).await.expect("readable");
         assert_eq!(received, [7; 64]);
         assert!(sent.await.expect("no panic").is_ok());
-    }
-
-    #[tokio::test]
-    async fn a_place_is_free_again_after_its_connection_ended() {
-        let bounded = BoundedListener::new(1, Duration::from_secs(60));
-        let first = bounded.accept((), ()).await.expect("a place");
-        assert!(bounded.accept((), ()).await.is_err());
-        drop(first);
-        assert!(bounded.accept((), ()).await.is_ok());
     }
 }

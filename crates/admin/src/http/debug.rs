@@ -1,12 +1,10 @@
 //! The pages below `/debug`: what the scheduler sees, for people and for `pumice explain`.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{ConnectInfo, Path, Request, State};
-use axum::http::StatusCode;
-use axum::middleware::{self, Next};
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use serde_json::json;
@@ -15,7 +13,7 @@ use super::routes::{SharedEndpoints, json, later, level, set_level};
 use super::{DebugPage, Endpoints};
 
 /// The pages, with what each tells.
-const PAGES: [(&str, &str); 9] = [
+const PAGES: [(&str, &str); 10] = [
     (
         "/debug/top",
         "the cluster, its queues, nodes with cards, the first waiting jobs",
@@ -46,6 +44,10 @@ const PAGES: [(&str, &str); 9] = [
         "the last decisions, and the first jobs that wait",
     ),
     (
+        "/debug/dump",
+        "the state and the configuration in use; `pumice simulate` reads it",
+    ),
+    (
         "/debug/loglevel",
         "the verbosity of the log; PUT ?v=N changes it",
     ),
@@ -54,14 +56,11 @@ const PAGES: [(&str, &str); 9] = [
 const NO_PROFILE: &str = "this program is not written in Go and has no pprof pages; \
     use /metrics, or `perf` on the process\n";
 
-const NOT_LOCAL: &str = "/debug shows the names of pods of all namespaces, so it is answered only \
-    to clients on the same machine; reach it with `pumice explain` or `kubectl port-forward`\n";
-
 const HOW_TO_EXPLAIN: &str = "of which pod? /debug/explain/{namespace}/{pod}; of a job: \
     /debug/jobs/{namespace}/{name}; of a queue: /debug/queues/{name}\n";
 
-/// All of them.
-pub(super) fn router(open: bool) -> Router<Arc<Endpoints>> {
+/// Those that change nothing and are about what pods wait for.
+pub(super) fn open() -> Router<Arc<Endpoints>> {
     Router::new()
         .route("/", get(index))
         .route("/explain", get(how_to_explain))
@@ -73,23 +72,16 @@ pub(super) fn router(open: bool) -> Router<Arc<Endpoints>> {
         .route("/cards/{node}", get(cards_of))
         .route("/top", get(top))
         .route("/decisions", get(decisions))
-        .route("/loglevel", get(level).put(set_level))
-        .route_layer(middleware::from_fn_with_state(open, local_only))
         .route("/pprof", any(no_profile))
         .route("/pprof/", any(no_profile))
         .route("/pprof/{*page}", any(no_profile))
 }
 
-async fn local_only(
-    State(open): State<bool>,
-    ConnectInfo(client): ConnectInfo<SocketAddr>,
-    request: Request,
-    next: Next,
-) -> Response {
-    if open || client.ip().to_canonical().is_loopback() {
-        return next.run(request).await;
-    }
-    (StatusCode::FORBIDDEN, NOT_LOCAL).into_response()
+/// All of them.
+pub(super) fn all() -> Router<Arc<Endpoints>> {
+    open()
+        .route("/dump", get(dump))
+        .route("/loglevel", get(level).put(set_level))
 }
 
 pub(super) async fn index() -> Response {
@@ -150,6 +142,13 @@ async fn top(State(shared): SharedEndpoints) -> Response {
 async fn decisions(State(shared): SharedEndpoints) -> Response {
     match shared.answers.decisions().await {
         Ok(value) => json(&value),
+        Err(unanswered) => later(&unanswered),
+    }
+}
+
+async fn dump(State(shared): SharedEndpoints) -> Response {
+    match shared.answers.dump().await {
+        Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
         Err(unanswered) => later(&unanswered),
     }
 }

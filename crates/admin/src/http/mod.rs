@@ -1,13 +1,14 @@
-//! The HTTP servers: one for metrics and questions, one that only says that the process is there.
+//! The HTTP servers: one for metrics, one for probes, one for all that is told to those who may ask.
 //!
 //! ```text
-//! --listen-address   /metrics /healthz /livez /readyz /configz /debug/…   plain
-//! --healthz-address  /healthz /healthz/ping                               plain or TLS
+//! --listen-address   /metrics /healthz /livez /readyz              plain
+//! --healthz-address  /healthz /healthz/ping /livez /readyz         plain or TLS, by a thread of its own
+//! --secure-address   /metrics /configz /debug/…                    TLS; whom the API server lets ask
 //! ```
 //!
 //! | page | answer |
 //! |---|---|
-//! | `/metrics` | text for Prometheus |
+//! | `/metrics` | text for Prometheus, made at most once a second |
 //! | `/healthz`, `/healthz/ping` | `ok` while the process answers at all, as in Volcano |
 //! | `/livez` | `ok`, or 503 and the sentence of [`Answers::live`] |
 //! | `/readyz` | `ok`, or 503 and the reasons of [`Answers::ready`] |
@@ -15,16 +16,21 @@
 //! | `/debug` | JSON: every page below it |
 //! | `/debug/top`, `/debug/explain/{namespace}/{pod}`, … | JSON of [`Answers::page`] |
 //! | `/debug/decisions` | JSON of [`Answers::decisions`] |
+//! | `/debug/dump` | the text of [`Answers::dump`] |
 //! | `/debug/loglevel` | the verbosity; `PUT` with `?v=N` or a body changes it |
 //! | `/debug/pprof/…` | 501: there is no Go profile |
 //!
-//! `/debug` shows names of pods of all tenants, so only clients on the same machine get an answer
-//! (`kubectl port-forward` makes one), unless it was opened to all. Every connection, request and
-//! answer has a bound in time and number.
+//! `/configz` and `/debug` show names of pods of all tenants, so they are answered only to whom the
+//! API server knows and lets ask ([`Gatekeeper`]), unless reading them was opened to all on
+//! `--listen-address`. Every connection, request and answer has a bound in time and number, and no
+//! client keeps another one from a place.
 
+mod access;
 mod address;
 mod connection;
 mod debug;
+mod places;
+mod rendered;
 mod routes;
 mod tls;
 
@@ -34,24 +40,43 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::routing::get;
-use axum_server::Handle;
-use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
+pub use access::{AccessVerdict, Gatekeeper, PendingVerdict};
 pub use address::ListenError;
-pub use tls::{TlsError, TlsFiles};
+pub use rendered::RenderedMetrics;
+pub use tls::{OwnCertificateError, TlsError, TlsFiles};
 
-pub(crate) use connection::limited;
+pub(crate) use connection::{ConnectionRules, attend};
+pub(crate) use places::PlaceLimits;
+
+use tls::CurrentTls;
 
 use crate::log::LevelHandle;
-use crate::metrics::MetricsPage;
 
-/// How long requests under way may take when a server ends (spec/01 §1.6).
-pub const GRACE: Duration = Duration::from_secs(30);
+/// Connections for probes at a time. All three servers together stay below the 1,024 files that a
+/// process may have open where nobody has said otherwise.
+const PROBE_PLACES: PlaceLimits = PlaceLimits {
+    all: 512,
+    of_client: 256,
+};
+
+/// Connections to `--listen-address` at a time.
+const METRICS_PLACES: PlaceLimits = PlaceLimits {
+    all: 128,
+    of_client: 32,
+};
+
+/// Connections to `--secure-address` at a time. Forwarded ports all come from one client, the pod's
+/// own machine.
+const SECURE_PLACES: PlaceLimits = PlaceLimits {
+    all: 64,
+    of_client: 32,
+};
 
 /// A question cannot be answered at the moment; the text says why and ends without a full stop.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -115,32 +140,37 @@ pub trait Answers: Send + Sync + 'static {
         Box::pin(async { Ok(Err("this page is the scheduler's".to_owned())) })
     }
 
+    /// The state, for `pumice simulate`. A process that schedules nothing has none.
+    fn dump(&self) -> PendingAnswer<'_, Vec<u8>> {
+        Box::pin(async { Err(Unanswered("the state is the scheduler's".to_owned())) })
+    }
+
     /// The latest decisions, and what waits. A process that schedules nothing has none.
     fn decisions(&self) -> PendingAnswer<'_, Value> {
         Box::pin(async { Ok(Value::Array(Vec::new())) })
     }
 }
 
-/// What the server of `--listen-address` shows.
+/// What the servers of `--listen-address` and `--secure-address` show.
 #[derive(Clone)]
 pub struct Endpoints {
     /// Name and version of the program, as clients see it.
     pub program: &'static str,
     /// Source of `/metrics`; `None` when `--enable-metrics` is not given.
-    pub metrics: Option<Arc<dyn MetricsPage>>,
+    pub metrics: Option<Arc<RenderedMetrics>>,
     /// Who answers the questions.
     pub answers: Arc<dyn Answers>,
     /// The verbosity behind `/debug/loglevel`.
     pub level: LevelHandle,
-    /// Answer `/debug` to every client, not only to those on this machine.
+    /// Let everybody read `/configz` and `/debug` on `--listen-address`, whoever it is.
     pub debug_open: bool,
 }
 
 /// A running server. Dropping it leaves it running; [`HttpServer::stop`] ends it.
 pub struct HttpServer {
     address: SocketAddr,
-    handle: Handle<SocketAddr>,
-    task: JoinHandle<std::io::Result<()>>,
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
 }
 
 impl HttpServer {
@@ -153,22 +183,31 @@ impl HttpServer {
     /// Takes no more connections and ends when the requests under way are answered, or after
     /// `grace`.
     pub async fn stop(self, grace: Duration) {
-        self.handle.graceful_shutdown(Some(grace));
-        if let Ok(Err(error)) = self.task.await {
-            tracing::warn!(address = %self.address, %error, "the HTTP server ended with an error");
+        self.stop.send_replace(true);
+        let stopper = self.task.abort_handle();
+        if timeout(grace, self.task).await.is_err() {
+            stopper.abort();
         }
+    }
+
+    /// Returns when it has ended, which it does not by itself.
+    pub async fn ended(self) {
+        let _ = self.task.await;
     }
 }
 
-/// The health server cannot start.
+/// A server cannot start.
 #[derive(Debug, thiserror::Error)]
-pub enum HealthError {
+pub enum ServeError {
     /// Its address is not usable.
     #[error(transparent)]
     Listen(#[from] ListenError),
     /// Its certificates are not usable.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// There is no certificate, and none could be made.
+    #[error(transparent)]
+    OwnCertificate(#[from] OwnCertificateError),
 }
 
 /// Starts the server of `--listen-address`. `address` is written as Go takes it: `:8080`,
@@ -176,47 +215,69 @@ pub enum HealthError {
 ///
 /// # Errors
 /// The address cannot be read or listened on.
-pub async fn serve(address: &str, endpoints: Endpoints) -> Result<HttpServer, ListenError> {
+pub async fn serve(address: &str, endpoints: Endpoints) -> Result<HttpServer, ServeError> {
     let listener = address::listen("--listen-address", address).await?;
-    start(listener, routes::router(endpoints), None)
+    let rules = ConnectionRules {
+        places: METRICS_PLACES,
+        keep_alive: true,
+        tls: None,
+    };
+    start(listener, routes::plain(endpoints), rules)
 }
 
 /// Starts the server of `--healthz-address`, with TLS (1.2 at least, client certificates checked
-/// when given) if there are files for it.
+/// when given) if there are files for it. A connection brings one request, as those of kubelets do.
 ///
 /// # Errors
 /// The address cannot be read or listened on, or a file cannot be used.
 pub async fn serve_health(
     address: &str,
     files: Option<&TlsFiles>,
-) -> Result<HttpServer, HealthError> {
-    let tls = files.map(tls::load).transpose()?;
+    answers: Arc<dyn Answers>,
+) -> Result<HttpServer, ServeError> {
+    let rules = ConnectionRules {
+        places: PROBE_PLACES,
+        keep_alive: false,
+        tls: files.map(CurrentTls::of_files).transpose()?,
+    };
     let listener = address::listen("--healthz-address", address).await?;
-    let router = Router::new()
-        .route("/healthz", get(routes::OK))
-        .route("/healthz/ping", get(routes::OK));
-    Ok(start(listener, router, tls.map(RustlsConfig::from_config))?)
+    start(listener, routes::probes(answers), rules)
+}
+
+/// Starts the server of `--secure-address`, with the certificate of the files, or one of its own.
+///
+/// # Errors
+/// The address cannot be read or listened on, or a file cannot be used.
+pub async fn serve_secure(
+    address: &str,
+    files: Option<&TlsFiles>,
+    endpoints: Endpoints,
+    gatekeeper: Arc<dyn Gatekeeper>,
+) -> Result<HttpServer, ServeError> {
+    let tls = match files {
+        Some(files) => CurrentTls::of_files(files)?,
+        None => CurrentTls::own()?,
+    };
+    let rules = ConnectionRules {
+        places: SECURE_PLACES,
+        keep_alive: true,
+        tls: Some(tls),
+    };
+    let listener = address::listen("--secure-address", address).await?;
+    start(listener, routes::secure(endpoints, gatekeeper), rules)
 }
 
 fn start(
     listener: TcpListener,
-    router: Router,
-    tls: Option<RustlsConfig>,
-) -> Result<HttpServer, ListenError> {
+    router: axum::Router,
+    rules: ConnectionRules,
+) -> Result<HttpServer, ServeError> {
     let address = listener.local_addr().map_err(ListenError::lost)?;
-    let handle = Handle::new();
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    let server = limited(axum_server::Server::from_listener(listener)).handle(handle.clone());
-    let task = match tls {
-        None => tokio::spawn(server.serve(service)),
-        Some(config) => {
-            let server = server.map(|plain| RustlsAcceptor::new(config).acceptor(plain));
-            tokio::spawn(server.serve(service))
-        }
-    };
+    let (stop, stopped) = watch::channel(false);
+    let task = tokio::spawn(attend(listener, router, rules, stopped));
     Ok(HttpServer {
         address,
-        handle,
+        stop,
         task,
     })
 }

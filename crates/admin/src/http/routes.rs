@@ -1,19 +1,20 @@
-//! The pages of `--listen-address`.
+//! Which pages each server has.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{DefaultBodyLimit, Query, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{any, get};
+use axum::{Extension, Router};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{Endpoints, Unanswered, debug};
+use super::access::{Gate, PageAsker, guard};
+use super::{Answers, Endpoints, Gatekeeper, Unanswered, debug};
 
 /// The answer of a healthy process.
 pub(super) const OK: &str = "ok";
@@ -27,27 +28,69 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// The text format of Prometheus.
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-const INDEX: &str = "pages: /metrics /healthz /livez /readyz /configz /debug\n";
+const INDEX: &str = "pages: /metrics /healthz /livez /readyz; with a token, on the port of \
+    --secure-address: /configz /debug\n";
+
+const SECURE_INDEX: &str = "pages: /metrics /configz /debug\n";
+
+const ELSEWHERE: &str = "/configz and /debug show what is of all namespaces, so they are answered on the \
+    port of --secure-address, to whom the API server lets ask: use `pumice explain`, `top`, `queues`, \
+    `cards` or `dump`; --debug-open lets everybody read them here, for trying out\n";
 
 const NO_METRICS: &str = "metrics are off; start with --enable-metrics=true to have them here\n";
 
 const BAD_LEVEL: &str = "the level must be a whole number from 0 on, as in \
     `curl -X PUT '…/debug/loglevel?v=4'`\n";
 
-/// All pages.
-pub(super) fn router(endpoints: Endpoints) -> Router {
-    let program = HeaderValue::from_static(endpoints.program);
-    Router::new()
+/// Those of `--listen-address`.
+pub(super) fn plain(endpoints: Endpoints) -> Router {
+    let pages = Router::new()
         .route("/", get(INDEX))
         .route("/metrics", get(metrics))
+        .fallback(|| async { no_page(INDEX) });
+    let pages = match endpoints.debug_open {
+        true => pages
+            .route("/configz", get(config))
+            .route("/debug/", get(debug::index))
+            .nest("/debug", debug::open()),
+        false => pages
+            .route("/configz", any(elsewhere))
+            .route("/debug", any(elsewhere))
+            .route("/debug/", any(elsewhere))
+            .route("/debug/{*page}", any(elsewhere)),
+    };
+    let answers = Arc::clone(&endpoints.answers);
+    bounded(endpoints, pages.merge(probes(answers)))
+}
+
+/// Those of `--healthz-address`, also to be had at `--listen-address`.
+pub(super) fn probes<S>(answers: Arc<dyn Answers>) -> Router<S> {
+    Router::new()
         .route("/healthz", get(OK))
         .route("/healthz/ping", get(OK))
         .route("/livez", get(live))
         .route("/readyz", get(ready))
+        .with_state(answers)
+}
+
+/// Those of `--secure-address`: nothing, not even that a page does not exist, is told to whom the
+/// gatekeeper does not let ask.
+pub(super) fn secure(endpoints: Endpoints, gatekeeper: Arc<dyn Gatekeeper>) -> Router {
+    let pages = Router::new()
+        .route("/", get(SECURE_INDEX))
+        .route("/metrics", get(metrics))
         .route("/configz", get(config))
         .route("/debug/", get(debug::index))
-        .nest("/debug", debug::router(endpoints.debug_open))
-        .fallback(no_page)
+        .nest("/debug", debug::all())
+        .fallback(|| async { no_page(SECURE_INDEX) })
+        .layer(middleware::from_fn_with_state(Gate::new(gatekeeper), guard));
+    bounded(endpoints, pages)
+}
+
+/// With what holds for all pages.
+fn bounded(endpoints: Endpoints, pages: Router<Arc<Endpoints>>) -> Router {
+    let program = HeaderValue::from_static(endpoints.program);
+    pages
         .layer(middleware::from_fn(in_time))
         .layer(middleware::map_response_with_state(program, named))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
@@ -69,8 +112,12 @@ async fn named(State(program): State<HeaderValue>, mut response: Response) -> Re
     response
 }
 
-async fn no_page() -> Response {
-    (StatusCode::NOT_FOUND, format!("no such page; {INDEX}")).into_response()
+fn no_page(index: &str) -> Response {
+    (StatusCode::NOT_FOUND, format!("no such page; {index}")).into_response()
+}
+
+async fn elsewhere() -> Response {
+    (StatusCode::FORBIDDEN, ELSEWHERE).into_response()
 }
 
 fn unavailable(text: impl Into<String>) -> Response {
@@ -84,31 +131,27 @@ pub(super) fn json(value: &Value) -> Response {
 }
 
 async fn metrics(State(shared): SharedEndpoints) -> Response {
-    let Some(metrics) = shared.metrics.clone() else {
+    let Some(metrics) = &shared.metrics else {
         return (StatusCode::NOT_FOUND, NO_METRICS).into_response();
     };
-    // Tens of thousands of series take a while to write, which other requests need not wait for.
-    match tokio::task::spawn_blocking(move || metrics.text()).await {
-        Ok(Ok(text)) => ([(header::CONTENT_TYPE, METRICS_TYPE)], text).into_response(),
-        Ok(Err(error)) => failed(&error.to_string()),
-        Err(error) => failed(&error.to_string()),
+    match metrics.text().await {
+        Ok(text) => ([(header::CONTENT_TYPE, METRICS_TYPE)], text).into_response(),
+        Err(error) => {
+            let text = format!("the metrics cannot be written: {error}\n");
+            (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
+        }
     }
 }
 
-fn failed(error: &str) -> Response {
-    let text = format!("the metrics cannot be written: {error}\n");
-    (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
-}
-
-async fn live(State(shared): SharedEndpoints) -> Response {
-    match shared.answers.live() {
+async fn live(State(answers): State<Arc<dyn Answers>>) -> Response {
+    match answers.live() {
         Ok(()) => OK.into_response(),
         Err(reason) => unavailable(format!("{reason}\n")),
     }
 }
 
-async fn ready(State(shared): SharedEndpoints) -> Response {
-    match shared.answers.ready() {
+async fn ready(State(answers): State<Arc<dyn Answers>>) -> Response {
+    match answers.ready() {
         Ok(()) => OK.into_response(),
         Err(reasons) => unavailable(reasons.join("\n") + "\n"),
     }
@@ -128,6 +171,7 @@ pub(super) async fn level(State(shared): SharedEndpoints) -> String {
 
 pub(super) async fn set_level(
     State(shared): SharedEndpoints,
+    Extension(PageAsker(user)): Extension<PageAsker>,
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,
     body: String,
 ) -> Response {
@@ -138,7 +182,10 @@ pub(super) async fn set_level(
         return (StatusCode::BAD_REQUEST, BAD_LEVEL).into_response();
     };
     match shared.level.set(verbosity) {
-        Ok(()) => format!("{verbosity}\n").into_response(),
+        Ok(()) => {
+            tracing::info!("log level {verbosity}, as {user} asks");
+            format!("{verbosity}\n").into_response()
+        }
         Err(error) => unavailable(format!("{error}\n")),
     }
 }

@@ -16,17 +16,24 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::routing::any;
-use axum_server::Handle;
 use pumice_units::duration::parse_go_duration;
+use tokio::net::UnixListener;
+use tokio::sync::watch;
 
 use super::LevelHandle;
-use crate::http::{GRACE, limited};
+use crate::http::{ConnectionRules, PlaceLimits, attend};
 
 /// The directory when `DEBUG_SOCKET_DIR` is not set.
 pub const DEFAULT_DIRECTORY: &str = "/tmp/klog-socks";
 
 /// The file name of the socket.
 pub const SOCKET_NAME: &str = "klog-klog.sock";
+
+/// Connections at a time.
+const PLACES: PlaceLimits = PlaceLimits {
+    all: 16,
+    of_client: 16,
+};
 
 const USAGE: &str = "the level was not changed: level and duration must be given and be above 0\n\
     example: curl --unix-socket /tmp/klog-socks/klog-klog.sock \
@@ -55,7 +62,7 @@ pub enum SocketError {
 /// The running socket; dropping it ends the server and removes the file.
 pub struct LevelSocket {
     path: PathBuf,
-    handle: Handle<std::os::unix::net::SocketAddr>,
+    stop: watch::Sender<bool>,
 }
 
 impl LevelSocket {
@@ -68,7 +75,7 @@ impl LevelSocket {
 
 impl Drop for LevelSocket {
     fn drop(&mut self) {
-        self.handle.graceful_shutdown(Some(GRACE));
+        self.stop.send_replace(true);
         // When it is gone already there is nothing to do, and nobody to tell.
         let _ = fs::remove_file(&self.path);
     }
@@ -83,21 +90,20 @@ impl Drop for LevelSocket {
 pub fn serve_level(directory: &Path, level: LevelHandle) -> Result<LevelSocket, SocketError> {
     let path = directory.join(SOCKET_NAME);
     let listener = listen(directory, &path)?;
-    let server = axum_server::from_unix(listener).map_err(|error| failed(&path, "read", error))?;
-    let handle = Handle::new();
-    let service = Router::new()
+    let listener =
+        UnixListener::from_std(listener).map_err(|error| failed(&path, "read", error))?;
+    let router = Router::new()
         .route("/getlevel", any(get))
         .route("/setlevel", any(set))
-        .with_state(level)
-        .into_make_service();
-    let server = limited(server).handle(handle.clone());
-    let name = path.clone();
-    tokio::spawn(async move {
-        if let Err(error) = server.serve(service).await {
-            tracing::warn!(path = %name.display(), %error, "the log-level socket ended");
-        }
-    });
-    Ok(LevelSocket { path, handle })
+        .with_state(level);
+    let rules = ConnectionRules {
+        places: PLACES,
+        keep_alive: true,
+        tls: None,
+    };
+    let (stop, stopped) = watch::channel(false);
+    tokio::spawn(attend(listener, router, rules, stopped));
+    Ok(LevelSocket { path, stop })
 }
 
 fn failed(path: &Path, what: &'static str, error: io::Error) -> SocketError {

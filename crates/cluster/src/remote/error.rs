@@ -3,7 +3,7 @@
 use kube::client::UpgradeConnectionError;
 use thiserror::Error;
 
-use super::Leader;
+use super::{Leader, RemoteOptions, RemoteRole};
 use crate::client::describe;
 
 /// A page could not be read.
@@ -26,10 +26,10 @@ pub enum RemoteError {
     },
     /// A permission is missing.
     #[error(
-        "not permitted: {message}\n  = help: grant {rule} in namespace {namespace}. Of three rights it takes \
-             (get a Lease, get and list pods, get and create pods/portforward, all there) the Role \
-             volcano-scheduler-explain has all: kubectl -n {namespace} create rolebinding YOU-explains \
-             --role=volcano-scheduler-explain --user=YOU"
+        "not permitted: {message}\n  = help: grant {rule} in namespace {namespace}. Of four rights it takes \
+             (get a Lease, get and list pods, get and create pods/portforward, create \
+             serviceaccounts/token, all there) the Role volcano-scheduler-{role} has all: kubectl -n \
+             {namespace} create rolebinding YOU-{role} --role=volcano-scheduler-{role} --user=YOU"
     )]
     Denied {
         /// What the API server says.
@@ -38,6 +38,26 @@ pub enum RemoteError {
         rule: &'static str,
         /// Where.
         namespace: String,
+        /// What it is for.
+        role: RemoteRole,
+    },
+    /// There is nobody to ask as.
+    #[error(
+        "there is no ServiceAccount {namespace}/{name}, as which the scheduler is asked\n  = help: the \
+             chart of Pumice makes it; beside Volcano's chart: kubectl apply -f \
+             deploy/image-swap/access.yaml"
+    )]
+    NoAccount {
+        /// Namespace.
+        namespace: String,
+        /// Name.
+        name: String,
+    },
+    /// The scheduler does not answer this user.
+    #[error("the scheduler refuses: {message}")]
+    Refused {
+        /// What it says.
+        message: String,
     },
     /// There is no such Lease.
     #[error(
@@ -76,7 +96,7 @@ pub enum RemoteError {
     /// The connection to the pod cannot be made.
     #[error(
         "port {port} of pod {pod} cannot be reached through the API server: {reason}\n  = help: \
-             name another port with --port (the one of the scheduler's --listen-address)"
+             name another port with --port (the one of the scheduler's --secure-address)"
     )]
     NotForwarded {
         /// `namespace/name`.
@@ -125,12 +145,17 @@ impl RemoteError {
 }
 
 /// A request to the API server that failed for another reason than that the object is missing.
-pub(super) fn of_request(error: &kube::Error, rule: &'static str, namespace: &str) -> RemoteError {
+pub(super) fn of_request(
+    error: &kube::Error,
+    rule: &'static str,
+    options: &RemoteOptions,
+) -> RemoteError {
     match error {
         kube::Error::Api(status) if status.code == 403 => RemoteError::Denied {
             message: status.message.clone(),
             rule,
-            namespace: namespace.to_owned(),
+            namespace: options.lease_namespace.clone(),
+            role: options.role,
         },
         kube::Error::Api(status) => RemoteError::Unreachable {
             reason: status.message.clone(),
@@ -141,7 +166,11 @@ pub(super) fn of_request(error: &kube::Error, rule: &'static str, namespace: &st
     }
 }
 
-pub(super) fn of_forwarding(leader: &Leader, error: &kube::Error) -> RemoteError {
+pub(super) fn of_forwarding(
+    leader: &Leader,
+    error: &kube::Error,
+    options: &RemoteOptions,
+) -> RemoteError {
     if let kube::Error::UpgradeConnection(UpgradeConnectionError::ProtocolSwitch(status)) = error {
         if *status == http::StatusCode::FORBIDDEN {
             return RemoteError::Denied {
@@ -151,12 +180,13 @@ pub(super) fn of_forwarding(leader: &Leader, error: &kube::Error) -> RemoteError
                 ),
                 rule: FORWARD,
                 namespace: leader.namespace.clone(),
+                role: options.role,
             };
         }
         let reason = format!("the API server answers {status}");
         return RemoteError::not_forwarded(leader, &reason);
     }
-    match of_request(error, FORWARD, &leader.namespace) {
+    match of_request(error, FORWARD, options) {
         RemoteError::Unreachable { reason } => RemoteError::not_forwarded(leader, &reason),
         other => other,
     }

@@ -9,11 +9,11 @@ use super::error::of_request;
 use super::{RemoteError, RemoteOptions};
 use crate::pods;
 
-/// Port of `--listen-address` unless told otherwise.
-const PORT: u16 = 8080;
+/// Port of `--secure-address` unless told otherwise.
+const PORT: u16 = 8443;
 
 /// The flag that moves it.
-const LISTEN: &str = "--listen-address";
+const LISTEN: &str = "--secure-address";
 
 const GET_LEASE: &str = "the verb get on leases of coordination.k8s.io";
 const GET_PODS: &str = "the verbs get and list on pods";
@@ -27,13 +27,15 @@ pub struct Leader {
     pub pod: String,
     /// Port of its pages.
     pub port: u16,
+    /// Its ServiceAccount.
+    pub account: String,
 }
 
 pub(super) async fn find(client: &Client, options: &RemoteOptions) -> Result<Leader, RemoteError> {
     let (namespace, name) = (&options.lease_namespace, &options.lease_name);
     let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
     let lease = leases.get_opt(name).await;
-    let lease = lease.map_err(|error| of_request(&error, GET_LEASE, namespace))?;
+    let lease = lease.map_err(|error| of_request(&error, GET_LEASE, options))?;
     let lease = lease.ok_or_else(|| RemoteError::NoLease {
         namespace: namespace.clone(),
         name: name.clone(),
@@ -44,19 +46,25 @@ pub(super) async fn find(client: &Client, options: &RemoteOptions) -> Result<Lea
         namespace: namespace.clone(),
         name: name.clone(),
     })?;
-    let pod = pod_of(client, namespace, &holder).await?;
+    let pod = pod_of(client, options, &holder).await?;
     Ok(Leader {
         namespace: namespace.clone(),
         pod: pod.name_any(),
         port: options.port.unwrap_or_else(|| port_of(&pod)),
+        account: account_of(&pod),
     })
 }
 
 /// `<hostname>_<uuid>`: the host name of a pod is its name, cut at 63 characters, or with host
 /// network the name of its node.
-async fn pod_of(client: &Client, namespace: &str, holder: &str) -> Result<Pod, RemoteError> {
+async fn pod_of(
+    client: &Client,
+    options: &RemoteOptions,
+    holder: &str,
+) -> Result<Pod, RemoteError> {
+    let namespace = options.lease_namespace.as_str();
     let host = holder.rsplit_once('_').map_or(holder, |(host, _)| host);
-    let refused = |error: kube::Error| of_request(&error, GET_PODS, namespace);
+    let refused = |error: kube::Error| of_request(&error, GET_PODS, options);
     if let Some(pod) = pods::get(client, namespace, host).await.map_err(refused)? {
         return Ok(pod);
     }
@@ -86,14 +94,21 @@ fn has_host(pod: &Pod, host: &str) -> bool {
     cut || on_node && schedules
 }
 
-/// The port of `--listen-address`, else the container port called `metrics`, else the default.
+fn account_of(pod: &Pod) -> String {
+    let account = pod
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.service_account_name.clone());
+    account.unwrap_or_else(|| "default".to_owned())
+}
+
+/// The port of `--secure-address`, else the container port called `secure`, else the default.
 fn port_of(pod: &Pod) -> u16 {
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     let told = containers.clone().find_map(listen_port);
     let named = || {
         let ports = containers.flat_map(|container| container.ports.iter().flatten());
-        let metrics = |name: &str| matches!(name, "metrics" | "http" | "http-metrics");
-        let mut ports = ports.filter(|port| port.name.as_deref().is_some_and(metrics));
+        let mut ports = ports.filter(|port| port.name.as_deref() == Some("secure"));
         ports
             .next()
             .and_then(|port| u16::try_from(port.container_port).ok())
@@ -135,24 +150,24 @@ mod tests {
     #[test]
     fn the_port_is_the_one_the_scheduler_listens_on() {
         for (container, port) in [
-            (json!({"name": "c"}), 8080),
+            (json!({"name": "c"}), 8443),
             (
-                json!({"name": "c", "args": ["--listen-address=:9090"]}),
+                json!({"name": "c", "args": ["--secure-address=:9090"]}),
                 9090,
             ),
             (
-                json!({"name": "c", "args": ["--listen-address", "127.0.0.1:9091"]}),
+                json!({"name": "c", "args": ["--secure-address", "127.0.0.1:9091"]}),
                 9091,
             ),
             (
-                json!({"name": "c", "args": ["--v=3 --listen-address=:9092 2>&1"]}),
+                json!({"name": "c", "args": ["--v=3 --secure-address=:9092 2>&1"]}),
                 9092,
             ),
             (
-                json!({"name": "c", "ports": [{"name": "metrics", "containerPort": 9093}]}),
+                json!({"name": "c", "ports": [{"name": "secure", "containerPort": 9093}]}),
                 9093,
             ),
-            (json!({"name": "c", "args": ["--listen-address=:0"]}), 8080),
+            (json!({"name": "c", "args": ["--secure-address=:0"]}), 8443),
         ] {
             assert_eq!(port_of(&pod(container.clone())), port, "{container}");
         }

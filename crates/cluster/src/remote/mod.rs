@@ -1,25 +1,33 @@
 //! The pages of the leading scheduler, read from outside of the cluster through the API server.
 //!
 //! ```text
-//!  Lease ─► holder `<hostname>_<uuid>` ─► its pod ─► pods/portforward ─► GET /debug/… ─► Page
+//!  Lease ─► holder `<hostname>_<uuid>` ─► its pod ─► pods/portforward ─► TLS ─► GET /debug/… ─► Page
+//!                                          └► serviceaccounts/token ─► a token ─►┘
 //!  or, with an address: ─────────────────────────────────── TCP ───────►
 //! ```
 //!
-//! The one who asks needs `get` on the Lease and on pods of its namespace, and `get` and `create` on
-//! `pods/portforward` there. Nothing is written.
+//! The one who asks needs `get` on the Lease, `get` and `list` on pods of its namespace, `get` and
+//! `create` on `pods/portforward` there, and `create` on `serviceaccounts/token` of the account as
+//! which the scheduler is asked. So it works with every way of showing the API server who one is, and
+//! what the scheduler gets is not the user's own token, but one that is good for nothing else.
 
 mod error;
 mod leader;
 mod logs;
 mod objects;
 mod page;
+mod tls;
+mod token;
 
+use std::fmt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -30,6 +38,7 @@ pub use objects::{ClusterObjects, ObjectsError};
 pub use page::RemotePage;
 
 use crate::client::describe;
+use token::RoleTokens;
 
 /// Longest time for one step: a request to the API server, or an answer of the scheduler.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -40,6 +49,25 @@ const REASON_LIMIT: Duration = Duration::from_secs(1);
 /// Waits for several answers at once.
 pub async fn all<T>(futures: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
     futures::future::join_all(futures).await
+}
+
+/// What is asked for, and so as whom: each has an account of its own, which may nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RemoteRole {
+    /// Pages about what waits.
+    #[default]
+    Explain,
+    /// The whole state.
+    Dump,
+}
+
+impl fmt::Display for RemoteRole {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Explain => "explain",
+            Self::Dump => "dump",
+        })
+    }
 }
 
 /// Where the cluster and the scheduler are.
@@ -53,8 +81,10 @@ pub struct RemoteOptions {
     pub lease_namespace: String,
     /// Name of the Lease.
     pub lease_name: String,
-    /// Port of `/debug`; without it the one the pod tells.
+    /// Port of `--secure-address`; without it the one the pod tells.
     pub port: Option<u16>,
+    /// As whom it is asked.
+    pub role: RemoteRole,
 }
 
 /// A client as kubectl would make it, and the namespace of its context.
@@ -88,6 +118,7 @@ pub struct Remote {
     client: Client,
     namespace: String,
     options: RemoteOptions,
+    tokens: RoleTokens,
 }
 
 impl Remote {
@@ -102,6 +133,7 @@ impl Remote {
             client,
             namespace,
             options,
+            tokens: RoleTokens::default(),
         })
     }
 
@@ -112,6 +144,7 @@ impl Remote {
             client,
             namespace: "default".to_owned(),
             options,
+            tokens: RoleTokens::default(),
         }
     }
 
@@ -137,13 +170,34 @@ impl Remote {
     /// Reads a page of a scheduler.
     ///
     /// # Errors
-    /// The connection cannot be forwarded, or it is not Pumice that answers.
+    /// The connection cannot be forwarded, it is not Pumice that answers, or it refuses.
     pub async fn get(&self, leader: &Leader, path: &str) -> Result<RemotePage, RemoteError> {
+        let mut body = Vec::new();
+        let mut page = self.save(leader, path, &mut body).await?;
+        if page.body.is_empty() {
+            page.body = String::from_utf8_lossy(&body).into_owned();
+        }
+        Ok(page)
+    }
+
+    /// Writes the answer, where there is one, to `out`. Of another status the text is in the page.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn save(
+        &self,
+        leader: &Leader,
+        path: &str,
+        out: &mut (dyn Write + Send),
+    ) -> Result<RemotePage, RemoteError> {
+        let token = self.tokens.get(&self.client, leader, &self.options).await?;
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &leader.namespace);
         let ports = [leader.port];
         let forwarded = pods.portforward(&leader.pod, &ports);
         let mut forwarded = match timeout(LIMIT, forwarded).await {
-            Ok(forwarded) => forwarded.map_err(|error| error::of_forwarding(leader, &error))?,
+            Ok(forwarded) => {
+                forwarded.map_err(|error| error::of_forwarding(leader, &error, &self.options))?
+            }
             Err(_) => return Err(RemoteError::not_forwarded(leader, "no answer")),
         };
         let stream = forwarded.take_stream(leader.port);
@@ -151,15 +205,13 @@ impl Remote {
         let (Some(stream), Some(reason)) = (stream, reason) else {
             return Err(RemoteError::not_forwarded(leader, "no stream"));
         };
-        let answer = timeout(LIMIT, page::get(stream, path)).await;
-        let page = match answer {
-            Ok(Ok(page)) => page,
-            Ok(Err(broken)) => {
+        let page = match encrypted(stream, path, &token, out).await {
+            Ok(page) => page,
+            Err(broken) => {
                 let told = timeout(REASON_LIMIT, reason).await.ok().flatten();
                 let why = told.filter(|told| !told.is_empty()).unwrap_or(broken);
                 return Err(RemoteError::not_forwarded(leader, &why));
             }
-            Err(_) => return Err(RemoteError::not_forwarded(leader, "no answer in time")),
         };
         forwarded.abort();
         if !page.is_ours {
@@ -167,11 +219,29 @@ impl Remote {
                 who: format!("pod {}/{}", leader.namespace, leader.pod),
             });
         }
+        if matches!(page.status, 401 | 403 | 500) {
+            let message = page.body.trim().to_owned();
+            return Err(RemoteError::Refused { message });
+        }
         Ok(page)
     }
 }
 
-/// Reads a page of a scheduler at an address, `http://127.0.0.1:8080`.
+/// # Errors
+/// What happened to the connection.
+async fn encrypted(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    path: &str,
+    token: &str,
+    out: &mut (dyn Write + Send),
+) -> Result<RemotePage, String> {
+    let stream = timeout(LIMIT, tls::encrypt(stream)).await;
+    let stream = stream.map_err(|_| "no answer in time")??;
+    page::get(stream, path, Some(token), out).await
+}
+
+/// Reads a page of a scheduler at an address, `http://127.0.0.1:8080`, which answers there with
+/// `--debug-open`.
 ///
 /// # Errors
 /// The address cannot be read or reached, or it is not Pumice that answers.
@@ -196,8 +266,12 @@ pub async fn get_at(address: &str, path: &str) -> Result<RemotePage, RemoteError
     let stream = connected
         .map_err(silent)?
         .map_err(|error| at(error.to_string()))?;
-    let page = timeout(LIMIT, page::get(stream, path)).await;
-    let page = page.map_err(silent)?.map_err(at)?;
+    let mut body = Vec::new();
+    let page = page::get(stream, path, None, &mut body).await;
+    let mut page = page.map_err(at)?;
+    if page.body.is_empty() {
+        page.body = String::from_utf8_lossy(&body).into_owned();
+    }
     if !page.is_ours {
         let who = address.to_owned();
         return Err(RemoteError::NotPumice { who });

@@ -1,16 +1,23 @@
 //! One GET over a stream that is there already.
 
+use std::io::Write;
+
 use http::{Request, header};
-use http_body_util::{BodyExt, Empty, Limited};
-use hyper::body::Bytes;
+use http_body_util::{BodyExt, Empty};
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
 
+use super::LIMIT;
 use crate::client::describe;
 
-/// Largest answer that is read, bytes.
-const MAX_BYTES: usize = 64 << 20;
+/// Largest answer that is read, bytes: no cluster has so much in a dump.
+const MAX_BYTES: usize = 4 << 30;
+
+/// Largest answer that is not what was asked for, bytes.
+const MAX_REFUSAL_BYTES: usize = 64 << 10;
 
 /// How the scheduler names itself in the header `server`.
 const PROGRAM: &str = "pumice-scheduler";
@@ -26,31 +33,67 @@ pub struct RemotePage {
     pub(super) is_ours: bool,
 }
 
+/// Writes the body of an answer with status 200 to `out`; another one is in the page.
+///
 /// # Errors
 /// What happened to the connection.
 pub(super) async fn get(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     path: &str,
+    token: Option<&str>,
+    out: &mut (dyn Write + Send),
 ) -> Result<RemotePage, String> {
     let broken = |error: hyper::Error| describe(&error);
+    let silent = |_| format!("no answer within {LIMIT:?}");
     let handshake = http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = handshake.map_err(broken)?;
     let connection = tokio::spawn(connection);
-    let request = Request::get(path)
+    let mut request = Request::get(path)
         .header(header::HOST, "localhost")
-        .header(header::CONNECTION, "close")
-        .body(Empty::<Bytes>::new())
-        .map_err(|error| error.to_string())?;
-    let response = sender.send_request(request).await.map_err(broken)?;
-    let (head, body) = response.into_parts();
+        .header(header::CONNECTION, "close");
+    if let Some(token) = token {
+        request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+    }
+    let request = request.body(Empty::<Bytes>::new());
+    let request = request.map_err(|error| error.to_string())?;
+    let response = timeout(LIMIT, sender.send_request(request)).await;
+    let (head, body) = response.map_err(silent)?.map_err(broken)?.into_parts();
     let server = head.headers.get(header::SERVER);
     let server = server.and_then(|name| name.to_str().ok());
-    let body = Limited::new(body, MAX_BYTES).collect().await;
-    let body = body.map_err(|error| error.to_string())?.to_bytes();
+    let status = head.status.as_u16();
+    let mut refusal = Vec::new();
+    match status {
+        200 => copy(body, out, MAX_BYTES).await?,
+        _ => copy(body, &mut refusal, MAX_REFUSAL_BYTES).await?,
+    }
     connection.abort();
     Ok(RemotePage {
-        status: head.status.as_u16(),
-        body: String::from_utf8_lossy(&body).into_owned(),
+        status,
+        body: String::from_utf8_lossy(&refusal).into_owned(),
         is_ours: server.is_some_and(|name| name.starts_with(PROGRAM)),
     })
+}
+
+async fn copy(
+    mut body: Incoming,
+    out: &mut (dyn Write + Send),
+    most_bytes: usize,
+) -> Result<(), String> {
+    let mut bytes = 0;
+    loop {
+        let frame = timeout(LIMIT, body.frame()).await;
+        let Some(frame) = frame.map_err(|_| format!("nothing more within {LIMIT:?}"))? else {
+            return Ok(());
+        };
+        let frame = frame.map_err(|error| describe(&error))?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        bytes += data.len();
+        if bytes > most_bytes {
+            return Err(format!("the answer has more than {most_bytes} bytes"));
+        }
+        let written = out.write_all(&data);
+        written.map_err(|error| format!("the answer cannot be written: {error}"))?;
+    }
 }

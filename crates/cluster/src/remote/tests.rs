@@ -27,7 +27,7 @@ fn pod(name: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": name, "namespace": "volcano-system"},
-        "spec": {"containers": [{"name": "scheduler", "args": ["--listen-address=:9090"]}]},
+        "spec": {"serviceAccountName": "vs", "containers": [{"name": "scheduler", "args": ["--secure-address=:9090"]}]},
     })
 }
 
@@ -35,7 +35,16 @@ fn pods() -> Value {
     json!({"apiVersion": "v1", "kind": "PodList", "metadata": {}, "items": []})
 }
 
-/// Answers the three requests in question.
+/// A token of ours that lives for as short as can be.
+fn token(seen: &Seen) -> Answer {
+    let spec = json!({"audiences": ["pumice.sh"], "expirationSeconds": 600});
+    assert_eq!(seen.body["spec"], spec);
+    let mut object = seen.body.clone();
+    object["status"] = json!({"token": "t", "expirationTimestamp": "2026-11-27T00:00:00Z"});
+    Answer::Json(201, object)
+}
+
+/// Answers the requests in question.
 async fn cluster(
     lease: impl Fn() -> Answer + Send + 'static,
     pod: impl Fn() -> Answer + Send + 'static,
@@ -44,6 +53,7 @@ async fn cluster(
     let answer = move |seen: &Seen| match &seen.path {
         path if path.contains("/leases/") => lease(),
         path if path.contains("/portforward") => forward(),
+        path if path.ends_with("/serviceaccounts/vs-explain/token") => token(seen),
         path if path.contains("/pods/") => pod(),
         _ => Answer::Json(200, pods()),
     };
@@ -73,6 +83,7 @@ async fn the_leader_is_the_pod_that_holds_the_lease() {
         namespace: "volcano-system".to_owned(),
         pod: "vs-0".to_owned(),
         port: 9090,
+        account: "vs".to_owned(),
     };
     assert_eq!(leader, expected);
 }
@@ -131,7 +142,12 @@ async fn a_forward_that_is_denied_names_the_rule() {
             let command = "kubectl -n volcano-system create rolebinding YOU-explains \
                            --role=volcano-scheduler-explain --user=YOU";
             assert!(error.contains(command), "{error}");
-            for right in ["a Lease", "pods", "pods/portforward"] {
+            for right in [
+                "a Lease",
+                "pods",
+                "pods/portforward",
+                "serviceaccounts/token",
+            ] {
                 assert!(error.contains(right), "{right}: {error}");
             }
         }

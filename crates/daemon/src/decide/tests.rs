@@ -14,7 +14,7 @@ use crate::publish::tests::{apply, config, gang, member, node, queue};
 /// The question with which a configuration is taken over.
 fn taken(config: Config) -> DecideCommand {
     let config = Box::new(config);
-    let text = "a text".to_owned();
+    let text = Some("a text".to_owned());
     DecideCommand::Configure { config, text }
 }
 

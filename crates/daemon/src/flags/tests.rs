@@ -51,6 +51,8 @@ fn defaults_are_those_of_the_peer() {
         Duration::from_secs(15)
     );
     assert_eq!(flags.serving.listen_address, ":8080");
+    assert_eq!(flags.serving.secure_address, ":8443");
+    assert!(!flags.serving.debug_open);
     assert!(!flags.serving.enable_metrics && !flags.serving.enable_healthz);
 }
 

@@ -14,8 +14,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::super::{HealthError, TlsFiles, serve_health};
-use super::{ask, exchange};
+use super::super::{HttpServer, ServeError, TlsFiles, serve_health};
+use super::{Daemon, ask, exchange};
 
 /// An authority, and what it signed, as PEM.
 struct Authority {
@@ -101,14 +101,20 @@ impl Client<'_> {
     }
 }
 
+async fn health_server(files: Option<&TlsFiles>) -> Result<HttpServer, ServeError> {
+    serve_health("127.0.0.1:0", files, Arc::new(Daemon::default())).await
+}
+
 const REQUEST: &str = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
 #[tokio::test]
-async fn the_plain_health_server_answers_ok_and_nothing_else() {
-    let server = serve_health("127.0.0.1:0", None).await.expect("it listens");
+async fn the_plain_health_server_answers_probes_and_nothing_else() {
+    let server = health_server(None).await.expect("it listens");
     for (page, status, body) in [
         ("/healthz", 200, "ok"),
         ("/healthz/ping", 200, "ok"),
+        ("/livez", 200, "ok"),
+        ("/readyz", 200, "ok"),
         ("/metrics", 404, ""),
         ("/debug/decisions", 404, ""),
     ] {
@@ -123,7 +129,7 @@ async fn with_all_three_files_it_speaks_tls_and_checks_a_certificate_when_shown(
     let authority = Authority::new();
     let stranger = Authority::new();
     let files = write_files(folder.path(), &authority);
-    let server = serve_health("127.0.0.1:0", Some(&files)).await;
+    let server = health_server(Some(&files)).await;
     let server = server.expect("it listens");
     let port = server.address().port();
     let shown = [None, Some(authority.sign("client"))];
@@ -150,6 +156,9 @@ fn fewer_than_three_flags_mean_no_tls() {
     for (ca, certificate, key) in [("", "", ""), ("a", "b", ""), ("", "b", "c"), ("a", "", "c")] {
         assert_eq!(TlsFiles::from_flags(ca, certificate, key), None);
     }
+    for (certificate, key) in [("", ""), ("b", ""), ("", "c")] {
+        assert_eq!(TlsFiles::from_pair(certificate, key), None);
+    }
 }
 
 #[tokio::test]
@@ -166,12 +175,12 @@ async fn a_file_that_cannot_be_used_is_named_with_its_flag() {
     };
     for (files, flag, problem) in [
         (
-            changed(&|f| f.ca = none.clone()),
+            changed(&|f| f.ca = Some(none.clone())),
             "--ca-cert-file=",
             "No such file",
         ),
         (
-            changed(&|f| f.ca = f.key.clone()),
+            changed(&|f| f.ca = Some(f.key.clone())),
             "--ca-cert-file=",
             "no certificate",
         ),
@@ -186,7 +195,7 @@ async fn a_file_that_cannot_be_used_is_named_with_its_flag() {
             "No such file",
         ),
         (
-            changed(&|f| f.key = f.ca.clone()),
+            changed(&|f| f.key = f.ca.clone().expect("given")),
             "--tls-private-key-file=",
             "private key",
         ),
@@ -196,9 +205,9 @@ async fn a_file_that_cannot_be_used_is_named_with_its_flag() {
             "belong together",
         ),
     ] {
-        let error = serve_health("127.0.0.1:0", Some(&files)).await;
+        let error = health_server(Some(&files)).await;
         let error = error.err().expect("refused");
-        assert!(matches!(error, HealthError::Tls(_)));
+        assert!(matches!(error, ServeError::Tls(_)));
         let text = error.to_string();
         assert!(text.starts_with(flag) && text.contains(problem), "{text}");
         assert!(text.contains("\n  = help: "), "{text}");

@@ -18,6 +18,9 @@ const FILE: &str = "deploy/install.yaml";
 const CONFIGURATION: &str = "deploy/once/configuration.yaml";
 const NAMESPACE: &str = "deploy/once/namespace.yaml";
 
+/// What of [`FILE`] an existing Volcano lacks, for the image swap.
+const ACCESS: &str = "deploy/image-swap/access.yaml";
+
 /// Flags of vc-controller-manager that the chart uses.
 pub(super) const CONTROLLERS: [&str; 13] = [
     "scheduler-name",
@@ -123,7 +126,7 @@ pub fn render(helm: &std::ffi::OsStr, version: &str, values: &str) -> String {
     String::from_utf8(output.stdout).expect("helm writes UTF-8")
 }
 
-/// Writes the rendered objects, the ConfigMap into a file of its own.
+/// Writes the rendered objects, the ConfigMap into a file of its own, and who may ask what once more.
 fn write(rendered: &str) {
     let separated = format!("\n{rendered}");
     let objects = separated
@@ -131,7 +134,15 @@ fn write(rendered: &str) {
         .filter(|text| !text.trim().is_empty());
     let (configuration, others): (Vec<&str>, Vec<&str>) =
         objects.partition(|text| text.contains("\nkind: ConfigMap\n"));
-    for (file, objects) in [(FILE, others), (CONFIGURATION, configuration)] {
+    let access = others
+        .iter()
+        .filter(|text| text.contains("/templates/access.yaml\n"));
+    let access = access.copied().collect();
+    for (file, objects) in [
+        (FILE, others),
+        (CONFIGURATION, configuration),
+        (ACCESS, access),
+    ] {
         let objects = objects
             .iter()
             .map(|text| format!("---\n{}\n", text.trim_end()));
@@ -145,7 +156,7 @@ fn the_manifests_are_rendered_from_the_chart_as_it_is() {
     if let Some(helm) = std::env::var_os("HELM") {
         write(&render(&helm, "1.36.0", ""));
     }
-    for file in [FILE, CONFIGURATION] {
+    for file in [FILE, CONFIGURATION, ACCESS] {
         assert_eq!(
             read(file).lines().next(),
             header().lines().next(),
@@ -256,16 +267,25 @@ fn the_objects_are_those_a_volcano_user_knows() {
     let expected = [
         "ClusterRole -/volcano-controllers",
         "ClusterRole -/volcano-scheduler",
+        "ClusterRole -/volcano-scheduler-dump",
         "ClusterRole -/volcano-scheduler-edit",
+        "ClusterRole -/volcano-scheduler-explain",
         "ClusterRole -/volcano-scheduler-view",
+        "ClusterRoleBinding -/volcano-controllers-auth-delegator",
         "ClusterRoleBinding -/volcano-controllers-role",
+        "ClusterRoleBinding -/volcano-scheduler-auth-delegator",
+        "ClusterRoleBinding -/volcano-scheduler-dump",
+        "ClusterRoleBinding -/volcano-scheduler-explain",
         "ClusterRoleBinding -/volcano-scheduler-role",
         "Deployment volcano-system/volcano-controllers",
         "Deployment volcano-system/volcano-scheduler",
+        "NetworkPolicy volcano-system/volcano-controllers",
+        "NetworkPolicy volcano-system/volcano-scheduler",
         "Role kube-system/volcano-scheduler-devices",
         "Role volcano-system/volcano-controllers",
         "Role volcano-system/volcano-controllers-config",
         "Role volcano-system/volcano-scheduler",
+        "Role volcano-system/volcano-scheduler-dump",
         "Role volcano-system/volcano-scheduler-explain",
         "RoleBinding kube-system/volcano-scheduler-devices",
         "RoleBinding volcano-system/volcano-controllers",
@@ -275,6 +295,8 @@ fn the_objects_are_those_a_volcano_user_knows() {
         "Service volcano-system/volcano-scheduler-service",
         "ServiceAccount volcano-system/volcano-controllers",
         "ServiceAccount volcano-system/volcano-scheduler",
+        "ServiceAccount volcano-system/volcano-scheduler-dump",
+        "ServiceAccount volcano-system/volcano-scheduler-explain",
     ];
     assert_eq!(found, expected);
 }
@@ -486,6 +508,8 @@ fn mounts_and_probes_exist(name: &str, metrics: &str) {
     ] {
         let get = &container[probe]["httpGet"];
         assert_eq!(get["path"], path, "{probe}");
+        // The one where nobody keeps a kubelet from its answer.
+        assert_eq!(get["port"], "probes", "{probe}");
         assert!(names(&container["ports"]).contains(&get["port"]), "{probe}");
     }
     let service = installed("Service", &format!("{name}-service"));

@@ -25,11 +25,7 @@ const DUPLICATES: [(&str, usize, &str); 13] = [
         2,
         "k8s-openapi and tower-http are behind kube-client",
     ),
-    (
-        "bit-vec",
-        2,
-        "yasna (certificates of tests) is behind proptest",
-    ),
+    ("bit-vec", 2, "yasna (certificates) is behind proptest"),
     ("const-oid", 2, "rsa is behind sha2"),
     ("crypto-common", 2, "rsa is behind sha2"),
     ("digest", 2, "rsa is behind sha2"),
