@@ -27,7 +27,7 @@ pub mod network;
 pub mod objects;
 pub mod oracle;
 pub mod process;
-mod rng;
+pub mod rng;
 pub mod server;
 mod settled;
 pub mod shuffles;

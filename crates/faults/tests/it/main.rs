@@ -11,6 +11,7 @@ mod placing;
 mod scenarios;
 mod shares;
 mod storms;
+mod tenants;
 mod waiting_time;
 
 use pumice_conf::Config;
