@@ -37,6 +37,10 @@ pub enum ManagedKind {
     DaemonSet,
     /// `batch` Job of Kubernetes.
     BatchJob,
+    /// ValidatingAdmissionPolicy.
+    ValidatingAdmissionPolicy,
+    /// ValidatingAdmissionPolicyBinding.
+    ValidatingAdmissionPolicyBinding,
     /// ConfigMap; not followed.
     ConfigMap,
     /// Secret; not followed.
@@ -98,6 +102,7 @@ impl ManagedKind {
     /// Where the API server has it.
     pub const fn path(self) -> KindPath {
         const VOLCANO_BATCH: &str = "batch.volcano.sh";
+        const ADMISSION: &str = "admissionregistration.k8s.io";
         const SCHEDULING: &str = "scheduling.volcano.sh";
         let path = KindPath::new;
         match self {
@@ -142,6 +147,20 @@ impl ManagedKind {
             Self::StatefulSet => path("StatefulSet", "apps", "v1", "statefulsets", true),
             Self::DaemonSet => path("DaemonSet", "apps", "v1", "daemonsets", true),
             Self::BatchJob => path("Job", "batch", "v1", "jobs", true),
+            Self::ValidatingAdmissionPolicy => path(
+                "ValidatingAdmissionPolicy",
+                ADMISSION,
+                "v1",
+                "validatingadmissionpolicies",
+                false,
+            ),
+            Self::ValidatingAdmissionPolicyBinding => path(
+                "ValidatingAdmissionPolicyBinding",
+                ADMISSION,
+                "v1",
+                "validatingadmissionpolicybindings",
+                false,
+            ),
             Self::ConfigMap => path("ConfigMap", "", "v1", "configmaps", true),
             Self::Secret => path("Secret", "", "v1", "secrets", true),
             Self::Service => path("Service", "", "v1", "services", true),
