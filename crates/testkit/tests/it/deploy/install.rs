@@ -16,6 +16,8 @@ const SOURCES: [&str; 4] = ["Chart.yaml", "config", "templates", "values.yaml"];
 
 const FILE: &str = "deploy/install.yaml";
 const CONFIGURATION: &str = "deploy/once/configuration.yaml";
+/// What is installed beside [`FILE`] by who wants it.
+const QUEUE_USE: &str = "deploy/optional/queue-use.yaml";
 const NAMESPACE: &str = "deploy/once/namespace.yaml";
 
 /// Flags of vc-controller-manager that the chart uses.
@@ -125,27 +127,36 @@ pub fn render(helm: &std::ffi::OsStr, version: &str, values: &str) -> String {
 
 /// Writes the rendered objects, the ConfigMap into a file of its own.
 fn write(rendered: &str) {
-    let separated = format!("\n{rendered}");
-    let objects = separated
-        .split("\n---\n")
-        .filter(|text| !text.trim().is_empty());
-    let (configuration, others): (Vec<&str>, Vec<&str>) =
-        objects.partition(|text| text.contains("\nkind: ConfigMap\n"));
-    for (file, objects) in [(FILE, others), (CONFIGURATION, configuration)] {
-        let objects = objects
-            .iter()
-            .map(|text| format!("---\n{}\n", text.trim_end()));
-        let text = header() + &objects.collect::<String>();
-        std::fs::write(path(file), text).expect(file);
-    }
+    let is_configuration = |text: &&str| text.contains("\nkind: ConfigMap\n");
+    let (configuration, others) = objects(rendered).into_iter().partition(is_configuration);
+    write_file(FILE, others);
+    write_file(CONFIGURATION, configuration);
+}
+
+/// Texts of the objects.
+fn objects(rendered: &str) -> Vec<&str> {
+    let texts = rendered.split("\n---\n").map(|text| text.trim_start_matches("---\n"));
+    texts.filter(|text| !text.trim().is_empty()).collect()
+}
+
+fn write_file(file: &str, objects: Vec<&str>) {
+    let objects = objects
+        .iter()
+        .map(|text| format!("---\n{}\n", text.trim_end()));
+    let text = header() + &objects.collect::<String>();
+    std::fs::write(path(file), text).expect(file);
 }
 
 #[test]
 fn the_manifests_are_rendered_from_the_chart_as_it_is() {
     if let Some(helm) = std::env::var_os("HELM") {
         write(&render(&helm, "1.36.0", ""));
+        let rendered = render(&helm, "1.36.0", "custom.queue_use_enable=true");
+        let mut objects = objects(&rendered);
+        objects.retain(|text| text.contains("\n  name: pumice-queue-use"));
+        write_file(QUEUE_USE, objects);
     }
-    for file in [FILE, CONFIGURATION] {
+    for file in [FILE, CONFIGURATION, QUEUE_USE] {
         assert_eq!(
             read(file).lines().next(),
             header().lines().next(),
@@ -286,7 +297,7 @@ fn every_policy_is_bound_once_and_denies_or_warns() {
         all.iter().filter(|object| object["kind"] == kind).collect()
     };
     for (kind, count) in [
-        ("ValidatingAdmissionPolicy", 13),
+        ("ValidatingAdmissionPolicy", 16),
         ("MutatingAdmissionPolicy", 4),
     ] {
         let policies = of(kind);
