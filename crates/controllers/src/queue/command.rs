@@ -9,8 +9,8 @@ use super::{
     set_state,
 };
 use crate::runtime::{
-    command_guard,
     ApiWrite, ManagedKind, ManagedRef, ObjectCache, ObjectEvent, Observed, Reconciliation,
+    command_guard,
 };
 
 /// How long a Command waits for its queue to be known: it may be told of before the queue is.

@@ -54,7 +54,11 @@ impl From<ValidatingAdmissionPolicy> for CommandGuard {
             && spec.failure_policy.as_deref().unwrap_or("Fail") == "Fail"
             && spec.match_conditions.iter().flatten().next().is_none()
             && spec.param_kind.is_none()
-            && spec.validations.iter().flatten().any(|one| asks(&one.expression));
+            && spec
+                .validations
+                .iter()
+                .flatten()
+                .any(|one| asks(&one.expression));
         Self::new(policy.metadata, holds)
     }
 }

@@ -44,7 +44,12 @@ fn all_of(queue: &str) -> Vec<Value> {
         object(BATCH, "CronJob", "c", cron),
         object("flow.volcano.sh/v1alpha1", "JobTemplate", "t", job),
         object("flow.volcano.sh/v1alpha1", "JobFlow", "f", flow),
-        object(SCHEDULING, "PodGroup", "g", json!({"minMember": 1, "queue": queue})),
+        object(
+            SCHEDULING,
+            "PodGroup",
+            "g",
+            json!({"minMember": 1, "queue": queue}),
+        ),
         bare,
         object("apps/v1", "Deployment", "d", deployment),
         object("batch/v1", "Job", "b", json!({"template": pods})),
@@ -64,7 +69,8 @@ fn block(begins: &str) -> Result<&'static str> {
 fn who_may_not_use_a_queue_names_it_nowhere_and_who_may_does() -> Result<()> {
     let lab = Lab::take()?;
     for name in ["default", "research"] {
-        lab.rest().create(super::QUEUES, &queue(name, json!({"weight": 1})))?;
+        lab.rest()
+            .create(super::QUEUES, &queue(name, json!({"weight": 1})))?;
     }
     lab.cluster().apply(POLICY)?;
     let found = while_jane_edits(&lab, || judge_jane(&lab));
@@ -94,7 +100,13 @@ fn judge_jane(lab: &LabGuard) -> Result<()> {
         create_by(lab, "jane", &object).with_context(|| object.to_string())?;
     }
     // Nobody gives a right that he does not have.
-    let words = ["create", "rolebinding", "mine", "--clusterrole=pumice-queue-use-any", "--user=jane"];
+    let words = [
+        "create",
+        "rolebinding",
+        "mine",
+        "--clusterrole=pumice-queue-use-any",
+        "--user=jane",
+    ];
     refused(by(lab, "jane", &words, ""), "forbidden")?;
     moves(lab)?;
     lab.cluster()
@@ -105,8 +117,10 @@ fn judge_jane(lab: &LabGuard) -> Result<()> {
     for object in all_of("research") {
         create_by(lab, "jane", &object).with_context(|| object.to_string())?;
     }
-    lab.cluster()
-        .shell(Path::new(WORKSPACE), "kubectl delete rolebinding use-research")?;
+    lab.cluster().shell(
+        Path::new(WORKSPACE),
+        "kubectl delete rolebinding use-research",
+    )?;
     // What the namespace names its administrators have chosen.
     let name = "kubectl annotate namespace default scheduling.volcano.sh/queue-name=research";
     lab.cluster().shell(Path::new(WORKSPACE), name)?;
@@ -124,7 +138,14 @@ fn moves(lab: &LabGuard) -> Result<()> {
     lab.rest().create(groups, &group)?;
     let change = |spec: Value| {
         let change = json!({ "spec": spec }).to_string();
-        let what = ["patch", "podgroups.scheduling.volcano.sh", "there", "--type=merge", "-p", &change];
+        let what = [
+            "patch",
+            "podgroups.scheduling.volcano.sh",
+            "there",
+            "--type=merge",
+            "-p",
+            &change,
+        ];
         by(lab, "jane", &what, "")
     };
     let judged = change(json!({"minMember": 2}))

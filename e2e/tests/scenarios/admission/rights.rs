@@ -42,11 +42,26 @@ fn of_a_pod_the_scheduler_writes_its_own_marks_and_conditions_and_nothing_else()
     change(STATUS, json!({"status": {"conditions": [condition]}})).context("a condition")?;
     change(STATUS, json!({"status": {"nominatedNodeName": "n"}})).context("a nomination")?;
     for (other, words) in [
-        (json!({"metadata": {"labels": {"a": "b"}}}), "the marks of devices"),
-        (json!({"metadata": {"finalizers": ["example.com/stay"]}}), "the marks of devices"),
-        (json!({"metadata": {"annotations": null}}), "the marks of devices"),
-        (json!({"status": {"phase": "Running"}}), "conditions and the nominated node"),
-        (json!({"status": {"podIPs": [{"ip": "10.0.0.1"}], "podIP": "10.0.0.1"}}), "conditions and"),
+        (
+            json!({"metadata": {"labels": {"a": "b"}}}),
+            "the marks of devices",
+        ),
+        (
+            json!({"metadata": {"finalizers": ["example.com/stay"]}}),
+            "the marks of devices",
+        ),
+        (
+            json!({"metadata": {"annotations": null}}),
+            "the marks of devices",
+        ),
+        (
+            json!({"status": {"phase": "Running"}}),
+            "conditions and the nominated node",
+        ),
+        (
+            json!({"status": {"podIPs": [{"ip": "10.0.0.1"}], "podIP": "10.0.0.1"}}),
+            "conditions and",
+        ),
     ] {
         refused(change(STATUS, other.clone()), words).with_context(|| other.to_string())?;
     }
@@ -85,14 +100,23 @@ fn the_controllers_write_what_jobs_own_and_no_secret_of_anybody_else() -> Result
     create(&owned("ConfigMap", "j-svc", "default", &owner))?;
     for namespace in ["kube-system", "kube-public", "volcano-system"] {
         let secret = owned("Secret", "j-ssh", namespace, &owner);
-        refused(create(&secret), &format!("no Secret in the namespace {namespace}"))?;
+        refused(
+            create(&secret),
+            &format!("no Secret in the namespace {namespace}"),
+        )?;
     }
     let mut token = owned("Secret", "j-ssh", "default", &owner);
     token["type"] = json!("kubernetes.io/service-account-token");
     token["metadata"]["annotations"] = json!({"kubernetes.io/service-account.name": "default"});
     refused(create(&token), "the keys of the plugin ssh")?;
-    refused(create(&owned("Secret", "token", "default", &owner)), "the keys of the plugin ssh")?;
-    refused(create(&owned("ConfigMap", "j-svc", "default", &other)), "no ConfigMap")?;
+    refused(
+        create(&owned("Secret", "token", "default", &owner)),
+        "the keys of the plugin ssh",
+    )?;
+    refused(
+        create(&owned("ConfigMap", "j-svc", "default", &other)),
+        "no ConfigMap",
+    )?;
     judge_what_is_there(&lab, owner)
 }
 
@@ -104,7 +128,11 @@ kubectl create configmap theirs --from-literal=a=b";
     lab.cluster().shell(&folder, commands)?;
     let rest = of(lab, Identity::Controllers)?;
     let change = |kind: &str, change: &Value| {
-        patch(&rest, &format!("/api/v1/namespaces/default/{kind}/theirs"), change)
+        patch(
+            &rest,
+            &format!("/api/v1/namespaces/default/{kind}/theirs"),
+            change,
+        )
     };
     let looks = || -> Result<()> {
         // A patch that changes nothing would show it.
@@ -112,7 +140,10 @@ kubectl create configmap theirs --from-literal=a=b";
         for verb in ["get", "list", "watch", "patch", "update", "delete"] {
             let account = format!("--as={}", Identity::Controllers.user());
             let question = ["auth", "can-i", verb, "secrets", &account, "-q", "-A"];
-            ensure!(lab.cluster().kubectl(&question, "").is_err(), "{verb} secrets");
+            ensure!(
+                lab.cluster().kubectl(&question, "").is_err(),
+                "{verb} secrets"
+            );
         }
         let taken_over = json!({"metadata": {"ownerReferences": [owner]}, "data": {"a": "c"}});
         refused(change("configmaps", &taken_over), "not owned by a Job")
@@ -126,7 +157,8 @@ kubectl create configmap theirs --from-literal=a=b";
 #[test]
 fn a_command_closes_a_queue_where_the_policy_asks_who_made_it_and_nowhere_else() -> Result<()> {
     let lab = Lab::take()?;
-    lab.rest().create(QUEUES, &queue("q", json!({"weight": 1})))?;
+    lab.rest()
+        .create(QUEUES, &queue("q", json!({"weight": 1})))?;
     let controllers = Controllers::start(lab.cluster(), &Setup::default())?;
     let folder = lab.cluster().folder().to_owned();
     // Whoever may write Commands in some namespace.
@@ -153,7 +185,10 @@ fn a_command_closes_a_queue_where_the_policy_asks_who_made_it_and_nowhere_else()
     ensure!(state()? == "Open", "{}", state()?);
     let told = lab.cluster().shell(&folder, "pumice queue close q").err();
     let told = told.map(|error| format!("{error:#}")).unwrap_or_default();
-    ensure!(told.contains("pumice-commands is missing; install it"), "{told}");
+    ensure!(
+        told.contains("pumice-commands is missing; install it"),
+        "{told}"
+    );
     lab.cluster().install_policies()?;
     // As soon as the policy is in force.
     controllers.eventually(LONG, "an administrator closes the queue", || {

@@ -71,7 +71,8 @@ fn judge_jane(lab: &LabGuard) -> Result<()> {
 /// Lets `plugin` do what device plugins do while something is looked at.
 fn as_plugin(lab: &LabGuard, look: impl FnOnce() -> Result<()>) -> Result<()> {
     let folder = lab.cluster().folder();
-    let grant = "kubectl create clusterrole admission-plugin --verb=get,patch --resource=pods,nodes/status
+    let grant =
+        "kubectl create clusterrole admission-plugin --verb=get,patch --resource=pods,nodes/status
 kubectl create clusterrolebinding admission-plugin --clusterrole=admission-plugin --user=plugin";
     lab.cluster().shell(folder, grant)?;
     let found = look();
@@ -97,7 +98,10 @@ fn judge_jane_of_groups(lab: &LabGuard, account: &str) -> Result<()> {
         json!({"phase": "Inqueue"}),
         json!({"phase": "Pending", "running": 3}),
     ] {
-        refused(create_by(lab, "jane", &group(status)), "status: of a PodGroup")?;
+        refused(
+            create_by(lab, "jane", &group(status)),
+            "status: of a PodGroup",
+        )?;
     }
     lab.rest().create(GROUPS, &group(json!({})))?;
     let patch = r#"{"status":{"phase":"Inqueue"}}"#;

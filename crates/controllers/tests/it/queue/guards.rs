@@ -68,7 +68,9 @@ fn a_policy_that_asks_no_longer_guards_nothing() {
     let [policy, binding] = GUARDS;
     let changes: [(ManagedKind, fn(&mut Value)); 7] = [
         (policy, |one| one["spec"]["failurePolicy"] = json!("Ignore")),
-        (policy, |one| one["spec"]["validations"] = json!([{"expression": "true"}])),
+        (policy, |one| {
+            one["spec"]["validations"] = json!([{"expression": "true"}])
+        }),
         (policy, |one| {
             one["spec"]["matchConditions"] = json!([{"name": "none", "expression": "false"}]);
         }),
@@ -76,7 +78,9 @@ fn a_policy_that_asks_no_longer_guards_nothing() {
             one["spec"]["matchConstraints"]["objectSelector"] =
                 json!({"matchLabels": {"strict": "true"}});
         }),
-        (binding, |one| one["spec"]["validationActions"] = json!(["Warn", "Audit"])),
+        (binding, |one| {
+            one["spec"]["validationActions"] = json!(["Warn", "Audit"])
+        }),
         (binding, |one| one["spec"]["policyName"] = json!("another")),
         (binding, |one| {
             one["spec"]["matchResources"] = json!({"namespaceSelector": {"matchExpressions":
@@ -87,7 +91,10 @@ fn a_policy_that_asks_no_longer_guards_nothing() {
         let mut world = only(kind, change);
         let (state, told) = closing(&mut world);
         assert_eq!(state, "Open", "{told:?}");
-        assert!(told[0].contains("was changed and asks no longer"), "{told:?}");
+        assert!(
+            told[0].contains("was changed and asks no longer"),
+            "{told:?}"
+        );
     }
     // What the API server fills in changes nothing.
     let mut filled = only(policy, |one| {
@@ -112,7 +119,10 @@ fn a_command_from_before_the_policy_is_not_obeyed_once_it_is_there() {
     world.settle();
     assert_eq!(state(&world, "q"), "Open");
     let told = told(&world);
-    assert!(told[0].contains("it was made before the policy"), "{told:?}");
+    assert!(
+        told[0].contains("it was made before the policy"),
+        "{told:?}"
+    );
     world.pass_seconds(10);
     assert_eq!(closing(&mut world).0, "Closed");
 }

@@ -135,7 +135,9 @@ fn write(rendered: &str) {
 
 /// Texts of the objects.
 fn objects(rendered: &str) -> Vec<&str> {
-    let texts = rendered.split("\n---\n").map(|text| text.trim_start_matches("---\n"));
+    let texts = rendered
+        .split("\n---\n")
+        .map(|text| text.trim_start_matches("---\n"));
     texts.filter(|text| !text.trim().is_empty()).collect()
 }
 
