@@ -98,11 +98,15 @@ impl KindPath {
     }
 }
 
+/// A kind of what the API server judges writes by.
+const fn admission(kind: &'static str, plural: &'static str) -> KindPath {
+    KindPath::new(kind, "admissionregistration.k8s.io", "v1", plural, false)
+}
+
 impl ManagedKind {
     /// Where the API server has it.
     pub const fn path(self) -> KindPath {
         const VOLCANO_BATCH: &str = "batch.volcano.sh";
-        const ADMISSION: &str = "admissionregistration.k8s.io";
         const SCHEDULING: &str = "scheduling.volcano.sh";
         let path = KindPath::new;
         match self {
@@ -147,19 +151,12 @@ impl ManagedKind {
             Self::StatefulSet => path("StatefulSet", "apps", "v1", "statefulsets", true),
             Self::DaemonSet => path("DaemonSet", "apps", "v1", "daemonsets", true),
             Self::BatchJob => path("Job", "batch", "v1", "jobs", true),
-            Self::ValidatingAdmissionPolicy => path(
-                "ValidatingAdmissionPolicy",
-                ADMISSION,
-                "v1",
-                "validatingadmissionpolicies",
-                false,
-            ),
-            Self::ValidatingAdmissionPolicyBinding => path(
+            Self::ValidatingAdmissionPolicy => {
+                admission("ValidatingAdmissionPolicy", "validatingadmissionpolicies")
+            }
+            Self::ValidatingAdmissionPolicyBinding => admission(
                 "ValidatingAdmissionPolicyBinding",
-                ADMISSION,
-                "v1",
                 "validatingadmissionpolicybindings",
-                false,
             ),
             Self::ConfigMap => path("ConfigMap", "", "v1", "configmaps", true),
             Self::Secret => path("Secret", "", "v1", "secrets", true),
