@@ -10,6 +10,9 @@ use crate::cluster::World;
 
 const NAME: &str = "pumice-commands";
 
+/// What somebody does to a policy or its binding.
+type Change = fn(&mut Value);
+
 /// Closes a queue, and says how that went.
 fn closing(world: &mut World) -> (String, Vec<String>) {
     world.events.clear();
@@ -58,7 +61,7 @@ fn where_the_policy_or_its_binding_is_missing_a_command_is_refused_and_told_on_i
 
 #[test]
 fn a_policy_that_asks_no_longer_guards_nothing() {
-    let only = |wanted: ManagedKind, change: fn(&mut Value)| {
+    let only = |wanted: ManagedKind, change: Change| {
         changed(move |kind, object| {
             if kind == wanted {
                 change(object);
@@ -66,7 +69,7 @@ fn a_policy_that_asks_no_longer_guards_nothing() {
         })
     };
     let [policy, binding] = GUARDS;
-    let changes: [(ManagedKind, fn(&mut Value)); 7] = [
+    let changes: [(ManagedKind, Change); 7] = [
         (policy, |one| one["spec"]["failurePolicy"] = json!("Ignore")),
         (policy, |one| {
             one["spec"]["validations"] = json!([{"expression": "true"}])
