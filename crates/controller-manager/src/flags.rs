@@ -71,6 +71,11 @@ pub struct OursOfControllers {
     /// Creations and deletions of pods under way at a time
     #[arg(long, default_value_t = 64, value_name = "N")]
     pub concurrent_pods: usize,
+    /// Open and close queues by Commands also where no policy of the API server asks whether who made a
+    /// Command may update the queue: whoever may write Commands in any namespace then closes every queue
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
+          default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
+    pub unguarded_queue_commands: bool,
     /// One JSON object a log line
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
           default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]

@@ -56,6 +56,7 @@ impl ControllerSettings {
         let mut options = ControllerOptions {
             scheduler_names: names.clone(),
             inherit_owner_annotations: flags.controlling.inherit_owner_annotations,
+            unguarded_queue_commands: flags.ours.unguarded_queue_commands,
             ..ControllerOptions::default()
         };
         let selected = list::select(&flags.controlling.controllers);

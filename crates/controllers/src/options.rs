@@ -19,6 +19,9 @@ pub struct ControllerOptions {
     pub workloads: bool,
     /// Gate `QueueCommandSync`: queues are opened and closed by Commands.
     pub queue_commands: bool,
+    /// `--unguarded-queue-commands`: Commands for queues are obeyed although nobody asks whether who made
+    /// them may update the queue.
+    pub unguarded_queue_commands: bool,
     /// Gate `CronVolcanoJobSupport`.
     pub cron_jobs: bool,
     /// How much is asked of pods of Jobs before they are made.
@@ -32,6 +35,7 @@ impl Default for ControllerOptions {
             inherit_owner_annotations: true,
             workloads: true,
             queue_commands: true,
+            unguarded_queue_commands: false,
             cron_jobs: true,
             templates: RuleScope::Whole,
         }

@@ -1,5 +1,8 @@
 //! Every wire type that is read.
 
+use k8s_openapi::api::admissionregistration::v1::{
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
 use k8s_openapi::api::apps::v1::{DaemonSet, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::Job as BatchJob;
 use k8s_openapi::api::core::v1::{
@@ -102,5 +105,7 @@ wire_objects!(
     Service,
     StatefulSet,
     StorageClass,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
     VolumeAttachment,
 );

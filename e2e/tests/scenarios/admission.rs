@@ -2,7 +2,9 @@
 
 mod jobs;
 mod others;
+mod queue_use;
 mod queues;
+mod rights;
 mod rules;
 mod trust;
 
@@ -47,6 +49,39 @@ fn hold(lab: &LabGuard, bad: &[(&str, Value, &str)], good: &[(&str, Value)]) -> 
         judge(lab, collection, object).with_context(|| format!("{object} is refused"))?;
     }
     Ok(())
+}
+
+/// Has the API server judge what somebody does, as `kubectl --dry-run=server` does.
+fn by(lab: &LabGuard, user: &str, verb: &[&str], text: &str) -> Result<String> {
+    let user = format!("--as={user}");
+    let arguments = [verb, &[user.as_str(), "--dry-run=server"][..]].concat();
+    lab.cluster().kubectl(&arguments, text)
+}
+
+/// Has it judge what somebody creates.
+fn create_by(lab: &LabGuard, user: &str, object: &Value) -> Result<String> {
+    by(lab, user, &["create", "-f", "-"], &object.to_string())
+}
+
+/// It is refused with these words.
+fn refused(answer: Result<String>, words: &str) -> Result<()> {
+    let Err(error) = answer else {
+        bail!("it is taken, not refused with {words:?}");
+    };
+    let told = format!("{error:#}");
+    ensure!(told.contains(words), "it says: {told}");
+    Ok(())
+}
+
+/// Lets jane edit the namespace `default` while something is looked at.
+fn while_jane_edits(lab: &LabGuard, look: impl FnOnce() -> Result<()>) -> Result<()> {
+    let binding = ["rolebinding", "admission-jane-edits"];
+    let grant = ["--clusterrole=edit", "--user=jane"];
+    let cluster = lab.cluster();
+    cluster.kubectl(&[&["create"], &binding[..], &grant].concat(), "")?;
+    let found = look();
+    cluster.kubectl(&[&["delete"], &binding[..]].concat(), "")?;
+    found
 }
 
 fn object(version: &str, kind: &str, name: &str, spec: Value) -> Value {

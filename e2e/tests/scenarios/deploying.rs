@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use pumice_e2e::{Cluster, Options, eventually, programs, scratch};
+use pumice_e2e::{Cluster, Identity, Options, eventually, programs, scratch};
 
 use crate::LIMIT;
 
@@ -173,6 +173,93 @@ fn who_may_edit_a_namespace_may_write_jobs_and_pod_groups_there_and_no_queues() 
         assert!(!may("joe", "create", what), "{what}");
     }
     assert!(!may("jane", "create", "queues.scheduling.volcano.sh"));
+    for verb in ["update", "patch", "delete"] {
+        assert!(!may("jane", verb, "queues.scheduling.volcano.sh"), "{verb}");
+    }
+    // The role is for one namespace, and so is what it shows.
+    for what in [
+        "queues.scheduling.volcano.sh",
+        "hypernodes.topology.volcano.sh",
+    ] {
+        assert!(!lists_all(&cluster, "joe", what), "{what}");
+    }
+    let whole = [
+        "create",
+        "clusterrolebinding",
+        "joe",
+        "--clusterrole=view",
+        "--user=joe",
+    ];
+    cluster.kubectl(&whole, "")?;
+    eventually(LIMIT, "bound in the whole cluster, view shows them", || {
+        let shown = [
+            "queues.scheduling.volcano.sh",
+            "hypernodes.topology.volcano.sh",
+        ];
+        let all = shown.iter().all(|what| lists_all(&cluster, "joe", what));
+        Ok(all.then_some(()))
+    })?;
+    Ok(())
+}
+
+/// Whether somebody sees all objects of a kind, by asking for them.
+fn lists_all(cluster: &Cluster, user: &str, what: &str) -> bool {
+    let user = format!("--as={user}");
+    cluster.kubectl(&["get", what, "-A", &user], "").is_ok()
+}
+
+#[test]
+fn the_scheduler_reads_no_secret_and_writes_neither_pods_nor_nodes() -> Result<()> {
+    let cluster = Cluster::start(Options::default())?;
+    run(&cluster, "Plain manifests", 0)?;
+    let account = format!("--as={}", Identity::Scheduler.user());
+    let may = |verb: &str, what: &str| {
+        let (resource, part) = what.split_once('/').unwrap_or((what, ""));
+        let part = format!("--subresource={part}");
+        let question = ["auth", "can-i", verb, resource, &part, &account, "-q", "-A"];
+        cluster.kubectl(&question, "").is_ok()
+    };
+    eventually(LIMIT, "the role is in force", || {
+        Ok(may("create", "pods/binding").then_some(()))
+    })?;
+    for (verb, what) in [
+        ("patch", "pods/status"),
+        ("delete", "pods"),
+        ("patch", "podgroups.scheduling.volcano.sh"),
+        ("create", "queues.scheduling.volcano.sh"),
+        ("patch", "persistentvolumes"),
+    ] {
+        assert!(may(verb, what), "{verb} {what}");
+    }
+    for (verbs, what) in [
+        ("get list watch create update patch", "secrets"),
+        ("get list watch create update patch", "configmaps"),
+        ("get create update patch", "customresourcedefinitions"),
+        ("create update patch", "pods"),
+        ("create update patch delete", "nodes"),
+        ("patch update", "nodes/status"),
+        ("update patch delete", "queues.scheduling.volcano.sh"),
+        ("create delete", "podgroups.scheduling.volcano.sh"),
+    ] {
+        for verb in verbs.split(' ') {
+            assert!(!may(verb, what), "{verb} {what}");
+        }
+    }
+    // To kubectl TYPE/NAME is one object.
+    let own = |named: &str| {
+        let question = [
+            "auth",
+            "can-i",
+            "get",
+            named,
+            &account,
+            "-q",
+            "-n",
+            "volcano-system",
+        ];
+        cluster.kubectl(&question, "").is_ok()
+    };
+    assert!(own("configmap/volcano-scheduler-configmap") && !own("configmap/another"));
     Ok(())
 }
 
@@ -180,9 +267,9 @@ fn who_may_edit_a_namespace_may_write_jobs_and_pod_groups_there_and_no_queues() 
 fn the_controllers_may_do_what_jobs_need_and_read_no_secret() -> Result<()> {
     let cluster = Cluster::start(Options::default())?;
     run(&cluster, "Plain manifests", 0)?;
-    let account = "--as=system:serviceaccount:volcano-system:volcano-controllers";
+    let account = format!("--as={}", Identity::Controllers.user());
     let may = |verb: &str, what: &str| {
-        let question = ["auth", "can-i", verb, what, account, "-q", "-A"];
+        let question = ["auth", "can-i", verb, what, &account, "-q", "-A"];
         cluster.kubectl(&question, "").is_ok()
     };
     eventually(LIMIT, "the role is in force", || {
@@ -191,7 +278,7 @@ fn the_controllers_may_do_what_jobs_need_and_read_no_secret() -> Result<()> {
     for (verbs, what) in [
         ("list watch create patch delete", "jobs.batch.volcano.sh"),
         ("list watch delete", "commands.bus.volcano.sh"),
-        ("create patch", "secrets"),
+        ("create", "secrets"),
         ("create patch", "services"),
         ("create", "persistentvolumeclaims"),
     ] {
@@ -200,7 +287,7 @@ fn the_controllers_may_do_what_jobs_need_and_read_no_secret() -> Result<()> {
         }
     }
     for (verbs, what) in [
-        ("get list watch delete update", "secrets"),
+        ("get list watch delete update patch", "secrets"),
         ("get list delete", "configmaps"),
         ("delete", "services"),
         ("delete update", "persistentvolumeclaims"),

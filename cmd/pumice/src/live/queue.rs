@@ -1,6 +1,7 @@
 //! `pumice queue`: queues of a cluster, as `vcctl queue` shows and changes them.
 
 mod delete;
+mod refusal;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -295,6 +296,9 @@ fn change(
         if is_there(&queue, wanted) {
             anstream::println!("queue {name} is {}", told(&queue));
             return Ok(());
+        }
+        if let Some(why) = refusal::of(user, &command) {
+            return Err(wrong(format!("queue {name} is not {done}: {why}")));
         }
         user.pause(PAUSE);
     }

@@ -112,7 +112,7 @@ impl Target {
             }
             Self::Event => "create and patch on events of the core group",
             Self::NodeLock => "get and patch on nodes of the core group",
-            Self::DeviceCleanup => "patch on pods of the core group",
+            Self::DeviceCleanup => "patch on pods/status of the core group",
             Self::Binding => "create on pods/binding of the core group",
             Self::Eviction => "delete on pods of the core group",
             Self::GuardedEviction => "create on pods/eviction of the core group",

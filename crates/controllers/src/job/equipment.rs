@@ -1,6 +1,7 @@
 //! What job plugins make once a Job (spec/03 C3.7): its objects, before the first pods, and the
 //! hosts they list, before pods that come later. What was made stands in
-//! `status.controlledResources`, because these objects are not followed.
+//! `status.controlledResources`, because these objects are not followed. Whose an object is that was
+//! there already an empty patch asks; a Secret is never asked, since who may patch it can read it.
 
 use std::collections::BTreeSet;
 
@@ -66,6 +67,7 @@ impl PluginWrites {
         self.is_older |= was_asked_for;
         match (is_creation, was_asked_for, was_done) {
             (true, _, true) | (_, true, true) => self.made.insert(of),
+            (true, _, false) if !may_be_asked(&of) => self.foreign.insert(of),
             (true, _, false) => self.found.insert(of),
             (_, true, false) => self.foreign.insert(of),
             (_, false, _) => self.refreshed.insert(of),
@@ -118,14 +120,36 @@ impl PluginWrites {
         if told.is_empty() {
             return Vec::new();
         }
-        let told: Vec<String> = told.iter().map(ToString::to_string).collect();
-        let message = format!(
-            "not of this Job, but there already: {}; it is left as it is and the pods use it; \
-             delete it and make the Job anew, or give the Job another name",
+        let (asked, unasked): (Vec<_>, Vec<_>) = told.into_iter().partition(may_be_asked);
+        let names = |told: &[ManagedRef]| {
+            let told: Vec<String> = told.iter().map(ToString::to_string).collect();
             told.join(", ")
-        );
-        vec![look.event(true, TAKEN, message)]
+        };
+        let asked = (!asked.is_empty()).then(|| {
+            format!(
+                "not of this Job, but there already: {}; it is left as it is and the pods use it; \
+                 delete it and make the Job anew, or give the Job another name",
+                names(&asked)
+            )
+        });
+        let unasked = (!unasked.is_empty()).then(|| {
+            format!(
+                "there already: {}; the controllers may not read whose it is, it is left as it is \
+                 and the pods use it; if it is not of this Job, delete it and make the Job anew, or \
+                 give the Job another name",
+                names(&unasked)
+            )
+        });
+        let messages = asked.into_iter().chain(unasked);
+        messages
+            .map(|message| look.event(true, TAKEN, message))
+            .collect()
     }
+}
+
+/// Whether a patch may ask whose an object is.
+fn may_be_asked(of: &ManagedRef) -> bool {
+    of.kind != ManagedKind::Secret
 }
 
 /// Changes an object only if it is of this owner.

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::runtime::{
     ApiWrite, ManagedKind, ManagedRef, ObjectCache, ObjectEvent, Observed, Reconciliation,
+    command_guard,
 };
 
 /// How long a Command waits for its queue to be known: it may be told of before the queue is.
@@ -44,6 +45,21 @@ pub(super) fn commands_for<'a>(queue: &str, cache: &'a ObjectCache) -> Vec<&'a C
         )
     });
     commands.into_iter().map(|(_, command)| command).collect()
+}
+
+/// Why nobody knows whether who made the Command may open and close the queue.
+pub(super) fn doubt(command: &Command, cache: &ObjectCache) -> Option<String> {
+    let is_change = matches!(command.action.as_str(), "CloseQueue" | "OpenQueue");
+    let created = command.metadata.creation_timestamp.as_ref();
+    is_change
+        .then(|| command_guard::doubt(cache, created.map(|time| time.0)))
+        .flatten()
+}
+
+/// Deletes a Command that is not obeyed. It is told there, and not on the queue, whose events are not for
+/// everybody to write.
+pub(super) fn refuse(command: &Command, why: String) -> Reconciliation {
+    done(command, about_command(command, why))
 }
 
 /// Does what a Command asks for, one write a look, and deletes it when it is done.
@@ -126,13 +142,8 @@ pub(super) fn without_queue(queue: &str, commands: &[&Command], now: Timestamp) 
             continue;
         }
         found.writes.push(delete(command));
-        found.events.push(ObjectEvent {
-            about: reference(command),
-            uid: command.metadata.uid.clone().unwrap_or_default(),
-            warning: true,
-            reason: "InvalidCommand",
-            message: format!("there is no queue {queue:?}"),
-        });
+        let message = format!("there is no queue {queue:?}");
+        found.events.push(about_command(command, message));
     }
     found
 }
@@ -140,6 +151,16 @@ pub(super) fn without_queue(queue: &str, commands: &[&Command], now: Timestamp) 
 fn told(queue: &Queue, warning: bool, command: &Command, message: &str) -> ObjectEvent {
     let message = format!("{}: {message}", reference(command));
     event(queue, warning, "InvalidCommand", message)
+}
+
+fn about_command(command: &Command, message: String) -> ObjectEvent {
+    ObjectEvent {
+        about: reference(command),
+        uid: command.metadata.uid.clone().unwrap_or_default(),
+        warning: true,
+        reason: "InvalidCommand",
+        message,
+    }
 }
 
 fn done(command: &Command, event: ObjectEvent) -> Reconciliation {

@@ -11,6 +11,7 @@
 //! only: it opens with the parent.
 //!
 //! Invariants:
+//! * Only a Command is obeyed of which the API server has asked whether who made it may update the queue.
 //! * A Command is deleted once what it asks for is durable; until then later ones wait. Doing what is
 //!   done already writes nothing, so a crash in between repeats nothing.
 //! * The annotation is written before a queue closes with its parent, and taken back after it has
@@ -52,6 +53,7 @@ const UNKNOWN: &str = "Unknown";
 #[derive(Debug)]
 pub struct QueueController {
     obeys_commands: bool,
+    obeys_unguarded: bool,
     /// What was told of a queue last, so that it is told once.
     told: BTreeMap<String, String>,
     counts: CountMemory,
@@ -70,6 +72,7 @@ impl QueueController {
     pub fn new(options: &ControllerOptions) -> Self {
         Self {
             obeys_commands: options.queue_commands,
+            obeys_unguarded: options.unguarded_queue_commands,
             told: BTreeMap::new(),
             counts: CountMemory::default(),
         }
@@ -173,7 +176,10 @@ impl Controller for QueueController {
             return command::without_queue(&of.name, &commands, now);
         };
         match commands.first() {
-            Some(command) => command::obey(queue, command, cache),
+            Some(command) => match command::doubt(command, cache) {
+                Some(doubt) if !self.obeys_unguarded => command::refuse(command, doubt),
+                _ => command::obey(queue, command, cache),
+            },
             None if queue.metadata.deletion_timestamp.is_some() => Reconciliation::nothing(),
             None => self.keep(queue, cache, now),
         }

@@ -1,5 +1,8 @@
 //! What is kept of the objects the API server sends.
 
+use k8s_openapi::api::admissionregistration::v1::{
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
 use k8s_openapi::api::apps::v1::{DaemonSet, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::Job as BatchJob;
 use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod};
@@ -8,6 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use pumice_api::{Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, Queue};
 use pumice_wire::{WireObject, WireProblem};
 
+use super::command_guard::CommandGuard;
 use super::kind::ManagedKind;
 use super::observed::{Observed, TrackedPod, TrackedPriorityClass, TrackedWorkload};
 
@@ -63,7 +67,25 @@ followed!(
     StatefulSet,
     DaemonSet,
     BatchJob,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
 );
+
+/// A policy or binding, of which it is kept whether it guards Commands.
+macro_rules! guard {
+    ($kind:ident) => {
+        impl Followed for $kind {
+            const MANAGED: ManagedKind = ManagedKind::$kind;
+
+            fn observe(self) -> Observed {
+                Observed::Guard(Self::MANAGED, Box::new(CommandGuard::from(self)))
+            }
+        }
+    };
+}
+
+guard!(ValidatingAdmissionPolicy);
+guard!(ValidatingAdmissionPolicyBinding);
 
 /// Who set which field is nothing a controller reads, and is often most of an object.
 fn lean(mut meta: ObjectMeta) -> ObjectMeta {

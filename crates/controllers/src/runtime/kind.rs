@@ -37,6 +37,10 @@ pub enum ManagedKind {
     DaemonSet,
     /// `batch` Job of Kubernetes.
     BatchJob,
+    /// ValidatingAdmissionPolicy.
+    ValidatingAdmissionPolicy,
+    /// ValidatingAdmissionPolicyBinding.
+    ValidatingAdmissionPolicyBinding,
     /// ConfigMap; not followed.
     ConfigMap,
     /// Secret; not followed.
@@ -94,6 +98,11 @@ impl KindPath {
     }
 }
 
+/// A kind of what the API server judges writes by.
+const fn admission(kind: &'static str, plural: &'static str) -> KindPath {
+    KindPath::new(kind, "admissionregistration.k8s.io", "v1", plural, false)
+}
+
 impl ManagedKind {
     /// Where the API server has it.
     pub const fn path(self) -> KindPath {
@@ -142,6 +151,13 @@ impl ManagedKind {
             Self::StatefulSet => path("StatefulSet", "apps", "v1", "statefulsets", true),
             Self::DaemonSet => path("DaemonSet", "apps", "v1", "daemonsets", true),
             Self::BatchJob => path("Job", "batch", "v1", "jobs", true),
+            Self::ValidatingAdmissionPolicy => {
+                admission("ValidatingAdmissionPolicy", "validatingadmissionpolicies")
+            }
+            Self::ValidatingAdmissionPolicyBinding => admission(
+                "ValidatingAdmissionPolicyBinding",
+                "validatingadmissionpolicybindings",
+            ),
             Self::ConfigMap => path("ConfigMap", "", "v1", "configmaps", true),
             Self::Secret => path("Secret", "", "v1", "secrets", true),
             Self::Service => path("Service", "", "v1", "services", true),

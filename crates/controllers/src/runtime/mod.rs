@@ -16,6 +16,7 @@
 //! * No clock: the time is an input.
 
 mod cache;
+pub(crate) mod command_guard;
 mod controller;
 mod disruption;
 mod failed_container;
@@ -30,6 +31,7 @@ mod work_queue;
 mod write;
 
 pub use cache::{ObjectCache, controller_of, queue_of, template_of};
+pub use command_guard::CommandGuard;
 pub use controller::{Controller, ObjectChange, ObjectEvent, Reconciliation};
 pub use disruption::Disruption;
 pub use failed_container::FailedContainer;

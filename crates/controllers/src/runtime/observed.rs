@@ -10,6 +10,7 @@ use pumice_api::{
     Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, Queue, ResourceList, keys,
 };
 
+use super::command_guard::CommandGuard;
 use super::disruption::Disruption;
 use super::failed_container::{FailedContainer, failed_containers, init_statuses, statuses};
 use super::gated_pod::GatedPod;
@@ -43,6 +44,8 @@ pub enum Observed {
     PriorityClass(Box<TrackedPriorityClass>),
     /// A workload that owns pods: ReplicaSet, StatefulSet, DaemonSet, Job of Kubernetes.
     Workload(Box<TrackedWorkload>),
+    /// A policy of the API server, or its binding.
+    Guard(ManagedKind, Box<CommandGuard>),
     /// An object of which only the metadata is read, as PersistentVolumeClaims.
     Meta(ManagedKind, Box<ObjectMeta>),
 }
@@ -328,7 +331,7 @@ impl Observed {
             Self::HyperNode(_) => ManagedKind::HyperNode,
             Self::PriorityClass(_) => ManagedKind::PriorityClass,
             Self::Workload(workload) => workload.kind,
-            Self::Meta(kind, _) => *kind,
+            Self::Guard(kind, _) | Self::Meta(kind, _) => *kind,
         }
     }
 
@@ -346,6 +349,7 @@ impl Observed {
             Self::HyperNode(hyper_node) => hyper_node.metadata(),
             Self::PriorityClass(class) => &class.metadata,
             Self::Workload(workload) => &workload.metadata,
+            Self::Guard(_, guard) => &guard.metadata,
             Self::Meta(_, meta) => meta,
         })
     }

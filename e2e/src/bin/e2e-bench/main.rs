@@ -19,6 +19,7 @@ mod cpu;
 mod jobs;
 mod load;
 mod measure;
+mod policies;
 mod raw;
 mod report;
 mod report_jobs;
@@ -98,6 +99,9 @@ struct Arguments {
     /// Measure the controllers instead of the scheduler
     #[arg(long)]
     controllers: bool,
+    /// Measure what the policies of admission cost a write instead, with --samples writes of each kind in half a round
+    #[arg(long)]
+    policies: bool,
     /// Finished Jobs of five pods each that idle controllers know
     #[arg(long, default_value_t = 10_000)]
     finished_jobs: usize,
@@ -121,6 +125,15 @@ impl Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if arguments.policies {
+        return match policies::table(arguments.rounds, arguments.samples) {
+            Ok(table) => {
+                print!("{table}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => failed(&error),
+        };
+    }
     if arguments.controllers {
         return match bench_controllers(&arguments) {
             Ok(figures) => {

@@ -1,15 +1,14 @@
 //! What only schedulers, device plugins, nodes and controllers write, and not who may edit a namespace.
 
-use anyhow::{Context, Result, bail, ensure};
-use pumice_e2e::{Lab, LabGuard, eventually};
+use anyhow::{Context, Result};
+use pumice_e2e::{Identity, Lab, LabGuard, eventually};
 use serde_json::{Value, json};
 
-use super::object;
+use super::{by, create_by, object, refused, while_jane_edits};
 use crate::{GROUPS, LIMIT, PODS, bare_pod};
 
 const IDS: &str = "volcano.sh/vgpu-ids-new";
 const INDEX: &str = "volcano.sh/gpu-index";
-const ROLE: &str = "admission-jane-trust";
 
 /// A pod with these annotations.
 fn pod(annotations: Value) -> Value {
@@ -18,43 +17,11 @@ fn pod(annotations: Value) -> Value {
     pod
 }
 
-/// Has the API server judge what somebody does, as `kubectl --dry-run=server` does.
-fn by(lab: &LabGuard, user: &str, verb: &[&str], text: &str) -> Result<String> {
-    let user = format!("--as={user}");
-    let arguments = [verb, &[user.as_str(), "--dry-run=server"][..]].concat();
-    lab.cluster().kubectl(&arguments, text)
-}
-
-fn create(lab: &LabGuard, user: &str, object: &Value) -> Result<String> {
-    by(lab, user, &["create", "-f", "-"], &object.to_string())
-}
-
-/// It is refused with these words.
-fn refused(answer: Result<String>, words: &str) -> Result<()> {
-    let Err(error) = answer else {
-        bail!("it is taken, not refused with {words:?}");
-    };
-    let told = format!("{error:#}");
-    ensure!(told.contains(words), "it says: {told}");
-    Ok(())
-}
-
 #[test]
 fn who_may_edit_a_namespace_writes_neither_device_annotations_nor_statuses() -> Result<()> {
     let lab = Lab::take()?;
     lab.cluster().install_policies()?;
-    let grant = [
-        "create",
-        "rolebinding",
-        ROLE,
-        "--clusterrole=edit",
-        "--user=jane",
-    ];
-    lab.cluster().kubectl(&grant, "")?;
-    let found = judge_jane(&lab);
-    lab.cluster()
-        .kubectl(&["delete", "rolebinding", ROLE], "")?;
-    found
+    while_jane_edits(&lab, || judge_jane(&lab))
 }
 
 fn judge_jane(lab: &LabGuard) -> Result<()> {
@@ -63,12 +30,12 @@ fn judge_jane(lab: &LabGuard) -> Result<()> {
         LIMIT,
         "jane may write pods, and no device annotations",
         || {
-            create(lab, "jane", &pod(json!({"example.com/team": "a"})))?;
-            Ok(refused(create(lab, "jane", &forged), IDS).ok())
+            create_by(lab, "jane", &pod(json!({"example.com/team": "a"})))?;
+            Ok(refused(create_by(lab, "jane", &forged), IDS).ok())
         },
     )?;
     // The cards that a pod may have are its user's to name, as long as it has none.
-    create(lab, "jane", &pod(json!({INDEX: "0,1"}))).context(INDEX)?;
+    create_by(lab, "jane", &pod(json!({INDEX: "0,1"}))).context(INDEX)?;
     for key in [
         "volcano.sh/bind-phase",
         "hami.io/dcu-devices-allocated",
@@ -76,9 +43,8 @@ fn judge_jane(lab: &LabGuard) -> Result<()> {
         "huawei.com/npu-core",
         "huawei.com/Ascend310P",
     ] {
-        refused(create(lab, "jane", &pod(json!({key: "x"}))), key)?;
+        refused(create_by(lab, "jane", &pod(json!({key: "x"}))), key)?;
     }
-    let account = "system:serviceaccount:volcano-system:volcano-scheduler";
     lab.rest()
         .create(PODS, &pod(json!({IDS: "GPU-a,NVIDIA,1,1:"})))?;
     let name = "trusted";
@@ -94,12 +60,25 @@ fn judge_jane(lab: &LabGuard) -> Result<()> {
         refused(annotate("jane", &format!("{IDS}=GPU-b,NVIDIA,1,1:")), IDS)?;
         refused(annotate("jane", &format!("{IDS}-")), IDS)?;
         annotate("jane", "example.com/team=b")?;
-        annotate(account, &format!("{IDS}=GPU-b,NVIDIA,1,1:")).map(|_| ())
+        annotate("plugin", &format!("{IDS}=GPU-b,NVIDIA,1,1:")).map(|_| ())
     };
-    let changed = changes();
+    let changed = as_plugin(lab, changes);
     lab.rest().delete_now(&format!("{PODS}/{name}"))?;
     changed?;
-    judge_jane_of_groups(lab, account)
+    judge_jane_of_groups(lab, Identity::Scheduler.user())
+}
+
+/// Lets `plugin` do what device plugins do while something is looked at.
+fn as_plugin(lab: &LabGuard, look: impl FnOnce() -> Result<()>) -> Result<()> {
+    let folder = lab.cluster().folder();
+    let grant =
+        "kubectl create clusterrole admission-plugin --verb=get,patch --resource=pods,nodes/status
+kubectl create clusterrolebinding admission-plugin --clusterrole=admission-plugin --user=plugin";
+    lab.cluster().shell(folder, grant)?;
+    let found = look();
+    let back = "kubectl delete clusterrole/admission-plugin clusterrolebinding/admission-plugin";
+    lab.cluster().shell(folder, back)?;
+    found
 }
 
 /// Of a PodGroup jane may write all but its status.
@@ -114,12 +93,15 @@ fn judge_jane_of_groups(lab: &LabGuard, account: &str) -> Result<()> {
         group["status"] = status;
         group
     };
-    create(lab, "jane", &group(json!({"phase": "Pending"})))?;
+    create_by(lab, "jane", &group(json!({"phase": "Pending"})))?;
     for status in [
         json!({"phase": "Inqueue"}),
         json!({"phase": "Pending", "running": 3}),
     ] {
-        refused(create(lab, "jane", &group(status)), "status: of a PodGroup")?;
+        refused(
+            create_by(lab, "jane", &group(status)),
+            "status: of a PodGroup",
+        )?;
     }
     lab.rest().create(GROUPS, &group(json!({})))?;
     let patch = r#"{"status":{"phase":"Inqueue"}}"#;

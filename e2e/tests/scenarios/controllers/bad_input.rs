@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use pumice_e2e::{Controllers, Identity, Lab, LabGuard};
+use pumice_e2e::{Controllers, Identity, Lab, LabGuard, Scheduler, Setup};
 use serde_json::{Value, json};
 
 use super::faults::accepted;
@@ -50,7 +50,13 @@ fn waits_for(
 fn a_job_of_a_queue_that_is_missing_closed_or_no_leaf_waits_for_it() -> Result<()> {
     let lab = Lab::take()?;
     lab.nodes(1, "10", "64Gi")?;
-    let (controllers, _scheduler) = both(&lab)?;
+    // Without the policy on Commands, as in Volcano.
+    let unguarded = Setup {
+        flags: vec!["--unguarded-queue-commands=true".to_owned()],
+        ..Setup::default()
+    };
+    let controllers = Controllers::start(lab.cluster(), &unguarded)?;
+    let _scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
     lab.rest().create(QUEUES, &queue("shut", "root"))?;
     lab.rest().create(QUEUES, &queue("stem", "root"))?;
     lab.rest().create(QUEUES, &queue("twig", "stem"))?;

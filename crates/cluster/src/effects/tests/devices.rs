@@ -392,13 +392,25 @@ async fn a_pod_that_ended_too_early_is_taken_out_of_the_queue_of_its_plugin() {
     // The watch may tell of the pod again before it shows the change.
     bench.written([clean_up()]).await;
     let log = bench.server.log();
-    assert_eq!(bench.server.lines(), [format!("PATCH {POD}")]);
+    assert_eq!(bench.server.lines(), [format!("PATCH {POD}/status")]);
     assert_eq!(log[0].media, "application/merge-patch+json");
     let wanted = json!({"metadata": {
         "uid": "u1",
         "annotations": {"v/list": "", "v/time": "18446744073709551615"},
     }});
     assert_eq!(log[0].body, wanted);
+}
+
+#[tokio::test]
+async fn under_the_role_of_volcano_the_pod_itself_is_cleaned_up() {
+    let bench = Bench::new(|seen: &Seen| match seen.path.ends_with("/status") {
+        true => rbac("patch", "pods/status"),
+        false => Answer::ok(),
+    })
+    .await;
+    bench.written([clean_up()]).await;
+    let wanted = [format!("PATCH {POD}/status"), format!("PATCH {POD}")];
+    assert_eq!(bench.server.lines(), wanted);
 }
 
 #[tokio::test]

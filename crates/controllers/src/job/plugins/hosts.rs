@@ -41,7 +41,8 @@ pub(super) fn own_host(task: &TaskSpec) -> Option<&str> {
     Some(host).filter(|host| !host.is_empty())
 }
 
-fn subdomain<'a>(job: &'a Job, task: &'a TaskSpec) -> &'a str {
+/// Subdomain of a task's pods.
+pub(super) fn subdomain<'a>(job: &'a Job, task: &'a TaskSpec) -> &'a str {
     let own = task
         .template
         .spec

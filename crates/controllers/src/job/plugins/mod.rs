@@ -184,8 +184,8 @@ pub(super) fn doubts(job: &Job) -> Vec<JobDoubt> {
 /// Everything is owned by the Job and goes with it.
 ///
 /// A write that ends with `Exists` found an object of an earlier Job of that name, which goes soon,
-/// somebody else's, or, after a crash, the Job's own. Keys of a Secret that exists are kept: pods
-/// may have them.
+/// somebody else's, or, after a crash, the Job's own. A Secret that exists is kept: pods may have its
+/// keys.
 pub fn objects(job: &Job) -> Vec<(String, Vec<ApiWrite>)> {
     let recorded = wanted(job).filter(|(plugin, _)| plugin.is_recorded());
     recorded
@@ -205,7 +205,7 @@ pub fn follows_replicas(job: &Job) -> bool {
 }
 
 /// Merge patches that make what [`objects`] tells fit the replicas the Job has now: the hosts in
-/// the ConfigMap of `svc` and in the Secret of `ssh`, never the keys. To be written when the
+/// the ConfigMap of `svc`, never a Secret. To be written when the
 /// replicas of a Job have changed since its objects were made or refreshed, before the new pods are
 /// made; writing them once more changes nothing. The same patches always for the same tasks, so
 /// their text tells whether something has changed.

@@ -7,9 +7,8 @@ use k8s_openapi::api::core::v1::{KeyToPath, Pod, SecretVolumeSource, Volume};
 use pumice_api::Job;
 use serde_json::{Value, json};
 
-use super::super::equipment::owned_patch;
 use super::super::validate::{JobProblem, JobProblems, add};
-use super::super::{name, namespace, owner, uid};
+use super::super::{name, namespace, owner, task_name};
 use super::flags::{FlagKind, FlagSpec};
 use super::pods::mount;
 use super::{Asked, JobPlugin, PodPlace, hosts, spec};
@@ -69,10 +68,6 @@ impl JobPlugin for Ssh {
         }
     }
 
-    fn follows_replicas(&self) -> bool {
-        true
-    }
-
     fn objects(&self, asked: &Asked<'_>) -> Vec<ApiWrite> {
         let job = asked.job;
         let [private, public, authorized, config] = FILES;
@@ -96,17 +91,6 @@ impl JobPlugin for Ssh {
             })))
         };
         vec![ApiWrite { of, verb }]
-    }
-
-    fn refresh(&self, asked: &Asked<'_>) -> Vec<ApiWrite> {
-        let [.., config] = FILES;
-        let job = asked.job;
-        let of = ManagedRef::new(ManagedKind::Secret, namespace(job), &secret(job));
-        vec![owned_patch(
-            &uid(job),
-            of,
-            json!({"data": {config: base64(&ssh_config(asked))}}),
-        )]
     }
 
     fn prepare(&self, asked: &Asked<'_>, _: PodPlace<'_>, pod: &mut Pod) -> Result<(), JobProblem> {
@@ -141,18 +125,30 @@ fn base64(text: &str) -> Value {
     json!(ByteString(text.as_bytes().to_vec()))
 }
 
-/// What `ssh` reads of the pods of the Job.
+/// What `ssh` reads of the pods of the Job: a pattern a task, so that it stays true whatever the
+/// replicas are, and the Secret is never written again. `ssh` takes the first pattern that fits: a
+/// task whose name begins as another's comes before that one.
 fn ssh_config(asked: &Asked<'_>) -> String {
     let mut text = "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n".to_owned();
     let port = asked.flags.number("ssh-port");
     let job = asked.job;
-    for task in &job.spec.tasks {
-        for index in hosts::indices(task) {
-            let short = hosts::short_host(job, task, index);
-            let full = hosts::host(job, task, index);
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "Host {short}\n  HostName {full}\n  Port {port}");
-        }
+    let mut tasks: Vec<_> = job.spec.tasks.iter().collect();
+    tasks.sort_by_key(|task| {
+        let length = task_name(task).len();
+        (hosts::own_host(task).is_none(), std::cmp::Reverse(length))
+    });
+    for task in tasks {
+        let subdomain = hosts::subdomain(job, task);
+        let pattern = match hosts::own_host(task) {
+            Some(host) => host.to_owned(),
+            // Not a name that has its subdomain already.
+            None => format!("{}-{}-* !*.*", name(job), task_name(task)),
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "Host {pattern}\n  HostName %h.{subdomain}\n  Port {port}"
+        );
     }
     text
 }

@@ -1,6 +1,7 @@
 //! What is made once a Job, and what follows its replicas.
 
 use expect_test::expect_file;
+use k8s_openapi::ByteString;
 use pumice_api::Job;
 use pumice_controllers::job::plugins;
 use pumice_controllers::runtime::{ApiVerb, ApiWrite};
@@ -99,11 +100,42 @@ fn keys_that_were_given_are_taken_and_none_are_made() {
     assert_eq!(secret["id_rsa"], "c2VjcmV0");
     assert_eq!(secret["id_rsa.pub"], "cHVibGlj");
     assert_eq!(secret["authorized_keys"], "cHVibGlj");
-    assert_eq!(
-        secret["config"],
-        "U3RyaWN0SG9zdEtleUNoZWNraW5nIG5vClVzZXJLbm93bkhvc3RzRmlsZSAvZGV2L251bGwKSG9zdCB0cmFpbi\
-         1hLTAKICBIb3N0TmFtZSB0cmFpbi1hLTAudHJhaW4KICBQb3J0IDIyMjIK"
-    );
+    let expected = "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n\
+                    Host train-a-* !*.*\n  HostName %h.train\n  Port 2222\n";
+    assert_eq!(text_of(&secret["config"]), expected);
+}
+
+/// Text of a value in base64.
+fn text_of(value: &Value) -> String {
+    let bytes: ByteString = serde_json::from_value(value.clone()).expect("base64");
+    String::from_utf8(bytes.0).expect("text")
+}
+
+/// Whoever reads the configuration takes the first pattern that fits.
+#[test]
+fn hosts_of_ssh_are_patterns_of_tasks_and_the_longest_name_comes_first() {
+    let mut own = task("own", 2);
+    own["template"]["spec"]["hostname"] = json!("chief");
+    own["template"]["spec"]["subdomain"] = json!("team");
+    let tasks = json!([task("a", 1), task("a-b", 1), own]);
+    let job = job(json!({"ssh": []}), tasks);
+    let writes = plugins::objects(&job).pop().expect("keys").1;
+    let config = text_of(&contents(&writes)[0]["create with keys"]["data"]["config"]);
+    let hosts: Vec<&str> = config
+        .lines()
+        .filter(|line| line.contains("Host"))
+        .skip(2)
+        .map(str::trim)
+        .collect();
+    let expected = [
+        "Host chief",
+        "HostName %h.team",
+        "Host train-a-b-* !*.*",
+        "HostName %h.train",
+        "Host train-a-* !*.*",
+        "HostName %h.train",
+    ];
+    assert_eq!(hosts, expected);
 }
 
 #[test]
@@ -124,11 +156,11 @@ fn hosts_follow_the_replicas_and_keys_stay() {
     let (first, second) = (plugins::refresh(&before), plugins::refresh(&after));
     assert_ne!(first, second);
     let names: Vec<_> = second.iter().map(|write| write.of.to_string()).collect();
-    assert_eq!(names, ["ConfigMap ns/train-svc", "Secret ns/train-ssh"]);
+    assert_eq!(names, ["ConfigMap ns/train-svc"], "no Secret is patched");
     let patches = contents(&second);
     let hosts = "train-a-0.train,train-a-1.train,train-a-2.train";
     assert_eq!(patches[0]["patch"]["data"]["VC_A_HOSTS"], hosts);
     assert_eq!(patches[0]["patch"]["data"]["VC_A_NUM"], "3");
-    let of_secret = patches[1]["patch"]["data"].as_object().unwrap();
-    assert_eq!(of_secret.keys().collect::<Vec<_>>(), ["config"]);
+    let keys = |job: &Job| contents(&plugins::objects(job).pop().expect("keys").1);
+    assert_eq!(keys(&before), keys(&after));
 }

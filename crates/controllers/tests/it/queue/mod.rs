@@ -2,6 +2,7 @@
 
 mod commands;
 mod crashes;
+mod guards;
 mod parents;
 mod states;
 
@@ -9,7 +10,8 @@ use pumice_api::keys;
 use pumice_controllers::list::ControllerOptions;
 use pumice_controllers::queue::QueueController;
 use pumice_controllers::runtime::{ManagedKind, ManagedRef};
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::cluster::World;
 
@@ -20,11 +22,33 @@ fn world() -> World {
             QueueController::new(&ControllerOptions::default()),
         )]
     });
+    guard(&mut world);
     queue(&mut world, "root", "");
-    world.settle();
+    world.pass_seconds(10);
     world.server.log.clear();
     world
 }
+
+/// The policy and the binding that are shipped.
+const SHIPPED: &str = include_str!("../../../../../deploy/install.yaml");
+
+/// Installs the policy on Commands, as it is shipped.
+fn guard(world: &mut World) {
+    for kind in GUARDS {
+        let wanted = kind.path().kind;
+        let mut documents = serde_yaml::Deserializer::from_str(SHIPPED)
+            .map(|document| Value::deserialize(document).expect("an object"));
+        let shipped = documents.find(|object| {
+            object["kind"] == wanted && object["metadata"]["name"] == "pumice-commands"
+        });
+        world.server.apply(kind, shipped.expect("it is shipped"));
+    }
+}
+
+const GUARDS: [ManagedKind; 2] = [
+    ManagedKind::ValidatingAdmissionPolicy,
+    ManagedKind::ValidatingAdmissionPolicyBinding,
+];
 
 /// A queue as a user makes it, below a parent.
 fn queue(world: &mut World, name: &str, parent: &str) -> ManagedRef {

@@ -1,25 +1,12 @@
 //! `deploy/install.yaml` is the chart, rendered: what may be applied and deleted at any time. What
 //! is made once and then belongs to the cluster stands apart, in `deploy/once` and `config/crd`.
-//!
-//! Rendering needs helm, which is not everywhere: the files carry a checksum of the chart, and a
-//! test compares. With `HELM=<path>` the test renders them anew.
-
-use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{documents, files, installed, path, read};
+use super::rendered::{CONFIGURATION, FILE, render};
+use super::{documents, files, installed, read};
 
-const CHART: &str = "deploy/helm/pumice";
-/// What the objects of [`FILE`] and [`CONFIGURATION`] are rendered from.
-const SOURCES: [&str; 4] = ["Chart.yaml", "config", "templates", "values.yaml"];
-
-const FILE: &str = "deploy/install.yaml";
-const CONFIGURATION: &str = "deploy/once/configuration.yaml";
 const NAMESPACE: &str = "deploy/once/namespace.yaml";
-
-/// What of [`FILE`] an existing Volcano lacks, for the image swap.
-const ACCESS: &str = "deploy/image-swap/access.yaml";
 
 /// Flags of vc-controller-manager that the chart uses.
 pub(super) const CONTROLLERS: [&str; 13] = [
@@ -91,79 +78,6 @@ pub(super) const FLAGS: [&str; 47] = [
     "vmodule",
     "v",
 ];
-
-fn add(entry: &str, sum: &mut crc32fast::Hasher) {
-    if path(entry).is_dir() {
-        for name in files(entry) {
-            add(&format!("{entry}/{name}"), sum);
-        }
-    } else {
-        sum.update(entry.as_bytes());
-        sum.update(read(entry).as_bytes());
-    }
-}
-
-fn header() -> String {
-    let mut sum = crc32fast::Hasher::new();
-    for source in SOURCES {
-        add(&format!("{CHART}/{source}"), &mut sum);
-    }
-    let sum = sum.finalize();
-    format!("# Rendered from {CHART}, checksum {sum:08x}. Change the chart, not this file.\n")
-}
-
-pub fn render(helm: &std::ffi::OsStr, version: &str, values: &str) -> String {
-    let output = Command::new(helm)
-        .args(["template", "volcano", CHART])
-        .args(["--namespace", "volcano-system"])
-        // What helm assumes of a cluster it does not ask.
-        .args(["--kube-version", version, "--set", values])
-        .current_dir(path("."))
-        .output()
-        .expect("helm runs");
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{errors}");
-    String::from_utf8(output.stdout).expect("helm writes UTF-8")
-}
-
-/// Writes the rendered objects, the ConfigMap into a file of its own, and who may ask what once more.
-fn write(rendered: &str) {
-    let separated = format!("\n{rendered}");
-    let objects = separated
-        .split("\n---\n")
-        .filter(|text| !text.trim().is_empty());
-    let (configuration, others): (Vec<&str>, Vec<&str>) =
-        objects.partition(|text| text.contains("\nkind: ConfigMap\n"));
-    let access = others
-        .iter()
-        .filter(|text| text.contains("/templates/access.yaml\n"));
-    let access = access.copied().collect();
-    for (file, objects) in [
-        (FILE, others),
-        (CONFIGURATION, configuration),
-        (ACCESS, access),
-    ] {
-        let objects = objects
-            .iter()
-            .map(|text| format!("---\n{}\n", text.trim_end()));
-        let text = header() + &objects.collect::<String>();
-        std::fs::write(path(file), text).expect(file);
-    }
-}
-
-#[test]
-fn the_manifests_are_rendered_from_the_chart_as_it_is() {
-    if let Some(helm) = std::env::var_os("HELM") {
-        write(&render(&helm, "1.36.0", ""));
-    }
-    for file in [FILE, CONFIGURATION, ACCESS] {
-        assert_eq!(
-            read(file).lines().next(),
-            header().lines().next(),
-            "{file} is stale; write it with HELM=<path of helm> cargo test -p pumice-testkit"
-        );
-    }
-}
 
 #[test]
 fn each_half_can_be_left_out_and_older_servers_get_what_they_know() {
@@ -308,7 +222,7 @@ fn every_policy_is_bound_once_and_denies_or_warns() {
         all.iter().filter(|object| object["kind"] == kind).collect()
     };
     for (kind, count) in [
-        ("ValidatingAdmissionPolicy", 13),
+        ("ValidatingAdmissionPolicy", 16),
         ("MutatingAdmissionPolicy", 4),
     ] {
         let policies = of(kind);

@@ -6,6 +6,7 @@ mod image;
 mod install;
 mod monitoring;
 mod rbac;
+mod rendered;
 mod trust;
 mod values;
 

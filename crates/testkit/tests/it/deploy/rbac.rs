@@ -10,7 +10,7 @@ use super::{installed, read, strings};
 const READS: [&str; 3] = ["get", "list", "watch"];
 
 /// Everything the scheduler may change in the whole cluster: group, resource, verb.
-const WRITES: [(&str, &str, &str); 25] = [
+const WRITES: [(&str, &str, &str); 24] = [
     ("", "events", "create"),
     ("", "events", "patch"),
     ("", "persistentvolumeclaims", "patch"),
@@ -18,7 +18,6 @@ const WRITES: [(&str, &str, &str); 25] = [
     ("", "persistentvolumes", "patch"),
     ("", "persistentvolumes", "update"),
     ("", "pods", "delete"),
-    ("", "pods", "patch"),
     ("", "pods/binding", "create"),
     ("", "pods/eviction", "create"),
     ("", "pods/status", "patch"),
@@ -71,8 +70,10 @@ const WATCHED: [(&str, &str); 27] = [
 
 /// Everything the controllers may change in the whole cluster: group, resources,
 /// verbs.
-const CONTROLLER_WRITES: [(&str, &str, &str); 20] = [
-    ("", "configmaps secrets services", "create patch"),
+const CONTROLLER_WRITES: [(&str, &str, &str); 21] = [
+    ("", "configmaps services", "create patch"),
+    // Who may patch a Secret may read it.
+    ("", "secrets", "create"),
     ("", "events", "create patch"),
     ("", "persistentvolumeclaims", "create"),
     ("", "pods", "create delete patch"),
@@ -107,8 +108,12 @@ const CONTROLLER_WRITES: [(&str, &str, &str); 20] = [
 ];
 
 /// What they watch, which is all they read.
-const CONTROLLER_WATCHES: [(&str, &str); 9] = [
+const CONTROLLER_WATCHES: [(&str, &str); 10] = [
     ("", "namespaces nodes persistentvolumeclaims pods"),
+    (
+        "admissionregistration.k8s.io",
+        "validatingadmissionpolicies validatingadmissionpolicybindings",
+    ),
     ("apps", "daemonsets replicasets statefulsets"),
     ("batch", "jobs"),
     ("batch.volcano.sh", "cronjobs jobs"),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::install::render;
+use super::rendered::render;
 use super::{documents, read};
 
 const TEMPLATE: &str = "deploy/helm/pumice/templates/admission-trust.yaml";

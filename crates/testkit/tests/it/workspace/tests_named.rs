@@ -1,4 +1,4 @@
-//! The tests that `docs/compatibility.md` names exist.
+//! The tests that `docs/compatibility.md` and the threat model in `SECURITY.md` name exist.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,35 @@ fn known(folder: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_test_that_a_row_names_is_there() {
-    let text = read("docs/compatibility.md");
+    let named = missing_tests("docs/compatibility.md");
+    assert!(named > 150, "{named} names");
+}
+
+#[test]
+fn every_threat_names_tests_that_are_there() {
+    let named = missing_tests("SECURITY.md");
+    assert!(named >= 15, "{named} names");
+    let text = read("SECURITY.md");
+    let (_, table) = text
+        .split_once("## What somebody can try")
+        .expect("the table");
+    let rows = table.lines().filter(|row| row.starts_with("| ")).skip(1);
+    for row in rows {
+        let test = row
+            .trim_end_matches('|')
+            .rsplit('|')
+            .next()
+            .unwrap_or_default();
+        assert!(
+            test.contains("::") || test.contains("/no_input_panics"),
+            "no test holds: {row}"
+        );
+    }
+}
+
+/// Looks for the tests that the rows of a page name, and says how many they name.
+fn missing_tests(page: &str) -> usize {
+    let text = read(page);
     let rows = text.lines().filter(|line| line.starts_with("| "));
     let quoted = rows.flat_map(|row| row.split('`').skip(1).step_by(2));
     let plain = |name: &&str| {
@@ -56,5 +84,5 @@ fn every_test_that_a_row_names_is_there() {
         }
     }
     assert!(missing.is_empty(), "no such test:\n{}", missing.join("\n"));
-    assert!(names.len() > 150, "{} names", names.len());
+    names.len()
 }
