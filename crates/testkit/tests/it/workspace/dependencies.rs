@@ -19,7 +19,7 @@ const BANNED: [(&str, &str); 6] = [
 ];
 
 /// Crates that come in several versions, each with how many and who holds the others back.
-const DUPLICATES: [(&str, usize, &str); 13] = [
+const DUPLICATES: [(&str, usize, &str); 8] = [
     (
         "base64",
         2,
@@ -30,18 +30,9 @@ const DUPLICATES: [(&str, usize, &str); 13] = [
         2,
         "yasna (certificates of tests) is behind proptest",
     ),
-    ("const-oid", 2, "rsa is behind sha2"),
-    ("crypto-common", 2, "rsa is behind sha2"),
-    ("digest", 2, "rsa is behind sha2"),
     ("getrandom", 3, "ring and ahash are behind tempfile"),
     ("hashbrown", 2, "petgraph is behind indexmap"),
     ("linux-raw-sys", 2, "rustix"),
-    (
-        "rand",
-        2,
-        "num-bigint-dig (rsa) is behind tower and our tests",
-    ),
-    ("rand_core", 2, "rsa is behind tower and our tests"),
     ("rustix", 2, "procfs (process metrics) is behind our tests"),
     (
         "syn",
