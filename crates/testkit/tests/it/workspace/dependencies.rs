@@ -2,7 +2,7 @@
 //!
 //! A test rather than `cargo deny`, which costs minutes to build and says the same of licences,
 //! sources, bans and duplicates. Advisories are not here: their database is on a git host alone
-//! (docs/ARCHITECTURE.md).
+//! (`.ci/advisories`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
