@@ -284,6 +284,18 @@ fn queue_of(server: &VirtualServer, pod: &PodObject) -> String {
         .unwrap_or_else(|| "default".to_owned())
 }
 
+/// How much of a resource of a queue pods hold.
+fn held_of<'a>(
+    server: &VirtualServer,
+    pods: impl Iterator<Item = &'a PodObject>,
+    resource: &str,
+) -> i64 {
+    match resource.contains("deviceclass/") {
+        true => claim_oracle::held_devices(server, pods, resource),
+        false => pods.map(|pod| amount(&pod.request, resource)).sum(),
+    }
+}
+
 fn check_queue(server: &VirtualServer, bound: &PodObject) -> Result<(), Broken> {
     let name = queue_of(server, bound);
     // As in Volcano, a queue is not charged for pods that are on their way out; one whose eviction may be
@@ -301,11 +313,13 @@ fn check_queue(server: &VirtualServer, bound: &PodObject) -> Result<(), Broken> 
         });
         // It was unlimited a moment ago.
         let Some(most) = most else { continue };
-        let pods = server.pods.values().filter(of_it);
-        let held: i64 = match resource.contains("deviceclass/") {
-            true => claim_oracle::held_devices(server, pods, resource),
-            false => pods.map(|pod| amount(&pod.request, resource)).sum(),
-        };
+        let all = || server.pods.values().filter(of_it);
+        let held = held_of(server, all(), resource);
+        // Who takes nothing of it may come, however much others hold since it was allowed more.
+        let others = all().filter(|pod| pod.uid != bound.uid);
+        if held == held_of(server, others, resource) {
+            continue;
+        }
         if held > most {
             let text = format!(
                 "queue {name} holds {held} {resource} of {most} with {}",

@@ -1,7 +1,7 @@
 //! What a node really costs: plugins are asked, and sets of victims tried in the transaction.
 
 use pumice_framework::{Choice, Session};
-use pumice_model::{JobIx, NodeIx, QueueIx, ResIx, TaskIx};
+use pumice_model::{JobIx, NodeIx, Placement, QueueIx, ResIx, TaskIx};
 
 use super::candidates::{self, RankedVictim};
 use crate::kernel::Kernel;
@@ -193,7 +193,16 @@ pub fn place_for(
     let allowed = session.plugins.allocatable(session.state, queue, task);
     allowed.ok()?;
     let choice = kernel.fits(session.state, session.plugins, task, node);
-    choice.ok()
+    let choice = choice.ok()?;
+    if choice.takes == Placement::default() {
+        return Some(choice);
+    }
+    // Only with what was chosen it is known how much its queue would have.
+    let before = session.checkpoint();
+    session.place(task, choice.clone());
+    let within = session.plugins.within_limits(session.state, queue, task);
+    session.undo_tries_to(before);
+    within.ok().map(|()| choice)
 }
 
 /// Positions of victims that cost the same: from the first up to that behind the last.

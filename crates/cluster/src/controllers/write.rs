@@ -11,8 +11,8 @@ use pumice_controllers::runtime::{
     ApiVerb, ApiWrite, KindPath, ManagedKind, ManagedRef, ManagerInput, WriteId, WriteOutcome,
 };
 use serde_json::{Value, json};
-use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::{Sender, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep};
 
 use crate::contact::Contact;
@@ -23,7 +23,7 @@ use crate::effects::http::{
 use crate::lease::{NoTerm, TermWatch};
 
 use super::answer::{self, Answer};
-use super::keys;
+use super::lanes::{QueuedWrite, make_keys, run_lane};
 use super::replace::{self, Replacement};
 
 /// Tries of a write that the API server puts off.
@@ -72,16 +72,11 @@ pub struct ControllerWrites {
     shared: Arc<SharedWrites>,
     pods: UnboundedSender<QueuedWrite>,
     others: UnboundedSender<QueuedWrite>,
+    /// Secrets that wait for their keys, and then for a place among the others.
+    keys: UnboundedSender<QueuedWrite>,
 }
 
-struct QueuedWrite {
-    id: WriteId,
-    write: ApiWrite,
-    /// The term in which it was decided.
-    term: TermWatch,
-}
-
-struct SharedWrites {
+pub(super) struct SharedWrites {
     client: Client,
     contact: Contact,
     options: WriteOptions,
@@ -130,10 +125,13 @@ impl ControllerWrites {
             sender
         };
         let (pods, others) = (lane(most_pods), lane(most_others));
+        let (keys, wanted) = unbounded_channel();
+        tokio::spawn(make_keys(Arc::clone(&shared), wanted, others.clone()));
         Self {
             shared,
             pods,
             others,
+            keys,
         }
     }
 
@@ -141,9 +139,11 @@ impl ControllerWrites {
     /// Never blocks.
     pub fn submit(&self, term: &TermWatch, id: WriteId, write: ApiWrite) {
         let term = term.this_one();
-        let is_bulk = write.of.kind == ManagedKind::Pod
-            && matches!(write.verb, ApiVerb::Create(_) | ApiVerb::Delete { .. });
-        let lane = if is_bulk { &self.pods } else { &self.others };
+        let lane = match (write.of.kind, &write.verb) {
+            (ManagedKind::Pod, ApiVerb::Create(_) | ApiVerb::Delete { .. }) => &self.pods,
+            (_, ApiVerb::CreateWithSshKeys(_)) => &self.keys,
+            _ => &self.others,
+        };
         self.shared.open.fetch_add(1, Ordering::AcqRel);
         if lane.send(QueuedWrite { id, write, term }).is_err() {
             // The runtime is going down.
@@ -170,27 +170,9 @@ impl ControllerWrites {
     }
 }
 
-async fn run_lane(
-    shared: Arc<SharedWrites>,
-    mut queue: UnboundedReceiver<QueuedWrite>,
-    most: usize,
-) {
-    let places = Arc::new(Semaphore::new(most));
-    while let Some(QueuedWrite { id, write, term }) = queue.recv().await {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-            return;
-        };
-        let shared = Arc::clone(&shared);
-        tokio::spawn(async move {
-            let answer = shared.carry_out(&write, &term).await;
-            drop(place);
-            shared.tell(id, write.of, answer).await;
-        });
-    }
-}
-
 impl SharedWrites {
-    async fn tell(&self, id: WriteId, of: ManagedRef, answer: Answer) {
+    /// Tells how a write ended.
+    pub(super) async fn tell(&self, id: WriteId, of: ManagedRef, answer: Answer) {
         if let Some(uid) = answer.gone {
             let _ = self.inputs.send(ManagerInput::Gone { of, uid }).await;
         }
@@ -204,11 +186,8 @@ impl SharedWrites {
     }
 
     /// Sends a write until the API server has looked at it.
-    async fn carry_out(&self, write: &ApiWrite, term: &TermWatch) -> Answer {
-        let (verb, call) = match request(write).await {
-            Ok(request) => request,
-            Err(why) => return unsent(why),
-        };
+    pub(super) async fn carry_out(&self, write: &ApiWrite, term: &TermWatch) -> Answer {
+        let (verb, call) = request(write);
         let mut tries = 0;
         loop {
             if let Err(why) = self.clear_to_write(term).await {
@@ -321,7 +300,8 @@ impl SharedWrites {
     }
 }
 
-fn unsent(why: String) -> Answer {
+/// A write that was not sent.
+pub(super) fn unsent(why: String) -> Answer {
     Answer {
         outcome: WriteOutcome::NoAnswer(why),
         gone: None,
@@ -339,7 +319,7 @@ fn collection(path: &KindPath, namespace: &str) -> String {
 }
 
 /// The request of a write, and the verb RBAC knows it by.
-async fn request(write: &ApiWrite) -> Result<(&'static str, ApiCall), String> {
+fn request(write: &ApiWrite) -> (&'static str, ApiCall) {
     let path = write.of.kind.path();
     let all = collection(&path, &write.of.namespace);
     let one = format!("{all}/{}", write.of.name);
@@ -347,16 +327,10 @@ async fn request(write: &ApiWrite) -> Result<(&'static str, ApiCall), String> {
         true => format!("{one}/status"),
         false => one.clone(),
     };
-    Ok(match &write.verb {
-        ApiVerb::Create(object) => ("create", ApiCall::post(all, &typed(&path, object))),
-        ApiVerb::CreateWithSshKeys(object) => {
-            let mut secret = typed(&path, object);
-            let filled = tokio::task::spawn_blocking(move || {
-                keys::fill(&mut secret)?;
-                Ok::<Value, String>(secret)
-            });
-            let secret = filled.await.map_err(|error| error.to_string())??;
-            ("create", ApiCall::post(all, &secret))
+    match &write.verb {
+        // Those with keys have got them before they come here.
+        ApiVerb::Create(object) | ApiVerb::CreateWithSshKeys(object) => {
+            ("create", ApiCall::post(all, &typed(&path, object)))
         }
         ApiVerb::ReplaceStatus(object) => {
             ("update", ApiCall::put(place(true), &typed(&path, object)))
@@ -393,7 +367,7 @@ async fn request(write: &ApiWrite) -> Result<(&'static str, ApiCall), String> {
             }
             ("delete", ApiCall::with(Method::DELETE, one, JSON, &options))
         }
-    })
+    }
 }
 
 /// The JSON patch that adds what a merge patch says, after a look at the owner.

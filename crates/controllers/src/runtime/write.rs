@@ -19,8 +19,9 @@ pub struct ApiWrite {
 pub enum ApiVerb {
     /// Create it; the whole object.
     Create(Value),
-    /// Create a Secret, with a new pair of SSH keys under `id_rsa`, `id_rsa.pub` and
-    /// `authorized_keys` of its `data`. Whoever executes the write makes the keys: they are random.
+    /// Create a Secret, with a new pair of SSH keys in its `data`: under `id_rsa` and `id_rsa.pub`,
+    /// again under `id_ed25519` and `id_ed25519.pub`, and the public one under `authorized_keys`.
+    /// Whoever executes the write makes the keys: they are random.
     CreateWithSshKeys(Value),
     /// Replace the status; the whole object, of which the server takes `status`. With
     /// `metadata.resourceVersion` only if it is still the newest.

@@ -7,6 +7,7 @@ mod calm;
 mod claims;
 mod cpus;
 mod evictions;
+mod lasting;
 mod placing;
 mod scenarios;
 mod shares;

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::{KeyToPath, Pod, SecretVolumeSource, Volume};
+use k8s_openapi::api::core::v1::{
+    KeyToPath, Pod, ProjectedVolumeSource, SecretProjection, Volume, VolumeProjection,
+};
 use pumice_api::Job;
 use serde_json::{Value, json};
 
@@ -30,6 +32,9 @@ const HOME_OF_ROOT: &str = "/root/.ssh";
 /// Folder of the files within the volume.
 const FOLDER: &str = ".ssh";
 const FILES: [&str; 4] = ["id_rsa", "id_rsa.pub", "authorized_keys", "config"];
+/// The pair once more, for programs that go by the name of the file. A Secret has it only if the
+/// keys in it were made here: not one with keys of the user, nor one that Volcano made.
+const BY_TYPE: [&str; 2] = ["id_ed25519", "id_ed25519.pub"];
 
 impl JobPlugin for Ssh {
     fn name(&self) -> &'static str {
@@ -94,26 +99,35 @@ impl JobPlugin for Ssh {
     }
 
     fn prepare(&self, asked: &Asked<'_>, _: PodPlace<'_>, pod: &mut Pod) -> Result<(), JobProblem> {
-        let file = |file: &str| KeyToPath {
-            key: file.to_owned(),
-            path: format!("{FOLDER}/{file}"),
-            mode: None,
+        let files = |files: &[&str], optional: Option<bool>| VolumeProjection {
+            secret: Some(SecretProjection {
+                name: secret(asked.job),
+                items: Some(files.iter().map(|file| item(file)).collect()),
+                optional,
+            }),
+            ..VolumeProjection::default()
         };
         let path = asked.flags.text(KEY_PATH);
         // Elsewhere it is for users other than root, who have to read it.
         let mode = if path == HOME_OF_ROOT { 0o600 } else { 0o644 };
         let volume = Volume {
             name: secret(asked.job),
-            secret: Some(SecretVolumeSource {
-                secret_name: Some(secret(asked.job)),
-                items: Some(FILES.map(file).to_vec()),
+            projected: Some(ProjectedVolumeSource {
+                sources: Some(vec![files(&FILES, None), files(&BY_TYPE, Some(true))]),
                 default_mode: Some(mode),
-                optional: None,
             }),
             ..Volume::default()
         };
         mount(spec(pod), volume, path, Some(FOLDER));
         Ok(())
+    }
+}
+
+fn item(file: &str) -> KeyToPath {
+    KeyToPath {
+        key: file.to_owned(),
+        path: format!("{FOLDER}/{file}"),
+        mode: None,
     }
 }
 

@@ -120,7 +120,8 @@ impl ApiServer {
             ApiVerb::Create(object) => self.create(of, object.clone()),
             ApiVerb::CreateWithSshKeys(object) => {
                 let mut object = object.clone();
-                for key in ["id_rsa", "id_rsa.pub", "authorized_keys"] {
+                let names = ["id_rsa", "id_rsa.pub", "id_ed25519", "id_ed25519.pub"];
+                for key in names.into_iter().chain(["authorized_keys"]) {
                     object["data"][key] = json!(format!("key {}", self.last_uid));
                 }
                 self.create(of, object)

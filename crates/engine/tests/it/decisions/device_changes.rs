@@ -196,3 +196,21 @@ fn nobody_takes_a_card_from_a_pod_that_waits_for_another_one_besides() {
         ["both GPU-aa,NVIDIA,20000,0:GPU-bb,NVIDIA,20000,0:"]
     );
 }
+
+#[test]
+fn a_card_that_shrinks_below_what_it_holds_gets_nothing_more() {
+    let running = holding("GPU-aa,NVIDIA,20000,0:", on("n1", vgpu("r", 20_000)));
+    let mut cluster = bare(two_cards("n1"), vec![running]);
+    let mut smaller = two_cards("n1");
+    for (_, text) in &mut smaller.device_annotations {
+        *text = text.replace("GPU-aa,10,24576", "GPU-aa,10,16000");
+    }
+    cluster.apply(Delta::NodeApply(Box::new(smaller)));
+    let expected = ["GPU-aa 20000", "GPU-bb 0"];
+    assert_eq!(used(&cluster, "n1", LedgerTime::Now), expected);
+    for name in ["a", "b", "c"] {
+        cluster.apply(applied(vgpu(name, 12_000)));
+    }
+    let expected = ["a GPU-bb,NVIDIA,12000,0:", "b GPU-bb,NVIDIA,12000,0:"];
+    assert_eq!(decide(&mut cluster), expected);
+}

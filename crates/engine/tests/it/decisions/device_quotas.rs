@@ -3,11 +3,13 @@
 use pumice_claims::{DeviceCapacity, DeviceCount, DraDevice, Quantity};
 use pumice_model::Delta;
 use pumice_model::object::{
-    NodeAccess, PodObject, PublishedDevice, QueueObject, ResourceClaimObject, SliceObject,
+    GroupObject, NodeAccess, PodObject, PublishedDevice, QueueObject, ResourceClaimObject,
+    SliceObject,
 };
 
 use super::claims::{claim, class, naming, on_node, owning, told};
 use super::cluster::*;
+use super::victims::{Plans, class as rank, ranked};
 
 const CAPACITY: &str = "actions: \"enqueue, allocate, backfill\"\n\
                         tiers: [{plugins: [{name: gang}, {name: predicates}, {name: capacity}]}]\n";
@@ -136,18 +138,45 @@ fn all_devices_count_as_one_until_it_is_known_how_many_they_are() {
 #[test]
 fn of_alternatives_counts_what_is_given() {
     let either = |limit| {
-        let either = changed(claim("a", "a", 2), |claim| {
-            let request = &mut claim.spec.requests[0];
-            let mut other = request.choices[0].clone();
-            other.count = DeviceCount::Exactly(1);
-            other.name = "one".to_owned();
-            request.choices[0].name = "two".to_owned();
-            request.choices.push(other);
-        });
-        let cluster = cluster(&[("deviceclass/gpu", limit)]).with(told(either));
+        let cluster = cluster(&[("deviceclass/gpu", limit)]).with(told(two_or_one()));
         in_queue(cluster, owning(pod("a", "1c"))).cycle().len()
     };
     assert_eq!([either(1), either(2)], [0, 1]);
+}
+
+/// A claim of two devices or, where these are not to be had, of one.
+fn two_or_one() -> ResourceClaimObject {
+    changed(claim("a", "a", 2), |claim| {
+        let request = &mut claim.spec.requests[0];
+        let mut other = request.choices[0].clone();
+        other.count = DeviceCount::Exactly(1);
+        other.name = "one".to_owned();
+        request.choices[0].name = "two".to_owned();
+        request.choices.push(other);
+    })
+}
+
+/// Found by the fault simulation: what is chosen once others are gone was not asked about.
+#[test]
+fn nobody_goes_for_a_pod_whose_choice_would_bring_its_queue_above_a_limit() {
+    let conf = "actions: \"enqueue, allocate, preempt\"\n\
+                tiers: [{plugins: [{name: priority}, {name: predicates}, {name: capacity}]}]\n";
+    let plan = |limit| {
+        let mut cluster = cluster_under(conf, &[("deviceclass/gpu", limit)])
+            .with(rank("low", 10))
+            .with(rank("high", 100))
+            .with(told(two_or_one()));
+        let in_q = |name: &str, class: &str| GroupObject {
+            queue: "q".to_owned(),
+            ..ranked(class, group(name, 1))
+        };
+        cluster = cluster.group(in_q("full", "low"));
+        cluster = cluster.pod(on("n1", member("full", pod("full", "8c"))));
+        let wants = member("a", owning(pod("a", "8c")));
+        cluster.group(in_q("a", "high")).pod(wants).plan()
+    };
+    assert_eq!(plan(1), [""; 0]);
+    assert_eq!(plan(2), ["-full", "a (n1)"]);
 }
 
 /// A device elsewhere that has memory.

@@ -2,7 +2,7 @@
 //!
 //! A test rather than `cargo deny`, which costs minutes to build and says the same of licences,
 //! sources, bans and duplicates. Advisories are not here: their database is on a git host alone
-//! (docs/ARCHITECTURE.md).
+//! (`.ci/advisories`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,25 +19,16 @@ const BANNED: [(&str, &str); 6] = [
 ];
 
 /// Crates that come in several versions, each with how many and who holds the others back.
-const DUPLICATES: [(&str, usize, &str); 13] = [
+const DUPLICATES: [(&str, usize, &str); 8] = [
     (
         "base64",
         2,
         "k8s-openapi and tower-http are behind kube-client",
     ),
     ("bit-vec", 2, "yasna (certificates) is behind proptest"),
-    ("const-oid", 2, "rsa is behind sha2"),
-    ("crypto-common", 2, "rsa is behind sha2"),
-    ("digest", 2, "rsa is behind sha2"),
     ("getrandom", 3, "ring and ahash are behind tempfile"),
     ("hashbrown", 2, "petgraph is behind indexmap"),
     ("linux-raw-sys", 2, "rustix"),
-    (
-        "rand",
-        2,
-        "num-bigint-dig (rsa) is behind tower and our tests",
-    ),
-    ("rand_core", 2, "rsa is behind tower and our tests"),
     ("rustix", 2, "procfs (process metrics) is behind our tests"),
     (
         "syn",
