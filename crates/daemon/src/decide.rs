@@ -21,6 +21,7 @@ use pumice_engine::view::{Ask, View};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::DeciderClock;
+use crate::diag::{Activity, DiagView};
 use crate::publish::Publisher;
 use pumice_model::extender::ExtenderReply;
 use pumice_model::object::NodeUsage;
@@ -40,12 +41,19 @@ const PULSE: Duration = Duration::from_secs(1);
 /// How often it is asked which Bindings are held back.
 const BIND_WAITS_PERIOD: Duration = Duration::from_secs(1);
 
-/// What others ask the thread. Nothing changes by it.
+/// What others ask the thread. Nothing that is decided changes by it.
 pub enum DecideRequest {
     /// What the engine sees.
     View(Ask, oneshot::Sender<Result<View, NoView>>),
     /// The state, as `pumice simulate` reads it.
     Dump(oneshot::Sender<Vec<u8>>),
+    /// Where the thread's time went; after that it is counted anew, if `reset`.
+    Diag {
+        /// Whether counting begins again.
+        reset: bool,
+        /// For the answer.
+        reply: oneshot::Sender<DiagView>,
+    },
 }
 
 /// What others order.
@@ -150,6 +158,7 @@ impl DecideLoop {
         loop {
             let now = self.clock.now();
             let wait = self.decider.next_step(now).saturating_sub(now).min(PULSE);
+            self.publisher.does(Activity::Waits);
             tokio::select! {
                 biased;
                 () = tokio::time::sleep(wait) => {}
@@ -164,6 +173,7 @@ impl DecideLoop {
                     }
                 }
             }
+            self.publisher.does(Activity::Changes);
             // Asked before, so that what was missed is applied before it is decided from.
             self.look_at_picture();
             self.look_at_term();
@@ -236,7 +246,12 @@ impl DecideLoop {
 
     fn apply(&mut self, input: WatchInput) {
         match input {
-            WatchInput::Deltas(deltas) => self.decider.apply(deltas),
+            WatchInput::Deltas(deltas) => {
+                self.publisher.times.changes(deltas.len());
+                let engine = self.decider.engine();
+                self.publisher.traces.see(&deltas, engine);
+                self.decider.apply(deltas);
+            }
             WatchInput::Problems {
                 about,
                 problems,
@@ -245,6 +260,7 @@ impl DecideLoop {
             WatchInput::Shard(view) => self.decider.set_shard(view),
             WatchInput::Probe(sent) => self.publisher.input_waited(sent.elapsed()),
             WatchInput::Synced => {
+                self.publisher.traces.synced();
                 self.decider.set_synced();
                 self.status.set_synced(true);
             }
@@ -252,12 +268,14 @@ impl DecideLoop {
     }
 
     fn on_outcome(&mut self, outcome: Outcome) {
+        self.publisher.does(Activity::Outcomes);
         self.publisher
             .count_outcome(self.decider.engine(), &outcome);
         self.decider.on_outcome(outcome, &self.clock);
     }
 
     fn obey(&mut self, command: DecideCommand) {
+        self.publisher.does(Activity::Commands);
         match command {
             DecideCommand::Configure { config, text } => {
                 self.decider.configure(&config);
@@ -283,7 +301,8 @@ impl DecideLoop {
         }
     }
 
-    fn answer(&self, request: DecideRequest) {
+    fn answer(&mut self, request: DecideRequest) {
+        self.publisher.does(Activity::Answers);
         match request {
             DecideRequest::View(ask, reply) => {
                 let _ = reply.send(self.view(&ask));
@@ -291,6 +310,13 @@ impl DecideLoop {
             DecideRequest::Dump(reply) => {
                 let configuration = self.configuration.as_deref();
                 let _ = reply.send(crate::dump::state(self.decider.engine(), configuration));
+            }
+            DecideRequest::Diag { reset, reply } => {
+                let engine = self.decider.engine();
+                let _ = reply.send(self.publisher.diag(engine));
+                if reset {
+                    self.publisher.reset_diag(engine);
+                }
             }
         }
     }
@@ -316,6 +342,7 @@ impl DecideLoop {
 
     /// What is due now, and what comes of it.
     fn step(&mut self) {
+        self.publisher.does(Activity::Steps);
         let now = self.clock.now();
         if self.decider.may_decide() && now >= self.bind_waits_at + BIND_WAITS_PERIOD {
             self.bind_waits_at = now;
@@ -324,13 +351,16 @@ impl DecideLoop {
             }
         }
         let step = self.publisher.time_step(&mut self.decider, &self.clock);
+        self.publisher.does(Activity::Records);
         if let Some(decisions) = &step.decisions {
             self.publisher
                 .record(self.decider.engine(), decisions, &step);
         }
+        self.publisher.does(Activity::Writes);
         let effects = self.decider.take_effects();
         self.publisher.carry_out(&self.term, effects);
         if step.reported {
+            self.publisher.does(Activity::Numbers);
             let silent = self.decider.silent_nodes();
             self.publisher
                 .publish_numbers(self.decider.engine_mut(), silent);

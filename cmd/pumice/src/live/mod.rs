@@ -1,4 +1,4 @@
-//! What a running scheduler sees: `explain`, `top`, `queues`, `cards`; and what users do with
+//! What a running scheduler sees: `explain`, `top`, `queues`, `cards`, `diag`; and what users do with
 //! objects of a cluster: `job`, `queue`, `jobflow`, `jobtemplate`, `pod`.
 //!
 //! ```text
@@ -12,6 +12,7 @@
 
 mod account;
 mod cards;
+mod diag;
 mod events;
 mod explain;
 mod file;
@@ -46,6 +47,8 @@ pub enum LiveCommand {
     Queues(queues::QueuesArguments),
     /// Shared cards of a cluster's nodes, and who holds them
     Cards(cards::CardsArguments),
+    /// Where the time of a cluster's scheduler goes
+    Diag(diag::DiagArguments),
     /// Jobs of a cluster: run, list, view, logs, wait, scale, suspend, resume, delete
     #[command(subcommand)]
     Job(job::JobCommand),
@@ -73,6 +76,7 @@ pub fn run(command: &LiveCommand) -> anyhow::Result<ExitCode> {
         LiveCommand::Top(arguments) => top::run(arguments),
         LiveCommand::Queues(arguments) => queues::run(arguments),
         LiveCommand::Cards(arguments) => cards::run(arguments),
+        LiveCommand::Diag(arguments) => diag::run(arguments),
         LiveCommand::Job(command) => job::run(command),
         LiveCommand::Queue(command) => queue::run(command),
         LiveCommand::JobFlow(command) => flow::run_flow(command),

@@ -9,13 +9,13 @@ use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::routes::{SharedEndpoints, json, later, level, set_level};
-use super::{DebugPage, Endpoints};
+use super::{DebugPage, DiagAsk, Endpoints};
 
 /// The pages, with what each tells.
-const PAGES: [(&str, &str); 9] = [
+const PAGES: [(&str, &str); 11] = [
     (
         "/debug/top",
         "the cluster, its queues, nodes with cards, the first waiting jobs",
@@ -46,6 +46,11 @@ const PAGES: [(&str, &str); 9] = [
         "the last decisions, and the first jobs that wait",
     ),
     (
+        "/debug/diag",
+        "where the time of the deciding thread went; PUT counts anew",
+    ),
+    ("/debug/diag/text", "the same for people"),
+    (
         "/debug/loglevel",
         "the verbosity of the log; PUT ?v=N changes it",
     ),
@@ -73,6 +78,8 @@ pub(super) fn router(open: bool) -> Router<Arc<Endpoints>> {
         .route("/cards/{node}", get(cards_of))
         .route("/top", get(top))
         .route("/decisions", get(decisions))
+        .route("/diag", get(diag).put(reset_diag))
+        .route("/diag/text", get(diag_text))
         .route("/loglevel", get(level).put(set_level))
         .route_layer(middleware::from_fn_with_state(open, local_only))
         .route("/pprof", any(no_profile))
@@ -152,6 +159,26 @@ async fn decisions(State(shared): SharedEndpoints) -> Response {
         Ok(value) => json(&value),
         Err(unanswered) => later(&unanswered),
     }
+}
+
+async fn told(shared: &Endpoints, ask: DiagAsk) -> Response {
+    match shared.answers.diag(ask).await {
+        Ok(Value::String(text)) => text.into_response(),
+        Ok(value) => json(&value),
+        Err(unanswered) => later(&unanswered),
+    }
+}
+
+async fn diag(State(shared): SharedEndpoints) -> Response {
+    told(&shared, DiagAsk::Read).await
+}
+
+async fn diag_text(State(shared): SharedEndpoints) -> Response {
+    told(&shared, DiagAsk::Text).await
+}
+
+async fn reset_diag(State(shared): SharedEndpoints) -> Response {
+    told(&shared, DiagAsk::Reset).await
 }
 
 async fn no_profile() -> (StatusCode, &'static str) {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::{Answers, DebugPage, Endpoints, HttpServer, PendingAnswer, Unanswered, serve};
+use super::{Answers, DebugPage, DiagAsk, Endpoints, HttpServer, PendingAnswer, Unanswered, serve};
 use crate::log::LevelHandle;
 use crate::metrics::Metrics;
 
@@ -53,6 +53,16 @@ impl Answers for Daemon {
             Ok(match unknown {
                 true => Err("pod team-a/web-1 is not known here".to_owned()),
                 false => Ok(json!({"page": format!("{page:?}")})),
+            })
+        })
+    }
+
+    fn diag(&self, ask: DiagAsk) -> PendingAnswer<'_, Value> {
+        Box::pin(async move {
+            Ok(match ask {
+                DiagAsk::Text => Value::String("THREAD\n".to_owned()),
+                DiagAsk::Read => json!({"seconds": 5}),
+                DiagAsk::Reset => json!({"seconds": 7}),
             })
         })
     }
