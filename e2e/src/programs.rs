@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 /// Builds the control plane unless that was done before, and prints where it is.
 const BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/apiserver/build");
@@ -38,11 +38,23 @@ fn profile_folder() -> Result<PathBuf> {
         .ok_or_else(|| anyhow!("{} is not in a target folder", program.display()))
 }
 
+/// Names a folder whose programs are tested in place of those of the same build: `deploy/release/try` does.
+const PROGRAMS: &str = "PUMICE_E2E_PROGRAMS";
+
 /// One of our own programs, from the same build as the running one.
 ///
 /// # Errors
 /// When it was not built: with the command that builds it.
 pub fn ours(name: &str) -> Result<PathBuf> {
+    if let Some(folder) = std::env::var_os(PROGRAMS) {
+        let path = Path::new(&folder).join(name);
+        ensure!(
+            path.exists(),
+            "{} does not exist; see {PROGRAMS}",
+            path.display()
+        );
+        return Ok(path);
+    }
     let path = profile_folder()?.join(name);
     if !path.exists() {
         let folder = path.parent().and_then(Path::file_name).unwrap_or_default();

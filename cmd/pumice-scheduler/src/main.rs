@@ -3,6 +3,8 @@
 
 use std::process::ExitCode;
 
+use pumice_allocator as _;
+
 fn main() -> ExitCode {
     pumice_daemon::main()
 }

@@ -22,6 +22,8 @@ mod simulate;
 
 use std::process::ExitCode;
 
+use pumice_allocator as _;
+
 use bad_input::BadInput;
 use clap::{Command as Words, CommandFactory, FromArgMatches, Parser, Subcommand};
 

@@ -19,6 +19,7 @@ pub enum ClusterCommand {
     Queues(Unread),
     #[command(hide = true)]
     Cards(Unread),
+    Diag(Unread),
     #[command(hide = true)]
     Dump(Unread),
     #[command(hide = true)]
@@ -51,6 +52,7 @@ pub fn run(command: &ClusterCommand) -> anyhow::Result<ExitCode> {
         ClusterCommand::Top(unread) => ("top", unread),
         ClusterCommand::Queues(unread) => ("queues", unread),
         ClusterCommand::Cards(unread) => ("cards", unread),
+        ClusterCommand::Diag(unread) => ("diag", unread),
         ClusterCommand::Dump(unread) => ("dump", unread),
         ClusterCommand::Job(unread) => ("job", unread),
         ClusterCommand::Queue(unread) => ("queue", unread),

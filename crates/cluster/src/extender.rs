@@ -21,8 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use http::{Method, Request, StatusCode, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http::StatusCode;
 use hyper::body::Bytes;
 use kube::Client;
 use pumice_conf::HttpSource;
@@ -33,8 +32,7 @@ use pumice_model::extender::{
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::client::describe;
-use crate::outside::connect;
+use crate::outside::{connect, post};
 use breaker::Breaker;
 pub use message::NodeTexts;
 pub use rounds::ExtenderRounds;
@@ -195,25 +193,10 @@ impl ExtenderClient {
     }
 
     async fn send(&self, path: &str, body: String) -> Result<Bytes, String> {
-        let request = Request::builder()
-            .method(Method::POST)
-            .uri(format!("/{path}"))
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(kube::client::Body::from(body.into_bytes()));
-        let request = request.map_err(|error| describe(&error))?;
-        let answer = self.client.send(request).await;
-        let answer = answer.map_err(|error| describe(&error))?;
-        let status = answer.status();
-        if status != StatusCode::OK {
-            return Err(format!("it answers with HTTP status {status}"));
-        }
-        let body = Limited::new(answer.into_body(), LARGEST).collect().await;
-        match body {
-            Ok(body) => Ok(body.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => {
-                Err(format!("its answer is longer than {} MiB", LARGEST >> 20))
-            }
-            Err(error) => Err(describe(error.as_ref())),
+        let (status, answer) = post(&self.client, path, body.into_bytes(), LARGEST).await?;
+        match status {
+            StatusCode::OK => Ok(answer),
+            status => Err(format!("it answers with HTTP status {status}")),
         }
     }
 }

@@ -1,8 +1,9 @@
-//! Everything that talks to the API server: watches, effects, the lease; to who measures what nodes use; and
-//! to extenders.
+//! Everything that talks to the API server: watches, effects, the lease; to who measures what nodes use; to
+//! extenders; and to a collector of traces.
 
 pub mod access;
 pub mod client;
+pub mod collector;
 pub mod config_map;
 pub mod contact;
 pub mod controllers;

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use http::header::{HeaderValue, USER_AGENT};
+use http::header::{CONTENT_TYPE, HeaderValue, USER_AGENT};
+use http::{Method, Request, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Bytes;
+use kube::client::Body;
 use kube::{Client, Config};
 use pumice_conf::HttpSource;
 
@@ -42,4 +46,32 @@ pub(crate) fn connect(server: &HttpSource, user_agent: &str) -> Result<Client, S
         config.headers.push((USER_AGENT, agent));
     }
     Client::try_from(config).map_err(|error| describe(&error))
+}
+
+/// Sends JSON to a path of such a service; its status, and its answer of at most `largest` bytes.
+///
+/// # Errors
+/// Why there is no answer, or that it is too long.
+pub(crate) async fn post(
+    client: &Client,
+    path: &str,
+    json: Vec<u8>,
+    largest: usize,
+) -> Result<(StatusCode, Bytes), String> {
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(format!("/{path}"))
+        .header(CONTENT_TYPE, "application/json")
+        .body(Body::from(json));
+    let request = request.map_err(|error| describe(&error))?;
+    let answer = client.send(request).await;
+    let answer = answer.map_err(|error| describe(&error))?;
+    let status = answer.status();
+    match Limited::new(answer.into_body(), largest).collect().await {
+        Ok(body) => Ok((status, body.to_bytes())),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(format!("its answer is longer than {} MiB", largest >> 20))
+        }
+        Err(error) => Err(describe(error.as_ref())),
+    }
 }

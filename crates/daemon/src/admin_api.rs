@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, RwLock};
 
-use pumice_admin::http::{Answers, DebugPage, PendingAnswer, Unanswered};
+use pumice_admin::http::{Answers, DebugPage, DiagAsk, PendingAnswer, Unanswered};
 use pumice_engine::view::{Ask, View};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -66,6 +66,21 @@ impl Answers for AdminApi {
         Box::pin(async {
             let text = dump::text(&self.core).await;
             text.map_err(|error| Unanswered(format!("{error:#}")))
+        })
+    }
+
+    fn diag(&self, ask: DiagAsk) -> PendingAnswer<'_, Value> {
+        Box::pin(async move {
+            let (reply, answer) = oneshot::channel();
+            let ended = || Unanswered("the scheduler is stopping".to_owned());
+            let reset = ask == DiagAsk::Reset;
+            let sent = self.core.send(DecideRequest::Diag { reset, reply }).await;
+            sent.map_err(|_| ended())?;
+            let view = answer.await.map_err(|_| ended())?;
+            Ok(match ask {
+                DiagAsk::Text => Value::String(view.to_string()),
+                DiagAsk::Read | DiagAsk::Reset => serde_json::to_value(view).unwrap_or_default(),
+            })
         })
     }
 

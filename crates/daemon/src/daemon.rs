@@ -27,9 +27,11 @@ use crate::decide::{Channels, DecideCommand, DecideLoop, DecideRequest};
 use crate::device_config;
 use crate::extender::{ExtenderFeed, ExtenderFollower};
 use crate::journal::Journal;
+use crate::level_socket;
 use crate::node_reports;
 use crate::node_usage::UsageFollower;
 use crate::notices::{self, Notice, Notices};
+use crate::pod_traces::{self, TraceFeed, TraceSink};
 use crate::publish::{Meters, Out, Publisher};
 use crate::settings::DaemonSettings;
 use crate::shutdown::Shutdown;
@@ -86,6 +88,7 @@ struct Daemon {
     journal: Arc<Journal>,
     in_use: Arc<RwLock<Option<ConfInUse>>>,
     level: log::LevelHandle,
+    traces: TraceSink,
 }
 
 impl Daemon {
@@ -102,11 +105,13 @@ impl Daemon {
         };
         let metrics = Metrics::new()?;
         metrics.declare_cards(FAMILIES.iter().flat_map(|family| family.gauges))?;
+        let (metrics, clock) = (Arc::new(metrics), DeciderClock::start());
         let daemon = Self {
             clients: client::connect(&options).await?,
+            traces: pod_traces::start(&settings, PROGRAM, clock, &metrics)?,
             settings,
-            clock: DeciderClock::start(),
-            metrics: Arc::new(metrics),
+            clock,
+            metrics,
             status: Arc::new(DaemonStatus::default()),
             journal: Arc::new(Journal::default()),
             in_use: Arc::new(RwLock::new(None)),
@@ -135,7 +140,7 @@ impl Daemon {
         let effects = self.effects(&term, outcome_sender, sight);
         let queue_gone = Arc::new(Notify::new());
         self.make_queues(&term, Arc::clone(&queue_gone));
-        tokio::spawn(level_socket(self.level.clone(), term.clone()));
+        tokio::spawn(level_socket::serve(self.level.clone(), term.clone()));
         let channels = Channels {
             inputs,
             outcomes,
@@ -260,7 +265,10 @@ impl Daemon {
         if flags.ours.dry_run {
             return None;
         }
-        let meter = Arc::new(Meters(Arc::clone(&self.metrics)));
+        let meter = Arc::new(Meters {
+            metrics: Arc::clone(&self.metrics),
+            traces: self.traces.clone(),
+        });
         let client = self.clients.writes.clone();
         let effects = effects::start(
             client,
@@ -357,6 +365,7 @@ impl Daemon {
             self.clock,
             queue_gone,
         );
+        publisher.traces = TraceFeed::new(self.traces.clone());
         let extender = publisher.extender_feed();
         let options = DeciderOptions {
             default_queue: flags.scheduling.default_queue.clone(),
@@ -472,21 +481,6 @@ impl Daemon {
         if let Some(waits) = watch_metrics.overdue(&kinds) {
             tracing::warn!("nothing is scheduled yet, the first lists are not complete: {waits}");
         }
-    }
-}
-
-/// The socket for the log level, which only a leader has (spec/01 §9.2): replicas on one machine
-/// would take it from each other. It goes with the term.
-async fn level_socket(level: log::LevelHandle, mut term: TermWatch) {
-    let folder = std::env::var_os("DEBUG_SOCKET_DIR");
-    let folder = folder.map_or_else(|| PathBuf::from(log::DEFAULT_DIRECTORY), PathBuf::from);
-    loop {
-        term.leading().await;
-        let socket = log::serve_level(&folder, level.clone());
-        if let Err(error) = &socket {
-            tracing::debug!("no log level socket: {error}");
-        }
-        term.this_one().lost().await;
     }
 }
 

@@ -21,6 +21,7 @@ use pumice_engine::view::{Ask, View};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::DeciderClock;
+use crate::diag::{Activity, DiagView};
 use crate::dump::DumpDocument;
 use crate::publish::Publisher;
 use pumice_model::extender::ExtenderReply;
@@ -41,12 +42,19 @@ const PULSE: Duration = Duration::from_secs(1);
 /// How often it is asked which Bindings are held back.
 const BIND_WAITS_PERIOD: Duration = Duration::from_secs(1);
 
-/// What others ask the thread. Nothing changes by it.
+/// What others ask the thread. Nothing that is decided changes by it.
 pub enum DecideRequest {
     /// What the engine sees.
     View(Ask, oneshot::Sender<Result<View, NoView>>),
     /// The state.
     Dump(oneshot::Sender<DumpDocument>),
+    /// Where the thread's time went; after that it is counted anew, if `reset`.
+    Diag {
+        /// Whether counting begins again.
+        reset: bool,
+        /// For the answer.
+        reply: oneshot::Sender<DiagView>,
+    },
 }
 
 /// What others order.
@@ -151,6 +159,7 @@ impl DecideLoop {
         loop {
             let now = self.clock.now();
             let wait = self.decider.next_step(now).saturating_sub(now).min(PULSE);
+            self.publisher.does(Activity::Waits);
             tokio::select! {
                 biased;
                 () = tokio::time::sleep(wait) => {}
@@ -165,6 +174,7 @@ impl DecideLoop {
                     }
                 }
             }
+            self.publisher.does(Activity::Changes);
             // Asked before, so that what was missed is applied before it is decided from.
             self.look_at_picture();
             self.look_at_term();
@@ -237,7 +247,12 @@ impl DecideLoop {
 
     fn apply(&mut self, input: WatchInput) {
         match input {
-            WatchInput::Deltas(deltas) => self.decider.apply(deltas),
+            WatchInput::Deltas(deltas) => {
+                self.publisher.times.changes(deltas.len());
+                let engine = self.decider.engine();
+                self.publisher.traces.see(&deltas, engine);
+                self.decider.apply(deltas);
+            }
             WatchInput::Problems {
                 about,
                 problems,
@@ -246,6 +261,7 @@ impl DecideLoop {
             WatchInput::Shard(view) => self.decider.set_shard(view),
             WatchInput::Probe(sent) => self.publisher.input_waited(sent.elapsed()),
             WatchInput::Synced => {
+                self.publisher.traces.synced();
                 self.decider.set_synced();
                 self.status.set_synced(true);
             }
@@ -253,12 +269,14 @@ impl DecideLoop {
     }
 
     fn on_outcome(&mut self, outcome: Outcome) {
+        self.publisher.does(Activity::Outcomes);
         self.publisher
             .count_outcome(self.decider.engine(), &outcome);
         self.decider.on_outcome(outcome, &self.clock);
     }
 
     fn obey(&mut self, command: DecideCommand) {
+        self.publisher.does(Activity::Commands);
         match command {
             DecideCommand::Configure { config, text } => {
                 self.decider.configure(&config);
@@ -284,7 +302,8 @@ impl DecideLoop {
         }
     }
 
-    fn answer(&self, request: DecideRequest) {
+    fn answer(&mut self, request: DecideRequest) {
+        self.publisher.does(Activity::Answers);
         match request {
             DecideRequest::View(ask, reply) => {
                 let _ = reply.send(self.view(&ask));
@@ -292,6 +311,13 @@ impl DecideLoop {
             DecideRequest::Dump(reply) => {
                 let configuration = self.configuration.clone();
                 let _ = reply.send(DumpDocument::of(self.decider.engine(), configuration));
+            }
+            DecideRequest::Diag { reset, reply } => {
+                let engine = self.decider.engine();
+                let _ = reply.send(self.publisher.diag(engine));
+                if reset {
+                    self.publisher.reset_diag(engine);
+                }
             }
         }
     }
@@ -317,6 +343,7 @@ impl DecideLoop {
 
     /// What is due now, and what comes of it.
     fn step(&mut self) {
+        self.publisher.does(Activity::Steps);
         let now = self.clock.now();
         if self.decider.may_decide() && now >= self.bind_waits_at + BIND_WAITS_PERIOD {
             self.bind_waits_at = now;
@@ -325,13 +352,16 @@ impl DecideLoop {
             }
         }
         let step = self.publisher.time_step(&mut self.decider, &self.clock);
+        self.publisher.does(Activity::Records);
         if let Some(decisions) = &step.decisions {
             self.publisher
                 .record(self.decider.engine(), decisions, &step);
         }
+        self.publisher.does(Activity::Writes);
         let effects = self.decider.take_effects();
         self.publisher.carry_out(&self.term, effects);
         if step.reported {
+            self.publisher.does(Activity::Numbers);
             let silent = self.decider.silent_nodes();
             self.publisher
                 .publish_numbers(self.decider.engine_mut(), silent);

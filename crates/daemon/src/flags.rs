@@ -26,6 +26,8 @@ pub struct Flags {
     pub dumps: DumpFlags,
     #[command(flatten)]
     pub ours: Ours,
+    #[command(flatten)]
+    pub traces: TraceFlags,
     /// Print the version and exit
     #[arg(long)]
     pub version: bool,
@@ -157,6 +159,22 @@ pub struct Ours {
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
           default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
     pub log_json: bool,
+}
+
+/// Traces of pods; Kubernetes' own components read the same from a file (TracingConfiguration).
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Traces")]
+pub struct TraceFlags {
+    /// Send traces of pods, from first seen to bound, to the OpenTelemetry collector at this address, such as
+    /// http://collector.monitoring:4318 (OTLP over HTTP, in JSON; /v1/traces is added); empty: none are made
+    #[arg(long, default_value = "", value_name = "URL")]
+    pub tracing_endpoint: String,
+    /// Of how many pods in a million there are traces; which is decided by the pod's UID
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    pub tracing_sampling_rate_per_million: u32,
+    /// Certificates of the authorities that prove an https collector
+    #[arg(long, value_name = "FILE")]
+    pub tracing_ca_file: Option<PathBuf>,
 }
 
 fn eviction_method(text: &str) -> Result<EvictionMethod, String> {

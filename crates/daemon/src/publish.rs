@@ -9,21 +9,23 @@ use std::time::Duration;
 use pumice_admin::log::Every;
 use pumice_admin::metrics::{Metrics, PodStage, TaskStage};
 use pumice_cluster::ObjectRef;
-use pumice_cluster::effects::{Effects, Meter, Outcome, WaitsFor, Write};
+use pumice_cluster::effects::{BindStage, Effects, Meter, Outcome, WaitsFor, Write};
 use pumice_cluster::lease::TermWatch;
 use pumice_decider::{Effect, LogLevel, LogLine, StepResult};
 use pumice_engine::{BindWait, Decisions, Engine};
 use pumice_ingest::ObjectProblem;
 use pumice_model::extender::{ExtenderNotice, QuestionSheet};
-use pumice_model::{JobIx, NodeIx, TaskIx};
+use pumice_model::{JobIx, NodeIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::{Notify, mpsc, watch as cell};
 
 use pumice_process::rfc3339;
 
 use crate::clock::DeciderClock;
+use crate::diag::DecidingTimes;
 use crate::extender::ExtenderFeed;
 use crate::journal::{Journal, JournalEntry, JournalEviction};
+use crate::pod_traces::{PodDecision, TraceFeed, TraceSink};
 
 /// Lines of the log that come in floods are written this often, with how many there were.
 const FLOOD_PERIOD: Duration = Duration::from_secs(30);
@@ -59,6 +61,10 @@ pub struct Publisher {
     /// Objects that cannot be read, by kind: namespace and name.
     unreadable: FxHashMap<String, FxHashMap<(String, String), String>>,
     floods: Every,
+    /// What is told of the way of pods.
+    pub traces: TraceFeed,
+    /// Where the time of the deciding thread goes.
+    pub times: DecidingTimes,
 }
 
 impl Publisher {
@@ -82,6 +88,8 @@ impl Publisher {
             numbers: numbers::Numbers::default(),
             unreadable: FxHashMap::default(),
             floods: Every::new(FLOOD_PERIOD),
+            traces: TraceFeed::default(),
+            times: DecidingTimes::from(clock.since_epoch()),
         }
     }
 
@@ -109,6 +117,7 @@ impl Publisher {
 
     /// Does what the decider wants done, who decided it in this term: it is written in no other.
     pub fn carry_out(&self, term: &TermWatch, effects: Vec<Effect>) {
+        self.traces.effects(&effects);
         for effect in effects {
             match effect {
                 Effect::Write(write) => self.write(term, write),
@@ -209,14 +218,24 @@ impl Publisher {
             self.journal.add(entry(eviction.task, node, Some(why)));
         }
         for bind in &decisions.binds {
-            self.journal.add(entry(bind.task, Some(bind.node), None));
+            let decision = entry(bind.task, Some(bind.node), None);
+            self.traces.decided(step.at, &decision.uid, || PodDecision {
+                cycle: decision.cycle,
+                node: decision.node.clone(),
+                queue: queue_of(state, bind.task),
+                group: decision.group.clone(),
+            });
+            self.journal.add(decision);
             self.numbers.placed(&self.metrics, engine, bind.task, now);
         }
         self.cycle_took(step.took, decisions);
+        let work = engine.work_by_namespace();
+        self.times.cycle(step.took, decisions, &work);
     }
 
     /// Counts how a write ended.
     pub fn count_outcome(&self, engine: &Engine, outcome: &Outcome) {
+        self.traces.outcome(outcome);
         let state = engine.state();
         if let Outcome::Bound { pod, .. } = outcome
             && let Some(task) = state.task_by_uid(&pod.uid)
@@ -285,6 +304,14 @@ impl Publisher {
     }
 }
 
+/// Name of the queue of a pod; empty where it has none.
+fn queue_of(state: &State, task: TaskIx) -> String {
+    let job = state.task(task).job;
+    job.map_or_else(String::new, |job| {
+        state.names().text(state.job(job).queue_name).to_owned()
+    })
+}
+
 fn shortened(mut text: String) -> String {
     if text.len() > MOST_PROBLEMS {
         text.truncate(text.floor_char_boundary(MOST_PROBLEMS));
@@ -293,27 +320,36 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-/// Counts writes.
-pub struct Meters(pub Arc<Metrics>);
+/// Counts writes, and follows Bindings.
+pub struct Meters {
+    /// For `/metrics`.
+    pub metrics: Arc<Metrics>,
+    /// Told how far Bindings are.
+    pub traces: TraceSink,
+}
 
 impl Meter for Meters {
     fn write(&self, kind: &'static str, result: &'static str, seconds: f64) {
-        self.0.write(kind, result, seconds);
+        self.metrics.write(kind, result, seconds);
         if (kind, result) == ("bind", "unknown") {
-            self.0.bind_unknown_outcome();
+            self.metrics.bind_unknown_outcome();
         }
     }
 
+    fn bind_stage(&self, uid: &str, stage: BindStage) {
+        self.traces.binds(uid, stage);
+    }
+
     fn bound(&self, seconds: f64) {
-        self.0.stage(PodStage::Bind, seconds * 1000.0);
+        self.metrics.stage(PodStage::Bind, seconds * 1000.0);
     }
 
     fn binds_waiting(&self, count: usize) {
-        self.0.device_binds_waiting(count);
+        self.metrics.device_binds_waiting(count);
     }
 
     fn suppressed_event(&self) {
-        self.0.events_suppressed(1);
+        self.metrics.events_suppressed(1);
     }
 }
 

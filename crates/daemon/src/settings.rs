@@ -65,6 +65,7 @@ impl DaemonSettings {
             .map(|(name, why)| format!("--{name} has no effect: {why}"))
             .collect();
         flags.lease.check(&mut warnings)?;
+        check_traces(&flags, &mut warnings)?;
         check_plugins_dir(&flags.scheduling.plugins_dir)?;
         let gates = FeatureGates::read(&flags.scheduling.feature_gates, &mut warnings)?;
         ensure!(
@@ -92,6 +93,27 @@ impl DaemonSettings {
             _ => "volcano",
         }
     }
+}
+
+/// Nothing is sent without an address, and a dry run binds nothing that could be followed.
+fn check_traces(flags: &Flags, warnings: &mut Vec<String>) -> anyhow::Result<()> {
+    let traces = &flags.traces;
+    let rate = traces.tracing_sampling_rate_per_million;
+    ensure!(
+        rate <= 1_000_000,
+        "--tracing-sampling-rate-per-million={rate}: write a number up to 1000000, which means all pods"
+    );
+    let endpoint = &traces.tracing_endpoint;
+    let is_url = endpoint.starts_with("http://") || endpoint.starts_with("https://");
+    ensure!(
+        is_url || endpoint.is_empty(),
+        "--tracing-endpoint={endpoint}: write the URL of the collector, such as http://collector:4318"
+    );
+    if !endpoint.is_empty() && flags.ours.dry_run {
+        warnings
+            .push("--tracing-endpoint has no effect with --dry-run: no pod is bound".to_owned());
+    }
+    Ok(())
 }
 
 /// Go plugins cannot be loaded; starting without them would schedule by other rules.

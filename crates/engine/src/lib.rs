@@ -440,6 +440,12 @@ impl Engine {
         self.kernel.set_index_budget_bytes(bytes);
     }
 
+    /// Work that the jobs of each namespace took of the last cycle, in units of about one look at one node.
+    /// To be asked before anything else is applied.
+    pub fn work_by_namespace(&self) -> BTreeMap<&str, u64> {
+        self.work.by_namespace(&self.state)
+    }
+
     /// The jobs that sleep.
     pub fn sleepers(&self) -> &Sleepers {
         &self.sleepers

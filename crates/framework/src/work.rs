@@ -41,6 +41,8 @@ pub struct Work {
     limit: Option<u64>,
     spent: u64,
     by_job: FxHashMap<JobIx, u64>,
+    /// Likewise, of the cycle before.
+    last_by_job: FxHashMap<JobIx, u64>,
     postponed: FxHashSet<JobIx>,
     /// Taken since a cycle was first cut short.
     by_account: FxHashMap<Account, u64>,
@@ -159,18 +161,35 @@ impl Work {
         let postponed = std::mem::take(&mut self.postponed);
         self.again.retain(|job, _| postponed.contains(job));
         let by_job = std::mem::take(&mut self.by_job);
+        self.last_by_job = by_job;
         self.spent = 0;
         if !cut_short {
             self.by_account.clear();
             return false;
         }
-        for (job, units) in by_job {
+        for (&job, &units) in &self.last_by_job {
             if state.has_job(job) {
                 let taken = self.by_account.entry(account(state, job)).or_insert(0);
                 *taken = taken.saturating_add(units);
             }
         }
         true
+    }
+
+    /// Units that the jobs of each namespace took of the cycle that has just ended; nothing where work is
+    /// not limited, since it is not counted then.
+    pub fn by_namespace<'a>(&self, state: &'a State) -> BTreeMap<&'a str, u64> {
+        let mut taken: BTreeMap<&str, u64> = BTreeMap::new();
+        for (&job, &units) in self
+            .last_by_job
+            .iter()
+            .filter(|(job, _)| state.has_job(**job))
+        {
+            let namespace = state.names().text(state.job(job).namespace);
+            let of_namespace = taken.entry(namespace).or_insert(0);
+            *of_namespace = of_namespace.saturating_add(units);
+        }
+        taken
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a running scheduler sees: `explain`, `top`, `queues`, `cards`, `dump`; and what users do with
+//! What a running scheduler sees: `explain`, `top`, `queues`, `cards`, `diag`, `dump`; and what users do with
 //! objects of a cluster: `job`, `queue`, `jobflow`, `jobtemplate`, `pod`.
 //!
 //! ```text
@@ -12,6 +12,7 @@
 
 mod account;
 mod cards;
+mod diag;
 mod dump;
 mod events;
 mod explain;
@@ -47,6 +48,8 @@ pub enum LiveCommand {
     Queues(queues::QueuesArguments),
     /// Shared cards of a cluster's nodes, and who holds them
     Cards(cards::CardsArguments),
+    /// Where the time of a cluster's scheduler goes
+    Diag(diag::DiagArguments),
     /// What the scheduler of a cluster has, in a file that `pumice simulate` reads
     Dump(dump::DumpArguments),
     /// Jobs of a cluster: run, list, view, logs, wait, scale, suspend, resume, delete
@@ -76,6 +79,7 @@ pub fn run(command: &LiveCommand) -> anyhow::Result<ExitCode> {
         LiveCommand::Top(arguments) => top::run(arguments),
         LiveCommand::Queues(arguments) => queues::run(arguments),
         LiveCommand::Cards(arguments) => cards::run(arguments),
+        LiveCommand::Diag(arguments) => diag::run(arguments),
         LiveCommand::Dump(arguments) => dump::run(arguments),
         LiveCommand::Job(command) => job::run(command),
         LiveCommand::Queue(command) => queue::run(command),

@@ -1,4 +1,4 @@
-//! The way to the leading scheduler, for `pumice explain`, `top`, `queues`, `cards` and `dump`.
+//! The way to the leading scheduler, for `pumice explain`, `top`, `queues`, `cards`, `diag` and `dump`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -156,8 +156,7 @@ impl Scheduler {
         }
     }
 
-    /// Reads a page; parts of the path are escaped.
-    pub fn get<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<Answered<T>> {
+    fn page(&self, parts: &[&str]) -> anyhow::Result<Answered<String>> {
         let path = path(parts);
         let page = self.runtime.block_on(async {
             match &self.way {
@@ -167,19 +166,31 @@ impl Scheduler {
         });
         let RemotePage { status, body, .. } = page.map_err(error)?;
         match status {
-            200 => {
-                let view = serde_json::from_str(&body);
-                let view = view.map_err(|wrong| {
-                    BadInput(format!(
-                        "error: the answer of the scheduler is not understood: {wrong}\n  = help: \
-                         use the same version of `pumice` and `pumice-scheduler`"
-                    ))
-                })?;
-                Ok(Ok(view))
-            }
+            200 => Ok(Ok(body)),
             404 => Ok(Err(body.trim().to_owned())),
             _ => Err(BadInput(format!("error: the scheduler says: {}", body.trim())).into()),
         }
+    }
+
+    /// Reads a page; parts of the path are escaped.
+    pub fn get<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<Answered<T>> {
+        let body = match self.page(parts)? {
+            Ok(body) => body,
+            Err(absent) => return Ok(Err(absent)),
+        };
+        let view = serde_json::from_str(&body);
+        let view = view.map_err(|wrong| {
+            BadInput(format!(
+                "error: the answer of the scheduler is not understood: {wrong}\n  = help: use the \
+                 same version of `pumice` and `pumice-scheduler`"
+            ))
+        })?;
+        Ok(Ok(view))
+    }
+
+    /// Reads a page that is a text, and must be there.
+    pub fn text(&self, parts: &[&str]) -> anyhow::Result<String> {
+        self.page(parts)?.map_err(absent)
     }
 
     /// Likewise, where it must be there.

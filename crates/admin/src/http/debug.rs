@@ -6,14 +6,14 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get};
-use serde_json::json;
+use axum::routing::{any, get, put};
+use serde_json::{Value, json};
 
 use super::routes::{SharedEndpoints, json, later, level, set_level};
-use super::{DebugPage, Endpoints};
+use super::{DebugPage, DiagAsk, Endpoints};
 
 /// The pages, with what each tells.
-const PAGES: [(&str, &str); 10] = [
+const PAGES: [(&str, &str); 12] = [
     (
         "/debug/top",
         "the cluster, its queues, nodes with cards, the first waiting jobs",
@@ -48,6 +48,11 @@ const PAGES: [(&str, &str); 10] = [
         "the state and the configuration in use; `pumice simulate` reads it",
     ),
     (
+        "/debug/diag",
+        "where the time of the deciding thread went; PUT counts anew",
+    ),
+    ("/debug/diag/text", "the same for people"),
+    (
         "/debug/loglevel",
         "the verbosity of the log; PUT ?v=N changes it",
     ),
@@ -72,6 +77,8 @@ pub(super) fn open() -> Router<Arc<Endpoints>> {
         .route("/cards/{node}", get(cards_of))
         .route("/top", get(top))
         .route("/decisions", get(decisions))
+        .route("/diag", get(diag))
+        .route("/diag/text", get(diag_text))
         .route("/pprof", any(no_profile))
         .route("/pprof/", any(no_profile))
         .route("/pprof/{*page}", any(no_profile))
@@ -81,6 +88,7 @@ pub(super) fn open() -> Router<Arc<Endpoints>> {
 pub(super) fn all() -> Router<Arc<Endpoints>> {
     open()
         .route("/dump", get(dump))
+        .route("/diag", put(reset_diag))
         .route("/loglevel", get(level).put(set_level))
 }
 
@@ -151,6 +159,26 @@ async fn dump(State(shared): SharedEndpoints) -> Response {
         Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
         Err(unanswered) => later(&unanswered),
     }
+}
+
+async fn told(shared: &Endpoints, ask: DiagAsk) -> Response {
+    match shared.answers.diag(ask).await {
+        Ok(Value::String(text)) => text.into_response(),
+        Ok(value) => json(&value),
+        Err(unanswered) => later(&unanswered),
+    }
+}
+
+async fn diag(State(shared): SharedEndpoints) -> Response {
+    told(&shared, DiagAsk::Read).await
+}
+
+async fn diag_text(State(shared): SharedEndpoints) -> Response {
+    told(&shared, DiagAsk::Text).await
+}
+
+async fn reset_diag(State(shared): SharedEndpoints) -> Response {
+    told(&shared, DiagAsk::Reset).await
 }
 
 async fn no_profile() -> (StatusCode, &'static str) {

@@ -17,6 +17,7 @@
 //! | `/debug/top`, `/debug/explain/{namespace}/{pod}`, … | JSON of [`Answers::page`] |
 //! | `/debug/decisions` | JSON of [`Answers::decisions`] |
 //! | `/debug/dump` | the text of [`Answers::dump`] |
+//! | `/debug/diag`, `/debug/diag/text` | JSON or text of [`Answers::diag`]; `PUT` counts anew |
 //! | `/debug/loglevel` | the verbosity; `PUT` with `?v=N` or a body changes it |
 //! | `/debug/pprof/…` | 501: there is no Go profile |
 //!
@@ -113,6 +114,17 @@ pub enum DebugPage {
     Top,
 }
 
+/// What is asked of where the time of the deciding thread goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiagAsk {
+    /// As data.
+    Read,
+    /// As text for people.
+    Text,
+    /// As data, and counting begins again.
+    Reset,
+}
+
 /// What the servers ask the daemon.
 ///
 /// The first three are called from a server's thread and return at once; the others may wait, up
@@ -143,6 +155,13 @@ pub trait Answers: Send + Sync + 'static {
     /// The state, for `pumice simulate`. A process that schedules nothing has none.
     fn dump(&self) -> PendingAnswer<'_, Vec<u8>> {
         Box::pin(async { Err(Unanswered("the state is the scheduler's".to_owned())) })
+    }
+
+    /// Where the time of the deciding thread went; a text where one was asked for. A process that decides
+    /// nothing has nothing to tell.
+    fn diag(&self, ask: DiagAsk) -> PendingAnswer<'_, Value> {
+        let _ = ask;
+        Box::pin(async { Err(Unanswered("this page is the scheduler's".to_owned())) })
     }
 
     /// The latest decisions, and what waits. A process that schedules nothing has none.

@@ -12,7 +12,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::{
-    Answers, DebugPage, Endpoints, HttpServer, PendingAnswer, RenderedMetrics, Unanswered, serve,
+    Answers, DebugPage, DiagAsk, Endpoints, HttpServer, PendingAnswer, RenderedMetrics, Unanswered,
+    serve,
 };
 use crate::log::LevelHandle;
 use crate::metrics::Metrics;
@@ -63,6 +64,16 @@ impl Answers for Daemon {
 
     fn dump(&self) -> PendingAnswer<'_, Vec<u8>> {
         Box::pin(async { Ok(b"{}".to_vec()) })
+    }
+
+    fn diag(&self, ask: DiagAsk) -> PendingAnswer<'_, Value> {
+        Box::pin(async move {
+            Ok(match ask {
+                DiagAsk::Text => Value::String("THREAD\n".to_owned()),
+                DiagAsk::Read => json!({"seconds": 5}),
+                DiagAsk::Reset => json!({"seconds": 7}),
+            })
+        })
     }
 
     fn decisions(&self) -> PendingAnswer<'_, Value> {

@@ -333,6 +333,11 @@ impl Metrics {
         add(&self.families.extender_notices, &[result], count as f64);
     }
 
+    /// What became of so many traces of pods: `sent`, `failed`, `lost`.
+    pub fn pod_traces(&self, result: &'static str, count: usize) {
+        add(&self.families.pod_traces, &[result], count as f64);
+    }
+
     /// Whether the source of node usage answered last, or there is none.
     pub fn usage_source_up(&self, up: bool) {
         set(&self.families.usage_source_up, &[], f64::from(u8::from(up)));

@@ -293,6 +293,8 @@ families! {
         "1 when the extender is asked, or none is configured; 0 while it is left alone after failures.";
     extender_notices: counter "pumice_extender_notices_total" ["result"]
         "Decisions an extender was to be told: told, failed, or lost because too many waited.";
+    pod_traces: counter "pumice_pod_traces_total" ["result"]
+        "Traces of pods: sent, failed since the collector did not take them, or lost for want of room.";
     config_info: gauge "pumice_config_info" ["hash"]
         "Always 1; the label is the hash of the configuration in use.";
     config_reloads: counter "pumice_config_reloads_total" ["result"]

@@ -255,6 +255,7 @@ fn use_everything(metrics: &Metrics) {
     metrics.config_warnings(1);
     metrics.extender_up(true);
     metrics.extender_notices("told", 1);
+    metrics.pod_traces("sent", 1);
     metrics.usage_source_up(true);
     metrics.usage_nodes(1);
     metrics.config_in_use("00");

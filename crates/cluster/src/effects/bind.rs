@@ -46,7 +46,7 @@ use super::status::pod_keys;
 use super::verbs::Target;
 use super::volumes;
 use super::window::Sample;
-use super::{BindFailure, BindRequest, Outcome, StatusLane, pod_path};
+use super::{BindFailure, BindRequest, BindStage, Outcome, StatusLane, pod_path};
 
 /// A bind under way.
 pub(super) struct BindInFlight<'a> {
@@ -136,10 +136,19 @@ impl<'a> BindInFlight<'a> {
         end
     }
 
+    fn enters(&self, stage: BindStage) {
+        let uid = &self.request.pod.uid;
+        self.shared.meter.bind_stage(uid, stage);
+    }
+
     /// Does what comes before the Binding: volumes, then resource claims.
     async fn prepared(&self) -> Result<Vec<WrittenClaim>, String> {
         if let Some(work) = &self.request.volumes {
+            self.enters(BindStage::Volumes);
             volumes::run(self.shared, work).await?;
+        }
+        if !self.request.claims.is_empty() {
+            self.enters(BindStage::Claims);
         }
         claims::run(self.shared, self.request).await
     }
@@ -153,6 +162,7 @@ impl<'a> BindInFlight<'a> {
         let pass = self.ready.pass.take();
         let pass = pass.unwrap_or_else(|| guards.enter(uid, &self.request.node, guard));
         if let Pass::Later(pass) = pass {
+            self.enters(BindStage::DevicePlugin);
             let waits = Waits::new(self.shared, uid);
             tokio::select! {
                 pass = pass => if pass.is_err() {
@@ -189,6 +199,9 @@ impl<'a> BindInFlight<'a> {
             (&self.request.pod, self.request.node.as_str()),
             &self.request.devices.locks,
         );
+        if !locks.is_empty() {
+            self.enters(BindStage::NodeLock);
+        }
         let held = lock::take_all(self.shared, whose, locks, &self.recall).await?;
         if !held.is_empty() {
             self.wait_is_over().await;
@@ -217,6 +230,7 @@ impl<'a> BindInFlight<'a> {
             let (sent, moment) = (Instant::now(), self.shared.contact.moment());
             let until = *end.get_or_insert(sent + self.shared.options.bind_timeout);
             let call = self.call();
+            self.enters(BindStage::Request);
             let reply = self.shared.send("bind", call).await;
             permit.ended(sample(&reply), sent);
             self.shared.meter.bind_window(self.gate.limit());
@@ -226,10 +240,13 @@ impl<'a> BindInFlight<'a> {
                 Next::Again(pause, text) if Instant::now() + pause >= until => {
                     return Err((BindFailure::GaveUp, text));
                 }
-                Next::Again(pause, _) => tokio::select! {
-                    _ = self.shared.contact.pause(moment, pause) => {}
-                    () = self.recall.told() => {}
-                },
+                Next::Again(pause, _) => {
+                    self.enters(BindStage::Pause);
+                    tokio::select! {
+                        _ = self.shared.contact.pause(moment, pause) => {}
+                        () = self.recall.told() => {}
+                    }
+                }
             }
             self.tries += 1;
         }
@@ -237,6 +254,7 @@ impl<'a> BindInFlight<'a> {
 
     /// A turn at the gate, while what was decided from is followed.
     async fn permit(&mut self) -> Result<Permit, FailedBind> {
+        self.enters(BindStage::Turn);
         let (shared, recall) = (self.shared, self.recall.clone());
         let turn = async {
             let permit = match self.ready.permit.take() {
@@ -344,6 +362,7 @@ impl<'a> BindInFlight<'a> {
             if is_final(&failed.0) {
                 break;
             }
+            self.enters(BindStage::Certainty);
             let over = doubt.lasts().is_zero();
             let moment = self.shared.contact.moment();
             match self.read().await {

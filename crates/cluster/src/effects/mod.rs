@@ -65,7 +65,7 @@ use self::shared::WriterContext;
 use self::status::{StatusKey, StatusWrite, pod_keys};
 
 pub use devices::{BindWaiting, WaitsFor};
-pub use meter::Meter;
+pub use meter::{BindStage, Meter};
 pub use options::{EffectOptions, EvictionMethod};
 pub use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, VolumeWork, Write};
 pub use queues::{EnsureError, Ensured, ensure_queues};
@@ -270,7 +270,9 @@ async fn bind_one(lanes: Arc<Lanes>, queued: Queued, ready: Ready) {
     lanes.shared.recalls.end(&pod.uid);
     let outcome = match end {
         Ok(claims) => {
-            lanes.shared.meter.bound(since.elapsed().as_secs_f64());
+            let meter = &lanes.shared.meter;
+            meter.bound(since.elapsed().as_secs_f64());
+            meter.bind_stage(&pod.uid, BindStage::Accepted);
             Outcome::Bound { pod, node, claims }
         }
         Err((failure, message)) => Outcome::BindFailed {
@@ -363,6 +365,8 @@ impl Effects {
         if before >= shared.options.max_binds {
             return self.refuse(request, "too many Bindings are waiting; tried again later");
         }
+        let uid = &request.pod.uid;
+        shared.meter.bind_stage(uid, BindStage::Turn);
         let queued = Queued {
             recall: shared.recalls.begin(&request.pod.uid),
             request,

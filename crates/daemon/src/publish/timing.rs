@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use pumice_admin::metrics::{Metrics, OnSession};
 use pumice_decider::{Decider, StepResult};
-use pumice_engine::{Decisions, Observer, Stage};
+use pumice_engine::{Decisions, Engine, Observer, Stage};
 
 use super::{Out, Publisher};
 use crate::clock::DeciderClock;
+use crate::diag::{Activity, CyclePart, DecidingTimes, DiagView};
 
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
@@ -16,6 +17,7 @@ fn ms(time: Duration) -> f64 {
 /// Times what the engine tells of its cycle.
 struct Stopwatch<'a> {
     metrics: &'a Metrics,
+    times: &'a mut DecidingTimes,
     /// Starts of the parts that have not ended, the innermost last.
     starts: Vec<Instant>,
 }
@@ -29,24 +31,55 @@ impl Observer for Stopwatch<'_> {
         let Some(start) = self.starts.pop() else {
             return;
         };
-        let took = ms(start.elapsed());
+        let took = start.elapsed();
         match stage {
-            Stage::Open => self.metrics.open_session(took),
-            Stage::PluginOpen(name) => self.metrics.plugin(name, OnSession::Open, took),
-            Stage::Action(name) => self.metrics.action(name, took),
-            Stage::Close => {}
+            Stage::Open => {
+                self.metrics.open_session(ms(took));
+                self.times.part(CyclePart::Open, took);
+            }
+            Stage::PluginOpen(name) => {
+                self.metrics.plugin(name, OnSession::Open, ms(took));
+                self.times.part(CyclePart::Plugin(name), took);
+            }
+            Stage::Action(name) => {
+                self.metrics.action(name, ms(took));
+                self.times.part(CyclePart::Action(name), took);
+            }
+            Stage::Close => self.times.part(CyclePart::Close, took),
         }
     }
 }
 
 impl Publisher {
     /// A step of the decider with the parts of its cycle timed.
-    pub fn time_step(&self, decider: &mut Decider, clock: &DeciderClock) -> StepResult {
+    pub fn time_step(&mut self, decider: &mut Decider, clock: &DeciderClock) -> StepResult {
         let mut stopwatch = Stopwatch {
             metrics: &self.metrics,
+            times: &mut self.times,
             starts: Vec::new(),
         };
         decider.step(clock, &mut stopwatch)
+    }
+
+    /// The deciding thread does something else from now on.
+    pub fn does(&mut self, activity: Activity) {
+        let now = self.clock.since_epoch();
+        self.times.begin(activity, now);
+    }
+
+    /// Where the time of the deciding thread went.
+    pub fn diag(&self, engine: &Engine) -> DiagView {
+        let bindings = match &self.out {
+            Out::Effects(effects) => effects.in_flight(),
+            Out::Nowhere => 0,
+        };
+        self.times.view(self.clock.since_epoch(), engine, bindings)
+    }
+
+    /// Counts anew where it goes.
+    pub fn reset_diag(&mut self, engine: &Engine) {
+        let (steps, _) = engine.state().resource_claims().selector_work();
+        self.times.reset(self.clock.since_epoch(), steps);
     }
 
     /// A change has waited this long for the deciding thread.

@@ -110,6 +110,8 @@ pub struct DeviceFilters {
     pending: BTreeSet<u32>,
     /// Steps each namespace took since there was something to be asked.
     spent: FxHashMap<String, u64>,
+    /// Steps all of them took since the start.
+    steps: u64,
     /// Steps at a time, if these are limited.
     limit: Option<u64>,
     /// So many are too many.
@@ -124,6 +126,7 @@ impl Default for DeviceFilters {
             compiled: CompiledSelectors::default(),
             pending: BTreeSet::new(),
             spent: FxHashMap::default(),
+            steps: 0,
             limit: None,
             most: MAX_FILTERS,
         }
@@ -168,6 +171,7 @@ impl DeviceFilters {
     /// Forgets all of them: those that are in use are named anew.
     pub fn forget(&mut self) {
         *self = Self {
+            steps: self.steps,
             limit: self.limit,
             most: self.most,
             ..Self::default()
@@ -187,6 +191,11 @@ impl DeviceFilters {
     /// Whether some are still to be asked.
     pub fn is_asking(&self) -> bool {
         !self.pending.is_empty()
+    }
+
+    /// Steps that filters took since the start, and how many still have some to take.
+    pub fn work(&self) -> (u64, usize) {
+        (self.steps, self.pending.len())
     }
 
     /// What a filter says of a device; of one that nobody publishes nothing good.
@@ -228,6 +237,7 @@ impl DeviceFilters {
             };
             let turn = self.limit.map_or(u64::MAX, |_| left.min(STEPS_A_TURN));
             let spent = self.take_turn(number, inventory, turn);
+            self.steps = self.steps.saturating_add(spent);
             left = left.saturating_sub(spent);
         }
         if self.pending.is_empty() {

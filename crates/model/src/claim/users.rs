@@ -203,6 +203,11 @@ impl ResourceClaims {
         self.filters.is_asking()
     }
 
+    /// Steps that selectors of devices took since the start, and how many of them are still to be asked.
+    pub fn selector_work(&self) -> (u64, usize) {
+        self.filters.work()
+    }
+
     /// The plan of a pod for a node, if its claims can be served there, at a moment.
     pub(crate) fn plan(
         &self,

@@ -352,7 +352,7 @@ fn the_controllers_are_the_other_binary_of_the_same_image() {
     let (controllers, scheduler) = (of("volcano-controllers"), of("volcano-scheduler"));
     assert_eq!(controllers["image"], scheduler["image"]);
     assert_eq!(controllers["command"], json!(["/vc-controller-manager"]));
-    assert!(read("deploy/Dockerfile").contains("/out/vc-controller-manager"));
+    assert!(read("deploy/release/assemble.py").contains("\"vc-controller-manager\""));
     let args = super::strings(&controllers["args"]);
     assert!(args.contains(&"--leader-elect=true".to_owned()), "{args:?}");
     for arg in args {
