@@ -143,7 +143,7 @@ fn ensure_says(text: &str, parts: &[&str]) {
     }
 }
 
-const GRANTS: &str = "kubectl -n volcano-system create rolebinding YOU-explains \
+const GRANTS: &str = "kubectl -n volcano-system create rolebinding YOU-explain \
                       --role=volcano-scheduler-explain --user=YOU";
 
 #[test]

@@ -8,7 +8,7 @@ use crate::scripted::{Answer, Seen, Server};
 fn answer(seen: &Seen) -> Answer {
     let mut object = seen.body.clone();
     let spec = &seen.body["spec"];
-    object["status"] = match seen.path.as_str() {
+    object["status"] = match seen.path.trim_end_matches('?') {
         "/apis/authentication.k8s.io/v1/tokenreviews" => {
             let is_for_us = spec["audiences"] == json!([AUDIENCE]);
             let known = match spec["token"].as_str() {
@@ -69,7 +69,8 @@ async fn a_user_is_known_by_a_token_for_us_or_for_the_api_server_and_may_what_ro
 
 #[tokio::test]
 async fn who_may_not_review_is_told_what_to_bind() {
-    let refuse = |_: &Seen| Answer::refuse(403, "the scheduler must not");
+    let status = json!({"kind": "Status", "code": 403, "message": "the scheduler must not"});
+    let refuse = move |_: &Seen| Answer::Json(403, status.clone());
     let reviews = AccessReviews::new(Server::start(refuse).await.client());
     let refused = reviews.review("t", "get", "/x").await;
     let refused = refused.expect_err("refused");

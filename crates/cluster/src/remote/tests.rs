@@ -53,7 +53,7 @@ async fn cluster(
     let answer = move |seen: &Seen| match &seen.path {
         path if path.contains("/leases/") => lease(),
         path if path.contains("/portforward") => forward(),
-        path if path.ends_with("/serviceaccounts/vs-explain/token") => token(seen),
+        path if path.contains("/serviceaccounts/vs-explain/token") => token(seen),
         path if path.contains("/pods/") => pod(),
         _ => Answer::Json(200, pods()),
     };
@@ -139,7 +139,7 @@ async fn a_forward_that_is_denied_names_the_rule() {
         let error = error.expect_err("refused").to_string();
         assert!(error.contains(expected), "{error}");
         if error.starts_with("not permitted") {
-            let command = "kubectl -n volcano-system create rolebinding YOU-explains \
+            let command = "kubectl -n volcano-system create rolebinding YOU-explain \
                            --role=volcano-scheduler-explain --user=YOU";
             assert!(error.contains(command), "{error}");
             for right in [
