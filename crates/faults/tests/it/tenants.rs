@@ -1,8 +1,9 @@
-//! Whatever somebody writes who may edit one namespace, a plain pod of another is bound at once: counted in cycles,
-//! of which each takes a bounded share of work (some tenths of a second with the share that the daemon has).
+//! Whatever somebody writes who may edit one namespace, a plain pod of another is bound at once if its queue is
+//! another one: counted in cycles, of which each takes a bounded share of work (some tenths of a second with the share
+//! that the daemon has).
 
 use pumice_claims::{ClaimRequest, ClaimSpec, DeviceCount, DraDevice, RequestedDevices};
-use pumice_faults::objects::{group, pod};
+use pumice_faults::objects::{group, pod, queue};
 use pumice_faults::rng::Rng;
 use pumice_model::object::{
     DeviceClassObject, GroupObject, GroupPhase, NodeAccess, NodeOp, NodeRequirement, NodeTerm,
@@ -25,6 +26,7 @@ const CYCLES: usize = 3;
 fn cluster() -> CalmCluster {
     let mut cluster = CalmCluster::new(pumice_faults::CONFIGURATION, NODES, 8000);
     let server = &mut cluster.0.server;
+    server.put_queue(queue("other", 0));
     server.has_devices = true;
     server.put_class(DeviceClassObject {
         name: "gpu".to_owned(),
@@ -202,7 +204,7 @@ fn costly_selectors(cluster: &mut CalmCluster, number: u64, size: u64) {
     }
 }
 
-/// As whoever may write `spec.nodeName` can have it; its own node is full then.
+/// As whoever may write `spec.nodeName` can have it; its own node is full then, and its own queue.
 fn absurd_on_a_node(cluster: &mut CalmCluster, number: u64, _size: u64) {
     put(cluster, &format!("absurd-{number}"), |pod| {
         pod.node = Some("n1".to_owned());
@@ -223,7 +225,7 @@ fn a_plain_pod_of_another_namespace_is_bound_whatever_one_writes() {
             }
         }
         let mut plain = pod("plain", None, 1000, 0);
-        plain.namespace = "other".to_owned();
+        (plain.namespace, plain.queue) = ("other".to_owned(), Some("other".to_owned()));
         cluster.0.server.make_pod(plain);
         let mut cycles = 0;
         while cluster.bound("plain") == 0 {

@@ -366,8 +366,14 @@ pub fn overcommit_admits(cycle: &Cycle, factor: Option<f64>, key: &str, gone: &R
     let reserved = reserved(cycle, |_| true);
     let total = &cycle.open.total;
     let mut used = Res::new();
-    for node in cycle.open.nodes.keys() {
-        add(&mut used, &cycle.open.used(node));
+    for (name, node) in &cycle.open.nodes {
+        // A node uses no more than it has.
+        let has = cycle.open.capacity(node);
+        let mut of_node = cycle.open.used(name);
+        for (resource, amount) in &mut of_node {
+            *amount = (*amount).min(get(&has, resource));
+        }
+        add(&mut used, &of_node);
     }
     sub(&mut used, gone);
     requested(&minimum).all(|(name, amount)| {
