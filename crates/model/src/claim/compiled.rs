@@ -18,23 +18,37 @@ pub struct CompiledSelectors {
     bytes: usize,
 }
 
+/// What a filter says of a device.
+pub enum FilterAnswer {
+    /// Whether all of its expressions hold.
+    Holds(bool),
+    /// One of them fails: which, and why.
+    Fails(String),
+    /// It has not looked at all of them: from which on.
+    Unfinished(usize),
+}
+
 impl CompiledSelectors {
-    /// Whether all expressions of a filter hold for a device, in order, up to the first that does not; and
-    /// how many steps that takes at most. An error says which of them fails. No answer where compiling alone took
-    /// `most` steps: asked again, it goes on from there.
+    /// Whether the expressions of a filter from number `from` on hold for a device, in order, up to the first that
+    /// does not; and how many steps that takes at most. An error says which of them fails. After `most` steps it ends
+    /// between two of them: it goes on from there when it is asked again.
     pub fn ask(
         &mut self,
         key: &FilterKey,
-        driver: &str,
-        device: &DraDevice,
+        (driver, device): (&str, &DraDevice),
+        from: usize,
         most: u64,
-    ) -> (Option<Result<bool, String>>, u64) {
+    ) -> (FilterAnswer, u64) {
         let (mut steps, left): (u64, _) = (0, SelectorSteps::default());
         let of_class = key.of_class.iter().enumerate();
         let of_class = of_class.map(|(at, text)| (Some(&key.class), at, text));
         let of_request = key.of_request.iter().enumerate();
         let of_request = of_request.map(|(at, text)| (None, at, text));
-        for (class, at, text) in of_class.chain(of_request) {
+        let all = of_class.chain(of_request).enumerate();
+        for (number, (class, at, text)) in all.skip(from) {
+            if number > from && steps >= most {
+                return (FilterAnswer::Unfinished(number), steps);
+            }
             let say = |error: &dyn std::fmt::Display| match class {
                 Some(class) => format!("class {class}: selector #{at}: {error}"),
                 None => format!("selector #{at}: {error}"),
@@ -43,19 +57,16 @@ impl CompiledSelectors {
             steps = steps.saturating_add(compiling);
             let selector = match selector {
                 Ok(selector) => selector,
-                Err(error) => return (Some(Err(say(error))), steps),
+                Err(error) => return (FilterAnswer::Fails(say(error)), steps),
             };
-            if compiling > 0 && steps >= most {
-                return (None, steps);
-            }
             steps = steps.saturating_add(selector.cost());
             match selector.holds(driver, device, &left) {
                 Ok(true) => {}
-                Ok(false) => return (Some(Ok(false)), steps),
-                Err(error) => return (Some(Err(say(&error))), steps),
+                Ok(false) => return (FilterAnswer::Holds(false), steps),
+                Err(error) => return (FilterAnswer::Fails(say(&error)), steps),
             }
         }
-        (Some(Ok(true)), steps)
+        (FilterAnswer::Holds(true), steps)
     }
 
     /// An expression, and the steps to compile it where it was not.

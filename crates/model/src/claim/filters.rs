@@ -17,7 +17,7 @@ use pumice_claims::Match;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ResourceClaimIx;
-use super::compiled::CompiledSelectors;
+use super::compiled::{CompiledSelectors, FilterAnswer};
 use super::inventory::Inventory;
 
 /// Filters beyond which those that nobody uses any more are forgotten.
@@ -54,6 +54,8 @@ struct DeviceFilter {
     answers: Vec<Option<Match>>,
     /// Devices that it is to be asked about again.
     again: Vec<u32>,
+    /// A device of which some expressions hold already, and from which on it is still to be asked.
+    resume: Option<(u32, usize)>,
     /// Those who asked last were told that all devices are answered.
     is_answered: bool,
     failures: Failures,
@@ -155,6 +157,7 @@ impl DeviceFilters {
             claims: FxHashSet::default(),
             answers: Vec::new(),
             again: Vec::new(),
+            resume: None,
             is_answered: false,
             failures: Failures::default(),
         });
@@ -219,6 +222,7 @@ impl DeviceFilters {
                     filter.again.push(*device);
                     filter.failures.of_device.remove(device);
                 }
+                filter.resume.take_if(|(asked, _)| asked == device);
             }
         }
         if !devices.is_empty() {
@@ -281,20 +285,25 @@ impl DeviceFilters {
                 filter.answers[device as usize] = Some(Match::No);
                 continue;
             };
-            let (said, steps) = self.compiled.ask(&filter.key, &key.driver, published, most);
+            let from = filter.resume.take().filter(|(at, _)| *at == device);
+            let from = from.map_or(0, |(_, from)| from);
+            let asked = (key.driver.as_str(), published);
+            let (said, steps) = self.compiled.ask(&filter.key, asked, from, most);
             spent = spent.saturating_add(steps);
-            let Some(said) = said else {
-                filter.again.push(device);
-                break;
-            };
-            filter.answers[device as usize] = Some(match said {
-                Ok(true) => Match::Yes,
-                Ok(false) => Match::No,
-                Err(text) => {
+            let said = match said {
+                FilterAnswer::Holds(true) => Match::Yes,
+                FilterAnswer::Holds(false) => Match::No,
+                FilterAnswer::Fails(text) => {
                     filter.failures.note(device, text);
                     Match::Fails
                 }
-            });
+                FilterAnswer::Unfinished(next) => {
+                    filter.resume = Some((device, next));
+                    filter.again.push(device);
+                    break;
+                }
+            };
+            filter.answers[device as usize] = Some(said);
         }
         if filter.has_answered(all) {
             self.pending.remove(&number);

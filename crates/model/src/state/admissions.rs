@@ -9,7 +9,7 @@ use crate::delta::Delta;
 use crate::ix::JobIx;
 use crate::job::Job;
 use crate::object::{Amounts, GroupPhase};
-use crate::resource::{PODS, ResVec};
+use crate::resource::{PODS, ResIx, ResVec};
 
 impl State {
     /// A job leaves phase Pending.
@@ -26,24 +26,28 @@ impl State {
     }
 
     /// Before the first cycle of a scheduler that starts, or leads again: what was admitted before it led, as statuses
-    /// say, counts, unless the cluster never had as much. From then on only what is admitted counts.
+    /// say, counts, the oldest first, as far as the cluster has so much for all of them together. From then on only
+    /// what is admitted counts.
     pub fn learn_admissions(&mut self) {
         if std::mem::replace(&mut self.knows_admissions, true) {
             return;
         }
-        let total = &self.nodes.cluster_total;
-        let could_be = |least: &ResVec| {
-            let mut asked = least.iter().filter(|(ix, _)| *ix != PODS);
-            asked.all(|(ix, amount)| amount <= total.get(ix))
-        };
-        let says = |job: &Job| {
-            let least = job.min_resources.as_ref();
-            job.admitted.is_none() && job.says_admitted() && least.is_some_and(could_be)
-        };
+        let says = |job: &Job| job.admitted.is_none() && job.says_admitted();
         let found = self.jobs.iter().filter(|(_, job)| says(job));
-        let found: Vec<JobIx> = found.map(|(at, _)| JobIx(at as u32)).collect();
+        let mut found: Vec<JobIx> = found.map(|(at, _)| JobIx(at as u32)).collect();
+        found.sort_by_cached_key(|ix| (self.job(*ix).created_s, self.job_key(*ix)));
+        let mut reserved = ResVec::default();
         for ix in found {
             self.confirm_admission(ix);
+            let mut with = reserved.clone();
+            with.add_saturating(&self.job(ix).reservation());
+            let total = &self.nodes.cluster_total;
+            let is_there = |(ix, amount): (ResIx, i64)| ix == PODS || amount <= total.get(ix);
+            let fits = with.iter().all(is_there);
+            match fits {
+                true => reserved = with,
+                false => self.jobs[ix.at()].admitted = None,
+            }
         }
     }
 

@@ -289,21 +289,34 @@ pub fn reservation(world: &World, key: &str) -> Res {
     gated(world, key, rest)
 }
 
-/// Jobs of which a status says, when a scheduler starts, that they were admitted, count unless they ask for more than
-/// the cluster has.
+/// Jobs of which a status says, when a scheduler starts, that they were admitted, count, the oldest first, unless what
+/// they claim together is more than the cluster has.
 pub fn learn_admissions(world: &mut World) {
     if std::mem::replace(&mut world.knows_admissions, true) {
         return;
     }
-    let keys: Vec<String> = world.session_jobs().map(|(key, _)| key.clone()).collect();
-    for key in keys {
+    let jobs = world.session_jobs();
+    let mut keys: Vec<(i64, String)> = jobs
+        .map(|(key, job)| (job.group.created_s, key.clone()))
+        .collect();
+    keys.sort();
+    let mut claimed = Res::new();
+    for (_, key) in keys {
+        if !says_admitted(world, &key) {
+            continue;
+        }
         let least = minimum(&world.jobs[&key]);
-        let could_be = requested(&least).all(|(name, amount)| *amount <= get(&world.total, name));
-        if could_be
-            && says_admitted(world, &key)
-            && let Some(job) = world.jobs.get_mut(&key)
-        {
-            job.admitted = Some(least);
+        let admit = |world: &mut World, with: Option<Res>| {
+            if let Some(job) = world.jobs.get_mut(&key) {
+                job.admitted = with;
+            }
+        };
+        admit(world, Some(least));
+        let mut with = claimed.clone();
+        add(&mut with, &reservation(world, &key));
+        match requested(&with).all(|(name, amount)| *amount <= get(&world.total, name)) {
+            true => claimed = with,
+            false => admit(world, None),
         }
     }
 }

@@ -60,6 +60,14 @@ fn when_a_scheduler_starts_statuses_count_as_far_as_they_could_be_true() {
         let cluster = cluster().group(said).group(asking("g", "10c"));
         assert_eq!(phase_after_a_cycle(cluster, "g"), expected, "{least}");
     }
+    // Of two that say so the cluster has one.
+    let first = older(told(GroupPhase::Inqueue, asking("first", "8c")));
+    let second = told(GroupPhase::Inqueue, asking("second", "8c"));
+    let cluster = cluster()
+        .group(first)
+        .group(second)
+        .group(asking("g", "4c"));
+    assert_eq!(phase_after_a_cycle(cluster, "g"), GroupPhase::Inqueue);
 }
 
 #[test]

@@ -115,3 +115,27 @@ fn selectors_of_more_bytes_than_a_claim_may_have_are_refused() {
         "{message}"
     );
 }
+
+/// Texts of several namespaces that are more than is kept compiled.
+#[test]
+fn long_selectors_of_several_namespaces_come_to_an_end_beside_each_other() {
+    let mut cluster = cluster(&["g0"]);
+    cluster.engine.limit_work(Some(100_000));
+    let long = |which: usize| format!("device.driver != \"none-{which}\" // {}", "x".repeat(9_000));
+    for at in 0..8 {
+        let namespace = format!("team-{at}");
+        let name = format!("p{at}");
+        let selectors = (0..7).map(|one| long(at * 10 + one)).collect();
+        let mut asks = owning(pod(&name, "1c"));
+        asks.namespace.clone_from(&namespace);
+        cluster = cluster
+            .with(told(selecting(&namespace, &name, selectors)))
+            .pod(asks);
+    }
+    let settled = (0..2_000).any(|_| {
+        let decisions = cluster.decide();
+        cluster.accept(&decisions);
+        decisions.settled
+    });
+    assert!(settled);
+}
