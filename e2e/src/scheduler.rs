@@ -268,8 +268,12 @@ impl Scheduler {
     }
 }
 
-/// Sum of all series of a metric of the process at this port, `None` if there is none.
+/// Metrics are made at most once in this time.
+const METRICS_AGE: Duration = Duration::from_secs(1);
+
+/// Sum of all series of a metric of the process at this port as it is now, `None` if there is none.
 pub(crate) fn sum_of(port: u16, name: &str) -> Result<Option<f64>> {
+    std::thread::sleep(METRICS_AGE);
     let (status, text) = fetch(port, "/metrics")?;
     if status != 200 {
         bail!("/metrics answered {status}");

@@ -24,6 +24,8 @@ pub struct AdminApi {
     pub journal: Arc<Journal>,
     /// The deciding thread.
     pub core: mpsc::Sender<DecideRequest>,
+    /// Held while a dump is made: each is a copy of the state.
+    pub dumping: tokio::sync::Mutex<()>,
     /// The daemon's clock.
     pub clock: DeciderClock,
 }
@@ -64,6 +66,7 @@ impl Answers for AdminApi {
 
     fn dump(&self) -> PendingAnswer<'_, Vec<u8>> {
         Box::pin(async {
+            let _alone = self.dumping.lock().await;
             let text = dump::text(&self.core).await;
             text.map_err(|error| Unanswered(format!("{error:#}")))
         })

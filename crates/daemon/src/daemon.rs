@@ -195,6 +195,7 @@ impl Daemon {
             in_use: Arc::clone(&self.in_use),
             journal: Arc::clone(&self.journal),
             core,
+            dumping: Default::default(),
             clock: self.clock,
         };
         let endpoints = Endpoints {

@@ -309,8 +309,10 @@ impl DecideLoop {
                 let _ = reply.send(self.view(&ask));
             }
             DecideRequest::Dump(reply) => {
-                let configuration = self.configuration.clone();
-                let _ = reply.send(DumpDocument::of(self.decider.engine(), configuration));
+                if !reply.is_closed() {
+                    let configuration = self.configuration.clone();
+                    let _ = reply.send(DumpDocument::of(self.decider.engine(), configuration));
+                }
             }
             DecideRequest::Diag { reset, reply } => {
                 let engine = self.decider.engine();

@@ -216,8 +216,8 @@ fn what_keeps_a_user_from_asking_is_said_with_what_to_do() -> Result<()> {
         "did you mean default/train-0?",
     ];
     refused(&["explain", "pod/train-1"], &admin, &near)?;
-    // The scheduler itself may read its lease and pods, but forward nothing.
-    let denied = ["grant the verbs get and create on pods/portforward in namespace volcano-system"];
+    // The scheduler itself may read its lease and pods, but ask for nobody's token.
+    let denied = ["grant the verb create on serviceaccounts/token in namespace volcano-system"];
     let as_scheduler = lab.cluster().kubeconfig(Identity::Scheduler);
     refused(&["queues"], &as_scheduler, &denied)?;
     let port = ["port 1 of pod volcano-system/volcano-scheduler-0 cannot be reached"];

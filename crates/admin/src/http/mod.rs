@@ -185,7 +185,7 @@ pub struct Endpoints {
     pub debug_open: bool,
 }
 
-/// A running server. Dropping it leaves it running; [`HttpServer::stop`] ends it.
+/// A running server, until it is dropped or [`HttpServer::stop`] is called.
 pub struct HttpServer {
     address: SocketAddr,
     stop: watch::Sender<bool>,

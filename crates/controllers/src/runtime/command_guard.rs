@@ -111,7 +111,7 @@ pub(crate) fn doubt(cache: &ObjectCache, made: Option<Timestamp>) -> Option<Stri
     let since = |kind: ManagedKind| -> Result<Timestamp, &'static str> {
         let found = match cache.get(&ManagedRef::global(kind, NAME)) {
             Some(Observed::Guard(_, guard)) => guard,
-            _ => return Err("is missing"),
+            _ => return Err("is missing, or may not be read"),
         };
         let meta = &found.metadata;
         match &meta.creation_timestamp {

@@ -51,7 +51,7 @@ fn where_the_policy_or_its_binding_is_missing_a_command_is_refused_and_told_on_i
         assert_eq!(state, "Open", "{missing:?}");
         let expected = format!(
             "Command ns/close-q: refused: nobody asks whether who made it may update the queue, since the {} \
-             {NAME} is missing; install it",
+             {NAME} is missing, or may not be read; install it",
             missing.path().kind
         );
         assert_eq!(told.len(), 1);
