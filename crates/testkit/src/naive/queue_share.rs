@@ -314,7 +314,8 @@ pub fn learn_admissions(world: &mut World) {
         admit(world, Some(least));
         let mut with = claimed.clone();
         add(&mut with, &reservation(world, &key));
-        match requested(&with).all(|(name, amount)| *amount <= get(&world.total, name)) {
+        let is_there = requested(&with).all(|(name, amount)| *amount <= get(&world.total, name));
+        match is_there {
             true => claimed = with,
             false => admit(world, None),
         }
