@@ -308,6 +308,18 @@ fn attribute<'a>(span: &'a Value, key: &str) -> Option<&'a str> {
     found["value"]["stringValue"].as_str()
 }
 
+/// The parts follow each other without a gap, from the beginning of the root to its end.
+fn check_sum(root: &Value, parts: &[Value]) {
+    let mut from = nanos(root, "startTimeUnixNano");
+    for part in parts {
+        assert_eq!(part["parentSpanId"], root["spanId"]);
+        assert_eq!(part["traceId"], root["traceId"]);
+        assert_eq!(nanos(part, "startTimeUnixNano"), from);
+        from = nanos(part, "endTimeUnixNano");
+    }
+    assert_eq!(from, nanos(root, "endTimeUnixNano"));
+}
+
 #[tokio::test]
 async fn a_collector_gets_spans_that_sum_to_the_latency_also_when_it_was_busy_at_first() {
     let collector = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -375,12 +387,5 @@ async fn a_collector_gets_spans_that_sum_to_the_latency_also_when_it_was_busy_at
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), spans.len());
-    let mut from = nanos(root, "startTimeUnixNano");
-    for part in parts {
-        assert_eq!(part["parentSpanId"], root["spanId"]);
-        assert_eq!(part["traceId"], root["traceId"]);
-        assert_eq!(nanos(part, "startTimeUnixNano"), from);
-        from = nanos(part, "endTimeUnixNano");
-    }
-    assert_eq!(from, nanos(root, "endTimeUnixNano"));
+    check_sum(root, parts);
 }
