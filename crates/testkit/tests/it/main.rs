@@ -2,6 +2,7 @@
 
 mod deploy;
 mod fast_equals_naive;
+mod fuzz_corpora;
 mod incremental_equals_fresh;
 mod kubelet;
 mod network_domains;
