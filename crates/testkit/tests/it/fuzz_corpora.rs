@@ -14,7 +14,7 @@ fn below_fuzz(folder: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
     let folder = root.join(folder);
     let entries = fs::read_dir(&folder);
-    let entries = entries.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let entries = entries.expect("the folder of a corpus");
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     paths
