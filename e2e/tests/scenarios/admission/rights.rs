@@ -182,7 +182,9 @@ fn a_command_closes_a_queue_where_the_policy_asks_who_made_it_and_nowhere_else()
         let queue = lab.rest().get(&format!("{QUEUES}/q"))?;
         Ok(queue["status"]["state"].clone())
     };
-    ensure!(state()? == "Open", "{}", state()?);
+    controllers.eventually(LIMIT, "the queue is Open", || {
+        Ok((state()? == "Open").then_some(()))
+    })?;
     // The tool waits for ten seconds; the controllers may take longer here, where much runs at once.
     controllers.eventually(LONG, "the tool says why the Command is refused", || {
         let told = lab.cluster().shell(&folder, "pumice queue close q").err();
