@@ -20,7 +20,8 @@ use cel::{Context, DeclarationError, Env, ExecutionError, IdedExpr};
 use super::functions::failed;
 use super::values::value;
 
-/// Steps that the comprehensions of the expressions of one request may take for one device: some 40 ms. What people write takes a few dozen.
+/// Steps that the comprehensions of the expressions of one request may take for one device: some 40 ms. What people
+/// write takes a few dozen.
 const MOST: i64 = 300_000;
 
 /// What takes steps; no expression can name it.
@@ -134,25 +135,26 @@ fn meter_comprehension(comprehension: &mut ComprehensionExpr) -> i64 {
 fn gathers(comprehension: &ComprehensionExpr) -> bool {
     let is_result =
         |e: &IdedExpr| matches!(&e.expr, Expr::Ident(name) if *name == comprehension.accu_var);
-    let call_of = |e: &IdedExpr, name: &str| match &e.expr {
-        Expr::Call(call) if call.func_name == name && call.target.is_none() => {
-            Some(call.args.clone())
-        }
-        _ => None,
-    };
-    let appends = |e: &IdedExpr| {
-        let sum = call_of(e, operators::ADD);
-        sum.is_some_and(|sum| {
-            sum.len() == 2 && is_result(&sum[0]) && matches!(sum[1].expr, Expr::List(_))
-        })
+    let appends = |e: &IdedExpr| match call_of(e, operators::ADD) {
+        Some([result, made]) => is_result(result) && matches!(made.expr, Expr::List(_)),
+        _ => false,
     };
     let step = &comprehension.loop_step;
-    let wanted = call_of(step, operators::CONDITIONAL);
+    let appends_wanted = match call_of(step, operators::CONDITIONAL) {
+        Some([_, wanted, otherwise]) => appends(wanted) && is_result(otherwise),
+        _ => false,
+    };
     is_result(&comprehension.result)
         && matches!(comprehension.loop_cond.expr, Expr::Literal(_))
-        && (appends(step)
-            || wanted
-                .is_some_and(|args| args.len() == 3 && appends(&args[1]) && is_result(&args[2])))
+        && (appends(step) || appends_wanted)
+}
+
+/// The arguments of a call of a function, if it is one.
+fn call_of<'e>(expression: &'e IdedExpr, name: &str) -> Option<&'e [IdedExpr]> {
+    match &expression.expr {
+        Expr::Call(call) if call.func_name == name && call.target.is_none() => Some(&call.args),
+        _ => None,
+    }
 }
 
 /// `expression` becomes `@steps(@left, steps) ? expression : otherwise`.

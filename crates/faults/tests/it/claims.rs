@@ -28,6 +28,13 @@ fn cluster(devices: usize) -> Simulation {
         selectors: vec!["device.driver == 'gpu.example.com'".to_owned()],
         ..DeviceClassObject::default()
     });
+    server.put_slice(slice(devices));
+    server.devices.templates.insert("ns/one".to_owned(), one());
+    simulation
+}
+
+/// So many devices on node `n0`.
+pub fn slice(devices: usize) -> SliceObject {
     let device = |at| PublishedDevice {
         device: DraDevice {
             name: format!("gpu-{at}"),
@@ -35,7 +42,7 @@ fn cluster(devices: usize) -> Simulation {
         },
         access: NodeAccess::Nowhere,
     };
-    server.put_slice(SliceObject {
+    SliceObject {
         name: "n0-slice".to_owned(),
         driver: "gpu.example.com".to_owned(),
         pool: "n0".to_owned(),
@@ -44,9 +51,7 @@ fn cluster(devices: usize) -> Simulation {
         access: NodeAccess::Node("n0".to_owned()),
         devices: (0..devices).map(device).collect(),
         counters: Vec::new(),
-    });
-    server.devices.templates.insert("ns/one".to_owned(), one());
-    simulation
+    }
 }
 
 /// One device.

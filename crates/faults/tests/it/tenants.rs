@@ -2,16 +2,17 @@
 //! another one: counted in cycles, of which each takes a bounded share of work (some tenths of a second with the share
 //! that the daemon has).
 
-use pumice_claims::{ClaimRequest, ClaimSpec, DeviceCount, DraDevice, RequestedDevices};
+use pumice_claims::{ClaimRequest, ClaimSpec, DeviceCount, RequestedDevices};
 use pumice_faults::objects::{group, pod, queue};
 use pumice_faults::rng::Rng;
 use pumice_model::object::{
-    DeviceClassObject, GroupObject, GroupPhase, NodeAccess, NodeOp, NodeRequirement, NodeTerm,
-    PodObject, PodResourceClaim, PodTerm, PublishedDevice, Selector, SliceObject,
+    DeviceClassObject, GroupObject, GroupPhase, NodeOp, NodeRequirement, NodeTerm, PodObject,
+    PodResourceClaim, PodTerm, Selector,
 };
 use pumice_model::resource::MAX_AMOUNT;
 
 use crate::calm::CalmCluster;
+use crate::claims::slice;
 
 const SEEDS: u64 = 40;
 const NODES: usize = 20;
@@ -32,23 +33,7 @@ fn cluster() -> CalmCluster {
         name: "gpu".to_owned(),
         ..DeviceClassObject::default()
     });
-    let device = |at| PublishedDevice {
-        device: DraDevice {
-            name: format!("gpu-{at}"),
-            ..DraDevice::default()
-        },
-        access: NodeAccess::Nowhere,
-    };
-    server.put_slice(SliceObject {
-        name: "n0-slice".to_owned(),
-        driver: "gpu.example.com".to_owned(),
-        pool: "n0".to_owned(),
-        generation: 1,
-        slice_count: 1,
-        access: NodeAccess::Node("n0".to_owned()),
-        devices: (0..64).map(device).collect(),
-        counters: Vec::new(),
-    });
+    server.put_slice(slice(64));
     cluster.pass(2);
     let leader = cluster.0.leader().expect("a leader");
     leader.decider.engine_mut().limit_work(Some(SHARE));
