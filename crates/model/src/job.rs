@@ -351,6 +351,20 @@ impl Job {
         (self.admitted.is_some() && self.says_admitted()).then(|| self.reservation())
     }
 
+    /// Takes a status, as it is told or written.
+    pub(crate) fn set_status(&mut self, status: GroupStatus) {
+        self.enter_phase(status.phase);
+        self.status = status;
+    }
+
+    /// Enters a phase. In Pending it waits to be admitted anew.
+    pub(crate) fn enter_phase(&mut self, phase: GroupPhase) {
+        if phase == GroupPhase::Pending {
+            self.admitted = None;
+        }
+        self.status.phase = phase;
+    }
+
     /// Its status says that it is admitted and reserves something: in phase Inqueue, or Running with at least
     /// `minMember` pods placed.
     pub(crate) fn says_admitted(&self) -> bool {

@@ -62,8 +62,7 @@ impl State {
         self.jobs[ix.at()].origin = origin;
         if self.job(ix).status.phase == GroupPhase::Inqueue {
             // It reserves nothing while it waits, and is admitted anew afterwards.
-            let job = &mut self.jobs[ix.at()];
-            (job.status.phase, job.admitted) = (GroupPhase::Pending, None);
+            self.jobs[ix.at()].enter_phase(GroupPhase::Pending);
         }
         let queue = self.job(ix).queue_name;
         self.move_job(ix, queue);

@@ -81,7 +81,7 @@ impl State {
         let min_resources = min_resources.map(|m| self.shapes.counted(&self.resources, m).0);
         let priority = self.priority_of(&group.priority_class);
         let job = &mut self.jobs[ix.at()];
-        if *job.uid != *group.uid || group.status.phase == GroupPhase::Pending {
+        if *job.uid != *group.uid {
             job.admitted = None;
         }
         job.uid = group.uid.as_str().into();
@@ -92,7 +92,7 @@ impl State {
         let minima = group.min_task_member.iter().map(|(_, min)| *min);
         job.role_min_total = minima.fold(0, i32::saturating_add);
         job.min_resources = min_resources;
-        job.status = group.status.clone();
+        job.set_status(group.status.clone());
         job.roles.iter_mut().for_each(|role| role.min = 0);
         for (role, min) in &group.min_task_member {
             let role = self.names.intern(role);

@@ -378,10 +378,7 @@ impl State {
     pub fn set_phase(&mut self, ix: JobIx, phase: GroupPhase) {
         let job = &mut self.jobs[ix.at()];
         if job.status.phase != phase {
-            job.status.phase = phase;
-            if phase == GroupPhase::Pending {
-                job.admitted = None;
-            }
+            job.enter_phase(phase);
             self.generation += 1;
             self.phase_changes += 1;
             self.touch_job(ix);
@@ -395,10 +392,7 @@ impl State {
             && group.status != status
         {
             group.status = status.clone();
-            if status.phase == GroupPhase::Pending {
-                job.admitted = None;
-            }
-            job.status = status;
+            job.set_status(status);
             self.generation += 1;
             self.touch_job(ix);
         }
