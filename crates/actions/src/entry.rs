@@ -20,6 +20,18 @@ pub struct Action {
     pub run: Option<RunAction>,
 }
 
+/// Argument of the actions that evict across queues.
+pub(crate) const HONOR_PREEMPTABLE: Arg<bool> = Arg::switch(
+    "honorPreemptable",
+    true,
+    "Whether `volcano.sh/preemptable: \"false\"` keeps pods of queues that hold more than they deserve; one of `reclaim` and `gangreclaim` that says no speaks for both.",
+);
+
+/// Whether an action of this name, configured so, passes over what pods say of their eviction.
+pub fn passes_marks(action: &str, arguments: &Arguments) -> bool {
+    matches!(action, "reclaim" | "gangreclaim") && !HONOR_PREEMPTABLE.read(arguments)
+}
+
 /// Argument of the actions that evict for whole gangs.
 pub(crate) const ALLOW_WHOLE_BUNDLE: Arg<bool> = Arg::switch(
     "allowWholeBundle",

@@ -33,7 +33,7 @@ mod tournament;
 mod worksheet;
 
 pub use asleep::put_to_bed;
-pub use entry::{Action, RunAction};
+pub use entry::{Action, RunAction, passes_marks};
 pub use evict::CheapestByQueue;
 pub use kernel::Kernel;
 pub use nominees::{JobNominees, place_nominees};

@@ -4,7 +4,7 @@
 
 use pumice_conf::{ActionSpec, Arg, ArgSpec};
 
-use crate::entry::{ALLOW_WHOLE_BUNDLE, Action};
+use crate::entry::{ALLOW_WHOLE_BUNDLE, Action, HONOR_PREEMPTABLE};
 use crate::{allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim, shuffle};
 
 /// The list. To add an action: a module with its function, and its entry here.
@@ -86,7 +86,7 @@ const LIST: [Action; 8] = [
         spec: ActionSpec {
             name: "reclaim",
             summary: "Evicts pods of queues that have more than they deserve.",
-            args: &[ERROR_CACHE],
+            args: &[ERROR_CACHE, HONOR_PREEMPTABLE.spec()],
             built: true,
         },
         run: Some(|session, kernel, _| reclaim::run(session, kernel)),
@@ -113,7 +113,7 @@ const LIST: [Action; 8] = [
         spec: ActionSpec {
             name: "gangreclaim",
             summary: "Reclaims for whole gangs.",
-            args: GANG_EVICTION,
+            args: GANG_RECLAIM,
             built: true,
         },
         run: Some(gangreclaim::run),
@@ -142,11 +142,16 @@ const ERROR_CACHE: ArgSpec = Arg::switch(
 )
 .spec();
 
-const GANG_EVICTION: &[ArgSpec] = &[
-    Arg::int("maxDomains", 8, "Most topology domains looked at.")
-        .min(1)
-        .spec(),
+const MAX_DOMAINS: ArgSpec = Arg::int("maxDomains", 8, "Most topology domains looked at.")
+    .min(1)
+    .spec();
+
+const GANG_EVICTION: &[ArgSpec] = &[MAX_DOMAINS, ALLOW_WHOLE_BUNDLE.spec()];
+
+const GANG_RECLAIM: &[ArgSpec] = &[
+    MAX_DOMAINS,
     ALLOW_WHOLE_BUNDLE.spec(),
+    HONOR_PREEMPTABLE.spec(),
 ];
 
 #[cfg(test)]

@@ -102,7 +102,9 @@ impl Engine {
 
     /// Who may go is asked where somebody may go at all.
     fn needed_answers(&self) -> impl Iterator<Item = &NeededAnswer> {
-        let Evicts { preempt, reclaim } = evicts(&self.actions);
+        let Evicts {
+            preempt, reclaim, ..
+        } = evicts(&self.actions);
         let needed = self.plugins.standing_questions().iter();
         needed.filter(move |needed| match needed.question.verb {
             ExtenderVerb::Preemptable => preempt,

@@ -82,6 +82,9 @@ fn evicts(actions: &[(&'static Action, Arguments)]) -> Evicts {
     Evicts {
         preempt: has_action(actions, &["preempt", "gangpreempt"]),
         reclaim: has_action(actions, &["reclaim", "gangreclaim"]),
+        reclaim_passes_marks: actions
+            .iter()
+            .any(|(action, arguments)| pumice_actions::passes_marks(action.spec.name, arguments)),
     }
 }
 
@@ -387,7 +390,9 @@ impl Engine {
     /// Likewise; `None` while a change of queues waits for its cycle.
     fn warnings_on_queues(&self) -> Option<BTreeMap<QueueIx, String>> {
         let mut all = self.plugins.queue_warnings(&self.state)?;
-        for (queue, text) in report::misnamed(&self.state) {
+        let shielded = self.shielded_queues().into_iter();
+        let shielded = shielded.map(|queue| (queue, report::SHIELDED.to_owned()));
+        for (queue, text) in report::misnamed(&self.state).into_iter().chain(shielded) {
             match all.entry(queue) {
                 Entry::Vacant(none) => {
                     none.insert(text);

@@ -22,6 +22,8 @@ pub struct Evicts {
     pub preempt: bool,
     /// One that evicts across queues.
     pub reclaim: bool,
+    /// One that evicts across queues passes over what pods and PodGroups say of their eviction.
+    pub reclaim_passes_marks: bool,
 }
 
 /// One cycle.

@@ -108,6 +108,10 @@ fn identity(wire: &ObjectMeta, problems: &mut ObjectProblems) -> PodObject {
         created_s: meta::created_s(wire),
         labels: meta::pairs(wire.labels.as_ref()),
         deleting: wire.deletion_timestamp.is_some(),
+        ends_by_s: wire
+            .deletion_timestamp
+            .as_ref()
+            .map(|time| time.0.as_second()),
         group: annotation(keys::GROUP_NAME).map(str::to_owned),
         queue: annotation(keys::QUEUE_NAME).map(str::to_owned),
         role: role.unwrap_or_default().to_owned(),

@@ -413,6 +413,8 @@ pub struct PodObject {
     pub phase: PodPhase,
     /// A deletion timestamp is set.
     pub deleting: bool,
+    /// The deletion timestamp, seconds since the epoch: the API server sets it to when the pod is to be gone.
+    pub ends_by_s: Option<i64>,
     /// Annotation `scheduling.k8s.io/group-name`: name of the PodGroup in the same namespace.
     pub group: Option<String>,
     /// Annotation `scheduling.volcano.sh/queue-name`: queue of a pod without PodGroup.

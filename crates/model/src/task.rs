@@ -185,6 +185,8 @@ pub struct Task {
     pub critical: bool,
     /// A deletion timestamp is set.
     pub deleting: bool,
+    /// The deletion timestamp, seconds since the epoch: by then the pod is to be gone.
+    pub ends_by_s: Option<i64>,
     /// Ours to schedule.
     pub ours: bool,
     /// PodGroup name, or empty.

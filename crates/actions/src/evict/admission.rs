@@ -53,12 +53,19 @@ impl Displaceable {
                 None => of_cluster,
             };
             if evicts.reclaim {
-                let others = held.iter().filter(|(other, _)| {
-                    let is_other = **other != queue && state.queue(**other).object.reclaimable;
-                    is_other && may_go(**other)
+                let others = state.queues().filter(|(other, object)| {
+                    let is_other = *other != queue && object.object.reclaimable;
+                    is_other && may_go(*other)
                 });
-                let others = others.flat_map(|(_, all)| all.values());
-                room = room.saturating_add(amount(others, overrun.resource));
+                let of_others = match evicts.reclaim_passes_marks {
+                    true => amount(others.map(|(_, queue)| &queue.allocated), overrun.resource),
+                    false => {
+                        let unmarked = others.filter_map(|(other, _)| held.get(&other));
+                        let unmarked = unmarked.flat_map(BTreeMap::values);
+                        amount(unmarked, overrun.resource)
+                    }
+                };
+                room = room.saturating_add(of_others);
             }
             let asked = overrun.asked.saturating_add(overrun.used);
             asked.saturating_add(overrun.reserved) <= room

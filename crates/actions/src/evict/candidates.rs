@@ -65,9 +65,16 @@ impl Scope {
     fn has(&self, session: &Session, ix: TaskIx) -> bool {
         let state = &*session.state;
         self.reaches(state, ix)
-            && !state.is_protected_by_mark(ix)
+            && !self.is_kept_by_mark(session, ix)
             && state.spared(ix).is_none()
             && !self.is_served(session, ix)
+    }
+
+    /// Whether a mark of the pod or its PodGroup keeps it from being evicted, which the configuration may have
+    /// `reclaim` pass over.
+    pub fn is_kept_by_mark(&self, session: &Session, ix: TaskIx) -> bool {
+        let passes_over = self.purpose == Purpose::Reclaim && session.evicts.reclaim_passes_marks;
+        !passes_over && session.state.is_protected_by_mark(ix)
     }
 
     /// Whether others go for the job of a task in this cycle, so that it does not.
@@ -126,7 +133,7 @@ fn count_and_allowed(
     let mut candidates = Vec::new();
     let is_own = |task: TaskIx| gang.is_some() && state.task(task).job == gang;
     let mut look_at = |task: TaskIx| match scope.reaches(state, task) && !is_own(task) {
-        true if state.is_protected_by_mark(task) => counts.by_mark += 1,
+        true if scope.is_kept_by_mark(session, task) => counts.by_mark += 1,
         true if state.spared(task).is_some() => counts.refused += 1,
         true if scope.is_served(session, task) => counts.unnamed += 1,
         true => candidates.push(task),

@@ -177,7 +177,7 @@ fn keeper(
     if !scope.reaches(state, ix) {
         return Keeper::OutOfReach;
     }
-    if state.is_protected_by_mark(ix) {
+    if scope.is_kept_by_mark(session, ix) {
         return Keeper::Mark;
     }
     if state.spared(ix).is_some() {

@@ -15,6 +15,7 @@ mod lost;
 mod misnamed;
 mod pods;
 mod queues;
+mod shielded;
 mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +33,7 @@ use log::{LastReport, LastReports, Repeats, ReportTime};
 pub(crate) use misnamed::misnamed;
 use queues::QueueTotals;
 pub use queues::totals as queue_totals;
+pub(crate) use shielded::TEXT as SHIELDED;
 use warnings::HyperNodeWarnings;
 
 /// Milliseconds a pod or a gang must have waited before it is reported why: most are placed before.

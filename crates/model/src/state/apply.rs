@@ -307,6 +307,7 @@ impl State {
             nominated_node: pod.nominated_node.as_deref().map(Box::from),
             critical: is_critical(pod),
             deleting: pod.deleting,
+            ends_by_s: pod.ends_by_s,
             ours: pod.ours,
             group: pod
                 .group
@@ -343,6 +344,7 @@ impl State {
         let shape = self.shapes.share(self.task(ix).shape);
         self.tell_presence(ix);
         self.enter_node(ix, &shape, NodeEntry::default());
+        self.endings.enter(ix, &self.tasks[ix.at()]);
         self.account(ix, status, node, 1);
         self.count_claims(ix);
         self.touch_job_of(ix);
@@ -352,6 +354,7 @@ impl State {
     fn detach(&mut self, ix: TaskIx) {
         self.generation += 1;
         self.lost.remove(&ix);
+        self.endings.leave(ix, &self.tasks[ix.at()]);
         self.uncount_claims(ix);
         let shape = self.shapes.share(self.task(ix).shape);
         self.leave_node(ix, &shape, NodeExit::Leaves);
@@ -459,7 +462,7 @@ fn same_pod(old: &Task, new: &Task) -> bool {
         && (old.preemptable, old.ours, old.critical) == (new.preemptable, new.ours, new.critical)
         && (old.preempts, old.priority_class) == (new.preempts, new.priority_class)
         && (old.scheduled_s, &old.nominated_node) == (new.scheduled_s, &new.nominated_node)
-        && old.deleting == new.deleting
+        && (old.deleting, old.ends_by_s) == (new.deleting, new.ends_by_s)
         && old.labels == new.labels
         && (&old.owners, old.controlled) == (&new.owners, new.controlled)
         && old.name == new.name

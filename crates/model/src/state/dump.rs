@@ -169,13 +169,7 @@ impl State {
             .job
             .map(|job| self.job(job))
             .filter(|job| matches!(job.origin, Origin::BarePod | Origin::Awaited));
-        let undecided = matches!(
-            task.status,
-            TaskStatus::Pending
-                | TaskStatus::Allocated
-                | TaskStatus::Pipelined
-                | TaskStatus::Binding
-        );
+        let undecided = task.status.is_undecided() || task.status == TaskStatus::Binding;
         let node = self.node_name(task).filter(|_| !undecided);
         PodObject {
             namespace: self.text(task.namespace),
@@ -187,6 +181,7 @@ impl State {
             node,
             phase: phase(task.status, task.has_started),
             deleting: task.is_terminating(),
+            ends_by_s: task.ends_by_s,
             group: (task.group != Sym::default()).then(|| self.text(task.group)),
             queue: bare.map(|job| self.text(job.queue_name)),
             role: self.text(task.role),

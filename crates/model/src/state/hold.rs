@@ -48,14 +48,16 @@ impl State {
         self.spared.get(&ix)
     }
 
-    /// When the next hold ends.
+    /// When the next hold ends, or a pod that is being deleted is overdue.
     pub fn next_release_s(&self) -> Option<i64> {
         let holds = self.holds.values().chain(self.spared.values());
-        holds.map(|hold| hold.until_s).min()
+        let holds = holds.map(|hold| hold.until_s);
+        holds.chain(self.endings.next_s()).min()
     }
 
-    /// Ends the holds whose time has come.
+    /// Ends the holds whose time has come, and the waiting for pods that do not end.
     pub fn release_holds(&mut self, now_s: i64) {
+        self.doubt_endings(now_s);
         let spared = self.spared.len();
         self.spared.retain(|_, hold| hold.until_s > now_s);
         if self.spared.len() != spared {

@@ -16,6 +16,7 @@ mod evictions;
 mod hold;
 mod jobs;
 mod laws;
+mod overdue;
 mod placement;
 mod queues;
 mod seal;
@@ -105,6 +106,7 @@ pub struct State {
     /// Pods that nobody evicts for a while.
     spared: FxHashMap<TaskIx, Hold>,
     evictions: FxHashMap<TaskIx, TaskStatus>,
+    endings: overdue::Endings,
     /// How many of them, and of evictions that are only tried, nothing marks yet.
     in_doubt: u32,
     changes: Changes,
@@ -160,6 +162,7 @@ impl State {
             allowances: Allowances::default(),
             spared: FxHashMap::default(),
             evictions: FxHashMap::default(),
+            endings: Default::default(),
             in_doubt: 0,
             changes: Changes::default(),
             reserved: WideSum::default(),

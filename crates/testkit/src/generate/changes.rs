@@ -488,7 +488,10 @@ impl Changing {
         };
         match self.rng.below(9) {
             0 | 1 => return self.remove(Kind::Pod, &name),
-            2 => pod.deleting = true,
+            2 => {
+                pod.deleting = true;
+                pods::is_to_end(&self.rng, &mut pod);
+            }
             3 if pod.node.is_some() => {
                 pod.phase =
                     self.rng
@@ -506,7 +509,7 @@ impl Changing {
                 // Made anew by its controller under the same name.
                 let mut deltas = self.remove(Kind::Pod, &name);
                 pods::name_uids(&mut self.rng, std::slice::from_mut(&mut pod));
-                pod.deleting = false;
+                (pod.deleting, pod.ends_by_s) = (false, None);
                 deltas.push(self.put(Delta::PodApply(Box::new(pod))));
                 return deltas;
             }

@@ -260,6 +260,7 @@ fn start(rng: &mut Rng, nodes: &[NodeObject], pods: &[PodObject], pod: &mut PodO
             pod.phase = PodPhase::Succeeded;
         }
         pod.deleting = rng.one_in(if pod.ours { 12 } else { 2 });
+        super::pods::is_to_end(rng, pod);
     }
 }
 

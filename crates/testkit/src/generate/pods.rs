@@ -290,6 +290,13 @@ pub fn settle(
         _ => PodPhase::Running,
     };
     pod.deleting = rng.one_in(4);
+    is_to_end(rng, pod);
+}
+
+/// Says when a pod that is being deleted is to be gone, which may be long ago. Draws nothing that others would draw.
+pub(super) fn is_to_end(rng: &Rng, pod: &mut PodObject) {
+    let ends_by_s = rng.clone().pick(&[None, Some(-599), Some(-9000), Some(90)]);
+    pod.ends_by_s = ends_by_s.filter(|_| pod.deleting);
 }
 
 /// Gives a pod containers that ask these amounts, in thousandths.

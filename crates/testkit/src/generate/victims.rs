@@ -445,6 +445,7 @@ fn gang(
             placed += usize::from(start(rng, nodes, all, &mut pod));
             if features.odd && pod.node.is_some() && rng.one_in(10) {
                 pod.deleting = true;
+                pods::is_to_end(rng, &mut pod);
             }
         }
         all.push(pod);

@@ -111,6 +111,7 @@ pub fn schedule_over(
         moment.news.iter().for_each(|delta| world.take(delta));
         let before = moment.is_left_out.then(|| world.clone());
         numa::settle(&mut world);
+        give_up_waiting_for(&mut world, moment.now_s);
         let mut cycle = Cycle::new(config, world);
         cycle.now_s = moment.now_s;
         cycle.number = number;
@@ -195,6 +196,16 @@ pub fn successor(pod: &PodObject, now_s: i64) -> Option<PodObject> {
         nominated_node: None,
         ..pod.clone()
     })
+}
+
+/// A pod that is there ten minutes after it was to be gone is not expected to go.
+fn give_up_waiting_for(world: &mut World, now_s: i64) {
+    for task in world.tasks.values_mut() {
+        let is_late = task.pod.ends_by_s.is_some_and(|by_s| now_s >= by_s + 600);
+        if task.status == Status::Releasing && is_late {
+            task.status = Status::Unknown;
+        }
+    }
 }
 
 /// Before the cycle of that number and time the evicted pods leave whose time has come.

@@ -290,7 +290,7 @@ pub fn reservation(world: &World, key: &str) -> Res {
 }
 
 /// Jobs of which a status says, when a scheduler starts, that they were admitted, count, the oldest first, unless what
-/// they claim together is more than the cluster has.
+/// they claim together is more than is free.
 pub fn learn_admissions(world: &mut World) {
     if std::mem::replace(&mut world.knows_admissions, true) {
         return;
@@ -300,7 +300,7 @@ pub fn learn_admissions(world: &mut World) {
         .map(|(key, job)| (job.group.created_s, key.clone()))
         .collect();
     keys.sort();
-    let mut claimed = Res::new();
+    let (mut claimed, used) = (Res::new(), in_use(world));
     for (_, key) in keys {
         if !says_admitted(world, &key) {
             continue;
@@ -314,7 +314,8 @@ pub fn learn_admissions(world: &mut World) {
         admit(world, Some(least));
         let mut with = claimed.clone();
         add(&mut with, &reservation(world, &key));
-        let is_there = requested(&with).all(|(name, amount)| *amount <= get(&world.total, name));
+        let free = |name: &str| get(&world.total, name) - get(&used, name);
+        let is_there = requested(&with).all(|(name, amount)| *amount <= free(name));
         match is_there {
             true => claimed = with,
             false => admit(world, None),
@@ -373,22 +374,27 @@ pub fn requested(minimum: &Res) -> impl Iterator<Item = (&String, &i64)> {
         .filter(|(name, amount)| *name != "pods" && **amount > 0)
 }
 
+/// What all nodes use, none more than it has.
+fn in_use(world: &World) -> Res {
+    let mut used = Res::new();
+    for (name, node) in &world.nodes {
+        let has = world.capacity(node);
+        let mut of_node = world.used(name);
+        for (resource, amount) in &mut of_node {
+            *amount = (*amount).min(get(&has, resource));
+        }
+        add(&mut used, &of_node);
+    }
+    used
+}
+
 /// JobEnqueueable of `overcommit`, as if so much less were in use.
 pub fn overcommit_admits(cycle: &Cycle, factor: Option<f64>, key: &str, gone: &Res) -> bool {
     let factor = factor.filter(|factor| *factor >= 1.0).unwrap_or(1.2);
     let minimum = minimum(&cycle.world.jobs[key]);
     let reserved = reserved(cycle, |_| true);
     let total = &cycle.open.total;
-    let mut used = Res::new();
-    for (name, node) in &cycle.open.nodes {
-        // A node uses no more than it has.
-        let has = cycle.open.capacity(node);
-        let mut of_node = cycle.open.used(name);
-        for (resource, amount) in &mut of_node {
-            *amount = (*amount).min(get(&has, resource));
-        }
-        add(&mut used, &of_node);
-    }
+    let mut used = in_use(&cycle.open);
     sub(&mut used, gone);
     requested(&minimum).all(|(name, amount)| {
         let idle = get(total, name) as f64 * factor - get(&used, name) as f64;

@@ -45,6 +45,14 @@ fn judge_jane(lab: &LabGuard) -> Result<()> {
     ] {
         refused(create_by(lab, "jane", &pod(json!({key: "x"}))), key)?;
     }
+    // A node is chosen by the scheduler; a pod of another one is not ours to judge.
+    let mut placed = pod(json!({}));
+    placed["spec"]["nodeName"] = json!("n1");
+    refused(create_by(lab, "jane", &placed), "spec.nodeName: n1")?;
+    placed["spec"]["schedulerName"] = json!("default-scheduler");
+    create_by(lab, "jane", &placed).context("of another scheduler")?;
+    placed["metadata"]["annotations"] = json!({"scheduling.k8s.io/group-name": "g"});
+    refused(create_by(lab, "jane", &placed), "spec.nodeName: n1")?;
     lab.rest()
         .create(PODS, &pod(json!({IDS: "GPU-a,NVIDIA,1,1:"})))?;
     let name = "trusted";

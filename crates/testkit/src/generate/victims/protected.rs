@@ -64,6 +64,9 @@ pub fn argue(rng: &mut Rng, text: &mut String, by_tree: bool) {
                 "- name: {action}\n  arguments:\n    allowWholeBundle: {allowed}\n"
             );
         }
+        if rng.clone().one_in(4) {
+            text.push_str("    honorPreemptable: false\n");
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What might go for a PodGroup that was refused for want of room (spec/07 §2.2).
 
-use super::candidates::is_marked;
+use super::candidates::{is_marked, passes_marks};
 use crate::naive::cycle::Cycle;
 use crate::naive::state::{Job, Res, add};
 
@@ -20,6 +20,7 @@ pub fn might_go(cycle: &Cycle, key: &str, helps: impl Fn(&str) -> bool) -> Res {
         acts(["preempt", "gangpreempt"]),
         acts(["reclaim", "gangreclaim"]),
     );
+    let passes = passes_marks(cycle);
     let may_go = |other: &Job| match other.queue == job.queue {
         true => preempts && other.priority < job.priority,
         false => {
@@ -30,7 +31,10 @@ pub fn might_go(cycle: &Cycle, key: &str, helps: impl Fn(&str) -> bool) -> Res {
     let mut gone = Res::new();
     for task in world.tasks.values() {
         let other = task.job.as_ref().and_then(|key| world.jobs.get(key));
-        let goes = other.is_some_and(|other| may_go(other) && !is_marked(other, task));
+        let goes = other.is_some_and(|other| {
+            let keeps = is_marked(other, task) && !(passes && other.queue != job.queue);
+            may_go(other) && !keeps
+        });
         if goes && task.status.is_allocated() {
             add(&mut gone, &task.charged());
         }

@@ -87,8 +87,19 @@ pub fn is_marked(job: &Job, task: &Task) -> bool {
     marks.into_iter().any(says_no)
 }
 
+/// Queues that are owed something have pods of others evicted whatever these say of it.
+pub fn passes_marks(cycle: &Cycle) -> bool {
+    let mut actions = cycle.config.actions.iter();
+    actions.any(|action| {
+        let arguments = cycle.config.configuration(action);
+        let honors = arguments.and_then(|arguments| arguments.bool("honorPreemptable"));
+        matches!(action.as_str(), "reclaim" | "gangreclaim") && honors == Some(false)
+    })
+}
+
 /// The task could be evicted for that job, wherever it is.
-pub fn is_candidate(world: &World, purpose: Purpose, preemptor: &str, task: &Task) -> bool {
+pub fn is_candidate(cycle: &Cycle, purpose: Purpose, preemptor: &str, task: &Task) -> bool {
+    let world = &cycle.world;
     let Some((key, job)) = task
         .job
         .as_ref()
@@ -105,16 +116,23 @@ pub fn is_candidate(world: &World, purpose: Purpose, preemptor: &str, task: &Tas
         Purpose::WithinJob => key == preemptor,
         Purpose::Reclaim | Purpose::GangReclaim => !same_queue && queue.reclaimable,
     };
-    is_of_right_job && could_go(world, task)
+    let passes = purpose.reclaims() && passes_marks(cycle);
+    is_of_right_job && is_there(world, task) && (passes || !is_marked(job, task))
 }
 
 /// The task is on a node, for a job and a queue that exist, and no mark protects it.
 pub fn could_go(world: &World, task: &Task) -> bool {
     let job = task.job.as_ref().and_then(|key| world.jobs.get(key));
-    let is_there = |node: &String| world.nodes.contains_key(node);
+    is_there(world, task) && job.is_some_and(|job| !is_marked(job, task))
+}
+
+/// The task is on a node, for a job and a queue that exist.
+fn is_there(world: &World, task: &Task) -> bool {
+    let job = task.job.as_ref().and_then(|key| world.jobs.get(key));
+    let is_known = |node: &String| world.nodes.contains_key(node);
     matches!(task.status, Status::Bound | Status::Running)
-        && task.node.as_ref().is_some_and(is_there)
-        && job.is_some_and(|job| world.queues.contains_key(&job.queue) && !is_marked(job, task))
+        && task.node.as_ref().is_some_and(is_known)
+        && job.is_some_and(|job| world.queues.contains_key(&job.queue))
 }
 
 /// What makes a pod dear, the most telling first: how far its queue is, the priority of its job, its
@@ -197,7 +215,7 @@ pub fn on_node(cycle: &Cycle, purpose: Purpose, preemptor: &Task, node: &str) ->
     };
     let tasks = world.tasks_on(node).into_iter();
     let mut candidates: Vec<&Task> = tasks
-        .filter(|task| is_candidate(world, purpose, job, task))
+        .filter(|task| is_candidate(cycle, purpose, job, task))
         .filter(|task| purpose == Purpose::WithinJob || !is_served(cycle, task))
         .filter(|task| !preemptor.best_effort() || task.best_effort())
         .filter(|task| purpose != Purpose::WithinJob || task.pod.priority < preemptor.pod.priority)

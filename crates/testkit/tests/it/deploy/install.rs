@@ -222,7 +222,7 @@ fn every_policy_is_bound_once_and_denies_or_warns() {
         all.iter().filter(|object| object["kind"] == kind).collect()
     };
     for (kind, count) in [
-        ("ValidatingAdmissionPolicy", 16),
+        ("ValidatingAdmissionPolicy", 17),
         ("MutatingAdmissionPolicy", 4),
     ] {
         let policies = of(kind);

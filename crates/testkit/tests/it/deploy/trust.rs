@@ -54,14 +54,18 @@ fn the_values_switch_the_policies_and_name_whom_they_let_through() {
         ("1.33.1", "custom.trust_enable=true", true),
     ] {
         let text = render(&helm, version, values);
-        for name in ["pumice-device-annotations", "pumice-statuses"] {
+        for name in [
+            "pumice-device-annotations",
+            "pumice-named-nodes",
+            "pumice-statuses",
+        ] {
             assert_eq!(text.contains(name), is_there, "{version} {values}: {name}");
         }
     }
     let named = "custom.trusted_users={jane},custom.trusted_groups={ops}";
     let text = render(&helm, "1.36.0", named);
-    assert_eq!(text.matches(", 'jane'])").count(), 2);
-    assert_eq!(text.matches("g in ['ops'])").count(), 2);
+    assert_eq!(text.matches("'jane'])").count(), 3);
+    assert_eq!(text.matches("g in ['ops'])").count(), 3);
 }
 
 #[test]

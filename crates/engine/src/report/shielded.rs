@@ -1,0 +1,51 @@
+//! Queues that hold more than they deserve, and whose pods say that nobody may evict them: `reclaim` gets nothing back
+//! from these, so that the annotation of a tenant outweighs the share of another queue.
+
+use std::collections::BTreeSet;
+
+use pumice_model::{Job, JobIx, QueueIx};
+
+use crate::Engine;
+
+/// What the queue is told. Without numbers, so that it is told once.
+pub(crate) const TEXT: &str = "it holds more than it deserves, and pods with volcano.sh/preemptable: \"false\" cannot be \
+     reclaimed from it; honorPreemptable: false, an argument of the action reclaim, passes over such marks";
+
+impl Engine {
+    /// Queues of which `reclaim` gets nothing back for what pods and PodGroups say of their eviction.
+    pub(crate) fn shielded_queues(&self) -> BTreeSet<QueueIx> {
+        let evicts = crate::evicts(&self.actions);
+        if !evicts.reclaim || evicts.reclaim_passes_marks {
+            return BTreeSet::new();
+        }
+        let state = &self.state;
+        let jobs = state.jobs().filter(|(_, job)| has_marks(job));
+        let marked = jobs.filter(|(ix, _)| self.holds_marked(*ix));
+        let queues: BTreeSet<QueueIx> = marked.filter_map(|(_, job)| job.queue).collect();
+        let is_shielded = |queue: &QueueIx| {
+            state.queue(*queue).object.reclaimable
+                && self.queue_view(*queue).is_some_and(|share| {
+                    let held = &state.queue(*queue).allocated;
+                    let beyond = |(ix, deserved): &(_, f64)| held.get(*ix) as f64 > *deserved;
+                    share.deserved.iter().any(beyond)
+                })
+        };
+        queues.into_iter().filter(is_shielded).collect()
+    }
+
+    /// Whether a job has a pod on a node that a mark keeps there.
+    fn holds_marked(&self, ix: JobIx) -> bool {
+        let mut tasks = self.state.job(ix).tasks.iter();
+        tasks.any(|task| {
+            let holds = self.state.task(*task).status.is_allocated();
+            holds && self.state.is_protected_by_mark(*task)
+        })
+    }
+}
+
+fn has_marks(job: &Job) -> bool {
+    let by_group = job
+        .group()
+        .is_some_and(|group| group.preemptable.protects());
+    by_group || job.marks.no > 0 || job.marks.unreadable > 0
+}

@@ -1,0 +1,118 @@
+//! Pods that say that nobody may evict them, in a queue that holds more than it deserves.
+
+use pumice_model::object::{GroupObject, PodObject, PreemptableMark, QueueObject};
+
+use super::cluster::*;
+use super::victims::Plans;
+
+fn conf(action: &str, arguments: &str) -> String {
+    format!(
+        "actions: \"enqueue, allocate, {action}\"\n\
+         tiers:\n\
+         - plugins: [{{name: priority}}, {{name: gang}}, {{name: conformance}}]\n\
+         - plugins: [{{name: predicates}}, {{name: proportion}}]\n\
+         {arguments}"
+    )
+}
+
+fn passing(action: &str) -> String {
+    let arguments =
+        format!("configurations: [{{name: {action}, arguments: {{honorPreemptable: false}}}}]\n");
+    conf(action, &arguments)
+}
+
+fn weighing(name: &str, weight: i64) -> QueueObject {
+    QueueObject {
+        weight,
+        ..queue(name)
+    }
+}
+
+/// `hog` holds all ten cores and deserves one; nine are `owed`.
+fn hogged(conf: &str) -> Cluster {
+    let mut all = Cluster::under(conf)
+        .node(node("n1", "10c 64Gi pods=30"))
+        .queue(weighing("hog", 1))
+        .queue(weighing("owed", 9));
+    for at in 0..10 {
+        let name = format!("hog{at}");
+        all = all.group(GroupObject {
+            queue: "hog".to_owned(),
+            ..group(&name, 0)
+        });
+        let marked = PodObject {
+            preemptable: PreemptableMark::No,
+            ..pod(&name, "1c")
+        };
+        all = all.pod(on("n1", member(&name, marked)));
+    }
+    let owed = GroupObject {
+        queue: "owed".to_owned(),
+        ..group("owed", 1)
+    };
+    all.group(owed).pod(member("owed", pod("owed0", "2c")))
+}
+
+fn told_on(all: &Cluster, queue: &str) -> String {
+    let ix = all.engine.state().queue_by_name(queue).expect("a queue");
+    let told = all.engine.queue_warnings();
+    told.get(&ix).cloned().unwrap_or_default()
+}
+
+#[test]
+fn marks_outweigh_shares_as_in_volcano_and_the_queue_is_told() {
+    for action in ["reclaim", "gangreclaim"] {
+        let mut all = hogged(&conf(action, ""));
+        assert_eq!(all.plan(), [""; 0], "{action}");
+        let told = told_on(&all, "hog");
+        assert!(told.contains("holds more than it deserves"), "{told}");
+        assert!(told.contains("honorPreemptable: false"), "{told}");
+        assert_eq!(told_on(&all, "owed"), "");
+        // Without the marks there is nothing to tell.
+        for at in 0..10 {
+            let name = format!("hog{at}");
+            all = all.pod(on("n1", member(&name, pod(&name, "1c"))));
+        }
+        all.plan();
+        assert_eq!(told_on(&all, "hog"), "");
+    }
+}
+
+#[test]
+fn an_argument_has_reclaim_pass_over_marks_beyond_the_share() {
+    for action in ["reclaim", "gangreclaim"] {
+        let mut all = hogged(&passing(action));
+        let plan = all.plan();
+        let going = plan.iter().filter(|line| line.starts_with("-hog"));
+        assert_eq!(going.count(), 2, "{action}: {plan:?}");
+        assert_eq!(told_on(&all, "hog"), "");
+    }
+}
+
+#[test]
+fn what_a_queue_deserves_stays_even_then() {
+    let mut all = hogged(&passing("reclaim"));
+    for at in 0..20 {
+        let name = format!("more{at}");
+        let group = GroupObject {
+            queue: "owed".to_owned(),
+            ..group(&name, 1)
+        };
+        all = all.group(group).pod(member(&name, pod(&name, "1c")));
+    }
+    let mut gone = 0;
+    for _ in 0..12 {
+        let decisions = all.decide();
+        let evicted: Vec<String> = {
+            let state = all.engine.state();
+            let names = decisions.evictions.iter();
+            names
+                .map(|one| state.task(one.task).uid.to_string())
+                .collect()
+        };
+        gone += evicted.len();
+        all.accept(&decisions);
+        evicted.iter().for_each(|uid| all.gone(uid));
+    }
+    assert_eq!(gone, 9, "of ten cores it deserves one");
+}

@@ -1,0 +1,62 @@
+//! Pods that are being deleted and do not end: their node is away, or a finalizer holds them.
+//!
+//! Room that is being released is waited for. A pod that is there long after it was to be gone releases nothing
+//! ([`TaskStatus::Unknown`]): its room is taken, and whoever waits for it looks elsewhere, and may have others evicted.
+
+use std::collections::BTreeSet;
+
+use super::State;
+use crate::ix::TaskIx;
+use crate::task::{Task, TaskStatus};
+
+/// Seconds after its deletion timestamp, by which a pod is to be gone, from which nobody counts on that any more: as
+/// long as a nomination lasts.
+const OVERDUE_AFTER_S: i64 = 600;
+
+/// Pods that are being deleted, by the time from which they are overdue.
+#[derive(Default)]
+pub(super) struct Endings(BTreeSet<(i64, TaskIx)>);
+
+/// When a task becomes overdue, if it is on its way out.
+fn overdue_from_s(task: &Task) -> Option<i64> {
+    let is_awaited = task.status == TaskStatus::Releasing;
+    let ends_by_s = task.ends_by_s.filter(|_| is_awaited)?;
+    Some(ends_by_s.saturating_add(OVERDUE_AFTER_S))
+}
+
+impl Endings {
+    /// A task is new in the table.
+    pub(super) fn enter(&mut self, ix: TaskIx, task: &Task) {
+        self.0.extend(overdue_from_s(task).map(|at_s| (at_s, ix)));
+    }
+
+    /// A task leaves the table, or will be there as another one.
+    pub(super) fn leave(&mut self, ix: TaskIx, task: &Task) {
+        if let Some(at_s) = overdue_from_s(task) {
+            self.0.remove(&(at_s, ix));
+        }
+    }
+
+    /// When the next one is overdue, seconds since the epoch.
+    pub(super) fn next_s(&self) -> Option<i64> {
+        self.0.first().map(|(at_s, _)| *at_s)
+    }
+
+    fn take_due(&mut self, now_s: i64) -> Option<TaskIx> {
+        let (at_s, ix) = *self.0.first()?;
+        (at_s <= now_s).then(|| {
+            self.0.pop_first();
+            ix
+        })
+    }
+}
+
+impl State {
+    /// Nobody waits any more for pods that should have ended long ago.
+    pub(super) fn doubt_endings(&mut self, now_s: i64) {
+        while let Some(ix) = self.endings.take_due(now_s) {
+            self.restore(ix, TaskStatus::Unknown);
+            self.upheavals += 1;
+        }
+    }
+}
