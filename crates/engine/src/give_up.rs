@@ -34,7 +34,7 @@ pub struct GivenUp {
 }
 
 /// How often gangs were given up, and when last.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Setbacks {
     /// Seconds a gang may be partial; `None` for any time.
     deadline_s: Option<i64>,

@@ -15,6 +15,7 @@ mod backoffs;
 mod bind_waits;
 pub mod devices;
 mod extender;
+mod fork;
 mod give_up;
 pub mod metrics_snapshot;
 mod nominations;
@@ -46,6 +47,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use bind_waits::BindWait;
 use bind_waits::BindWaits;
+pub use fork::Fork;
 pub use give_up::GivenUp;
 pub use metrics_snapshot::{JobSnapshot, MetricsSnapshot, QueueSnapshot};
 use partial::PartialGangs;
@@ -103,6 +105,12 @@ fn run_actions(
             observer.end(stage);
         }
     }
+}
+
+/// Whether a placement of the last cycle still stands: the pod may be gone, and its place may have been given to another.
+fn is_tentative(state: &State, task: TaskIx) -> bool {
+    let status = state.find_task(task).map(|task| task.status);
+    matches!(status, Some(TaskStatus::Allocated | TaskStatus::Pipelined))
 }
 
 /// What a cycle decided. Names are read from [`Engine::state`].
@@ -609,9 +617,7 @@ impl Engine {
     /// Tentative placements of the last cycle end with it.
     fn release_kept(&mut self) {
         for task in std::mem::take(&mut self.kept) {
-            // Its pod may be gone, and its place may have been given to another.
-            let status = self.state.find_task(task).map(|task| task.status);
-            if matches!(status, Some(TaskStatus::Allocated | TaskStatus::Pipelined)) {
+            if is_tentative(&self.state, task) {
                 self.plugins.observe(&self.state, Step::Leaving(task));
                 self.state.move_task(task, TaskStatus::Pending, None);
             }

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::give_up::Setbacks;
 
 /// Partial gangs by job, with the UID that tells a job from a later one of the same index.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct PartialGangs {
     since: FxHashMap<JobIx, (Box<str>, i64)>,
     /// UIDs of gangs with pods on nodes that once were there as a whole, or may have been.

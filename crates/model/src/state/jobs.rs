@@ -237,7 +237,9 @@ impl State {
         let job = self.job(ix);
         if job.tasks.is_empty() && !matches!(job.origin, Origin::Group(_)) {
             self.retire_job(ix);
-            let job = self.jobs.remove(ix.at());
+            let Some(job) = self.jobs.remove(ix.at()) else {
+                return;
+            };
             if let Some(queue) = job.queue {
                 self.queues[queue.at()].jobs -= 1;
             }
