@@ -1,5 +1,6 @@
 //! Pages are as long as their readers have patience: the README is a page, ARCHITECTURE a map, and how the
-//! parts work stands in `docs/internals`, each page with the files it is about.
+//! parts work stands in `docs/internals`, each page with the files it is about. Who comes from Volcano reads first
+//! what matters first.
 
 use super::{files, read};
 
@@ -70,5 +71,28 @@ fn each_page_about_a_part_begins_with_its_files() {
             has_files,
             "{page}: below the title stands `Files: ` with what it is about"
         );
+    }
+}
+
+#[test]
+fn who_comes_from_volcano_reads_the_ten_differences_that_matter_first() {
+    let page = read("docs/compatibility.md");
+    let mut sections = page.split("\n## ").skip(1);
+    let first = sections.next().expect("a section");
+    assert!(first.starts_with("The ten differences that matter first\n"));
+    let numbers: Vec<&str> = first
+        .lines()
+        .filter_map(|line| line.split_once(". **"))
+        .map(|(number, _)| number)
+        .collect();
+    assert_eq!(numbers, ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]);
+    for file in files(&["md"]) {
+        if let Some(name) = file.strip_prefix("docs/compatibility/") {
+            let link = format!("(compatibility/{name})");
+            assert!(
+                page.contains(&link),
+                "docs/compatibility.md leads not to {file}"
+            );
+        }
     }
 }
