@@ -17,7 +17,7 @@ use tracing::{debug, info, warn};
 use crate::client::describe;
 use crate::contact::Contact;
 use crate::watch::raw::{Meta, RawEvent, meta_of, raw_event, raw_page};
-use crate::watch::request::{self, Lines};
+use crate::watch::request::{self, Encoding, EventStream};
 use crate::watch::status::{Board, KindReporter};
 use crate::watch::{KindState, KindStatus, WatchTimes};
 
@@ -220,13 +220,15 @@ impl Follower {
                 self.place.set_state(KindState::Listing);
             }
             if self.streams {
-                let lines = self.answer(request::stream(client, &path, open_s)).await?;
+                let lines = self
+                    .answer(request::stream(client, &path, open_s, Encoding::Json))
+                    .await?;
                 return self.follow(lines, true).await;
             }
             self.list_pages(client, &path).await?;
         }
         let from = self.from.clone().unwrap_or_default();
-        let lines = request::watch(client, &path, &from, open_s);
+        let lines = request::watch(client, &path, &from, open_s, Encoding::Json);
         let lines = self.answer(lines).await?;
         self.follow(lines, false).await
     }
@@ -263,7 +265,7 @@ impl Follower {
     /// Reads events until the watch ends. With `listing` it begins with the list.
     async fn follow(
         &mut self,
-        mut lines: Lines,
+        mut lines: EventStream,
         mut listing: bool,
     ) -> Result<Infallible, RoundEnd> {
         let silence = self.options.pace.silence;

@@ -24,6 +24,7 @@
 mod decode;
 mod failure;
 mod follow;
+mod frame;
 mod group_controller;
 mod kinds;
 mod ledger;

@@ -1,24 +1,54 @@
-//! Requests for the objects below a path of the API server, and the lines of its answers.
+//! Requests for the objects below a path of the API server, and the events of its answers.
+//!
+//! ```text
+//!  JSON       {"type": …}\n   {"type": …}\n          a line each
+//!  protobuf   <4 bytes: length> <frame>  …          a frame each, for kinds that ask for it
+//! ```
+//!
+//! Which of the two an answer is its content type says: what does not know protobuf answers in JSON.
 
 use std::pin::Pin;
 
 use futures::AsyncBufRead;
 use futures::AsyncBufReadExt as _;
-use http::Request;
+use futures::TryStreamExt as _;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use http::{Request, Response};
+use http_body_util::BodyExt as _;
 use kube::api::{ListParams, WatchParams};
+use kube::client::Body;
+use kube::core::Status;
 use kube::{Client, Error};
+use pumice_wire::protobuf;
 
-/// Longest line of a watch. An object has at most some 3 MiB (the limit of etcd and of requests).
-const LINE_LIMIT_BYTES: usize = 64 << 20;
+use super::frame;
+
+/// Longest event of a watch. An object has at most some 3 MiB (the limit of etcd and of requests).
+const EVENT_LIMIT_BYTES: usize = 64 << 20;
+
+/// Asks for protobuf, and for JSON of who does not know it.
+const PROTOBUF_FIRST: HeaderValue =
+    HeaderValue::from_static("application/vnd.kubernetes.protobuf;stream=watch, application/json");
+
+/// Bytes before a frame, which say how long it is.
+const LENGTH_BYTES: usize = 4;
 
 /// Seconds a look stays open.
 const LOOK_S: u32 = 1;
 
+/// How objects are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Json,
+    Protobuf,
+}
+
 /// The open answer to a watch.
-pub(crate) struct Lines {
+pub(crate) struct EventStream {
     body: Pin<Box<dyn AsyncBufRead + Send>>,
-    line: Vec<u8>,
-    /// The line has been handed out.
+    encoding: Encoding,
+    event: Vec<u8>,
+    /// The event has been handed out.
     whole: bool,
 }
 
@@ -28,38 +58,79 @@ pub(crate) async fn watch(
     path: &str,
     version: &str,
     open_s: u32,
-) -> Result<Lines, Error> {
+    wanted: Encoding,
+) -> Result<EventStream, Error> {
     let params = WatchParams {
         timeout: Some(open_s),
         ..WatchParams::default()
     };
-    lines(client, path, &params, version).await
+    events(client, path, &params, version, wanted).await
 }
 
 /// Opens a watch that begins with the list, at least as new as the moment of asking.
-pub(crate) async fn stream(client: &Client, path: &str, open_s: u32) -> Result<Lines, Error> {
+pub(crate) async fn stream(
+    client: &Client,
+    path: &str,
+    open_s: u32,
+    wanted: Encoding,
+) -> Result<EventStream, Error> {
     let params = WatchParams {
         timeout: Some(open_s),
         send_initial_events: true,
         ..WatchParams::default()
     };
-    lines(client, path, &params, "").await
+    events(client, path, &params, "", wanted).await
 }
 
-async fn lines(
+async fn events(
     client: &Client,
     path: &str,
     params: &WatchParams,
     version: &str,
-) -> Result<Lines, Error> {
+    wanted: Encoding,
+) -> Result<EventStream, Error> {
     let request = kube::core::Request::new(path).watch(params, version);
-    let request: Request<Vec<u8>> = request.map_err(Error::BuildRequest)?;
-    let body = client.request_stream(request).await?;
-    Ok(Lines {
-        body: Box::pin(body),
-        line: Vec::new(),
+    let mut request: Request<Vec<u8>> = request.map_err(Error::BuildRequest)?;
+    if wanted == Encoding::Protobuf {
+        request.headers_mut().insert(ACCEPT, PROTOBUF_FIRST);
+    }
+    let answer = client.send(request.map(Body::from)).await?;
+    let encoding = encoding(&answer);
+    if !answer.status().is_success() {
+        return Err(refused(answer, encoding).await?);
+    }
+    let body = answer.into_body().into_data_stream();
+    Ok(EventStream {
+        body: Box::pin(body.map_err(std::io::Error::other).into_async_read()),
+        encoding,
+        event: Vec::new(),
         whole: false,
     })
+}
+
+fn encoding(answer: &Response<Body>) -> Encoding {
+    let media = answer.headers().get(CONTENT_TYPE);
+    let media = media.and_then(|media| media.to_str().ok());
+    match media.is_some_and(|media| media.starts_with(protobuf::MEDIA_TYPE)) {
+        true => Encoding::Protobuf,
+        false => Encoding::Json,
+    }
+}
+
+/// What an answer that is none of events says.
+async fn refused(answer: Response<Body>, encoding: Encoding) -> Result<Error, Error> {
+    let code = answer.status().as_u16();
+    let text = answer.into_body().collect_bytes().await?;
+    let status: Option<Box<Status>> = match encoding {
+        Encoding::Json => serde_json::from_slice(&text).ok(),
+        Encoding::Protobuf => protobuf::status(&text).ok().map(frame::status),
+    };
+    let unknown = || {
+        let text = String::from_utf8_lossy(&text);
+        let status = Status::failure(&text, "Unknown").with_code(code);
+        Box::new(status)
+    };
+    Ok(Error::Api(status.unwrap_or_else(unknown)))
 }
 
 /// Whether the API server has something newer of the kind than this version: the first line of a
@@ -69,7 +140,7 @@ pub(crate) async fn look(
     path: &str,
     version: &str,
 ) -> Result<Option<Vec<u8>>, Error> {
-    let mut lines = watch(client, path, version, LOOK_S).await?;
+    let mut lines = watch(client, path, version, LOOK_S, Encoding::Json).await?;
     let line = lines.next().await.map_err(Error::ReadEvents)?;
     Ok(line.map(<[u8]>::to_vec))
 }
@@ -91,58 +162,93 @@ pub(crate) async fn page(
     client.request_text(request).await
 }
 
-impl Lines {
-    /// The next line; `None` where the answer ends in good order. Whoever stops waiting for it loses
+impl EventStream {
+    /// How its events are written.
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// The next event; `None` where the answer ends in good order. Whoever stops waiting for it loses
     /// nothing.
     ///
     /// # Errors
-    /// The connection broke, or the line is too long.
+    /// The connection broke, or the event is too long.
     pub(crate) async fn next(&mut self) -> std::io::Result<Option<&[u8]>> {
         if std::mem::take(&mut self.whole) {
-            self.line.clear();
+            self.event.clear();
         }
         loop {
             let bytes = self.body.fill_buf().await?;
-            if bytes.is_empty() && self.line.is_empty() {
+            if bytes.is_empty() && self.event.is_empty() {
                 return Ok(None);
             }
             if bytes.is_empty() {
                 return Err(std::io::ErrorKind::UnexpectedEof.into());
             }
-            let end = bytes.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(bytes.len(), |end| end + 1);
-            self.line.extend_from_slice(&bytes[..end.unwrap_or(taken)]);
+            let (taken, is_whole) = match self.encoding {
+                Encoding::Json => take_line(&mut self.event, bytes),
+                Encoding::Protobuf => take_frame(&mut self.event, bytes)?,
+            };
             self.body.consume_unpin(taken);
-            if end.is_some() {
+            if is_whole {
                 self.whole = true;
-                return Ok(Some(&self.line));
+                let begin = match self.encoding {
+                    Encoding::Json => 0,
+                    Encoding::Protobuf => LENGTH_BYTES,
+                };
+                return Ok(Some(&self.event[begin..]));
             }
-            if self.line.len() > LINE_LIMIT_BYTES {
-                let text = format!("a line of more than {LINE_LIMIT_BYTES} bytes");
-                return Err(std::io::Error::other(text));
+            if self.event.len() > EVENT_LIMIT_BYTES {
+                return Err(too_long());
             }
         }
     }
+}
+
+fn too_long() -> std::io::Error {
+    std::io::Error::other(format!("an event of more than {EVENT_LIMIT_BYTES} bytes"))
+}
+
+/// Takes bytes up to the end of the line. How many, and whether it has ended.
+fn take_line(line: &mut Vec<u8>, bytes: &[u8]) -> (usize, bool) {
+    let end = bytes.iter().position(|byte| *byte == b'\n');
+    line.extend_from_slice(&bytes[..end.unwrap_or(bytes.len())]);
+    (end.map_or(bytes.len(), |end| end + 1), end.is_some())
+}
+
+/// Takes bytes up to the end of the length, or of the frame once that is known. How many, and whether the
+/// frame has ended.
+fn take_frame(frame: &mut Vec<u8>, bytes: &[u8]) -> std::io::Result<(usize, bool)> {
+    let length = frame.first_chunk::<LENGTH_BYTES>();
+    let length = length.map(|length| u32::from_be_bytes(*length) as usize);
+    if length.is_some_and(|length| length > EVENT_LIMIT_BYTES) {
+        return Err(too_long());
+    }
+    let whole = LENGTH_BYTES + length.unwrap_or(0);
+    let taken = bytes.len().min(whole - frame.len());
+    frame.extend_from_slice(&bytes[..taken]);
+    let is_empty = length.is_none() && *frame == [0; LENGTH_BYTES];
+    let is_whole = length.is_some() && frame.len() == whole || is_empty;
+    Ok((taken, is_whole))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    async fn all(text: &str, part: usize) -> (Vec<String>, bool) {
-        let parts = text.as_bytes().chunks(part).map(|part| Ok(part.to_vec()));
+    async fn all(bytes: &[u8], part: usize, encoding: Encoding) -> (Vec<String>, bool) {
+        let parts = bytes.chunks(part).map(|part| Ok(part.to_vec()));
         let parts: Vec<std::io::Result<Vec<u8>>> = parts.collect();
-        let stream = futures::stream::iter(parts);
-        let body = futures::TryStreamExt::into_async_read(stream);
-        let mut lines = Lines {
-            body: Box::pin(body),
-            line: Vec::new(),
+        let mut events = EventStream {
+            body: Box::pin(futures::stream::iter(parts).into_async_read()),
+            encoding,
+            event: Vec::new(),
             whole: false,
         };
         let mut read = Vec::new();
         loop {
-            match lines.next().await {
-                Ok(Some(line)) => read.push(String::from_utf8_lossy(line).into_owned()),
+            match events.next().await {
+                Ok(Some(event)) => read.push(String::from_utf8_lossy(event).into_owned()),
                 Ok(None) => return (read, true),
                 Err(_) => return (read, false),
             }
@@ -159,9 +265,30 @@ mod tests {
         ];
         for (text, expected, in_good_order) in cases {
             for part in [1, 2, 3, 100] {
-                let (read, ended) = all(text, part).await;
+                let (read, ended) = all(text.as_bytes(), part, Encoding::Json).await;
                 assert_eq!(read, expected, "{text:?} by {part}");
                 assert_eq!(ended, in_good_order, "{text:?} by {part}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn frames_are_whole_however_they_arrive() {
+        let cases: [(&[u8], &[&str], bool); 7] = [
+            (b"", &[], true),
+            (b"\0\0\0\x02ab\0\0\0\x01c", &["ab", "c"], true),
+            (b"\0\0\0\0\0\0\0\x01\n", &["", "\n"], true),
+            (b"\0\0\0\x01a\0\0", &["a"], false),
+            (b"\0\0\0\x02a", &[], false),
+            (b"\0\0\0\x01a\0\0\0\x01", &["a"], false),
+            // Longer than any event.
+            (b"\x7f\0\0\0a", &[], false),
+        ];
+        for (bytes, expected, in_good_order) in cases {
+            for part in [1, 2, 3, 5, 100] {
+                let (read, ended) = all(bytes, part, Encoding::Protobuf).await;
+                assert_eq!(read, expected, "{bytes:?} by {part}");
+                assert_eq!(ended, in_good_order, "{bytes:?} by {part}");
             }
         }
     }
