@@ -25,7 +25,9 @@ fn main() {
 
 /// The same object as the API server sends it: in one line, but without who has managed which field.
 fn measure<K: ProtobufObject>(name: &str, (json, bytes): (&str, &[u8])) {
-    let json = serde_json::from_str::<Value>(json).expect("JSON").to_string();
+    let json = serde_json::from_str::<Value>(json)
+        .expect("JSON")
+        .to_string();
     let object = envelope(bytes).expect("an envelope");
     for _ in 0..3 {
         let from_json = time(|| K::read(json.as_bytes()).ok());
