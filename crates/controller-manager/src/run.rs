@@ -7,9 +7,6 @@ use anyhow::{Context, anyhow};
 use pumice_admin::metrics::{ControllerMetrics, KindNumbers};
 use pumice_cluster::client::Clients;
 use pumice_cluster::config_map::watch_config_map;
-use pumice_cluster::controllers::{
-    self, ControllerWatch, ControllerWatchOptions, ControllerWrites, WriteMeter, WriteOptions,
-};
 use pumice_cluster::effects::{self, EffectOptions, Effects, Meter, Sight};
 use pumice_cluster::lease::TermWatch;
 use pumice_controllers::runtime::{ManagedKind, ManagedRef, Manager, ManagerInput};
@@ -17,10 +14,12 @@ use pumice_process::{App, DaemonStatus, MonotonicClock, Running, Shell, ShellSet
 use tokio::sync::{mpsc, oneshot, watch as cell};
 
 use crate::PROGRAM;
+use crate::follow::{self, ControllerWatch, ControllerWatchOptions};
 use crate::numbers::ControllerNumbers;
 use crate::pages::ControllerPages;
 use crate::settings::ControllerSettings;
 use crate::work::{WorkChannels, WorkLoop, WorkOutlets};
+use crate::writes::{ControllerWrites, WriteMeter, WriteOptions};
 
 /// Inputs that may wait for the thread before the watch waits too.
 const INPUTS: usize = 4096;
@@ -126,7 +125,7 @@ impl ControllerProcess {
         let (sender, inputs) = mpsc::channel(INPUTS);
         let Clients { reads, contact, .. } = &self.clients;
         let options = ControllerWatchOptions::default();
-        let watch = controllers::watch(reads, options, &sender, contact);
+        let watch = follow::watch(reads, options, &sender, contact);
         let outlets = self.outlets(&term, &sender);
         let (writes, events) = (Arc::clone(&outlets.writes), Arc::clone(&outlets.events));
         let (configuration, configuration_at) = self.follow_configuration();

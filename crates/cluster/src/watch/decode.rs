@@ -18,12 +18,13 @@ use pumice_wire::protobuf::{Malformed, ProtobufObject};
 use serde_json::value::RawValue;
 
 use super::frame;
-use super::kinds::{ObjectKey, Wire};
+use super::kinds::Wire;
 use super::ledger::Ledger;
-use super::raw::{Meta, RawEvent, meta_of, raw_event, raw_page};
 use super::reading::Reading;
-use super::request::Encoding;
 use super::rules::WatchRules;
+use crate::api::events::Encoding;
+use crate::api::raw::ObjectKey;
+use crate::api::raw::{Meta, RawEvent, meta_of, raw_event, raw_page};
 
 /// Help for an object that does not have its type.
 const HELP: &str = "write the field as the API reference of this kind says";

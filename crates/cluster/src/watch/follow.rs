@@ -18,6 +18,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::{sleep, sleep_until, timeout};
 use tracing::{info, warn};
 
+use super::board::KindReporter;
 use super::decode::{DecodeContext, WatchLine};
 use super::failure::{STREAM, WatchFailure};
 use super::kinds::WatchedKind;
@@ -25,11 +26,10 @@ use super::ledger::{Ledger, ReadBy, WentBack};
 use super::look::{self, GapCheckResult};
 use super::outbox::{Outbox, ReceiverGone};
 use super::reading::Reading;
-use super::request::{self, Encoding, EventStream};
 use super::rules::WatchRules;
-use super::status::KindReporter;
 use super::{KindState, WatchInput, WatchOptions};
 use crate::PluginProgress;
+use crate::api::events::{self, Encoding, EventStream};
 use crate::contact::Contact;
 
 /// Changes of the first list sent together; before the gate opens nobody acts on them, and to hold
@@ -137,7 +137,7 @@ impl KindFollower {
         if self.from.is_none() {
             self.begin_list();
             if self.streams {
-                let opened = timeout(answer, request::stream(&self.client, &path, open_s, wanted));
+                let opened = timeout(answer, events::stream(&self.client, &path, open_s, wanted));
                 let mut events = self.in_time(opened.await, STREAM)?;
                 self.place.count(|counts| counts.watches += 1);
                 return self.follow(&mut events, true).await;
@@ -147,7 +147,7 @@ impl KindFollower {
         let from = self.from.clone().unwrap_or_default();
         let opened = timeout(
             answer,
-            request::watch(&self.client, &path, &from, open_s, wanted),
+            events::watch(&self.client, &path, &from, open_s, wanted),
         );
         let mut events = self.in_time(opened.await, "watch")?;
         self.place.count(|counts| counts.watches += 1);
@@ -190,7 +190,7 @@ impl KindFollower {
         loop {
             let all = self.expired_pages >= EXPIRED_PAGES;
             let limit = (!all).then_some(self.options.page_size);
-            let asked = request::page(&self.client, &path, limit, next.take());
+            let asked = events::page(&self.client, &path, limit, next.take());
             let text = self.in_time(timeout(answer, asked).await, "list");
             if matches!(text, Err(WatchFailure::Gone)) {
                 self.expired_pages += 1;

@@ -3,16 +3,14 @@
 //! The API server makes a message from the type, so an object that does not have its type, as in JSON, cannot come.
 //! One whose message cannot be read all the same is reported and spares the others.
 
-use kube::core::{Status, response::StatusDetails};
 use pumice_ingest::ObjectProblem;
-use pumice_wire::protobuf::{
-    FailureStatus, Malformed, ProtobufObject, RawFrame, name_of, raw_frame,
-};
+use pumice_wire::protobuf::{Malformed, ProtobufObject, RawFrame, name_of, raw_frame};
 
 use super::decode::{DecodeContext, ReadItem, WatchLine, meta};
-use super::kinds::{ObjectKey, Wire};
-use super::raw::Meta;
+use super::kinds::Wire;
 use super::reading::Reading;
+use crate::api::events::status;
+use crate::api::raw::{Meta, ObjectKey};
 
 /// Help for an object that cannot be read.
 const HELP: &str = "tell the authors of Pumice, with what `kubectl get --v=8` shows of the object";
@@ -82,21 +80,6 @@ fn meta_of(object: &[u8]) -> Result<Meta, Malformed> {
         },
         version: named.version,
     })
-}
-
-/// A status as it is read from JSON.
-pub(super) fn status(failure: FailureStatus) -> Box<Status> {
-    let mut status = Status::failure(&failure.message, &failure.reason);
-    status.code = u16::try_from(failure.code).unwrap_or_default();
-    status.details = Some(StatusDetails {
-        retry_after_seconds: u32::try_from(failure.details.retry_after_s).unwrap_or_default(),
-        name: String::new(),
-        group: String::new(),
-        kind: String::new(),
-        uid: String::new(),
-        causes: Vec::new(),
-    });
-    Box::new(status)
 }
 
 #[cfg(test)]

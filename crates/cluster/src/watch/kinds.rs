@@ -24,6 +24,8 @@ use pumice_model::shard::NodeShardView;
 use pumice_wire::WireObject;
 use pumice_wire::protobuf::ProtobufObject;
 
+use crate::api::raw::ObjectKey;
+
 use super::WatchOptions;
 use super::decode::{self, Decode};
 use super::reading::Reading;
@@ -38,14 +40,6 @@ pub(super) enum Change {
     Shard(NodeShardView),
     /// A shard is gone.
     ShardGone(String),
-}
-
-/// Which object: an empty namespace for kinds without.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ObjectKey {
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) uid: String,
 }
 
 /// A wire type that is watched.

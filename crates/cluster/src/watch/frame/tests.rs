@@ -4,9 +4,9 @@ use pumice_wire::protobuf::envelope;
 use super::super::WatchOptions;
 use super::super::decode::{self, Decode};
 use super::super::ledger::Ledger;
-use super::super::request::Encoding;
 use super::super::rules::WatchRules;
 use super::*;
+use crate::api::events::Encoding;
 
 /// A pod and a node with every field that is read, as an API server writes them; end-to-end scenarios
 /// `encodings` keep them.
@@ -108,4 +108,81 @@ fn protobuf_of_a_kind_that_is_not_asked_for_in_it_is_refused() {
     let frame = frame("ADDED", NODE.1);
     let read = with(|context| decode.event(&frame, Encoding::Protobuf, context));
     assert!(read.is_err(), "{read:?}");
+}
+
+/// Fields that are read of other kinds only: of claims and slices, Numatopologies, budgets, queues, volumes; and a
+/// method of vectors.
+const OF_OTHER_KINDS: [&str; 9] = [
+    "config",
+    "csi",
+    "finalizers",
+    "generation",
+    "managed_fields",
+    "observed_generation",
+    "resize",
+    "state",
+    "toleration_seconds",
+];
+
+/// Names of the fields of a type, as its `Debug` tells them.
+fn fields_of<T: std::fmt::Debug>(example: &T) -> Vec<String> {
+    let text = format!("{example:#?}");
+    let own = text
+        .lines()
+        .filter(|line| line.starts_with("    ") && !line.starts_with("     "));
+    own.filter_map(|line| Some(line.trim().split_once(": ")?.0.to_owned()))
+        .collect()
+}
+
+/// Text of all sources in a folder, without their tests.
+fn sources(folder: &str) -> String {
+    let folder = format!("{}/../{folder}", env!("CARGO_MANIFEST_DIR"));
+    let mut text = String::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        if entry.path().extension().is_some_and(|end| end == "rs") {
+            let source = std::fs::read_to_string(entry.path()).expect("a source");
+            text += source.split("#[cfg(test)]").next().unwrap_or_default();
+        }
+    }
+    text
+}
+
+#[test]
+fn every_field_that_is_read_of_pods_and_nodes_has_its_number() {
+    let read = sources("ingest/src") + include_str!("../rules.rs") + include_str!("../kinds.rs");
+    let taken = sources("wire/src/protobuf");
+    let has = |text: &str, before: &str, field: &str| {
+        let name = format!("{before}{field}");
+        let mut found = text.match_indices(&name);
+        found.any(|(at, _)| {
+            !text[at + name.len()..].starts_with(|c: char| c == '_' || c.is_alphanumeric())
+        })
+    };
+    let types = [
+        fields_of(&k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta::default()),
+        fields_of(&k8s_openapi::api::core::v1::PodSpec::default()),
+        fields_of(&k8s_openapi::api::core::v1::PodStatus::default()),
+        fields_of(&k8s_openapi::api::core::v1::PodCondition::default()),
+        fields_of(&k8s_openapi::api::core::v1::Container::default()),
+        fields_of(&k8s_openapi::api::core::v1::ContainerPort::default()),
+        fields_of(&k8s_openapi::api::core::v1::ContainerStatus::default()),
+        fields_of(&k8s_openapi::api::core::v1::Volume::default()),
+        fields_of(&k8s_openapi::api::core::v1::Toleration::default()),
+        fields_of(&k8s_openapi::api::core::v1::TopologySpreadConstraint::default()),
+        fields_of(&k8s_openapi::api::core::v1::NodeSpec::default()),
+        fields_of(&k8s_openapi::api::core::v1::NodeStatus::default()),
+    ];
+    let all: Vec<String> = types.into_iter().flatten().collect();
+    assert!(all.len() > 150, "{all:?}");
+    let forgotten = all.iter().filter(|field| {
+        let is_taken = has(&taken, "=> ", field)
+            || has(&taken, "self.", field)
+            || has(&taken, "volume.", field);
+        has(&read, ".", field) && !is_taken && !OF_OTHER_KINDS.contains(&field.as_str())
+    });
+    let forgotten: Vec<&String> = forgotten.collect();
+    assert!(
+        forgotten.is_empty(),
+        "pumice-ingest reads {forgotten:?}: give them their numbers in crates/wire/src/protobuf"
+    );
 }

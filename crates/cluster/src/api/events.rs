@@ -18,10 +18,9 @@ use http_body_util::BodyExt as _;
 use kube::api::{ListParams, WatchParams};
 use kube::client::Body;
 use kube::core::Status;
+use kube::core::response::StatusDetails;
 use kube::{Client, Error};
-use pumice_wire::protobuf;
-
-use super::frame;
+use pumice_wire::protobuf::{self, FailureStatus};
 
 /// Longest event of a watch. An object has at most some 3 MiB (the limit of etcd and of requests).
 const EVENT_LIMIT_BYTES: usize = 64 << 20;
@@ -38,13 +37,15 @@ const LOOK_S: u32 = 1;
 
 /// How objects are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Encoding {
+pub enum Encoding {
+    /// As text.
     Json,
+    /// As Kubernetes' own components exchange them.
     Protobuf,
 }
 
 /// The open answer to a watch.
-pub(crate) struct EventStream {
+pub struct EventStream {
     body: Pin<Box<dyn AsyncBufRead + Send>>,
     encoding: Encoding,
     event: Vec<u8>,
@@ -52,8 +53,11 @@ pub(crate) struct EventStream {
     whole: bool,
 }
 
-/// Opens a watch from this version on.
-pub(crate) async fn watch(
+/// Opens a watch from this version on, asking for this encoding where the API server knows it.
+///
+/// # Errors
+/// There was no answer, or a refusal.
+pub async fn watch(
     client: &Client,
     path: &str,
     version: &str,
@@ -68,7 +72,10 @@ pub(crate) async fn watch(
 }
 
 /// Opens a watch that begins with the list, at least as new as the moment of asking.
-pub(crate) async fn stream(
+///
+/// # Errors
+/// As [`watch`].
+pub async fn stream(
     client: &Client,
     path: &str,
     open_s: u32,
@@ -123,7 +130,7 @@ async fn refused(answer: Response<Body>, encoding: Encoding) -> Result<Error, Er
     let text = answer.into_body().collect_bytes().await?;
     let status: Option<Box<Status>> = match encoding {
         Encoding::Json => serde_json::from_slice(&text).ok(),
-        Encoding::Protobuf => protobuf::status(&text).ok().map(frame::status),
+        Encoding::Protobuf => protobuf::status(&text).ok().map(status),
     };
     let unknown = || {
         let text = String::from_utf8_lossy(&text);
@@ -146,7 +153,10 @@ pub(crate) async fn look(
 }
 
 /// Gets one page of a list.
-pub(crate) async fn page(
+///
+/// # Errors
+/// As [`watch`].
+pub async fn page(
     client: &Client,
     path: &str,
     limit: Option<u32>,
@@ -164,7 +174,7 @@ pub(crate) async fn page(
 
 impl EventStream {
     /// How its events are written.
-    pub(crate) fn encoding(&self) -> Encoding {
+    pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
@@ -173,7 +183,7 @@ impl EventStream {
     ///
     /// # Errors
     /// The connection broke, or the event is too long.
-    pub(crate) async fn next(&mut self) -> std::io::Result<Option<&[u8]>> {
+    pub async fn next(&mut self) -> std::io::Result<Option<&[u8]>> {
         if std::mem::take(&mut self.whole) {
             self.event.clear();
         }
@@ -230,6 +240,21 @@ fn take_frame(frame: &mut Vec<u8>, bytes: &[u8]) -> std::io::Result<(usize, bool
     let is_empty = length.is_none() && *frame == [0; LENGTH_BYTES];
     let is_whole = length.is_some() && frame.len() == whole || is_empty;
     Ok((taken, is_whole))
+}
+
+/// A status as it is read from JSON.
+pub(crate) fn status(failure: FailureStatus) -> Box<Status> {
+    let mut status = Status::failure(&failure.message, &failure.reason);
+    status.code = u16::try_from(failure.code).unwrap_or_default();
+    status.details = Some(StatusDetails {
+        retry_after_seconds: u32::try_from(failure.details.retry_after_s).unwrap_or_default(),
+        name: String::new(),
+        group: String::new(),
+        kind: String::new(),
+        uid: String::new(),
+        causes: Vec::new(),
+    });
+    Box::new(status)
 }
 
 #[cfg(test)]
