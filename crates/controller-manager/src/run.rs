@@ -38,13 +38,13 @@ const CONFIGURATION_KEY: &str = "volcano-controller.conf";
 /// # Errors
 /// What cannot be started with.
 pub fn run(settings: ControllerSettings) -> anyhow::Result<()> {
-    pumice_process::run(Controllers(settings))
+    pumice_process::run(ControllersApp(settings))
 }
 
 /// The controllers, not yet started.
-struct Controllers(ControllerSettings);
+struct ControllersApp(ControllerSettings);
 
-impl App for Controllers {
+impl App for ControllersApp {
     type Running = RunningControllers;
 
     fn settings(&self) -> ShellSettings {

@@ -53,13 +53,13 @@ const QUEUES_PAUSE: Duration = Duration::from_secs(1);
 /// # Errors
 /// What cannot be started with; an invalid configuration with `--disable-default-scheduler-config`.
 pub fn run(settings: DaemonSettings) -> anyhow::Result<()> {
-    pumice_process::run(Scheduler(Arc::new(settings)))
+    pumice_process::run(SchedulerApp(Arc::new(settings)))
 }
 
 /// The scheduler, not yet started.
-struct Scheduler(Arc<DaemonSettings>);
+struct SchedulerApp(Arc<DaemonSettings>);
 
-impl App for Scheduler {
+impl App for SchedulerApp {
     type Running = RunningDaemon;
 
     fn settings(&self) -> ShellSettings {

@@ -69,13 +69,16 @@ pub(super) struct DecodeContext<'a> {
 /// What a watch brings cannot be read as an event, or an answer as a page; with the reason.
 pub(super) type Unreadable = String;
 
+/// Reads a frame of protobuf.
+type ReadFrame = fn(&[u8], &DecodeContext<'_>) -> Result<WatchLine, Malformed>;
+
 /// How a kind is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decode {
     line: fn(&[u8], &DecodeContext<'_>) -> serde_json::Result<WatchLine>,
     page: fn(&[u8], &DecodeContext<'_>) -> serde_json::Result<ListPage>,
     /// From a frame of protobuf, for kinds that are asked for in it.
-    frame: Option<fn(&[u8], &DecodeContext<'_>) -> Result<WatchLine, Malformed>>,
+    frame: Option<ReadFrame>,
 }
 
 pub(super) const fn of<K: Wire>() -> Decode {

@@ -1,6 +1,6 @@
 //! What frames of watches have in common, whatever the kind; the message of each object stays as it is.
 
-use super::message::{Fields, Malformed, Slot as _, messages, read};
+use super::message::{Malformed, MessageFields, Slot as _, messages, read};
 
 /// What the bytes of every object begin with.
 const MAGIC: &[u8] = b"k8s\0";
@@ -34,7 +34,7 @@ pub enum RawFrame<'f> {
 /// The bytes are no event.
 pub fn raw_frame(frame: &[u8]) -> Result<RawFrame<'_>, Malformed> {
     let (mut kind, mut object) = (&[][..], &[][..]);
-    for field in Fields::of(frame) {
+    for field in MessageFields::of(frame) {
         let field = field?;
         match field.number {
             1 => kind = field.bytes()?,
@@ -66,7 +66,7 @@ pub fn envelope(object: &[u8]) -> Result<&[u8], Malformed> {
 /// The bytes of one field of a message.
 fn only(message: &[u8], number: u32) -> Result<&[u8], Malformed> {
     let mut found = &[][..];
-    for field in Fields::of(message) {
+    for field in MessageFields::of(message) {
         let field = field?;
         if field.number == number {
             found = field.bytes()?;
@@ -77,7 +77,7 @@ fn only(message: &[u8], number: u32) -> Result<&[u8], Malformed> {
 
 fn bookmark(object: &[u8]) -> Result<RawFrame<'_>, Malformed> {
     let (mut version, mut ends_list) = (String::new(), false);
-    for field in Fields::of(only(object, 1)?) {
+    for field in MessageFields::of(only(object, 1)?) {
         let field = field?;
         match field.number {
             6 => version.accept(field)?,

@@ -29,7 +29,7 @@ pub enum Malformed {
 
 /// A field of a message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Field<'m> {
+pub(super) struct MessageField<'m> {
     pub(super) number: u32,
     content: Content<'m>,
 }
@@ -42,7 +42,7 @@ enum Content<'m> {
     Fixed,
 }
 
-impl<'m> Field<'m> {
+impl<'m> MessageField<'m> {
     /// Content of a field that is a text, bytes or a message.
     pub(super) fn bytes(&self) -> Result<&'m [u8], Malformed> {
         match self.content {
@@ -66,11 +66,11 @@ impl<'m> Field<'m> {
 }
 
 /// The fields of a message, in the order in which they stand.
-pub(super) struct Fields<'m> {
+pub(super) struct MessageFields<'m> {
     rest: &'m [u8],
 }
 
-impl<'m> Fields<'m> {
+impl<'m> MessageFields<'m> {
     pub(super) fn of(message: &'m [u8]) -> Self {
         Self { rest: message }
     }
@@ -99,7 +99,7 @@ impl<'m> Fields<'m> {
         Ok(taken)
     }
 
-    fn field(&mut self) -> Result<Field<'m>, Malformed> {
+    fn field(&mut self) -> Result<MessageField<'m>, Malformed> {
         let tag = self.varint()?;
         let number = u32::try_from(tag >> 3).map_err(|_| Malformed::Overlong)?;
         let content = match tag & 7 {
@@ -112,12 +112,12 @@ impl<'m> Fields<'m> {
             5 => self.take(4).map(|_| Content::Fixed)?,
             other => return Err(Malformed::WireType(number, other as u8)),
         };
-        Ok(Field { number, content })
+        Ok(MessageField { number, content })
     }
 }
 
-impl<'m> Iterator for Fields<'m> {
-    type Item = Result<Field<'m>, Malformed>;
+impl<'m> Iterator for MessageFields<'m> {
+    type Item = Result<MessageField<'m>, Malformed>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
@@ -134,51 +134,51 @@ impl<'m> Iterator for Fields<'m> {
 /// A type that a message is read into.
 pub(super) trait Message: Default {
     /// Takes a field; one that nobody asks for is dropped.
-    fn set(&mut self, field: Field<'_>) -> Result<(), Malformed>;
+    fn set(&mut self, field: MessageField<'_>) -> Result<(), Malformed>;
 }
 
 /// Reads a message.
 pub(super) fn read<M: Message>(bytes: &[u8]) -> Result<M, Malformed> {
     let mut message = M::default();
-    for field in Fields::of(bytes) {
+    for field in MessageFields::of(bytes) {
         message.set(field?)?;
     }
     Ok(message)
 }
 
 /// What one field holds.
-pub(super) trait Value: Sized {
+pub(super) trait FieldValue: Sized {
     /// `None` where JSON would leave the field out.
-    fn of(field: Field<'_>) -> Result<Option<Self>, Malformed>;
+    fn of(field: MessageField<'_>) -> Result<Option<Self>, Malformed>;
 }
 
-impl Value for String {
-    fn of(field: Field<'_>) -> Result<Option<Self>, Malformed> {
+impl FieldValue for String {
+    fn of(field: MessageField<'_>) -> Result<Option<Self>, Malformed> {
         Ok(Some(field.text()?).filter(|text| !text.is_empty()))
     }
 }
 
-impl Value for bool {
-    fn of(field: Field<'_>) -> Result<Option<Self>, Malformed> {
+impl FieldValue for bool {
+    fn of(field: MessageField<'_>) -> Result<Option<Self>, Malformed> {
         Ok(Some(field.number()? != 0))
     }
 }
 
-impl Value for i64 {
-    fn of(field: Field<'_>) -> Result<Option<Self>, Malformed> {
+impl FieldValue for i64 {
+    fn of(field: MessageField<'_>) -> Result<Option<Self>, Malformed> {
         field.number().map(Some)
     }
 }
 
-impl Value for i32 {
-    fn of(field: Field<'_>) -> Result<Option<Self>, Malformed> {
+impl FieldValue for i32 {
+    fn of(field: MessageField<'_>) -> Result<Option<Self>, Malformed> {
         let number = Self::try_from(field.number()?);
         number.map(Some).map_err(|_| Malformed::Type(field.number))
     }
 }
 
-impl<M: Message> Value for M {
-    fn of(field: Field<'_>) -> Result<Option<Self>, Malformed> {
+impl<M: Message> FieldValue for M {
+    fn of(field: MessageField<'_>) -> Result<Option<Self>, Malformed> {
         read(field.bytes()?).map(Some)
     }
 }
@@ -186,40 +186,40 @@ impl<M: Message> Value for M {
 /// A place of a type that a field goes into.
 pub(super) trait Slot {
     /// Takes the field: in place of what was there, or to the others of a list or map.
-    fn accept(&mut self, field: Field<'_>) -> Result<(), Malformed>;
+    fn accept(&mut self, field: MessageField<'_>) -> Result<(), Malformed>;
 }
 
-impl<V: Value + Default> Slot for V {
-    fn accept(&mut self, field: Field<'_>) -> Result<(), Malformed> {
+impl<V: FieldValue + Default> Slot for V {
+    fn accept(&mut self, field: MessageField<'_>) -> Result<(), Malformed> {
         *self = V::of(field)?.unwrap_or_default();
         Ok(())
     }
 }
 
-impl<V: Value> Slot for Option<V> {
-    fn accept(&mut self, field: Field<'_>) -> Result<(), Malformed> {
+impl<V: FieldValue> Slot for Option<V> {
+    fn accept(&mut self, field: MessageField<'_>) -> Result<(), Malformed> {
         *self = V::of(field)?;
         Ok(())
     }
 }
 
-impl<V: Value + Default> Slot for Vec<V> {
-    fn accept(&mut self, field: Field<'_>) -> Result<(), Malformed> {
+impl<V: FieldValue + Default> Slot for Vec<V> {
+    fn accept(&mut self, field: MessageField<'_>) -> Result<(), Malformed> {
         self.push(V::of(field)?.unwrap_or_default());
         Ok(())
     }
 }
 
-impl<V: Value + Default> Slot for Option<Vec<V>> {
-    fn accept(&mut self, field: Field<'_>) -> Result<(), Malformed> {
+impl<V: FieldValue + Default> Slot for Option<Vec<V>> {
+    fn accept(&mut self, field: MessageField<'_>) -> Result<(), Malformed> {
         self.get_or_insert_default().accept(field)
     }
 }
 
-impl<V: Value + Default> Slot for Option<BTreeMap<String, V>> {
-    fn accept(&mut self, field: Field<'_>) -> Result<(), Malformed> {
+impl<V: FieldValue + Default> Slot for Option<BTreeMap<String, V>> {
+    fn accept(&mut self, field: MessageField<'_>) -> Result<(), Malformed> {
         let (mut key, mut value) = (String::new(), V::default());
-        for part in Fields::of(field.bytes()?) {
+        for part in MessageFields::of(field.bytes()?) {
             let part = part?;
             match part.number {
                 1 => key.accept(part)?,
@@ -239,7 +239,7 @@ macro_rules! messages {
             impl $crate::protobuf::message::Message for $kind {
                 fn set(
                     &mut self,
-                    field: $crate::protobuf::message::Field<'_>,
+                    field: $crate::protobuf::message::MessageField<'_>,
                 ) -> Result<(), $crate::protobuf::message::Malformed> {
                     #[allow(unused_imports, reason = "a type without fields that are read")]
                     use $crate::protobuf::message::Slot as _;

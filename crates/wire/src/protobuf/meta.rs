@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
 };
 use k8s_openapi::jiff::Timestamp;
 
-use super::message::{Field, Fields, Malformed, Value, messages};
+use super::message::{FieldValue, Malformed, MessageField, MessageFields, messages};
 
 messages! {
     ObjectMeta {
@@ -38,10 +38,10 @@ messages! {
     }
 }
 
-impl Value for Quantity {
-    fn of(field: Field<'_>) -> Result<Option<Self>, Malformed> {
+impl FieldValue for Quantity {
+    fn of(field: MessageField<'_>) -> Result<Option<Self>, Malformed> {
         let mut text = String::new();
-        for part in Fields::of(field.bytes()?) {
+        for part in MessageFields::of(field.bytes()?) {
             let part = part?;
             if part.number == 1 {
                 text = part.text()?;
@@ -51,12 +51,12 @@ impl Value for Quantity {
     }
 }
 
-impl Value for Time {
+impl FieldValue for Time {
     /// The zero time is a message without fields. One beyond the calendar cannot be said in JSON, and is absent
     /// likewise.
-    fn of(field: Field<'_>) -> Result<Option<Self>, Malformed> {
+    fn of(field: MessageField<'_>) -> Result<Option<Self>, Malformed> {
         let (mut seconds, mut nanos) = (None, 0);
-        for part in Fields::of(field.bytes()?) {
+        for part in MessageFields::of(field.bytes()?) {
             let part = part?;
             match part.number {
                 1 => seconds = Some(part.number()?),

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{
     ResourceRequirements,
 };
 
-use super::message::{Field, Fields, Malformed, Message, Slot as _, messages};
+use super::message::{Malformed, Message, MessageField, MessageFields, Slot as _, messages};
 use crate::workload_ref;
 
 messages! {
@@ -71,7 +71,7 @@ messages! {
 }
 
 impl Message for PodSpec {
-    fn set(&mut self, field: Field<'_>) -> Result<(), Malformed> {
+    fn set(&mut self, field: MessageField<'_>) -> Result<(), Malformed> {
         match field.number {
             1 => self.volumes.accept(field),
             2 => self.containers.accept(field),
@@ -105,7 +105,7 @@ impl Message for PodSpec {
 /// The group of a `WorkloadReference`.
 fn old_group(message: &[u8]) -> Result<PodSchedulingGroup, Malformed> {
     let (mut name, mut pod_group, mut key) = (String::new(), String::new(), None::<String>);
-    for field in Fields::of(message) {
+    for field in MessageFields::of(message) {
         let field = field?;
         match field.number {
             1 => name.accept(field)?,

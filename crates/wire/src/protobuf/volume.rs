@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{
     PersistentVolumeClaimVolumeSource, PortworxVolumeSource, RBDVolumeSource, Volume,
 };
 
-use super::message::{Field, Fields, Malformed, Message, Slot as _, messages};
+use super::message::{Malformed, Message, MessageField, MessageFields, Slot as _, messages};
 
 messages! {
     GCEPersistentDiskVolumeSource {
@@ -46,7 +46,7 @@ messages! {
 }
 
 impl Message for Volume {
-    fn set(&mut self, field: Field<'_>) -> Result<(), Malformed> {
+    fn set(&mut self, field: MessageField<'_>) -> Result<(), Malformed> {
         match field.number {
             1 => self.name.accept(field),
             2 => source(self, field.bytes()?),
@@ -57,7 +57,7 @@ impl Message for Volume {
 
 /// The source of a volume is a message of its own here, and stands beside the name in JSON.
 fn source(volume: &mut Volume, message: &[u8]) -> Result<(), Malformed> {
-    for field in Fields::of(message) {
+    for field in MessageFields::of(message) {
         let field = field?;
         match field.number {
             3 => volume.gce_persistent_disk.accept(field)?,
