@@ -313,7 +313,9 @@ impl Engine {
         let known = pod.as_ref().and_then(|uid| self.state.task_by_uid(uid));
         let job = known.and_then(|task| self.state.task(task).job);
         self.state.apply(delta);
-        held.into_iter().for_each(|held| self.state.apply(held));
+        if let Some(held) = held {
+            self.state.apply(held);
+        }
         if let Some(task) = evicted {
             self.plugins.observe(&self.state, Step::Restored(task));
             self.notice_pod(ExtenderEvent::Allocate, task);
