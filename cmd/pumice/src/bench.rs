@@ -8,6 +8,7 @@ mod changes;
 mod cluster;
 mod devices;
 mod evict;
+mod fork;
 mod placement;
 mod queues;
 mod scale;
@@ -18,7 +19,8 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use arguments::{
-    EvictArguments, EvictFor, PlacementArguments, QueueTreeArguments, ScaleArguments, WakeArguments,
+    EvictArguments, EvictFor, ForkArguments, PlacementArguments, QueueTreeArguments,
+    ScaleArguments, WakeArguments,
 };
 
 /// What is measured.
@@ -36,6 +38,8 @@ pub enum BenchCommand {
     Preempt(EvictArguments),
     /// Evict pods of another queue for gangs that wait
     Reclaim(EvictArguments),
+    /// Copy the engine for a question
+    Fork(ForkArguments),
 }
 
 /// Runs a benchmark.
@@ -47,6 +51,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<ExitCode> {
         BenchCommand::Queues(arguments) => queues::run(arguments)?,
         BenchCommand::Preempt(arguments) => evict::run(arguments, EvictFor::Priority)?,
         BenchCommand::Reclaim(arguments) => evict::run(arguments, EvictFor::Queue)?,
+        BenchCommand::Fork(arguments) => fork::run(arguments)?,
     }
     Ok(ExitCode::SUCCESS)
 }

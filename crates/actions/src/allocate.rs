@@ -11,7 +11,7 @@
 //! work (`pumice_framework::work`) a turn may end early, and then the job has another one in the next
 //! cycle.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::Unplaced;
 use pumice_framework::{Bound, Choice, FitError, Overrun, QueueShare, Session, Skip};
@@ -37,7 +37,7 @@ pub(crate) struct Attempt {
     /// The domain of the network; `None` for the cluster.
     pub within: Option<DomainIx>,
     /// Its nodes; `None` for all.
-    pub nodes: Option<Rc<[NodeIx]>>,
+    pub nodes: Option<Arc<[NodeIx]>>,
 }
 
 impl Attempt {
@@ -339,7 +339,8 @@ fn note_no_node(session: &mut Session, job: JobIx, task: TaskIx, mut error: FitE
         session.state.task(task).sub_job,
     );
     let note = session.note(job);
-    note.unplaced.push((task, Unplaced::NoNode(Rc::new(error))));
+    note.unplaced
+        .push((task, Unplaced::NoNode(Arc::new(error))));
     if !note.failed_roles.contains(&role) {
         note.failed_roles.push(role);
     }

@@ -3,7 +3,7 @@
 //! A job that is ready gets each of its tasks bound as it is placed. One that is not ready gets them
 //! only if they make it ready: a gang is bound with at least `minMember` placed pods or not at all.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::Session;
 use pumice_framework::Unplaced;
@@ -79,7 +79,7 @@ fn fill(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) 
             true => domains::best_for(session, kernel, job, task),
             false => {
                 let found = kernel.best(session.state, session.plugins, task);
-                found.map_err(|error| Unplaced::NoNode(Rc::new(error)))
+                found.map_err(|error| Unplaced::NoNode(Arc::new(error)))
             }
         };
         session.work.spend(job, kernel.take_effort());

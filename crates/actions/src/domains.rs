@@ -10,7 +10,7 @@
 
 mod tries;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::{Choice, JobNote, NoDomain, Session, Unplaced};
 use pumice_model::{DomainIx, JobIx, JobUnit, ResVec, State, TaskIx};
@@ -143,7 +143,7 @@ pub(crate) fn best_for(
             match kernel.best_among(session.state, session.plugins, task, &nodes) {
                 Ok(choice) if choice.idle => return Ok(choice),
                 Ok(choice) => last = Ok(choice),
-                Err(error) if last.is_err() => last = Err(Unplaced::NoNode(Rc::new(error))),
+                Err(error) if last.is_err() => last = Err(Unplaced::NoNode(Arc::new(error))),
                 Err(_) => {}
             }
         }
@@ -158,7 +158,7 @@ fn nowhere(state: &State, unit: JobUnit) -> Unplaced {
         has_placed: !unit.placed_on(state).is_empty(),
         ..NoDomain::default()
     };
-    Unplaced::NoDomain(Rc::new(none))
+    Unplaced::NoDomain(Arc::new(none))
 }
 
 /// Where all waiting pods of a job may be placed at once if others are evicted (spec/08 §5.1): by tier, the

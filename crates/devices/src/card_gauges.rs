@@ -1,7 +1,7 @@
 //! Gauges of cards that are shared by memory and cores.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::gauge::Gauge;
 use crate::ledger::{LedgerTime, NodeCards};
@@ -38,7 +38,7 @@ pub fn card_gauges(cards: &NodeCards, names: &CardGaugeNames) -> Vec<Gauge> {
         let mut gauge = |name, pod, value| {
             gauges.push(Gauge {
                 name,
-                card: Rc::clone(&card.id),
+                card: Arc::clone(&card.id),
                 pod,
                 value,
             });

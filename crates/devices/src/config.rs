@@ -6,7 +6,7 @@
 mod reader;
 
 use std::any::Any;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_yaml::tree::{Budget, Location, YamlNode, documents};
 use rustc_hash::FxHashSet;
@@ -18,7 +18,7 @@ pub use reader::{Reader, field};
 pub const CONFIG_KEY: &str = "device-config.yaml";
 
 /// What one section of the device configuration says, as its families use it.
-pub trait Section: Any + Default {
+pub trait Section: Any + Default + Send + Sync {
     /// Its key.
     const KEY: &'static str;
 
@@ -30,7 +30,7 @@ pub trait Section: Any + Default {
 #[derive(Clone, Copy)]
 pub struct SectionSpec {
     key: &'static str,
-    read: fn(&mut Reader, &YamlNode<'_>) -> Rc<dyn Any>,
+    read: fn(&mut Reader, &YamlNode<'_>) -> Arc<dyn Any + Send + Sync>,
 }
 
 impl SectionSpec {
@@ -38,7 +38,7 @@ impl SectionSpec {
     pub const fn of<S: Section>() -> Self {
         Self {
             key: S::KEY,
-            read: |reader, section| Rc::new(S::read(reader, section)),
+            read: |reader, section| Arc::new(S::read(reader, section)),
         }
     }
 }
@@ -46,21 +46,21 @@ impl SectionSpec {
 /// The sections that a text has. Those it has not say what their `default` says.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceConfig {
-    sections: Vec<Rc<dyn Any>>,
+    sections: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
 impl DeviceConfig {
     /// A configuration of one section.
     pub fn with<S: Section>(section: S) -> Self {
         Self {
-            sections: vec![Rc::new(section)],
+            sections: vec![Arc::new(section)],
         }
     }
 
     /// What a section says.
-    pub fn section<S: Section>(&self) -> Rc<S> {
+    pub fn section<S: Section>(&self) -> Arc<S> {
         let mut sections = self.sections.iter();
-        let found = sections.find_map(|section| Rc::clone(section).downcast().ok());
+        let found = sections.find_map(|section| Arc::clone(section).downcast().ok());
         found.unwrap_or_default()
     }
 

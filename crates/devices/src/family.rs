@@ -1,6 +1,6 @@
 //! What a family of devices is.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::binding::PluginProtocol;
 use crate::config::{DeviceConfig, SectionSpec};
@@ -20,7 +20,7 @@ pub struct Decoded {
 }
 
 /// One kind of shared devices, as configured.
-pub trait Family {
+pub trait Family: Send + Sync {
     /// The cards of a node. Bad entries are left out and told in [`NodeCards::problems`]; a node
     /// without any is told apart by [`NodeCards::absent`].
     fn cards(&self, node: &NodeFacts) -> NodeCards;
@@ -29,7 +29,8 @@ pub trait Family {
     ///
     /// # Errors
     /// Why it cannot be placed at all: the request cannot be read, or the family is switched off.
-    fn request(&self, pod: &PodFacts, tags: Tags) -> Option<Result<Rc<dyn FamilyRequest>, String>>;
+    fn request(&self, pod: &PodFacts, tags: Tags)
+    -> Option<Result<Arc<dyn FamilyRequest>, String>>;
 
     /// A node without cards of which its device plugin, or who else tells of them, has told nothing yet: they
     /// may be known at any time.

@@ -1,6 +1,6 @@
 //! What tests of several families need: pods, and what a family makes of them.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::facts::{ContainerFacts, ContainerKind, Pairs, PodFacts};
 use crate::family::Family;
@@ -33,7 +33,7 @@ pub fn pod_of(containers: Vec<ContainerFacts>, annotations: &[(&str, &str)]) -> 
 }
 
 /// The request of a pod that has one.
-pub fn request(family: &dyn Family, pod: &PodFacts) -> Rc<dyn FamilyRequest> {
+pub fn request(family: &dyn Family, pod: &PodFacts) -> Arc<dyn FamilyRequest> {
     match family.request(pod, Tags::default()) {
         Some(Ok(request)) => request,
         Some(Err(refusal)) => panic!("refused: {refusal}"),

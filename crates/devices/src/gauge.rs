@@ -1,6 +1,6 @@
 //! Gauges of cards, for dashboards: a family names them and makes them; who exports them adds labels.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A gauge that a family has for each of its cards, or for each pod on one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Gauge<Pod = u32> {
     /// [`GaugeSpec::name`].
     pub name: &'static str,
     /// The card.
-    pub card: Rc<str>,
+    pub card: Arc<str>,
     /// The pod, for gauges by pod.
     pub pod: Option<Pod>,
     /// Value.

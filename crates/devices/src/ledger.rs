@@ -16,7 +16,7 @@ mod split;
 mod summary;
 mod suspects;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -70,9 +70,9 @@ impl FamilyCode {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Card {
     /// Identity: its UUID, or its index where it has none.
-    pub id: Rc<str>,
+    pub id: Arc<str>,
     /// Type, as the node tells it.
-    pub kind: Rc<str>,
+    pub kind: Arc<str>,
     /// Why it may not be given out, if it may not.
     pub unusable: Option<Box<str>>,
     /// Position among the cards of the node, as annotations and users count them.
@@ -176,7 +176,7 @@ pub struct NodeCards {
     /// Why there are none.
     pub absent: FamilyCode,
     /// What the node says of itself that decides for the whole family (a product label).
-    pub label: Option<Rc<str>>,
+    pub label: Option<Arc<str>>,
     /// What is wrong with what the node says, for its owner.
     pub problems: Vec<String>,
     /// What the cards add to the amounts of the cluster that queues share, in milli-units: what a node does

@@ -1,6 +1,6 @@
 //! What a pod asks of all families: compiled once for all pods that ask the same.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -44,7 +44,7 @@ pub type QueueAmounts<'a> = SmallVec<[(&'a str, i64); 2]>;
 ///
 /// Contract: `choose` finds cards exactly when `fit` says that there are some, and the score of
 /// `fit` is that of the cards `choose` takes.
-pub trait FamilyRequest {
+pub trait FamilyRequest: Send + Sync {
     /// All ways in which a node may not fit; `fit` answers with an index into them.
     fn failures(&self) -> &[Failure];
 
@@ -96,7 +96,7 @@ pub trait FamilyRequest {
 #[derive(Clone, Default)]
 pub struct DeviceRequest {
     /// By family.
-    pub parts: SmallVec<[(u8, Rc<dyn FamilyRequest>); 1]>,
+    pub parts: SmallVec<[(u8, Arc<dyn FamilyRequest>); 1]>,
     /// Why the pod can be placed nowhere, whatever the nodes are.
     pub refusal: Option<String>,
     /// What its owner should know of what it names and does not ask.
@@ -156,7 +156,7 @@ impl DeviceRequest {
         devices: &NodeDevices,
         view: LedgerTime,
     ) -> Option<SmallVec<[(u8, Allocations); 1]>> {
-        let allocation = |(family, request): &(u8, Rc<dyn FamilyRequest>)| {
+        let allocation = |(family, request): &(u8, Arc<dyn FamilyRequest>)| {
             let found = devices.with_cards(*family, |cards| request.choose(cards, view));
             Some((*family, found?))
         };
@@ -171,7 +171,7 @@ impl DeviceRequest {
     }
 
     /// What is asked of one family.
-    pub fn part(&self, family: u8) -> Option<&Rc<dyn FamilyRequest>> {
+    pub fn part(&self, family: u8) -> Option<&Arc<dyn FamilyRequest>> {
         let found = self.parts.iter().find(|(known, _)| *known == family)?;
         Some(&found.1)
     }

@@ -34,7 +34,7 @@ pub struct Engine {
     cycle: u64,
     configurations: u64,
     /// Tasks that hold a place tentatively until the next cycle.
-    kept: Vec<TaskId>,
+    pub(crate) kept: Vec<TaskId>,
     pub(crate) settled: Option<u64>,
     now_s: i64,
     /// Epochs at the last close.
@@ -424,14 +424,18 @@ impl Engine {
     /// Tentative placements of the last cycle end with it.
     pub(crate) fn release_kept(&mut self) {
         for id in std::mem::take(&mut self.kept) {
-            let Some(task) = self.state.known_task(id) else {
-                continue;
-            };
-            let status = self.state.task(task).status;
-            if matches!(status, TaskStatus::Allocated | TaskStatus::Pipelined) {
+            if let Some(task) = tentative(&self.state, id) {
                 self.plugins.observe(&self.state, Step::Leaving(task));
                 self.state.move_task(task, TaskStatus::Pending, None);
             }
         }
     }
+}
+
+/// The task of a placement of the last cycle that still stands: the pod may be gone, and its place may have
+/// been given to another.
+pub(crate) fn tentative(state: &State, id: TaskId) -> Option<TaskIx> {
+    let task = state.known_task(id)?;
+    let status = state.task(task).status;
+    matches!(status, TaskStatus::Allocated | TaskStatus::Pipelined).then_some(task)
 }

@@ -2,7 +2,7 @@
 //! filters by domain and scores of candidates are made of.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_model::CounterIx;
 use pumice_model::LoadMoment;
@@ -67,12 +67,12 @@ struct Leaving {
 pub struct DomainSum {
     counter: CounterIx,
     /// Domains of the topology key.
-    pub domains: Rc<Domains>,
+    pub domains: Arc<Domains>,
     /// Number of the topology key among the class's keys.
     pub key: usize,
     sums: Sums,
     seen: CountTable,
-    eligible: Option<Rc<[bool]>>,
+    eligible: Option<Arc<[bool]>>,
     /// With eligible nodes: how many domains have each sum, over domains with an eligible node.
     levels: BTreeMap<i64, u32>,
     domain_counts: Vec<bool>,
@@ -88,9 +88,9 @@ impl DomainSum {
     pub fn new(
         topology: &Topology,
         counter: CounterIx,
-        domains: Rc<Domains>,
+        domains: Arc<Domains>,
         key: usize,
-        eligible: Option<Rc<[bool]>>,
+        eligible: Option<Arc<[bool]>>,
     ) -> Self {
         let with_eligible = eligible.as_ref().map_or(0, |_| domains.count);
         let mut domain_counts = vec![false; with_eligible];

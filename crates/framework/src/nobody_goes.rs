@@ -1,7 +1,7 @@
 //! Why nobody is evicted for a job that waits, as data: text is made where it is told (spec/07 §2, §3).
 
 use std::hash::{Hash, Hasher};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_model::{ResIx, TaskIx};
 use rustc_hash::FxHasher;
@@ -118,7 +118,7 @@ pub enum Hindrance {
     /// Its queue may not reclaim.
     Queue(Refusal),
     /// What becomes of those in reach.
-    Victims(Rc<VictimCounts>),
+    Victims(Arc<VictimCounts>),
     /// Likewise, for a gang as a whole.
     Bundles(Box<BundleCounts>),
 }

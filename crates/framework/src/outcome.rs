@@ -1,6 +1,6 @@
 //! What a cycle found out about a job, for conditions and explanations.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_model::{Job, NodeIx, Origin, ResIx, State, Sym, TaskIx, TaskStatus, TierProblem};
 use rustc_hash::FxHashMap;
@@ -90,11 +90,11 @@ impl Skip {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unplaced {
     /// No node fits.
-    NoNode(Rc<FitError>),
+    NoNode(Arc<FitError>),
     /// A task of the same role found no node before.
     RoleFailed,
     /// No domain of the network holds its unit.
-    NoDomain(Rc<NoDomain>),
+    NoDomain(Arc<NoDomain>),
 }
 
 /// That no domain holds what a unit of a job lacks (spec/08 §7).

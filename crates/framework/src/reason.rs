@@ -1,6 +1,6 @@
 //! Why a task does not fit a node: interned reasons, sets of reasons, and their counts over nodes.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_model::resource::NOBODYS;
 use pumice_model::{NodeIx, ResIx, ResourceNames};
@@ -192,7 +192,7 @@ pub struct FitError {
     /// back by now; absent where none had.
     pub claims: Option<Box<str>>,
     /// What keeps it from nodes that would do, where no node only lacks room.
-    pub obstacles: Option<Rc<Obstacles>>,
+    pub obstacles: Option<Arc<Obstacles>>,
 }
 
 impl FitError {

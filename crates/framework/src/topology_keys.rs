@@ -1,6 +1,6 @@
 //! Domains of label keys.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_model::State;
 use pumice_model::domains::Domains;
@@ -13,13 +13,13 @@ const MAX_KEYS: usize = 256;
 #[derive(Default)]
 pub struct TopologyKeys {
     /// Label keys of all nodes, and the domains of any other key: none.
-    on_nodes: Option<(FxHashSet<String>, Rc<Domains>)>,
-    domains: FxHashMap<String, Rc<Domains>>,
+    on_nodes: Option<(FxHashSet<String>, Arc<Domains>)>,
+    domains: FxHashMap<String, Arc<Domains>>,
 }
 
 impl TopologyKeys {
     /// Domains of a key.
-    pub fn domains(&mut self, state: &State, key: &str) -> Rc<Domains> {
+    pub fn domains(&mut self, state: &State, key: &str) -> Arc<Domains> {
         if let Some(domains) = self.domains.get(key) {
             return domains.clone();
         }
@@ -28,16 +28,16 @@ impl TopologyKeys {
             return none.clone();
         }
         if self.domains.len() >= MAX_KEYS {
-            self.domains.retain(|_, known| Rc::strong_count(known) > 1);
+            self.domains.retain(|_, known| Arc::strong_count(known) > 1);
         }
-        let domains = Rc::new(Domains::of(state.nodes(), key));
+        let domains = Arc::new(Domains::of(state.nodes(), key));
         self.domains.insert(key.to_owned(), domains.clone());
         domains
     }
 }
 
 /// The label keys of all nodes, and the domains of a key that is not among them.
-fn label_keys(state: &State) -> (FxHashSet<String>, Rc<Domains>) {
+fn label_keys(state: &State) -> (FxHashSet<String>, Arc<Domains>) {
     let mut keys: FxHashSet<String> = FxHashSet::default();
     for node in state.nodes().indices() {
         for (key, _) in &state.nodes().object(node).labels {
@@ -46,5 +46,5 @@ fn label_keys(state: &State) -> (FxHashSet<String>, Rc<Domains>) {
             }
         }
     }
-    (keys, Rc::new(Domains::none(state.nodes().len())))
+    (keys, Arc::new(Domains::none(state.nodes().len())))
 }

@@ -36,7 +36,7 @@ mod taint_rules;
 mod users;
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -76,7 +76,7 @@ impl ResourceClaimIx {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct ClaimEntry {
     key: (String, String),
     object: Option<ResourceClaimObject>,
@@ -93,6 +93,7 @@ struct ClaimEntry {
 }
 
 /// All of it.
+#[derive(Clone)]
 pub struct ResourceClaims {
     claims: NamedEntries<ClaimEntry>,
     classes: BTreeMap<String, DeviceClassObject>,
@@ -143,7 +144,7 @@ impl Default for ResourceClaims {
 
 impl ResourceClaims {
     /// A need in use.
-    pub fn need(&self, ix: ResourceNeedIx) -> &Rc<ResourceNeed> {
+    pub fn need(&self, ix: ResourceNeedIx) -> &Arc<ResourceNeed> {
         self.needs.get(ix.0)
     }
 

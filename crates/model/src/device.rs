@@ -5,7 +5,7 @@
 //! `pumice-devices`.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_devices::config::DeviceConfig;
 use pumice_devices::{
@@ -95,16 +95,18 @@ struct AskedDevices {
     tags: Tags,
 }
 
+#[derive(Clone)]
 struct Compiled {
-    demand: Rc<DeviceRequest>,
+    demand: Arc<DeviceRequest>,
     charge: QueueCharge,
     /// What the pod would ask if it were of no group, where it matters of which it is. It is used as often.
     of_no_group: Option<DeviceRequestIx>,
 }
 
 /// What all pods ask, the families, and the configuration they come from.
+#[derive(Clone)]
 pub struct DeviceTable {
-    devices: Devices,
+    devices: Arc<Devices>,
     maps: FxHashMap<(String, String), Option<String>>,
     /// What ConfigMaps tell of nodes, known or not: topic and text, by name of the node.
     pub(crate) reports: BTreeMap<String, Pairs>,
@@ -118,7 +120,7 @@ pub struct DeviceTable {
 impl Default for DeviceTable {
     fn default() -> Self {
         let mut books = Self {
-            devices: Devices::default(),
+            devices: Arc::default(),
             maps: FxHashMap::default(),
             reports: BTreeMap::new(),
             asked: Pool::default(),
@@ -130,7 +132,7 @@ impl Default for DeviceTable {
         // Index 0 is nothing, and stays.
         books.asked.acquire(AskedDevices::default());
         books.compiled.push(Compiled {
-            demand: Rc::default(),
+            demand: Arc::default(),
             charge: QueueCharge::new(),
             of_no_group: None,
         });
@@ -145,7 +147,7 @@ impl DeviceTable {
     }
 
     /// What a pod asks.
-    pub fn demand(&self, ix: DeviceRequestIx) -> &Rc<DeviceRequest> {
+    pub fn demand(&self, ix: DeviceRequestIx) -> &Arc<DeviceRequest> {
         &self.compiled[ix.0 as usize].demand
     }
 
@@ -223,7 +225,7 @@ impl DeviceTable {
         resources: &mut ResourceNames,
     ) -> Compiled {
         let asked = self.asked.get(at);
-        let demand = Rc::new(self.devices.demand(&asked.facts, asked.tags));
+        let demand = Arc::new(self.devices.demand(&asked.facts, asked.tags));
         let charge = charge_of(&demand, None, resources);
         Compiled {
             demand,
@@ -321,7 +323,7 @@ impl DeviceTable {
             },
             _ => DeviceConfig::default(),
         };
-        self.devices = Devices::new(settings, config);
+        self.devices = Arc::new(Devices::new(settings, config));
     }
 
     /// Compiles all demands anew, for other families.

@@ -9,7 +9,6 @@
 //! needed no more, and an answer counts until the next one comes. Notices are answered by nobody.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -192,10 +191,10 @@ pub enum NodeWord {
 }
 
 /// Answers, by question.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ExtenderAnswers {
     serials: BTreeMap<ExtenderQuestion, u64>,
-    answers: FxHashMap<u64, Rc<ExtenderAnswer>>,
+    answers: FxHashMap<u64, Arc<ExtenderAnswer>>,
     last: u64,
 }
 
@@ -208,7 +207,7 @@ impl ExtenderAnswers {
 
     /// The answer with a number.
     pub fn by_serial(&self, serial: u64) -> Option<&ExtenderAnswer> {
-        self.answers.get(&serial).map(Rc::as_ref)
+        self.answers.get(&serial).map(Arc::as_ref)
     }
 
     /// All of them, by question.
@@ -226,7 +225,7 @@ impl ExtenderAnswers {
         self.last += 1;
         let before = self.serials.insert(question, self.last);
         before.and_then(|before| self.answers.remove(&before));
-        self.answers.insert(self.last, Rc::new(answer));
+        self.answers.insert(self.last, Arc::new(answer));
         true
     }
 

@@ -9,8 +9,8 @@ pub struct Sym(u32);
 /// The interner. Symbols that nobody holds any more make room for others ([`Interner::sweep`]).
 #[derive(Clone, Debug)]
 pub struct Interner {
-    texts: Vec<std::rc::Rc<str>>,
-    index: FxHashMap<std::rc::Rc<str>, Sym>,
+    texts: Vec<std::sync::Arc<str>>,
+    index: FxHashMap<std::sync::Arc<str>, Sym>,
     free: Vec<Sym>,
     /// Symbols handed out since the last sweep.
     young: usize,
@@ -35,7 +35,7 @@ impl Interner {
         if let Some(&sym) = self.index.get(text) {
             return sym;
         }
-        let text: std::rc::Rc<str> = text.into();
+        let text: std::sync::Arc<str> = text.into();
         self.young += 1;
         let sym = match self.free.pop() {
             Some(sym) => {

@@ -30,6 +30,7 @@ pub mod resource;
 pub mod selector;
 pub mod shape;
 pub mod shard;
+mod shared;
 pub mod spare;
 mod stale;
 pub mod state;

@@ -9,6 +9,7 @@ use slab::Slab;
 pub type NamedKey = (String, String);
 
 /// Entries found by namespace and name.
+#[derive(Clone)]
 pub struct NamedEntries<T> {
     entries: Slab<T>,
     by_key: FxHashMap<NamedKey, u32>,

@@ -8,7 +8,7 @@ mod build;
 mod labels;
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use regex::{Regex, RegexBuilder};
 
@@ -41,7 +41,7 @@ pub struct NetworkDomain {
     /// Lower is faster.
     pub tier: i64,
     /// Its nodes, in order.
-    pub nodes: Rc<[NodeIx]>,
+    pub nodes: Arc<[NodeIx]>,
 }
 
 /// A member of a HyperNode that is left out, a name of a tier, or that there are no members (spec/08 §2.2).
@@ -54,7 +54,7 @@ pub struct HyperNodeFault {
 }
 
 /// HyperNodes, and the domains they make.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct NetworkTree {
     objects: BTreeMap<String, HyperNodeObject>,
     /// Keys of labels that make domains while there are no HyperNodes, lowest tier first.

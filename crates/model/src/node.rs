@@ -102,7 +102,7 @@ pub enum LoadMoment {
 }
 
 /// All nodes.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Nodes {
     objects: Vec<NodeObject>,
     by_name: FxHashMap<String, NodeIx>,

@@ -1,7 +1,7 @@
 //! Pod shapes: pods made from one template share one entry for everything that decides where they
 //! may go, so a class of equal pods is one number.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -129,16 +129,18 @@ impl Shape {
     }
 }
 
+#[derive(Clone)]
 struct Counted<T> {
-    value: Rc<T>,
+    value: Arc<T>,
     uses: u32,
     serial: u64,
 }
 
 /// An interner with use counts: an entry without users makes room for the next one.
+#[derive(Clone)]
 pub(crate) struct Pool<T> {
     entries: Vec<Counted<T>>,
-    index: FxHashMap<Rc<T>, u32>,
+    index: FxHashMap<Arc<T>, u32>,
     free: Vec<u32>,
     next_serial: u64,
 }
@@ -161,7 +163,7 @@ impl<T: std::hash::Hash + Eq> Pool<T> {
             self.entries[at as usize].uses += 1;
             return (at, false);
         }
-        let value = Rc::new(value);
+        let value = Arc::new(value);
         self.next_serial += 1;
         let counted = Counted {
             value: value.clone(),
@@ -193,7 +195,7 @@ impl<T: std::hash::Hash + Eq> Pool<T> {
     }
 
     /// An entry in use.
-    pub(crate) fn get(&self, at: u32) -> &Rc<T> {
+    pub(crate) fn get(&self, at: u32) -> &Arc<T> {
         &self.entries[at as usize].value
     }
 
@@ -215,7 +217,7 @@ impl<T: std::hash::Hash + Eq> Pool<T> {
 }
 
 /// All shapes in use.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Shapes {
     shapes: Pool<Shape>,
     rules: Pool<Rules>,
@@ -305,12 +307,12 @@ impl Shapes {
     }
 
     /// A shape in use, shared.
-    pub fn share(&self, shape: ShapeIx) -> Rc<Shape> {
+    pub fn share(&self, shape: ShapeIx) -> Arc<Shape> {
         self.shapes.get(shape.0).clone()
     }
 
     /// Rules in use.
-    pub fn rules(&self, rules: RulesIx) -> &Rc<Rules> {
+    pub fn rules(&self, rules: RulesIx) -> &Arc<Rules> {
         self.rules.get(rules.0)
     }
 

@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use crate::ix::TaskIx;
 
 /// Entries of a table whose users are to be looked at again.
+#[derive(Clone)]
 pub struct StaleEntries<Ix> {
     some: FxHashSet<Ix>,
     /// Everybody is.

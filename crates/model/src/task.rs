@@ -1,6 +1,6 @@
 //! A task: one pod as the scheduler sees it.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_devices::Load;
 
@@ -154,7 +154,7 @@ pub struct Task {
     /// Annotations that some plugin reads; most pods have none.
     pub annotations: Option<Box<Pairs>>,
     /// What it asks of CPUs for itself.
-    pub cpus: Option<Rc<CpuRequest>>,
+    pub cpus: Option<Arc<CpuRequest>>,
     /// Its phase is Running, whether it is on its way out or not.
     pub has_started: bool,
     /// What selectors see of it.

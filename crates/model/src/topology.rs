@@ -18,7 +18,7 @@ mod counts;
 mod learn;
 
 use std::borrow::Cow;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -82,8 +82,9 @@ impl Stay {
 }
 
 /// What is known of an appearance.
+#[derive(Clone)]
 struct Look {
-    appearance: Rc<Appearance>,
+    appearance: Arc<Appearance>,
     /// Placed pods by node.
     placed: CountTable,
     /// Those of them that are marked as being deleted.
@@ -97,16 +98,16 @@ struct Look {
 }
 
 /// All counters of a cluster.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Topology {
     keys_read: FxHashSet<Sym>,
     active: bool,
     looks: Vec<Look>,
-    look_index: FxHashMap<Rc<Appearance>, AppearanceIx>,
+    look_index: FxHashMap<Arc<Appearance>, AppearanceIx>,
     /// Appearances by what they show.
     looks_at: Anchored,
     counters: Vec<Counter>,
-    counter_index: FxHashMap<Rc<Query>, CounterIx>,
+    counter_index: FxHashMap<Arc<Query>, CounterIx>,
     /// Counters of queries that do not stand for carried terms, by anchor.
     plain_at: Anchored,
     /// Counters of terms pods have themselves, by term.
@@ -114,7 +115,7 @@ pub struct Topology {
     /// Appearances somebody has asked for the terms that select them.
     asked: FxHashMap<(AppearanceIx, Pull), Vec<KeyCounter>>,
     terms: Vec<CarriedTerm>,
-    term_index: FxHashMap<Rc<(PodTerm, Carried)>, u32>,
+    term_index: FxHashMap<Arc<(PodTerm, Carried)>, u32>,
     /// Terms by anchor.
     terms_at: Anchored,
     terms_free: Vec<u32>,
@@ -181,7 +182,7 @@ impl Topology {
         if self.active {
             self.looks_at.add(&anchor::shown(names, &appearance), ix.0);
         }
-        let appearance = Rc::new(appearance);
+        let appearance = Arc::new(appearance);
         self.look_index.insert(appearance.clone(), ix);
         self.looks.push(Look {
             appearance,

@@ -21,7 +21,7 @@ mod reach;
 mod users;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -92,14 +92,15 @@ pub enum VolumeStep {
     },
 }
 
+#[derive(Clone)]
 struct Pv {
-    object: Rc<PvObject>,
+    object: Arc<PvObject>,
     reach: ReachIx,
     /// The claim it is assumed for.
     assumed_for: Option<ClaimIx>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Claim {
     key: (String, String),
     object: Option<ClaimObject>,
@@ -114,15 +115,17 @@ struct Claim {
     assumed: Option<Assumption>,
 }
 
+#[derive(Clone)]
 struct Capacity {
     object: CsiCapacityObject,
     reach: ReachIx,
 }
 
 /// Unclaimed volumes of a class: by reach, then by (capacity, name).
-type FreeVolumes = BTreeMap<ReachIx, BTreeMap<(i64, String), Rc<PvObject>>>;
+type FreeVolumes = BTreeMap<ReachIx, BTreeMap<(i64, String), Arc<PvObject>>>;
 
 /// All of it.
+#[derive(Clone)]
 pub struct Volumes {
     pvs: FxHashMap<String, Pv>,
     free: FxHashMap<String, FreeVolumes>,
@@ -183,7 +186,7 @@ impl Volumes {
     }
 
     /// A need in use.
-    pub fn need(&self, ix: NeedIx) -> &Rc<VolumeNeed> {
+    pub fn need(&self, ix: NeedIx) -> &Arc<VolumeNeed> {
         self.needs.get(ix.0)
     }
 

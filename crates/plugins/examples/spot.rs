@@ -12,7 +12,7 @@ use pumice_framework::points::{
 use pumice_framework::{Class, Plugin, Plugins, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::object::{NodeObject, PodObject};
 use pumice_model::{Delta, NodeIx, State, TaskIx};
-use std::rc::Rc;
+use std::sync::Arc;
 
 const LABEL: &str = "example.com/spot";
 /// Key, kind, default, range and sentence of an argument stand here and nowhere else.
@@ -150,7 +150,7 @@ fn answers() -> Option<Vec<StaticPart>> {
     let mut with = |text: &str| {
         let mut signature = Signature::default();
         signature.add(SPEC.name, text.to_owned());
-        let class = Class::new(&state, class.key, Rc::new(signature));
+        let class = Class::new(&state, class.key, Arc::new(signature));
         plugins.static_part(&state, class.fixed(), &mut reasons)
     };
     Some(vec![with("protected"), with("")])

@@ -6,7 +6,7 @@ mod rules;
 mod score;
 
 use std::cmp::{Ordering, Reverse};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_conf::{Arg, Arguments, PluginSpec};
 use pumice_framework::points::{
@@ -55,8 +55,8 @@ pub struct TaskTopology {
 
 /// What is kept of a job.
 struct TopologyOfJob {
-    rules: Rc<RoleRules>,
-    buckets: Rc<JobBuckets>,
+    rules: Arc<RoleRules>,
+    buckets: Arc<JobBuckets>,
     /// Tells these rules and buckets from all others there were: part of the signature.
     revision: u64,
 }
@@ -98,8 +98,8 @@ impl TaskTopology {
         let kept = before.filter(same).unwrap_or_else(|| {
             self.made += 1;
             TopologyOfJob {
-                rules: Rc::new(rules),
-                buckets: Rc::new(buckets),
+                rules: Arc::new(rules),
+                buckets: Arc::new(buckets),
                 revision: self.made,
             }
         });
@@ -199,8 +199,8 @@ impl CandidateScores for TaskTopology {
         };
         scores.push(Box::new(BucketScore::new(
             with.state(),
-            Rc::clone(&of_job.rules),
-            Rc::clone(&of_job.buckets),
+            Arc::clone(&of_job.rules),
+            Arc::clone(&of_job.buckets),
             bucket as usize,
             role as usize,
             &class.shape.request,

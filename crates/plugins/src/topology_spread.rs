@@ -4,7 +4,7 @@
 //! nodes the constraint admits. The filter compares a domain with the emptiest one; the score prefers
 //! domains with few, and compares all candidates.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::points::{
     CandidateScore, Cell, ChangedDomains, Class, Counting, DomainFilter, KeySet,
@@ -52,12 +52,12 @@ fn constraint_selectors(constraint: &SpreadConstraint) -> Vec<Selector> {
 struct Eligible {
     has_keys: Vec<bool>,
     /// By policy, whether affinity and taints are honoured, once asked for.
-    by_policy: [Option<Rc<[bool]>>; 4],
+    by_policy: [Option<Arc<[bool]>>; 4],
 }
 
 impl Eligible {
     /// The nodes with every key.
-    fn new(state: &State, keys: &[Rc<Domains>]) -> Self {
+    fn new(state: &State, keys: &[Arc<Domains>]) -> Self {
         let mut has_keys = vec![true; state.nodes().len()];
         for key in keys {
             for (has, domain) in has_keys.iter_mut().zip(&key.of_node) {
@@ -71,7 +71,12 @@ impl Eligible {
     }
 
     /// Those a constraint admits.
-    fn nodes(&mut self, state: &State, class: &Class, constraint: &SpreadConstraint) -> Rc<[bool]> {
+    fn nodes(
+        &mut self,
+        state: &State,
+        class: &Class,
+        constraint: &SpreadConstraint,
+    ) -> Arc<[bool]> {
         let (affinity, taints) = (constraint.honor_affinity, constraint.honor_taints);
         let rules = &class.rules;
         let admits = |(at, has_keys): (usize, &bool)| {

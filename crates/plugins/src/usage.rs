@@ -4,7 +4,7 @@
 mod estimate;
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_conf::{Arg, ArgMap, Arguments, PluginSpec};
 use pumice_framework::points::{Class, NodeFilter, NodeFilters, NodeScore, NodeScores};
@@ -66,7 +66,7 @@ pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, reasons| {
 /// The plugin.
 pub struct MeasuredUsage {
     weight: i64,
-    estimator: Rc<LoadEstimator>,
+    estimator: Arc<LoadEstimator>,
     limits: UsageLimits,
 }
 
@@ -87,7 +87,7 @@ impl MeasuredUsage {
         let (cpu, memory) = (WEIGHT_CPU.read(arguments), WEIGHT_MEMORY.read(arguments));
         Self {
             weight: WEIGHT.read(arguments),
-            estimator: Rc::new(LoadEstimator::new(arguments, cpu, memory)),
+            estimator: Arc::new(LoadEstimator::new(arguments, cpu, memory)),
             limits: UsageLimits {
                 cpu: CPU_THRESHOLD.read(&thresholds) * 1000,
                 memory: MEMORY_THRESHOLD.read(&thresholds) * 1000,
@@ -150,7 +150,7 @@ impl NodeFilter for UsageLimits {
 impl NodeScores for MeasuredUsage {
     fn node_scores(&self, _: &State, _: &Class) -> Vec<Box<dyn NodeScore>> {
         vec![Box::new(Calm {
-            estimator: Rc::clone(&self.estimator),
+            estimator: Arc::clone(&self.estimator),
             weight: self.weight,
         })]
     }
@@ -158,7 +158,7 @@ impl NodeScores for MeasuredUsage {
 
 /// The less a node is used, the better.
 struct Calm {
-    estimator: Rc<LoadEstimator>,
+    estimator: Arc<LoadEstimator>,
     weight: i64,
 }
 

@@ -221,3 +221,13 @@ pub struct EvictArguments {
     #[arg(long, value_enum, default_value = "table")]
     pub output: Output,
 }
+
+/// Arguments of `pumice bench fork`.
+#[derive(Args, Clone)]
+pub struct ForkArguments {
+    /// Forks
+    #[arg(long, default_value_t = 20)]
+    pub forks: usize,
+    #[command(flatten)]
+    pub cluster: PlacementArguments,
+}

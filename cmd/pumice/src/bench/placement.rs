@@ -52,7 +52,8 @@ pub fn run(arguments: &PlacementArguments) -> anyhow::Result<()> {
     print(&figures, arguments.output)
 }
 
-fn config(arguments: &PlacementArguments) -> anyhow::Result<Config> {
+/// The configuration of a benchmark.
+pub fn config(arguments: &PlacementArguments) -> anyhow::Result<Config> {
     match &arguments.config {
         Some(path) => configuration(&path.display().to_string(), &read(path)?),
         None => {
@@ -185,7 +186,7 @@ fn one_pod_cycles(engine: &mut Engine) -> (f64, f64) {
 }
 
 /// Resident memory of this process, as the system reports it.
-fn memory_bytes(kind: &str) -> u64 {
+pub fn memory_bytes(kind: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(kind));
     let kib = line.and_then(|rest| {

@@ -1,7 +1,7 @@
 //! What is found out of the candidates of a unit, and told if none holds it (spec/08 §7).
 
 use std::cmp::Reverse;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::{JobNote, NearestDomain, NoDomain, Session, Unplaced};
 use pumice_model::{DomainIx, JobUnit, ResVec, State, TaskIx, TaskStatus};
@@ -230,7 +230,7 @@ impl DomainTries {
                 return None;
             }
             let error = kernel.best_among(state, plugins, pods.sample, &nodes);
-            let why = Unplaced::NoNode(Rc::new(error.err()?));
+            let why = Unplaced::NoNode(Arc::new(error.err()?));
             Some((pods.sample, why))
         })
     }
@@ -248,7 +248,7 @@ impl DomainTries {
         let cause = self.cause.clone();
         let cause = cause.or_else(|| self.hopeless(session, kernel, &mine));
         session.work.spend(unit.job, kernel.take_effort());
-        let told = Rc::new(NoDomain {
+        let told = Arc::new(NoDomain {
             sub_job,
             has_placed: !unit.placed_on(session.state).is_empty(),
             lacks: self.lacks,

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::points::StaticPart;
 use pumice_model::object::Shard;
@@ -29,7 +29,7 @@ enum NodeStanding {
 pub struct NodeTable {
     /// What the class asks.
     request: Vec<(ResIx, i64)>,
-    static_part: Rc<StaticPart>,
+    static_part: Arc<StaticPart>,
     known: Vec<(NodeStanding, u32)>,
     heap: BinaryHeap<Reverse<(Key, u32, u32)>>,
     /// Nodes that were found to be out for one job.
@@ -40,7 +40,7 @@ pub struct NodeTable {
 
 impl NodeTable {
     /// A table that knows nothing yet: every node is to be looked at.
-    pub fn new(state: &State, request: &ResVec, static_part: Rc<StaticPart>) -> Self {
+    pub fn new(state: &State, request: &ResVec, static_part: Arc<StaticPart>) -> Self {
         let asked = request.iter().filter(|(_, amount)| *amount > 0);
         Self {
             request: asked.collect(),

@@ -1,6 +1,6 @@
 //! The cheapest node for a preemptor.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::points::{ClassKey, Purpose, Signature};
 use pumice_framework::{ForeignPods, Overruns, Session, VictimCounts};
@@ -36,7 +36,7 @@ pub struct Found {
 pub struct VictimSearch {
     scope: Option<ScopeNodes>,
     /// What was told of scopes in which nobody was found.
-    counts: FxHashMap<Scope, Rc<VictimCounts>>,
+    counts: FxHashMap<Scope, Arc<VictimCounts>>,
     /// Pods of other schedulers that hold what pods of a scope and shape lack.
     foreign_pods: FxHashMap<(Scope, ShapeIx), ForeignPods>,
 }
@@ -93,13 +93,13 @@ impl VictimSearch {
         session: &Session,
         scope: Scope,
         preemptor: TaskIx,
-    ) -> Rc<VictimCounts> {
+    ) -> Arc<VictimCounts> {
         let count = || candidates::count(session, &scope, preemptor);
         let known = self.counts.entry(scope);
-        let all = known.or_insert_with(|| Rc::new(count()));
+        let all = known.or_insert_with(|| Arc::new(count()));
         match scope.own_reached(session, preemptor) {
-            0 => Rc::clone(all),
-            own => Rc::new(VictimCounts {
+            0 => Arc::clone(all),
+            own => Arc::new(VictimCounts {
                 not_lower: all.not_lower.saturating_sub(own),
                 ..VictimCounts::clone(all)
             }),

@@ -1,7 +1,7 @@
 //! What is kept of a class when there is no room for an index of its nodes: the best of each block of
 //! nodes, a fortieth of the memory. A node that was touched costs a look at its whole block.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::{ReasonTable, Verdict};
 use pumice_model::node::BLOCK;
@@ -116,7 +116,7 @@ impl BlockIndex {
         idle: BestOfBlocks,
         future: Option<BestOfBlocks>,
     ) -> Self {
-        let has_it_alone = Rc::strong_count(&evaluator.static_part) <= OWNERS;
+        let has_it_alone = Arc::strong_count(&evaluator.static_part) <= OWNERS;
         Self {
             evaluator,
             nodes,

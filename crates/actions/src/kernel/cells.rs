@@ -1,6 +1,6 @@
 //! The filters by topology domain of one class, by cell.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::points::{Cell, ChangedDomains, DomainFilter};
 use pumice_framework::{ReasonId, ReasonKind, ReasonTable, TopologyKeys};
@@ -16,18 +16,18 @@ const MAX_LAYOUTS: usize = 256;
 
 /// Layouts by the keys of their classes: they depend on node labels alone, so classes share them.
 #[derive(Default)]
-pub struct Layouts(FxHashMap<Vec<String>, Rc<Layout>>);
+pub struct Layouts(FxHashMap<Vec<String>, Arc<Layout>>);
 
 impl Layouts {
-    fn layout(&mut self, state: &State, all: &mut TopologyKeys, keys: &[String]) -> Rc<Layout> {
+    fn layout(&mut self, state: &State, all: &mut TopologyKeys, keys: &[String]) -> Arc<Layout> {
         if let Some(layout) = self.0.get(keys) {
             return layout.clone();
         }
         if self.0.len() >= MAX_LAYOUTS {
-            self.0.retain(|_, known| Rc::strong_count(known) > 1);
+            self.0.retain(|_, known| Arc::strong_count(known) > 1);
         }
-        let domains: Vec<Rc<Domains>> = keys.iter().map(|key| all.domains(state, key)).collect();
-        let layout = Rc::new(Layout::of(state.nodes().len(), &domains));
+        let domains: Vec<Arc<Domains>> = keys.iter().map(|key| all.domains(state, key)).collect();
+        let layout = Arc::new(Layout::of(state.nodes().len(), &domains));
         self.0.insert(keys.to_vec(), layout.clone());
         layout
     }
@@ -43,7 +43,7 @@ struct CellFilter {
 pub struct CellFilters {
     parts: Vec<CellFilter>,
     /// Cells of nodes about which the filters say the same.
-    pub layout: Rc<Layout>,
+    pub layout: Arc<Layout>,
 }
 
 impl CellFilters {

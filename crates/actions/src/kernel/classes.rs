@@ -3,7 +3,7 @@
 //! What tells classes apart is looked up once a question ([`Classes::of`]); everything known about a
 //! class then stands in its record.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::points::{ClassKey, Signature};
 use pumice_framework::{Class, Plugins};
@@ -64,7 +64,7 @@ pub enum Prefiltered {
 struct Record {
     id: ClassId,
     key: ClassKey,
-    signature: Rc<Signature>,
+    signature: Arc<Signature>,
     prefiltered: Prefiltered,
     /// The nearest miss, as of a cycle: whether the index is kept makes no difference to what is told.
     nearest: Option<(u64, Nearest)>,
@@ -127,8 +127,8 @@ pub struct Classes {
     by_id: FxHashMap<ClassId, ClassIx>,
     /// The one asked for last: tasks of a class often follow each other.
     last: Option<ClassIx>,
-    signatures: FxHashMap<Rc<Signature>, SignatureIx>,
-    unsigned: Rc<Signature>,
+    signatures: FxHashMap<Arc<Signature>, SignatureIx>,
+    unsigned: Arc<Signature>,
     /// Number of classes at which the next look for useless ones is due.
     sweep_at: usize,
     /// Number of classes at which those without an index are dropped.
@@ -150,7 +150,7 @@ impl Default for Classes {
             by_id: FxHashMap::default(),
             last: None,
             signatures: FxHashMap::default(),
-            unsigned: Rc::default(),
+            unsigned: Arc::default(),
             sweep_at: SPARE_CLASSES,
             full_at: MAX_WITHOUT_INDEX,
             queries: 0,
@@ -202,7 +202,7 @@ impl Classes {
         class
     }
 
-    fn add(&mut self, id: ClassId, key: ClassKey, signature: Option<Rc<Signature>>) -> ClassIx {
+    fn add(&mut self, id: ClassId, key: ClassKey, signature: Option<Arc<Signature>>) -> ClassIx {
         if self.records.len() >= self.full_at {
             self.retain(|record| record.index.is_some());
             self.full_at = 2 * self.records.len() + MAX_WITHOUT_INDEX;
@@ -221,11 +221,14 @@ impl Classes {
         class
     }
 
-    fn intern(&mut self, signature: Signature) -> (Option<Rc<Signature>>, SignatureIx) {
+    fn intern(&mut self, signature: Signature) -> (Option<Arc<Signature>>, SignatureIx) {
         if let Some((known, number)) = self.signatures.get_key_value(&signature) {
             return (Some(known.clone()), *number);
         }
-        let (new, number) = (Rc::new(signature), self.signatures.len() as SignatureIx + 1);
+        let (new, number) = (
+            Arc::new(signature),
+            self.signatures.len() as SignatureIx + 1,
+        );
         self.signatures.insert(new.clone(), number);
         (Some(new), number)
     }

@@ -1,7 +1,7 @@
 //! One class against a range of nodes: does the task fit, and how good is the node by itself?
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_devices::NearMiss;
 use pumice_framework::points::{LedgerCheck, NodeFilter, NodeScore, ReasonDetail, StaticPart};
@@ -28,7 +28,7 @@ pub struct ClassEvaluator {
     scores: Vec<Box<dyn NodeScore>>,
     ledgers: Vec<Box<dyn LedgerCheck>>,
     /// The static part, shared by all classes with the same rules.
-    pub static_part: Rc<StaticPart>,
+    pub static_part: Arc<StaticPart>,
     /// Some score has a fraction.
     has_fraction: bool,
 }
@@ -105,7 +105,7 @@ impl ClassEvaluator {
         plugins: &Plugins,
         table: &mut ReasonTable,
         class: &Class,
-        static_part: Rc<StaticPart>,
+        static_part: Arc<StaticPart>,
     ) -> Self {
         let filters = plugins.node_filters(state, class);
         let (before, after) = filters

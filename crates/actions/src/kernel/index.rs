@@ -2,7 +2,7 @@
 
 mod record;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::points::CandidateScore;
 use pumice_framework::{FitError, Obstacles, ReasonId, ReasonTable, SetId, Verdict};
@@ -408,7 +408,7 @@ impl ClassIndex {
                     let serves = |node| serves_when_idle(&self.evaluator, state.nodes(), node);
                     let before = before.filter(|(at, _)| *at == epoch);
                     let found = before.map(|(_, found)| found);
-                    let found = found.unwrap_or_else(|| Rc::new(obstacles(&serves)));
+                    let found = found.unwrap_or_else(|| Arc::new(obstacles(&serves)));
                     nearest.obstacles = Some((epoch, found));
                 }
                 *known = Some((cycle, nearest.clone()));

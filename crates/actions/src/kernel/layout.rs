@@ -4,7 +4,7 @@
 //! nodes form a *cell*; their keys stand side by side, in name order. A class without such filters
 //! has one cell.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_model::domains::Domains;
 use rustc_hash::FxHashMap;
@@ -32,7 +32,7 @@ pub struct Layout {
 
 impl Layout {
     /// Cells of nodes under some topology keys.
-    pub fn of(nodes: usize, keys: &[Rc<Domains>]) -> Self {
+    pub fn of(nodes: usize, keys: &[Arc<Domains>]) -> Self {
         let mut numbers: FxHashMap<CellDomains, u32> = FxHashMap::default();
         let mut domains: Vec<CellDomains> = Vec::new();
         let mut cell = Vec::with_capacity(nodes);

@@ -25,7 +25,7 @@ mod shard;
 mod static_parts;
 mod wide_max;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::points::{CandidateScore, Counting, StaticPart};
 use pumice_framework::{
@@ -183,7 +183,7 @@ impl Kernel {
         state: &State,
         plugins: &Plugins,
         task: TaskIx,
-    ) -> Rc<StaticPart> {
+    ) -> Arc<StaticPart> {
         let class = self.class_of(state, plugins, task);
         let signature = self.classes.signature(class);
         let class = self.classes.make(state, class);
@@ -401,7 +401,7 @@ impl Kernel {
         plugins: &Plugins,
         class: &Class,
         signature: classes::SignatureIx,
-    ) -> Rc<StaticPart> {
+    ) -> Arc<StaticPart> {
         let reasons = (&mut self.reasons, self.other_shard);
         let (parts, effort) = (&mut self.static_parts, &mut self.effort);
         parts.of(state, plugins, class, signature, reasons, effort)

@@ -1,6 +1,6 @@
 //! The node that comes closest to a class that fits nowhere, and whether any node ever could do.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::reason::{NearestMiss, Shortage};
 use pumice_framework::{Obstacles, Verdict};
@@ -19,7 +19,7 @@ pub struct Nearest {
     /// No node has room for the class, even if all were idle.
     pub never: bool,
     /// What keeps it from nodes that would do, and of which nodes that was found.
-    pub obstacles: Option<(u64, Rc<Obstacles>)>,
+    pub obstacles: Option<(u64, Arc<Obstacles>)>,
 }
 
 /// How far a node is from being a place; the smaller the closer.

@@ -1,7 +1,7 @@
 //! Static parts of classes: what depends on node objects alone, shared by all classes with the same
 //! rules and signature.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::points::StaticPart;
 use pumice_framework::{Class, Plugins, ReasonId, ReasonTable};
@@ -21,7 +21,7 @@ const UNITS_PER_RULE: u64 = 4;
 #[derive(Default)]
 pub struct StaticParts {
     /// By serial of the rules and signature.
-    parts: FxHashMap<(u64, SignatureIx), Rc<StaticPart>>,
+    parts: FxHashMap<(u64, SignatureIx), Arc<StaticPart>>,
     /// Parts that class indexes used when the others were dropped last.
     in_use: usize,
 }
@@ -36,7 +36,7 @@ impl StaticParts {
         signature: SignatureIx,
         (reasons, other_shard): (&mut ReasonTable, ReasonId),
         effort: &mut u64,
-    ) -> Rc<StaticPart> {
+    ) -> Arc<StaticPart> {
         self.stay_within_budget(state.nodes().len());
         let rules = state.shapes().rules_serial(class.shape.rules);
         let part = self.parts.entry((rules, signature)).or_insert_with(|| {
@@ -44,9 +44,9 @@ impl StaticParts {
             *effort += tests * state.nodes().len() as u64;
             let mut part = plugins.static_part(state, class.fixed(), reasons);
             shard::overlay(state, other_shard, &mut part);
-            Rc::new(part)
+            Arc::new(part)
         });
-        Rc::clone(part)
+        Arc::clone(part)
     }
 
     /// Bytes of one, about: a verdict, a score and perhaps a raw value per node.
@@ -57,7 +57,7 @@ impl StaticParts {
     fn stay_within_budget(&mut self, nodes: usize) {
         let part_bytes = Self::bytes(nodes.max(1));
         if self.parts.len() > self.in_use + STATIC_BUDGET_BYTES / part_bytes {
-            self.parts.retain(|_, part| Rc::strong_count(part) > 1);
+            self.parts.retain(|_, part| Arc::strong_count(part) > 1);
             self.in_use = self.parts.len();
         }
     }

@@ -1,7 +1,7 @@
 //! The questions the kernel answers, against a loop over all nodes that follows the rules literally.
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use pumice_actions::Kernel;
@@ -201,7 +201,7 @@ impl DomainFilters for Rules {
 /// No zone has more than so many pods.
 struct ZoneLimit {
     keys: Vec<String>,
-    domains: Rc<Domains>,
+    domains: Arc<Domains>,
     pods: Vec<i64>,
     reason: ReasonId,
 }

@@ -68,6 +68,7 @@ impl fmt::Display for SelectorError {
 impl std::error::Error for SelectorError {}
 
 /// A compiled expression.
+#[derive(Clone)]
 pub struct DeviceSelector {
     expression: IdedExpr,
     cost: u64,

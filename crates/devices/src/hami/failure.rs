@@ -1,6 +1,6 @@
 //! All ways in which a node may not fit, in one list (spec/04 §23.3).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::request::Failure;
 
@@ -26,9 +26,9 @@ const NUMA: u8 = TOO_FEW + 1;
 const LATER: u8 = NUMA + 1;
 
 /// The list of a pod with these needs.
-pub fn list(needs: &[CardNeed], kinds: &[CardKind]) -> Rc<[Failure]> {
+pub fn list(needs: &[CardNeed], kinds: &[CardKind]) -> Arc<[Failure]> {
     let Some(need) = needs.first() else {
-        return Rc::default();
+        return Arc::default();
     };
     let name = &kinds[usize::from(need.kind)].names.count;
     let fixed = |why: &str| Failure {

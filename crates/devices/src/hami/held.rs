@@ -2,7 +2,7 @@
 //!
 //! A card that is missing is charged to every card it could be.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
@@ -208,7 +208,7 @@ impl CardHolder<'_> {
         });
         Allocation {
             share: self.share(need.kind),
-            ..Allocation::of_absent(Rc::from(device.id), need.container, part.portion())
+            ..Allocation::of_absent(Arc::from(device.id), need.container, part.portion())
         }
     }
 

@@ -48,7 +48,7 @@ pub(crate) mod wire;
 #[cfg(test)]
 mod tests;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -102,7 +102,7 @@ pub fn shares_gpus(settings: &Settings) -> bool {
 }
 
 struct Hami {
-    rules: Rc<VendorRules>,
+    rules: Arc<VendorRules>,
 }
 
 impl Hami {
@@ -121,7 +121,7 @@ impl Hami {
             locks: settings.node_lock,
         };
         Self {
-            rules: Rc::new(rules),
+            rules: Arc::new(rules),
         }
     }
 
@@ -197,7 +197,7 @@ impl Hami {
         offered
     }
 
-    fn compile(&self, pod: &PodFacts) -> Result<Option<Rc<dyn FamilyRequest>>, String> {
+    fn compile(&self, pod: &PodFacts) -> Result<Option<Arc<dyn FamilyRequest>>, String> {
         let kinds = &self.rules.kinds;
         let needs = needs::needs(pod, kinds)?;
         if needs.is_empty() {
@@ -210,10 +210,10 @@ impl Hami {
         }
         let mut limits = CardLimits::of(pod, kinds, self.rules.policy)?;
         limits.sgpu = SgpuLimits::of(pod, kinds, &needs)?;
-        Ok(Some(Rc::new(CardsRequest {
+        Ok(Some(Arc::new(CardsRequest {
             limits,
             failures: failure::list(&needs, kinds),
-            rules: Rc::clone(&self.rules),
+            rules: Arc::clone(&self.rules),
             needs,
             runs: pod.containers.iter().map(|one| one.kind).collect(),
         })))
@@ -253,8 +253,8 @@ fn add_card(cards: &mut NodeCards, kind: u16, card: &HamiCard, unusable: Option<
         cores: card.cores,
     };
     let card = Card {
-        id: Rc::from(card.id.as_str()),
-        kind: Rc::from(card.kind.as_str()),
+        id: Arc::from(card.id.as_str()),
+        kind: Arc::from(card.kind.as_str()),
         unusable: unusable.map(Box::from),
         index: card.index,
         variant: variant.code(),
@@ -286,7 +286,7 @@ impl Family for Hami {
         &self,
         pod: &PodFacts,
         _tags: Tags,
-    ) -> Option<Result<Rc<dyn FamilyRequest>, String>> {
+    ) -> Option<Result<Arc<dyn FamilyRequest>, String>> {
         match self.rules.kinds.is_empty() {
             true => None,
             false => self.compile(pod).transpose(),

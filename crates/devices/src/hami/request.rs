@@ -1,6 +1,6 @@
 //! What a pod asks of the family, compiled.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::binding::{Annotation, AnnotationValue, BindProtocol, BindingAnnotations};
 use crate::facts::{ContainerKind, most_at_any_time};
@@ -33,10 +33,10 @@ pub struct VendorRules {
 
 /// What a pod asks.
 pub struct CardsRequest {
-    pub(super) rules: Rc<VendorRules>,
+    pub(super) rules: Arc<VendorRules>,
     pub(super) needs: Vec<CardNeed>,
     pub(super) limits: CardLimits,
-    pub(super) failures: Rc<[Failure]>,
+    pub(super) failures: Arc<[Failure]>,
     /// When each container of the pod runs.
     pub(super) runs: Vec<ContainerKind>,
 }

@@ -1,6 +1,6 @@
 //! What a pod gets: of which cards, and how much.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -31,7 +31,7 @@ pub struct Allocation {
     /// Position of the card in [`NodeCards::cards`]; `None` when the node has no such card (any more).
     pub card: Option<u16>,
     /// Identity of the card.
-    pub id: Rc<str>,
+    pub id: Arc<str>,
     /// Partition, where the card is partitioned.
     pub partition: Option<Partition>,
     /// What was asked of it: what is written.
@@ -53,12 +53,12 @@ impl Allocation {
     pub fn of(cards: &NodeCards, card: usize, container: u16, part: Portion) -> Self {
         Self {
             card: u16::try_from(card).ok(),
-            ..Self::of_absent(Rc::clone(&cards.cards[card].id), container, part)
+            ..Self::of_absent(Arc::clone(&cards.cards[card].id), container, part)
         }
     }
 
     /// The same of a card that the node does not have.
-    pub fn of_absent(id: Rc<str>, container: u16, part: Portion) -> Self {
+    pub fn of_absent(id: Arc<str>, container: u16, part: Portion) -> Self {
         Self {
             container,
             card: None,

@@ -1,6 +1,6 @@
 //! The ledger, with cards no family here has: chips with AI cores, AI CPUs and units of a decoder.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -33,7 +33,7 @@ fn chips(count: u32) -> NodeCards {
     for index in 0..count {
         let card = Card {
             index,
-            id: Rc::from(format!("chip-{index}")),
+            id: Arc::from(format!("chip-{index}")),
             ..Card::default()
         };
         cards.add(card, &CAPACITY);
@@ -45,7 +45,7 @@ fn allocation(card: u16, part: [i64; 5]) -> Allocation {
     Allocation {
         container: 0,
         card: Some(card),
-        id: Rc::from(format!("chip-{card}")),
+        id: Arc::from(format!("chip-{card}")),
         partition: None,
         asked: part.into_iter().collect(),
         charged: part.into_iter().collect(),
@@ -140,7 +140,7 @@ fn plain_cards(count: u32) -> NodeDevices {
     for index in 0..count {
         let card = Card {
             index,
-            id: Rc::from(format!("chip-{index}")),
+            id: Arc::from(format!("chip-{index}")),
             is_plain: true,
             ..Card::default()
         };

@@ -19,7 +19,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::binding::{
     Annotation, AnnotationValue, BindProtocol, BindingAnnotations, NodeLock, PluginProtocol,
@@ -96,7 +96,7 @@ impl Family for GpuShare {
         &self,
         pod: &PodFacts,
         _tags: Tags,
-    ) -> Option<Result<Rc<dyn FamilyRequest>, String>> {
+    ) -> Option<Result<Arc<dyn FamilyRequest>, String>> {
         let request = match Request::of(pod) {
             Ok(request) => request?,
             Err(refusal) => return Some(Err(refusal)),
@@ -117,7 +117,7 @@ impl Family for GpuShare {
 }
 
 impl GpuShare {
-    fn compile(&self, request: Request, pod: &PodFacts) -> Result<Rc<dyn FamilyRequest>, String> {
+    fn compile(&self, request: Request, pod: &PodFacts) -> Result<Arc<dyn FamilyRequest>, String> {
         let settings = &self.settings;
         let mut pod = AskingPod {
             request,
@@ -126,12 +126,12 @@ impl GpuShare {
             protocol: BindProtocol::of(settings, LOCK),
         };
         if settings.gpu_memory && request.memory > 0 {
-            return Ok(Rc::new(GpuRequest::new(pod, memory::Shared)));
+            return Ok(Arc::new(GpuRequest::new(pod, memory::Shared)));
         }
         if settings.gpu_number && request.number > 0 {
             pod.protocol.lock = None;
             let whole = number::Whole::of(&pod)?;
-            return Ok(Rc::new(GpuRequest::new(pod, whole)));
+            return Ok(Arc::new(GpuRequest::new(pod, whole)));
         }
         let (resource, switch) = match request.memory > 0 {
             true => (MEMORY, "deviceshare.GPUSharingEnable"),
@@ -234,7 +234,7 @@ fn allocation(
     Allocation {
         container: request.container,
         card: u16::try_from(at).ok(),
-        id: Rc::clone(&cards.cards[at].id),
+        id: Arc::clone(&cards.cards[at].id),
         partition: None,
         asked: asked.portion(),
         charged: charged.portion(),

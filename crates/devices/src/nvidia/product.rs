@@ -3,7 +3,7 @@
 //!
 //! Nothing is charged here and nothing written: the resource itself is an ordinary one.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::binding::BindingAnnotations;
 use crate::config::DeviceConfig;
@@ -49,7 +49,7 @@ impl Family for Product {
         let mut cards = NodeCards::default();
         if self.is_on {
             let label = node.label(LABEL).filter(|label| !label.is_empty());
-            cards.label = label.map(Rc::from);
+            cards.label = label.map(Arc::from);
         }
         cards
     }
@@ -58,14 +58,14 @@ impl Family for Product {
         &self,
         pod: &PodFacts,
         _tags: Tags,
-    ) -> Option<Result<Rc<dyn FamilyRequest>, String>> {
+    ) -> Option<Result<Arc<dyn FamilyRequest>, String>> {
         let mut containers = pod.containers.iter();
         let asks = containers.any(|container| container.milli(RESOURCE).is_some_and(|n| n > 0));
         if !self.is_on || !asks {
             return None;
         }
         let lists = TypeLists::of(pod).with_blanks_as("-");
-        (!lists.is_empty()).then(|| Ok(Rc::new(Typed::new(lists)) as Rc<dyn FamilyRequest>))
+        (!lists.is_empty()).then(|| Ok(Arc::new(Typed::new(lists)) as Arc<dyn FamilyRequest>))
     }
 
     fn decode(&self, _records: &Pairs, _pod: &PodFacts, _cards: &NodeCards) -> Decoded {

@@ -23,7 +23,7 @@ struct Nomination {
 }
 
 /// All nominations.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Nominations {
     standing: FxHashMap<TaskId, Nomination>,
     /// Pods whose nomination ended, until their objects show none: what they say is not to be believed.

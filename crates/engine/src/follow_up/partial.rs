@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::setbacks::Setbacks;
 
 /// Partial gangs by job; of another PodGroup in its place nothing is known.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct PartialGangs {
     since: FxHashMap<JobId, i64>,
     /// Gangs with pods on nodes that once were there as a whole, or may have been.

@@ -11,7 +11,7 @@ const LONGEST_WAIT_S: i64 = 24 * 3600;
 const REMEMBERED_S: i64 = 2 * LONGEST_WAIT_S;
 
 /// How often gangs were given up, and when last.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Setbacks {
     /// Seconds a gang may be partial; `None` for any time.
     pub(crate) deadline_s: Option<i64>,

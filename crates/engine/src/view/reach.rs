@@ -7,7 +7,7 @@
 //!              └─ it does not, and the node would serve ─► what keeps the pod from it
 //! ```
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_devices::LedgerTime;
 use pumice_framework::points::ClassKey;
@@ -75,7 +75,7 @@ impl Remedies<'_> {
     fn allowed_nodes(&self, ix: TaskIx) -> Vec<NodeIx> {
         let state = self.state;
         let signature = self.plugins.signature(state, ix).unwrap_or_default();
-        let class = Class::new(state, ClassKey::of(state, ix), Rc::new(signature));
+        let class = Class::new(state, ClassKey::of(state, ix), Arc::new(signature));
         // Reasons are not told from here: which node is allowed is all that counts.
         let mut scratch = ReasonTable::default();
         let part = self.plugins.static_part(state, class.fixed(), &mut scratch);

@@ -9,7 +9,7 @@
 //! from [`crate::Plugin::open`] may reach such an answer through the signature only, because the answer
 //! outlives the cycle.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_devices::DeviceRequest;
 use pumice_model::AppearanceIx;
@@ -85,27 +85,27 @@ pub struct Class {
     /// What tells it apart in every configuration.
     pub key: ClassKey,
     /// The shape.
-    pub shape: Rc<Shape>,
+    pub shape: Arc<Shape>,
     /// The rules of the shape.
-    pub rules: Rc<Rules>,
+    pub rules: Arc<Rules>,
     /// What it asks of its volumes; nothing for most.
-    pub volumes: Rc<VolumeNeed>,
+    pub volumes: Arc<VolumeNeed>,
     /// What it asks of its resource claims; nothing for most.
-    pub claims: Rc<ResourceNeed>,
+    pub claims: Arc<ResourceNeed>,
     /// What it asks of devices; nothing for most.
-    pub devices: Rc<DeviceRequest>,
+    pub devices: Arc<DeviceRequest>,
     /// What tells it apart besides.
-    pub signature: Rc<Signature>,
+    pub signature: Arc<Signature>,
 }
 
 impl Class {
     /// The class of a task in a configuration whose plugins sign nothing.
     pub fn of(state: &State, task: TaskIx) -> Self {
-        Self::new(state, ClassKey::of(state, task), Rc::default())
+        Self::new(state, ClassKey::of(state, task), Arc::default())
     }
 
     /// The class with a key and a signature.
-    pub fn new(state: &State, key: ClassKey, signature: Rc<Signature>) -> Self {
+    pub fn new(state: &State, key: ClassKey, signature: Arc<Signature>) -> Self {
         let shape = state.shapes().share(key.shape);
         let rules = state.shapes().rules(shape.rules).clone();
         let volumes = state.volumes().need(key.volumes).clone();

@@ -6,7 +6,7 @@
 //! Nodes that share their domains under all keys of a class form a *cell*; a filter is asked once a
 //! cell.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_model::domains::Domains;
 use pumice_model::topology::{KeyCounter, Pull, Query};
@@ -100,7 +100,7 @@ impl<'a> Counting<'a> {
     }
 
     /// Domains of a label key.
-    pub fn domains(&mut self, key: &str) -> Rc<Domains> {
+    pub fn domains(&mut self, key: &str) -> Arc<Domains> {
         self.keys.domains(self.state, key)
     }
 
@@ -126,7 +126,7 @@ pub struct KeySet(Vec<String>);
 
 impl KeySet {
     /// Number and domains of a key.
-    pub fn add(&mut self, with: &mut Counting<'_>, key: &str) -> (usize, Rc<Domains>) {
+    pub fn add(&mut self, with: &mut Counting<'_>, key: &str) -> (usize, Arc<Domains>) {
         let domains = with.domains(key);
         let at = match self.0.iter().position(|name| name == key) {
             Some(at) => at,

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, VecDeque};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_model::{DomainIx, JobIx, NetworkTree, NodeIx, QueueIx, ResIx, State};
 use rustc_hash::FxHashMap;
@@ -60,7 +60,7 @@ pub struct WantedPlaces {
     /// Some of them request nothing.
     pub best_effort: bool,
     /// Domains of the network of which one is to hold them, in order; `None`: the jobs ask for none.
-    pub domains: Option<Rc<[DomainIx]>>,
+    pub domains: Option<Arc<[DomainIx]>>,
     /// The job, if its sub-jobs ask for domains: nobody else waits for quite the same.
     pub sub_jobs_of: Option<JobIx>,
 }
@@ -71,7 +71,7 @@ pub type PodClass = (ClassKey, Signature);
 /// Jobs that wait for the same.
 #[derive(Debug)]
 pub struct SleepGroup {
-    waits_for: Rc<SleepsFor>,
+    waits_for: Arc<SleepsFor>,
     members: VecDeque<JobIx>,
     /// Of its domains those that are in no other, each with how many places there are at most; none where
     /// the cluster will do.
@@ -80,7 +80,7 @@ pub struct SleepGroup {
 
 impl SleepGroup {
     /// What for.
-    pub fn waits_for(&self) -> &Rc<SleepsFor> {
+    pub fn waits_for(&self) -> &Arc<SleepsFor> {
         &self.waits_for
     }
 
@@ -152,7 +152,7 @@ pub struct SleepGroups {
     /// Free ones have no members.
     all: Vec<SleepGroup>,
     free: Vec<SleepGroupIx>,
-    by_what: FxHashMap<Rc<SleepsFor>, SleepGroupIx>,
+    by_what: FxHashMap<Arc<SleepsFor>, SleepGroupIx>,
     /// Free ones have no groups.
     classes: Vec<WaitingClass>,
     free_classes: Vec<PodClassIx>,
@@ -342,7 +342,7 @@ impl SleepGroups {
     ) -> SleepGroupIx {
         let ix = match self.by_what.get(&what) {
             Some(known) => *known,
-            None => self.begin(network, Rc::new(what)),
+            None => self.begin(network, Arc::new(what)),
         };
         let members = &mut self.all[ix.0 as usize].members;
         let at = members.partition_point(|member| order(*member, job).is_lt());
@@ -350,7 +350,7 @@ impl SleepGroups {
         ix
     }
 
-    fn begin(&mut self, network: &NetworkTree, waits_for: Rc<SleepsFor>) -> SleepGroupIx {
+    fn begin(&mut self, network: &NetworkTree, waits_for: Arc<SleepsFor>) -> SleepGroupIx {
         let mut group = SleepGroup {
             waits_for: waits_for.clone(),
             members: VecDeque::new(),

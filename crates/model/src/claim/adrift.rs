@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::ResourceClaimIx;
 
 /// Which binds may write which claims; a bind is known by the UID of its pod.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct AdriftBinds {
     claims: FxHashMap<String, Vec<ResourceClaimIx>>,
     /// The same by claim.

@@ -5,7 +5,7 @@
 //! of it uses it: as long as one of them has a place, and as what the most certain of these places is.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_claims::{DeviceCount, MAX_DEVICES_A_CLAIM, RequestedDevices};
 use rustc_hash::FxHashMap;
@@ -62,7 +62,7 @@ impl ClaimedDevices {
 }
 
 /// A claim in a queue whose pods share it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct SharedClaim {
     amounts: ChargedAmounts,
     /// Pods that have a place, by what it counts as.
@@ -82,14 +82,15 @@ impl SharedClaim {
 }
 
 /// For which queue a pod is counted, as what, and with which need.
+#[derive(Clone)]
 pub(super) struct CountedClaims {
     queue: QueueIx,
     hold: DeviceHold,
-    need: Rc<ResourceNeed>,
+    need: Arc<ResourceNeed>,
 }
 
 /// Who is counted where.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct ClaimCounts {
     counted: FxHashMap<TaskIx, CountedClaims>,
     shared: FxHashMap<(QueueIx, ResourceClaimIx), SharedClaim>,

@@ -12,7 +12,7 @@ const MOST_BYTES: usize = 256 * 1024;
 const STEPS_A_BYTE: u64 = 20;
 
 /// Expressions by text. One that is no expression stands here with the reason.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct CompiledSelectors {
     known: FxHashMap<String, Result<DeviceSelector, String>>,
     bytes: usize,

@@ -11,7 +11,7 @@
 //! who wrote it.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_claims::Match;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -43,8 +43,9 @@ pub struct FilterKey {
     pub of_request: Vec<String>,
 }
 
+#[derive(Clone)]
 struct DeviceFilter {
-    key: Rc<FilterKey>,
+    key: Arc<FilterKey>,
     /// Of the claim that named it first.
     namespace: String,
     /// Claims that have named it, of which some may not any more.
@@ -78,7 +79,7 @@ impl DeviceFilter {
 }
 
 /// Why a filter fails on devices: few texts, of many devices the same.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Failures {
     texts: Vec<String>,
     of_device: FxHashMap<u32, usize>,
@@ -104,9 +105,10 @@ impl Failures {
 }
 
 /// All filters that needs have named.
+#[derive(Clone)]
 pub struct DeviceFilters {
     filters: Vec<DeviceFilter>,
-    index: FxHashMap<Rc<FilterKey>, u32>,
+    index: FxHashMap<Arc<FilterKey>, u32>,
     compiled: CompiledSelectors,
     /// Filters that may have to be asked.
     pending: BTreeSet<u32>,
@@ -150,9 +152,9 @@ impl DeviceFilters {
     }
 
     fn add(&mut self, key: FilterKey, namespace: &str) -> u32 {
-        let (number, key) = (self.filters.len() as u32, Rc::new(key));
+        let (number, key) = (self.filters.len() as u32, Arc::new(key));
         self.filters.push(DeviceFilter {
-            key: Rc::clone(&key),
+            key: Arc::clone(&key),
             namespace: namespace.to_owned(),
             claims: FxHashSet::default(),
             answers: Vec::new(),

@@ -6,7 +6,7 @@
 //!  all ─► Nothing: nobody has it or may have it, or the API server tells of something else
 //! ```
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::object::ClaimAllocation;
 
@@ -17,17 +17,17 @@ pub(super) enum ClaimGrant {
     #[default]
     Nothing,
     /// Devices for a pod that waits itself, until others are gone: nobody is bound with them.
-    Promised(Rc<ClaimAllocation>),
+    Promised(Arc<ClaimAllocation>),
     /// Devices for pods to be bound with.
     Given {
-        devices: Rc<ClaimAllocation>,
+        devices: Arc<ClaimAllocation>,
         /// The version of the claim that had them on the API server, which has told of one as new since:
         /// they are in it, or were taken back.
         told_at: Option<u64>,
     },
     /// Devices that are on the API server, which does not tell of them yet.
     Written {
-        devices: Rc<ClaimAllocation>,
+        devices: Arc<ClaimAllocation>,
         /// The version of the claim with them there, if it is known.
         at: Option<u64>,
     },
@@ -35,7 +35,7 @@ pub(super) enum ClaimGrant {
 
 impl ClaimGrant {
     /// Devices for a pod that is bound with them, or that waits for them itself.
-    pub(super) fn new(devices: Rc<ClaimAllocation>, is_promise: bool) -> Self {
+    pub(super) fn new(devices: Arc<ClaimAllocation>, is_promise: bool) -> Self {
         match is_promise {
             true => Self::Promised(devices),
             false => Self::Given {
@@ -46,7 +46,7 @@ impl ClaimGrant {
     }
 
     /// The devices.
-    pub(super) fn devices(&self) -> Option<&Rc<ClaimAllocation>> {
+    pub(super) fn devices(&self) -> Option<&Arc<ClaimAllocation>> {
         match self {
             Self::Nothing => None,
             Self::Promised(devices)
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn given() -> ClaimGrant {
-        ClaimGrant::new(Rc::default(), false)
+        ClaimGrant::new(Arc::default(), false)
     }
 
     fn is_written(grant: &ClaimGrant) -> bool {
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn nobody_is_bound_with_a_promise() {
-        let mut grant = ClaimGrant::new(Rc::default(), true);
+        let mut grant = ClaimGrant::new(Arc::default(), true);
         grant.write(Some(5), None, false);
         assert!(matches!(grant, ClaimGrant::Promised(_)));
     }

@@ -1,7 +1,7 @@
 //! Devices that drivers publish: slices gathered to pools, pools by the nodes that reach them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_claims::{CounterSet, DeviceKey, DraDevice, PoolOffer};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,12 +24,14 @@ enum PartReach {
 }
 
 /// Devices of a pool with the same reach.
+#[derive(Clone)]
 struct PoolPart {
     reach: PartReach,
     devices: Vec<u32>,
 }
 
 /// A pool in its newest generation.
+#[derive(Clone)]
 struct DevicePool {
     is_complete: bool,
     is_valid: bool,
@@ -37,16 +39,17 @@ struct DevicePool {
     parts: Vec<PoolPart>,
 }
 
+#[derive(Clone)]
 struct KnownDevice {
     key: DeviceKey,
     /// As it is published now.
-    device: Option<Rc<DraDevice>>,
+    device: Option<Arc<DraDevice>>,
     /// The node that alone reaches it, if it is so.
     local_to: Option<String>,
 }
 
 /// All devices.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Inventory {
     slices: BTreeMap<String, SliceObject>,
     /// Names of slices by pool.
@@ -309,7 +312,7 @@ impl Inventory {
                     PartReach::Everywhere | PartReach::Selected(..) => None,
                 };
                 if known.device.as_deref() != Some(&published.device) {
-                    known.device = Some(Rc::new(published.device));
+                    known.device = Some(Arc::new(published.device));
                     changed.push(number);
                 }
                 match pool.parts.last_mut() {

@@ -7,7 +7,7 @@ use pumice_claims::{Counters, DeviceAllocation, Quantity};
 use super::ResourceClaimIx;
 use super::inventory::Inventory;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct DeviceEntry {
     /// Claims that have the whole device; several only where something outside went wrong.
     whole: Vec<ResourceClaimIx>,
@@ -18,7 +18,7 @@ struct DeviceEntry {
 }
 
 /// Entries by number of the device.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct DeviceLedger {
     entries: Vec<DeviceEntry>,
 }

@@ -8,7 +8,7 @@ use pumice_claims::{DeviceKey, DeviceTaint};
 use crate::object::TaintRuleObject;
 
 /// All rules, by name.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct TaintRules {
     rules: BTreeMap<String, TaintRuleObject>,
 }

@@ -1,6 +1,6 @@
 //! Which pods use which claims, and what a placement gives them.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::ix::{NodeIx, ResourceNeedIx, TaskIx};
 use crate::node::{LoadMoment, Nodes};
@@ -23,6 +23,7 @@ pub(crate) enum ClaimPresence {
 }
 
 /// What is known of the resource claims of one pod.
+#[derive(Clone)]
 pub(super) struct TaskClaims {
     pub(super) uid: String,
     /// Its claims, as far as they have names, in the order of its spec.
@@ -43,7 +44,7 @@ impl TaskClaims {
 /// What a placement gives to claims that have nothing yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClaimPlan {
-    pub(super) gifts: Vec<(ResourceClaimIx, Rc<ClaimAllocation>)>,
+    pub(super) gifts: Vec<(ResourceClaimIx, Arc<ClaimAllocation>)>,
     /// The pod waits until others are gone.
     pub(super) is_promise: bool,
 }
@@ -233,7 +234,7 @@ impl ResourceClaims {
                     .as_ref()
                     .map(|claim| claim.uid.as_str());
                 let made = self.allocation(open, &given, uid.unwrap_or_default(), nodes, node);
-                gifts.push((ix, Rc::new(made)));
+                gifts.push((ix, Arc::new(made)));
             }
         }
         ClaimPlan {

@@ -16,7 +16,7 @@ struct HeldPartition {
 }
 
 /// What groups hold, by number of the group; those that hold nothing are left out.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct GroupHoldings(FxHashMap<u32, SmallVec<[HeldPartition; 2]>>);
 
 impl GroupHoldings {

@@ -1,7 +1,7 @@
 //! From HyperNodes to domains.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::{CLUSTER, HyperNodeFault, NetworkDomain, name_pattern};
 use crate::ix::NodeIx;
@@ -30,7 +30,7 @@ pub(super) fn build(objects: &Objects, nodes: &Nodes) -> Built {
     let mut by_rank: Vec<&HyperNodeObject> = objects.values().collect();
     by_rank.sort_by(|l, r| (l.tier, &l.name).cmp(&(r.tier, &r.name)));
     // Children are of lower tiers, so theirs are known.
-    let mut found: BTreeMap<&str, Rc<[NodeIx]>> = BTreeMap::new();
+    let mut found: BTreeMap<&str, Arc<[NodeIx]>> = BTreeMap::new();
     for object in &by_rank {
         let mut own = tree.own_nodes(object, nodes);
         for child in tree
@@ -196,7 +196,7 @@ impl<'a> TreeBuilder<'a> {
     }
 
     /// Tells of HyperNodes of one tier that have the same nodes: which of them a job gets says nothing.
-    fn tell_twins(&mut self, by_rank: &[&HyperNodeObject], found: &BTreeMap<&str, Rc<[NodeIx]>>) {
+    fn tell_twins(&mut self, by_rank: &[&HyperNodeObject], found: &BTreeMap<&str, Arc<[NodeIx]>>) {
         let mut firsts: BTreeMap<(i64, &[NodeIx]), &str> = BTreeMap::new();
         for object in by_rank {
             let nodes = &found[object.name.as_str()];

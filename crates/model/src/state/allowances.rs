@@ -21,7 +21,7 @@ pub struct KnownBudget {
 type Spaced<T> = BTreeMap<String, BTreeMap<String, T>>;
 
 /// All of them.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Allowances {
     budgets: Spaced<KnownBudget>,
     quotas: Spaced<QuotaObject>,

@@ -421,7 +421,9 @@ impl State {
         self.holds.remove(&ix);
         self.spared.remove(&ix);
         self.evictions.remove(&ix);
-        let task = self.tasks.remove(ix.at());
+        let Some(task) = self.tasks.remove(ix.at()) else {
+            return Applied::default();
+        };
         self.volumes.unregister(ix, task.volumes);
         self.resource_claims.unregister(ix, task.resource_claims);
         self.devices.pod_problems.remove(&ix);

@@ -19,7 +19,7 @@ const LISTED_GONE: usize = 1024;
 
 /// The lists. Jobs may be gone or listed twice; indices may mean other jobs by now, which then are
 /// changed ones as well.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Changes {
     changed: Vec<JobIx>,
     unobserved: Vec<JobIx>,
@@ -83,7 +83,7 @@ impl State {
             }
         }
         if std::mem::take(&mut self.changes.too_many_unobserved) {
-            for (_, job) in &mut self.jobs {
+            for (_, job) in self.jobs.iter_mut() {
                 job.flags.unobserved = false;
             }
             return None;
@@ -98,7 +98,7 @@ impl State {
     pub fn take_roused_jobs(&mut self) -> Option<Vec<JobIx>> {
         let roused = std::mem::take(&mut self.changes.roused);
         if std::mem::take(&mut self.changes.too_many_roused) {
-            for (_, job) in &mut self.jobs {
+            for (_, job) in self.jobs.iter_mut() {
                 job.flags.roused = false;
             }
             return None;
@@ -171,7 +171,7 @@ impl State {
         for (_, queue) in &mut self.queues {
             (queue.reserved, queue.elastic) = (WideSum::default(), ResVec::default());
         }
-        for (_, job) in &mut self.jobs {
+        for (_, job) in self.jobs.iter_mut() {
             job.flags.share = QueueShareOf::default();
         }
         let all: Vec<JobIx> = self.jobs().map(|(ix, _)| ix).collect();

@@ -10,7 +10,7 @@ use crate::object::Amounts;
 use crate::resource::{NOBODYS, ResIx, ResVec};
 
 /// The resources that queues name, be it to forbid them.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct NamedByQueues {
     /// The epoch of the queues of which it is known, plus one.
     epoch: u64,

@@ -1,7 +1,7 @@
 //! CPUs that tasks get for themselves on nodes with a Numatopology: chosen when a task is placed, booked with
 //! every step it takes, chosen anew from the objects before a cycle (spec/02 §22.2).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::State;
 use crate::ix::{NodeIx, TaskIx};
@@ -100,7 +100,7 @@ impl State {
             let mut order: Vec<TaskIx> = tasks.collect();
             order.sort_by_key(|ix| self.task(*ix).age());
             let request = |ix: TaskIx| self.tasks[ix.at()].cpus.clone();
-            let order: Vec<(TaskIx, Rc<CpuRequest>, bool)> = order
+            let order: Vec<(TaskIx, Arc<CpuRequest>, bool)> = order
                 .into_iter()
                 .filter_map(|ix| Some((ix, request(ix)?, self.ran_when_told(ix, stale.object()))))
                 .collect();
@@ -116,16 +116,16 @@ impl State {
     }
 
     /// What a pod asks of CPUs, shared by all that ask for the same.
-    pub(super) fn share_cpu_request(&mut self, request: &CpuRequest) -> Rc<CpuRequest> {
+    pub(super) fn share_cpu_request(&mut self, request: &CpuRequest) -> Arc<CpuRequest> {
         if let Some(known) = self.cpu_requests.get(request) {
             return known.clone();
         }
         if self.cpu_requests.len() >= self.cpu_requests_limit {
             self.cpu_requests
-                .retain(|known| Rc::strong_count(known) > 1);
+                .retain(|known| Arc::strong_count(known) > 1);
             self.cpu_requests_limit = 2 * self.cpu_requests.len() + 64;
         }
-        let shared = Rc::new(request.clone());
+        let shared = Arc::new(request.clone());
         self.cpu_requests.insert(shared.clone());
         shared
     }

@@ -251,7 +251,7 @@ impl State {
         }
         let id = self.job_id(ix);
         self.retire_job(ix);
-        let job = self.jobs.remove(ix.at());
+        let job = self.jobs.remove(ix.at())?;
         if let Some(queue) = job.queue {
             self.queues[queue.at()].jobs -= 1;
         }

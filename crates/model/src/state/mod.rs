@@ -14,6 +14,7 @@ mod cpus;
 mod devices;
 mod dump;
 mod evictions;
+mod fork;
 mod hold;
 mod identity;
 mod jobs;
@@ -27,7 +28,7 @@ mod told;
 mod volumes;
 
 use std::cmp::Ordering;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
@@ -44,6 +45,7 @@ use crate::object::{CpuRequest, GroupPhase, GroupStatus, NumatopologyObject, Pri
 use crate::queue::Queue;
 use crate::resource::{ResourceNames, WideSum};
 use crate::shape::{Shape, Shapes};
+use crate::shared::{SharedMap, Table};
 use crate::task::{Task, TaskStatus};
 use crate::topology::{KeyCounter, Pull, Query, Topology};
 use crate::volume::Volumes;
@@ -92,12 +94,12 @@ pub struct State {
     /// CPUs of some node are to be chosen anew.
     cpus_stale: bool,
     /// What pods ask of CPUs for themselves.
-    cpu_requests: FxHashSet<Rc<CpuRequest>>,
+    cpu_requests: FxHashSet<Arc<CpuRequest>>,
     cpu_requests_limit: usize,
-    tasks: Slab<Task>,
-    jobs: Slab<Job>,
+    tasks: Table<Task>,
+    jobs: Table<Job>,
     queues: Slab<Queue>,
-    task_by_uid: FxHashMap<Box<str>, TaskIx>,
+    task_by_uid: SharedMap<Box<str>, TaskIx>,
     job_by_key: FxHashMap<(Sym, Sym), JobIx>,
     queue_by_name: FxHashMap<Sym, QueueIx>,
     priority_classes: FxHashMap<String, PriorityClassObject>,
@@ -153,10 +155,10 @@ impl State {
             cpus_stale: false,
             cpu_requests: FxHashSet::default(),
             cpu_requests_limit: 64,
-            tasks: Slab::new(),
-            jobs: Slab::new(),
+            tasks: Table::default(),
+            jobs: Table::default(),
             queues: Slab::new(),
-            task_by_uid: FxHashMap::default(),
+            task_by_uid: SharedMap::default(),
             job_by_key: FxHashMap::default(),
             queue_by_name: FxHashMap::default(),
             priority_classes: FxHashMap::default(),

@@ -14,7 +14,7 @@ use crate::task::{Task, TaskStatus};
 const OVERDUE_AFTER_S: i64 = 600;
 
 /// Pods that are being deleted, by the time from which they are overdue.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Endings(BTreeSet<(i64, TaskIx)>);
 
 /// When a task becomes overdue, if it is on its way out.

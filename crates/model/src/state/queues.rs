@@ -75,7 +75,7 @@ impl State {
         self.queues_epoch += 1;
         self.queue_tree_epoch += 1;
         self.uncount_all_claims();
-        for (_, job) in &mut self.jobs {
+        for (_, job) in self.jobs.iter_mut() {
             job.queue = job.queue.filter(|queue| *queue != ix);
         }
         self.queues.remove(ix.at());

@@ -24,7 +24,7 @@ impl State {
             self.topology.forget_counters();
         }
         if let Some(moved) = self.nodes.seal() {
-            for (_, task) in &mut self.tasks {
+            for (_, task) in self.tasks.iter_mut() {
                 if let Some(node) = task.node {
                     task.node = Some(NodeIx(moved[node.at()]));
                 }
@@ -34,7 +34,7 @@ impl State {
         self.network.seal(&self.nodes);
         if std::mem::take(&mut self.appearances_stale) {
             self.topology.forget_appearances();
-            for (_, task) in &mut self.tasks {
+            for (_, task) in self.tasks.iter_mut() {
                 task.appearance = self.topology.appearance(
                     &mut self.names,
                     task.namespace,
@@ -62,7 +62,7 @@ impl State {
 
     fn recount(&mut self) {
         self.topology.forget_counts();
-        for (_, task) in &self.tasks {
+        for (_, task) in self.tasks.iter() {
             if let (Some(node), Some(_)) = (task.node, task.status.load()) {
                 let rules = self.shapes.get(task.shape).rules;
                 let stay = Stay::of(task);
@@ -101,7 +101,7 @@ impl State {
             queue.pending = Default::default();
             queue.jobs = 0;
         }
-        for (_, job) in &mut self.jobs {
+        for (_, job) in self.jobs.iter_mut() {
             job.queue = match job.origin.lacks_group() {
                 true => None,
                 false => self.queue_by_name.get(&job.queue_name).copied(),

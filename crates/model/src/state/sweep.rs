@@ -80,7 +80,7 @@ impl State {
         if !at_once && self.names.young() <= self.names.len() / 2 + SPARE_NAMES {
             return;
         }
-        for (_, job) in &mut self.jobs {
+        for (_, job) in self.jobs.iter_mut() {
             let is_used = |count: &u32| *count > 0;
             job.roles
                 .retain(|role| role.min != 0 || role.by_status.iter().any(is_used));

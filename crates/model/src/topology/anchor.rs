@@ -90,7 +90,7 @@ pub fn shown(names: &Interner, look: &Appearance) -> Vec<u64> {
 }
 
 /// Entries by anchor.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Anchored(FxHashMap<u64, SmallVec<[u32; 2]>>);
 
 impl Anchored {

@@ -1,7 +1,7 @@
 //! Counters: made when a class first asks, kept in step with every pod that is placed.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -53,8 +53,9 @@ pub enum Query {
 }
 
 /// Numbers by node for one query.
+#[derive(Clone)]
 pub(super) struct Counter {
-    query: Rc<Query>,
+    query: Arc<Query>,
     per_node: CountTable,
     /// What of these is being released.
     releasing: Option<Box<CountTable>>,
@@ -165,7 +166,7 @@ impl Topology {
             return (ix, false);
         }
         let ix = CounterIx(self.counters.len() as u32);
-        let query = Rc::new(query);
+        let query = Arc::new(query);
         self.counters.push(Counter {
             query: query.clone(),
             per_node: CountTable::default(),

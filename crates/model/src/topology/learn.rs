@@ -1,7 +1,7 @@
 //! Which terms pods carry and which labels selectors read: learnt from rules as they come,
 //! forgotten when nobody has them any more.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -41,14 +41,15 @@ pub enum Carried {
 }
 
 /// A term that pods carry.
+#[derive(Clone)]
 pub(super) struct CarriedTerm {
-    pub(super) known: Rc<(PodTerm, Carried)>,
+    pub(super) known: Arc<(PodTerm, Carried)>,
     /// Rules in use that carry it, by index, and how often each does.
     pub(super) carriers: CountTable,
 }
 
 /// What pods with the same rules carry.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Carrier {
     /// In the order of the rules, as often as each is there.
     pub(super) terms: Box<[u32]>,
@@ -105,7 +106,7 @@ impl Topology {
     }
 
     fn carry(&mut self, term: &PodTerm, carried: Carried, ix: RulesIx) -> u32 {
-        let key = Rc::new((term.clone(), carried));
+        let key = Arc::new((term.clone(), carried));
         if let Some(&at) = self.term_index.get(&key) {
             let known = &mut self.terms[at as usize];
             self.terms_unused -= usize::from(known.carriers.is_empty());
@@ -186,7 +187,7 @@ impl Topology {
         if std::mem::take(&mut self.terms_unused) == 0 {
             return;
         }
-        let nothing = Rc::new((NO_TERM, Carried::RequiredAnti));
+        let nothing = Arc::new((NO_TERM, Carried::RequiredAnti));
         self.terms_at.clear();
         for (at, term) in (0..).zip(&mut self.terms) {
             if !term.carriers.is_empty() {

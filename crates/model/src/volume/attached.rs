@@ -1,6 +1,6 @@
 //! What is attached to a node, and what a pod would attach: the numbers behind CSI limits.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_devices::Load;
 
@@ -193,6 +193,6 @@ impl Volumes {
 }
 
 /// The same for every pod without volumes.
-pub(crate) fn nothing() -> Rc<OnNode> {
-    Rc::default()
+pub(crate) fn nothing() -> Arc<OnNode> {
+    Arc::default()
 }

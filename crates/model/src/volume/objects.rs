@@ -1,6 +1,6 @@
 //! Storage objects as they come, change and go. Every method says whether anything changed.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::object::{
     AttachmentObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject, PvObject,
@@ -32,7 +32,7 @@ impl Volumes {
         let reach = ReachLimits::Terms(object.node_affinity.clone());
         let reach = self.reaches.intern(reach);
         let pv = Pv {
-            object: Rc::new(object),
+            object: Arc::new(object),
             reach,
             assumed_for,
         };

@@ -1,7 +1,7 @@
 //! On which nodes a PersistentVolume or a storage capacity can be used, kept per set of rules:
 //! local volumes and capacities are as many as nodes, so asking every node about each is too slow.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -18,7 +18,7 @@ pub enum Reach {
     /// Not computed yet: none.
     Unknown,
     /// These, ascending.
-    Nodes(Rc<[u32]>),
+    Nodes(Arc<[u32]>),
 }
 
 impl Reach {
@@ -86,7 +86,7 @@ impl ReachLimits {
 pub struct ReachIx(u32);
 
 /// All reaches.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Reaches {
     limits: Vec<ReachLimits>,
     reach: Vec<Reach>,

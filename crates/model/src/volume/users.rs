@@ -1,6 +1,6 @@
 //! Which pods use which claims, and what a placement makes of open ones.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::ix::{NeedIx, NodeIx, TaskIx};
 use crate::node::Nodes;
@@ -15,6 +15,7 @@ use super::{Assumption, ClaimIx, OnNode, OpenClaim, ReachLimits, Reaches, Volume
 const SPARE_REACHES: usize = 1024;
 
 /// What is known of the volumes of one pod.
+#[derive(Clone)]
 pub(super) struct TaskVolumes {
     uid: String,
     key: String,
@@ -28,7 +29,7 @@ pub(super) struct TaskVolumes {
     releasing: bool,
     /// It is being replaced, and holds on.
     keeps: bool,
-    on_node: Rc<OnNode>,
+    on_node: Arc<OnNode>,
 }
 
 impl TaskVolumes {
@@ -78,7 +79,7 @@ impl Volumes {
             holds: false,
             releasing: false,
             keeps: false,
-            on_node: Rc::default(),
+            on_node: Arc::default(),
         };
         self.tasks.insert(task, volumes);
         self.need_of(task)
@@ -178,7 +179,7 @@ impl Volumes {
     }
 
     /// What a pod has on its node.
-    pub(crate) fn burden(&self, task: TaskIx) -> Rc<OnNode> {
+    pub(crate) fn burden(&self, task: TaskIx) -> Arc<OnNode> {
         let volumes = self.tasks.get(&task);
         volumes.map_or_else(super::attached::nothing, |volumes| volumes.on_node.clone())
     }
@@ -206,7 +207,7 @@ impl Volumes {
             }
         }
         let disks = need.disks.clone();
-        let on_node = Rc::new(self.on_node(&need, &claims, disks));
+        let on_node = Arc::new(self.on_node(&need, &claims, disks));
         if let Some(volumes) = self.tasks.get_mut(&task) {
             volumes.placed = true;
             volumes.holds = decides || keeps;
@@ -304,7 +305,7 @@ impl Volumes {
         if let Some(volumes) = self.tasks.get_mut(&task) {
             volumes.placed = false;
             volumes.holds = false;
-            volumes.on_node = Rc::default();
+            volumes.on_node = Arc::default();
         }
         others.retain(|other| *other != task);
         others.push(task);

@@ -2,7 +2,7 @@
 //! verdicts, reasons and points.
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_devices::{DeviceRequest, LedgerTime, NearMiss, NodeDevices};
 use pumice_framework::points::{LedgerCheck, ReasonDetail};
@@ -11,7 +11,7 @@ use pumice_model::{NodeIx, Nodes};
 
 /// What a class asks of devices, with its reasons and the weight of its score.
 pub(super) struct DeviceCheck {
-    demand: Rc<DeviceRequest>,
+    demand: Arc<DeviceRequest>,
     /// By failure of the demand.
     reasons: Vec<SetId>,
     weight: i64,

@@ -1,6 +1,6 @@
 //! Which pods an extender is asked about (spec/02 §23.3).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::Changed;
 use pumice_model::extender::{ExtenderSettings, ExtenderVerb};
@@ -25,11 +25,11 @@ pub(super) struct AskedPods {
 #[derive(Default)]
 struct PodsOfJob {
     /// UIDs of those whose nodes are asked about, the first ones first.
-    kinds: Vec<Rc<str>>,
+    kinds: Vec<Arc<str>>,
     /// Which of these stands for a pod.
-    stands_for: FxHashMap<TaskIx, Rc<str>>,
+    stands_for: FxHashMap<TaskIx, Arc<str>>,
     /// UID of the first one for which others may go.
-    evictor: Option<Rc<str>>,
+    evictor: Option<Arc<str>>,
     /// The update that found the job changed.
     revision: u64,
 }
@@ -63,7 +63,7 @@ impl AskedPods {
     }
 
     /// UIDs of the pods of a job whose nodes are asked about, the first ones first.
-    pub fn kinds(&self, job: JobIx) -> &[Rc<str>] {
+    pub fn kinds(&self, job: JobIx) -> &[Arc<str>] {
         self.jobs.get(&job).map_or(&[], |pods| &pods.kinds)
     }
 
@@ -119,7 +119,7 @@ impl AskedPods {
         });
         if self.of_evictors {
             let evictor = waiting.iter().find(|task| !state.never_preempts(**task));
-            pods.evictor = evictor.map(|task| Rc::from(&*state.task(*task).uid));
+            pods.evictor = evictor.map(|task| Arc::from(&*state.task(*task).uid));
         }
         if self.of_nodes {
             pods.tell_kinds(state, waiting);
@@ -135,11 +135,11 @@ impl PodsOfJob {
         for ix in waiting {
             let task = state.task(ix);
             let first = known.entry(kind_of(task)).or_insert_with(|| {
-                let uid: Rc<str> = Rc::from(&*task.uid);
-                self.kinds.push(Rc::clone(&uid));
+                let uid: Arc<str> = Arc::from(&*task.uid);
+                self.kinds.push(Arc::clone(&uid));
                 uid
             });
-            self.stands_for.insert(ix, Rc::clone(first));
+            self.stands_for.insert(ix, Arc::clone(first));
         }
     }
 }

@@ -56,7 +56,7 @@ fn scores(plugin: &NetworkTopologyAware, state: &mut State, pod: &str) -> Vec<i6
     let mut signature = pumice_framework::points::Signature::default();
     signature.add(SPEC.name, plugin.signature(state, ix));
     let key = pumice_framework::points::ClassKey::of(state, ix);
-    let class = Class::new(state, key, std::rc::Rc::new(signature));
+    let class = Class::new(state, key, std::sync::Arc::new(signature));
     let mut keys = TopologyKeys::default();
     let mut found = Vec::new();
     plugin.candidate_scores(&mut Counting::new(state, &mut keys), &class, &mut found);

@@ -1,6 +1,6 @@
 //! What a queue may have in a group of nodes at most.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::points::{Cell, ChangedDomains, Counting, DomainFilter, KeySet};
 use pumice_framework::{Class, ReasonId};
@@ -19,7 +19,7 @@ struct Limit {
 /// The filter of one class. What the queue has is summed up by group.
 struct NodeGroupLimits {
     keys: KeySet,
-    domains: Rc<Domains>,
+    domains: Arc<Domains>,
     queue: String,
     request: ResVec,
     /// By domain of the label, which is a group.

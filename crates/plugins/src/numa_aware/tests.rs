@@ -76,7 +76,7 @@ fn class_of(plugin: &NumaAware, state: &State, uid: &str) -> Class {
     let mut signature = pumice_framework::points::Signature::default();
     signature.add(SPEC.name, plugin.signature(state, task));
     let key = pumice_framework::points::ClassKey::of(state, task);
-    Class::new(state, key, std::rc::Rc::new(signature))
+    Class::new(state, key, std::sync::Arc::new(signature))
 }
 
 /// What is against n1.

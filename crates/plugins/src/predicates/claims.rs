@@ -1,7 +1,7 @@
 //! The filter for resource claims, DynamicResources (spec/02 §6.7, §6.8, spec/09).
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::points::{Class, NodeFilter};
 use pumice_framework::{ReasonId, ReasonKind, ReasonTable};
@@ -69,7 +69,7 @@ pub fn filter(reasons: ClaimReasons, class: &Class) -> Option<Box<dyn NodeFilter
 
 /// The claims have devices there, or can get them.
 struct ServedClaims {
-    need: Rc<ResourceNeed>,
+    need: Arc<ResourceNeed>,
     reasons: ClaimReasons,
 }
 

@@ -4,7 +4,7 @@ use pumice_conf::{Config, parse};
 use pumice_framework::Class;
 use pumice_model::LoadMoment;
 use pumice_model::object::PodObject;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::*;
 use crate::testing::{Cluster, REGISTRY, class, node, on, pairs, pod, task};
@@ -27,7 +27,7 @@ fn plugin(arguments: &str) -> ResourceStrategyFit {
 fn scores(plugin: &ResourceStrategyFit, state: &State, pod: &str) -> Vec<f64> {
     let mut signature = Signature::default();
     signature.add(SPEC.name, plugin.signature(state, task(state, pod)));
-    let class = Class::new(state, class(state, pod).key, Rc::new(signature));
+    let class = Class::new(state, class(state, pod).key, Arc::new(signature));
     let mut out = vec![0.0; state.nodes().len()];
     for score in plugin.node_scores(state, &class) {
         score.add_fraction(state, 0..state.nodes().len(), &mut out);

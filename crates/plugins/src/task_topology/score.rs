@@ -1,6 +1,6 @@
 //! How many pods of a bucket a node has or could take (spec/02 §20.3).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_framework::points::CandidateScore;
 use pumice_model::{NodeIx, ResIx, ResVec, State};
@@ -10,8 +10,8 @@ use super::rules::RoleRules;
 
 /// The score of one class of pods: those of one role in one bucket.
 pub struct BucketScore {
-    rules: Rc<RoleRules>,
-    buckets: Rc<JobBuckets>,
+    rules: Arc<RoleRules>,
+    buckets: Arc<JobBuckets>,
     bucket: usize,
     role: usize,
     request: ResVec,
@@ -23,8 +23,8 @@ pub struct BucketScore {
 impl BucketScore {
     pub fn new(
         state: &State,
-        rules: Rc<RoleRules>,
-        buckets: Rc<JobBuckets>,
+        rules: Arc<RoleRules>,
+        buckets: Arc<JobBuckets>,
         bucket: usize,
         role: usize,
         request: &ResVec,

@@ -82,7 +82,7 @@ fn scores(plugin: &TaskTopology, state: &mut State, pod: &str) -> Vec<i64> {
     let ix = task(state, pod);
     let mut signature = Signature::default();
     signature.add(SPEC.name, plugin.signature(state, ix));
-    let class = Class::new(state, ClassKey::of(state, ix), Rc::new(signature));
+    let class = Class::new(state, ClassKey::of(state, ix), Arc::new(signature));
     let mut keys = TopologyKeys::default();
     let mut found = Vec::new();
     plugin.candidate_scores(&mut Counting::new(state, &mut keys), &class, &mut found);

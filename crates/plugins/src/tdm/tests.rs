@@ -192,7 +192,7 @@ fn verdicts(plugin: &Tdm, reasons: &ReasonTable, state: &State, uid: &str) -> Ve
     let Class { key, .. } = class(state, uid);
     let mut signature = pumice_framework::points::Signature::default();
     signature.add(SPEC.name, plugin.signature(state, task(state, uid)));
-    let class = Class::new(state, key, std::rc::Rc::new(signature));
+    let class = Class::new(state, key, std::sync::Arc::new(signature));
     let mut part = StaticPart {
         verdict: vec![None; state.nodes().len()],
         score: vec![0; state.nodes().len()],

@@ -8,7 +8,7 @@ pub mod quota;
 mod returns;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_claims::{DeviceKey, DraDevice};
 use pumice_conf::PluginConf;
@@ -35,7 +35,7 @@ const MOST_USERS: usize = 256;
 /// Objects of resource.k8s.io as given, and what cycles made of them.
 #[derive(Clone, Debug, Default)]
 pub struct Claims {
-    objects: Rc<Objects>,
+    objects: Arc<Objects>,
     /// What claims were given that have nothing yet.
     given: BTreeMap<Key, Given>,
     /// Claims whose devices do not count as held.
@@ -124,7 +124,7 @@ pub fn without_user(claim: &ResourceClaimObject, uid: &str) -> Option<ResourceCl
 impl Claims {
     /// Takes in an object of resource.k8s.io.
     pub fn take(&mut self, object: &Delta) {
-        let all = Rc::make_mut(&mut self.objects);
+        let all = Arc::make_mut(&mut self.objects);
         match object.clone() {
             Delta::ResourceClaimApply(claim) => {
                 let key = (claim.namespace.clone(), claim.name.clone());
@@ -385,7 +385,7 @@ pub fn next_cycle(world: &mut World) {
         }
     }
     let given = std::mem::take(&mut world.claims.given);
-    let all = Rc::make_mut(&mut world.claims.objects);
+    let all = Arc::make_mut(&mut world.claims.objects);
     for (key, users) in users {
         let Some(claim) = all.claims.get_mut(&key) else {
             continue;
@@ -411,14 +411,14 @@ pub fn answer_returns(
     asked: &[ClaimReturn],
     cycle: u32,
 ) {
-    let all = Rc::make_mut(&mut world.claims.objects);
+    let all = Arc::make_mut(&mut world.claims.objects);
     let told = server.answer(asked, &mut all.claims, cycle);
     told.iter().for_each(|delta| world.claims.take(delta));
 }
 
 /// A pod is gone, and its claims are told.
 pub fn leave(world: &mut World, pod: &PodObject) {
-    let all = Rc::make_mut(&mut world.claims.objects);
+    let all = Arc::make_mut(&mut world.claims.objects);
     for key in keys(pod).into_iter().flatten() {
         if let Some(claim) = all.claims.remove(&key) {
             let left = without_user(&claim, &pod.uid);

@@ -4,7 +4,7 @@
 //! the scheduler.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_conf::{Config, PluginConf};
 
@@ -16,7 +16,7 @@ pub struct Cycle<'a> {
     /// The configuration.
     pub config: &'a Config,
     /// The world as it was when the cycle began.
-    pub open: Rc<World>,
+    pub open: Arc<World>,
     /// Deserved amounts of the queues, which hold for the whole cycle (spec/02 §7.1).
     pub deserved: BTreeMap<String, queue_share::Shares>,
     /// The world now.
@@ -41,7 +41,7 @@ impl<'a> Cycle<'a> {
         queue_share::learn_admissions(&mut world);
         Self {
             config,
-            open: Rc::new(world.clone()),
+            open: Arc::new(world.clone()),
             deserved: queue_share::deserved(&world),
             world,
             now_s: 0,

@@ -46,7 +46,7 @@ pub mod volumes;
 mod waiting_time;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_conf::Config;
 use pumice_model::delta::Delta;
@@ -213,7 +213,7 @@ fn leave(world: &mut World, (cycle, now_s): (u32, i64), default_queue: &str) {
     // By now all of them are marked as being deleted.
     let going = world.tasks.values_mut();
     let going = going.filter(|task| task.status == Status::Releasing);
-    going.for_each(|task| Rc::make_mut(&mut task.pod).deleting = true);
+    going.for_each(|task| Arc::make_mut(&mut task.pod).deleting = true);
     let evictions = world.evictions.clone().into_iter();
     let gone = evictions.filter(|e| e.cycle + cycles_until_gone(&e.uid) == cycle);
     for eviction in gone {

@@ -1,7 +1,7 @@
 //! The whole cluster as plain maps: what the naive scheduler reads, and clones to undo.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_model::delta::Delta;
 use pumice_model::extender::{ExtenderAnswer, ExtenderQuestion};
@@ -72,7 +72,7 @@ pub struct SubJob {
 #[derive(Clone, Debug)]
 pub struct Task {
     /// The object it came from.
-    pub pod: Rc<PodObject>,
+    pub pod: Arc<PodObject>,
     /// Key of its job, `namespace/name`; `None` when it has none.
     pub job: Option<String>,
     /// Its sub-job; the default one when it has no job.
@@ -114,7 +114,7 @@ pub struct Eviction {
     /// Name of the action, or what it does.
     pub reason: String,
     /// The pod as it was.
-    pub object: Rc<PodObject>,
+    pub object: Arc<PodObject>,
     /// Key of the job it makes room for; empty where there is none.
     pub by: String,
     /// Number of the cycle, from 0.
@@ -183,17 +183,17 @@ pub struct World {
     /// What was admitted before this scheduler started was asked about.
     pub knows_admissions: bool,
     /// Nodes by name.
-    pub nodes: BTreeMap<String, Rc<NodeObject>>,
+    pub nodes: BTreeMap<String, Arc<NodeObject>>,
     /// Tasks by pod UID.
     pub tasks: BTreeMap<String, Task>,
     /// Jobs by `namespace/name`.
     pub jobs: BTreeMap<String, Job>,
     /// Queues by name.
-    pub queues: BTreeMap<String, Rc<QueueObject>>,
+    pub queues: BTreeMap<String, Arc<QueueObject>>,
     /// Labels of namespaces by name.
-    pub namespaces: BTreeMap<String, Rc<BTreeMap<String, String>>>,
+    pub namespaces: BTreeMap<String, Arc<BTreeMap<String, String>>>,
     /// Services and workloads.
-    pub workloads: Vec<Rc<WorkloadObject>>,
+    pub workloads: Vec<Arc<WorkloadObject>>,
     /// Volumes and claims.
     pub storage: Storage,
     /// Resource claims and devices.
@@ -229,9 +229,9 @@ pub struct World {
     /// HyperNodes by name, as they were last read.
     pub hyper_nodes: BTreeMap<String, HyperNodeObject>,
     /// What nodes tell of their CPUs, by node.
-    pub numatopologies: BTreeMap<String, Rc<NumatopologyObject>>,
+    pub numatopologies: BTreeMap<String, Arc<NumatopologyObject>>,
     /// What they make of the nodes.
-    pub network: Rc<DomainTree>,
+    pub network: Arc<DomainTree>,
     /// What all nodes offer together.
     pub total: Res,
     /// UIDs of the tasks that have a node, by node.
@@ -309,7 +309,7 @@ impl World {
                 reclaimable: true,
                 ..QueueObject::default()
             };
-            world.queues.insert(name.to_owned(), Rc::new(queue));
+            world.queues.insert(name.to_owned(), Arc::new(queue));
         }
         for object in objects {
             world.take(object);
@@ -320,7 +320,7 @@ impl World {
             add(&mut total, &devices::offered(on, node));
         }
         world.total = total;
-        world.network = Rc::new(DomainTree::of(&world.hyper_nodes, &world.nodes));
+        world.network = Arc::new(DomainTree::of(&world.hyper_nodes, &world.nodes));
         for object in objects {
             if let Delta::GroupApply(group) = object {
                 world.add_job(GroupObject::clone(group), default_queue);
@@ -339,16 +339,16 @@ impl World {
         match object {
             Delta::NodeApply(node) => {
                 self.nodes
-                    .insert(node.name.clone(), Rc::new(NodeObject::clone(node)));
+                    .insert(node.name.clone(), Arc::new(NodeObject::clone(node)));
             }
             Delta::QueueApply(queue) => {
                 self.queues
-                    .insert(queue.name.clone(), Rc::new(QueueObject::clone(queue)));
+                    .insert(queue.name.clone(), Arc::new(QueueObject::clone(queue)));
             }
             Delta::NamespaceApply(namespace) => {
                 let labels = namespace.labels.iter().cloned().collect();
                 self.namespaces
-                    .insert(namespace.name.clone(), Rc::new(labels));
+                    .insert(namespace.name.clone(), Arc::new(labels));
             }
             Delta::NodeReport { node, topic, text } => {
                 let reports = self.reports.entry(node.clone()).or_default();
@@ -363,13 +363,13 @@ impl World {
                 self.answers.insert(question.clone(), answer);
             }
             Delta::GroupController(name) => self.makes_groups = name.is_some(),
-            Delta::WorkloadApply(workload) => self.workloads.push(Rc::new(workload.clone())),
+            Delta::WorkloadApply(workload) => self.workloads.push(Arc::new(workload.clone())),
             Delta::HyperNodeApply(object) => {
                 self.hyper_nodes
                     .insert(object.name.clone(), HyperNodeObject::clone(object));
             }
             Delta::NumatopologyApply(object) => {
-                let told = Rc::new(NumatopologyObject::clone(object));
+                let told = Arc::new(NumatopologyObject::clone(object));
                 self.numatopologies.insert(object.node.clone(), told);
             }
             Delta::BudgetApply(budget) => self.budgets.push(BudgetObject::clone(budget)),
@@ -441,7 +441,7 @@ impl World {
             held: devices::known(pod, &self.nodes, self.on),
             cpus: Cpus::new(),
             on: self.on,
-            pod: Rc::new(pod.clone()),
+            pod: Arc::new(pod.clone()),
             job,
             sub_job,
             status,

@@ -1,7 +1,7 @@
 //! Volumes as spec/02 §6.8 words their filters, and what a placement decides about open claims.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_conf::PluginConf;
 use pumice_model::delta::Delta;
@@ -29,7 +29,7 @@ enum Decision {
 /// Storage objects as given, and what cycles made of them.
 #[derive(Clone, Debug, Default)]
 pub struct Storage {
-    objects: Rc<Objects>,
+    objects: Arc<Objects>,
     decided: BTreeMap<Key, Decision>,
 }
 
@@ -47,7 +47,7 @@ struct Objects {
 impl Storage {
     /// Takes in a storage object.
     pub fn take(&mut self, object: &Delta) {
-        let all = Rc::make_mut(&mut self.objects);
+        let all = Arc::make_mut(&mut self.objects);
         match object.clone() {
             Delta::PvApply(pv) => {
                 all.volumes.insert(pv.name.clone(), *pv);
@@ -73,7 +73,7 @@ impl Storage {
 
     /// Between two cycles: what was decided for pods that were bound is done, the rest forgotten.
     fn settle(&mut self, used: &BTreeSet<Key>) {
-        let all = Rc::make_mut(&mut self.objects);
+        let all = Arc::make_mut(&mut self.objects);
         for (key, decision) in std::mem::take(&mut self.decided) {
             let Some(claim) = all.claims.get_mut(&key).filter(|_| used.contains(&key)) else {
                 continue;

@@ -608,18 +608,20 @@ fn follow_under(
             live.forget_unused();
         }
         let mut dumped = run::engine(&config, &live.state().dump());
+        let fork = (step % 3 == 1).then(|| live.fork());
         let waiting = live.state().waiting_jobs().len();
         let seen = cycle(&mut live, now_s);
         tries.count(waiting, &seen);
         let context = format!("seed {seed}, step {step}, {sleep:?}, conf:\n{text}");
+        let know_devices_late = cluster.has_claims();
+        let may = |be_late| May {
+            be_late,
+            be_old: sleep == Sleep::Sound,
+            know_devices_late,
+        };
         for (other, be_late, which) in [(&mut fresh, is_late, ""), (&mut dumped, false, "dump ")] {
             let expected = cycle(other, now_s);
-            let may = May {
-                be_late,
-                be_old: sleep == Sleep::Sound,
-                know_devices_late: cluster.has_claims(),
-            };
-            check(&seen, &expected, may, &format!("{which}{context}"));
+            check(&seen, &expected, may(be_late), &format!("{which}{context}"));
         }
         assert_eq!(live.sleepers().missed(), 0, "missed: {context}");
         told.check(&mut live, now_s, &context);
@@ -648,13 +650,18 @@ fn follow_under(
                 live.apply(echo);
             }
         }
-        for (group, status) in seen.groups {
-            let echo = cluster.set_status(&group, status);
+        for (group, status) in &seen.groups {
+            let echo = cluster.set_status(group, status.clone());
             live.apply(echo.expect("a known group"));
         }
         for _ in 0..(seed + u64::from(step)) % 5 {
             let happened = sleep.happens(&mut cluster, step).into_iter();
             happened.for_each(|delta| live.apply(delta));
+        }
+        // The fork hears and sees nothing of all this, and whatever it decides is not the other's.
+        if let Some(fork) = fork {
+            let expected = cycle(&mut fork.wake(&config), now_s);
+            check(&seen, &expected, may(false), &format!("fork {context}"));
         }
     }
     tries

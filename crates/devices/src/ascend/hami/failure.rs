@@ -1,6 +1,6 @@
 //! All ways in which a node may not fit, in one list (spec/05 §3.4, P-12).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::ledger::{FamilyCode, NodeCards};
 use crate::request::Failure;
@@ -39,7 +39,7 @@ impl NoChips {
 pub const LATER: u8 = CHECKS as u8;
 
 /// The list that all pods share.
-pub fn list() -> Rc<[Failure]> {
+pub fn list() -> Arc<[Failure]> {
     let mut all: Vec<Failure> = (0..CHECKS).map(fixed).collect();
     all.push(Failure {
         text: NOT_ENOUGH.to_owned(),

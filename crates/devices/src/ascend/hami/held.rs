@@ -2,7 +2,7 @@
 //!
 //! A chip that is missing is charged to every chip it could be.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
@@ -130,7 +130,7 @@ impl PlacedPod<'_> {
         let sizes = own.map(|(at, _)| ChipPart::capacity(self.cards, at).memory);
         let told = || device.amounts().map_or(0, |(memory, _)| memory);
         let part = self.part(need, sizes.max().unwrap_or_else(told));
-        Allocation::of_absent(Rc::from(device.id), need.container, part.portion())
+        Allocation::of_absent(Arc::from(device.id), need.container, part.portion())
     }
 
     /// Charges one chip of a container to every chip it does not have for sure.

@@ -31,7 +31,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::binding::BindProtocol;
 use crate::config::{DeviceConfig, SectionSpec};
@@ -77,7 +77,7 @@ pub const SPEC: FamilySpec = FamilySpec {
 };
 
 struct AscendHami {
-    rules: Rc<ChipRules>,
+    rules: Arc<ChipRules>,
     configured: bool,
     enabled: bool,
 }
@@ -91,7 +91,7 @@ impl AscendHami {
             failures: failure::list(),
         };
         Self {
-            rules: Rc::new(rules),
+            rules: Arc::new(rules),
             configured: settings.configured,
             enabled: settings.configured && settings.ascend_hami,
         }
@@ -137,7 +137,7 @@ impl AscendHami {
         })
     }
 
-    fn compile(&self, pod: &PodFacts) -> Result<Option<Rc<dyn FamilyRequest>>, String> {
+    fn compile(&self, pod: &PodFacts) -> Result<Option<Arc<dyn FamilyRequest>>, String> {
         if let Some(refusal) = self.refusal(pod) {
             return Err(refusal);
         }
@@ -153,9 +153,9 @@ impl AscendHami {
         if let Some(why) = too_many_init_containers(pod, asks, resource) {
             return Err(why);
         }
-        Ok(Some(Rc::new(ChipsRequest {
+        Ok(Some(Arc::new(ChipsRequest {
             limits: ChipLimits::of(pod, &self.rules.config, self.rules.policy)?,
-            rules: Rc::clone(&self.rules),
+            rules: Arc::clone(&self.rules),
             needs,
         })))
     }
@@ -179,7 +179,7 @@ impl Family for AscendHami {
         &self,
         pod: &PodFacts,
         _tags: Tags,
-    ) -> Option<Result<Rc<dyn FamilyRequest>, String>> {
+    ) -> Option<Result<Arc<dyn FamilyRequest>, String>> {
         self.compile(pod).transpose()
     }
 

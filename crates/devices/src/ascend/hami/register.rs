@@ -1,6 +1,6 @@
 //! What a node says of its chips: `hami.io/node-register-<type>`, a JSON array (spec/05 §3.2).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -104,8 +104,8 @@ fn number_of(id: i64, rings: &mut Vec<i64>) -> Option<u8> {
 
 fn add(cards: &mut NodeCards, chip: &ChipType, entry: &HamiCard, variant: ChipVariant) {
     let card = Card {
-        id: Rc::from(entry.id.as_str()),
-        kind: Rc::from(chip.word.as_str()),
+        id: Arc::from(entry.id.as_str()),
+        kind: Arc::from(chip.word.as_str()),
         unusable: (!entry.healthy).then(|| "unhealthy".into()),
         index: entry.index,
         numa: entry.numa,

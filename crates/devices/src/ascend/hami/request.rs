@@ -1,6 +1,6 @@
 //! What a pod asks of the family, compiled.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::binding::{Annotation, AnnotationValue, BindProtocol, BindingAnnotations};
 use crate::facts::ContainerKind;
@@ -24,18 +24,18 @@ const TIME: &str = "predicate-time";
 #[derive(Debug)]
 pub struct ChipRules {
     /// Types of chips.
-    pub config: Rc<VnpuConfig>,
+    pub config: Arc<VnpuConfig>,
     /// Order of chips, and score.
     pub policy: Policy,
     /// How Bindings are sent.
     pub protocol: BindProtocol,
     /// All failures.
-    pub failures: Rc<[Failure]>,
+    pub failures: Arc<[Failure]>,
 }
 
 /// What a pod asks.
 pub struct ChipsRequest {
-    pub(super) rules: Rc<ChipRules>,
+    pub(super) rules: Arc<ChipRules>,
     pub(super) needs: Vec<ChipRequest>,
     pub(super) limits: ChipLimits,
 }

@@ -1,7 +1,7 @@
 //! Gauges of chips.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::gauge::{Gauge, GaugeSpec};
 use crate::ledger::{LedgerTime, NodeCards};
@@ -52,7 +52,7 @@ pub fn gauges(cards: &NodeCards) -> Vec<Gauge> {
         let mut gauge = |name, pod, value: i64| {
             gauges.push(Gauge {
                 name,
-                card: Rc::clone(&card.id),
+                card: Arc::clone(&card.id),
                 pod,
                 value: value as f64,
             });

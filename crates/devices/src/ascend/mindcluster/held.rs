@@ -9,7 +9,7 @@
 //! They say which chips it has, and for vNPUs which template of as many AI cores; its request says how much. What
 //! they do not tell counts on every chip it could be.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::facts::{Pairs, PodFacts, lookup};
 use crate::family::Decoded;
@@ -257,6 +257,6 @@ fn allocation(
 ) -> Allocation {
     match at {
         Some(at) => Allocation::of(cards, at, container, part.portion()),
-        None => Allocation::of_absent(Rc::from(id.to_string()), container, part.portion()),
+        None => Allocation::of_absent(Arc::from(id.to_string()), container, part.portion()),
     }
 }

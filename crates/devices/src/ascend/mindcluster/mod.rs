@@ -23,7 +23,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::binding::{PluginProtocol, UntilStarted};
 use crate::config::DeviceConfig;
@@ -98,7 +98,7 @@ struct MindClusterFamily {
 }
 
 impl MindClusterFamily {
-    fn compile(&self, asked: CoreRequest, tags: Tags) -> Result<Rc<dyn FamilyRequest>, String> {
+    fn compile(&self, asked: CoreRequest, tags: Tags) -> Result<Arc<dyn FamilyRequest>, String> {
         let is_virtual = matches!(asked.size, Size::Virtual(_));
         if is_virtual && self.settings.mind_cluster.preset_virtual_device {
             return Err(format!(
@@ -109,7 +109,7 @@ impl MindClusterFamily {
             ));
         }
         let is_guarded = self.settings.in_flight_guard;
-        Ok(Rc::new(NpuRequest::new(asked, tags, is_guarded)))
+        Ok(Arc::new(NpuRequest::new(asked, tags, is_guarded)))
     }
 }
 
@@ -127,7 +127,11 @@ impl Family for MindClusterFamily {
         cards.cards.is_empty() && is_untold
     }
 
-    fn request(&self, pod: &PodFacts, tags: Tags) -> Option<Result<Rc<dyn FamilyRequest>, String>> {
+    fn request(
+        &self,
+        pod: &PodFacts,
+        tags: Tags,
+    ) -> Option<Result<Arc<dyn FamilyRequest>, String>> {
         let asked = CoreRequest::of(pod)?;
         Some(
             match (self.settings.configured, self.settings.mind_cluster.enabled) {

@@ -2,7 +2,7 @@
 //! §2.4, P-11).
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -124,7 +124,7 @@ pub fn cards(node: &NodeFacts, params: &MindCluster) -> NodeCards {
     if let Err(NodeRefusal(absent, why)) = read(node, params, capacity, &mut cards, &mut problems) {
         cards = NodeCards::new(DIMENSIONS);
         cards.absent = FamilyCode::new(absent as u16);
-        cards.label = Some(Rc::from(why.as_str()));
+        cards.label = Some(Arc::from(why.as_str()));
         if matches!(absent, NodeWithoutNpus::Labels | NodeWithoutNpus::BadReport) {
             problems.tell(|| format!("its NPUs cannot be given out: {why}"));
         }
@@ -177,8 +177,8 @@ fn read(
             false => Listing::Unlisted,
         };
         let card = Card {
-            id: Rc::from(id.to_string()),
-            kind: Rc::from(CHIP),
+            id: Arc::from(id.to_string()),
+            kind: Arc::from(CHIP),
             unusable: why.map(|(_, why)| (*why).into()),
             index: id,
             variant: FamilyCode::new(listing as u16),

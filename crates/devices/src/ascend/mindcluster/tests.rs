@@ -128,12 +128,12 @@ fn busy(count: u32, pods: &[Running]) -> NodeCards {
     cards
 }
 
-fn request_of(settings: &Settings, pod: &PodFacts, tags: Tags) -> Rc<dyn FamilyRequest> {
+fn request_of(settings: &Settings, pod: &PodFacts, tags: Tags) -> Arc<dyn FamilyRequest> {
     let request = family(settings).request(pod, tags).expect("it asks");
     request.unwrap_or_else(|refusal| panic!("refused: {refusal}"))
 }
 
-fn request(pod: &PodFacts) -> Rc<dyn FamilyRequest> {
+fn request(pod: &PodFacts) -> Arc<dyn FamilyRequest> {
     request_of(&settings(), pod, Tags::default())
 }
 

@@ -1,6 +1,6 @@
 //! Laws that hold for any node and any sequence of pods, and decoders that take any text.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -402,7 +402,7 @@ fn a_choice_depends_on_nothing_else() {
     let family = family(Policy::Binpack);
     let cards = node(1, 4, 3).cards(&*family);
     let asks = facts(1, &[(2, 3, Some(20)), (1, 1, None)], PodLimits::default());
-    let choose = || -> Rc<str> {
+    let choose = || -> Arc<str> {
         let request = family
             .request(&asks, Tags::default())
             .expect("asks")

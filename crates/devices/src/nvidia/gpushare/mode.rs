@@ -21,7 +21,7 @@ pub(super) struct AskingPod {
 }
 
 /// A way to give out cards.
-pub(super) trait GpuMode {
+pub(super) trait GpuMode: Send + Sync {
     /// All failures; [`GpuMode::fit`] answers with an index into them.
     fn failures() -> Vec<Failure>;
 

@@ -1,6 +1,6 @@
 //! The cards of a node, and what a placed pod holds of them.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::facts::{NodeFacts, Pairs, PodFacts, lookup};
 use crate::family::Decoded;
@@ -63,7 +63,7 @@ pub(super) fn cards(node: &NodeFacts, is_shared: bool) -> NodeCards {
     for index in 0..count as u32 {
         let card = Card {
             index,
-            id: Rc::from(index.to_string()),
+            id: Arc::from(index.to_string()),
             ..Card::default()
         };
         cards.add(card, &all.row());
@@ -214,8 +214,8 @@ impl Share {
     ) -> Allocation {
         let whole = at.map_or(0, |at| CardPart::capacity(cards, at).memory);
         let id = match at {
-            Some(at) => Rc::clone(&cards.cards[at].id),
-            None => Rc::from(index.to_string()),
+            Some(at) => Arc::clone(&cards.cards[at].id),
+            None => Arc::from(index.to_string()),
         };
         let asked = CardPart {
             memory: self.memory.unwrap_or(0),

@@ -88,7 +88,7 @@ fn pod_of(containers: &[(ContainerKind, &[(&str, i64)])]) -> PodFacts {
     }
 }
 
-fn request(family: &dyn Family, pod: &PodFacts) -> Rc<dyn FamilyRequest> {
+fn request(family: &dyn Family, pod: &PodFacts) -> Arc<dyn FamilyRequest> {
     let request = family.request(pod, Tags::default());
     request.expect("a request").expect("a valid one")
 }

@@ -3,7 +3,7 @@
 //! Checks that no eviction changes come first, so that the check a card fails tells whether
 //! evictions could help.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -92,7 +92,7 @@ pub struct CardCandidate {
 
 impl CardCandidate {
     /// What the container gets, of the card with this identity.
-    pub fn allocation(&self, id: Rc<str>) -> Allocation {
+    pub fn allocation(&self, id: Arc<str>) -> Allocation {
         let asked = CardPart {
             memory: self.memory,
             sharers: 1,

@@ -1,7 +1,7 @@
 //! The device configuration as the family uses it: names of resources, capacities, and the tables
 //! of MIG partitions sorted for best fit.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -57,7 +57,7 @@ impl VgpuConfig {
     pub fn new(settings: &Settings, config: &DeviceConfig) -> Self {
         let nvidia = match shares_gpus(settings) && !settings.vgpu {
             // The section is about HAMi's plugin.
-            true => Rc::default(),
+            true => Arc::default(),
             false => config.section::<NvidiaConfig>(),
         };
         let scaled = (100.0 * nvidia.core_scaling).floor();

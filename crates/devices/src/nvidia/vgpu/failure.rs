@@ -1,6 +1,6 @@
 //! All ways in which a node may not fit, in one list (spec/04 §7.3, R8, R14).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::ledger::{FamilyCode, NodeCards};
 use crate::nvidia::vgpu::check::{CHECKS, Check};
@@ -83,7 +83,7 @@ impl Stop {
 }
 
 /// The lists that pods share: without a mode, then by mode.
-pub fn lists(config: &VgpuConfig) -> [Rc<[Failure]>; MODES + 1] {
+pub fn lists(config: &VgpuConfig) -> [Arc<[Failure]>; MODES + 1] {
     let of = |mode| list(config, mode).into();
     let [hami_core, mps, mig] = SharingMode::ALL.map(|mode| of(Some(mode)));
     [of(None), hami_core, mps, mig]

@@ -3,7 +3,7 @@
 //!
 //! A partition that is none closes its card, and a device that is missing is charged to every card it could be on.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
@@ -215,7 +215,7 @@ impl Holder<'_> {
         Allocation {
             partition: partition.map(|_| Partition::UNKNOWN),
             certain: memory.is_some(),
-            ..Allocation::of_absent(Rc::from(uuid), need.container, part.portion())
+            ..Allocation::of_absent(Arc::from(uuid), need.container, part.portion())
         }
     }
 }

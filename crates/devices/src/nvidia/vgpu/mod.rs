@@ -32,7 +32,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::config::{DeviceConfig, SectionSpec};
 use crate::facts::{NodeFacts, Pairs, PodFacts, too_many_init_containers, zero_count};
@@ -78,8 +78,8 @@ pub const SPEC: FamilySpec = FamilySpec {
 };
 
 struct Vgpu {
-    config: Rc<VgpuConfig>,
-    failures: [Rc<[Failure]>; MODES + 1],
+    config: Arc<VgpuConfig>,
+    failures: [Arc<[Failure]>; MODES + 1],
 }
 
 impl Vgpu {
@@ -87,7 +87,7 @@ impl Vgpu {
         let config = VgpuConfig::new(settings, config);
         Self {
             failures: failure::lists(&config),
-            config: Rc::new(config),
+            config: Arc::new(config),
         }
     }
 
@@ -165,7 +165,11 @@ impl Family for Vgpu {
         found
     }
 
-    fn request(&self, pod: &PodFacts, tags: Tags) -> Option<Result<Rc<dyn FamilyRequest>, String>> {
+    fn request(
+        &self,
+        pod: &PodFacts,
+        tags: Tags,
+    ) -> Option<Result<Arc<dyn FamilyRequest>, String>> {
         let asked = self.asked(pod);
         if !self.config.enabled {
             return asked.map(|resource| Err(self.refusal(resource)));
@@ -180,7 +184,7 @@ impl Family for Vgpu {
             return Some(Err(why));
         }
         let request = VgpuRequest::new(&self.config, &self.failures, needs, pod, tags);
-        Some(request.map(|request| Rc::new(request) as Rc<dyn FamilyRequest>))
+        Some(request.map(|request| Arc::new(request) as Arc<dyn FamilyRequest>))
     }
 
     fn remark(&self, pod: &PodFacts) -> Option<String> {

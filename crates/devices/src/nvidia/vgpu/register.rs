@@ -6,7 +6,7 @@
 //! card     = uuid "," slots "," memory "," type "," health [ "," mode *( "," ignored ) ]
 //! ```
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -155,8 +155,8 @@ pub fn add(cards: &mut NodeCards, entry: &RegisteredCard, config: &VgpuConfig) {
         None
     };
     let card = Card {
-        id: Rc::from(entry.uuid),
-        kind: Rc::from(entry.kind),
+        id: Arc::from(entry.uuid),
+        kind: Arc::from(entry.kind),
         unusable: unusable.map(String::into_boxed_str),
         index: entry.index,
         variant: sharing.code(),

@@ -1,7 +1,7 @@
 //! What a pod asks of the family, compiled.
 
 use std::borrow::Cow;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use smallvec::smallvec;
 
@@ -59,7 +59,7 @@ const NO_COUNT: &str = "the container asks memory of a vGPU and no number: kubel
 
 /// What a pod asks.
 pub struct VgpuRequest {
-    pub(super) config: Rc<VgpuConfig>,
+    pub(super) config: Arc<VgpuConfig>,
     pub(super) needs: Vec<ContainerRequest>,
     pub(super) limits: AnnotationLimits,
     tags: Tags,
@@ -67,7 +67,7 @@ pub struct VgpuRequest {
     lacks_count: bool,
     /// Container behind each element of the allocation.
     layout: Vec<Option<u16>>,
-    failures: Rc<[Failure]>,
+    failures: Arc<[Failure]>,
 }
 
 impl VgpuRequest {
@@ -76,8 +76,8 @@ impl VgpuRequest {
     /// # Errors
     /// Why it can be placed nowhere.
     pub fn new(
-        config: &Rc<VgpuConfig>,
-        lists: &[Rc<[Failure]>; MODES + 1],
+        config: &Arc<VgpuConfig>,
+        lists: &[Arc<[Failure]>; MODES + 1],
         needs: Vec<ContainerRequest>,
         pod: &PodFacts,
         tags: Tags,
@@ -92,14 +92,14 @@ impl VgpuRequest {
             ));
         }
         let failures = &lists[limits.mode.map_or(0, |mode| mode.at() + 1)];
-        let failures = Rc::clone(failures);
+        let failures = Arc::clone(failures);
         Ok(Self {
             layout: layout(&needs, &pod.containers)?,
             lacks_count: needs.iter().any(|need| {
                 let container = &pod.containers[usize::from(need.container)];
                 container.milli(&config.nvidia.count_name).is_none()
             }),
-            config: Rc::clone(config),
+            config: Arc::clone(config),
             needs,
             limits,
             tags,
@@ -275,7 +275,7 @@ impl FamilyRequest for VgpuRequest {
     fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {
         let allocation = |candidate: &CardCandidate| {
             let card = &cards.cards[usize::from(candidate.card)];
-            candidate.allocation(Rc::clone(&card.id))
+            candidate.allocation(Arc::clone(&card.id))
         };
         if let Some(need) = self.one()
             && !cards.cards.is_empty()

@@ -16,7 +16,7 @@ mod vendors;
 mod vgpu;
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_conf::Config;
 use pumice_model::object::{NodeObject, Pairs, PodObject};
@@ -162,7 +162,7 @@ pub fn allocations(world: &World) -> BTreeMap<String, Pairs> {
 }
 
 /// What a pod came with, if its node is known.
-pub fn known(pod: &PodObject, nodes: &BTreeMap<String, Rc<NodeObject>>, on: On) -> Option<Pairs> {
+pub fn known(pod: &PodObject, nodes: &BTreeMap<String, Arc<NodeObject>>, on: On) -> Option<Pairs> {
     let node = nodes.get(pod.node.as_ref()?)?;
     let records = pod.records.iter();
     let read = |(key, text): &(String, String)| (key.clone(), granted(key, text, (pod, node), on));

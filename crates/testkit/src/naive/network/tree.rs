@@ -1,7 +1,7 @@
 //! What HyperNodes say, against the nodes there are (spec/08 §2).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{
@@ -49,7 +49,7 @@ impl DomainTree {
                     hyper_nodes.insert(object.name.clone(), HyperNodeObject::clone(object));
                 }
                 Delta::NodeApply(node) => {
-                    nodes.insert(node.name.clone(), Rc::new(NodeObject::clone(node)));
+                    nodes.insert(node.name.clone(), Arc::new(NodeObject::clone(node)));
                 }
                 _ => {}
             }
@@ -60,7 +60,7 @@ impl DomainTree {
     /// The domains these HyperNodes make of these nodes.
     pub fn of(
         hyper_nodes: &BTreeMap<String, HyperNodeObject>,
-        nodes: &BTreeMap<String, Rc<NodeObject>>,
+        nodes: &BTreeMap<String, Arc<NodeObject>>,
     ) -> Self {
         let kept = kept_children(hyper_nodes);
         let mut domains: Vec<DomainNodes> = hyper_nodes
@@ -159,7 +159,7 @@ fn has_pattern(pattern: &str, name: &str) -> bool {
 fn nodes_below(
     hyper_nodes: &BTreeMap<String, HyperNodeObject>,
     kept: &BTreeMap<String, BTreeSet<String>>,
-    nodes: &BTreeMap<String, Rc<NodeObject>>,
+    nodes: &BTreeMap<String, Arc<NodeObject>>,
     name: &str,
 ) -> BTreeSet<String> {
     let is_member = |node: &NodeObject| {

@@ -1,7 +1,7 @@
 //! Laws that hold for any node and any sequence of pods, and decoders that take any text.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -204,7 +204,7 @@ impl World<'_> {
     /// What `fit`, `choose`, `explain` and a search through all choices say is one thing.
     fn assert_agreement(
         &self,
-        request: &Rc<dyn FamilyRequest>,
+        request: &Arc<dyn FamilyRequest>,
         view: LedgerTime,
         chosen: Option<&Allocations>,
     ) {

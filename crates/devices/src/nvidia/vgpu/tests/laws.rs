@@ -1,7 +1,7 @@
 //! Laws that hold for any node and any sequence of pods.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -55,7 +55,7 @@ impl PodLine {
         pod(&containers, &annotations)
     }
 
-    fn request(&self, family: &dyn Family) -> Rc<dyn FamilyRequest> {
+    fn request(&self, family: &dyn Family) -> Arc<dyn FamilyRequest> {
         family
             .request(&self.facts(), self.tags)
             .expect("asks")
