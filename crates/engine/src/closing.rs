@@ -18,7 +18,9 @@ impl Engine {
         jobs.sort_unstable();
         jobs.dedup();
         for ix in &jobs {
-            self.note_partial_gang(*ix, now_s);
+            if self.plugins.has_gangs() {
+                self.follow_up.partial.look_at(&self.state, *ix, now_s);
+            }
             self.look_at(*ix);
             self.counted.look_at(&self.state, *ix);
         }
@@ -108,10 +110,9 @@ impl Engine {
                 (Some(old), Some(note)) if old == note || old.differs_in_amounts_only(note) => {
                     let written_s = written_s(&self.state, *ix).unwrap_or(now_s);
                     match Due::of_numbers(written_s, now_s) {
-                        Due::Later(at_s) if self.state.has_job(*ix) => {
+                        Due::Later(at_s) => {
                             self.report_log.look_later(self.state.job_id(*ix), at_s);
                         }
-                        Due::Later(_) => {}
                         Due::Now | Due::Never => jobs.push(*ix),
                     }
                 }
@@ -121,12 +122,6 @@ impl Engine {
         jobs.sort_unstable();
         jobs.dedup();
         jobs
-    }
-
-    fn note_partial_gang(&mut self, ix: JobIx, now_s: i64) {
-        if self.plugins.has_gangs() {
-            self.follow_up.partial.look_at(&self.state, ix, now_s);
-        }
     }
 }
 

@@ -140,7 +140,11 @@ impl Engine {
             self.tell_unplaced(uid);
         }
         let restored = match &delta {
-            Delta::EvictFailed { uid, .. } | Delta::EvictTakenBack { uid } => self.evicted(uid),
+            Delta::EvictFailed { uid, .. } | Delta::EvictTakenBack { uid } => {
+                // The eviction was decided, and the pod's object does not show it yet.
+                let known = self.state.task_by_uid(uid);
+                known.filter(|task| self.state.evicted_from(*task).is_some())
+            }
             _ => None,
         };
         let held = self.follow_up.hold_back(&self.state, &delta);
@@ -168,12 +172,6 @@ impl Engine {
             let event = ExtenderEvent::Deallocate;
             self.extender.notice_pod(&self.state, event, ix);
         }
-    }
-
-    /// The pod with this UID, if its eviction was decided and its object does not show that yet.
-    fn evicted(&self, uid: &str) -> Option<TaskIx> {
-        let task = self.state.task_by_uid(uid)?;
-        self.state.evicted_from(task).map(|_| task)
     }
 
     /// Notes mean nothing any more, and what was told with them is to be told again.

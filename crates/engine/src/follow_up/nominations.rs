@@ -180,7 +180,7 @@ impl Nominations {
 
     /// The node on which a pod waits for others that are evicted for it.
     pub fn node_of(&self, state: &State, task: TaskIx) -> Option<NodeIx> {
-        if self.standing.is_empty() {
+        if self.standing.is_empty() || state.find_task(task).is_none() {
             return None;
         }
         let nomination = self.standing.get(&state.task_id(task))?;
