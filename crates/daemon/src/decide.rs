@@ -339,7 +339,7 @@ impl DecideLoop {
             let why = "nothing is scheduled: there is no valid configuration; see /readyz";
             return Err(NoView::NotNow(why.to_owned()));
         }
-        let view = self.decider.engine().view(ask);
+        let view = self.decider.engine().known().view(ask);
         view.map_err(|absent| NoView::Absent(absent.to_string()))
     }
 

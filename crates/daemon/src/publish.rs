@@ -212,7 +212,7 @@ impl Publisher {
             let why = JournalEviction {
                 action: eviction.reason,
                 evicted_for: eviction.by.map(|by| state.job_key(by)),
-                cards: engine.held_cards(eviction.task),
+                cards: engine.known().held_cards(eviction.task),
             };
             let node = state.task(eviction.task).node;
             self.journal.add(entry(eviction.task, node, Some(why)));

@@ -73,7 +73,7 @@ impl Decider {
             TaskStatus::Pipelined,
         ];
         if waits.contains(&state.task(task).status) {
-            self.nominate(pod, self.engine.nominated_node(task));
+            self.nominate(pod, self.engine.known().nominated_node(task));
         }
     }
 
@@ -130,7 +130,7 @@ impl Decider {
             let node = state.task(*task).node.filter(|_| with_node);
             let node = node.map(|node| &state.nodes().object(node).name);
             match node {
-                Some(node) => match self.engine.card_names(*task) {
+                Some(node) => match self.engine.known().card_names(*task) {
                     cards if cards.is_empty() => format!("{} on {node}", state.task_key(*task)),
                     cards => format!("{} on {node}, {}", state.task_key(*task), cards.join(", ")),
                 },

@@ -2,8 +2,7 @@
 //! for.
 
 use pumice_devices::Gauge;
-
-use crate::Engine;
+use pumice_model::State;
 
 /// Gauges of nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,15 +20,15 @@ pub(crate) struct Told {
     epoch: Option<u64>,
 }
 
-impl Engine {
+impl Told {
     /// Gauges of the cards of nodes that may differ from what the last call said.
-    pub fn device_gauges(&mut self) -> DeviceGauges {
-        let nodes = self.state.nodes();
+    pub fn gauges(&mut self, state: &State) -> DeviceGauges {
+        let nodes = state.nodes();
         let epoch = nodes.static_epoch();
-        let known = self.devices_told.epoch == Some(epoch);
-        let touched = nodes.touched_since(self.devices_told.cursor);
+        let known = self.epoch == Some(epoch);
+        let touched = nodes.touched_since(self.cursor);
         let touched: Option<Vec<_>> = touched.map(Iterator::collect).filter(|_| known);
-        self.devices_told = Told {
+        *self = Self {
             cursor: nodes.touch_cursor(),
             epoch: Some(epoch),
         };
@@ -44,8 +43,8 @@ impl Engine {
             if devices.families().next().is_none() {
                 continue;
             }
-            let pod = |pod: u32| self.state.task(pumice_model::TaskIx(pod)).name.to_string();
-            let of_node = self.state.devices().families().gauges(devices);
+            let pod = |pod: u32| state.task(pumice_model::TaskIx(pod)).name.to_string();
+            let of_node = state.devices().families().gauges(devices);
             let of_node = of_node.into_iter().map(|gauge| gauge.named(pod));
             let name = nodes.object(node).name.clone();
             gauges.nodes.push((name, of_node.collect()));

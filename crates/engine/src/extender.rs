@@ -8,16 +8,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pumice_actions::CheapestByQueue;
-use pumice_framework::Evicts;
 use pumice_framework::points::NeededAnswer;
+use pumice_framework::{Evicts, Plugins};
 use pumice_model::extender::{
     ExtenderNotice, ExtenderQuestion, ExtenderReply, ExtenderSettings, ExtenderVerb, QuestionAbout,
     QuestionSheet, StandingQuestion, ToldPod, ToldSession,
 };
-use pumice_model::{Delta, State, TaskIx};
+use pumice_model::{State, TaskIx};
 use rustc_hash::FxHashMap;
 
-use crate::{Engine, evicts};
+use crate::configured::evicts;
+use crate::knowledge::Knowledge;
 use told::{ToldJobs, ToldNodes, ToldPods, told_job};
 
 /// Pods that could go for another one of which an extender is told.
@@ -66,68 +67,44 @@ impl ToldQuestions {
     }
 }
 
-impl Engine {
-    /// The extender that is asked or told, if there is one.
-    pub fn extender(&self) -> Option<&ExtenderSettings> {
-        self.extender.settings.as_deref()
+impl ToldQuestions {
+    /// Whom.
+    pub fn settings(&self) -> Option<&ExtenderSettings> {
+        self.settings.as_deref()
     }
 
-    /// Takes an answer in; one that was on its way when another extender was configured says nothing.
-    pub fn take_reply(&mut self, reply: ExtenderReply) {
-        if reply.generation == self.extender.generation {
-            self.apply(Delta::ExtenderAnswer {
-                question: reply.question,
-                answer: Box::new(reply.answer),
-            });
-        }
+    /// The extender that is asked now is the one that gave this reply.
+    pub fn is_mine(&self, reply: &ExtenderReply) -> bool {
+        reply.generation == self.generation
     }
 
     /// Other questions stand than were told last, to another extender, or after another cycle that it is
     /// told of.
-    pub fn has_new_questions(&self) -> bool {
-        let told = self.extender.questions.iter();
-        let is_new_cycle = self.extender.told_cycle != self.cycle && self.extender.tells_sessions();
+    pub fn has_news(&self, known: Knowledge<'_>) -> bool {
+        let told = self.questions.iter();
+        let is_new_cycle = self.told_cycle != known.cycle && self.tells_sessions();
         is_new_cycle
-            || self.extender.told_generation != self.extender.generation
-            || !self
-                .needed_answers()
+            || self.told_generation != self.generation
+            || !needed_answers(known)
                 .map(|needed| &needed.question)
                 .eq(told.map(|(_, told)| &told.question))
     }
 
-    /// Some question stands.
-    pub fn has_questions(&self) -> bool {
-        self.needed_answers().next().is_some()
-    }
-
-    /// Who may go is asked where somebody may go at all.
-    fn needed_answers(&self) -> impl Iterator<Item = &NeededAnswer> {
-        let Evicts {
-            preempt, reclaim, ..
-        } = evicts(&self.actions);
-        let needed = self.plugins.standing_questions().iter();
-        needed.filter(move |needed| match needed.question.verb {
-            ExtenderVerb::Preemptable => preempt,
-            ExtenderVerb::Reclaimable => reclaim,
-            _ => true,
-        })
-    }
-
     /// What an extender is to be asked from now on.
-    pub fn question_sheet(&mut self) -> QuestionSheet {
-        let mut told = std::mem::take(&mut self.extender);
+    pub fn sheet(&mut self, known: Knowledge<'_>) -> QuestionSheet {
+        let (told, state) = (self, known.state);
         let before = std::mem::take(&mut told.questions);
         let before: FxHashMap<&ExtenderQuestion, (u64, &Arc<QuestionAbout>)> = before
             .iter()
             .map(|(revision, told)| (&told.question, (*revision, &told.about)))
             .collect();
-        let answers = self.state.extender_answers();
+        let answers = state.extender_answers();
         let mut abouts = Abouts {
-            state: &self.state,
+            state,
             pods: &mut told.pods,
             candidates: None,
         };
-        let is_same_state = told.told_state == self.state.generation();
+        let is_same_state = told.told_state == state.generation();
         let standing = |needed: &NeededAnswer| {
             let question = &needed.question;
             let about = match before.get(question) {
@@ -145,69 +122,81 @@ impl Engine {
             };
             (needed.revision, standing)
         };
-        let standing: Vec<_> = self.needed_answers().map(standing).collect();
+        let standing: Vec<_> = needed_answers(known).map(standing).collect();
         let questions: Vec<_> = standing.iter().map(|(_, asked)| asked.clone()).collect();
         told.questions = standing;
-        let session = told.tells_sessions().then(|| self.session(&mut told));
+        let session = told.tells_sessions().then(|| told.session(known));
         let is_about_nodes = |asked: &StandingQuestion| asked.question.verb.is_about_nodes();
         let nodes = match session.is_some() || questions.iter().any(is_about_nodes) {
-            true => told.nodes.tell(&self.state, &mut told.pods),
+            true => told.nodes.tell(state, &mut told.pods),
             false => {
                 told.nodes = ToldNodes::default();
                 Vec::new()
             }
         };
         told.pods.tidy();
-        (told.told_generation, told.told_cycle) = (told.generation, self.cycle);
-        told.told_state = self.state.generation();
-        let sheet = QuestionSheet {
+        (told.told_generation, told.told_cycle) = (told.generation, known.cycle);
+        told.told_state = state.generation();
+        QuestionSheet {
             extender: told.settings.clone(),
             generation: told.generation,
             questions,
             nodes,
             session,
-        };
-        self.extender = told;
-        sheet
+        }
     }
 
     /// The last cycle, as it is told.
-    fn session(&self, told: &mut ToldQuestions) -> Arc<ToldSession> {
-        let jobs = self.plugins.told_jobs();
-        let queues = self.state.queues().map(|(_, queue)| queue.object.clone());
+    fn session(&mut self, known: Knowledge<'_>) -> Arc<ToldSession> {
+        let jobs = known.plugins.told_jobs();
+        let queues = known.state.queues().map(|(_, queue)| queue.object.clone());
         let mut queues: Vec<_> = queues.collect();
         queues.sort_by(|left, right| left.name.cmp(&right.name));
         Arc::new(ToldSession {
-            cycle: self.cycle,
-            jobs: told.jobs.tell(&self.state, &mut told.pods, jobs),
+            cycle: known.cycle,
+            jobs: self.jobs.tell(known.state, &mut self.pods, jobs),
             queues,
         })
     }
 
-    /// Forgets answers nobody needs; whether there were any.
-    pub(crate) fn forget_answers(&mut self) -> bool {
-        let before = self.state.generation();
-        if self.state.extender_answers().all().next().is_some() {
-            let asked = self.plugins.standing_questions().iter();
-            let asked: BTreeSet<_> = asked.map(|needed| &needed.question).collect();
-            self.state.keep_answers(|question| asked.contains(question));
-        }
-        self.state.generation() != before
-    }
-
-    /// Another extender has not said what this one did.
-    pub(crate) fn set_extender(&mut self, settings: Option<ExtenderSettings>) {
-        let told = &mut self.extender;
+    /// Another extender, which has not said what this one did; whether it is another one.
+    pub fn set(&mut self, settings: Option<ExtenderSettings>) -> bool {
+        let told = self;
         // Revisions are those of a plugin, which is made anew.
         told.questions.clear();
         told.jobs = ToldJobs::default();
-        if told.settings.as_deref() != settings.as_ref() {
-            self.state.keep_answers(|_| false);
+        let is_another = told.settings.as_deref() != settings.as_ref();
+        if is_another {
             told.settings = settings.map(Arc::new);
             told.generation += 1;
             told.notices.clear();
         }
+        is_another
     }
+}
+
+/// The answers that are needed. Who may go is asked where somebody may go at all.
+pub(crate) fn needed_answers<'a>(known: Knowledge<'a>) -> impl Iterator<Item = &'a NeededAnswer> {
+    let Evicts {
+        preempt, reclaim, ..
+    } = evicts(known.actions);
+    let needed = known.plugins.standing_questions().iter();
+    needed.filter(move |needed| match needed.question.verb {
+        ExtenderVerb::Preemptable => preempt,
+        ExtenderVerb::Reclaimable => reclaim,
+        _ => true,
+    })
+}
+
+/// Forgets answers nobody needs; whether there were any.
+pub(crate) fn forget_answers(state: &mut State, plugins: &Plugins) -> bool {
+    let before = state.generation();
+    if state.extender_answers().all().next().is_some() {
+        let asked = plugins.standing_questions().iter();
+        let asked: BTreeSet<_> = asked.map(|needed| &needed.question).collect();
+        state.keep_answers(|question| asked.contains(question));
+    }
+    state.generation() != before
 }
 
 /// It stays as long as the job does; who may go changes with what others do.

@@ -1,11 +1,11 @@
 //! A copy of an engine, for questions: what would be decided if.
 
 use pumice_conf::Config;
-use pumice_model::{State, TaskIx, TaskStatus};
+use pumice_model::{State, TaskId, TaskStatus};
 
-use crate::nominations::Nominations;
-use crate::partial::PartialGangs;
-use crate::{Engine, is_tentative};
+use crate::engine::{Engine, tentative};
+use crate::follow_up::nominations::Nominations;
+use crate::follow_up::partial::PartialGangs;
 
 /// What an engine knows and has promised, as it was when it was asked for. It can be sent to another thread, where
 /// [`Fork::wake`] makes an engine of it; the one that it was taken from goes on, and neither sees what the other does.
@@ -13,7 +13,7 @@ use crate::{Engine, is_tentative};
 /// What only saves work is not in it: the fork finds out anew which nodes suit a class of pods, and tries all jobs.
 pub struct Fork {
     state: State,
-    kept: Vec<TaskIx>,
+    kept: Vec<TaskId>,
     nominations: Nominations,
     partial: PartialGangs,
 }
@@ -27,8 +27,8 @@ impl Engine {
         Fork {
             state: self.state.fork(),
             kept: self.kept.clone(),
-            nominations: self.nominations.clone(),
-            partial: self.partial.clone(),
+            nominations: self.follow_up.nominations.clone(),
+            partial: self.follow_up.partial.clone(),
         }
     }
 }
@@ -40,13 +40,13 @@ impl Fork {
         let mut engine = Engine::new(config, "");
         engine.state = self.state;
         // No plugin knows of them yet.
-        for task in self.kept {
-            if is_tentative(&engine.state, task) {
+        for id in self.kept {
+            if let Some(task) = tentative(&engine.state, id) {
                 engine.state.move_task(task, TaskStatus::Pending, None);
             }
         }
-        engine.nominations = self.nominations;
-        engine.partial = self.partial;
+        engine.follow_up.nominations = self.nominations;
+        engine.follow_up.partial = self.partial;
         engine
     }
 }

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use pumice_framework::EvictionTally;
-use pumice_model::{JobIx, QueueIx, ResIx, ResVec};
+use pumice_model::{JobIx, QueueIx, ResIx, ResVec, State};
+use rustc_hash::FxHashSet;
 
-use crate::Engine;
+use crate::knowledge::Knowledge;
 
 /// As of the last cycle.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,75 +60,102 @@ pub struct JobSnapshot {
     pub share: Option<f64>,
 }
 
-impl Engine {
-    /// What metrics say. Costs a look at every queue, every waiting job and every pending pod,
-    /// and at the jobs that changed since the last call: for scrapes, not for every cycle.
-    pub fn metrics_snapshot(&mut self) -> MetricsSnapshot {
+/// What has changed since metrics were last asked for.
+#[derive(Default)]
+pub(crate) struct Counted {
+    /// Jobs that were looked at.
+    changed: FxHashSet<JobIx>,
+    /// Jobs with a PodGroup and pods that are not ready, whenever that changed.
+    unready: FxHashSet<JobIx>,
+    /// What actions that evict did.
+    pub tally: EvictionTally,
+}
+
+impl Counted {
+    /// A cycle looked at a job, or at an index that means none any more.
+    pub fn look_at(&mut self, state: &State, ix: JobIx) {
+        self.changed.insert(ix);
+        let job = state.has_job(ix).then(|| state.job(ix));
+        let is_group = job.filter(|job| job.group().is_some() && !job.tasks.is_empty());
+        if is_group.is_some_and(|job| !job.is_ready()) {
+            self.unready.insert(ix);
+        } else {
+            self.unready.remove(&ix);
+        }
+    }
+
+    /// What metrics say.
+    pub fn snapshot(&mut self, known: Knowledge<'_>) -> MetricsSnapshot {
+        let state = known.state;
         let mut snapshot = MetricsSnapshot {
-            queues: self.queue_snapshots(),
+            queues: queue_snapshots(known),
             unready_jobs: self.unready.len(),
             evictions: std::mem::take(&mut self.tally),
             ..MetricsSnapshot::default()
         };
-        let mut changed: Vec<JobIx> = std::mem::take(&mut self.uncounted).into_iter().collect();
+        let mut changed: Vec<JobIx> = std::mem::take(&mut self.changed).into_iter().collect();
         changed.sort_unstable();
         for ix in changed {
-            if !self.state.has_job(ix) || self.state.job(ix).group().is_none() {
+            if !state.has_job(ix) || state.job(ix).group().is_none() {
                 snapshot.gone.push(ix);
             } else {
-                snapshot.jobs.push(self.job_snapshot(ix));
+                snapshot.jobs.push(self.job_snapshot(known, ix));
             }
         }
-        for ix in self.state.waiting_jobs() {
-            self.count_pending(ix, &mut snapshot.pending);
+        for ix in state.waiting_jobs() {
+            count_pending(known, ix, &mut snapshot.pending);
         }
-        let waits = self.count_bind_waits();
+        let waits = known.count_bind_waits();
         if waits > 0 {
             snapshot.pending.insert("device-plugin", waits);
         }
         snapshot
     }
 
-    fn queue_snapshots(&self) -> Vec<QueueSnapshot> {
-        let of = |(ix, queue): (QueueIx, &pumice_model::Queue)| {
-            let view = self.queue_view(ix).unwrap_or_default();
-            let allocated = queue.allocated_with_devices();
-            let mut request = allocated.clone();
-            request.add(&queue.pipelined);
-            request.add_saturating(&queue.pending.clamped());
-            QueueSnapshot {
-                queue: ix,
-                allocated,
-                request,
-                deserved: view.deserved,
-                inqueue: view.inqueue,
-                share: view.share,
-                weight: queue.object.weight,
-                overused: view.overused,
-            }
-        };
-        let mut all: Vec<QueueSnapshot> = self.state.queues().map(of).collect();
-        all.sort_by_key(|one| &self.state.queue(one.queue).object.name);
-        all
-    }
-
-    fn job_snapshot(&self, ix: JobIx) -> JobSnapshot {
+    fn job_snapshot(&self, known: Knowledge<'_>, ix: JobIx) -> JobSnapshot {
         let unready = self.unready.contains(&ix);
         JobSnapshot {
             job: ix,
-            unschedulable: if unready { self.short_of(ix).max(0) } else { 0 },
+            unschedulable: if unready {
+                known.short_of(ix).max(0)
+            } else {
+                0
+            },
             unready,
-            share: self.plugins.job_share(&self.state, ix),
+            share: known.plugins.job_share(known.state, ix),
         }
     }
+}
 
-    fn count_pending(&self, ix: JobIx, counts: &mut BTreeMap<&'static str, usize>) {
-        let pods = self.waiting_pods(ix);
-        for task in &self.state.job(ix).tasks {
-            let is_undecided = self.state.task(*task).status.is_undecided();
-            if is_undecided && let Some(waiting) = pods.waiting(*task) {
-                *counts.entry(waiting.class()).or_insert(0) += 1;
-            }
+fn queue_snapshots(known: Knowledge<'_>) -> Vec<QueueSnapshot> {
+    let of = |(ix, queue): (QueueIx, &pumice_model::Queue)| {
+        let view = known.queue_view(ix).unwrap_or_default();
+        let allocated = queue.allocated_with_devices();
+        let mut request = allocated.clone();
+        request.add(&queue.pipelined);
+        request.add_saturating(&queue.pending.clamped());
+        QueueSnapshot {
+            queue: ix,
+            allocated,
+            request,
+            deserved: view.deserved,
+            inqueue: view.inqueue,
+            share: view.share,
+            weight: queue.object.weight,
+            overused: view.overused,
+        }
+    };
+    let mut all: Vec<QueueSnapshot> = known.state.queues().map(of).collect();
+    all.sort_by_key(|one| &known.state.queue(one.queue).object.name);
+    all
+}
+
+fn count_pending(known: Knowledge<'_>, ix: JobIx, counts: &mut BTreeMap<&'static str, usize>) {
+    let pods = known.waiting_pods(ix);
+    for task in &known.state.job(ix).tasks {
+        let is_undecided = known.state.task(*task).status.is_undecided();
+        if is_undecided && let Some(waiting) = pods.waiting(*task) {
+            *counts.entry(waiting.class()).or_insert(0) += 1;
         }
     }
 }

@@ -158,7 +158,7 @@ fn check_shares(engine: &Engine, evictions: &[Eviction], for_job: JobIx) -> Resu
     let (Some(theirs), Some(ours)) = queues else {
         return Ok(());
     };
-    let deserved = |queue| engine.queue_view(queue).map(|view| view.deserved);
+    let deserved = |queue| engine.known().queue_view(queue).map(|view| view.deserved);
     let (Some(they_deserve), Some(we_deserve)) = (deserved(theirs), deserved(ours)) else {
         return Ok(());
     };

@@ -116,7 +116,7 @@ pub fn check(
             let by = by.map_or_else(|| eviction.reason.to_owned(), |by| state.job_key(by));
             let waits = tasks.iter().find_map(|task| {
                 let uid = &state.task(*task).uid;
-                engine.why_pending(engine.state().task_by_uid(uid)?)
+                engine.known().why_pending(engine.state().task_by_uid(uid)?)
             });
             let text = format!(
                 "{} could be evicted for {by}, and is not; what that is told: {}",
@@ -158,7 +158,7 @@ fn check_refusal(live: &Engine, fresh: &State, bound: TaskIx, node: NodeIx) -> R
     if task.is_some_and(waits_for_admission) && jobs.any(|(_, job)| is_told_by_none(job)) {
         return Ok(());
     }
-    let why = task.and_then(|ix| live.why_pending(ix));
+    let why = task.and_then(|ix| live.known().why_pending(ix));
     let why = why.map_or_else(String::new, |why| why.message);
     let node = &fresh.nodes().object(node).name;
     let text = format!("{pod} fits on {node}, and is not bound; what it is told: {why}");
@@ -172,7 +172,7 @@ fn check_nominations(process: &Process, server: &VirtualServer) -> Result<(), Br
         let Some(task) = engine.state().task_by_uid(&pod.uid) else {
             continue;
         };
-        let known = engine.nominated_node(task);
+        let known = engine.known().nominated_node(task);
         let known = known.map(|node| engine.state().nodes().object(node).name.clone());
         if pod.node.is_none() && pod.nominated_node != known {
             let text = format!(
@@ -193,6 +193,7 @@ fn check_reasons(process: &Process) -> Result<(), Broken> {
             continue;
         }
         if engine
+            .known()
             .why_pending(ix)
             .is_none_or(|why| why.message.is_empty())
         {

@@ -2,7 +2,8 @@
 //! tables they point into point at each other.
 //!
 //! An index says nothing once its object is gone: those of tasks, jobs and queues are used again, those
-//! of nodes move with their names.
+//! of nodes move with their names. Whoever remembers a task or a job while changes are applied keeps its
+//! [`TaskId`] or [`JobId`].
 
 /// Dense index of a task; reused after the pod is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,6 +24,36 @@ impl JobIx {
     /// As an array index.
     pub fn at(self) -> usize {
         self.0 as usize
+    }
+}
+
+/// Identity of a task: its index, and which of all tasks that had this index it is. It never means another
+/// task; [`State::known_task`](crate::State::known_task) tells whether it still means one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskId {
+    pub(crate) ix: TaskIx,
+    pub(crate) serial: u64,
+}
+
+impl TaskId {
+    /// The index it has, or had as long as it was there: after that another task may have it.
+    pub fn ix(self) -> TaskIx {
+        self.ix
+    }
+}
+
+/// Identity of a job: its index, and which of all jobs that had this index it is. It never means another
+/// job; [`State::known_job`](crate::State::known_job) tells whether it still means one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct JobId {
+    pub(crate) ix: JobIx,
+    pub(crate) serial: u64,
+}
+
+impl JobId {
+    /// The index it has, or had as long as it was there: after that another job may have it.
+    pub fn ix(self) -> JobIx {
+        self.ix
     }
 }
 

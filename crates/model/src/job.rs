@@ -165,6 +165,8 @@ impl MarkCounts {
 /// One job.
 #[derive(Clone, Debug)]
 pub struct Job {
+    /// Tells it from others that had its index before ([`crate::ix::JobId`]).
+    pub(crate) serial: u64,
     /// Namespace.
     pub namespace: Sym,
     /// PodGroup name, or the pod's name for a bare pod.

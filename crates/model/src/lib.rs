@@ -44,8 +44,8 @@ pub use delta::Delta;
 pub use device::{DeviceNote, NoteAbout};
 pub use intern::{Interner, Sym};
 pub use ix::{
-    AppearanceIx, CounterIx, DeviceRequestIx, DomainIx, JobIx, NeedIx, NodeIx, QueueIx,
-    ResourceNeedIx, RulesIx, ShapeIx, TaskIx,
+    AppearanceIx, CounterIx, DeviceRequestIx, DomainIx, JobId, JobIx, NeedIx, NodeIx, QueueIx,
+    ResourceNeedIx, RulesIx, ShapeIx, TaskId, TaskIx,
 };
 pub use job::{Job, JobUnit, Origin, SubJob};
 pub use network::{NetworkDomain, NetworkTree, TierProblem};
@@ -54,6 +54,6 @@ pub use queue::Queue;
 pub use resource::{ResIx, ResVec, ResourceNames};
 pub use shape::{Rules, Shape};
 pub use spare::SparePods;
-pub use state::{Placement, State, SupplyPlan};
+pub use state::{Applied, GroupChange, Placement, PodChange, State, SupplyPlan};
 pub use task::{Task, TaskStatus};
 pub use volume::{VolumeNeed, VolumeStep, Volumes};

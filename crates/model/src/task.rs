@@ -113,6 +113,8 @@ impl TaskStatus {
 /// One pod.
 #[derive(Clone, Debug)]
 pub struct Task {
+    /// Tells it from others that had its index before ([`crate::ix::TaskId`]).
+    pub(crate) serial: u64,
     /// UID.
     pub uid: Box<str>,
     /// Namespace.

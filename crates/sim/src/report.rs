@@ -380,7 +380,7 @@ impl Report {
                     node,
                 });
             }
-            if let Some(waiting) = engine.waiting(ix) {
+            if let Some(waiting) = engine.known().waiting(ix) {
                 self.pending.push(Pending {
                     pod: state.task_key(ix),
                     reason: waiting.reason().to_owned(),
@@ -394,7 +394,7 @@ impl Report {
         self.pending.sort_by(|l, r| l.pod.cmp(&r.pod));
         self.describe_groups(engine);
         let totals = queue_totals(state);
-        let mut warnings = engine.queue_warnings();
+        let mut warnings = engine.known().queue_warnings();
         for (ix, queue) in state.queues() {
             let allocated = totals.get(&ix).unwrap_or(&queue.allocated);
             let warning = warnings.remove(&ix);
@@ -419,13 +419,13 @@ impl Report {
                 phase: job.status.phase.name(),
                 conditions: conditions.collect(),
                 waiting: waiting(engine, ix, job),
-                warnings: engine.job_warnings(ix),
-                shortage: engine.gang_shortage(ix),
+                warnings: engine.known().job_warnings(ix),
+                shortage: engine.known().gang_shortage(ix),
             });
         }
         self.pod_groups.sort_by(|l, r| l.name.cmp(&r.name));
         for (ix, _) in state.jobs().filter(|(_, job)| job.group().is_none()) {
-            let warnings = engine.job_warnings(ix).into_iter();
+            let warnings = engine.known().job_warnings(ix).into_iter();
             self.pod_warnings.extend(warnings.map(|warning| PodWarning {
                 pod: state.job_key(ix),
                 warning,
@@ -440,7 +440,7 @@ fn waiting(engine: &Engine, ix: JobIx, job: &Job) -> Option<String> {
     if job.status.phase != GroupPhase::Pending || !job.tasks.is_empty() {
         return None;
     }
-    engine.cause_text(ix)
+    engine.known().cause_text(ix)
 }
 
 fn hyper_node_lines(network: &NetworkTree) -> Vec<HyperNodeLine> {
@@ -482,7 +482,7 @@ fn queue_line(
             .entry(always.to_owned())
             .or_insert_with(|| "0".to_owned());
     }
-    let view = engine.queue_view(ix).unwrap_or_default();
+    let view = engine.known().queue_view(ix).unwrap_or_default();
     let deserved = view.deserved.iter().filter(|(_, amount)| *amount >= 0.1);
     QueueLine {
         name: queue.object.name.clone(),

@@ -212,7 +212,7 @@ fn record(
             by,
             action: eviction.reason.to_owned(),
             node: node.map_or_else(String::new, |node| state.nodes().object(node).name.clone()),
-            cards: engine.held_cards(eviction.task),
+            cards: engine.known().held_cards(eviction.task),
             group: group_of(state, eviction.task),
         });
     }

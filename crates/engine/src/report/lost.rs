@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pumice_model::JobIx;
 
 use super::{GroupEvent, Reports};
-use crate::Engine;
+use crate::report::teller::Teller;
 
 /// Most deleted queues that wait to be told: a replica that stands by tells of none.
 const MOST_LOST: usize = 1000;
@@ -37,7 +37,7 @@ impl LostQueues {
     }
 }
 
-impl Engine {
+impl Teller<'_> {
     /// Tells of queues that stayed away: of each once.
     pub(super) fn report_lost_queues(
         &self,

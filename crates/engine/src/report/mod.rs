@@ -16,24 +16,24 @@ mod misnamed;
 mod pods;
 mod queues;
 mod shielded;
+pub(crate) mod teller;
 mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_framework::{Refusal, Skip};
 use pumice_model::object::{Amounts, GroupPhase};
-use pumice_model::{JobIx, QueueIx, Sym, TaskIx};
+use pumice_model::{Applied, JobId, JobIx, PodChange, QueueIx, State, Sym, TaskId, TaskIx};
 use rustc_hash::FxHashSet;
 
-use crate::Engine;
+use crate::report::teller::Teller;
 use crate::waiting::Fingerprint;
 pub(crate) use log::Due;
+pub(crate) use log::ReportTime;
 pub use log::{EVENT_LIFETIME_S, REWRITE_NUMBERS_AFTER_S};
-use log::{LastReport, LastReports, Repeats, ReportTime};
-pub(crate) use misnamed::misnamed;
+use log::{LastReport, LastReports, Repeats};
 use queues::QueueTotals;
 pub use queues::totals as queue_totals;
-pub(crate) use shielded::TEXT as SHIELDED;
 use warnings::HyperNodeWarnings;
 
 /// Milliseconds a pod or a gang must have waited before it is reported why: most are placed before.
@@ -130,12 +130,12 @@ impl Reports {
 /// What was reported, and what is to be looked at again.
 #[derive(Default)]
 pub(crate) struct ReportLog {
-    jobs: FxHashSet<JobIx>,
-    became_ready: FxHashSet<JobIx>,
-    pods: LastReports<TaskIx>,
-    groups: LastReports<JobIx>,
+    jobs: FxHashSet<JobId>,
+    became_ready: FxHashSet<JobId>,
+    pods: LastReports<TaskId>,
+    groups: LastReports<JobId>,
     /// What plugins have to say about a PodGroup.
-    warnings: LastReports<JobIx>,
+    warnings: LastReports<JobId>,
     /// What plugins have to say about a Queue.
     queue_warnings: LastReports<QueueIx>,
     /// Queues something was said about.
@@ -143,29 +143,45 @@ pub(crate) struct ReportLog {
     hyper_nodes: HyperNodeWarnings,
     repeats: Repeats,
     /// Jobs to be looked at again, by time.
-    due: BTreeMap<i64, FxHashSet<JobIx>>,
+    due: BTreeMap<i64, FxHashSet<JobId>>,
     /// Those of them of which only numbers have changed.
-    moving: FxHashSet<JobIx>,
+    moving: FxHashSet<JobId>,
     /// Jobs with somebody who was told nothing yet, by millisecond.
-    young: BTreeMap<i64, FxHashSet<JobIx>>,
+    young: BTreeMap<i64, FxHashSet<JobId>>,
     queues: QueueTotals,
     lost_queues: lost::LostQueues,
 }
 
 impl ReportLog {
     /// A cycle looked at a job.
-    pub fn look_at(&mut self, ix: JobIx) {
-        self.jobs.insert(ix);
+    pub fn look_at(&mut self, job: JobId) {
+        self.jobs.insert(job);
     }
 
     /// The PodGroup of a job is Running now.
-    pub fn is_ready(&mut self, ix: JobIx) {
-        self.became_ready.insert(ix);
+    pub fn is_ready(&mut self, job: JobId) {
+        self.became_ready.insert(job);
     }
 
-    /// A pod is gone, or the report on it did not arrive.
-    pub fn forget_pod(&mut self, task: TaskIx) {
+    /// The pod does not wait any more, or the report on it did not arrive.
+    pub fn forget_pod(&mut self, task: TaskId) {
         self.pods.forget(task);
+    }
+
+    /// A change was applied.
+    pub fn follow(&mut self, applied: &Applied) {
+        if let Some(PodChange::Gone { task, .. }) = applied.pod {
+            self.pods.forget(task);
+        }
+        if let Some(job) = applied.job_gone {
+            self.groups.forget(job);
+            self.warnings.forget(job);
+        }
+    }
+
+    /// The amounts of this queue could not be written: they are told again.
+    pub fn forget_queue(&mut self, queue: QueueIx) {
+        self.queues.forget(queue);
     }
 
     /// A queue is gone.
@@ -179,7 +195,7 @@ impl ReportLog {
     }
 
     /// Nothing counts as reported, and these jobs are to be looked at.
-    fn start_over(&mut self, jobs: impl Iterator<Item = JobIx>) {
+    pub fn start_over(&mut self, jobs: impl Iterator<Item = JobId>) {
         self.jobs.extend(jobs);
         self.pods = LastReports::default();
         self.groups = LastReports::default();
@@ -204,13 +220,13 @@ impl ReportLog {
     }
 
     /// A job is to be looked at then, even if nothing happens.
-    pub fn later(&mut self, ix: JobIx, at_s: i64) {
-        self.due.entry(at_s).or_default().insert(ix);
+    pub fn later(&mut self, job: JobId, at_s: i64) {
+        self.due.entry(at_s).or_default().insert(job);
     }
 
     /// A job is to be looked at then: somebody was told nothing yet.
-    fn soon(&mut self, ix: JobIx, at_ms: i64) {
-        self.young.entry(at_ms).or_default().insert(ix);
+    fn soon(&mut self, job: JobId, at_ms: i64) {
+        self.young.entry(at_ms).or_default().insert(job);
     }
 
     /// When the next who was told nothing yet is to be told, in milliseconds.
@@ -220,15 +236,15 @@ impl ReportLog {
 
     /// Only numbers of what is noted of a job have changed: they are looked at once they may be
     /// written, however often they change until then.
-    pub fn look_later(&mut self, ix: JobIx, due_s: i64) {
-        if self.moving.insert(ix) {
-            self.later(ix, due_s);
+    pub fn look_later(&mut self, job: JobId, due_s: i64) {
+        if self.moving.insert(job) {
+            self.later(job, due_s);
         }
     }
 
     /// Jobs to be looked at by now although nothing has happened to them, by index.
-    pub fn take_due(&mut self, now_s: i64) -> Vec<JobIx> {
-        let mut jobs: Vec<JobIx> = Vec::new();
+    pub fn take_due(&mut self, state: &State, now_s: i64) -> Vec<JobIx> {
+        let mut jobs: Vec<JobId> = Vec::new();
         while let Some(first) = self.due.first_entry() {
             if *first.key() > now_s {
                 break;
@@ -237,15 +253,16 @@ impl ReportLog {
         }
         jobs.sort_unstable();
         jobs.dedup();
-        jobs.iter().for_each(|ix| {
-            self.moving.remove(ix);
+        jobs.iter().for_each(|job| {
+            self.moving.remove(job);
         });
-        jobs
+        let known = jobs.into_iter().filter_map(|id| state.known_job(id));
+        known.collect()
     }
 
     /// Jobs that were looked at since the last call, or are to be by now, by index. The latter stay
     /// so until a cycle has taken them.
-    fn take_jobs(&mut self, now: ReportTime) -> Vec<JobIx> {
+    fn take_jobs(&mut self, state: &State, now: ReportTime) -> Vec<JobIx> {
         let mut jobs = std::mem::take(&mut self.jobs);
         jobs.extend(self.due.range(..=now.s()).flat_map(|(_, due)| due));
         while let Some(first) = self.young.first_entry() {
@@ -254,52 +271,36 @@ impl ReportLog {
             }
             jobs.extend(first.remove());
         }
-        let mut jobs: Vec<JobIx> = jobs.into_iter().collect();
+        let known = jobs.into_iter().filter_map(|id| state.known_job(id));
+        let mut jobs: Vec<JobIx> = known.collect();
         jobs.sort_unstable();
         jobs
     }
 }
 
-impl Engine {
-    /// What is to be written since the last call: each condition and amount once, when it differs
-    /// from the last report or, without one, from what the object carries. Differences in numbers
-    /// only are written after [`REWRITE_NUMBERS_AFTER_S`] seconds. Events are repeated before the
-    /// API server forgets them.
-    ///
-    /// The caller writes it, or says that it could not ([`Engine::pod_report_failed`],
-    /// [`Engine::queue_report_failed`]).
-    pub fn reports(&mut self, now_s: i64) -> Reports {
-        self.reports_at_ms(now_s.saturating_mul(1000))
-    }
-
-    /// When [`Engine::reports_at_ms`] has a first reason to tell although nothing happens, in milliseconds
-    /// since the epoch.
-    pub fn first_report_due_ms(&self) -> Option<i64> {
-        self.report_log.first_due_ms()
-    }
-
-    /// [`Engine::reports`] at a millisecond since the epoch.
-    pub fn reports_at_ms(&mut self, now_ms: i64) -> Reports {
-        let now = ReportTime { ms: now_ms };
+impl ReportLog {
+    /// What is to be written since the last call, of these queues their amounts too.
+    pub fn reports(
+        &mut self,
+        teller: Teller<'_>,
+        changed_queues: Vec<QueueIx>,
+        now: ReportTime,
+    ) -> Reports {
         let now_s = now.s();
         let mut reports = Reports::default();
-        let mut log = std::mem::take(&mut self.report_log);
-        for ix in log.take_jobs(now) {
-            if !self.state.has_job(ix) {
-                log.groups.forget(ix);
-                log.warnings.forget(ix);
-                continue;
-            }
-            self.report_pods(&mut log, ix, now, &mut reports.pods);
-            self.report_group(&mut log, ix, now, &mut reports.events);
-            self.report_warning(&mut log, ix, now, &mut reports.events);
+        for ix in self.take_jobs(teller.state, now) {
+            teller.report_pods(self, ix, now, &mut reports.pods);
+            teller.report_group(self, ix, now, &mut reports.events);
+            teller.report_warning(self, ix, now, &mut reports.events);
         }
-        self.repeat_pods(&mut log, now_s, &mut reports.pods);
-        self.repeat_groups(&mut log, now_s, &mut reports.events);
-        self.repeat_warnings(&mut log, now_s, &mut reports.events);
-        let mut ready: Vec<JobIx> = log.became_ready.drain().collect();
+        teller.repeat_pods(self, now_s, &mut reports.pods);
+        teller.repeat_groups(self, now_s, &mut reports.events);
+        teller.repeat_warnings(self, now_s, &mut reports.events);
+        let became_ready = self.became_ready.drain();
+        let mut ready: Vec<JobIx> = became_ready
+            .filter_map(|id| teller.state.known_job(id))
+            .collect();
         ready.sort_unstable();
-        ready.retain(|ix| self.state.has_job(*ix));
         reports
             .events
             .extend(ready.into_iter().map(|job| GroupEvent {
@@ -308,44 +309,15 @@ impl Engine {
                 reason: "Scheduled",
                 message: "pod group is ready".to_owned(),
             }));
-        self.warn_queues(&mut log, now, &mut reports.queue_events);
-        self.warn_hyper_nodes(&mut log, now_s, &mut reports.hyper_node_events);
-        self.report_lost_queues(&mut log.lost_queues, now_s, &mut reports);
-        reports.queues = log.queues.report(&mut self.state, now_s);
-        self.report_log = log;
+        teller.warn_queues(self, now, &mut reports.queue_events);
+        teller.warn_hyper_nodes(self, now_s, &mut reports.hyper_node_events);
+        teller.report_lost_queues(&mut self.lost_queues, now_s, &mut reports);
+        reports.queues = self.queues.report(teller.state, changed_queues, now_s);
         reports
     }
+}
 
-    /// This process leads again: what it reported before may have been overwritten by another one since.
-    /// What stands is told again, unless objects say so already.
-    pub fn tell_anew(&mut self) {
-        let jobs = self.state.jobs().map(|(ix, _)| ix);
-        self.report_log.start_over(jobs);
-    }
-
-    /// The API server forgets events after that long ([`EVENT_LIFETIME_S`] unless said).
-    pub fn set_event_lifetime_s(&mut self, lifetime_s: i64) {
-        self.report_log.set_event_lifetime_s(lifetime_s);
-    }
-
-    /// A condition of this pod could not be written: it is told again when it is next looked at.
-    pub fn pod_report_failed(&mut self, uid: &str) {
-        let Some(task) = self.state.task_by_uid(uid) else {
-            return;
-        };
-        self.report_log.forget_pod(task);
-        if let Some(job) = self.state.task(task).job {
-            self.report_log.look_at(job);
-        }
-    }
-
-    /// The amounts of this queue could not be written: they are told again.
-    pub fn queue_report_failed(&mut self, name: &str) {
-        if let Some(queue) = self.state.queue_by_name(name) {
-            self.report_log.queues.forget(queue);
-        }
-    }
-
+impl<'a> Teller<'a> {
     /// Why a gang waits, as an event on its PodGroup.
     fn report_group(
         &self,
@@ -355,8 +327,9 @@ impl Engine {
         events: &mut Vec<GroupEvent>,
     ) {
         let now_s = now.s();
+        let id = self.state.job_id(ix);
         let Some(complaint) = self.group_complaint(ix) else {
-            log.groups.forget(ix);
+            log.groups.forget(id);
             return;
         };
         let fingerprint = complaint.fingerprint();
@@ -364,14 +337,14 @@ impl Engine {
             true => SETTLED_AFTER_S * 1000,
             false => FIRST_REPORT_AFTER_MS,
         };
-        let last = log.groups.look_up(ix, now);
+        let last = log.groups.look_up(id, now);
         if let Some(at_ms) = last.silent_until_ms(after_ms, now) {
-            log.soon(ix, at_ms);
+            log.soon(id, at_ms);
             return;
         }
         match last.due(fingerprint, now_s) {
             Due::Never => {}
-            Due::Later(at_s) => log.later(ix, at_s),
+            Due::Later(at_s) => log.later(id, at_s),
             Due::Now => {
                 let report = LastReport::Message {
                     fingerprint,
@@ -379,7 +352,7 @@ impl Engine {
                     at_s: now_s,
                 };
                 let again_s = log.repeats.next_s(now_s, ix);
-                log.groups.put(ix, report, again_s);
+                log.groups.put(id, report, again_s);
                 events.push(self.event(ix, &complaint));
             }
         }
@@ -399,17 +372,17 @@ impl Engine {
         let ReportLog {
             groups, repeats, ..
         } = log;
-        for ix in groups.take_due(now_s, |ix| repeats.next_s(now_s, ix)) {
-            let known = self.state.has_job(ix);
-            match known.then(|| self.group_complaint(ix)).flatten() {
-                Some(complaint) => events.push(self.event(ix, &complaint)),
-                None => groups.forget(ix),
+        for id in groups.take_due(now_s, |id| repeats.next_s(now_s, id.ix())) {
+            let known = self.state.known_job(id);
+            match known.and_then(|ix| Some((ix, self.group_complaint(ix)?))) {
+                Some((ix, complaint)) => events.push(self.event(ix, &complaint)),
+                None => groups.forget(id),
             }
         }
     }
 
     /// What there is to say against a PodGroup (spec/01 §4.7).
-    fn group_complaint(&self, ix: JobIx) -> Option<GroupComplaint<'_>> {
+    fn group_complaint(&self, ix: JobIx) -> Option<GroupComplaint<'a>> {
         let job = self.state.job(ix);
         job.group()?;
         if job.queue.is_none() && job.status.phase != GroupPhase::Completed {
@@ -435,8 +408,8 @@ impl Engine {
 
     fn event(&self, job: JobIx, complaint: &GroupComplaint) -> GroupEvent {
         let message = match complaint {
-            GroupComplaint::NoQueue(..) => self.no_queue_text(job),
-            GroupComplaint::Refused(refusal) => self.refusal_text(job, refusal),
+            GroupComplaint::NoQueue(..) => self.wording().no_queue_text(job),
+            GroupComplaint::Refused(refusal) => self.wording().refusal_text(job, refusal),
             GroupComplaint::Condition(message) => (*message).to_owned(),
         };
         GroupEvent {

@@ -5,10 +5,10 @@ use pumice_model::{JobIx, TaskIx, TaskStatus};
 
 use super::log::ReportTime;
 use super::{Due, FIRST_REPORT_AFTER_MS, LastReport, PodReport, ReportLog, SETTLED_AFTER_S};
-use crate::Engine;
+use crate::report::teller::Teller;
 use crate::waiting::{PodReason, Waiting, Why, hash_of, stable_words_hash};
 
-impl Engine {
+impl Teller<'_> {
     /// Conditions of a job's waiting pods that are news.
     pub(super) fn report_pods(
         &self,
@@ -19,16 +19,16 @@ impl Engine {
     ) {
         let now_s = now.s();
         let being_made = self.is_being_made(job);
-        let mut pods = self.waiting_pods(job);
+        let (mut pods, job_id) = (self.waiting_pods(job), self.state.job_id(job));
         for ix in &self.state.job(job).tasks {
-            let ix = *ix;
+            let (ix, id) = (*ix, self.state.task_id(*ix));
             let waiting = pods.waiting(ix).filter(|_| self.is_reported(ix));
             let Some(waiting) = waiting else {
-                log.forget_pod(ix);
+                log.forget_pod(id);
                 continue;
             };
             let fingerprint = pods.fingerprint(&waiting);
-            let last = log.pods.look_up(ix, now);
+            let last = log.pods.look_up(id, now);
             let others_end_it = being_made
                 || matches!(
                     waiting.why,
@@ -39,12 +39,12 @@ impl Engine {
                 false => FIRST_REPORT_AFTER_MS,
             };
             if let Some(at_ms) = last.silent_until_ms(after_ms, now) {
-                log.soon(job, at_ms);
+                log.soon(job_id, at_ms);
                 continue;
             }
             match last.due(fingerprint, now_s) {
                 Due::Never => {}
-                Due::Later(at_s) => log.later(job, at_s),
+                Due::Later(at_s) => log.later(job_id, at_s),
                 Due::Now => {
                     let report = self.pod_report(ix, &waiting);
                     let text = hash_of((report.reason, &report.message));
@@ -62,7 +62,7 @@ impl Engine {
                         text,
                         at_s: now_s,
                     };
-                    log.pods.put(ix, news, again_s);
+                    log.pods.put(id, news, again_s);
                     reports.extend((!known).then_some(report));
                 }
             }
@@ -77,14 +77,15 @@ impl Engine {
         reports: &mut Vec<PodReport>,
     ) {
         let ReportLog { pods, repeats, .. } = log;
-        for ix in pods.take_due(now_s, |ix| repeats.next_s(now_s, ix)) {
-            let waits = self.state.find_task(ix).is_some() && self.is_reported(ix);
-            match waits.then(|| self.waiting(ix)).flatten() {
-                Some(waiting) => reports.push(PodReport {
+        for id in pods.take_due(now_s, |id| repeats.next_s(now_s, id.ix())) {
+            let known = self.state.known_task(id);
+            let reported = known.filter(|ix| self.is_reported(*ix));
+            match reported.and_then(|ix| Some((ix, self.waiting(ix)?))) {
+                Some((ix, waiting)) => reports.push(PodReport {
                     stands: true,
                     ..self.pod_report(ix, &waiting)
                 }),
-                None => pods.forget(ix),
+                None => pods.forget(id),
             }
         }
     }

@@ -37,9 +37,13 @@ pub fn totals(state: &State) -> FxHashMap<QueueIx, ResVec> {
 }
 
 impl QueueTotals {
-    /// Queues whose amounts are to be written, by index.
-    pub fn report(&mut self, state: &mut State, now_s: i64) -> Vec<(QueueIx, Amounts)> {
-        let changed = state.take_changed_queues();
+    /// Queues whose amounts are to be written, by index; `changed`: those that have changed since the last call.
+    pub fn report(
+        &mut self,
+        state: &State,
+        changed: Vec<QueueIx>,
+        now_s: i64,
+    ) -> Vec<(QueueIx, Amounts)> {
         if self.tree != Some(state.queue_tree_epoch()) {
             self.rebuild(state);
         } else {

@@ -5,20 +5,21 @@ use std::collections::BTreeSet;
 
 use pumice_model::{Job, JobIx, QueueIx};
 
-use crate::Engine;
+use crate::configured::evicts;
+use crate::report::teller::Teller;
 
 /// What the queue is told. Without numbers, so that it is told once.
 pub(crate) const TEXT: &str = "it holds more than it deserves, and pods with volcano.sh/preemptable: \"false\" cannot be \
      reclaimed from it; honorPreemptable: false, an argument of the action reclaim, passes over such marks";
 
-impl Engine {
+impl Teller<'_> {
     /// Queues of which `reclaim` gets nothing back for what pods and PodGroups say of their eviction.
     pub(crate) fn shielded_queues(&self) -> BTreeSet<QueueIx> {
-        let evicts = crate::evicts(&self.actions);
+        let evicts = evicts(self.actions);
         if !evicts.reclaim || evicts.reclaim_passes_marks {
             return BTreeSet::new();
         }
-        let state = &self.state;
+        let state = self.state;
         let jobs = state.jobs().filter(|(_, job)| has_marks(job));
         let marked = jobs.filter(|(ix, _)| self.holds_marked(*ix));
         let queues: BTreeSet<QueueIx> = marked.filter_map(|(_, job)| job.queue).collect();

@@ -2,13 +2,16 @@
 //! it seems. An event, at once and again before the API server forgets it.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use pumice_model::object::{GroupPhase, PreemptableMark};
-use pumice_model::{Job, JobIx, Origin, State, TaskIx};
+use pumice_model::{Job, JobIx, Origin, QueueIx, State, TaskIx};
 
 use super::log::{LastReport, ReportTime};
+use super::misnamed::misnamed;
+use super::shielded;
 use super::{GroupEvent, HyperNodeEvent, QueueEvent, ReportLog};
-use crate::Engine;
+use crate::report::teller::Teller;
 use crate::waiting::Fingerprint;
 
 /// What was told of HyperNodes.
@@ -27,7 +30,7 @@ impl HyperNodeWarnings {
     }
 }
 
-impl Engine {
+impl Teller<'_> {
     /// Tells the warning on a PodGroup when it is another one than before.
     pub(super) fn report_warning(
         &self,
@@ -37,14 +40,14 @@ impl Engine {
         events: &mut Vec<GroupEvent>,
     ) {
         let now_s = now.s();
-        let told = self.warnings_on(ix);
+        let (told, id) = (self.warnings_on(ix), self.state.job_id(ix));
         if told.is_empty() {
-            log.warnings.forget(ix);
+            log.warnings.forget(id);
             return;
         }
         let all: Vec<&str> = told.iter().map(|event| event.message.as_str()).collect();
         let fingerprint = Fingerprint::of_text(&all.join("; "));
-        if let LastReport::Message { text, .. } = log.warnings.look_up(ix, now)
+        if let LastReport::Message { text, .. } = log.warnings.look_up(id, now)
             && text == fingerprint.data
         {
             return;
@@ -55,7 +58,7 @@ impl Engine {
             at_s: now_s,
         };
         let again_s = log.repeats.next_s(now_s, ix);
-        log.warnings.put(ix, report, again_s);
+        log.warnings.put(id, report, again_s);
         events.extend(told);
     }
 
@@ -69,10 +72,11 @@ impl Engine {
         let ReportLog {
             warnings, repeats, ..
         } = log;
-        for ix in warnings.take_due(now_s, |ix| repeats.next_s(now_s, ix)) {
-            let told = self.warnings_on(ix);
+        for id in warnings.take_due(now_s, |id| repeats.next_s(now_s, id.ix())) {
+            let known = self.state.known_job(id);
+            let told = known.map_or_else(Vec::new, |ix| self.warnings_on(ix));
             if told.is_empty() {
-                warnings.forget(ix);
+                warnings.forget(id);
             }
             events.extend(told);
         }
@@ -158,9 +162,25 @@ impl Engine {
         }
     }
 
+    /// What is wrong on queues, as their owners are told; `None` while a change of queues waits for its cycle.
+    pub(crate) fn warnings_on_queues(&self) -> Option<BTreeMap<QueueIx, String>> {
+        let mut all = self.plugins.queue_warnings(self.state)?;
+        let shielded = self.shielded_queues().into_iter();
+        let shielded = shielded.map(|queue| (queue, shielded::TEXT.to_owned()));
+        for (queue, text) in misnamed(self.state).into_iter().chain(shielded) {
+            match all.entry(queue) {
+                Entry::Vacant(none) => {
+                    none.insert(text);
+                }
+                Entry::Occupied(mut said) => said.get_mut().push_str(&format!("; {text}")),
+            }
+        }
+        Some(all)
+    }
+
     /// What is written on a PodGroup, or on a pod without one, that does not mean what it seems to; a
     /// sentence each.
-    pub fn job_warnings(&self, ix: JobIx) -> Vec<String> {
+    pub(crate) fn job_warnings(&self, ix: JobIx) -> Vec<String> {
         let told = self.warnings_on(ix).into_iter();
         told.map(|event| event.message).collect()
     }
@@ -180,15 +200,15 @@ impl Engine {
             reason,
             message,
         };
-        let marks = marks_warning(&self.state, job);
-        let plugins = self.plugins.job_warning(&self.state, ix);
+        let marks = marks_warning(self.state, job);
+        let plugins = self.plugins.job_warning(self.state, ix);
         let all: Vec<String> = marks.into_iter().chain(plugins).collect();
         let annotations = (!all.is_empty()).then(|| event("InvalidAnnotation", all.join("; ")));
-        let class = class_warning(&self.state, job);
+        let class = class_warning(self.state, job);
         let class = class.map(|text| event("PriorityClassNotFound", text));
-        let network = self.unlimited_text(ix);
+        let network = self.wording().unlimited_text(ix);
         let network = network.map(|text| event("NoNetworkDomains", text));
-        let label = label_warning(&self.state, job);
+        let label = label_warning(self.state, job);
         let label = label.map(|text| event("SubGroupLabelMissing", text));
         annotations
             .into_iter()

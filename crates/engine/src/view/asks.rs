@@ -6,9 +6,9 @@ use pumice_model::resource::display_amount;
 use pumice_model::{ResVec, TaskIx};
 
 use super::shape::{Quantities, quantities};
-use crate::Engine;
+use crate::view::pages::Pages;
 
-impl Engine {
+impl Pages<'_> {
     /// What these pods ask, whose resources sum up to `sum`.
     pub(super) fn asks(&self, sum: &ResVec, pods: impl Iterator<Item = TaskIx>) -> Quantities {
         let devices = self.state.devices();
@@ -19,7 +19,7 @@ impl Engine {
                 *all = all.saturating_add(amount);
             }
         }
-        let mut asks = quantities(&self.state, sum);
+        let mut asks = quantities(self.state, sum);
         for (name, amount) in written.into_iter().filter(|(_, amount)| *amount > 0) {
             asks.entry(name.to_owned())
                 .or_insert_with(|| display_amount(name, amount));

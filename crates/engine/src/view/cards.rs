@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::find::Absent;
 use super::{MOST_ROWS, find};
-use crate::Engine;
+use crate::view::pages::Pages;
 
 /// One card.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ pub struct CardsView {
     pub cards: Vec<CardView>,
 }
 
-impl Engine {
+impl Pages<'_> {
     pub(super) fn cards_view(&self, node: Option<&str>) -> Result<CardsView, Absent> {
         let nodes = match node {
             Some(name) => vec![self.find_node(name)?],

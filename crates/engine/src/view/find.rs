@@ -6,7 +6,7 @@ use pumice_conf::nearest;
 use pumice_model::{JobIx, QueueIx, TaskIx};
 use thiserror::Error;
 
-use crate::Engine;
+use crate::view::pages::Pages;
 
 /// Names looked at in search of a near one.
 pub(super) const MOST_NAMES: usize = 20_000;
@@ -45,9 +45,9 @@ impl Absent {
     }
 }
 
-impl Engine {
+impl Pages<'_> {
     pub(super) fn find_pod(&self, namespace: &str, name: &str) -> Result<TaskIx, Absent> {
-        let state = &self.state;
+        let state = self.state;
         let inside = |ix: &TaskIx| state.names().text(state.task(*ix).namespace) == namespace;
         let mut elsewhere = Vec::new();
         for (ix, task) in state.tasks() {
@@ -72,7 +72,7 @@ impl Engine {
 
     /// A PodGroup or a bare pod of that name; else the PodGroup of a workload of that name.
     pub(super) fn find_job(&self, namespace: &str, name: &str) -> Result<JobIx, Absent> {
-        let state = &self.state;
+        let state = self.state;
         if let Some(ix) = state.job_by_key(namespace, name) {
             return Ok(ix);
         }
@@ -138,7 +138,7 @@ impl Engine {
     }
 
     pub(super) fn find_queue(&self, name: &str) -> Result<QueueIx, Absent> {
-        let state = &self.state;
+        let state = self.state;
         state.queue_by_name(name).ok_or_else(|| {
             let names = state.queues().map(|(_, queue)| queue.object.name.as_str());
             Absent {

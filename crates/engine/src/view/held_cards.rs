@@ -7,7 +7,7 @@ use pumice_model::TaskIx;
 use serde::{Deserialize, Serialize};
 
 use super::cards::SHARERS;
-use crate::Engine;
+use crate::knowledge::Knowledge;
 
 /// A pod that goes, or would go, and what of cards it holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ impl std::fmt::Display for FreedCards {
     }
 }
 
-impl Engine {
+impl Knowledge<'_> {
     /// What a pod holds of the cards of its node, one text a card; empty for a pod without any.
     pub fn held_cards(&self, task: TaskIx) -> Vec<String> {
         let held = self.held(task).into_iter();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::find::Absent;
 use super::place::Place;
 use super::shape::{Quantities, Time, quantities};
-use crate::Engine;
+use crate::view::pages::Pages;
 use crate::waiting::{NOT_ENOUGH, Subject, headline};
 
 /// Pods of one job whose reasons are told.
@@ -101,7 +101,7 @@ pub struct SameReason {
     pub pods: Vec<String>,
 }
 
-impl Engine {
+impl Pages<'_> {
     /// When a job that sleeps was last tried, if that is some time ago.
     pub(super) fn tried_at(&self, ix: JobIx) -> Option<Time> {
         let at_s = self.sleepers.since_s(ix)?;
@@ -138,16 +138,16 @@ impl Engine {
             min_member: job.min_available,
             pods,
             ready: job.is_ready(),
-            min_resources: quantities(&self.state, &job.min_resources_or_zero()),
-            allocated: quantities(&self.state, &job.allocated),
+            min_resources: quantities(self.state, &job.min_resources_or_zero()),
+            allocated: quantities(self.state, &job.allocated),
             asks: self.asks(&asks, pending),
             as_of: why.as_ref().and_then(|_| self.tried_at(ix)),
             reason: why.as_ref().map(|why| why.0.to_owned()),
             summary: why.as_ref().map(|why| headline(&why.1).to_owned()),
             message: why.map(|why| why.1),
             place: self.place_of(ix),
-            changes: self.changes_for_job(ix),
-            warnings: self.job_warnings(ix),
+            changes: self.remedies().changes_for_job(ix),
+            warnings: self.teller().job_warnings(ix),
             not_told: self.pending_pods(ix).saturating_sub(told),
             waiting,
             cycle: self.cycle,
@@ -166,14 +166,14 @@ impl Engine {
         if !waits || job.is_ready() && self.pending_pods(ix) == 0 {
             return None;
         }
-        if let Some(why) = self.cause_text(ix) {
+        if let Some(why) = self.wording().cause_text(ix) {
             return Some((self.condition_word(ix), why));
         }
         let first = self.first_pods(ix).into_iter().next();
         let why = first.and_then(|task| self.why_pending(task));
         match why {
             Some(why) => Some((why.reason, why.message)),
-            None => Some((self.condition_word(ix), self.group_message(ix))),
+            None => Some((self.condition_word(ix), self.wording().group_message(ix))),
         }
     }
 
@@ -181,7 +181,7 @@ impl Engine {
     fn condition_word(&self, ix: JobIx) -> &'static str {
         match (
             self.group_waiting(ix),
-            self.plugins.job_valid(&self.state, ix),
+            self.plugins.job_valid(self.state, ix),
         ) {
             (Some(waiting), _) => waiting.word(),
             (None, Err(invalid)) => invalid.reason,

@@ -16,10 +16,12 @@ mod cards;
 mod find;
 mod held_cards;
 mod job;
+mod pages;
 mod place;
 mod pod;
 mod queues;
 mod reach;
+mod remedies;
 mod remedy;
 mod shape;
 mod top;
@@ -36,7 +38,7 @@ pub use queues::{QueueView, QueuesView};
 pub use shape::{Quantities, Time};
 pub use top::{ClusterView, NodeView, TopView, Usage};
 
-use crate::Engine;
+use crate::knowledge::Knowledge;
 
 /// Most rows of one kind in a view: more than anybody reads, few enough to be made at once.
 pub const MOST_ROWS: usize = 500;
@@ -105,20 +107,24 @@ impl View {
     }
 }
 
-impl Engine {
+impl Knowledge<'_> {
     /// Answers as of the last cycle.
     ///
     /// # Errors
     /// What is asked for is not known here.
     pub fn view(&self, ask: &Ask) -> Result<View, Absent> {
         Ok(match ask {
-            Ask::Pod { namespace, name } => View::Pod(Box::new(self.pod_view(namespace, name)?)),
-            Ask::Job { namespace, name } => View::Job(Box::new(self.job_view(namespace, name)?)),
-            Ask::Queue(name) => View::Queue(Box::new(self.queue_view_of(name)?)),
-            Ask::Queues => View::Queues(self.queues_view()),
-            Ask::Cards(node) => View::Cards(self.cards_view(node.as_deref())?),
-            Ask::Top => View::Top(Box::new(self.top_view())),
-            Ask::Waiting => View::Waiting(self.waiting_view()),
+            Ask::Pod { namespace, name } => {
+                View::Pod(Box::new(self.pages().pod_view(namespace, name)?))
+            }
+            Ask::Job { namespace, name } => {
+                View::Job(Box::new(self.pages().job_view(namespace, name)?))
+            }
+            Ask::Queue(name) => View::Queue(Box::new(self.pages().queue_view_of(name)?)),
+            Ask::Queues => View::Queues(self.pages().queues_view()),
+            Ask::Cards(node) => View::Cards(self.pages().cards_view(node.as_deref())?),
+            Ask::Top => View::Top(Box::new(self.pages().top_view())),
+            Ask::Waiting => View::Waiting(self.pages().waiting_view()),
         })
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::MOST_WAITING;
 use super::shape::{Quantities, Time, quantities};
-use crate::Engine;
+use crate::view::pages::Pages;
 
 /// Where a job stands among those that wait in its queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ pub struct WaitingView {
     pub first: Vec<WaitingJob>,
 }
 
-impl Engine {
+impl Pages<'_> {
     /// Jobs by queue that have something to wait for; those without a queue come under `None`.
     pub(super) fn waiting_by_queue(&self) -> BTreeMap<Option<QueueIx>, Vec<JobIx>> {
         let mut by_queue: BTreeMap<Option<QueueIx>, Vec<JobIx>> = BTreeMap::new();
@@ -109,9 +109,9 @@ impl Engine {
                 continue;
             }
             place.waiting += 1;
-            if self.plugins.job_order(&self.state, other, ix) == Ordering::Less {
+            if self.plugins.job_order(self.state, other, ix) == Ordering::Less {
                 place.position += 1;
-                if self.plugins.job_order(&self.state, other, first) == Ordering::Less {
+                if self.plugins.job_order(self.state, other, first) == Ordering::Less {
                     first = other;
                 }
             }
@@ -122,7 +122,7 @@ impl Engine {
 
     /// The first jobs of a list in their order, as rows.
     pub(super) fn first_waiting(&self, jobs: &[JobIx], most: usize) -> Vec<WaitingJob> {
-        let order = |l, r| self.plugins.job_order(&self.state, l, r);
+        let order = |l, r| self.plugins.job_order(self.state, l, r);
         let first = first_of(jobs.iter().copied(), most, order);
         let rows = first.into_iter().enumerate();
         rows.map(|(at, ix)| self.waiting_row(ix, at + 1)).collect()
@@ -144,7 +144,7 @@ impl Engine {
             priority: job.priority,
             pending: self.pending_pods(ix),
             min_member: job.min_available,
-            asks: quantities(&self.state, &asks),
+            asks: quantities(self.state, &asks),
             created: Time::of(job.created_s),
             message: self.why_waiting(ix).map_or_else(String::new, |why| why.1),
         }
@@ -156,7 +156,7 @@ impl Engine {
         let by_name = matches!(self.plugins.moved_by_placement(), MovedQueues::Any);
         first_of(queues, usize::MAX, |l, r| match (l, r) {
             (Some(l), Some(r)) if by_name => name(l).cmp(name(r)),
-            (Some(l), Some(r)) => self.plugins.queue_order(&self.state, l, r),
+            (Some(l), Some(r)) => self.plugins.queue_order(self.state, l, r),
             (l, r) => r.is_some().cmp(&l.is_some()),
         })
     }

@@ -7,7 +7,7 @@ use super::find::Absent;
 use super::held_cards::FreedCards;
 use super::place::Place;
 use super::shape::{Quantities, Time};
-use crate::Engine;
+use crate::view::pages::Pages;
 use crate::waiting::headline;
 
 /// One pod, as the scheduler sees it at this moment.
@@ -90,10 +90,10 @@ pub struct JobOfPod {
     pub ready: bool,
 }
 
-impl Engine {
+impl Pages<'_> {
     pub(super) fn pod_view(&self, namespace: &str, name: &str) -> Result<PodView, Absent> {
         let ix = self.find_pod(namespace, name)?;
-        let state = &self.state;
+        let state = self.state;
         let task = state.task(ix);
         let waiting = self.waiting(ix);
         let waits = waiting.is_some();
@@ -133,11 +133,13 @@ impl Engine {
             waits_on: self.pod_names(&waits_on),
             would_go: self.pod_names(&would_go),
             changes: if waits {
-                self.changes_for_pod(ix)
+                self.remedies().changes_for_pod(ix)
             } else {
                 Vec::new()
             },
-            warnings: task.job.map_or_else(Vec::new, |job| self.job_warnings(job)),
+            warnings: task
+                .job
+                .map_or_else(Vec::new, |job| self.teller().job_warnings(job)),
             cycle: self.cycle,
         })
     }

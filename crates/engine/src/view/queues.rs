@@ -12,8 +12,8 @@ use super::find::Absent;
 use super::place::WaitingJob;
 use super::shape::{Quantities, named, quantities};
 use super::{MOST_ROWS, MOST_WAITING};
-use crate::Engine;
 use crate::report::queue_totals;
+use crate::view::pages::Pages;
 
 /// One queue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -81,13 +81,13 @@ struct JobCounts {
     waiting: usize,
 }
 
-impl Engine {
+impl Pages<'_> {
     pub(super) fn queues_view(&self) -> QueuesView {
         let mut all: Vec<QueueIx> = self.state.queues().map(|(ix, _)| ix).collect();
         all.sort_unstable_by_key(|ix| &self.state.queue(*ix).object.name);
         let total = all.len();
         all.truncate(MOST_ROWS);
-        let (counts, held) = (self.counts(), queue_totals(&self.state));
+        let (counts, held) = (self.counts(), queue_totals(self.state));
         let warnings = self.queue_warnings();
         let queues = all
             .into_iter()
@@ -101,7 +101,7 @@ impl Engine {
 
     pub(super) fn queue_view_of(&self, name: &str) -> Result<QueueView, Absent> {
         let ix = self.find_queue(name)?;
-        let (held, warnings) = (queue_totals(&self.state), self.queue_warnings());
+        let (held, warnings) = (queue_totals(self.state), self.queue_warnings());
         let mut queue = self.queue_row(ix, &self.counts(), &held, &warnings);
         let waiting = self.waiting_by_queue();
         let jobs = waiting.get(&Some(ix)).map_or(&[][..], Vec::as_slice);
@@ -156,16 +156,16 @@ impl Engine {
             weight: queue.object.weight,
             priority: queue.object.priority,
             reclaimable: queue.object.reclaimable,
-            allocated: quantities(&self.state, held.get(&ix).unwrap_or(&ResVec::default())),
+            allocated: quantities(self.state, held.get(&ix).unwrap_or(&ResVec::default())),
             deserved: named(
-                &self.state,
+                self.state,
                 deserved
                     .filter(|(ix, _)| *ix != pumice_model::resource::PODS)
                     .map(|(ix, amount)| (*ix, *amount as i64)),
             ),
             capability: as_written(&queue.object.capability),
             guarantee: as_written(&queue.object.guarantee),
-            inqueue: quantities(&self.state, &view.inqueue),
+            inqueue: quantities(self.state, &view.inqueue),
             share: view.share,
             overused: view.overused,
             warning: warnings.get(&ix).cloned().unwrap_or_default(),

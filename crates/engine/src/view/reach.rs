@@ -16,7 +16,7 @@ use pumice_model::resource::display_amount;
 use pumice_model::{NodeIx, ResIx, TaskIx};
 
 use super::shape::list;
-use crate::Engine;
+use crate::view::remedies::Remedies;
 use crate::waiting::never::join;
 
 /// So many pods that hold cards are named.
@@ -35,7 +35,7 @@ struct ResourceGap {
     node: NodeIx,
 }
 
-impl Engine {
+impl Remedies<'_> {
     /// What would have to change about nodes for a pod that fits none.
     pub(super) fn changes_for_nodes(
         &self,
@@ -67,13 +67,13 @@ impl Engine {
             false => self.serves(ix, node) && self.shortages(ix, node).is_empty(),
         };
         let rules = self.state.shapes().rules(self.state.shape(ix).rules);
-        let obstacles = Obstacles::find(&self.state, &self.plugins, rules, has_room);
+        let obstacles = Obstacles::find(self.state, self.plugins, rules, has_room);
         changes.extend(obstacles.remedies());
     }
 
     /// Nodes that selector, taints and the like allow.
     fn allowed_nodes(&self, ix: TaskIx) -> Vec<NodeIx> {
-        let state = &self.state;
+        let state = self.state;
         let signature = self.plugins.signature(state, ix).unwrap_or_default();
         let class = Class::new(state, ClassKey::of(state, ix), Arc::new(signature));
         // Reasons are not told from here: which node is allowed is all that counts.
@@ -85,7 +85,7 @@ impl Engine {
 
     /// A node that could serve the pod, and that only its selector or affinity forbids.
     fn unselected(&self, ix: TaskIx) -> Option<NodeIx> {
-        let state = &self.state;
+        let state = self.state;
         let rules = state.shapes().rules(state.shape(ix).rules);
         state.nodes().indices().find(|node| {
             let barriers = self.plugins.barriers(rules, state.nodes().object(*node));
@@ -143,7 +143,7 @@ impl Engine {
         let name = &self.state.nodes().object(node).name;
         let short = self.shortages(ix, node);
         if !short.is_empty() {
-            let short = list(&self.state, &short);
+            let short = list(self.state, &short);
             return Some(format!(
                 "{short} more would have to be free on node {name}, which comes nearest"
             ));

@@ -5,16 +5,16 @@ use pumice_model::object::{Gates, NATIVE_GROUP};
 use pumice_model::resource::AmountUnit;
 use pumice_model::{JobIx, TaskIx, TaskStatus};
 
-use crate::Engine;
+use crate::view::remedies::Remedies;
 
 /// Of a request that no node whatever can serve: why says what to write.
 const NOT_AS_IT_IS: &str =
     "what the reason says has to be mended: as it is no node can serve the pod";
 
-impl Engine {
+impl Remedies<'_> {
     /// For a job: for its gang, then for the pod that was tried first.
     pub(super) fn changes_for_job(&self, ix: JobIx) -> Vec<String> {
-        if self.why_waiting(ix).is_none() {
+        if self.pages().why_waiting(ix).is_none() {
             return Vec::new();
         }
         let mut changes = Vec::new();
@@ -26,7 +26,7 @@ impl Engine {
         let tried = note.and_then(|note| note.unplaced.first());
         let tried = tried.map(|(task, _)| *task);
         let known = tried.filter(|task| self.state.find_task(*task).is_some());
-        let first = known.or_else(|| self.first_pods(ix).first().copied());
+        let first = known.or_else(|| self.pages().first_pods(ix).first().copied());
         if let Some(task) = first {
             changes = self.changes_for_pod(task);
         } else if let Some(refusal) = note.and_then(|note| note.refusal.as_ref()) {
@@ -53,7 +53,7 @@ impl Engine {
         }
         // Whatever its queue says.
         let only_queue = skip.is_none_or(Skip::is_of_queue);
-        if let Some(excess) = self.excess(ix).filter(|_| only_queue) {
+        if let Some(excess) = self.wording().excess(ix).filter(|_| only_queue) {
             changes.push(format!(
                 "a larger node has to come, or the pod to ask less: {excess}"
             ));

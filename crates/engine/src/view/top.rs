@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::place::WaitingView;
 use super::queues::QueuesView;
-use crate::Engine;
+use crate::view::pages::Pages;
 
 /// Nodes told of.
 const MOST_NODES: usize = 50;
@@ -83,7 +83,7 @@ pub struct NodeView {
     pub cards_unhealthy: usize,
 }
 
-impl Engine {
+impl Pages<'_> {
     pub(super) fn top_view(&self) -> TopView {
         let waiting = self.waiting_view();
         TopView {

@@ -2,6 +2,7 @@
 //! written.
 
 use std::hash::{Hash, Hasher};
+use std::ops::Deref;
 
 use pumice_framework::{FitError, NoDomain, ReasonTable, Refusal, Skip, Unplaced};
 use pumice_model::{JobIx, NodeIx, ResourceNeedIx, TaskStatus};
@@ -9,8 +10,8 @@ use rustc_hash::FxHasher;
 
 use super::gang::{Cause, GangCounts};
 use super::text::NEAREST_MISS;
-use super::{Waiting, Why};
-use crate::Engine;
+use super::why::{Waiting, Why};
+use crate::knowledge::Knowledge;
 
 /// Two hashes of what one message is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,6 +84,25 @@ pub fn stable_words_hash(message: &str) -> u64 {
         .fold(0, |sum: u64, word| sum.wrapping_add(hash_of(word)))
 }
 
+/// Fingerprints of what is known.
+#[derive(Clone, Copy)]
+pub(crate) struct Prints<'a>(Knowledge<'a>);
+
+impl<'a> Deref for Prints<'a> {
+    type Target = Knowledge<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<'a> Knowledge<'a> {
+    /// What is known, to be compared with what was told.
+    pub(crate) fn prints(&self) -> Prints<'a> {
+        Prints(*self)
+    }
+}
+
 /// Kinds of messages.
 #[derive(Clone, Copy, Hash)]
 enum MessageKind {
@@ -111,14 +131,15 @@ impl Waiting<'_> {
     }
 
     fn fingerprint_of_text(&self) -> Fingerprint {
-        let (engine, job) = (self.engine, self.job);
+        let (known, job) = (self.known, self.job);
+        let prints = known.prints();
         match self.why {
             // What the whole gang is told, whoever asks.
-            Why::Refused(_) | Why::Untried => engine.fingerprint_of_untried(job),
+            Why::Refused(_) | Why::Untried => prints.fingerprint_of_untried(job),
             why => {
-                let what = engine.fingerprint_of(&why, job, || engine.exceeds_nodes(self.task));
+                let what = prints.fingerprint_of(&why, job, || known.exceeds_nodes(self.task));
                 match why {
-                    Why::Promised(_) => what.with(engine.hash_of_going(self.task)),
+                    Why::Promised(_) => what.with(known.hash_of_going(self.task)),
                     _ => what,
                 }
             }
@@ -126,7 +147,7 @@ impl Waiting<'_> {
     }
 }
 
-impl Engine {
+impl Prints<'_> {
     /// Of what is said of one pod. `exceeds` tells whether it asks more than any node has.
     fn fingerprint_of(
         &self,
@@ -157,7 +178,7 @@ impl Engine {
             Why::NoDevices(why) => Fingerprint::of((MessageKind::NoDevices, why)),
             Why::NeverFits => {
                 let none = self.state.nodes().is_empty();
-                let unread = self.unread_reports.epoch;
+                let unread = self.follow_up.unread_reports.epoch;
                 Fingerprint::of((MessageKind::NeverFits, none, unread)).with(nodes)
             }
             Why::NotTried(skip) if skip.is_of_queue() => {
@@ -209,15 +230,6 @@ impl Engine {
         }
     }
 
-    /// Pods of the job claim devices.
-    pub(crate) fn claims_devices(&self, job: JobIx) -> bool {
-        if self.state.resource_claims().version() == 0 || !self.state.has_job(job) {
-            return false;
-        }
-        let mut tasks = self.state.job(job).tasks.iter();
-        tasks.any(|ix| self.state.task(*ix).resource_claims != ResourceNeedIx::NONE)
-    }
-
     fn fingerprint_of_room(&self, status: TaskStatus, node: NodeIx) -> Fingerprint {
         let nodes = self.state.nodes().static_epoch();
         Fingerprint::of((MessageKind::HasRoom, status as u8)).with((node, nodes))
@@ -250,11 +262,11 @@ impl Engine {
         let epoch = (error.never || nearest.is_some()).then_some(epoch);
         let nearest = nearest.map(|miss| (miss.node, &miss.short, &miss.words));
         // Reasons are numbered by each configuration for itself.
-        let reasons = reasons_of(error, &self.kernel.reasons);
+        let reasons = reasons_of(error, self.reasons);
         let which = (
             MessageKind::NoNode,
             self.configurations,
-            self.unread_reports.epoch,
+            self.follow_up.unread_reports.epoch,
         );
         let obstacles = error.obstacles.as_deref();
         let labels = obstacles.map(|found| &found.labels);
@@ -284,6 +296,17 @@ impl Engine {
         let exceeds = || cause.task.is_some_and(|task| self.exceeds_nodes(task));
         let what = self.fingerprint_of(&cause.why, job, exceeds);
         Fingerprint::of((queue, name)).and(what)
+    }
+}
+
+impl Knowledge<'_> {
+    /// Pods of the job claim devices.
+    pub(crate) fn claims_devices(&self, job: JobIx) -> bool {
+        if self.state.resource_claims().version() == 0 || !self.state.has_job(job) {
+            return false;
+        }
+        let mut tasks = self.state.job(job).tasks.iter();
+        tasks.any(|ix| self.state.task(*ix).resource_claims != ResourceNeedIx::NONE)
     }
 }
 

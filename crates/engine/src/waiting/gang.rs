@@ -7,8 +7,10 @@ use pumice_model::object::GroupCondition;
 use pumice_model::task::STATUSES;
 use pumice_model::{Job, JobIx, Origin, TaskIx, TaskStatus};
 
-use super::{Why, held_by_queue};
-use crate::Engine;
+use super::why::Why;
+use crate::follow_up::notes::held_by_queue;
+use crate::knowledge::Knowledge;
+use crate::waiting::wording::Wording;
 
 /// The first thing that went wrong for a job in this cycle, always the same one.
 #[derive(Clone, Copy, Debug)]
@@ -95,14 +97,14 @@ impl GangCounts {
     }
 }
 
-impl Engine {
+impl<'a> Knowledge<'a> {
     /// How the pods of a gang stand.
     pub(crate) fn gang_counts(&self, ix: JobIx) -> GangCounts {
         GangCounts::of(self.state.job(ix), self.could_be_placed(ix))
     }
 
     /// What is said against a PodGroup, ready or not; nothing where no plugin judges that.
-    pub(crate) fn group_waiting(&self, ix: JobIx) -> Option<GroupWaiting<'_>> {
+    pub(crate) fn group_waiting(&self, ix: JobIx) -> Option<GroupWaiting<'a>> {
         let job = self.state.job(ix);
         if job.queue.is_none() {
             return Some(GroupWaiting::NoQueue);
@@ -116,12 +118,107 @@ impl Engine {
             let skip = skip.filter(|_| job.is_pending())?;
             return Some(GroupWaiting::NotTried(skip));
         }
-        Some(match self.plugins.job_valid(&self.state, ix) {
+        Some(match self.plugins.job_valid(self.state, ix) {
             Err(invalid) => GroupWaiting::Invalid(invalid),
             Ok(()) => GroupWaiting::Gang,
         })
     }
 
+    /// How many pods of a gang lack a place, of how many, if that is what its condition says.
+    pub fn gang_shortage(&self, ix: JobIx) -> Option<(i32, usize)> {
+        let job = self.state.job(ix);
+        let says_so = |c: &GroupCondition| c.kind == "Unschedulable" && c.status == "True";
+        let is_told = job.status.conditions.iter().any(says_so);
+        let is_gang = matches!(self.group_waiting(ix), Some(GroupWaiting::Gang));
+        (is_told && is_gang).then(|| (self.short_of(ix), job.tasks.len()))
+    }
+
+    /// Pods missing to `minMember` that could not be placed.
+    pub(crate) fn short_of(&self, ix: JobIx) -> i32 {
+        let job = self.state.job(ix);
+        job.min_available - (job.ready() + self.could_be_placed(ix) as i32)
+    }
+
+    /// Waiting tasks of a job that were placed in a transaction that was taken back.
+    fn could_be_placed(&self, ix: JobIx) -> usize {
+        let waits = |task: TaskIx| {
+            let task = self.state.find_task(task);
+            task.is_some_and(|task| task.status == TaskStatus::Pending)
+        };
+        self.notes.get(&ix).map_or(0, |note| {
+            let placed = note
+                .discarded
+                .iter()
+                .filter(|(task, (status, _))| *status == TaskStatus::Allocated && waits(**task));
+            let counts = placed.filter(|(task, _)| self.incomplete_sub_group(**task).is_none());
+            counts.count()
+        })
+    }
+
+    /// The sub-group of a pod, if it has fewer pods than it needs.
+    pub(super) fn incomplete_sub_group(&self, ix: TaskIx) -> Option<&'a SubJob> {
+        let task = self.state.task(ix);
+        let sub_jobs = &self.state.job(task.job?).sub_jobs;
+        let sub = sub_jobs.get(task.sub_job as usize)?;
+        let needed = usize::try_from(sub.min_available).unwrap_or(0);
+        (sub.tasks.len() < needed).then_some(sub)
+    }
+
+    /// The first thing that went wrong for a job.
+    pub(crate) fn cause(&self, ix: JobIx) -> Option<Cause<'a>> {
+        let note = self.notes.get(&ix);
+        note.and_then(|note| self.noted_cause(ix, note))
+            .or_else(|| self.member_whose_bind_failed(ix))
+            .or_else(|| self.member_of_incomplete(ix))
+    }
+
+    fn noted_cause(&self, ix: JobIx, note: &'a JobNote) -> Option<Cause<'a>> {
+        let of = |task, why| Some(Cause { task, why });
+        if held_by_queue(note)
+            && let Some(task) = self.hopeless_member(ix)
+        {
+            return of(Some(task), Why::NeverFits);
+        }
+        if let Some((task, unplaced)) = note.unplaced.first()
+            && self.state.find_task(*task).is_some()
+        {
+            return of(Some(*task), unplaced.into());
+        }
+        if let Some(refusal) = &note.refusal {
+            return of(None, Why::Refused(refusal));
+        }
+        let skip = note.skip.as_ref()?;
+        of(None, Why::NotTried(skip))
+    }
+
+    /// The first task, by name, that is held back after a failed Binding.
+    fn member_whose_bind_failed(&self, ix: JobIx) -> Option<Cause<'a>> {
+        let members = self.state.job(ix).tasks.iter();
+        let held = members.filter_map(|task| Some((*task, self.state.hold(*task)?)));
+        let (task, hold) = held.min_by_key(|(task, _)| &self.state.task(*task).name)?;
+        Some(Cause {
+            task: Some(task),
+            why: Why::BindFailed(hold),
+        })
+    }
+
+    /// The first waiting task, by name, of the first sub-group that has too few.
+    fn member_of_incomplete(&self, ix: JobIx) -> Option<Cause<'a>> {
+        let waits = |task: &TaskIx| self.state.task(*task).status == TaskStatus::Pending;
+        let found = self.state.job(ix).sub_jobs.iter().filter_map(|sub| {
+            let waiting = sub.tasks.iter().copied().filter(waits);
+            let task = waiting.min_by_key(|task| &self.state.task(*task).name)?;
+            Some((task, self.incomplete_sub_group(task)?))
+        });
+        let (task, sub) = found.min_by_key(|(_, sub)| &sub.id)?;
+        Some(Cause {
+            task: Some(task),
+            why: Why::IncompleteSubGroup(sub),
+        })
+    }
+}
+
+impl Wording<'_> {
     /// Reason and message of that, as its condition has them.
     pub(crate) fn group_reason(
         &self,
@@ -137,15 +234,6 @@ impl Engine {
         (waiting.word(), message)
     }
 
-    /// How many pods of a gang lack a place, of how many, if that is what its condition says.
-    pub fn gang_shortage(&self, ix: JobIx) -> Option<(i32, usize)> {
-        let job = self.state.job(ix);
-        let says_so = |c: &GroupCondition| c.kind == "Unschedulable" && c.status == "True";
-        let is_told = job.status.conditions.iter().any(says_so);
-        let is_gang = matches!(self.group_waiting(ix), Some(GroupWaiting::Gang));
-        (is_told && is_gang).then(|| (self.short_of(ix), job.tasks.len()))
-    }
-
     /// `<u>/<tasks> tasks in gang unschedulable: …`.
     fn gang_message(&self, ix: JobIx) -> String {
         let (short, tasks) = (self.short_of(ix), self.state.job(ix).tasks.len());
@@ -153,12 +241,6 @@ impl Engine {
             "{short}/{tasks} tasks in gang unschedulable: {}",
             self.group_message(ix)
         )
-    }
-
-    /// Pods missing to `minMember` that could not be placed.
-    pub(crate) fn short_of(&self, ix: JobIx) -> i32 {
-        let job = self.state.job(ix);
-        job.min_available - (job.ready() + self.could_be_placed(ix) as i32)
     }
 
     /// State of the group, of its pending tasks, and the reason behind it.
@@ -194,41 +276,8 @@ impl Engine {
         format!("queue \"{queue}\": {what}")
     }
 
-    /// Waiting tasks of a job that were placed in a transaction that was taken back.
-    fn could_be_placed(&self, ix: JobIx) -> usize {
-        let waits = |task: TaskIx| {
-            let task = self.state.find_task(task);
-            task.is_some_and(|task| task.status == TaskStatus::Pending)
-        };
-        self.notes.get(&ix).map_or(0, |note| {
-            let placed = note
-                .discarded
-                .iter()
-                .filter(|(task, (status, _))| *status == TaskStatus::Allocated && waits(**task));
-            let counts = placed.filter(|(task, _)| self.incomplete_sub_group(**task).is_none());
-            counts.count()
-        })
-    }
-
-    /// The sub-group of a pod, if it has fewer pods than it needs.
-    pub(super) fn incomplete_sub_group(&self, ix: TaskIx) -> Option<&SubJob> {
-        let task = self.state.task(ix);
-        let sub_jobs = &self.state.job(task.job?).sub_jobs;
-        let sub = sub_jobs.get(task.sub_job as usize)?;
-        let needed = usize::try_from(sub.min_available).unwrap_or(0);
-        (sub.tasks.len() < needed).then_some(sub)
-    }
-
-    /// The first thing that went wrong for a job.
-    pub(crate) fn cause(&self, ix: JobIx) -> Option<Cause<'_>> {
-        let note = self.notes.get(&ix);
-        note.and_then(|note| self.noted_cause(ix, note))
-            .or_else(|| self.member_whose_bind_failed(ix))
-            .or_else(|| self.member_of_incomplete(ix))
-    }
-
     /// Likewise, as text.
-    pub fn cause_text(&self, ix: JobIx) -> Option<String> {
+    pub(crate) fn cause_text(&self, ix: JobIx) -> Option<String> {
         let Cause { task, why } = self.cause(ix)?;
         Some(match (task, why) {
             (Some(task), why) => {
@@ -244,51 +293,6 @@ impl Engine {
             }
             (None, Why::NotTried(skip)) => self.skip_text(ix, skip),
             (None, _) => return None,
-        })
-    }
-
-    fn noted_cause<'a>(&'a self, ix: JobIx, note: &'a JobNote) -> Option<Cause<'a>> {
-        let of = |task, why| Some(Cause { task, why });
-        if held_by_queue(note)
-            && let Some(task) = self.hopeless_member(ix)
-        {
-            return of(Some(task), Why::NeverFits);
-        }
-        if let Some((task, unplaced)) = note.unplaced.first()
-            && self.state.find_task(*task).is_some()
-        {
-            return of(Some(*task), unplaced.into());
-        }
-        if let Some(refusal) = &note.refusal {
-            return of(None, Why::Refused(refusal));
-        }
-        let skip = note.skip.as_ref()?;
-        of(None, Why::NotTried(skip))
-    }
-
-    /// The first task, by name, that is held back after a failed Binding.
-    fn member_whose_bind_failed(&self, ix: JobIx) -> Option<Cause<'_>> {
-        let members = self.state.job(ix).tasks.iter();
-        let held = members.filter_map(|task| Some((*task, self.state.hold(*task)?)));
-        let (task, hold) = held.min_by_key(|(task, _)| &self.state.task(*task).name)?;
-        Some(Cause {
-            task: Some(task),
-            why: Why::BindFailed(hold),
-        })
-    }
-
-    /// The first waiting task, by name, of the first sub-group that has too few.
-    fn member_of_incomplete(&self, ix: JobIx) -> Option<Cause<'_>> {
-        let waits = |task: &TaskIx| self.state.task(*task).status == TaskStatus::Pending;
-        let found = self.state.job(ix).sub_jobs.iter().filter_map(|sub| {
-            let waiting = sub.tasks.iter().copied().filter(waits);
-            let task = waiting.min_by_key(|task| &self.state.task(*task).name)?;
-            Some((task, self.incomplete_sub_group(task)?))
-        });
-        let (task, sub) = found.min_by_key(|(_, sub)| &sub.id)?;
-        Some(Cause {
-            task: Some(task),
-            why: Why::IncompleteSubGroup(sub),
         })
     }
 }

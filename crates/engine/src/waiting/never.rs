@@ -2,14 +2,13 @@
 //! owner has to know.
 
 use pumice_devices::LedgerTime;
-use pumice_framework::JobNote;
 use pumice_framework::reason::NO_NODES;
 use pumice_model::resource::{AmountUnit, display_amount};
-use pumice_model::{DeviceRequestIx, JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
-use rustc_hash::FxHashMap;
+use pumice_model::{JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 
 use super::text::hint;
-use crate::Engine;
+use crate::knowledge::Knowledge;
+use crate::waiting::wording::Wording;
 
 /// Where nothing more exact is known.
 pub(super) const NOT_EVEN_IDLE: &str = "no node could serve it, even if it were idle";
@@ -27,47 +26,10 @@ pub(crate) fn join(mut told: Vec<String>) -> String {
     told.join("; ")
 }
 
-/// Whether nodes could ever serve what is asked of devices, as far as somebody had to know; by the
-/// serial of the demand.
-#[derive(Default)]
-pub(crate) struct Serviceable {
-    epoch: u64,
-    known: FxHashMap<u64, bool>,
-}
-
-impl Engine {
-    /// Finds out which devices asked by the pods of a job could never be had. Only of pods nobody
-    /// tries to place: the others' nodes were looked at.
-    pub(crate) fn judge_devices(&mut self, ix: JobIx) {
-        let note = self.notes.get(&ix);
-        if !note.is_some_and(held_by_queue) || !self.state.has_job(ix) {
-            return;
-        }
-        let epoch = self.state.nodes().static_epoch();
-        if self.serviceable.epoch != epoch {
-            self.serviceable.epoch = epoch;
-            self.serviceable.known.clear();
-        }
-        for task in &self.state.job(ix).tasks {
-            let demand = self.state.task(*task).demand;
-            if demand == DeviceRequestIx::NONE
-                || self.state.devices().demand(demand).parts.is_empty()
-            {
-                continue;
-            }
-            let serial = self.state.devices().serial(demand);
-            let known = self.serviceable.known.entry(serial);
-            known.or_insert_with(|| {
-                let demand = self.state.devices().demand(demand);
-                let mut nodes = self.state.nodes().devices.iter();
-                nodes.any(|devices| demand.fit(devices, LedgerTime::Idle).is_ok())
-            });
-        }
-    }
-
+impl<'a> Knowledge<'a> {
     /// Why a pod could be placed on no node whatever: what it asks of devices is never served. More
     /// to the point than what its queue says of it.
-    pub(crate) fn unserved(&self, ix: TaskIx) -> Option<&str> {
+    pub(crate) fn unserved(&self, ix: TaskIx) -> Option<&'a str> {
         let demand = self.state.task(ix).demand;
         self.state.devices().demand(demand).refusal.as_deref()
     }
@@ -85,17 +47,35 @@ impl Engine {
         request.any(|(resource, asked)| asked > largest.get(resource))
     }
 
-    fn lacks_cards(&self, ix: TaskIx) -> bool {
-        let demand = self.state.task(ix).demand;
-        if demand == DeviceRequestIx::NONE
-            || self.serviceable.epoch != self.state.nodes().static_epoch()
-        {
-            return false;
-        }
-        let serial = self.state.devices().serial(demand);
-        self.serviceable.known.get(&serial) == Some(&false)
+    pub(super) fn lacks_cards(&self, ix: TaskIx) -> bool {
+        let serviceable = &self.follow_up.serviceable;
+        serviceable.is_hopeless(self.state, ix)
     }
 
+    /// The pod asks cards of a family of which no node has any.
+    pub(super) fn tells_no_card(&self, ix: TaskIx) -> bool {
+        let demand = self.state.devices().demand(self.state.task(ix).demand);
+        let (nodes, families) = (&self.state.nodes().devices, self.state.devices().families());
+        let has_none = |family: u8| {
+            nodes.iter().all(|node| {
+                let cards = node.family(family);
+                cards.is_none_or(|cards| families.is_untold(family, cards))
+            })
+        };
+        demand.parts.iter().any(|(family, _)| has_none(*family))
+    }
+
+    /// The first waiting pod of a job, by name, that no node could take.
+    pub(crate) fn hopeless_member(&self, ix: JobIx) -> Option<TaskIx> {
+        let members = self.state.job(ix).tasks.iter().copied();
+        let hopeless = members.filter(|task| {
+            self.state.task(*task).status == TaskStatus::Pending && self.never_fits(*task)
+        });
+        hopeless.min_by_key(|task| &self.state.task(*task).name)
+    }
+}
+
+impl Wording<'_> {
     /// What is said of a pod that no node could take.
     pub(crate) fn never_text(&self, ix: TaskIx) -> String {
         let nodes = self.state.nodes().len();
@@ -166,19 +146,6 @@ impl Engine {
         hint(name, names.filter(|name| is_told_by_plugins(name)))
     }
 
-    /// The pod asks cards of a family of which no node has any.
-    fn tells_no_card(&self, ix: TaskIx) -> bool {
-        let demand = self.state.devices().demand(self.state.task(ix).demand);
-        let (nodes, families) = (&self.state.nodes().devices, self.state.devices().families());
-        let has_none = |family: u8| {
-            nodes.iter().all(|node| {
-                let cards = node.family(family);
-                cards.is_none_or(|cards| families.is_untold(family, cards))
-            })
-        };
-        demand.parts.iter().any(|(family, _)| has_none(*family))
-    }
-
     /// That devices which nodes offer by claims alone are asked for as a resource, which Kubernetes'
     /// own scheduler serves by making a claim (KEP-5004).
     pub(crate) fn claimable(&self, ix: TaskIx) -> Option<String> {
@@ -235,26 +202,9 @@ impl Engine {
         let nearest = misses.min_by_key(|miss| miss.distance)?;
         Some(nearest.text)
     }
-
-    /// The first waiting pod of a job, by name, that no node could take.
-    pub(crate) fn hopeless_member(&self, ix: JobIx) -> Option<TaskIx> {
-        let members = self.state.job(ix).tasks.iter().copied();
-        let hopeless = members.filter(|task| {
-            self.state.task(*task).status == TaskStatus::Pending && self.never_fits(*task)
-        });
-        hopeless.min_by_key(|task| &self.state.task(*task).name)
-    }
 }
 
 /// A resource that device plugins announce, which may begin at any time.
 fn is_told_by_plugins(name: &str) -> bool {
     name.contains('/') && !name.starts_with("kubernetes.io/")
-}
-
-/// Whether the queue is why pods of a job were not tried.
-pub(crate) fn held_by_queue(note: &JobNote) -> bool {
-    match &note.skip {
-        Some(skip) => skip.is_of_queue(),
-        None => note.refusal.is_some(),
-    }
 }

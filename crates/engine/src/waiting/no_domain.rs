@@ -6,9 +6,9 @@ use pumice_model::object::{HighestTier, TopologyRequest};
 use pumice_model::{JobIx, TierProblem};
 
 use super::text::hint;
-use crate::Engine;
+use crate::waiting::wording::Wording;
 
-impl Engine {
+impl Wording<'_> {
     /// That a PodGroup asks for a tier that there is not.
     pub(super) fn tier_text(&self, ix: JobIx, problem: &TierProblem) -> String {
         let key = self.state.job_key(ix);
@@ -72,7 +72,7 @@ impl Engine {
 
     /// That a hard request by number limits nothing, because there are no domains (spec/08 §4).
     pub(crate) fn unlimited_text(&self, ix: JobIx) -> Option<String> {
-        let (state, network) = (&self.state, self.state.network());
+        let (state, network) = (self.state, self.state.network());
         let group = state.job(ix).group()?;
         if network.has_domains() {
             return None;

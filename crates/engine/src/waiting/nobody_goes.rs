@@ -9,7 +9,10 @@ use pumice_model::resource::display_amount;
 use pumice_model::{JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 
 use super::fingerprint::{Fingerprint, hash_of};
-use crate::Engine;
+use crate::configured::evicts;
+use crate::knowledge::Knowledge;
+use crate::waiting::fingerprint::Prints;
+use crate::waiting::wording::Wording;
 
 /// Before why nobody is evicted, after a sentence.
 pub(super) const NO_EVICTIONS: &str = " No evictions: ";
@@ -214,12 +217,72 @@ fn kept_text(counts: &VictimCounts, gang_switch: Option<&str>) -> String {
     told.join(", ")
 }
 
-impl Engine {
+impl<'a> Knowledge<'a> {
     /// What the actions that evict found out about a job.
-    pub(crate) fn nobody_goes(&self, job: JobIx) -> &[NobodyGoes] {
+    pub(crate) fn nobody_goes(&self, job: JobIx) -> &'a [NobodyGoes] {
         self.notes.get(&job).map_or(&[], |note| &note.nobody_goes)
     }
 
+    /// Others might go for a job, had it fewer pods than it needs.
+    fn wants_nobody_gone(&self, job: JobIx) -> bool {
+        let note = self.notes.get(&job);
+        let refusal = note.and_then(|note| note.refusal.as_ref());
+        let mut overruns = refusal.into_iter().flat_map(Refusal::overruns);
+        evicts(self.actions) != Evicts::default()
+            && self.state.job(job).is_pipelined()
+            && !self.plugins.job_starving(self.state, job)
+            && !overruns.any(Overrun::is_for_ever)
+    }
+
+    fn extras(&self, job: JobIx) -> &'a [(ResIx, i64)] {
+        self.notes.get(&job).map_or(&[], |note| &note.extras)
+    }
+
+    /// Pods that are going on the node where a pod waits that was promised a place there.
+    pub(crate) fn waits_on(&self, task: TaskIx) -> Vec<TaskIx> {
+        let Some(node) = self.nominated_node(task) else {
+            return Vec::new();
+        };
+        let tasks = self.state.nodes().tasks(node).iter().copied();
+        tasks
+            .filter(|task| self.state.task(*task).status == TaskStatus::Releasing)
+            .collect()
+    }
+
+    /// Pods that would be evicted for a job, had all of its gang a place, by name; those that are gone, or
+    /// going, left out.
+    pub(crate) fn would_go(&self, job: JobIx) -> Vec<TaskIx> {
+        let found = self.nobody_goes(job).iter();
+        let would_go = found.flat_map(|found| &found.would_go);
+        let known = would_go.filter_map(|uid| self.state.task_by_uid(uid));
+        let stay = |task: &TaskIx| {
+            let status = self.state.task(*task).status;
+            matches!(status, TaskStatus::Running | TaskStatus::Bound)
+        };
+        let mut tasks: Vec<TaskIx> = known.filter(stay).collect();
+        tasks.sort_unstable();
+        tasks.dedup();
+        tasks
+    }
+
+    /// Their names, in order.
+    pub(crate) fn pod_names(&self, tasks: &[TaskIx]) -> Vec<String> {
+        let mut names: Vec<String> = tasks
+            .iter()
+            .map(|task| self.state.task_key(*task))
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Of whom it waits for.
+    pub(super) fn hash_of_going(&self, task: TaskIx) -> u64 {
+        let names = self.pod_names(&self.waits_on(task));
+        hash_of(names)
+    }
+}
+
+impl Wording<'_> {
     /// Likewise, as text; `None` where they had nothing to say.
     pub(super) fn nobody_goes_text(&self, job: JobIx) -> Option<String> {
         let found = self.nobody_goes(job);
@@ -230,17 +293,6 @@ impl Engine {
         (!found.is_empty()).then(|| told.collect::<Vec<_>>().join("; "))
     }
 
-    /// Others might go for a job, had it fewer pods than it needs.
-    fn wants_nobody_gone(&self, job: JobIx) -> bool {
-        let note = self.notes.get(&job);
-        let refusal = note.and_then(|note| note.refusal.as_ref());
-        let mut overruns = refusal.into_iter().flat_map(Refusal::overruns);
-        crate::evicts(&self.actions) != Evicts::default()
-            && self.state.job(job).is_pipelined()
-            && !self.plugins.job_starving(&self.state, job)
-            && !overruns.any(Overrun::is_for_ever)
-    }
-
     /// A text that says why a pod has no place, and why nobody is evicted for it.
     pub(super) fn and_nobody_goes(&self, job: JobIx, text: String) -> String {
         let text = self.and_extras(job, text);
@@ -249,10 +301,6 @@ impl Engine {
             Some(told) if text.ends_with(['.', '?']) => format!("{text}{NO_EVICTIONS}{told}."),
             Some(told) => format!("{text}{AND_NO_EVICTIONS}{told}"),
         }
-    }
-
-    fn extras(&self, job: JobIx) -> &[(ResIx, i64)] {
-        self.notes.get(&job).map_or(&[], |note| &note.extras)
     }
 
     /// A text that says why a pod has no place, and who holds it that could do without.
@@ -385,57 +433,6 @@ impl Engine {
         )
     }
 
-    /// The fingerprint of [`Engine::nobody_goes_text`].
-    pub(super) fn fingerprint_of_nobody(&self, job: JobIx) -> Fingerprint {
-        let found = self.nobody_goes(job);
-        let gists: Vec<u64> = found.iter().map(NobodyGoes::gist).collect();
-        let amounts = found
-            .iter()
-            .map(|one| (&one.why, one.placed, &one.cards, &one.foreign_pods));
-        let amounts: Vec<_> = amounts.collect();
-        let has_all = found.is_empty() && self.wants_nobody_gone(job);
-        let extras = self.extras(job);
-        let resources: Vec<ResIx> = extras.iter().map(|(resource, _)| *resource).collect();
-        Fingerprint::of((gists, has_all, resources)).with((amounts, extras))
-    }
-
-    /// Pods that are going on the node where a pod waits that was promised a place there.
-    pub(crate) fn waits_on(&self, task: TaskIx) -> Vec<TaskIx> {
-        let Some(node) = self.nominated_node(task) else {
-            return Vec::new();
-        };
-        let tasks = self.state.nodes().tasks(node).iter().copied();
-        tasks
-            .filter(|task| self.state.task(*task).status == TaskStatus::Releasing)
-            .collect()
-    }
-
-    /// Pods that would be evicted for a job, had all of its gang a place, by name; those that are gone, or
-    /// going, left out.
-    pub(crate) fn would_go(&self, job: JobIx) -> Vec<TaskIx> {
-        let found = self.nobody_goes(job).iter();
-        let would_go = found.flat_map(|found| &found.would_go);
-        let known = would_go.filter_map(|uid| self.state.task_by_uid(uid));
-        let stay = |task: &TaskIx| {
-            let status = self.state.task(*task).status;
-            matches!(status, TaskStatus::Running | TaskStatus::Bound)
-        };
-        let mut tasks: Vec<TaskIx> = known.filter(stay).collect();
-        tasks.sort_unstable();
-        tasks.dedup();
-        tasks
-    }
-
-    /// Their names, in order.
-    pub(crate) fn pod_names(&self, tasks: &[TaskIx]) -> Vec<String> {
-        let mut names: Vec<String> = tasks
-            .iter()
-            .map(|task| self.state.task_key(*task))
-            .collect();
-        names.sort_unstable();
-        names
-    }
-
     pub(super) fn promised_text(&self, task: TaskIx, node: NodeIx) -> String {
         let going = self.waits_on(task);
         let count = going.len();
@@ -466,10 +463,20 @@ impl Engine {
             cards => format!("{name} ({})", cards.join(", ")),
         }
     }
+}
 
-    /// Of whom it waits for.
-    pub(super) fn hash_of_going(&self, task: TaskIx) -> u64 {
-        let names = self.pod_names(&self.waits_on(task));
-        hash_of(names)
+impl Prints<'_> {
+    /// The fingerprint of [`Wording::nobody_goes_text`].
+    pub(super) fn fingerprint_of_nobody(&self, job: JobIx) -> Fingerprint {
+        let found = self.nobody_goes(job);
+        let gists: Vec<u64> = found.iter().map(NobodyGoes::gist).collect();
+        let amounts = found
+            .iter()
+            .map(|one| (&one.why, one.placed, &one.cards, &one.foreign_pods));
+        let amounts: Vec<_> = amounts.collect();
+        let has_all = found.is_empty() && self.wants_nobody_gone(job);
+        let extras = self.extras(job);
+        let resources: Vec<ResIx> = extras.iter().map(|(resource, _)| *resource).collect();
+        Fingerprint::of((gists, has_all, resources)).with((amounts, extras))
     }
 }

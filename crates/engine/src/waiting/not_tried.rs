@@ -5,7 +5,7 @@ use pumice_model::JobIx;
 use pumice_model::object::NATIVE_GROUP;
 
 use super::text::hint;
-use crate::Engine;
+use crate::waiting::wording::Wording;
 
 /// Annotation that names a pod's PodGroup.
 const GROUP_NAME: &str = "annotation scheduling.k8s.io/group-name";
@@ -29,7 +29,7 @@ fn no_native_group_text(key: &str) -> Option<String> {
     })
 }
 
-impl Engine {
+impl Wording<'_> {
     /// Why a job was skipped.
     pub(crate) fn skip_text(&self, ix: JobIx, why: &Skip) -> String {
         let key = self.state.job_key(ix);

@@ -6,9 +6,9 @@ use pumice_framework::{Bound, Overrun, QuotaRefusal, QuotaShortage, Refusal};
 use pumice_model::JobIx;
 use pumice_model::resource::{AmountUnit, Unit, display_amount, unit_of};
 
-use crate::Engine;
+use crate::waiting::wording::Wording;
 
-impl Engine {
+impl Wording<'_> {
     /// Why a job or one of its tasks was refused.
     pub(crate) fn refusal_text(&self, ix: JobIx, refusal: &Refusal) -> String {
         match refusal {
@@ -20,7 +20,7 @@ impl Engine {
                 )
             }
             Refusal::NamespaceQuota(refusal) => namespace_quota(refusal),
-            Refusal::Held(fault) => fault.text(&self.state),
+            Refusal::Held(fault) => fault.text(self.state),
             Refusal::Told(text) => text.to_string(),
             Refusal::AsksNothing => "the pod requests nothing that queues deserve".to_owned(),
             Refusal::Unsaid => "refused by a queue plugin".to_owned(),

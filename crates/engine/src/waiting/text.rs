@@ -10,9 +10,10 @@ use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 
 use super::never::NOT_EVEN_IDLE;
 use super::nobody_goes::{AND_NO_EVICTIONS, NO_EVICTIONS};
-use super::{PodReason, Waiting, Why};
-use crate::Engine;
-use crate::bind_waits::BindWait;
+use super::why::{PodReason, Waiting, Why};
+use crate::follow_up::bind_waits::BindWait;
+use crate::knowledge::Knowledge;
+use crate::waiting::wording::Wording;
 
 /// Everything from here on names one node and amounts: the nearest miss.
 pub(super) const NEAREST_MISS: &str = " Nearest miss: ";
@@ -40,13 +41,13 @@ pub struct Subject<'a> {
 impl Waiting<'_> {
     /// The reason of the pod's `PodScheduled` condition: `Unschedulable` where more nodes may help.
     pub fn reason(&self) -> &'static str {
-        let (engine, job) = (self.engine, self.job);
+        let (known, job) = (self.known, self.job);
         let is_pipelined = |status| status == TaskStatus::Pipelined;
         match self.why {
             Why::Gated => "SchedulingGated",
             Why::BindWaits { .. } => "Schedulable",
             // Whoever adds nodes for the others has to know that this room is theirs.
-            Why::HasRoom { status, .. } if is_pipelined(status) || engine.lacks_nodes(job) => {
+            Why::HasRoom { status, .. } if is_pipelined(status) || known.lacks_nodes(job) => {
                 "Unschedulable"
             }
             Why::HasRoom { .. } => "Schedulable",
@@ -54,32 +55,32 @@ impl Waiting<'_> {
                 QUOTA_EXCEEDED
             }
             Why::Refused(_) | Why::NotTried(Skip::NotEnqueued(_)) | Why::NeverFits => {
-                engine.limit_reason(job).unwrap_or("Unschedulable")
+                known.limit_reason(job).unwrap_or("Unschedulable")
             }
-            _ => engine.gang_limit(job).unwrap_or("Unschedulable"),
+            _ => known.gang_limit(job).unwrap_or("Unschedulable"),
         }
     }
 
     /// The pod alone would be more than its queue may ever have.
     fn is_beyond_capability(&self, overruns: &[Overrun]) -> bool {
-        let asked = &self.engine.state.charged(self.task);
+        let asked = &self.known.state.charged(self.task);
         overruns.iter().any(|overrun| {
             let asked = asked.get(overrun.resource);
             let of_pod = Overrun { asked, ..*overrun };
-            asked > 0 && self.engine.exceeds_capability(self.job, &of_pod)
+            asked > 0 && self.known.exceeds_capability(self.job, &of_pod)
         })
     }
 
     /// Its message, which may name the pod.
     pub fn text(&self) -> String {
-        let (engine, why) = (self.engine, &self.why);
-        engine.pod_text(self.task, self.job, why, None)
+        let (wording, why) = (self.known.wording(), &self.why);
+        wording.pod_text(self.task, self.job, why, None)
     }
 
     /// Its message without the pod's name, so that pods with the same reason come together.
     pub fn text_of(&self, subject: Subject<'_>) -> String {
-        let (engine, why) = (self.engine, &self.why);
-        engine.pod_text(self.task, self.job, why, Some(subject))
+        let (wording, why) = (self.known.wording(), &self.why);
+        wording.pod_text(self.task, self.job, why, Some(subject))
     }
 
     /// Both.
@@ -96,9 +97,9 @@ impl Waiting<'_> {
     }
 }
 
-impl Engine {
+impl<'a> Knowledge<'a> {
     /// Why its queue, or the cluster, takes nothing of a job, or no more.
-    fn refusal(&self, job: JobIx) -> Option<&Refusal> {
+    fn refusal(&self, job: JobIx) -> Option<&'a Refusal> {
         let note = self.notes.get(&job)?;
         match &note.skip {
             Some(Skip::NotEnqueued(refusal)) => Some(refusal),
@@ -151,6 +152,15 @@ impl Engine {
         (is_full || !note.unplaced.is_empty()) && self.gang_limit(job).is_none()
     }
 
+    /// Some node would do without some of the pods on it, as far as is known.
+    fn evictions_can_help(&self, error: &FitError) -> bool {
+        let reasons = self.reasons;
+        let mut counts = error.counts.iter().filter(|(_, count)| *count > 0);
+        error.everywhere.is_none() && counts.any(|(set, _)| !reasons.is_unresolvable(*set))
+    }
+}
+
+impl Wording<'_> {
     /// What is said of a pod; `subject` stands for its name.
     pub(super) fn pod_text(
         &self,
@@ -256,7 +266,7 @@ impl Engine {
     /// Counts per reason over nodes, whether it could ever be otherwise, and the nearest miss.
     fn fit_text(&self, ix: TaskIx, error: &FitError) -> String {
         let strange = self.state.resource_name_for(ix, NOBODYS);
-        let mut text = error.text(&self.kernel.reasons, strange);
+        let mut text = error.text(self.reasons, strange);
         let now = || {
             let claims = self.state.resource_claims();
             claims.why_not_served(ix, self.state.nodes())
@@ -293,13 +303,6 @@ impl Engine {
             }
         }
         text
-    }
-
-    /// Some node would do without some of the pods on it, as far as is known.
-    fn evictions_can_help(&self, error: &FitError) -> bool {
-        let reasons = &self.kernel.reasons;
-        let mut counts = error.counts.iter().filter(|(_, count)| *count > 0);
-        error.everywhere.is_none() && counts.any(|(set, _)| !reasons.is_unresolvable(*set))
     }
 
     fn miss_text(&self, ix: TaskIx, miss: &NearestMiss) -> String {

@@ -4,32 +4,44 @@ use pumice_devices::NodeDevices;
 
 use super::devices::device_facts_differ;
 use super::placement::{NodeEntry, NodeExit};
-use super::{Hold, State};
+use super::{Applied, Hold, PodChange, State};
 use crate::delta::Delta;
 use crate::device::Holding;
 use crate::intern::Sym;
-use crate::ix::{DeviceRequestIx, NeedIx, ResourceNeedIx, TaskIx};
+use crate::ix::{DeviceRequestIx, JobIx, NeedIx, ResourceNeedIx, TaskIx};
 use crate::job::Origin;
 use crate::object::{NodeObject, NodeUsage, Pairs, PodObject, PriorityClassObject};
 use crate::selector::intern_labels;
 use crate::task::{Task, TaskStatus, name_index};
 
 impl State {
-    /// Applies one change. An object equal to the one already known changes nothing.
-    pub fn apply(&mut self, delta: Delta) {
+    /// Applies one change, and tells what that did to pods and jobs. An object equal to the one already
+    /// known changes nothing.
+    pub fn apply(&mut self, delta: Delta) -> Applied {
         let (generation, is_local) = (self.generation, delta.is_local());
-        self.take_in(delta);
+        let applied = self.take_in(delta);
         if !is_local && self.generation != generation {
             self.upheavals += 1;
         }
+        applied
     }
 
-    fn take_in(&mut self, delta: Delta) {
+    fn take_in(&mut self, delta: Delta) -> Applied {
+        match delta {
+            Delta::PodApply(pod) => return self.apply_pod(&pod),
+            Delta::PodDelete(uid) => return self.delete_pod(&uid),
+            Delta::GroupApply(group) => return self.apply_group(group),
+            Delta::GroupDelete(namespace, name) => return self.delete_group(&namespace, &name),
+            other => self.take_in_other(other),
+        }
+        Applied::default()
+    }
+
+    /// Takes in what neither makes nor ends a pod or a job.
+    fn take_in_other(&mut self, delta: Delta) {
         match delta {
             Delta::NodeApply(node) => self.apply_node(*node),
             Delta::NodeDelete(name) => self.delete_node(&name),
-            Delta::PodApply(pod) => self.apply_pod(&pod),
-            Delta::PodDelete(uid) => self.delete_pod(&uid),
             Delta::BindFailed { uid, .. } | Delta::BindTakenBack { uid } => self.unbind(&uid),
             Delta::PodBound { uid, claims } => self.note_written_claims(&uid, &claims),
             Delta::EvictFailed { uid, .. } | Delta::EvictTakenBack { uid } => self.unevict(&uid),
@@ -56,8 +68,6 @@ impl State {
             } => self.spare(&uid, Hold::new(until_s, &message)),
             Delta::Admissions(admitted) => self.restore_admissions(&admitted),
             Delta::GroupController(name) => self.set_group_controller(name),
-            Delta::GroupApply(group) => self.apply_group(group),
-            Delta::GroupDelete(namespace, name) => self.delete_group(&namespace, &name),
             Delta::QueueApply(queue) => self.apply_queue(*queue),
             Delta::QueueDelete(name) => self.delete_queue(&name),
             Delta::PriorityClassApply(class) => self.apply_priority_class(class),
@@ -170,7 +180,7 @@ impl State {
         self.generation += 1;
     }
 
-    pub(super) fn apply_pod(&mut self, pod: &PodObject) {
+    pub(super) fn apply_pod(&mut self, pod: &PodObject) -> Applied {
         let known = self.task_by_uid(&pod.uid);
         let finished_foreign = !pod.ours
             && pod.group.is_none()
@@ -179,10 +189,7 @@ impl State {
                 TaskStatus::Succeeded | TaskStatus::Failed
             );
         if (!pod.ours && pod.node.is_none()) || finished_foreign {
-            if let Some(ix) = known {
-                self.delete_task(ix);
-            }
-            return;
+            return known.map_or_else(Applied::default, |ix| self.delete_task(ix));
         }
         let acquired = self.shapes.acquire(pod, &self.resources);
         if let Some(rules_ix) = acquired.new_rules {
@@ -210,10 +217,10 @@ impl State {
                 self.tasks[ix.at()].told = task.told;
                 self.release_shape(acquired.shape);
                 self.devices.release(task.demand);
-                return;
+                return self.pod_read(ix, None);
             }
+            (task.serial, task.joined_bound) = (old.serial, joined_bound(old, &task));
             let old_job = old.job;
-            task.joined_bound = joined_bound(old, &task);
             let stays = stays(old, &task);
             let asks_otherwise = self.asks_otherwise(old, &task);
             let retained = self.retain_supplies(ix);
@@ -228,16 +235,33 @@ impl State {
             self.tasks[ix.at()] = task;
             self.attach(ix);
             self.release_supplies(ix, retained);
-            if let Some(job) = old_job.filter(|job| self.task(ix).job != Some(*job)) {
-                self.drop_job_if_empty(job);
-            }
+            self.pod_read(ix, old_job)
         } else {
+            task.serial = self.next_serial();
             let uid = task.uid.clone();
             let ix = TaskIx(self.tasks.insert(task) as u32);
             self.task_by_uid.insert(uid, ix);
             self.tasks[ix.at()].volumes = self.volumes.register(ix, pod);
             self.tasks[ix.at()].resource_claims = self.register_claims(ix, pod);
             self.attach(ix);
+            Applied {
+                pod: Some(PodChange::New(self.task_id(ix))),
+                ..Applied::default()
+            }
+        }
+    }
+
+    /// A known pod was read, which was of this job before.
+    fn pod_read(&mut self, ix: TaskIx, old_job: Option<JobIx>) -> Applied {
+        let task = self.task_id(ix);
+        let left = old_job.filter(|job| self.task(ix).job != Some(*job));
+        Applied {
+            pod: Some(PodChange::Read {
+                task,
+                left: left.map(|job| self.job_id(job)),
+            }),
+            job_gone: left.and_then(|job| self.drop_job_if_empty(job)),
+            ..Applied::default()
         }
     }
 
@@ -272,6 +296,7 @@ impl State {
         };
         let best_effort = self.shapes.get(shape).request.is_best_effort();
         Task {
+            serial: 0,
             uid: pod.uid.as_str().into(),
             namespace,
             name: pod.name.as_str().into(),
@@ -384,26 +409,29 @@ impl State {
         }
     }
 
-    fn delete_pod(&mut self, uid: &str) {
-        if let Some(ix) = self.task_by_uid(uid) {
-            self.delete_task(ix);
-        }
+    fn delete_pod(&mut self, uid: &str) -> Applied {
+        let known = self.task_by_uid(uid);
+        known.map_or_else(Applied::default, |ix| self.delete_task(ix))
     }
 
-    fn delete_task(&mut self, ix: TaskIx) {
+    fn delete_task(&mut self, ix: TaskIx) -> Applied {
+        let id = self.task_id(ix);
+        let left = self.task(ix).job.map(|job| self.job_id(job));
         self.detach(ix);
         self.holds.remove(&ix);
         self.spared.remove(&ix);
         self.evictions.remove(&ix);
         let Some(task) = self.tasks.remove(ix.at()) else {
-            return;
+            return Applied::default();
         };
         self.volumes.unregister(ix, task.volumes);
         self.resource_claims.unregister(ix, task.resource_claims);
         self.devices.pod_problems.remove(&ix);
         self.task_by_uid.remove(&task.uid);
-        if let Some(job) = task.job {
-            self.drop_job_if_empty(job);
+        Applied {
+            pod: Some(PodChange::Gone { task: id, left }),
+            job_gone: task.job.and_then(|job| self.drop_job_if_empty(job)),
+            ..Applied::default()
         }
     }
 }

@@ -89,7 +89,7 @@ impl State {
             if !is_same {
                 self.volumes.fill_in(*ix, &mut pod);
                 self.resource_claims.fill_in(*ix, &mut pod);
-                self.apply_pod(&pod);
+                let _ = self.apply_pod(&pod);
             }
         }
     }

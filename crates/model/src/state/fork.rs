@@ -55,6 +55,7 @@ impl State {
             generation: self.generation,
             phase_changes: self.phase_changes,
             upheavals: self.upheavals,
+            serial: self.serial,
             rules_gone: self.rules_gone,
         }
     }

@@ -1,8 +1,8 @@
 //! Jobs as PodGroups and bare pods come, change and go.
 
-use super::State;
+use super::{Applied, GroupChange, State};
 use crate::intern::Sym;
-use crate::ix::{JobIx, TaskIx};
+use crate::ix::{JobId, JobIx, TaskIx};
 use crate::job::{DirtyFlags, Job, MarkCounts, Origin};
 use crate::object::{GroupObject, GroupPhase, GroupStatus, PodObject, PriorityClassObject};
 use crate::resource::{ResVec, WideSum};
@@ -17,6 +17,7 @@ impl State {
         origin: Origin,
     ) -> JobIx {
         let job = Job {
+            serial: self.next_serial(),
             namespace,
             name: name.into(),
             uid: uid.into(),
@@ -51,7 +52,7 @@ impl State {
         ix
     }
 
-    pub(super) fn apply_group(&mut self, mut group: Box<GroupObject>) {
+    pub(super) fn apply_group(&mut self, mut group: Box<GroupObject>) -> Applied {
         let key = (
             self.names.intern(&group.namespace),
             self.names.intern(&group.name),
@@ -70,7 +71,7 @@ impl State {
             group.status = known.status.clone();
         }
         if known == Some(&group) {
-            return;
+            return Applied::default();
         }
         self.generation += 1;
         let queue_name = match group.queue.as_str() {
@@ -81,7 +82,8 @@ impl State {
         let min_resources = min_resources.map(|m| self.shapes.counted(&self.resources, m).0);
         let priority = self.priority_of(&group.priority_class);
         let job = &mut self.jobs[ix.at()];
-        if *job.uid != *group.uid {
+        let is_another = *job.uid != *group.uid;
+        if is_another {
             job.admitted = None;
         }
         job.uid = group.uid.as_str().into();
@@ -104,11 +106,15 @@ impl State {
         job.origin = Origin::Group(group);
         self.move_job(ix, queue_name);
         self.touch_job(ix);
+        Applied {
+            group: is_another.then(|| GroupChange::Replaced(self.job_id(ix))),
+            ..Applied::default()
+        }
     }
 
-    pub(super) fn delete_group(&mut self, namespace: &str, name: &str) {
+    pub(super) fn delete_group(&mut self, namespace: &str, name: &str) -> Applied {
         let Some(ix) = self.job_by_key(namespace, name) else {
-            return;
+            return Applied::default();
         };
         self.generation += 1;
         let job = &mut self.jobs[ix.at()];
@@ -117,7 +123,11 @@ impl State {
         self.merge_sub_jobs(ix);
         self.move_job(ix, self.default_queue);
         self.touch_job(ix);
-        self.drop_job_if_empty(ix);
+        Applied {
+            group: Some(GroupChange::Gone(self.job_id(ix))),
+            job_gone: self.drop_job_if_empty(ix),
+            ..Applied::default()
+        }
     }
 
     /// Lets a job belong to the queue with a name. Without its PodGroup it belongs to none.
@@ -209,7 +219,6 @@ impl State {
         }
     }
 
-    /// A PriorityClass has changed, has come or is gone.
     /// Whether the PriorityClass of a job's PodGroup says that nobody is evicted for its pods.
     pub fn group_never_preempts(&self, ix: JobIx) -> bool {
         let group = self.job(ix).group();
@@ -217,6 +226,7 @@ impl State {
         class.is_some_and(|class| class.never_preempts)
     }
 
+    /// A PriorityClass has changed, has come or is gone.
     pub(super) fn reprioritise(&mut self, changed: &str) {
         self.generation += 1;
         let classes: Vec<(usize, Box<str>)> = self
@@ -233,23 +243,25 @@ impl State {
         }
     }
 
-    pub(super) fn drop_job_if_empty(&mut self, ix: JobIx) {
+    /// Ends a job of which nothing is left; its identity if so.
+    pub(super) fn drop_job_if_empty(&mut self, ix: JobIx) -> Option<JobId> {
         let job = self.job(ix);
-        if job.tasks.is_empty() && !matches!(job.origin, Origin::Group(_)) {
-            self.retire_job(ix);
-            let Some(job) = self.jobs.remove(ix.at()) else {
-                return;
-            };
-            if let Some(queue) = job.queue {
-                self.queues[queue.at()].jobs -= 1;
-            }
-            if job.origin == Origin::Missing
-                && let Some(name) = self.names.get(&job.name)
-            {
-                self.job_by_key.remove(&(job.namespace, name));
-            }
-            self.sub_jobs_stale.remove(&ix);
+        if !job.tasks.is_empty() || matches!(job.origin, Origin::Group(_)) {
+            return None;
         }
+        let id = self.job_id(ix);
+        self.retire_job(ix);
+        let job = self.jobs.remove(ix.at())?;
+        if let Some(queue) = job.queue {
+            self.queues[queue.at()].jobs -= 1;
+        }
+        if job.origin == Origin::Missing
+            && let Some(name) = self.names.get(&job.name)
+        {
+            self.job_by_key.remove(&(job.namespace, name));
+        }
+        self.sub_jobs_stale.remove(&ix);
+        Some(id)
     }
 
     /// Pods without PodGroup wait for admission again: that they were admitted is written nowhere,

@@ -4,6 +4,7 @@ mod account;
 mod admissions;
 mod allowances;
 mod answers;
+mod applied;
 mod apply;
 mod awaiting;
 mod changes;
@@ -15,6 +16,7 @@ mod dump;
 mod evictions;
 mod fork;
 mod hold;
+mod identity;
 mod jobs;
 mod laws;
 mod overdue;
@@ -52,6 +54,7 @@ use allowances::Allowances;
 use changes::Changes;
 
 pub use allowances::KnownBudget;
+pub use applied::{Applied, GroupChange, PodChange};
 pub use hold::Hold;
 pub use placement::{Placement, SupplyPlan};
 pub use sweep::Footprint;
@@ -123,6 +126,8 @@ pub struct State {
     generation: u64,
     phase_changes: u64,
     upheavals: u64,
+    /// Tasks and jobs made so far.
+    serial: u64,
     rules_gone: usize,
 }
 
@@ -179,6 +184,7 @@ impl State {
             generation: 0,
             phase_changes: 0,
             upheavals: 0,
+            serial: 0,
             rules_gone: 0,
         }
     }

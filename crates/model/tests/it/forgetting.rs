@@ -144,7 +144,9 @@ fn what_is_in_use_is_not_forgotten() {
         controller: None,
     };
     state.apply(Delta::WorkloadApply(workload));
-    (0..20).for_each(|number| state.apply(Delta::PodApply(Box::new(unique(number)))));
+    (0..20).for_each(|number| {
+        state.apply(Delta::PodApply(Box::new(unique(number))));
+    });
     state.seal();
     let before = (state.dump(), state.footprint());
     state.forget_unused();
@@ -154,16 +156,19 @@ fn what_is_in_use_is_not_forgotten() {
         (after.terms, after.label_keys),
         (before.terms, before.label_keys)
     );
-    (5..20).for_each(|number| state.apply(Delta::PodDelete(format!("uid-{number}"))));
+    (5..20).for_each(|number| {
+        state.apply(Delta::PodDelete(format!("uid-{number}")));
+    });
     state.forget_unused();
     // New names take the room of old ones, and the dump tells what is.
-    (100..140).for_each(|number| state.apply(Delta::PodApply(Box::new(unique(number)))));
+    (100..140).for_each(|number| {
+        state.apply(Delta::PodApply(Box::new(unique(number))));
+    });
     state.seal();
     let mut fresh = with_a_node();
-    state
-        .dump()
-        .into_iter()
-        .for_each(|delta| fresh.apply(delta));
+    state.dump().into_iter().for_each(|delta| {
+        fresh.apply(delta);
+    });
     fresh.seal();
     assert_eq!(fresh.dump(), state.dump());
     assert_eq!(fresh.footprint().terms, state.footprint().terms);

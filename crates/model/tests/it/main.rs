@@ -1,6 +1,7 @@
 //! The state from outside: deltas in, questions answered.
 
 mod amounts;
+mod applied;
 mod extender;
 mod forgetting;
 mod network;

@@ -50,7 +50,9 @@ fn usage_moves_with_its_node_and_goes_with_it() {
     assert_eq!(of_all(&state), [None, Some(1), Some(3), Some(2), None]);
     // A dump leads to the same.
     let mut copy = State::new("default");
-    state.dump().into_iter().for_each(|delta| copy.apply(delta));
+    state.dump().into_iter().for_each(|delta| {
+        copy.apply(delta);
+    });
     copy.seal();
     assert_eq!(of_all(&copy), of_all(&state));
     state.apply(Delta::NodeDelete("b".to_owned()));

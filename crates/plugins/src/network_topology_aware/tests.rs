@@ -39,7 +39,9 @@ fn child(name: &str) -> HyperNodeMembers {
 /// A state with HyperNodes besides.
 fn with_hyper_nodes(cluster: Cluster, hyper_nodes: Vec<Delta>) -> State {
     let mut state = cluster.build();
-    hyper_nodes.into_iter().for_each(|one| state.apply(one));
+    for one in hyper_nodes {
+        state.apply(one);
+    }
     state.seal();
     state
 }

@@ -76,7 +76,9 @@ const ALL: &str = "p3 p2 p1 alone";
 
 fn with(cluster: Cluster, deltas: Vec<Delta>) -> State {
     let mut state = cluster.build();
-    deltas.into_iter().for_each(|delta| state.apply(delta));
+    for delta in deltas {
+        state.apply(delta);
+    }
     state.seal();
     state
 }

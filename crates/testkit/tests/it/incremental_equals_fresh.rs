@@ -281,7 +281,7 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
             let to = node(task.node.expect("a node"));
             seen.pipelined.insert(state.task_key(ix), to);
         }
-        if let Some(why) = engine.why_pending(ix) {
+        if let Some(why) = engine.known().why_pending(ix) {
             let why = (why.reason.to_owned(), why.message);
             seen.why.insert(state.task_key(ix), why);
         }
@@ -388,7 +388,7 @@ impl Told {
         }
         let state = engine.state();
         for (ix, task) in state.tasks().filter(|(_, task)| task.gates == Gates::None) {
-            let Some(why) = engine.why_pending(ix) else {
+            let Some(why) = engine.known().why_pending(ix) else {
                 continue;
             };
             let key = state.task_key(ix);

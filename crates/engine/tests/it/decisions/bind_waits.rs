@@ -91,6 +91,6 @@ fn a_binding_that_went_on_has_nothing_to_say() {
         cluster.engine.state().task(task).status,
         TaskStatus::Binding
     );
-    assert_eq!(cluster.engine.why_pending(task), None);
+    assert_eq!(cluster.engine.known().why_pending(task), None);
     assert_eq!(told(&mut cluster, 20), [""; 0]);
 }

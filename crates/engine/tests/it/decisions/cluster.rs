@@ -281,7 +281,7 @@ impl Cluster {
     /// Why a pod waits: reason and message.
     pub fn why(&self, pod: &str) -> (&'static str, String) {
         let task = self.engine.state().task_by_uid(pod).expect("a pod");
-        let why = self.engine.why_pending(task).expect("it waits");
+        let why = self.engine.known().why_pending(task).expect("it waits");
         (why.reason, why.message)
     }
 }

@@ -366,7 +366,9 @@ fn a_dump_has_the_answers() {
     settled(&mut cluster);
     let mut copy = State::new("default");
     let dump = cluster.engine.state().dump();
-    dump.into_iter().for_each(|delta| copy.apply(delta));
+    dump.into_iter().for_each(|delta| {
+        copy.apply(delta);
+    });
     let known: Vec<_> = copy.extender_answers().all().collect();
     let [(question, answer)] = &known[..] else {
         panic!("{known:?}")

@@ -59,7 +59,7 @@ fn a_pod_is_counted_by_what_it_is_told() {
         ("r-1", "no-node", "nodes are unavailable"),
     ] {
         let task = engine.state().task_by_uid(name).expect("a pod");
-        let waiting = engine.waiting(task).expect("it waits");
+        let waiting = engine.known().waiting(task).expect("it waits");
         assert_eq!(waiting.class(), class, "{}", waiting.text());
         assert!(waiting.text().contains(says), "{}", waiting.text());
     }

@@ -339,6 +339,7 @@ fn an_amount_that_counts_nothing_is_told_on_its_queue_until_it_counts() {
     assert!(
         !cluster
             .engine
+            .known()
             .queue_warnings()
             .values()
             .any(|text| text.contains("cpus"))

@@ -532,7 +532,7 @@ fn a_priority_class_that_goes_is_told_to_those_who_name_it() {
     assert!(
         state
             .jobs()
-            .all(|(ix, _)| cluster.engine.job_warnings(ix).is_empty())
+            .all(|(ix, _)| cluster.engine.known().job_warnings(ix).is_empty())
     );
     // Where none is known they are not watched: nothing is said.
     let mut unwatched = Cluster::new()

@@ -55,7 +55,7 @@ fn hogged(conf: &str) -> Cluster {
 
 fn told_on(all: &Cluster, queue: &str) -> String {
     let ix = all.engine.state().queue_by_name(queue).expect("a queue");
-    let told = all.engine.queue_warnings();
+    let told = all.engine.known().queue_warnings();
     told.get(&ix).cloned().unwrap_or_default()
 }
 

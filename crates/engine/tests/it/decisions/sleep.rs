@@ -48,7 +48,7 @@ fn as_of(cluster: &Cluster, name: &str) -> Option<String> {
         namespace: "ns".to_owned(),
         name: name.to_owned(),
     };
-    match cluster.engine.view(&ask) {
+    match cluster.engine.known().view(&ask) {
         Ok(View::Pod(view)) => view.as_of.map(|time| time.0),
         _ => None,
     }

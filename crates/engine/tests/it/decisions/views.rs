@@ -14,7 +14,7 @@ pub fn pod_view(engine: &Engine, name: &str) -> PodView {
         namespace: "ns".to_owned(),
         name: name.to_owned(),
     };
-    match engine.view(&ask) {
+    match engine.known().view(&ask) {
         Ok(View::Pod(view)) => *view,
         other => unreachable!("{other:?}"),
     }
@@ -25,28 +25,28 @@ fn job_view(engine: &Engine, name: &str) -> JobView {
         namespace: "ns".to_owned(),
         name: name.to_owned(),
     };
-    match engine.view(&ask) {
+    match engine.known().view(&ask) {
         Ok(View::Job(view)) => *view,
         other => unreachable!("{other:?}"),
     }
 }
 
 fn queue_view(engine: &Engine, name: &str) -> QueueView {
-    match engine.view(&Ask::Queue(name.to_owned())) {
+    match engine.known().view(&Ask::Queue(name.to_owned())) {
         Ok(View::Queue(view)) => *view,
         other => unreachable!("{other:?}"),
     }
 }
 
 fn cards_view(engine: &Engine, node: Option<&str>) -> CardsView {
-    match engine.view(&Ask::Cards(node.map(str::to_owned))) {
+    match engine.known().view(&Ask::Cards(node.map(str::to_owned))) {
         Ok(View::Cards(view)) => view,
         other => unreachable!("{other:?}"),
     }
 }
 
 fn top_view(engine: &Engine) -> TopView {
-    match engine.view(&Ask::Top) {
+    match engine.known().view(&Ask::Top) {
         Ok(View::Top(view)) => *view,
         other => unreachable!("{other:?}"),
     }
@@ -321,7 +321,7 @@ fn what_is_not_known_is_answered_with_near_names() {
         (Ask::Queue("trainign".to_owned()), "training"),
         (Ask::Cards(Some("n2".to_owned())), "n1"),
     ] {
-        let absent = cluster.engine.view(&ask).expect_err("not there");
+        let absent = cluster.engine.known().view(&ask).expect_err("not there");
         assert_eq!(absent.near, [near], "{ask:?}");
         assert!(
             absent

@@ -3,10 +3,10 @@
 
 use pumice_actions::{JobNominees, Kernel};
 use pumice_framework::{Plan, Session};
-use pumice_model::{NodeIx, State, TaskIx};
+use pumice_model::{Applied, NodeIx, PodChange, State, TaskId, TaskIx};
 use rustc_hash::FxHashMap;
 
-use crate::Engine;
+use super::backoffs::is_placed;
 
 /// Seconds after which a nomination ends that nothing has come of.
 const EXPIRY_S: i64 = 600;
@@ -25,9 +25,9 @@ struct Nomination {
 /// All nominations.
 #[derive(Clone, Default)]
 pub(crate) struct Nominations {
-    standing: FxHashMap<TaskIx, Nomination>,
+    standing: FxHashMap<TaskId, Nomination>,
     /// Pods whose nomination ended, until their objects show none: what they say is not to be believed.
-    ended: FxHashMap<TaskIx, String>,
+    ended: FxHashMap<TaskId, String>,
     turns: u64,
 }
 
@@ -35,54 +35,74 @@ impl Nominations {
     /// A cycle has decided. A nomination stands until the pod is bound or gone, or gets another one.
     pub fn take_in(&mut self, state: &State, plan: &Plan, now_s: i64) {
         for bind in &plan.binds {
-            self.forget(bind.task);
+            self.forget(state.task_id(bind.task));
         }
         for (task, node) in &plan.nominations {
             self.turns += 1;
-            self.ended.remove(task);
+            let task = state.task_id(*task);
+            self.ended.remove(&task);
             let nomination = Nomination {
                 node: state.nodes().object(*node).name.clone(),
                 since_s: Some(now_s),
                 turn: Some(self.turns),
             };
-            self.standing.insert(*task, nomination);
+            self.standing.insert(task, nomination);
+        }
+    }
+
+    /// A change was applied.
+    pub fn follow(&mut self, applied: &Applied, state: &State) {
+        match applied.pod {
+            Some(PodChange::New(id)) => self.read(state, id),
+            Some(PodChange::Read { task: id, .. }) => {
+                self.read(state, id);
+                let task = state.known_task(id).map(|ix| state.task(ix));
+                if task.is_some_and(is_placed) {
+                    self.forget(id);
+                }
+            }
+            Some(PodChange::Gone { task, .. }) => self.forget(task),
+            None => {}
         }
     }
 
     /// The object of a pod was read: what it says counts where nothing else is known.
-    pub fn read(&mut self, state: &State, ix: TaskIx) {
+    fn read(&mut self, state: &State, id: TaskId) {
+        let Some(ix) = state.known_task(id) else {
+            return;
+        };
         let task = state.task(ix);
         let named = task.nominated_node.as_deref();
-        if self.ended.get(&ix).map(String::as_str) == named && named.is_some() {
+        if self.ended.get(&id).map(String::as_str) == named && named.is_some() {
             return;
         }
         if !self.ended.is_empty() {
-            self.ended.remove(&ix);
+            self.ended.remove(&id);
         }
         let is_read = |known: &Nomination| known.turn.is_none();
         let is_other = |known: &Nomination| named != Some(known.node.as_str());
         if self
             .standing
-            .get(&ix)
+            .get(&id)
             .is_some_and(|known| is_read(known) && is_other(known))
         {
             // Whoever wrote it has taken it back, or moved it.
-            self.standing.remove(&ix);
+            self.standing.remove(&id);
         }
         let Some(node) = named else { return };
         let waits = task.ours && task.status.is_undecided();
-        if waits && !self.standing.contains_key(&ix) {
+        if waits && !self.standing.contains_key(&id) {
             let nomination = Nomination {
                 node: node.to_owned(),
                 since_s: None,
                 turn: None,
             };
-            self.standing.insert(ix, nomination);
+            self.standing.insert(id, nomination);
         }
     }
 
     /// The pod is on a node, or gone.
-    pub fn forget(&mut self, task: TaskIx) {
+    fn forget(&mut self, task: TaskId) {
         if !self.standing.is_empty() {
             self.standing.remove(&task);
         }
@@ -92,13 +112,13 @@ impl Nominations {
     }
 
     /// The pod's object names a node where it will not be, until that is written.
-    fn disbelieve(&mut self, task: TaskIx, node: &str) {
+    pub fn disbelieve(&mut self, task: TaskId, node: &str) {
         self.standing.remove(&task);
         self.ended.insert(task, node.to_owned());
     }
 
     /// Nothing came of it: the pod's object says so once that is written.
-    fn end(&mut self, task: TaskIx) {
+    fn end(&mut self, task: TaskId) {
         if let Some(nomination) = self.standing.remove(&task) {
             self.ended.insert(task, nomination.node);
         }
@@ -112,32 +132,34 @@ impl Nominations {
 
     /// A cycle begins: nominees are placed on their nodes. Returns the pods whose nominations end: too old,
     /// their nodes gone or too small by now.
-    pub fn renew(&mut self, session: &mut Session, kernel: &mut Kernel) -> Vec<TaskIx> {
+    pub fn renew(&mut self, session: &mut Session, kernel: &mut Kernel) -> Vec<TaskId> {
         for nomination in self.standing.values_mut() {
             nomination.since_s.get_or_insert(session.now_s);
         }
         let (by_job, mut ended) = self.due(session.state, session.now_s);
         let unfit = pumice_actions::place_nominees(session, kernel, &by_job);
-        ended.extend(unfit);
-        ended.iter().for_each(|task| self.end(*task));
+        ended.extend(unfit.into_iter().map(|ix| session.state.task_id(ix)));
+        for task in &ended {
+            self.end(*task);
+        }
         ended
     }
 
     /// Those that stand, job by job in the order of promises, and the pods of those that do not.
-    fn due(&self, state: &State, now_s: i64) -> (Vec<JobNominees>, Vec<TaskIx>) {
+    fn due(&self, state: &State, now_s: i64) -> (Vec<JobNominees>, Vec<TaskId>) {
         let (mut ended, mut by_job) = (Vec::new(), FxHashMap::default());
-        for (task, nomination) in &self.standing {
+        for (id, nomination) in &self.standing {
             let node = state.nodes().find(&nomination.node);
-            let record = state.find_task(*task);
-            let job = record.and_then(|task| task.job);
+            let task = state.known_task(*id);
+            let job = task.and_then(|task| state.task(task).job);
             let is_old = |since_s: i64| now_s >= since_s + EXPIRY_S;
-            match (node, job) {
-                (Some(node), Some(job)) if !nomination.since_s.is_some_and(is_old) => {
+            match (node, task.zip(job)) {
+                (Some(node), Some((task, job))) if !nomination.since_s.is_some_and(is_old) => {
                     let (turn, nominees) = by_job.entry(job).or_insert((u64::MAX, Vec::new()));
                     *turn = (*turn).min(nomination.turn.unwrap_or(u64::MAX));
-                    nominees.push((*task, node));
+                    nominees.push((task, node));
                 }
-                _ => ended.push(*task),
+                _ => ended.push(*id),
             }
         }
         ended.sort_unstable();
@@ -155,38 +177,24 @@ impl Nominations {
         let by_job = by_turn.into_iter().map(|(_, nominees)| nominees);
         (by_job.collect(), ended)
     }
-}
 
-impl Engine {
     /// The node on which a pod waits for others that are evicted for it.
-    pub fn nominated_node(&self, task: TaskIx) -> Option<NodeIx> {
-        let nomination = self.nominations.standing.get(&task)?;
-        self.state.nodes().find(&nomination.node)
-    }
-
-    /// The Binding of a pod waited, its object was to say so ([`PodReport`](crate::PodReport) of a pod that is
-    /// Binding), and nothing came of it.
-    pub fn expect_no_more(&mut self, uid: &str, node: &str) {
-        if let Some(task) = self.state.task_by_uid(uid) {
-            self.nominations.disbelieve(task, node);
+    pub fn node_of(&self, state: &State, task: TaskIx) -> Option<NodeIx> {
+        if self.standing.is_empty() || state.find_task(task).is_none() {
+            return None;
         }
-    }
-
-    /// The pod with this UID, if its eviction was decided and its object does not show that yet.
-    pub(crate) fn evicted(&self, uid: &str) -> Option<TaskIx> {
-        let task = self.state.task_by_uid(uid)?;
-        self.state.evicted_from(task).map(|_| task)
+        let nomination = self.standing.get(&state.task_id(task))?;
+        state.nodes().find(&nomination.node)
     }
 
     /// Pods whose nominations ended with this cycle, which have got no other one and still wait: even those that
     /// hold another place for now, since their objects name the old one.
-    pub(crate) fn still_waiting(&self, ended: Vec<TaskIx>) -> Vec<TaskIx> {
-        let standing = &self.nominations.standing;
-        let waits = |task: &TaskIx| {
-            let record = self.state.find_task(*task);
-            let waits = record.is_some_and(|record| record.status.is_undecided());
-            waits && !standing.contains_key(task)
+    pub fn still_waiting(&self, state: &State, ended: Vec<TaskId>) -> Vec<TaskIx> {
+        let waits = |id: TaskId| {
+            let task = state.known_task(id)?;
+            let waits = state.task(task).status.is_undecided();
+            (waits && !self.standing.contains_key(&id)).then_some(task)
         };
-        ended.into_iter().filter(waits).collect()
+        ended.into_iter().filter_map(waits).collect()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Delta about a node, or a pod on it ─► Bindings to that node are suspects
-//!  Engine::outdated ─► those that would not be decided so any more, and why
+//!  Suspects::outdated ─► those that would not be decided so any more, and why
 //! ```
 //!
 //! What counts is what the node and the pod say: the node is there, no plugin rejects it for what
@@ -10,14 +10,12 @@
 //! hold what was promised, and the pod can still be bound. Rules about other pods (affinity,
 //! spread, ports) are not asked again: they held when the decision was made.
 
-use std::collections::BTreeSet;
-
+use pumice_actions::Kernel;
+use pumice_framework::Plugins;
 use pumice_model::object::Gates;
 use pumice_model::resource::ResVec;
-use pumice_model::{Delta, NodeIx, State, TaskIx, TaskStatus};
+use pumice_model::{Delta, NodeIx, State, TaskId, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
-
-use crate::Engine;
 
 /// A decision that no longer fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,9 +26,9 @@ pub struct Outdated {
     pub why: String,
 }
 
-/// UIDs of pods whose Bindings have to be looked at.
+/// Pods whose Bindings have to be looked at, each with the UID by which it is told of even when it is gone.
 #[derive(Default)]
-pub(crate) struct Suspects(BTreeSet<Box<str>>);
+pub(crate) struct Suspects(FxHashMap<TaskId, Box<str>>);
 
 impl Suspects {
     /// A change is about to be applied.
@@ -52,9 +50,8 @@ impl Suspects {
     }
 
     fn note_pod(&mut self, state: &State, uid: &str) {
-        let task = state.task_by_uid(uid).map(|ix| state.task(ix));
-        if let Some(task) = task.filter(|task| task.status == TaskStatus::Binding) {
-            self.0.insert(task.uid.clone());
+        if let Some(ix) = state.task_by_uid(uid) {
+            self.note_task(state, ix);
         }
     }
 
@@ -62,43 +59,63 @@ impl Suspects {
         let Some(node) = state.nodes().find(name) else {
             return;
         };
-        let there = state.nodes().tasks(node).iter().map(|ix| state.task(*ix));
-        let on_their_way = there.filter(|task| task.status == TaskStatus::Binding);
-        self.0.extend(on_their_way.map(|task| task.uid.clone()));
+        let there = state.nodes().tasks(node).iter();
+        there.for_each(|ix| self.note_task(state, *ix));
+    }
+
+    fn note_task(&mut self, state: &State, ix: TaskIx) {
+        let task = state.task(ix);
+        if task.status == TaskStatus::Binding {
+            let id = state.task_id(ix);
+            self.0.entry(id).or_insert_with(|| task.uid.clone());
+        }
+    }
+
+    /// There are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Those that changes have touched since the last call and that would not be decided so any more. The state
+    /// is sealed, and nothing tentative in it.
+    pub fn outdated(
+        &mut self,
+        state: &State,
+        kernel: &mut Kernel,
+        plugins: &Plugins,
+    ) -> Vec<Outdated> {
+        let suspects = std::mem::take(&mut self.0);
+        let mut suspects: Vec<(TaskId, Box<str>)> = suspects.into_iter().collect();
+        suspects.sort_by(|(_, left), (_, right)| left.cmp(right));
+        let mut recheck = Recheck {
+            state,
+            kernel,
+            plugins,
+            freed: FxHashMap::default(),
+        };
+        let outdated = suspects.into_iter().filter_map(|(id, uid)| {
+            let why = match state.known_task(id) {
+                Some(ix) => recheck.why_outdated(ix)?,
+                None => "the pod is gone".to_owned(),
+            };
+            let uid = uid.into_string();
+            Some(Outdated { uid, why })
+        });
+        outdated.collect()
     }
 }
 
-impl Engine {
-    /// Whether something has changed that a decision on its way may not fit any more.
-    pub fn has_suspects(&self) -> bool {
-        !self.suspects.0.is_empty()
-    }
+/// Decisions that are looked at again.
+struct Recheck<'a> {
+    state: &'a State,
+    kernel: &'a mut Kernel,
+    plugins: &'a Plugins,
+    /// What those that were found outdated would give back, by node.
+    freed: FxHashMap<NodeIx, ResVec>,
+}
 
-    /// Decisions on their way that would not be made so any more, of those that changes since the
-    /// last call could have touched. Their places stay taken until [`Delta::BindFailed`] says that
-    /// no request can put the pods there.
-    pub fn outdated(&mut self) -> Vec<Outdated> {
-        let suspects = std::mem::take(&mut self.suspects).0;
-        if suspects.is_empty() {
-            return Vec::new();
-        }
-        self.release_kept();
-        self.state.seal();
-        let mut freed: FxHashMap<NodeIx, ResVec> = FxHashMap::default();
-        let mut outdated = Vec::new();
-        for uid in suspects {
-            if let Some(why) = self.why_outdated(&uid, &mut freed) {
-                let uid = uid.into_string();
-                outdated.push(Outdated { uid, why });
-            }
-        }
-        outdated
-    }
-
-    fn why_outdated(&mut self, uid: &str, freed: &mut FxHashMap<NodeIx, ResVec>) -> Option<String> {
-        let Some(ix) = self.state.task_by_uid(uid) else {
-            return Some("the pod is gone".to_owned());
-        };
+impl Recheck<'_> {
+    fn why_outdated(&mut self, ix: TaskIx) -> Option<String> {
         let task = self.state.task(ix);
         if task.status == TaskStatus::Releasing && task.deleting {
             return Some("the pod is being deleted".to_owned());
@@ -112,25 +129,20 @@ impl Engine {
         let Some(node) = task.node else {
             return Some("the node is gone".to_owned());
         };
-        if let Some(reason) = self.kernel.rejects(&self.state, &self.plugins, ix, node) {
+        if let Some(reason) = self.kernel.rejects(self.state, self.plugins, ix, node) {
             return Some(self.kernel.reasons.reason(reason).text.to_string());
         }
         if let Some(why) = self.state.lost_devices(ix) {
             return Some(why);
         }
-        self.overcommitted(ix, node, freed)
+        self.overcommitted(ix, node)
     }
 
     /// Whether the node has less than it was thought to have, once those found outdated before are
     /// taken off it.
-    fn overcommitted(
-        &self,
-        ix: TaskIx,
-        node: NodeIx,
-        freed: &mut FxHashMap<NodeIx, ResVec>,
-    ) -> Option<String> {
-        let (state, request) = (&self.state, &self.state.shape(ix).request);
-        let given_back = freed.entry(node).or_default();
+    fn overcommitted(&mut self, ix: TaskIx, node: NodeIx) -> Option<String> {
+        let (state, request) = (self.state, &self.state.shape(ix).request);
+        let given_back = self.freed.entry(node).or_default();
         let lacks = state.resources().in_order().iter().find(|resource| {
             let idle = state.nodes().idle.get(**resource, node);
             request.get(**resource) > 0 && idle + given_back.get(**resource) < 0

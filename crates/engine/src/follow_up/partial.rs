@@ -5,20 +5,29 @@
 //! was on nodes as a whole and has lost members.
 
 use pumice_model::object::{GroupPhase, GroupStatus};
-use pumice_model::{Job, JobIx, State, TaskIx, TaskStatus};
-use rustc_hash::FxHashMap;
+use pumice_model::{Applied, GroupChange, Job, JobId, JobIx, State, TaskIx, TaskStatus};
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::give_up::Setbacks;
+use super::setbacks::Setbacks;
 
-/// Partial gangs by job, with the UID that tells a job from a later one of the same index.
+/// Partial gangs by job; of another PodGroup in its place nothing is known.
 #[derive(Clone, Default)]
 pub struct PartialGangs {
-    since: FxHashMap<JobIx, (Box<str>, i64)>,
-    /// UIDs of gangs with pods on nodes that once were there as a whole, or may have been.
-    whole: FxHashMap<JobIx, Box<str>>,
-    /// UIDs of the other gangs with pods on nodes.
-    begun: FxHashMap<JobIx, Box<str>>,
+    since: FxHashMap<JobId, i64>,
+    /// Gangs with pods on nodes that once were there as a whole, or may have been.
+    whole: FxHashSet<JobId>,
+    /// The other gangs with pods on nodes.
+    begun: FxHashSet<JobId>,
     pub(crate) setbacks: Setbacks,
+}
+
+/// A gang that was bound in part for too long.
+pub(crate) struct OverdueGang {
+    pub job: JobIx,
+    /// For so many seconds.
+    pub after_s: i64,
+    /// It is given up again after so many.
+    pub again_s: Option<i64>,
 }
 
 /// Type of the condition of a PodGroup in phase Unknown that was never on nodes as a whole: after a
@@ -58,16 +67,32 @@ fn is_younger_than_its_pods(state: &State, ix: JobIx) -> bool {
 impl PartialGangs {
     /// Looks at a job again at the end of a cycle, before its phase is computed anew.
     pub fn look_at(&mut self, state: &State, ix: JobIx, now_s: i64) {
-        self.note_whole(state, ix);
-        if !state.has_job(ix) || !state.job(ix).is_partial() {
-            self.since.remove(&ix);
+        if !state.has_job(ix) {
             return;
         }
-        let uid = &state.job(ix).uid;
-        let known = self.since.get(&ix).is_some_and(|(known, _)| known == uid);
-        if !known {
-            self.since.insert(ix, (uid.clone(), now_s));
+        self.note_whole(state, ix);
+        let id = state.job_id(ix);
+        if state.job(ix).is_partial() {
+            self.since.entry(id).or_insert(now_s);
+        } else {
+            self.since.remove(&id);
         }
+    }
+
+    /// A change was applied.
+    pub fn follow(&mut self, applied: &Applied) {
+        if let Some(GroupChange::Replaced(job)) = applied.group {
+            self.forget(job);
+        }
+        if let Some(job) = applied.job_gone {
+            self.forget(job);
+        }
+    }
+
+    fn forget(&mut self, job: JobId) {
+        self.since.remove(&job);
+        self.whole.remove(&job);
+        self.begun.remove(&job);
     }
 
     /// Whether a gang was there as a whole. The phase alone does not tell: it is Unknown both when a
@@ -76,22 +101,21 @@ impl PartialGangs {
     /// and the condition [`NEVER_WHOLE`] beside the phase Unknown. A PodGroup that came after such a pod
     /// has nothing to do with its Binding.
     fn note_whole(&mut self, state: &State, ix: JobIx) {
-        let job = state.has_job(ix).then(|| state.job(ix));
-        let Some(job) = job.filter(|job| job.min_available > 1) else {
-            self.whole.remove(&ix);
-            self.begun.remove(&ix);
+        let (job, id) = (state.job(ix), state.job_id(ix));
+        if job.min_available <= 1 {
+            self.whole.remove(&id);
+            self.begun.remove(&id);
             return;
-        };
+        }
         let on_nodes = on_nodes(job);
-        let is = |known: &FxHashMap<JobIx, Box<str>>| known.get(&ix) == Some(&job.uid);
         if on_nodes == 0 {
-            self.whole.remove(&ix);
-            self.begun.insert(ix, job.uid.clone());
+            self.whole.remove(&id);
+            self.begun.insert(id);
         } else if on_nodes + job.completed() >= job.min_available {
             self.setbacks.forget(|| state.job_key(ix));
-            self.begun.remove(&ix);
-            self.whole.insert(ix, job.uid.clone());
-        } else if !is(&self.whole) && !is(&self.begun) {
+            self.begun.remove(&id);
+            self.whole.insert(id);
+        } else if !self.whole.contains(&id) && !self.begun.contains(&id) {
             let phase = job.status.phase;
             let fresh = matches!(phase, GroupPhase::Pending | GroupPhase::Inqueue);
             let begins = fresh && !is_younger_than_its_pods(state, ix);
@@ -99,7 +123,7 @@ impl PartialGangs {
                 true => &mut self.begun,
                 false => &mut self.whole,
             };
-            known.insert(ix, job.uid.clone());
+            known.insert(id);
         }
     }
 
@@ -107,7 +131,7 @@ impl PartialGangs {
     /// never there as a whole. Not so of pods whose PodGroup came after their Binding, which were
     /// bound one by one, nor of pods with another `schedulerName`.
     pub fn was_bound_in_part(&self, state: &State, ix: JobIx) -> bool {
-        let begun = self.begun.get(&ix) == Some(&state.job(ix).uid);
+        let begun = self.begun.contains(&state.job_id(ix));
         let mut members = state.job(ix).tasks.iter().map(|task| state.task(*task));
         begun && !members.any(|task| task.joined_bound || !task.ours)
     }
@@ -125,8 +149,34 @@ impl PartialGangs {
 
     /// Every partial gang and when it was first seen as one, by job index.
     pub fn all(&self) -> Vec<(JobIx, i64)> {
-        let mut all: Vec<_> = self.since.iter().map(|(ix, (_, s))| (*ix, *s)).collect();
+        let mut all: Vec<_> = self.since.iter().map(|(id, s)| (id.ix(), *s)).collect();
         all.sort_unstable();
         all
+    }
+
+    /// Gangs whose time is over, and that are given up with this.
+    pub fn take_overdue(&mut self, state: &State, now_s: i64) -> Vec<OverdueGang> {
+        let all: Vec<(JobIx, i64, i64)> = self.deadlines(state).collect();
+        let due = all.into_iter().filter(|(_, _, due_s)| *due_s <= now_s);
+        let overdue = due.map(|(job, since_s, _)| OverdueGang {
+            job,
+            after_s: now_s - since_s,
+            again_s: self.setbacks.add(state.job_key(job), now_s),
+        });
+        let overdue: Vec<OverdueGang> = overdue.collect();
+        let next_s = self.deadlines(state).map(|(_, _, due_s)| due_s).min();
+        self.setbacks.next_s = next_s;
+        overdue
+    }
+
+    /// Gangs that will be given up: the job, since when it is partial, when its time is over.
+    fn deadlines(&self, state: &State) -> impl Iterator<Item = (JobIx, i64, i64)> {
+        let partial = self.all().into_iter();
+        let ours =
+            partial.filter(|(job, _)| state.has_job(*job) && self.was_bound_in_part(state, *job));
+        ours.filter_map(|(job, since_s)| {
+            let due_s = self.setbacks.due_s(&state.job_key(job), since_s)?;
+            Some((job, since_s, due_s))
+        })
     }
 }

@@ -1,0 +1,133 @@
+//! The end of a cycle: which PodGroups to look at again, and what becomes of their statuses.
+
+use pumice_framework::JobNote;
+use pumice_model::object::GroupPhase;
+use pumice_model::{JobIx, State};
+
+use crate::engine::Engine;
+use crate::epochs::ClosedEpochs;
+use crate::follow_up::FollowUp;
+use crate::report::Due;
+
+impl Engine {
+    /// Brings the status of every PodGroup up to date that may differ from last time; the jobs
+    /// whose status changed. `before`: the jobs that were looked at, and what was noted of them last.
+    pub(crate) fn close(&mut self, before: &[(JobIx, Option<JobNote>)], now_s: i64) -> Vec<JobIx> {
+        let mut jobs = self.jobs_to_look_at(before, now_s);
+        jobs.extend(self.report_log.take_due(&self.state, now_s));
+        jobs.sort_unstable();
+        jobs.dedup();
+        for ix in &jobs {
+            if self.plugins.has_gangs() {
+                self.follow_up.partial.look_at(&self.state, *ix, now_s);
+            }
+            self.look_at(*ix);
+            self.counted.look_at(&self.state, *ix);
+        }
+        self.close_groups(jobs, now_s)
+    }
+
+    /// Likewise of those whose status, or what is told of them, was too young when they were last
+    /// looked at: nothing has happened since.
+    pub(crate) fn close_due(&mut self, now_s: i64) -> Vec<JobIx> {
+        let due = self.report_log.take_due(&self.state, now_s);
+        due.iter().for_each(|ix| self.look_at(*ix));
+        let changed = self.close_groups(due, now_s);
+        if !changed.is_empty() {
+            // A condition that says so with other numbers decides nothing.
+            self.settled = Some(self.state.generation());
+        }
+        changed
+    }
+
+    fn close_groups(&mut self, jobs: Vec<JobIx>, now_s: i64) -> Vec<JobIx> {
+        let mut changed = Vec::new();
+        for ix in jobs {
+            let FollowUp {
+                serviceable, notes, ..
+            } = &mut self.follow_up;
+            serviceable.judge(&self.state, notes, ix);
+            if !self.state.has_job(ix) || self.state.job(ix).group().is_none() {
+                continue;
+            }
+            let (status, due_s) = self.known().statuses().of(ix, now_s);
+            if let Some(due_s) = due_s {
+                self.report_log.later(self.state.job_id(ix), due_s);
+            }
+            let written = self.state.job(ix).group().map(|group| &group.status);
+            if written != Some(&status) {
+                let ran = written.is_some_and(|old| old.phase == GroupPhase::Running);
+                if status.phase == GroupPhase::Running && !ran {
+                    self.report_log.is_ready(self.state.job_id(ix));
+                }
+                let is_native = self
+                    .state
+                    .job(ix)
+                    .group()
+                    .is_some_and(|group| group.is_native);
+                self.state.set_group_status(ix, status);
+                if !is_native {
+                    changed.push(ix);
+                }
+            }
+        }
+        changed
+    }
+
+    /// Jobs that have changed, and those of which something else is noted than before.
+    fn jobs_to_look_at(&mut self, before: &[(JobIx, Option<JobNote>)], now_s: i64) -> Vec<JobIx> {
+        let mut jobs = self.state.take_changed_jobs();
+        // Notes name nodes by index, which may mean other nodes now.
+        let epochs = ClosedEpochs {
+            nodes: self.state.nodes().static_epoch(),
+            queues: self.state.queue_tree_epoch(),
+            network: self.state.network().epoch(),
+            claims: self.state.resource_claims().version(),
+        };
+        let closed = self.closed_epoch.replace(epochs);
+        if closed.is_none() {
+            // What is written depends on the plugins too.
+            jobs = self.state.jobs().map(|(ix, _)| ix).collect();
+        }
+        if closed.is_none_or(|closed| closed.queues != epochs.queues) {
+            // The nearest queue to a missing one may be another now.
+            let lost = self.state.jobs().filter(|(_, job)| job.queue.is_none());
+            jobs.extend(lost.map(|(ix, _)| ix));
+        }
+        if closed.is_none_or(|closed| closed.network != epochs.network) {
+            // Names of tiers are told.
+            let asking = self.state.jobs().filter(|(_, job)| job.wants_topology());
+            jobs.extend(asking.map(|(ix, _)| ix));
+        }
+        let same_nodes = closed.is_some_and(|closed| closed.nodes == epochs.nodes);
+        let same_devices = closed.is_some_and(|closed| closed.claims == epochs.claims);
+        for (ix, old) in before {
+            let says_as_before = same_devices || !self.known().claims_devices(*ix);
+            let old = old.as_ref();
+            match (old.filter(|_| same_nodes), self.follow_up.notes.get(ix)) {
+                (_, None) if old.is_none() => {}
+                (Some(old), Some(note)) if says_as_before && old == note => {}
+                (Some(old), Some(note)) if old == note || old.differs_in_amounts_only(note) => {
+                    let written_s = written_s(&self.state, *ix).unwrap_or(now_s);
+                    match Due::of_numbers(written_s, now_s) {
+                        Due::Later(at_s) => {
+                            self.report_log.look_later(self.state.job_id(*ix), at_s);
+                        }
+                        Due::Now | Due::Never => jobs.push(*ix),
+                    }
+                }
+                _ => jobs.push(*ix),
+            }
+        }
+        jobs.sort_unstable();
+        jobs.dedup();
+        jobs
+    }
+}
+
+/// When the condition of a PodGroup that waits was written.
+fn written_s(state: &State, ix: JobIx) -> Option<i64> {
+    let mut conditions = state.job(ix).status.conditions.iter();
+    let open = conditions.find(|c| c.kind == "Unschedulable" && c.status == "True");
+    open.map(|condition| condition.transition_s)
+}

@@ -1,0 +1,46 @@
+//! The actions that a configuration names, and what they may do.
+
+use pumice_actions::{Action, Kernel};
+use pumice_conf::{Arguments, Config};
+use pumice_framework::{Evicts, Observer, Session, Stage};
+
+/// The actions of a checked configuration, each with its arguments.
+pub(crate) fn actions(config: &Config) -> Vec<(&'static Action, Arguments)> {
+    let named = config.actions.iter();
+    let arguments = |name: &String| config.configuration(name).cloned().unwrap_or_default();
+    named
+        .filter_map(|name| Some((pumice_actions::find(name)?, arguments(name))))
+        .collect()
+}
+
+/// Whether one of these actions is among them.
+pub(crate) fn has_action(actions: &[(&'static Action, Arguments)], names: &[&str]) -> bool {
+    let mut actions = actions.iter().map(|(action, _)| action.spec.name);
+    actions.any(|name| names.contains(&name))
+}
+
+/// Which of the actions evict.
+pub(crate) fn evicts(actions: &[(&'static Action, Arguments)]) -> Evicts {
+    Evicts {
+        preempt: has_action(actions, &["preempt", "gangpreempt"]),
+        reclaim: has_action(actions, &["reclaim", "gangreclaim"]),
+        reclaim_passes_marks: actions
+            .iter()
+            .any(|(action, arguments)| pumice_actions::passes_marks(action.spec.name, arguments)),
+    }
+}
+
+/// Runs the actions in their order.
+pub(crate) fn run_actions(
+    actions: &[(&'static Action, Arguments)],
+    session: &mut Session,
+    kernel: &mut Kernel,
+    observer: &mut dyn Observer,
+) {
+    for (action, arguments) in actions {
+        let stage = Stage::Action(action.spec.name);
+        observer.begin(stage);
+        (action.run)(session, kernel, arguments);
+        observer.end(stage);
+    }
+}

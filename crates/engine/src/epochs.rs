@@ -1,0 +1,10 @@
+//! When what was told may mean something else.
+
+/// Numbers that move when what messages name may mean something else.
+#[derive(Clone, Copy)]
+pub(crate) struct ClosedEpochs {
+    pub nodes: u64,
+    pub queues: u64,
+    pub network: u64,
+    pub claims: u64,
+}

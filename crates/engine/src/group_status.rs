@@ -1,0 +1,163 @@
+//! Phase, counters and conditions of a PodGroup, as they are at the end of a cycle (spec/01 §4.4).
+
+use std::ops::Deref;
+
+use pumice_framework::Skip;
+use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
+use pumice_model::{Job, JobIx, TaskStatus};
+
+use crate::follow_up::partial::NEVER_WHOLE;
+use crate::knowledge::Knowledge;
+use crate::report::Due;
+use crate::waiting::Fingerprint;
+
+/// Statuses of PodGroups.
+#[derive(Clone, Copy)]
+pub(crate) struct Statuses<'a>(Knowledge<'a>);
+
+impl<'a> Deref for Statuses<'a> {
+    type Target = Knowledge<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<'a> Knowledge<'a> {
+    /// What is known, as PodGroups have it in their statuses.
+    pub(crate) fn statuses(&self) -> Statuses<'a> {
+        Statuses(*self)
+    }
+}
+
+impl Statuses<'_> {
+    /// The status of a PodGroup, and when to look again because a condition with other numbers was
+    /// too young to be replaced.
+    pub fn of(&self, ix: JobIx, now_s: i64) -> (GroupStatus, Option<i64>) {
+        let job = self.state.job(ix);
+        let mut status = job.status.clone();
+        status.is_blank = false;
+        let is_ready = job.is_ready() && !job.tasks.is_empty();
+        let complaint = if is_ready || waits_for_its_own_pods(job) {
+            None
+        } else {
+            self.group_waiting(ix)
+        };
+        let unschedulable = complaint.is_some();
+        let mut due_s = None;
+        if self.is_postponed(ix) {
+            // Nothing new is known of it.
+        } else if let Some(complaint) = complaint {
+            let (reason, message) = self.wording().group_reason(ix, &complaint);
+            let what = ("Unschedulable", "True");
+            due_s = self.put_condition(&mut status, now_s, what, reason, message);
+        } else if is_ready && self.plugins.writes_conditions() {
+            self.mark_scheduled(&mut status, now_s);
+        }
+        status.phase = phase_of(job, unschedulable);
+        self.mark_bound_in_part(ix, &mut status, now_s);
+        status.running = job.count(TaskStatus::Running);
+        status.succeeded = job.count(TaskStatus::Succeeded);
+        status.failed = job.count(TaskStatus::Failed);
+        (status, due_s)
+    }
+
+    /// Whether it goes on in the next cycle, and nothing new is known of it.
+    fn is_postponed(&self, ix: JobIx) -> bool {
+        let skip = self.notes.get(&ix).and_then(|note| note.skip.as_ref());
+        skip == Some(&Skip::Postponed)
+    }
+
+    fn mark_scheduled(&self, status: &mut GroupStatus, now_s: i64) {
+        let kinds = status.conditions.iter().map(|c| c.kind.as_str());
+        let was_told = kinds.clone().any(|kind| kind == "Unschedulable");
+        let outcomes = [("Scheduled", "True"), ("Unschedulable", "False")];
+        for what in outcomes.into_iter().take(1 + usize::from(was_told)) {
+            // What was in the way is so no more, nor are its reason and message.
+            self.put_condition(status, now_s, what, READY, String::new());
+        }
+    }
+
+    /// Beside the phase Unknown a condition tells a gang that was bound in part from one that ran.
+    fn mark_bound_in_part(&self, ix: JobIx, status: &mut GroupStatus, now_s: i64) {
+        let is_unknown = status.phase == GroupPhase::Unknown;
+        if is_unknown && self.follow_up.partial.was_bound_in_part(self.state, ix) {
+            let message = "the gang was bound in part and never on its nodes as a whole";
+            let what = (NEVER_WHOLE, "True");
+            self.put_condition(status, now_s, what, "GangIncomplete", message.to_owned());
+        } else {
+            status.conditions.retain(|known| known.kind != NEVER_WHOLE);
+        }
+    }
+
+    /// Adds or replaces the condition of a kind; nothing changes when it says the same already. When
+    /// to look again, if it would say so with other numbers and is too young.
+    fn put_condition(
+        &self,
+        status: &mut GroupStatus,
+        now_s: i64,
+        (kind, value): (&str, &str),
+        reason: &str,
+        message: String,
+    ) -> Option<i64> {
+        let condition = GroupCondition {
+            kind: kind.to_owned(),
+            status: value.to_owned(),
+            reason: reason.to_owned(),
+            message,
+            transition_id: self.transition_id(),
+            transition_s: now_s,
+        };
+        let mut known = status.conditions.iter_mut();
+        match known.find(|known| known.kind == kind) {
+            Some(known) => match due(known, &condition, now_s) {
+                Due::Now => *known = condition,
+                Due::Later(at_s) => return Some(at_s),
+                Due::Never => {}
+            },
+            None => status.conditions.push(condition),
+        }
+        None
+    }
+
+    fn transition_id(&self) -> String {
+        format!("cycle-{}", self.cycle)
+    }
+}
+
+/// Reason of a gang that is ready.
+const READY: &str = "tasks in gang are ready to be scheduled";
+
+/// When a condition takes the place of the one that the object carries.
+fn due(known: &GroupCondition, new: &GroupCondition, now_s: i64) -> Due {
+    if (&known.status, &known.reason) != (&new.status, &new.reason) {
+        return Due::Now;
+    }
+    let [old, fingerprint] = [known, new].map(|c| Fingerprint::of_text(&c.message));
+    Due::of_change(old, known.transition_s, fingerprint, now_s)
+}
+
+/// Not ready only because pods of its own are terminating on their nodes.
+fn waits_for_its_own_pods(job: &Job) -> bool {
+    job.releasing_on_node > 0
+        && job.count(TaskStatus::Pending) == 0
+        && job.waiting() == 0
+        && job.scheduled() >= job.min_available
+}
+
+fn phase_of(job: &Job, unschedulable: bool) -> GroupPhase {
+    let scheduled = job.scheduled();
+    if job.count(TaskStatus::Running) > 0 && unschedulable {
+        GroupPhase::Unknown
+    } else if scheduled >= job.min_available && scheduled > 0 {
+        if scheduled == job.completed() {
+            GroupPhase::Completed
+        } else {
+            GroupPhase::Running
+        }
+    } else if job.status.phase == GroupPhase::Inqueue {
+        GroupPhase::Inqueue
+    } else {
+        GroupPhase::Pending
+    }
+}

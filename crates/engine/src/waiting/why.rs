@@ -1,0 +1,125 @@
+//! The reasons for which pods wait, as data.
+
+use pumice_framework::{FitError, NoDomain, Refusal, Skip, Unplaced};
+use pumice_model::job::SubJob;
+use pumice_model::state::Hold;
+use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
+
+use crate::follow_up::bind_waits::BindWait;
+use crate::knowledge::Knowledge;
+
+/// Why a pod waits. The first of these that holds is the answer.
+#[derive(Clone, Copy, Debug)]
+pub enum Why<'a> {
+    /// A node has room for it, which it does not get before the rest of its gang has some
+    /// (Allocated), or before pods that are ending have left it (Pipelined).
+    HasRoom {
+        /// Allocated or Pipelined.
+        status: TaskStatus,
+        /// The node.
+        node: NodeIx,
+    },
+    /// It has this node, chosen by nobody who looks at claims, and its claims get no devices there.
+    ClaimsUnseen(NodeIx),
+    /// Its sub-group has fewer pods than it needs.
+    IncompleteSubGroup(&'a SubJob),
+    /// It was promised its place on this node, where others are being evicted.
+    Promised(NodeIx),
+    /// Its node is decided, and its Binding waits to be sent.
+    BindWaits {
+        /// What for.
+        wait: &'a BindWait,
+        /// The node.
+        node: NodeIx,
+    },
+    /// Its Binding failed, and is not tried again yet.
+    BindFailed(&'a Hold),
+    /// No node whatever can serve what it asks of devices; why.
+    NoDevices(&'a str),
+    /// It was not tried because of its queue, and no node could take it even if it were idle.
+    NeverFits,
+    /// Its job was not tried.
+    NotTried(&'a Skip),
+    /// It has scheduling gates.
+    Gated,
+    /// No node fits.
+    NoNode(&'a FitError),
+    /// A task of the same role found no node before.
+    RoleFailed,
+    /// No domain of the network holds its job or sub-job.
+    NoDomain(&'a NoDomain),
+    /// Its queue has no room for it.
+    Refused(&'a Refusal),
+    /// Nothing is in its own way: the rest of its gang has no place, or its turn has not come.
+    Untried,
+}
+
+impl<'a> From<&'a Unplaced> for Why<'a> {
+    fn from(unplaced: &'a Unplaced) -> Self {
+        match unplaced {
+            Unplaced::NoNode(error) => Self::NoNode(error),
+            Unplaced::RoleFailed => Self::RoleFailed,
+            Unplaced::NoDomain(none) => Self::NoDomain(none),
+        }
+    }
+}
+
+impl Why<'_> {
+    /// In one word of a bounded set, for metrics and programs.
+    pub fn class(&self) -> &'static str {
+        match self {
+            Self::HasRoom { status, .. } => match status {
+                TaskStatus::Pipelined => "releasing",
+                _ => "gang",
+            },
+            Self::IncompleteSubGroup(_) => "gang-incomplete",
+            Self::Promised(_) => "releasing",
+            Self::BindWaits { .. } => "device-plugin",
+            Self::BindFailed(_) => "bind-failed",
+            Self::NoDevices(_)
+            | Self::ClaimsUnseen(_)
+            | Self::NeverFits
+            | Self::NoNode(_)
+            | Self::RoleFailed => "no-node",
+            Self::NoDomain(_) => "topology",
+            Self::NotTried(skip) => class_of_untried(skip),
+            Self::Gated => "gated",
+            Self::Refused(_) => "queue-quota",
+            Self::Untried => "gang",
+        }
+    }
+}
+
+fn class_of_untried(skip: &Skip) -> &'static str {
+    match skip {
+        Skip::NoGroup => "no-podgroup",
+        Skip::AwaitsGroup => "awaits-podgroup",
+        Skip::NoQueue => "no-queue",
+        Skip::Tier(_) => "topology",
+        Skip::Unserved(_) => "no-node",
+        Skip::NotEnqueued(_) => "not-admitted",
+        Skip::Invalid(_) => "gang-incomplete",
+        Skip::Overused(_) => "queue-overused",
+        Skip::NoConsent(_) | Skip::QueueHeldBack(_) => "extender",
+        Skip::Postponed => "postponed",
+    }
+}
+
+/// A pod that waits, and why.
+#[derive(Clone, Copy)]
+pub struct Waiting<'a> {
+    pub(super) known: Knowledge<'a>,
+    pub(super) task: TaskIx,
+    pub(super) job: JobIx,
+    /// Why.
+    pub why: Why<'a>,
+}
+
+/// The reason and message of a `PodScheduled` condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodReason {
+    /// `Unschedulable`, `Schedulable`, `QuotaExceeded`, `QueueClosed` or `SchedulingGated`.
+    pub reason: &'static str,
+    /// Message.
+    pub message: String,
+}
