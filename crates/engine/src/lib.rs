@@ -23,6 +23,7 @@ pub mod outdated;
 mod partial;
 mod pod_group_status;
 pub mod report;
+mod tidying;
 mod unread_reports;
 pub mod view;
 pub mod waiting;
@@ -179,6 +180,7 @@ pub struct Engine {
     assumed_statuses: assumed_status::AssumedStatuses,
     extender: extender::ToldQuestions,
     unread_reports: unread_reports::UnreadReports,
+    tidying: tidying::Tidying,
 }
 
 impl Engine {
@@ -218,6 +220,7 @@ impl Engine {
             assumed_statuses: assumed_status::AssumedStatuses::default(),
             extender: extender::ToldQuestions::of(pumice_plugins::extender_settings(config)),
             unread_reports: unread_reports::UnreadReports::default(),
+            tidying: tidying::Tidying::default(),
         }
     }
 
@@ -252,13 +255,6 @@ impl Engine {
         self.settled = None;
     }
 
-    /// Forgets at once what nobody uses any more: names, terms, label keys. Cycles do it by
-    /// themselves when it pays.
-    pub fn forget_unused(&mut self) {
-        self.release_kept();
-        self.state.forget_unused();
-    }
-
     /// As if the queues were there that every cluster has: for one that decides without writing.
     pub fn assume_default_queues(&mut self, default_queue: &str) {
         for (name, reclaimable) in [("root", false), (default_queue, true)] {
@@ -277,6 +273,7 @@ impl Engine {
     pub fn apply(&mut self, mut delta: Delta) {
         self.correct_status(&mut delta);
         self.suspects.note(&self.state, &delta);
+        self.tidying.note(&delta);
         let pod = match &delta {
             Delta::PodApply(pod) => Some(pod.uid.clone()),
             Delta::PodDelete(uid) => Some(uid.clone()),
@@ -512,7 +509,10 @@ impl Engine {
         let time_matters = is_due(self.plugins.wake_at_s());
         let check_due = is_due(self.sleepers.check_due_s());
         let time_matters = time_matters || is_due(self.nominations.next_s());
-        if self.settled == Some(self.state.generation()) && !time_matters && !check_due {
+        let settled = self.settled == Some(self.state.generation());
+        let quiet = settled && !time_matters && !check_due;
+        self.tidy(now_s, quiet);
+        if quiet {
             return self.skip(now_s);
         }
         observer.begin(Stage::Open);
