@@ -505,12 +505,7 @@ impl Engine {
         self.now_s = now_s;
         self.state.release_holds(now_s);
         self.state.forget_old_usage(now_s);
-        let is_due = |at_s: Option<i64>| at_s.is_some_and(|at_s| at_s <= now_s);
-        let time_matters = is_due(self.plugins.wake_at_s());
-        let check_due = is_due(self.sleepers.check_due_s());
-        let time_matters = time_matters || is_due(self.nominations.next_s());
-        let settled = self.settled == Some(self.state.generation());
-        let quiet = settled && !time_matters && !check_due;
+        let (time_matters, quiet) = self.is_due(now_s);
         self.tidy(now_s, quiet);
         if quiet {
             return self.skip(now_s);
@@ -575,6 +570,15 @@ impl Engine {
             tried: self.sleepers.tried(),
             missed: self.sleepers.missed_jobs().to_vec(),
         }
+    }
+
+    /// Whether time alone may change what is decided, and whether nothing is to be decided.
+    fn is_due(&self, now_s: i64) -> (bool, bool) {
+        let is_due = |at_s: Option<i64>| at_s.is_some_and(|at_s| at_s <= now_s);
+        let time_matters = is_due(self.plugins.wake_at_s()) || is_due(self.nominations.next_s());
+        let settled = self.settled == Some(self.state.generation());
+        let quiet = settled && !time_matters && !is_due(self.sleepers.check_due_s());
+        (time_matters, quiet)
     }
 
     /// Nothing is to be decided; a status may be due.
