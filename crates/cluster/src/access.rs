@@ -19,21 +19,13 @@ pub const AUDIENCE: &str = "pumice.sh";
 /// Longest wait for one answer of the API server.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// What the API server says of one who asks.
+/// Somebody whom the API server knows by a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Nobody is known by the token.
-    Unknown,
-    /// The user may not ask this.
-    Denied {
-        /// Name of the user.
-        user: String,
-    },
-    /// The user may ask.
-    Allowed {
-        /// Name of the user.
-        user: String,
-    },
+pub struct KnownAsker {
+    /// Name of the user.
+    pub user: String,
+    /// Whether it may ask what it asks.
+    pub may: bool,
 }
 
 /// Asks the API server about those who ask us.
@@ -48,25 +40,29 @@ impl AccessReviews {
         Self { client }
     }
 
-    /// Whether the one with this token may do `verb` to the path, which is no resource.
+    /// Whose this token is, and whether the user may do `verb` to the path, which is no resource; `None` if nobody
+    /// is known by the token.
     ///
     /// # Errors
     /// The API server does not answer, or does not let us ask: why, and what to do.
-    pub async fn review(&self, token: &str, verb: &str, path: &str) -> Result<Access, String> {
+    pub async fn review(
+        &self,
+        token: &str,
+        verb: &str,
+        path: &str,
+    ) -> Result<Option<KnownAsker>, String> {
         // A token for us alone, or one for the API server.
         let ours = vec![AUDIENCE.to_owned()];
         let user = match self.user_of(token, Some(ours)).await? {
             None => self.user_of(token, None).await?,
             known => known,
         };
-        let Some(user) = user else {
-            return Ok(Access::Unknown);
+        let Some(known) = user else {
+            return Ok(None);
         };
-        let name = user.username.clone().unwrap_or_default();
-        Ok(match self.may(user, verb, path).await? {
-            true => Access::Allowed { user: name },
-            false => Access::Denied { user: name },
-        })
+        let user = known.username.clone().unwrap_or_default();
+        let may = self.may(known, verb, path).await?;
+        Ok(Some(KnownAsker { user, may }))
     }
 
     async fn user_of(

@@ -22,6 +22,7 @@ use crate::follow_up::FollowUp;
 use crate::knowledge::Knowledge;
 use crate::metrics_snapshot::Counted;
 use crate::report::ReportLog;
+use crate::tidying::Tidying;
 
 /// The scheduler without its surroundings.
 pub struct Engine {
@@ -44,6 +45,7 @@ pub struct Engine {
     pub(crate) counted: Counted,
     pub(crate) devices_told: Told,
     pub(crate) extender: ToldQuestions,
+    pub(crate) tidying: Tidying,
 }
 
 impl Engine {
@@ -72,6 +74,7 @@ impl Engine {
             counted: Counted::default(),
             devices_told: Told::default(),
             extender: ToldQuestions::of(pumice_plugins::extender_settings(config)),
+            tidying: Tidying::default(),
         }
     }
 
@@ -109,13 +112,6 @@ impl Engine {
         self.settled = None;
     }
 
-    /// Forgets at once what nobody uses any more: names, terms, label keys. Cycles do it by
-    /// themselves when it pays.
-    pub fn forget_unused(&mut self) {
-        self.release_kept();
-        self.state.forget_unused();
-    }
-
     /// As if the queues were there that every cluster has: for one that decides without writing.
     pub fn assume_default_queues(&mut self, default_queue: &str) {
         for (name, reclaimable) in [("root", false), (default_queue, true)] {
@@ -133,6 +129,7 @@ impl Engine {
     /// Takes in one change of the cluster.
     pub fn apply(&mut self, mut delta: Delta) {
         self.follow_up.expect(&self.state, &mut delta);
+        self.tidying.note(&delta);
         if let Delta::QueueDelete(name) = &delta {
             self.report_log.queue_gone(name, self.now_s);
         }
@@ -320,11 +317,9 @@ impl Engine {
         self.now_s = now_s;
         self.state.release_holds(now_s);
         self.state.forget_old_usage(now_s);
-        let is_due = |at_s: Option<i64>| at_s.is_some_and(|at_s| at_s <= now_s);
-        let time_matters = is_due(self.plugins.wake_at_s());
-        let check_due = is_due(self.sleepers.check_due_s());
-        let time_matters = time_matters || is_due(self.follow_up.nominations.next_s());
-        if self.settled == Some(self.state.generation()) && !time_matters && !check_due {
+        let (time_matters, quiet) = self.is_due(now_s);
+        self.tidy(now_s, quiet);
+        if quiet {
             return self.skip(now_s);
         }
         observer.begin(Stage::Open);
@@ -393,6 +388,16 @@ impl Engine {
             tried: self.sleepers.tried(),
             missed: self.sleepers.missed_jobs().to_vec(),
         }
+    }
+
+    /// Whether time alone may change what is decided, and whether nothing is to be decided.
+    fn is_due(&self, now_s: i64) -> (bool, bool) {
+        let is_due = |at_s: Option<i64>| at_s.is_some_and(|at_s| at_s <= now_s);
+        let nominations_s = self.follow_up.nominations.next_s();
+        let time_matters = is_due(self.plugins.wake_at_s()) || is_due(nominations_s);
+        let settled = self.settled == Some(self.state.generation());
+        let quiet = settled && !time_matters && !is_due(self.sleepers.check_due_s());
+        (time_matters, quiet)
     }
 
     /// Nothing is to be decided; a status may be due.

@@ -30,6 +30,7 @@ mod knowledge;
 pub mod metrics_snapshot;
 pub mod report;
 mod surroundings;
+mod tidying;
 pub mod view;
 pub mod waiting;
 

@@ -16,6 +16,7 @@
 //! have tests of their own.
 
 mod binding;
+pub mod bombs;
 mod chaos;
 mod claim_oracle;
 mod claim_writer;
@@ -221,6 +222,12 @@ impl Simulation {
     pub fn leading_slot(&self) -> Option<usize> {
         let leads = |slot: &ProcessSlot| slot.process.as_ref().is_some_and(|process| process.leads);
         self.slots.iter().position(leads)
+    }
+
+    /// Takes the leader out of the simulation, as it is.
+    pub fn take_leader(&mut self) -> Option<Process> {
+        let slot = self.leading_slot()?;
+        self.slots[slot].process.take()
     }
 
     /// A process is killed; another one is started after a while.

@@ -1,7 +1,10 @@
 //! Small objects to build clusters of.
 
+use pumice_claims::DraDevice;
 use pumice_devices::{ContainerFacts, PodFacts};
-use pumice_model::object::{GroupObject, NodeObject, PodObject, QueueObject};
+use pumice_model::object::{
+    GroupObject, NodeAccess, NodeObject, PodObject, PublishedDevice, QueueObject, SliceObject,
+};
 
 use super::oracle::{CARD_MEMORY, CARDS};
 
@@ -83,5 +86,26 @@ pub fn pod(name: &str, group: Option<&str>, cpu_milli: i64, card_mib: i64) -> Po
         container_count: 1,
         facts,
         ..PodObject::default()
+    }
+}
+
+/// So many devices of a node.
+pub fn slice(node: &str, devices: usize) -> SliceObject {
+    let device = |at| PublishedDevice {
+        device: DraDevice {
+            name: format!("gpu-{at}"),
+            ..DraDevice::default()
+        },
+        access: NodeAccess::Nowhere,
+    };
+    SliceObject {
+        name: format!("{node}-slice"),
+        driver: "gpu.example.com".to_owned(),
+        pool: node.to_owned(),
+        generation: 1,
+        slice_count: 1,
+        access: NodeAccess::Node(node.to_owned()),
+        devices: (0..devices).map(device).collect(),
+        counters: Vec::new(),
     }
 }

@@ -42,6 +42,32 @@ impl Clock for At {
     }
 }
 
+/// How long deciding takes, for who wants to know: the simulation itself reads no clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch {
+    /// The time on somebody's clock.
+    pub clock: fn() -> Duration,
+    /// What the decider has taken: what it was told of, and its cycles.
+    pub spent: Duration,
+}
+
+impl Default for Stopwatch {
+    fn default() -> Self {
+        let clock = || Duration::ZERO;
+        let spent = Duration::ZERO;
+        Self { clock, spent }
+    }
+}
+
+impl Stopwatch {
+    fn time<T>(&mut self, run: impl FnOnce() -> T) -> T {
+        let begun = (self.clock)();
+        let result = run();
+        self.spent += (self.clock)().saturating_sub(begun);
+        result
+    }
+}
+
 /// See the module.
 pub struct Process {
     /// Its candidacy.
@@ -52,6 +78,8 @@ pub struct Process {
     pub watches: Watches,
     /// What it writes.
     pub writers: Writers,
+    /// How long it decides.
+    pub stopwatch: Stopwatch,
     /// The server does not answer it about the lease before then.
     pub lease_cut_until_ms: u64,
     /// When it looks next at what is measured.
@@ -99,6 +127,7 @@ impl Process {
             decider,
             watches: Watches::default(),
             writers: Writers::default(),
+            stopwatch: Stopwatch::default(),
             lease_cut_until_ms: 0,
             looks_ms: now_ms,
             leads: false,
@@ -114,7 +143,7 @@ impl Process {
         let now_ms = world.server.now_ms();
         let deltas = self.watches.receive(world.server, world.rng, world.lag);
         if !deltas.is_empty() {
-            self.decider.apply(deltas);
+            self.stopwatch.time(|| self.decider.apply(deltas));
         }
         if now_ms >= self.looks_ms {
             self.looks_ms = now_ms + LOOK_EACH_MS;
@@ -137,7 +166,8 @@ impl Process {
         let followed = self.watches.is_followed(now_ms);
         self.decider.set_followed(followed);
         self.write(world, followed, now_ms);
-        let step = self.decider.step(&At(now_ms), &mut Unobserved);
+        let decide = || self.decider.step(&At(now_ms), &mut Unobserved);
+        let step = self.stopwatch.time(decide);
         if let Some(decisions) = &step.decisions {
             self.check_gangs(decisions)?;
             evictions::check_decisions(self.decider.engine(), decisions)?;

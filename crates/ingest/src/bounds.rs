@@ -16,8 +16,22 @@ const MOST_NODE_TESTS: usize = 10_000;
 /// Resource claims of one pod. Kubernetes allows 32 requests in each.
 const MOST_CLAIMS: usize = 128;
 
+/// Bytes of those annotations of one pod that are read and kept: whose it is, what it asks of devices, what was given to
+/// it. The longest, of ten containers with sixteen shared cards each, are less than half of this; Kubernetes allows 256 KiB.
+const MOST_ANNOTATION_BYTES: usize = 32 * 1024;
+
 /// Tells of what a pod has too much of.
 pub(crate) fn of_pod(pod: &PodObject, problems: &mut ObjectProblems) {
+    let path = Path::root("metadata");
+    let path = path.field("annotations");
+    let bytes = annotation_bytes(pod);
+    at_most(
+        MOST_ANNOTATION_BYTES,
+        bytes,
+        "bytes that are read",
+        path,
+        problems,
+    );
     let spec = Path::root("spec");
     names(pod.request.len(), spec.field("containers"), problems);
     let terms = pod.affinity.len()
@@ -48,6 +62,14 @@ pub(crate) fn of_pod(pod: &PodObject, problems: &mut ObjectProblems) {
         path,
         problems,
     );
+}
+
+fn annotation_bytes(pod: &PodObject) -> usize {
+    let lists = [&pod.annotations, &pod.records, &pod.facts.annotations];
+    let of_lists = lists.into_iter().flatten();
+    let of_lists = of_lists.map(|(key, value)| key.len() + value.len());
+    let names = [&pod.group, &pod.queue].into_iter().flatten();
+    of_lists.sum::<usize>() + names.map(String::len).sum::<usize>() + pod.role.len()
 }
 
 /// Tells of too many names of resources.

@@ -194,6 +194,18 @@ impl<T: std::hash::Hash + Eq> Pool<T> {
         true
     }
 
+    /// Drops what entries without users were.
+    pub(crate) fn forget_released(&mut self)
+    where
+        T: Default,
+    {
+        let nothing = Arc::default();
+        for &at in &self.free {
+            self.entries[at as usize].value = Arc::clone(&nothing);
+        }
+        self.index.shrink_to(2 * self.index.len());
+    }
+
     /// An entry in use.
     pub(crate) fn get(&self, at: u32) -> &Arc<T> {
         &self.entries[at as usize].value
@@ -283,6 +295,12 @@ impl Shapes {
         let rules = self.get(shape).rules;
         let last = self.shapes.release(shape.0) && self.rules.release(rules.0);
         last.then_some(rules)
+    }
+
+    /// Drops what shapes and rules were that nobody has any more; until others take their places they are kept.
+    pub(crate) fn forget_released(&mut self) {
+        self.shapes.forget_released();
+        self.rules.forget_released();
     }
 
     /// Rules that some shape in use has.

@@ -15,7 +15,7 @@ use kube::Client;
 use pumice_admin::http::{
     self, AccessVerdict, Endpoints, Gatekeeper, HttpServer, PendingVerdict, ServeError, TlsFiles,
 };
-use pumice_cluster::access::{Access, AccessReviews};
+use pumice_cluster::access::{AccessReviews, KnownAsker};
 use tokio::sync::oneshot;
 
 use crate::flags::ServingFlags;
@@ -26,11 +26,10 @@ struct ApiGatekeeper(AccessReviews);
 impl Gatekeeper for ApiGatekeeper {
     fn judge<'a>(&'a self, token: &'a str, verb: &'a str, path: &'a str) -> PendingVerdict<'a> {
         Box::pin(async move {
-            let access = self.0.review(token, verb, path).await?;
-            Ok(match access {
-                Access::Unknown => AccessVerdict::Unknown,
-                Access::Denied { user } => AccessVerdict::Denied { user },
-                Access::Allowed { user } => AccessVerdict::Allowed { user },
+            Ok(match self.0.review(token, verb, path).await? {
+                None => AccessVerdict::Unknown,
+                Some(KnownAsker { user, may: true }) => AccessVerdict::Allowed { user },
+                Some(KnownAsker { user, may: false }) => AccessVerdict::Denied { user },
             })
         })
     }

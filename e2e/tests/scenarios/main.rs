@@ -21,6 +21,7 @@ mod late_gangs;
 mod live;
 mod network;
 mod numa;
+mod observed;
 mod one_life;
 mod outages;
 mod placing;

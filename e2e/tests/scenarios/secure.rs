@@ -133,7 +133,7 @@ fn the_controllers_tell_their_configuration_to_whom_roles_let_ask() -> Result<()
 }
 
 /// A user who has nothing but the Role of this name in the scheduler's namespace.
-fn user_with(lab: &LabGuard, role: &str) -> Result<PathBuf> {
+pub fn user_with(lab: &LabGuard, role: &str) -> Result<PathBuf> {
     let name = format!("has-{role}");
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
     let accounts = "/api/v1/namespaces/default/serviceaccounts";
@@ -152,7 +152,7 @@ fn user_with(lab: &LabGuard, role: &str) -> Result<PathBuf> {
 }
 
 /// Exit code and everything printed.
-fn pumice(words: &str, kubeconfig: &Path, folder: &Path) -> Result<(Option<i32>, String)> {
+pub fn pumice(words: &str, kubeconfig: &Path, folder: &Path) -> Result<(Option<i32>, String)> {
     let output = std::process::Command::new(programs::ours("pumice")?)
         .args(words.split(' '))
         .env("KUBECONFIG", kubeconfig)

@@ -240,9 +240,13 @@ impl Classes {
 
     /// Drops classes nobody has any more, once there are many.
     pub fn sweep(&mut self, state: &State) {
-        if self.records.len() < self.sweep_at {
-            return;
+        if self.records.len() >= self.sweep_at {
+            self.forget_unused(state);
         }
+    }
+
+    /// Drops classes nobody has any more.
+    pub fn forget_unused(&mut self, state: &State) {
         let shapes: FxHashSet<u64> = state.shapes().serials_in_use().collect();
         let needs: FxHashSet<u64> = state.volumes().serials_in_use().collect();
         let claims: FxHashSet<u64> = state.resource_claims().serials_in_use().collect();
@@ -260,6 +264,7 @@ impl Classes {
     fn retain(&mut self, keeps: impl Fn(&Record) -> bool) {
         self.last = None;
         self.records.retain(keeps);
+        self.records.shrink_to(2 * self.records.len());
         let numbered = self.records.iter().enumerate();
         self.by_id = numbered
             .map(|(at, record)| (record.id, ClassIx(at as u32)))

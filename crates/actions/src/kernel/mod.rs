@@ -113,6 +113,12 @@ impl Kernel {
         self.classes.sweep(state);
     }
 
+    /// Forgets at once the classes that nobody has any more. Cycles do it once there are many.
+    pub fn forget_unused(&mut self, state: &State) {
+        self.classes.forget_unused(state);
+        self.static_parts.forget_unused();
+    }
+
     /// The best place for a pending task.
     ///
     /// # Errors

@@ -57,8 +57,13 @@ impl StaticParts {
     fn stay_within_budget(&mut self, nodes: usize) {
         let part_bytes = Self::bytes(nodes.max(1));
         if self.parts.len() > self.in_use + STATIC_BUDGET_BYTES / part_bytes {
-            self.parts.retain(|_, part| Arc::strong_count(part) > 1);
-            self.in_use = self.parts.len();
+            self.forget_unused();
         }
+    }
+
+    /// Drops those that no class index uses.
+    pub fn forget_unused(&mut self) {
+        self.parts.retain(|_, part| Arc::strong_count(part) > 1);
+        self.in_use = self.parts.len();
     }
 }

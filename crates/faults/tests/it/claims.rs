@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use pumice_claims::{ClaimRequest, ClaimSpec, DeviceCount, DraDevice, RequestedDevices};
+use pumice_claims::{ClaimRequest, ClaimSpec, DeviceCount, RequestedDevices};
 use pumice_faults::Simulation;
 use pumice_faults::network::RequestFate;
-use pumice_faults::objects::{group, node, pod, queue};
+use pumice_faults::objects::{group, node, pod, queue, slice};
 use pumice_faults::server::Template;
-use pumice_model::object::{
-    DeviceClassObject, NodeAccess, PodResourceClaim, PublishedDevice, ResourceClaimObject,
-    SliceObject,
-};
+use pumice_model::object::{DeviceClassObject, PodResourceClaim, ResourceClaimObject};
 
 use crate::config;
 use crate::scenarios::{bound, settle};
@@ -28,30 +25,9 @@ fn cluster(devices: usize) -> Simulation {
         selectors: vec!["device.driver == 'gpu.example.com'".to_owned()],
         ..DeviceClassObject::default()
     });
-    server.put_slice(slice(devices));
+    server.put_slice(slice("n0", devices));
     server.devices.templates.insert("ns/one".to_owned(), one());
     simulation
-}
-
-/// So many devices on node `n0`.
-pub fn slice(devices: usize) -> SliceObject {
-    let device = |at| PublishedDevice {
-        device: DraDevice {
-            name: format!("gpu-{at}"),
-            ..DraDevice::default()
-        },
-        access: NodeAccess::Nowhere,
-    };
-    SliceObject {
-        name: "n0-slice".to_owned(),
-        driver: "gpu.example.com".to_owned(),
-        pool: "n0".to_owned(),
-        generation: 1,
-        slice_count: 1,
-        access: NodeAccess::Node("n0".to_owned()),
-        devices: (0..devices).map(device).collect(),
-        counters: Vec::new(),
-    }
 }
 
 /// One device.

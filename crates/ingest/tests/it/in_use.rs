@@ -168,3 +168,34 @@ fn a_pod_that_names_more_than_anybody_needs_is_set_aside_unless_it_is_on_a_node(
     assert_eq!(read.object.request.len(), 129);
     assert_eq!(read.doubts.len(), 1);
 }
+
+#[test]
+fn a_pod_with_longer_annotations_than_anybody_needs_is_set_aside_unless_it_is_on_a_node() {
+    let with = |key: &str, bytes: usize, node: Option<&str>| -> Pod {
+        let annotations = json!({key: "x".repeat(bytes - key.len())});
+        let pod = json!({"metadata": {"name": "p", "annotations": annotations},
+            "spec": {"nodeName": node, "containers": [{"name": "c"}]}});
+        serde_json::from_value(pod).expect("a pod")
+    };
+    let record = "volcano.sh/vgpu-ids-new";
+    assert!(pod(&with(record, 32 * 1024, None), &Options::default()).is_ok());
+    let problems = pod(&with(record, 32 * 1024 + 1, None), &Options::default());
+    let problems = problems.expect_err("too much");
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].path, "metadata.annotations");
+    assert_eq!(problems[0].message, "32769 bytes that are read");
+    assert_eq!(problems[0].help, "leave some out: 32768 is the most");
+    let read = pod(&with(record, 32 * 1024 + 1, Some("n")), &Options::default());
+    let read = read.expect("it counts");
+    assert_eq!((read.object.records.len(), read.doubts.len()), (1, 1));
+    // What nobody reads is not kept.
+    let of_others = with("example.com/notes", 200_000, None);
+    assert!(pod(&of_others, &Options::default()).is_ok());
+    for key in [
+        "scheduling.k8s.io/group-name",
+        "scheduling.volcano.sh/queue-name",
+    ] {
+        let named = with(key, 64 * 1024, None);
+        assert!(pod(&named, &Options::default()).is_err(), "{key}");
+    }
+}

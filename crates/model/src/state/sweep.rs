@@ -55,6 +55,7 @@ impl State {
 
     /// Forgets at once what [`State::seal`] forgets when it pays.
     pub fn forget_unused(&mut self) {
+        self.shapes.forget_released();
         self.sweep_rules(true);
         self.appearances_stale = true;
         self.seal();

@@ -20,6 +20,7 @@ mod device_trust;
 mod devices;
 mod extender;
 mod extender_victims;
+mod forgetting;
 mod gangs;
 mod left_alone;
 mod metrics_snapshot;

@@ -1,0 +1,60 @@
+//! Forgetting at rest.
+//!
+//! What nobody uses any more is forgotten when it pays: after as much has come or gone again. Behind a burst that was
+//! deleted nothing comes, and what it left behind would stay for good. So once something has gone, all of that is
+//! forgotten at once: as soon as nothing is to be decided, but not soon after the last time; a busy cluster waits longer.
+
+use pumice_model::Delta;
+
+use crate::Engine;
+
+/// From one time to the next, at least, while nothing is to be decided. It costs about what there is: some hundredths of a
+/// second with 100,000 pods.
+const QUIET_S: i64 = 30;
+
+/// Likewise, while there is.
+const BUSY_S: i64 = 60;
+
+/// Whether something may be left behind.
+#[derive(Debug, Default)]
+pub(crate) struct Tidying {
+    has_lost: bool,
+    /// Of the last time.
+    at_s: i64,
+}
+
+impl Tidying {
+    /// Something happens.
+    pub fn note(&mut self, delta: &Delta) {
+        self.has_lost |= matches!(
+            delta,
+            Delta::PodDelete(_) | Delta::GroupDelete(..) | Delta::ResourceClaimDelete(..)
+        );
+    }
+
+    fn is_due(&self, now_s: i64, quiet: bool) -> bool {
+        let pause_s = if quiet { QUIET_S } else { BUSY_S };
+        self.has_lost && now_s >= self.at_s + pause_s
+    }
+}
+
+impl Engine {
+    /// Forgets at once what nobody uses any more: names, terms, label keys, classes. Cycles do it by themselves when it
+    /// pays, and some time after something has gone.
+    pub fn forget_unused(&mut self) {
+        self.release_kept();
+        self.state.forget_unused();
+        self.kernel.forget_unused(&self.state);
+    }
+
+    /// Likewise, if it is time. `quiet`: nothing is to be decided.
+    pub(crate) fn tidy(&mut self, now_s: i64, quiet: bool) {
+        if self.tidying.is_due(now_s, quiet) {
+            self.tidying = Tidying {
+                has_lost: false,
+                at_s: now_s,
+            };
+            self.forget_unused();
+        }
+    }
+}
