@@ -28,6 +28,8 @@ const FULL_POD: &str = include_str!("encodings/pod.json");
 const FULL_POD_STATUS: &str = include_str!("encodings/pod-status.json");
 const FULL_NODE: &str = include_str!("encodings/node.json");
 
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
 #[test]
 fn pods_and_nodes_of_all_samples_mean_the_same_in_both_encodings() -> Result<()> {
     let compared = each_at_once(&names()?, SAMPLES_AT_ONCE, |name| {
@@ -46,7 +48,18 @@ fn a_pod_and_a_node_with_everything_mean_the_same_in_both_encodings() -> Result<
     lab.kubelet().pause();
     let rest = lab.rest();
     rest.create("/api/v1/nodes", &serde_json::from_str(FULL_NODE)?)?;
-    rest.create(PODS, &serde_json::from_str(FULL_POD)?)?;
+    let mut pod: Value = serde_json::from_str(FULL_POD)?;
+    // A pod whose owners are gone is soon gone too.
+    for owner in pod["metadata"]["ownerReferences"]
+        .as_array_mut()
+        .context("owners")?
+    {
+        let made = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": owner["name"]},
+        });
+        owner["uid"] = rest.create(CONFIG_MAPS, &made)?["metadata"]["uid"].take();
+    }
+    rest.create(PODS, &pod)?;
     let path = format!("{PODS}/full");
     rest.patch(
         &format!("{path}/status"),
@@ -71,7 +84,12 @@ fn a_pod_and_a_node_with_everything_mean_the_same_in_both_encodings() -> Result<
         "{}",
         leaving.0
     );
-    same(&leaving, meaning)
+    same(&leaving, meaning)?;
+    lab.kubelet().resume();
+    for name in ["other", "own"] {
+        rest.delete_now(&format!("{CONFIG_MAPS}/{name}"))?;
+    }
+    Ok(())
 }
 
 fn all_pods(lab: &LabGuard) -> Result<usize> {

@@ -169,7 +169,7 @@ impl ApiRefusal {
 }
 
 impl Reply {
-    /// For [`super::Meter::write`].
+    /// For [`crate::effects::Meter::write`].
     pub fn result(&self) -> &'static str {
         match self {
             Self::Ok(_) => "ok",
