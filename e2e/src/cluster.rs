@@ -230,6 +230,11 @@ impl Cluster {
         Ok(())
     }
 
+    /// Process number of kube-apiserver, while it runs.
+    pub fn apiserver_id(&self) -> Option<u32> {
+        self.apiserver.as_ref().map(Process::id)
+    }
+
     /// Kills kube-apiserver: connections break, requests are refused.
     pub fn kill_apiserver(&mut self) {
         self.apiserver = None;

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use futures::StreamExt;
+use futures::io::AsyncReadExt as _;
 use http::{Method, Request};
 use kube::Client;
 use serde::de::DeserializeOwned;
@@ -62,6 +63,21 @@ impl Rest {
     /// As [`Rest::call`].
     pub fn get(&self, path: &str) -> Result<Value> {
         self.call(Method::GET, path, None)
+    }
+
+    /// Reads an object as Kubernetes' own components do: in protobuf.
+    ///
+    /// # Errors
+    /// As [`Rest::call`].
+    pub fn get_protobuf(&self, path: &str) -> Result<Vec<u8>> {
+        let request = Request::get(path).header("accept", "application/vnd.kubernetes.protobuf");
+        let request = request.body(Vec::new())?;
+        run(async {
+            let mut bytes = Vec::new();
+            let body = self.client.request_stream(request).await?;
+            Box::pin(body).read_to_end(&mut bytes).await?;
+            Ok(bytes)
+        })
     }
 
     /// The items of a list.

@@ -31,6 +31,7 @@ use pumice_devices::{
     Tags, config::DeviceConfig, families, hami,
 };
 use pumice_units::{duration, quantity};
+use pumice_wire::protobuf::{ProtobufObject as _, RawFrame, envelope, name_of, raw_frame, status};
 use pumice_wire::rules::{RuleScope, broken};
 use pumice_wire::{WireObject, WireProblem};
 use pumice_yaml::TextOrigin;
@@ -41,12 +42,13 @@ use pumice_yaml::tree::{Budget, Data, YamlNode, documents};
 pub type Decoder = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const DECODERS: [Decoder; 8] = [
+pub const DECODERS: [Decoder; 9] = [
     ("configuration", configuration),
     ("device_config", device_config),
     ("devices", devices),
     ("durations", durations),
     ("objects", objects),
+    ("protobuf", protobuf),
     ("quantities", quantities),
     ("selectors", selectors),
     ("yaml", yaml),
@@ -181,6 +183,24 @@ const READERS: [KindReader; 37] = readers!(
     StorageClass,
     VolumeAttachment,
 );
+
+/// A frame of a watch in protobuf, or an object; as a pod and as a node, which have the same name.
+pub fn protobuf(data: &[u8]) {
+    let _ = status(data);
+    let object = match raw_frame(data) {
+        Ok(RawFrame::Add(object) | RawFrame::Modify(object) | RawFrame::Delete(object)) => object,
+        Ok(RawFrame::Bookmark { .. } | RawFrame::Error(_)) => return,
+        Err(_) => envelope(data).unwrap_or(data),
+    };
+    let named = name_of(object);
+    let (pod, node) = (Pod::read_protobuf(object), Node::read_protobuf(object));
+    for meta in [pod.map(|pod| pod.metadata), node.map(|node| node.metadata)] {
+        if let (Ok(named), Ok(meta)) = (&named, meta) {
+            assert_eq!(meta.name.unwrap_or_default(), named.name);
+            assert_eq!(meta.uid.unwrap_or_default(), named.uid);
+        }
+    }
+}
 
 /// What is told of devices, in lines of a letter, a name and a value: `n` an annotation of the node, `L` a
 /// label of it, `R` a report about it, `A` an amount of it; `a` an annotation of the pod, `l` a label of it, `c`

@@ -16,8 +16,8 @@ pub type RunAction = fn(&mut Session, &mut Kernel, &Arguments);
 pub struct Action {
     /// Name, summary and arguments: what a configuration is checked against.
     pub spec: ActionSpec,
-    /// What it does; none for an action that Volcano has and this version has not.
-    pub run: Option<RunAction>,
+    /// What it does.
+    pub run: RunAction,
 }
 
 /// Argument of the actions that evict across queues.

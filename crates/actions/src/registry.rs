@@ -1,4 +1,4 @@
-//! The one list of actions: every action of Volcano, and what it does if it is built here.
+//! The one list of actions.
 //!
 //! What an entry is stands in `entry.rs`. Nothing that is listed here imports from here.
 
@@ -19,27 +19,24 @@ const LIST: [Action; 8] = [
             name: "enqueue",
             summary: "Admits jobs: lets PodGroups leave phase Pending.",
             args: &[],
-            built: true,
         },
-        run: Some(|session, _, _| enqueue::run(session)),
+        run: |session, _, _| enqueue::run(session),
     },
     Action {
         spec: ActionSpec {
             name: "allocate",
             summary: "Places the pods of admitted jobs, gang by gang.",
             args: &[ERROR_CACHE],
-            built: true,
         },
-        run: Some(|session, kernel, _| allocate::run(session, kernel)),
+        run: |session, kernel, _| allocate::run(session, kernel),
     },
     Action {
         spec: ActionSpec {
             name: "backfill",
             summary: "Places pods that request no resources.",
             args: &[ERROR_CACHE],
-            built: true,
         },
-        run: Some(|session, kernel, _| backfill::run(session, kernel)),
+        run: |session, kernel, _| backfill::run(session, kernel),
     },
     Action {
         spec: ActionSpec {
@@ -78,45 +75,40 @@ const LIST: [Action; 8] = [
                 )
                 .spec(),
             ],
-            built: true,
         },
-        run: Some(|session, kernel, _| preempt::run(session, kernel)),
+        run: |session, kernel, _| preempt::run(session, kernel),
     },
     Action {
         spec: ActionSpec {
             name: "reclaim",
             summary: "Evicts pods of queues that have more than they deserve.",
             args: &[ERROR_CACHE, HONOR_PREEMPTABLE.spec()],
-            built: true,
         },
-        run: Some(|session, kernel, _| reclaim::run(session, kernel)),
+        run: |session, kernel, _| reclaim::run(session, kernel),
     },
     Action {
         spec: ActionSpec {
             name: "shuffle",
             summary: "Evicts the pods that the plugins tdm and rescheduling name.",
             args: &[],
-            built: true,
         },
-        run: Some(|session, _, _| shuffle::run(session)),
+        run: |session, _, _| shuffle::run(session),
     },
     Action {
         spec: ActionSpec {
             name: "gangpreempt",
             summary: "Preempts for whole gangs.",
             args: GANG_EVICTION,
-            built: true,
         },
-        run: Some(gangpreempt::run),
+        run: gangpreempt::run,
     },
     Action {
         spec: ActionSpec {
             name: "gangreclaim",
             summary: "Reclaims for whole gangs.",
             args: GANG_RECLAIM,
-            built: true,
         },
-        run: Some(gangreclaim::run),
+        run: gangreclaim::run,
     },
 ];
 
@@ -157,14 +149,6 @@ const GANG_RECLAIM: &[ArgSpec] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_listed_as_built_is_what_can_be_run() {
-        for action in ACTIONS {
-            let name = action.spec.name;
-            assert_eq!(action.spec.built, action.run.is_some(), "{name}");
-        }
-    }
 
     #[test]
     fn every_name_is_listed_once_and_documented() {

@@ -2,11 +2,11 @@
 //! extenders; and to a collector of traces.
 
 pub mod access;
+pub mod api;
 pub mod client;
 pub mod collector;
 pub mod config_map;
 pub mod contact;
-pub mod controllers;
 pub mod effects;
 pub mod extender;
 pub mod lease;

@@ -6,7 +6,7 @@ use kube::api::{GetParams, ListParams};
 use kube::{Client, Error};
 use pumice_wire::{WireObject, WireProblem};
 
-use crate::watch::raw::raw_page;
+use crate::api::raw::raw_page;
 
 const NOT_FOUND: u16 = 404;
 

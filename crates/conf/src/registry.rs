@@ -265,12 +265,10 @@ pub struct PluginSpec {
     pub missed: Option<PluginMissed>,
     /// It does nothing unless somebody measures what nodes use.
     pub reads_usage: bool,
-    /// False when Volcano has it and this version of Pumice does not.
-    pub built: bool,
 }
 
 impl PluginSpec {
-    /// A plugin that is built, without arguments and rules; the rest of a spec that names some.
+    /// A plugin without arguments and rules; the rest of a spec that names some.
     pub const PLAIN: Self = Self {
         name: "",
         summary: "",
@@ -281,7 +279,6 @@ impl PluginSpec {
         conflicts: &[],
         missed: None,
         reads_usage: false,
-        built: true,
     };
 }
 
@@ -294,8 +291,6 @@ pub struct ActionSpec {
     pub summary: &'static str,
     /// The arguments it reads from its entry in `configurations`.
     pub args: &'static [ArgSpec],
-    /// False when Volcano has it and this version of Pumice does not.
-    pub built: bool,
 }
 
 /// All plugins and actions a file may name.

@@ -29,7 +29,6 @@ const fn action(name: &'static str, args: &'static [ArgSpec]) -> ActionSpec {
         name,
         summary: "",
         args,
-        built: true,
     }
 }
 
@@ -147,11 +146,6 @@ const REGISTRY: Registry = Registry {
         plugin("steps", STEPS),
         plugin("resource-strategy-fit", STRATEGY),
         plugin("deviceshare", DEVICESHARE),
-        PluginSpec {
-            name: "extender",
-            built: false,
-            ..PluginSpec::PLAIN
-        },
     ],
     actions: &[
         action("enqueue", &[]),
@@ -159,12 +153,6 @@ const REGISTRY: Registry = Registry {
         action("backfill", CACHE),
         action("preempt", PREEMPT),
         action("reclaim", CACHE),
-        ActionSpec {
-            name: "shuffle",
-            summary: "",
-            args: &[],
-            built: false,
-        },
     ],
 };
 

@@ -3,9 +3,9 @@
 //! is nothing but its `main`.
 //!
 //! ```text
-//!  flags ─► settings ─► run ─┬─ cluster::controllers::watch ─► work (thread with the Manager)
+//!  flags ─► settings ─► run ─┬─ follow ───────────────────────► work (thread with the Manager)
 //!                            ├─ cluster::lease ──── term ────────►│
-//!                            ├─ cluster::controllers::writes ◄────┤ orders
+//!                            ├─ writes ◄──────────────────────────┤ orders
 //!                            ├─ cluster::effects (events) ◄───────┤
 //!                            ├─ probe ◄───────────────────────────┘
 //!                            └─ admin: HTTP, log level; signals
@@ -15,12 +15,14 @@
 //! flags that cannot be read or make no sense.
 
 mod flags;
+mod follow;
 mod numbers;
 mod pages;
 mod probe;
 mod run;
 mod settings;
 mod work;
+mod writes;
 
 use std::process::ExitCode;
 

@@ -1,43 +1,31 @@
 //! Puts the parts together, and takes them apart in order.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use pumice_admin::http::{Endpoints, RenderedMetrics};
-use pumice_admin::log;
 use pumice_admin::metrics::{ControllerMetrics, KindNumbers};
-use pumice_cluster::client::{self, Clients, ConnectOptions};
+use pumice_cluster::client::Clients;
 use pumice_cluster::config_map::watch_config_map;
-use pumice_cluster::controllers::{
-    self, ControllerWatch, ControllerWatchOptions, ControllerWrites, WriteMeter, WriteOptions,
-};
 use pumice_cluster::effects::{self, EffectOptions, Effects, Meter, Sight};
-use pumice_cluster::lease::{Elector, TermWatch};
+use pumice_cluster::lease::TermWatch;
 use pumice_controllers::runtime::{ManagedKind, ManagedRef, Manager, ManagerInput};
-use pumice_process::{DaemonStatus, EndSignals, MonotonicClock, identity};
+use pumice_process::{App, DaemonStatus, MonotonicClock, Running, Shell, ShellSettings};
 use tokio::sync::{mpsc, oneshot, watch as cell};
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
 
 use crate::PROGRAM;
+use crate::follow::{self, ControllerWatch, ControllerWatchOptions};
 use crate::numbers::ControllerNumbers;
 use crate::pages::ControllerPages;
 use crate::settings::ControllerSettings;
 use crate::work::{WorkChannels, WorkLoop, WorkOutlets};
+use crate::writes::{ControllerWrites, WriteMeter, WriteOptions};
 
 /// Inputs that may wait for the thread before the watch waits too.
 const INPUTS: usize = 4096;
 
-/// How often the numbers of the watch are published.
-const WATCH_NUMBERS: Duration = Duration::from_secs(5);
-
 /// A required kind that is not followed for so long makes the process not ready.
 const LOST: Duration = Duration::from_secs(10);
-
-/// Longest time for requests under way after the order to end.
-const DRAIN: Duration = Duration::from_secs(10);
 
 /// Source of events, as in Volcano.
 const EVENT_SOURCE: &str = "vc-controller-manager";
@@ -50,22 +38,39 @@ const CONFIGURATION_KEY: &str = "volcano-controller.conf";
 /// # Errors
 /// What cannot be started with.
 pub fn run(settings: ControllerSettings) -> anyhow::Result<()> {
-    let format = match settings.flags.ours.log_json {
-        true => log::LogFormat::Json,
-        false => log::LogFormat::Klog,
-    };
-    let verbosity = u32::try_from(settings.flags.serving.verbosity.max(0)).unwrap_or(u32::MAX);
-    let level = log::init(format, verbosity)?;
-    for warning in &settings.warnings {
-        tracing::warn!("{warning}");
+    pumice_process::run(ControllersApp(settings))
+}
+
+/// The controllers, not yet started.
+struct ControllersApp(ControllerSettings);
+
+impl App for ControllersApp {
+    type Running = RunningControllers;
+
+    fn settings(&self) -> ShellSettings {
+        let flags = &self.0.flags;
+        ShellSettings {
+            name: "pumice-controllers",
+            program: PROGRAM,
+            connection: flags.connection.clone(),
+            lease: flags.lease.clone(),
+            stands: true,
+            serving: flags.serving.clone(),
+            log_json: flags.ours.log_json,
+            warnings: self.0.warnings.clone(),
+        }
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("no runtime")?;
-    let result = runtime.block_on(ControllerProcess::start_and_run(settings, level));
-    runtime.shutdown_timeout(Duration::from_secs(1));
-    result
+
+    async fn start(self, shell: &mut Shell) -> anyhow::Result<RunningControllers> {
+        let process = ControllerProcess {
+            clients: shell.clients.clone(),
+            settings: self.0,
+            clock: MonotonicClock::start(),
+            metrics: Arc::new(ControllerMetrics::new()?),
+            status: Arc::clone(&shell.status),
+        };
+        process.start(shell).await
+    }
 }
 
 /// What most parts need.
@@ -75,48 +80,52 @@ struct ControllerProcess {
     clock: MonotonicClock,
     metrics: Arc<ControllerMetrics>,
     status: Arc<DaemonStatus>,
-    level: log::LevelHandle,
+}
+
+/// The parts that run.
+struct RunningControllers {
+    process: ControllerProcess,
+    thread: oneshot::Receiver<()>,
+    watch: ControllerWatch,
+    term: TermWatch,
+    /// Tells the thread to end.
+    stop: cell::Sender<bool>,
+    writes: Arc<ControllerWrites>,
+    events: Arc<Effects>,
+}
+
+impl Running for RunningControllers {
+    async fn failed(&mut self) -> anyhow::Error {
+        let _ = (&mut self.thread).await;
+        anyhow!("the thread of the controllers failed; its message is above")
+    }
+
+    fn publish(&mut self) {
+        self.process.publish_watch(&self.watch, &self.term);
+    }
+
+    async fn rest(&mut self) {
+        self.stop.send_replace(true);
+        self.writes.close().await;
+        self.events.idle().await;
+    }
 }
 
 impl ControllerProcess {
-    async fn start_and_run(
-        settings: ControllerSettings,
-        level: log::LevelHandle,
-    ) -> anyhow::Result<()> {
-        let connection = &settings.flags.connection;
-        let options = ConnectOptions {
-            master: Some(connection.master.clone()).filter(|master| !master.is_empty()),
-            kubeconfig: Some(PathBuf::from(&connection.kubeconfig))
-                .filter(|path| path != Path::new("")),
-            user_agent: PROGRAM.to_owned(),
+    async fn start(self, shell: &mut Shell) -> anyhow::Result<RunningControllers> {
+        let pages = ControllerPages {
+            status: Arc::clone(&self.status),
+            clock: self.clock,
+            controllers: self.names(),
         };
-        let process = Self {
-            clients: client::connect(&options).await?,
-            settings,
-            clock: MonotonicClock::start(),
-            metrics: Arc::new(ControllerMetrics::new()?),
-            status: Arc::new(DaemonStatus::default()),
-            level,
-        };
-        process.run().await
-    }
-
-    async fn run(self) -> anyhow::Result<()> {
-        let mut end = EndSignals::listen()?;
-        self.serve().await?;
+        let metrics = Arc::clone(&self.metrics) as _;
+        shell.serve(Arc::new(pages), metrics).await?;
+        let term = shell.elect()?;
         let (stop, stopped) = cell::channel(false);
-        let (release, released) = cell::channel(false);
-        let (elector, term) = self.elect(released)?;
         let (sender, inputs) = mpsc::channel(INPUTS);
-        let Clients {
-            reads,
-            probe,
-            contact,
-            ..
-        } = &self.clients;
-        tokio::spawn(contact.clone().probe(probe.clone()));
+        let Clients { reads, contact, .. } = &self.clients;
         let options = ControllerWatchOptions::default();
-        let watch = controllers::watch(reads, options, &sender, contact);
+        let watch = follow::watch(reads, options, &sender, contact);
         let outlets = self.outlets(&term, &sender);
         let (writes, events) = (Arc::clone(&outlets.writes), Arc::clone(&outlets.events));
         let (configuration, configuration_at) = self.follow_configuration();
@@ -128,50 +137,16 @@ impl ControllerProcess {
             term: term.clone(),
             stop: stopped,
         };
-        let mut thread = self.start_thread(channels, outlets)?;
-        let mut numbers = tokio::time::interval(WATCH_NUMBERS);
-        let result = loop {
-            tokio::select! {
-                name = end.next() => {
-                    tracing::info!("{name}: ending");
-                    break Ok(());
-                }
-                _ = &mut thread => {
-                    break Err(anyhow!("the thread of the controllers failed; its message is above"));
-                }
-                _ = numbers.tick() => self.publish_watch(&watch, &term),
-            }
-        };
-        stop.send_replace(true);
-        let ended = async {
-            let drained = timeout(DRAIN, drain(&writes, &events)).await.is_ok();
-            end_election(drained, &release, elector).await;
-        };
-        tokio::select! {
-            () = ended => {}
-            name = end.next() => tracing::warn!("{name} again: ending at once"),
-        }
-        result
-    }
-
-    async fn serve(&self) -> anyhow::Result<()> {
-        let serving = &self.settings.flags.serving;
-        let pages = ControllerPages {
-            status: Arc::clone(&self.status),
-            clock: self.clock,
-            controllers: self.names(),
-        };
-        let endpoints = Endpoints {
-            program: PROGRAM,
-            metrics: serving
-                .enable_metrics
-                .then(|| RenderedMetrics::new(Arc::clone(&self.metrics) as _)),
-            answers: Arc::new(pages),
-            level: self.level.clone(),
-            debug_open: serving.debug_open,
-        };
-        let api = self.clients.probe.clone();
-        serving.open_ports(endpoints, api).await
+        let thread = self.start_thread(channels, outlets)?;
+        Ok(RunningControllers {
+            process: self,
+            thread,
+            watch,
+            term,
+            stop,
+            writes,
+            events,
+        })
     }
 
     /// Names of the controllers that run.
@@ -180,22 +155,6 @@ impl ControllerProcess {
         made.filter(|one| one.make.is_some())
             .map(|one| one.name)
             .collect()
-    }
-
-    /// The election, when there is one, and the term it sets.
-    fn elect(
-        &self,
-        mut released: cell::Receiver<bool>,
-    ) -> anyhow::Result<(Option<JoinHandle<()>>, TermWatch)> {
-        let holder = identity::lease_holder("pumice-controllers");
-        let Some(settings) = self.settings.flags.lease.election(&holder) else {
-            return Ok((None, TermWatch::always()));
-        };
-        let (elector, term) = Elector::new(self.clients.lease.clone(), settings)?;
-        let stop = async move {
-            let _ = released.wait_for(|released| *released).await;
-        };
-        Ok((Some(tokio::spawn(elector.run(stop))), term))
     }
 
     /// Where orders go.
@@ -311,30 +270,6 @@ impl ControllerProcess {
         let problem = (!lost.is_empty()).then(|| format!("not followed: {}", lost.join(", ")));
         self.status.set_lost(problem);
     }
-}
-
-/// Waits until nothing of ours is under way.
-async fn drain(writes: &ControllerWrites, events: &Effects) {
-    writes.close().await;
-    events.idle().await;
-}
-
-/// Gives the lease back, unless a write may still be under way.
-async fn end_election(
-    drained: bool,
-    release: &cell::Sender<bool>,
-    elector: Option<JoinHandle<()>>,
-) {
-    let Some(elector) = elector else { return };
-    if !drained {
-        tracing::warn!(
-            "some writes are still under way after {DRAIN:?}: the lease is not released, another \
-             replica takes over when it runs out"
-        );
-        return elector.abort();
-    }
-    release.send_replace(true);
-    let _ = timeout(DRAIN, elector).await;
 }
 
 /// Counts writes.

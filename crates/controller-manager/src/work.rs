@@ -8,7 +8,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use pumice_cluster::ObjectRef;
 use pumice_cluster::config_map::{ConfigMapError, ConfigMapText};
-use pumice_cluster::controllers::ControllerWrites;
 use pumice_cluster::effects::{Effects, Write};
 use pumice_cluster::lease::TermWatch;
 use pumice_controllers::runtime::{
@@ -20,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::numbers::ControllerNumbers;
 use crate::probe;
+use crate::writes::ControllerWrites;
 
 /// Most inputs taken before what follows from them is done.
 const BUNDLE: usize = 4096;

@@ -1,22 +1,19 @@
 //! Puts the parts together, and takes them apart in order.
 
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use pumice_admin::http::{Endpoints, RenderedMetrics};
-use pumice_admin::log;
 use pumice_admin::metrics::Metrics;
 use pumice_cluster::PluginProgress;
-use pumice_cluster::client::{self, Clients, ConnectOptions};
+use pumice_cluster::client::Clients;
 use pumice_cluster::effects::{self, EffectOptions, Effects, Ensured, Sight};
-use pumice_cluster::lease::{Elector, TermWatch};
+use pumice_cluster::lease::TermWatch;
 use pumice_cluster::ring::Ring;
 use pumice_cluster::watch::{self, WatchInput, WatchOptions};
 use pumice_decider::{DeciderOptions, Sharding};
 use pumice_devices::FAMILIES;
-use pumice_process::{EndSignals, identity};
+use pumice_process::{App, DaemonStatus, NUMBERS, Running, Shell, ShellSettings};
 use tokio::sync::{Notify, mpsc, watch as cell};
 use tokio::task::JoinHandle;
 
@@ -37,7 +34,6 @@ use crate::settings::DaemonSettings;
 use crate::shutdown::Shutdown;
 use crate::signals;
 use crate::watch_metrics::{self, WatchMetrics};
-use pumice_process::DaemonStatus;
 
 /// How others see this program.
 const PROGRAM: &str = concat!("pumice-scheduler/", env!("CARGO_PKG_VERSION"));
@@ -51,31 +47,51 @@ const QUEUES_RETRY: Duration = Duration::from_secs(30);
 /// Pause before a default queue that was deleted is made again: nobody is fought faster.
 const QUEUES_PAUSE: Duration = Duration::from_secs(1);
 
-/// How often the numbers of the watch are published.
-const WATCH_NUMBERS: Duration = Duration::from_secs(5);
-
 /// Runs until told to end. A process that loses the lease decides and writes nothing, follows what
 /// happens, and stands for election again.
 ///
 /// # Errors
 /// What cannot be started with; an invalid configuration with `--disable-default-scheduler-config`.
 pub fn run(settings: DaemonSettings) -> anyhow::Result<()> {
-    let format = match settings.flags.ours.log_json {
-        true => log::LogFormat::Json,
-        false => log::LogFormat::Klog,
-    };
-    let verbosity = u32::try_from(settings.flags.serving.verbosity.max(0)).unwrap_or(u32::MAX);
-    let level = log::init(format, verbosity)?;
-    for warning in &settings.warnings {
-        tracing::warn!("{warning}");
+    pumice_process::run(SchedulerApp(Arc::new(settings)))
+}
+
+/// The scheduler, not yet started.
+struct SchedulerApp(Arc<DaemonSettings>);
+
+impl App for SchedulerApp {
+    type Running = RunningDaemon;
+
+    fn settings(&self) -> ShellSettings {
+        let flags = &self.0.flags;
+        ShellSettings {
+            name: "pumice-scheduler",
+            program: PROGRAM,
+            connection: flags.connection.clone(),
+            lease: flags.lease.clone(),
+            stands: !flags.ours.dry_run,
+            serving: flags.serving.clone(),
+            log_json: flags.ours.log_json,
+            warnings: self.0.warnings.clone(),
+        }
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("no runtime")?;
-    let result = runtime.block_on(Daemon::start_and_run(Arc::new(settings), level));
-    runtime.shutdown_timeout(Duration::from_secs(1));
-    result
+
+    async fn start(self, shell: &mut Shell) -> anyhow::Result<RunningDaemon> {
+        let metrics = Metrics::new()?;
+        metrics.declare_cards(FAMILIES.iter().flat_map(|family| family.gauges))?;
+        let (metrics, clock) = (Arc::new(metrics), DeciderClock::start());
+        let daemon = Daemon {
+            clients: shell.clients.clone(),
+            traces: pod_traces::start(&self.0, PROGRAM, clock, &metrics)?,
+            settings: self.0,
+            clock,
+            metrics,
+            status: Arc::clone(&shell.status),
+            journal: Arc::new(Journal::default()),
+            in_use: Arc::new(RwLock::new(None)),
+        };
+        daemon.start(shell).await
+    }
 }
 
 /// What most parts need.
@@ -87,60 +103,69 @@ struct Daemon {
     status: Arc<DaemonStatus>,
     journal: Arc<Journal>,
     in_use: Arc<RwLock<Option<ConfInUse>>>,
-    level: log::LevelHandle,
     traces: TraceSink,
 }
 
-impl Daemon {
-    async fn start_and_run(
-        settings: Arc<DaemonSettings>,
-        level: log::LevelHandle,
-    ) -> anyhow::Result<()> {
-        let connection = &settings.flags.connection;
-        let options = ConnectOptions {
-            master: Some(connection.master.clone()).filter(|master| !master.is_empty()),
-            kubeconfig: Some(PathBuf::from(&connection.kubeconfig))
-                .filter(|path| path != Path::new("")),
-            user_agent: PROGRAM.to_owned(),
-        };
-        let metrics = Metrics::new()?;
-        metrics.declare_cards(FAMILIES.iter().flat_map(|family| family.gauges))?;
-        let (metrics, clock) = (Arc::new(metrics), DeciderClock::start());
-        let daemon = Self {
-            clients: client::connect(&options).await?,
-            traces: pod_traces::start(&settings, PROGRAM, clock, &metrics)?,
-            settings,
-            clock,
-            metrics,
-            status: Arc::new(DaemonStatus::default()),
-            journal: Arc::new(Journal::default()),
-            in_use: Arc::new(RwLock::new(None)),
-            level,
-        };
-        daemon.run().await
+/// The parts that run.
+struct RunningDaemon {
+    daemon: Daemon,
+    core: CoreThread,
+    follower: JoinHandle<anyhow::Result<()>>,
+    watch: watch::WatchHandle,
+    watch_metrics: WatchMetrics,
+    term: TermWatch,
+    shutdown: Shutdown,
+}
+
+impl Running for RunningDaemon {
+    async fn failed(&mut self) -> anyhow::Error {
+        loop {
+            tokio::select! {
+                result = &mut self.follower => match result {
+                    // The built-in configuration does not change.
+                    Ok(Ok(())) => self.follower = tokio::spawn(std::future::pending()),
+                    Ok(Err(error)) => return error,
+                    Err(error) => return error.into(),
+                },
+                gone = &mut self.core => return match gone {
+                    Ok(()) => anyhow!("the deciding thread ended"),
+                    Err(_) => anyhow!("the deciding thread failed; its message is above"),
+                },
+            }
+        }
     }
 
-    async fn run(self) -> anyhow::Result<()> {
-        let mut end = EndSignals::listen()?;
+    fn publish(&mut self) {
+        self.daemon
+            .publish_watch(&mut self.watch_metrics, &self.watch, &self.term);
+    }
+
+    async fn rest(&mut self) {
+        self.shutdown.rest().await;
+    }
+}
+
+impl Daemon {
+    async fn start(self, shell: &mut Shell) -> anyhow::Result<RunningDaemon> {
         let (request_sender, requests) = mpsc::channel(64);
         let (command_sender, commands) = mpsc::channel(64);
-        self.serve(request_sender.clone()).await?;
+        let pages = Arc::new(self.pages(request_sender.clone()));
+        shell.serve(pages, Arc::clone(&self.metrics) as _).await?;
         let flags = &self.settings.flags;
         let folder = flags.dumps.cache_dump_dir.clone();
         let folder = flags.dumps.cache_dumper.then_some(folder);
         signals::dump_on_demand(folder, request_sender, self.clock)?;
 
-        let (stop, stopped) = cell::channel(false);
-        let (elector, term) = self.elect(stopped)?;
+        let term = shell.elect()?;
         let (input_sender, inputs) = mpsc::channel(INPUTS);
-        tokio::spawn(watch_metrics::probe(input_sender.clone(), WATCH_NUMBERS));
+        tokio::spawn(watch_metrics::probe(input_sender.clone(), NUMBERS));
         let (watch, sight) = self.watch(input_sender)?;
         // Bounded by what the decider has handed in: see `decide::MAX_OUTCOMES`.
         let (outcome_sender, outcomes) = mpsc::unbounded_channel();
         let effects = self.effects(&term, outcome_sender, sight);
         let queue_gone = Arc::new(Notify::new());
         self.make_queues(&term, Arc::clone(&queue_gone));
-        tokio::spawn(level_socket::serve(self.level.clone(), term.clone()));
+        tokio::spawn(level_socket::serve(shell.level.clone(), term.clone()));
         let channels = Channels {
             inputs,
             outcomes,
@@ -149,86 +174,33 @@ impl Daemon {
             term: term.clone(),
             picture: watch.picture(),
         };
-        let (mut core, extender) = self.start_core(channels, effects.clone(), queue_gone)?;
+        let (core, extender) = self.start_core(channels, effects.clone(), queue_gone)?;
         let notices = self.write_notices(effects.clone(), &term);
-        let mut follower =
-            self.follow_configuration(command_sender.clone(), extender, notices.clone());
-        let shutdown = Shutdown {
-            core: command_sender,
-            effects,
-            stop,
-            elector,
-        };
+        let follower = self.follow_configuration(command_sender.clone(), extender, notices.clone());
         let patience = self.settings.flags.scheduling.resource_sync_timeout;
-        let mut watch_metrics = WatchMetrics::new(patience, notices);
-        let mut numbers = tokio::time::interval(WATCH_NUMBERS);
-        let result = loop {
-            tokio::select! {
-                name = end.next() => {
-                    tracing::info!("{name}: ending");
-                    break Ok(());
-                }
-                result = &mut follower => match result {
-                    // The built-in configuration does not change.
-                    Ok(Ok(())) => follower = tokio::spawn(std::future::pending()),
-                    Ok(Err(error)) => break Err(error),
-                    Err(error) => break Err(error.into()),
-                },
-                gone = &mut core => break Err(match gone {
-                    Ok(()) => anyhow!("the deciding thread ended"),
-                    Err(_) => anyhow!("the deciding thread failed; its message is above"),
-                }),
-                _ = numbers.tick() => self.publish_watch(&mut watch_metrics, &watch, &term),
-            }
-        };
-        tokio::select! {
-            () = shutdown.orderly() => {}
-            name = end.next() => tracing::warn!("{name} again: ending at once"),
-        }
-        result
+        Ok(RunningDaemon {
+            daemon: self,
+            core,
+            follower,
+            watch,
+            watch_metrics: WatchMetrics::new(patience, notices),
+            term,
+            shutdown: Shutdown {
+                core: command_sender,
+                effects,
+            },
+        })
     }
 
-    async fn serve(&self, core: mpsc::Sender<DecideRequest>) -> anyhow::Result<()> {
-        let serving = &self.settings.flags.serving;
-        let api = AdminApi {
+    fn pages(&self, core: mpsc::Sender<DecideRequest>) -> AdminApi {
+        AdminApi {
             status: Arc::clone(&self.status),
             in_use: Arc::clone(&self.in_use),
             journal: Arc::clone(&self.journal),
             core,
             dumping: Default::default(),
             clock: self.clock,
-        };
-        let endpoints = Endpoints {
-            program: PROGRAM,
-            metrics: serving
-                .enable_metrics
-                .then(|| RenderedMetrics::new(Arc::clone(&self.metrics) as _)),
-            answers: Arc::new(api),
-            level: self.level.clone(),
-            debug_open: serving.debug_open,
-        };
-        let api = self.clients.probe.clone();
-        serving.open_ports(endpoints, api).await
-    }
-
-    /// The election, when there is one, and the term it sets.
-    fn elect(
-        &self,
-        mut stopped: cell::Receiver<bool>,
-    ) -> anyhow::Result<(Option<JoinHandle<()>>, TermWatch)> {
-        let settings = self
-            .settings
-            .flags
-            .lease
-            .election(&identity::lease_holder("pumice-scheduler"));
-        let Some(settings) = settings.filter(|_| !self.settings.flags.ours.dry_run) else {
-            return Ok((None, TermWatch::always()));
-        };
-        let (elector, term) = Elector::new(self.clients.lease.clone(), settings)?;
-        let stop = async move {
-            let _ = stopped.wait_for(|stop| *stop).await;
-        };
-        Ok((Some(tokio::spawn(elector.run(stop))), term))
+        }
     }
 
     /// Starts to watch, and what is known of the API server.
@@ -236,13 +208,7 @@ impl Daemon {
         &self,
         inputs: mpsc::Sender<WatchInput>,
     ) -> anyhow::Result<(watch::WatchHandle, Sight)> {
-        let Clients {
-            reads,
-            probe,
-            contact,
-            ..
-        } = &self.clients;
-        tokio::spawn(contact.clone().probe(probe.clone()));
+        let Clients { reads, contact, .. } = &self.clients;
         let patience = self.effect_options().plugin_patience;
         let dry_run = self.settings.flags.ours.dry_run;
         let progress = (!dry_run).then(|| PluginProgress::new(patience));

@@ -38,11 +38,9 @@ pub(crate) fn run_actions(
     observer: &mut dyn Observer,
 ) {
     for (action, arguments) in actions {
-        if let Some(run) = action.run {
-            let stage = Stage::Action(action.spec.name);
-            observer.begin(stage);
-            run(session, kernel, arguments);
-            observer.end(stage);
-        }
+        let stage = Stage::Action(action.spec.name);
+        observer.begin(stage);
+        (action.run)(session, kernel, arguments);
+        observer.end(stage);
     }
 }

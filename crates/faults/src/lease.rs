@@ -1,4 +1,4 @@
-//! The lease between replicas, by the rules of `docs/ARCHITECTURE.md`, *The lease*: a holder counts
+//! The lease between replicas, by the rules at the head of `crates/cluster/src/lease/mod.rs`: a holder counts
 //! from when it sent the request that made or kept it the holder, a standby from when it saw the
 //! record change. Clocks of replicas are never compared.
 

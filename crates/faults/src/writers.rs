@@ -1,5 +1,5 @@
-//! The virtual writers of one process, by the rules of `docs/ARCHITECTURE.md`, *Binds*: the term is
-//! asked before every request and outlasts it; a Binding whose answer is lost is in doubt until it
+//! The virtual writers of one process, by the rules at the head of
+//! `crates/cluster/src/effects/bind.rs`: the term is asked before every request and outlasts it; a Binding whose answer is lost is in doubt until it
 //! can land no more; it is reported as failed only when that is certain; a decision that was taken
 //! back is not sent.
 

@@ -1,16 +1,17 @@
 //! Strings as small numbers: comparing two labels is comparing two integers.
 
-use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+use crate::shared::{SharedMap, SharedVec};
 
 /// An interned string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Sym(u32);
 
 /// The interner. Symbols that nobody holds any more make room for others ([`Interner::sweep`]).
-#[derive(Clone, Debug)]
 pub struct Interner {
-    texts: Vec<std::sync::Arc<str>>,
-    index: FxHashMap<std::sync::Arc<str>, Sym>,
+    texts: SharedVec<Arc<str>>,
+    index: SharedMap<Arc<str>, Sym>,
     free: Vec<Sym>,
     /// Symbols handed out since the last sweep.
     young: usize,
@@ -19,8 +20,8 @@ pub struct Interner {
 impl Default for Interner {
     fn default() -> Self {
         let mut interner = Self {
-            texts: Vec::new(),
-            index: FxHashMap::default(),
+            texts: SharedVec::default(),
+            index: SharedMap::default(),
             free: Vec::new(),
             young: 0,
         };
@@ -30,12 +31,22 @@ impl Default for Interner {
 }
 
 impl Interner {
+    /// A copy that shares with this one what neither has changed since.
+    pub(crate) fn share(&mut self) -> Self {
+        Self {
+            texts: self.texts.share(),
+            index: self.index.share(),
+            free: self.free.clone(),
+            young: self.young,
+        }
+    }
+
     /// Symbol of `text`, new if it was not known.
     pub fn intern(&mut self, text: &str) -> Sym {
         if let Some(&sym) = self.index.get(text) {
             return sym;
         }
-        let text: std::sync::Arc<str> = text.into();
+        let text: Arc<str> = text.into();
         self.young += 1;
         let sym = match self.free.pop() {
             Some(sym) => {
@@ -58,7 +69,7 @@ impl Interner {
 
     /// Number of symbols in use, as far as is known.
     pub fn len(&self) -> usize {
-        self.index.len()
+        self.texts.len() - self.free.len()
     }
 
     /// Never true: the empty text is always known.

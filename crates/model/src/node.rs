@@ -11,6 +11,7 @@ use crate::ix::{NodeIx, TaskIx};
 use crate::numa::{ExpectedPod, NodeCpus};
 use crate::object::{Disk, HostPort, NodeObject, NodeUsage, VolumeSource};
 use crate::resource::{ResIx, ResVec};
+use crate::shared::SharedVec;
 use crate::volume::{Attached, Held, OnNode};
 
 /// Nodes that are looked at in one go: as many as a loop over their columns needs to pay off.
@@ -102,9 +103,9 @@ pub enum LoadMoment {
 }
 
 /// All nodes.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Nodes {
-    objects: Vec<NodeObject>,
+    objects: SharedVec<NodeObject>,
     by_name: FxHashMap<String, NodeIx>,
     unsorted: bool,
     gone: Vec<NodeIx>,
@@ -129,7 +130,7 @@ pub struct Nodes {
     /// Of these, tasks that are being released.
     pub releasing_count: Vec<i64>,
     /// Shared devices.
-    pub devices: Vec<NodeDevices>,
+    pub devices: SharedVec<NodeDevices>,
     usage: Vec<Option<NodeUsage>>,
     cpus: Vec<Option<Box<NodeCpus>>>,
     usage_epoch: u64,
@@ -137,7 +138,7 @@ pub struct Nodes {
     usage_old_from_s: Option<i64>,
     ports: Vec<Held<HostPort>>,
     attached: Vec<Attached>,
-    tasks: Vec<Vec<TaskIx>>,
+    tasks: SharedVec<Vec<TaskIx>>,
     /// Sum of `total` over all nodes.
     pub cluster_total: ResVec,
     largest: (u64, ResVec),
@@ -401,6 +402,44 @@ impl Nodes {
         &self.largest.1
     }
 
+    /// A copy that shares with this one what neither has changed since.
+    pub(crate) fn share(&mut self) -> Self {
+        Self {
+            objects: self.objects.share(),
+            by_name: self.by_name.clone(),
+            unsorted: self.unsorted,
+            gone: self.gone.clone(),
+            allocatable: self.allocatable.clone(),
+            total: self.total.clone(),
+            idle: self.idle.clone(),
+            used: self.used.clone(),
+            releasing: self.releasing.clone(),
+            pipelined: self.pipelined.clone(),
+            nonzero_cpu_milli: self.nonzero_cpu_milli.clone(),
+            nonzero_memory_bytes: self.nonzero_memory_bytes.clone(),
+            pod_count: self.pod_count.clone(),
+            releasing_count: self.releasing_count.clone(),
+            devices: self.devices.share(),
+            usage: self.usage.clone(),
+            cpus: self.cpus.clone(),
+            usage_epoch: self.usage_epoch,
+            usage_old_from_s: self.usage_old_from_s,
+            ports: self.ports.clone(),
+            attached: self.attached.clone(),
+            tasks: self.tasks.share(),
+            cluster_total: self.cluster_total.clone(),
+            largest: self.largest.clone(),
+            in_transit: self.in_transit,
+            static_epoch: self.static_epoch,
+            touch_log: self.touch_log.clone(),
+            touch_base: self.touch_base,
+            last_touch: self.last_touch.clone(),
+            revisions: self.revisions.clone(),
+            revision: self.revision,
+            last_block_touch: self.last_block_touch.clone(),
+        }
+    }
+
     /// Restores the dense name order after nodes came or went. Returns the map from old to new
     /// index (`u32::MAX` for gone) when indices moved.
     pub fn seal(&mut self) -> Option<Vec<u32>> {
@@ -464,10 +503,7 @@ impl Nodes {
         }
         let take = |old: &u32| *old as usize;
         self.usage = order.iter().map(|o| self.usage[take(o)]).collect();
-        self.objects = order
-            .iter()
-            .map(|o| std::mem::take(&mut self.objects[take(o)]))
-            .collect();
+        self.objects.permute(order);
         self.cpus = order
             .iter()
             .map(|o| std::mem::take(&mut self.cpus[take(o)]))
@@ -480,14 +516,8 @@ impl Nodes {
             .iter()
             .map(|o| std::mem::take(&mut self.attached[take(o)]))
             .collect();
-        self.devices = order
-            .iter()
-            .map(|o| std::mem::take(&mut self.devices[take(o)]))
-            .collect();
-        self.tasks = order
-            .iter()
-            .map(|o| std::mem::take(&mut self.tasks[take(o)]))
-            .collect();
+        self.devices.permute(order);
+        self.tasks.permute(order);
         self.revisions = order.iter().map(|o| self.revisions[take(o)]).collect();
         self.touch_base += self.touch_log.len() as u64 + 1;
         self.touch_log.clear();

@@ -20,7 +20,6 @@ const fn action(name: &'static str) -> ActionSpec {
         name,
         summary: "An action.",
         args: ARGUMENTS,
-        built: true,
     }
 }
 

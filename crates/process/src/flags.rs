@@ -10,7 +10,7 @@ use clap::{Arg, ArgMatches, Command};
 use pumice_cluster::lease::ElectionSettings;
 
 /// How to reach the API server.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "API server")]
 pub struct ApiServerFlags {
     /// URL of the API server; overrides the one of the kubeconfig
@@ -28,7 +28,7 @@ pub struct ApiServerFlags {
 }
 
 /// Leader election.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Leader election")]
 pub struct LeaseFlags {
     /// Take the lease before writing anything
@@ -59,7 +59,7 @@ pub struct LeaseFlags {
 }
 
 /// What operators see.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Serving and logs")]
 pub struct ServingFlags {
     /// Address of /metrics, and of /healthz, /readyz and /livez

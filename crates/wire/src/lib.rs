@@ -1,4 +1,4 @@
-//! JSON of Kubernetes objects to their types: the one place where a wire type is deserialised.
+//! Kubernetes objects to their types: the one place where a wire type is deserialised.
 //!
 //! ```text
 //!  a line of a watch ─┐
@@ -12,6 +12,8 @@
 //! their build time. So every reader hands the text of one object to [`WireObject::read`], whose
 //! code is made here, once a kind.
 //!
+//! Pods and nodes, of which there are many, are also read from [`protobuf`].
+//!
 //! What no API server has accepted yet is held against the rules of one ([`rules`]).
 //!
 //! Invariant: this crate decides nothing and gives no field a meaning; that is `pumice-ingest`'s.
@@ -21,6 +23,7 @@ pub mod fields;
 mod kinds;
 mod place;
 mod problem;
+pub mod protobuf;
 pub mod rules;
 mod workload_ref;
 

@@ -38,14 +38,16 @@ pub(crate) fn fill(pod: &mut Pod, json: &[u8]) {
     let (Some(spec), Some(named)) = (&mut pod.spec, old.spec.workload_ref) else {
         return;
     };
-    let key = named.pod_group_replica_key.into_iter();
-    let parts: Vec<String> = [named.name, named.pod_group]
-        .into_iter()
-        .chain(key)
-        .collect();
-    spec.scheduling_group.get_or_insert(PodSchedulingGroup {
+    let group = group(named.name, named.pod_group, named.pod_group_replica_key);
+    spec.scheduling_group.get_or_insert(group);
+}
+
+/// The scheduling group that stands for a group of a Workload.
+pub(crate) fn group(workload: String, group: String, key: Option<String>) -> PodSchedulingGroup {
+    let parts: Vec<String> = [workload, group].into_iter().chain(key).collect();
+    PodSchedulingGroup {
         pod_group_name: Some(parts.join("/")),
-    });
+    }
 }
 
 #[cfg(test)]

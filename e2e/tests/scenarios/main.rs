@@ -10,6 +10,7 @@ mod deploying;
 mod devices;
 mod effects;
 mod election;
+mod encodings;
 mod evictions;
 mod extender;
 mod faults;

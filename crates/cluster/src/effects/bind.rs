@@ -33,13 +33,11 @@ use tokio::time::Instant;
 
 use pumice_model::object::WrittenClaim;
 
-use super::backoff;
 use super::claims;
 use super::decided::NOT_THE_LEADER;
 use super::devices::guards::Pass;
 use super::devices::{Waits, lock};
 use super::gate::{BindLimiter, Permit};
-use super::http::{ApiCall, ApiRefusal, Reply};
 use super::recall::Recall;
 use super::shared::{Doubt, Rate, WriterContext};
 use super::status::pod_keys;
@@ -47,6 +45,8 @@ use super::verbs::Target;
 use super::volumes;
 use super::window::Sample;
 use super::{BindFailure, BindRequest, BindStage, Outcome, StatusLane, pod_path};
+use crate::api::backoff;
+use crate::api::call::{ApiCall, ApiRefusal, Reply};
 
 /// A bind under way.
 pub(super) struct BindInFlight<'a> {

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 use crate::ObjectRef;
 
-use super::backoff::Bucket;
+use crate::api::backoff::Bucket;
 
 const REPEAT: Duration = Duration::from_secs(300);
 const REWORD: Duration = Duration::from_secs(30);

@@ -8,15 +8,15 @@ use tokio::time::Instant;
 
 use crate::ObjectRef;
 
-use super::backoff;
 use super::coalesce::{Coalesce, Finish};
 use super::correlate::{Correlator, EventRecord, EventVerdict};
 use super::decided::Decided;
-use super::http::{ApiCall, ApiRefusal, MERGE_PATCH, Reply};
 use super::lane::Lane;
 use super::shared::{Rate, WriterContext};
 use super::status_body::seconds;
 use super::verbs::Target;
+use crate::api::backoff;
+use crate::api::call::{ApiCall, ApiRefusal, MERGE_PATCH, Reply};
 
 /// Events that may wait; the oldest goes when there is one more.
 const MOST_WAITING: usize = 10_000;

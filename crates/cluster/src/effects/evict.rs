@@ -22,17 +22,17 @@ use tracing::warn;
 use crate::ObjectRef;
 use crate::lease::NoTerm;
 
-use super::backoff;
 use super::coalesce::{Coalesce, Finish};
 use super::decided::NOT_THE_LEADER;
 use super::event::EventSink;
-use super::http::{ApiCall, ApiRefusal, JSON, Reply};
 use super::options::EvictionMethod;
 use super::shared::{Rate, WriterContext};
 use super::status::mark_victim;
 use super::status_body::VictimMark;
 use super::verbs::{Target, WriteVerb};
 use super::{Outcome, PodRef, pod_path};
+use crate::api::backoff;
+use crate::api::call::{ApiCall, ApiRefusal, JSON, Reply};
 
 /// Tries until an eviction fails: about a minute.
 const MOST_TRIES: u32 = 16;

@@ -14,7 +14,6 @@
 //! client's own retries are off, since what a second try means depends on the write; a bind is
 //! reported as failed only when it cannot happen any more (see `bind`).
 
-pub(crate) mod backoff;
 mod bind;
 mod bind_waits;
 mod claims;
@@ -25,7 +24,6 @@ pub(crate) mod devices;
 mod event;
 mod evict;
 mod gate;
-pub(crate) mod http;
 mod lane;
 mod meter;
 mod options;

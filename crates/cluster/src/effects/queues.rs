@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::lease::TermWatch;
 
-use super::http::{ApiCall, Reply, send};
+use crate::api::call::{ApiCall, Reply, send};
 
 /// Deadline of a request; at most half a term, so that a term can outlast it.
 const LIMIT: Duration = Duration::from_secs(10);

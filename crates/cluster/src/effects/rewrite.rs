@@ -9,10 +9,10 @@ use http::Method;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::backoff;
 use super::decided::NOT_THE_LEADER;
-use super::http::{ApiCall, JSON, Reply};
 use super::shared::{Rate, WriterContext};
+use crate::api::backoff;
+use crate::api::call::{ApiCall, JSON, Reply};
 
 /// Reads the object with a path and a name, and writes what `wanted` makes of it, or a part of that
 /// (`/status`), until it has happened, nothing is left to do or a bind may last no longer. The version of the

@@ -17,12 +17,12 @@ use crate::contact::Contact;
 use crate::lease::{NoTerm, TermWatch};
 use crate::watch::Picture;
 
-use super::backoff::Bucket;
 use super::devices::DeviceState;
-use super::http::{ApiCall, ApiRefusal, Reply, send};
 use super::recall::Recalls;
 use super::verbs::{Target, Verbs, WriteVerb};
 use super::{EffectOptions, Meter, Outcome, Sight};
+use crate::api::backoff::Bucket;
+use crate::api::call::{ApiCall, ApiRefusal, Reply, send};
 
 /// Requests of steps before binds under way.
 const STEPS: usize = 32;

@@ -9,13 +9,13 @@ use tracing::{debug, warn};
 
 use crate::lease::NoTerm;
 
-use super::backoff;
 use super::coalesce::{Coalesce, Finish};
-use super::http::{ApiCall, ApiRefusal, JSON_PATCH, MERGE_PATCH, Reply, STRATEGIC_PATCH};
 use super::shared::{Rate, WriterContext};
 use super::status_body as body;
 use super::verbs::{Target, WriteVerb};
 use super::{Outcome, PodRef, Write, pod_path};
+use crate::api::backoff;
+use crate::api::call::{ApiCall, ApiRefusal, JSON_PATCH, MERGE_PATCH, Reply, STRATEGIC_PATCH};
 
 /// A second in which a newer status may replace the one that waits.
 const SETTLE: Duration = Duration::from_secs(1);

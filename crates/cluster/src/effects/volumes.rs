@@ -12,11 +12,11 @@ use pumice_model::VolumeStep;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::backoff;
-use super::http::Reply;
 use super::rewrite::{change, read, same_claim, text};
 use super::shared::WriterContext;
 use super::{PodRef, VolumeWork, pod_path};
+use crate::api::backoff;
+use crate::api::call::Reply;
 
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";

@@ -33,7 +33,6 @@ pub use decide::{CandidateView, ElectionStep, LeaseRecord, Loss, Mono, decide};
 pub use elector::Elector;
 pub(crate) use elector::record;
 pub use settings::{ElectionSettings, SettingsError};
-pub(crate) use term::NoTerm;
-pub use term::TermWatch;
+pub use term::{NoTerm, TermWatch};
 #[cfg(test)]
 pub(crate) use term::{Term, TermSender};

@@ -29,7 +29,7 @@ impl Term {
 
 /// There is no term to write in.
 #[derive(Debug)]
-pub(crate) struct NoTerm;
+pub struct NoTerm;
 
 /// The term, and the how manieth of this process it is: one that begins after another has ended has
 /// the next number.
@@ -171,7 +171,7 @@ impl TermWatch {
     ///
     /// # Errors
     /// This process may not write (any more).
-    pub(crate) async fn lasting(&self, time: Duration) -> Result<(), NoTerm> {
+    pub async fn lasting(&self, time: Duration) -> Result<(), NoTerm> {
         let mut term = self.clone();
         while !term.term_valid_for(time) {
             if !term.is_leader() {

@@ -7,19 +7,24 @@
 //! ```
 //!
 //! The text of every object stays as it is until it is read by itself, so one that does not have
-//! its type spares the others of its page, and one whose version is known is not read at all.
+//! its type spares the others of its page, and one whose version is known is not read at all. Frames of
+//! protobuf are read likewise (`frame`).
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::Status;
 use pumice_ingest::ObjectProblem;
 use pumice_wire::WireProblem;
+use pumice_wire::protobuf::{Malformed, ProtobufObject};
 use serde_json::value::RawValue;
 
-use super::kinds::{ObjectKey, Wire};
+use super::frame;
+use super::kinds::Wire;
 use super::ledger::Ledger;
-use super::raw::{Meta, RawEvent, meta_of, raw_event, raw_page};
 use super::reading::Reading;
 use super::rules::WatchRules;
+use crate::api::events::Encoding;
+use crate::api::raw::ObjectKey;
+use crate::api::raw::{Meta, RawEvent, meta_of, raw_event, raw_page};
 
 /// Help for an object that does not have its type.
 const HELP: &str = "write the field as the API reference of this kind says";
@@ -61,21 +66,73 @@ pub(super) struct DecodeContext<'a> {
     pub(super) ledger: &'a Ledger,
 }
 
+/// What a watch brings cannot be read as an event, or an answer as a page; with the reason.
+pub(super) type Unreadable = String;
+
+/// Reads a frame of protobuf.
+type ReadFrame = fn(&[u8], &DecodeContext<'_>) -> Result<WatchLine, Malformed>;
+
 /// How a kind is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decode {
-    pub(super) event: fn(&[u8], &DecodeContext<'_>) -> serde_json::Result<WatchLine>,
-    pub(super) page: fn(&[u8], &DecodeContext<'_>) -> serde_json::Result<ListPage>,
+    line: fn(&[u8], &DecodeContext<'_>) -> serde_json::Result<WatchLine>,
+    page: fn(&[u8], &DecodeContext<'_>) -> serde_json::Result<ListPage>,
+    /// From a frame of protobuf, for kinds that are asked for in it.
+    frame: Option<ReadFrame>,
 }
 
 pub(super) const fn of<K: Wire>() -> Decode {
     Decode {
-        event: event::<K>,
+        line: event_of_line::<K>,
         page: page::<K>,
+        frame: None,
     }
 }
 
-fn event<K: Wire>(line: &[u8], context: &DecodeContext<'_>) -> serde_json::Result<WatchLine> {
+pub(super) const fn of_protobuf<K: Wire + ProtobufObject>() -> Decode {
+    Decode {
+        frame: Some(frame::event::<K>),
+        ..of::<K>()
+    }
+}
+
+impl Decode {
+    /// How watches of the kind are asked for.
+    pub(super) fn wanted(&self) -> Encoding {
+        match self.frame {
+            Some(_) => Encoding::Protobuf,
+            None => Encoding::Json,
+        }
+    }
+
+    /// Reads an event of a watch.
+    pub(super) fn event(
+        &self,
+        event: &[u8],
+        encoding: Encoding,
+        context: &DecodeContext<'_>,
+    ) -> Result<WatchLine, Unreadable> {
+        match (encoding, self.frame) {
+            (Encoding::Json, _) => (self.line)(event, context).map_err(|e| e.to_string()),
+            (Encoding::Protobuf, Some(frame)) => frame(event, context).map_err(|e| e.to_string()),
+            (Encoding::Protobuf, None) => Err("it came in protobuf, unasked".to_owned()),
+        }
+    }
+
+    /// Reads a page of a list.
+    pub(super) fn page(
+        &self,
+        text: &[u8],
+        context: &DecodeContext<'_>,
+    ) -> Result<ListPage, Unreadable> {
+        (self.page)(text, context).map_err(|e| e.to_string())
+    }
+}
+
+fn event_of_line<K: Wire>(
+    line: &[u8],
+    context: &DecodeContext<'_>,
+) -> serde_json::Result<WatchLine> {
     Ok(match raw_event(line)? {
         RawEvent::Add(object) => WatchLine::Apply(item::<K>(object, context)),
         RawEvent::Modify(object) => WatchLine::Apply(read::<K>(object, context)),
@@ -142,7 +199,7 @@ fn of_field(problem: WireProblem) -> ObjectProblem {
     }
 }
 
-fn meta(wire: &ObjectMeta) -> Meta {
+pub(super) fn meta(wire: &ObjectMeta) -> Meta {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     Meta {
         key: ObjectKey {
@@ -212,13 +269,13 @@ mod tests {
     #[test]
     fn an_event_of_another_shape_is_named() {
         let line = json!({"type": "MODIFIED", "object": node("b", json!(3))}).to_string();
-        let event = with(|context| event::<Node>(line.as_bytes(), context)).unwrap();
+        let event = with(|context| event_of_line::<Node>(line.as_bytes(), context)).unwrap();
         let WatchLine::Apply(item) = event else {
             panic!("{event:?}");
         };
         assert!(matches!(item.reading, Some(Reading::Bad(_))), "{item:?}");
         let line = json!({"type": "DELETED", "object": node("b", json!(3))}).to_string();
-        let event = with(|context| super::event::<Node>(line.as_bytes(), context)).unwrap();
+        let event = with(|context| event_of_line::<Node>(line.as_bytes(), context)).unwrap();
         assert_eq!(event, WatchLine::Delete(item.meta));
     }
 
@@ -231,7 +288,7 @@ mod tests {
             r#"{"type":"ADDED"}"#,
             r#"{"type":"NEW","object":{}}"#,
         ] {
-            let read = with(|context| event::<Node>(line.as_bytes(), context));
+            let read = with(|context| event_of_line::<Node>(line.as_bytes(), context));
             assert!(read.is_err(), "{line:?}: {read:?}");
         }
     }
@@ -249,7 +306,7 @@ mod tests {
         ];
         for (annotations, ends_list) in cases {
             let line = line(annotations);
-            let event = with(|context| event::<Node>(line.as_bytes(), context)).unwrap();
+            let event = with(|context| event_of_line::<Node>(line.as_bytes(), context)).unwrap();
             let version = "12".to_owned();
             assert_eq!(event, WatchLine::Bookmark { version, ends_list });
         }

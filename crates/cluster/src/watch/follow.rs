@@ -18,6 +18,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::{sleep, sleep_until, timeout};
 use tracing::{info, warn};
 
+use super::board::KindReporter;
 use super::decode::{DecodeContext, WatchLine};
 use super::failure::{STREAM, WatchFailure};
 use super::kinds::WatchedKind;
@@ -25,11 +26,10 @@ use super::ledger::{Ledger, ReadBy, WentBack};
 use super::look::{self, GapCheckResult};
 use super::outbox::{Outbox, ReceiverGone};
 use super::reading::Reading;
-use super::request::{self, Lines};
 use super::rules::WatchRules;
-use super::status::KindReporter;
 use super::{KindState, WatchInput, WatchOptions};
 use crate::PluginProgress;
+use crate::api::events::{self, Encoding, EventStream};
 use crate::contact::Contact;
 
 /// Changes of the first list sent together; before the gate opens nobody acts on them, and to hold
@@ -133,24 +133,27 @@ impl KindFollower {
     async fn round(&mut self) -> Result<std::convert::Infallible, WatchFailure> {
         let answer = self.options.pace.answer;
         let open_s = self.options.pace.watch_s(self.kind.name);
-        let path = self.kind.path();
+        let (path, wanted) = (self.kind.path(), self.kind.decode.wanted());
         if self.from.is_none() {
             self.begin_list();
             if self.streams {
-                let opened = timeout(answer, request::stream(&self.client, &path, open_s));
-                let mut lines = self.in_time(opened.await, STREAM)?;
+                let opened = timeout(answer, events::stream(&self.client, &path, open_s, wanted));
+                let mut events = self.in_time(opened.await, STREAM)?;
                 self.place.count(|counts| counts.watches += 1);
-                return self.follow(&mut lines, true).await;
+                return self.follow(&mut events, true).await;
             }
             self.list_pages().await?;
         }
         let from = self.from.clone().unwrap_or_default();
-        let opened = timeout(answer, request::watch(&self.client, &path, &from, open_s));
-        let mut lines = self.in_time(opened.await, "watch")?;
+        let opened = timeout(
+            answer,
+            events::watch(&self.client, &path, &from, open_s, wanted),
+        );
+        let mut events = self.in_time(opened.await, "watch")?;
         self.place.count(|counts| counts.watches += 1);
         self.place.contact();
         self.set_synced();
-        self.follow(&mut lines, false).await
+        self.follow(&mut events, false).await
     }
 
     /// What came of a request with this verb.
@@ -187,7 +190,7 @@ impl KindFollower {
         loop {
             let all = self.expired_pages >= EXPIRED_PAGES;
             let limit = (!all).then_some(self.options.page_size);
-            let asked = request::page(&self.client, &path, limit, next.take());
+            let asked = events::page(&self.client, &path, limit, next.take());
             let text = self.in_time(timeout(answer, asked).await, "list");
             if matches!(text, Err(WatchFailure::Gone)) {
                 self.expired_pages += 1;
@@ -198,7 +201,7 @@ impl KindFollower {
                 rules: &self.rules,
                 ledger: &self.ledger,
             };
-            let page = (self.kind.decode.page)(text.as_bytes(), &context);
+            let page = self.kind.decode.page(text.as_bytes(), &context);
             let page =
                 page.map_err(|e| WatchFailure::broken(format!("the list is not readable: {e}")))?;
             drop(text);
@@ -225,10 +228,11 @@ impl KindFollower {
     /// Reads events until the watch ends. With `listing` it begins with the list.
     async fn follow(
         &mut self,
-        lines: &mut Lines,
+        events: &mut EventStream,
         mut listing: bool,
     ) -> Result<std::convert::Infallible, WatchFailure> {
         let pace = self.options.pace.clone();
+        let encoding = events.encoding();
         let (opened, mut heard) = (Instant::now(), tokio::time::Instant::now());
         let mut reach = match listing {
             true => WatchReach::Listing,
@@ -238,14 +242,14 @@ impl KindFollower {
         loop {
             let came = tokio::select! {
                 biased;
-                line = lines.next() => Came::Line(line),
+                line = events.next() => Came::Line(line),
                 finding = &mut look => Came::Finding(finding),
                 () = sleep(pace.caught_up), if matches!(reach, WatchReach::Behind(_)) => Came::Quiet,
                 () = sleep_until(heard + pace.silence) => Came::Silence,
             };
             reach = match came {
                 Came::Line(line) => {
-                    let listed = self.take(read(line, listing)?, listing).await?;
+                    let listed = self.take(read(line, listing)?, encoding, listing).await?;
                     listing &= !listed;
                     heard = tokio::time::Instant::now();
                     match reach {
@@ -299,12 +303,17 @@ impl KindFollower {
     }
 
     /// Takes one line. Returns whether it was the end of the list.
-    async fn take(&mut self, line: &[u8], listing: bool) -> Result<bool, WatchFailure> {
+    async fn take(
+        &mut self,
+        event: &[u8],
+        encoding: Encoding,
+        listing: bool,
+    ) -> Result<bool, WatchFailure> {
         let context = DecodeContext {
             rules: &self.rules,
             ledger: &self.ledger,
         };
-        let event = (self.kind.decode.event)(line, &context);
+        let event = self.kind.decode.event(event, encoding, &context);
         let event = event.map_err(|e| WatchFailure::Untrusted(format!("this is no event: {e}")))?;
         self.place.contact();
         if listing {

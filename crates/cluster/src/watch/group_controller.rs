@@ -25,8 +25,8 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::{info, warn};
 
+use super::board::KindReporter;
 use super::outbox::ReceiverGone;
-use super::status::KindReporter;
 use super::{KindState, WatchInput, WatchTimes};
 use crate::lease::{Mono, record};
 use crate::pods;

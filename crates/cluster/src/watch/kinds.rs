@@ -22,6 +22,9 @@ use pumice_model::Delta;
 use pumice_model::object::NATIVE_GROUP;
 use pumice_model::shard::NodeShardView;
 use pumice_wire::WireObject;
+use pumice_wire::protobuf::ProtobufObject;
+
+use crate::api::raw::ObjectKey;
 
 use super::WatchOptions;
 use super::decode::{self, Decode};
@@ -37,14 +40,6 @@ pub(super) enum Change {
     Shard(NodeShardView),
     /// A shard is gone.
     ShardGone(String),
-}
-
-/// Which object: an empty namespace for kinds without.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ObjectKey {
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) uid: String,
 }
 
 /// A wire type that is watched.
@@ -98,6 +93,17 @@ const fn kind<K: Wire>(need: Importance, when: fn(&WatchOptions) -> bool) -> Wat
     }
 }
 
+/// A kind of which there are many, in protobuf where the API server knows that.
+const fn in_protobuf<K: Wire + ProtobufObject>(
+    need: Importance,
+    when: fn(&WatchOptions) -> bool,
+) -> WatchedKind {
+    WatchedKind {
+        decode: decode::of_protobuf::<K>(),
+        ..kind::<K>(need, when)
+    }
+}
+
 /// PodGroups of Kubernetes itself.
 const fn native_pod_groups() -> WatchedKind {
     WatchedKind {
@@ -128,9 +134,9 @@ const NATIVE_VERSIONS: [&str; 3] = [
 
 /// Every kind, and when it is watched (spec/01 §1.11).
 const KINDS: [WatchedKind; 27] = [
-    kind::<Node>(Importance::Required, always),
+    in_protobuf::<Node>(Importance::Required, always),
     kind::<Namespace>(Importance::Required, always),
-    kind::<Pod>(Importance::Required, always),
+    in_protobuf::<Pod>(Importance::Required, always),
     kind::<Queue>(Importance::Custom, always),
     kind::<PodGroup>(Importance::Custom, always),
     // Not served by a Kubernetes older than 1.36, nor without feature gate GenericWorkload.

@@ -7,9 +7,10 @@ use pumice_ingest::ObjectProblem;
 use rustc_hash::FxHashMap;
 
 use super::decode::ReadItem;
-use super::kinds::{Change, ObjectKey};
-use super::raw::Meta;
+use super::kinds::Change;
 use super::reading::Reading;
+use crate::api::raw::Meta;
+use crate::api::raw::ObjectKey;
 
 /// What is to be told.
 #[derive(Clone, Debug, PartialEq)]

@@ -20,7 +20,7 @@ use tokio::time::{sleep, timeout};
 
 use super::WatchTimes;
 use super::kinds::WatchedKind;
-use super::request;
+use crate::api::events;
 
 /// What a look found out.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(super) fn begin(
     let proof = Instant::now();
     Box::pin(async move {
         sleep(pause).await;
-        match timeout(answer, request::look(&client, &path, &version)).await {
+        match timeout(answer, events::look(&client, &path, &version)).await {
             // Too old to go on from: whether something was missed shows when it is listed.
             Ok(Err(kube::Error::Api(status))) if status.code == GONE => {
                 GapCheckResult::Withheld(Instant::now())

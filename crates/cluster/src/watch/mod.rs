@@ -21,9 +21,11 @@
 //! * A kind whose custom resource is not installed counts as empty; it is asked for again.
 //! * What cannot be read is reported and hurts only itself; what was known of it stays.
 
+pub mod board;
 mod decode;
 mod failure;
 mod follow;
+mod frame;
 mod group_controller;
 mod kinds;
 mod ledger;
@@ -31,11 +33,8 @@ mod look;
 mod outbox;
 mod pace;
 mod picture;
-pub(crate) mod raw;
 mod reading;
-pub(crate) mod request;
 mod rules;
-pub(crate) mod status;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,9 +49,9 @@ use crate::ring::Ring;
 use crate::{ObjectRef, PluginProgress};
 use pumice_model::shard::ShardView;
 
+pub use board::{KindState, KindStatus, WatchCounts};
 pub use pace::WatchTimes;
 pub use picture::Picture;
-pub use status::{KindState, KindStatus, WatchCounts};
 
 /// Kinds whose definitions every cluster needs: without them there are no queues and no gangs.
 pub const NEEDED_DEFINITIONS: [&str; 2] = ["Queue", "PodGroup"];
@@ -161,19 +160,19 @@ pub fn start(
             (kind.name, required, kind.protects())
         })
         .chain(leases.map(|_| (group_controller::KIND, false, false)));
-    let board = Arc::new(status::Board::new(slots));
+    let board = Arc::new(board::Board::new(slots));
     let (lease, after_kinds) = (options.group_controller.clone(), kinds.len());
     let options = Arc::new(options);
     let mut tasks = JoinSet::new();
     for (at, kind) in kinds.into_iter().enumerate() {
-        let place = status::KindReporter::new(Arc::clone(&board), at);
+        let place = board::KindReporter::new(Arc::clone(&board), at);
         let receivers = (inputs.clone(), progress.cloned());
         let (client, contact) = (client.clone(), contact.clone());
         let follower = follow::KindFollower::new(kind, client, &options, receivers, place, contact);
         tasks.spawn(follower.run());
     }
     if let Some((namespace, name)) = lease {
-        let place = status::KindReporter::new(Arc::clone(&board), after_kinds);
+        let place = board::KindReporter::new(Arc::clone(&board), after_kinds);
         let pace = options.pace.clone();
         let looks = group_controller::Looks::new(client, &namespace, &name, pace, inputs, place);
         tasks.spawn(looks.run());
@@ -188,7 +187,7 @@ pub fn start(
 /// A running watch; dropping it ends the watch.
 #[derive(Debug)]
 pub struct WatchHandle {
-    board: Arc<status::Board>,
+    board: Arc<board::Board>,
     picture: Picture,
     _tasks: JoinSet<()>,
 }

@@ -4,8 +4,9 @@ use pumice_model::Delta;
 use tokio::sync::mpsc::Sender;
 
 use super::WatchInput;
-use super::kinds::{Change, ObjectKey, WatchedKind};
+use super::kinds::{Change, WatchedKind};
 use super::ledger::LedgerNews;
+use crate::api::raw::ObjectKey;
 use crate::{ObjectRef, PluginProgress};
 use pumice_model::shard::Shards;
 

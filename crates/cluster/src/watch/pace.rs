@@ -66,7 +66,7 @@ impl Default for WatchTimes {
 
 impl WatchTimes {
     /// Wait before the next try after `failures` of them, from half to all of the doubled time.
-    pub(crate) fn retry(&self, kind: &str, failures: u32) -> Duration {
+    pub fn retry(&self, kind: &str, failures: u32) -> Duration {
         spread(
             doubled(self.first_retry, self.longest_retry, failures),
             kind,
@@ -75,14 +75,14 @@ impl WatchTimes {
     }
 
     /// Wait before asking again for an absent kind.
-    pub(crate) fn absent(&self, kind: &str, times: u32) -> Duration {
+    pub fn absent(&self, kind: &str, times: u32) -> Duration {
         let (first, longest) = (self.first_absent_retry, self.longest_absent_retry);
         spread(doubled(first, longest, times), kind, times)
     }
 
     /// Seconds to ask the API server to keep the watch of a kind open: not the same for all kinds,
     /// so that they do not all come back at once.
-    pub(crate) fn watch_s(&self, kind: &str) -> u32 {
+    pub fn watch_s(&self, kind: &str) -> u32 {
         let all = u32::try_from(self.watch.as_secs())
             .unwrap_or(u32::MAX)
             .max(2);

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::status::Board;
+use super::board::Board;
 
 /// What decisions are made from, as it is followed now. Clones share it; the default is always
 /// followed.

@@ -108,22 +108,13 @@ pub(super) fn report_none(place: TextRange, found: &mut Findings) {
 fn check_name(name: &str, place: TextRange, registry: &Registry, found: &mut Findings) -> bool {
     let shown = shorten(name);
     match registry.action(name) {
-        Some(action) if action.built => return true,
-        Some(_) => {
-            let message = format!(
-                "the action `{shown}` is part of Volcano but not built into this version of Pumice"
-            );
-            found
-                .error("E0203-action-not-built", place, message)
-                .help("remove it from `actions`");
-        }
+        Some(_) => return true,
         None => {
             let removed = REMOVED
                 .iter()
                 .find(|(old, _)| *old == name)
                 .map(|(_, help)| *help);
-            let known = registry.actions.iter().filter(|action| action.built);
-            let names: Vec<&str> = known.map(|action| action.name).collect();
+            let names: Vec<&str> = registry.actions.iter().map(|action| action.name).collect();
             let help = match (removed, nearest(name, names.iter().copied())) {
                 (Some(help), _) => help.to_owned(),
                 (None, Some(near)) => format!("did you mean `{near}`?"),

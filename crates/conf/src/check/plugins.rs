@@ -217,32 +217,14 @@ fn read_name<'n>(
         return None;
     }
     let shown = shorten(name);
-    match registry.plugin(name) {
-        Some(plugin) if plugin.built => {}
-        Some(_) => {
-            let message = format!(
-                "the plugin `{shown}` is part of Volcano but not built into this version of Pumice"
-            );
-            found
-                .error("E0102-plugin-not-built", field.value, message)
-                .help("remove its entry");
-        }
-        None => {
-            let built = registry.plugins.iter().filter(|plugin| plugin.built);
-            let near = nearest(name, built.map(|plugin| plugin.name));
-            let known = nearest(name, registry.plugins.iter().map(|plugin| plugin.name));
-            let message = format!("unknown plugin `{shown}`");
-            let finding = found.error("E0101-unknown-plugin", field.value, message);
-            if registry.action(name).is_some() {
-                finding.help(format!("`{shown}` is an action; it belongs into `actions`"));
-            } else if let Some(near) = near {
-                finding.help(format!("did you mean `{near}`?"));
-            } else if let Some(known) = known {
-                finding.help(format!(
-                    "`{known}` is part of Volcano but not built into this version of Pumice: remove \
-                     the entry"
-                ));
-            }
+    if registry.plugin(name).is_none() {
+        let near = nearest(name, registry.plugins.iter().map(|plugin| plugin.name));
+        let message = format!("unknown plugin `{shown}`");
+        let finding = found.error("E0101-unknown-plugin", field.value, message);
+        if registry.action(name).is_some() {
+            finding.help(format!("`{shown}` is an action; it belongs into `actions`"));
+        } else if let Some(near) = near {
+            finding.help(format!("did you mean `{near}`?"));
         }
     }
     if let Some(first) = listed.names.get(name) {

@@ -204,17 +204,6 @@ fn unknown_removed_absent_and_repeated_actions_are_told_apart() {
               = help: Volcano removed it together with `elect`; remove it from the list
         "#]],
     );
-    check(
-        &format!("actions: allocate, shuffle\n{TIERS}"),
-        expect![[r#"
-            error[E0203-action-not-built]: the action `shuffle` is part of Volcano but not built into this version of Pumice
-             --> conf:1:20
-              |
-            1 | actions: allocate, shuffle
-              |                    ^^^^^^^
-              = help: remove it from `actions`
-        "#]],
-    );
 }
 
 #[test]
@@ -396,20 +385,5 @@ fn a_configuration_without_gangs_is_warned_about() {
     check(
         &format!("{ACTIONS}tiers:\n{plugins}  - name: gang\n"),
         expect![[r#""#]],
-    );
-}
-
-#[test]
-fn a_plugin_that_is_not_built_is_no_suggestion() {
-    check(
-        &format!("{ACTIONS}tiers:\n- plugins:\n  - name: extendr\n"),
-        expect![[r#"
-            error[E0101-unknown-plugin]: unknown plugin `extendr`
-             --> conf:4:11
-              |
-            4 |   - name: extendr
-              |           ^^^^^^^
-              = help: `extender` is part of Volcano but not built into this version of Pumice: remove the entry
-        "#]],
     );
 }

@@ -13,41 +13,35 @@ const ACTIONS: &str = "actions: allocate\n";
 
 #[test]
 fn unknown_absent_and_repeated_plugins_are_errors() {
-    let plugins = "tiers:\n- plugins:\n  - name: gangg\n  - name: extender\n  - name: drf\n\
+    let plugins = "tiers:\n- plugins:\n  - name: gangg\n  - name: drf\n\
                    - plugins:\n  - name: drf\n  - name: allocate\n  - name: zzz\n";
     check(
         &format!("{ACTIONS}{plugins}"),
         expect![[r#"
-        error[E0101-unknown-plugin]: unknown plugin `gangg`
-         --> conf:4:11
-          |
-        4 |   - name: gangg
-          |           ^^^^^
-          = help: did you mean `gang`?
-        error[E0102-plugin-not-built]: the plugin `extender` is part of Volcano but not built into this version of Pumice
-         --> conf:5:11
-          |
-        5 |   - name: extender
-          |           ^^^^^^^^
-          = help: remove its entry
-        error[E0103-repeated-plugin]: the plugin `drf` is listed twice
-         --> conf:8:11
-          |
-        8 |   - name: drf
-          |           ^^^
-          = help: it was listed before at line 6; keep one entry
-        error[E0101-unknown-plugin]: unknown plugin `allocate`
-         --> conf:9:11
-          |
-        9 |   - name: allocate
-          |           ^^^^^^^^
-          = help: `allocate` is an action; it belongs into `actions`
-        error[E0101-unknown-plugin]: unknown plugin `zzz`
-          --> conf:10:11
-           |
-        10 |   - name: zzz
-           |           ^^^
-    "#]],
+            error[E0101-unknown-plugin]: unknown plugin `gangg`
+             --> conf:4:11
+              |
+            4 |   - name: gangg
+              |           ^^^^^
+              = help: did you mean `gang`?
+            error[E0103-repeated-plugin]: the plugin `drf` is listed twice
+             --> conf:7:11
+              |
+            7 |   - name: drf
+              |           ^^^
+              = help: it was listed before at line 5; keep one entry
+            error[E0101-unknown-plugin]: unknown plugin `allocate`
+             --> conf:8:11
+              |
+            8 |   - name: allocate
+              |           ^^^^^^^^
+              = help: `allocate` is an action; it belongs into `actions`
+            error[E0101-unknown-plugin]: unknown plugin `zzz`
+             --> conf:9:11
+              |
+            9 |   - name: zzz
+              |           ^^^
+        "#]],
     );
 }
 

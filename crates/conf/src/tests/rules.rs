@@ -66,7 +66,6 @@ const REGISTRY: Registry = Registry {
         name: "allocate",
         summary: "",
         args: &[],
-        built: true,
     }],
 };
 

@@ -11,9 +11,8 @@ static TAKE_OVER: Action = Action {
         name: "take-over",
         summary: "Evicts a running pod for a waiting one.",
         args: &[],
-        built: true,
     },
-    run: Some(|session, kernel, _| {
+    run: |session, kernel, _| {
         let one = |status: TaskStatus| {
             let mut tasks = session.state.tasks();
             tasks
@@ -35,7 +34,7 @@ static TAKE_OVER: Action = Action {
             }
             Err(_) => session.undo_to(start),
         }
-    }),
+    },
 };
 
 /// A full node, its pod `old`, and a pod `new` that takes it over.

@@ -5,20 +5,20 @@ use std::hash::{BuildHasher, Hash};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::Part;
+use super::SharedPart;
 
 /// Shards: a write after a copy was made copies one of so many parts of the map.
 const SHARDS: usize = 512;
 
 /// A map.
 pub(crate) struct SharedMap<K, V> {
-    shards: Vec<Part<FxHashMap<K, V>>>,
+    shards: Vec<SharedPart<FxHashMap<K, V>>>,
 }
 
 impl<K, V> Default for SharedMap<K, V> {
     fn default() -> Self {
         Self {
-            shards: (0..SHARDS).map(|_| Part::default()).collect(),
+            shards: (0..SHARDS).map(|_| SharedPart::default()).collect(),
         }
     }
 }
@@ -44,7 +44,7 @@ impl<K: Hash + Eq + Clone, V: Clone> SharedMap<K, V> {
     /// A copy that shares with this one what neither has changed since.
     pub fn share(&mut self) -> Self {
         Self {
-            shards: self.shards.iter_mut().map(Part::share).collect(),
+            shards: self.shards.iter_mut().map(SharedPart::share).collect(),
         }
     }
 

@@ -7,7 +7,12 @@
 mod map;
 mod part;
 mod table;
+#[cfg(test)]
+mod tests;
+mod vec;
 
 pub(crate) use map::SharedMap;
-pub(crate) use part::Part;
-pub(crate) use table::Table;
+pub(crate) use table::SharedTable;
+pub use vec::SharedVec;
+
+use part::SharedPart;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 /// A value of which copies can be made without copying it.
-pub(crate) enum Part<T> {
+pub(super) enum SharedPart<T> {
     /// Nobody else has it.
     Own(T),
     /// Copies of it may be there.
     Shared(Arc<T>),
 }
 
-impl<T> Part<T> {
+impl<T> SharedPart<T> {
     /// The value.
     #[inline]
     pub fn get(&self) -> &T {
@@ -21,7 +21,7 @@ impl<T> Part<T> {
     }
 }
 
-impl<T: Clone + Default> Part<T> {
+impl<T: Clone + Default> SharedPart<T> {
     /// The value, to be changed: copied first where somebody else has it too.
     #[inline]
     pub fn get_mut(&mut self) -> &mut T {
@@ -55,7 +55,7 @@ impl<T: Clone + Default> Part<T> {
     }
 }
 
-impl<T: Default> Default for Part<T> {
+impl<T: Default> Default for SharedPart<T> {
     fn default() -> Self {
         Self::Own(T::default())
     }

@@ -11,10 +11,10 @@ impl State {
     /// it, so a copy costs a fraction of the population; `pumice bench fork` measures it.
     pub fn fork(&mut self) -> Self {
         Self {
-            names: self.names.clone(),
+            names: self.names.share(),
             resources: self.resources.clone(),
             named_by_queues: self.named_by_queues.clone(),
-            nodes: self.nodes.clone(),
+            nodes: self.nodes.share(),
             shapes: self.shapes.clone(),
             topology: self.topology.clone(),
             network: self.network.clone(),

@@ -45,7 +45,7 @@ use crate::object::{CpuRequest, GroupPhase, GroupStatus, NumatopologyObject, Pri
 use crate::queue::Queue;
 use crate::resource::{ResourceNames, WideSum};
 use crate::shape::{Shape, Shapes};
-use crate::shared::{SharedMap, Table};
+use crate::shared::{SharedMap, SharedTable};
 use crate::task::{Task, TaskStatus};
 use crate::topology::{KeyCounter, Pull, Query, Topology};
 use crate::volume::Volumes;
@@ -96,8 +96,8 @@ pub struct State {
     /// What pods ask of CPUs for themselves.
     cpu_requests: FxHashSet<Arc<CpuRequest>>,
     cpu_requests_limit: usize,
-    tasks: Table<Task>,
-    jobs: Table<Job>,
+    tasks: SharedTable<Task>,
+    jobs: SharedTable<Job>,
     queues: Slab<Queue>,
     task_by_uid: SharedMap<Box<str>, TaskIx>,
     job_by_key: FxHashMap<(Sym, Sym), JobIx>,
@@ -155,8 +155,8 @@ impl State {
             cpus_stale: false,
             cpu_requests: FxHashSet::default(),
             cpu_requests_limit: 64,
-            tasks: Table::default(),
-            jobs: Table::default(),
+            tasks: SharedTable::default(),
+            jobs: SharedTable::default(),
             queues: Slab::new(),
             task_by_uid: SharedMap::default(),
             job_by_key: FxHashMap::default(),

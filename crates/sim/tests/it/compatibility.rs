@@ -1,5 +1,5 @@
 //! What a user who comes from Volcano may rely on, or be surprised by, seen from the manifests: the
-//! tests that hold rows of `docs/compatibility.md`.
+//! tests that hold rows of `docs/compatibility.md` and the pages beside it.
 
 use pumice_conf::DEFAULT_CONF;
 use pumice_model::object::Shard;

@@ -30,7 +30,6 @@ const fn action(name: &'static str) -> ActionSpec {
         name,
         summary: "",
         args: &[],
-        built: true,
     }
 }
 

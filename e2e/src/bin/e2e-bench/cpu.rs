@@ -29,6 +29,16 @@ pub fn seconds() -> Result<f64> {
     Ok(ticks / TICKS_PER_SECOND)
 }
 
+/// Processor seconds so far of one process.
+///
+/// # Errors
+/// When it does not run.
+pub fn of(process: u32) -> Result<f64> {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).context("read its times")?;
+    let stat = Stat::of(&text).context("a line of /proc/<pid>/stat")?;
+    Ok(stat.ticks / TICKS_PER_SECOND)
+}
+
 /// A line of `/proc/<pid>/stat`.
 struct Stat {
     id: u32,

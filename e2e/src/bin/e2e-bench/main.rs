@@ -16,6 +16,7 @@
 
 mod audit;
 mod cpu;
+mod encodings;
 mod jobs;
 mod load;
 mod measure;
@@ -102,6 +103,9 @@ struct Arguments {
     /// Measure what the policies of admission cost a write instead, with --samples writes of each kind in half a round
     #[arg(long)]
     policies: bool,
+    /// Measure what JSON and protobuf cost the API server instead
+    #[arg(long)]
+    encodings: bool,
     /// Finished Jobs of five pods each that idle controllers know
     #[arg(long, default_value_t = 10_000)]
     finished_jobs: usize,
@@ -127,6 +131,15 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if arguments.policies {
         return match policies::table(arguments.rounds, arguments.samples) {
+            Ok(table) => {
+                print!("{table}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => failed(&error),
+        };
+    }
+    if arguments.encodings {
+        return match bench_encodings(&arguments) {
             Ok(table) => {
                 print!("{table}");
                 ExitCode::SUCCESS
@@ -187,12 +200,23 @@ fn bench_controllers(arguments: &Arguments) -> Result<JobFigures> {
     jobs::figures(&cluster, arguments)
 }
 
-fn bench(arguments: &Arguments) -> Result<Report> {
+fn bench_encodings(arguments: &Arguments) -> Result<String> {
+    let cluster = start_with_pods(arguments)?;
+    encodings::table(&cluster, arguments)
+}
+
+/// A control plane with nodes, and the pods that run on them.
+fn start_with_pods(arguments: &Arguments) -> Result<Cluster> {
     let cluster = start(arguments)?;
     if arguments.running > 0 {
         eprintln!("creating {} pods that run", arguments.running);
         load::running_pods(cluster.rest(), arguments.running, arguments.nodes)?;
     }
+    Ok(cluster)
+}
+
+fn bench(arguments: &Arguments) -> Result<Report> {
+    let cluster = start_with_pods(arguments)?;
     let mut report = Report {
         nodes: arguments.nodes,
         pods: arguments.pods,

@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::effects::backoff;
+use crate::api::backoff;
+use crate::api::call::{ApiCall, MERGE_PATCH, Reply};
 use crate::effects::coalesce::{Coalesce, Finish};
-use crate::effects::http::{ApiCall, MERGE_PATCH, Reply};
 use crate::effects::shared::{Rate, WriterContext};
 use crate::effects::verbs::Target;
 use crate::effects::{PodRef, pod_path};

@@ -22,10 +22,10 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
+use crate::api::backoff;
+use crate::api::call::{ApiCall, ApiRefusal, MERGE_PATCH, Reply};
 use crate::effects::BindFailure;
-use crate::effects::backoff;
 use crate::effects::decided::NOT_THE_LEADER;
-use crate::effects::http::{ApiCall, ApiRefusal, MERGE_PATCH, Reply};
 use crate::effects::recall::Recall;
 use crate::effects::shared::{Rate, WriterContext};
 use crate::effects::verbs::Target;

@@ -39,22 +39,16 @@ fn the_page_of_the_configuration_is_what_the_lists_say() {
 
 fn actions(page: &mut String) {
     *page += "\n## Actions\n";
-    for action in REGISTRY.actions.iter().filter(|action| action.built) {
+    for action in REGISTRY.actions {
         let _ = write!(page, "\n### {}\n\n{}\n", action.name, action.summary);
         arguments(page, action.args);
     }
-    let missing = REGISTRY.actions.iter().filter(|action| !action.built);
-    not_built(
-        page,
-        "actions",
-        missing.map(|action| (action.name, action.summary)),
-    );
 }
 
 fn plugins(page: &mut String) {
     *page += "\n## Plugins\n\nA number out of its range is warned about and counts as the nearest one of the range, if \
               the column does not say otherwise.\n";
-    for plugin in REGISTRY.plugins.iter().filter(|plugin| plugin.built) {
+    for plugin in REGISTRY.plugins {
         let _ = write!(page, "\n### {}\n\n{}\n", plugin.name, plugin.summary);
         arguments(page, plugin.args);
         for pair in plugin.exclusive {
@@ -64,27 +58,6 @@ fn plugins(page: &mut String) {
         for conflict in plugin.conflicts {
             let _ = writeln!(page, "\n* {}", conflict_text(plugin.name, conflict));
         }
-    }
-    let missing = REGISTRY.plugins.iter().filter(|plugin| !plugin.built);
-    not_built(
-        page,
-        "plugins",
-        missing.map(|plugin| (plugin.name, plugin.summary)),
-    );
-}
-
-fn not_built<'a>(page: &mut String, what: &str, missing: impl Iterator<Item = (&'a str, &'a str)>) {
-    let mut missing = missing.peekable();
-    if missing.peek().is_none() {
-        return;
-    }
-    let _ = write!(
-        page,
-        "\n### Not built yet\n\nVolcano has these {what}, this version of Pumice has not; a \
-         configuration that names one is refused.\n\n| name | what it does |\n|---|---|\n"
-    );
-    for (name, summary) in missing {
-        let _ = writeln!(page, "| `{name}` | {} |", cell(summary));
     }
 }
 

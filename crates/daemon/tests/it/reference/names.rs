@@ -60,11 +60,7 @@ fn names_in_a_configuration_are_those_of_the_rules() {
         of_the_lists(actions.map(|one| (one.name, one.args))),
         table(section, "| action")
     );
-    let mut plugins = table(section, "| plugin");
-    for missing in REGISTRY.plugins.iter().filter(|one| !one.built) {
-        let arguments = plugins.get_mut(missing.name);
-        arguments.expect(missing.name).clear();
-    }
+    let plugins = table(section, "| plugin");
     let ours = REGISTRY.plugins.iter();
     assert_eq!(of_the_lists(ours.map(|one| (one.name, one.args))), plugins);
 }

@@ -1,5 +1,5 @@
 //! Decisions of whole cycles where Pumice differs from Volcano on purpose, or keeps what a user may
-//! not expect: the tests that hold the rows of `docs/compatibility.md`.
+//! not expect: the tests that hold the rows of the pages in `docs/compatibility`.
 
 mod action_order;
 mod admissions;

@@ -1,4 +1,4 @@
-//! Links between documents lead somewhere, and ARCHITECTURE names files that exist.
+//! Links between documents lead somewhere, and the pages about the code name files that exist.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -109,25 +109,30 @@ fn every_link_of_a_document_leads_to_a_file_and_a_heading() {
     assert!(seen > 25, "{seen} links");
 }
 
+/// The pages that say how the code works: the map, one page for each part, and how to write a plugin.
+fn documents_of_the_code() -> Vec<String> {
+    let mut documents = files(&["md"]);
+    documents.retain(|file| {
+        let named = ["docs/ARCHITECTURE.md", "docs/plugin.md"];
+        named.contains(&file.as_str()) || file.starts_with("docs/internals/")
+    });
+    assert!(documents.len() > 10, "{documents:?}");
+    documents
+}
+
 /// What stands in code quotes and begins with a folder of the repository is there.
 #[test]
-fn every_file_that_architecture_names_exists() {
+fn every_file_that_the_pages_about_the_code_name_exists() {
     let mut missing = Vec::new();
     let mut seen = 0;
-    for file in [
-        "docs/ARCHITECTURE.md",
-        "docs/glossary.md",
-        "docs/plugin.md",
-        "README.md",
-    ] {
-        if !Path::new(ROOT).join(file).exists() {
-            continue;
-        }
-        let text = read(file);
+    let others = ["docs/glossary.md", "README.md"].map(str::to_owned);
+    for file in documents_of_the_code().into_iter().chain(others) {
+        let text = read(&file);
         let quoted = prose(&text).flat_map(|line| line.split('`').skip(1).step_by(2));
         for name in quoted {
             let folders = [
-                "crates/", "cmd/", "config/", "deploy/", "docs/", "e2e/", ".ci/",
+                "crates/", "cmd/", "config/", "deploy/", "docs/", "e2e/", ".ci/", ".cargo/",
+                ".github/",
             ];
             let path = name.trim_end_matches('/');
             let plain = !path.contains([' ', '*', '<', '{', '…']);
@@ -143,9 +148,9 @@ fn every_file_that_architecture_names_exists() {
     assert!(seen > 20, "{seen} names");
 }
 
-/// A type, function or module that ARCHITECTURE names in code quotes occurs in the sources.
+/// A type, function or module that a page about the code names in code quotes occurs in the sources.
 #[test]
-fn every_name_that_architecture_quotes_occurs_in_the_sources() {
+fn every_name_that_the_pages_about_the_code_quote_occurs_in_the_sources() {
     // Named because they are not there.
     let mut words: BTreeSet<String> = ["unsafe", "paste"].map(str::to_owned).into();
     for file in files(&["rs", "toml", "yaml"]) {
@@ -161,15 +166,16 @@ fn every_name_that_architecture_quotes_occurs_in_the_sources() {
         }
     }
     let mut missing = BTreeSet::new();
-    for document in ["docs/ARCHITECTURE.md", "docs/plugin.md"] {
-        let text = read(document);
+    for document in documents_of_the_code() {
+        let text = read(&document);
         let quoted = prose(&text).flat_map(|line| line.split('`').skip(1).step_by(2));
         for name in quoted {
             let name = name.strip_suffix("()").unwrap_or(name);
             let identifier = |c: char| c.is_ascii_alphanumeric() || "_:".contains(c);
             if name.chars().all(identifier) && !name.starts_with(':') {
                 let unknown = name.split("::").filter(|part| !words.contains(*part));
-                missing.extend(unknown.map(|part| format!("{document}: {part} of {name}")));
+                let told = |part| format!("{document}: {part} of {name}");
+                missing.extend(unknown.map(told));
             }
         }
     }
@@ -192,17 +198,4 @@ fn the_book_has_every_document() {
         .filter(|file| *file != "SUMMARY.md" && !listed.iter().any(|one| one == file))
         .collect();
     assert_eq!(left_out, [""; 0], "not in docs/SUMMARY.md");
-}
-
-/// It shows before it lists: what is listed stands in the book.
-#[test]
-fn the_readme_is_a_page_that_begins_with_a_picture_and_a_terminal() {
-    for file in ["README.md", "README.zh-CN.md"] {
-        let text = read(file);
-        assert!(text.lines().count() <= 100, "{file} is longer than a page");
-        let picture = text.find("![").expect("a picture");
-        let terminal = text.find("```console").expect("a terminal");
-        let list = text.find("\n* ").expect("a list");
-        assert!(picture < terminal && terminal < list, "{file}");
-    }
 }

@@ -7,6 +7,7 @@ mod generated;
 mod layering;
 mod links;
 mod one_graph;
+mod pages;
 mod pictures;
 mod registries;
 mod tests_named;

@@ -11,11 +11,15 @@ use serde_json::Value;
 
 use crate::client::describe;
 
-/// Media types of bodies.
-pub(crate) const JSON: &str = "application/json";
-pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
-pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
-pub(crate) const APPLY_PATCH: &str = "application/apply-patch+yaml";
+/// Media type of an object.
+pub const JSON: &str = "application/json";
+/// Media type of a list of steps.
+pub const JSON_PATCH: &str = "application/json-patch+json";
+/// Media type of the fields that change.
+pub const MERGE_PATCH: &str = "application/merge-patch+json";
+/// Media type of the fields that the caller owns.
+pub const APPLY_PATCH: &str = "application/apply-patch+yaml";
+/// Media type of fields that change, lists by their keys.
 pub(crate) const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 
 /// Longest pause a server may ask for; more would stop all writes.
@@ -23,16 +27,20 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 
 /// A request.
 #[derive(Clone, Debug)]
-pub(crate) struct ApiCall {
-    pub(crate) method: Method,
+pub struct ApiCall {
+    /// Its method.
+    pub method: Method,
     /// Path and query.
-    pub(crate) path: String,
-    pub(crate) media: &'static str,
-    pub(crate) body: Vec<u8>,
+    pub path: String,
+    /// Media type of the body.
+    pub media: &'static str,
+    /// The body; empty for none.
+    pub body: Vec<u8>,
 }
 
 impl ApiCall {
-    pub(crate) fn get(path: String) -> Self {
+    /// Reads the object at a path.
+    pub fn get(path: String) -> Self {
         Self {
             method: Method::GET,
             path,
@@ -41,7 +49,8 @@ impl ApiCall {
         }
     }
 
-    pub(crate) fn with(method: Method, path: String, media: &'static str, body: &Value) -> Self {
+    /// A request with a body.
+    pub fn with(method: Method, path: String, media: &'static str, body: &Value) -> Self {
         Self {
             method,
             path,
@@ -50,22 +59,25 @@ impl ApiCall {
         }
     }
 
-    pub(crate) fn post(path: String, body: &Value) -> Self {
+    /// Creates an object in the collection at a path.
+    pub fn post(path: String, body: &Value) -> Self {
         Self::with(Method::POST, path, JSON, body)
     }
 
-    pub(crate) fn put(path: String, body: &Value) -> Self {
+    /// Replaces the object at a path.
+    pub fn put(path: String, body: &Value) -> Self {
         Self::with(Method::PUT, path, JSON, body)
     }
 
-    pub(crate) fn patch(path: String, media: &'static str, body: &Value) -> Self {
+    /// Changes the object at a path.
+    pub fn patch(path: String, media: &'static str, body: &Value) -> Self {
         Self::with(Method::PATCH, path, media, body)
     }
 }
 
 /// What is known after a request.
 #[derive(Debug)]
-pub(crate) enum Reply {
+pub enum Reply {
     /// Done. The body may be missing when the connection broke after the status line.
     Ok(Vec<u8>),
     /// The API server answered that it was not done.
@@ -78,14 +90,17 @@ pub(crate) enum Reply {
 
 /// An answer with an error status.
 #[derive(Debug, Default)]
-pub(crate) struct ApiRefusal {
-    pub(crate) code: u16,
+pub struct ApiRefusal {
+    /// The HTTP status.
+    pub code: u16,
     /// One word, as `AlreadyExists`.
-    pub(crate) reason: String,
-    pub(crate) message: String,
-    pub(crate) retry_after: Option<Duration>,
+    pub reason: String,
+    /// A sentence.
+    pub message: String,
+    /// The API server asks to wait this long.
+    pub retry_after: Option<Duration>,
     /// Reasons of `details.causes`.
-    pub(crate) causes: Vec<String>,
+    pub causes: Vec<String>,
 }
 
 /// The part of `meta/v1 Status` that matters.
@@ -113,14 +128,14 @@ struct ApiCause {
 impl ApiRefusal {
     /// Whether the refusal is about the caller's role rather than about this object: `… is
     /// forbidden: User "u" cannot patch resource "r" in API group "g"`.
-    pub(crate) fn is_rbac(&self) -> bool {
+    pub fn is_rbac(&self) -> bool {
         let parts = ["is forbidden: User \"", " cannot ", " resource "];
         self.code == 403 && parts.iter().all(|part| self.message.contains(part))
     }
 
     /// Whether the object of that name has another UID than the one we meant: a precondition
     /// answers 409, a patch that would change the UID 422.
-    pub(crate) fn is_replaced(&self) -> bool {
+    pub fn is_replaced(&self) -> bool {
         match self.code {
             409 => ["UID in precondition", "UID in the precondition"]
                 .iter()
@@ -131,31 +146,31 @@ impl ApiRefusal {
     }
 
     /// Whether a PodDisruptionBudget forbids an eviction at this moment.
-    pub(crate) fn is_of_budget(&self) -> bool {
+    pub fn is_of_budget(&self) -> bool {
         self.code == 429 && self.causes.iter().any(|cause| cause == "DisruptionBudget")
     }
 
     /// Whether a JSON patch asks for what does not hold of the object: the API server says nothing
     /// else than that it was not valid.
-    pub(crate) fn is_failed_test(&self) -> bool {
+    pub fn is_failed_test(&self) -> bool {
         self.code == 422 && self.message.contains("error in our request")
     }
 
     /// Whether nothing is made in the namespace any more, since it is being deleted.
-    pub(crate) fn is_of_ending_namespace(&self) -> bool {
+    pub fn is_of_ending_namespace(&self) -> bool {
         self.code == 403 && self.message.contains("because it is being terminated")
     }
 
     /// Whether there is nobody left to write for: the object is gone, another one has its name, or
     /// its namespace is being deleted.
-    pub(crate) fn is_of_something_gone(&self) -> bool {
+    pub fn is_of_something_gone(&self) -> bool {
         self.code == 404 || self.is_replaced() || self.is_of_ending_namespace()
     }
 }
 
 impl Reply {
     /// For [`super::Meter::write`].
-    pub(crate) fn result(&self) -> &'static str {
+    pub fn result(&self) -> &'static str {
         match self {
             Self::Ok(_) => "ok",
             Self::NotSent(_) => "not_sent",
@@ -171,7 +186,7 @@ impl Reply {
     }
 
     /// Whether it shows that the caller may make the request: what was asked for was looked at.
-    pub(crate) fn is_answer(&self) -> bool {
+    pub fn is_answer(&self) -> bool {
         match self {
             Self::Ok(_) => true,
             Self::Refused(refusal) => !matches!(refusal.code, 401 | 429 | 500..),
@@ -180,7 +195,7 @@ impl Reply {
     }
 
     /// In words.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         match self {
             Self::Ok(_) => "done".to_owned(),
             Self::Refused(refusal) => format!("{} ({})", refusal.message, refusal.code),
@@ -190,7 +205,7 @@ impl Reply {
 }
 
 /// Sends a request once. Never retries: what a second try means depends on the write.
-pub(crate) async fn send(client: &kube::Client, call: ApiCall, limit: Duration) -> Reply {
+pub async fn send(client: &kube::Client, call: ApiCall, limit: Duration) -> Reply {
     let request = http::Request::builder()
         .method(call.method)
         .uri(&call.path)

@@ -11,16 +11,27 @@ use serde::de::Error as _;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::kinds::ObjectKey;
-
 /// Annotation of the bookmark that ends the list part of a watch.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
+/// Which object: an empty namespace for kinds without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectKey {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its UID.
+    pub uid: String,
+}
+
 /// Which object, and which version of it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Meta {
-    pub(crate) key: ObjectKey,
-    pub(crate) version: String,
+pub struct Meta {
+    /// Which object.
+    pub key: ObjectKey,
+    /// Its `resourceVersion`.
+    pub version: String,
 }
 
 /// A line of a watch, the object of it unread.
@@ -47,21 +58,29 @@ struct BookmarkMeta {
 }
 
 /// A line of a watch, its object unread.
-pub(crate) enum RawEvent<'a> {
+pub enum RawEvent<'a> {
     /// Told as new, which after a pause is what was told before as well.
     Add(&'a RawValue),
     /// Another version of what was told.
     Modify(&'a RawValue),
+    /// The object is gone.
     Delete(&'a RawValue),
+    /// Everything up to this version has been told.
     Bookmark {
+        /// The version.
         version: String,
+        /// The list part of the watch ends here.
         ends_list: bool,
     },
+    /// The watch is over.
     Error(Box<Status>),
 }
 
 /// Reads a line of a watch as far as it is the same for every kind.
-pub(crate) fn raw_event(line: &[u8]) -> serde_json::Result<RawEvent<'_>> {
+///
+/// # Errors
+/// It is no event.
+pub fn raw_event(line: &[u8]) -> serde_json::Result<RawEvent<'_>> {
     let WatchEvent { kind, object } = serde_json::from_slice(line)?;
     match &*kind {
         "ADDED" => Ok(RawEvent::Add(object)),
@@ -92,15 +111,20 @@ struct ListText<'a> {
 }
 
 /// A page of a list, its objects unread.
-pub(crate) struct RawPage<'a> {
-    pub(crate) version: String,
+pub struct RawPage<'a> {
+    /// The version the list shows.
+    pub version: String,
     /// Where the next page begins.
-    pub(crate) next: Option<String>,
-    pub(crate) items: Vec<&'a RawValue>,
+    pub next: Option<String>,
+    /// Its objects.
+    pub items: Vec<&'a RawValue>,
 }
 
 /// Reads a page of a list as far as it is the same for every kind.
-pub(crate) fn raw_page(text: &[u8]) -> serde_json::Result<RawPage<'_>> {
+///
+/// # Errors
+/// It is no list.
+pub fn raw_page(text: &[u8]) -> serde_json::Result<RawPage<'_>> {
     let ListText { metadata, items } = serde_json::from_slice(text)?;
     Ok(RawPage {
         version: metadata.resource_version.unwrap_or_default(),
@@ -125,7 +149,7 @@ struct NamedMeta {
 }
 
 /// Which object a text is, read without the rest of it.
-pub(crate) fn meta_of(text: &RawValue) -> Meta {
+pub fn meta_of(text: &RawValue) -> Meta {
     match serde_json::from_str::<Named>(text.get()) {
         Ok(Named { metadata }) => Meta {
             key: ObjectKey {

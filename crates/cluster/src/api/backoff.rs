@@ -11,7 +11,7 @@ const LAST: Duration = Duration::from_secs(5);
 /// Pause before try number `tries` (0 = after the first): doubling from 100 ms to 5 s, of which a
 /// part between a half and all is taken, so that many that failed together do not come back
 /// together.
-pub(crate) fn pause(tries: u32) -> Duration {
+pub fn pause(tries: u32) -> Duration {
     let full = FIRST.saturating_mul(1 << tries.min(10)).min(LAST);
     // Every RandomState has other keys; this is all the chance needed here.
     let dice = RandomState::new().hash_one(tries) % 1000;
@@ -20,7 +20,7 @@ pub(crate) fn pause(tries: u32) -> Duration {
 
 /// A rate limit: `burst` at once, then `rate` per second. Takes turns in order of asking.
 #[derive(Debug)]
-pub(crate) struct Bucket {
+pub struct Bucket {
     rate: f64,
     burst: f64,
     /// May be negative: turns given away ahead of time.
@@ -30,7 +30,7 @@ pub(crate) struct Bucket {
 
 impl Bucket {
     /// A rate of 0 or less does not limit.
-    pub(crate) fn new(rate: f32, burst: u32, now: Instant) -> Self {
+    pub fn new(rate: f32, burst: u32, now: Instant) -> Self {
         let burst = f64::from(burst.max(1));
         Self {
             rate: f64::from(rate),
@@ -41,7 +41,7 @@ impl Bucket {
     }
 
     /// Takes a turn and says how long to wait for it.
-    pub(crate) fn take(&mut self, now: Instant) -> Duration {
+    pub fn take(&mut self, now: Instant) -> Duration {
         if self.rate <= 0.0 {
             return Duration::ZERO;
         }
@@ -52,7 +52,7 @@ impl Bucket {
     }
 
     /// Takes a turn only if there is one now.
-    pub(super) fn try_take(&mut self, now: Instant) -> bool {
+    pub fn try_take(&mut self, now: Instant) -> bool {
         let wait = self.take(now);
         if !wait.is_zero() {
             self.tokens += 1.0;

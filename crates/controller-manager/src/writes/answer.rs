@@ -3,7 +3,7 @@
 use pumice_controllers::runtime::{ApiVerb, ApiWrite, WriteOutcome, read_object};
 use serde::Deserialize;
 
-use crate::effects::http::{ApiRefusal, Reply};
+use pumice_cluster::api::call::{ApiRefusal, Reply};
 
 /// What follows from a reply.
 pub(super) struct Answer {

@@ -81,7 +81,7 @@ struct KindEntry {
 
 /// All kinds.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub struct Board {
     slots: Mutex<Vec<KindEntry>>,
     synced: watch::Sender<bool>,
     /// Counts what is lost and followed again.
@@ -90,7 +90,7 @@ pub(crate) struct Board {
 
 impl Board {
     /// Name of every kind, whether it is required, and whether it protects.
-    pub(crate) fn new(kinds: impl Iterator<Item = (&'static str, bool, bool)>) -> Self {
+    pub fn new(kinds: impl Iterator<Item = (&'static str, bool, bool)>) -> Self {
         let slot = |(kind, required, protects)| KindEntry {
             kind,
             required,
@@ -138,7 +138,8 @@ impl Board {
         let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
     }
 
-    pub(crate) fn kinds(&self) -> Vec<KindStatus> {
+    /// Where every kind stands, in a fixed order.
+    pub fn kinds(&self) -> Vec<KindStatus> {
         let age = |at: Option<Instant>| at.map(|at| at.elapsed());
         let status = |slot: &KindEntry| KindStatus {
             kind: slot.kind,
@@ -162,13 +163,14 @@ impl Board {
 
 /// The place of one kind on the board.
 #[derive(Debug)]
-pub(crate) struct KindReporter {
+pub struct KindReporter {
     board: Arc<Board>,
     at: usize,
 }
 
 impl KindReporter {
-    pub(crate) fn new(board: Arc<Board>, at: usize) -> Self {
+    /// Of the kind at this place of the board.
+    pub fn new(board: Arc<Board>, at: usize) -> Self {
         Self { board, at }
     }
 
@@ -176,20 +178,23 @@ impl KindReporter {
         edit(&mut self.board.slots()[self.at])
     }
 
-    pub(crate) fn state(&self) -> KindState {
+    /// Where the kind stands.
+    pub fn state(&self) -> KindState {
         self.edit(|slot| slot.state.clone())
     }
 
-    pub(crate) fn set_state(&self, state: KindState) {
+    /// Tells where the kind stands.
+    pub fn set_state(&self, state: KindState) {
         self.edit(|slot| slot.state = state);
     }
 
-    pub(crate) fn contact(&self) {
+    /// The API server has answered about the kind.
+    pub fn contact(&self) {
         self.edit(|slot| slot.contact = Some(Instant::now()));
     }
 
     /// It is not followed, since then. A kind that has never been listed is not lost.
-    pub(crate) fn lost(&self, since: Instant) {
+    pub fn lost(&self, since: Instant) {
         self.edit(|slot| {
             if slot.counts.lists > 0 && slot.state != KindState::Absent {
                 slot.lost.get_or_insert(since);
@@ -199,13 +204,14 @@ impl KindReporter {
     }
 
     /// It is followed, or need not be.
-    pub(crate) fn followed(&self) {
+    pub fn followed(&self) {
         if self.edit(|slot| slot.lost.take().is_some()) {
             self.board.turns.send_modify(|turns| *turns += 1);
         }
     }
 
-    pub(crate) fn event(&self, objects: usize) {
+    /// An event came; so many objects are known now.
+    pub fn event(&self, objects: usize) {
         self.edit(|slot| {
             slot.event = Some(Instant::now());
             slot.counts.events += 1;
@@ -213,16 +219,18 @@ impl KindReporter {
         });
     }
 
-    pub(crate) fn set_objects(&self, objects: usize) {
+    /// So many objects are known.
+    pub fn set_objects(&self, objects: usize) {
         self.edit(|slot| slot.objects = objects);
     }
 
-    pub(crate) fn count(&self, count: impl FnOnce(&mut WatchCounts)) {
+    /// Changes the counts.
+    pub fn count(&self, count: impl FnOnce(&mut WatchCounts)) {
         self.edit(|slot| count(&mut slot.counts));
     }
 
     /// Whether the kinds nothing is decided without are followed.
-    pub(crate) fn others_are_served(&self) -> bool {
+    pub fn others_are_served(&self) -> bool {
         let slots = self.board.slots();
         let mut required = slots.iter().filter(|slot| slot.required);
         required.all(|slot| slot.state == KindState::Synced)
@@ -233,7 +241,7 @@ impl KindReporter {
     }
 
     /// The kind no longer holds up the gate. True when it was the last one that did.
-    pub(crate) fn settle(&self) -> bool {
+    pub fn settle(&self) -> bool {
         let mut slots = self.board.slots();
         slots[self.at].settled = true;
         let all = slots.iter().all(|slot| slot.settled);

@@ -1,4 +1,9 @@
 //! Follows the kinds of the controllers.
+//!
+//! Invariants:
+//! * One channel for this and for the ends of writes, so that the answer of a write and the beginning of a list keep
+//!   their order: what a write made is never taken for gone because a list was older.
+//! * Of an object only what `read_object` keeps outlives its line of the watch.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -14,12 +19,12 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tracing::{debug, info, warn};
 
-use crate::client::describe;
-use crate::contact::Contact;
-use crate::watch::raw::{Meta, RawEvent, meta_of, raw_event, raw_page};
-use crate::watch::request::{self, Lines};
-use crate::watch::status::{Board, KindReporter};
-use crate::watch::{KindState, KindStatus, WatchTimes};
+use pumice_cluster::api::events::{self, Encoding, EventStream};
+use pumice_cluster::api::raw::{Meta, RawEvent, meta_of, raw_event, raw_page};
+use pumice_cluster::client::describe;
+use pumice_cluster::contact::Contact;
+use pumice_cluster::watch::board::{Board, KindReporter};
+use pumice_cluster::watch::{KindState, KindStatus, WatchTimes};
 
 /// Kinds without which nothing is done: what is missing of them would be made again.
 const REQUIRED: [ManagedKind; 5] = [
@@ -50,7 +55,7 @@ pub struct ControllerWatchOptions {
 }
 
 /// Starts to follow every kind; must be called within a tokio runtime. The client must not retry by
-/// itself: see [`crate::client::connect`].
+/// itself: see [`pumice_cluster::client::connect`].
 pub fn watch(
     client: &Client,
     options: ControllerWatchOptions,
@@ -220,13 +225,15 @@ impl Follower {
                 self.place.set_state(KindState::Listing);
             }
             if self.streams {
-                let lines = self.answer(request::stream(client, &path, open_s)).await?;
+                let lines = self
+                    .answer(events::stream(client, &path, open_s, Encoding::Json))
+                    .await?;
                 return self.follow(lines, true).await;
             }
             self.list_pages(client, &path).await?;
         }
         let from = self.from.clone().unwrap_or_default();
-        let lines = request::watch(client, &path, &from, open_s);
+        let lines = events::watch(client, &path, &from, open_s, Encoding::Json);
         let lines = self.answer(lines).await?;
         self.follow(lines, false).await
     }
@@ -245,7 +252,7 @@ impl Follower {
     async fn list_pages(&mut self, client: &Client, path: &str) -> Result<(), RoundEnd> {
         let mut next = None;
         loop {
-            let asked = request::page(client, path, Some(PAGE_SIZE), next.take());
+            let asked = events::page(client, path, Some(PAGE_SIZE), next.take());
             let text = self.answer(asked).await?;
             self.place.contact();
             let page = raw_page(text.as_bytes());
@@ -263,7 +270,7 @@ impl Follower {
     /// Reads events until the watch ends. With `listing` it begins with the list.
     async fn follow(
         &mut self,
-        mut lines: Lines,
+        mut lines: EventStream,
         mut listing: bool,
     ) -> Result<Infallible, RoundEnd> {
         let silence = self.options.pace.silence;

@@ -4,7 +4,7 @@
 use pumice_controllers::runtime::{ApiVerb, ApiWrite};
 use serde_json::Value;
 
-use crate::effects::http::{ApiRefusal, Reply};
+use pumice_cluster::api::call::{ApiRefusal, Reply};
 
 /// What follows from the object as it was read.
 pub(super) enum Replacement {

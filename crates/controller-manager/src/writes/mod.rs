@@ -1,4 +1,15 @@
 //! Sends what the controllers want written.
+//!
+//! Invariants:
+//! * A write goes out within the term only, and its end is always told, once.
+//! * Namespaces take turns in every lane, and keys are made in none: ten thousand Jobs of one hold up
+//!   no other.
+
+mod answer;
+mod keys;
+mod lanes;
+mod replace;
+mod turns;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,16 +26,16 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::{Sender, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep};
 
-use crate::contact::Contact;
-use crate::effects::backoff::{self, Bucket};
-use crate::effects::http::{
+use pumice_cluster::api::backoff::{self, Bucket};
+use pumice_cluster::api::call::{
     APPLY_PATCH, ApiCall, ApiRefusal, JSON, JSON_PATCH, MERGE_PATCH, Reply, send,
 };
-use crate::lease::{NoTerm, TermWatch};
+use pumice_cluster::contact::Contact;
+use pumice_cluster::lease::{NoTerm, TermWatch};
 
-use super::answer::{self, Answer};
-use super::lanes::{QueuedWrite, make_keys, run_lane};
-use super::replace::{self, Replacement};
+use self::answer::Answer;
+use self::lanes::{QueuedWrite, make_keys, run_lane};
+use self::replace::Replacement;
 
 /// Tries of a write that the API server puts off.
 const MOST_PUT_OFF: u32 = 8;
@@ -76,7 +87,7 @@ pub struct ControllerWrites {
     keys: UnboundedSender<QueuedWrite>,
 }
 
-pub(super) struct SharedWrites {
+struct SharedWrites {
     client: Client,
     contact: Contact,
     options: WriteOptions,
@@ -172,7 +183,7 @@ impl ControllerWrites {
 
 impl SharedWrites {
     /// Tells how a write ended.
-    pub(super) async fn tell(&self, id: WriteId, of: ManagedRef, answer: Answer) {
+    async fn tell(&self, id: WriteId, of: ManagedRef, answer: Answer) {
         if let Some(uid) = answer.gone {
             let _ = self.inputs.send(ManagerInput::Gone { of, uid }).await;
         }
@@ -186,7 +197,7 @@ impl SharedWrites {
     }
 
     /// Sends a write until the API server has looked at it.
-    pub(super) async fn carry_out(&self, write: &ApiWrite, term: &TermWatch) -> Answer {
+    async fn carry_out(&self, write: &ApiWrite, term: &TermWatch) -> Answer {
         let (verb, call) = request(write);
         let mut tries = 0;
         loop {
@@ -301,7 +312,7 @@ impl SharedWrites {
 }
 
 /// A write that was not sent.
-pub(super) fn unsent(why: String) -> Answer {
+fn unsent(why: String) -> Answer {
     Answer {
         outcome: WriteOutcome::NoAnswer(why),
         gone: None,

@@ -1,0 +1,289 @@
+//! The life of a process that takes part in an election, whatever it does while it leads.
+//!
+//! ```text
+//!  run ─► log, clients ─► App::start ─► Running: until a signal, or until a part of it fails
+//!                          │ Shell: ports, election          │
+//!                          ▼                                 ▼
+//!                                    Running::rest ─► the lease is released
+//!                                          └ not in time: it is kept, and runs out by itself
+//! ```
+//!
+//! The order of the end is for nobody else to write while one of our writes is under way.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use pumice_admin::http::{Answers, Endpoints, RenderedMetrics};
+use pumice_admin::log;
+use pumice_admin::metrics::MetricsPage;
+use pumice_cluster::client::{self, Clients, ConnectOptions};
+use pumice_cluster::lease::{Elector, TermWatch};
+use tokio::sync::watch as cell;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::flags::{ApiServerFlags, LeaseFlags, ServingFlags};
+use crate::{DaemonStatus, EndSignals, identity};
+
+/// How often the numbers of a process are published.
+pub const NUMBERS: Duration = Duration::from_secs(5);
+
+/// Longest time for requests under way after the order to end, and again for the release of the lease.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// What a process is started with, whatever it does.
+#[derive(Clone, Debug)]
+pub struct ShellSettings {
+    /// Name of the program, as it holds leases.
+    pub name: &'static str,
+    /// Name and version, as others see it.
+    pub program: &'static str,
+    /// The way to the API server.
+    pub connection: ApiServerFlags,
+    /// The election.
+    pub lease: LeaseFlags,
+    /// Whether it stands for election at all; one that writes nothing need not.
+    pub stands: bool,
+    /// Ports and the log's verbosity.
+    pub serving: ServingFlags,
+    /// Log in JSON.
+    pub log_json: bool,
+    /// What the user should know; logged once.
+    pub warnings: Vec<String>,
+}
+
+/// What a process does.
+pub trait App {
+    /// Its parts once they run.
+    type Running: Running;
+
+    /// What it is started with.
+    fn settings(&self) -> ShellSettings;
+
+    /// Starts its parts. It opens the ports and stands for election by the shell, in the order it needs.
+    ///
+    /// # Errors
+    /// What cannot be started with.
+    fn start(self, shell: &mut Shell) -> impl Future<Output = anyhow::Result<Self::Running>>;
+}
+
+/// The parts of a process that runs.
+pub trait Running {
+    /// Waits until a part has ended that must not, and says why it has. Asked again and again: whoever stops
+    /// waiting loses nothing.
+    fn failed(&mut self) -> impl Future<Output = anyhow::Error>;
+
+    /// Publishes the numbers, every [`NUMBERS`].
+    fn publish(&mut self);
+
+    /// Decides nothing more, and waits until no write is under way.
+    fn rest(&mut self) -> impl Future<Output = ()>;
+}
+
+/// What every process has.
+pub struct Shell {
+    /// The ways to the API server.
+    pub clients: Clients,
+    /// How the process is doing.
+    pub status: Arc<DaemonStatus>,
+    /// The verbosity of its log.
+    pub level: log::LevelHandle,
+    settings: ShellSettings,
+    election: Option<Election>,
+}
+
+/// An election under way.
+struct Election {
+    elector: JoinHandle<()>,
+    release: cell::Sender<bool>,
+}
+
+/// Runs until told to end. A process that loses the lease stands by and for election again.
+///
+/// # Errors
+/// What cannot be started with, or why a part has ended.
+pub fn run(app: impl App) -> anyhow::Result<()> {
+    let settings = app.settings();
+    let format = match settings.log_json {
+        true => log::LogFormat::Json,
+        false => log::LogFormat::Klog,
+    };
+    let verbosity = u32::try_from(settings.serving.verbosity.max(0)).unwrap_or(u32::MAX);
+    let level = log::init(format, verbosity)?;
+    for warning in &settings.warnings {
+        tracing::warn!("{warning}");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("no runtime")?;
+    let result = runtime.block_on(async {
+        let mut shell = Shell::connect(settings, level).await?;
+        let mut end = EndSignals::listen()?;
+        let mut running = app.start(&mut shell).await?;
+        let result = until_the_end(&mut end, &mut running).await;
+        tokio::select! {
+            () = orderly(&mut running, shell.election) => {}
+            name = end.next() => tracing::warn!("{name} again: ending at once"),
+        }
+        result
+    });
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    result
+}
+
+async fn until_the_end(end: &mut EndSignals, running: &mut impl Running) -> anyhow::Result<()> {
+    let mut numbers = tokio::time::interval(NUMBERS);
+    loop {
+        tokio::select! {
+            name = end.next() => {
+                tracing::info!("{name}: ending");
+                return Ok(());
+            }
+            error = running.failed() => return Err(error),
+            _ = numbers.tick() => running.publish(),
+        }
+    }
+}
+
+/// Ends what is under way, then gives the lease back.
+async fn orderly(running: &mut impl Running, election: Option<Election>) {
+    let rests = timeout(DRAIN, running.rest()).await.is_ok();
+    let Some(Election { elector, release }) = election else {
+        return;
+    };
+    if !rests {
+        tracing::warn!(
+            "some writes are still under way after {DRAIN:?}: the lease is not released, another \
+             replica takes over when it runs out"
+        );
+        return elector.abort();
+    }
+    release.send_replace(true);
+    let _ = timeout(DRAIN, elector).await;
+}
+
+impl Shell {
+    async fn connect(settings: ShellSettings, level: log::LevelHandle) -> anyhow::Result<Self> {
+        let ApiServerFlags {
+            master, kubeconfig, ..
+        } = &settings.connection;
+        let options = ConnectOptions {
+            master: Some(master.clone()).filter(|master| !master.is_empty()),
+            kubeconfig: Some(PathBuf::from(kubeconfig)).filter(|path| path != Path::new("")),
+            user_agent: settings.program.to_owned(),
+        };
+        let clients = client::connect(&options).await?;
+        tokio::spawn(clients.contact.clone().probe(clients.probe.clone()));
+        Ok(Self {
+            clients,
+            status: Arc::new(DaemonStatus::default()),
+            level,
+            settings,
+            election: None,
+        })
+    }
+
+    /// Opens the ports.
+    ///
+    /// # Errors
+    /// An address is taken or none, or a certificate cannot be used.
+    pub async fn serve(
+        &self,
+        answers: Arc<dyn Answers>,
+        metrics: Arc<dyn MetricsPage>,
+    ) -> anyhow::Result<()> {
+        let serving = &self.settings.serving;
+        let endpoints = Endpoints {
+            program: self.settings.program,
+            metrics: serving
+                .enable_metrics
+                .then(|| RenderedMetrics::new(metrics)),
+            answers,
+            level: self.level.clone(),
+            debug_open: serving.debug_open,
+        };
+        let api = self.clients.probe.clone();
+        serving.open_ports(endpoints, api).await
+    }
+
+    /// Stands for election, where there is one, and gives the term it sets.
+    ///
+    /// # Errors
+    /// The times of the election do not fit together.
+    pub fn elect(&mut self) -> anyhow::Result<TermWatch> {
+        let holder = identity::lease_holder(self.settings.name);
+        let election = self.settings.lease.election(&holder);
+        let Some(election) = election.filter(|_| self.settings.stands) else {
+            return Ok(TermWatch::always());
+        };
+        let (elector, term) = Elector::new(self.clients.lease.clone(), election)?;
+        let (release, mut released) = cell::channel(false);
+        let stop = async move {
+            let _ = released.wait_for(|released| *released).await;
+        };
+        self.election = Some(Election {
+            elector: tokio::spawn(elector.run(stop)),
+            release,
+        });
+        Ok(term)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    /// A process whose writes end when the test says so.
+    struct Writer(oneshot::Receiver<()>);
+
+    impl Running for Writer {
+        async fn failed(&mut self) -> anyhow::Error {
+            std::future::pending().await
+        }
+
+        fn publish(&mut self) {}
+
+        async fn rest(&mut self) {
+            let _ = (&mut self.0).await;
+        }
+    }
+
+    /// An election whose elector ends when the lease is to be released, and what tells that it is.
+    fn election() -> (Election, cell::Receiver<bool>) {
+        let (release, mut released) = cell::channel(false);
+        let told = released.clone();
+        let elector = tokio::spawn(async move {
+            let _ = released.wait_for(|released| *released).await;
+        });
+        (Election { elector, release }, told)
+    }
+
+    #[tokio::test]
+    async fn the_lease_is_released_after_the_writes_have_ended() {
+        let (end, ended) = oneshot::channel();
+        let (election, released) = election();
+        let ordered = tokio::spawn(async move {
+            orderly(&mut Writer(ended), Some(election)).await;
+        });
+        tokio::task::yield_now().await;
+        assert!(!*released.borrow());
+        end.send(()).expect("it waits");
+        ordered.await.expect("it ends");
+        assert!(*released.borrow());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_lease_is_kept_while_a_write_may_be_under_way() {
+        let (_end, ended) = oneshot::channel();
+        let (election, released) = election();
+        orderly(&mut Writer(ended), Some(election)).await;
+        assert!(!*released.borrow());
+        // The elector is gone, so nobody renews what runs out.
+        assert!(released.has_changed().is_err());
+    }
+}
