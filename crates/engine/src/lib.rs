@@ -49,7 +49,7 @@ pub use pumice_framework::{Eviction, EvictionTally, Observer, Stage, Unobserved}
 pub use pumice_plugins::annotations_read;
 pub use report::{GroupEvent, HyperNodeEvent, PodReport, QueueEvent, Reports};
 
-/// Everything a configuration may name, built or not.
+/// Everything a configuration may name.
 pub static REGISTRY: Registry = Registry {
     plugins: pumice_plugins::SPECS,
     actions: pumice_actions::SPECS,
