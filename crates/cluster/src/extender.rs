@@ -40,11 +40,11 @@ pub use rounds::ExtenderRounds;
 /// Largest answer, in bytes.
 const LARGEST: usize = 10 << 20;
 /// Requests under way at a time.
-const MOST_UNDER_WAY: usize = 16;
+const MAX_UNDER_WAY: usize = 16;
 /// Of these, about the nodes of one pod.
-const MOST_OF_POD: usize = 4;
+const MAX_OF_POD: usize = 4;
 /// Pods about whose nodes it is asked at a time: some are answered early rather than all late.
-const MOST_PODS: usize = MOST_UNDER_WAY / MOST_OF_POD;
+const MAX_PODS: usize = MAX_UNDER_WAY / MAX_OF_POD;
 
 /// One extender.
 pub struct ExtenderClient {
@@ -74,8 +74,8 @@ impl ExtenderClient {
         Ok(Self {
             client: connect(&server, user_agent)?,
             settings: settings.clone(),
-            permits: Semaphore::new(MOST_UNDER_WAY),
-            pods: Semaphore::new(MOST_PODS),
+            permits: Semaphore::new(MAX_UNDER_WAY),
+            pods: Semaphore::new(MAX_PODS),
             asking: Mutex::default(),
             telling: Mutex::default(),
         })
@@ -133,7 +133,7 @@ impl ExtenderClient {
                 said: word.unwrap_or_else(NodeWord::Failed),
             }
         });
-        let words = words.buffered(MOST_OF_POD);
+        let words = words.buffered(MAX_OF_POD);
         let mut words: Vec<_> = words.collect().await;
         words.sort_by(|left, right| left.node.cmp(&right.node));
         ExtenderAnswer::Nodes(words)

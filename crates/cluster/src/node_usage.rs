@@ -44,7 +44,7 @@ const CUSTOM_CPU: &str = "node_cpu_usage_avg";
 const CUSTOM_MEMORY: &str = "node_memory_usage_avg";
 
 /// Nodes in one answer of Elasticsearch.
-const MOST_NODES: u32 = 10_000;
+const MAX_NODES: u32 = 10_000;
 
 /// Asks one source.
 pub struct UsageClient {
@@ -128,7 +128,7 @@ impl UsageClient {
                 {"range": {"@timestamp": {"gte": "now-10m", "lt": "now"}}},
             ]}},
             "aggs": {"nodes": {
-                "terms": {"field": host_field, "size": MOST_NODES},
+                "terms": {"field": host_field, "size": MAX_NODES},
                 "aggs": {
                     "cpu": average("host.cpu.usage"),
                     "memory": average("system.memory.actual.used.pct"),

@@ -421,7 +421,7 @@ impl Daemon {
         effects: Option<Arc<Effects>>,
         term: &TermWatch,
     ) -> mpsc::Sender<Notice> {
-        let (sender, receiver) = mpsc::channel(notices::MOST_WAITING);
+        let (sender, receiver) = mpsc::channel(notices::MAX_WAITING);
         if let Some(effects) = effects {
             let notices = Notices {
                 client: self.clients.reads.clone(),

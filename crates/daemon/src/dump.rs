@@ -19,10 +19,10 @@ use tokio::sync::{mpsc, oneshot};
 use crate::decide::DecideRequest;
 
 /// Files that are kept, the newest of them. A large cluster has 100 MB in each.
-const MOST_FILES: usize = 3;
+const MAX_FILES: usize = 3;
 
 /// Dumps within one second that get a name of their own.
-const MOST_NAMES: u32 = 10;
+const MAX_NAMES: u32 = 10;
 
 /// Every object as the engine knows it, what it has decided, and the text of the configuration in use
 /// without its secrets.
@@ -68,7 +68,7 @@ pub async fn text(core: &mpsc::Sender<DecideRequest>) -> anyhow::Result<Vec<u8>>
 /// The folder takes no file.
 pub fn write(folder: &Path, unix_s: u64, text: &[u8]) -> anyhow::Result<PathBuf> {
     // Before: the folder may have no room for one more.
-    remove_oldest(folder, MOST_FILES - 1);
+    remove_oldest(folder, MAX_FILES - 1);
     let (path, mut file) = create(folder, unix_s)
         .with_context(|| format!("{}/snapshot-{unix_s}.json", folder.display()))?;
     let written = file.write_all(text);
@@ -82,7 +82,7 @@ pub fn write(folder: &Path, unix_s: u64, text: &[u8]) -> anyhow::Result<PathBuf>
 
 fn create(folder: &Path, unix_s: u64) -> io::Result<(PathBuf, File)> {
     let mut taken = io::Error::from(io::ErrorKind::AlreadyExists);
-    for nth in 0..MOST_NAMES {
+    for nth in 0..MAX_NAMES {
         let path = folder.join(name(unix_s, nth));
         // By the rules of open(2) a link is never followed where the file must be new.
         let created = File::options()
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(path, folder.path().join(name(7, 2)));
         assert_eq!(fs::read(&victim).expect("readable"), b"kept");
         assert!(!nowhere.exists());
-        for nth in 3..MOST_NAMES {
+        for nth in 3..MAX_NAMES {
             symlink(&victim, folder.path().join(name(7, nth))).expect("linked");
         }
         let error = write(folder.path(), 7, b"text").expect_err("all names are taken");

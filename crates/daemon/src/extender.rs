@@ -18,7 +18,7 @@ use crate::notices::{Notice, Topic};
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Answers that may wait to be taken in.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 
 /// That it complains is written to the log this often, with how many times it did.
 const COMPLAINT_PERIOD: Duration = Duration::from_secs(30);
@@ -79,7 +79,7 @@ impl ExtenderFollower {
                 return std::future::pending().await;
             }
         };
-        let (sender, mut answers) = mpsc::channel(MOST_WAITING);
+        let (sender, mut answers) = mpsc::channel(MAX_WAITING);
         let rounds = ExtenderRounds {
             client: Arc::clone(&client),
             generation: sheet.generation,

@@ -25,7 +25,7 @@ use crate::settings::ConfSource;
 const LOOK: Duration = Duration::from_secs(2);
 
 /// Notices that may wait to be taken in.
-pub const MOST_WAITING: usize = 64;
+pub const MAX_WAITING: usize = 64;
 
 /// What a notice is about; its name is the reason of the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

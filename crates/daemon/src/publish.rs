@@ -30,10 +30,10 @@ use crate::pod_traces::{PodDecision, TraceFeed, TraceSink};
 /// Lines of the log that come in floods are written this often, with how many there were.
 const FLOOD_PERIOD: Duration = Duration::from_secs(30);
 /// Bytes of the problems of one object that are told: users write the values that stand in them.
-const MOST_PROBLEMS: usize = 2_000;
+const MAX_PROBLEMS: usize = 2_000;
 
 /// What an extender is to be told that may wait.
-const MOST_NOTICES: usize = 4096;
+const MAX_NOTICES: usize = 4096;
 
 /// Where writes go.
 pub enum Out {
@@ -95,7 +95,7 @@ impl Publisher {
 
     /// What an extender is to be asked and told from now on, for the only one who does that.
     pub fn extender_feed(&mut self) -> ExtenderFeed {
-        let (sender, notices) = mpsc::channel(MOST_NOTICES);
+        let (sender, notices) = mpsc::channel(MAX_NOTICES);
         self.extender_notices = Some(sender);
         ExtenderFeed {
             questions: self.questions.subscribe(),
@@ -313,8 +313,8 @@ fn queue_of(state: &State, task: TaskIx) -> String {
 }
 
 fn shortened(mut text: String) -> String {
-    if text.len() > MOST_PROBLEMS {
-        text.truncate(text.floor_char_boundary(MOST_PROBLEMS));
+    if text.len() > MAX_PROBLEMS {
+        text.truncate(text.floor_char_boundary(MAX_PROBLEMS));
         text.push('…');
     }
     text

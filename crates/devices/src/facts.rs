@@ -47,7 +47,7 @@ pub(crate) fn most_at_any_time(amounts: impl IntoIterator<Item = (ContainerKind,
 
 /// Init containers of a pod, sidecars among them, that may ask devices of one family: each is held against
 /// those before it on every node that is tried, and anybody may write hundreds.
-const MOST_INIT_CONTAINERS: usize = 64;
+const MAX_INIT_CONTAINERS: usize = 64;
 
 /// What to tell of a pod with more init containers that ask devices than may. `asks` are the positions of the
 /// containers that ask, in their order, `resource` is what they ask.
@@ -60,10 +60,10 @@ pub(crate) fn too_many_init_containers(
     let mut init: Vec<u16> = init.collect();
     init.dedup();
     let count = init.len();
-    (count > MOST_INIT_CONTAINERS).then(|| {
+    (count > MAX_INIT_CONTAINERS).then(|| {
         format!(
             "{count} of spec.initContainers ask {resource} or other devices of its kind, and at most \
-             {MOST_INIT_CONTAINERS} of a pod may: let fewer ask, by doing the work of several in one"
+             {MAX_INIT_CONTAINERS} of a pod may: let fewer ask, by doing the work of several in one"
         )
     })
 }

@@ -2,9 +2,9 @@
 //! and wrong at every character, and nodes may have many cards.
 
 /// Entries that are told of one list; the rest is counted.
-const MOST: usize = 16;
+const MAX: usize = 16;
 /// Cards that are named of which the same is said; the rest is counted.
-const MOST_CARDS: usize = 4;
+const MAX_CARDS: usize = 4;
 /// Characters shown of a text.
 const CLIP: usize = 120;
 /// Characters shown of a text that stands within a sentence.
@@ -20,7 +20,7 @@ pub(crate) struct Bounded {
 impl Bounded {
     /// Adds one.
     pub fn tell(&mut self, entry: impl FnOnce() -> String) {
-        if self.told.len() < MOST {
+        if self.told.len() < MAX {
             self.told.push(entry());
         } else {
             self.untold += 1;
@@ -47,10 +47,10 @@ pub(crate) struct SaidOfCards {
 impl SaidOfCards {
     /// Says that of one card.
     pub fn say(&mut self, card: &str, what: String) {
-        let has_room = self.said.len() < MOST;
+        let has_room = self.said.len() < MAX;
         let known = self.said.iter_mut().find(|(said, ..)| *said == what);
         match known {
-            Some((_, cards, _)) if cards.len() < MOST_CARDS => cards.push(card.to_owned()),
+            Some((_, cards, _)) if cards.len() < MAX_CARDS => cards.push(card.to_owned()),
             Some((.., more)) => *more += 1,
             None if has_room => self.said.push((what, vec![card.to_owned()], 0)),
             None => self.untold += 1,

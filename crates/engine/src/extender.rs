@@ -22,7 +22,7 @@ use crate::knowledge::Knowledge;
 use told::{ToldJobs, ToldNodes, ToldPods, told_job};
 
 /// Pods that could go for another one of which an extender is told.
-const MOST_CANDIDATES: usize = 512;
+const MAX_CANDIDATES: usize = 512;
 
 /// What was told.
 #[derive(Default)]
@@ -250,7 +250,7 @@ impl Abouts<'_> {
         let own = state.job(state.task(evictor).job?).queue?;
         let all = self
             .candidates
-            .get_or_insert_with(|| CheapestByQueue::new(state, MOST_CANDIDATES));
+            .get_or_insert_with(|| CheapestByQueue::new(state, MAX_CANDIDATES));
         let may_go = match across {
             true => {
                 let others = state.queues().filter(|(queue, _)| *queue != own);

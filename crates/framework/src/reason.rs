@@ -27,10 +27,10 @@ pub struct ReasonId(pub u16);
 pub struct SetId(pub u16);
 
 /// Most reasons, and most sets of them, told apart.
-const MOST: usize = 60_000;
+const MAX: usize = 60_000;
 
 /// Most reasons in the words of somebody outside.
-const MOST_TOLD: usize = 500;
+const MAX_TOLD: usize = 500;
 
 /// One reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,9 +61,9 @@ impl ReasonTable {
         if let Some(&id) = self.by_text.get(&key) {
             return id;
         }
-        if self.reasons.len() >= MOST {
+        if self.reasons.len() >= MAX {
             // Beyond any cluster: further reasons are told as the last one.
-            return ReasonId((MOST - 1) as u16);
+            return ReasonId((MAX - 1) as u16);
         }
         let id = ReasonId(self.reasons.len() as u16);
         self.reasons.push(Reason {
@@ -78,7 +78,7 @@ impl ReasonTable {
     /// `otherwise` is for what is more.
     pub fn intern_told(&mut self, text: &str, kind: ReasonKind, otherwise: ReasonId) -> ReasonId {
         let is_known = self.by_text.contains_key(&(text.to_owned(), kind));
-        if !is_known && self.told >= MOST_TOLD {
+        if !is_known && self.told >= MAX_TOLD {
             return otherwise;
         }
         self.told += usize::from(!is_known);
@@ -106,8 +106,8 @@ impl ReasonTable {
         if let Some(&id) = self.by_set.get(&key) {
             return id;
         }
-        if self.sets.len() >= MOST {
-            return SetId((MOST - 1) as u16);
+        if self.sets.len() >= MAX {
+            return SetId((MAX - 1) as u16);
         }
         let id = SetId(self.sets.len() as u16);
         self.sets.push(key.clone());

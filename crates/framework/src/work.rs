@@ -20,10 +20,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const JOBS_PER_CYCLE: u64 = 2;
 
 /// A job that needs more than its share lets others go first in this many cycles.
-const MOST_PASSED_OVER: u32 = 4;
+const MAX_PASSED_OVER: u32 = 4;
 
 /// Doublings of a job's share after which it is as good as unlimited.
-const MOST_DOUBLINGS: u32 = 40;
+const MAX_DOUBLINGS: u32 = 40;
 
 /// A namespace, and the size of the rules of its pods as a power of two.
 type Account = (Sym, u32);
@@ -70,7 +70,7 @@ impl Work {
     fn share(&self, job: JobIx) -> u64 {
         let doublings = self.again.get(&job).map_or(0, |again| again.doublings);
         let limit = self.limit.unwrap_or(u64::MAX).max(1);
-        limit.saturating_mul(1 << doublings.min(MOST_DOUBLINGS))
+        limit.saturating_mul(1 << doublings.min(MAX_DOUBLINGS))
     }
 
     /// Whether a job has taken its share of this cycle.
@@ -150,7 +150,7 @@ impl Work {
         let Some(again) = self.again.get_mut(&job) else {
             return false;
         };
-        let waits = others_decided && again.passed_over < MOST_PASSED_OVER;
+        let waits = others_decided && again.passed_over < MAX_PASSED_OVER;
         again.passed_over += u32::from(waits);
         waits
     }

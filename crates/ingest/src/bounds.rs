@@ -7,18 +7,18 @@ use pumice_model::object::PodObject;
 use crate::problem::{ObjectProblems, Path};
 
 /// Names of resources of one object. A node with devices of every vendor offers about forty.
-const MOST_NAMES: usize = 128;
+const MAX_NAMES: usize = 128;
 /// Terms of pod affinity and anti-affinity, and spread constraints, of one pod: each is counted over all pods.
-const MOST_POD_TERMS: usize = 128;
+const MAX_POD_TERMS: usize = 128;
 /// Tests of nodes by one pod: node selector, expressions and fields of node affinity, tolerations. Enough to name
 /// every node of a large cluster in a term of its own.
-const MOST_NODE_TESTS: usize = 10_000;
+const MAX_NODE_TESTS: usize = 10_000;
 /// Resource claims of one pod. Kubernetes allows 32 requests in each.
-const MOST_CLAIMS: usize = 128;
+const MAX_CLAIMS: usize = 128;
 
 /// Bytes of those annotations of one pod that are read and kept: whose it is, what it asks of devices, what was given to
 /// it. The longest, of ten containers with sixteen shared cards each, are less than half of this; Kubernetes allows 256 KiB.
-const MOST_ANNOTATION_BYTES: usize = 32 * 1024;
+const MAX_ANNOTATION_BYTES: usize = 32 * 1024;
 
 /// Tells of what a pod has too much of.
 pub(crate) fn of_pod(pod: &PodObject, problems: &mut ObjectProblems) {
@@ -26,7 +26,7 @@ pub(crate) fn of_pod(pod: &PodObject, problems: &mut ObjectProblems) {
     let path = path.field("annotations");
     let bytes = annotation_bytes(pod);
     at_most(
-        MOST_ANNOTATION_BYTES,
+        MAX_ANNOTATION_BYTES,
         bytes,
         "bytes that are read",
         path,
@@ -39,10 +39,10 @@ pub(crate) fn of_pod(pod: &PodObject, problems: &mut ObjectProblems) {
         + pod.preferred_affinity.len()
         + pod.preferred_anti_affinity.len();
     let path = spec.field("affinity");
-    at_most(MOST_POD_TERMS, terms, "terms about pods", path, problems);
+    at_most(MAX_POD_TERMS, terms, "terms about pods", path, problems);
     let path = spec.field("topologySpreadConstraints");
     at_most(
-        MOST_POD_TERMS,
+        MAX_POD_TERMS,
         pod.spread.len(),
         "constraints",
         path,
@@ -53,10 +53,10 @@ pub(crate) fn of_pod(pod: &PodObject, problems: &mut ObjectProblems) {
     let of_terms = required.chain(preferred);
     let of_terms = of_terms.map(|term| 1 + term.expressions.len() + term.fields.len());
     let tests = pod.node_selector.len() + pod.tolerations.len() + of_terms.sum::<usize>();
-    at_most(MOST_NODE_TESTS, tests, "tests of nodes", spec, problems);
+    at_most(MAX_NODE_TESTS, tests, "tests of nodes", spec, problems);
     let path = spec.field("resourceClaims");
     at_most(
-        MOST_CLAIMS,
+        MAX_CLAIMS,
         pod.resource_claims.len(),
         "claims",
         path,
@@ -74,7 +74,7 @@ fn annotation_bytes(pod: &PodObject) -> usize {
 
 /// Tells of too many names of resources.
 pub(crate) fn names(count: usize, path: Path<'_>, problems: &mut ObjectProblems) {
-    at_most(MOST_NAMES, count, "names of resources", path, problems);
+    at_most(MAX_NAMES, count, "names of resources", path, problems);
 }
 
 fn at_most(most: usize, count: usize, what: &str, path: Path<'_>, problems: &mut ObjectProblems) {

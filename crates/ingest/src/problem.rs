@@ -93,11 +93,11 @@ impl fmt::Display for Path<'_> {
 }
 
 /// Bytes of a message: values of fields stand in it, and whoever writes them must not fill logs.
-const MOST_MESSAGE: usize = 400;
+const MAX_MESSAGE: usize = 400;
 
 fn clipped(mut message: String) -> String {
-    if message.len() > MOST_MESSAGE {
-        message.truncate(message.floor_char_boundary(MOST_MESSAGE));
+    if message.len() > MAX_MESSAGE {
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE));
         message.push('…');
     }
     message

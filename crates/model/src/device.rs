@@ -24,7 +24,7 @@ mod groups;
 use groups::GroupHoldings;
 
 /// Notes kept until somebody asks for them.
-const MOST_NOTES: usize = 10_000;
+const MAX_NOTES: usize = 10_000;
 
 /// What holds while the text of a ConfigMap cannot be read.
 const UNTIL_THEN: &str =
@@ -268,7 +268,7 @@ impl DeviceTable {
     /// Keeps notes until they are asked for; the oldest go when nobody does.
     pub(crate) fn note(&mut self, notes: impl IntoIterator<Item = DeviceNote>) {
         self.notes.extend(notes);
-        let excess = self.notes.len().saturating_sub(MOST_NOTES);
+        let excess = self.notes.len().saturating_sub(MAX_NOTES);
         self.notes.drain(..excess);
     }
 

@@ -33,10 +33,10 @@ const BINPACK: &str = "binpack";
 const SPREAD: &str = "spread";
 
 /// Largest weight that is used, so that sums of scores stay exact.
-const MOST_WEIGHT: i64 = 1_000_000;
+const MAX_WEIGHT: i64 = 1_000_000;
 
 /// Most exclusivity rules: a pod remembers those it matches in 64 bits.
-const MOST_RULES: usize = 64;
+const MAX_RULES: usize = 64;
 
 const GPU_MEMORY: Arg<bool> = Arg::switch(
     "deviceshare.GPUSharingEnable",
@@ -106,7 +106,7 @@ const WEIGHT: Arg<i64> = Arg::int(
     "Weight of the device score when a policy is set or NPUs of MindCluster are on; 0 switches it off.",
 )
 .min(0)
-.max(MOST_WEIGHT);
+.max(MAX_WEIGHT);
 const MAP_NAME: Arg<Text> = Arg::text(
     "deviceshare.KnownGeometriesCMName",
     CONFIG_MAP.1,
@@ -119,7 +119,7 @@ const MAP_NAMESPACE: Arg<Text> = Arg::text(
 );
 const RULES: Arg<TextMaps> = Arg::text_maps(
     "deviceshare.GPUExclusiveRules",
-    MOST_RULES,
+    MAX_RULES,
     "team: research",
     "Lists of labels: pods that have all labels of the same list never share a card.",
 );

@@ -57,7 +57,7 @@ const FADING: Arg<f64> = Arg::float(
     "Weight of a tier for such pods, relative to the tier below; 0 counts the first tier alone.",
 )
 .min_or_default(0.0);
-const MOST_DOMAINS: Arg<i64> = Arg::int(
+const MAX_DOMAINS: Arg<i64> = Arg::int(
     "hypernode.gradient.evict.max-hypernodes",
     8,
     "At most so many domains are looked at when others are evicted for a gang that asks for one.",
@@ -95,7 +95,7 @@ pub const SPEC: PluginSpec = PluginSpec {
         WEIGHT_LISTED.spec(),
         OTHERS.spec(),
         FADING.spec(),
-        MOST_DOMAINS.spec(),
+        MAX_DOMAINS.spec(),
         LABELS.spec(),
     ],
     listed: &[WEIGHTS.spec()],
@@ -127,7 +127,7 @@ impl NetworkTopologyAware {
             fill: ResourceWeights::read(arguments, &WEIGHTS),
             fading: OTHERS.read(arguments).then(|| FADING.read(arguments)),
             labels: keys(LABELS.read(arguments)),
-            most_for_evictions: usize::try_from(MOST_DOMAINS.read(arguments)).unwrap_or(1),
+            most_for_evictions: usize::try_from(MAX_DOMAINS.read(arguments)).unwrap_or(1),
         }
     }
 }

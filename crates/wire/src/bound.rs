@@ -7,7 +7,7 @@ use crate::WireObject;
 use crate::problem::WireProblem;
 
 /// Fields that are taken out of one pod. One with more is read without anything but its name and node.
-const MOST_FIELDS: usize = 64;
+const MAX_FIELDS: usize = 64;
 /// What stands for an amount that is not known: no quantity.
 const UNKNOWN: &str = "unknown";
 /// What a pod takes of its node besides devices.
@@ -35,7 +35,7 @@ pub(crate) fn read(json: &[u8]) -> Option<(Pod, Vec<WireProblem>)> {
             Ok(pod) => return Some((pod, lost)),
             Err(problem) => problem,
         };
-        let is_out = lost.len() < MOST_FIELDS && take_out(&mut text, &problem.path);
+        let is_out = lost.len() < MAX_FIELDS && take_out(&mut text, &problem.path);
         lost.push(problem);
         if !is_out {
             let pod = Pod::read(bare(&text, &node).to_string().as_bytes()).ok()?;

@@ -12,11 +12,11 @@ use super::seniority::Seniority;
 use super::sets::Preemptor;
 
 /// So many cards of a node are told of.
-const MOST_CARDS: usize = 8;
+const MAX_CARDS: usize = 8;
 /// So many pods of a card are.
-const MOST_PODS: usize = 3;
+const MAX_PODS: usize = 3;
 /// So many nodes with cards are looked at for the one that has the most victims.
-const MOST_NODES: usize = 32;
+const MAX_NODES: usize = 32;
 
 /// The cards of the node that comes nearest for a pod for which nobody goes; none where the pod asks for
 /// no cards, or no node has such.
@@ -54,11 +54,11 @@ pub fn contested_cards(
             if holders.is_empty() {
                 continue;
             }
-            if contested.cards.len() == MOST_CARDS {
+            if contested.cards.len() == MAX_CARDS {
                 contested.more += 1;
                 continue;
             }
-            let told = holders.iter().take(MOST_PODS).map(|task| {
+            let told = holders.iter().take(MAX_PODS).map(|task| {
                 let keeper = (!may_go.allowed.contains(task))
                     .then(|| keeper(session, scope, preemptor, *task, &may_go.candidates));
                 (state.task_key(*task), keeper)
@@ -66,7 +66,7 @@ pub fn contested_cards(
             contested.cards.push(ContestedCard {
                 card: all.card_name(at),
                 pods: told.collect(),
-                more: holders.len().saturating_sub(MOST_PODS),
+                more: holders.len().saturating_sub(MAX_PODS),
             });
         }
     }
@@ -101,7 +101,7 @@ fn nearest_node(
     if let Some(node) = told.chain(nearest).find(has_cards) {
         return Some((node, node_victims(session, scope, preemptor, node)));
     }
-    let first = nodes.indices().filter(has_cards).take(MOST_NODES);
+    let first = nodes.indices().filter(has_cards).take(MAX_NODES);
     let mut best: Option<(NodeIx, NodeVictims)> = None;
     for node in first {
         let there = node_victims(session, scope, preemptor, node);

@@ -8,7 +8,7 @@ use pumice_model::{NodeIx, ResIx, ResVec, State, TaskIx};
 use super::candidates::Scope;
 
 /// So many of them are named.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// Who holds what a task lacks, on nodes that would have enough of everything it requests and on which nobody
 /// is within reach of a scope: of the others it is told why they stay.
@@ -35,7 +35,7 @@ pub fn foreign_pods(state: &State, scope: &Scope, task: TaskIx) -> ForeignPods {
     }
     let name = |task: TaskIx| state.task_key(task);
     all.sort_by_cached_key(|(node, task, _)| (&state.nodes().object(*node).name, name(*task)));
-    let first = all.iter().take(MOST_NAMED);
+    let first = all.iter().take(MAX_NAMED);
     let first = first.map(|(node, task, resource)| ForeignPod {
         pod: name(*task),
         node: state.nodes().object(*node).name.clone(),
@@ -43,7 +43,7 @@ pub fn foreign_pods(state: &State, scope: &Scope, task: TaskIx) -> ForeignPods {
         amount: state.shape(*task).request.get(*resource),
     });
     ForeignPods {
-        more: all.len().saturating_sub(MOST_NAMED),
+        more: all.len().saturating_sub(MAX_NAMED),
         first: first.collect(),
     }
 }

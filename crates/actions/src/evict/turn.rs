@@ -22,7 +22,7 @@ use crate::kernel::Kernel;
 use crate::worksheet::TaskQueue;
 
 /// So many pods that would have gone are noted.
-const MOST_NOTED: usize = 10;
+const MAX_NOTED: usize = 10;
 
 /// Why a task was not placed.
 enum PlaceFailure {
@@ -244,7 +244,7 @@ fn note_and_undo(
         return;
     };
     let placed = session.placed_since(start).len();
-    let going = session.evicted_since(start).into_iter().take(MOST_NOTED);
+    let going = session.evicted_since(start).into_iter().take(MAX_NOTED);
     let would_go = going.map(|victim| session.state.task(victim).uid.clone());
     let would_go = would_go.collect();
     // Those that may not go are counted as things are without the plan.

@@ -9,7 +9,7 @@ use pumice_model::{NodeIx, Nodes};
 use super::evaluate::ClassEvaluator;
 
 /// Nodes whose devices, or CPUs, are looked at one by one for the nearest miss.
-const MOST_EXPLAINED: usize = 32;
+const MAX_EXPLAINED: usize = 32;
 
 /// What is to be said of all nodes together.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +51,7 @@ impl Distance {
 pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) -> Nearest {
     let mut best: Option<NearestSoFar> = None;
     let mut never = true;
-    let mut left = MOST_EXPLAINED;
+    let mut left = MAX_EXPLAINED;
     for node in nodes.indices() {
         let mut distance = by_resources(evaluator, nodes, node);
         let reasons = verdicts[node.at()].reasons();

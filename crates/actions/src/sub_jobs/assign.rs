@@ -12,10 +12,10 @@ use crate::domains::{self, Places};
 use crate::kernel::Kernel;
 
 /// More sub-jobs than these are not searched for: it goes as deep as there are of them.
-const MOST_SUB_JOBS: usize = 256;
+const MAX_SUB_JOBS: usize = 256;
 
 /// How often sub-jobs are placed at most, as a multiple of how many there are.
-const MOST_PLACED_EACH: usize = 8;
+const MAX_PLACED_EACH: usize = 8;
 
 /// The search for domains in which a job becomes ready.
 pub(super) struct Assignment<'a> {
@@ -44,7 +44,7 @@ impl<'a> Assignment<'a> {
             !worksheet.tasks[*sub as usize].is_empty() && !plugins.sub_job_ready(state, job, *sub)
         };
         let mut order: Vec<u16> = (0..worksheet.tasks.len() as u16).filter(waits).collect();
-        if !(2..=MOST_SUB_JOBS).contains(&order.len()) {
+        if !(2..=MAX_SUB_JOBS).contains(&order.len()) {
             return None;
         }
         let need = |sub: &u16| {
@@ -70,7 +70,7 @@ impl<'a> Assignment<'a> {
             attempt,
             start: session.checkpoint(),
             spare: order.iter().map(has_spare).collect(),
-            left: order.len() * MOST_PLACED_EACH,
+            left: order.len() * MAX_PLACED_EACH,
             order,
         })
     }

@@ -22,8 +22,8 @@ const NODES: usize = 7;
 const PODS: usize = 24;
 const CPU_OF_NODE: i64 = 4000;
 const ZONES: usize = 3;
-const MOST_PODS: i64 = 4;
-const MOST_PODS_OF_ZONE: i64 = 7;
+const MAX_PODS: i64 = 4;
+const MAX_PODS_OF_ZONE: i64 = 7;
 
 /// Which rules are in force.
 #[derive(Clone, Copy, Debug)]
@@ -131,7 +131,7 @@ impl NodeFilter for PodLimit {
         out: &mut [Option<ReasonId>],
     ) {
         for (out, node) in out.iter_mut().zip(range) {
-            if pods(state, node) >= MOST_PODS {
+            if pods(state, node) >= MAX_PODS {
                 *out = Some(self.0);
             }
         }
@@ -228,7 +228,7 @@ impl DomainFilter for ZoneLimit {
 
     fn reject(&self, cell: Cell<'_>, _: LoadMoment) -> Option<ReasonId> {
         let pods = self.pods[cell.domain(0) as usize];
-        (pods >= MOST_PODS_OF_ZONE).then_some(self.reason)
+        (pods >= MAX_PODS_OF_ZONE).then_some(self.reason)
     }
 
     fn sums(&self) -> usize {
@@ -291,10 +291,10 @@ fn judge(state: &State, switches: Switches, task: TaskIx, node: usize) -> Judged
         asked > state.nodes().future_idle(CPU, ix),
         "Insufficient cpu",
     );
-    say(pods(state, node) >= MOST_PODS, "full");
+    say(pods(state, node) >= MAX_PODS, "full");
     say(label(state, node, "broken") > 0, "broken");
     let zone = label(state, node, "zone");
-    let crowded = switches.domains && pods_of_zone(state, zone) >= MOST_PODS_OF_ZONE;
+    let crowded = switches.domains && pods_of_zone(state, zone) >= MAX_PODS_OF_ZONE;
     say(crowded, "crowded");
     match against.is_empty() {
         false => Judged::Against(against),

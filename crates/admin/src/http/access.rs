@@ -25,10 +25,10 @@ use tokio::time::Instant;
 const HOLDS: Duration = Duration::from_secs(10);
 
 /// Verdicts that are kept. More are asked for again.
-const MOST_KEPT: usize = 1024;
+const MAX_KEPT: usize = 1024;
 
 /// Questions to the API server at a time, so that those who try tokens take little of it.
-const MOST_ASKED: usize = 4;
+const MAX_ASKED: usize = 4;
 
 const NO_TOKEN: &str = "this port answers only to whom the API server lets ask: send `Authorization: \
     Bearer TOKEN`, as `pumice explain`, `top`, `queues`, `cards` and `dump` do\n";
@@ -92,10 +92,10 @@ impl KeptVerdicts {
     }
 
     fn keep(&mut self, question: QuestionDigest, verdict: AccessVerdict) {
-        if self.by_question.len() >= MOST_KEPT {
+        if self.by_question.len() >= MAX_KEPT {
             self.by_question.retain(|_, (at, _)| at.elapsed() < HOLDS);
         }
-        if self.by_question.len() >= MOST_KEPT {
+        if self.by_question.len() >= MAX_KEPT {
             let oldest = self.by_question.iter().min_by_key(|(_, (at, _))| *at);
             let oldest = oldest.map(|(question, _)| *question);
             oldest.and_then(|oldest| self.by_question.remove(&oldest));
@@ -116,7 +116,7 @@ impl Gate {
         Arc::new(Self {
             keeper,
             kept: Mutex::default(),
-            asking: Semaphore::new(MOST_ASKED),
+            asking: Semaphore::new(MAX_ASKED),
         })
     }
 
@@ -233,13 +233,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn those_who_try_tokens_take_a_bounded_memory() {
         let (_, gate) = counted();
-        for n in 0..MOST_KEPT * 2 {
+        for n in 0..MAX_KEPT * 2 {
             let token = n.to_string();
             gate.judge(&token, "get", "/x").await.expect("a verdict");
             tokio::time::advance(Duration::from_micros(1)).await;
         }
-        assert_eq!(gate.kept().by_question.len(), MOST_KEPT);
-        let last = (MOST_KEPT * 2 - 1).to_string();
+        assert_eq!(gate.kept().by_question.len(), MAX_KEPT);
+        let last = (MAX_KEPT * 2 - 1).to_string();
         assert!(gate.kept().get(&digest(&last, "get", "/x")).is_some());
         assert!(gate.kept().get(&digest("0", "get", "/x")).is_none());
     }

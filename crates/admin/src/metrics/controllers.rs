@@ -63,7 +63,7 @@ families! {
 pub const CONTROLLERS_REFERENCE: &[MetricFamily] = REFERENCE;
 
 /// Jobs that have series at a time.
-const MOST_JOBS: usize = 10_000;
+const MAX_JOBS: usize = 10_000;
 
 /// A Job that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +147,7 @@ impl ControllerMetrics {
     /// A Job came to an end.
     pub fn job_finished(&self, job: FinishedJob<'_>) {
         let mut jobs = locked(&self.jobs);
-        if jobs.len() >= MOST_JOBS && !jobs.contains_key(job.name) {
+        if jobs.len() >= MAX_JOBS && !jobs.contains_key(job.name) {
             add(&self.families.series_refused, &[], 1.0);
             return;
         }

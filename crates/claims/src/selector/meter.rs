@@ -22,7 +22,7 @@ use super::values::value;
 
 /// Steps that the comprehensions of the expressions of one request may take for one device: some 40 ms. What people
 /// write takes a few dozen.
-const MOST: i64 = 300_000;
+const MAX: i64 = 300_000;
 
 /// What takes steps; no expression can name it.
 const STEPS: &str = "@steps";
@@ -48,7 +48,7 @@ pub struct SelectorSteps(StepsLeft);
 
 impl Default for SelectorSteps {
     fn default() -> Self {
-        Self(StepsLeft(Arc::new(AtomicI64::new(MOST))))
+        Self(StepsLeft(Arc::new(AtomicI64::new(MAX))))
     }
 }
 
@@ -70,7 +70,7 @@ fn take<'b, 'v>(arguments: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, Execut
         true => Ok(CowVal::owned(CelBool::from(true))),
         false => Err(failed(
             "selector",
-            format!("it takes more than {MOST} steps on this device: look at shorter lists"),
+            format!("it takes more than {MAX} steps on this device: look at shorter lists"),
         )),
     }
 }

@@ -10,7 +10,7 @@
 //! in client-go: 25, then one per 5 minutes (spec/01 §4.7), which delays changed messages and drops
 //! other events.
 //!
-//! Pure: times are handed in. Memory: [`MOST_OBJECTS`] objects with [`MOST_SERIES`] series each.
+//! Pure: times are handed in. Memory: [`MAX_OBJECTS`] objects with [`MAX_SERIES`] series each.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -52,14 +52,14 @@ const STATES: [&str; 15] = [
 ];
 /// Reason of the event with which waiting ends: what was to be told of the wait is not any more.
 const SCHEDULED: &str = "Scheduled";
-const MOST_OBJECTS: usize = 16_384;
-const MOST_SERIES: usize = 16;
+const MAX_OBJECTS: usize = 16_384;
+const MAX_SERIES: usize = 16;
 /// `core/v1 Event.message` is cut here.
-const MOST_MESSAGE: usize = 1024;
+const MAX_MESSAGE: usize = 1024;
 /// Where a message goes on that was cut.
 const CUT: &str = " …";
 /// Names of objects are at most this long.
-const MOST_NAME: usize = 253;
+const MAX_NAME: usize = 253;
 
 /// An Event object as it is to be.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,7 +153,7 @@ impl Correlator {
         message: &str,
         (now, wall): (Instant, Timestamp),
     ) -> EventVerdict {
-        let message = cut_at_word(message, MOST_MESSAGE);
+        let message = cut_at_word(message, MAX_MESSAGE);
         let message = message.as_ref();
         let digest = FxBuildHasher.hash_one(message);
         let (stamp, repeat) = (self.stamp(wall), self.repeat);
@@ -181,10 +181,10 @@ impl Correlator {
                     return verdict;
                 }
                 let hex = format!("{stamp:x}");
-                let name = format!("{}.{hex}", cut(&about.name, MOST_NAME - 1 - hex.len()));
+                let name = format!("{}.{hex}", cut(&about.name, MAX_NAME - 1 - hex.len()));
                 let mut words = Bucket::new(1.0 / REWORD.as_secs_f32(), AT_ONCE, now);
                 words.take(now);
-                object.series.truncate(MOST_SERIES - 1);
+                object.series.truncate(MAX_SERIES - 1);
                 object.series.push_front(EventSeries {
                     warning,
                     reason: reason.clone(),
@@ -226,7 +226,7 @@ impl Correlator {
         };
         if !self.objects.contains_key(&key) {
             self.order.push_back(key);
-            if self.order.len() > MOST_OBJECTS {
+            if self.order.len() > MAX_OBJECTS {
                 self.order
                     .pop_front()
                     .map(|oldest| self.objects.remove(&oldest));
@@ -508,10 +508,10 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let mut bench = Bench::new();
-        for pod in 0..MOST_OBJECTS + 100 {
+        for pod in 0..MAX_OBJECTS + 100 {
             bench.event(&pod.to_string(), "R", "", 0);
         }
-        assert_eq!(bench.correlator.objects.len(), MOST_OBJECTS);
+        assert_eq!(bench.correlator.objects.len(), MAX_OBJECTS);
         for reason in 0..20 {
             bench.event("p", &reason.to_string(), "", 0);
         }
@@ -521,6 +521,6 @@ mod tests {
             .values()
             .map(|object| object.series.len())
             .max();
-        assert_eq!(most, Some(MOST_SERIES));
+        assert_eq!(most, Some(MAX_SERIES));
     }
 }

@@ -19,9 +19,9 @@ use crate::api::backoff;
 use crate::api::call::{ApiCall, ApiRefusal, MERGE_PATCH, Reply};
 
 /// Events that may wait; the oldest goes when there is one more.
-const MOST_WAITING: usize = 10_000;
+const MAX_WAITING: usize = 10_000;
 /// An event is worth this many tries.
-const MOST_TRIES: u32 = 3;
+const MAX_TRIES: u32 = 3;
 
 impl Coalesce for EventRecord {
     const REMEMBERED: bool = false;
@@ -74,7 +74,7 @@ impl EventSink {
         if self.lane.submit_bounded(
             record.name.clone(),
             Decided::new(record, shared),
-            MOST_WAITING,
+            MAX_WAITING,
         ) {
             shared.meter.suppressed_event();
         }
@@ -118,7 +118,7 @@ pub(super) async fn write(shared: Arc<WriterContext>, record: EventRecord, tries
         },
         Reply::NotSent(_) | Reply::Lost(_) => None,
     };
-    if tries >= MOST_TRIES && !shared.contact.is_out() {
+    if tries >= MAX_TRIES && !shared.contact.is_out() {
         return give_up(&shared, &record, &reply);
     }
     Finish::Again(pause.unwrap_or_else(|| backoff::pause(tries)))

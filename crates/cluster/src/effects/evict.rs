@@ -35,7 +35,7 @@ use crate::api::backoff;
 use crate::api::call::{ApiCall, ApiRefusal, JSON, Reply};
 
 /// Tries until an eviction fails: about a minute.
-const MOST_TRIES: u32 = 16;
+const MAX_TRIES: u32 = 16;
 
 /// A budget that forbids an eviction is asked again so many times.
 const BUDGET_TRIES: u32 = 2;
@@ -113,7 +113,7 @@ pub(super) async fn write(
             shared.tell(Outcome::Evicted { pod });
             return Finish::Done;
         }
-        Ok(EvictAttempt::Again(pause, _)) if tries < MOST_TRIES || shared.contact.is_out() => {
+        Ok(EvictAttempt::Again(pause, _)) if tries < MAX_TRIES || shared.contact.is_out() => {
             return Finish::Again(pause.unwrap_or_else(|| backoff::pause(tries)));
         }
         Ok(EvictAttempt::Guarded(pause, _)) if tries < BUDGET_TRIES => {

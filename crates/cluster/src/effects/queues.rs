@@ -11,7 +11,7 @@ use crate::api::call::{ApiCall, Reply, send};
 /// Deadline of a request; at most half a term, so that a term can outlast it.
 const LIMIT: Duration = Duration::from_secs(10);
 /// As Volcano does (spec/01 §9.6): its webhook may come up after us.
-const MOST_TRIES: u32 = 60;
+const MAX_TRIES: u32 = 60;
 const PAUSE: Duration = Duration::from_secs(1);
 const ALL: &str = "/apis/scheduling.volcano.sh/v1beta1/queues";
 
@@ -95,7 +95,7 @@ async fn ensure(
             Reply::NotSent(_) | Reply::Lost(_) => None,
         };
         tries += 1;
-        if tries >= MOST_TRIES {
+        if tries >= MAX_TRIES {
             return Err(reply.text());
         }
         tokio::time::sleep(pause.unwrap_or(PAUSE)).await;

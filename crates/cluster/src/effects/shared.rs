@@ -83,7 +83,7 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    const MOST: usize = 65_536;
+    const MAX: usize = 65_536;
 
     pub(super) fn contains(&self, uid: &str) -> bool {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,7 +97,7 @@ impl Recent {
         if set.insert(hash) {
             order.push_back(hash);
         }
-        if order.len() > Self::MOST {
+        if order.len() > Self::MAX {
             order.pop_front().map(|oldest| set.remove(&oldest));
         }
     }

@@ -22,9 +22,9 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// Least time between two conditions of one pod with the same reason.
 const CONDITION_SPACING: Duration = Duration::from_secs(5);
 /// Tries after which a status is given up; the next change writes it again.
-const MOST_TRIES: u32 = 8;
+const MAX_TRIES: u32 = 8;
 /// Tries of a read and PUT whose object keeps changing, before it goes to the end of the queue.
-const MOST_CONFLICTS: u32 = 3;
+const MAX_CONFLICTS: u32 = 3;
 
 /// Whose status.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -162,7 +162,7 @@ pub(super) async fn write(shared: Arc<WriterContext>, status: StatusWrite, tries
     // There may be one a pending pod: what is refused for good is not repeated.
     let is_lost = match &end {
         StatusWriteEnd::TermOver => true,
-        StatusWriteEnd::NotNeeded | StatusWriteEnd::GivenUp(_) => tries >= MOST_TRIES,
+        StatusWriteEnd::NotNeeded | StatusWriteEnd::GivenUp(_) => tries >= MAX_TRIES,
         StatusWriteEnd::Written | StatusWriteEnd::Again(_) => false,
     };
     match (&status, &end) {
@@ -412,7 +412,7 @@ async fn put(
         let call = ApiCall::put(plan.put.clone(), &object);
         let reply = shared.write(plan.rate, plan.kind, call).await?;
         let conflict = matches!(&reply, Reply::Refused(refusal) if refusal.code == 409);
-        if !conflict || conflicts >= MOST_CONFLICTS {
+        if !conflict || conflicts >= MAX_CONFLICTS {
             return Ok(reply);
         }
         conflicts += 1;
@@ -457,7 +457,7 @@ fn conclude(
         },
         Reply::NotSent(_) | Reply::Lost(_) => None,
     };
-    if tries >= MOST_TRIES && !shared.contact.is_out() {
+    if tries >= MAX_TRIES && !shared.contact.is_out() {
         return give_up(shared, plan, reply);
     }
     StatusWriteEnd::Again(pause.unwrap_or_else(|| backoff::pause(tries)))

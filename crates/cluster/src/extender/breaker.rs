@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Failures in a row after which it is left alone.
-const MOST_FAILURES: u32 = 5;
+const MAX_FAILURES: u32 = 5;
 /// The first pause; each that follows is twice as long.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause.
@@ -79,7 +79,7 @@ impl Breaker {
         let pause = match self {
             Self::Closed { failures } => {
                 *failures += 1;
-                if *failures < MOST_FAILURES {
+                if *failures < MAX_FAILURES {
                     return;
                 }
                 SHORTEST_PAUSE

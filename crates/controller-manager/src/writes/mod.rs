@@ -38,7 +38,7 @@ use self::lanes::{QueuedWrite, make_keys, run_lane};
 use self::replace::Replacement;
 
 /// Tries of a write that the API server puts off.
-const MOST_PUT_OFF: u32 = 8;
+const MAX_PUT_OFF: u32 = 8;
 
 /// Least time between two messages about one missing grant.
 const QUIET: Duration = Duration::from_secs(30);
@@ -213,7 +213,7 @@ impl SharedWrites {
             }
             if let Reply::Refused(refusal) = &reply {
                 self.tell_missing_grant(verb, write.of.kind, refusal);
-                if refusal.code == 429 && tries < MOST_PUT_OFF {
+                if refusal.code == 429 && tries < MAX_PUT_OFF {
                     let pause = refusal.retry_after.unwrap_or_else(|| backoff::pause(tries));
                     sleep(pause).await;
                     tries += 1;

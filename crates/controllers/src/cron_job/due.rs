@@ -9,7 +9,7 @@ use super::schedule::CronSchedule;
 use super::text;
 
 /// Missed runs above which something is wrong.
-const MOST_MISSED: usize = 100;
+const MAX_MISSED: usize = 100;
 
 /// Prefixes by which a schedule may name its zone.
 const ZONE_PREFIXES: [&str; 2] = ["CRON_TZ=", "TZ="];
@@ -133,7 +133,7 @@ impl RunTimes {
             (next <= now).then_some(next)
         };
         let missed = std::iter::successors(next(&from), next);
-        let too_many = missed.take(MOST_MISSED + 1).count() > MOST_MISSED;
+        let too_many = missed.take(MAX_MISSED + 1).count() > MAX_MISSED;
         DueRun::At { run, too_many }
     }
 }

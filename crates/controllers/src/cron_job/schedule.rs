@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan};
 use pumice_units::duration::parse_go_duration;
 
 /// Days after which a schedule that never comes is given up: five years.
-const MOST_DAYS: i32 = 5 * 366;
+const MAX_DAYS: i32 = 5 * 366;
 
 /// Shortest pause of `@every`: Jobs are named by the minute.
 const SHORTEST_EVERY: SignedDuration = SignedDuration::from_mins(1);
@@ -154,7 +154,7 @@ impl CronSchedule {
 impl ClockTimes {
     fn next_after(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let mut date = after.to_zoned(zone.clone()).date();
-        for _ in 0..MOST_DAYS {
+        for _ in 0..MAX_DAYS {
             let found = self.runs_of(date, zone, after).find(|run| *run > after);
             if found.is_some() {
                 return found;
@@ -167,7 +167,7 @@ impl ClockTimes {
     fn last_until(&self, after: Timestamp, until: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let first = after.to_zoned(zone.clone()).date();
         let mut date = until.to_zoned(zone.clone()).date();
-        for _ in 0..MOST_DAYS {
+        for _ in 0..MAX_DAYS {
             let runs = self.runs_of(date, zone, Timestamp::MIN);
             let runs = runs.take_while(|run| *run <= until);
             if let Some(last) = runs.last() {

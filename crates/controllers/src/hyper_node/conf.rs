@@ -23,7 +23,7 @@ use pumice_yaml::tree::{Budget, YamlNode, documents};
 /// The level of nodes themselves: it may end a list, and makes no HyperNode.
 const HOSTNAME: &str = "kubernetes.io/hostname";
 /// Longest name of a type.
-const MOST_TYPE_NAME: usize = 20;
+const MAX_TYPE_NAME: usize = 20;
 /// The key of the configuration.
 const DISCOVERY: &str = "networkTopologyDiscovery";
 
@@ -136,9 +136,9 @@ impl DiscoveryReading {
         for entry in entries {
             let written = entry.key.text().unwrap_or_default();
             let name = cleaned(written);
-            if written.is_empty() || written.len() > MOST_TYPE_NAME || name.is_empty() {
+            if written.is_empty() || written.len() > MAX_TYPE_NAME || name.is_empty() {
                 let message = format!(
-                    "type {written:?}: write a name of 1 to {MOST_TYPE_NAME} letters and digits"
+                    "type {written:?}: write a name of 1 to {MAX_TYPE_NAME} letters and digits"
                 );
                 self.problem(&entry.key, &message);
                 continue;

@@ -18,7 +18,7 @@ pub(super) const WAITS: &str = "DependencyNotReady";
 pub(super) const DEADLOCK: &str = "DependencyDeadlock";
 
 /// Tasks named in one message.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Positions of the tasks that wait for none.
 fn first(job: &Job) -> Vec<usize> {
@@ -91,9 +91,9 @@ fn in_words(waiting: &[&TaskSpec]) -> String {
         let names = names.join(if any { " or " } else { " and " });
         format!("task {} waits for task {names}", task_name(task))
     };
-    let mut all: Vec<String> = waiting.iter().take(MOST_NAMED).map(words).collect();
-    if waiting.len() > MOST_NAMED {
-        all.push(format!("and {} more wait", waiting.len() - MOST_NAMED));
+    let mut all: Vec<String> = waiting.iter().take(MAX_NAMED).map(words).collect();
+    if waiting.len() > MAX_NAMED {
+        all.push(format!("and {} more wait", waiting.len() - MAX_NAMED));
     }
     all.join(", ")
 }

@@ -16,7 +16,7 @@ pub(super) const REASON: &str = "PodEvicted";
 const TOGETHER: SignedDuration = SignedDuration::from_secs(1);
 
 /// Pods named in one message.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Pods of a Job that went, and whether that was told.
 #[derive(Debug, Default)]
@@ -114,8 +114,8 @@ impl EvictedPods {
 
 /// `4 pods (a, b, c, d)`.
 fn several(names: &[String]) -> String {
-    let named = names[..names.len().min(MOST_NAMED)].join(", ");
-    match names.len() > MOST_NAMED {
+    let named = names[..names.len().min(MAX_NAMED)].join(", ");
+    match names.len() > MAX_NAMED {
         true => format!("{} pods ({named}, …)", names.len()),
         false => format!("{} pods ({named})", names.len()),
     }

@@ -11,7 +11,7 @@ use pumice_api::{Job, JobFlow};
 use super::job_name;
 
 /// Phases of one Job that are kept, the latest.
-const MOST_HISTORIES: usize = 100;
+const MAX_HISTORIES: usize = 100;
 
 /// How far a step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ fn note(histories: &mut Vec<RunningHistory>, phase: &str, changed: Option<&Time>
         end_timestamp: None,
         state: phase.to_owned(),
     });
-    let excess = histories.len().saturating_sub(MOST_HISTORIES);
+    let excess = histories.len().saturating_sub(MAX_HISTORIES);
     histories.drain(..excess);
 }
 

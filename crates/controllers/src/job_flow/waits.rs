@@ -15,7 +15,7 @@ use crate::runtime::{HttpQuestion, ObjectCache, PodProbe, ProbeOutcome, TrackedP
 /// Time between a probe that failed and the next.
 const PROBE_PERIOD: SignedDuration = SignedDuration::from_secs(5);
 /// Probes of one flow that are asked at a time.
-const MOST_PROBES: usize = 100;
+const MAX_PROBES: usize = 100;
 
 /// What pods have answered.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Asking {
             }
             None => {}
         }
-        if self.probes.len() < MOST_PROBES && !self.probes.contains(&probe) {
+        if self.probes.len() < MAX_PROBES && !self.probes.contains(&probe) {
             self.probes.push(probe);
         }
         false

@@ -11,7 +11,7 @@ use super::observed::{Observed, TrackedPod, TrackedWorkload};
 type Names = BTreeSet<String>;
 
 /// UIDs of objects that went, kept to know late answers about them.
-const MOST_GONE: usize = 4_096;
+const MAX_GONE: usize = 4_096;
 
 /// An object, and when it was told last.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl ObjectCache {
         if self.gone.insert(uid.to_owned()) {
             self.gone_in_order.push_back(uid.to_owned());
         }
-        while self.gone_in_order.len() > MOST_GONE {
+        while self.gone_in_order.len() > MAX_GONE {
             if let Some(oldest) = self.gone_in_order.pop_front() {
                 self.gone.remove(&oldest);
             }

@@ -23,7 +23,7 @@ use laps::{Activities, Lap};
 pub use view::DiagView;
 
 /// Namespaces of which it is told how much work they made; those that make less are told together.
-const MOST_NAMESPACES: usize = 1000;
+const MAX_NAMESPACES: usize = 1000;
 
 /// Under this name: no namespace has one like it.
 const OTHERS: &str = "(others)";
@@ -146,7 +146,7 @@ impl DecidingTimes {
             *taken = taken.saturating_add(units);
             return;
         }
-        if self.namespaces.len() >= MOST_NAMESPACES {
+        if self.namespaces.len() >= MAX_NAMESPACES {
             self.forget_the_smaller_half();
         }
         self.namespaces.insert(namespace.to_owned(), units);

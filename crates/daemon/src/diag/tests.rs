@@ -49,7 +49,7 @@ fn work_is_told_by_namespace_and_who_makes_many_hides_nobody_who_works_much() {
         let name = format!("loud-{at}");
         times.cycle(ms(1), &decisions, &BTreeMap::from([(name.as_str(), 1)]));
     }
-    assert!(times.namespaces.len() <= MOST_NAMESPACES + 1);
+    assert!(times.namespaces.len() <= MAX_NAMESPACES + 1);
     let view = times.view(ms(100), &engine(), 0);
     assert!(view.namespaces.len() <= 50);
     assert_eq!(view.namespaces[0].namespace, "busy");

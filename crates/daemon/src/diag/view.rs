@@ -10,7 +10,7 @@ use super::{DecidingCounts, DecidingTimes};
 use pumice_process::rfc3339;
 
 /// Namespaces told of, those that made most work first.
-const MOST_TOLD: usize = 50;
+const MAX_TOLD: usize = 50;
 
 /// Where time went since counting began.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -161,7 +161,7 @@ impl DecidingTimes {
             });
         let mut told: Vec<NamespaceWork> = told.collect();
         told.sort_by_key(|told| std::cmp::Reverse(told.work));
-        told.truncate(MOST_TOLD);
+        told.truncate(MAX_TOLD);
         told
     }
 }

@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 use super::{PodDecision, PodMoment, PodSeen, PodStep, WaitReason};
 
 /// Parts of one trace; whatever comes after belongs to the last one.
-const MOST_PARTS: usize = 64;
+const MAX_PARTS: usize = 64;
 
 /// What a part of a trace is.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +97,7 @@ impl OpenTrace {
     /// Moments of several threads may be told in another order than they happened in: no part ends
     /// before it began.
     fn enter(&mut self, kind: PartKind, at: Duration) {
-        if self.kind == kind || self.parts.len() + 1 >= MOST_PARTS {
+        if self.kind == kind || self.parts.len() + 1 >= MAX_PARTS {
             return;
         }
         let part = self.close(at);

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::book::{PodTrace, TraceBook};
 use super::otlp::{self, SERVICE, TraceSource};
-use super::{MOST_MOMENTS, OpenSink, PodMoment, TraceSink};
+use super::{MAX_MOMENTS, OpenSink, PodMoment, TraceSink};
 use crate::clock::DeciderClock;
 use crate::flags::TraceFlags;
 use crate::settings::DaemonSettings;
@@ -21,7 +21,7 @@ use crate::settings::DaemonSettings;
 /// Traces in a request.
 const BATCH: usize = 256;
 /// Batches that may wait for the collector.
-const MOST_BATCHES: usize = 16;
+const MAX_BATCHES: usize = 16;
 /// A batch that is not full waits this long for more.
 const PERIOD: Duration = Duration::from_secs(1);
 /// Pauses before a request is sent again.
@@ -58,8 +58,8 @@ pub(super) fn begin(
     let per_million = u64::from(flags.tracing_sampling_rate_per_million);
     let (ca_file, instance) = (flags.tracing_ca_file.clone(), identity::host(SERVICE));
     let client = CollectorClient::new(&endpoint, ca_file, program)?;
-    let (sender, moments) = mpsc::channel(MOST_MOMENTS);
-    let (batches, waiting) = mpsc::channel(MOST_BATCHES);
+    let (sender, moments) = mpsc::channel(MAX_MOMENTS);
+    let (batches, waiting) = mpsc::channel(MAX_BATCHES);
     let lost = Arc::new(AtomicBool::new(false));
     let collecting = Collecting {
         book: TraceBook::default(),

@@ -14,11 +14,11 @@ use rustc_hash::FxHashMap;
 use super::{OpenSink, PodDecision, PodSeen, PodStep, TraceSink, WaitReason};
 
 /// Pods followed at a time.
-const MOST_PODS: usize = 20_000;
+const MAX_PODS: usize = 20_000;
 /// Of one namespace: who makes many pods leaves room for those of others.
-const MOST_OF_NAMESPACE: usize = 5_000;
+const MAX_OF_NAMESPACE: usize = 5_000;
 /// Bytes kept of a message, in which names chosen by users stand.
-const MOST_MESSAGE: usize = 300;
+const MAX_MESSAGE: usize = 300;
 
 /// The deciding thread's end.
 #[derive(Default)]
@@ -98,7 +98,7 @@ impl TraceFeed {
 
     fn has_room(&self, namespace: &str) -> bool {
         let of_namespace = self.by_namespace.get(namespace).copied().unwrap_or(0);
-        self.pods.len() < MOST_PODS && of_namespace < MOST_OF_NAMESPACE
+        self.pods.len() < MAX_PODS && of_namespace < MAX_OF_NAMESPACE
     }
 
     fn begin(&mut self, sink: &OpenSink, pod: &PodObject, gated: bool) {
@@ -174,7 +174,7 @@ impl TraceFeed {
     }
 
     fn waits(&self, uid: &str, word: &str, message: &str) {
-        let end = message.floor_char_boundary(MOST_MESSAGE);
+        let end = message.floor_char_boundary(MAX_MESSAGE);
         self.send(uid, |sink| {
             let reason = WaitReason {
                 word: word.to_owned(),

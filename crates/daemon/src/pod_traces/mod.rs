@@ -28,7 +28,7 @@ pub use feed::TraceFeed;
 use crate::clock::DeciderClock;
 
 /// Moments that may wait to be put into traces.
-const MOST_MOMENTS: usize = 65_536;
+const MAX_MOMENTS: usize = 65_536;
 
 /// Something that happened to a pod.
 #[derive(Clone, Debug, PartialEq)]

@@ -176,7 +176,7 @@ fn sink(endpoint: String, per_million: u32, metrics: &Arc<Metrics>) -> TraceSink
 
 /// A feed whose moments nobody takes, and how many there are.
 fn beside_nobody() -> (TraceFeed, mpsc::Receiver<PodMoment>, Arc<Metrics>) {
-    let (sender, moments) = mpsc::channel(MOST_MOMENTS);
+    let (sender, moments) = mpsc::channel(MAX_MOMENTS);
     let metrics = metrics();
     let sink = TraceSink(Some(Arc::new(OpenSink {
         moments: sender,

@@ -9,7 +9,7 @@ use crate::text::shorten;
 pub(super) const DOCUMENT: &str = "the document";
 
 /// Most entries of a list.
-const MOST_ENTRIES: usize = 1024;
+const MAX_ENTRIES: usize = 1024;
 
 /// Reads values, and keeps what is wrong with them.
 #[derive(Default)]
@@ -43,9 +43,9 @@ impl Reader {
     /// The entries of a list; none of a value that is no list, or too long.
     pub fn list<'v, 'a>(&mut self, value: &'v YamlNode<'a>, path: &str) -> &'v [YamlNode<'a>] {
         match &value.data {
-            Data::List(list) if list.len() > MOST_ENTRIES => {
+            Data::List(list) if list.len() > MAX_ENTRIES => {
                 let what = format!("has {} entries", list.len());
-                self.problem(value, path, &what, &format!("keep at most {MOST_ENTRIES}"));
+                self.problem(value, path, &what, &format!("keep at most {MAX_ENTRIES}"));
                 &[]
             }
             Data::List(list) => list,
@@ -186,18 +186,18 @@ impl Reader {
 
     /// A factor above 0.
     pub fn scaling(&mut self, value: &YamlNode<'_>, path: &str) -> Option<f64> {
-        const MOST: f64 = 1000.0;
+        const MAX: f64 = 1000.0;
         let number = match resolve(value) {
             Some(Ok(Scalar::Int(number))) => Some(number as f64),
             Some(Ok(Scalar::Float(number))) => Some(number),
             Some(Ok(Scalar::Str(text))) => text.trim().parse().ok(),
             _ => None,
         };
-        let fits = |number: &f64| *number > 0.0 && *number <= MOST;
+        let fits = |number: &f64| *number > 0.0 && *number <= MAX;
         let number = number.filter(fits);
         if number.is_none() {
             let what = format!("{} cannot be used", describe(value));
-            let help = format!("write a number above 0 and up to {MOST}; 1 means no scaling");
+            let help = format!("write a number above 0 and up to {MAX}; 1 means no scaling");
             self.problem(value, path, &what, &help);
         }
         number

@@ -5,13 +5,13 @@ use serde_json::Value;
 use crate::text::{Bounded, clip};
 
 use super::mig;
-use super::register::{HamiCard, MOST_CARDS, breaks_lists};
+use super::register::{HamiCard, MAX_CARDS, breaks_lists};
 
 /// The cards of an annotation, of this type where one is given; what is wrong with others is told.
 pub fn read(text: &str, key: &str, word: Option<&str>, problems: &mut Bounded) -> Vec<HamiCard> {
     let list = array(text, key, problems);
     let mut entries = Vec::new();
-    for (at, value) in list.iter().enumerate().take(MOST_CARDS) {
+    for (at, value) in list.iter().enumerate().take(MAX_CARDS) {
         match entry(value, word) {
             Ok(entry) => entries.push(entry),
             Err(why) => problems.tell(|| {
@@ -37,8 +37,8 @@ pub fn array(text: &str, key: &str, problems: &mut Bounded) -> Vec<Value> {
         }
     };
     let count = list.len();
-    if count > MOST_CARDS {
-        problems.tell(|| format!("{key}: of {count} chips only {MOST_CARDS} are used"));
+    if count > MAX_CARDS {
+        problems.tell(|| format!("{key}: of {count} chips only {MAX_CARDS} are used"));
     }
     list
 }

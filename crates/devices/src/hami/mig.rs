@@ -12,7 +12,7 @@ use crate::text::clip;
 use super::json::number;
 
 /// Slices that no card comes near.
-const MOST_SLICES: i64 = 1024;
+const MAX_SLICES: i64 = 1024;
 /// Profiles that begin so have their first instance at the end of the card.
 const FROM_THE_END: [&str; 2] = ["1g.", "3g."];
 
@@ -68,9 +68,9 @@ fn profile(value: &Value) -> Result<CardSplit, String> {
 fn place(value: &Value) -> Result<SplitPlace, String> {
     let slices = |key: &str, least: i64| {
         let slices = number(value, key, least)?;
-        match u16::try_from(slices).ok().filter(|_| slices <= MOST_SLICES) {
+        match u16::try_from(slices).ok().filter(|_| slices <= MAX_SLICES) {
             Some(slices) => Ok(slices),
-            None => Err(format!("{key} of a placement is above {MOST_SLICES}")),
+            None => Err(format!("{key} of a placement is above {MAX_SLICES}")),
         }
     };
     Ok(SplitPlace {

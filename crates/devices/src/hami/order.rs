@@ -14,7 +14,7 @@ use super::place::CardOrder;
 use super::preference::{CardPreference, CardWeights, OrderKey};
 
 /// Cards of which those that are best linked are looked for.
-const MOST_LINKED: usize = 64;
+const MAX_LINKED: usize = 64;
 
 /// A card in the order of a pod.
 #[derive(Clone, Copy, Debug)]
@@ -120,7 +120,7 @@ impl PodOnCards<'_> {
     fn link(&self, need: &CardNeed, order: &mut CardOrder) {
         let count = need.count as usize;
         let is_split = order.iter().any(|at| self.is_split(usize::from(*at)));
-        if is_split || count >= order.len() || order.len() > MOST_LINKED {
+        if is_split || count >= order.len() || order.len() > MAX_LINKED {
             return;
         }
         let cards = order.len();

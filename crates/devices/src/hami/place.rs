@@ -24,7 +24,7 @@ pub type CardOrder = SmallVec<[u16; 16]>;
 /// Steps after which a node counts as not fitting.
 const STEPS: u32 = 2_000;
 /// Cards of a pod of several containers above which nothing is tried; the depth is bounded by this.
-const MOST_CARDS: u64 = 64;
+const MAX_CARDS: u64 = 64;
 
 impl PodOnCards<'_> {
     /// Cards for all needs, and the score of the node; `None` if there are not enough.
@@ -35,7 +35,7 @@ impl PodOnCards<'_> {
             needs => {
                 let cards: u64 = needs.iter().map(|need| u64::from(need.count)).sum();
                 let alone = |need: &CardNeed| self.best(need, &[]).is_some();
-                if cards > MOST_CARDS || !needs.iter().all(alone) {
+                if cards > MAX_CARDS || !needs.iter().all(alone) {
                     return None;
                 }
                 let mut steps = STEPS;

@@ -9,7 +9,7 @@ use crate::text::{Bounded, clip};
 
 use super::check::PodOnCards;
 use super::needs::CardNeed;
-use super::register::MOST_CARDS;
+use super::register::MAX_CARDS;
 
 /// Node annotation: by number of cards, how much is lost of the links of those that are left.
 pub const LOSSES: &str = "metax-tech.com/gpu.topology.losses";
@@ -40,11 +40,11 @@ pub fn read(kind: u16, node: &NodeFacts, problems: &mut Bounded) -> Vec<SetRatin
             });
             continue;
         };
-        for (count, value) in told.iter().take(MOST_CARDS) {
+        for (count, value) in told.iter().take(MAX_CARDS) {
             let cards = count
                 .parse()
                 .ok()
-                .filter(|cards| (1..=MOST_CARDS as u32).contains(cards));
+                .filter(|cards| (1..=MAX_CARDS as u32).contains(cards));
             let points = value.as_i64().and_then(|points| i32::try_from(points).ok());
             match (cards, points) {
                 (Some(cards), Some(points)) => ratings.push(SetRating {

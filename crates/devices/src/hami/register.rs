@@ -6,7 +6,7 @@ use crate::text::{Bounded, clip};
 use super::json;
 
 /// Most cards of a node that are read; no real one comes near.
-pub const MOST_CARDS: usize = 1024;
+pub const MAX_CARDS: usize = 1024;
 
 /// Node annotation: UUIDs that are not given out any more.
 pub const CORDON: &str = "hami.io/device-cordon";
@@ -69,11 +69,11 @@ fn lines(text: &str, key: &str, problems: &mut Bounded) -> Vec<HamiCard> {
     let pieces = text.split(':').map(str::trim);
     let pieces: Vec<&str> = pieces.filter(|piece| !piece.is_empty()).collect();
     let count = pieces.len();
-    if count > MOST_CARDS {
-        problems.tell(|| format!("{key}: of {count} cards only {MOST_CARDS} are used"));
+    if count > MAX_CARDS {
+        problems.tell(|| format!("{key}: of {count} cards only {MAX_CARDS} are used"));
     }
     let mut cards = Vec::new();
-    for (at, piece) in pieces.into_iter().enumerate().take(MOST_CARDS) {
+    for (at, piece) in pieces.into_iter().enumerate().take(MAX_CARDS) {
         match line(piece, at) {
             Ok(card) => cards.push(card),
             Err(why) => problems.tell(|| {

@@ -5,7 +5,7 @@
 //! container  = *( uuid "," word "," MiB "," cores ":" )
 //! ```
 
-use super::register::MOST_CARDS;
+use super::register::MAX_CARDS;
 
 /// A device as read; what is no possible number is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +47,9 @@ pub fn elements(
 ) -> Result<impl Iterator<Item = Vec<ReadDevice<'_>>>, String> {
     let pieces = text.split([';', ':']);
     let count = pieces.filter(|piece| !piece.trim().is_empty()).count();
-    match count > MOST_CARDS {
+    match count > MAX_CARDS {
         true => Err(format!(
-            "tells {count} devices, and no node has more than {MOST_CARDS}: nothing of it is read"
+            "tells {count} devices, and no node has more than {MAX_CARDS}: nothing of it is read"
         )),
         false => Ok(text.split(';').map(move |one| devices(one, most_cores))),
     }

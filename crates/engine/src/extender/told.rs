@@ -9,7 +9,7 @@ use pumice_model::{JobIx, NodeIx, ResVec, State, Sym, TaskIx};
 use rustc_hash::FxHashMap;
 
 /// Pods that are known although nobody is told of them any more, before it is looked for them.
-const MOST_UNUSED: usize = 1024;
+const MAX_UNUSED: usize = 1024;
 
 /// Pods as they were told.
 #[derive(Default)]
@@ -41,7 +41,7 @@ impl ToldPods {
 
     /// Forgets those that nobody is told of any more, now and then.
     pub fn tidy(&mut self) {
-        if self.known.len() > 2 * self.in_use + MOST_UNUSED {
+        if self.known.len() > 2 * self.in_use + MAX_UNUSED {
             self.known.retain(|_, told| Arc::strong_count(told) > 1);
             self.in_use = self.known.len();
         }

@@ -8,7 +8,7 @@ use super::{GroupEvent, Reports};
 use crate::report::teller::Teller;
 
 /// Most deleted queues that wait to be told: a replica that stands by tells of none.
-const MOST_LOST: usize = 1000;
+const MAX_LOST: usize = 1000;
 
 /// Queues that are gone, and when that is told: a moment later they may be there again.
 #[derive(Default)]
@@ -17,7 +17,7 @@ pub struct LostQueues(BTreeMap<String, i64>);
 impl LostQueues {
     /// A queue is gone; told at `at_s` unless it is there again by then.
     pub fn gone(&mut self, name: &str, at_s: i64) {
-        if self.0.len() < MOST_LOST {
+        if self.0.len() < MAX_LOST {
             self.0.insert(name.to_owned(), at_s);
         }
     }

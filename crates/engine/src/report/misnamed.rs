@@ -11,7 +11,7 @@ use pumice_model::resource::{ResIx, is_of_device_class};
 use pumice_model::{QueueIx, State};
 
 /// So many names are told.
-const MOST_NAMES: usize = 8;
+const MAX_NAMES: usize = 8;
 
 /// What is told of each queue with such amounts.
 pub(crate) fn misnamed(state: &State) -> BTreeMap<QueueIx, String> {
@@ -53,8 +53,8 @@ fn names(queue: &QueueObject) -> BTreeSet<(&str, bool)> {
 }
 
 fn text(mut names: Vec<String>) -> String {
-    let more = names.len().saturating_sub(MOST_NAMES);
-    names.truncate(MOST_NAMES);
+    let more = names.len().saturating_sub(MAX_NAMES);
+    names.truncate(MAX_NAMES);
     if more > 0 {
         names.push(format!("{more} more"));
     }

@@ -7,7 +7,7 @@ use pumice_model::{NodeIx, TaskIx};
 use serde::{Deserialize, Serialize};
 
 use super::find::Absent;
-use super::{MOST_ROWS, find};
+use super::{MAX_ROWS, find};
 use crate::view::pages::Pages;
 
 /// One card.
@@ -98,7 +98,7 @@ impl Pages<'_> {
         for node in nodes {
             for (family, cards) in self.state.nodes().devices[node.at()].families() {
                 view.total += cards.cards.len();
-                let room = MOST_ROWS.saturating_sub(view.cards.len());
+                let room = MAX_ROWS.saturating_sub(view.cards.len());
                 if room > 0 {
                     let rows = self.cards_of(node, family, cards);
                     view.cards.extend(rows.into_iter().take(room));

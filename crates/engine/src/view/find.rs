@@ -9,16 +9,16 @@ use thiserror::Error;
 use crate::view::pages::Pages;
 
 /// Names looked at in search of a near one.
-pub(super) const MOST_NAMES: usize = 20_000;
+pub(super) const MAX_NAMES: usize = 20_000;
 
 /// Objects of the same name in other namespaces that are told.
-const MOST_ELSEWHERE: usize = 3;
+const MAX_ELSEWHERE: usize = 3;
 
 /// Characters of the UID that a controller hangs on the name of the PodGroup of a Job.
 const UID_CHARS: usize = 36;
 
 /// Owners above each other that are followed.
-const MOST_OWNERS: usize = 8;
+const MAX_OWNERS: usize = 8;
 
 /// Digits at least of the time that CronJobs hang on the names of their Jobs: minutes or seconds since 1970.
 const TIME_DIGITS: usize = 8;
@@ -57,7 +57,7 @@ impl Pages<'_> {
             if inside(&ix) {
                 return Ok(ix);
             }
-            if elsewhere.len() < MOST_ELSEWHERE {
+            if elsewhere.len() < MAX_ELSEWHERE {
                 elsewhere.push(state.task_key(ix));
             }
         }
@@ -85,7 +85,7 @@ impl Pages<'_> {
             return Ok(ix);
         }
         let other = state.jobs().filter(|(_, job)| &*job.name == name);
-        let other = other.take(MOST_ELSEWHERE);
+        let other = other.take(MAX_ELSEWHERE);
         let elsewhere = other.map(|(ix, _)| state.job_key(ix)).collect();
         let own = state.jobs().filter(|(ix, _)| inside(*ix));
         Err(Absent {
@@ -121,7 +121,7 @@ impl Pages<'_> {
     /// Whether an owner is of that name, or one above it.
     fn is_below(&self, namespace: &str, owner: (&str, &str), name: &str) -> bool {
         let (mut kind, mut owner) = owner;
-        for _ in 0..MOST_OWNERS {
+        for _ in 0..MAX_OWNERS {
             if owner == name {
                 return true;
             }
@@ -167,7 +167,7 @@ fn near<'a>(
     names: impl Iterator<Item = &'a str>,
     elsewhere: Vec<String>,
 ) -> Vec<String> {
-    let nearest = nearest(name, names.take(MOST_NAMES));
+    let nearest = nearest(name, names.take(MAX_NAMES));
     let nearest = nearest.map(|near| format!("{namespace}/{near}"));
     let all: BTreeSet<String> = nearest.into_iter().chain(elsewhere).collect();
     all.into_iter().collect()
@@ -175,7 +175,7 @@ fn near<'a>(
 
 /// A node that is not known.
 pub(super) fn no_node<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Absent {
-    let nearest = nearest(name, names.take(MOST_NAMES));
+    let nearest = nearest(name, names.take(MAX_NAMES));
     Absent {
         what: format!("node {name}"),
         why: "it does not exist, or the scheduler was told to leave it out",

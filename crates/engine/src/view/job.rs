@@ -13,7 +13,7 @@ use crate::view::pages::Pages;
 use crate::waiting::{NOT_ENOUGH, Subject, headline};
 
 /// Pods of one job whose reasons are told.
-const MOST_PODS: usize = 100;
+const MAX_PODS: usize = 100;
 
 /// How one message speaks of all of them.
 const ANY_POD: Subject<'_> = Subject {
@@ -22,7 +22,7 @@ const ANY_POD: Subject<'_> = Subject {
 };
 
 /// Names told of pods that wait for the same reason.
-const MOST_NAMES: usize = 3;
+const MAX_NAMES: usize = 3;
 
 /// One job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -204,9 +204,9 @@ impl Pages<'_> {
             let task = self.state.task(*ix);
             (task.name_index, &task.name)
         };
-        if pods.len() > MOST_PODS {
-            pods.select_nth_unstable_by(MOST_PODS, |l, r| name(l).cmp(&name(r)));
-            pods.truncate(MOST_PODS);
+        if pods.len() > MAX_PODS {
+            pods.select_nth_unstable_by(MAX_PODS, |l, r| name(l).cmp(&name(r)));
+            pods.truncate(MAX_PODS);
         }
         pods.sort_unstable_by(|l, r| name(l).cmp(&name(r)));
         pods
@@ -227,7 +227,7 @@ impl Pages<'_> {
             match known {
                 Some(same) => {
                     same.count += 1;
-                    if same.pods.len() < MOST_NAMES {
+                    if same.pods.len() < MAX_NAMES {
                         same.pods.push(name);
                     }
                 }

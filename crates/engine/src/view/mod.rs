@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A view is made when somebody asks, on the thread that decides, so each has a bound: a look at
-//! every job and pod once, texts for at most the first [`MOST_ROWS`] of anything. What is left out is
+//! every job and pod once, texts for at most the first [`MAX_ROWS`] of anything. What is left out is
 //! counted.
 
 mod asks;
@@ -41,10 +41,10 @@ pub use top::{ClusterView, NodeView, TopView, Usage};
 use crate::knowledge::Knowledge;
 
 /// Most rows of one kind in a view: more than anybody reads, few enough to be made at once.
-pub const MOST_ROWS: usize = 500;
+pub const MAX_ROWS: usize = 500;
 
 /// Waiting jobs told of one queue, and of the cluster.
-pub const MOST_WAITING: usize = 20;
+pub const MAX_WAITING: usize = 20;
 
 /// What can be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]

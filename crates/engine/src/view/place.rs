@@ -8,7 +8,7 @@ use pumice_model::resource::PODS;
 use pumice_model::{JobIx, QueueIx, TaskStatus};
 use serde::{Deserialize, Serialize};
 
-use super::MOST_WAITING;
+use super::MAX_WAITING;
 use super::shape::{Quantities, Time, quantities};
 use crate::view::pages::Pages;
 
@@ -170,7 +170,7 @@ impl Pages<'_> {
             jobs().map(|ix| self.pending_pods(*ix)).sum(),
         );
         let queues = self.in_turn(by_queue.keys().copied());
-        let mut left = MOST_WAITING;
+        let mut left = MAX_WAITING;
         let mut first = Vec::new();
         for (at, queue) in queues.iter().enumerate() {
             // Later queues shall be seen too.

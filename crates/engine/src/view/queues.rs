@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::find::Absent;
 use super::place::WaitingJob;
 use super::shape::{Quantities, named, quantities};
-use super::{MOST_ROWS, MOST_WAITING};
+use super::{MAX_ROWS, MAX_WAITING};
 use crate::report::queue_totals;
 use crate::view::pages::Pages;
 
@@ -86,7 +86,7 @@ impl Pages<'_> {
         let mut all: Vec<QueueIx> = self.state.queues().map(|(ix, _)| ix).collect();
         all.sort_unstable_by_key(|ix| &self.state.queue(*ix).object.name);
         let total = all.len();
-        all.truncate(MOST_ROWS);
+        all.truncate(MAX_ROWS);
         let (counts, held) = (self.counts(), queue_totals(self.state));
         let warnings = self.queue_warnings();
         let queues = all
@@ -105,7 +105,7 @@ impl Pages<'_> {
         let mut queue = self.queue_row(ix, &self.counts(), &held, &warnings);
         let waiting = self.waiting_by_queue();
         let jobs = waiting.get(&Some(ix)).map_or(&[][..], Vec::as_slice);
-        queue.first = self.first_waiting(jobs, MOST_WAITING);
+        queue.first = self.first_waiting(jobs, MAX_WAITING);
         Ok(queue)
     }
 

@@ -20,10 +20,10 @@ use crate::view::remedies::Remedies;
 use crate::waiting::never::join;
 
 /// So many pods that hold cards are named.
-const MOST_HOLDERS: usize = 5;
+const MAX_HOLDERS: usize = 5;
 
 /// Claims that are named; for each the nearest of many is looked for.
-const MOST_CLAIMS: usize = 8;
+const MAX_CLAIMS: usize = 8;
 
 /// How far a node that could serve a pod is from doing so now; the smaller the nearer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -157,11 +157,11 @@ impl Remedies<'_> {
         {
             return None;
         }
-        let more = match holders.len().saturating_sub(MOST_HOLDERS) {
+        let more = match holders.len().saturating_sub(MAX_HOLDERS) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let named = &holders[..holders.len().min(MOST_HOLDERS)];
+        let named = &holders[..holders.len().min(MAX_HOLDERS)];
         Some(format!(
             "cards of node {name} would have to be given back, which would do were they idle; held by \
              {}{more}",
@@ -245,10 +245,10 @@ impl Remedies<'_> {
         let namespace = self.state.names().text(self.state.task(ix).namespace);
         let volumes = self.state.volumes();
         let mut missing = volumes.missing_claims(ix);
-        let told = missing.by_ref().take(MOST_CLAIMS);
+        let told = missing.by_ref().take(MAX_CLAIMS);
         let mut changes: Vec<String> = told
             .map(|name| {
-                let known = volumes.claims_in(namespace).take(super::find::MOST_NAMES);
+                let known = volumes.claims_in(namespace).take(super::find::MAX_NAMES);
                 let near = pumice_conf::nearest(name, known);
                 let near = near.map_or(String::new(), |near| format!(", did you mean {near}?"));
                 format!(

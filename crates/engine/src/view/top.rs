@@ -10,7 +10,7 @@ use super::queues::QueuesView;
 use crate::view::pages::Pages;
 
 /// Nodes told of.
-const MOST_NODES: usize = 50;
+const MAX_NODES: usize = 50;
 
 /// The cluster, its queues, nodes and the first waiting jobs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -135,7 +135,7 @@ impl Pages<'_> {
             })
             .collect();
         all.sort_unstable();
-        all.truncate(MOST_NODES);
+        all.truncate(MAX_NODES);
         all.into_iter()
             .map(|(_, _, node)| self.node_view(node))
             .collect()

@@ -14,12 +14,12 @@ use crate::waiting::wording::Wording;
 pub(super) const NOT_EVEN_IDLE: &str = "no node could serve it, even if it were idle";
 
 /// So many resources are told of one pod.
-const MOST_RESOURCES: usize = 8;
+const MAX_RESOURCES: usize = 8;
 
 /// What is told of resources, the first of them.
 pub(crate) fn join(mut told: Vec<String>) -> String {
-    let more = told.len().saturating_sub(MOST_RESOURCES);
-    told.truncate(MOST_RESOURCES);
+    let more = told.len().saturating_sub(MAX_RESOURCES);
+    told.truncate(MAX_RESOURCES);
     if more > 0 {
         told.push(format!("and so for {more} more resources"));
     }

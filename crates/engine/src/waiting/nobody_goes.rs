@@ -21,10 +21,10 @@ pub(super) const NO_EVICTIONS: &str = " No evictions: ";
 pub(super) const AND_NO_EVICTIONS: &str = "; no evictions: ";
 
 /// So many pods are named.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// So many budgets are.
-const MOST_BUDGETS: usize = 3;
+const MAX_BUDGETS: usize = 3;
 
 /// `2 pods`, `1 pod`.
 fn pods(count: usize) -> String {
@@ -74,7 +74,7 @@ struct PodsOfKeeper<'a> {
 impl PodsOfKeeper<'_> {
     /// `team/a on card 0, team/c on card 1 and 2 more stay (marked not to be preempted)`.
     fn text(&self) -> String {
-        let named = self.pods.iter().take(MOST_NAMED);
+        let named = self.pods.iter().take(MAX_NAMED);
         let named = named.map(|(pod, card, more)| {
             // Its number is enough beside the name of the node.
             let card = card.split_once(" (").map_or(*card, |(card, _)| card);
@@ -85,8 +85,8 @@ impl PodsOfKeeper<'_> {
             }
         });
         let mut pods = named.collect::<Vec<_>>().join(", ");
-        if self.pods.len() > MOST_NAMED {
-            pods.push_str(&format!(" and {} more", self.pods.len() - MOST_NAMED));
+        if self.pods.len() > MAX_NAMED {
+            pods.push_str(&format!(" and {} more", self.pods.len() - MAX_NAMED));
         }
         match (self.keeper, self.pods.len()) {
             (Some(keeper), 1) => format!("{pods} stays ({})", keeper_text(keeper)),
@@ -184,7 +184,7 @@ fn kept_by_plugin(plugin: &str, count: usize) -> String {
 
 /// That PodDisruptionBudgets keep that many pods.
 fn kept_by_budgets(budgets: &[String], count: usize) -> String {
-    let more = budgets.len().saturating_sub(MOST_BUDGETS);
+    let more = budgets.len().saturating_sub(MAX_BUDGETS);
     let named = budgets[..budgets.len() - more].join(", ");
     match (budgets.len(), more) {
         (0, _) => format!("{count} by a budget"),
@@ -441,11 +441,11 @@ impl Wording<'_> {
             .map(|task| self.name_and_cards(*task))
             .collect();
         names.sort_unstable();
-        let more = match count.saturating_sub(MOST_NAMED) {
+        let more = match count.saturating_sub(MAX_NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let named: Vec<String> = names.into_iter().take(MOST_NAMED).collect();
+        let named: Vec<String> = names.into_iter().take(MAX_NAMED).collect();
         let are = if count == 1 { "is" } else { "are" };
         format!(
             "waits on node {} for {} that {are} being evicted: {}{more}",

@@ -9,11 +9,11 @@ use pumice_model::object::{NodeObject, NodeOp, NodeRequirement, NodeTerm};
 use pumice_model::selector::{node_term_holds, pair};
 
 /// So many values of a label are named.
-const MOST_VALUES: usize = 3;
+const MAX_VALUES: usize = 3;
 
 /// So much of what a pod asks is looked into and named. A pod may ask for thousands of values, and each is
 /// held against all that nodes have.
-const MOST_ASKED: usize = 8;
+const MAX_ASKED: usize = 8;
 
 /// What is asked of labels that no node meets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -84,14 +84,14 @@ impl LabelMiss {
             Some((format!("{key}={value}"), format!("{key}={near}")))
         };
         let near = match &unmet.op {
-            NodeOp::In(asked) => asked.iter().take(MOST_ASKED).find_map(of_value),
+            NodeOp::In(asked) => asked.iter().take(MAX_ASKED).find_map(of_value),
             _ => None,
         };
         let known = match near {
             Some(_) => Vec::new(),
             None => values
                 .iter()
-                .take(MOST_VALUES)
+                .take(MAX_VALUES)
                 .map(|value| format!("{key}={value}"))
                 .collect(),
         };
@@ -137,8 +137,8 @@ fn is_met(one: &NodeRequirement, nodes: &[&NodeObject]) -> bool {
 
 /// The first of many, and how many more there are.
 fn named<T: Display>(all: impl ExactSizeIterator<Item = T>, between: &str) -> String {
-    let more = all.len().saturating_sub(MOST_ASKED);
-    let first = all.take(MOST_ASKED).map(|one| one.to_string());
+    let more = all.len().saturating_sub(MAX_ASKED);
+    let first = all.take(MAX_ASKED).map(|one| one.to_string());
     let mut text = first.collect::<Vec<_>>().join(between);
     if more > 0 {
         text.push_str(&format!("{between}{more} more"));

@@ -16,10 +16,10 @@ use crate::Plugins;
 pub use labels::LabelMiss;
 
 /// So many nodes are named of one obstacle.
-const MOST_NAMES: usize = 3;
+const MAX_NAMES: usize = 3;
 
 /// So many taints are.
-const MOST_TAINTS: usize = 3;
+const MAX_TAINTS: usize = 3;
 
 /// Taints that Kubernetes puts on nodes and takes back by itself begin so.
 const OF_KUBERNETES: &str = "node.kubernetes.io/";
@@ -55,7 +55,7 @@ pub struct NamedNodes {
 impl NamedNodes {
     fn add(&mut self, name: &str) {
         self.count += 1;
-        if self.names.len() < MOST_NAMES {
+        if self.names.len() < MAX_NAMES {
             self.names.push(name.to_owned());
         }
     }
@@ -124,7 +124,7 @@ impl Obstacles {
             self.cordoned.add(&node.name);
         }
         for taint in &barriers.taints {
-            let has_room = self.taints.len() < MOST_TAINTS;
+            let has_room = self.taints.len() < MAX_TAINTS;
             let known = self.taints.iter_mut().find(|known| known.taint == **taint);
             match known {
                 Some(known) => known.nodes.add(&node.name),

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::filters::FilterKey;
 
 /// Characters of all expressions that are kept compiled.
-const MOST_BYTES: usize = 256 * 1024;
+const MAX_BYTES: usize = 256 * 1024;
 
 /// Steps that a character counts for when an expression is compiled.
 const STEPS_A_BYTE: u64 = 20;
@@ -73,7 +73,7 @@ impl CompiledSelectors {
     fn compiled(&mut self, text: &str) -> (&Result<DeviceSelector, String>, u64) {
         let mut steps = 0;
         if !self.known.contains_key(text) {
-            if self.bytes > MOST_BYTES {
+            if self.bytes > MAX_BYTES {
                 self.known.clear();
                 self.bytes = 0;
             }

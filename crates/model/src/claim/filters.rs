@@ -30,7 +30,7 @@ const STEPS_AT_A_TIME: u64 = 100_000;
 const STEPS_A_TURN: u64 = 10_000;
 
 /// Different texts that are kept of why a filter fails on devices.
-const MOST_FAILURES: usize = 16;
+const MAX_FAILURES: usize = 16;
 
 /// Selectors of a class and of a request, in the order they are asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -89,7 +89,7 @@ impl Failures {
     fn note(&mut self, device: u32, text: String) {
         let known = self.texts.iter().position(|known| *known == text);
         let at = known.unwrap_or(self.texts.len());
-        if at == MOST_FAILURES {
+        if at == MAX_FAILURES {
             return;
         }
         if known.is_none() {

@@ -16,7 +16,7 @@ use super::users::TaskClaims;
 use super::{ClaimCharge, MAX_RESERVED, ResourceClaimIx, ResourceClaims, Returning};
 
 /// Bytes that the selectors of a claim may have in all: what they take to be compiled and kept grows with it.
-const MOST_SELECTOR_BYTES: usize = 64 * 1024;
+const MAX_SELECTOR_BYTES: usize = 64 * 1024;
 
 /// Said of pods some of whose selectors are not answered for every device.
 const UNANSWERED: &str = "device selectors of its claims are still being evaluated, a part in each cycle, so \
@@ -172,9 +172,9 @@ impl ResourceClaims {
         let (namespace, name) = &self.claims[ix.at()].key;
         let claim = format!("{namespace}/{name}");
         let long = spec.selector_bytes();
-        if long > MOST_SELECTOR_BYTES {
+        if long > MAX_SELECTOR_BYTES {
             return Err(format!(
-                "claim {claim}: its selectors have {long} bytes in all, more than {MOST_SELECTOR_BYTES}: \
+                "claim {claim}: its selectors have {long} bytes in all, more than {MAX_SELECTOR_BYTES}: \
                  shorten them, or ask for a DeviceClass that has them"
             ));
         }

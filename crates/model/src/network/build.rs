@@ -265,8 +265,8 @@ impl<'a> TreeBuilder<'a> {
 
 /// Names as messages show them: of many the first ones.
 fn listed(names: &BTreeSet<&str>) -> String {
-    const MOST_LISTED: usize = 8;
-    let mut all: Vec<String> = names.iter().take(MOST_LISTED).map(<_>::to_string).collect();
+    const MAX_LISTED: usize = 8;
+    let mut all: Vec<String> = names.iter().take(MAX_LISTED).map(<_>::to_string).collect();
     let others = names.len() - all.len();
     if others > 0 {
         all.push(format!("{others} more"));
@@ -276,8 +276,8 @@ fn listed(names: &BTreeSet<&str>) -> String {
 
 /// A pattern as messages show it: of a long one the beginning.
 fn quoted(pattern: &str) -> String {
-    const MOST_SHOWN: usize = 80;
-    match pattern.char_indices().nth(MOST_SHOWN) {
+    const MAX_SHOWN: usize = 80;
+    match pattern.char_indices().nth(MAX_SHOWN) {
         None => format!("{pattern:?}"),
         Some((end, _)) => format!("{:?}… ({} bytes)", &pattern[..end], pattern.len()),
     }

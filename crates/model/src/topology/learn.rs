@@ -19,7 +19,7 @@ const SPARE_TERMS: usize = 1024;
 const SPARE_KEYS: usize = 64;
 
 /// Appearances a new term may select, beyond which everybody asks again instead of being told.
-const MOST_TOLD: usize = 1024;
+const MAX_TOLD: usize = 1024;
 
 /// A term that selects nothing, in a slot that waits for the next one.
 const NO_TERM: PodTerm = PodTerm {
@@ -140,7 +140,7 @@ impl Topology {
             let known = self.terms[*term as usize].known.clone();
             let (pull, weight) = (known.1.pull(), known.1.weight());
             let looks = self.looks_at.under(&anchor::of_term(&known.0));
-            if looks.len() > MOST_TOLD {
+            if looks.len() > MAX_TOLD {
                 self.forget_counters();
                 return;
             }

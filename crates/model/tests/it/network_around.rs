@@ -7,14 +7,14 @@ use proptest::prelude::*;
 use pumice_model::object::{HyperNodeMembers, HyperNodeObject, NodeObject};
 use pumice_model::{Delta, DomainIx, NodeIx, State};
 
-const MOST_NODES: usize = 24;
+const MAX_NODES: usize = 24;
 
 /// Nodes of each domain.
 type Sets = Vec<BTreeSet<usize>>;
 
 /// Few domains of many nodes, many of few, and chains of ever wider ones.
 fn sets() -> impl Strategy<Value = Sets> {
-    let of_most = |nodes, domains| vec(btree_set(0..MOST_NODES, nodes), domains);
+    let of_most = |nodes, domains| vec(btree_set(0..MAX_NODES, nodes), domains);
     let chain = |sets: Sets| {
         let mut wider = BTreeSet::new();
         let add = |set: BTreeSet<usize>| {
@@ -24,10 +24,10 @@ fn sets() -> impl Strategy<Value = Sets> {
         sets.into_iter().map(add).collect::<Sets>()
     };
     prop_oneof![
-        of_most(0..MOST_NODES, 0..20),
+        of_most(0..MAX_NODES, 0..20),
         of_most(0..3, 60..140),
         of_most(0..2, 0..80).prop_map(chain),
-        (of_most(0..4, 30..100), of_most(15..MOST_NODES, 0..12))
+        (of_most(0..4, 30..100), of_most(15..MAX_NODES, 0..12))
             .prop_map(|(few, many)| [few, many].concat()),
     ]
 }
@@ -36,7 +36,7 @@ fn sets() -> impl Strategy<Value = Sets> {
 fn cluster(sets: &Sets) -> State {
     let mut state = State::new("default");
     let name = |node: usize| format!("n{node:02}");
-    for node in 0..MOST_NODES {
+    for node in 0..MAX_NODES {
         state.apply(Delta::NodeApply(Box::new(NodeObject {
             name: name(node),
             ..NodeObject::default()
@@ -57,7 +57,7 @@ fn cluster(sets: &Sets) -> State {
 
 proptest! {
     #[test]
-    fn domains_around_a_domain_are_those_with_all_of_its_nodes(sets in sets(), gone in 0..MOST_NODES) {
+    fn domains_around_a_domain_are_those_with_all_of_its_nodes(sets in sets(), gone in 0..MAX_NODES) {
         let mut state = cluster(&sets);
         for round in 0..2 {
             let network = state.network();

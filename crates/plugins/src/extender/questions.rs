@@ -10,16 +10,16 @@ use super::asked_pods::AskedPods;
 use super::turn::Turn;
 
 /// Jobs that are asked about, or told of, at the same time.
-const MOST_JOBS: usize = 4096;
+const MAX_JOBS: usize = 4096;
 
 /// Pods whose nodes are asked about at the same time.
-const MOST_PODS: usize = 1024;
+const MAX_PODS: usize = 1024;
 
 /// Answers about a pod and a node, of all that stand at the same time.
-const MOST_NODE_ANSWERS: usize = 1 << 20;
+const MAX_NODE_ANSWERS: usize = 1 << 20;
 
 /// Pods for which others may go, asked about at the same time.
-const MOST_EVICTORS: usize = 32;
+const MAX_EVICTORS: usize = 32;
 
 /// The questions that stand, and whose turn it is.
 #[derive(Default)]
@@ -63,7 +63,7 @@ impl StandingQuestions {
         let of_jobs = of_jobs.filter(|job| all.verb_of_job(*job).is_some());
         let of_jobs = self
             .of_jobs
-            .choose(state, of_jobs, (MOST_JOBS, now_s), |_| 1);
+            .choose(state, of_jobs, (MAX_JOBS, now_s), |_| 1);
         self.needed
             .extend(of_jobs.into_iter().filter_map(|job| all.of_job(job)));
         let most = all.most_pods();
@@ -75,7 +75,7 @@ impl StandingQuestions {
             .extend(of_pods.into_iter().flat_map(|job| all.of_pods(job, most)));
         let of_evictors = jobs.iter().copied();
         let of_evictors = of_evictors.filter(|job| asked.evictor(*job).is_some());
-        let limits = (MOST_EVICTORS, now_s);
+        let limits = (MAX_EVICTORS, now_s);
         let of_evictors = self.of_evictors.choose(state, of_evictors, limits, |_| 1);
         self.needed
             .extend(of_evictors.into_iter().flat_map(|job| all.of_evictor(job)));
@@ -141,7 +141,7 @@ impl QuestionSources<'_> {
         let verbs = [ExtenderVerb::Predicate, ExtenderVerb::Prioritize];
         let verbs = verbs.into_iter().filter(|verb| self.asks(*verb)).count();
         let of_pod = verbs.saturating_mul(self.state.nodes().len()).max(1);
-        (MOST_NODE_ANSWERS / of_pod).clamp(1, MOST_PODS)
+        (MAX_NODE_ANSWERS / of_pod).clamp(1, MAX_PODS)
     }
 
     fn of_pods(&self, job: JobIx, most: usize) -> Vec<NeededAnswer> {
@@ -174,7 +174,7 @@ impl QuestionSources<'_> {
 
     /// The oldest ones.
     fn told(&self, jobs: Vec<JobIx>) -> Vec<(JobIx, u64)> {
-        let oldest = Turn::default().choose(self.state, jobs, (MOST_JOBS, 0), |_| 1);
+        let oldest = Turn::default().choose(self.state, jobs, (MAX_JOBS, 0), |_| 1);
         let told = oldest
             .into_iter()
             .map(|job| (job, self.asked.revision(job)));

@@ -25,7 +25,7 @@ use super::World;
 const ACTING: [&str; 1] = ["job-controller"];
 
 /// Rounds after which controllers that do not come to rest are left alone.
-const MOST_ROUNDS: usize = 10_000;
+const MAX_ROUNDS: usize = 10_000;
 
 /// Controllers, and the objects as they see them.
 #[derive(Default)]
@@ -62,7 +62,7 @@ impl World {
             }
             None => self.started(&mut acting, options, now),
         };
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let orders = manager.work(now);
             if orders.is_empty() {
                 break;

@@ -12,9 +12,9 @@ use super::nodes::{APPS, NAMESPACES};
 use super::rng::Rng;
 use super::{GPU, MIB, Theme, groups, has_room, pairs};
 
-const MOST: usize = 40;
+const MAX: usize = 40;
 
-const MOST_IN_A_WIDE_CLUSTER: usize = 200;
+const MAX_IN_A_WIDE_CLUSTER: usize = 200;
 
 pub fn pods(
     rng: &mut Rng,
@@ -52,8 +52,8 @@ pub fn pods(
         pods.push(pod);
     }
     pods.truncate(match theme.is_wide() {
-        true => MOST_IN_A_WIDE_CLUSTER,
-        false => MOST,
+        true => MAX_IN_A_WIDE_CLUSTER,
+        false => MAX,
     });
     name_uids(rng, &mut pods);
     pods

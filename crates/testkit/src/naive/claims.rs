@@ -30,7 +30,7 @@ pub use returns::decide as decide_returns;
 type Key = (String, String);
 
 /// How many pods may use a claim.
-const MOST_USERS: usize = 256;
+const MAX_USERS: usize = 256;
 
 /// Objects of resource.k8s.io as given, and what cycles made of them.
 #[derive(Clone, Debug, Default)]
@@ -245,7 +245,7 @@ fn has_promises(world: &World, pod: &PodObject) -> bool {
 /// The pod may use the claim beside those that do.
 fn has_room(world: &World, key: &Key, pod: &PodObject) -> bool {
     let others = users(world, key, &world.claims.objects.claims[key]);
-    others.iter().filter(|user| **user != pod.uid).count() < MOST_USERS
+    others.iter().filter(|user| **user != pod.uid).count() < MAX_USERS
 }
 
 /// UIDs of the pods that use a claim: it is reserved for them, or they were placed in this cycle.

@@ -11,7 +11,7 @@ use super::job::since;
 use super::{AccountStep, AccountWhy, WorkloadAccount};
 
 /// Names told of pods that are held up for the same reason.
-const MOST_NAMES: usize = 3;
+const MAX_NAMES: usize = 3;
 
 /// Seconds within which a device plugin answers.
 const PLUGIN_ANSWERS_S: i64 = 5;
@@ -32,10 +32,10 @@ pub(super) struct HeldUp {
 
 impl fmt::Display for HeldUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.pods.iter().take(MOST_NAMES).cloned();
+        let names = self.pods.iter().take(MAX_NAMES).cloned();
         let names: Vec<String> = names.collect();
         write!(f, "{}", names.join(", "))?;
-        match self.pods.len().saturating_sub(MOST_NAMES) {
+        match self.pods.len().saturating_sub(MAX_NAMES) {
             0 => {}
             more => write!(f, " and {more} more")?,
         }

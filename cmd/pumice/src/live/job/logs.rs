@@ -14,7 +14,7 @@ use super::super::user::{ClusterConnection, wrong};
 use super::named::NamedJob;
 
 /// Pods whose logs are read at once.
-const MOST_PODS: usize = 64;
+const MAX_PODS: usize = 64;
 
 /// Arguments of `pumice job logs`.
 #[derive(Args)]
@@ -60,9 +60,9 @@ pub fn run(arguments: &JobLogsArguments) -> anyhow::Result<ExitCode> {
             name = arguments.job.name()
         )));
     }
-    if pods.len() > MOST_PODS {
+    if pods.len() > MAX_PODS {
         return Err(wrong(format!(
-            "these are {} pods, and at most {MOST_PODS} are read at once\n  = help: name a task with \
+            "these are {} pods, and at most {MAX_PODS} are read at once\n  = help: name a task with \
              --task, a pod with --index",
             pods.len()
         )));

@@ -15,7 +15,7 @@ use super::super::user::{ClusterConnection, ClusterUser, CreationArguments, wron
 use super::super::words::or;
 
 /// How often, and how long between, a new Job is looked at whose queue may not be read.
-const MOST_LOOKS: u32 = 8;
+const MAX_LOOKS: u32 = 8;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// Arguments of `pumice job run`.
@@ -153,7 +153,7 @@ fn tell_obstacle(user: &ClusterUser, made: &Value) -> anyhow::Result<()> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let metadata = &made["metadata"];
     let (namespace, name) = (text(&metadata["namespace"]), text(&metadata["name"]));
-    for _ in 0..MOST_LOOKS {
+    for _ in 0..MAX_LOOKS {
         user.pause(LOOK_EVERY);
         let found = user.ask(user.objects.get::<Job>(&namespace, &name))?;
         let state = found.map(|job| job["status"]["state"].clone());

@@ -13,7 +13,7 @@ use super::super::words::{or, short_group};
 use super::{QueueName, missing};
 
 /// Jobs named of those in a queue.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Arguments of `pumice queue delete`.
 #[derive(Args)]
@@ -116,9 +116,9 @@ pub(super) fn occupants(queue: &str, groups: &[Value], jobs: &[Value]) -> Vec<St
 
 /// Why a queue is not deleted with these in it.
 pub(super) fn refusal(queue: &str, inside: &[String]) -> Option<String> {
-    let named = inside.iter().take(MOST_NAMED).cloned();
+    let named = inside.iter().take(MAX_NAMED).cloned();
     let mut named = named.collect::<Vec<_>>().join(", ");
-    if let Some(more @ 1..) = inside.len().checked_sub(MOST_NAMED) {
+    if let Some(more @ 1..) = inside.len().checked_sub(MAX_NAMED) {
         let _ = write!(named, " and {more} more");
     }
     let jobs = match inside.len() {

@@ -15,7 +15,7 @@ use crate::effects::{PodRef, pod_path};
 use crate::lease::NoTerm;
 
 /// Tries until a clean-up is given up: about a minute.
-const MOST_TRIES: u32 = 16;
+const MAX_TRIES: u32 = 16;
 
 /// Annotations a pod gets.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +67,7 @@ pub(in crate::effects) async fn write(
             }
         },
     };
-    if tries >= MOST_TRIES && !shared.contact.is_out() {
+    if tries >= MAX_TRIES && !shared.contact.is_out() {
         complain(&pod, &text, false);
         shared.meter.dropped("device_cleanup");
         return Finish::Dropped;

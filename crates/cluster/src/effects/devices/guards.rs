@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use super::WaitsFor;
 
 /// Pods that left a lock behind which are remembered; the locks of the others run out.
-const MOST_UNSERVED: usize = 10_000;
+const MAX_UNSERVED: usize = 10_000;
 
 /// See the module.
 pub(crate) struct InFlightGuards {
@@ -324,7 +324,7 @@ impl GuardState {
     /// Nobody will serve the pod any more.
     fn miss(&mut self, uid: &str) {
         if self.lock_holders.remove(uid) {
-            if self.unserved.len() >= MOST_UNSERVED {
+            if self.unserved.len() >= MAX_UNSERVED {
                 self.unserved.clear();
             }
             self.unserved.insert(uid.to_owned());

@@ -260,8 +260,8 @@ fn forms(known: &[FlagSpec]) -> String {
 
 /// What a message repeats of a text: keys pasted into the wrong place stay out of events and logs.
 fn shortened(text: &str) -> String {
-    const MOST: usize = 32;
-    match text.char_indices().nth(MOST) {
+    const MAX: usize = 32;
+    match text.char_indices().nth(MAX) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }

@@ -12,7 +12,7 @@ use super::server::ApiServer;
 type Make = fn() -> Vec<Box<dyn Controller>>;
 
 /// Rounds until a world that does not come to rest is given up.
-const MOST_ROUNDS: usize = 5_000;
+const MAX_ROUNDS: usize = 5_000;
 
 /// Controllers at work on an API server.
 pub struct World {
@@ -154,7 +154,7 @@ impl World {
 
     /// Everything that is due now happens, in order.
     pub fn settle(&mut self) {
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             for input in std::mem::take(&mut self.server.feed)
                 .into_values()
                 .flatten()

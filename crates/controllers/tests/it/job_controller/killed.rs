@@ -10,7 +10,7 @@ use super::*;
 use crate::cluster::Dice;
 
 /// Steps in which a world has to get somewhere.
-const MOST_STEPS: usize = 60_000;
+const MAX_STEPS: usize = 60_000;
 
 const SEEDS: std::ops::Range<u64> = 0..25;
 
@@ -69,7 +69,7 @@ impl Storm {
 
     /// Things happen until this is so.
     fn until(&mut self, what: &str, is_so: impl Fn(&World, &Value) -> bool) {
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let status = status(&self.world, &self.job);
             if is_so(&self.world, &status) {
                 return;

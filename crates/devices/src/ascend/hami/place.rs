@@ -20,7 +20,7 @@ use super::register::ChipVariant;
 pub type ChipPicks = SmallVec<[u16; 8]>;
 
 /// Chips of a pod above which no matching is tried.
-const MOST_MATCHED: usize = 64;
+const MAX_MATCHED: usize = 64;
 
 /// Points for chips that are all in one group with fast links.
 const RING_POINTS: f64 = 10.0;
@@ -203,7 +203,7 @@ impl PodOnChips<'_> {
     fn careful(&self, needs: &[ChipRequest]) -> Option<ChipPicks> {
         let pairs = |need: &ChipRequest| self.config.types[usize::from(need.of)].pairs;
         let total: u64 = needs.iter().map(|need| u64::from(need.count)).sum();
-        let impossible = total > self.cards.cards.len().min(MOST_MATCHED) as u64;
+        let impossible = total > self.cards.cards.len().min(MAX_MATCHED) as u64;
         if needs.len() < 2 || impossible || needs.iter().any(pairs) {
             return None;
         }

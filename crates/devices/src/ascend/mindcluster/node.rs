@@ -41,7 +41,7 @@ const SET_ASIDE: [(&str, &str); 3] = [
 const OUT_OF_SERVICE: [&str; 2] = ["UnHealthy", "PreSeparate"];
 
 /// Most chips of a node; no real one comes near.
-const MOST_CHIPS: usize = 1024;
+const MAX_CHIPS: usize = 1024;
 
 /// Why a node has no chips: what [`NodeCards::absent`] means for this family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,11 +166,11 @@ fn read(
         Some(base) => base.clone(),
         None => listed.iter().copied().collect(),
     };
-    let count = (capacity / cores).min(MOST_CHIPS as i64) as u32;
+    let count = (capacity / cores).min(MAX_CHIPS as i64) as u32;
     let all: BTreeSet<u32> = base.unwrap_or_else(|| (0..count).collect());
     let named = aside.iter().map(|(id, _)| *id);
     let all: BTreeSet<u32> = all.into_iter().chain(listed).chain(named).collect();
-    for id in all.into_iter().take(MOST_CHIPS) {
+    for id in all.into_iter().take(MAX_CHIPS) {
         let why = aside.iter().find(|(named, _)| *named == id);
         let listing = match given_out.contains(&id) {
             true => Listing::Listed,

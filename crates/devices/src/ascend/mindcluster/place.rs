@@ -232,10 +232,10 @@ impl NpuRequest {
         };
         let usable = (0..cards.cards.len()).filter(|at| cards.cards[*at].is_usable());
         let free: i64 = usable.map(|at| free(cards, at, view).cores.max(0)).sum();
-        let full = (MOST_POINTS - free).max(0) as f64;
+        let full = (MAX_POINTS - free).max(0) as f64;
         match is_downgraded {
             true => full,
-            false => full + MOST_POINTS as f64,
+            false => full + MAX_POINTS as f64,
         }
     }
 
@@ -315,7 +315,7 @@ fn check(
 }
 
 /// Points between nodes with and without downgrade; as many free AI cores tell nodes apart.
-const MOST_POINTS: i64 = 64;
+const MAX_POINTS: i64 = 64;
 
 fn free(cards: &NodeCards, at: usize, view: LedgerTime) -> Part {
     let (all, used) = (Part::of(cards.capacity(at)), Part::of(cards.used(at, view)));

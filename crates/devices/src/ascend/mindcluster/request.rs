@@ -11,7 +11,7 @@ const VIRTUAL: [i64; 3] = [1, 2, 4];
 /// Numbers of AI cores of the chips there are. Which of them a node has, its labels tell.
 pub const CHIP_CORES: [i64; 2] = [8, 10];
 /// More AI cores than any node has.
-const MOST_CORES: i64 = 1 << 20;
+const MAX_CORES: i64 = 1 << 20;
 
 /// What a pod gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl CoreRequest {
         let cores = milli / 1000;
         let is_whole = CHIP_CORES.iter().any(|of_chip| cores % of_chip == 0);
         if milli % 1000 != 0
-            || !(1..=MOST_CORES).contains(&cores)
+            || !(1..=MAX_CORES).contains(&cores)
             || !(is_whole || VIRTUAL.contains(&cores))
         {
             let shown = milli as f64 / 1000.0;

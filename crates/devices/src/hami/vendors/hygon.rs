@@ -14,7 +14,7 @@ pub const TYPES: (&str, &str) = ("hygon.com/use-dcutype", "hygon.com/nouse-dcuty
 pub const UUIDS: (&str, &str) = ("hygon.com/use-gpuuuid", "hygon.com/nouse-gpuuuid");
 
 /// Most MiB in a unit of memory.
-const MOST_FACTOR: i64 = 1 << 20;
+const MAX_FACTOR: i64 = 1 << 20;
 
 /// The vendor.
 pub const VENDOR: Vendor = Vendor {
@@ -48,7 +48,7 @@ impl Section for HygonConfig {
         };
         let factor = field(section, "memoryFactor");
         let factor =
-            factor.and_then(|value| reader.whole(value, "hygon.memoryFactor", 1, MOST_FACTOR));
+            factor.and_then(|value| reader.whole(value, "hygon.memoryFactor", 1, MAX_FACTOR));
         Self {
             names: names(reader, section, (Self::KEY, &NAME_KEYS), default.names),
             factor: factor.unwrap_or(default.factor),

@@ -13,7 +13,7 @@ const UNIT: i64 = 256;
 /// Models that are known without a configuration.
 const KNOWN: [&str; 4] = ["MR-V100", "MR-V50", "BI-V150", "BI-V100"];
 /// Most models.
-const MOST_MODELS: usize = 32;
+const MAX_MODELS: usize = 32;
 
 /// The vendor.
 pub const VENDOR: Vendor = Vendor {
@@ -58,7 +58,7 @@ impl Section for IluvatarConfig {
             let is_taken = |(other, known): &(String, KindNames)| {
                 *other == word || known.all().any(|one| names.all().any(|name| name == one))
             };
-            match models.iter().any(is_taken) || models.len() == MOST_MODELS {
+            match models.iter().any(is_taken) || models.len() == MAX_MODELS {
                 true => {
                     let what = "has names of a model before, or is one of too many";
                     reader.problem(entry, &path, what, "give each model its own names");

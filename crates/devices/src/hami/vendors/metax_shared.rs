@@ -8,7 +8,7 @@ use crate::binding::{Annotation, AnnotationValue};
 use crate::facts::NodeFacts;
 use crate::hami::json;
 use crate::hami::kind::{CardKind, KindNames, Marking, MemoryUnit, OwnRules, Several};
-use crate::hami::register::{HamiCard, MOST_CARDS};
+use crate::hami::register::{HamiCard, MAX_CARDS};
 use crate::hami::terms::{QOS, QosPolicy, SgpuCard, ShareTerms};
 use crate::part::CardPart;
 use crate::text::{Bounded, clip};
@@ -43,7 +43,7 @@ fn discover(kind: &CardKind, node: &NodeFacts, problems: &mut Bounded) -> Vec<Ha
     let mut cards = Vec::new();
     let mut zones = Vec::new();
     let list = json::array(text, REGISTER, problems);
-    for (at, value) in list.iter().enumerate().take(MOST_CARDS) {
+    for (at, value) in list.iter().enumerate().take(MAX_CARDS) {
         match entry(kind, value, at) {
             Ok(card) => {
                 let policy = policy(value, at, problems);

@@ -11,10 +11,10 @@ use super::{Group, Instance, ModelGeometry, NvidiaConfig};
 const RESERVED: [char; 6] = ['-', '[', ']', ',', ':', ';'];
 
 /// Most partitions of one card at a time; real cards have up to seven.
-const MOST_PARTITIONS: i64 = 1024;
+const MAX_PARTITIONS: i64 = 1024;
 
 /// Memory is written in annotations as a signed number of 32 bits.
-const MOST_MIB: i64 = i32::MAX as i64;
+const MAX_MIB: i64 = i32::MAX as i64;
 
 /// A resource name of the section: its key, where it goes, whether it may be empty.
 type NameKey = (&'static str, fn(&mut NvidiaConfig) -> &mut String, bool);
@@ -63,7 +63,7 @@ impl GeometrySection<'_> {
             // 0 is the peer's way to say that the unit is MiB.
             let factor = self
                 .reader
-                .whole(value, "nvidia.gpuMemoryFactor", 0, MOST_MIB);
+                .whole(value, "nvidia.gpuMemoryFactor", 0, MAX_MIB);
             read.memory_factor = factor.unwrap_or(1).max(1);
         }
         if let Some(value) = field(section, "knownMigGeometries") {
@@ -230,10 +230,10 @@ impl GeometrySection<'_> {
                 .required_text(instance, "name", &format!("{path}.name"));
             let memory = self
                 .reader
-                .required_whole(instance, "memory", &path, MOST_MIB);
+                .required_whole(instance, "memory", &path, MAX_MIB);
             let count = self
                 .reader
-                .required_whole(instance, "count", &path, MOST_PARTITIONS);
+                .required_whole(instance, "count", &path, MAX_PARTITIONS);
             partitions += count.unwrap_or(0);
             read.push(Instance {
                 name: name.unwrap_or_default().to_owned(),
@@ -243,9 +243,9 @@ impl GeometrySection<'_> {
                     .unwrap_or(1),
             });
         }
-        if partitions > MOST_PARTITIONS {
+        if partitions > MAX_PARTITIONS {
             let what = format!("has {partitions} partitions in all");
-            let help = format!("a card cannot have more than {MOST_PARTITIONS}");
+            let help = format!("a card cannot have more than {MAX_PARTITIONS}");
             self.reader.problem(group, path, &what, &help);
         }
         read

@@ -13,7 +13,7 @@ use super::request::{Request, first_that_asks};
 use super::{MEMORY, NUMBER, WHOLE};
 
 /// Most cards of a node; no real one comes near.
-const MOST_CARDS: i64 = 1024;
+const MAX_CARDS: i64 = 1024;
 
 /// Why a node has no cards: what [`NodeCards::absent`] means for this family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +47,9 @@ pub(super) fn cards(node: &NodeFacts, is_shared: bool) -> NodeCards {
     if is_shared && memory.is_none() {
         return none(NoSharedGpus::WithoutMemory, Vec::new());
     }
-    if count > MOST_CARDS {
+    if count > MAX_CARDS {
         let problem = format!(
-            "capacity {NUMBER} is {count}: more than {MOST_CARDS} GPUs on a node cannot be; none \
+            "capacity {NUMBER} is {count}: more than {MAX_CARDS} GPUs on a node cannot be; none \
              of them is used"
         );
         return none(NoSharedGpus::TooMany, vec![problem]);
@@ -164,7 +164,7 @@ impl Share {
             if at.is_none() {
                 outside.push(index.to_string());
             }
-            if i64::from(*index) < MOST_CARDS {
+            if i64::from(*index) < MAX_CARDS {
                 held.allocations
                     .push(self.allocation(*index, at, cards, true));
             }

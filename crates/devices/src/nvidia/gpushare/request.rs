@@ -5,7 +5,7 @@ use crate::facts::{ContainerFacts, PodFacts, most_at_any_time};
 use super::{MEMORY, NUMBER};
 
 /// Device plugins and annotations count in signed numbers of 32 bits.
-const MOST: i64 = i32::MAX as i64;
+const MAX: i64 = i32::MAX as i64;
 
 /// What a pod asks as a whole: all its containers share the same cards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,11 +68,11 @@ fn total(pod: &PodFacts, resource: &str, unit: &str) -> Result<i64, String> {
             continue;
         };
         let amount = milli / 1000;
-        if milli % 1000 != 0 || !(0..=MOST).contains(&amount) {
+        if milli % 1000 != 0 || !(0..=MAX).contains(&amount) {
             let shown = milli as f64 / 1000.0;
             return Err(format!(
                 "{resource} of container {} is {shown}; give a whole number of {unit} from 0 to \
-                 {MOST}",
+                 {MAX}",
                 at + 1
             ));
         }

@@ -363,7 +363,7 @@ fn a_cluster_with_many_waiting_jobs_is_told_in_a_bounded_view() {
     cluster.cycle();
     let top = top_view(&cluster.engine);
     assert_eq!((top.waiting.total, top.waiting.pods), (200, 200));
-    assert_eq!(top.waiting.first.len(), pumice_engine::view::MOST_WAITING);
+    assert_eq!(top.waiting.first.len(), pumice_engine::view::MAX_WAITING);
     let positions: Vec<usize> = top.waiting.first.iter().map(|job| job.position).collect();
     assert!(positions.is_sorted(), "{positions:?}");
     let cpu = &top.cluster.resources[0];

@@ -10,7 +10,7 @@ use crate::naive::state::SubJob;
 use crate::naive::{gates, order};
 
 /// More sub-jobs than these are not searched for.
-const MOST: usize = 256;
+const MAX: usize = 256;
 
 /// A search goes on until sub-jobs were placed so many times as often as there are of them.
 const TIMES: usize = 8;
@@ -34,7 +34,7 @@ pub fn search(
     within: &DomainNodes,
 ) -> Option<Worksheet> {
     let sub_jobs = in_order(cycle, job, sheet);
-    if !(2..=MOST).contains(&sub_jobs.len()) {
+    if !(2..=MAX).contains(&sub_jobs.len()) {
         return None;
     }
     let mut search = Search {

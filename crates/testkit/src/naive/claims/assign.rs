@@ -15,7 +15,7 @@ use super::expressions::{holds, whole};
 use super::{Given, GivenDevice, Objects, Pool, access_of, device_at, pools};
 
 /// The most devices of a claim.
-const MOST_DEVICES: usize = 32;
+const MAX_DEVICES: usize = 32;
 
 /// An expression failed: there is no assignment.
 struct Failed;
@@ -184,7 +184,7 @@ impl<'a> Search<'a> {
         if number == 0 {
             return self.solve(slot.claim, slot.request + 1);
         }
-        if self.number_of(slot.claim) as u64 + number > MOST_DEVICES as u64 {
+        if self.number_of(slot.claim) as u64 + number > MAX_DEVICES as u64 {
             return Ok(false);
         }
         for (number_of_it, (key, at)) in self.devices().into_iter().enumerate().skip(from) {
@@ -213,7 +213,7 @@ impl<'a> Search<'a> {
             }
         }
         let before = self.picks.len();
-        let few = self.number_of(slot.claim) + every.len() <= MOST_DEVICES;
+        let few = self.number_of(slot.claim) + every.len() <= MAX_DEVICES;
         let fit = few
             && every
                 .iter()

@@ -15,7 +15,7 @@ const RAISED: &str = "raised";
 const RAISED_VALUE: i32 = 1_000_000;
 
 /// So many helped jobs of a cluster are raised, one at a time.
-const MOST_RAISED: usize = 2;
+const MAX_RAISED: usize = 2;
 
 impl Run {
     /// Follows the cluster until it has settled; keys of the jobs for which others went, each once, in order.
@@ -77,7 +77,7 @@ fn a_job_that_was_helped_is_helped_with_a_higher_priority_too() {
         let mut before = Run::new(seed, &objects);
         let helped = before.follow();
         let served = helped.iter().filter(|key| before.has_all(key));
-        for key in served.take(MOST_RAISED) {
+        for key in served.take(MAX_RAISED) {
             let Some(objects) = raised(&objects, key) else {
                 continue;
             };

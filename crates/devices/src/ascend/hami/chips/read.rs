@@ -8,11 +8,11 @@ use crate::text::shorten;
 use super::{ChipTemplate, ChipType, VnpuConfig};
 
 /// Memory is written in annotations as a signed number of 32 bits.
-const MOST_MIB: i64 = i32::MAX as i64;
+const MAX_MIB: i64 = i32::MAX as i64;
 /// No chip has as many cores.
-const MOST_CORES: i64 = 1 << 16;
+const MAX_CORES: i64 = 1 << 16;
 /// Most types; a card remembers its own in 7 bits.
-const MOST_TYPES: usize = 100;
+const MAX_TYPES: usize = 100;
 
 pub(super) fn read(reader: &mut Reader, section: &YamlNode<'_>) -> VnpuConfig {
     let (hami_core, list, path) = match section.items() {
@@ -43,8 +43,8 @@ pub(super) fn read(reader: &mut Reader, section: &YamlNode<'_>) -> VnpuConfig {
         let Some(chip) = chip_type(reader, entry, &path) else {
             continue;
         };
-        if read.types.len() == MOST_TYPES {
-            let what = format!("is one of more than {MOST_TYPES} types of chips");
+        if read.types.len() == MAX_TYPES {
+            let what = format!("is one of more than {MAX_TYPES} types of chips");
             reader.problem(entry, &path, &what, "remove what no node has");
             break;
         }
@@ -79,8 +79,8 @@ fn chip_type(reader: &mut Reader, entry: &YamlNode<'_>, path: &str) -> Option<Ch
     let core_name = field(entry, "resourceCoreName")
         .is_some()
         .then(|| name(reader, entry, "resourceCoreName", path));
-    let allocatable = reader.required_whole(entry, "memoryAllocatable", path, MOST_MIB);
-    let capacity = reader.required_whole(entry, "memoryCapacity", path, MOST_MIB);
+    let allocatable = reader.required_whole(entry, "memoryAllocatable", path, MAX_MIB);
+    let capacity = reader.required_whole(entry, "memoryCapacity", path, MAX_MIB);
     let ai_cores = cores(reader, entry, "aiCore", path);
     let ai_cpus = cores(reader, entry, "aiCPU", path);
     let pairs = truth(reader, entry, "superPod", &format!("{path}.superPod"));
@@ -127,7 +127,7 @@ fn chip_type(reader: &mut Reader, entry: &YamlNode<'_>, path: &str) -> Option<Ch
 fn template(reader: &mut Reader, entry: &YamlNode<'_>, path: &str) -> Option<ChipTemplate> {
     let entry = reader.map(entry, path)?;
     let name = name(reader, entry, "name", path);
-    let memory = reader.required_whole(entry, "memory", path, MOST_MIB);
+    let memory = reader.required_whole(entry, "memory", path, MAX_MIB);
     Some(ChipTemplate {
         ai_cores: cores(reader, entry, "aiCore", path),
         ai_cpus: cores(reader, entry, "aiCPU", path),
@@ -154,7 +154,7 @@ fn cores(reader: &mut Reader, entry: &YamlNode<'_>, key: &str, path: &str) -> i6
         return 0;
     };
     let path = format!("{path}.{key}");
-    reader.whole(value, &path, 0, MOST_CORES).unwrap_or(0)
+    reader.whole(value, &path, 0, MAX_CORES).unwrap_or(0)
 }
 
 fn truth(reader: &mut Reader, map: &YamlNode<'_>, key: &str, path: &str) -> bool {
