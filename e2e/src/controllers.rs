@@ -91,7 +91,7 @@ impl Controllers {
         anyhow!("{error:#}\n{}", self.process.log_tail(40))
     }
 
-    /// The process.
+    /// The running program, to be stopped or asked whether it has ended.
     pub fn process(&mut self) -> &mut Process {
         &mut self.process
     }

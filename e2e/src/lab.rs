@@ -176,7 +176,7 @@ impl Lab {
         })
     }
 
-    /// The cluster.
+    /// The control plane that the lab runs on.
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
     }
@@ -240,7 +240,7 @@ impl Lab {
         })
     }
 
-    /// The same, whatever their ages.
+    /// Creates the objects of a sample with kubectl, in their order, whatever their ages.
     ///
     /// # Errors
     /// When the API server refuses one.
@@ -339,7 +339,7 @@ impl Lab {
     }
 }
 
-/// A PodGroup.
+/// A PodGroup in namespace `default` with this spec.
 #[must_use]
 pub fn pod_group(name: &str, spec: &Value) -> Value {
     json!({

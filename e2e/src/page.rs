@@ -64,7 +64,7 @@ impl Page {
         Ok(paths)
     }
 
-    /// Its blocks, from top to bottom.
+    /// Blocks of the page, from top to bottom.
     pub fn blocks(&self) -> Vec<PageBlock> {
         let mut blocks = Vec::new();
         let mut open: Option<PageBlock> = None;
@@ -104,8 +104,8 @@ impl Page {
 }
 
 impl PageBlock {
-    /// Its commands: each begins with `$`, and goes on below a line that ends with a backslash or in
-    /// the midst of a quoted text.
+    /// Commands of the block: each begins with `$`, and goes on below a line that ends with a backslash
+    /// or in the midst of a quoted text.
     pub fn steps(&self) -> Vec<PageStep> {
         let mut steps: Vec<PageStep> = Vec::new();
         for line in self.text.lines() {

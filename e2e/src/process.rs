@@ -59,7 +59,7 @@ impl Process {
         }
     }
 
-    /// Its exit status, once it has ended.
+    /// Exit status of the process, once it has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }

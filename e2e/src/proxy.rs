@@ -116,7 +116,7 @@ impl FaultProxy {
         })
     }
 
-    /// Its address, `http://127.0.0.1:port`.
+    /// Address at which the proxy listens, `http://127.0.0.1:port`.
     pub fn address(&self) -> &str {
         &self.address
     }

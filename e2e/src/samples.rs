@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The samples.
+/// Folder with a folder for each sample.
 const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/samples");
 
 /// Fields that only the server sets.

@@ -9,7 +9,7 @@ use clap_complete::Shell;
 /// Arguments of `pumice completion`.
 #[derive(Args)]
 pub struct CompletionArguments {
-    /// The shell
+    /// For which shell the script is written
     #[arg(value_enum)]
     shell: Shell,
 }

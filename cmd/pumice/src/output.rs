@@ -19,7 +19,7 @@ pub enum OutputFormat {
     Table,
     /// For scripts: stable keys
     Json,
-    /// The same as JSON
+    /// The contents of `json` as YAML
     Yaml,
 }
 
@@ -413,7 +413,7 @@ pub fn columns<const N: usize>(
     columns_from(0, out, head, &rows)
 }
 
-/// The same without the `first` columns: those of namespaces where all have one.
+/// Left-aligned columns without the `first` ones: those of namespaces where all rows have one.
 pub fn columns_from<const N: usize>(
     first: usize,
     out: &mut (impl Write + ?Sized),

@@ -36,7 +36,7 @@ pub(crate) struct Attempt {
     pub job: JobIx,
     /// The domain of the network; `None` for the cluster.
     pub within: Option<DomainIx>,
-    /// Its nodes; `None` for all.
+    /// Nodes of the domain; `None` for all.
     pub nodes: Option<Arc<[NodeIx]>>,
 }
 
@@ -150,7 +150,7 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
     }
 }
 
-/// That a queue has what it deserves of the resources a job's waiting pods ask.
+/// Says that a queue has what it deserves of the resources a job's waiting pods ask.
 fn overused(state: &State, queue: QueueIx, job: JobIx, view: &QueueShare) -> Skip {
     let record = state.queue(queue);
     let asked = &state.job(job).pending;

@@ -252,8 +252,8 @@ fn pods_of(
     pods.collect()
 }
 
-/// Likewise for pods of which a domain has to hold as many as are needed. A domain is looked at again once it may
-/// have gained enough.
+/// Whether a group may get places that it needs, where a domain has to hold as many as are needed. A
+/// domain is looked at again once it may have gained enough.
 fn outlook_in_domains(
     session: &mut Session,
     kernel: &mut Kernel,

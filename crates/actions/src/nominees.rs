@@ -11,9 +11,9 @@ use crate::worksheet::placeable;
 
 /// Pods of a job that were promised places.
 pub struct JobNominees {
-    /// The job.
+    /// Job whose pods were promised places.
     pub job: JobIx,
-    /// Its nominees, each with its node.
+    /// Nominees of the job, each with the node it was promised.
     pub pods: Vec<(TaskIx, NodeIx)>,
 }
 

@@ -14,7 +14,7 @@ pub struct Command {
     pub api_version: String,
     /// `Command`.
     pub kind: String,
-    /// Metadata.
+    /// Metadata of the Command: name, labels, owners and the like.
     #[serde(deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// `AbortJob`, `ResumeJob`, `OpenQueue` or another action.

@@ -15,13 +15,13 @@ pub struct CronJob {
     pub api_version: String,
     /// `CronJob`.
     pub kind: String,
-    /// Metadata.
+    /// Metadata of the CronJob: name, labels, owners and the like.
     #[serde(deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// Specification.
     #[serde(deserialize_with = "or_default")]
     pub spec: CronJobSpec,
-    /// Status.
+    /// What is told of the CronJob.
     #[serde(deserialize_with = "or_default")]
     pub status: CronJobStatus,
 }
@@ -90,7 +90,7 @@ pub struct JobTemplateSpec {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct CronJobStatus {
-    /// Its Jobs that have not ended.
+    /// Jobs of the CronJob that have not ended.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub active: Vec<ObjectReference>,
     /// Time of the latest run that was started, by the schedule.

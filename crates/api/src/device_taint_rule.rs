@@ -17,7 +17,7 @@ pub struct DeviceTaintRule {
     pub api_version: String,
     /// `DeviceTaintRule`.
     pub kind: String,
-    /// Metadata.
+    /// Metadata of the rule: name, labels, owners and the like.
     #[serde(deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// Specification.

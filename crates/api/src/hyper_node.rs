@@ -13,13 +13,13 @@ pub struct HyperNode {
     pub api_version: String,
     /// `HyperNode`.
     pub kind: String,
-    /// Metadata.
+    /// Metadata of the HyperNode: name, labels, owners and the like.
     #[serde(deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// Specification.
     #[serde(deserialize_with = "or_default")]
     pub spec: HyperNodeSpec,
-    /// Status.
+    /// What is told of the HyperNode.
     #[serde(deserialize_with = "or_default")]
     pub status: HyperNodeStatus,
 }
@@ -108,7 +108,7 @@ pub struct RegexMatch {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct HyperNodeStatus {
-    /// Conditions.
+    /// Conditions of the HyperNode, one of each type.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
     /// Number of nodes below it.

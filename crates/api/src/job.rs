@@ -16,13 +16,13 @@ pub struct Job {
     pub api_version: String,
     /// `Job`.
     pub kind: String,
-    /// Metadata.
+    /// Metadata of the Job: name, labels, owners and the like.
     #[serde(deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// Specification.
     #[serde(deserialize_with = "or_default")]
     pub spec: JobSpec,
-    /// Status.
+    /// What is told of the Job.
     #[serde(deserialize_with = "or_default")]
     pub status: JobStatus,
 }
@@ -206,19 +206,19 @@ pub struct PartitionPolicy {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct LifecyclePolicy {
-    /// Action.
+    /// What is done, such as `RestartJob` or `AbortJob`.
     #[serde(
         deserialize_with = "or_default",
         skip_serializing_if = "String::is_empty"
     )]
     pub action: String,
-    /// Event.
+    /// Event on which it is done, such as `PodFailed`.
     #[serde(
         deserialize_with = "or_default",
         skip_serializing_if = "String::is_empty"
     )]
     pub event: String,
-    /// Events.
+    /// Events on each of which it is done, besides `event`.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<String>,
     /// Exit code, instead of events.
@@ -296,13 +296,13 @@ pub struct JobState {
         skip_serializing_if = "String::is_empty"
     )]
     pub phase: String,
-    /// Reason.
+    /// Why the Job is in this phase, in one word.
     #[serde(
         deserialize_with = "or_default",
         skip_serializing_if = "String::is_empty"
     )]
     pub reason: String,
-    /// Message.
+    /// Why the Job is in this phase, for people.
     #[serde(
         deserialize_with = "or_default",
         skip_serializing_if = "String::is_empty"

@@ -17,13 +17,13 @@ pub struct JobFlow {
     pub api_version: String,
     /// `JobFlow`.
     pub kind: String,
-    /// Metadata.
+    /// Metadata of the JobFlow: name, labels, owners and the like.
     #[serde(deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// Specification.
     #[serde(deserialize_with = "or_default")]
     pub spec: JobFlowSpec,
-    /// Status.
+    /// What is told of the JobFlow.
     #[serde(deserialize_with = "or_default")]
     pub status: JobFlowStatus,
 }
@@ -252,7 +252,7 @@ pub struct FlowJobStatus {
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_timestamp: Option<Time>,
-    /// Its restarts.
+    /// How often the Job was restarted.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_zero")]
     pub restart_count: i32,
     /// Phases it was in, oldest first.
@@ -268,7 +268,7 @@ pub struct RunningHistory {
     /// When the Job entered the phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_timestamp: Option<Time>,
-    /// When it left it.
+    /// When the Job left the phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_timestamp: Option<Time>,
     /// The phase.
@@ -284,7 +284,7 @@ pub struct RunningHistory {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct FlowJobCondition {
-    /// Its phase.
+    /// Phase of the Job.
     #[serde(
         deserialize_with = "or_default",
         skip_serializing_if = "String::is_empty"
@@ -296,7 +296,7 @@ pub struct FlowJobCondition {
     /// How long it has run (Go duration).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running_duration: Option<String>,
-    /// Its pods by task and pod phase.
+    /// Number of the Job's pods by task and pod phase.
     #[serde(
         deserialize_with = "or_default",
         skip_serializing_if = "BTreeMap::is_empty"

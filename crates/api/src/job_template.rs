@@ -14,13 +14,13 @@ pub struct JobTemplate {
     pub api_version: String,
     /// `JobTemplate`.
     pub kind: String,
-    /// Metadata.
+    /// Metadata of the JobTemplate: name, labels, owners and the like.
     #[serde(deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// Specification of the Jobs.
     #[serde(deserialize_with = "or_default")]
     pub spec: JobSpec,
-    /// Status.
+    /// What is told of the JobTemplate.
     #[serde(deserialize_with = "or_default")]
     pub status: JobTemplateStatus,
 }

@@ -16,7 +16,7 @@ pub struct NativePodGroup {
     pub api_version: String,
     /// `PodGroup`.
     pub kind: String,
-    /// Metadata.
+    /// Metadata of the group: name, labels, owners and the like.
     #[serde(deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// Specification.

@@ -14,7 +14,7 @@ pub struct NodeMetrics {
     pub api_version: String,
     /// `NodeMetrics`.
     pub kind: String,
-    /// Its name is that of the node.
+    /// Metadata; the name is that of the node.
     pub metadata: ObjectMeta,
     /// End of the time it was measured over.
     pub timestamp: Option<Time>,

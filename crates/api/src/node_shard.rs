@@ -13,13 +13,13 @@ pub struct NodeShard {
     pub api_version: String,
     /// `NodeShard`.
     pub kind: String,
-    /// Metadata.
+    /// Metadata of the NodeShard: name, labels, owners and the like.
     #[serde(deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// Specification.
     #[serde(deserialize_with = "or_default")]
     pub spec: NodeShardSpec,
-    /// Status.
+    /// What is told of the NodeShard.
     #[serde(deserialize_with = "or_default")]
     pub status: NodeShardStatus,
 }

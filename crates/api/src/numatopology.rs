@@ -15,7 +15,7 @@ pub struct Numatopology {
     pub api_version: String,
     /// `Numatopology`.
     pub kind: String,
-    /// Metadata.
+    /// Metadata of the Numatopology: name, labels, owners and the like.
     #[serde(deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// Specification.

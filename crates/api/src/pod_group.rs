@@ -15,13 +15,13 @@ pub struct PodGroup {
     pub api_version: String,
     /// `PodGroup`.
     pub kind: String,
-    /// Metadata.
+    /// Metadata of the PodGroup: name, labels, owners and the like.
     #[serde(deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// Specification.
     #[serde(deserialize_with = "or_default")]
     pub spec: PodGroupSpec,
-    /// Status.
+    /// What is told of the PodGroup.
     #[serde(deserialize_with = "or_default")]
     pub status: PodGroupStatus,
 }
@@ -78,7 +78,7 @@ pub struct PodGroupSpec {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct SubGroupPolicy {
-    /// Name.
+    /// Name of the rule.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
     /// Which pods; absent means all.
@@ -109,7 +109,7 @@ pub struct PodGroupStatus {
         skip_serializing_if = "String::is_empty"
     )]
     pub phase: String,
-    /// Conditions.
+    /// Conditions of the PodGroup, one of each type.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<PodGroupCondition>,
     /// Running pods.
@@ -141,13 +141,13 @@ pub struct PodGroupCondition {
     /// When it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// Reason.
+    /// Why the condition has its status, in one word.
     #[serde(
         deserialize_with = "or_default",
         skip_serializing_if = "String::is_empty"
     )]
     pub reason: String,
-    /// Message.
+    /// Why the condition has its status, for people.
     #[serde(
         deserialize_with = "or_default",
         skip_serializing_if = "String::is_empty"

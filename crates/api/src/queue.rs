@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::{ResourceList, custom_resource, is_zero, or_default};
 
-/// A queue.
+/// A queue that jobs wait in, with its share of the cluster and its limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Queue {
@@ -13,13 +13,13 @@ pub struct Queue {
     pub api_version: String,
     /// `Queue`.
     pub kind: String,
-    /// Metadata.
+    /// Metadata of the Queue: name, labels, owners and the like.
     #[serde(deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// Specification.
     #[serde(deserialize_with = "or_default")]
     pub spec: QueueSpec,
-    /// Status.
+    /// What is told of the Queue.
     #[serde(deserialize_with = "or_default")]
     pub status: QueueStatus,
 }
@@ -131,13 +131,13 @@ pub struct NodeGroups {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ExtendCluster {
-    /// Name.
+    /// Name of the cluster.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
-    /// Weight.
+    /// Share of this cluster among the others, relative to them.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_zero")]
     pub weight: i32,
-    /// Capacity.
+    /// Resources of the cluster that the queue may use.
     #[serde(
         deserialize_with = "or_default",
         skip_serializing_if = "ResourceList::is_empty"

@@ -22,7 +22,7 @@ pub struct NetworkTopology {
     /// Highest tier the pods may span, at least 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highest_tier_allowed: Option<i64>,
-    /// The same by name of the tier.
+    /// Highest tier the pods may span, by name of the tier instead of its number.
     #[serde(
         deserialize_with = "or_default",
         skip_serializing_if = "String::is_empty"

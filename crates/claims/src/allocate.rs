@@ -36,7 +36,7 @@ pub struct ClaimWish<'a> {
 pub struct PoolOffer<'a> {
     /// Number of the pool, for [`Books::used_counters`].
     pub pool: u32,
-    /// Driver.
+    /// Driver that the devices of the pool belong to.
     pub driver: &'a str,
     /// All slices of the newest generation are known.
     pub is_complete: bool,

@@ -28,7 +28,7 @@ pub struct AllocatedDevice {
 pub enum DeviceConfigSource {
     /// The DeviceClass.
     Class,
-    /// The claim.
+    /// A configuration of the claim itself.
     Claim,
 }
 
@@ -46,7 +46,7 @@ pub struct AllocatedConfig {
 /// `status.allocation.devices` of a claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DeviceAllocation {
-    /// Devices.
+    /// Devices that the claim was given, one for each request and device.
     pub devices: Vec<AllocatedDevice>,
     /// Configuration for their drivers: of classes first.
     pub config: Vec<AllocatedConfig>,

@@ -114,7 +114,7 @@ pub struct UsedCounters {
 /// Taint of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct DeviceTaint {
-    /// Key.
+    /// Key by which tolerations name the taint.
     pub key: String,
     /// Value, empty for none.
     pub value: String,
@@ -150,7 +150,7 @@ pub struct DeviceToleration {
     pub key: String,
     /// How the value is compared.
     pub operator: TaintOperator,
-    /// Value.
+    /// Value that the taint must have, where the operator is `Equal`.
     pub value: String,
     /// Effect; empty for every one.
     pub effect: String,
@@ -172,7 +172,7 @@ impl DeviceToleration {
     }
 }
 
-/// A device.
+/// A device that a driver offers in a ResourceSlice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DraDevice {
     /// Name within its pool.
@@ -181,7 +181,7 @@ pub struct DraDevice {
     pub attributes: BTreeMap<String, Attribute>,
     /// Capacities, named alike.
     pub capacity: BTreeMap<String, DeviceCapacity>,
-    /// Taints.
+    /// Taints that keep away claims which do not tolerate them.
     pub taints: Vec<DeviceTaint>,
     /// Counters it uses while somebody has it.
     pub uses: Vec<UsedCounters>,

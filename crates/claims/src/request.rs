@@ -37,7 +37,7 @@ pub struct RequestedDevices {
 /// One request of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ClaimRequest {
-    /// Name.
+    /// Name of the request.
     pub name: String,
     /// What would do, best first; one unless it has `firstAvailable`, none if neither is known.
     pub choices: Vec<RequestedDevices>,
@@ -94,9 +94,9 @@ pub struct RequestConfig {
 /// `spec.devices` of a claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ClaimSpec {
-    /// Requests.
+    /// Requests for devices, in the order in which they are given devices.
     pub requests: Vec<ClaimRequest>,
-    /// Constraints.
+    /// Constraints that devices of several requests must keep together.
     pub constraints: Vec<ClaimConstraint>,
     /// Configuration.
     pub config: Vec<RequestConfig>,

@@ -53,7 +53,7 @@ pub enum ConnectError {
     /// The kubeconfig cannot be used.
     #[error("the kubeconfig {} cannot be used: {reason}; correct --kubeconfig", path.display())]
     Kubeconfig {
-        /// Its path.
+        /// Path of the kubeconfig.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -78,7 +78,7 @@ pub enum ConnectError {
     /// The API server does not answer.
     #[error("the API server {server} does not answer: {reason}")]
     Unreachable {
-        /// Its URL.
+        /// URL of the API server.
         server: String,
         /// What happened instead.
         reason: String,

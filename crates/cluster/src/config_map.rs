@@ -53,7 +53,7 @@ pub enum ConfigMapError {
 pub struct ConfigMapText {
     /// UID of the ConfigMap; empty where it is not known.
     pub uid: String,
-    /// The text.
+    /// Text under the key, or why there is none.
     pub text: Result<Arc<str>, ConfigMapError>,
 }
 
@@ -69,9 +69,9 @@ pub enum WhichConfigMaps {
 /// What a ConfigMap has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigMapFound {
-    /// Name.
+    /// Name of the ConfigMap.
     pub name: String,
-    /// UID.
+    /// UID of the ConfigMap.
     pub uid: String,
     /// Texts by key.
     pub data: BTreeMap<String, String>,
@@ -134,7 +134,8 @@ pub fn watch_config_map(
     watch_text(client, namespace, name, WantedKey::Named(key.to_owned()))
 }
 
-/// Likewise of the usual key, or of the only one there is where the ConfigMap does not have that.
+/// Sends the text of the usual key, or of the only one there is where the ConfigMap does not have that,
+/// as [`watch_config_map`] does.
 pub fn watch_usual_or_only_key(
     client: Client,
     namespace: &str,

@@ -41,7 +41,7 @@ pub use rounds::ExtenderRounds;
 const LARGEST: usize = 10 << 20;
 /// Requests under way at a time.
 const MAX_UNDER_WAY: usize = 16;
-/// Of these, about the nodes of one pod.
+/// Requests under way at a time about the nodes of one pod.
 const MAX_OF_POD: usize = 4;
 /// Pods about whose nodes it is asked at a time: some are answered early rather than all late.
 const MAX_PODS: usize = MAX_UNDER_WAY / MAX_OF_POD;
@@ -52,9 +52,9 @@ pub struct ExtenderClient {
     settings: ExtenderSettings,
     permits: Semaphore,
     pods: Semaphore,
-    /// Of questions.
+    /// Whether the extender answers questions.
     asking: Mutex<Breaker>,
-    /// Of what it is told: how that goes says nothing on its answers.
+    /// Whether the extender takes what it is told: how that goes says nothing on its answers.
     telling: Mutex<Breaker>,
 }
 

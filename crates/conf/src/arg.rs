@@ -299,8 +299,8 @@ impl<T: ReadArg> Arg<T> {
         T::given(&self.spec, arguments.get(self.spec.name)?)
     }
 
-    /// Of a pattern such as `binpack.resources.*`: the value that counts for `key`, which stands where
-    /// the `*` does.
+    /// The value that counts for `key` under a pattern such as `binpack.resources.*`, where `key` stands
+    /// for the `*`.
     #[must_use]
     pub fn read_for<'a>(&self, arguments: &'a Arguments, key: &str) -> T::Read<'a> {
         let prefix = self.spec.prefix().unwrap_or(self.spec.name);

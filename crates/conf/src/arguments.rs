@@ -18,7 +18,7 @@ pub enum Value {
     Float(f64),
     /// A text.
     Str(String),
-    /// A list.
+    /// A list of values, of any kind each.
     List(Vec<Value>),
     /// A map in file order; keys are unique.
     Map(#[serde(serialize_with = "serialize_pairs")] Vec<(String, Value)>),

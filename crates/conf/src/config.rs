@@ -47,11 +47,11 @@ pub struct Tier {
 /// One plugin of a tier.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PluginConf {
-    /// Its name; it exists and is built, and no other entry of the file has it.
+    /// Name of the plugin; it exists and is built, and no other entry of the file has it.
     pub name: String,
     /// Which extension points it takes part in.
     pub enabled: Enabled,
-    /// Its arguments, each of the kind its spec names.
+    /// Arguments of the plugin, each of the kind its spec names.
     pub arguments: Arguments,
 }
 
@@ -60,7 +60,7 @@ pub struct PluginConf {
 pub struct NamedArguments {
     /// The name of an action, or a free-form name such as `init-params`.
     pub name: String,
-    /// The arguments.
+    /// Arguments that are given under this name.
     pub arguments: Arguments,
 }
 
@@ -110,49 +110,49 @@ macro_rules! switches {
 }
 
 switches! {
-    /// JobOrder.
+    /// Extension point `JobOrder`: which job comes first.
     job_order, "enableJobOrder", true;
-    /// JobReady.
+    /// Extension point `JobReady`: whether a gang may be bound.
     job_ready, "enableJobReady", true;
-    /// JobPipelined.
+    /// Extension point `JobPipelined`: whether a gang may wait on its nodes.
     job_pipelined, "enableJobPipelined", true;
     /// JobEnqueueable and JobEnqueued.
     job_enqueued, "enableJobEnqueued", true;
-    /// TaskOrder.
+    /// Extension point `TaskOrder`: which pod of a job comes first.
     task_order, "enableTaskOrder", true;
     /// Preemptable; with `allocatable` also off, the simulated add and remove of a task too.
     preemptable, "enablePreemptable", true;
-    /// Reclaimable.
+    /// Extension point `Reclaimable`: who may go for another queue.
     reclaimable, "enableReclaimable", true;
-    /// Preemptive.
+    /// Extension point `Preemptive`: whether a queue may reclaim.
     preemptive, "enablePreemptive", true;
-    /// QueueOrder.
+    /// Extension point `QueueOrder`: which queue comes first.
     queue_order, "enableQueueOrder", true;
     /// Predicate, PrePredicate and SimulatePredicate.
     predicate, "enablePredicate", true;
-    /// BestNode.
+    /// Extension point `BestNode`: which of the nodes with the best score.
     best_node, "enableBestNode", true;
     /// NodeOrder, BatchNodeOrder, NodeMap and NodeReduce.
     node_order, "enableNodeOrder", true;
-    /// TargetJob.
+    /// Extension point `TargetJob`: for which job nodes are reserved.
     target_job, "enableTargetJob", true;
-    /// ReservedNodes.
+    /// Extension point `ReservedNodes`: which nodes are reserved.
     reserved_nodes, "enableReservedNodes", true;
-    /// JobStarving.
+    /// Extension point `JobStarving`: whether a job may evict others.
     job_starving, "enableJobStarving", true;
     /// VictimTasks.
     victim, "enabledVictim", true;
-    /// Overused.
+    /// Extension point `Overused`: whether a queue has what it deserves.
     overused, "enabledOverused", true;
     /// Allocatable and SimulateAllocatable.
     allocatable, "enabledAllocatable", true;
-    /// HyperNodeOrder.
+    /// Extension point `HyperNodeOrder`: which domain of the network comes first.
     hyper_node_order, "enabledHyperNodeOrder", true;
-    /// SubJobReady.
+    /// Extension point `SubJobReady`: whether a sub-group may be bound.
     sub_job_ready, "enabledSubJobReady", true;
-    /// SubJobPipelined.
+    /// Extension point `SubJobPipelined`: whether a sub-group may wait on its nodes.
     sub_job_pipelined, "enabledSubJobPipelined", true;
-    /// SubJobOrder.
+    /// Extension point `SubJobOrder`: which sub-group of a job comes first.
     sub_job_order, "enabledSubJobOrder", true;
     /// HyperNodeGradientForJob and HyperNodeGradientForSubJob.
     hyper_node_gradient, "enabledHyperNodeGradient", true;

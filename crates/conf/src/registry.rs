@@ -87,13 +87,13 @@ impl PartialEq for TextForm {
 pub enum ArgDefault {
     /// There is none.
     None,
-    /// Of a whole number.
+    /// A whole number.
     Int(i64),
-    /// Of a number.
+    /// A number that may have a fraction.
     Float(f64),
-    /// Of a truth value.
+    /// A truth value.
     Bool(bool),
-    /// Of a text or choice; the empty text stands for none.
+    /// A text or choice; the empty text stands for none.
     Str(&'static str),
 }
 
@@ -126,7 +126,7 @@ impl fmt::Display for ArgDefault {
 pub enum OutOfRange {
     /// The nearest number of the range.
     Nearest,
-    /// The default.
+    /// The default of the argument.
     Default,
 }
 
@@ -196,7 +196,7 @@ pub struct ExclusiveSwitches {
 /// An argument that has to be given where one of some others is; otherwise that is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeededArgument {
-    /// Its key.
+    /// Key of the argument.
     pub name: &'static str,
     /// A value as it should be written.
     pub example: &'static str,
@@ -296,9 +296,9 @@ pub struct ActionSpec {
 /// All plugins and actions a file may name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Registry {
-    /// The plugins.
+    /// Plugins that a tier may name.
     pub plugins: &'static [PluginSpec],
-    /// The actions.
+    /// Actions that `actions` may name.
     pub actions: &'static [ActionSpec],
 }
 

@@ -22,7 +22,7 @@ const GATES: [&str; 9] = [
 /// What the process runs with.
 #[derive(Debug)]
 pub struct ControllerSettings {
-    /// The flags.
+    /// Flags as they were given.
     pub flags: ControllerFlags,
     /// The controllers that run.
     pub controllers: Vec<ListedController>,

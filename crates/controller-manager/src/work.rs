@@ -51,9 +51,9 @@ pub struct WorkChannels {
 
 /// Where orders go.
 pub struct WorkOutlets {
-    /// Writes.
+    /// Where writes to the API server go.
     pub writes: Arc<ControllerWrites>,
-    /// Events.
+    /// Where events about objects go.
     pub events: Arc<Effects>,
 }
 

@@ -16,7 +16,7 @@ pub use crate::options::{ControllerOptions, MakeController};
 /// A controller that can be named in `--controllers`.
 #[derive(Clone, Copy, Debug)]
 pub struct ListedController {
-    /// Its name there.
+    /// Name of the controller in `--controllers`.
     pub name: &'static str,
     /// What makes it; `None` if there is none of ours by that name.
     pub make: Option<MakeController>,

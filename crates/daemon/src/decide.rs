@@ -63,14 +63,14 @@ pub enum DecideCommand {
     Configure {
         /// The configuration.
         config: Box<Config>,
-        /// Its text without secrets, for dumps.
+        /// Text of the configuration without secrets, for dumps.
         text: Option<String>,
     },
     /// The text of the device configuration at that place, or that there is none.
     DeviceConfig {
         /// Namespace of the ConfigMap.
         namespace: String,
-        /// Its name.
+        /// Name of the ConfigMap.
         name: String,
         /// `device-config.yaml`.
         text: Option<String>,

@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Answers that may wait to be taken in.
 const MAX_WAITING: usize = 64;
 
-/// That it complains is written to the log this often, with how many times it did.
+/// How often the log says that an extender complains, with how many times it did.
 const COMPLAINT_PERIOD: Duration = Duration::from_secs(30);
 
 /// What an extender is to be asked and told.
@@ -145,7 +145,7 @@ impl ExtenderFollower {
         }
     }
 
-    /// That it fails, or works again.
+    /// Tells by metric, log and event that the extender fails (`down` is why), or works again.
     async fn tell(&self, settings: &ExtenderSettings, down: Option<&str>) {
         let url = &settings.url_prefix;
         self.metrics.extender_up(down.is_none());

@@ -169,7 +169,7 @@ pub struct TraceFlags {
     /// http://collector.monitoring:4318 (OTLP over HTTP, in JSON; /v1/traces is added); empty: none are made
     #[arg(long, default_value = "", value_name = "URL")]
     pub tracing_endpoint: String,
-    /// Of how many pods in a million there are traces; which is decided by the pod's UID
+    /// How many pods in a million have traces; which ones, their UIDs decide
     #[arg(long, default_value_t = 1_000_000, value_name = "N")]
     pub tracing_sampling_rate_per_million: u32,
     /// Certificates of the authorities that prove an https collector

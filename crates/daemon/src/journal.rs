@@ -25,7 +25,7 @@ pub struct JournalEntry {
     /// `namespace/name` of its PodGroup; empty for a bare pod.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// Of an eviction: what it is for.
+    /// What an eviction is for.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub eviction: Option<JournalEviction>,
 }

@@ -31,7 +31,7 @@ pub struct ShardMember {
 /// What the daemon runs with.
 #[derive(Debug)]
 pub struct DaemonSettings {
-    /// The flags.
+    /// Flags as they were given.
     pub flags: Flags,
     /// Where the configuration comes from.
     pub conf: ConfSource,

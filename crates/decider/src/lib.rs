@@ -131,7 +131,7 @@ pub struct Decider {
     shard: Option<BTreeSet<String>>,
     /// What the own NodeShard shall say, until it is written.
     shard_status: Option<ShardStatus>,
-    /// The same, written or not.
+    /// What the own NodeShard was last made to say, written or not.
     shard_told: Option<ShardStatus>,
     retries: StatusRetries,
     cleanups: PendingCleanups,

@@ -44,7 +44,7 @@ pub fn group_or_pod_ref(engine: &Engine, job: JobIx) -> Option<ObjectRef> {
     group_ref(engine, job).or_else(pod)
 }
 
-/// A queue.
+/// The queue as the object that an event is about.
 pub fn queue_ref(engine: &Engine, queue: QueueIx) -> ObjectRef {
     let queue = &engine.state().queue(queue).object;
     ObjectRef {

@@ -75,7 +75,7 @@ fn gang(min_member: i32) -> Delta {
     Delta::GroupApply(Box::new(group))
 }
 
-/// That pod as a change.
+/// A pod as a change of the cluster.
 fn apply(pod: PodObject) -> Delta {
     Delta::PodApply(Box::new(pod))
 }

@@ -11,7 +11,7 @@ use crate::settings::Settings;
 /// The value of an annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnnotationValue {
-    /// A text.
+    /// A text that is known when the pod is placed.
     Text(String),
     /// Unix seconds when the Binding is sent.
     Seconds,
@@ -101,9 +101,9 @@ impl Sequences {
 /// One annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
-    /// Key.
+    /// Key of the annotation.
     pub key: Cow<'static, str>,
-    /// Value.
+    /// Value of the annotation.
     pub value: AnnotationValue,
 }
 
@@ -135,7 +135,8 @@ pub struct PluginProtocol {
     pub bound_key: &'static str,
     /// Annotation by which the plugin answers.
     pub phase_key: &'static str,
-    /// Its values while the plugin has not answered; `None` where it is absent.
+    /// Values of [`Self::phase_key`] while the plugin has not answered; `None` where the annotation is
+    /// absent.
     pub busy: &'static [Option<&'static str>],
     /// When it still may take other pods for this one until the containers of this one are started.
     pub busy_until_started: UntilStarted,
@@ -186,9 +187,9 @@ pub struct InFlightGuard {
 /// An annotation of a node by which device plugin and schedulers take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeLock {
-    /// Its key.
+    /// Key of the annotation.
     pub key: &'static str,
-    /// Its value names the pod besides the time: `<time>,<namespace>,<name>`.
+    /// The value of the annotation names the pod besides the time: `<time>,<namespace>,<name>`.
     pub names_pod: bool,
     /// Seconds after which it may be taken over, where that is not the usual time.
     pub lasts_s: Option<u32>,

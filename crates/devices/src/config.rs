@@ -19,7 +19,7 @@ pub const CONFIG_KEY: &str = "device-config.yaml";
 
 /// What one section of the device configuration says, as its families use it.
 pub trait Section: Any + Default + Send + Sync {
-    /// Its key.
+    /// Key of the section in the file.
     const KEY: &'static str;
 
     /// Reads it; what is wrong goes to `reader`.
@@ -34,7 +34,7 @@ pub struct SectionSpec {
 }
 
 impl SectionSpec {
-    /// Of a type.
+    /// The section that a type reads.
     pub const fn of<S: Section>() -> Self {
         Self {
             key: S::KEY,

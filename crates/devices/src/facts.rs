@@ -193,9 +193,9 @@ pub struct NodeReport {
 /// What a node says of its devices.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeFacts<'a> {
-    /// Name.
+    /// Name of the node.
     pub name: &'a str,
-    /// Labels.
+    /// Labels of the node.
     pub labels: &'a [(String, String)],
     /// Annotations some family reads ([`crate::FamilySpec::node_annotations`]).
     pub annotations: &'a [(String, String)],

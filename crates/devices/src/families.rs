@@ -47,7 +47,7 @@ impl Devices {
         }
     }
 
-    /// The settings.
+    /// Settings that the families were made with.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }

@@ -72,7 +72,7 @@ pub trait Family: Send + Sync {
 /// ConfigMaps of a namespace that tell of nodes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReportPlace {
-    /// Namespace.
+    /// Namespace of the ConfigMaps.
     pub namespace: &'static str,
     /// Which of it.
     pub maps: ReportMaps,
@@ -133,12 +133,12 @@ pub struct FamilySpec {
     pub dimensions: &'static [Dimension],
     /// How its device plugins tell how far they are with a pod; what another family has already is left out.
     pub protocols: &'static [PluginProtocol],
-    /// Its gauges.
+    /// Gauges about cards that the family has values for.
     pub gauges: &'static [GaugeSpec],
     /// Sections of the device configuration it reads. Families may share one.
     pub sections: &'static [SectionSpec],
     /// ConfigMaps about nodes it reads, if it reads such.
     pub reports: Option<ReportSpec>,
-    /// Makes it.
+    /// Makes the family from settings and the device configuration.
     pub make: fn(&Settings, &DeviceConfig) -> Box<dyn Family>,
 }

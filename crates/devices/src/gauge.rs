@@ -18,16 +18,16 @@ pub struct GaugeSpec {
 pub struct Gauge<Pod = u32> {
     /// [`GaugeSpec::name`].
     pub name: &'static str,
-    /// The card.
+    /// Identity of the card.
     pub card: Arc<str>,
     /// The pod, for gauges by pod.
     pub pod: Option<Pod>,
-    /// Value.
+    /// The amount, in the unit that `help` of the [`GaugeSpec`] tells.
     pub value: f64,
 }
 
 impl Gauge {
-    /// The same with names of pods.
+    /// The gauge with the name of its pod instead of its number.
     pub fn named(self, name: impl Fn(u32) -> String) -> Gauge<String> {
         Gauge {
             name: self.name,

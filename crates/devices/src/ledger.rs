@@ -99,7 +99,7 @@ impl Card {
 /// What of a pod decides whether it shares cards with others, besides amounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tags {
-    /// Its group, as a number.
+    /// Group of the pod, as a number.
     pub group: Option<u32>,
     /// Exclusivity rules it matches, one bit each.
     pub rules: u64,
@@ -144,13 +144,13 @@ pub struct LedgerEntry {
     pub pod: u32,
     /// Position of the card; [`LedgerEntry::NO_CARD`] where the node does not have it (any more).
     pub card: u16,
-    /// Partition.
+    /// Part of the card that the holder has, where the card is split.
     pub partition: Option<Partition>,
     /// What it holds.
     pub held: Portion,
     /// See [`Allocation::share`].
     pub share: FamilyCode,
-    /// Of the pod.
+    /// What of the pod decides whether it shares the card with others.
     pub tags: Tags,
     /// How it weighs.
     pub load: Load,
@@ -192,7 +192,7 @@ pub struct NodeCards {
     used: Vec<i64>,
     future: Option<Vec<i64>>,
     entries: Vec<LedgerEntry>,
-    /// Of cards the node does not have.
+    /// Entries of cards the node does not have.
     strays: Vec<LedgerEntry>,
     in_transit: u32,
 }
@@ -296,7 +296,8 @@ impl NodeCards {
         self.entries.iter().filter(counts)
     }
 
-    /// Likewise those of cards the node does not have: they take nothing, but their pods are there.
+    /// Entries that count in a view of cards the node does not have: they take nothing, but their pods
+    /// are there.
     pub fn strays(&self, view: LedgerTime) -> impl Iterator<Item = &LedgerEntry> {
         let counts = move |entry: &&LedgerEntry| entry.load.counts(view);
         self.strays.iter().filter(counts)

@@ -30,10 +30,11 @@ pub struct NearMiss {
 impl NearMiss {
     /// The memory that is missing where there is no such card at all.
     pub const NO_CARD: i64 = i64::MAX;
-    /// That of a card which would not do even if it were idle: still nearer than none.
+    /// Memory that counts as missing on a card which would not do even if it were idle: still nearer
+    /// than no card.
     pub const UNFIT_CARD: i64 = i64::MAX - 1;
-    /// That of a card which is of the kind that is asked, and too small even when idle: nearer than one of
-    /// another kind.
+    /// Memory that counts as missing on a card which is of the kind that is asked, and too small even
+    /// when idle: nearer than one of another kind.
     pub const SMALL_CARD: i64 = i64::MAX - 2;
 }
 

@@ -27,8 +27,8 @@ impl Engine {
         self.close_groups(jobs, now_s)
     }
 
-    /// Likewise of those whose status, or what is told of them, was too young when they were last
-    /// looked at: nothing has happened since.
+    /// Brings the status of PodGroups up to date whose status, or what is told of them, was too young
+    /// when they were last looked at: nothing has happened since.
     pub(crate) fn close_due(&mut self, now_s: i64) -> Vec<JobIx> {
         let due = self.report_log.take_due(&self.state, now_s);
         due.iter().for_each(|ix| self.look_at(*ix));

@@ -20,7 +20,7 @@ use crate::epochs::ClosedEpochs;
 use crate::extender::{ToldQuestions, forget_answers};
 use crate::follow_up::FollowUp;
 use crate::knowledge::Knowledge;
-use crate::metrics_snapshot::Counted;
+use crate::metrics_snapshot::MetricsCounts;
 use crate::report::ReportLog;
 use crate::tidying::Tidying;
 
@@ -42,7 +42,7 @@ pub struct Engine {
     pub(crate) closed_epoch: Option<ClosedEpochs>,
     pub(crate) follow_up: FollowUp,
     pub(crate) report_log: ReportLog,
-    pub(crate) counted: Counted,
+    pub(crate) counted: MetricsCounts,
     pub(crate) devices_told: Told,
     pub(crate) extender: ToldQuestions,
     pub(crate) tidying: Tidying,
@@ -71,7 +71,7 @@ impl Engine {
             closed_epoch: None,
             follow_up: FollowUp::default(),
             report_log: ReportLog::default(),
-            counted: Counted::default(),
+            counted: MetricsCounts::default(),
             devices_told: Told::default(),
             extender: ToldQuestions::of(pumice_plugins::extender_settings(config)),
             tidying: Tidying::default(),
@@ -312,7 +312,7 @@ impl Engine {
         self.cycle_observed(now_s, &mut Unobserved)
     }
 
-    /// Likewise, and tells when parts of the cycle begin and end.
+    /// Runs one cycle at `now_s` (seconds since the epoch), and tells when parts of it begin and end.
     pub fn cycle_observed(&mut self, now_s: i64, observer: &mut dyn Observer) -> Decisions {
         self.now_s = now_s;
         self.state.release_holds(now_s);
@@ -345,11 +345,8 @@ impl Engine {
         self.sleepers = std::mem::take(&mut session.sleepers);
         let plan = std::mem::take(&mut session.plan);
         let admitted = std::mem::take(&mut session.admitted);
-        let kept = std::mem::take(&mut session.kept);
-        self.kept = kept
-            .into_iter()
-            .map(|ix| session.state.task_id(ix))
-            .collect();
+        let kept = std::mem::take(&mut session.kept).into_iter();
+        self.kept = kept.map(|ix| session.state.task_id(ix)).collect();
         let notes = std::mem::take(&mut session.notes);
         self.counted.tally.add(std::mem::take(&mut session.tally));
         self.work = std::mem::take(&mut session.work);

@@ -16,9 +16,9 @@ use crate::waiting::wording::Wording;
 /// A gang that is given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenUp {
-    /// The job.
+    /// Job of the gang.
     pub job: JobIx,
-    /// Its bound pods that a controller will make anew, to be deleted, by name.
+    /// Bound pods of the gang that a controller will make anew, to be deleted, by name.
     pub victims: Vec<TaskIx>,
     /// What is to be told about it, and what would help.
     pub message: String,

@@ -29,7 +29,7 @@ pub struct MetricsSnapshot {
 /// One queue; amounts in stored units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueSnapshot {
-    /// The queue.
+    /// Queue that the numbers are of.
     pub queue: QueueIx,
     /// What its jobs hold.
     pub allocated: ResVec,
@@ -50,7 +50,7 @@ pub struct QueueSnapshot {
 /// One job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JobSnapshot {
-    /// The job.
+    /// Job that the numbers are of.
     pub job: JobIx,
     /// Pods missing to `minMember` that could not be placed; 0 when it is ready.
     pub unschedulable: i32,
@@ -62,7 +62,7 @@ pub struct JobSnapshot {
 
 /// What has changed since metrics were last asked for.
 #[derive(Default)]
-pub(crate) struct Counted {
+pub(crate) struct MetricsCounts {
     /// Jobs that were looked at.
     changed: FxHashSet<JobIx>,
     /// Jobs with a PodGroup and pods that are not ready, whenever that changed.
@@ -71,7 +71,7 @@ pub(crate) struct Counted {
     pub tally: EvictionTally,
 }
 
-impl Counted {
+impl MetricsCounts {
     /// A cycle looked at a job, or at an index that means none any more.
     pub fn look_at(&mut self, state: &State, ix: JobIx) {
         self.changed.insert(ix);

@@ -12,14 +12,14 @@ use crate::Engine;
 /// second with 100,000 pods.
 const QUIET_S: i64 = 30;
 
-/// Likewise, while there is.
+/// From one time to the next, at least, while something is to be decided.
 const BUSY_S: i64 = 60;
 
 /// Whether something may be left behind.
 #[derive(Debug, Default)]
 pub(crate) struct Tidying {
     has_lost: bool,
-    /// Of the last time.
+    /// When it was last done, seconds since the epoch.
     at_s: i64,
 }
 
@@ -47,7 +47,7 @@ impl Engine {
         self.kernel.forget_unused(&self.state);
     }
 
-    /// Likewise, if it is time. `quiet`: nothing is to be decided.
+    /// Forgets what nobody uses any more, if it is time. `quiet`: nothing is to be decided.
     pub(crate) fn tidy(&mut self, now_s: i64, quiet: bool) {
         if self.tidying.is_due(now_s, quiet) {
             self.tidying = Tidying {

@@ -29,7 +29,7 @@ static HEAP: PeakAlloc = PeakAlloc;
 /// As `--job-work-limit` is unless somebody says otherwise.
 const JOB_WORK_LIMIT: u64 = 50_000_000;
 
-/// Of five nodes one has devices.
+/// One of so many nodes has devices.
 const NODES_A_DEVICE_NODE: usize = 5;
 
 /// A plain pod that has no node after so many seconds never gets one.

@@ -12,7 +12,7 @@ use super::writers::NOT_THE_LEADER;
 /// How a Binding stands.
 #[derive(Clone, Debug)]
 pub(super) enum Phase {
-    /// Its claims get their devices.
+    /// The pod's claims get their devices.
     Preparing(ClaimWriter),
     Waiting,
     Sent {
@@ -36,7 +36,7 @@ pub(super) struct Binding {
     pub recalled: Option<(BindFailure, String)>,
     /// The term in which it was decided is over.
     pub is_over: bool,
-    /// Its claims, once they have let the pod in.
+    /// Claims of the pod, once they have let it in.
     pub claims: Vec<WrittenClaim>,
 }
 
@@ -54,7 +54,7 @@ impl Binding {
         }
     }
 
-    /// Its term is over: what was not sent is not sent.
+    /// Ends the term in which the Binding was decided: what was not sent is not sent.
     pub fn term_over(&mut self) {
         self.is_over = true;
         let failed = (BindFailure::GaveUp, NOT_THE_LEADER.to_owned());

@@ -25,7 +25,7 @@ const DEVICES: usize = 8;
 /// A bomb is written; time may have passed.
 pub type Written = Result<(), Box<BrokenInvariant>>;
 
-/// Its name for people, and what writes it: with a number that no other one of the same cluster has, and so much of it.
+/// A bomb: a name for people, and what writes it, with a number that no other one of the same cluster has, and so much of it.
 pub type Bomb = (&'static str, fn(&mut Simulation, u64, u64) -> Written);
 
 /// All kinds.

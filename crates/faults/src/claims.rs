@@ -46,7 +46,7 @@ enum ClaimDuty {
 /// A device that was published at some time, as it was last.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceRecord {
-    /// The device.
+    /// The device as it was published last.
     pub device: DraDevice,
     /// It is in the newest generation of its pool, since then.
     pub since_ms: Option<u64>,

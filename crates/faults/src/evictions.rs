@@ -44,7 +44,7 @@ pub fn priority_classes() -> impl Iterator<Item = Delta> {
 pub struct EvictionLog {
     /// How many pods went for whom, by `PodGroup ns/name`.
     pub landed: BTreeMap<String, u32>,
-    /// Of two that took from each other: who took last, and how often that has changed.
+    /// Who took last of two that took from each other, and how often that has changed.
     turns: BTreeMap<(String, String), (String, u32)>,
 }
 

@@ -53,7 +53,7 @@ pub enum ServerCall {
     UpdateClaim {
         /// The version that was read.
         version: u64,
-        /// Its status is written, otherwise its finalizers.
+        /// The status is written, otherwise the finalizers.
         of_status: bool,
         /// The claim as it is to be.
         object: Box<ResourceClaimObject>,
@@ -78,11 +78,11 @@ pub enum ServerAnswer {
 pub enum RequestFate {
     /// It lands and is answered.
     Fine,
-    /// It is refused.
+    /// The API server refuses the request.
     Refused,
     /// It lands, and the answer is lost.
     AnswerLost,
-    /// It is lost.
+    /// The request, or its answer, is lost.
     Lost,
 }
 
@@ -109,15 +109,15 @@ pub struct Network {
     sent: u64,
     /// What happens to the next Bindings, before chance decides.
     pub next_binds: Vec<RequestFate>,
-    /// Likewise for statuses.
+    /// What happens to the next writes of statuses, before chance decides.
     pub next_statuses: Vec<RequestFate>,
-    /// Likewise for evictions.
+    /// What happens to the next evictions, before chance decides.
     pub next_evictions: Vec<RequestFate>,
-    /// Likewise for updates of claims.
+    /// What happens to the next updates of claims, before chance decides.
     pub next_claims: Vec<RequestFate>,
     /// Chance decides on evictions and nominations too.
     pub evictions_may_fail: bool,
-    /// Of a hundred requests so many are refused, lose their answer, are lost.
+    /// How many requests of a hundred are refused, lose their answer, are lost.
     pub chances: [u64; 3],
     /// Requests take up to so long each way, milliseconds.
     pub slowness_ms: u64,

@@ -31,7 +31,7 @@ pub const CARD_MEMORY: &str = "volcano.sh/gpu-memory";
 /// Number of cards of a node.
 pub const CARDS: &str = "volcano.sh/gpu-number";
 
-/// The invariants.
+/// What must hold at every moment (spec/06).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invariant {
     /// spec/06 INV-1: no node holds more than it has.

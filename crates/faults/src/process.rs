@@ -44,14 +44,14 @@ impl Clock for At {
 
 /// How long deciding takes, for who wants to know: the simulation itself reads no clock.
 #[derive(Clone, Copy, Debug)]
-pub struct Stopwatch {
+pub struct SpentTime {
     /// The time on somebody's clock.
     pub clock: fn() -> Duration,
     /// What the decider has taken: what it was told of, and its cycles.
     pub spent: Duration,
 }
 
-impl Default for Stopwatch {
+impl Default for SpentTime {
     fn default() -> Self {
         let clock = || Duration::ZERO;
         let spent = Duration::ZERO;
@@ -59,7 +59,7 @@ impl Default for Stopwatch {
     }
 }
 
-impl Stopwatch {
+impl SpentTime {
     fn time<T>(&mut self, run: impl FnOnce() -> T) -> T {
         let begun = (self.clock)();
         let result = run();
@@ -70,7 +70,7 @@ impl Stopwatch {
 
 /// See the module.
 pub struct Process {
-    /// Its candidacy.
+    /// The process as a candidate for the Lease.
     pub elector: VirtualElector,
     /// The code under test.
     pub decider: Decider,
@@ -79,7 +79,7 @@ pub struct Process {
     /// What it writes.
     pub writers: Writers,
     /// How long it decides.
-    pub stopwatch: Stopwatch,
+    pub stopwatch: SpentTime,
     /// The server does not answer it about the lease before then.
     pub lease_cut_until_ms: u64,
     /// When it looks next at what is measured.
@@ -91,11 +91,11 @@ pub struct Process {
 
 /// What processes share.
 pub struct FaultWorld<'a> {
-    /// The server.
+    /// API server that the processes talk to.
     pub server: &'a mut VirtualServer,
     /// The way to it.
     pub network: &'a mut Network,
-    /// The lease.
+    /// Lease that the processes stand for.
     pub lease: &'a mut VirtualLease,
     /// Chance.
     pub rng: &'a mut Rng,
@@ -127,7 +127,7 @@ impl Process {
             decider,
             watches: Watches::default(),
             writers: Writers::default(),
-            stopwatch: Stopwatch::default(),
+            stopwatch: SpentTime::default(),
             lease_cut_until_ms: 0,
             looks_ms: now_ms,
             leads: false,

@@ -17,21 +17,21 @@ use super::claims::DeviceObjects;
 /// What a watch follows on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ServerKind {
-    /// Nodes.
+    /// Nodes of the cluster.
     Node,
-    /// Queues.
+    /// Queues of Volcano.
     Queue,
     /// PodGroups.
     Group,
-    /// Pods.
+    /// Pods of the cluster, bound or not.
     Pod,
-    /// HyperNodes.
+    /// HyperNodes, which make the network.
     HyperNode,
     /// DeviceClasses.
     DeviceClass,
     /// ResourceSlices.
     Slice,
-    /// ResourceClaims.
+    /// ResourceClaims of pods.
     ResourceClaim,
     /// Numatopologies.
     Numatopology,
@@ -95,9 +95,9 @@ pub struct Template {
 pub struct ToldEvent {
     /// What it is about, as `Pod ns/name`.
     pub about: String,
-    /// Reason.
+    /// Reason of the event.
     pub reason: String,
-    /// Message.
+    /// Message of the event.
     pub message: String,
 }
 

@@ -122,7 +122,7 @@ pub struct Writers {
 
 /// What writers work with.
 pub struct Around<'a> {
-    /// The server.
+    /// API server that is written to.
     pub server: &'a mut VirtualServer,
     /// The way to it.
     pub network: &'a mut Network,

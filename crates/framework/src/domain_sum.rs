@@ -147,7 +147,7 @@ impl DomainSum {
         Some(domain)
     }
 
-    /// The same for what is being released; whether it has changed.
+    /// Looks again at what is being released on a node; whether that has changed.
     fn update_leaving(&mut self, topology: &Topology, node: NodeIx, domain: u32) -> bool {
         let releasing = topology.releasing(self.counter);
         let now = releasing.map_or(0, |counts| counts.get(node.0));

@@ -24,7 +24,7 @@ pub struct NobodyGoes {
     pub placed: usize,
     /// UIDs of the first pods that would have gone for those, had all of the gang found a place.
     pub would_go: Vec<Box<str>>,
-    /// Of a pod that asks for cards: who is on those of the node that comes nearest.
+    /// Who is on the cards of the node that comes nearest, for a pod that asks for cards.
     pub cards: Option<Box<ContestedCards>>,
     /// Pods of other schedulers that hold what the pod lacks.
     pub foreign_pods: ForeignPods,
@@ -68,7 +68,7 @@ pub struct ContestedCards {
 /// One card.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ContestedCard {
-    /// Its name.
+    /// Identifier of the card.
     pub card: String,
     /// The first pods on it, `namespace/name`, and why they stay; `None` for those that may go.
     pub pods: Vec<(String, Option<Keeper>)>,
@@ -81,13 +81,13 @@ pub struct ContestedCard {
 pub enum Keeper {
     /// Marked not to be preempted.
     Mark,
-    /// Its eviction was refused a short while ago.
+    /// The pod's eviction was refused a short while ago.
     Refused,
     /// No less important than the preemptor.
     NotLower,
-    /// Of the preemptor's own job.
+    /// It is of the preemptor's own job.
     OwnJob,
-    /// Of a queue, or job, the action does not look at.
+    /// It is of a queue, or job, the action does not look at.
     OutOfReach,
     /// On its way out already.
     Going,
@@ -113,13 +113,13 @@ pub struct BundleCounts {
 /// What is in the way of evictions for a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Hindrance {
-    /// Its preemption policy is `Never`.
+    /// The pod's preemption policy is `Never`.
     Policy,
-    /// Its queue may not reclaim.
+    /// The pod's queue may not reclaim, for this reason.
     Queue(Refusal),
     /// What becomes of those in reach.
     Victims(Arc<VictimCounts>),
-    /// Likewise, for a gang as a whole.
+    /// What becomes of those in reach, for a gang as a whole.
     Bundles(Box<BundleCounts>),
 }
 

@@ -13,11 +13,11 @@ use crate::refusal::{Overrun, Overruns, Refusal};
 /// Why a job was not looked at, or not to the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Skip {
-    /// Its PodGroup does not exist.
+    /// The PodGroup of the job does not exist.
     NoGroup,
-    /// Its PodGroup is about to be made.
+    /// The PodGroup of the job is about to be made.
     AwaitsGroup,
-    /// Its queue does not exist.
+    /// The queue of the job does not exist.
     NoQueue,
     /// It asks for a tier of the network that there is not.
     Tier(TierProblem),
@@ -27,7 +27,7 @@ pub enum Skip {
     NotEnqueued(Refusal),
     /// It can never be ready as it is.
     Invalid(Invalid),
-    /// Its queue has all it deserves: of each resource its waiting pods ask, how much.
+    /// The queue of the job has all it deserves: of each resource the waiting pods ask, how much.
     Overused(Overruns),
     /// Somebody outside keeps it from having turns.
     NoConsent(Refusal),
@@ -97,7 +97,7 @@ pub enum Unplaced {
     NoDomain(Arc<NoDomain>),
 }
 
-/// That no domain holds what a unit of a job lacks (spec/08 §7).
+/// Why no domain holds what a unit of a job lacks (spec/08 §7).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NoDomain {
     /// Sub-job of which it is told; `None` for the job.
@@ -106,7 +106,7 @@ pub struct NoDomain {
     pub has_placed: bool,
     /// Pods that the unit lacks.
     pub lacks: u32,
-    /// Of each tier that has a candidate, in order, the domain that comes nearest.
+    /// The domain that comes nearest in each tier that has a candidate, in order.
     pub tiers: Vec<NearestDomain>,
     /// The first pod that found no place in the nearest domain of the last tier, and why; `None` where there
     /// was room for one of each class, and only too little.
@@ -116,7 +116,7 @@ pub struct NoDomain {
 /// The domain of a tier that could take most of what a unit lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NearestDomain {
-    /// Tier.
+    /// Tier of the domain.
     pub tier: i64,
     /// Name of its HyperNode.
     pub name: Box<str>,

@@ -46,7 +46,7 @@ impl Default for Changed {
 pub enum ChangedQueues {
     /// Some came, went or stands elsewhere in the tree: an index may mean another queue now.
     Any,
-    /// The same queues are there; on these, by index, something else is written.
+    /// No queue came or went; on these, by index, something else is written.
     Rewritten(Vec<QueueIx>),
 }
 

@@ -136,7 +136,7 @@ impl Plugins {
         plugins.filter_map(point)
     }
 
-    /// Likewise, tier by tier.
+    /// One point of those who have it, tier by tier.
     fn by_tier<'a, P: ?Sized + 'a>(
         &'a self,
         asked: &'a PluginsOfPoint,
@@ -509,7 +509,7 @@ impl Plugins {
         ready.min(pipelined.unwrap_or(0))
     }
 
-    /// Likewise of a sub-job of a job that has some.
+    /// How many more tasks of a sub-job have to be placed at least before anything of it may stand.
     pub fn sub_job_lacks(&self, state: &State, job: JobIx, sub_job: u16) -> u32 {
         let ready = self.ask(&self.points.sub_job_ready, |x| x.as_job_ready());
         let ready = ready.map(|p| p.sub_job_lacks(state, job, sub_job));

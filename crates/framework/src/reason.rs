@@ -37,7 +37,7 @@ const MAX_TOLD: usize = 500;
 pub struct Reason {
     /// Text in Volcano's wording (spec/02 §6.7).
     pub text: String,
-    /// Kind.
+    /// Which kind of reason it is: whether evictions could help follows from that.
     pub kind: ReasonKind,
 }
 
@@ -115,7 +115,7 @@ impl ReasonTable {
         id
     }
 
-    /// A reason.
+    /// The reason with this number.
     pub fn reason(&self, id: ReasonId) -> &Reason {
         &self.reasons[id.0 as usize]
     }
@@ -150,9 +150,9 @@ impl ReasonTable {
 /// A resource of which a node has too little left; amounts in stored units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shortage {
-    /// The resource.
+    /// Resource of which too little is left.
     pub resource: ResIx,
-    /// Asked.
+    /// Amount that the pod asks.
     pub asked: i64,
     /// Missing, counting what is being released.
     pub short: i64,

@@ -32,7 +32,7 @@ pub enum Refusal {
 /// A ResourceQuota that leaves no room.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct QuotaRefusal {
-    /// Its name.
+    /// Name of the ResourceQuota.
     pub quota: String,
     /// Every name of it that would be overrun, by name.
     pub shortages: Vec<QuotaShortage>,
@@ -43,7 +43,7 @@ pub struct QuotaRefusal {
 pub struct QuotaShortage {
     /// As the quota has it: `requests.cpu`, `pods`.
     pub name: String,
-    /// Asked.
+    /// Amount that the pod asks.
     pub asked: i64,
     /// In use.
     pub used: i64,
@@ -102,13 +102,13 @@ pub type Overruns = SmallVec<[Overrun; 1]>;
 /// One resource that would go beyond its limit; amounts in stored units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Overrun {
-    /// The resource.
+    /// Resource that would go beyond its limit.
     pub resource: ResIx,
     /// The ancestor of the job's queue whose limit it is; none: the queue itself, or the cluster.
     pub above: Option<QueueIx>,
     /// What the limit is.
     pub bound: Bound,
-    /// The limit.
+    /// Amount that may be held at most.
     pub limit: i64,
     /// What the cluster has in all.
     pub total: i64,
@@ -116,7 +116,7 @@ pub struct Overrun {
     pub used: i64,
     /// Promised to admitted jobs, besides.
     pub reserved: i64,
-    /// Asked.
+    /// Amount that the job or pod asks.
     pub asked: i64,
 }
 

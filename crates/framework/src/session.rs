@@ -30,7 +30,7 @@ pub struct Evicts {
 pub struct Session<'a> {
     /// The cluster.
     pub state: &'a mut State,
-    /// The plugins.
+    /// Plugins of the configuration, which are told every step.
     pub plugins: &'a mut Plugins,
     /// Now, seconds since the epoch.
     pub now_s: i64,

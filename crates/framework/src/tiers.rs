@@ -124,7 +124,7 @@ impl<V> VictimAnswer<V> {
         }
     }
 
-    /// The same, from a plugin whose answers put jobs, or queues, in an order.
+    /// An answer of this weight, from a plugin whose answers put jobs, or queues, in an order.
     pub fn ordering(weight: Weight, allowed: Vec<V>) -> Self {
         Self {
             orders: true,

@@ -18,7 +18,7 @@ use crate::session::Session;
 /// A place for a task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// The node.
+    /// Node on which the task is placed.
     pub node: NodeIx,
     /// It has room now; otherwise once resources are released.
     pub idle: bool,
@@ -69,9 +69,9 @@ pub struct Checkpoint(usize);
 /// A decision: this pod goes to this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bind {
-    /// Task.
+    /// Pod that is bound.
     pub task: TaskIx,
-    /// Node.
+    /// Node that the pod is bound to.
     pub node: NodeIx,
     /// What to write first, so that its claims become bound; then they have to be waited for.
     pub volumes: Vec<VolumeStep>,
@@ -221,8 +221,8 @@ impl Session<'_> {
         self.undo(checkpoint, true);
     }
 
-    /// Likewise, of what was only tried to find out who would have to go: it says nothing of why a task
-    /// waits.
+    /// Takes back every step since a checkpoint of what was only tried to find out who would have to go:
+    /// it says nothing of why a task waits.
     pub fn undo_tries_to(&mut self, checkpoint: Checkpoint) {
         self.undo(checkpoint, false);
     }

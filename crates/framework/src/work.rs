@@ -41,7 +41,7 @@ pub struct Work {
     limit: Option<u64>,
     spent: u64,
     by_job: FxHashMap<JobIx, u64>,
-    /// Likewise, of the cycle before.
+    /// What each job took in the cycle before.
     last_by_job: FxHashMap<JobIx, u64>,
     postponed: FxHashSet<JobIx>,
     /// Taken since a cycle was first cut short.

@@ -23,7 +23,7 @@ impl fmt::Display for ObjectProblem {
 /// to somebody, is never left out: others would be given it again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Readable<T> {
-    /// The object.
+    /// What of the object counts.
     pub object: T,
     /// What of it cannot be read.
     pub doubts: Vec<ObjectProblem>,

@@ -244,8 +244,8 @@ impl ClaimEntry {
         self.holders as usize + reserved.unwrap_or(0) >= MAX_RESERVED
     }
 
-    /// Also for a pod that the claim is told to be reserved for: a bind that failed may have taken it out
-    /// again, and that may not be told yet.
+    /// What a bind has to write about the claim, also for a pod that the claim is told to be reserved
+    /// for: a bind that failed may have taken it out again, and that may not be told yet.
     fn step(&self) -> Option<ClaimStep> {
         let object = self.object.as_ref()?;
         let (allocation, known) = match &object.allocation {

@@ -44,7 +44,7 @@ pub enum Delta {
     PodBound {
         /// Pod.
         uid: String,
-        /// Its claims, as far as their versions are known.
+        /// Claims of the pod, as far as their versions are known.
         claims: Vec<WrittenClaim>,
     },
     /// A Binding decided by an earlier scheduler is on its way to this node; the pod object does
@@ -111,7 +111,7 @@ pub enum Delta {
     DeviceConfig {
         /// Namespace of the ConfigMap.
         namespace: String,
-        /// Its name.
+        /// Name of the ConfigMap.
         name: String,
         /// Text under its key `device-config.yaml`.
         text: Option<String>,

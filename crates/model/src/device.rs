@@ -66,13 +66,13 @@ impl Holding {
 pub enum NoteAbout {
     /// A node, by name.
     Node(String),
-    /// A pod.
+    /// A pod, by namespace, name and UID.
     Pod {
-        /// Namespace.
+        /// Namespace of the pod.
         namespace: String,
-        /// Name.
+        /// Name of the pod.
         name: String,
-        /// UID.
+        /// UID of the pod.
         uid: String,
     },
     /// A ConfigMap: namespace and name.
@@ -141,7 +141,7 @@ impl Default for DeviceTable {
 }
 
 impl DeviceTable {
-    /// The families.
+    /// Families of devices that the configuration has switched on.
     pub fn families(&self) -> &Devices {
         &self.devices
     }

@@ -73,7 +73,7 @@ impl ExtenderVerb {
 pub enum ExtenderEvent {
     /// A cycle has decided.
     SessionOpen,
-    /// Likewise, after [`ExtenderEvent::SessionOpen`].
+    /// A cycle has decided, told after [`ExtenderEvent::SessionOpen`].
     SessionClose,
     /// A job was admitted.
     JobEnqueued,
@@ -108,7 +108,7 @@ impl ExtenderEvent {
 /// Where an extender is and what it is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExtenderSettings {
-    /// Its address, without a trailing `/`.
+    /// Address of the extender, without a trailing `/`.
     pub url_prefix: String,
     /// How long a request may take as a whole, in milliseconds.
     pub timeout_ms: u64,
@@ -151,7 +151,7 @@ pub struct ExtenderQuestion {
 pub struct AboutNode<T> {
     /// Name of the node.
     pub node: String,
-    /// Its UID, which tells it from a later one of that name.
+    /// UID of the node, which tells it from a later one of that name.
     #[serde(default)]
     pub uid: String,
     /// What was said.
@@ -247,25 +247,25 @@ impl ExtenderAnswers {
 /// A pod, as an extender is told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToldPod {
-    /// UID.
+    /// UID of the pod.
     pub uid: String,
-    /// Namespace.
+    /// Namespace of the pod.
     pub namespace: String,
-    /// Name.
+    /// Name of the pod.
     pub name: String,
-    /// Its job as [`ExtenderQuestion::subject`] names it; empty for pods of others.
+    /// Job of the pod as [`ExtenderQuestion::subject`] names it; empty for pods of others.
     pub job: String,
-    /// Role.
+    /// Role of the pod within its job, empty for none.
     pub role: String,
-    /// Request.
+    /// Amounts that the pod requests.
     pub request: Amounts,
     /// Node it is on.
     pub node: Option<String>,
-    /// Status.
+    /// Status of the pod.
     pub status: TaskStatus,
-    /// Priority.
+    /// Priority of the pod.
     pub priority: i32,
-    /// Its PriorityClass by name, empty for none.
+    /// Name of the pod's PriorityClass, empty for none.
     pub priority_class: String,
     /// It says that it may be evicted.
     pub preemptable: bool,
@@ -273,7 +273,7 @@ pub struct ToldPod {
     pub best_effort: bool,
     /// It has scheduling gates.
     pub gated: bool,
-    /// Labels.
+    /// Labels of the pod.
     pub labels: Pairs,
     /// Annotations that are kept: those some plugin reads.
     pub annotations: Pairs,
@@ -286,7 +286,7 @@ pub struct ToldPod {
 /// A node, as an extender is told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToldNode {
-    /// The object.
+    /// What is read of the Node object.
     pub object: NodeObject,
     /// What it has left.
     pub idle: Amounts,
@@ -307,13 +307,13 @@ pub struct ToldJob {
     pub key: String,
     /// UID of its PodGroup.
     pub uid: String,
-    /// Namespace.
+    /// Namespace of the job.
     pub namespace: String,
-    /// Name.
+    /// Name of the job.
     pub name: String,
     /// Queue by name.
     pub queue: String,
-    /// Priority.
+    /// Priority of the job.
     pub priority: i32,
     /// `minMember`.
     pub min_available: i32,
@@ -329,18 +329,18 @@ pub struct ToldJob {
     pub total: Amounts,
     /// Creation, seconds since the epoch.
     pub created_s: i64,
-    /// Its pods, by UID.
+    /// Pods of the job, by UID.
     pub pods: Vec<Arc<ToldPod>>,
 }
 
 /// What a question or notice is about, as things stood when it was told.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QuestionAbout {
-    /// A pod.
+    /// One pod, by itself.
     Pod(Arc<ToldPod>),
-    /// A job.
+    /// One job with its pods.
     Job(Arc<ToldJob>),
-    /// A queue.
+    /// One queue, as its object has it.
     Queue(Box<QueueObject>),
     /// Who may go for a pod.
     Victims {
@@ -356,7 +356,7 @@ pub enum QuestionAbout {
 /// A question as it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StandingQuestion {
-    /// The question.
+    /// What is asked, without what it is about.
     pub question: ExtenderQuestion,
     /// What it is about.
     pub about: Arc<QuestionAbout>,
@@ -367,7 +367,7 @@ pub struct StandingQuestion {
 /// A cycle that has decided, as an extender is told of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToldSession {
-    /// Its number.
+    /// Number of the cycle.
     pub cycle: u64,
     /// Jobs that wait, in the order of their age.
     pub jobs: Vec<Arc<ToldJob>>,
@@ -396,7 +396,7 @@ pub struct QuestionSheet {
 pub struct ExtenderReply {
     /// [`QuestionSheet::generation`] of whom was asked.
     pub generation: u64,
-    /// The question.
+    /// Which question is answered.
     pub question: ExtenderQuestion,
     /// What was said.
     pub answer: ExtenderAnswer,

@@ -32,7 +32,7 @@ impl Origin {
 /// Members of one role, by what the gang rules ask of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoleCount {
-    /// Role.
+    /// Name of the role.
     pub role: Sym,
     /// `minTaskMember` of the role, 0 when it has none.
     pub min: i32,
@@ -83,21 +83,21 @@ pub struct SubJob {
     pub min_available: i32,
     /// Integer of the first label value, else 0: order among sub-jobs.
     pub match_index: i64,
-    /// Its tasks.
+    /// Tasks of the sub-group.
     pub tasks: Vec<TaskIx>,
 }
 
 /// What is placed together: a job, or one of its sub-jobs (spec/08 §1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobUnit {
-    /// The job.
+    /// Job that the unit is, or is a part of.
     pub job: JobIx,
-    /// Its sub-job; `None`: the job as a whole.
+    /// Index of the sub-job; `None`: the job as a whole.
     pub sub_job: Option<u16>,
 }
 
 impl JobUnit {
-    /// Its tasks; none of a job or sub-job that is gone.
+    /// Tasks that are placed together; none of a job or sub-job that is gone.
     pub fn tasks(self, state: &State) -> &[TaskIx] {
         if !state.has_job(self.job) {
             return &[];
@@ -167,7 +167,7 @@ impl MarkCounts {
 pub struct Job {
     /// Tells it from others that had its index before ([`crate::ix::JobId`]).
     pub(crate) serial: u64,
-    /// Namespace.
+    /// Namespace of the job.
     pub namespace: Sym,
     /// PodGroup name, or the pod's name for a bare pod.
     pub name: Box<str>,
@@ -182,7 +182,7 @@ pub struct Job {
     pub queue_name: Sym,
     /// Queue, if it exists.
     pub queue: Option<QueueIx>,
-    /// Its PriorityClass by name, empty for none.
+    /// Name of the job's PriorityClass, empty for none.
     pub priority_class: Box<str>,
     /// Priority of its PriorityClass.
     pub priority: i32,
@@ -195,7 +195,7 @@ pub struct Job {
     /// What it needed at least when this scheduler admitted it. Without it nothing is reserved, whatever its status
     /// says: whoever may edit a namespace may have written that.
     pub admitted: Option<ResVec>,
-    /// Its tasks in no particular order.
+    /// Tasks of the job, in no particular order.
     pub tasks: Vec<TaskIx>,
     /// Tasks by [`Task::gang_status`](crate::Task::gang_status).
     pub by_status: [u32; STATUSES],
@@ -367,8 +367,8 @@ impl Job {
         self.status.phase = phase;
     }
 
-    /// Its status says that it is admitted and reserves something: in phase Inqueue, or Running with at least
-    /// `minMember` pods placed.
+    /// Whether the job's status says that it is admitted and reserves something: in phase Inqueue, or
+    /// Running with at least `minMember` pods placed.
     pub(crate) fn says_admitted(&self) -> bool {
         let stands = match self.status.phase {
             GroupPhase::Inqueue => true,

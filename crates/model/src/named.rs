@@ -30,7 +30,7 @@ impl<T> NamedEntries<T> {
         self.by_key.get(key).copied()
     }
 
-    /// The same; an entry is made when there is none.
+    /// Index of the entry with this key; an entry is made when there is none.
     pub fn find_or_insert(&mut self, key: NamedKey, new: impl FnOnce(NamedKey) -> T) -> u32 {
         if let Some(ix) = self.find(&key) {
             return ix;
@@ -45,7 +45,7 @@ impl<T> NamedEntries<T> {
         self.entries.get(at)
     }
 
-    /// The same, to be changed.
+    /// The entry at an index, to be changed.
     pub fn get_mut(&mut self, at: usize) -> Option<&mut T> {
         self.entries.get_mut(at)
     }

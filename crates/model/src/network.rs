@@ -40,7 +40,7 @@ pub struct NetworkDomain {
     pub name: Box<str>,
     /// Lower is faster.
     pub tier: i64,
-    /// Its nodes, in order.
+    /// Nodes of the domain, in order.
     pub nodes: Arc<[NodeIx]>,
 }
 
@@ -61,9 +61,9 @@ pub struct NetworkTree {
     labels: Vec<String>,
     /// By tier, then by name; the cluster is last.
     domains: Vec<NetworkDomain>,
-    /// Of each node the domains it is in, in order.
+    /// Domains that each node is in, in order.
     of_node: Vec<DomainList>,
-    /// Of each domain those that contain it, itself and the cluster among them.
+    /// Domains that contain each domain, itself and the cluster among them.
     around: Vec<DomainList>,
     /// By name; those that stand for several tiers stand for none.
     tiers: BTreeMap<String, Option<i64>>,
@@ -79,7 +79,7 @@ impl NetworkTree {
         &self.domains
     }
 
-    /// A domain.
+    /// The domain with this index.
     pub fn domain(&self, ix: DomainIx) -> &NetworkDomain {
         &self.domains[ix.at()]
     }

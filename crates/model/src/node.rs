@@ -127,7 +127,7 @@ pub struct Nodes {
     pub nonzero_memory_bytes: Vec<i64>,
     /// Number of tasks, whatever their load.
     pub pod_count: Vec<i64>,
-    /// Of these, tasks that are being released.
+    /// Number of tasks that are being released.
     pub releasing_count: Vec<i64>,
     /// Shared devices.
     pub devices: SharedVec<NodeDevices>,

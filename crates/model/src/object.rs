@@ -68,7 +68,7 @@ pub struct NodeObject {
     pub name: String,
     /// UID, which tells it from a later one of that name.
     pub uid: String,
-    /// Labels.
+    /// Labels of the node.
     pub labels: Pairs,
     /// `spec.taints`.
     pub taints: Vec<Taint>,
@@ -107,11 +107,11 @@ pub enum Shard {
     Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
 pub struct Taint {
-    /// Key.
+    /// Key of the taint.
     pub key: String,
     /// Value, empty when absent.
     pub value: String,
-    /// Effect.
+    /// What the taint does: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
     pub effect: TaintEffect,
 }
 
@@ -238,7 +238,7 @@ impl PreemptableMark {
 pub struct HostPort {
     /// Host IP.
     pub ip: String,
-    /// Protocol.
+    /// `TCP`, `UDP` or `SCTP`.
     pub protocol: String,
     /// Port, above 0.
     pub port: u16,
@@ -395,21 +395,21 @@ pub struct SpreadConstraint {
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct PodObject {
-    /// Namespace.
+    /// Namespace of the pod.
     pub namespace: String,
-    /// Name.
+    /// Name of the pod.
     pub name: String,
     /// UID; `namespace/name` where absent.
     pub uid: String,
     /// Creation, seconds since the epoch; 0 when absent.
     pub created_s: i64,
-    /// Labels.
+    /// Labels of the pod.
     pub labels: Pairs,
     /// `spec.schedulerName` is one of ours.
     pub ours: bool,
     /// `spec.nodeName`.
     pub node: Option<String>,
-    /// Phase.
+    /// Phase of the pod.
     pub phase: PodPhase,
     /// A deletion timestamp is set.
     pub deleting: bool,
@@ -448,7 +448,7 @@ pub struct PodObject {
     /// cpu in milli-cores by which limits of containers and sidecars are above their requests; a container
     /// without a limit adds nothing.
     pub burst_cpu_milli: i64,
-    /// Likewise memory in bytes.
+    /// Memory in bytes by which limits of containers and sidecars are above their requests.
     pub burst_memory_bytes: i64,
     /// Host ports of containers and sidecars.
     pub host_ports: Vec<HostPort>,
@@ -462,7 +462,7 @@ pub struct PodObject {
     pub node_affinity: Option<Vec<NodeTerm>>,
     /// Preferred node affinity: weight and term.
     pub preferred_node_affinity: Vec<(i32, NodeTerm)>,
-    /// Tolerations.
+    /// Taints that the pod tolerates.
     pub tolerations: Vec<Toleration>,
     /// Required pod affinity.
     pub affinity: Vec<PodTerm>,
@@ -490,7 +490,7 @@ pub struct PodObject {
     pub disks: Vec<Disk>,
     /// In-line volumes that a CSI driver has taken over.
     pub inline_volumes: Vec<VolumeSource>,
-    /// Its resource claims, in the order of its spec.
+    /// Resource claims of the pod, in the order of its spec.
     #[serde(default)]
     pub resource_claims: Vec<PodResourceClaim>,
     /// Reason and message of its condition `PodScheduled=False`, if it has one: why a scheduler
@@ -502,9 +502,9 @@ pub struct PodObject {
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct PriorityClassObject {
-    /// Name.
+    /// Name of the PriorityClass.
     pub name: String,
-    /// Value.
+    /// Priority that the class gives to pods.
     pub value: i32,
     /// Is the global default.
     pub global_default: bool,
@@ -518,9 +518,9 @@ pub struct PriorityClassObject {
 pub struct BudgetObject {
     /// Namespace, whose pods it may select.
     pub namespace: String,
-    /// Name.
+    /// Name of the PodDisruptionBudget.
     pub name: String,
-    /// Its pods: an empty selector selects all, `None` none.
+    /// Pods that the budget is about: an empty selector selects all, `None` none.
     pub selector: Option<Selector>,
     /// `status.disruptionsAllowed`; 0 while the status is older than the spec.
     pub allowed: i32,
@@ -536,7 +536,7 @@ pub struct BudgetObject {
 pub struct QuotaObject {
     /// Namespace it limits.
     pub namespace: String,
-    /// Name.
+    /// Name of the ResourceQuota.
     pub name: String,
     /// `status.hard`, or `spec.hard` while there is no status.
     pub hard: Amounts,
@@ -550,9 +550,9 @@ pub struct QuotaObject {
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct NamespaceObject {
-    /// Name.
+    /// Name of the Namespace.
     pub name: String,
-    /// Labels.
+    /// Labels of the Namespace.
     pub labels: Pairs,
 }
 
@@ -563,11 +563,11 @@ pub struct NamespaceObject {
 pub struct WorkloadObject {
     /// `Service`, `ReplicationController`, `ReplicaSet` or `StatefulSet`.
     pub kind: String,
-    /// Namespace.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Name.
+    /// Name of the object.
     pub name: String,
-    /// Its pod selector; `None` selects nothing.
+    /// Pods that belong to it; `None` selects nothing.
     pub selector: Option<Selector>,
     /// Kind and name of what made it.
     pub controller: Option<(String, String)>,

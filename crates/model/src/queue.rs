@@ -7,7 +7,7 @@ use crate::resource::{ResVec, WideSum};
 /// One queue.
 #[derive(Clone, Debug)]
 pub struct Queue {
-    /// The object.
+    /// What is read of the Queue object.
     pub object: QueueObject,
     /// `spec.capability`.
     pub capability: ResVec,

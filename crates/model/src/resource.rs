@@ -29,7 +29,7 @@ pub const NOBODYS: ResIx = ResIx(3);
 const NOBODYS_NAME: &str = "pumice.sh/offered-by-nobody";
 /// So many dimensions are always known.
 const FIXED: usize = 4;
-/// Of [`NOBODYS`] for one resource: as one of an extended resource.
+/// Amount of [`NOBODYS`] for one resource: as one of an extended resource.
 const ONE_NAME: i64 = 1000;
 
 /// How a quantity of a resource is stored.

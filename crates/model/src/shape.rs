@@ -20,7 +20,7 @@ pub struct Rules {
     pub node_affinity: Option<Vec<NodeTerm>>,
     /// Preferred node affinity.
     pub preferred_node_affinity: Vec<(i32, NodeTerm)>,
-    /// Tolerations.
+    /// Taints that pods of the shape tolerate.
     pub tolerations: Vec<Toleration>,
     /// Images, sorted.
     pub images: Vec<String>,
@@ -97,7 +97,7 @@ pub struct Shape {
     pub burst_memory_bytes: i64,
     /// Host ports.
     pub ports: Vec<HostPort>,
-    /// Rules.
+    /// Which nodes and neighbours the pod may have.
     pub rules: RulesIx,
     /// Amounts of the request that are not counted.
     pub uncounted: Amounts,
@@ -238,7 +238,7 @@ pub struct Shapes {
 
 /// What [`Shapes::acquire`] found.
 pub struct Acquired {
-    /// The shape.
+    /// Index of the shape, found or made.
     pub shape: ShapeIx,
     /// Rules nobody had before, if so.
     pub new_rules: Option<RulesIx>,

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a NodeShard says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeShardView {
-    /// Name.
+    /// Name of the NodeShard.
     pub name: String,
     /// `spec.nodesDesired`.
     pub desired: BTreeSet<String>,

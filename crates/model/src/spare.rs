@@ -13,7 +13,7 @@ use crate::task::Task;
 #[derive(Clone, Debug, Default)]
 pub struct SparePods {
     all: i32,
-    /// Of roles with a minimum.
+    /// How many pods can be spared of each role with a minimum.
     roles: FxHashMap<Sym, i32>,
     /// By sub-job; empty where there are none.
     sub_jobs: Vec<i32>,

@@ -70,7 +70,7 @@ impl TaskStatus {
         matches!(self, Self::Pending | Self::Allocated | Self::Pipelined)
     }
 
-    /// Its weight on the node it is on, if it is on one.
+    /// How a task of this status weighs on the node it is on, if it is on one.
     pub fn load(self) -> Option<Load> {
         match self {
             Self::Pending | Self::Succeeded | Self::Failed => None,
@@ -115,27 +115,27 @@ impl TaskStatus {
 pub struct Task {
     /// Tells it from others that had its index before ([`crate::ix::TaskId`]).
     pub(crate) serial: u64,
-    /// UID.
+    /// UID of the pod.
     pub uid: Box<str>,
-    /// Namespace.
+    /// Namespace of the pod.
     pub namespace: Sym,
-    /// Name.
+    /// Name of the pod.
     pub name: Box<str>,
     /// Creation, seconds since the epoch.
     pub created_s: i64,
     /// Number at the end of the name, when the name has at least three `-`-separated parts.
     pub name_index: Option<u64>,
-    /// Its job; none for pods of other schedulers outside any PodGroup.
+    /// Job of the pod; none for pods of other schedulers outside any PodGroup.
     pub job: Option<JobIx>,
     /// Sub-job within the job: 0 is the default one.
     pub sub_job: u16,
     /// Role within the job, empty for none.
     pub role: Sym,
-    /// Priority.
+    /// Priority of the pod.
     pub priority: i32,
-    /// Shape.
+    /// Shape of the pod: what of its template decides about its placement.
     pub shape: ShapeIx,
-    /// Labels.
+    /// Labels of the pod.
     pub labels: Box<[(Sym, Sym)]>,
     /// Owner references as (kind, name).
     pub owners: Box<[(Sym, Sym)]>,
@@ -155,11 +155,11 @@ pub struct Task {
     pub annotations: Option<Box<Pairs>>,
     /// What it asks of CPUs for itself.
     pub cpus: Option<Arc<CpuRequest>>,
-    /// Its phase is Running, whether it is on its way out or not.
+    /// Whether the pod's phase is Running, whether it is on its way out or not.
     pub has_started: bool,
     /// What selectors see of it.
     pub appearance: AppearanceIx,
-    /// Status.
+    /// Status of the pod.
     pub status: TaskStatus,
     /// Node it is on, or would be on when pipelined.
     pub node: Option<NodeIx>,
@@ -169,7 +169,7 @@ pub struct Task {
     pub lost_node: Sym,
     /// Request is empty besides `pods`.
     pub best_effort: bool,
-    /// Gates.
+    /// Scheduling gates of the pod.
     pub gates: Gates,
     /// What the pod itself says of its eviction; its PodGroup may say something too:
     /// [`State::is_protected_by_mark`](crate::State::is_protected_by_mark).
@@ -177,13 +177,13 @@ pub struct Task {
     /// What its spec says of evictions for it:
     /// [`State::never_preempts`](crate::State::never_preempts) has the whole rule.
     pub preempts: Option<bool>,
-    /// Its PriorityClass by name, empty for none.
+    /// Name of the pod's PriorityClass, empty for none.
     pub priority_class: Sym,
     /// When its object says that it got its node, seconds since the epoch.
     pub scheduled_s: Option<i64>,
     /// `status.nominatedNodeName`, as last seen.
     pub nominated_node: Option<Box<str>>,
-    /// Of a critical priority class or namespace: never a victim of `conformance`.
+    /// Whether it has a critical priority class or namespace: never a victim of `conformance`.
     pub critical: bool,
     /// A deletion timestamp is set.
     pub deleting: bool,
@@ -223,7 +223,7 @@ impl Task {
         self.gang_status_if(self.status, self.node)
     }
 
-    /// The same, had it this status on this node.
+    /// Status for the gang, had the task this status on this node.
     pub(crate) fn gang_status_if(&self, status: TaskStatus, node: Option<NodeIx>) -> TaskStatus {
         let is_told = matches!(status, TaskStatus::Binding | TaskStatus::Bound);
         match is_told && node.is_none() && self.lost_node != Sym::default() {

@@ -40,7 +40,7 @@ use learn::{CarriedTerm, Carrier};
 /// the cluster reads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Appearance {
-    /// Namespace.
+    /// Namespace of the pod.
     pub namespace: Sym,
     /// Labels some selector reads, sorted by key symbol.
     pub labels: Box<Labels>,
@@ -55,14 +55,14 @@ pub enum Stay {
     Stays,
     /// Marked as being deleted, it keeps its room, as far as is known.
     Deleted,
-    /// Its room is being released, and it is marked as being deleted.
+    /// The pod's room is being released, and it is marked as being deleted.
     Releasing,
-    /// Its room is being released, since its eviction was decided; nothing marks it yet.
+    /// The pod's room is being released, since its eviction was decided; nothing marks it yet.
     Evicted,
 }
 
 impl Stay {
-    /// Of a task on a node.
+    /// How long a task stays on its node.
     pub fn of(task: &Task) -> Self {
         match task.status {
             TaskStatus::Releasing if !task.deleting => Self::Evicted,

@@ -74,7 +74,7 @@ pub enum VolumeStep {
         volume: String,
         /// Namespace of the claim.
         namespace: String,
-        /// Claim.
+        /// Name of the PersistentVolumeClaim.
         claim: String,
         /// UID of the claim.
         claim_uid: String,
@@ -83,11 +83,11 @@ pub enum VolumeStep {
     SelectNode {
         /// Namespace of the claim.
         namespace: String,
-        /// Claim.
+        /// Name of the PersistentVolumeClaim.
         claim: String,
         /// UID of the claim.
         claim_uid: String,
-        /// Node.
+        /// Node that the pod is to be bound to.
         node: String,
     },
 }

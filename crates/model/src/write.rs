@@ -52,9 +52,9 @@ pub struct VolumeWork {
 /// One incarnation of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PodRef {
-    /// Namespace.
+    /// Namespace of the pod.
     pub namespace: String,
-    /// Name.
+    /// Name of the pod.
     pub name: String,
     /// UID: a pod made anew under the same name is another pod.
     pub uid: String,
@@ -132,9 +132,9 @@ pub enum Write {
     },
     /// Status of a PodGroup (spec/01 §4.4).
     GroupStatus {
-        /// Namespace.
+        /// Namespace of the PodGroup.
         namespace: String,
-        /// Name.
+        /// Name of the PodGroup.
         name: String,
         /// UID; empty where it is unknown.
         uid: String,
@@ -145,7 +145,7 @@ pub enum Write {
     },
     /// `status.allocated` of a Queue (spec/01 §4.5), in stored units.
     QueueStatus {
-        /// Name.
+        /// Name of the Queue.
         name: String,
         /// The whole list.
         allocated: Amounts,
@@ -156,7 +156,7 @@ pub enum Write {
         pod: PodRef,
         /// `preempt`, `reclaim`, …
         reason: String,
-        /// Its PodGroup, which gets an event.
+        /// The pod's PodGroup, which gets an event.
         group: Option<ObjectRef>,
         /// Who gets the room: a PodGroup, or a pod that has none. `None`: nobody in particular.
         beneficiary: Option<ObjectRef>,
@@ -176,7 +176,7 @@ pub enum Write {
     ReturnDevices(ClaimReturn),
     /// Status of a NodeShard (spec/01 §1.9).
     ShardStatus {
-        /// Name.
+        /// Name of the NodeShard.
         name: String,
         /// `status.nodesInUse`.
         nodes_in_use: Vec<String>,
@@ -191,9 +191,9 @@ pub enum Write {
         about: ObjectRef,
         /// `Warning` rather than `Normal`.
         warning: bool,
-        /// Reason.
+        /// Reason of the event, in one word.
         reason: String,
-        /// Message.
+        /// Text of the event, for people.
         message: String,
     },
 }
@@ -207,7 +207,7 @@ pub enum Outcome {
         pod: PodRef,
         /// Which node.
         node: String,
-        /// Its claims, as far as their versions are known.
+        /// Claims of the pod, as far as their versions are known.
         claims: Vec<WrittenClaim>,
     },
     /// The pod is on the node, but another scheduler has put it there: [`Outcome::Bound`] follows.
@@ -249,9 +249,9 @@ pub enum Outcome {
     },
     /// A PodGroup's status is on the API server.
     GroupStatusWritten {
-        /// Namespace.
+        /// Namespace of the PodGroup.
         namespace: String,
-        /// Name.
+        /// Name of the PodGroup.
         name: String,
         /// What was written; by now there may be a newer one.
         status: GroupStatus,
@@ -259,16 +259,16 @@ pub enum Outcome {
     /// A PodGroup's status was not written, which is no trouble: the PodGroup is gone, its namespace
     /// is being deleted, or another scheduler leads.
     GroupStatusNotNeeded {
-        /// Namespace.
+        /// Namespace of the PodGroup.
         namespace: String,
-        /// Name.
+        /// Name of the PodGroup.
         name: String,
     },
     /// A PodGroup's status was refused or could not be written; compute it anew.
     GroupStatusFailed {
-        /// Namespace.
+        /// Namespace of the PodGroup.
         namespace: String,
-        /// Name.
+        /// Name of the PodGroup.
         name: String,
         /// What the API server answered, for people.
         message: String,
@@ -278,7 +278,7 @@ pub enum Outcome {
         /// Which pod.
         pod: PodRef,
     },
-    /// Likewise the node a pod is nominated to.
+    /// The node a pod is nominated to was not written.
     NominationFailed {
         /// Which pod.
         pod: PodRef,

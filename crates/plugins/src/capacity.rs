@@ -87,7 +87,7 @@ pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, _| {
     Box::new(plugin)
 });
 
-/// The plugin.
+/// Holds queues, as a list or a tree, to what they deserve, are guaranteed and may have at most.
 pub struct CapacityPlugin {
     hierarchy: bool,
     /// `ancestorReclaimLevel`.

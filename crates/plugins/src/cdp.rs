@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::entry::PluginEntry;
 
-/// Of a pod: label, else annotation; a Go duration.
+/// Label, else annotation, of a pod with its cool-down, a Go duration.
 const COOLDOWN_TIME: &str = "volcano.sh/cooldown-time";
 const NANOS_PER_S: i64 = 1_000_000_000;
 
@@ -33,7 +33,7 @@ pub const ENTRY: PluginEntry =
 #[derive(Default)]
 pub struct Cdp {
     now_s: i64,
-    /// Of jobs with pods that have a cool-down.
+    /// Jobs with pods that have a cool-down, and what is known of it.
     jobs: FxHashMap<JobIx, CoolJob>,
     /// How many cool-downs end when, in seconds since the epoch, those that are over left out.
     ends_s: BTreeMap<i64, u32>,

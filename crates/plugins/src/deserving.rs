@@ -15,9 +15,10 @@ use crate::proportion::EPSILON;
 
 /// What of a request its queue still deserves, and what it does not.
 pub(crate) struct StillDeserved {
-    /// Of these it holds no more than it deserves with the request as well: others go for them.
+    /// Resources of which the queue holds no more than it deserves with the request as well: others go
+    /// for them.
     pub still: SmallVec<[ResIx; 4]>,
-    /// Of these it has what it deserves: nobody goes for them, so they have to be idle.
+    /// Resources of which the queue has what it deserves: nobody goes for them, so they have to be idle.
     pub over: Overruns,
 }
 

@@ -53,7 +53,7 @@ impl PluginEntry {
 
 /// A plugin that is there in every configuration.
 pub struct Mandatory {
-    /// Its name.
+    /// Name of the plugin.
     pub name: &'static str,
     /// Makes it where the configuration does not name it.
     pub make: fn() -> Box<dyn Plugin>,

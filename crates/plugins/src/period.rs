@@ -26,7 +26,7 @@ pub struct Period {
 }
 
 impl Period {
-    /// Of so many seconds.
+    /// A period of so many seconds.
     pub fn new(length_s: i64) -> Self {
         Self {
             length_s,

@@ -88,7 +88,7 @@ fn annotations(task: &Task) -> Option<(&str, &str)> {
     Some((kind, task.annotation(WEIGHTS).unwrap_or_default()))
 }
 
-/// The same, of the pods of a class.
+/// What the annotations of the pods of a class say: type and weights.
 fn of_pod(signature: &Signature) -> Option<(&str, &str)> {
     signature.of(SPEC.name).split_once('\n')
 }

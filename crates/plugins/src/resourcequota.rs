@@ -34,7 +34,7 @@ type QuotaAmounts = Vec<(String, i64)>;
 pub struct ResourceQuota {
     /// What admitted jobs still make pods for, with their namespace.
     jobs: FxHashMap<JobIx, (Sym, QuotaAmounts)>,
-    /// Its sums by namespace and name.
+    /// Sums of `jobs`, by namespace and name of the resource.
     promised: FxHashMap<Sym, BTreeMap<String, i128>>,
 }
 

@@ -20,7 +20,7 @@ const WAITING_TIME: Arg<GoDuration> = Arg::duration(
     "How long a job may wait, from the creation of its PodGroup on, whose annotation of this name goes \
      first; 0 or less, and by default: no limit.",
 );
-/// Of a PodGroup, in the order in which they are looked at.
+/// Annotations of a PodGroup with its limit, in the order in which they are looked at.
 const ANNOTATIONS: [&str; 2] = ["volcano.sh/sla-waiting-time", "sla-waiting-time"];
 const NANOS_PER_S: i128 = 1_000_000_000;
 
@@ -43,7 +43,8 @@ pub struct Sla {
     now_s: i64,
     /// When the time of a job runs out, nanoseconds since the epoch, by index.
     deadline_ns: Vec<Option<i128>>,
-    /// The same of jobs that wait for something, in whole seconds and in order.
+    /// When the time of jobs that wait for something runs out, in whole seconds since the epoch, the
+    /// next one first.
     due_s: BTreeSet<(i64, JobIx)>,
 }
 

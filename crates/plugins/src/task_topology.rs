@@ -45,9 +45,9 @@ pub const ENTRY: PluginEntry =
 /// The plugin.
 pub struct TaskTopology {
     weight: i64,
-    /// Of jobs with rules and waiting pods.
+    /// Jobs with rules and waiting pods, and their buckets.
     jobs: FxHashMap<JobIx, TopologyOfJob>,
-    /// Of jobs with rules that mean nothing, or that name nobody.
+    /// What is wrong with rules that mean nothing, or that name nobody, by job.
     warnings: FxHashMap<JobIx, String>,
     /// Counts buckets that were made.
     made: u64,

@@ -227,7 +227,7 @@ fn is_revocable(state: &State, ix: TaskIx) -> bool {
     }
 }
 
-/// Its PodGroup, or the pod that has none, says that it may be evicted.
+/// Whether a job's PodGroup, or the pod that has none, says that it may be evicted.
 fn is_preemptable_job(state: &State, job: &Job) -> bool {
     match job.group() {
         Some(group) => group.preemptable == PreemptableMark::Yes,

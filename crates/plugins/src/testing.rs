@@ -87,7 +87,7 @@ pub fn taint(text: &str) -> Taint {
     }
 }
 
-/// A node.
+/// A node of this name that offers these amounts.
 pub fn node(name: &str, allocatable: &str) -> NodeObject {
     NodeObject {
         name: name.to_owned(),

@@ -56,7 +56,7 @@ pub struct ShellSettings {
 
 /// What a process does.
 pub trait App {
-    /// Its parts once they run.
+    /// Parts of the process once they run.
     type Running: Running;
 
     /// What it is started with.

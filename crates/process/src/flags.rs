@@ -104,7 +104,7 @@ pub struct ServingFlags {
 /// A flag that is accepted because Volcano's users set it, and does nothing here.
 #[derive(Clone, Copy, Debug)]
 pub struct IdleFlag {
-    /// Its name.
+    /// Name of the flag, without dashes.
     pub name: &'static str,
     /// A boolean takes its value only behind `=`.
     pub boolean: bool,

@@ -54,7 +54,7 @@ const QUANTITIES: [&str; 2] = ["capacity", "maximumVolumeSize"];
 /// resource can have this name.
 const COUNT: &str = "count";
 
-/// Of a Numatopology: a map of maps with a `capacity` that is a number.
+/// Field of a Numatopology that is a map of maps with a `capacity` that is a number.
 const NUMA_RESOURCES: &str = "numares";
 
 /// A node as JSON. Scalars are typed as the API machinery types them (YAML 1.1).

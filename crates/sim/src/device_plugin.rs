@@ -41,11 +41,11 @@ use pumice_model::object::Pairs;
 /// A pod as the API server lists it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedPod {
-    /// Namespace.
+    /// Namespace of the pod.
     pub namespace: String,
-    /// Name.
+    /// Name of the pod.
     pub name: String,
-    /// UID.
+    /// UID of the pod.
     pub uid: String,
     /// `spec.nodeName`.
     pub node: Option<String>,
@@ -53,7 +53,7 @@ pub struct ListedPod {
     pub phase: String,
     /// A deletion timestamp is set.
     pub deleting: bool,
-    /// Annotations.
+    /// Annotations of the pod.
     pub annotations: BTreeMap<String, String>,
     /// Regular containers.
     pub containers: Vec<Container>,
@@ -62,7 +62,7 @@ pub struct ListedPod {
 /// A container: what kubelet and plugins look at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Container {
-    /// Name.
+    /// Name of the container.
     pub name: String,
     /// Extended resources in limits, whole units.
     pub limits: BTreeMap<String, u64>,

@@ -38,7 +38,7 @@ pub struct InputSource {
 /// An object and where it was read.
 #[derive(Clone, Debug)]
 pub struct InputItem {
-    /// The object.
+    /// What was read.
     pub object: Manifest,
     /// Where it begins.
     pub place: InputPlace,
@@ -53,7 +53,7 @@ pub struct InputItem {
 pub struct DeviceMap {
     /// Namespace; `default` when the manifest names none.
     pub namespace: String,
-    /// Name.
+    /// Name of the ConfigMap.
     pub name: String,
     /// Text under the key [`DEVICE_KEY`], as it stands there.
     pub text: String,

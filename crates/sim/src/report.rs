@@ -132,11 +132,11 @@ pub struct ConditionLine {
     /// Type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Status.
+    /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// Reason.
+    /// Why the condition has its status, in one word.
     pub reason: String,
-    /// Message.
+    /// Why the condition has its status, for people.
     pub message: String,
 }
 
@@ -145,9 +145,9 @@ pub struct ConditionLine {
 pub struct PodGroupLine {
     /// `namespace/name`.
     pub name: String,
-    /// Phase.
+    /// Phase of the PodGroup.
     pub phase: &'static str,
-    /// Conditions.
+    /// Conditions of the PodGroup, one of each type.
     pub conditions: Vec<ConditionLine>,
     /// Why it is not running, when no condition tells: those of Volcano say nothing about a group
     /// that has no pods yet because it was not admitted.
@@ -174,7 +174,7 @@ pub struct Pending {
     pub pod: String,
     /// Reason of its `PodScheduled` condition.
     pub reason: String,
-    /// Message.
+    /// Text of the condition `PodScheduled`, for people.
     pub message: String,
     /// The message without the pod's name: the same for pods with the same reason.
     #[serde(skip)]
@@ -193,18 +193,18 @@ pub struct PodWarning {
     pub warning: String,
 }
 
-/// A queue.
+/// A queue at the end of the simulation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QueueLine {
-    /// Name.
+    /// Name of the queue.
     pub name: String,
-    /// State.
+    /// State of the queue.
     pub state: &'static str,
     /// What it deserves, as quantities.
     pub deserved: BTreeMap<String, String>,
     /// What its jobs and those of the queues below it hold, as quantities.
     pub allocated: BTreeMap<String, String>,
-    /// Share.
+    /// Largest ratio of what the queue holds to what it deserves.
     pub share: f64,
     /// What is wrong on it, as an event tells; empty for nothing.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -214,9 +214,9 @@ pub struct QueueLine {
 /// A HyperNode.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HyperNodeLine {
-    /// Name.
+    /// Name of the HyperNode.
     pub name: String,
-    /// Tier.
+    /// Tier of the HyperNode.
     pub tier: i64,
     /// Nodes in it, those of its children included.
     pub nodes: usize,
@@ -230,7 +230,7 @@ pub struct HyperNodeLine {
 pub struct JobLine {
     /// `namespace/name`.
     pub name: String,
-    /// Phase.
+    /// Phase of the Job.
     pub phase: String,
     /// Why it is in this phase, in one word; absent where that needs no words.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -238,7 +238,7 @@ pub struct JobLine {
     /// Why it is in this phase, in a sentence.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Its PodGroup, `namespace/name`.
+    /// PodGroup of the Job, `namespace/name`.
     #[serde(skip)]
     pub group: String,
 }
@@ -259,7 +259,7 @@ impl JobLine {
 /// Objects of one kind that had no effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ignored {
-    /// Kind.
+    /// Kind of the objects.
     pub kind: String,
     /// How many.
     pub count: u64,
@@ -268,7 +268,7 @@ pub struct Ignored {
 /// Pods without node that another scheduler places.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StrangerLine {
-    /// Its name.
+    /// Name of the other scheduler.
     pub scheduler: String,
     /// How many.
     pub pods: u64,
@@ -282,7 +282,7 @@ pub struct StrangerLine {
 pub struct ProblemLine {
     /// `file:line:column`.
     pub place: String,
-    /// The object.
+    /// Object that the problem is in.
     pub object: String,
     /// What is wrong.
     pub message: String,

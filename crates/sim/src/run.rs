@@ -34,7 +34,7 @@ pub enum Mode {
 /// The NodeShard of the simulated scheduler.
 #[derive(Clone, Debug)]
 pub struct OwnShard {
-    /// Its name (`--scheduler-sharding-name`).
+    /// Name of the NodeShard (`--scheduler-sharding-name`).
     pub name: String,
     /// What becomes of nodes it has not: `Later` in mode soft, `Never` in mode hard.
     pub others: pumice_model::object::Shard,

@@ -23,7 +23,7 @@ fn main() {
     measure::<Node>("node", NODE);
 }
 
-/// The same object as the API server sends it: in one line, but without who has managed which field.
+/// Measures an object as the API server sends it: in one line, but without who has managed which field.
 fn measure<K: ProtobufObject>(name: &str, (json, bytes): (&str, &[u8])) {
     let json = serde_json::from_str::<Value>(json)
         .expect("JSON")

@@ -22,7 +22,7 @@ pub enum FieldShape {
     Any,
     /// An object with the fields of the type of this name ([`of_type`]).
     Fields(&'static str),
-    /// A list.
+    /// A list, each element of this shape.
     List(Box<FieldShape>),
     /// A map with free keys.
     Map(Box<FieldShape>),

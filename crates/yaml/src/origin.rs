@@ -26,7 +26,7 @@ enum Offsets {
 pub struct Excerpt {
     /// Where the part begins in the file.
     pub location: Location,
-    /// Its first line, or what stands around the column when the line is very long.
+    /// First line of the part, or what stands around the column when the line is very long.
     pub text: String,
     /// Column of the part within `text`, counted from 1.
     pub column: u32,

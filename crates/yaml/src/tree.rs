@@ -67,7 +67,7 @@ pub enum Data<'a> {
         /// How it was written.
         style: Style,
     },
-    /// A list.
+    /// A list of nodes, in their order.
     List(Vec<YamlNode<'a>>),
     /// A map in file order, duplicates included.
     Map(Vec<MapEntry<'a>>),
@@ -76,9 +76,9 @@ pub enum Data<'a> {
 /// One key of a map with its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapEntry<'a> {
-    /// The key.
+    /// Node of the key, with its place.
     pub key: YamlNode<'a>,
-    /// The value.
+    /// Node of the value, with its place.
     pub value: YamlNode<'a>,
     /// True when the entry came through a merge key; such entries stand before all others.
     pub merged: bool,

@@ -72,7 +72,7 @@ fn gang(
     Ok(())
 }
 
-/// The same, until all its pods run.
+/// Makes a gang whose PodGroup and pods are of a class, and waits until all its pods run.
 fn running_gang(
     lab: &LabGuard,
     scheduler: &Scheduler,

@@ -55,7 +55,7 @@ fn wait_phases(lab: &LabGuard, scheduler: &Scheduler, count: usize) -> Result<()
     })
 }
 
-/// Of the pods with this prefix, which no other test uses.
+/// Nothing was bound twice of the pods with this prefix, which no other test uses.
 fn nothing_was_bound_twice(lab: &LabGuard, prefix: &str) -> Result<()> {
     let twice: Vec<_> = accepted_binds(lab)?
         .into_iter()

@@ -51,7 +51,7 @@ const OF_EXPLAIN: [&str; 7] = [
     "/debug/jobs/default/runs",
 ];
 
-/// The others.
+/// Pages that say nothing of what waits, beside those above.
 const OTHERS: [&str; 6] = [
     "/configz",
     "/metrics",

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 /// Rules every pending pod carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PodRule {
-    /// None
+    /// No rule besides what the pod requests
     #[default]
     None,
     /// Required anti-affinity of a job's pods, by host
@@ -28,7 +28,7 @@ pub enum PodRule {
 /// Shared devices on the nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum BenchDevices {
-    /// None
+    /// Nodes without shared devices
     #[default]
     None,
     /// Eight cards a node, shared as vGPUs; every pending pod asks for one
@@ -164,7 +164,7 @@ pub struct WakeArguments {
 /// Arguments of `pumice bench queues`.
 #[derive(Args, Clone)]
 pub struct QueueTreeArguments {
-    /// Nodes
+    /// How many nodes the cluster has
     #[arg(long, default_value_t = 1000)]
     pub nodes: usize,
     /// Queues, `root` aside
@@ -225,7 +225,7 @@ pub struct EvictArguments {
 /// Arguments of `pumice bench fork`.
 #[derive(Args, Clone)]
 pub struct ForkArguments {
-    /// Forks
+    /// Forks to take, one right after the other
     #[arg(long, default_value_t = 20)]
     pub forks: usize,
     #[command(flatten)]

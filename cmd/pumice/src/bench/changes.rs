@@ -19,8 +19,8 @@ pub struct ChangeRow {
 }
 
 impl ChangeRow {
-    /// Of the time each change took in microseconds, and of the jobs tried and the pods placed for all of
-    /// them.
+    /// A row made of the time each change took, in microseconds, and of the jobs tried and the pods
+    /// placed for all of them.
     pub fn new(change: &'static str, mut times: Vec<f64>, tried: usize, placed: usize) -> Self {
         times.sort_by(f64::total_cmp);
         Self {

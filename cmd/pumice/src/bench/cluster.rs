@@ -171,7 +171,7 @@ fn running(number: usize, nodes: usize) -> PodObject {
 /// What the names begin with of running pods that leave room for nobody when they end.
 pub const SMALL: &str = "small-";
 
-/// And of those that leave room for one waiting pod.
+/// What the names begin with of running pods that leave room for one waiting pod when they end.
 pub const LARGE: &str = "large-";
 
 /// Pods of each of these kinds on a node.

@@ -18,7 +18,7 @@ const ONE_BY_ONE: usize = 200;
 /// Result of one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
-    /// Nodes.
+    /// How many nodes the cluster had.
     pub nodes: usize,
     /// Pods placed.
     pub placed: usize,

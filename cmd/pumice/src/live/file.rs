@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::user::wrong;
 
-/// Its text; `-` is standard input.
+/// Text of the file that a command names; `-` is standard input.
 pub(super) fn text_of(path: &Path) -> anyhow::Result<String> {
     let read = if path == Path::new("-") {
         let mut text = String::new();

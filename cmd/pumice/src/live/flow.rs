@@ -81,14 +81,14 @@ pub struct FlowNameArguments {
     connection: ClusterConnection,
 }
 
-/// Its name, in one of two ways.
+/// Which JobFlow or JobTemplate, named in one of two ways.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct FlowName {
-    /// Its name
+    /// Name of the object
     #[arg(value_name = "NAME")]
     named: Option<String>,
-    /// The same, as vcctl takes it
+    /// Name of the object, as vcctl takes it
     #[arg(long = "name", short = 'N', value_name = "NAME")]
     flag: Option<String>,
 }

@@ -60,7 +60,7 @@ pub struct QueueName {
     /// Name of the queue
     #[arg(value_name = "NAME")]
     named: Option<String>,
-    /// The same, as vcctl takes it
+    /// Name of the queue, as vcctl takes it
     #[arg(long = "name", short = 'n', value_name = "NAME")]
     flag: Option<String>,
 }
@@ -109,7 +109,7 @@ pub struct QueueCreateArguments {
     /// Weight among its siblings
     #[arg(long, short, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65535))]
     weight: u32,
-    /// State
+    /// State that the queue is to begin in
     #[arg(long, short = 'S', value_enum, default_value = "Open")]
     state: WantedState,
     /// Queue above it; default: root

@@ -193,7 +193,7 @@ impl Scheduler {
         self.page(parts)?.map_err(absent)
     }
 
-    /// Likewise, where it must be there.
+    /// Reads a page that must be there.
     pub fn get_known<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<T> {
         self.get(parts)?.map_err(absent)
     }

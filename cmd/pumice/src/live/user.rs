@@ -127,7 +127,7 @@ impl ClusterUser {
         self.runtime.block_on(request).map_err(of_request)
     }
 
-    /// The same, where the caller knows what to do about a failure.
+    /// Waits for an answer, where the caller knows what to do about a failure.
     pub fn try_ask<T>(
         &self,
         request: impl Future<Output = Result<T, ObjectsError>>,

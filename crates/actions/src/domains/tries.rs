@@ -51,9 +51,9 @@ pub(super) struct DomainTries {
     unit: JobUnit,
     /// Pods it lacks before anything may stand.
     lacks: u32,
-    /// Its waiting pods, by class; none where they are not counted.
+    /// Waiting pods of the unit, by class; none where they are not counted.
     classes: SmallVec<[PodsOfClass; 2]>,
-    /// The same pods by what they request: one of them, and how many.
+    /// Waiting pods of the unit by what they request: one pod of each kind, and how many there are.
     requests: SmallVec<[(TaskIx, u32); 2]>,
     /// What its pending pods ask in all.
     asked: ResVec,
@@ -102,7 +102,7 @@ impl DomainTries {
         }
     }
 
-    /// Its pods that would be placed if there were room.
+    /// Pods of the unit that would be placed if there were room.
     fn waiting(&self, state: &State) -> Vec<TaskIx> {
         let sub_job = self.unit.sub_job;
         let is_mine = |task: &TaskIx| sub_job.is_none_or(|at| state.task(*task).sub_job == at);

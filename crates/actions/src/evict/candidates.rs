@@ -204,7 +204,7 @@ fn budgets_of(state: &State, tasks: &FxHashSet<TaskIx>) -> Vec<String> {
 /// One candidate.
 #[derive(Clone, Copy, Debug)]
 pub struct RankedVictim {
-    /// The task.
+    /// The pod that could be evicted.
     pub task: TaskIx,
     /// How dear it is.
     pub rank: VictimRank,
@@ -335,7 +335,7 @@ pub struct CheapestByQueue {
 }
 
 impl CheapestByQueue {
-    /// Of which no more than `most` will be asked for at a time.
+    /// All pods that could be evicted, of which no more than `most` will be asked for at a time.
     pub fn new(state: &State, most: usize) -> Self {
         let mut unranked: FxHashMap<QueueIx, Vec<TaskIx>> = FxHashMap::default();
         for (ix, _) in state.tasks() {

@@ -14,7 +14,7 @@ pub struct VictimRank {
     pub distance: u32,
     /// Priority of its job.
     pub job_priority: i32,
-    /// Its own priority.
+    /// Priority of the pod itself, beside that of its job.
     pub priority: i32,
     /// Since when it counts as being there: younger ones go first.
     pub since_s: Reverse<i64>,

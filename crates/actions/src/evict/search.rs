@@ -25,7 +25,7 @@ type TableKey = (ClassKey, (u64, u64), Signature);
 
 /// Whom to evict where.
 pub struct Found {
-    /// The node.
+    /// Node on which the preemptor gets its place.
     pub node: NodeIx,
     /// Victims, cheapest first.
     pub victims: Vec<TaskIx>,

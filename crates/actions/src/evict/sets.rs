@@ -14,9 +14,9 @@ const SMALL: usize = 3;
 /// For whom others are evicted.
 #[derive(Clone, Copy)]
 pub struct Beneficiary {
-    /// The job.
+    /// Job that gets the room.
     pub job: JobIx,
-    /// Its queue.
+    /// Queue of the job for which others are evicted.
     pub queue: QueueIx,
     /// What victims are told.
     pub reason: &'static str,
@@ -38,11 +38,11 @@ impl Beneficiary {
 /// A preemptor in search of a place.
 #[derive(Clone, Copy)]
 pub struct Preemptor {
-    /// The task.
+    /// Pod that looks for a place.
     pub task: TaskIx,
-    /// Its job.
+    /// Job of the task that looks for a place.
     pub job: JobIx,
-    /// Its queue.
+    /// Queue of the job that looks for a place.
     pub queue: QueueIx,
     /// What victims are told.
     pub reason: &'static str,
@@ -211,7 +211,7 @@ struct Ranks {
 }
 
 impl Ranks {
-    /// Of victims with these ranks, the cheapest first.
+    /// Positions that cost the same of victims with these ranks, the cheapest first.
     fn of<R: PartialEq>(ranks: impl Iterator<Item = R>) -> Self {
         let ranks: Vec<R> = ranks.collect();
         let mut of_position = Vec::with_capacity(ranks.len());

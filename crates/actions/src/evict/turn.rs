@@ -26,9 +26,9 @@ const MAX_NOTED: usize = 10;
 
 /// Why a task was not placed.
 enum PlaceFailure {
-    /// Its preemption policy.
+    /// The pod's preemption policy is `Never`, so nobody may be evicted for it.
     Policy,
-    /// Its queue may not reclaim.
+    /// The pod's queue may not reclaim, for this reason.
     Queue(Refusal),
     /// There is nobody whose eviction would do; with the node that came nearest without evictions.
     Nobody(Option<NodeIx>),

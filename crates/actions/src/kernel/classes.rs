@@ -73,7 +73,7 @@ struct Record {
     looked_at: usize,
 }
 
-/// Of what volumes and devices of claims offer, as of when something is known: epochs of both.
+/// When something is known that depends on what volumes and devices of claims offer: epochs of both.
 pub type SuppliesEpoch = (u64, u64);
 
 /// The epochs that matter to a class.

@@ -50,7 +50,7 @@ impl Explainer<'_> {
 
 /// Results for a block of nodes.
 pub struct Block {
-    /// Verdicts.
+    /// What the filters say of each node of the block.
     pub verdict: [Verdict; BLOCK],
     /// Integer scores, static ones included.
     pub int_score: [i64; BLOCK],

@@ -20,7 +20,8 @@ use super::ranking::Ranking;
 
 /// From this many touches per block of nodes on, whole blocks are evaluated.
 const MANY: usize = 2;
-/// Likewise where ledgers are asked, which look at every card.
+/// From this many touches per block of nodes on, whole blocks are evaluated where ledgers are asked,
+/// which look at every card.
 const MANY_WITH_LEDGER: usize = 16;
 
 /// Everything known about one class on all nodes, as of a position in the touch log.
@@ -351,7 +352,7 @@ impl ClassIndex {
         self.evaluator.is_lasting()
     }
 
-    /// Its filters over several nodes, if what they say stays so while pods are placed.
+    /// Filters of the class over several nodes, if what they say stays so while pods are placed.
     pub fn lasting_cells(&self) -> Option<&CellFilters> {
         self.cells.as_ref().filter(|cells| cells.is_lasting())
     }

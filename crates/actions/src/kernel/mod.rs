@@ -50,7 +50,7 @@ const UNITS_PER_MATCH: u64 = 8;
 /// A node for a task, before it is decided what the task takes there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChosenNode {
-    /// The node.
+    /// Node on which the task is to be placed.
     pub node: NodeIx,
     /// It has room now; otherwise once resources are released.
     pub idle: bool,

@@ -16,11 +16,11 @@ use super::index::{ClassIndex, first_best};
 /// A node that a task could have, perhaps after evictions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// The node.
+    /// Node that the task could have.
     pub node: NodeIx,
     /// The task fits, now or once resources are released; otherwise everything that stands against it.
     pub verdict: Verdict,
-    /// Its score among the candidates, higher is better.
+    /// Score of the node among the candidates, higher is better.
     pub score: f64,
 }
 

@@ -92,16 +92,16 @@ pub type PendingAnswer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Unanswered
 pub enum DebugPage {
     /// One pod: why it waits, or where it is.
     Pod {
-        /// Namespace.
+        /// Namespace of the object that the page is about.
         namespace: String,
-        /// Name.
+        /// Name of the object that the page is about.
         name: String,
     },
     /// One job: a PodGroup, or a workload by its name.
     Job {
-        /// Namespace.
+        /// Namespace of the object that the page is about.
         namespace: String,
-        /// Name.
+        /// Name of the object that the page is about.
         name: String,
     },
     /// One queue.
@@ -218,10 +218,10 @@ impl HttpServer {
 /// A server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Its address is not usable.
+    /// The address to listen at is not usable.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// Its certificates are not usable.
+    /// The certificates of TLS are not usable.
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// There is no certificate, and none could be made.

@@ -20,7 +20,7 @@ pub struct RenderedMetrics {
 }
 
 impl RenderedMetrics {
-    /// Of this source.
+    /// Metrics that this source makes.
     #[must_use]
     pub fn new(source: Arc<dyn MetricsPage>) -> Arc<Self> {
         Arc::new(Self {

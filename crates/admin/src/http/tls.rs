@@ -26,7 +26,7 @@ pub struct TlsFiles {
     pub ca: Option<PathBuf>,
     /// The server's certificate, with those in between.
     pub certificate: PathBuf,
-    /// Its private key.
+    /// File with the private key of the server's certificate.
     pub key: PathBuf,
 }
 

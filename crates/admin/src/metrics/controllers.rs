@@ -70,7 +70,7 @@ const MAX_JOBS: usize = 10_000;
 pub struct FinishedJob<'a> {
     /// `namespace/name`.
     pub name: &'a str,
-    /// Its queue.
+    /// Name of the queue the Job was in.
     pub queue: &'a str,
     /// It came to phase Completed, else to Failed.
     pub completed: bool,
@@ -79,15 +79,15 @@ pub struct FinishedJob<'a> {
 /// PodGroups of a queue by phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupPhaseCounts {
-    /// Inqueue.
+    /// PodGroups that are admitted and have no pods running yet.
     pub inqueue: usize,
-    /// Pending.
+    /// PodGroups that are not admitted.
     pub pending: usize,
-    /// Running.
+    /// PodGroups of which enough pods run.
     pub running: usize,
-    /// Unknown.
+    /// PodGroups that lost pods, so that fewer run than they need.
     pub unknown: usize,
-    /// Completed.
+    /// PodGroups whose pods have all ended.
     pub completed: usize,
 }
 

@@ -13,9 +13,9 @@ pub const MAX_JOBS: usize = 10_000;
 /// A job and the queue it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobLabels<'a> {
-    /// Its namespace.
+    /// Namespace of the job.
     pub namespace: &'a str,
-    /// Its name.
+    /// Name of the job's PodGroup.
     pub name: &'a str,
     /// The name of its queue.
     pub queue: &'a str,

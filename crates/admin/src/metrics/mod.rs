@@ -343,7 +343,7 @@ impl Metrics {
         set(&self.families.usage_source_up, &[], f64::from(u8::from(up)));
     }
 
-    /// Of how many nodes it told.
+    /// How many nodes the source of node usage told of.
     pub fn usage_nodes(&self, count: usize) {
         set(&self.families.usage_nodes, &[], count as f64);
     }

@@ -32,15 +32,15 @@ pub struct QueueNumbers<'a> {
     pub request: Option<ResourceAmounts<'a>>,
     /// What it deserves.
     pub deserved: Option<ResourceAmounts<'a>>,
-    /// Its capability (`volcano_queue_capacity_*`).
+    /// Most that the queue may hold (`volcano_queue_capacity_*`).
     pub capability: Option<ResourceAmounts<'a>>,
-    /// Its capability beside the guarantees of others (`volcano_queue_real_capacity_*`).
+    /// Most that the queue may hold beside the guarantees of others (`volcano_queue_real_capacity_*`).
     pub real_capability: Option<ResourceAmounts<'a>>,
     /// What its admitted jobs will ask for.
     pub inqueue: Option<ResourceAmounts<'a>>,
     /// Largest ratio of allocated to deserved.
     pub share: Option<f64>,
-    /// Its weight.
+    /// Share of the cluster that the queue deserves, relative to its siblings.
     pub weight: Option<f64>,
     /// Whether it uses what it deserves or more.
     pub overused: Option<bool>,

@@ -24,7 +24,7 @@ impl StructuralSchemas {
         Self(Map::new()).with("spec", structural::<Spec>())
     }
 
-    /// And with a `status`.
+    /// A kind with a `spec` and a `status`.
     pub(super) fn with_status<Status: JsonSchema>(self) -> Self {
         self.with("status", structural::<Status>())
     }

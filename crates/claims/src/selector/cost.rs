@@ -42,12 +42,13 @@ struct StepBound {
     size: u64,
     /// Elements of its value, those within them not included.
     count: u64,
-    /// The same as size of the largest element.
+    /// Elements or characters of the largest element of its value, those within it included.
     largest: u64,
 }
 
 impl StepBound {
-    /// Of a value of which it is not known how it is divided into elements.
+    /// A value that takes so many steps and has so many elements or characters, of which nobody knows
+    /// how they are divided: all could be elements, or all within one.
     fn new(steps: u64, size: u64) -> Self {
         Self {
             steps,

@@ -367,7 +367,7 @@ fn entries<'b, 'v>(arguments: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, Exe
     Ok(CowVal::owned(CelMap::from(map)))
 }
 
-/// The same number as a key of the other type of whole numbers, which CEL takes for equal.
+/// A whole number as a key of the other type of whole numbers, which CEL takes for equal.
 fn twin(key: &CelMapKey<'_>) -> Option<CelMapKey<'static>> {
     match key {
         CelMapKey::Int(one) => u64::try_from(*one.inner()).ok().map(CelMapKey::from),

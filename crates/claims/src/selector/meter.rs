@@ -107,7 +107,7 @@ fn entries<'e>(all: impl Iterator<Item = &'e mut EntryExpr>) -> i64 {
     .sum()
 }
 
-/// Its rounds take their own steps; how many parts it has besides.
+/// Makes the rounds of a comprehension take their own steps, and says how many parts it has besides.
 fn meter_comprehension(comprehension: &mut ComprehensionExpr) -> i64 {
     let ends = all([
         &mut comprehension.iter_range,

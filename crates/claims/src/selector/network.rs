@@ -75,7 +75,7 @@ impl NetworkValue {
         self.length <= other.length && self.has(other.address)
     }
 
-    /// The same with no bit behind the network's.
+    /// The network with its address cut to the bits of the prefix.
     fn masked(self) -> Self {
         let kept = bits(self.address) & self.mask();
         let address = match self.address {

@@ -235,7 +235,7 @@ impl TimestampValue {
         self.utc
     }
 
-    /// The same so many seconds to the east of it.
+    /// The calendar and clock in a zone that lies so many seconds to the east of UTC.
     pub fn at(self, east_s: i32) -> Option<DateTime> {
         let east = SignedDuration::from_secs(i64::from(east_s));
         self.utc.checked_add(east).ok()

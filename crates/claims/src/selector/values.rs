@@ -18,7 +18,7 @@ pub static SEMVER: Type = Type::new_unspecified_type("kubernetes.Semver");
 static DEVICE: Type = Type::new_unspecified_type("kubernetes.DRADevice");
 static DOMAINS: Type = Type::new_unspecified_type("kubernetes.DRADomains");
 
-/// A quantity.
+/// A quantity of Kubernetes as a value of CEL.
 #[derive(Clone, Copy, Debug)]
 pub struct QuantityValue(pub Quantity);
 

@@ -28,7 +28,7 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 /// A request.
 #[derive(Clone, Debug)]
 pub struct ApiCall {
-    /// Its method.
+    /// Method of the request.
     pub method: Method,
     /// Path and query.
     pub path: String,

@@ -17,11 +17,11 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 /// Which object: an empty namespace for kinds without.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectKey {
-    /// Its namespace.
+    /// `metadata.namespace`, empty where the kind has none.
     pub namespace: String,
-    /// Its name.
+    /// `metadata.name`.
     pub name: String,
-    /// Its UID.
+    /// `metadata.uid`.
     pub uid: String,
 }
 
@@ -30,7 +30,7 @@ pub struct ObjectKey {
 pub struct Meta {
     /// Which object.
     pub key: ObjectKey,
-    /// Its `resourceVersion`.
+    /// `metadata.resourceVersion`.
     pub version: String,
 }
 
@@ -67,7 +67,7 @@ pub enum RawEvent<'a> {
     Delete(&'a RawValue),
     /// Everything up to this version has been told.
     Bookmark {
-        /// The version.
+        /// `resourceVersion` up to which everything has been told.
         version: String,
         /// The list part of the watch ends here.
         ends_list: bool,
@@ -116,7 +116,7 @@ pub struct RawPage<'a> {
     pub version: String,
     /// Where the next page begins.
     pub next: Option<String>,
-    /// Its objects.
+    /// Objects of the page, as text.
     pub items: Vec<&'a RawValue>,
 }
 

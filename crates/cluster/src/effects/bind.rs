@@ -66,7 +66,7 @@ pub(super) struct BindInFlight<'a> {
 #[derive(Default)]
 pub(super) struct Ready {
     pub(super) permit: Option<Permit>,
-    /// Its place among the pods of its node whose device plugin has not answered.
+    /// The pod's turn among the pods of its node whose device plugin has not answered.
     pub(super) pass: Option<Pass>,
 }
 

@@ -235,7 +235,7 @@ fn taken_back(claim: &Value, step: &ClaimStep, pod: &PodRef, is_elsewhere: bool)
     Some(new)
 }
 
-/// The same devices for the same requests.
+/// Whether an allocation that was found gives the same devices for the same requests.
 fn is_same(found: &Value, allocation: &ClaimAllocation) -> bool {
     let results = list(&found["devices"]["results"]);
     let ours = &allocation.devices.devices;

@@ -26,8 +26,8 @@ pub(super) async fn change(
     change_until(Some(end), shared, object, wanted).await
 }
 
-/// The same, however long the API server fails: only the end of the term and a refusal that does not pass by
-/// itself end it.
+/// Changes an object as [`change`] does, however long the API server fails: only the end of the term and
+/// a refusal that does not pass by itself end it.
 pub(super) async fn change_surely(
     shared: &Arc<WriterContext>,
     object: (&str, &str, &str),

@@ -146,7 +146,7 @@ impl WriterContext {
         })
     }
 
-    /// The term.
+    /// Term of the Lease outside of which nothing is written.
     pub(super) fn term(&self) -> &TermWatch {
         &self.term
     }

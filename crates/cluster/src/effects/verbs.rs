@@ -26,7 +26,7 @@ const RECENTLY: Duration = Duration::from_secs(10);
 /// believed.
 const UNPROVEN: Duration = Duration::from_secs(2);
 const PROVEN: Duration = Duration::from_secs(60);
-/// Likewise where neither way is granted.
+/// How long both ways are left alone where neither is granted.
 const CLOSED: Duration = Duration::from_secs(10);
 /// Refusals further apart than this are not one that goes on.
 const APART: Duration = Duration::from_secs(180);

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Debug, Default)]
 pub struct NodeTexts {
     known: Vec<Arc<ToldNode>>,
-    /// Of each of these.
+    /// Text of each of these nodes.
     texts: Vec<Arc<str>>,
 }
 

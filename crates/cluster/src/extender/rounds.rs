@@ -15,7 +15,7 @@ use super::{ExtenderClient, NodeTexts};
 
 /// Asks one extender.
 pub struct ExtenderRounds {
-    /// Its client.
+    /// Client for the address of the extender.
     pub client: Arc<ExtenderClient>,
     /// The sheets that are for this extender ([`QuestionSheet::generation`]).
     pub generation: u64,

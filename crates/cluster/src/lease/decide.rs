@@ -156,8 +156,8 @@ impl CandidateView {
 
 #[cfg(test)]
 impl CandidateView {
-    /// The same knowledge with `now` moved to `base` and every time limited to `reach` before it,
-    /// stamps renamed: two states that behave alike become equal.
+    /// This knowledge with `now` moved to `base` and every time limited to `reach` before it, stamps
+    /// renamed: two states that behave alike become equal.
     pub(super) fn rebased(
         &self,
         now: Mono,

@@ -51,7 +51,7 @@ pub struct TermWatch {
 
 /// Where the elector says what it knows.
 pub(crate) struct TermSender {
-    /// The term.
+    /// Term that the elector has now, with its number.
     term: watch::Sender<NumberedTerm>,
     /// Who holds the Lease, as last seen; empty for nobody.
     pub holder: watch::Sender<String>,

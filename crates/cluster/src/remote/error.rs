@@ -48,9 +48,9 @@ pub enum RemoteError {
              deploy/image-swap/access.yaml"
     )]
     NoAccount {
-        /// Namespace.
+        /// Namespace of the ServiceAccount.
         namespace: String,
-        /// Name.
+        /// Name of the ServiceAccount.
         name: String,
     },
     /// The scheduler does not answer this user.
@@ -66,9 +66,9 @@ pub enum RemoteError {
              scheduler itself with --server (one with --leader-elect=false has no Lease)"
     )]
     NoLease {
-        /// Namespace.
+        /// Namespace of the Lease.
         namespace: String,
-        /// Name.
+        /// Name of the Lease.
         name: String,
     },
     /// Nobody holds it.
@@ -77,18 +77,18 @@ pub enum RemoteError {
              kubectl -n {namespace} get pods -l app=volcano-scheduler"
     )]
     NoHolder {
-        /// Namespace.
+        /// Namespace of the Lease.
         namespace: String,
-        /// Name.
+        /// Name of the Lease.
         name: String,
     },
-    /// Its holder is no pod.
+    /// The holder of the Lease is no pod.
     #[error(
         "the Lease is held by {holder:?}, but namespace {namespace} has no such pod\n  = help: \
              the scheduler has just ended, or runs outside of the cluster: name it with --server"
     )]
     NoPod {
-        /// Namespace.
+        /// Namespace of the Lease.
         namespace: String,
         /// Identity in the Lease.
         holder: String,
@@ -101,7 +101,7 @@ pub enum RemoteError {
     NotForwarded {
         /// `namespace/name`.
         pod: String,
-        /// Port.
+        /// Port of the pod to which the connection was to go.
         port: u16,
         /// What happened.
         reason: String,
@@ -112,7 +112,7 @@ pub enum RemoteError {
              pages)\n  = help: this needs Pumice as the leading scheduler"
     )]
     NotPumice {
-        /// Who.
+        /// Address or pod that answers.
         who: String,
     },
     /// The address is none.

@@ -21,13 +21,13 @@ const GET_PODS: &str = "the verbs get and list on pods";
 /// The pod of the leading scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leader {
-    /// Its namespace.
+    /// Namespace of the pod.
     pub namespace: String,
-    /// Its name.
+    /// Name of the pod.
     pub pod: String,
     /// Port of its pages.
     pub port: u16,
-    /// Its ServiceAccount.
+    /// ServiceAccount of the pod.
     pub account: String,
 }
 

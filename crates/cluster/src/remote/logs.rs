@@ -16,7 +16,7 @@ pub struct LogPart {
     pub follow: bool,
     /// The last so many lines.
     pub tail: Option<u32>,
-    /// Of the run before the last restart.
+    /// What the container wrote before its last restart.
     pub previous: bool,
 }
 

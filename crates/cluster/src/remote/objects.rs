@@ -46,15 +46,15 @@ pub enum ObjectsError {
              deploy/README.md of Pumice, \"Plain manifests\""
     )]
     NoKind {
-        /// Plural.
+        /// Plural name of the kind, such as `queues`.
         plural: &'static str,
-        /// Group.
+        /// API group of the kind.
         group: &'static str,
     },
     /// The API server refuses the object.
     #[error("the API server refuses it: {message}")]
     Refused {
-        /// Its words.
+        /// `message` of the answer.
         message: String,
     },
 }

@@ -47,7 +47,7 @@ pub struct KindStatus {
     pub kind: &'static str,
     /// Nothing is decided without it.
     pub required: bool,
-    /// State.
+    /// How the kind is being followed at this moment.
     pub state: KindState,
     /// It no longer holds up the gate.
     pub settled: bool,
@@ -169,7 +169,7 @@ pub struct KindReporter {
 }
 
 impl KindReporter {
-    /// Of the kind at this place of the board.
+    /// Reports for the kind at this place of the board.
     pub fn new(board: Arc<Board>, at: usize) -> Self {
         Self { board, at }
     }

@@ -34,7 +34,7 @@ use super::rules::WatchRules;
 /// What an object, or its end, tells.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Change {
-    /// The engine.
+    /// A change of the cluster, for the engine.
     Engine(Delta),
     /// The own scheduler's nodes: a shard was added or changed.
     Shard(NodeShardView),

@@ -38,7 +38,7 @@ pub struct WatchTimes {
     /// A streamed list that took longer than this is older than what came meanwhile: decisions wait
     /// for the events behind it.
     pub young_list: Duration,
-    /// The same complaint is logged once in this time.
+    /// One complaint is logged at most once in this time.
     pub complaint: Duration,
 }
 

@@ -19,7 +19,7 @@ pub(super) enum Reading {
 }
 
 impl Reading {
-    /// That of an object which counts if all of it can be read.
+    /// Reads an object which counts if all of it can be read.
     pub(super) fn of<T>(
         read: Result<T, Vec<ObjectProblem>>,
         change: impl FnOnce(T) -> Delta,
@@ -30,7 +30,7 @@ impl Reading {
         }
     }
 
-    /// That of an object some of which may not be readable.
+    /// Reads an object some of which may not be readable.
     pub(super) fn of_readable<T>(
         read: Result<Readable<T>, Vec<ObjectProblem>>,
         change: impl FnOnce(T) -> Delta,
@@ -43,7 +43,7 @@ impl Reading {
         }
     }
 
-    /// The same of an object of which some more cannot be read.
+    /// This reading of an object of which some more cannot be read.
     pub(super) fn with(self, mut more: Vec<ObjectProblem>) -> Self {
         match self {
             read if more.is_empty() => read,

@@ -43,7 +43,7 @@ pub(super) struct FairReceiver<T> {
 }
 
 impl<T> FairReceiver<T> {
-    /// Of this channel; `namespace` tells whose something is, and is empty for what is nobody's.
+    /// Receives from this channel; `namespace` tells whose something is, and is empty for what is nobody's.
     pub(super) fn new(comes: UnboundedReceiver<T>, namespace: fn(&T) -> &str) -> Self {
         let turns = Turns {
             waiting: HashMap::new(),

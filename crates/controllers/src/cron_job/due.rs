@@ -32,7 +32,7 @@ pub enum DueRun {
     TooLate(Timestamp),
     /// This run is due, the latest of those that have not started.
     At {
-        /// Its time.
+        /// When the run was to start.
         run: Timestamp,
         /// More than a hundred have not started.
         too_many: bool,

@@ -22,7 +22,7 @@ const GRACE_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 pub struct FinishedJobs;
 
 impl FinishedJobs {
-    /// Its name in `--controllers`.
+    /// Name of the controller in `--controllers`.
     pub const NAME: &'static str = "gc-controller";
 
     /// Makes one.

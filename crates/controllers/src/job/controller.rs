@@ -33,14 +33,15 @@ pub struct JobController {
     memory: HashMap<ManagedRef, JobMemory>,
     /// Jobs that wait for an object, by the object.
     waiting: BTreeMap<ManagedRef, BTreeSet<ManagedRef>>,
-    /// The same by the Job, so that a look at one does not go through all that wait.
+    /// Objects that a Job waits for, by the Job, so that a look at one does not go through all that
+    /// wait.
     waits: HashMap<ManagedRef, Vec<ManagedRef>>,
     /// How much is asked of templates.
     templates: RuleScope,
 }
 
 impl JobController {
-    /// Its name in `--controllers`.
+    /// Name of the controller in `--controllers`.
     pub const NAME: &'static str = "job-controller";
 
     /// Makes one.

@@ -143,7 +143,7 @@ impl RestartTarget {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Decision {
     pub action: JobAction,
-    /// Of a restart of a part.
+    /// Which part of the Job is restarted, where it is not the whole.
     pub target: Option<RestartTarget>,
     /// For users.
     pub why: String,

@@ -39,7 +39,7 @@ pub(super) struct JobPod<'a> {
 pub(super) enum PodStanding {
     /// One of those the Job asks for.
     Wanted,
-    /// Its task has fewer replicas, or is gone.
+    /// The Job does not ask for it: its task has fewer replicas, or is gone.
     Surplus,
     /// Marked to be deleted, or of an earlier version of the Job and not finished.
     Doomed,
@@ -100,7 +100,7 @@ impl<'a> JobLook<'a> {
         self.sights_where(|_| false)
     }
 
-    /// The same, when some more pods are to go.
+    /// What the status depends on, as if some more pods were going.
     pub fn sights_where(
         &self,
         goes: impl Fn(&JobPod<'a>) -> bool,

@@ -18,11 +18,11 @@ const MAX_HISTORIES: usize = 100;
 pub(super) enum StepState {
     /// There is no Job.
     NotStarted,
-    /// Its Job has not ended.
+    /// The Job of the step has not ended.
     Started,
-    /// Its Job has completed.
+    /// The Job of the step has completed.
     Completed,
-    /// Its Job has failed or was terminated.
+    /// The Job of the step has failed or was terminated.
     Failed,
 }
 

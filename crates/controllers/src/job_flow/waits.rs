@@ -50,7 +50,7 @@ impl ProbeAnswers {
 pub(super) struct Asking {
     /// To be asked now.
     pub(super) probes: Vec<PodProbe>,
-    /// Of any use.
+    /// Probes that are of any use.
     pub(super) wanted: BTreeSet<PodProbe>,
     /// When to ask again.
     pub(super) again_at: Option<Timestamp>,

@@ -14,7 +14,8 @@ use crate::runtime::{LonePod, ManagedKind, ManagedRef, ObjectEvent, Observed, Tr
 
 /// Annotations of a pod its group takes over, before those of its owner.
 const POD_ANNOTATIONS: [&str; 3] = [keys::PREEMPTABLE, keys::COOLDOWN_TIME, keys::REVOCABLE_ZONE];
-/// The same, of which only the first counts.
+/// Annotations about disruption that a pod's group takes over, before those of its owner; only the first
+/// of them counts.
 const DISRUPTION: [&str; 2] = [keys::JDB_MIN_AVAILABLE, keys::JDB_MAX_UNAVAILABLE];
 /// Labels of a pod its group takes over.
 const POD_LABELS: [&str; 2] = [keys::PREEMPTABLE, keys::COOLDOWN_TIME];
@@ -33,7 +34,7 @@ pub(super) struct GroupWishes {
 }
 
 impl GroupWishes {
-    /// Of a group that has to be made for a pod.
+    /// What a pod and its owners want of a group that has to be made for it.
     pub fn of(pod: &TrackedPod, lone: &LonePod, owners: &Owners<'_>, inherits: bool) -> Self {
         let mut wanted = Self::default();
         if inherits {
@@ -44,7 +45,7 @@ impl GroupWishes {
         wanted
     }
 
-    /// Of a group that exists, with the newest pod that has none yet.
+    /// What is wanted of a group that exists, with the newest pod that has none yet.
     pub fn anew(
         group: &PodGroup,
         newest: Option<(&TrackedPod, &LonePod)>,

@@ -11,7 +11,7 @@ use crate::runtime::ObjectCache;
 pub(super) enum Relation<'a> {
     /// It is the root, or its parent is open.
     Open,
-    /// Its parent, by name, is closed or closing.
+    /// The parent, of this name, is closed or closing.
     Closed(&'a str),
     /// There is no such parent.
     Missing(&'a str),

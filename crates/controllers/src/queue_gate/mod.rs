@@ -51,7 +51,7 @@ struct PodAtGate<'a> {
 }
 
 impl QueueGateController {
-    /// Its name in `--controllers`.
+    /// Name of the controller in `--controllers`.
     pub const NAME: &'static str = "queue-gate-controller";
 
     /// Makes one.

@@ -164,7 +164,7 @@ impl ObjectCache {
         counts
     }
 
-    /// A Job.
+    /// The Job of this name, if it is there.
     pub fn job(&self, namespace: &str, name: &str) -> Option<&Job> {
         match self.get(&ManagedRef::new(ManagedKind::Job, namespace, name))? {
             Observed::Job(job) => Some(job),
@@ -172,7 +172,7 @@ impl ObjectCache {
         }
     }
 
-    /// A pod.
+    /// What is known of the pod of this name, if it is there.
     pub fn pod(&self, namespace: &str, name: &str) -> Option<&TrackedPod> {
         self.get(&ManagedRef::new(ManagedKind::Pod, namespace, name))?
             .as_pod()
@@ -186,7 +186,7 @@ impl ObjectCache {
         names.filter_map(move |name| self.pod(&namespace, name))
     }
 
-    /// A PodGroup.
+    /// The PodGroup of this name, if it is there.
     pub fn pod_group(&self, namespace: &str, name: &str) -> Option<&PodGroup> {
         self.get(&ManagedRef::new(ManagedKind::PodGroup, namespace, name))?
             .as_pod_group()
@@ -198,7 +198,7 @@ impl ObjectCache {
         names.filter_map(|(namespace, name)| self.pod_group(namespace, name))
     }
 
-    /// A Queue.
+    /// The Queue of this name, if it is there.
     pub fn queue(&self, name: &str) -> Option<&Queue> {
         self.get(&ManagedRef::global(ManagedKind::Queue, name))?
             .as_queue()
@@ -209,7 +209,7 @@ impl ObjectCache {
         self.all(ManagedKind::Queue).filter_map(Observed::as_queue)
     }
 
-    /// A Command.
+    /// The Command of this name, if it is there.
     pub fn command(&self, namespace: &str, name: &str) -> Option<&Command> {
         match self.get(&ManagedRef::new(ManagedKind::Command, namespace, name))? {
             Observed::Command(command) => Some(command),
@@ -217,7 +217,7 @@ impl ObjectCache {
         }
     }
 
-    /// A CronJob.
+    /// The CronJob of this name, if it is there.
     pub fn cron_job(&self, namespace: &str, name: &str) -> Option<&CronJob> {
         match self.get(&ManagedRef::new(ManagedKind::CronJob, namespace, name))? {
             Observed::CronJob(cron_job) => Some(cron_job),
@@ -225,7 +225,7 @@ impl ObjectCache {
         }
     }
 
-    /// A JobFlow.
+    /// The JobFlow of this name, if it is there.
     pub fn job_flow(&self, namespace: &str, name: &str) -> Option<&JobFlow> {
         match self.get(&ManagedRef::new(ManagedKind::JobFlow, namespace, name))? {
             Observed::JobFlow(flow) => Some(flow),
@@ -233,7 +233,7 @@ impl ObjectCache {
         }
     }
 
-    /// A JobTemplate.
+    /// The JobTemplate of this name, if it is there.
     pub fn job_template(&self, namespace: &str, name: &str) -> Option<&JobTemplate> {
         match self.get(&ManagedRef::new(ManagedKind::JobTemplate, namespace, name))? {
             Observed::JobTemplate(template) => Some(template),
@@ -241,7 +241,7 @@ impl ObjectCache {
         }
     }
 
-    /// A HyperNode.
+    /// The HyperNode of this name, if it is there.
     pub fn hyper_node(&self, name: &str) -> Option<&HyperNode> {
         match self.get(&ManagedRef::global(ManagedKind::HyperNode, name))? {
             Observed::HyperNode(hyper_node) => Some(hyper_node),

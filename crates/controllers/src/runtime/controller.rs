@@ -111,7 +111,7 @@ impl Reconciliation {
 pub struct ObjectEvent {
     /// The object.
     pub about: ManagedRef,
-    /// Its UID.
+    /// UID of the object that the event is about.
     pub uid: String,
     /// `Warning`, else `Normal`.
     pub warning: bool,

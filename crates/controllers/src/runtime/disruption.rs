@@ -15,7 +15,7 @@ pub struct Disruption {
 }
 
 impl Disruption {
-    /// That of a pod.
+    /// Reads the condition of a pod; none where it is not there or not true.
     pub(super) fn read(pod: &Pod) -> Option<Self> {
         let conditions = pod.status.as_ref()?.conditions.iter().flatten();
         let mut targets = conditions.filter(|c| c.type_ == "DisruptionTarget");

@@ -5,11 +5,11 @@ use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodStatus};
 /// A container that has ended with another code than 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedContainer {
-    /// Its name.
+    /// Name of the container.
     pub name: Box<str>,
     /// It is an init container.
     pub is_init: bool,
-    /// Its exit code.
+    /// Exit code of the container.
     pub code: i32,
 }
 

@@ -17,7 +17,7 @@ use super::observed::{Observed, TrackedPod, TrackedPriorityClass, TrackedWorkloa
 
 /// A wire type that is followed.
 trait Followed: WireObject {
-    /// Its kind.
+    /// Kind of the objects that this wire type describes.
     const MANAGED: ManagedKind;
 
     /// What is kept of an object.

@@ -15,9 +15,9 @@ pub struct GatedPod {
     pub is_shut: bool,
     /// Names of other gates.
     pub others: Vec<String>,
-    /// Scheduler.
+    /// Scheduler that is to place the pod (`spec.schedulerName`).
     pub scheduler_name: String,
-    /// Its PodGroup; empty as long as it has none, and where it is one of Kubernetes.
+    /// Name of the pod's PodGroup; empty as long as it has none, and where it is one of Kubernetes.
     pub group: String,
     /// It names a PodGroup of Kubernetes (`spec.schedulingGroup`), which is nobody's here.
     pub is_native: bool,

@@ -1,45 +1,45 @@
 //! The kinds controllers read or write, and where the API server has them.
 
-/// A kind.
+/// A kind of objects, as a row of the table below says where the API server has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ManagedKind {
     /// `batch.volcano.sh` Job.
     Job,
-    /// Pod.
+    /// Pods of the core API.
     Pod,
-    /// PodGroup.
+    /// PodGroups of `scheduling.volcano.sh`.
     PodGroup,
-    /// Queue.
+    /// Queues of `scheduling.volcano.sh`.
     Queue,
     /// `bus.volcano.sh` Command.
     Command,
     /// `batch.volcano.sh` CronJob.
     CronJob,
-    /// JobFlow.
+    /// JobFlows of `flow.volcano.sh`.
     JobFlow,
-    /// JobTemplate.
+    /// JobTemplates of `flow.volcano.sh`.
     JobTemplate,
-    /// HyperNode.
+    /// HyperNodes of `topology.volcano.sh`.
     HyperNode,
-    /// Node.
+    /// Nodes of the core API.
     Node,
-    /// Namespace.
+    /// Namespaces of the core API.
     Namespace,
-    /// PriorityClass.
+    /// PriorityClasses of `scheduling.k8s.io`.
     PriorityClass,
-    /// PersistentVolumeClaim.
+    /// PersistentVolumeClaims of the core API.
     PersistentVolumeClaim,
-    /// ReplicaSet.
+    /// ReplicaSets of `apps`.
     ReplicaSet,
-    /// StatefulSet.
+    /// StatefulSets of `apps`.
     StatefulSet,
-    /// DaemonSet.
+    /// DaemonSets of `apps`.
     DaemonSet,
     /// `batch` Job of Kubernetes.
     BatchJob,
-    /// ValidatingAdmissionPolicy.
+    /// ValidatingAdmissionPolicies of `admissionregistration.k8s.io`.
     ValidatingAdmissionPolicy,
-    /// ValidatingAdmissionPolicyBinding.
+    /// ValidatingAdmissionPolicyBindings of `admissionregistration.k8s.io`.
     ValidatingAdmissionPolicyBinding,
     /// ConfigMap; not followed.
     ConfigMap,
@@ -195,11 +195,11 @@ impl ManagedKind {
 /// Which object: an empty namespace for kinds without.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ManagedRef {
-    /// Kind.
+    /// Kind of the object.
     pub kind: ManagedKind,
-    /// Namespace.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Name.
+    /// Name of the object.
     pub name: String,
 }
 

@@ -26,7 +26,7 @@ pub enum ManagerInput {
     Gone {
         /// The object.
         of: ManagedRef,
-        /// Its UID; empty if it is not known.
+        /// UID of the object; empty if it is not known.
         uid: String,
     },
     /// A list of a kind is about to be asked for. To be told before the request goes out, and in one
@@ -35,7 +35,7 @@ pub enum ManagerInput {
     /// All objects of a kind were listed: those not named are gone, if they were known before the list
     /// began.
     Listed {
-        /// The kind.
+        /// The kind that was listed.
         kind: ManagedKind,
         /// Those there are.
         there: BTreeSet<ManagedRef>,
@@ -51,7 +51,7 @@ pub enum ManagerInput {
     Configured {
         /// The ConfigMap.
         at: ManagedRef,
-        /// Its UID; empty if it is not there.
+        /// UID of the ConfigMap; empty if it is not there.
         uid: String,
         /// Value of its key `volcano-controller.conf`; empty if it is not there.
         text: String,
@@ -77,7 +77,7 @@ struct OpenLook {
     /// Writes that have not ended.
     under_way: usize,
     has_failed: bool,
-    /// Of all its writes.
+    /// Hash of all writes of the look.
     fingerprint: u64,
 }
 
@@ -324,7 +324,7 @@ fn is_told(outcome: &WriteOutcome) -> bool {
     )
 }
 
-/// Of writes, in their order.
+/// Hash of writes, in their order.
 fn fingerprint(writes: &[ApiWrite]) -> u64 {
     let mut hasher = rustc_hash::FxHasher::default();
     for write in writes {

@@ -22,25 +22,25 @@ type TextMap = BTreeMap<String, String>;
 /// An object as it is known.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Observed {
-    /// A Job.
+    /// A Job of `batch.volcano.sh`, whole.
     Job(Box<Job>),
-    /// A pod.
+    /// What is read of a pod.
     Pod(Box<TrackedPod>),
-    /// A PodGroup.
+    /// A PodGroup, whole.
     PodGroup(Box<PodGroup>),
-    /// A Queue.
+    /// A Queue, whole.
     Queue(Box<Queue>),
-    /// A Command.
+    /// A Command, whole.
     Command(Box<Command>),
-    /// A CronJob.
+    /// A CronJob, whole.
     CronJob(Box<CronJob>),
-    /// A JobFlow.
+    /// A JobFlow, whole.
     JobFlow(Box<JobFlow>),
-    /// A JobTemplate.
+    /// A JobTemplate, whole.
     JobTemplate(Box<JobTemplate>),
-    /// A HyperNode.
+    /// A HyperNode, whole.
     HyperNode(Box<HyperNode>),
-    /// A PriorityClass.
+    /// What is read of a PriorityClass.
     PriorityClass(Box<TrackedPriorityClass>),
     /// A workload that owns pods: ReplicaSet, StatefulSet, DaemonSet, Job of Kubernetes.
     Workload(Box<TrackedWorkload>),
@@ -53,19 +53,19 @@ pub enum Observed {
 /// What is read of a pod.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrackedPod {
-    /// Namespace.
+    /// Namespace of the pod.
     pub namespace: Box<str>,
-    /// Name.
+    /// Name of the pod.
     pub name: Box<str>,
-    /// UID.
+    /// UID of the pod.
     pub uid: Box<str>,
-    /// resourceVersion.
+    /// Version of the object that this was read from.
     pub resource_version: Box<str>,
     /// When it was made.
     pub created: Option<Timestamp>,
     /// When its deletion was asked for.
     pub deleted: Option<Timestamp>,
-    /// Phase.
+    /// Phase of the pod.
     pub phase: TrackedPhase,
     /// When the last container or init container ended, of a pod that has ended.
     pub ended: Option<Timestamp>,
@@ -97,7 +97,7 @@ pub enum TrackedPhase {
     /// Not yet running.
     #[default]
     Pending,
-    /// Running.
+    /// Started on its node, and not ended.
     Running,
     /// All containers ended well.
     Succeeded,
@@ -138,7 +138,7 @@ pub struct JobMember {
     pub job: Box<str>,
     /// UID of the Job that owns the pod; empty if none does.
     pub job_uid: Box<str>,
-    /// Task.
+    /// Name of the Job's task that the pod belongs to.
     pub task: Box<str>,
     /// Index in the task.
     pub index: i32,
@@ -153,13 +153,13 @@ pub struct JobMember {
 /// What a pod asks for that names no PodGroup (spec/03 C1).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LonePod {
-    /// Scheduler.
+    /// Scheduler that is to place the pod (`spec.schedulerName`).
     pub scheduler_name: String,
-    /// Annotations.
+    /// Annotations of the pod.
     pub annotations: TextMap,
-    /// Labels.
+    /// Labels of the pod.
     pub labels: TextMap,
-    /// Owners.
+    /// Owner references of the pod.
     pub owners: Vec<OwnerReference>,
     /// Priority class.
     pub priority_class_name: String,
@@ -254,9 +254,9 @@ impl LonePod {
 /// What is read of a PriorityClass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrackedPriorityClass {
-    /// Metadata.
+    /// Metadata of the PriorityClass: name, labels, owners and the like.
     pub metadata: ObjectMeta,
-    /// Its value.
+    /// Priority that the class gives to pods.
     pub value: i32,
 }
 
@@ -317,7 +317,7 @@ impl Observed {
         }
     }
 
-    /// Its kind.
+    /// Kind of the object that was observed.
     pub fn kind(&self) -> ManagedKind {
         match self {
             Self::Job(_) => ManagedKind::Job,

@@ -19,7 +19,7 @@ pub struct PodProbe {
     /// IP address of the pod, IPv4 or IPv6 without brackets, as the kubelet reported it. Text that
     /// is no address fails.
     pub address: String,
-    /// Port.
+    /// Port of the pod that is asked.
     pub port: u16,
     /// What to ask for; `None` for an open port.
     pub http: Option<HttpQuestion>,

@@ -12,8 +12,7 @@ pub struct StandingEvents {
 }
 
 impl StandingEvents {
-    /// Of what is true of the object with this UID now, what was not true when it was looked at
-    /// last.
+    /// Events about the object with this UID that are true now and were not when it was looked at last.
     pub fn news(&mut self, uid: &str, events: Vec<ObjectEvent>) -> Vec<ObjectEvent> {
         if events.is_empty() {
             self.told.remove(uid);

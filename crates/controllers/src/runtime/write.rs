@@ -31,7 +31,7 @@ pub enum ApiVerb {
         /// The patch. With `metadata.resourceVersion` only if it is still the newest, with
         /// `metadata.uid` only the object meant.
         patch: Value,
-        /// Of the subresource `status`.
+        /// Whether the subresource `status` is written.
         status: bool,
     },
     /// Merge patch that only adds or replaces, of an object whose first owner has this UID; of
@@ -49,10 +49,10 @@ pub enum ApiVerb {
         object: Value,
         /// Field manager.
         manager: &'static str,
-        /// Of the subresource `status`.
+        /// Whether the subresource `status` is written.
         status: bool,
     },
-    /// Delete it.
+    /// Delete the object, if it is still the one that was meant.
     Delete {
         /// Only the object with this UID; empty for any.
         uid: String,
@@ -127,7 +127,7 @@ pub enum WriteOutcome {
         code: u16,
         /// `reason` of the answer.
         reason: String,
-        /// Its words.
+        /// `message` of the answer.
         message: String,
     },
     /// No answer: it may have been done or not.

@@ -11,7 +11,7 @@ pub struct Lap {
     pub total: Duration,
     /// The last time.
     pub last: Duration,
-    /// The longest.
+    /// Time that the longest of them took.
     pub longest: Duration,
 }
 

@@ -71,7 +71,7 @@ pub enum CyclePart<'a> {
     Open,
     /// A plugin opens.
     Plugin(&'a str),
-    /// An action.
+    /// The action of this name.
     Action(&'a str),
     /// Statuses of PodGroups.
     Close,

@@ -46,13 +46,13 @@ pub struct TimesRow {
     pub count: u64,
     /// All together.
     pub seconds: f64,
-    /// Of a hundred parts of the whole time.
+    /// Percent of the whole time.
     pub percent: f64,
     /// The last time, in milliseconds.
     pub last_ms: f64,
     /// On the average.
     pub mean_ms: f64,
-    /// The longest.
+    /// Milliseconds that the longest of them took.
     pub longest_ms: f64,
 }
 
@@ -84,7 +84,7 @@ pub struct NamespaceWork {
     pub namespace: String,
     /// In units of about one look at one node.
     pub work: u64,
-    /// Of a hundred parts of all work.
+    /// Percent of all work.
     pub percent: f64,
 }
 

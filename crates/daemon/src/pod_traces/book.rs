@@ -30,7 +30,7 @@ pub(super) enum PartKind {
     Wait(WaitReason),
     /// The cycle that decides on its node, until the decision is handed to the writers.
     Decide,
-    /// Its Binding.
+    /// The pod's Binding is at this stage.
     Bind(BindStage),
 }
 

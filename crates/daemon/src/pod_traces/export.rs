@@ -26,7 +26,7 @@ const MAX_BATCHES: usize = 16;
 const PERIOD: Duration = Duration::from_secs(1);
 /// Pauses before a request is sent again.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
-/// That the collector does not take traces is written to the log this often.
+/// How often the log says that the collector does not take traces.
 const COMPLAINT_PERIOD: Duration = Duration::from_secs(30);
 
 /// Starts the tasks that make and send traces, where flags ask for any; they end when nobody tells moments
@@ -119,7 +119,8 @@ impl Collecting {
         }
     }
 
-    /// Of which pod a moment was lost is not known: what is known of all is not believed.
+    /// Forgets all open traces once a moment was lost: of which pod it was is not known, so nothing that
+    /// is known is believed.
     fn look_for_losses(&mut self) {
         if self.lost.swap(false, Ordering::Relaxed) {
             let forgotten = self.book.forget_all();

@@ -15,7 +15,7 @@ use super::{OpenSink, PodDecision, PodSeen, PodStep, TraceSink, WaitReason};
 
 /// Pods followed at a time.
 const MAX_PODS: usize = 20_000;
-/// Of one namespace: who makes many pods leaves room for those of others.
+/// Pods of one namespace followed at a time: who makes many pods leaves room for those of others.
 const MAX_OF_NAMESPACE: usize = 5_000;
 /// Bytes kept of a message, in which names chosen by users stand.
 const MAX_MESSAGE: usize = 300;

@@ -51,7 +51,7 @@ enum PodStep {
     Waits(WaitReason),
     /// A cycle that began at this moment has decided on a node.
     Decided(Box<PodDecision>),
-    /// Its Binding enters a stage.
+    /// The pod's Binding enters a stage.
     Binds(BindStage),
     /// The watch shows it on this node.
     Bound(String),
@@ -88,9 +88,9 @@ pub struct PodDecision {
     pub cycle: u64,
     /// Name of the node.
     pub node: String,
-    /// Its queue.
+    /// Name of the pod's queue.
     pub queue: String,
-    /// Its PodGroup; empty where it has none.
+    /// Name of the pod's PodGroup; empty where it has none.
     pub group: String,
 }
 

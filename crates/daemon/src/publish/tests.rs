@@ -62,7 +62,7 @@ pub fn gang(min_member: i32) -> Delta {
     Delta::GroupApply(Box::new(group))
 }
 
-/// That pod as a change.
+/// A pod as a change of the cluster.
 pub fn apply(pod: PodObject) -> Delta {
     Delta::PodApply(Box::new(pod))
 }

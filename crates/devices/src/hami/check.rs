@@ -56,7 +56,7 @@ pub enum CardCheck {
 /// What a container of the pod has got of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// The card.
+    /// Index of the card among those of the node.
     pub card: u16,
     /// Position of the container.
     pub container: u16,
@@ -66,7 +66,7 @@ pub struct Taken {
     pub asked: CardPart,
     /// What it takes.
     pub part: CardPart,
-    /// Its instance, where the card is split.
+    /// Instance of the card that the container has got, where the card is split.
     pub instance: Option<Partition>,
 }
 
@@ -103,7 +103,7 @@ pub struct PodOnCards<'a> {
 }
 
 impl PodOnCards<'_> {
-    /// The same node at another time.
+    /// This pod on the node as it is at another time.
     pub fn at(self, view: LedgerTime) -> Self {
         Self { view, ..self }
     }

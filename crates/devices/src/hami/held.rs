@@ -190,8 +190,8 @@ impl CardHolder<'_> {
         }
     }
 
-    /// The same of a card that the node does not have: how large it is nobody knows. It may be as the largest of
-    /// its kind.
+    /// What a container asks, of a card that the node does not have: how large that is nobody knows. It
+    /// may be as the largest of its kind.
     fn absent(&self, need: &CardNeed, device: &ReadDevice) -> Allocation {
         let cards = &self.on_node.cards.cards;
         let is_own = |at: &usize| CardVariant::of(&cards[*at]).kind == need.kind;

@@ -12,11 +12,11 @@ use super::register::HamiCard;
 pub struct KindNames {
     /// Cards, whole or shared.
     pub count: String,
-    /// Memory.
+    /// Resource that asks for memory of each card, in units of the kind.
     pub memory: String,
     /// Memory of each card in percent.
     pub percentage: String,
-    /// Cores.
+    /// Resource that asks for cores of each card.
     pub cores: String,
 }
 
@@ -126,7 +126,7 @@ pub struct KindKeys {
 pub struct Marking<'a> {
     /// Name of the node.
     pub node: &'a str,
-    /// Its cards.
+    /// Cards of the node that the pod is on.
     pub cards: &'a NodeCards,
     /// The pod's cards of this kind, in the order of containers.
     pub own: &'a [&'a Allocation],
@@ -145,13 +145,13 @@ impl Marking<'_> {
 /// A kind of cards.
 #[derive(Clone)]
 pub struct CardKind {
-    /// Its name in allocations.
+    /// Name of the kind in allocations.
     pub word: String,
     /// Where the cards of a node are told, for messages.
     pub source: String,
     /// Resources.
     pub names: KindNames,
-    /// Keys.
+    /// Keys of the annotations of nodes and pods.
     pub keys: KindKeys,
     /// Unit of memory.
     pub unit: MemoryUnit,
@@ -171,7 +171,7 @@ pub struct CardKind {
     pub by_slots: bool,
     /// What several cards are.
     pub several: Several,
-    /// Its plugin serves one container of a pod.
+    /// The device plugin of the kind serves one container of a pod.
     pub one_container: bool,
     /// Rules of its own.
     pub rules: OwnRules,

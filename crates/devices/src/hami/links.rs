@@ -46,7 +46,7 @@ pub fn by_zone(order: &mut [u16], count: usize, zone: impl Fn(u16) -> u16) {
 /// Steps after which the best cards that were found will do.
 const STEPS: u32 = 1 << 14;
 
-/// Of so many cards in their order those that have the most points with each other, the first of equal
+/// The cards, so many in their order, that have the most points with each other, the first of equal
 /// sets; for a single card the one that has the fewest points with the others.
 pub fn best_set(
     cards: usize,

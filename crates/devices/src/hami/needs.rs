@@ -7,7 +7,7 @@ use super::kind::{CardKind, MemoryUnit, Several};
 /// Memory of each card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CardMemory {
-    /// MiB.
+    /// So many MiB.
     Mib(i64),
     /// Percent of the card.
     Percent(i64),
@@ -38,9 +38,9 @@ impl CardCores {
 /// How much of each card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardShare {
-    /// Memory.
+    /// Memory that is asked of each card.
     pub memory: CardMemory,
-    /// Cores.
+    /// Cores that are asked of each card.
     pub cores: CardCores,
     /// What the pod names although it gets whole cards.
     pub named: Option<NamedMemory>,
@@ -75,7 +75,7 @@ pub struct CardNeed {
     pub runs: ContainerKind,
     /// Different cards, at least 1.
     pub count: u32,
-    /// Of each.
+    /// How much of each card.
     pub share: CardShare,
 }
 

@@ -19,7 +19,7 @@ const MAX_LINKED: usize = 64;
 /// A card in the order of a pod.
 #[derive(Clone, Copy, Debug)]
 pub struct RankedCard {
-    /// Its place on the node.
+    /// Index of the card among those of the node.
     pub at: u16,
     /// Memory in use.
     pub memory: i64,
@@ -27,7 +27,7 @@ pub struct RankedCard {
     pub sharers: i64,
     /// How full it is by the weights of the pod; 0 where that names none.
     pub weighed: f64,
-    /// Its NUMA node.
+    /// NUMA node that the card is attached to, where that is told.
     pub numa: Option<u16>,
 }
 

@@ -45,11 +45,11 @@ impl OrderKey {
 /// How much of each counts that is in use of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardWeights {
-    /// Slots.
+    /// Weight of the slots that are in use.
     pub slot: i64,
-    /// Cores.
+    /// Weight of the cores that are in use.
     pub core: i64,
-    /// Memory.
+    /// Weight of the memory that is in use.
     pub memory: i64,
 }
 

@@ -34,14 +34,14 @@ pub struct HamiCard {
     pub numa: Option<u16>,
     /// What it can be split into.
     pub splits: Vec<CardSplit>,
-    /// Its group of cards with fast links.
+    /// Group of cards with fast links that the card is in, where that is told.
     pub ring: Option<i64>,
     /// See [`crate::ledger::Card::details`].
     pub details: FamilyCode,
 }
 
 impl HamiCard {
-    /// The same is told of both, but for their places on the node.
+    /// Whether both cards are registered with the same facts, but for their places on the node.
     pub fn is_alike(&self, other: &Self) -> bool {
         let placed = Self {
             index: other.index,

@@ -112,7 +112,7 @@ impl ShareTerms {
         FamilyCode::new(class << 8 | self.qos as u16)
     }
 
-    /// Of an allocation.
+    /// Terms as an allocation keeps them.
     pub fn of(code: FamilyCode) -> Self {
         let class = code.get() >> 8;
         let mut classes = [AppClass::Online, AppClass::Offline].into_iter();
@@ -209,7 +209,7 @@ impl SgpuCard {
         FamilyCode::new(self.zone << 3 | policy)
     }
 
-    /// Of a card.
+    /// A card as the ledger keeps it.
     pub fn of(card: &Card) -> Self {
         let code = card.details.get();
         let policy = code & 7;

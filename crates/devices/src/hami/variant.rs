@@ -44,7 +44,7 @@ pub struct CardVariant {
 }
 
 impl CardVariant {
-    /// Of a card.
+    /// What the ledger keeps of a card, unpacked.
     pub fn of(card: &Card) -> Self {
         let code = card.variant.get();
         Self {

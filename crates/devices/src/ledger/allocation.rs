@@ -57,7 +57,7 @@ impl Allocation {
         }
     }
 
-    /// The same of a card that the node does not have.
+    /// An allocation on a card that the node does not have.
     pub fn of_absent(id: Arc<str>, container: u16, part: Portion) -> Self {
         Self {
             container,
@@ -72,7 +72,7 @@ impl Allocation {
         }
     }
 
-    /// The same, of a card that may be another one.
+    /// The allocation as a guess: the card may be another one.
     pub fn guessed(self) -> Self {
         Self {
             certain: false,

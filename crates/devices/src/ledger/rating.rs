@@ -5,7 +5,7 @@ use super::FamilyCode;
 /// A number that a node tells for whoever takes so many cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetRating {
-    /// Of which cards it speaks, and of what; the family alone knows.
+    /// Which cards the number is about, and what it means; the family alone knows.
     pub topic: FamilyCode,
     /// How many cards.
     pub cards: u32,

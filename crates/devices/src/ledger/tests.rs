@@ -153,7 +153,7 @@ fn load() -> impl Strategy<Value = Load> {
     prop::sample::select(vec![Load::Held, Load::Releasing, Load::Pipelined])
 }
 
-/// Of one of three chips, or of one the node does not have.
+/// An allocation of one of three chips, or of one the node does not have.
 fn allocation_or_stray(card: u16, part: [i64; 5]) -> Allocation {
     Allocation {
         card: (card < 3).then_some(card),

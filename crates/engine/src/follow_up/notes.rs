@@ -94,8 +94,8 @@ impl Notes {
     }
 }
 
-/// Of jobs that sleep and wait for the same one has a turn in an action that evicts: of the others its last
-/// word stands.
+/// Keeps the last word on jobs that sleep with another one: of those that wait for the same only one has
+/// a turn in an action that evicts.
 fn keep_words(old: &JobNote, new: &mut JobNote) {
     let said = std::mem::replace(&mut new.nobody_goes, old.nobody_goes.clone());
     for word in said {

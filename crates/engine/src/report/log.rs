@@ -45,7 +45,7 @@ impl ReportTime {
 /// When something is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
-    /// Now.
+    /// It is written at once.
     Now,
     /// Then, if it still stands.
     Later(i64),

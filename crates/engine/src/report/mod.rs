@@ -48,32 +48,32 @@ pub const SETTLED_AFTER_S: i64 = 2;
 pub struct PodReport {
     /// The pod.
     pub task: TaskIx,
-    /// Its condition says so already: only the event is written again.
+    /// The condition of the pod says so already: only the event is written again.
     pub stands: bool,
     /// `Unschedulable` or `Schedulable`.
     pub reason: &'static str,
-    /// Message.
+    /// Text of condition and event, for people.
     pub message: String,
 }
 
 /// An event on a PodGroup, or on the pod of a job that has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupEvent {
-    /// The job.
+    /// Job whose PodGroup, or pod, the event is on.
     pub job: JobIx,
     /// Type `Warning`, else `Normal`.
     pub warning: bool,
     /// `Unschedulable`, `Scheduled`, `QueueDeleted`, `InvalidAnnotation`, `PriorityClassNotFound`,
     /// `NoNetworkDomains` or `SubGroupLabelMissing`.
     pub reason: &'static str,
-    /// Message.
+    /// Text of the event, for people.
     pub message: String,
 }
 
 /// A warning on a Queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueEvent {
-    /// The queue.
+    /// Queue that the event is on.
     pub queue: QueueIx,
     /// What is wrong on it, and what to do.
     pub message: String,
@@ -87,9 +87,9 @@ impl QueueEvent {
 /// A warning on a HyperNode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HyperNodeEvent {
-    /// Its name.
+    /// Name of the HyperNode.
     pub name: String,
-    /// Its UID.
+    /// UID of the HyperNode.
     pub uid: String,
     /// What is left out of it, and what to do.
     pub message: String,
@@ -423,7 +423,7 @@ impl<'a> Teller<'a> {
 
 /// What there is to say against a PodGroup.
 enum GroupComplaint<'a> {
-    /// Its queue of this name is missing, among the queues of this epoch.
+    /// The queue of this name is missing, among the queues of this epoch.
     NoQueue(Sym, u64),
     /// It is not admitted.
     Refused(&'a Refusal),

@@ -17,7 +17,7 @@ use crate::waiting::Fingerprint;
 /// What was told of HyperNodes.
 #[derive(Default)]
 pub(super) struct HyperNodeWarnings {
-    /// Of the network.
+    /// Epoch of the network of which it was told.
     epoch: u64,
     /// By HyperNode and message, when it is told again.
     again_s: BTreeMap<(Box<str>, String), i64>,

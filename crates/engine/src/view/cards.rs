@@ -14,7 +14,7 @@ use crate::view::pages::Pages;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CardView {
-    /// Node.
+    /// Name of the node that the card is on.
     pub node: String,
     /// Kind of devices it belongs to: `vgpu`, `gpushare`, …
     pub family: String,
@@ -29,7 +29,7 @@ pub struct CardView {
     pub mode: String,
     /// Memory in use, in the units of the node's device plugin (MiB unless configured otherwise).
     pub memory_used: i64,
-    /// Memory.
+    /// Memory of the card, in the units of `memory_used`.
     pub memory: i64,
     /// Cores in use, in percent of a card; of MindCluster's NPUs AI cores.
     pub cores_used: i64,

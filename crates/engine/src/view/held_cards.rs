@@ -15,7 +15,7 @@ use crate::knowledge::Knowledge;
 pub struct FreedCards {
     /// `namespace/name`.
     pub pod: String,
-    /// Its node.
+    /// Name of the node the pod is on.
     pub node: String,
     /// `card 0 (GPU-1f0c): memory 4000, cores 50`, by family and index.
     pub cards: Vec<String>,

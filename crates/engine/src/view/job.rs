@@ -32,12 +32,12 @@ pub struct JobView {
     pub kind: String,
     /// `namespace/name`.
     pub name: String,
-    /// Queue.
+    /// Queue of the job.
     pub queue: String,
     /// Phase of the PodGroup; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Priority.
+    /// Priority of the job.
     pub priority: i32,
     /// When it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,7 +88,7 @@ pub struct JobView {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SameReason {
-    /// Reason.
+    /// Reason that the pods have in common.
     pub reason: String,
     /// Message in short.
     #[serde(default)]

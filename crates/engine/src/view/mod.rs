@@ -51,16 +51,16 @@ pub const MAX_WAITING: usize = 20;
 pub enum Ask {
     /// One pod.
     Pod {
-        /// Namespace.
+        /// Namespace of the object that is asked about.
         namespace: String,
-        /// Name.
+        /// Name of the object that is asked about.
         name: String,
     },
     /// One job: a PodGroup, or the workload it belongs to, or a pod without PodGroup.
     Job {
-        /// Namespace.
+        /// Namespace of the object that is asked about.
         namespace: String,
-        /// Name.
+        /// Name of the object that is asked about.
         name: String,
     },
     /// One queue and the first jobs that wait in it.

@@ -20,7 +20,7 @@ pub struct Place {
     pub position: usize,
     /// Jobs that wait in the queue, this one included.
     pub waiting: usize,
-    /// The queue.
+    /// Name of the queue that the job waits in.
     pub queue: String,
     /// The job tried first, unless it is this one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,16 +31,16 @@ pub struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitingJob {
-    /// Its place in its queue; 1 is tried first.
+    /// Place of the job in its queue; 1 is tried first.
     pub position: usize,
     /// `namespace/name` of its PodGroup, or of the pod that has none.
     pub name: String,
-    /// Queue.
+    /// Queue of the job.
     pub queue: String,
     /// Phase of the PodGroup; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Priority.
+    /// Priority of the job.
     pub priority: i32,
     /// Pods that have no node.
     pub pending: usize,

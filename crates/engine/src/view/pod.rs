@@ -16,9 +16,9 @@ use crate::waiting::headline;
 pub struct PodView {
     /// `namespace/name`.
     pub pod: String,
-    /// UID.
+    /// UID of the pod.
     pub uid: String,
-    /// Its `schedulerName` is one of ours.
+    /// Whether `schedulerName` of the pod is one of ours.
     pub scheduled_by_us: bool,
     /// Status, in the scheduler's words.
     pub status: String,
@@ -76,7 +76,7 @@ pub struct PodView {
 pub struct JobOfPod {
     /// `namespace/name` of its PodGroup, or of the pod that has none.
     pub name: String,
-    /// Queue.
+    /// Name of the job's queue.
     pub queue: String,
     /// Phase of the PodGroup; `None` without one.
     pub phase: Option<String>,

@@ -19,7 +19,7 @@ use crate::view::pages::Pages;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueView {
-    /// Name.
+    /// Name of the queue.
     pub name: String,
     /// `Open`, `Closed`, `Closing` or `Unknown`.
     pub state: String,

@@ -7,7 +7,7 @@ use pumice_model::{JobIx, TaskIx, TaskStatus};
 
 use crate::view::remedies::Remedies;
 
-/// Of a request that no node whatever can serve: why says what to write.
+/// What to do about a request that no node whatever can serve: why says what to write.
 const NOT_AS_IT_IS: &str =
     "what the reason says has to be mended: as it is no node can serve the pod";
 

@@ -21,7 +21,7 @@ pub struct TopView {
     pub configuration: Option<String>,
     /// Sums.
     pub cluster: ClusterView,
-    /// Queues.
+    /// Queues, as the page of queues shows them.
     pub queues: QueuesView,
     /// The first nodes: those with shared cards, then those with other devices, then by name.
     pub nodes: Vec<NodeView>,
@@ -35,7 +35,7 @@ pub struct TopView {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterView {
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: usize,
     /// Nodes that take pods.
     pub schedulable: usize,
@@ -53,7 +53,7 @@ pub struct ClusterView {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// Resource.
+    /// Name of the resource.
     pub resource: String,
     /// In use, as a quantity.
     pub used: String,
@@ -63,11 +63,11 @@ pub struct Usage {
     pub percent: i64,
 }
 
-/// A node.
+/// A node, and how full it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeView {
-    /// Name.
+    /// Name of the node.
     pub name: String,
     /// `Ready`, `Cordoned`, `NotReady` or `Tainted`.
     pub status: String,
@@ -77,9 +77,9 @@ pub struct NodeView {
     pub resources: Vec<Usage>,
     /// Shared cards it has.
     pub cards: usize,
-    /// Of them, cards that somebody uses.
+    /// Shared cards that somebody uses.
     pub cards_in_use: usize,
-    /// Of them, cards that may not be given out.
+    /// Shared cards that may not be given out.
     pub cards_unhealthy: usize,
 }
 

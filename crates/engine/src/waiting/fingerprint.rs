@@ -23,7 +23,7 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Of a text that was read back from an object, or is about to be written to one.
+    /// Fingerprint of a text that was read back from an object, or is about to be written to one.
     pub fn of_text(text: &str) -> Self {
         Self {
             headline: stable_words_hash(text),
@@ -31,7 +31,7 @@ impl Fingerprint {
         }
     }
 
-    /// Of a refusal.
+    /// Fingerprint of a refusal.
     pub fn of_refusal(refusal: &Refusal) -> Self {
         Self {
             headline: refusal.gist(),
@@ -39,7 +39,7 @@ impl Fingerprint {
         }
     }
 
-    /// Of something that has no details.
+    /// Fingerprint of something that has no details.
     pub fn of(value: impl Hash) -> Self {
         let hash = hash_of(value);
         Self {
@@ -148,7 +148,7 @@ impl Waiting<'_> {
 }
 
 impl Prints<'_> {
-    /// Of what is said of one pod. `exceeds` tells whether it asks more than any node has.
+    /// Fingerprint of what is said of one pod. `exceeds` tells whether it asks more than any node has.
     fn fingerprint_of(
         &self,
         why: &Why<'_>,
@@ -280,7 +280,7 @@ impl Prints<'_> {
         ))
     }
 
-    /// Of what pods are told that nobody tried to place.
+    /// Fingerprint of what pods are told that nobody tried to place.
     fn fingerprint_of_untried(&self, job: JobIx) -> Fingerprint {
         let cause = self.cause(job);
         let cause = cause.map(|cause| self.fingerprint_of_cause(job, &cause));

@@ -24,7 +24,7 @@ pub(crate) struct Cause<'a> {
 /// What there is to say against a PodGroup that is not ready.
 #[derive(Clone, Debug)]
 pub(crate) enum GroupWaiting<'a> {
-    /// Its queue does not exist.
+    /// The queue that the PodGroup names does not exist.
     NoQueue,
     /// It has no pods yet, and is not admitted.
     NotTried(&'a Skip),
@@ -276,7 +276,7 @@ impl Wording<'_> {
         format!("queue \"{queue}\": {what}")
     }
 
-    /// Likewise, as text.
+    /// Why a gang waits, as text.
     pub(crate) fn cause_text(&self, ix: JobIx) -> Option<String> {
         let Cause { task, why } = self.cause(ix)?;
         Some(match (task, why) {

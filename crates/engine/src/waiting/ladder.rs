@@ -22,7 +22,7 @@ impl<'a> Knowledge<'a> {
         self.waiting_in(job, task, note, noted.map(|(_, why)| why))
     }
 
-    /// Likewise, as reason and message.
+    /// Why a pod waits, as reason and message.
     pub fn why_pending(&self, task: TaskIx) -> Option<PodReason> {
         self.waiting(task).map(|waiting| waiting.pod_reason())
     }

@@ -146,7 +146,7 @@ impl Wording<'_> {
         hint(name, names.filter(|name| is_told_by_plugins(name)))
     }
 
-    /// That devices which nodes offer by claims alone are asked for as a resource, which Kubernetes'
+    /// Says that devices which nodes offer by claims alone are asked for as a resource, which Kubernetes'
     /// own scheduler serves by making a claim (KEP-5004).
     pub(crate) fn claimable(&self, ix: TaskIx) -> Option<String> {
         let largest = self.state.nodes().largest();

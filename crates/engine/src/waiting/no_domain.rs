@@ -9,7 +9,7 @@ use super::text::hint;
 use crate::waiting::wording::Wording;
 
 impl Wording<'_> {
-    /// That a PodGroup asks for a tier that there is not.
+    /// Says that a PodGroup asks for a tier that there is not.
     pub(super) fn tier_text(&self, ix: JobIx, problem: &TierProblem) -> String {
         let key = self.state.job_key(ix);
         match problem {
@@ -25,7 +25,7 @@ impl Wording<'_> {
         }
     }
 
-    /// That nobody has a tier of that name: no HyperNode, or no label where labels take their place.
+    /// Says that nobody has a tier of a name: no HyperNode, or no label where labels take their place.
     fn unknown_tier_text(&self, key: &str, name: &str) -> String {
         let network = self.state.network();
         let asks = format!("PodGroup {key} asks for network tier \"{name}\"");
@@ -53,7 +53,7 @@ impl Wording<'_> {
         format!("{asks}, which no HyperNode has{hint} ({known}{unused})")
     }
 
-    /// That labels would make domains, were there no HyperNodes; empty where nobody has set them.
+    /// Says that labels would make domains, were there no HyperNodes; empty where nobody has set them.
     fn unused_labels_text(&self) -> String {
         let network = self.state.network();
         let mut objects = network.objects();
@@ -70,7 +70,7 @@ impl Wording<'_> {
         }
     }
 
-    /// That a hard request by number limits nothing, because there are no domains (spec/08 §4).
+    /// Says that a hard request by number limits nothing, because there are no domains (spec/08 §4).
     pub(crate) fn unlimited_text(&self, ix: JobIx) -> Option<String> {
         let (state, network) = (self.state, self.state.network());
         let group = state.job(ix).group()?;
@@ -100,7 +100,7 @@ impl Wording<'_> {
         ))
     }
 
-    /// That no domain holds what a unit lacks.
+    /// Says that no domain holds what a unit lacks.
     pub(super) fn no_domain_text(&self, ix: JobIx, none: &NoDomain) -> String {
         let unit = match &none.sub_job {
             Some(name) => format!("sub-group {name}"),

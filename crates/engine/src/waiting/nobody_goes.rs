@@ -17,7 +17,7 @@ use crate::waiting::wording::Wording;
 /// Before why nobody is evicted, after a sentence.
 pub(super) const NO_EVICTIONS: &str = " No evictions: ";
 
-/// Likewise, within a sentence.
+/// Before why nobody is evicted, within a sentence.
 pub(super) const AND_NO_EVICTIONS: &str = "; no evictions: ";
 
 /// So many pods are named.
@@ -182,7 +182,7 @@ fn kept_by_plugin(plugin: &str, count: usize) -> String {
     }
 }
 
-/// That PodDisruptionBudgets keep that many pods.
+/// Says that PodDisruptionBudgets keep that many pods.
 fn kept_by_budgets(budgets: &[String], count: usize) -> String {
     let more = budgets.len().saturating_sub(MAX_BUDGETS);
     let named = budgets[..budgets.len() - more].join(", ");
@@ -275,7 +275,7 @@ impl<'a> Knowledge<'a> {
         names
     }
 
-    /// Of whom it waits for.
+    /// Hash of whom a pod waits for.
     pub(super) fn hash_of_going(&self, task: TaskIx) -> u64 {
         let names = self.pod_names(&self.waits_on(task));
         hash_of(names)
@@ -283,7 +283,7 @@ impl<'a> Knowledge<'a> {
 }
 
 impl Wording<'_> {
-    /// Likewise, as text; `None` where they had nothing to say.
+    /// Why nobody goes for a job, as text; `None` where the actions that evict had nothing to say.
     pub(super) fn nobody_goes_text(&self, job: JobIx) -> Option<String> {
         let found = self.nobody_goes(job);
         if found.is_empty() && self.wants_nobody_gone(job) {

@@ -10,7 +10,8 @@ use crate::waiting::wording::Wording;
 /// Annotation that names a pod's PodGroup.
 const GROUP_NAME: &str = "annotation scheduling.k8s.io/group-name";
 
-/// That the PodGroup of Kubernetes itself is not there that the pods of the job `key` name.
+/// Says that the PodGroup of Kubernetes itself is not there that the pods of the job `key` name; `None`
+/// where they name none.
 fn no_native_group_text(key: &str) -> Option<String> {
     let (namespace, name) = key.split_once('/')?;
     let name = name.strip_prefix(NATIVE_GROUP)?;
@@ -68,7 +69,7 @@ impl Wording<'_> {
         }
     }
 
-    /// That the queue of a job is not there.
+    /// Says that the queue of a job is not there.
     pub(crate) fn no_queue_text(&self, ix: JobIx) -> String {
         let key = self.state.job_key(ix);
         let queue = self.state.names().text(self.state.job(ix).queue_name);

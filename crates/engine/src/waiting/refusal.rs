@@ -59,7 +59,7 @@ impl Wording<'_> {
         overruns.iter().map(one).collect::<Vec<_>>().join(", ")
     }
 
-    /// That a queue has what it deserves.
+    /// Says that a queue has what it deserves.
     pub(crate) fn overused_text(&self, ix: JobIx, overruns: &[Overrun]) -> String {
         let queue = self.state.names().text(self.state.job(ix).queue_name);
         let one = |overrun: &Overrun| {

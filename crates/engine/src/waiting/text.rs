@@ -71,13 +71,13 @@ impl Waiting<'_> {
         })
     }
 
-    /// Its message, which may name the pod.
+    /// Message for the pod, which may name it.
     pub fn text(&self) -> String {
         let (wording, why) = (self.known.wording(), &self.why);
         wording.pod_text(self.task, self.job, why, None)
     }
 
-    /// Its message without the pod's name, so that pods with the same reason come together.
+    /// Message without the pod's name, so that pods with one reason come together.
     pub fn text_of(&self, subject: Subject<'_>) -> String {
         let (wording, why) = (self.known.wording(), &self.why);
         wording.pod_text(self.task, self.job, why, Some(subject))
@@ -121,7 +121,7 @@ impl<'a> Knowledge<'a> {
         }
     }
 
-    /// The same for the other pods of a gang: it needs those that were refused, whatever nodes the others get.
+    /// What limits the other pods of a gang: it needs those that were refused, whatever nodes the others get.
     fn gang_limit(&self, job: JobIx) -> Option<&'static str> {
         let record = self.state.job(job);
         let needs_all = i64::from(record.min_available) >= record.tasks.len() as i64;

@@ -16,29 +16,29 @@ pub enum Why<'a> {
     HasRoom {
         /// Allocated or Pipelined.
         status: TaskStatus,
-        /// The node.
+        /// Node that the pod waits for or is to have.
         node: NodeIx,
     },
     /// It has this node, chosen by nobody who looks at claims, and its claims get no devices there.
     ClaimsUnseen(NodeIx),
-    /// Its sub-group has fewer pods than it needs.
+    /// The pod's sub-group has fewer pods than it needs.
     IncompleteSubGroup(&'a SubJob),
     /// It was promised its place on this node, where others are being evicted.
     Promised(NodeIx),
-    /// Its node is decided, and its Binding waits to be sent.
+    /// The pod's node is decided, and its Binding waits to be sent.
     BindWaits {
         /// What for.
         wait: &'a BindWait,
-        /// The node.
+        /// Node that was decided.
         node: NodeIx,
     },
-    /// Its Binding failed, and is not tried again yet.
+    /// The pod's Binding failed, and is not tried again yet.
     BindFailed(&'a Hold),
     /// No node whatever can serve what it asks of devices; why.
     NoDevices(&'a str),
     /// It was not tried because of its queue, and no node could take it even if it were idle.
     NeverFits,
-    /// Its job was not tried.
+    /// The pod's job was not tried.
     NotTried(&'a Skip),
     /// It has scheduling gates.
     Gated,
@@ -48,7 +48,7 @@ pub enum Why<'a> {
     RoleFailed,
     /// No domain of the network holds its job or sub-job.
     NoDomain(&'a NoDomain),
-    /// Its queue has no room for it.
+    /// The pod's queue has no room for it.
     Refused(&'a Refusal),
     /// Nothing is in its own way: the rest of its gang has no place, or its turn has not come.
     Untried,
@@ -111,7 +111,7 @@ pub struct Waiting<'a> {
     pub(super) known: Knowledge<'a>,
     pub(super) task: TaskIx,
     pub(super) job: JobIx,
-    /// Why.
+    /// The first reason that holds.
     pub why: Why<'a>,
 }
 
@@ -120,6 +120,6 @@ pub struct Waiting<'a> {
 pub struct PodReason {
     /// `Unschedulable`, `Schedulable`, `QuotaExceeded`, `QueueClosed` or `SchedulingGated`.
     pub reason: &'static str,
-    /// Message.
+    /// Text of the condition, for people.
     pub message: String,
 }

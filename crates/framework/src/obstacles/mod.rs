@@ -27,7 +27,7 @@ const OF_KUBERNETES: &str = "node.kubernetes.io/";
 /// What of one node's object keeps a pod away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Barriers<'a> {
-    /// It is cordoned.
+    /// The node is cordoned (`spec.unschedulable`).
     pub cordoned: bool,
     /// It has not the labels the pod asks for.
     pub labels: bool,

@@ -82,8 +82,8 @@ fn has_both_kinds(state: &State, tasks: &[TaskIx]) -> bool {
     numbered.any(|is_numbered| Some(is_numbered) != first)
 }
 
-/// Of two lines, of tasks with a number and of those without, the older head goes next; of heads of the
-/// same age the one without a number.
+/// Merges two lines, of tasks with a number and of those without: the older head goes next; of heads of
+/// the same age the one without a number.
 fn merge(state: &State, tasks: &mut [TaskIx]) {
     let created_s = |task: &TaskIx| state.task(*task).created_s;
     let of_numbered = tasks.partition_point(|task| state.task(*task).name_index.is_some());

@@ -23,8 +23,8 @@ impl Plugins {
         self.victims_by(|_| true, state, purpose, &[preemptor], candidates)
     }
 
-    /// The same for actions that take gangs as a whole, and place these tasks together: who only keeps
-    /// minima is not asked.
+    /// Like [`Self::victims`], for actions that take gangs as a whole and place these tasks together:
+    /// plugins that only keep minima are not asked.
     pub fn victims_of_gangs(
         &self,
         state: &State,
@@ -136,7 +136,7 @@ impl Plugins {
         self.is_never_by(|_| true, state, purpose, preemptor, candidate)
     }
 
-    /// The same for actions that take gangs as a whole.
+    /// Like [`Self::is_never_victim`], for actions that take gangs as a whole.
     pub fn is_never_victim_of_gangs(
         &self,
         state: &State,

@@ -84,7 +84,7 @@ pub trait ClassSignature {
 pub struct Class {
     /// What tells it apart in every configuration.
     pub key: ClassKey,
-    /// The shape.
+    /// What pods of the class request.
     pub shape: Arc<Shape>,
     /// The rules of the shape.
     pub rules: Arc<Rules>,

@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 /// A question that stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NeededAnswer {
-    /// The question.
+    /// What the extender is to be asked.
     pub question: ExtenderQuestion,
     /// Changes whenever the job does that it is about, or whose pod it is about; always for queues.
     pub revision: u64,

@@ -77,7 +77,7 @@ pub trait NodeFilter {
         None
     }
 
-    /// Its answers now may be others than once all is released.
+    /// Whether answers now may be others than once all that is being released is gone.
     fn counts_released(&self) -> bool {
         false
     }

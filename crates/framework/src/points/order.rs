@@ -37,9 +37,10 @@ pub trait QueueOrder {
 /// Which queues go earlier or later, compared with others, once something is placed in a queue. It decides
 /// how the queue is found whose turn it is.
 pub enum MovedQueues<'a> {
-    /// That queue alone.
+    /// The queue alone in which something is placed.
     Own,
-    /// That queue, and each branch it is in, as a whole. At every moment the order is transitive.
+    /// The queue in which something is placed, and each branch it is in, as a whole. At every moment the
+    /// order is transitive.
     Branches(&'a dyn QueueBranches),
     /// Any of them; the order need not even be transitive.
     Any,

@@ -8,7 +8,7 @@ use pumice_model::{JobIx, QueueIx, ResIx, ResVec, State};
 pub struct QueueShare {
     /// Deserved amounts: resource and amount in stored units.
     pub deserved: Vec<(ResIx, f64)>,
-    /// Share.
+    /// Largest ratio of what the queue holds to what it deserves.
     pub share: f64,
     /// What its admitted jobs reserve.
     pub inqueue: ResVec,

@@ -36,8 +36,8 @@ pub trait Victims {
         candidates: &[TaskIx],
     ) -> VictimAnswer<TaskIx>;
 
-    /// Likewise for a gang that is placed as a whole: for all of these, which wait, together. Who does not
-    /// count what a preemptor asks looks at the first one.
+    /// Those of `candidates` that may go for a gang that is placed as a whole: for all of these tasks,
+    /// which wait, together. Who does not count what a preemptor asks looks at the first one.
     fn victims_for_gang(
         &self,
         state: &State,
@@ -63,7 +63,7 @@ pub trait Victims {
         false
     }
 
-    /// Its answers depend on the preemptor's job by more than queue and priority.
+    /// Whether answers depend on the preemptor's job by more than queue and priority.
     fn depends_on_job(&self) -> bool {
         false
     }

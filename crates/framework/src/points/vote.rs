@@ -11,7 +11,7 @@ use crate::tiers::Vote;
 pub struct Invalid {
     /// `NotEnoughTasks` or `NotEnoughPodsOfTask`.
     pub reason: &'static str,
-    /// Message.
+    /// Message of the condition, for people.
     pub message: String,
 }
 
@@ -47,7 +47,7 @@ pub trait JobPipelined {
         0
     }
 
-    /// Likewise for a sub-job. Asked only of jobs that have sub-jobs.
+    /// The vote on a sub-job. Asked only of jobs that have sub-jobs.
     fn sub_job_pipelined(&self, state: &State, job: JobIx, sub_job: u16) -> Vote;
 
     /// With fewer than so many more of the tasks of a sub-job placed that vote is `Reject`.

@@ -25,7 +25,7 @@ pub type Minimum = SmallVec<[(ResIx, i64); 4]>;
 /// What a group waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SleepsFor {
-    /// That so much is admitted to a queue.
+    /// Admission of so much to a queue.
     Admission(QueueIx, Minimum),
     /// Places for pods.
     Places(WantedPlaces),
@@ -45,7 +45,7 @@ pub enum SleepReason {
 /// Places for pods.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WantedPlaces {
-    /// The queue.
+    /// Queue in which places are wanted.
     pub queue: QueueIx,
     /// What the jobs were told: they wait for that to change.
     pub told: SleepReason,
@@ -73,8 +73,8 @@ pub type PodClass = (ClassKey, Signature);
 pub struct SleepGroup {
     waits_for: Arc<SleepsFor>,
     members: VecDeque<JobIx>,
-    /// Of its domains those that are in no other, each with how many places there are at most; none where
-    /// the cluster will do.
+    /// Domains of the group that are in no other of them, each with how many places there are at most;
+    /// none where the cluster will do.
     widest: Vec<(DomainIx, u64)>,
 }
 
@@ -127,8 +127,8 @@ impl SleepGroup {
     }
 }
 
-/// Of some domains those that are in no other of them, none of whose places are known; none if the cluster is
-/// among them.
+/// Those of some domains that are in no other of them, none of whose places are known; none if the
+/// cluster is among them.
 fn widest(network: &NetworkTree, domains: &[DomainIx]) -> Vec<(DomainIx, u64)> {
     if domains.contains(&network.cluster()) {
         return Vec::new();
@@ -283,8 +283,8 @@ impl SleepGroups {
         }
     }
 
-    /// Likewise for groups that wait for places in some domains, and with some classes: there may be more
-    /// in each.
+    /// Looks again at groups that wait for places in some domains, and with some classes: there may be
+    /// more in each.
     fn look_at_all_domains(&mut self, concerns: impl Fn(&WaitingClass) -> bool) {
         for class in self.classes.iter().filter(|class| concerns(class)) {
             for group in &class.in_domains {
@@ -295,8 +295,8 @@ impl SleepGroups {
         }
     }
 
-    /// Likewise for those that wait for places in the domains of some nodes. Whoever is certain to get none
-    /// has too few in each domain, so only those have to be looked at.
+    /// Looks again at groups that wait for places in the domains of some nodes. Whoever is certain to
+    /// get none has too few in each domain, so only those have to be looked at.
     fn look_at_domains_of(&mut self, state: &State, nodes: &[NodeIx]) {
         for node in nodes {
             for domain in state.network().of_node(*node) {

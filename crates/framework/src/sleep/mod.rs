@@ -332,7 +332,7 @@ impl Sleepers {
         self.beds.get(job.at()).copied().unwrap_or_default()
     }
 
-    /// The groups.
+    /// Groups of jobs that wait for the same.
     pub fn groups(&self) -> &SleepGroups {
         &self.groups
     }

@@ -8,7 +8,7 @@ use super::ResourceClaimIx;
 #[derive(Clone, Default)]
 pub(super) struct AdriftBinds {
     claims: FxHashMap<String, Vec<ResourceClaimIx>>,
-    /// The same by claim.
+    /// Pods whose binds may write a claim, by claim.
     pods: FxHashMap<ResourceClaimIx, Vec<String>>,
 }
 

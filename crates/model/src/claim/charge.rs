@@ -40,11 +40,11 @@ pub(crate) enum DeviceHold {
 /// Devices that pods of a queue have by claims.
 #[derive(Clone, Debug, Default)]
 pub struct ClaimedDevices {
-    /// Of pods in an allocated status.
+    /// Devices of pods in an allocated status.
     pub allocated: ResVec,
-    /// Of pipelined pods, beyond those.
+    /// Devices of pipelined pods, beyond `allocated`.
     pub pipelined: ResVec,
-    /// Of pods whose eviction may be refused, beyond both.
+    /// Devices of pods whose eviction may be refused, beyond both.
     pub in_doubt: ResVec,
 }
 

@@ -35,9 +35,9 @@ const MAX_FAILURES: usize = 16;
 /// Selectors of a class and of a request, in the order they are asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FilterKey {
-    /// Class.
+    /// Name of the DeviceClass.
     pub class: String,
-    /// Its expressions.
+    /// Expressions of the selectors of the class.
     pub of_class: Vec<String>,
     /// Those of the request.
     pub of_request: Vec<String>,
@@ -46,7 +46,7 @@ pub struct FilterKey {
 #[derive(Clone)]
 struct DeviceFilter {
     key: Arc<FilterKey>,
-    /// Of the claim that named it first.
+    /// Namespace of the claim that named the filter first.
     namespace: String,
     /// Claims that have named it, of which some may not any more.
     claims: FxHashSet<ResourceClaimIx>,

@@ -13,7 +13,7 @@ use crate::object::ClaimAllocation;
 /// What a claim was given here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum ClaimGrant {
-    /// Nothing.
+    /// Nothing was given to the claim here.
     #[default]
     Nothing,
     /// Devices for a pod that waits itself, until others are gone: nobody is bound with them.
@@ -45,7 +45,7 @@ impl ClaimGrant {
         }
     }
 
-    /// The devices.
+    /// Devices that the claim has or is to have.
     pub(super) fn devices(&self) -> Option<&Arc<ClaimAllocation>> {
         match self {
             Self::Nothing => None,

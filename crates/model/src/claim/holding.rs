@@ -26,7 +26,7 @@ pub(super) enum ClaimHold {
 pub(crate) enum ClaimExit {
     /// Nothing of it was written or can be: it is taken back.
     Unwritten,
-    /// Its Binding may write it still, if one is on its way.
+    /// The pod's Binding may write it still, if one is on its way.
     Open,
 }
 
@@ -229,8 +229,8 @@ impl ResourceClaims {
         self.settle(touched)
     }
 
-    /// Of these claims something may be over that was given here. Returns pods whose need may have changed,
-    /// and whether devices are free.
+    /// Looks at claims of which something may be over that was given here. Returns pods whose need may
+    /// have changed, and whether devices are free.
     fn settle(&mut self, touched: Vec<ResourceClaimIx>) -> (Vec<TaskIx>, bool) {
         let (mut others, mut frees) = (Vec::new(), false);
         for ix in touched {

@@ -72,7 +72,7 @@ fn pool_of(slice: &SliceObject) -> PoolKey {
     (slice.driver.clone(), slice.pool.clone())
 }
 
-/// Of each device.
+/// Names of the capacities that each device of a slice has.
 fn capacities_of(slice: &SliceObject) -> impl Iterator<Item = &String> {
     let devices = slice.devices.iter();
     devices.flat_map(|published| published.device.capacity.keys())

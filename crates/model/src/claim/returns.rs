@@ -19,7 +19,7 @@ use super::{ResourceClaimIx, ResourceClaims};
 pub struct ClaimReturn {
     /// Namespace of the claim.
     pub namespace: String,
-    /// Claim.
+    /// Name of the claim.
     pub claim: String,
     /// UID of the claim.
     pub claim_uid: String,
@@ -33,7 +33,7 @@ pub(super) enum Returning {
     /// They are not.
     #[default]
     No,
-    /// That is decided, and not told yet.
+    /// A return is decided, and not told yet.
     UnderWay(u64),
     /// It could not be written.
     Refused(u64),
@@ -50,8 +50,8 @@ impl Returning {
 }
 
 impl ResourceClaims {
-    /// Of a pod that fits nowhere the first claim whose devices keep it from a node, if nobody else uses it.
-    /// From now on nobody does.
+    /// Gives back the devices of the first claim that keeps a pod which fits nowhere from a node, if
+    /// nobody else uses it. From now on nobody does.
     pub(crate) fn return_devices(&mut self, task: TaskIx, nodes: &Nodes) -> Option<ClaimReturn> {
         let need = self.resolved(task)?;
         if need.refusal.is_some() || need.pinned.is_empty() {

@@ -17,7 +17,7 @@ pub const MAX_RESERVED: usize = 256;
 pub struct ClaimStep {
     /// Namespace of the claim.
     pub namespace: String,
-    /// Claim.
+    /// Name of the claim.
     pub claim: String,
     /// UID of the claim.
     pub claim_uid: String,
@@ -34,20 +34,20 @@ pub enum FoundDevices {
     Nothing,
     /// Those of the step, given or known.
     AsDecided,
-    /// Others.
+    /// Devices other than those that were decided.
     Others,
 }
 
 /// What counts of a claim that was read, for the bind of one pod.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaimReading<'a> {
-    /// Its UID, where it has one.
+    /// UID of the claim, where it has one.
     pub uid: Option<&'a str>,
     /// It is being deleted.
     pub deleting: bool,
     /// It has the finalizer `resource.kubernetes.io/delete-protection`.
     pub is_protected: bool,
-    /// Its devices.
+    /// Devices that the claim has.
     pub devices: FoundDevices,
     /// Pods it is reserved for.
     pub users: usize,
@@ -60,7 +60,7 @@ pub struct ClaimReading<'a> {
 pub struct ClaimChange {
     /// The devices of the step.
     pub devices: bool,
-    /// The pod.
+    /// The pod's entry among those that the claim is reserved for.
     pub pod: bool,
 }
 

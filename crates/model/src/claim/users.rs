@@ -26,7 +26,7 @@ pub(crate) enum ClaimPresence {
 #[derive(Clone)]
 pub(super) struct TaskClaims {
     pub(super) uid: String,
-    /// Its claims, as far as they have names, in the order of its spec.
+    /// Claims of the pod, as far as they have names, in the order of its spec.
     pub(super) claims: Vec<(Option<ResourceClaimIx>, PodResourceClaim)>,
     /// What they ask for.
     pub(super) need: ResourceNeedIx,

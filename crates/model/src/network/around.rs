@@ -17,7 +17,7 @@ pub(super) type DomainList = SmallVec<[DomainIx; 4]>;
 /// What nodes in the same domains have in common.
 struct NodeKind<'a> {
     domains: &'a [DomainIx],
-    /// The same as bits, where those take no more memory; otherwise none.
+    /// Domains around the nodes as bits, where those take no more memory than a list; otherwise none.
     bits: Vec<u64>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> NodeKind<'a> {
     }
 }
 
-/// Of each domain those that contain all of its nodes, in order: itself, and the cluster, which is the last.
+/// Domains that contain all nodes of each domain, in order: itself, and the cluster, which is the last.
 /// Around a domain without nodes there is nothing else.
 pub(super) fn around(domains: &[NetworkDomain], of_node: &[DomainList]) -> Vec<DomainList> {
     let mut kinds: Vec<NodeKind<'_>> = Vec::new();

@@ -20,7 +20,7 @@ pub struct CpuLayout {
 /// The first container of a pod that gets no CPUs of its own on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnservedContainer {
-    /// Its place among the containers of the pod, or among its init containers.
+    /// Index of the container among those of the pod, or among its init containers.
     pub at: usize,
     /// It is an init container.
     pub is_init: bool,
@@ -134,7 +134,8 @@ impl CpuLayout {
         Ok(pod.given)
     }
 
-    /// Likewise, for a pod that is on the node: where the policy forbids it, it has some all the same.
+    /// The CPUs that the containers have of a pod that is on the node: where the policy forbids it, it
+    /// has some all the same.
     pub fn take(&self, request: &CpuRequest, free: &CpuSet) -> CpuSet {
         let mut pod = PodInTurn::new(free);
         for turn in turns(request) {
@@ -271,8 +272,8 @@ struct NumaNode {
     must: bool,
 }
 
-/// Of all sets of `count` NUMA nodes with enough free CPUs, and with all that must be among them, the one whose
-/// largest node is lowest, then the second largest, and so on, in descending order.
+/// The set of `count` NUMA nodes whose largest node is lowest, then the second largest, and so on, in
+/// descending order: of all sets with enough free CPUs, and with all that must be among them.
 fn lowest_nodes(nodes: &[NumaNode], count: usize, cpus: u32) -> Option<Vec<usize>> {
     let (mut below, mut lacking) = (nodes.len(), cpus);
     let mut chosen = Vec::with_capacity(count);
@@ -296,7 +297,7 @@ fn lowest_nodes(nodes: &[NumaNode], count: usize, cpus: u32) -> Option<Vec<usize
 /// A container that gets CPUs of its own.
 #[derive(Clone, Copy)]
 struct ContainerTurn {
-    /// Its place among the containers, or among the init containers.
+    /// Index of the container among the containers, or among the init containers.
     at: usize,
     is_init: bool,
     cpus: u32,

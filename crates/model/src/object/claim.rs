@@ -23,7 +23,7 @@ pub enum NodeAccess {
 /// A device in a slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PublishedDevice {
-    /// The device.
+    /// What the driver tells of the device.
     pub device: DraDevice,
     /// Where it can be reached, if the slice leaves that to its devices.
     pub access: NodeAccess,
@@ -32,7 +32,7 @@ pub struct PublishedDevice {
 /// A ResourceSlice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SliceObject {
-    /// Name.
+    /// Name of the ResourceSlice.
     pub name: String,
     /// DRA driver.
     pub driver: String,
@@ -44,7 +44,7 @@ pub struct SliceObject {
     pub slice_count: i64,
     /// Where its devices can be reached.
     pub access: NodeAccess,
-    /// Devices.
+    /// Devices that the slice tells of.
     pub devices: Vec<PublishedDevice>,
     /// `sharedCounters`.
     pub counters: Vec<CounterSet>,
@@ -53,7 +53,7 @@ pub struct SliceObject {
 /// A DeviceClass.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DeviceClassObject {
-    /// Name.
+    /// Name of the DeviceClass.
     pub name: String,
     /// CEL expressions; all must hold.
     pub selectors: Vec<String>,
@@ -69,16 +69,16 @@ pub struct DeviceClassObject {
 pub struct TaintedDevices {
     /// DRA driver.
     pub driver: Option<String>,
-    /// Pool.
+    /// Name of the pool.
     pub pool: Option<String>,
-    /// Device.
+    /// Name of the device within its pool.
     pub device: Option<String>,
 }
 
 /// A DeviceTaintRule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TaintRuleObject {
-    /// Name.
+    /// Name of the DeviceTaintRule.
     pub name: String,
     /// Which devices it is about; `None` for none.
     pub devices: Option<TaintedDevices>,
@@ -121,9 +121,9 @@ pub struct ClaimAllocation {
 /// A ResourceClaim.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ResourceClaimObject {
-    /// Namespace.
+    /// Namespace of the ResourceClaim.
     pub namespace: String,
-    /// Name.
+    /// Name of the ResourceClaim.
     pub name: String,
     /// UID; `namespace/name` where absent.
     pub uid: String,
@@ -160,11 +160,11 @@ impl ResourceClaimObject {
 /// A claim with devices that a pod was let in, on the API server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct WrittenClaim {
-    /// Namespace.
+    /// Namespace of the claim.
     pub namespace: String,
     /// Name.
     pub claim: String,
-    /// Its resource version then.
+    /// Resource version of the claim once the pod was let in.
     pub version: u64,
 }
 
@@ -182,7 +182,7 @@ pub struct WrittenClaim {
     serde::Deserialize,
 )]
 pub struct PodResourceClaim {
-    /// Its name within the pod.
+    /// Name of the claim within the pod.
     pub entry: String,
     /// Name of the ResourceClaim in the pod's namespace; `None` while none was made from the template.
     pub claim: Option<String>,

@@ -50,9 +50,9 @@ pub struct GroupCondition {
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// Reason.
+    /// Why the condition has its status, in one word.
     pub reason: String,
-    /// Message.
+    /// Why the condition has its status, for people.
     pub message: String,
     /// Which cycle wrote it; empty when unknown.
     pub transition_id: String,
@@ -64,7 +64,7 @@ pub struct GroupCondition {
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct GroupStatus {
-    /// Phase.
+    /// Phase of the PodGroup.
     pub phase: GroupPhase,
     /// The object names no phase yet; Pending stands for it.
     pub is_blank: bool,
@@ -82,7 +82,7 @@ pub struct GroupStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct SubGroupPolicy {
-    /// Name.
+    /// Name of the rule.
     pub name: String,
     /// Which pods; `None` matches all.
     pub selector: Option<Selector>,
@@ -100,9 +100,9 @@ pub struct SubGroupPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct GroupObject {
-    /// Namespace.
+    /// Namespace of the PodGroup.
     pub namespace: String,
-    /// Name.
+    /// Name of the PodGroup.
     pub name: String,
     /// UID; `namespace/name` where absent.
     pub uid: String,
@@ -181,7 +181,7 @@ impl QueueState {
     }
 }
 
-/// A Queue.
+/// What is read of a Queue.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct QueueObject {

@@ -56,9 +56,9 @@ pub struct CpuPlace {
     pub cpu: u32,
     /// NUMA node.
     pub numa: u32,
-    /// Socket.
+    /// Number of the socket.
     pub socket: u32,
-    /// Core.
+    /// Number of the core within its socket.
     pub core: u32,
 }
 
@@ -73,9 +73,9 @@ pub const MAX_NUMA_NODES: usize = 64;
 pub struct AssignedPod {
     /// UID; empty where it is not told.
     pub uid: String,
-    /// Namespace.
+    /// Namespace of the pod.
     pub namespace: String,
-    /// Name.
+    /// Name of the pod.
     pub name: String,
 }
 
@@ -128,9 +128,9 @@ pub struct InitCpus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct CpuRequest {
-    /// Its annotation.
+    /// Policy that the pod's annotation asks for.
     pub policy: AskedPolicy,
-    /// Its init containers, in order: they get theirs first.
+    /// Init containers of the pod, in order: they get theirs first.
     pub init: Vec<InitCpus>,
     /// For each container in order, how many CPUs of its own it gets; 0 where it asks for parts of one.
     pub containers: Vec<u32>,

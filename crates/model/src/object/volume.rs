@@ -89,7 +89,7 @@ pub struct VolumeSource {
 pub struct PvObject {
     /// Name, unique in the cluster.
     pub name: String,
-    /// Labels.
+    /// Labels of the PersistentVolume.
     pub labels: Pairs,
     /// Storage class, empty for none.
     pub class: String,
@@ -116,9 +116,9 @@ pub struct PvObject {
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ClaimObject {
-    /// Namespace.
+    /// Namespace of the PersistentVolumeClaim.
     pub namespace: String,
-    /// Name.
+    /// Name of the PersistentVolumeClaim.
     pub name: String,
     /// UID; `namespace/name` where absent.
     pub uid: String,
@@ -166,9 +166,9 @@ pub type TopologyTerm = Vec<(String, Vec<String>)>;
 /// A StorageClass.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct StorageClassObject {
-    /// Name.
+    /// Name of the StorageClass.
     pub name: String,
-    /// Provisioner.
+    /// Provisioner that makes volumes of the class.
     pub provisioner: String,
     /// Parameter `csi.storage.k8s.io/csi-driver-name`, else the provisioner: the driver whose
     /// limit new volumes count against.
@@ -208,7 +208,7 @@ pub struct CsiNodeObject {
 /// A CSIDriver.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CsiDriverObject {
-    /// Name.
+    /// Name of the CSIDriver.
     pub name: String,
     /// `spec.storageCapacity`: provisioning asks for a CSIStorageCapacity with room.
     pub storage_capacity: bool,
@@ -217,9 +217,9 @@ pub struct CsiDriverObject {
 /// A CSIStorageCapacity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CsiCapacityObject {
-    /// Namespace.
+    /// Namespace of the CSIStorageCapacity.
     pub namespace: String,
-    /// Name.
+    /// Name of the CSIStorageCapacity.
     pub name: String,
     /// Storage class.
     pub class: String,
@@ -232,9 +232,9 @@ pub struct CsiCapacityObject {
 /// A VolumeAttachment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AttachmentObject {
-    /// Name.
+    /// Name of the VolumeAttachment.
     pub name: String,
-    /// Node.
+    /// Node that the volume is attached to.
     pub node: String,
     /// `spec.source.persistentVolumeName`.
     pub volume: String,

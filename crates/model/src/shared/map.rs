@@ -10,7 +10,7 @@ use super::SharedPart;
 /// Shards: a write after a copy was made copies one of so many parts of the map.
 const SHARDS: usize = 512;
 
-/// A map.
+/// A map of which copies are cheap.
 pub(crate) struct SharedMap<K, V> {
     shards: Vec<SharedPart<FxHashMap<K, V>>>,
 }

@@ -20,7 +20,7 @@ impl State {
         self.confirm_admission(ix);
     }
 
-    /// That a job was admitted counts from now on.
+    /// Makes it count from now on that a job was admitted.
     pub fn confirm_admission(&mut self, ix: JobIx) {
         let job = &mut self.jobs[ix.at()];
         job.admitted = Some(job.min_resources_or_zero());

@@ -11,7 +11,7 @@ use crate::selector::selects;
 /// A PodDisruptionBudget as last seen.
 #[derive(Clone, Debug)]
 pub struct KnownBudget {
-    /// The object.
+    /// What is read of the PodDisruptionBudget.
     pub object: BudgetObject,
     /// Moves with every change of the object, and never comes back.
     pub version: u64,

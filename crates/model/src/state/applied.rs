@@ -16,7 +16,7 @@ pub struct Applied {
 /// What became of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodChange {
-    /// It is new.
+    /// The pod is new.
     New(TaskId),
     /// It was known, and its object was read, whether that says something else than before or not.
     Read {
@@ -25,7 +25,7 @@ pub enum PodChange {
         /// The job that it was of and is of no more.
         left: Option<JobId>,
     },
-    /// It is gone.
+    /// The pod is gone.
     Gone {
         /// The pod.
         task: TaskId,

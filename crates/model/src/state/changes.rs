@@ -26,7 +26,7 @@ pub(crate) struct Changes {
     /// More changed than is worth listing.
     too_many_unobserved: bool,
     roused: Vec<JobIx>,
-    /// Likewise.
+    /// More roused jobs than is worth listing.
     too_many_roused: bool,
     unsettled: Vec<JobIx>,
     waiting: Vec<JobIx>,
@@ -49,7 +49,7 @@ impl State {
         waiting
     }
 
-    /// Likewise, in no particular order.
+    /// Jobs with pending tasks or that wait for admission, in no particular order.
     pub fn waiting_jobs_unordered(&self) -> &[JobIx] {
         &self.changes.waiting
     }

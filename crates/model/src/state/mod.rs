@@ -72,7 +72,7 @@ pub struct State {
     /// Interned resources.
     resources: ResourceNames,
     named_by_queues: counting::NamedByQueues,
-    /// Nodes.
+    /// Nodes as columns, in the order of their names once sealed.
     nodes: Nodes,
     /// Shapes of pods.
     shapes: Shapes,
@@ -199,7 +199,7 @@ impl State {
         &self.resources
     }
 
-    /// Nodes.
+    /// Nodes as columns, in the order of their names once sealed.
     pub fn nodes(&self) -> &Nodes {
         &self.nodes
     }
@@ -276,7 +276,7 @@ impl State {
         self.phase_changes
     }
 
-    /// A task.
+    /// The task with this index.
     pub fn task(&self, ix: TaskIx) -> &Task {
         &self.tasks[ix.at()]
     }
@@ -309,7 +309,7 @@ impl State {
         self.shapes.get(self.task(ix).shape)
     }
 
-    /// A job.
+    /// The job with this index.
     pub fn job(&self, ix: JobIx) -> &Job {
         &self.jobs[ix.at()]
     }
@@ -349,7 +349,7 @@ impl State {
         self.job_by_key.get(&key).copied()
     }
 
-    /// A queue.
+    /// The queue with this index.
     pub fn queue(&self, ix: QueueIx) -> &Queue {
         &self.queues[ix.at()]
     }

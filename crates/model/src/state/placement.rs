@@ -44,7 +44,7 @@ pub struct SupplyPlan {
 pub(super) enum NodeExit {
     /// It stays there with its volumes, resource claims and CPUs, and counts as something else.
     Keeps,
-    /// Its place is taken back: it is Pending.
+    /// The place is taken back: the task is Pending.
     TakenBack,
     /// It is gone, or replaced by what is told of it.
     Leaves,

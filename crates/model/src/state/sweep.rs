@@ -16,9 +16,9 @@ const SPARE_RULES: usize = 1_000;
 /// How much a state holds: numbers of entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
-    /// Tasks.
+    /// Pods, of all schedulers.
     pub tasks: usize,
-    /// Jobs.
+    /// Jobs with PodGroup and without.
     pub jobs: usize,
     /// Interned strings.
     pub names: usize,
@@ -26,7 +26,7 @@ pub struct Footprint {
     pub shapes: usize,
     /// Rules, room for others included.
     pub rules: usize,
-    /// Appearances.
+    /// Appearances: what pods look like to selectors.
     pub appearances: usize,
     /// Affinity terms that pods carry.
     pub terms: usize,

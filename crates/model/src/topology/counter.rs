@@ -40,7 +40,7 @@ pub enum Query {
     Terms(Vec<PodTerm>),
     /// Pods of a namespace that are not marked as being deleted and that a selector selects; an empty selector counts none.
     Spread {
-        /// Namespace.
+        /// Namespace whose pods are counted.
         namespace: String,
         /// All of these must select the pod.
         selectors: Vec<Selector>,

@@ -26,7 +26,7 @@ pub(crate) struct Held<T>(Vec<(T, Holders)>);
 #[derive(Clone, Copy, Debug, Default)]
 struct Holders {
     all: u32,
-    /// Of these, pods that are on their way out.
+    /// Pods among them that are on their way out.
     releasing: u32,
 }
 
@@ -192,7 +192,7 @@ impl Volumes {
     }
 }
 
-/// The same for every pod without volumes.
+/// What every pod without volumes has on its node.
 pub(crate) fn nothing() -> Arc<OnNode> {
     Arc::default()
 }

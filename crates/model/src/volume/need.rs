@@ -18,7 +18,7 @@ pub struct VolumeNeed {
     pub zone_refusal: Option<String>,
     /// Whether others use a `ReadWriteOncePod` claim of it.
     pub exclusive_use: ExclusiveUse,
-    /// Its claims, as far as they exist.
+    /// Claims of the pod, as far as they exist.
     pub claims: Vec<ClaimNeed>,
     /// In-line disks.
     pub disks: Vec<Disk>,

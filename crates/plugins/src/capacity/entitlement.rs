@@ -23,7 +23,7 @@ pub(super) struct OwedAmounts {
     pub guarantee: ResVec,
     /// Real capability by resource index.
     ceiling: Vec<Ceiling>,
-    /// Of resources beyond those.
+    /// Real capability of resources beyond those.
     rest: Ceiling,
     /// What the guarantees of the queues right below it keep back.
     kept: ResVec,
@@ -120,8 +120,8 @@ pub(super) struct Entitlements {
 }
 
 impl Entitlements {
-    /// Of all queues; with `is_flat` nobody may have more than the cluster has, in a tree that is left to
-    /// the nodes.
+    /// What all queues are owed; with `is_flat` nobody may have more than the cluster has, in a tree
+    /// that is left to the nodes.
     pub fn new(state: &State, tree: &QueueTree, is_flat: bool) -> Self {
         let mut new = Self {
             all: vec![OwedAmounts::default(); tree.size()],
@@ -210,7 +210,7 @@ impl Entitlements {
         self.known(queue).unwrap_or(&self.unknown)
     }
 
-    /// The same where the queue was there.
+    /// What a queue is owed; `None` of one that came since.
     pub fn known(&self, queue: QueueIx) -> Option<&OwedAmounts> {
         self.all.get(queue.at())
     }

@@ -22,7 +22,8 @@ impl CapacityPlugin {
         self.has_room_beside(state, queue, task, &request, |_| &nothing)
     }
 
-    /// The same for a task that counts so much if each of these queues held so much more.
+    /// Whether a queue and all of its ancestors stay within their real capability with a task that
+    /// counts `request`, if each of them held `more` than it does.
     pub(super) fn has_room_beside<'a>(
         &self,
         state: &State,

@@ -230,7 +230,7 @@ impl QueueTree {
         std::iter::successors(Some(ix), |at| self.parent(*at))
     }
 
-    /// Its ancestors up to so many levels, the root aside.
+    /// Ancestors of a queue up to so many levels, without the root.
     pub fn near_ancestors(&self, ix: QueueIx, levels: u32) -> impl Iterator<Item = QueueIx> + '_ {
         let above = self.path(ix).skip(1).take(levels as usize);
         above.take_while(|above| Some(*above) != self.root)

@@ -21,7 +21,7 @@ const TOLERANCE: f64 = 1e-9;
 /// Index of the root.
 const ROOT: usize = 0;
 
-/// The tree.
+/// The hierarchy of queues with the share of each part (hdrf).
 #[derive(Clone, Default)]
 pub struct Tree {
     /// Cluster total by resource index.

@@ -8,7 +8,8 @@ use pumice_model::object::Gates;
 use pumice_model::{JobIx, State, Task, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
-/// Of each pod that waits and is of interest, the first of its job that is like it.
+/// Which pods are asked about: the first of its job that is like it stands for each pod that waits and
+/// is of interest.
 pub(super) struct AskedPods {
     /// It is asked about pods and nodes.
     of_nodes: bool,
@@ -129,7 +130,7 @@ impl AskedPods {
 }
 
 impl PodsOfJob {
-    /// Of pods that wait, the first ones first, which are alike.
+    /// Tells which pods that wait are alike, the first ones first.
     fn tell_kinds(&mut self, state: &State, waiting: Vec<TaskIx>) {
         let mut known = FxHashMap::default();
         for ix in waiting {

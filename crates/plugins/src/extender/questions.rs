@@ -40,7 +40,8 @@ impl StandingQuestions {
         turns.into_iter().filter_map(Turn::ends_s).min()
     }
 
-    /// Of all that is to be asked, what has its turn at `now_s`, seconds since the epoch.
+    /// Updates the questions that have their turn at `now_s`, seconds since the epoch, of all that is to
+    /// be asked.
     pub fn update(
         &mut self,
         state: &State,

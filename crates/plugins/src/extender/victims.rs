@@ -37,7 +37,8 @@ impl Victims for Extender {
         self.asks(verb_of(purpose))
     }
 
-    /// Its word is final in its tier: whom it has not named, or not yet, no later tier names.
+    /// Names the victims that the extender has allowed. An extender's word is final in its tier: whom it
+    /// has not named, or not yet, no later tier names.
     fn victims(
         &self,
         state: &State,

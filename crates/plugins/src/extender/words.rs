@@ -17,7 +17,7 @@ pub(super) enum SignedAnswer<'a> {
     Unasked,
     /// There is none yet.
     Missing,
-    /// It is known.
+    /// The extender has answered.
     Known(&'a ExtenderAnswer),
 }
 

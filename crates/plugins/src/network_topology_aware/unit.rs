@@ -45,7 +45,7 @@ pub struct Nearness {
     placed: FxHashMap<NodeIx, u32>,
     /// Pods of the unit in each domain.
     there: Vec<u32>,
-    /// Of all nodes.
+    /// Pods of the unit on all nodes.
     total: u32,
     /// What [`State::sub_jobs_epoch`] was when all was counted.
     epoch: u64,

@@ -10,7 +10,7 @@ const MAX_ROUNDS: usize = 10_000;
 /// One queue; amounts by resource index, all of the same length as the cluster total.
 #[derive(Clone, Debug, Default)]
 pub(super) struct QueueClaim {
-    /// Weight.
+    /// Share of the cluster that the queue may claim, relative to the others.
     pub weight: f64,
     /// What it holds and wants.
     pub request: Vec<f64>,

@@ -38,7 +38,7 @@ fn narrow(number: i128) -> i64 {
 }
 
 impl Utilisation {
-    /// Of a node whose usage was measured.
+    /// How much of a node is used whose usage was measured.
     pub fn of(state: &State, node: NodeIx, usage: NodeUsage) -> Self {
         let pods = state.nodes().pod_count[node.at()];
         let [_, _, most] = allocatable(state, node);

@@ -21,7 +21,7 @@ pub struct RoleRule {
     name: String,
     /// Larger is earlier; 0 for roles the order does not name.
     pub rank: usize,
-    /// Of what is said of the role, the most important; 0 when only the order names it.
+    /// Strength of the most important rule about the role; 0 when only the order names it.
     pub strength: u8,
     /// Roles it is drawn to, by number.
     near: Vec<usize>,

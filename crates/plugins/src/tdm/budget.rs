@@ -3,9 +3,9 @@
 use pumice_model::{Job, JobIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
-/// Of a PodGroup: how many of its pods should keep running.
+/// Annotation of a PodGroup: how many of its pods should keep running.
 pub const MIN_AVAILABLE: &str = "volcano.sh/jdb-min-available";
-/// Of a PodGroup: how many of its pods may be missing.
+/// Annotation of a PodGroup: how many of its pods may be missing.
 pub const MAX_UNAVAILABLE: &str = "volcano.sh/jdb-max-unavailable";
 
 /// A number of pods, or a share of all of the job's.

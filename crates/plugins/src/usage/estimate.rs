@@ -78,7 +78,7 @@ fn cpu_milli(text: &str) -> Option<i64> {
     digits.strip_suffix('m').unwrap_or(digits).parse().ok()
 }
 
-/// Bytes.
+/// Bytes that a quantity of memory stands for.
 fn memory_bytes(text: &str) -> Option<i64> {
     let text = text.trim();
     let end = text.find(|letter: char| !letter.is_ascii_digit());

@@ -16,7 +16,7 @@ const CORES: u64 = 100;
 /// A card as its driver shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhysicalCard {
-    /// UUID.
+    /// UUID that the driver gives the card.
     pub uuid: String,
     /// Product name, as in `NVIDIA A100-PCIE-40GB`.
     pub product: String,
@@ -31,7 +31,7 @@ pub struct PhysicalCard {
 /// How the plugin of a node is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeConfig {
-    /// Its generation.
+    /// Generation of the node's GPUs.
     pub generation: Generation,
     /// `operatingmode`.
     pub mode: String,
@@ -82,7 +82,7 @@ impl NodePlugin {
         plugin
     }
 
-    /// Its configuration.
+    /// How the plugin of this node is configured.
     pub fn config(&self) -> &NodeConfig {
         &self.config
     }

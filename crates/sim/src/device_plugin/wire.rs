@@ -7,7 +7,7 @@ pub struct WireDevice {
     pub id: String,
     /// Vendor; the plugin serves `NVIDIA` alone.
     pub kind: String,
-    /// Memory.
+    /// Memory of the device, in units of its plugin.
     pub memory: i64,
     /// Cores in percent.
     pub cores: i64,

@@ -40,7 +40,7 @@ impl Embedded {
 pub struct Dumped {
     /// Where the dump begins.
     pub place: InputPlace,
-    /// The text.
+    /// Text of the configuration.
     pub text: String,
 }
 

@@ -17,7 +17,7 @@ const ALWAYS: [&str; 4] = ["cpu", "memory", "pods", "ephemeral-storage"];
 pub(super) struct NamedResources {
     /// Key of the queue, path of the amount, resource.
     of_queues: Vec<(String, String, String)>,
-    /// Of nodes and pods.
+    /// Resources that nodes and pods name.
     known: BTreeSet<String>,
     has_nodes: bool,
 }

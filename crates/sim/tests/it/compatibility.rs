@@ -12,7 +12,7 @@ fn run(conf: &str, text: &str) -> Report {
     run_sharded(conf, text, None)
 }
 
-/// Likewise, as the scheduler with that NodeShard.
+/// One cycle over the manifests under a configuration, as the scheduler with that NodeShard.
 fn run_sharded(conf: &str, text: &str, shard: Option<OwnShard>) -> Report {
     let settings = SimulationSettings {
         shard,

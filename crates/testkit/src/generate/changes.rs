@@ -364,7 +364,7 @@ impl Changing {
         }
     }
 
-    /// Likewise, but only pods and PodGroups come, change and go.
+    /// Something happens, but only pods and PodGroups come, change and go; what is told about it.
     pub fn calm_step(&mut self) -> Vec<Delta> {
         if let Some(told) = self.change_usage() {
             return told;

@@ -645,7 +645,7 @@ pub(super) struct Giver {
 }
 
 impl Giver {
-    /// Of these slices, without what these claims have.
+    /// Devices of the slices that were told, without what the claims among them have.
     pub(super) fn new(told: &[Delta]) -> Self {
         let mut giver = Self::default();
         for object in told {

@@ -65,7 +65,7 @@ struct Rare {
     name: &'static str,
     /// One in how many configurations has it.
     odds: usize,
-    /// Its source of numbers.
+    /// Stream of random numbers that the plugin takes, so that it changes no other choice.
     stream: u64,
     /// Writes its switches and arguments.
     write: fn(&mut Rng, &mut String),
@@ -304,7 +304,7 @@ fn network_arguments(rng: &mut Rng) -> String {
     lines
 }
 
-/// Of `init-params`: one in how many configurations has it, key, values.
+/// Arguments of `init-params`: one in how many configurations has it, key, values.
 const INIT_PARAMS: &[(usize, &str, &[&str])] = &[
     (
         12,
@@ -351,7 +351,7 @@ fn node_groups(rng: &mut Rng, text: &mut String) {
     let _ = writeln!(text, "      enablePreferredOrder: {ordered}");
 }
 
-/// Of `usage`: one in how many configurations has it, key, values.
+/// Arguments of `usage`: one in how many configurations has it, key, values.
 const USAGE_ARGUMENTS: &[(usize, &str, &[&str])] = &[
     (3, "usage.weight", &["0", "1", "20", "-1"]),
     (4, "cpu.weight", &["0", "3"]),
@@ -430,7 +430,7 @@ fn waiting_time(rng: &mut Rng, text: &mut String) {
     }
 }
 
-/// Of `resource-strategy-fit`.
+/// What `resource-strategy-fit` may be told to score.
 const STRATEGIES: &[&str] = &[
     "{cpu: {type: MostAllocated, weight: 3}, memory: {weight: 2}}",
     "{nvidia.com/*: {type: MostAllocated}, cpu: {weight: -1}, pods: {type: Least}}",
@@ -477,7 +477,7 @@ fn strategy_fit(rng: &mut Rng, text: &mut String) {
     }
 }
 
-/// Of `deviceshare`: one in how many configurations has it, key, values.
+/// Arguments of `deviceshare`: one in how many configurations has it, key, values.
 const DEVICE_ARGUMENTS: &[(usize, &str, &[&str])] = &[
     (
         1,
@@ -508,7 +508,7 @@ const DEVICE_ARGUMENTS: &[(usize, &str, &[&str])] = &[
     (4, "deviceshare.InFlightGuard", &["false", "false", "true"]),
 ];
 
-/// Of `overcommit`.
+/// Factors of `overcommit`.
 const FACTORS: &[&str] = &["1.0", "1.5", "2", "0.5", "10"];
 
 fn arguments(rng: &mut Rng, plugin: &str, text: &mut String) {

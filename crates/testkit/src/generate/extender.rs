@@ -145,7 +145,7 @@ impl Extender<'_> {
         filter.into_iter().chain(scores).collect()
     }
 
-    /// Of some nodes it says nothing, or what it said of one that was there before.
+    /// What is said about nodes; about some nothing, or what was said of one of that name before.
     fn about_nodes<T>(&self, rng: &mut Rng, say: impl Fn(&mut Rng) -> T) -> Vec<AboutNode<T>> {
         let mut all = Vec::new();
         for node in &self.nodes {
@@ -161,7 +161,7 @@ impl Extender<'_> {
         all
     }
 
-    /// The same for the same `topic`, for a while. To some it never has an answer.
+    /// An answer, equal for questions of one `topic` for a while. To some topics there is never one.
     fn answer(
         &self,
         (verb, subject, uid): (ExtenderVerb, &str, &str),

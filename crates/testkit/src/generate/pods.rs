@@ -174,7 +174,7 @@ fn load(rng: &mut Rng, pod: &mut PodObject) {
     }
 }
 
-/// Its own way to score resources, which few pods have.
+/// A pod's own way to score resources, which few pods have.
 fn strategy(rng: &mut Rng, pod: &mut PodObject) {
     if !rng.one_in(4) {
         return;

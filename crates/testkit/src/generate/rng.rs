@@ -5,7 +5,7 @@
 pub struct Rng(u64);
 
 impl Rng {
-    /// The same seed gives the same numbers; `stream` separates uses of one seed.
+    /// A generator: equal seeds give equal numbers; `stream` separates uses of one seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         let mut rng = Self(seed ^ stream.wrapping_mul(0xa076_1d64_78bd_642f));
         rng.next();

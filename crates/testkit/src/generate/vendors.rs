@@ -380,7 +380,7 @@ pub fn said_of_order(rng: &mut Rng) -> Pairs {
     annotations
 }
 
-/// Likewise, and of the cards a pod may have.
+/// What annotations say of the order of cards and nodes, and of the cards a pod may have.
 fn said(rng: &mut Rng) -> Pairs {
     let mut annotations = said_of_order(rng);
     let mut say = |rng: &mut Rng, odds: usize, key: &str, values: &[&str]| {

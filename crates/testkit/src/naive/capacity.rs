@@ -12,7 +12,7 @@ use super::queue_share::{self, requested};
 use super::state::{Res, Status, Task, World, add, get, sub, to_res};
 use super::victims;
 
-/// Of what is asked, what a queue still deserves, and of what it has what it deserves.
+/// What a queue still deserves of what is asked, and of what it has what it deserves.
 #[derive(Clone, Default)]
 struct Deserved {
     still: BTreeSet<String>,
@@ -376,7 +376,7 @@ pub fn within_limits(cycle: &Cycle, plugin: &PluginConf, queue: &str, uid: &str)
     !tree.is_held(queue) && tree.line(queue).iter().all(holds)
 }
 
-/// Allocatable.
+/// Whether plugin capacity lets a queue take a task.
 pub fn allocatable(cycle: &Cycle, plugin: &PluginConf, queue: &str, task: &Task) -> bool {
     queue_share::is_open(cycle, queue) && within_limits(cycle, plugin, queue, &task.pod.uid)
 }

@@ -55,7 +55,7 @@ struct Objects {
 /// What a claim has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
-    /// Its devices.
+    /// Devices that the claim has.
     pub devices: Vec<GivenDevice>,
     /// Nodes that reach them all; `None` for every node.
     nodes: Option<NodeTerm>,

@@ -172,13 +172,13 @@ pub fn vote(cycle: &Cycle, opinion: impl Fn(&PluginConf) -> Option<bool>) -> boo
     true
 }
 
-/// JobReady.
+/// Whether a gang may be bound, by the plugins that vote.
 pub fn job_ready(cycle: &Cycle, key: &str) -> bool {
     let gang = || gang_holds(&cycle.world, key, false);
     all_of(cycle, |plugin| plugin.enabled.job_ready, gang)
 }
 
-/// JobPipelined.
+/// Whether a gang may wait on its nodes, by the plugins that vote.
 pub fn job_pipelined(cycle: &Cycle, key: &str) -> bool {
     vote(cycle, |plugin| match plugin.name.as_str() {
         _ if !plugin.enabled.job_pipelined => None,
@@ -189,7 +189,7 @@ pub fn job_pipelined(cycle: &Cycle, key: &str) -> bool {
     })
 }
 
-/// SubJobReady.
+/// Whether a sub-group may be bound, by the plugins that vote.
 pub fn sub_job_ready(cycle: &Cycle, key: &str, sub_job: &SubJob) -> bool {
     if cycle.world.jobs[key].group.sub_groups.is_empty() {
         return job_ready(cycle, key);
@@ -198,7 +198,7 @@ pub fn sub_job_ready(cycle: &Cycle, key: &str, sub_job: &SubJob) -> bool {
     all_of(cycle, |plugin| plugin.enabled.sub_job_ready, gang)
 }
 
-/// SubJobPipelined.
+/// Whether a sub-group may wait on its nodes, by the plugins that vote.
 pub fn sub_job_pipelined(cycle: &Cycle, key: &str, sub_job: &SubJob) -> bool {
     if cycle.world.jobs[key].group.sub_groups.is_empty() {
         return job_pipelined(cycle, key);

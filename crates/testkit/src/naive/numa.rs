@@ -203,7 +203,7 @@ fn serve(
     Some(all)
 }
 
-/// Likewise, where a refused container has some CPUs all the same.
+/// The CPUs that are taken from `free`, where a refused container has some CPUs all the same.
 fn taken(object: &NumatopologyObject, request: &CpuRequest, free: &Cpus) -> Cpus {
     let any = |available: &Cpus, wanted| Some(pick(object, available, wanted));
     serve(object, request, free, any).unwrap_or_default()

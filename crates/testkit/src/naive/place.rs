@@ -121,7 +121,7 @@ pub fn place(cycle: &mut Cycle, uid: &str, reach: Reach) -> bool {
     place_in(cycle, uid, reach, None)
 }
 
-/// Likewise on a node of the domain, where there is one.
+/// Places the task on a node of the domain, where there is one; says whether it did.
 pub fn place_in(cycle: &mut Cycle, uid: &str, reach: Reach, domain: Option<&DomainNodes>) -> bool {
     let Some((node, idle)) = choose(cycle, &cycle.world.tasks[uid], reach, domain) else {
         return false;

@@ -177,7 +177,7 @@ fn proportion_overused(cycle: &Cycle, queue: &str) -> bool {
     all.all(|(name, amount)| at_most(*amount, get(&allocated, name) as f64))
 }
 
-/// Overused.
+/// Whether a queue has what it deserves, by the plugins that say so.
 pub fn overused(cycle: &Cycle, queue: &str) -> bool {
     let mut plugins = cycle.plugins();
     plugins.any(|plugin| {
@@ -250,7 +250,7 @@ pub fn within_limits(cycle: &Cycle, queue: &str, uid: &str) -> bool {
     })
 }
 
-/// Allocatable.
+/// Whether a queue may take a task, by the plugins that say so.
 pub fn allocatable(cycle: &Cycle, queue: &str, task: &Task) -> bool {
     let mut plugins = cycle.plugins();
     plugins.all(|plugin| match plugin.name.as_str() {
@@ -323,7 +323,7 @@ pub fn learn_admissions(world: &mut World) {
     }
 }
 
-/// Its status says that it is admitted and may claim something.
+/// Whether the status of a PodGroup says that it is admitted and may claim something.
 fn says_admitted(world: &World, key: &str) -> bool {
     let job = &world.jobs[key];
     let tasks = world.tasks_of(key);

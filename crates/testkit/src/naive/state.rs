@@ -75,7 +75,7 @@ pub struct Task {
     pub pod: Arc<PodObject>,
     /// Key of its job, `namespace/name`; `None` when it has none.
     pub job: Option<String>,
-    /// Its sub-job; the default one when it has no job.
+    /// Sub-job of the pod; the default one when it has no job.
     pub sub_job: SubJob,
     /// State.
     pub status: Status,
@@ -96,7 +96,7 @@ pub struct Task {
 /// A nomination (spec/07 §7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Promise {
-    /// Node.
+    /// Node that was promised.
     pub node: String,
     /// Plans so far when it was made; what others wrote, or an earlier scheduler, comes last.
     pub number: u64,

@@ -174,7 +174,7 @@ fn amount(text: &str, total: i64) -> Option<i64> {
     }
 }
 
-/// Of each job as many of these, in their order, as its budget allows.
+/// As many of these pods of each job, in their order, as its budget allows.
 fn within_budgets(world: &World, uids: Vec<String>) -> Vec<String> {
     let mut left: BTreeMap<String, i64> = BTreeMap::new();
     let mut victims = uids;

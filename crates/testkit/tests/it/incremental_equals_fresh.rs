@@ -301,10 +301,20 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
 struct May {
     /// It waits for Bindings to be confirmed, and says so.
     be_late: bool,
-    /// Of jobs that sleep the last word stands.
+    /// The last word on jobs that sleep stands.
     be_old: bool,
     /// PodGroups are not told of every device that somebody else gets.
     know_devices_late: bool,
+}
+
+impl May {
+    fn beside(is_late: bool, sleep: Sleep, cluster: &Changing) -> Self {
+        Self {
+            be_late: is_late,
+            be_old: sleep == Sleep::Sound,
+            know_devices_late: cluster.has_claims(),
+        }
+    }
 }
 
 /// The live engine has seen what the fresh one sees.
@@ -506,7 +516,7 @@ fn fresh_engine(config: &Config, cluster: &Changing, holds: &[(String, i64)]) ->
     fresh
 }
 
-/// Likewise; both hear what an extender says, if there is one.
+/// An engine that hears of everything now; both hear what an extender says, if there is one.
 fn fresh_beside(
     live: &mut Engine,
     (seed, step): (u64, u32),
@@ -579,7 +589,7 @@ fn give_back(cluster: &mut Changing, returns: &[ClaimReturn]) -> Vec<Delta> {
     told
 }
 
-/// Likewise with a configuration for each step.
+/// Follows the changes with a configuration for each step, and compares after each.
 fn follow_under(
     seed: u64,
     mut cluster: Changing,
@@ -613,16 +623,11 @@ fn follow_under(
         let seen = cycle(&mut live, now_s);
         tries.count(waiting, &seen);
         let context = format!("seed {seed}, step {step}, {sleep:?}, conf:\n{text}");
-        let know_devices_late = cluster.has_claims();
-        let may = |be_late| May {
-            be_late,
-            be_old: sleep == Sleep::Sound,
-            know_devices_late,
-        };
-        for (other, be_late, which) in [(&mut fresh, is_late, ""), (&mut dumped, false, "dump ")] {
-            let expected = cycle(other, now_s);
-            check(&seen, &expected, may(be_late), &format!("{which}{context}"));
-        }
+        let may = May::beside(is_late, sleep, &cluster);
+        check(&seen, &cycle(&mut fresh, now_s), may, &context);
+        let may = May::beside(false, sleep, &cluster);
+        let expected = cycle(&mut dumped, now_s);
+        check(&seen, &expected, may, &format!("dump {context}"));
         assert_eq!(live.sleepers().missed(), 0, "missed: {context}");
         told.check(&mut live, now_s, &context);
         for pod in late.drain(..) {
@@ -659,10 +664,9 @@ fn follow_under(
             happened.for_each(|delta| live.apply(delta));
         }
         // The fork hears and sees nothing of all this, and whatever it decides is not the other's.
-        if let Some(fork) = fork {
-            let expected = cycle(&mut fork.wake(&config), now_s);
-            check(&seen, &expected, may(false), &format!("fork {context}"));
-        }
+        let expected = fork.map(|fork| cycle(&mut fork.wake(&config), now_s));
+        let expected = expected.iter();
+        expected.for_each(|expected| check(&seen, expected, may, &format!("fork {context}")));
     }
     tries
 }

@@ -19,7 +19,7 @@ pub enum RawFrame<'f> {
     Delete(&'f [u8]),
     /// Everything up to this version has been told.
     Bookmark {
-        /// The version.
+        /// `resourceVersion` up to which everything has been told.
         version: String,
         /// The list part of the watch ends here.
         ends_list: bool,
@@ -93,11 +93,11 @@ fn bookmark(object: &[u8]) -> Result<RawFrame<'_>, Malformed> {
 pub struct ObjectName {
     /// Empty for kinds without.
     pub namespace: String,
-    /// Its name.
+    /// `metadata.name`.
     pub name: String,
-    /// Its UID.
+    /// `metadata.uid`.
     pub uid: String,
-    /// Its `resourceVersion`.
+    /// `metadata.resourceVersion`.
     pub version: String,
 }
 

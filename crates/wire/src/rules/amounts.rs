@@ -32,11 +32,11 @@ const HUGE_PAGES: &str = "hugepages-";
 /// What a list of amounts is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum AmountsOf {
-    /// A container.
+    /// `resources` of a container.
     Container,
     /// A whole pod.
     Pod,
-    /// A node.
+    /// `capacity` and `allocatable` of a node.
     Node,
     /// A namespace.
     Quota,

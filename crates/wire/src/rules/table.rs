@@ -42,7 +42,7 @@ pub(super) enum RuleLine {
 pub(super) struct RuleCondition {
     /// The field that decides.
     pub path: Vec<&'static str>,
-    /// Its words; none: whichever.
+    /// Words that the field may have there; none: whichever.
     pub words: Vec<&'static str>,
     /// It holds where the field is so, not where it is not.
     pub is_so: bool,

@@ -9,7 +9,7 @@ fn of_spec(fields: &Value) -> Vec<String> {
     told("", "Pod", &json!({"metadata": {"name": "p"}, "spec": spec}))
 }
 
-/// The same of a container.
+/// What is wrong with a pod whose container has these fields.
 fn of_container(fields: &Value) -> Vec<String> {
     let mut container = json!({"name": "c", "image": "i"});
     merge(&mut container, fields);

@@ -88,7 +88,7 @@ pub struct Throughput {
     pub writes: BTreeMap<String, usize>,
     /// Processor seconds from the start to the last bind.
     pub cpu_s: f64,
-    /// Likewise of scheduler, control plane and this program together.
+    /// Processor seconds of scheduler, control plane and this program together.
     pub total_cpu_s: f64,
     /// Resident memory after the last bind.
     pub rss_bytes: u64,
@@ -111,7 +111,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Of these samples.
+    /// Latencies of these samples, in milliseconds.
     pub fn of(mut times_ms: Vec<f64>) -> Self {
         times_ms.sort_by(f64::total_cmp);
         let at = |percent: usize| {

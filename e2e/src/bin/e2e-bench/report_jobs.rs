@@ -35,7 +35,7 @@ pub struct MakingFigures {
     pub per_s: f64,
     /// Milliseconds of processor for each, control plane, controllers and this program.
     pub cpu_ms: f64,
-    /// Of the controllers alone.
+    /// Milliseconds of processor for each, of the controllers alone.
     pub own_cpu_ms: f64,
     /// Most resident memory of the controllers.
     pub peak_rss_bytes: u64,

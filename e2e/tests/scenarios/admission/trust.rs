@@ -89,7 +89,7 @@ kubectl create clusterrolebinding admission-plugin --clusterrole=admission-plugi
     found
 }
 
-/// Of a PodGroup jane may write all but its status.
+/// Tries that jane may write all of a PodGroup but its status.
 fn judge_jane_of_groups(lab: &LabGuard, account: &str) -> Result<()> {
     let group = |status: Value| {
         let mut group = object(

@@ -111,8 +111,8 @@ fn runs_and_completes(name: &str) -> Result<usize> {
     Ok(count)
 }
 
-/// Its containers run for ever, or are started again when they have ended: what restartPolicy says
-/// where it is left out.
+/// Whether containers of a Job run for ever, or are started again when they have ended: what
+/// restartPolicy says where it is left out.
 fn ends_never(job: &Value) -> bool {
     let tasks = job["spec"]["tasks"].as_array();
     tasks.into_iter().flatten().any(|task| {

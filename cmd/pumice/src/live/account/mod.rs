@@ -89,9 +89,9 @@ pub(super) struct AccountFacts {
     pub top: Value,
     /// What owns its pods, where that is another: kind and object.
     pub owner: Option<(String, Value)>,
-    /// Its PodGroups.
+    /// PodGroups of the workload, as the API server has them.
     pub groups: Vec<Value>,
-    /// Its pods.
+    /// Pods of the workload, as the API server has them.
     pub pods: Vec<Value>,
     /// Events about it that warn, oldest first.
     pub warnings: Vec<Value>,

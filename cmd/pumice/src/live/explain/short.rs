@@ -18,7 +18,8 @@ pub fn shorten_pod(view: &mut PodView) {
     shorten(&mut view.message, view.summary.as_deref(), MORE);
 }
 
-/// The same of a job, for a command that tells no more: `more` says which one does.
+/// Leaves the first line of why a job waits, for a command that tells no more: `more` says which one
+/// does.
 pub fn shorten_why(view: &mut JobView, more: &str) {
     shorten(&mut view.message, view.summary.as_deref(), more);
 }

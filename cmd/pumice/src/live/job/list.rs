@@ -54,7 +54,7 @@ enum ListFormat {
     Wide,
     /// For scripts: the objects
     Json,
-    /// The same as JSON
+    /// The contents of `json` as YAML
     Yaml,
 }
 

@@ -36,7 +36,7 @@ pub struct JobLogsArguments {
     /// Only so many lines of each pod, the last ones
     #[arg(long, value_name = "LINES")]
     tail: Option<u32>,
-    /// Of the run before the last restart of the container
+    /// Show what the container wrote before its last restart
     #[arg(long, short)]
     previous: bool,
     #[command(flatten)]

@@ -16,26 +16,26 @@ pub struct NamedJob {
     namespace: Option<String>,
 }
 
-/// Its name, in one of two ways.
+/// Which Job, named in one of two ways.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct JobName {
     /// Name of the Job
     #[arg(value_name = "NAME")]
     named: Option<String>,
-    /// The same, as vcctl takes it
+    /// Name of the Job, as vcctl takes it
     #[arg(long = "name", short = 'N', value_name = "NAME")]
     flag: Option<String>,
 }
 
 impl NamedJob {
-    /// Its name.
+    /// Name of the Job, whichever way it was given.
     pub fn name(&self) -> &str {
         let name = self.name.named.as_deref().or(self.name.flag.as_deref());
         name.unwrap_or_default()
     }
 
-    /// Its namespace; that of the context where none is given.
+    /// Namespace of the Job; that of the context where none is given.
     pub fn namespace<'a>(&'a self, user: &'a ClusterUser) -> &'a str {
         user.namespace(self.namespace.as_deref())
     }

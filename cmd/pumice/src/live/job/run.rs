@@ -24,7 +24,7 @@ pub struct JobRunArguments {
     /// Name of the Job
     #[arg(value_name = "NAME", conflicts_with = "file")]
     named: Option<String>,
-    /// The same, as vcctl takes it
+    /// Name of the Job, as vcctl takes it
     #[arg(long, short = 'N', value_name = "NAME", conflicts_with_all = ["file", "named"])]
     name: Option<String>,
     /// Namespace; default: that of the file, else that of the context
@@ -45,10 +45,10 @@ pub struct JobRunArguments {
     /// Limits of a pod
     #[arg(long, short = 'L', default_value = "cpu=1000m,memory=100Mi")]
     limits: String,
-    /// Scheduler
+    /// Scheduler that places the pods of the Job
     #[arg(long, short = 'S', default_value = keys::DEFAULT_SCHEDULER, value_name = "NAME")]
     scheduler: String,
-    /// Queue
+    /// Queue that the Job is put into
     #[arg(long, short, default_value = keys::DEFAULT_QUEUE, value_name = "NAME")]
     queue: String,
     /// Create the Job of this YAML or JSON file instead; `-` is standard input

@@ -19,9 +19,9 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub(super) enum WaitedFor {
     /// It has ended; well or not says the exit code
     End,
-    /// Its pods run
+    /// The pods of the Job run
     Running,
-    /// It is suspended
+    /// The Job is suspended
     Suspended,
     /// It is gone
     Deleted,

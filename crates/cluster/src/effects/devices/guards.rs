@@ -79,7 +79,7 @@ struct Waiter {
 
 /// When a bind may go on.
 pub(crate) enum Pass {
-    /// Now.
+    /// The bind may go on at once.
     Now,
     /// When this tells; never if its sender is gone, since the process ends.
     Later(oneshot::Receiver<()>),

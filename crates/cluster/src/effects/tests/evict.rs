@@ -16,7 +16,7 @@ pub(super) fn evict() -> Write {
     }
 }
 
-/// Of a pod that a PodDisruptionBudget selects.
+/// An eviction of a pod that a PodDisruptionBudget selects.
 fn guarded() -> Write {
     match evict() {
         Write::Evict {

@@ -48,7 +48,7 @@ pub enum Answer {
     Status(u16, &'static str),
 }
 
-/// The server.
+/// An API server that answers lists and watches as a test tells it.
 #[derive(Clone)]
 pub struct Server {
     url: String,

@@ -69,7 +69,7 @@ pub fn event(kind: &str, object: Value) -> Value {
     json!({"type": kind, "object": object})
 }
 
-/// A bookmark.
+/// A bookmark of a watch, which tells nothing but a version.
 pub fn bookmark(version: &str) -> Value {
     let object = json!({"kind": "X", "apiVersion": "v1", "metadata": {"resourceVersion": version}});
     event("BOOKMARK", object)

@@ -14,7 +14,7 @@ fn raw(spec: Value) -> Job {
     serde_json::from_value(wire).expect("a job")
 }
 
-/// The same after defaulting.
+/// A Job with this spec, after defaulting.
 fn defaulted(spec: Value) -> Job {
     let mut job = raw(spec);
     job::defaults(&mut job);

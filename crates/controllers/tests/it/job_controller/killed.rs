@@ -121,7 +121,8 @@ impl Storm {
         made
     }
 
-    /// Also: a status is only written over the one that was looked at.
+    /// Looks at the pods and at the order of writes: a status is only written over the one that was
+    /// looked at.
     fn check(&self, retries: i64, expected: &[(&str, usize)]) {
         for (write, _) in &self.world.server.log {
             if let ApiVerb::Merge {

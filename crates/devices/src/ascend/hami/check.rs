@@ -18,13 +18,13 @@ pub enum ChipCheck {
     Type,
     /// Shared by hami-core, if that is asked.
     Mode,
-    /// Healthy.
+    /// The device plugin registers the chip as healthy.
     Healthy,
     /// UUID allowed.
     Uuid,
     /// Large enough when idle.
     Size,
-    /// Its neighbour fits too, where chips are handed out in pairs.
+    /// The chip's neighbour fits too, where chips are handed out in pairs.
     Pair,
     /// A free slot.
     Slots,

@@ -122,8 +122,8 @@ impl PlacedPod<'_> {
         Allocation::of(self.cards, at, need.container, part.portion())
     }
 
-    /// The same of a chip that the node does not have: how large it is nobody knows. It may be as the largest of
-    /// its type.
+    /// What a container asks, of a chip that the node does not have: how large that is nobody knows. It
+    /// may be as the largest of its type.
     fn absent(&self, need: &ChipRequest, device: &ReadDevice) -> Allocation {
         let cards = self.cards.cards.iter().enumerate();
         let own = cards.filter(|(_, card)| ChipVariant::of(card).of == need.of);

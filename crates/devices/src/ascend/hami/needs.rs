@@ -7,7 +7,7 @@ use super::chips::{ChipType, RoundedMemory, VnpuConfig};
 
 /// Pod annotation: how its chips are shared.
 pub const MODE: &str = "huawei.com/vnpu-mode";
-/// Its only value: memory and cores are limited by hami-core instead of by a template.
+/// The only value of [`MODE`]: memory and cores are limited by hami-core instead of by a template.
 pub const HAMI_CORE: &str = "hami-core";
 
 /// How much of each chip.
@@ -37,7 +37,7 @@ pub struct ChipRequest {
     pub runs: ContainerKind,
     /// Different chips, at least 1.
     pub count: u32,
-    /// Of each.
+    /// How much of each chip.
     pub share: ChipShare,
 }
 

@@ -65,7 +65,7 @@ impl PodOnChips<'_> {
         Some((picks, score))
     }
 
-    /// Likewise, of containers that run at the same time.
+    /// Chips for the requests of containers that run at the same time, and the score of the node.
     fn place_lasting(&self, needs: &[ChipRequest]) -> Option<(ChipPicks, f64)> {
         let mut picks = ChipPicks::new();
         for need in needs {
@@ -353,7 +353,7 @@ impl ChipMatching<'_> {
 }
 
 impl PodOnChips<'_> {
-    /// The same node at another time.
+    /// This pod on the node as it is at another time.
     pub fn at(self, view: LedgerTime) -> Self {
         Self { view, ..self }
     }

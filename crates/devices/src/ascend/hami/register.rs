@@ -28,12 +28,12 @@ pub struct ChipVariant {
     pub of: u16,
     /// The node shares it by hami-core.
     pub soft: bool,
-    /// Its group of chips with fast links, counted from 1 in the order of the chips.
+    /// Group of chips with fast links that the chip is in, counted from 1 in the order of the chips.
     pub ring: Option<u8>,
 }
 
 impl ChipVariant {
-    /// Of a chip.
+    /// What the ledger keeps of a chip, unpacked.
     pub fn of(card: &Card) -> Self {
         let code = card.variant.get();
         let ring = (code & 0xff) as u8;

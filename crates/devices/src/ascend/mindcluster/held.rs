@@ -93,7 +93,7 @@ struct AskedNpus {
     container: u16,
     /// Chips.
     count: usize,
-    /// Of each; all of it where that is none, or nobody knows.
+    /// Template by which each chip is split; all of it where that is none, or nobody knows.
     template: Option<VnpuTemplate>,
 }
 

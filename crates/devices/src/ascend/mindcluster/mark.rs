@@ -21,7 +21,7 @@ pub enum VnpuProgress {
 /// A vNPU on a chip. It stands in the ledger as a [`Partition`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VnpuMark {
-    /// Its template.
+    /// Template that says how much of the chip the vNPU has.
     pub template: VnpuTemplate,
     /// How far it is.
     pub progress: VnpuProgress,

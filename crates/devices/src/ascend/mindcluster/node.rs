@@ -48,7 +48,7 @@ const MAX_CHIPS: usize = 1024;
 pub enum NodeWithoutNpus {
     /// It says nothing of NPUs. The default, so that a node without NPUs stores nothing.
     NoNpus,
-    /// Its labels are missing or contradict each other.
+    /// Labels that tell the kind of chips are missing or contradict each other.
     Labels,
     /// It has other NPUs.
     OtherKind,
@@ -101,7 +101,7 @@ pub enum Listing {
 }
 
 impl Listing {
-    /// Of a chip.
+    /// Whether a chip is listed, as the ledger keeps it.
     pub fn of(card: &Card) -> Self {
         match card.variant.get() {
             0 => Self::Listed,

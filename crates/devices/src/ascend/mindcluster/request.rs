@@ -31,7 +31,7 @@ pub struct CoreRequest {
     pub cores: i64,
     /// What it gets for them.
     pub size: Size,
-    /// Its level is neither low nor high, and counts as low.
+    /// The level of the vNPU is neither low nor high, and counts as low.
     pub odd_level: bool,
 }
 

@@ -151,12 +151,12 @@ impl VnpuTemplate {
         Self::ALL.get(usize::from(code)).copied()
     }
 
-    /// Its number.
+    /// Number of the template among all of them, as the ledger keeps it.
     pub fn code(self) -> u16 {
         self as u16
     }
 
-    /// Its name, as the device plugin knows it.
+    /// Name of the template, as the device plugin knows it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Vir01 => "vir01",

@@ -13,10 +13,10 @@ use super::vendor::Vendor;
 
 /// Parts of names of types.
 pub const TYPES: (&str, &str) = ("amd.com/use-gputype", "amd.com/nouse-gputype");
-/// UUIDs.
+/// Annotations of a pod: UUIDs of the cards it may use, and of those it may not.
 pub const UUIDS: (&str, &str) = ("amd.com/use-gpu-uuid", "amd.com/nouse-gpu-uuid");
 
-/// The vendor.
+/// AMD's cards, as HAMi shares them.
 pub const VENDOR: Vendor = Vendor {
     name: "AMD",
     kinds: |_, config| vec![gpu(config)],

@@ -4,10 +4,10 @@ use crate::hami::kind::{CardKind, KindNames};
 
 use super::vendor::Vendor;
 
-/// UUIDs.
+/// Annotations of a pod: UUIDs of the cards it may use, and of those it may not.
 pub const UUIDS: (&str, &str) = ("birentech.com/use-gpuuuid", "birentech.com/nouse-gpuuuid");
 
-/// The vendor.
+/// Biren's cards, as HAMi shares them.
 pub const VENDOR: Vendor = Vendor {
     name: "Biren",
     kinds: |_, _| {

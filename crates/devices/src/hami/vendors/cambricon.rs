@@ -10,7 +10,7 @@ use crate::part::CardPart;
 
 use super::vendor::Vendor;
 
-/// UUIDs.
+/// Annotations of a pod: UUIDs of the cards it may use, and of those it may not.
 pub const UUIDS: (&str, &str) = ("cambricon.com/use-gpuuuid", "cambricon.com/nouse-gpuuuid");
 /// Pod annotation: the device plugin has served the pod.
 const ASSIGNED: &str = "CAMBRICON_DSMLU_ASSIGNED";
@@ -32,7 +32,7 @@ pub const PROTOCOL: PluginProtocol = PluginProtocol {
     cleanup: &[],
 };
 
-/// The vendor.
+/// Cambricon's MLUs, as HAMi shares them.
 pub const VENDOR: Vendor = Vendor {
     name: "Cambricon",
     kinds: |_, config| vec![mlu(config)],

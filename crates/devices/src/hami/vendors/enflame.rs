@@ -4,7 +4,7 @@ use crate::hami::kind::{CardKind, KindNames, PodLookup, whole_cards};
 
 use super::vendor::Vendor;
 
-/// The vendor.
+/// Enflame's GCUs, as HAMi shares them.
 pub const VENDOR: Vendor = Vendor {
     name: "Enflame",
     kinds: |_, _| vec![gcu()],

@@ -10,13 +10,13 @@ use super::vendor::Vendor;
 
 /// Parts of names of types.
 pub const TYPES: (&str, &str) = ("hygon.com/use-dcutype", "hygon.com/nouse-dcutype");
-/// UUIDs.
+/// Annotations of a pod: UUIDs of the cards it may use, and of those it may not.
 pub const UUIDS: (&str, &str) = ("hygon.com/use-gpuuuid", "hygon.com/nouse-gpuuuid");
 
 /// Most MiB in a unit of memory.
 const MAX_FACTOR: i64 = 1 << 20;
 
-/// The vendor.
+/// Hygon's DCUs, as HAMi shares them.
 pub const VENDOR: Vendor = Vendor {
     name: "Hygon",
     kinds: |_, config| vec![dcu(config)],

@@ -15,7 +15,7 @@ const KNOWN: [&str; 4] = ["MR-V100", "MR-V50", "BI-V150", "BI-V100"];
 /// Most models.
 const MAX_MODELS: usize = 32;
 
-/// The vendor.
+/// Iluvatar's cards, as HAMi shares them.
 pub const VENDOR: Vendor = Vendor {
     name: "Iluvatar",
     kinds: |_, config| gpus(config),

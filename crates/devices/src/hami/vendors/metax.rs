@@ -15,7 +15,7 @@ const MEMORY: i64 = 65_536;
 /// Key of the section: whether links between shared cards count.
 const LINKS: &str = "sgpuTopologyAware";
 
-/// The vendor.
+/// MetaX's cards, as HAMi shares them.
 pub const VENDOR: Vendor = Vendor {
     name: "MetaX",
     kinds: |_, config| {

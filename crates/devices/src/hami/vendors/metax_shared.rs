@@ -15,7 +15,7 @@ use crate::text::{Bounded, clip};
 
 /// Node annotation with the cards.
 pub const REGISTER: &str = "metax-tech.com/node-gpu-devices";
-/// UUIDs.
+/// Annotations of a pod: UUIDs of the cards it may use, and of those it may not.
 pub const UUIDS: (&str, &str) = ("metax-tech.com/use-gpuuuid", "metax-tech.com/nouse-gpuuuid");
 /// Pod annotation: the cards, for the device plugin.
 const DEVICES: &str = "metax-tech.com/gpu-devices-allocated";

@@ -9,7 +9,7 @@ use crate::hami::kind::{CardKind, KindNames, Marking, MemoryUnit, PodLookup, by_
 
 use super::vendor::Vendor;
 
-/// UUIDs.
+/// Annotations of a pod: UUIDs of the cards it may use, and of those it may not.
 pub const UUIDS: (&str, &str) = ("mthreads.ai/use-gpuuuid", "mthreads.ai/nouse-gpuuuid");
 /// Pod annotation: indices of its cards.
 const INDEX: &str = "mthreads.com/gpu-index";
@@ -38,7 +38,7 @@ pub const PROTOCOL: PluginProtocol = PluginProtocol {
     cleanup: &[],
 };
 
-/// The vendor.
+/// Moore Threads' cards, as HAMi shares them.
 pub const VENDOR: Vendor = Vendor {
     name: "Mthreads",
     kinds: |_, config| vec![gpu(config)],

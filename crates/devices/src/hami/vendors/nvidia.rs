@@ -19,7 +19,7 @@ use super::vendor::Vendor;
 
 /// Parts of names of types.
 pub const TYPES: (&str, &str) = (USE_TYPES, REFUSE_TYPES);
-/// UUIDs.
+/// Annotations of a pod: UUIDs of the cards it may use, and of those it may not.
 pub const UUIDS: (&str, &str) = ("nvidia.com/use-gpuuuid", "nvidia.com/nouse-gpuuuid");
 /// How the cards have to be shared.
 pub const MODE: &str = "nvidia.com/vgpu-mode";
@@ -30,7 +30,7 @@ pub const INSTANCES: &str = "hami.io/vgpu-mig-allocations";
 /// How names of Volcano's own plugin begin, which the section may have for it.
 const VOLCANO: &str = "volcano.sh/";
 
-/// The vendor.
+/// NVIDIA's cards, as HAMi shares them.
 pub const VENDOR: Vendor = Vendor {
     name: "NVIDIA",
     kinds: |settings, config| vec![gpu(settings, config)],

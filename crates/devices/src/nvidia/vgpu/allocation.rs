@@ -46,9 +46,9 @@ pub struct Read<'a> {
     pub id: &'a str,
     /// It has the word of the vendor.
     pub vendor: bool,
-    /// Memory.
+    /// Memory of the device that the container has.
     pub memory: Option<u32>,
-    /// Cores.
+    /// Cores of the device that the container has, in percent.
     pub cores: Option<u32>,
 }
 

@@ -80,7 +80,7 @@ pub struct CardCandidate {
     pub container: u16,
     /// Position of the card.
     pub card: u16,
-    /// Partition.
+    /// Part of the card that the container would get, where the card is split.
     pub partition: Option<Partition>,
     /// Memory as asked.
     pub memory: i64,
@@ -135,7 +135,7 @@ pub struct PodOnNode<'a> {
 }
 
 impl<'a> PodOnNode<'a> {
-    /// A card.
+    /// The card of the node with this index.
     pub fn card(&self, at: usize) -> &'a Card {
         &self.cards.cards[at]
     }

@@ -21,7 +21,7 @@ pub struct ContainerRequest {
     pub runs: ContainerKind,
     /// Different cards, at least 1.
     pub count: u32,
-    /// Of each card.
+    /// Memory of each card.
     pub memory: Memory,
     /// Percent of each card.
     pub cores: i64,

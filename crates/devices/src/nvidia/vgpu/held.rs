@@ -199,7 +199,7 @@ impl Holder<'_> {
         }
     }
 
-    /// The same of a card that the node does not have: how large it is nobody knows.
+    /// What a container asks, of a card that the node does not have: how large that is nobody knows.
     fn of_absent(&self, device: &Read, need: &ContainerRequest) -> Allocation {
         let (uuid, partition) = split_id(device.id);
         let sizes = (0..self.cards.cards.len()).map(|at| CardPart::capacity(self.cards, at).memory);

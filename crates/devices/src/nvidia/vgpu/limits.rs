@@ -11,29 +11,29 @@ use crate::text::clip;
 pub const MODE: &str = "volcano.sh/vgpu-mode";
 /// `spread` keeps the pods of a group on different cards.
 pub const GROUP_POLICY: &str = "volcano.sh/vgpu-podgroup-policy";
-/// Its only value.
+/// The only value of [`GROUP_POLICY`].
 pub const SPREAD: &str = "spread";
 /// UUIDs it may use.
 pub const USE_UUID: &str = "volcano.sh/vgpu-use-gpuuuid";
 /// UUIDs it may not use.
 pub const NO_UUID: &str = "volcano.sh/vgpu-nouse-gpuuuid";
-/// The same under the name of HAMi.
+/// HAMi's name of [`USE_UUID`].
 pub const USE_UUID_ALIAS: &str = "nvidia.com/use-gpuuuid";
-/// The same under the name of HAMi.
+/// HAMi's name of [`NO_UUID`].
 pub const NO_UUID_ALIAS: &str = "nvidia.com/nouse-gpuuuid";
 
 /// What the annotations say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnnotationLimits {
-    /// Its mode.
+    /// How the pod's cards must be shared ([`MODE`]); none: in any way.
     pub mode: Option<SharingMode>,
-    /// Its cards by index; empty: all.
+    /// Indices of the cards that the pod may use; empty: all.
     pub indices: Vec<u32>,
     /// Types of its cards.
     pub types: TypeLists,
     /// UUIDs; empty: all.
     pub use_uuids: Vec<String>,
-    /// UUIDs.
+    /// UUIDs of cards that the pod may not use.
     pub no_uuids: Vec<String>,
     /// Pods of its group must not be on its cards.
     pub spread: bool,

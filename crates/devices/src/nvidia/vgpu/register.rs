@@ -26,7 +26,7 @@ pub const REGISTER: &str = "volcano.sh/node-vgpu-register";
 pub struct RegisteredCard<'a> {
     /// Position among all segments, gaps included.
     pub index: u32,
-    /// UUID.
+    /// UUID of the card.
     pub uuid: &'a str,
     /// Containers it may host.
     pub slots: u32,

@@ -236,7 +236,7 @@ impl VgpuRequest {
         Some(milli([self.most_at_any_time(&all?)]))
     }
 
-    /// Of an amount of each request.
+    /// The most that all requests together take at any time, given an amount for each request.
     fn most_at_any_time(&self, amounts: &[i64]) -> i64 {
         let own = self.needs.iter().zip(amounts);
         most_at_any_time(own.map(|(need, amount)| (need.runs, *amount)))

@@ -117,7 +117,7 @@ impl Search<'_> {
         self.on_node.used(card, &self.candidates).sharers == 0
     }
 
-    /// Of two idle cards that passed the lists: whether one is as good as the other.
+    /// Whether one of two idle cards that passed the lists is as good as the other.
     fn alike(&self, one: usize, other: usize) -> bool {
         let on_node = self.on_node;
         let (variant, others) = (on_node.card(one).variant, on_node.card(other).variant);

@@ -20,7 +20,7 @@ impl SharingMode {
     /// All of them.
     pub const ALL: [Self; MODES] = [Self::HamiCore, Self::Mps, Self::Mig];
 
-    /// Its word in annotations.
+    /// Word that stands for the mode in annotations.
     pub const fn name(self) -> &'static str {
         match self {
             Self::HamiCore => "hami-core",
@@ -34,7 +34,7 @@ impl SharingMode {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
-    /// Its place in lists by mode.
+    /// Index of the mode in lists by mode.
     #[inline]
     pub const fn at(self) -> usize {
         self as usize
@@ -67,7 +67,7 @@ impl Sharing {
         }
     }
 
-    /// The mode.
+    /// Mode in which the card is shared this way.
     #[inline]
     pub fn mode(self) -> SharingMode {
         match self {

@@ -33,7 +33,7 @@ pub fn place(
     }
 }
 
-/// Of each mode the card with the largest worth, the first of those; of these the best score.
+/// The best score among the cards that have the largest worth of their mode, the first of each mode.
 #[inline(always)]
 fn place_by(
     need: &ContainerRequest,

@@ -46,7 +46,7 @@ fn in_queue(cluster: Cluster, pod: PodObject) -> Cluster {
     cluster.group(group).pod(member(&name, pod))
 }
 
-/// The same with a claim of so many devices.
+/// A group of one in queue `q` whose pod has a claim of so many devices.
 fn claims(cluster: Cluster, name: &str, count: u64) -> Cluster {
     let cluster = cluster.with(told(claim(name, name, count)));
     in_queue(cluster, owning(pod(name, "1c")))

@@ -14,7 +14,7 @@ fn named(namespace: &str, name: &str, uid: &str, status: GroupObject) -> GroupOb
     }
 }
 
-/// Its one pod.
+/// The one pod of a group.
 fn pod_of(group: &GroupObject, request: &str) -> PodObject {
     let name = format!("{}-{}", group.namespace, group.name);
     PodObject {

@@ -23,7 +23,7 @@ tiers:
   - name: nodeorder
 "#;
 
-/// The same where gangs are protected.
+/// A configuration that evicts, and in which gangs are protected.
 pub const GANGS_PROTECTED: &str = r#"
 actions: "enqueue, allocate, preempt, backfill"
 tiers:

@@ -18,7 +18,7 @@ tiers:
   - name: capacity
 "#;
 
-/// The same for gangs as a whole.
+/// A configuration that reclaims gangs as a whole.
 fn gang_reclaim() -> String {
     RECLAIM.replace("reclaim", "gangreclaim")
 }

@@ -27,7 +27,7 @@ pub const BY_TREE: [&[Entry]; 2] = [
     ],
 ];
 
-/// The same with `proportion`.
+/// Plugins by tier, with `proportion` as what says which queue has too much.
 pub const BY_WEIGHT: [&[Entry]; 2] = [
     BY_TREE[0],
     &[

@@ -14,7 +14,7 @@ use super::Key;
 enum Fate {
     /// It is carried out.
     Done,
-    /// It is refused.
+    /// The API server refuses the return.
     Refused,
     /// Somebody else writes first.
     Overtaken(Other),

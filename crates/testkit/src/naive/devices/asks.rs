@@ -116,7 +116,7 @@ fn ask(container: &ContainerFacts, at: usize, maker: &'static Maker) -> Option<O
     }))
 }
 
-/// Its annotations have values that they may have.
+/// Whether annotations of the pod have only values that they may have.
 fn can_be(pod: &PodObject, asks: &[Ask]) -> bool {
     let annotation = |key: &str| label(&pod.facts.annotations, key).unwrap_or("");
     let nvidia = asks.iter().any(|ask| ask.maker.word == "NVIDIA");

@@ -20,7 +20,7 @@ pub struct Maker {
     pub memory: &'static str,
     pub cores: &'static str,
     pub told: Told,
-    /// Of the list.
+    /// Name of the vendor in keys of allocations, `hami.io/NAME-devices-allocated`.
     pub list: &'static str,
     /// MiB in a unit of memory.
     pub unit: i64,

@@ -135,7 +135,8 @@ fn is_guarded(cycle: &Cycle) -> bool {
     guard.unwrap_or(true)
 }
 
-/// Of a score: 10 where a policy is set, or MindCluster shares its NPUs, and no weight is given.
+/// Weight of the score of devices: 10 where a policy is set, or MindCluster shares its NPUs, and no
+/// weight is given.
 fn weight(cycle: &Cycle) -> i64 {
     let Some(plugin) = cycle.plugin("deviceshare") else {
         return 0;

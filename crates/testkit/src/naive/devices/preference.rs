@@ -48,13 +48,13 @@ fn weights(pod: &PodObject) -> Result<Option<[i64; 3]>, ()> {
     }
 }
 
-/// Its weights cannot be read.
+/// Whether the weights that a pod asks for cannot be read.
 pub fn refuses(pod: &PodObject) -> bool {
     weights(pod).is_err()
 }
 
 impl<'a> Preference<'a> {
-    /// Of a pod, where the configuration says this.
+    /// What a pod prefers, where the configuration says this.
     pub fn of(pod: &'a PodObject, configured: &'a str) -> Self {
         let said = words(pod, "hami.io/gpu-scheduler-policy");
         let mut keys = Vec::new();
@@ -192,7 +192,7 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// Of a card of HAMi's vendors.
+    /// Rank of a card of HAMi's vendors.
     pub fn of(card: &Card, ask: &Ask) -> Self {
         Self {
             memory: card.used_memory,

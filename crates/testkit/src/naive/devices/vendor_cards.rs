@@ -28,7 +28,7 @@ pub struct Card {
     pub used_slots: i64,
     pub used_memory: i64,
     pub used_cores: i64,
-    /// Of sGPUs: what is told of it, and who is on it.
+    /// What is told of an sGPU, and who is on it.
     pub traits: Traits,
     pub holders: Vec<Holder>,
 }

@@ -154,7 +154,7 @@ fn fits(card: &Card, ask: &Ask, pod: &PodObject) -> bool {
         && has_room
 }
 
-/// Of several whole cards: memory that is named has to be all of each.
+/// Whether memory that is named is all of a card, as it has to be of several whole cards.
 fn is_all_of(card: &Card, maker: &Maker, named: i64) -> bool {
     // HAMi's webhook names the most that any card of Moore Threads has.
     let is_enough = maker.word == "Mthreads" || named - maker.unit < card.memory;

@@ -18,7 +18,7 @@ use crate::naive::{capacity, hdrf, queue_share, tdm};
 /// One plugin's answer.
 struct Answer {
     allowed: Vec<String>,
-    /// Its tier's answer is final, even if that is nobody.
+    /// The answer of the plugin's tier is final, even if that is nobody.
     protects: bool,
     /// Who it does not name is not evicted, whatever decides.
     vetoes: bool,
@@ -224,7 +224,7 @@ pub fn protected_from(
     }
 }
 
-/// Of each job as many as it can do without.
+/// As many of the candidates of each job as it can do without.
 fn spared(world: &World, candidates: &[String], of_job: impl Fn(&str) -> Spare) -> Vec<String> {
     let mut left: BTreeMap<String, Spare> = BTreeMap::new();
     let mut victims = Vec::new();

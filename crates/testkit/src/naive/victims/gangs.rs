@@ -139,8 +139,8 @@ fn are_left_alone(
     })
 }
 
-/// Of the bundles as many as are needed are taken from the front, as if more never did worse, and of these, from the last one on, each is
-/// left out without which the gang is placed all the same.
+/// The fewest bundles from the front that are needed, as if more never did worse; then, from the last
+/// one on, each is left out without which the gang is placed all the same.
 fn fewest(
     cycle: &Cycle,
     job: &str,

@@ -13,7 +13,7 @@ use crate::naive::{claims, newcomers, queue_share};
 /// With more victims on a node not every set of them is weighed.
 const ALL_SETS: usize = 10;
 
-/// Of that many, sets of up to this size are.
+/// With more victims than that on a node, sets of up to this size are weighed.
 const SMALL_SET: usize = 3;
 
 /// A copy of the cycle that goes on with another world.

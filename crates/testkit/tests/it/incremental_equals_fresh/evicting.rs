@@ -1,4 +1,5 @@
-//! Likewise where pods are evicted: who goes and who is promised a place is read from objects.
+//! A state that was changed decides as one made anew where pods are evicted: who goes and who is
+//! promised a place is read from objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Of pods on cards those go whom an enumeration of all sets finds: the fewest, then the cheapest, of whom it is
+//! Pods on cards go that an enumeration of all sets finds: the fewest, then the cheapest, of whom it is
 //! tried what happens without them.
 
 use std::cmp::Reverse;
@@ -13,7 +13,7 @@ use crate::run;
 
 const CASES: u64 = 300;
 
-/// Of cards that are known by index; they have less to tell apart.
+/// Cases with cards that are known by index; they have less to tell apart.
 const GPU_CASES: u64 = 80;
 
 /// The configuration under which pods are evicted for others by priority.

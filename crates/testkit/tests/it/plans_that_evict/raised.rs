@@ -51,7 +51,7 @@ impl Run {
     }
 }
 
-/// The same objects, with one PodGroup of the highest class.
+/// A copy of the objects in which one PodGroup is of the highest class.
 fn raised(objects: &[Delta], key: &str) -> Option<Vec<Delta>> {
     let is_of = |group: &GroupObject| format!("{}/{}", group.namespace, group.name) == key;
     let mut objects = objects.to_vec();

@@ -73,7 +73,7 @@ impl Restarted {
         decisions
     }
 
-    /// That comes true and is written.
+    /// Makes decisions come true, and writes the statuses of PodGroups.
     fn carry_out(&mut self, cycle: u32, decisions: &Decisions) {
         let state = self.run.engine.state();
         let written = decisions.groups.iter();

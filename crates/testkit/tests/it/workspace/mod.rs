@@ -1,6 +1,7 @@
 //! The workspace itself: its layers, what it is built from, and that its documents are true.
 
 mod citations;
+mod comments;
 mod dependencies;
 mod executables;
 mod generated;

@@ -10,7 +10,7 @@ const MAX_MAP_LINES: usize = 300;
 /// Lines of a README at most: what fits a screen or two.
 const MAX_README_LINES: usize = 100;
 
-/// It shows before it lists: what is listed stands in the book.
+/// A type, function or module that a page about the code names in code quotes occurs in the sources.
 #[test]
 fn the_readme_is_a_page_that_begins_with_a_picture_and_a_terminal() {
     for file in ["README.md", "README.zh-CN.md"] {

@@ -13,7 +13,7 @@ use crate::deploying::grant_mindcluster_nodes;
 /// A pod, and what it is to be told.
 type Case = (Value, &'static [&'static str]);
 
-/// Of MindCluster.
+/// What is written wrong for NPUs of MindCluster, and what is told of it.
 fn mind_cases() -> Vec<Case> {
     let mut at_odds = mind_pod("bad-node", 2, &[]);
     at_odds["spec"]["nodeSelector"] = json!({"kubernetes.io/hostname": "odd"});
@@ -41,7 +41,7 @@ fn mind_cases() -> Vec<Case> {
     ]
 }
 
-/// Of HAMi.
+/// What is written wrong for NPUs of HAMi, and what is told of it.
 fn hami_cases() -> Vec<Case> {
     let core = "huawei.com/Ascend310P-core";
     let part = |memory: Value| [(CHIPS, json!(1)), (MEMORY, memory)];

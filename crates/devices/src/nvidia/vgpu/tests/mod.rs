@@ -117,7 +117,7 @@ pub fn cards_of(family: &dyn Family, register: &str, unhealthy: Option<&str>) ->
 /// Resource and whole amount.
 pub type Limit = (char, i64);
 
-/// A container.
+/// A container of this kind with these limits.
 pub fn container(kind: ContainerKind, limits: &[Limit]) -> ContainerFacts {
     let name = |letter: char| match letter {
         'n' => "volcano.sh/vgpu-number",

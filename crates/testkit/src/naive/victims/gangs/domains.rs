@@ -8,7 +8,8 @@ use crate::naive::cycle::Cycle;
 use crate::naive::network::{self, DomainNodes};
 use crate::naive::state::{Res, SubJob, add, fits};
 
-/// Of the plans of the widest tier in which there is one the cheapest, then that of the first domain by name.
+/// The cheapest plan of the widest tier in which there is one, of equal ones that of the first domain by
+/// name.
 pub fn plan(
     cycle: &Cycle,
     (purpose, job): (Purpose, &str),
