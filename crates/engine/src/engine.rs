@@ -318,8 +318,7 @@ impl Engine {
         self.state.release_holds(now_s);
         self.state.forget_old_usage(now_s);
         let (time_matters, quiet) = self.is_due(now_s);
-        self.tidy(now_s, quiet);
-        if quiet {
+        if !self.tidy(now_s, quiet) && quiet {
             return self.skip(now_s);
         }
         observer.begin(Stage::Open);

@@ -1,7 +1,7 @@
 //! Forgetting at rest.
 //!
 //! What nobody uses any more is forgotten when it pays: after as much has come or gone again. Behind a burst that was
-//! deleted nothing comes, and what it left behind would stay for good. So once something has gone, all of that is
+//! deleted nothing comes, and what it left behind would stay for good. So once a good deal has gone, all of that is
 //! forgotten at once: as soon as nothing is to be decided, but not soon after the last time; a busy cluster waits longer.
 
 use pumice_model::Delta;
@@ -15,10 +15,13 @@ const QUIET_S: i64 = 30;
 /// From one time to the next, at least, while something is to be decided.
 const BUSY_S: i64 = 60;
 
-/// Whether something may be left behind.
+/// As long as fewer objects are gone, what they left behind is not worth looking for.
+const MIN_LOST: usize = 100;
+
+/// How much may be left behind.
 #[derive(Debug, Default)]
 pub(crate) struct Tidying {
-    has_lost: bool,
+    lost: usize,
     /// When it was last done, seconds since the epoch.
     at_s: i64,
 }
@@ -26,15 +29,15 @@ pub(crate) struct Tidying {
 impl Tidying {
     /// Something happens.
     pub fn note(&mut self, delta: &Delta) {
-        self.has_lost |= matches!(
+        self.lost += usize::from(matches!(
             delta,
             Delta::PodDelete(_) | Delta::GroupDelete(..) | Delta::ResourceClaimDelete(..)
-        );
+        ));
     }
 
     fn is_due(&self, now_s: i64, quiet: bool) -> bool {
         let pause_s = if quiet { QUIET_S } else { BUSY_S };
-        self.has_lost && now_s >= self.at_s + pause_s
+        self.lost >= MIN_LOST && now_s >= self.at_s + pause_s
     }
 }
 
@@ -47,14 +50,17 @@ impl Engine {
         self.kernel.forget_unused(&self.state);
     }
 
-    /// Forgets what nobody uses any more, if it is time. `quiet`: nothing is to be decided.
-    pub(crate) fn tidy(&mut self, now_s: i64, quiet: bool) {
-        if self.tidying.is_due(now_s, quiet) {
+    /// Forgets what nobody uses any more, if it is time, and says whether it was. `quiet`: nothing is to be decided. Places
+    /// that are held until the next cycle are given up with it, so that one has to follow.
+    pub(crate) fn tidy(&mut self, now_s: i64, quiet: bool) -> bool {
+        let is_due = self.tidying.is_due(now_s, quiet);
+        if is_due {
             self.tidying = Tidying {
-                has_lost: false,
+                lost: 0,
                 at_s: now_s,
             };
             self.forget_unused();
         }
+        is_due
     }
 }

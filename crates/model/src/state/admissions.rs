@@ -4,8 +4,6 @@
 //! A scheduler that starts, or leads again, knows of what was admitted before only by the statuses: then these are
 //! believed once, as far as they could be true ([`State::learn_admissions`]).
 
-use rustc_hash::FxHashMap;
-
 use super::State;
 use crate::delta::Delta;
 use crate::ix::JobIx;
@@ -28,8 +26,7 @@ impl State {
     }
 
     /// Before the first cycle of a scheduler that starts, or leads again: what was admitted before it led, as statuses
-    /// say, counts, the oldest first, as far as so much is free for all of them together: nobody gets more by writing a
-    /// larger minimum before a restart than by asking for it afterwards. From then on only
+    /// say, counts, the oldest first, as far as the cluster has so much for all of them together. From then on only
     /// what is admitted counts.
     pub fn learn_admissions(&mut self) {
         if std::mem::replace(&mut self.knows_admissions, true) {
@@ -40,18 +37,12 @@ impl State {
         let mut found: Vec<JobIx> = found.map(|(at, _)| JobIx(at as u32)).collect();
         found.sort_by_cached_key(|ix| (self.job(*ix).created_s, self.job_key(*ix)));
         let mut reserved = ResVec::default();
-        let mut free: FxHashMap<ResIx, i64> = FxHashMap::default();
         for ix in found {
             self.confirm_admission(ix);
             let mut with = reserved.clone();
             with.add_saturating(&self.job(ix).reservation());
-            let is_there = |(ix, amount): (ResIx, i64)| {
-                let free = *free.entry(ix).or_insert_with(|| {
-                    let nodes = &self.nodes;
-                    (nodes.cluster_total.get(ix) - nodes.used_at_most(ix)).max(0)
-                });
-                ix == PODS || amount <= free
-            };
+            let total = &self.nodes.cluster_total;
+            let is_there = |(ix, amount): (ResIx, i64)| ix == PODS || amount <= total.get(ix);
             let fits = with.iter().all(is_there);
             match fits {
                 true => reserved = with,

@@ -290,7 +290,7 @@ pub fn reservation(world: &World, key: &str) -> Res {
 }
 
 /// Jobs of which a status says, when a scheduler starts, that they were admitted, count, the oldest first, unless what
-/// they claim together is more than is free.
+/// they claim together is more than the cluster has.
 pub fn learn_admissions(world: &mut World) {
     if std::mem::replace(&mut world.knows_admissions, true) {
         return;
@@ -300,7 +300,7 @@ pub fn learn_admissions(world: &mut World) {
         .map(|(key, job)| (job.group.created_s, key.clone()))
         .collect();
     keys.sort();
-    let (mut claimed, used) = (Res::new(), in_use(world));
+    let mut claimed = Res::new();
     for (_, key) in keys {
         if !says_admitted(world, &key) {
             continue;
@@ -314,8 +314,7 @@ pub fn learn_admissions(world: &mut World) {
         admit(world, Some(least));
         let mut with = claimed.clone();
         add(&mut with, &reservation(world, &key));
-        let free = |name: &str| get(&world.total, name) - get(&used, name);
-        let is_there = requested(&with).all(|(name, amount)| *amount <= free(name));
+        let is_there = requested(&with).all(|(name, amount)| *amount <= get(&world.total, name));
         match is_there {
             true => claimed = with,
             false => admit(world, None),

@@ -60,15 +60,6 @@ fn when_a_scheduler_starts_statuses_count_as_far_as_they_could_be_true() {
         let cluster = cluster().group(said).group(asking("g", "10c"));
         assert_eq!(phase_after_a_cycle(cluster, "g"), expected, "{least}");
     }
-    // It may have been raised: what others use by now it cannot have.
-    let runs = on("n", member("runs", pod("runs", "6c")));
-    let said = older(told(GroupPhase::Inqueue, asking("said", "10c")));
-    let cluster_in_use = cluster().group(group("runs", 1)).pod(runs).group(said);
-    let cluster_in_use = cluster_in_use.group(asking("g", "6c"));
-    assert_eq!(
-        phase_after_a_cycle(cluster_in_use, "g"),
-        GroupPhase::Inqueue
-    );
     // Of two that say so the cluster has one.
     let first = older(told(GroupPhase::Inqueue, asking("first", "8c")));
     let second = told(GroupPhase::Inqueue, asking("second", "8c"));
