@@ -318,7 +318,9 @@ impl Engine {
         self.state.release_holds(now_s);
         self.state.forget_old_usage(now_s);
         let (time_matters, quiet) = self.is_due(now_s);
-        if !self.tidy(now_s, quiet) && quiet {
+        if self.tidying.take_due(now_s, quiet) {
+            self.forget_unused();
+        } else if quiet {
             return self.skip(now_s);
         }
         observer.begin(Stage::Open);

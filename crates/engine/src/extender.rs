@@ -102,7 +102,8 @@ impl ToldQuestions {
         let mut abouts = Abouts {
             state,
             pods: &mut told.pods,
-            candidates: None,
+            passes_marks: evicts(known.actions).reclaim_passes_marks,
+            candidates: [None, None],
         };
         let is_same_state = told.told_state == state.generation();
         let standing = |needed: &NeededAnswer| {
@@ -208,8 +209,10 @@ fn is_settled(about: &QuestionAbout) -> bool {
 struct Abouts<'a> {
     state: &'a State,
     pods: &'a mut ToldPods,
-    /// Pods that could go, once somebody has asked.
-    candidates: Option<CheapestByQueue>,
+    /// Whether who reclaims passes over what pods say of their eviction.
+    passes_marks: bool,
+    /// Pods that could go, once somebody has asked: without marked ones, and with them.
+    candidates: [Option<CheapestByQueue>; 2],
 }
 
 impl Abouts<'_> {
@@ -248,9 +251,9 @@ impl Abouts<'_> {
     fn candidates(&mut self, evictor: TaskIx, across: bool) -> Option<Vec<Arc<ToldPod>>> {
         let (state, pods) = (self.state, &mut *self.pods);
         let own = state.job(state.task(evictor).job?).queue?;
-        let all = self
-            .candidates
-            .get_or_insert_with(|| CheapestByQueue::new(state, MAX_CANDIDATES));
+        let passes_marks = across && self.passes_marks;
+        let all = self.candidates[usize::from(passes_marks)]
+            .get_or_insert_with(|| CheapestByQueue::new(state, MAX_CANDIDATES, passes_marks));
         let may_go = match across {
             true => {
                 let others = state.queues().filter(|(queue, _)| *queue != own);

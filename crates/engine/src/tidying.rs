@@ -35,32 +35,23 @@ impl Tidying {
         ));
     }
 
-    fn is_due(&self, now_s: i64, quiet: bool) -> bool {
+    /// Whether it is time to forget; the time of the next one counts from now if so. `quiet`: nothing is to be decided.
+    pub fn take_due(&mut self, now_s: i64, quiet: bool) -> bool {
         let pause_s = if quiet { QUIET_S } else { BUSY_S };
-        self.lost >= MIN_LOST && now_s >= self.at_s + pause_s
+        let is_due = self.lost >= MIN_LOST && now_s >= self.at_s + pause_s;
+        if is_due {
+            (self.lost, self.at_s) = (0, now_s);
+        }
+        is_due
     }
 }
 
 impl Engine {
     /// Forgets at once what nobody uses any more: names, terms, label keys, classes. Cycles do it by themselves when it
-    /// pays, and some time after something has gone.
+    /// pays, and some time after a good deal has gone. Places that are held until the next cycle are given up with it.
     pub fn forget_unused(&mut self) {
         self.release_kept();
         self.state.forget_unused();
         self.kernel.forget_unused(&self.state);
-    }
-
-    /// Forgets what nobody uses any more, if it is time, and says whether it was. `quiet`: nothing is to be decided. Places
-    /// that are held until the next cycle are given up with it, so that one has to follow.
-    pub(crate) fn tidy(&mut self, now_s: i64, quiet: bool) -> bool {
-        let is_due = self.tidying.is_due(now_s, quiet);
-        if is_due {
-            self.tidying = Tidying {
-                lost: 0,
-                at_s: now_s,
-            };
-            self.forget_unused();
-        }
-        is_due
     }
 }

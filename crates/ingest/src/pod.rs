@@ -108,10 +108,7 @@ fn identity(wire: &ObjectMeta, problems: &mut ObjectProblems) -> PodObject {
         created_s: meta::created_s(wire),
         labels: meta::pairs(wire.labels.as_ref()),
         deleting: wire.deletion_timestamp.is_some(),
-        ends_by_s: wire
-            .deletion_timestamp
-            .as_ref()
-            .map(|time| time.0.as_second()),
+        ends_by_s: ends_by_s(wire),
         group: annotation(keys::GROUP_NAME).map(str::to_owned),
         queue: annotation(keys::QUEUE_NAME).map(str::to_owned),
         role: role.unwrap_or_default().to_owned(),
@@ -122,6 +119,16 @@ fn identity(wire: &ObjectMeta, problems: &mut ObjectProblems) -> PodObject {
         name,
         ..PodObject::default()
     }
+}
+
+/// Most seconds that a pod has for its end, as far as others wait for it. Whoever makes it names the time, which may be a year.
+const MAX_GRACE_S: i64 = 3600;
+
+/// When a pod that is being deleted is to be gone: the API server sets the deletion timestamp to when its grace is over.
+fn ends_by_s(wire: &ObjectMeta) -> Option<i64> {
+    let over_s = wire.deletion_timestamp.as_ref()?.0.as_second();
+    let grace_s = wire.deletion_grace_period_seconds.unwrap_or(0);
+    Some(over_s.saturating_sub(grace_s.saturating_sub(MAX_GRACE_S).max(0)))
 }
 
 /// `spec.preemptionPolicy`; a word that is none of Kubernetes' says nothing.

@@ -413,7 +413,7 @@ pub struct PodObject {
     pub phase: PodPhase,
     /// A deletion timestamp is set.
     pub deleting: bool,
-    /// The deletion timestamp, seconds since the epoch: the API server sets it to when the pod is to be gone.
+    /// When the pod is to be gone, seconds since the epoch: its deletion timestamp, but for an hour of grace at most.
     pub ends_by_s: Option<i64>,
     /// Annotation `scheduling.k8s.io/group-name`: name of the PodGroup in the same namespace.
     pub group: Option<String>,

@@ -299,7 +299,7 @@ pub fn running(session: &Session) -> Vec<TaskIx> {
 /// as near.
 fn evictable(state: &State) -> Vec<TaskIx> {
     let all = state.tasks().map(|(ix, _)| ix);
-    let all = all.filter(|task| queue_it_could_leave(state, *task).is_some());
+    let all = all.filter(|task| queue_it_could_leave(state, *task, false).is_some());
     let mut seniority = Seniority::default();
     let all = all.map(|task| ranked(state, &mut seniority, task));
     let mut victims: Vec<RankedVictim> = all.collect();
@@ -308,11 +308,12 @@ fn evictable(state: &State) -> Vec<TaskIx> {
 }
 
 /// The queue of a pod, if it could be evicted as far as marks go.
-fn queue_it_could_leave(state: &State, ix: TaskIx) -> Option<QueueIx> {
+fn queue_it_could_leave(state: &State, ix: TaskIx, passes_marks: bool) -> Option<QueueIx> {
     let task = state.task(ix);
     let is_there = matches!(task.status, TaskStatus::Running | TaskStatus::Bound);
     let queue = state.job(task.job.filter(|_| is_there)?).queue?;
-    let is_kept = state.is_protected_by_mark(ix) || state.spared(ix).is_some();
+    let is_marked = !passes_marks && state.is_protected_by_mark(ix);
+    let is_kept = is_marked || state.spared(ix).is_some();
     (!is_kept).then_some(queue)
 }
 
@@ -335,11 +336,12 @@ pub struct CheapestByQueue {
 }
 
 impl CheapestByQueue {
-    /// All pods that could be evicted, of which no more than `most` will be asked for at a time.
-    pub fn new(state: &State, most: usize) -> Self {
+    /// All pods that could be evicted, marked ones too if marks are passed over, of which no more than `most` will be asked
+    /// for at a time.
+    pub fn new(state: &State, most: usize, passes_marks: bool) -> Self {
         let mut unranked: FxHashMap<QueueIx, Vec<TaskIx>> = FxHashMap::default();
         for (ix, _) in state.tasks() {
-            if let Some(queue) = queue_it_could_leave(state, ix) {
+            if let Some(queue) = queue_it_could_leave(state, ix, passes_marks) {
                 unranked.entry(queue).or_default().push(ix);
             }
         }

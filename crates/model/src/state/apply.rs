@@ -201,6 +201,7 @@ impl State {
         if let Some(ix) = known {
             self.keep_told(ix, &mut task);
             self.keep_evicted(ix, &mut task);
+            self.keep_overdue(ix, &mut task);
             let old = self.task(ix);
             let in_flight = matches!(old.status, TaskStatus::Allocated | TaskStatus::Binding);
             if in_flight && task.status == TaskStatus::Pending {
@@ -421,6 +422,7 @@ impl State {
         self.holds.remove(&ix);
         self.spared.remove(&ix);
         self.evictions.remove(&ix);
+        self.endings.forget(ix);
         let Some(task) = self.tasks.remove(ix.at()) else {
             return Applied::default();
         };

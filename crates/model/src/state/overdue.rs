@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashSet;
+
 use super::State;
 use crate::ix::TaskIx;
 use crate::task::{Task, TaskStatus};
@@ -13,9 +15,14 @@ use crate::task::{Task, TaskStatus};
 /// long as a nomination lasts.
 const OVERDUE_AFTER_S: i64 = 600;
 
-/// Pods that are being deleted, by the time from which they are overdue.
+/// Pods that are being deleted.
 #[derive(Clone, Default)]
-pub(super) struct Endings(BTreeSet<(i64, TaskIx)>);
+pub(super) struct Endings {
+    /// Those that are awaited, by the time from which they are overdue.
+    awaited: BTreeSet<(i64, TaskIx)>,
+    /// Those that are overdue.
+    doubted: FxHashSet<TaskIx>,
+}
 
 /// When a task becomes overdue, if it is on its way out.
 fn overdue_from_s(task: &Task) -> Option<i64> {
@@ -27,31 +34,50 @@ fn overdue_from_s(task: &Task) -> Option<i64> {
 impl Endings {
     /// A task is new in the table.
     pub(super) fn enter(&mut self, ix: TaskIx, task: &Task) {
-        self.0.extend(overdue_from_s(task).map(|at_s| (at_s, ix)));
+        let awaited = overdue_from_s(task).map(|at_s| (at_s, ix));
+        self.awaited.extend(awaited);
     }
 
     /// A task leaves the table, or will be there as another one.
     pub(super) fn leave(&mut self, ix: TaskIx, task: &Task) {
         if let Some(at_s) = overdue_from_s(task) {
-            self.0.remove(&(at_s, ix));
+            self.awaited.remove(&(at_s, ix));
         }
     }
 
     /// When the next one is overdue, seconds since the epoch.
     pub(super) fn next_s(&self) -> Option<i64> {
-        self.0.first().map(|(at_s, _)| *at_s)
+        self.awaited.first().map(|(at_s, _)| *at_s)
     }
 
     fn take_due(&mut self, now_s: i64) -> Option<TaskIx> {
-        let (at_s, ix) = *self.0.first()?;
+        let (at_s, ix) = *self.awaited.first()?;
         (at_s <= now_s).then(|| {
-            self.0.pop_first();
+            self.awaited.pop_first();
+            self.doubted.insert(ix);
             ix
         })
+    }
+
+    /// The pod is gone.
+    pub(super) fn forget(&mut self, ix: TaskIx) {
+        self.doubted.remove(&ix);
     }
 }
 
 impl State {
+    /// The object of a pod was read anew: whose end was given up stays so, unless it is to be gone by another time.
+    pub(super) fn keep_overdue(&mut self, ix: TaskIx, task: &mut Task) {
+        if !self.endings.doubted.contains(&ix) {
+            return;
+        }
+        if task.status == TaskStatus::Releasing && self.task(ix).ends_by_s == task.ends_by_s {
+            task.status = TaskStatus::Unknown;
+        } else {
+            self.endings.forget(ix);
+        }
+    }
+
     /// Nobody waits any more for pods that should have ended long ago.
     pub(super) fn doubt_endings(&mut self, now_s: i64) {
         while let Some(ix) = self.endings.take_due(now_s) {

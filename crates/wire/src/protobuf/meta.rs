@@ -16,6 +16,7 @@ messages! {
         6 => resource_version,
         8 => creation_timestamp,
         9 => deletion_timestamp,
+        10 => deletion_grace_period_seconds,
         11 => labels,
         12 => annotations,
         13 => owner_references,

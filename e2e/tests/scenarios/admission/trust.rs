@@ -51,6 +51,18 @@ fn judge_jane(lab: &LabGuard) -> Result<()> {
     refused(create_by(lab, "jane", &placed), "spec.nodeName: n1")?;
     placed["spec"]["schedulerName"] = json!("default-scheduler");
     create_by(lab, "jane", &placed).context("of another scheduler")?;
+    lab.rest().create(PODS, &placed)?;
+    let joins = [
+        "annotate",
+        "pod",
+        "trusted",
+        "scheduling.k8s.io/group-name=g",
+    ];
+    let joined = refused(by(lab, "jane", &joins, ""), "spec.nodeName: n1");
+    let other = by(lab, "jane", &["annotate", "pod", "trusted", "a=b"], "");
+    lab.rest().delete_now(&format!("{PODS}/trusted"))?;
+    joined?;
+    other?;
     placed["metadata"]["annotations"] = json!({"scheduling.k8s.io/group-name": "g"});
     refused(create_by(lab, "jane", &placed), "spec.nodeName: n1")?;
     lab.rest()

@@ -4,44 +4,52 @@ use pumice_model::Delta;
 
 use super::cluster::*;
 
-#[test]
-fn what_a_burst_left_behind_is_forgotten_though_nothing_comes_after_it() {
-    let mut cluster = Cluster::new().node(node("n", "4c 8Gi pods=99"));
-    cluster.apply(Delta::PodApply(Box::new(pod("first", "9c"))));
-    cluster.engine.cycle(1000);
-    cluster.apply(Delta::PodDelete("first".to_owned()));
-    while !cluster.engine.cycle(1000).skipped {}
-    let before = cluster.engine.state().footprint();
-    let names = (0..50).map(|at| format!("burst-{at}"));
+/// Pods of a burst, each with a label and a term of its own.
+const BURST: usize = 200;
+
+/// Names, terms, counters and label keys that are kept.
+fn kept(cluster: &Cluster) -> (usize, usize, usize, usize) {
+    let kept = cluster.engine.state().footprint();
+    (kept.names, kept.terms, kept.counters, kept.label_keys)
+}
+
+/// A burst comes, waits, and is deleted.
+fn burst(cluster: &mut Cluster, now_s: i64) {
+    let before = kept(cluster);
+    let names = (0..BURST).map(|at| format!("burst-{at}"));
     let names: Vec<String> = names.collect();
     for name in &names {
         let mut burst = app(name, 0, pod(name, "9c"));
         burst.anti_affinity = vec![pods_of(name)];
         cluster.apply(Delta::PodApply(Box::new(burst)));
     }
-    cluster.engine.cycle(1001);
-    let during = cluster.engine.state().footprint();
-    assert!(during.names >= before.names + 50, "{during:?}");
-    assert!(during.terms >= before.terms + 50, "{during:?}");
+    cluster.engine.cycle(now_s);
+    let during = kept(cluster);
+    assert!(during.0 >= before.0 + BURST, "{during:?}");
+    assert!(during.1 >= before.1 + BURST, "{during:?}");
     for name in &names {
         cluster.apply(Delta::PodDelete(name.clone()));
     }
-    while !cluster.engine.cycle(1003).skipped {}
-    let left = cluster.engine.state().footprint();
+}
+
+#[test]
+fn what_a_burst_left_behind_is_forgotten_though_nothing_comes_after_it() {
+    let mut cluster = Cluster::new().node(node("n", "4c 8Gi pods=99"));
+    cluster.engine.cycle(1000);
+    cluster.engine.forget_unused();
+    while !cluster.engine.cycle(1000).skipped {}
+    let before = kept(&cluster);
+    burst(&mut cluster, 1001);
+    while !cluster.engine.cycle(1070).skipped {}
+    assert_eq!(kept(&cluster), before);
+    burst(&mut cluster, 1071);
+    while !cluster.engine.cycle(1073).skipped {}
+    let left = kept(&cluster);
     assert!(
-        left.names >= before.names + 50,
+        left.0 >= before.0 + BURST,
         "not soon after the last time: {left:?}"
     );
-    assert!(cluster.engine.cycle(1040).skipped);
-    let after = cluster.engine.state().footprint();
-    assert_eq!(
-        (after.names, after.terms, after.counters, after.label_keys),
-        (
-            before.names,
-            before.terms,
-            before.counters,
-            before.label_keys
-        )
-    );
-    assert!(cluster.engine.cycle(1080).skipped, "and that wakes nobody");
+    assert!(cluster.engine.cycle(1110).is_empty());
+    assert_eq!(kept(&cluster), before);
+    assert!(cluster.engine.cycle(1180).skipped, "and that wakes nobody");
 }
