@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, ensure};
 use http::Method;
@@ -134,7 +135,10 @@ fn the_controllers_tell_their_configuration_to_whom_roles_let_ask() -> Result<()
 
 /// A user who has nothing but the Role of this name in the scheduler's namespace.
 pub fn user_with(lab: &LabGuard, role: &str) -> Result<PathBuf> {
-    let name = format!("has-{role}");
+    // Scenarios of one cluster each get an account of their own.
+    static USERS: AtomicU32 = AtomicU32::new(0);
+    let number = USERS.fetch_add(1, Ordering::Relaxed);
+    let name = format!("has-{role}-{number}");
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
     let accounts = "/api/v1/namespaces/default/serviceaccounts";
     lab.rest().create(accounts, &account)?;
