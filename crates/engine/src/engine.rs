@@ -317,10 +317,8 @@ impl Engine {
         self.now_s = now_s;
         self.state.release_holds(now_s);
         self.state.forget_old_usage(now_s);
-        let (time_matters, quiet) = self.is_due(now_s);
-        if self.tidying.take_due(now_s, quiet) {
-            self.forget_unused();
-        } else if quiet {
+        let (time_matters, quiet) = self.look_at_time(now_s);
+        if quiet {
             return self.skip(now_s);
         }
         observer.begin(Stage::Open);
@@ -388,14 +386,19 @@ impl Engine {
         }
     }
 
-    /// Whether time alone may change what is decided, and whether nothing is to be decided.
-    fn is_due(&self, now_s: i64) -> (bool, bool) {
+    /// Whether time alone may change what is decided, and whether nothing is to be decided. Forgets what nobody uses any
+    /// more, if it is time; what was held until the next cycle goes with it, so that there is something to decide.
+    fn look_at_time(&mut self, now_s: i64) -> (bool, bool) {
         let is_due = |at_s: Option<i64>| at_s.is_some_and(|at_s| at_s <= now_s);
         let nominations_s = self.follow_up.nominations.next_s();
         let time_matters = is_due(self.plugins.wake_at_s()) || is_due(nominations_s);
         let settled = self.settled == Some(self.state.generation());
         let quiet = settled && !time_matters && !is_due(self.sleepers.check_due_s());
-        (time_matters, quiet)
+        let tidies = self.tidying.take_due(now_s, quiet);
+        if tidies {
+            self.forget_unused();
+        }
+        (time_matters, quiet && !tidies)
     }
 
     /// Nothing is to be decided; a status may be due.
