@@ -214,14 +214,6 @@ impl Nodes {
         self.attached[node.at()].disks.at(moment)
     }
 
-    /// How much of a resource is in use. A node counts no more than it has: whoever may write `spec.nodeName` could
-    /// put a pod there that asks for more than the cluster.
-    pub fn used_at_most(&self, ix: ResIx) -> i64 {
-        let used = self.used.column(ix).unwrap_or_default().iter();
-        let total = self.total.column(ix).unwrap_or_default().iter();
-        used.zip(total).map(|(used, total)| *used.min(total)).sum()
-    }
-
     /// Idle + releasing − pipelined of one resource.
     pub fn future_idle(&self, ix: ResIx, node: NodeIx) -> i64 {
         self.idle

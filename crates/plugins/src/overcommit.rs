@@ -67,7 +67,7 @@ impl Plugin for Overcommit {
         let all = (0..state.resources().len()).map(|at| ResIx(at as u16));
         self.used = ResVec::default();
         for ix in all.clone() {
-            self.used.set(ix, state.nodes().used_at_most(ix));
+            self.used.set(ix, used(state, ix));
         }
         let idle = |ix: ResIx| {
             state.nodes().cluster_total.get(ix) as f64 * self.factor - self.used.get(ix) as f64
@@ -81,6 +81,16 @@ impl Plugin for Overcommit {
             self.inqueue.add_saturating(&state.job(job).reservation());
         }
     }
+}
+
+/// How much is in use. A node uses no more than it has: whoever may write `spec.nodeName` could put a pod there that
+/// asks for more than the cluster.
+fn used(state: &State, resource: ResIx) -> i64 {
+    let (used, total) = (&state.nodes().used, &state.nodes().total);
+    let used = used.column(resource).unwrap_or_default().iter();
+    let total = total.column(resource).unwrap_or_default().iter();
+    let no_more_than_it_has = used.zip(total).map(|(used, total)| *used.min(total));
+    no_more_than_it_has.sum()
 }
 
 impl Admission for Overcommit {

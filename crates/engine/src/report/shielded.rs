@@ -20,10 +20,7 @@ impl Teller<'_> {
             return BTreeSet::new();
         }
         let state = self.state;
-        let jobs = state.jobs().filter(|(_, job)| has_marks(job));
-        let marked = jobs.filter(|(ix, _)| self.holds_marked(*ix));
-        let queues: BTreeSet<QueueIx> = marked.filter_map(|(_, job)| job.queue).collect();
-        let is_shielded = |queue: &QueueIx| {
+        let holds_more = |queue: &QueueIx| {
             state.queue(*queue).object.reclaimable
                 && self.queue_view(*queue).is_some_and(|share| {
                     let held = &state.queue(*queue).allocated;
@@ -31,7 +28,20 @@ impl Teller<'_> {
                     share.deserved.iter().any(beyond)
                 })
         };
-        queues.into_iter().filter(is_shielded).collect()
+        // Hardly any does, and then no job has to be looked at.
+        let all = state.queues().map(|(ix, _)| ix);
+        let beyond: BTreeSet<QueueIx> = all.filter(holds_more).collect();
+        if beyond.is_empty() {
+            return beyond;
+        }
+        let jobs = state.jobs().filter(|(_, job)| has_marks(job));
+        let is_shield = |(ix, job): &(JobIx, &Job)| {
+            let of_one = job.queue.is_some_and(|queue| beyond.contains(&queue));
+            of_one && self.holds_marked(*ix)
+        };
+        jobs.filter(is_shield)
+            .filter_map(|(_, job)| job.queue)
+            .collect()
     }
 
     /// Whether a job has a pod on a node that a mark keeps there.
