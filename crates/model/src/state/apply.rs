@@ -367,9 +367,8 @@ impl State {
             }
         }
         let (status, node) = (self.task(ix).status, self.task(ix).node);
-        let shape = self.shapes.share(self.task(ix).shape);
         self.tell_presence(ix);
-        self.enter_node(ix, &shape, NodeEntry::default());
+        self.enter_node(ix, NodeEntry::default());
         self.endings.enter(ix, &self.tasks[ix.at()]);
         self.account(ix, status, node, 1);
         self.count_claims(ix);
@@ -382,8 +381,7 @@ impl State {
         self.lost.remove(&ix);
         self.endings.leave(ix, &self.tasks[ix.at()]);
         self.uncount_claims(ix);
-        let shape = self.shapes.share(self.task(ix).shape);
-        self.leave_node(ix, &shape, NodeExit::Leaves);
+        self.leave_node(ix, NodeExit::Leaves);
         let (status, node) = (self.task(ix).status, self.task(ix).node);
         self.account(ix, status, node, -1);
         if let Some(job_ix) = self.task(ix).job {

@@ -148,7 +148,6 @@ impl State {
             return;
         }
         self.generation += 1;
-        let shape = self.shapes.share(self.task(ix).shape);
         let same_place = old_node == node
             && old_status.load() == status.load()
             && (old_status == TaskStatus::Releasing) == (status == TaskStatus::Releasing);
@@ -162,7 +161,7 @@ impl State {
                 TaskStatus::Pending => NodeExit::TakenBack,
                 _ => NodeExit::Leaves,
             };
-            self.leave_node(ix, &shape, exit);
+            self.leave_node(ix, exit);
         }
         // With devices a task counts other amounts on a node than before it, and on another.
         let same_amounts = same_place || !self.task(ix).involves_devices();
@@ -178,7 +177,7 @@ impl State {
         }
         self.tell_presence(ix);
         if !same_place {
-            self.enter_node(ix, &shape, entry);
+            self.enter_node(ix, entry);
         }
         match same_amounts {
             true => self.account_move(ix, old_status, old_node),
@@ -190,13 +189,14 @@ impl State {
         self.touch_job_of(ix);
     }
 
-    pub(super) fn leave_node(&mut self, ix: TaskIx, shape: &Shape, exit: NodeExit) {
+    pub(super) fn leave_node(&mut self, ix: TaskIx, exit: NodeExit) {
         let keeps = exit == NodeExit::Keeps;
         let task = &self.tasks[ix.at()];
         let (Some(node), Some(load)) = (task.node, task.status.load()) else {
             return;
         };
         let (slot, stay) = (task.node_slot, Stay::of(task));
+        let shape = self.shapes.get(task.shape);
         self.topology
             .shift(&self.names, shape.rules, task.appearance, stay, node, -1);
         let has_volumes = task.volumes != NeedIx::NONE;
@@ -217,14 +217,15 @@ impl State {
         }
     }
 
-    pub(super) fn enter_node(&mut self, ix: TaskIx, shape: &Shape, entry: NodeEntry) {
+    pub(super) fn enter_node(&mut self, ix: TaskIx, entry: NodeEntry) {
         let task = &self.tasks[ix.at()];
         let (Some(node), Some(load)) = (task.node, task.status.load()) else {
             return;
         };
-        let stay = Stay::of(task);
+        let (stay, shape) = (Stay::of(task), task.shape);
+        let rules = self.shapes.get(shape).rules;
         self.topology
-            .shift(&self.names, shape.rules, task.appearance, stay, node, 1);
+            .shift(&self.names, rules, task.appearance, stay, node, 1);
         let has_volumes = task.volumes != NeedIx::NONE;
         let has_claims = task.resource_claims != ResourceNeedIx::NONE;
         let has_cpus = task.cpus.is_some();
@@ -246,7 +247,7 @@ impl State {
             self.enter_cpus(ix, node, cpus);
         }
         let volumes = has_volumes.then(|| self.volumes.burden(ix));
-        let burden = burden(shape, volumes.as_deref());
+        let burden = burden(self.shapes.get(shape), volumes.as_deref());
         let slot = self.nodes.put(node, ix, load, &burden);
         self.tasks[ix.at()].node_slot = slot;
     }

@@ -49,10 +49,9 @@ impl State {
                 continue;
             }
             let retained = self.volumes.retain_claims(ix);
-            let shape = self.shapes.share(self.task(ix).shape);
-            self.leave_node(ix, &shape, NodeExit::Leaves);
+            self.leave_node(ix, NodeExit::Leaves);
             self.renew_needs(&[ix]);
-            self.enter_node(ix, &shape, NodeEntry::default());
+            self.enter_node(ix, NodeEntry::default());
             let others = self.volumes.release_claims(ix, retained);
             self.renew_needs(&others);
         }
