@@ -1,27 +1,25 @@
 //! JobTemplate (`flow.volcano.sh/v1alpha1`, namespaced; spec/03 B5).
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use pumice_api_derive::kubernetes_fields;
 use serde::{Deserialize, Serialize};
 
 use crate::job::JobSpec;
-use crate::wire::{custom_resource, or_default};
+use crate::wire::custom_resource;
 
 /// What a JobFlow makes Jobs of.
+#[kubernetes_fields]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
 pub struct JobTemplate {
     /// `flow.volcano.sh/v1alpha1`.
     pub api_version: String,
     /// `JobTemplate`.
     pub kind: String,
     /// Metadata of the JobTemplate: name, labels, owners and the like.
-    #[serde(deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// Specification of the Jobs.
-    #[serde(deserialize_with = "or_default")]
     pub spec: JobSpec,
     /// What is told of the JobTemplate.
-    #[serde(deserialize_with = "or_default")]
     pub status: JobTemplateStatus,
 }
 
@@ -36,11 +34,10 @@ custom_resource!(
 );
 
 /// Status of a [`JobTemplate`].
+#[kubernetes_fields]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", default)]
 pub struct JobTemplateStatus {
     /// Names of the Jobs made from it.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub job_depends_on_list: Vec<String>,
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use pumice_api_derive::kubernetes_fields;
 use serde::{Deserialize, Serialize};
 
 /// What a node uses.
+#[kubernetes_fields]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
 pub struct NodeMetrics {
     /// `metrics.k8s.io/v1beta1`.
     pub api_version: String,

@@ -1,26 +1,24 @@
 //! NodeShard (`shard.volcano.sh/v1alpha1`, cluster-scoped; spec/03 B9).
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use pumice_api_derive::kubernetes_fields;
 use serde::{Deserialize, Serialize};
 
 use crate::wire::{custom_resource, or_default};
 
 /// The nodes one scheduler is to use; its name is that of the scheduler.
+#[kubernetes_fields]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
 pub struct NodeShard {
     /// `shard.volcano.sh/v1alpha1`.
     pub api_version: String,
     /// `NodeShard`.
     pub kind: String,
     /// Metadata of the NodeShard: name, labels, owners and the like.
-    #[serde(deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// Specification.
-    #[serde(deserialize_with = "or_default")]
     pub spec: NodeShardSpec,
     /// What is told of the NodeShard.
-    #[serde(deserialize_with = "or_default")]
     pub status: NodeShardStatus,
 }
 
@@ -35,9 +33,9 @@ custom_resource!(
 );
 
 /// Specification of a [`NodeShard`].
+#[kubernetes_fields]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", default)]
 pub struct NodeShardSpec {
     /// Names of the nodes assigned by the sharding controller.
     #[serde(deserialize_with = "or_default")]
@@ -45,20 +43,16 @@ pub struct NodeShardSpec {
 }
 
 /// Status of a [`NodeShard`], written by its scheduler.
+#[kubernetes_fields]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", default)]
 pub struct NodeShardStatus {
     /// When the status was written.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_update_time: Option<Time>,
     /// Nodes the scheduler uses.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub nodes_in_use: Vec<String>,
     /// Nodes in use that are no longer desired.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub nodes_to_remove: Vec<String>,
     /// Desired nodes another shard still uses.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub nodes_to_add: Vec<String>,
 }

@@ -3,30 +3,22 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use pumice_api_derive::kubernetes_fields;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Resource name to quantity, as in the core API.
 pub type ResourceList = BTreeMap<String, Quantity>;
 
 /// `NetworkTopologySpec` (spec/03 part B, shared shapes).
+#[kubernetes_fields]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", default)]
 pub struct NetworkTopology {
     /// `hard` (also when empty) or `soft`.
-    #[serde(
-        deserialize_with = "or_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub mode: String,
     /// Highest tier the pods may span, at least 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub highest_tier_allowed: Option<i64>,
     /// Highest tier the pods may span, by name of the tier instead of its number.
-    #[serde(
-        deserialize_with = "or_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub highest_tier_name: String,
 }
 
@@ -41,8 +33,8 @@ where
 }
 
 /// For fields whose Go form is a number that is left out when 0.
-pub(crate) fn is_zero(value: &i32) -> bool {
-    *value == 0
+pub(crate) fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Defines the `k8s_openapi` identity of a custom resource and its default, which names the kind.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pumice_model::{ResIx, TaskIx};
 use rustc_hash::FxHasher;
 
-use crate::points::Purpose;
+use crate::points::{Purpose, WhyKept};
 use crate::refusal::Refusal;
 
 /// What an action that evicts found out about a job it could do nothing for.
@@ -91,8 +91,8 @@ pub enum Keeper {
     OutOfReach,
     /// On its way out already.
     Going,
-    /// This plugin does not allow it.
-    Plugin(&'static str),
+    /// A plugin does not allow it.
+    Plugin(WhyKept),
     /// Named by no plugin.
     Unnamed,
 }
@@ -106,7 +106,7 @@ pub struct BundleCounts {
     pub whole: (usize, usize),
     /// Jobs that might, were `allowWholeBundle` on, and their pods.
     pub closed: (usize, usize),
-    /// Pods that may not go; those needed by their gangs count for `gang`.
+    /// Pods that may not go; those needed by their gangs among them.
     pub kept: VictimCounts,
 }
 
@@ -133,8 +133,8 @@ pub struct VictimCounts {
     pub refused: usize,
     /// No less important than the preemptor.
     pub not_lower: usize,
-    /// Not allowed by a plugin, by its name.
-    pub by_plugin: Vec<(&'static str, usize)>,
+    /// Not allowed by a plugin, with its reason.
+    pub by_plugin: Vec<(WhyKept, usize)>,
     /// PodDisruptionBudgets that keep some of these, `namespace/name`, by name.
     pub budgets: Vec<String>,
     /// Named by no plugin.
@@ -162,8 +162,8 @@ impl VictimCounts {
             self.allowed,
         ];
         some.map(|count| count > 0).hash(hasher);
-        let plugins = self.by_plugin.iter().map(|(name, _)| *name);
-        plugins.collect::<Vec<_>>().hash(hasher);
+        let reasons = self.by_plugin.iter().map(|(why, _)| *why);
+        reasons.collect::<Vec<_>>().hash(hasher);
     }
 }
 

@@ -72,6 +72,23 @@ pub enum Step {
     Admitted(JobIx),
 }
 
+/// Says which points a plugin serves, in its `impl` of [`Plugin`]: the method of each with its trait, which the plugin
+/// implements, and where it serves only as configured, when.
+///
+/// ```ignore
+/// points!(self; as_job_order: JobOrder, as_reclaimer: Reclaimer if self.hierarchy);
+/// ```
+#[macro_export]
+macro_rules! points {
+    ($this:ident; $($method:ident: $point:ident $(if $when:expr)?),+ $(,)?) => {$(
+        fn $method(&$this) -> Option<&dyn $point> {
+            $crate::points!(@some $this, $point $(, $when)?)
+        }
+    )+};
+    (@some $this:ident, $point:ident) => { Some($this) };
+    (@some $this:ident, $point:ident, $when:expr) => { ($when).then_some($this as &dyn $point) };
+}
+
 /// A plugin: built once per loaded configuration, kept over cycles.
 ///
 /// Everything that is asked while an action searches takes `&self` and must follow from the state and

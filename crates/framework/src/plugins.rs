@@ -116,12 +116,6 @@ impl Plugins {
         !self.points.job_ready.is_empty()
     }
 
-    /// Whether a plugin is configured.
-    pub fn has(&self, name: &str) -> bool {
-        let mut members = self.tiers.iter().flatten();
-        members.any(|member| member.named && member.plugin.name() == name)
-    }
-
     fn plugin(&self, (tier, at): (usize, usize)) -> &dyn Plugin {
         self.tiers[tier][at].plugin.as_ref()
     }
@@ -578,6 +572,12 @@ impl Plugins {
         let plugins = self.ask(&self.points.node_filters, |x| x.as_node_filters());
         let all = plugins.map(|p| p.barriers(rules, node));
         all.fold(Barriers::default(), Barriers::and)
+    }
+
+    /// Whether nodes are chosen with a look at resource claims.
+    pub fn look_at_claims(&self) -> bool {
+        self.ask(&self.points.node_filters, |x| x.as_node_filters())
+            .any(|p| p.looks_at_claims())
     }
 
     /// Collects the filters on node load.

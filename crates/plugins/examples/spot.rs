@@ -6,6 +6,7 @@
 
 use pumice_conf::{Arg, Arguments, PluginSpec};
 use pumice_framework::plugins::Member;
+use pumice_framework::points;
 use pumice_framework::points::{
     ClassSignature, NodeFilters, NodeScores, Signature, StaticClass, StaticPart,
 };
@@ -66,17 +67,12 @@ impl Plugin for Spot {
         SPEC.name
     }
 
-    fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
-        Some(self)
-    }
-
-    fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
-        Some(self)
-    }
-
-    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
-        Some(self)
-    }
+    points!(
+        self;
+        as_class_signature: ClassSignature,
+        as_node_filters: NodeFilters,
+        as_node_scores: NodeScores,
+    );
 }
 
 /// The priority of a job is not in the pod's template, so it is signed: pods of one template in

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use pumice_conf::{Arg, Arguments, PluginSpec, Text};
+use pumice_framework::points;
 use pumice_framework::points::{NodeScore, NodeScores};
 use pumice_framework::{Class, Plugin};
 use pumice_model::{Nodes, State};
@@ -78,9 +79,7 @@ impl Plugin for Binpack {
         SPEC.name
     }
 
-    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
-        (self.weight != 0).then_some(self as &dyn NodeScores)
-    }
+    points!(self; as_node_scores: NodeScores if self.weight != 0);
 }
 
 impl NodeScores for Binpack {

@@ -21,6 +21,7 @@ mod victims;
 use std::cmp::Ordering;
 
 use pumice_conf::{Arg, PluginConflict, PluginSpec};
+use pumice_framework::points;
 use pumice_framework::points::{
     Admission, Allocatable, MovedQueues, QueueDistance, QueueOrder, QueueViews, Reclaimer, Victims,
 };
@@ -157,33 +158,16 @@ impl Plugin for CapacityPlugin {
         SPEC.name
     }
 
-    fn as_queue_order(&self) -> Option<&dyn QueueOrder> {
-        Some(self)
-    }
-
-    fn as_allocatable(&self) -> Option<&dyn Allocatable> {
-        Some(self)
-    }
-
-    fn as_admission(&self) -> Option<&dyn Admission> {
-        Some(self)
-    }
-
-    fn as_victims(&self) -> Option<&dyn Victims> {
-        Some(self)
-    }
-
-    fn as_reclaimer(&self) -> Option<&dyn Reclaimer> {
-        Some(self)
-    }
-
-    fn as_queue_distance(&self) -> Option<&dyn QueueDistance> {
-        self.hierarchy.then_some(self as &dyn QueueDistance)
-    }
-
-    fn as_queue_views(&self) -> Option<&dyn QueueViews> {
-        Some(self)
-    }
+    points!(
+        self;
+        as_queue_order: QueueOrder,
+        as_allocatable: Allocatable,
+        as_admission: Admission,
+        as_victims: Victims,
+        as_reclaimer: Reclaimer,
+        as_queue_distance: QueueDistance if self.hierarchy,
+        as_queue_views: QueueViews,
+    );
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {
         let changed = &cycle.changed;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use pumice_conf::PluginSpec;
-use pumice_framework::points::Victims;
+use pumice_framework::points;
 use pumice_framework::points::victims::Purpose;
+use pumice_framework::points::{Victims, WhyKept};
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{CycleInfo, Plugin};
 use pumice_model::selector::label;
@@ -135,9 +136,7 @@ impl Plugin for Cdp {
         SPEC.name
     }
 
-    fn as_victims(&self) -> Option<&dyn Victims> {
-        Some(self)
-    }
+    points!(self; as_victims: Victims);
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {
         self.now_s = cycle.now_s;
@@ -166,6 +165,13 @@ impl Plugin for Cdp {
 }
 
 impl Victims for Cdp {
+    fn why_kept(&self) -> Option<WhyKept> {
+        Some(WhyKept::Said {
+            one: "within its cool-down",
+            many: "within their cool-down",
+        })
+    }
+
     fn victims(
         &self,
         state: &State,

@@ -7,7 +7,8 @@
 
 use pumice_conf::PluginSpec;
 use pumice_framework::Plugin;
-use pumice_framework::points::{Purpose, Victims};
+use pumice_framework::points;
+use pumice_framework::points::{Purpose, Victims, WhyKept};
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_model::{State, TaskIx};
 
@@ -31,9 +32,7 @@ impl Plugin for Conformance {
         SPEC.name
     }
 
-    fn as_victims(&self) -> Option<&dyn Victims> {
-        Some(self)
-    }
+    points!(self; as_victims: Victims);
 }
 
 /// Those that are not critical.
@@ -43,6 +42,13 @@ fn harmless(state: &State, candidates: &[TaskIx]) -> Vec<TaskIx> {
 }
 
 impl Victims for Conformance {
+    fn why_kept(&self) -> Option<WhyKept> {
+        Some(WhyKept::Said {
+            one: "protected by conformance",
+            many: "protected by conformance",
+        })
+    }
+
     fn victims(
         &self,
         state: &State,

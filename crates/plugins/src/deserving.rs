@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use pumice_framework::points::WhyKept;
 use pumice_framework::{Bound, Overrun, Overruns, Refusal};
 use pumice_model::resource::{PODS, is_of_device_class};
 use pumice_model::{ResIx, ResVec, State};
@@ -12,6 +13,12 @@ use smallvec::SmallVec;
 
 use crate::capability::cluster_total;
 use crate::proportion::EPSILON;
+
+/// Why reclaim leaves pods to a queue.
+pub(crate) const QUEUE_DESERVES_IT: WhyKept = WhyKept::Said {
+    one: "of a queue that holds no more than it deserves",
+    many: "of queues that hold no more than they deserve",
+};
 
 /// What of a request its queue still deserves, and what it does not.
 pub(crate) struct StillDeserved {

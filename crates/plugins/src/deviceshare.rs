@@ -15,6 +15,7 @@ use pumice_conf::{
 use pumice_devices::hami::vendor_names;
 use pumice_devices::settings::CONFIG_MAP;
 use pumice_devices::{MindCluster, Policy, Settings};
+use pumice_framework::points;
 use pumice_framework::points::{LedgerCheck, Ledgers};
 use pumice_framework::{Class, Plugin, ReasonTable};
 
@@ -253,9 +254,7 @@ impl Plugin for DeviceShare {
         SPEC.name
     }
 
-    fn as_ledgers(&self) -> Option<&dyn Ledgers> {
-        Some(self)
-    }
+    points!(self; as_ledgers: Ledgers);
 }
 
 impl Ledgers for DeviceShare {

@@ -10,8 +10,11 @@ mod tree;
 use std::cmp::Ordering;
 
 use pumice_conf::{PluginConflict, PluginSpec};
+use pumice_framework::points;
 use pumice_framework::points::victims::Purpose;
-use pumice_framework::points::{JobOrder, JobShares, MovedQueues, QueueOrder, Reclaimer, Victims};
+use pumice_framework::points::{
+    JobOrder, JobShares, MovedQueues, QueueOrder, Reclaimer, Victims, WhyKept,
+};
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{CycleInfo, Overruns, Plugin, Refusal, Step};
 use pumice_model::object::QueueState;
@@ -122,25 +125,14 @@ impl Plugin for Drf {
         SPEC.name
     }
 
-    fn as_job_order(&self) -> Option<&dyn JobOrder> {
-        Some(self)
-    }
-
-    fn as_queue_order(&self) -> Option<&dyn QueueOrder> {
-        self.hierarchy.then_some(self as &dyn QueueOrder)
-    }
-
-    fn as_victims(&self) -> Option<&dyn Victims> {
-        Some(self)
-    }
-
-    fn as_reclaimer(&self) -> Option<&dyn Reclaimer> {
-        self.hierarchy.then_some(self as &dyn Reclaimer)
-    }
-
-    fn as_job_shares(&self) -> Option<&dyn JobShares> {
-        Some(self)
-    }
+    points!(
+        self;
+        as_job_order: JobOrder,
+        as_queue_order: QueueOrder if self.hierarchy,
+        as_victims: Victims,
+        as_reclaimer: Reclaimer if self.hierarchy,
+        as_job_shares: JobShares,
+    );
 
     fn open(&mut self, state: &State, _cycle: &CycleInfo) {
         let totals = state.nodes().cluster_total.as_slice();
@@ -164,6 +156,13 @@ impl Plugin for Drf {
 }
 
 impl Victims for Drf {
+    fn why_kept(&self) -> Option<WhyKept> {
+        Some(WhyKept::Said {
+            one: "of a share that is no larger",
+            many: "of a share that is no larger",
+        })
+    }
+
     // A job's share does not tell its pods apart, nor jobs' shares queues.
     fn speaks(&self, purpose: Purpose) -> bool {
         purpose == Purpose::Preempt || (purpose == Purpose::Reclaim && self.hierarchy)

@@ -17,6 +17,7 @@ mod victims;
 mod words;
 
 use pumice_conf::{PluginConf, PluginSpec};
+use pumice_framework::points;
 use pumice_framework::points::{
     Admission, ClassSignature, ExtenderQuestions, JobConsent, NeededAnswer, NodeFilters,
     NodeScores, Overused, Victims,
@@ -122,9 +123,7 @@ impl Plugin for Extender {
         self.questions.ends_s()
     }
 
-    fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
-        self.asks_of_pods().then_some(self as &dyn ClassSignature)
-    }
+    points!(self; as_class_signature: ClassSignature if self.asks_of_pods());
 
     fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
         let asks = self.asks(ExtenderVerb::Predicate);
@@ -156,9 +155,7 @@ impl Plugin for Extender {
         asks.then_some(self as &dyn Victims)
     }
 
-    fn as_extender_questions(&self) -> Option<&dyn ExtenderQuestions> {
-        Some(self)
-    }
+    points!(self; as_extender_questions: ExtenderQuestions);
 }
 
 impl ExtenderQuestions for Extender {

@@ -11,10 +11,11 @@ mod sub_groups;
 use std::cmp::Ordering;
 
 use pumice_conf::{Arg, Arguments, PluginMissed, PluginSpec};
+use pumice_framework::points;
 use pumice_framework::points::victims::Purpose;
 use pumice_framework::points::{
     Allocatable, Invalid, JobOrder, JobPipelined, JobReady, JobStarving, JobValid, SubJobOrder,
-    Victims,
+    Victims, WhyKept,
 };
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{CycleInfo, Plugin, Refusal, Step, Vote};
@@ -72,37 +73,17 @@ impl Plugin for Gang {
         SPEC.name
     }
 
-    fn as_job_order(&self) -> Option<&dyn JobOrder> {
-        Some(self)
-    }
-
-    fn as_sub_job_order(&self) -> Option<&dyn SubJobOrder> {
-        Some(self)
-    }
-
-    fn as_job_ready(&self) -> Option<&dyn JobReady> {
-        Some(self)
-    }
-
-    fn as_job_pipelined(&self) -> Option<&dyn JobPipelined> {
-        Some(self)
-    }
-
-    fn as_job_valid(&self) -> Option<&dyn JobValid> {
-        Some(self)
-    }
-
-    fn as_job_starving(&self) -> Option<&dyn JobStarving> {
-        Some(self)
-    }
-
-    fn as_allocatable(&self) -> Option<&dyn Allocatable> {
-        Some(self)
-    }
-
-    fn as_victims(&self) -> Option<&dyn Victims> {
-        Some(self)
-    }
+    points!(
+        self;
+        as_job_order: JobOrder,
+        as_sub_job_order: SubJobOrder,
+        as_job_ready: JobReady,
+        as_job_pipelined: JobPipelined,
+        as_job_valid: JobValid,
+        as_job_starving: JobStarving,
+        as_allocatable: Allocatable,
+        as_victims: Victims,
+    );
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {
         self.newcomers.open(state, cycle.now_s);
@@ -140,6 +121,10 @@ fn spared(
 }
 
 impl Victims for Gang {
+    fn why_kept(&self) -> Option<WhyKept> {
+        Some(WhyKept::ByGang(Some(SPEC.name)))
+    }
+
     fn victims(
         &self,
         state: &State,

@@ -7,6 +7,7 @@ mod unit;
 
 use pumice_conf::{Arg, Arguments, FormedText, PluginSpec, Text, TextForm};
 use pumice_framework::Plugin;
+use pumice_framework::points;
 use pumice_framework::points::{
     CandidateScore, CandidateScores, Class, ClassSignature, Counting, DomainScore, NetworkSettings,
 };
@@ -156,21 +157,13 @@ impl Plugin for NetworkTopologyAware {
         SPEC.name
     }
 
-    fn as_domain_score(&self) -> Option<&dyn DomainScore> {
-        (self.weight != 0).then_some(self as &dyn DomainScore)
-    }
-
-    fn as_network_settings(&self) -> Option<&dyn NetworkSettings> {
-        Some(self)
-    }
-
-    fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
-        (self.weight != 0).then_some(self as &dyn ClassSignature)
-    }
-
-    fn as_candidate_scores(&self) -> Option<&dyn CandidateScores> {
-        (self.weight != 0).then_some(self as &dyn CandidateScores)
-    }
+    points!(
+        self;
+        as_domain_score: DomainScore if self.weight != 0,
+        as_network_settings: NetworkSettings,
+        as_class_signature: ClassSignature if self.weight != 0,
+        as_candidate_scores: CandidateScores if self.weight != 0,
+    );
 }
 
 impl DomainScore for NetworkTopologyAware {

@@ -15,6 +15,7 @@ mod limits;
 use std::ops::Range;
 
 use pumice_conf::{Arg, PluginConf, PluginSpec};
+use pumice_framework::points;
 use pumice_framework::points::{
     ClassSignature, Counting, DomainFilter, DomainFilters, NodeFilters, NodeScore, NodeScores,
     StaticClass, StaticPart,
@@ -204,21 +205,13 @@ impl Plugin for NodeGroup {
         SPEC.name
     }
 
-    fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
-        Some(self)
-    }
-
-    fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
-        Some(self)
-    }
-
-    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
-        Some(self)
-    }
-
-    fn as_domain_filters(&self) -> Option<&dyn DomainFilters> {
-        Some(self)
-    }
+    points!(
+        self;
+        as_class_signature: ClassSignature,
+        as_node_filters: NodeFilters,
+        as_node_scores: NodeScores,
+        as_domain_filters: DomainFilters,
+    );
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {
         let moved = match &cycle.changed.jobs {

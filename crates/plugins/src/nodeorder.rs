@@ -16,6 +16,7 @@ mod requested;
 
 use pumice_conf::{Arg, Arguments, PluginSpec};
 use pumice_framework::Plugin;
+use pumice_framework::points;
 use pumice_framework::points::{
     CandidateScore, CandidateScores, Class, Counting, NodeScore, NodeScores, Normalised,
     StaticClass, StaticPart,
@@ -129,13 +130,7 @@ impl Plugin for NodeOrder {
         SPEC.name
     }
 
-    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
-        Some(self)
-    }
-
-    fn as_candidate_scores(&self) -> Option<&dyn CandidateScores> {
-        Some(self)
-    }
+    points!(self; as_node_scores: NodeScores, as_candidate_scores: CandidateScores);
 }
 
 impl NodeScores for NodeOrder {

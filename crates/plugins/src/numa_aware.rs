@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use pumice_conf::{Arg, Arguments, PluginSpec};
 use pumice_devices::NearMiss;
+use pumice_framework::points;
 use pumice_framework::points::{
     CandidateScore, CandidateScores, Class, ClassSignature, Counting, NodeFilter, NodeFilters,
 };
@@ -75,17 +76,12 @@ impl Plugin for NumaAware {
         SPEC.name
     }
 
-    fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
-        Some(self)
-    }
-
-    fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
-        Some(self)
-    }
-
-    fn as_candidate_scores(&self) -> Option<&dyn CandidateScores> {
-        (self.weight != 0).then_some(self as &dyn CandidateScores)
-    }
+    points!(
+        self;
+        as_class_signature: ClassSignature,
+        as_node_filters: NodeFilters,
+        as_candidate_scores: CandidateScores if self.weight != 0,
+    );
 }
 
 impl ClassSignature for NumaAware {

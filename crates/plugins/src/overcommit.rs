@@ -1,6 +1,7 @@
 //! Plugin `overcommit`: limits how much may be admitted beyond the cluster's size (spec/02 §4).
 
 use pumice_conf::{Arg, Arguments, PluginSpec};
+use pumice_framework::points;
 use pumice_framework::points::Admission;
 use pumice_framework::{Bound, CycleInfo, Overrun, Plugin, Refusal, Step, Vote};
 use pumice_model::{JobIx, ResIx, ResVec, State};
@@ -59,9 +60,7 @@ impl Plugin for Overcommit {
         SPEC.name
     }
 
-    fn as_admission(&self) -> Option<&dyn Admission> {
-        Some(self)
-    }
+    points!(self; as_admission: Admission);
 
     fn open(&mut self, state: &State, _cycle: &CycleInfo) {
         let all = (0..state.resources().len()).map(|at| ResIx(at as u16));

@@ -9,8 +9,9 @@
 use std::collections::BTreeMap;
 
 use pumice_conf::PluginSpec;
-use pumice_framework::points::Victims;
+use pumice_framework::points;
 use pumice_framework::points::victims::Purpose;
+use pumice_framework::points::{Victims, WhyKept};
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{CycleInfo, Plugin, Step};
 use pumice_model::state::KnownBudget;
@@ -157,9 +158,7 @@ impl Plugin for Pdb {
         SPEC.name
     }
 
-    fn as_victims(&self) -> Option<&dyn Victims> {
-        Some(self)
-    }
+    points!(self; as_victims: Victims);
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {
         self.now_s = cycle.now_s;
@@ -184,6 +183,10 @@ impl Plugin for Pdb {
 }
 
 impl Victims for Pdb {
+    fn why_kept(&self) -> Option<WhyKept> {
+        Some(WhyKept::ByBudget)
+    }
+
     fn victims(
         &self,
         state: &State,

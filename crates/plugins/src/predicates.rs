@@ -9,6 +9,7 @@ mod volumes;
 use std::ops::Range;
 
 use pumice_conf::{Arg, Arguments, PluginSpec};
+use pumice_framework::points;
 use pumice_framework::points::{
     BindSteps, Class, Counting, DomainFilter, DomainFilters, NodeFilter, NodeFilters, StaticClass,
     StaticPart,
@@ -176,20 +177,19 @@ impl Plugin for Predicates {
         SPEC.name
     }
 
-    fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
-        Some(self)
-    }
-
-    fn as_domain_filters(&self) -> Option<&dyn DomainFilters> {
-        Some(self)
-    }
-
-    fn as_bind_steps(&self) -> Option<&dyn BindSteps> {
-        Some(self)
-    }
+    points!(
+        self;
+        as_node_filters: NodeFilters,
+        as_domain_filters: DomainFilters,
+        as_bind_steps: BindSteps,
+    );
 }
 
 impl NodeFilters for Predicates {
+    fn looks_at_claims(&self) -> bool {
+        true
+    }
+
     fn prefilter(&self, _state: &State, class: &Class) -> Option<String> {
         let required = class.rules.node_affinity.as_deref();
         if self.node_affinity && node_affinity_conflicts(required) {

@@ -7,6 +7,7 @@ use std::cmp::{Ordering, Reverse};
 
 use pumice_conf::PluginSpec;
 use pumice_framework::Plugin;
+use pumice_framework::points;
 use pumice_framework::points::victims::Purpose;
 use pumice_framework::points::{JobOrder, JobStarving, SubJobOrder, TaskOrder, Victims};
 use pumice_framework::tiers::{VictimAnswer, Weight};
@@ -32,25 +33,14 @@ impl Plugin for Priority {
         SPEC.name
     }
 
-    fn as_job_order(&self) -> Option<&dyn JobOrder> {
-        Some(self)
-    }
-
-    fn as_task_order(&self) -> Option<&dyn TaskOrder> {
-        Some(self)
-    }
-
-    fn as_sub_job_order(&self) -> Option<&dyn SubJobOrder> {
-        Some(self)
-    }
-
-    fn as_job_starving(&self) -> Option<&dyn JobStarving> {
-        Some(self)
-    }
-
-    fn as_victims(&self) -> Option<&dyn Victims> {
-        Some(self)
-    }
+    points!(
+        self;
+        as_job_order: JobOrder,
+        as_task_order: TaskOrder,
+        as_sub_job_order: SubJobOrder,
+        as_job_starving: JobStarving,
+        as_victims: Victims,
+    );
 }
 
 impl Victims for Priority {

@@ -13,8 +13,9 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use pumice_conf::PluginSpec;
+use pumice_framework::points;
 use pumice_framework::points::{
-    Admission, Allocatable, Overused, Purpose, QueueOrder, QueueViews, Reclaimer, Victims,
+    Admission, Allocatable, Overused, Purpose, QueueOrder, QueueViews, Reclaimer, Victims, WhyKept,
 };
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{
@@ -108,33 +109,16 @@ impl Plugin for Proportion {
         SPEC.name
     }
 
-    fn as_queue_order(&self) -> Option<&dyn QueueOrder> {
-        Some(self)
-    }
-
-    fn as_overused(&self) -> Option<&dyn Overused> {
-        Some(self)
-    }
-
-    fn as_allocatable(&self) -> Option<&dyn Allocatable> {
-        Some(self)
-    }
-
-    fn as_admission(&self) -> Option<&dyn Admission> {
-        Some(self)
-    }
-
-    fn as_victims(&self) -> Option<&dyn Victims> {
-        Some(self)
-    }
-
-    fn as_reclaimer(&self) -> Option<&dyn Reclaimer> {
-        Some(self)
-    }
-
-    fn as_queue_views(&self) -> Option<&dyn QueueViews> {
-        Some(self)
-    }
+    points!(
+        self;
+        as_queue_order: QueueOrder,
+        as_overused: Overused,
+        as_allocatable: Allocatable,
+        as_admission: Admission,
+        as_victims: Victims,
+        as_reclaimer: Reclaimer,
+        as_queue_views: QueueViews,
+    );
 
     fn open(&mut self, state: &State, _cycle: &CycleInfo) {
         let mut order: Vec<QueueIx> = state
@@ -355,6 +339,10 @@ fn asked_by<'a>(state: &'a State, tasks: &[TaskIx]) -> Cow<'a, ResVec> {
 }
 
 impl Victims for Proportion {
+    fn why_kept(&self) -> Option<WhyKept> {
+        Some(deserving::QUEUE_DESERVES_IT)
+    }
+
     fn speaks(&self, purpose: Purpose) -> bool {
         purpose == Purpose::Reclaim
     }

@@ -15,6 +15,7 @@ use std::cmp::Reverse;
 use pumice_conf::{
     Arg, ArgMap, ArgMaps, ArgSpec, Arguments, FormedText, OneOf, PluginSpec, Text, TextForm,
 };
+use pumice_framework::points;
 use pumice_framework::points::VictimTasks;
 use pumice_framework::{CycleInfo, Plugin, Step};
 use pumice_model::{NodeIx, State, TaskIx};
@@ -304,9 +305,7 @@ impl Plugin for Rescheduling {
         SPEC.name
     }
 
-    fn as_victim_tasks(&self) -> Option<&dyn VictimTasks> {
-        Some(self)
-    }
+    points!(self; as_victim_tasks: VictimTasks);
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {
         if std::mem::take(&mut self.evicted) > 0 {

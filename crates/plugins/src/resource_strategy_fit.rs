@@ -14,6 +14,7 @@ mod strategy;
 use std::ops::Range;
 
 use pumice_conf::{Arg, ArgMap, PluginConf, PluginSpec};
+use pumice_framework::points;
 use pumice_framework::points::{
     ClassSignature, NodeFilter, NodeFilters, NodeScore, NodeScores, Signature,
 };
@@ -98,13 +99,11 @@ impl Plugin for ResourceStrategyFit {
         SPEC.name
     }
 
-    fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
-        self.strategy.is_on().then_some(self as &dyn ClassSignature)
-    }
-
-    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
-        (self.strategy.is_on() || self.scarce.is_on()).then_some(self as &dyn NodeScores)
-    }
+    points!(
+        self;
+        as_class_signature: ClassSignature if self.strategy.is_on(),
+        as_node_scores: NodeScores if self.strategy.is_on() || self.scarce.is_on(),
+    );
 
     fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
         self.proportional

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use pumice_conf::PluginSpec;
+use pumice_framework::points;
 use pumice_framework::points::Admission;
 use pumice_framework::{CycleInfo, Plugin, QuotaRefusal, QuotaShortage, Refusal, Step, Vote};
 use pumice_model::resource::{Unit, unit_of};
@@ -125,9 +126,7 @@ impl Plugin for ResourceQuota {
         SPEC.name
     }
 
-    fn as_admission(&self) -> Option<&dyn Admission> {
-        Some(self)
-    }
+    points!(self; as_admission: Admission);
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {
         match &cycle.changed.jobs {

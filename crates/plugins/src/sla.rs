@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use pumice_conf::{Arg, Arguments, GoDuration, PluginSpec};
+use pumice_framework::points;
 use pumice_framework::points::{Admission, JobOrder, JobPipelined};
 use pumice_framework::{CycleInfo, Plugin, Refusal, Vote};
 use pumice_model::{Job, JobIx, State, TaskStatus};
@@ -111,17 +112,7 @@ impl Plugin for Sla {
         SPEC.name
     }
 
-    fn as_job_order(&self) -> Option<&dyn JobOrder> {
-        Some(self)
-    }
-
-    fn as_job_pipelined(&self) -> Option<&dyn JobPipelined> {
-        Some(self)
-    }
-
-    fn as_admission(&self) -> Option<&dyn Admission> {
-        Some(self)
-    }
+    points!(self; as_job_order: JobOrder, as_job_pipelined: JobPipelined, as_admission: Admission);
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {
         self.now_s = cycle.now_s;

@@ -9,6 +9,7 @@ use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
 use pumice_conf::{Arg, Arguments, PluginSpec};
+use pumice_framework::points;
 use pumice_framework::points::{
     CandidateScore, CandidateScores, Class, ClassSignature, Counting, TaskOrder,
 };
@@ -127,17 +128,12 @@ impl Plugin for TaskTopology {
         self.warnings.get(&job).cloned()
     }
 
-    fn as_task_order(&self) -> Option<&dyn TaskOrder> {
-        Some(self)
-    }
-
-    fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
-        (self.weight != 0).then_some(self as &dyn ClassSignature)
-    }
-
-    fn as_candidate_scores(&self) -> Option<&dyn CandidateScores> {
-        (self.weight != 0).then_some(self as &dyn CandidateScores)
-    }
+    points!(
+        self;
+        as_task_order: TaskOrder,
+        as_class_signature: ClassSignature if self.weight != 0,
+        as_candidate_scores: CandidateScores if self.weight != 0,
+    );
 }
 
 impl TaskOrder for TaskTopology {

@@ -17,6 +17,7 @@ use std::cmp::Ordering;
 
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use pumice_conf::{Arg, Arguments, FormedText, PluginSpec, TextForm};
+use pumice_framework::points;
 use pumice_framework::points::{
     ClassSignature, JobOrder, JobPipelined, JobStarving, NodeFilters, NodeScores, StaticClass,
     StaticPart, VictimTasks, Victims,
@@ -243,37 +244,17 @@ impl Plugin for Tdm {
         SPEC.name
     }
 
-    fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
-        Some(self)
-    }
-
-    fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
-        Some(self)
-    }
-
-    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
-        Some(self)
-    }
-
-    fn as_job_order(&self) -> Option<&dyn JobOrder> {
-        Some(self)
-    }
-
-    fn as_job_pipelined(&self) -> Option<&dyn JobPipelined> {
-        Some(self)
-    }
-
-    fn as_job_starving(&self) -> Option<&dyn JobStarving> {
-        Some(self)
-    }
-
-    fn as_victims(&self) -> Option<&dyn Victims> {
-        Some(self)
-    }
-
-    fn as_victim_tasks(&self) -> Option<&dyn VictimTasks> {
-        Some(self)
-    }
+    points!(
+        self;
+        as_class_signature: ClassSignature,
+        as_node_filters: NodeFilters,
+        as_node_scores: NodeScores,
+        as_job_order: JobOrder,
+        as_job_pipelined: JobPipelined,
+        as_job_starving: JobStarving,
+        as_victims: Victims,
+        as_victim_tasks: VictimTasks,
+    );
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {
         self.now_s = cycle.now_s;

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use pumice_conf::{Arg, ArgMap, Arguments, PluginSpec};
+use pumice_framework::points;
 use pumice_framework::points::{Class, NodeFilter, NodeFilters, NodeScore, NodeScores};
 use pumice_framework::{Plugin, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::{LoadMoment, NodeIx, State};
@@ -103,13 +104,11 @@ impl Plugin for MeasuredUsage {
         SPEC.name
     }
 
-    fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
-        Some(self)
-    }
-
-    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
-        (self.weight != 0 && self.estimator.weighs()).then_some(self as &dyn NodeScores)
-    }
+    points!(
+        self;
+        as_node_filters: NodeFilters,
+        as_node_scores: NodeScores if self.weight != 0 && self.estimator.weighs(),
+    );
 }
 
 impl NodeFilters for MeasuredUsage {

@@ -190,5 +190,5 @@ fn keeper(
     let (purpose, task) = (scope.purpose, preemptor.task);
     let by = plugins.kept_by_plugin(false, state, purpose, &[task], candidates, &mut kept);
     by.first()
-        .map_or(Keeper::Unnamed, |(name, _)| Keeper::Plugin(name))
+        .map_or(Keeper::Unnamed, |(why, _)| Keeper::Plugin(*why))
 }

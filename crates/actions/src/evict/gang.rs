@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use pumice_framework::points::Purpose;
+use pumice_framework::points::{Purpose, WhyKept};
 use pumice_framework::{
     BundleCounts, ForeignPods, Hindrance, NobodyGoes, Overruns, Refusal, Session,
 };
@@ -223,7 +223,8 @@ fn counts(
     }
     kept.allowed -= needed.len();
     if !needed.is_empty() {
-        kept.by_plugin.push(("gang", needed.len()));
+        let by_gang = WhyKept::ByGang(None);
+        kept.by_plugin.push((by_gang, needed.len()));
     }
     counts.kept = kept;
     counts

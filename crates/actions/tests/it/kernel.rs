@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use pumice_actions::Kernel;
 use pumice_conf::Enabled;
 use pumice_framework::plugins::Member;
+use pumice_framework::points;
 use pumice_framework::points::{
     CandidateScore, CandidateScores, Cell, ChangedDomains, Class, Counting, DomainFilter,
     DomainFilters, NodeFilter, NodeFilters, NodeScore, NodeScores, Normalised, StaticClass,
@@ -77,17 +78,12 @@ impl Plugin for Rules {
         "rules"
     }
 
-    fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
-        Some(self)
-    }
-
-    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
-        Some(self)
-    }
-
-    fn as_domain_filters(&self) -> Option<&dyn DomainFilters> {
-        self.switches.domains.then_some(self as &dyn DomainFilters)
-    }
+    points!(
+        self;
+        as_node_filters: NodeFilters,
+        as_node_scores: NodeScores,
+        as_domain_filters: DomainFilters if self.switches.domains,
+    );
 
     fn as_candidate_scores(&self) -> Option<&dyn CandidateScores> {
         self.switches

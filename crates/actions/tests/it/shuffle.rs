@@ -2,6 +2,7 @@
 
 use pumice_conf::Enabled;
 use pumice_framework::plugins::Member;
+use pumice_framework::points;
 use pumice_framework::points::{Purpose, VictimTasks, Victims};
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{Eviction, Plugin, Plugins, Session, Unobserved};
@@ -22,13 +23,7 @@ impl Plugin for Named {
         "named"
     }
 
-    fn as_victim_tasks(&self) -> Option<&dyn VictimTasks> {
-        Some(self)
-    }
-
-    fn as_victims(&self) -> Option<&dyn Victims> {
-        Some(self)
-    }
+    points!(self; as_victim_tasks: VictimTasks, as_victims: Victims);
 }
 
 fn is_among(state: &State, names: &[&str], task: TaskIx) -> bool {

@@ -10,9 +10,6 @@ use super::why::{PodReason, Waiting, Why};
 use crate::follow_up::notes::held_by_queue;
 use crate::knowledge::Knowledge;
 
-/// The plugin that looks at resource claims when a node is chosen.
-const CLAIMS_PLUGIN: &str = "predicates";
-
 impl<'a> Knowledge<'a> {
     /// Why a pod is not bound; `None` when it is, or when it is none of ours.
     pub fn waiting(&self, task: TaskIx) -> Option<Waiting<'a>> {
@@ -77,7 +74,7 @@ impl<'a> Knowledge<'a> {
     /// A place was chosen without a look at the claims of the pod, which have no devices.
     fn claims_are_unseen(&self, ix: TaskIx) -> bool {
         let claims = self.state.resource_claims();
-        !claims.are_served(ix) && !self.plugins.has(CLAIMS_PLUGIN)
+        !claims.are_served(ix) && !self.plugins.look_at_claims()
     }
 
     fn why_unplaced(

@@ -1,6 +1,6 @@
 //! Why nobody is evicted for a pod that waits, and on whom one waits that was promised a place (spec/07).
 
-use pumice_framework::points::Purpose;
+use pumice_framework::points::{Purpose, WhyKept};
 use pumice_framework::{
     BundleCounts, ContestedCard, ContestedCards, Evicts, ForeignPod, ForeignPods, Hindrance,
     Keeper, NobodyGoes, Overrun, Refusal, VictimCounts,
@@ -52,15 +52,10 @@ fn keeper_text(keeper: Keeper) -> String {
         Keeper::OutOfReach => "out of reach of this action".to_owned(),
         Keeper::Going => "going already".to_owned(),
         Keeper::Unnamed => "named by no plugin".to_owned(),
-        Keeper::Plugin("conformance") => "protected by conformance".to_owned(),
-        Keeper::Plugin("pdb") => "kept by a budget".to_owned(),
-        Keeper::Plugin("gang") => "needed by its gang".to_owned(),
-        Keeper::Plugin("cdp") => "within its cool-down".to_owned(),
-        Keeper::Plugin("proportion" | "capacity") => {
-            "of a queue that holds no more than it deserves".to_owned()
-        }
-        Keeper::Plugin("drf") => "of a share that is no larger".to_owned(),
-        Keeper::Plugin(other) => format!("kept by plugin {other}"),
+        Keeper::Plugin(WhyKept::Said { one, .. }) => one.to_owned(),
+        Keeper::Plugin(WhyKept::ByGang(_)) => "needed by its gang".to_owned(),
+        Keeper::Plugin(WhyKept::ByBudget) => "kept by a budget".to_owned(),
+        Keeper::Plugin(WhyKept::ByPlugin(name)) => format!("kept by plugin {name}"),
     }
 }
 
@@ -149,36 +144,25 @@ fn gangs((gangs, pods_of_them): (usize, usize)) -> String {
     format!("{gangs} whole {some} ({})", pods(pods_of_them))
 }
 
-/// The switch of plugin `gang` that lets pods go that their gangs need. Actions that take gangs as a whole do
-/// not ask it.
-fn gang_switch(found: &NobodyGoes) -> Option<&'static str> {
-    match (&found.why, found.purpose) {
-        (Hindrance::Bundles(_), _) => None,
-        (_, Purpose::Preempt | Purpose::WithinJob) => Some("enablePreemptable"),
-        (_, Purpose::Reclaim) => Some("enableReclaimable"),
+/// The switch of a plugin that sees to gangs, without which it is not asked whom they need.
+fn gang_switch(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Preempt | Purpose::WithinJob => "enablePreemptable",
+        Purpose::Reclaim => "enableReclaimable",
     }
 }
 
-/// Why a plugin keeps that many pods.
-fn kept_by(plugin: &str, count: usize, gang_switch: Option<&str>) -> String {
-    match (plugin, gang_switch) {
-        ("gang", Some(switch)) => format!(
-            "{count} needed by their gangs (`{switch}: false` at plugin gang would let them go)"
+/// Why so many pods are kept by a plugin.
+fn kept_by(why: WhyKept, count: usize, purpose: Purpose, budgets: &[String]) -> String {
+    match why {
+        WhyKept::Said { many, .. } => format!("{count} {many}"),
+        WhyKept::ByGang(None) => format!("{count} needed by their gangs"),
+        WhyKept::ByGang(Some(plugin)) => format!(
+            "{count} needed by their gangs (`{}: false` at plugin {plugin} would let them go)",
+            gang_switch(purpose)
         ),
-        _ => kept_by_plugin(plugin, count),
-    }
-}
-
-fn kept_by_plugin(plugin: &str, count: usize) -> String {
-    match plugin {
-        "conformance" => format!("{count} protected by conformance"),
-        "gang" => format!("{count} needed by their gangs"),
-        "cdp" => format!("{count} within their cool-down"),
-        "proportion" | "capacity" => {
-            format!("{count} of queues that hold no more than they deserve")
-        }
-        "drf" => format!("{count} of a share that is no larger"),
-        other => format!("{count} by plugin {other}"),
+        WhyKept::ByBudget => kept_by_budgets(budgets, count),
+        WhyKept::ByPlugin(name) => format!("{count} by plugin {name}"),
     }
 }
 
@@ -195,13 +179,10 @@ fn kept_by_budgets(budgets: &[String], count: usize) -> String {
 }
 
 /// Why so many may not go.
-fn kept_text(counts: &VictimCounts, gang_switch: Option<&str>) -> String {
+fn kept_text(counts: &VictimCounts, purpose: Purpose) -> String {
     let by_plugin = counts.by_plugin.iter();
     let mut told: Vec<String> = by_plugin
-        .map(|(name, count)| match *name {
-            "pdb" => kept_by_budgets(&counts.budgets, *count),
-            name => kept_by(name, *count, gang_switch),
-        })
+        .map(|(why, count)| kept_by(*why, *count, purpose, &counts.budgets))
         .collect();
     let others = [
         (counts.not_lower, "of equal or higher priority"),
@@ -383,7 +364,7 @@ impl Wording<'_> {
         };
         let whole = (counts.whole.0 > 0).then(|| gangs(counts.whole));
         let may_go: Vec<String> = spare.into_iter().chain(whole).collect();
-        let kept = kept_text(&counts.kept, None);
+        let kept = kept_text(&counts.kept, purpose);
         if may_go.is_empty() {
             let text = match kept.is_empty() {
                 true => self.nobody_there_text(job, purpose),
@@ -415,7 +396,7 @@ impl Wording<'_> {
         if counts.allowed == 0 && counts.kept() == 0 {
             return self.nobody_there_text(job, found.purpose);
         }
-        let kept = kept_text(counts, gang_switch(found));
+        let kept = kept_text(counts, found.purpose);
         if counts.allowed == 0 {
             return format!("nobody may go: {kept}");
         }

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::Plugins;
 use super::asked::PluginsOfPoint;
-use crate::points::{Purpose, VictimTasks, Victims};
+use crate::points::{Purpose, VictimTasks, Victims, WhyKept};
 use crate::refusal::{Overruns, Refusal};
 use crate::tiers::{self, VictimAnswer, Weight};
 
@@ -100,7 +100,7 @@ impl Plugins {
         victims.allowed
     }
 
-    /// What each plugin that is asked answers, by name, tier by tier.
+    /// What each plugin that is asked answers, with why it keeps the others, tier by tier.
     fn victim_answers(
         &self,
         is_asked: impl Fn(&dyn Victims) -> bool + Copy,
@@ -108,7 +108,7 @@ impl Plugins {
         purpose: Purpose,
         preemptors: &[TaskIx],
         candidates: &[TaskIx],
-    ) -> impl Iterator<Item = impl Iterator<Item = (&'static str, VictimAnswer<TaskIx>)>> {
+    ) -> impl Iterator<Item = impl Iterator<Item = (WhyKept, VictimAnswer<TaskIx>)>> {
         let asked = self.asked_about_victims(purpose);
         asked
             .chunk_by(|left, right| left.0 == right.0)
@@ -119,7 +119,8 @@ impl Plugins {
                         .as_victims()
                         .filter(|point| point.speaks(purpose) && is_asked(*point))?;
                     let answer = point.victims_for_gang(state, purpose, preemptors, candidates);
-                    Some((plugin.name(), answer))
+                    let unsaid = WhyKept::ByPlugin(plugin.name());
+                    Some((point.why_kept().unwrap_or(unsaid), answer))
                 })
             })
     }
@@ -192,8 +193,8 @@ impl Plugins {
         preemptors: &[TaskIx],
         candidates: &[TaskIx],
         kept: &mut FxHashSet<TaskIx>,
-    ) -> Vec<(&'static str, usize)> {
-        let tiers: Vec<(Vec<&'static str>, Vec<VictimAnswer<TaskIx>>)> = self
+    ) -> Vec<(WhyKept, usize)> {
+        let tiers: Vec<(Vec<WhyKept>, Vec<VictimAnswer<TaskIx>>)> = self
             .victim_answers(
                 |point| !gangs || !point.keeps_minimum(),
                 state,
@@ -207,9 +208,9 @@ impl Plugins {
             .iter()
             .position(|(_, answers)| tiers::decides(answers));
         let mut counts = Vec::new();
-        for (at, (names, answers)) in tiers.iter().enumerate() {
+        for (at, (reasons, answers)) in tiers.iter().enumerate() {
             let has_a_say = decides.is_none_or(|decides| decides == at);
-            for (name, answer) in names.iter().zip(answers) {
+            for (why, answer) in reasons.iter().zip(answers) {
                 let Some(allowed) = &answer.allowed else {
                     continue;
                 };
@@ -220,7 +221,7 @@ impl Plugins {
                 let before = kept.len();
                 kept.retain(|task| allowed.contains(task));
                 if kept.len() < before {
-                    counts.push((*name, before - kept.len()));
+                    counts.push((*why, before - kept.len()));
                 }
             }
         }

@@ -45,6 +45,11 @@ pub trait NodeFilters {
         Barriers::default()
     }
 
+    /// Whether it sees to it that nodes have what resource claims ask for.
+    fn looks_at_claims(&self) -> bool {
+        false
+    }
+
     /// Filters on node load, in the order they are to be asked.
     fn node_filters(&self, _state: &State, _class: &Class) -> Vec<Box<dyn NodeFilter>> {
         Vec::new()

@@ -59,5 +59,5 @@ pub use order::{JobOrder, MovedQueues, QueueBranches, QueueOrder, SubJobOrder, T
 pub use queue::{Admission, Allocatable, Overused};
 pub use report::{JobShares, QueueShare, QueueViews};
 pub use score::{NodeScore, NodeScores, Normalised, StaticPart};
-pub use victims::{Purpose, QueueDistance, Reclaimer, VictimTasks, Victims};
+pub use victims::{Purpose, QueueDistance, Reclaimer, VictimTasks, Victims, WhyKept};
 pub use vote::{Invalid, JobPipelined, JobReady, JobStarving, JobValid};

@@ -19,8 +19,31 @@ pub enum Purpose {
     Reclaim,
 }
 
+/// Why a plugin keeps pods, as it is told to those for whom they would have gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WhyKept {
+    /// For this reason, as it is said of one pod and of several: `within its cool-down`, `within their cool-down`.
+    Said {
+        /// Of one pod.
+        one: &'static str,
+        /// Of several pods.
+        many: &'static str,
+    },
+    /// Gangs need them. Who sees to it: a plugin, by name, or the action itself.
+    ByGang(Option<&'static str>),
+    /// Budgets do not let them go.
+    ByBudget,
+    /// This plugin does not allow it, and does not say why.
+    ByPlugin(&'static str),
+}
+
 /// Chooses victims.
 pub trait Victims {
+    /// Why it keeps pods, if it has words of its own for it.
+    fn why_kept(&self) -> Option<WhyKept> {
+        None
+    }
+
     /// It has a word on whom pods go for; otherwise it is not asked, as if it were not there.
     fn speaks(&self, _purpose: Purpose) -> bool {
         true

@@ -3,7 +3,9 @@
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rustc_hash::FxBuildHasher;
 
 use super::SharedPart;
 
@@ -12,7 +14,7 @@ const SHARDS: usize = 512;
 
 /// A map of which copies are cheap.
 pub(crate) struct SharedMap<K, V> {
-    shards: Vec<SharedPart<FxHashMap<K, V>>>,
+    shards: Vec<SharedPart<HashTable<(K, V)>>>,
 }
 
 impl<K, V> Default for SharedMap<K, V> {
@@ -23,20 +25,30 @@ impl<K, V> Default for SharedMap<K, V> {
     }
 }
 
-/// In which shard a key is.
-fn shard<Q: Hash + ?Sized>(key: &Q) -> usize {
-    // Maps go by other bits of the same number.
-    (FxBuildHasher.hash_one(key) >> 40) as usize % SHARDS
+/// A key is hashed once: the shard and the place within it go by different bits of one number.
+#[inline]
+fn hash<Q: Hash + ?Sized>(key: &Q) -> u64 {
+    FxBuildHasher.hash_one(key)
+}
+
+/// In which shard a key is, by its hash.
+#[inline]
+fn shard(hash: u64) -> usize {
+    (hash >> 40) as usize % SHARDS
 }
 
 impl<K: Hash + Eq, V> SharedMap<K, V> {
     /// The value of a key.
+    #[inline]
     pub fn get<Q>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.shards[shard(key)].get().get(key)
+        let hash = hash(key);
+        let table = self.shards[shard(hash)].get();
+        let (_, value) = table.find(hash, |(known, _)| known.borrow() == key)?;
+        Some(value)
     }
 }
 
@@ -50,7 +62,14 @@ impl<K: Hash + Eq + Clone, V: Clone> SharedMap<K, V> {
 
     /// Gives a key a value.
     pub fn insert(&mut self, key: K, value: V) {
-        self.shards[shard(&key)].get_mut().insert(key, value);
+        let at = hash(&key);
+        let table = self.shards[shard(at)].get_mut();
+        match table.entry(at, |(known, _)| *known == key, |(known, _)| hash(known)) {
+            Entry::Occupied(mut entry) => entry.get_mut().1 = value,
+            Entry::Vacant(entry) => {
+                entry.insert((key, value));
+            }
+        }
     }
 
     /// Takes a key out.
@@ -59,6 +78,10 @@ impl<K: Hash + Eq + Clone, V: Clone> SharedMap<K, V> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.shards[shard(key)].get_mut().remove(key);
+        let hash = hash(key);
+        let table = self.shards[shard(hash)].get_mut();
+        if let Ok(entry) = table.find_entry(hash, |(known, _)| known.borrow() == key) {
+            entry.remove();
+        }
     }
 }

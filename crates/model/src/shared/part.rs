@@ -25,12 +25,9 @@ impl<T: Clone + Default> SharedPart<T> {
     /// The value, to be changed: copied first where somebody else has it too.
     #[inline]
     pub fn get_mut(&mut self) -> &mut T {
-        if let Self::Shared(_) = self {
-            self.own();
-        }
         match self {
             Self::Own(value) => value,
-            Self::Shared(value) => Arc::make_mut(value),
+            Self::Shared(_) => self.own(),
         }
     }
 
@@ -45,13 +42,19 @@ impl<T: Clone + Default> SharedPart<T> {
         }
     }
 
+    /// Kept out of the way of everybody who writes: it happens once for each part after a copy was made.
     #[cold]
-    fn own(&mut self) {
+    #[inline(never)]
+    fn own(&mut self) -> &mut T {
         let old = std::mem::take(self);
         *self = Self::Own(match old {
             Self::Own(value) => value,
             Self::Shared(value) => Arc::unwrap_or_clone(value),
         });
+        match self {
+            Self::Own(value) => value,
+            Self::Shared(value) => Arc::make_mut(value),
+        }
     }
 }
 

@@ -277,11 +277,13 @@ impl State {
     }
 
     /// The task with this index.
+    #[inline]
     pub fn task(&self, ix: TaskIx) -> &Task {
         &self.tasks[ix.at()]
     }
 
     /// A task that may be gone by now.
+    #[inline]
     pub fn find_task(&self, ix: TaskIx) -> Option<&Task> {
         self.tasks.get(ix.at())
     }
@@ -305,11 +307,13 @@ impl State {
     }
 
     /// The shape of a task.
+    #[inline]
     pub fn shape(&self, ix: TaskIx) -> &Shape {
         self.shapes.get(self.task(ix).shape)
     }
 
     /// The job with this index.
+    #[inline]
     pub fn job(&self, ix: JobIx) -> &Job {
         &self.jobs[ix.at()]
     }

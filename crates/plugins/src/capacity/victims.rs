@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pumice_framework::points::{Purpose, QueueDistance, Reclaimer, Victims};
+use pumice_framework::points::{Purpose, QueueDistance, Reclaimer, Victims, WhyKept};
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{Overruns, Refusal};
 use pumice_model::resource::ResVec;
@@ -130,6 +130,10 @@ impl Reclaimer for CapacityPlugin {
 }
 
 impl Victims for CapacityPlugin {
+    fn why_kept(&self) -> Option<WhyKept> {
+        Some(deserving::QUEUE_DESERVES_IT)
+    }
+
     fn speaks(&self, purpose: Purpose) -> bool {
         purpose == Purpose::Reclaim
     }

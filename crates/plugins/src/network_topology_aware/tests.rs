@@ -55,9 +55,9 @@ fn domain(state: &State, name: &str) -> DomainIx {
 /// Scores of all nodes for a pod.
 fn scores(plugin: &NetworkTopologyAware, state: &mut State, pod: &str) -> Vec<i64> {
     let ix = task(state, pod);
-    let mut signature = pumice_framework::points::Signature::default();
+    let mut signature = points::Signature::default();
     signature.add(SPEC.name, plugin.signature(state, ix));
-    let key = pumice_framework::points::ClassKey::of(state, ix);
+    let key = points::ClassKey::of(state, ix);
     let class = Class::new(state, key, std::sync::Arc::new(signature));
     let mut keys = TopologyKeys::default();
     let mut found = Vec::new();

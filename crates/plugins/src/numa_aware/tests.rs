@@ -73,9 +73,9 @@ fn plugin(weight: i64) -> (NumaAware, ReasonTable) {
 
 fn class_of(plugin: &NumaAware, state: &State, uid: &str) -> Class {
     let task = task(state, uid);
-    let mut signature = pumice_framework::points::Signature::default();
+    let mut signature = points::Signature::default();
     signature.add(SPEC.name, plugin.signature(state, task));
-    let key = pumice_framework::points::ClassKey::of(state, task);
+    let key = points::ClassKey::of(state, task);
     Class::new(state, key, std::sync::Arc::new(signature))
 }
 

@@ -190,7 +190,7 @@ fn arguments_are_checked_with_their_place() {
 
 fn verdicts(plugin: &Tdm, reasons: &ReasonTable, state: &State, uid: &str) -> Vec<String> {
     let Class { key, .. } = class(state, uid);
-    let mut signature = pumice_framework::points::Signature::default();
+    let mut signature = points::Signature::default();
     signature.add(SPEC.name, plugin.signature(state, task(state, uid)));
     let class = Class::new(state, key, std::sync::Arc::new(signature));
     let mut part = StaticPart {

@@ -137,7 +137,7 @@ fn pods_of_a_held_queue_are_left_alone() {
     let plugin = hierarchical(&state, 0);
     let running = state.job(job(&state, "lost")).tasks.clone();
     let next = task(&state, "next-good");
-    let purpose = pumice_framework::points::Purpose::Reclaim;
+    let purpose = points::Purpose::Reclaim;
     let answer = plugin.victims(&state, purpose, next, &running);
     assert_eq!(answer.allowed, Some(vec![]));
 }
