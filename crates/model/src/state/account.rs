@@ -34,6 +34,9 @@ impl SumsOf {
     }
 }
 
+/// A status, and the node on which a task has it.
+type StatusOnNode = (TaskStatus, Option<NodeIx>);
+
 /// As what the devices of a task's resource claims count for its queue, if they do.
 pub(super) fn device_hold(task: &Task) -> Option<DeviceHold> {
     match SumsOf::status(task.status) {
@@ -53,7 +56,11 @@ impl State {
         node: Option<NodeIx>,
         by: i32,
     ) {
-        self.count(ix, status, node, by);
+        let there = Some((status, node));
+        match by > 0 {
+            true => self.count(ix, None, there),
+            false => self.count(ix, there, None),
+        }
         self.add_total(ix, node, by);
         self.add_amounts(ix, status, node, by);
     }
@@ -69,33 +76,39 @@ impl State {
     ) {
         let task = &self.tasks[ix.at()];
         let (status, node) = (task.status, task.node);
-        self.count(ix, old_status, old_node, -1);
-        self.count(ix, status, node, 1);
+        self.count(ix, Some((old_status, old_node)), Some((status, node)));
         if SumsOf::status(old_status) != SumsOf::status(status) {
             self.add_amounts(ix, old_status, old_node, -1);
             self.add_amounts(ix, status, node, 1);
         }
     }
 
-    fn count(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>, by: i32) {
+    /// Counts a task no longer where it was, and counts it where it is.
+    fn count(&mut self, ix: TaskIx, from: Option<StatusOnNode>, to: Option<StatusOnNode>) {
         let task = &self.tasks[ix.at()];
         let Some(job_ix) = task.job else { return };
-        let counted = task.gang_status_if(status, node);
         let job = &mut self.jobs[job_ix.at()];
+        let mut role = job.roles.iter_mut().find(|role| role.role == task.role);
         // A count below 0 would be a task that was counted nowhere.
-        let step = |count: &mut u32| *count = count.strict_add_signed(by);
-        step(&mut job.by_status[counted as usize]);
-        if let Some(role) = job.roles.iter_mut().find(|role| role.role == task.role) {
-            step(&mut role.by_status[counted as usize]);
-        }
-        if status == TaskStatus::Pending && task.best_effort {
-            step(&mut job.pending_best_effort);
-        }
-        if status == TaskStatus::Releasing && (node.is_some() || task.lost_node != Sym::default()) {
-            step(&mut job.releasing_on_node);
-        }
+        let mut step = |(status, node): StatusOnNode, step: fn(&mut u32)| {
+            let counted = task.gang_status_if(status, node) as usize;
+            step(&mut job.by_status[counted]);
+            if let Some(role) = &mut role {
+                step(&mut role.by_status[counted]);
+            }
+            if status == TaskStatus::Pending && task.best_effort {
+                step(&mut job.pending_best_effort);
+            }
+            let is_on_node = node.is_some() || task.lost_node != Sym::default();
+            if status == TaskStatus::Releasing && is_on_node {
+                step(&mut job.releasing_on_node);
+            }
+            status.is_allocated()
+        };
+        let had = from.is_some_and(|from| step(from, |count| *count = count.strict_sub(1)));
+        let has = to.is_some_and(|to| step(to, |count| *count = count.strict_add(1)));
         if let Some(queue) = job.queue
-            && status.is_allocated()
+            && (had || has)
         {
             self.touch_queue(queue);
         }
