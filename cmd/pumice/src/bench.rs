@@ -9,6 +9,7 @@ mod cluster;
 mod devices;
 mod evict;
 mod fork;
+mod packing;
 mod placement;
 mod queues;
 mod scale;
@@ -19,8 +20,8 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use arguments::{
-    EvictArguments, EvictFor, ForkArguments, PlacementArguments, QueueTreeArguments,
-    ScaleArguments, WakeArguments,
+    EvictArguments, EvictFor, ForkArguments, PackingArguments, PlacementArguments,
+    QueueTreeArguments, ScaleArguments, WakeArguments,
 };
 
 /// What is measured.
@@ -40,6 +41,8 @@ pub enum BenchCommand {
     Reclaim(EvictArguments),
     /// Copy the engine for a question
     Fork(ForkArguments),
+    /// Tasks of a trace, one by one: how much of all GPUs is given out
+    Packing(PackingArguments),
 }
 
 /// Runs a benchmark.
@@ -52,6 +55,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<ExitCode> {
         BenchCommand::Preempt(arguments) => evict::run(arguments, EvictFor::Priority)?,
         BenchCommand::Reclaim(arguments) => evict::run(arguments, EvictFor::Queue)?,
         BenchCommand::Fork(arguments) => fork::run(arguments)?,
+        BenchCommand::Packing(arguments) => packing::run(arguments)?,
     }
     Ok(ExitCode::SUCCESS)
 }

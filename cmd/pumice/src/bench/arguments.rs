@@ -231,3 +231,54 @@ pub struct ForkArguments {
     #[command(flatten)]
     pub cluster: PlacementArguments,
 }
+
+/// Which tasks of a trace come, and how often.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TaskMix {
+    /// As the trace has them
+    #[default]
+    Trace,
+    /// Half of the GPUs are asked by tasks with several whole ones
+    Several,
+    /// Tasks with GPUs ask for a share of one
+    Shares,
+    /// Tasks without GPUs come 2.5 times as often
+    CpuHeavy,
+}
+
+/// Arguments of `pumice bench packing`.
+#[derive(Args, Clone)]
+pub struct PackingArguments {
+    /// Nodes, as CSV with the columns `sn`, `cpu_milli`, `memory_mib`, `gpu` and `model`
+    #[arg(long, value_name = "FILE")]
+    pub nodes: PathBuf,
+    /// Tasks, as CSV with the columns `cpu_milli`, `memory_mib`, `num_gpu`, `gpu_milli`, `gpu_spec`, and for
+    /// `--departures` `creation_time` and `deletion_time`
+    #[arg(long, value_name = "FILE")]
+    pub pods: PathBuf,
+    /// Which tasks come
+    #[arg(long, value_enum, default_value = "trace")]
+    pub tasks: TaskMix,
+    /// Configurations to compare; default: the one documented for shared GPUs
+    #[arg(long, value_name = "FILE")]
+    pub config: Vec<PathBuf>,
+    /// Times the tasks are drawn
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub draws: u32,
+    /// Seed of the first draw
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Arrived GPU demand at which a draw ends, in percent of all GPUs
+    #[arg(long, default_value_t = 130, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub until: u32,
+    /// Tasks end after as long as in the trace, and come as often as to ask for all GPUs at any time; what finds no
+    /// place is rejected. Counts what is rejected of the demand between two and four times all GPUs
+    #[arg(long)]
+    pub departures: bool,
+    /// Writes the curves as a picture
+    #[arg(long, value_name = "FILE", conflicts_with = "departures")]
+    pub svg: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    pub output: Output,
+}

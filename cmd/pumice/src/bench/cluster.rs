@@ -13,7 +13,7 @@ use super::arguments::{
 };
 use super::devices;
 
-const MIB: i64 = 1 << 20;
+pub const MIB: i64 = 1 << 20;
 const GIB: i64 = 1 << 30;
 const HOSTNAME: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
@@ -90,7 +90,7 @@ fn within_one(tiers: usize) -> Option<TopologyRequest> {
 }
 
 /// SplitMix64.
-fn next(state: &mut u64) -> u64 {
+pub fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *state;
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -106,7 +106,7 @@ fn queue_name(number: usize) -> String {
     }
 }
 
-fn queue(number: usize) -> QueueObject {
+pub fn queue(number: usize) -> QueueObject {
     QueueObject {
         name: queue_name(number),
         weight: 1,
@@ -136,7 +136,7 @@ fn node(number: usize, random: u64) -> NodeObject {
     }
 }
 
-fn request(cpu_milli: i64, memory_bytes: i64) -> PodObject {
+pub fn request(cpu_milli: i64, memory_bytes: i64) -> PodObject {
     PodObject {
         namespace: "bench".to_owned(),
         ours: true,

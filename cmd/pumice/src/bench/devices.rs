@@ -74,19 +74,11 @@ pub fn ask(devices: BenchDevices, pod: &mut PodObject, class: usize) {
 }
 
 fn add_gpus(node: &mut NodeObject) -> Option<Delta> {
-    let card = |at| {
-        let name = &node.name;
-        format!("GPU-{name}-{at},{SLOTS},{CARD_MIB},NVIDIA-NVIDIA H100 80GB HBM3,true,hami-core:")
-    };
-    let cards: String = (0..CARDS).map(card).collect();
-    node.device_annotations = vec![("volcano.sh/node-vgpu-register".to_owned(), cards)];
-    offer(
+    add_vgpus(
         node,
-        &[
-            ("volcano.sh/vgpu-cores", 100 * CARDS),
-            ("volcano.sh/vgpu-memory", CARD_MIB * CARDS),
-            ("volcano.sh/vgpu-number", SLOTS * CARDS),
-        ],
+        CARDS,
+        "NVIDIA-NVIDIA H100 80GB HBM3",
+        (SLOTS, CARD_MIB),
     );
     None
 }
@@ -168,6 +160,37 @@ fn add_310p(node: &mut NodeObject) -> Delta {
         topic: "cluster-info-device".to_owned(),
         text: Some(text),
     }
+}
+
+/// Gives a node so many cards of a model, with so much memory each, that are shared as vGPUs by memory alone.
+pub fn add_vgpus(node: &mut NodeObject, cards: i64, model: &str, (slots, mib): (i64, i64)) {
+    let card = |at| {
+        format!(
+            "GPU-{}-{at},{slots},{mib},{model},true,hami-core:",
+            node.name
+        )
+    };
+    let register: String = (0..cards).map(card).collect();
+    node.device_annotations = vec![("volcano.sh/node-vgpu-register".to_owned(), register)];
+    offer(
+        node,
+        &[
+            ("volcano.sh/vgpu-cores", 100 * cards),
+            ("volcano.sh/vgpu-memory", mib * cards),
+            ("volcano.sh/vgpu-number", slots * cards),
+        ],
+    );
+}
+
+/// So much memory of each of so many vGPUs.
+pub fn ask_vgpus(pod: &mut PodObject, cards: i64, mib: i64) {
+    demand(
+        pod,
+        &[
+            ("volcano.sh/vgpu-memory", mib),
+            ("volcano.sh/vgpu-number", cards),
+        ],
+    );
 }
 
 fn offer(node: &mut NodeObject, amounts: &[(&str, i64)]) {

@@ -3,6 +3,7 @@
 mod bad_input;
 mod guide;
 mod live;
+mod packing;
 mod reference;
 mod samples;
 mod served;

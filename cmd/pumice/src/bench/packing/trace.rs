@@ -1,0 +1,224 @@
+//! A trace of a GPU cluster: CSV files as the Alibaba cluster trace of 2023 has them.
+
+use std::path::Path;
+
+use anyhow::{Context, bail, ensure};
+
+use super::super::arguments::TaskMix;
+use super::super::cluster::next;
+
+/// A GPU is so many parts.
+pub const WHOLE: i64 = 1000;
+
+/// A node.
+pub struct TraceNode {
+    pub name: String,
+    pub cpu_milli: i64,
+    pub memory_mib: i64,
+    pub gpus: i64,
+    pub model: String,
+}
+
+/// A task.
+#[derive(Clone)]
+pub struct TraceTask {
+    pub cpu_milli: i64,
+    pub memory_mib: i64,
+    /// GPUs it asks for, each of them so much.
+    pub gpus: i64,
+    pub gpu_milli: i64,
+    /// Models that may do; any, if there are none.
+    pub models: Vec<String>,
+    /// Seconds from its start to its end.
+    pub lasts_s: i64,
+}
+
+impl TraceTask {
+    /// What it asks of GPUs in all, in thousandths of one.
+    pub fn demand_milli(&self) -> i64 {
+        self.gpus * self.gpu_milli
+    }
+}
+
+/// Nodes, and tasks to draw from.
+pub struct Trace {
+    pub nodes: Vec<TraceNode>,
+    tasks: Vec<TraceTask>,
+    /// Up to and with each task, how often they come.
+    weights: Vec<f64>,
+}
+
+impl Trace {
+    /// Reads both files.
+    ///
+    /// # Errors
+    /// What cannot be read: file, line, column and text.
+    pub fn read(nodes: &Path, tasks: &Path, mix: TaskMix) -> anyhow::Result<Self> {
+        let nodes = Table::read(nodes)?.rows(|row| {
+            Ok(TraceNode {
+                name: row.text("sn")?.to_owned(),
+                cpu_milli: row.number("cpu_milli")?,
+                memory_mib: row.number("memory_mib")?,
+                gpus: row.number("gpu")?,
+                model: row.text("model")?.to_owned(),
+            })
+        })?;
+        let tasks = Table::read(tasks)?.rows(|row| {
+            let models = row.text("gpu_spec")?.split('|');
+            let times = row.number("deletion_time").ok();
+            let times = times.zip(row.number("creation_time").ok());
+            let gpu_milli = row.number("gpu_milli")?;
+            ensure!(
+                gpu_milli <= WHOLE,
+                "{}: gpu_milli {gpu_milli} is more than a GPU",
+                row.place()
+            );
+            Ok(TraceTask {
+                cpu_milli: row.number("cpu_milli")?,
+                memory_mib: row.number("memory_mib")?,
+                gpus: row.number("num_gpu")?,
+                gpu_milli,
+                models: models
+                    .filter(|model| !model.is_empty())
+                    .map(str::to_owned)
+                    .collect(),
+                lasts_s: times.map_or(0, |(end, start)| i64::max(0, end - start)),
+            })
+        })?;
+        ensure!(!nodes.is_empty(), "there are no nodes");
+        let mut weights = weights(&tasks, mix);
+        let mut sum = 0.0;
+        weights.iter_mut().for_each(|weight| {
+            sum += *weight;
+            *weight = sum;
+        });
+        let demand = tasks.iter().any(|task| task.demand_milli() > 0);
+        ensure!(sum > 0.0 && demand, "no task asks for a GPU");
+        Ok(Self {
+            nodes,
+            tasks,
+            weights,
+        })
+    }
+
+    /// All GPUs, in thousandths of one.
+    pub fn capacity_milli(&self) -> i64 {
+        self.nodes.iter().map(|node| node.gpus * WHOLE).sum()
+    }
+
+    /// A task, drawn with replacement.
+    pub fn draw(&self, random: &mut u64) -> &TraceTask {
+        let all = self.weights.last().copied().unwrap_or(0.0);
+        // Of 53 bits, as many as the fraction of a number has.
+        let point = (next(random) >> 11) as f64 / (1u64 << 53) as f64 * all;
+        let at = self.weights.partition_point(|weight| *weight <= point);
+        &self.tasks[at.min(self.tasks.len() - 1)]
+    }
+
+    /// Seconds between two tasks at which they ask for all GPUs at any time.
+    pub fn interval_s(&self) -> f64 {
+        let all = self.weights.last().copied().unwrap_or(0.0);
+        let mut before = 0.0;
+        let shares = self.weights.iter().map(|weight| {
+            let own = weight - before;
+            before = *weight;
+            own / all
+        });
+        let work = self.tasks.iter().zip(shares);
+        let work =
+            work.map(|(task, share)| share * task.demand_milli() as f64 * task.lasts_s as f64);
+        work.sum::<f64>() / self.capacity_milli() as f64
+    }
+}
+
+/// How often each task comes.
+fn weights(tasks: &[TraceTask], mix: TaskMix) -> Vec<f64> {
+    let demand = |asks: fn(&TraceTask) -> bool| -> i64 {
+        let those = tasks.iter().filter(|task| asks(task));
+        those.map(TraceTask::demand_milli).sum()
+    };
+    let count = |asks: fn(&TraceTask) -> bool| tasks.iter().filter(|task| asks(task)).count();
+    let several = |task: &TraceTask| task.gpus > 1;
+    let share = |task: &TraceTask| task.gpus == 1 && task.gpu_milli < WHOLE;
+    let any = |task: &TraceTask| task.gpus > 0;
+    let of_several = (demand(any) - demand(several)) as f64 / demand(several).max(1) as f64;
+    let of_shares = count(any) as f64 / count(share).max(1) as f64;
+    let weight = |task: &TraceTask| match mix {
+        TaskMix::Several if several(task) => of_several,
+        TaskMix::Shares if share(task) => of_shares,
+        TaskMix::Shares if any(task) => 0.0,
+        TaskMix::CpuHeavy if !any(task) => 2.5,
+        _ => 1.0,
+    };
+    tasks.iter().map(weight).collect()
+}
+
+/// A file with a line of names, and rows of as many values.
+struct Table {
+    file: String,
+    text: String,
+}
+
+struct Row<'a> {
+    file: &'a str,
+    line: usize,
+    names: &'a [&'a str],
+    values: Vec<&'a str>,
+}
+
+impl Table {
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(path);
+        Ok(Self {
+            file: path.display().to_string(),
+            text: text.with_context(|| format!("cannot read {}", path.display()))?,
+        })
+    }
+
+    fn rows<T>(&self, read: impl Fn(&Row) -> anyhow::Result<T>) -> anyhow::Result<Vec<T>> {
+        let mut lines = self.text.lines().enumerate();
+        let names = lines.next().map_or("", |(_, line)| line);
+        let names: Vec<&str> = names.split(',').map(str::trim).collect();
+        let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+        let rows = lines.map(|(at, line)| {
+            let row = Row {
+                file: &self.file,
+                line: at + 1,
+                names: &names,
+                values: line.split(',').map(str::trim).collect(),
+            };
+            let (has, needs) = (row.values.len(), names.len());
+            ensure!(
+                has == needs,
+                "{}: {has} values, and {needs} names in line 1",
+                row.place()
+            );
+            read(&row)
+        });
+        rows.collect()
+    }
+}
+
+impl Row<'_> {
+    fn place(&self) -> String {
+        format!("{}:{}", self.file, self.line)
+    }
+
+    fn text(&self, name: &str) -> anyhow::Result<&str> {
+        match self.names.iter().position(|known| *known == name) {
+            Some(at) => Ok(self.values[at]),
+            None => bail!("{}: line 1 names no column {name}", self.file),
+        }
+    }
+
+    fn number(&self, name: &str) -> anyhow::Result<i64> {
+        let text = self.text(name)?;
+        let number = text.parse().ok().filter(|number| *number >= 0);
+        number.with_context(|| {
+            format!(
+                "{}: {name} is {text:?}, and has to be a whole number",
+                self.place()
+            )
+        })
+    }
+}
