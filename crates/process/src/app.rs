@@ -1,14 +1,15 @@
 //! The life of a process that takes part in an election, whatever it does while it leads.
 //!
 //! ```text
-//!  run ─► log, clients ─► App::start ─► Running: until a signal, or until a part of it fails
-//!                          │ Shell: ports, election          │
-//!                          ▼                                 ▼
-//!                                    Running::rest ─► the lease is released
-//!                                          └ not in time: it is kept, and runs out by itself
+//!  run ─► log, signals, clients ─► App::start ─► Running: until a signal, or until a part of it fails
+//!                                   │ Shell: ports, election          │
+//!                                   ▼ a signal: no more is started    ▼
+//!                                             Running::rest ─► the lease is released
+//!                                                   └ not in time, or another signal: it is kept, and runs out by itself
 //! ```
 //!
-//! The order of the end is for nobody else to write while one of our writes is under way.
+//! The order of the end is for nobody else to write while one of our writes is under way. So the lease is released by a
+//! word alone, and never because whoever would say it has gone.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -120,25 +121,57 @@ pub fn run(app: impl App) -> anyhow::Result<()> {
         .build()
         .context("no runtime")?;
     let result = runtime.block_on(async {
-        let mut shell = Shell::connect(settings, level).await?;
-        let mut end = EndSignals::listen()?;
-        let mut running = app.start(&mut shell).await?;
-        let result = until_the_end(&mut end, &mut running).await;
-        tokio::select! {
-            () = orderly(&mut running, shell.election) => {}
-            name = end.next() => tracing::warn!("{name} again: ending at once"),
+        let mut signals = EndSignals::listen()?;
+        let mut end = async || signals.next().await;
+        match unless_ended(&mut end, Shell::connect(settings, level)).await? {
+            Some(shell) => live(app, shell, end).await,
+            None => Ok(()),
         }
-        result
     });
     runtime.shutdown_timeout(Duration::from_secs(1));
     result
 }
 
-async fn until_the_end(end: &mut EndSignals, running: &mut impl Running) -> anyhow::Result<()> {
+/// Starts a process that has its clients, and leads it to its end. `end` returns at the next signal that ends a process,
+/// with its name.
+async fn live(
+    app: impl App,
+    mut shell: Shell,
+    mut end: impl AsyncFnMut() -> &'static str,
+) -> anyhow::Result<()> {
+    let Some(mut running) = unless_ended(&mut end, app.start(&mut shell)).await? else {
+        return Ok(());
+    };
+    let result = until_the_end(&mut end, &mut running).await;
+    tokio::select! {
+        () = orderly(&mut running, shell.election) => {}
+        name = end() => tracing::warn!("{name} again: ending at once, and the lease is not released"),
+    }
+    result
+}
+
+/// What comes of a part of the start, unless a signal ends it before.
+async fn unless_ended<T>(
+    end: &mut impl AsyncFnMut() -> &'static str,
+    part: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<Option<T>> {
+    tokio::select! {
+        done = part => done.map(Some),
+        name = end() => {
+            tracing::info!("{name}: ending, before all has started");
+            Ok(None)
+        }
+    }
+}
+
+async fn until_the_end(
+    end: &mut impl AsyncFnMut() -> &'static str,
+    running: &mut impl Running,
+) -> anyhow::Result<()> {
     let mut numbers = tokio::time::interval(NUMBERS);
     loop {
         tokio::select! {
-            name = end.next() => {
+            name = end() => {
                 tracing::info!("{name}: ending");
                 return Ok(());
             }
@@ -163,6 +196,13 @@ async fn orderly(running: &mut impl Running, election: Option<Election>) {
     }
     release.send_replace(true);
     let _ = timeout(DRAIN, elector).await;
+}
+
+/// Returns when the lease is to be released, and never without a word.
+async fn told(mut released: cell::Receiver<bool>) {
+    if released.wait_for(|released| *released).await.is_err() {
+        std::future::pending().await
+    }
 }
 
 impl Shell {
@@ -220,12 +260,9 @@ impl Shell {
             return Ok(TermWatch::always());
         };
         let (elector, term) = Elector::new(self.clients.lease.clone(), election)?;
-        let (release, mut released) = cell::channel(false);
-        let stop = async move {
-            let _ = released.wait_for(|released| *released).await;
-        };
+        let (release, released) = cell::channel(false);
         self.election = Some(Election {
-            elector: tokio::spawn(elector.run(stop)),
+            elector: tokio::spawn(elector.run(told(released))),
             release,
         });
         Ok(term)
@@ -233,57 +270,4 @@ impl Shell {
 }
 
 #[cfg(test)]
-mod tests {
-    use tokio::sync::oneshot;
-
-    use super::*;
-
-    /// A process whose writes end when the test says so.
-    struct Writer(oneshot::Receiver<()>);
-
-    impl Running for Writer {
-        async fn failed(&mut self) -> anyhow::Error {
-            std::future::pending().await
-        }
-
-        fn publish(&mut self) {}
-
-        async fn rest(&mut self) {
-            let _ = (&mut self.0).await;
-        }
-    }
-
-    /// An election whose elector ends when the lease is to be released, and what tells that it is.
-    fn election() -> (Election, cell::Receiver<bool>) {
-        let (release, mut released) = cell::channel(false);
-        let told = released.clone();
-        let elector = tokio::spawn(async move {
-            let _ = released.wait_for(|released| *released).await;
-        });
-        (Election { elector, release }, told)
-    }
-
-    #[tokio::test]
-    async fn the_lease_is_released_after_the_writes_have_ended() {
-        let (end, ended) = oneshot::channel();
-        let (election, released) = election();
-        let ordered = tokio::spawn(async move {
-            orderly(&mut Writer(ended), Some(election)).await;
-        });
-        tokio::task::yield_now().await;
-        assert!(!*released.borrow());
-        end.send(()).expect("it waits");
-        ordered.await.expect("it ends");
-        assert!(*released.borrow());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_lease_is_kept_while_a_write_may_be_under_way() {
-        let (_end, ended) = oneshot::channel();
-        let (election, released) = election();
-        orderly(&mut Writer(ended), Some(election)).await;
-        assert!(!*released.borrow());
-        // The elector is gone, so nobody renews what runs out.
-        assert!(released.has_changed().is_err());
-    }
-}
+mod tests;

@@ -18,12 +18,25 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{ .Values.basic.image_registry }}/{{ .Values.basic.scheduler_image_name }}:{{ $tag | default .Chart.AppVersion }}
 {{- end }}
 
+{{/* What pods give in spec.schedulerName, as a list in JSON; the first is what is filled in where a Job names none. */}}
+{{- define "pumice.schedulerNames" -}}
+{{- $named := .Values.custom.scheduler_name | default "volcano" -}}
+{{- if kindIs "slice" $named }}{{ toJson $named }}{{ else }}{{ list $named | toJson }}{{ end }}
+{{- end }}
+
+{{/* CEL: a pod is for one of our schedulers. */}}
+{{- define "pumice.isOurs" -}}
+object.spec.?schedulerName.orValue('') in {{ include "pumice.celList" (include "pumice.schedulerNames" . | fromJsonArray) }}
+{{- end }}
+
 {{- define "pumice.args" -}}
 {{- $custom := .Values.custom -}}
 - --logtostderr
 - --scheduler-configmap={{ .Release.Namespace }}/{{ include "pumice.name" . }}-configmap
-{{- with $custom.scheduler_name }}
+{{- if $custom.scheduler_name }}
+{{- range include "pumice.schedulerNames" . | fromJsonArray }}
 - --scheduler-name={{ . }}
+{{- end }}
 {{- end }}
 - --enable-healthz=true
 - --enable-metrics={{ $custom.scheduler_metrics_enable }}
@@ -122,6 +135,42 @@ policies are. */}}
 !(request.userInfo.username in {{ include "pumice.celList" $users }}) && !request.userInfo.?groups.orValue([]).exists(g, g in {{ include "pumice.celList" $groups }})
 {{- end }}
 
+{{/* CEL: an annotation is one that schedulers, device plugins and nodes write. While a pod waits, volcano.sh/gpu-index is its
+user's: the cards that the pod may have. */}}
+{{- define "pumice.isGuardedKey" -}}
+(k in ['CAMBRICON_DSMLU_ASSIGNED', 'CAMBRICON_DSMLU_PROFILE', 'hami.io/bind-phase',
+    'hami.io/bind-time', 'hami.io/vgpu-mig-allocations', 'hami.io/vgpu-node', 'hami.io/vgpu-time',
+    'huawei.com/npu-core', 'metax-tech.com/gpu-devices-allocated', 'metax-tech.com/predicate-time',
+    'mthreads.com/gpu-index', 'mthreads.com/predicate-node', 'mthreads.com/predicate-time',
+    'mthreads.com/request-gpu-num', 'predicate-time', 'volcano.sh/bind-phase', 'volcano.sh/bind-time',
+    'volcano.sh/devices-to-allocate', 'volcano.sh/gpu-assigned', 'volcano.sh/predicate-time',
+    'volcano.sh/vgpu-ids-new', 'volcano.sh/vgpu-node', 'volcano.sh/vgpu-time']
+  || k.startsWith('huawei.com/Ascend')
+  || k.startsWith('hami.io/') && (k.endsWith('-devices-allocated') || k.endsWith('-devices-to-allocate'))
+  || k == 'volcano.sh/gpu-index' && {{ . }})
+{{- end }}
+
+{{/* CEL: there is nothing to ask about these policies of a Job or task. */}}
+{{- define "pumice.arePlain" -}}
+{{ . }}.all(p, has(p.event) && has(p.action) && !has(p.events) && !has(p.exitCode)
+  && p.event in ['PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', 'TaskFailed', 'JobUpdated']
+  && p.action in ['AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob',
+    'ResumeJob']) && ({{ . }}.size() < 2 || {{ . }}.map(p, p.event).distinct().size() == {{ . }}.size())
+{{- end }}
+
+{{/* CEL: the queues that an object names. */}}
+{{- define "pumice.queuesNamed" -}}
+request.kind.kind == 'Pod' || request.kind.group == 'scheduling.k8s.io' ?
+  [o.metadata.?annotations[?'scheduling.volcano.sh/queue-name'].orValue('')]
+: request.kind.kind == 'JobFlow' ? o.?spec.?flows.orValue([]).map(f, f.?patch.?jobSpec.?queue.orValue(''))
+: request.kind.group == 'batch.volcano.sh' && request.kind.kind == 'CronJob' ?
+  [o.?spec.?jobTemplate.?spec.?queue.orValue('')]
+: request.kind.group.endsWith('.volcano.sh') ? [o.?spec.?queue.orValue('')]
+: request.kind.kind == 'CronJob' ?
+  [o.spec.jobTemplate.spec.template.?metadata.?annotations[?'scheduling.volcano.sh/queue-name'].orValue('')]
+: [o.spec.?template.?metadata.?annotations[?'scheduling.volcano.sh/queue-name'].orValue('')]
+{{- end }}
+
 {{- define "pumice.celList" -}}
 [{{ range $at, $text := . }}{{ if $at }}, {{ end }}{{ $text | squote }}{{ end }}]
 {{- end }}
@@ -157,8 +206,10 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- define "pumice.controllers.args" -}}
 {{- $custom := .Values.custom -}}
 - --logtostderr
-{{- with $custom.scheduler_name }}
+{{- if $custom.scheduler_name }}
+{{- range include "pumice.schedulerNames" . | fromJsonArray }}
 - --scheduler-name={{ . }}
+{{- end }}
 {{- end }}
 {{- with $custom.controller_enabled_controllers }}
 - --controllers={{ . }}

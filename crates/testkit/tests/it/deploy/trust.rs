@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::rendered::render;
 use super::{documents, read};
 
-const TEMPLATE: &str = "deploy/helm/pumice/templates/admission-trust.yaml";
+/// Where the keys are.
+const TEMPLATE: &str = "deploy/helm/pumice/templates/_names.tpl";
 
 fn policy(name: &str) -> Value {
     let mut all = documents("deploy/install.yaml").into_iter();
@@ -69,6 +70,26 @@ fn the_values_switch_the_policies_and_name_whom_they_let_through() {
 }
 
 #[test]
+fn every_name_of_the_scheduler_is_known_to_processes_and_policies() {
+    let Some(helm) = std::env::var_os("HELM") else {
+        return;
+    };
+    for (values, list, first) in [
+        ("custom.scheduler_name=one", "['one']", "'one'"),
+        ("custom.scheduler_name={one,two}", "['one', 'two']", "'one'"),
+    ] {
+        let text = render(&helm, "1.36.0", values);
+        let ours = format!("object.spec.?schedulerName.orValue('') in {list}");
+        // Budgets, gates, and nodes that are named.
+        assert_eq!(text.matches(&ours).count(), 3, "{values}");
+        let filled_in = format!("path: '/spec/schedulerName', value: {first}}}");
+        assert!(text.contains(&filled_in), "{values}");
+        let flags = text.matches("- --scheduler-name=").count();
+        assert_eq!(flags, 2 * list.split(", ").count(), "{values}");
+    }
+}
+
+#[test]
 fn controllers_make_pods_from_templates_of_users_and_are_not_let_through() {
     let stranger = |name: &str| {
         let policy = policy(name);
@@ -76,12 +97,10 @@ fn controllers_make_pods_from_templates_of_users_and_are_not_let_through() {
             .as_array()
             .expect("conditions")
             .clone();
-        let mut conditions = conditions.into_iter();
-        let found = conditions.find(|condition| condition["name"] == "not-trusted-by-name");
-        found.expect("it is there")["expression"]
-            .as_str()
-            .expect("CEL")
-            .to_owned()
+        let [condition] = &conditions[..] else {
+            panic!("{name} has other than one condition");
+        };
+        condition["expression"].as_str().expect("CEL").to_owned()
     };
     let (annotations, statuses) = (
         stranger("pumice-device-annotations"),
