@@ -9,13 +9,12 @@ use std::cell::Cell;
 
 use pumice_conf::{Arguments, Config, DEFAULT_CONF, PluginConf, Tier, Value};
 use pumice_engine::Unobserved;
+use pumice_fixtures::{BuildGroup as _, BuildPod as _, ToDelta as _, group};
 use pumice_model::extender::{
     AboutNode, ExtenderAnswer, ExtenderNotice, ExtenderQuestion, ExtenderReply, ExtenderVerb,
     NodeWord, QuestionAbout, StandingQuestion,
 };
-use pumice_model::object::{
-    ContainerFacts, GroupObject, GroupPhase, NodeObject, PodFacts, PodObject, PodPhase, QueueObject,
-};
+use pumice_model::object::{ContainerFacts, GroupPhase, PodFacts, PodObject, PodPhase};
 use pumice_model::write::{BindFailure, Outcome, PodRef};
 use pumice_model::{Delta, TaskStatus};
 
@@ -29,67 +28,28 @@ fn config() -> Config {
 
 /// A ready node with that many milli-cores.
 fn node(name: &str, cpu: i64) -> Delta {
-    let allocatable = [("cpu", cpu), ("memory", 1 << 40), ("pods", 100)];
-    Delta::NodeApply(Box::new(NodeObject {
-        name: name.to_owned(),
-        allocatable: allocatable.map(|(n, a)| (n.to_owned(), a)).to_vec(),
-        ..NodeObject::default()
-    }))
+    pumice_fixtures::node(name, &format!("cpu={cpu} 64Gi pods=100")).delta()
 }
 
 /// The default queue.
 fn queue() -> Delta {
-    Delta::QueueApply(Box::new(QueueObject {
-        name: "default".to_owned(),
-        weight: 1,
-        reclaimable: true,
-        ..QueueObject::default()
-    }))
+    pumice_fixtures::queue("default").delta()
 }
 
 /// A pod of gang `g` that wants one core.
 fn member(name: &str) -> PodObject {
-    PodObject {
-        namespace: "ns".to_owned(),
-        name: name.to_owned(),
-        uid: name.to_owned(),
-        ours: true,
-        group: Some("g".to_owned()),
-        request: vec![("cpu".to_owned(), 1000), ("pods".to_owned(), 1)],
-        container_count: 1,
-        ..PodObject::default()
-    }
+    pumice_fixtures::pod(name, "1c").group("g")
 }
 
 /// Gang `g` of that many.
 fn gang(min_member: i32) -> Delta {
-    let mut group = GroupObject {
-        namespace: "ns".to_owned(),
-        name: "g".to_owned(),
-        uid: "g".to_owned(),
-        queue: "default".to_owned(),
-        min_member,
-        ..GroupObject::default()
-    };
-    group.status.phase = GroupPhase::Inqueue;
-    Delta::GroupApply(Box::new(group))
-}
-
-/// A pod as a change of the cluster.
-fn apply(pod: PodObject) -> Delta {
-    Delta::PodApply(Box::new(pod))
+    group("g", min_member).queue("default").delta()
 }
 
 /// The pod on a node; with an owner that, as its controller, would make it anew.
 fn runs(owned: bool, pod: PodObject) -> Delta {
     let owner = ("Job".to_owned(), "j".to_owned());
-    apply(PodObject {
-        node: Some("n1".to_owned()),
-        phase: PodPhase::Running,
-        owners: vec![owner],
-        controlled: owned,
-        ..pod
-    })
+    pod.on("n1").owners([owner]).controlled(owned).delta()
 }
 
 /// A clock a test sets.
@@ -176,7 +136,7 @@ fn a_gang_that_stays_partial_is_given_up_after_its_deadline_and_only_pods_of_a_c
     let mut bench = Bench::new([queue(), node("n1", 2000), gang(3)]);
     bench.apply(runs(true, member("a")));
     bench.apply(runs(false, member("b")));
-    bench.apply(apply(member("c")));
+    bench.apply(member("c").delta());
     assert!(evicted(&bench.at(100)).is_empty());
     // What waits was told by then.
     bench.at(105);
@@ -205,7 +165,7 @@ fn a_gang_that_lost_members_is_never_given_up() {
     bench.apply(Delta::PodDelete("b".to_owned()));
     let mut big = member("c");
     big.request[0].1 = 9000;
-    bench.apply(apply(big));
+    bench.apply(big.delta());
     for now_s in [101, 500, 10_000] {
         assert!(evicted(&bench.at(now_s)).is_empty());
     }
@@ -215,7 +175,7 @@ fn a_gang_that_lost_members_is_never_given_up() {
 
 #[test]
 fn a_status_that_nobody_waits_for_is_not_taken_for_newer() {
-    let mut bench = Bench::new([queue(), node("n1", 2000), gang(1), apply(member("a"))]);
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(1), member("a").delta()]);
     bench.at(10);
     let (namespace, name) = ("ns".to_owned(), "g".to_owned());
     bench.hears(Outcome::GroupStatusNotNeeded { namespace, name });
@@ -301,12 +261,8 @@ fn a_pod_bound_by_another_scheduler_says_so() {
 
 #[test]
 fn a_standing_reason_is_an_event_again_and_no_condition() {
-    let big = PodObject {
-        request: vec![("cpu".to_owned(), 9000), ("pods".to_owned(), 1)],
-        group: None,
-        ..member("big")
-    };
-    let mut bench = Bench::new([queue(), node("n1", 2000), apply(big)]);
+    let big = member("big").request("9c pods=1").group(None);
+    let mut bench = Bench::new([queue(), node("n1", 2000), big.delta()]);
     bench.at(1);
     let first = bench.at(3);
     let is_condition = |write: &&Write| matches!(write, Write::PodCondition { .. });
@@ -332,7 +288,7 @@ fn group_phases(writes: &[Write]) -> Vec<GroupPhase> {
 
 #[test]
 fn a_status_that_was_given_up_is_made_anew_after_a_pause() {
-    let mut bench = Bench::new([queue(), node("n1", 2000), gang(1), apply(member("a"))]);
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(1), member("a").delta()]);
     let now_s = 1000;
     assert_eq!(group_phases(&bench.at(now_s)), [GroupPhase::Inqueue]);
     let failed = Outcome::GroupStatusFailed {
@@ -358,14 +314,11 @@ const CLEANUP: [(&str, &str); 2] = [
 ];
 
 fn pod(phase: PodPhase, records: &[(&str, &str)]) -> PodObject {
-    let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-    PodObject {
-        node: Some("n1".to_owned()),
-        phase,
-        facts: asks_a_gpu(),
-        records: records.iter().map(own).collect(),
-        ..member("a")
-    }
+    member("a")
+        .node("n1")
+        .phase(phase)
+        .facts(asks_a_gpu())
+        .records(records)
 }
 
 /// What a pod asks that waits for a device plugin.
@@ -401,16 +354,10 @@ fn only_a_pod_of_ours_that_ended_before_its_plugin_answered_is_cleaned_up_after(
             wanted,
             "{phase:?} {records:?}"
         );
-        let theirs = PodObject {
-            ours: false,
-            ..pod(phase, records)
-        };
+        let theirs = pod(phase, records).ours(false);
         assert!(!cleanups(theirs));
         // Whoever may write a pod may write its annotations.
-        let asks_nothing = PodObject {
-            facts: PodFacts::default(),
-            ..pod(phase, records)
-        };
+        let asks_nothing = pod(phase, records).facts(PodFacts::default());
         assert!(!cleanups(asks_nothing));
     }
 }
@@ -418,10 +365,7 @@ fn only_a_pod_of_ours_that_ended_before_its_plugin_answered_is_cleaned_up_after(
 #[test]
 fn a_pod_deleted_before_it_started_is_cleaned_up_after_and_a_running_one_is_not() {
     for (phase, wanted) in [(PodPhase::Pending, true), (PodPhase::Running, false)] {
-        let dying = PodObject {
-            deleting: true,
-            ..pod(phase, &[LIST, TURN, BUSY])
-        };
+        let dying = pod(phase, &[LIST, TURN, BUSY]).deleting(true);
         assert_eq!(cleanups(dying), wanted, "{phase:?}");
     }
 }
@@ -429,7 +373,7 @@ fn a_pod_deleted_before_it_started_is_cleaned_up_after_and_a_running_one_is_not(
 /// Whether a pod like that is cleaned up after.
 fn cleanups(pod: PodObject) -> bool {
     let mut bench = Bench::new([]);
-    bench.apply(apply(pod));
+    bench.apply(pod.delta());
     let wanted = Write::CleanUp {
         pod: PodRef {
             namespace: "ns".to_owned(),
@@ -443,7 +387,7 @@ fn cleanups(pod: PodObject) -> bool {
 
 #[test]
 fn a_clean_up_waits_for_the_right_to_write_and_is_dropped_with_its_pod() {
-    let ended = || apply(pod(PodPhase::Failed, &[LIST, TURN, BUSY]));
+    let ended = || pod(PodPhase::Failed, &[LIST, TURN, BUSY]).delta();
     let count = |writes: &[Write]| {
         let cleanups = writes.iter().filter(|w| matches!(w, Write::CleanUp { .. }));
         cleanups.count()
@@ -462,12 +406,9 @@ fn a_clean_up_waits_for_the_right_to_write_and_is_dropped_with_its_pod() {
 
 #[test]
 fn who_leads_again_writes_what_its_last_term_may_have_left_behind() {
-    let ended = apply(pod(PodPhase::Failed, &[LIST, TURN, BUSY]));
-    let waits = PodObject {
-        request: vec![("cpu".to_owned(), 9000), ("pods".to_owned(), 1)],
-        ..member("big")
-    };
-    let mut bench = Bench::new([queue(), node("n1", 1000), gang(1), apply(waits), ended]);
+    let ended = pod(PodPhase::Failed, &[LIST, TURN, BUSY]).delta();
+    let waits = member("big").request("9c pods=1");
+    let mut bench = Bench::new([queue(), node("n1", 1000), gang(1), waits.delta(), ended]);
     let told = |writes: Vec<Write>| {
         let cleanups = |write: &&Write| matches!(write, Write::CleanUp { .. });
         let conditions = |write: &&Write| matches!(write, Write::PodCondition { .. });
@@ -492,7 +433,7 @@ fn who_leads_again_writes_what_its_last_term_may_have_left_behind() {
 
 #[test]
 fn a_dry_run_writes_nothing_and_forgets_after_a_minute_what_nobody_followed() {
-    let mut bench = Bench::with(true, [node("n1", 1000), gang(1), apply(member("a"))]);
+    let mut bench = Bench::with(true, [node("n1", 1000), gang(1), member("a").delta()]);
     let status = |bench: &Bench| {
         let state = bench.decider.engine.state();
         state.task(state.task_by_uid("a").expect("a pod")).status
@@ -530,7 +471,7 @@ fn nothing_is_decided_by_who_does_not_lead_rests_or_does_not_follow() {
         binds.count()
     };
     for (stop, go) in changes {
-        let mut bench = Bench::new([queue(), node("n1", 1000), gang(1), apply(member("a"))]);
+        let mut bench = Bench::new([queue(), node("n1", 1000), gang(1), member("a").delta()]);
         stop(&mut bench.decider);
         assert_eq!(binds(&bench.at(1)), 0);
         if let Some(go) = go {
@@ -661,7 +602,7 @@ fn fits(generation: u64) -> ExtenderReply {
         },
         answer: ExtenderAnswer::Nodes(vec![AboutNode {
             node: "n1".to_owned(),
-            uid: String::new(),
+            uid: "n1".to_owned(),
             said: NodeWord::Fits,
         }]),
     }
@@ -687,7 +628,7 @@ fn an_extender_is_asked_at_once_what_is_new_and_what_stands_with_every_report() 
             .collect()
     };
     assert_eq!(asked(&mut bench, 1), [[""; 0]], "who is to be asked");
-    bench.apply(apply(member("a")));
+    bench.apply(member("a").delta());
     assert_eq!(asked(&mut bench, 2), [["a"]]);
     (3..6).for_each(|now_s| drop(asked(&mut bench, now_s)));
     assert_eq!(asked(&mut bench, 6), [[""; 0]; 0], "nothing has happened");
@@ -705,7 +646,7 @@ fn what_an_extender_says_that_is_not_asked_any_more_does_not_count() {
     let mut bench = Bench::new([queue(), node("n1", 2000), gang(1)]);
     let asks = "extender.predicateVerb: p";
     bench.decider.configure(&with_extender("http://old", asks));
-    bench.apply(apply(member("a")));
+    bench.apply(member("a").delta());
     bench.at(1);
     // Its answer is on the way when another one is configured.
     bench.decider.configure(&with_extender("http://new", asks));
@@ -715,10 +656,7 @@ fn what_an_extender_says_that_is_not_asked_any_more_does_not_count() {
     bench.decider.take_extender_reply(fits(2));
     assert!(bench.at(3).iter().any(is_bind));
     // The same one goes on to be asked under another configuration.
-    bench.apply(apply(PodObject {
-        uid: "b".to_owned(),
-        ..member("a")
-    }));
+    bench.apply(member("a").uid("b").delta());
     bench.decider.configure(&with_extender("http://new", asks));
     assert_eq!(bench.decider.engine.question_sheet().generation, 2);
 }
@@ -734,7 +672,7 @@ fn an_extender_is_told_what_was_decided_and_what_came_to_nothing() {
         group.status.phase = GroupPhase::Pending;
     }
     bench.apply(waits);
-    bench.apply(apply(member("a")));
+    bench.apply(member("a").delta());
     let told = |bench: &mut Bench, now_s: u64| -> Vec<(&'static str, String)> {
         bench.clock.0.set(now_s);
         bench.decider.step(&bench.clock, &mut Unobserved);
@@ -774,7 +712,7 @@ fn an_extender_is_told_nothing_of_a_dry_run() {
     let mut bench = Bench::with(true, [queue(), node("n1", 2000), gang(1)]);
     let told = "extender.allocateFuncVerb: a, extender.onSessionOpenVerb: o";
     bench.decider.configure(&with_extender("http://ext", told));
-    bench.apply(apply(member("a")));
+    bench.apply(member("a").delta());
     bench.clock.0.set(1);
     let step = bench.decider.step(&bench.clock, &mut Unobserved);
     assert_eq!(step.decisions.expect("a cycle").binds.len(), 1);

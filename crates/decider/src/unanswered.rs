@@ -120,23 +120,17 @@ fn unanswered(pod: &PodObject) -> Option<DeviceNote> {
 
 #[cfg(test)]
 mod tests {
+    use pumice_fixtures::{BuildPod as _, ToDelta as _};
+
     use super::*;
 
     const BUSY: &[(&str, &str)] = &[("volcano.sh/bind-phase", "allocating")];
     const DONE: &[(&str, &str)] = &[("volcano.sh/bind-phase", "success")];
 
     fn pod(phase: PodPhase, records: &[(&str, &str)]) -> Delta {
-        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        Delta::PodApply(Box::new(PodObject {
-            namespace: "ns".to_owned(),
-            name: "p".to_owned(),
-            uid: "p".to_owned(),
-            node: Some("n1".to_owned()),
-            phase,
-            facts: crate::tests::asks_a_gpu(),
-            records: records.iter().map(own).collect(),
-            ..PodObject::default()
-        }))
+        let bound = pumice_fixtures::pod("p", "1c").node("n1").phase(phase);
+        let bound = bound.facts(crate::tests::asks_a_gpu()).records(records);
+        bound.delta()
     }
 
     #[test]

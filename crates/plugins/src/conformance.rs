@@ -77,7 +77,7 @@ impl Victims for Conformance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Cluster, node, on, pod, task};
+    use crate::testing::*;
 
     #[test]
     fn critical_pods_are_no_victims() {
@@ -86,11 +86,11 @@ mod tests {
             ..pod("critical", "1c")
         };
         let state = Cluster::default()
-            .node(node("n", "8c pods=10"))
-            .pod(on("n", critical))
-            .pod(on("n", pod("plain", "1c")))
-            .pod(pod("new", "1c"))
-            .build();
+            .with(node("n", "8c pods=10"))
+            .with(critical.on("n"))
+            .with(pod("plain", "1c").on("n"))
+            .with(pod("new", "1c"))
+            .state();
         let all = [task(&state, "critical"), task(&state, "plain")];
         let answer = Conformance.victims(&state, Purpose::Preempt, task(&state, "new"), &all);
         assert_eq!(answer.allowed, Some(vec![task(&state, "plain")]));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use pumice_actions::Kernel;
 use pumice_conf::Enabled;
+use pumice_fixtures::{BuildNode as _, BuildPod as _, Cluster, node, pod};
 use pumice_framework::plugins::Member;
 use pumice_framework::points;
 use pumice_framework::points::{
@@ -15,9 +16,8 @@ use pumice_framework::points::{
 };
 use pumice_framework::{Plugin, Plugins, ReasonId, ReasonKind, ReasonTable, Session, Unobserved};
 use pumice_model::domains::Domains;
-use pumice_model::object::{NodeObject, PodObject, PodPhase};
 use pumice_model::resource::CPU;
-use pumice_model::{Delta, JobIx, LoadMoment, NodeIx, State, TaskIx, TaskStatus};
+use pumice_model::{JobIx, LoadMoment, NodeIx, State, TaskIx, TaskStatus};
 
 const NODES: usize = 7;
 const PODS: usize = 24;
@@ -359,50 +359,24 @@ fn candidates(state: &State, rules: Switches, task: TaskIx) -> Vec<(u32, Judged,
     found
 }
 
-fn amounts(cpu: i64) -> Vec<(String, i64)> {
-    vec![("cpu".to_owned(), cpu), ("pods".to_owned(), 1)]
-}
-
 /// Labels of a node: zone, raw value, broken or not.
 type Labels = (u8, u8, bool);
 
 fn cluster(nodes: &[Labels], running: &[(u8, u8)]) -> State {
-    let mut state = State::new("default");
-    for (at, (zone, raw, broken)) in nodes.iter().enumerate() {
-        let label = |key: &str, value: u8| (key.to_owned(), value.to_string());
-        state.apply(Delta::NodeApply(Box::new(NodeObject {
-            name: format!("n{at}"),
-            labels: vec![
-                label("broken", u8::from(*broken)),
-                label("raw", *raw),
-                label("zone", *zone),
-            ],
-            allocatable: vec![("cpu".to_owned(), CPU_OF_NODE), ("pods".to_owned(), 110)],
-            ..NodeObject::default()
-        })));
-    }
-    for at in 0..PODS {
-        let place = running.get(at);
-        let pod = PodObject {
-            namespace: "ns".to_owned(),
-            name: format!("p{at}"),
-            uid: format!("p{at}"),
-            ours: true,
-            // Three classes of waiting pods.
-            request: amounts(1000 + 500 * (at % 3) as i64),
-            container_count: 1,
-            node: place.map(|(node, _)| format!("n{node}")),
-            phase: match place {
-                Some(_) => PodPhase::Running,
-                None => PodPhase::Pending,
-            },
-            ..PodObject::default()
-        };
-        state.apply(Delta::PodApply(Box::new(pod)));
-    }
-    state.seal();
-    state.settle_books();
-    state
+    let nodes = nodes.iter().enumerate();
+    let nodes = nodes.map(|(at, (zone, raw, broken))| {
+        let labels = format!("broken={} raw={raw} zone={zone}", u8::from(*broken));
+        node(&format!("n{at}"), &format!("cpu={CPU_OF_NODE} pods=110")).labels(&labels)
+    });
+    let pods = (0..PODS).map(|at| {
+        // Three classes of waiting pods.
+        let pod = pod(&format!("p{at}"), &format!("{}m", 1000 + 500 * (at % 3)));
+        match running.get(at) {
+            Some((node, _)) => pod.on(&format!("n{node}")),
+            None => pod,
+        }
+    });
+    Cluster::default().all(nodes).all(pods).state()
 }
 
 fn texts(table: &ReasonTable, reasons: &[ReasonId]) -> Vec<String> {

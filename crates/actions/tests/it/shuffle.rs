@@ -1,13 +1,14 @@
 //! Whom `shuffle` evicts of those that plugins name (spec/07 §10).
 
 use pumice_conf::Enabled;
+use pumice_fixtures::{BuildPod as _, Cluster, node, pod, queue};
 use pumice_framework::plugins::Member;
 use pumice_framework::points;
 use pumice_framework::points::{Purpose, VictimTasks, Victims};
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{Eviction, Plugin, Plugins, Session, Unobserved};
-use pumice_model::object::{NodeObject, PodObject, PodPhase, PreemptableMark, QueueObject};
-use pumice_model::{Delta, State, TaskIx, TaskStatus};
+use pumice_model::object::PreemptableMark;
+use pumice_model::{State, TaskIx, TaskStatus};
 
 /// Names some pods by name, or protects them.
 #[derive(Default)]
@@ -79,40 +80,17 @@ fn protecting(stays: &[&'static str]) -> Named {
 
 /// Pods `a` to `e` on a node, `e` the youngest; `b` is marked as not preemptable, `c` is only bound.
 fn cluster() -> State {
-    let mut state = State::new("default");
-    state.apply(Delta::QueueApply(Box::new(QueueObject {
-        name: "default".to_owned(),
-        ..QueueObject::default()
-    })));
-    state.apply(Delta::NodeApply(Box::new(NodeObject {
-        name: "n".to_owned(),
-        allocatable: vec![("cpu".to_owned(), 8000), ("pods".to_owned(), 10)],
-        ..NodeObject::default()
-    })));
-    for (at, name) in ["a", "b", "c", "d", "e"].into_iter().enumerate() {
-        state.apply(Delta::PodApply(Box::new(PodObject {
-            namespace: "ns".to_owned(),
-            name: name.to_owned(),
-            uid: name.to_owned(),
-            ours: true,
-            request: vec![("cpu".to_owned(), 1000), ("pods".to_owned(), 1)],
-            container_count: 1,
-            node: Some("n".to_owned()),
-            created_s: at as i64,
-            preemptable: match name {
-                "b" => PreemptableMark::No,
-                _ => PreemptableMark::Unsaid,
-            },
-            phase: match name {
-                "c" => PodPhase::Pending,
-                _ => PodPhase::Running,
-            },
-            ..PodObject::default()
-        })));
-    }
-    state.seal();
-    state.settle_books();
-    state
+    let pods = ["a", "b", "c", "d", "e"].into_iter().enumerate();
+    let pods = pods.map(|(at, name)| {
+        let pod = pod(name, "1c").created_s(at as i64);
+        match name {
+            "b" => pod.on("n").preemptable(PreemptableMark::No),
+            "c" => pod.node("n"),
+            _ => pod.on("n"),
+        }
+    });
+    let cluster = Cluster::default().with(queue("default"));
+    cluster.with(node("n", "8c pods=10")).all(pods).state()
 }
 
 /// Who goes, tier by tier of plugins, in the order of the evictions.

@@ -2,49 +2,24 @@
 //! a checkpoint, after the undo the books are what they were.
 
 use proptest::prelude::*;
+use pumice_fixtures::{BuildPod as _, Cluster, node, pod};
 use pumice_framework::{Choice, Plugins, Session, Unobserved};
-use pumice_model::object::{NodeObject, PodObject, PodPhase};
-use pumice_model::{Delta, JobIx, NodeIx, State, TaskIx, TaskStatus};
+use pumice_model::{JobIx, NodeIx, State, TaskIx, TaskStatus};
 
 const NODES: u32 = 3;
 const PODS: u32 = 8;
 
-fn amounts(cpu: i64, memory: i64) -> Vec<(String, i64)> {
-    let all = [("cpu", cpu), ("memory", memory), ("pods", 1)];
-    all.map(|(name, amount)| (name.to_owned(), amount)).into()
-}
-
 /// Three nodes; half of the pods run on them, the others wait.
 fn cluster() -> State {
-    let mut state = State::new("default");
-    for at in 0..NODES {
-        state.apply(Delta::NodeApply(Box::new(NodeObject {
-            name: format!("n{at}"),
-            allocatable: amounts(64_000, 64 << 30),
-            ..NodeObject::default()
-        })));
-    }
-    for at in 0..PODS {
-        let runs = at % 2 == 0;
-        let phase = match runs {
-            true => PodPhase::Running,
-            false => PodPhase::Pending,
-        };
-        state.apply(Delta::PodApply(Box::new(PodObject {
-            namespace: "ns".to_owned(),
-            name: format!("p{at}"),
-            uid: format!("p{at}"),
-            ours: true,
-            request: amounts(1000 + i64::from(at), 1 << 20),
-            container_count: 1,
-            node: runs.then(|| format!("n{}", at % NODES)),
-            phase,
-            ..PodObject::default()
-        })));
-    }
-    state.seal();
-    state.settle_books();
-    state
+    let nodes = (0..NODES).map(|at| node(&format!("n{at}"), "64c 64Gi pods=1"));
+    let pods = (0..PODS).map(|at| {
+        let pod = pod(&format!("p{at}"), &format!("cpu={} 1Mi", 1000 + at));
+        match at % 2 == 0 {
+            true => pod.on(&format!("n{}", at % NODES)),
+            false => pod,
+        }
+    });
+    Cluster::default().all(nodes).all(pods).state()
 }
 
 /// Everything the steps change.

@@ -2,6 +2,7 @@
 
 use pumice_conf::{PluginConf, Value};
 use pumice_decider::Sharding;
+use pumice_fixtures::ToDelta;
 use pumice_model::object::PodObject;
 use pumice_model::shard::ShardView;
 use tokio::time::timeout;
@@ -9,7 +10,7 @@ use tokio::time::timeout;
 use super::*;
 use crate::journal::Journal;
 use crate::publish::Out;
-use crate::publish::tests::{apply, config, gang, member, node, queue};
+use crate::publish::tests::{config, gang, member, node, queue};
 
 /// The question with which a configuration is taken over.
 fn taken(config: Config) -> DecideCommand {
@@ -134,7 +135,7 @@ impl Bench {
 }
 
 fn cluster(pods: impl IntoIterator<Item = PodObject>) -> WatchInput {
-    let pods = pods.into_iter().map(apply);
+    let pods = pods.into_iter().map(ToDelta::delta);
     let around = [queue(), node("n1", 9000), gang(1)];
     WatchInput::Deltas(around.into_iter().chain(pods).collect())
 }
@@ -180,7 +181,7 @@ fn while_devices_are_shared_nothing_is_decided_before_their_configuration_is_tol
         name: name.to_owned(),
         text: text.map(str::to_owned),
     };
-    let pod = |name: &str| WatchInput::Deltas(vec![apply(member(name))]);
+    let pod = |name: &str| WatchInput::Deltas(vec![member(name).delta()]);
     beside_a_core(async |bench| {
         bench.ask(sharing("x")).await;
         bench.input(cluster([member("a")])).await;
@@ -216,7 +217,7 @@ fn a_change_is_acted_on_at_once_and_not_after_the_period() {
         bench.input(WatchInput::Synced).await;
         bench.round().await;
         bench
-            .input(WatchInput::Deltas(vec![apply(member("a"))]))
+            .input(WatchInput::Deltas(vec![member("a").delta()]))
             .await;
         bench.decided(1).await;
     });
@@ -236,7 +237,7 @@ fn after_the_order_to_rest_questions_are_answered_and_nothing_is_decided() {
             .expect("the core listens");
         rests.await.expect("an answer");
         bench
-            .input(WatchInput::Deltas(vec![apply(member("a"))]))
+            .input(WatchInput::Deltas(vec![member("a").delta()]))
             .await;
         bench.round().await;
         bench.decided(0).await;
@@ -260,7 +261,7 @@ fn own(names: &[&str]) -> WatchInput {
 
 #[test]
 fn nodes_of_other_shards_are_used_never_or_last_and_stay_so_when_they_change() {
-    let pod = |name: &str| WatchInput::Deltas(vec![apply(member(name))]);
+    let pod = |name: &str| WatchInput::Deltas(vec![member(name).delta()]);
     for (mode, first) in [(Sharding::Hard, &[][..]), (Sharding::Soft, &["n1"])] {
         beside(mode, async |bench| {
             bench.configure().await;

@@ -3,6 +3,7 @@
 use pumice_cluster::effects::{PodRef, Write};
 use pumice_decider::Effect;
 use pumice_engine::Engine;
+use pumice_fixtures::{BuildPod as _, ToDelta as _};
 use pumice_model::Delta;
 use pumice_model::object::{Gates, PodObject};
 use serde_json::Value;
@@ -12,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::book::{PartKind, PodTrace, TraceBook};
 use super::*;
 use crate::flags::TraceFlags;
-use crate::publish::tests::{apply, config, member};
+use crate::publish::tests::{config, member};
 
 const UID: &str = "0dfd2ce1-2b1c-4ce1-9a2e-6b7b52b1c3f4";
 
@@ -189,11 +190,9 @@ fn beside_nobody() -> (TraceFeed, mpsc::Receiver<PodMoment>, Arc<Metrics>) {
 }
 
 fn pod(namespace: &str, name: &str) -> PodObject {
-    PodObject {
-        namespace: namespace.to_owned(),
-        uid: format!("{namespace}/{name}"),
-        ..member(name)
-    }
+    member(name)
+        .namespace(namespace)
+        .uid(format!("{namespace}/{name}"))
 }
 
 #[test]
@@ -208,11 +207,11 @@ fn who_makes_many_pods_takes_no_room_from_other_namespaces_and_none_for_good() {
         seen
     };
     let flood: Vec<Delta> = (0..6000)
-        .map(|at| apply(pod("loud", &at.to_string())))
+        .map(|at| pod("loud", &at.to_string()).delta())
         .collect();
     feed.see(&flood, &engine);
     assert_eq!(taken(), 5000);
-    feed.see(&[apply(pod("quiet", "a"))], &engine);
+    feed.see(&[pod("quiet", "a").delta()], &engine);
     assert_eq!(taken(), 1);
     let text = metrics.text().expect("a page");
     let lost = "pumice_pod_traces_total{result=\"lost\"} 1000";
@@ -230,7 +229,7 @@ fn who_makes_many_pods_takes_no_room_from_other_namespaces_and_none_for_good() {
 fn messages_are_cut_and_the_same_pods_are_followed_everywhere() {
     let (mut feed, mut moments, _) = beside_nobody();
     let engine = Engine::new(&config(), "default");
-    feed.see(&[apply(pod("ns", "a"))], &engine);
+    feed.see(&[pod("ns", "a").delta()], &engine);
     let condition = Write::PodCondition {
         pod: PodRef {
             namespace: "ns".to_owned(),
@@ -329,28 +328,18 @@ async fn a_collector_gets_spans_that_sum_to_the_latency_also_when_it_was_busy_at
     let mut feed = TraceFeed::new(sink.clone());
     feed.synced();
     let engine = Engine::new(&config(), "default");
-    let waiting = PodObject {
-        uid: UID.to_owned(),
-        gates: Gates::Foreign,
-        ..member("a")
-    };
-    let free = PodObject {
-        gates: Gates::None,
-        ..waiting.clone()
-    };
-    let bound = PodObject {
-        node: Some("n1".to_owned()),
-        ..free.clone()
-    };
-    feed.see(&[apply(waiting)], &engine);
-    feed.see(&[apply(free)], &engine);
+    let waiting = member("a").uid(UID).gates(Gates::Foreign);
+    let free = waiting.clone().gates(Gates::None);
+    let bound = free.clone().node("n1");
+    feed.see(&[waiting.delta()], &engine);
+    feed.see(&[free.delta()], &engine);
     let clock = DeciderClock::start();
     feed.decided(clock.since_epoch(), UID, decision);
     let stages = [BindStage::Turn, BindStage::Volumes, BindStage::Request];
     for stage in stages {
         sink.binds(UID, stage);
     }
-    feed.see(&[apply(bound)], &engine);
+    feed.see(&[bound.delta()], &engine);
 
     let (_, first) = collected(&collector, "503 busy").await;
     let (path, again) = collected(&collector, "200 OK").await;

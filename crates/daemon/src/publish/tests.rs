@@ -1,10 +1,9 @@
 //! Numbers that come and go with what they are about.
 
 use pumice_conf::{Config, DEFAULT_CONF};
+use pumice_fixtures::{BuildGroup as _, BuildPod as _, ToDelta as _, group};
 use pumice_model::Delta;
-use pumice_model::object::{
-    GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, PriorityClassObject, QueueObject,
-};
+use pumice_model::object::{PodObject, PriorityClassObject};
 
 use super::*;
 
@@ -16,55 +15,22 @@ pub fn config() -> Config {
 
 /// A ready node with that many milli-cores.
 pub fn node(name: &str, cpu: i64) -> Delta {
-    let allocatable = [("cpu", cpu), ("memory", 1 << 40), ("pods", 100)];
-    Delta::NodeApply(Box::new(NodeObject {
-        name: name.to_owned(),
-        allocatable: allocatable.map(|(n, a)| (n.to_owned(), a)).to_vec(),
-        ..NodeObject::default()
-    }))
+    pumice_fixtures::node(name, &format!("cpu={cpu} 64Gi pods=100")).delta()
 }
 
 /// The default queue.
 pub fn queue() -> Delta {
-    Delta::QueueApply(Box::new(QueueObject {
-        name: "default".to_owned(),
-        weight: 1,
-        reclaimable: true,
-        ..QueueObject::default()
-    }))
+    pumice_fixtures::queue("default").delta()
 }
 
 /// A pod of gang `g` that wants one core.
 pub fn member(name: &str) -> PodObject {
-    PodObject {
-        namespace: "ns".to_owned(),
-        name: name.to_owned(),
-        uid: name.to_owned(),
-        ours: true,
-        group: Some("g".to_owned()),
-        request: vec![("cpu".to_owned(), 1000), ("pods".to_owned(), 1)],
-        container_count: 1,
-        ..PodObject::default()
-    }
+    pumice_fixtures::pod(name, "1c").group("g")
 }
 
 /// Gang `g` of that many.
 pub fn gang(min_member: i32) -> Delta {
-    let mut group = GroupObject {
-        namespace: "ns".to_owned(),
-        name: "g".to_owned(),
-        uid: "g".to_owned(),
-        queue: "default".to_owned(),
-        min_member,
-        ..GroupObject::default()
-    };
-    group.status.phase = GroupPhase::Inqueue;
-    Delta::GroupApply(Box::new(group))
-}
-
-/// A pod as a change of the cluster.
-pub fn apply(pod: PodObject) -> Delta {
-    Delta::PodApply(Box::new(pod))
+    group("g", min_member).queue("default").delta()
 }
 
 /// A publisher that writes nowhere.
@@ -84,7 +50,7 @@ fn publisher() -> Publisher {
 fn the_series_of_a_job_go_when_its_index_means_another() {
     let mut publisher = publisher();
     let mut engine = Engine::new(&config(), "default");
-    let first = [queue(), node("n1", 2000), gang(1), apply(member("a"))];
+    let first = [queue(), node("n1", 2000), gang(1), member("a").delta()];
     first.into_iter().for_each(|delta| engine.apply(delta));
     let at = |engine: &mut Engine, publisher: &mut Publisher, now_s: u64| {
         let decisions = engine.cycle(now_s as i64);
@@ -106,7 +72,7 @@ fn the_series_of_a_job_go_when_its_index_means_another() {
     engine.apply(Delta::GroupApply(group));
     let mut other = member("b");
     other.group = Some("h".to_owned());
-    engine.apply(apply(other));
+    engine.apply(other.delta());
     at(&mut engine, &mut publisher, 20);
     let text = publisher.metrics.text().expect("text");
     assert!(
@@ -155,23 +121,15 @@ fn who_is_evicted_for_whom_stands_among_the_decisions() {
         value: 10,
         ..PriorityClassObject::default()
     });
-    let running = PodObject {
-        node: Some("n1".to_owned()),
-        phase: PodPhase::Running,
-        ..member("old")
-    };
-    let lone = PodObject {
-        group: None,
-        priority_class: "high".to_owned(),
-        ..member("new")
-    };
+    let running = member("old").on("n1");
+    let lone = member("new").group(None).priority_class("high");
     let objects = [
         class,
         queue(),
         node("n1", 1000),
         gang(1),
-        apply(running),
-        apply(lone),
+        running.delta(),
+        lone.delta(),
     ];
     objects.into_iter().for_each(|delta| engine.apply(delta));
     let mut publisher = publisher();

@@ -41,7 +41,7 @@ static TAKE_OVER: Action = Action {
 fn bench(dry_run: bool) -> Bench {
     let mut bench = Bench::with(dry_run, [queue(), node("n1", 1000), gang(1)]);
     bench.apply(runs(true, member("old")));
-    bench.apply(apply(member("new")));
+    bench.apply(member("new").delta());
     bench.decider.engine_mut().add_action(&TAKE_OVER);
     bench
 }
@@ -160,10 +160,7 @@ fn a_nomination_that_could_not_be_written_is_written_again_as_long_as_it_stands(
 fn a_pod_that_does_not_show_its_eviction_yet_is_on_its_way_out_all_the_same() {
     let mut bench = bench(false);
     bench.at(100);
-    let relabelled = PodObject {
-        labels: vec![("a".to_owned(), "b".to_owned())],
-        ..member("old")
-    };
+    let relabelled = member("old").labels(vec![("a".to_owned(), "b".to_owned())]);
     bench.apply(runs(true, relabelled));
     assert_eq!(status(&bench, "old"), TaskStatus::Releasing);
     assert!(evicted(&bench.at(101)).is_empty());
@@ -238,13 +235,7 @@ fn a_pod_whose_eviction_failed_is_no_candidate_for_a_second_then_for_two() {
     assert_eq!(spared(&bench), Some((103, why())));
     assert!(evicted(&bench.at(102)).is_empty());
     // One that is going by itself starts over.
-    bench.apply(runs(
-        true,
-        PodObject {
-            deleting: true,
-            ..member("old")
-        },
-    ));
+    bench.apply(runs(true, member("old").deleting(true)));
     bench.apply(Delta::PodDelete("old".to_owned()));
     bench.apply(runs(true, member("old")));
     assert_eq!(spared(&bench), None);

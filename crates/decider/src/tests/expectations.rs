@@ -14,7 +14,7 @@ fn named() -> PodRef {
 
 /// A pod whose Binding to `n1` waits for a lock, and what is said of that.
 fn waiting() -> (Bench, Vec<Write>) {
-    let mut bench = Bench::new([queue(), node("n1", 1000), gang(1), apply(member("a"))]);
+    let mut bench = Bench::new([queue(), node("n1", 1000), gang(1), member("a").delta()]);
     bench.at(1);
     let waits = BindWait::Lock { most_s: 60 };
     bench.decider.set_bind_waits(vec![("a".to_owned(), waits)]);
@@ -54,10 +54,7 @@ fn a_binding_that_waited_in_vain_takes_the_node_back() {
     for (failure, expected) in failures {
         let (mut bench, _) = waiting();
         // The object says so by now.
-        bench.apply(apply(PodObject {
-            nominated_node: Some("n1".to_owned()),
-            ..member("a")
-        }));
+        bench.apply(member("a").nominated_node("n1").delta());
         bench.hears(Outcome::BindFailed {
             pod: named(),
             node: "n1".to_owned(),

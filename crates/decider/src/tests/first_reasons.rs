@@ -25,7 +25,7 @@ fn a_pod_hears_its_first_reason_within_a_second_whenever_it_comes() {
                 came = true;
                 let mut alone = member("a");
                 alone.group = None;
-                bench.apply(apply(alone));
+                bench.apply(alone.delta());
             }
             bench.decider.step(&clock, &mut Unobserved);
             let told = bench

@@ -30,10 +30,7 @@ fn written(node: &str, at_s: i64) -> ReportNews {
 /// A pod that waits for one AI core.
 fn asking() -> PodObject {
     let cores = ("huawei.com/npu-core".to_owned(), 1000);
-    let mut pod = PodObject {
-        group: None,
-        ..member("p")
-    };
+    let mut pod = member("p").group(None);
     pod.request.push(cores.clone());
     pod.request.sort();
     pod.facts.containers.push(ContainerFacts {
@@ -58,7 +55,7 @@ fn who_waits_for_npus_is_told_that_their_configmaps_cannot_be_read() {
             _ => false,
         })
     };
-    bench.apply(apply(asking()));
+    bench.apply(asking().delta());
     assert!(!(1000..1010).any(|now_s| told(&bench.at(now_s))));
     let refused = ReportNews::Unread("ConfigMaps of it cannot be read: no right".to_owned());
     bench.decider.set_node_reports(&place, refused);

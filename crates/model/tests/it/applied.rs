@@ -1,27 +1,15 @@
 //! What a change says it did to pods and jobs, and what their identities mean afterwards.
 
-use pumice_model::object::{GroupObject, PodObject};
+use pumice_fixtures::{BuildGroup as _, BuildPod as _, ToDelta as _};
 use pumice_model::{Applied, Delta, GroupChange, JobId, PodChange, State, TaskId};
 
 fn pod(name: &str, group: Option<&str>) -> Delta {
-    Delta::PodApply(Box::new(PodObject {
-        namespace: "ns".to_owned(),
-        name: name.to_owned(),
-        uid: format!("uid-{name}"),
-        group: group.map(str::to_owned),
-        ours: true,
-        ..PodObject::default()
-    }))
+    let pod = pumice_fixtures::pod(name, "").uid(format!("uid-{name}"));
+    pod.group(group.map(str::to_owned)).delta()
 }
 
 fn group(uid: &str) -> Delta {
-    Delta::GroupApply(Box::new(GroupObject {
-        namespace: "ns".to_owned(),
-        name: "g".to_owned(),
-        uid: uid.to_owned(),
-        min_member: 1,
-        ..GroupObject::default()
-    }))
+    pumice_fixtures::group("g", 1).uid(uid).delta()
 }
 
 fn group_gone() -> Delta {

@@ -1,7 +1,7 @@
 //! What an extender said is kept by question, and told to whom it concerns.
 
+use pumice_fixtures::{ToDelta as _, pod};
 use pumice_model::extender::{ExtenderAnswer, ExtenderQuestion, ExtenderVerb};
-use pumice_model::object::{NodeObject, PodObject};
 use pumice_model::{Delta, State};
 
 fn question(verb: ExtenderVerb, subject: &str) -> ExtenderQuestion {
@@ -26,13 +26,7 @@ fn answered(verb: ExtenderVerb, subject: &str, flag: bool) -> Delta {
 /// A pod `p` without PodGroup.
 fn state() -> State {
     let mut state = State::new("default");
-    state.apply(Delta::PodApply(Box::new(PodObject {
-        namespace: "ns".to_owned(),
-        name: "p".to_owned(),
-        uid: "p".to_owned(),
-        ours: true,
-        ..PodObject::default()
-    })));
+    state.apply(pod("p", "").delta());
     state.seal();
     state.take_roused_jobs();
     state
@@ -114,13 +108,7 @@ fn a_node_keeps_its_revision_when_others_come_and_go() {
         all.map(|node| (nodes.object(node).name.clone(), nodes.revision(node)))
             .collect::<std::collections::BTreeMap<_, _>>()
     };
-    let node = |name: &str, cpu| {
-        Delta::NodeApply(Box::new(NodeObject {
-            name: name.to_owned(),
-            allocatable: vec![("cpu".to_owned(), cpu)],
-            ..NodeObject::default()
-        }))
-    };
+    let node = |name: &str, cpu| pumice_fixtures::node(name, &format!("cpu={cpu}")).delta();
     let first = apply(node("b", 1));
     let second = apply(node("a", 1));
     assert_eq!(first["b"], second["b"]);

@@ -1,8 +1,9 @@
 //! Memory follows the population, not the history.
 
+use pumice_fixtures::{ToDelta as _, node, selector};
 use pumice_model::object::{
-    NodeObject, PodObject, PodTerm, PreemptableMark, Requirement, Selector, SelectorOp,
-    SpreadConstraint, Unsatisfiable, WorkloadObject,
+    PodObject, PodTerm, PreemptableMark, SelectorOp, SpreadConstraint, Unsatisfiable,
+    WorkloadObject,
 };
 use pumice_model::state::Footprint;
 use pumice_model::{Delta, State};
@@ -11,19 +12,10 @@ use pumice_model::{Delta, State};
 const PODS: usize = 200_000;
 const AT_A_TIME: usize = 1_000;
 
-fn selector(key: &str, value: &str) -> Selector {
-    Selector {
-        requirements: vec![Requirement {
-            key: key.to_owned(),
-            op: SelectorOp::In(vec![value.to_owned()]),
-        }],
-    }
-}
-
 /// A pod of which nothing was seen before: names, labels, terms, keys, amounts.
 fn unique(number: usize) -> PodObject {
     let text = |what: &str| format!("{what}-{number}");
-    let own = selector(&text("key"), &text("value"));
+    let own = selector(&text("key"), SelectorOp::In(vec![text("value")]));
     let mut pod = PodObject {
         namespace: text("ns"),
         name: text("pod"),
@@ -72,10 +64,7 @@ fn unique(number: usize) -> PodObject {
 
 fn with_a_node() -> State {
     let mut state = State::new("default");
-    state.apply(Delta::NodeApply(Box::new(NodeObject {
-        name: "n1".to_owned(),
-        ..NodeObject::default()
-    })));
+    state.apply(node("n1", "").delta());
     state.seal();
     state
 }
@@ -102,7 +91,7 @@ fn what_pods_bring_goes_with_them() {
     for first in (0..PODS).step_by(AT_A_TIME) {
         let numbers = first..first + AT_A_TIME;
         for number in numbers.clone() {
-            state.apply(Delta::PodApply(Box::new(unique(number))));
+            state.apply(unique(number).delta());
         }
         state.seal();
         most = largest(most, state.footprint());
@@ -140,12 +129,15 @@ fn what_is_in_use_is_not_forgotten() {
         kind: "Service".to_owned(),
         namespace: "ns-4".to_owned(),
         name: "web".to_owned(),
-        selector: Some(selector("key-4", "value-4")),
+        selector: Some(selector(
+            "key-4",
+            SelectorOp::In(vec!["value-4".to_owned()]),
+        )),
         controller: None,
     };
     state.apply(Delta::WorkloadApply(workload));
     (0..20).for_each(|number| {
-        state.apply(Delta::PodApply(Box::new(unique(number))));
+        state.apply(unique(number).delta());
     });
     state.seal();
     let before = (state.dump(), state.footprint());
@@ -162,7 +154,7 @@ fn what_is_in_use_is_not_forgotten() {
     state.forget_unused();
     // New names take the room of old ones, and the dump tells what is.
     (100..140).for_each(|number| {
-        state.apply(Delta::PodApply(Box::new(unique(number))));
+        state.apply(unique(number).delta());
     });
     state.seal();
     let mut fresh = with_a_node();

@@ -1,7 +1,8 @@
 //! From HyperNodes to domains (spec/08 §2).
 
+use pumice_fixtures::{BuildNode as _, Cluster, ToDelta as _, selector};
 use pumice_model::object::{
-    HighestTier, HyperNodeMembers, HyperNodeObject, NodeObject, Requirement, Selector, SelectorOp,
+    HighestTier, HyperNodeMembers, HyperNodeObject, NodeObject, Selector, SelectorOp,
     TopologyRequest,
 };
 use pumice_model::{Delta, NodeIx, State, TierProblem};
@@ -18,33 +19,17 @@ fn hyper_node(name: &str, tier: i64, members: Vec<HyperNodeMembers>) -> HyperNod
 }
 
 fn node(name: &str) -> NodeObject {
-    NodeObject {
-        name: name.to_owned(),
-        labels: vec![("rack".to_owned(), name[..1].to_owned())],
-        ..NodeObject::default()
-    }
+    pumice_fixtures::node(name, "").labels(&[("rack", &name[..1])])
 }
 
 fn rack(value: &str) -> Selector {
-    Selector {
-        requirements: vec![Requirement {
-            key: "rack".to_owned(),
-            op: SelectorOp::In(vec![value.to_owned()]),
-        }],
-    }
+    selector("rack", SelectorOp::In(vec![value.to_owned()]))
 }
 
 /// A state with nodes `a1 a2 b1 b2` and HyperNodes.
 fn cluster(hyper_nodes: Vec<HyperNodeObject>) -> State {
-    let mut state = State::new("default");
-    for name in ["a1", "a2", "b1", "b2"] {
-        state.apply(Delta::NodeApply(Box::new(node(name))));
-    }
-    for one in hyper_nodes {
-        state.apply(Delta::HyperNodeApply(Box::new(one)));
-    }
-    state.seal();
-    state
+    let nodes = ["a1", "a2", "b1", "b2"].map(node);
+    Cluster::default().all(nodes).all(hyper_nodes).state()
 }
 
 /// `name/tier: nodes` of each domain.
@@ -253,21 +238,13 @@ fn the_tree_follows_nodes_and_hyper_nodes() {
         hyper_node("la", 1, vec![NodesLabelled(rack("a"))]),
         hyper_node("lb", 1, vec![NodesLabelled(rack("b"))]),
     ]);
-    let moved = NodeObject {
-        labels: vec![("rack".to_owned(), "b".to_owned())],
-        ..node("a1")
-    };
-    state.apply(Delta::NodeApply(Box::new(moved)));
+    state.apply(node("a1").labels("rack=b").delta());
     state.apply(Delta::NodeDelete("b2".to_owned()));
-    state.apply(Delta::NodeApply(Box::new(node("a0"))));
+    state.apply(node("a0").delta());
     state.seal();
     assert_eq!(domains(&state)[..2], ["la/1: a0 a2", "lb/1: a1 b1"]);
     let epoch = state.network().epoch();
-    state.apply(Delta::HyperNodeApply(Box::new(hyper_node(
-        "la",
-        1,
-        vec![NodesLabelled(rack("a"))],
-    ))));
+    state.apply(hyper_node("la", 1, vec![NodesLabelled(rack("a"))]).delta());
     state.seal();
     assert_eq!(state.network().epoch(), epoch, "nothing has changed");
     state.apply(Delta::HyperNodeDelete("la".to_owned()));

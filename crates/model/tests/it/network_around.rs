@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
-use pumice_model::object::{HyperNodeMembers, HyperNodeObject, NodeObject};
+use pumice_fixtures::ToDelta as _;
+use pumice_model::object::{HyperNodeMembers, HyperNodeObject};
 use pumice_model::{Delta, DomainIx, NodeIx, State};
 
 const MAX_NODES: usize = 24;
@@ -37,10 +38,7 @@ fn cluster(sets: &Sets) -> State {
     let mut state = State::new("default");
     let name = |node: usize| format!("n{node:02}");
     for node in 0..MAX_NODES {
-        state.apply(Delta::NodeApply(Box::new(NodeObject {
-            name: name(node),
-            ..NodeObject::default()
-        })));
+        state.apply(pumice_fixtures::node(&name(node), "").delta());
     }
     for (at, set) in sets.iter().enumerate() {
         let members = set.iter().map(|node| HyperNodeMembers::Node(name(*node)));

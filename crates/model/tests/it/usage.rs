@@ -1,14 +1,11 @@
 //! What was measured of nodes stays with them, wherever they stand.
 
-use pumice_model::object::{NodeObject, NodeUsage};
+use pumice_fixtures::ToDelta as _;
+use pumice_model::object::NodeUsage;
 use pumice_model::{Delta, State};
 
 fn node(name: &str) -> Delta {
-    Delta::NodeApply(Box::new(NodeObject {
-        name: name.to_owned(),
-        allocatable: vec![("cpu".to_owned(), 8000)],
-        ..NodeObject::default()
-    }))
+    pumice_fixtures::node(name, "8c").delta()
 }
 
 fn measured(node: &str, cpu: i64) -> Delta {

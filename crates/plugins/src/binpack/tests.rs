@@ -3,7 +3,6 @@
 use super::*;
 use crate::testing::*;
 use pumice_conf::Value;
-use pumice_model::object::NodeObject;
 
 type Given<'a> = &'a [(&'a str, &'a str)];
 
@@ -13,15 +12,15 @@ fn scores(arguments: Given, request: &str) -> Vec<f64> {
         .map(|(key, value)| ((*key).to_owned(), Value::Str((*value).to_owned())))
         .collect();
     let state = Cluster::default()
-        .node(node("na", "8c 16Gi gpu=4 pods=110"))
-        .node(node("nb", "8c 16Gi gpu=4 pods=110"))
-        .node(node("nc", "8c 16Gi pods=110"))
-        .pod(on("na", pod("web1", "1c 4Gi")))
-        .pod(on("na", pod("web2", "1c 4Gi")))
-        .pod(on("nb", pod("web3", "4c 2Gi")))
-        .pod(on("nc", pod("db", "")))
-        .pod(pod("x", request))
-        .build();
+        .with(node("na", "8c 16Gi gpu=4 pods=110"))
+        .with(node("nb", "8c 16Gi gpu=4 pods=110"))
+        .with(node("nc", "8c 16Gi pods=110"))
+        .with(pod("web1", "1c 4Gi").on("na"))
+        .with(pod("web2", "1c 4Gi").on("na"))
+        .with(pod("web3", "4c 2Gi").on("nb"))
+        .with(pod("db", "").on("nc"))
+        .with(pod("x", request))
+        .state();
     let plugin = Binpack::new(&arguments);
     let mut out = vec![0.0; 3];
     for score in plugin.node_scores(&state, &class(&state, "x")) {
@@ -85,13 +84,13 @@ fn weight_0_switches_it_off() {
 
 #[test]
 fn blocks_do_not_show_in_the_result() {
-    let mut cluster = Cluster::default().pod(pod("x", "1c 1Gi"));
+    let mut cluster = Cluster::default().with(pod("x", "1c 1Gi"));
     for at in 0..200 {
         let name = format!("n{at:03}");
-        cluster = cluster.node(node(&name, &format!("{}c 16Gi pods=9", 1 + at % 7)));
-        cluster = cluster.pod(on(&name, pod(&format!("p{at}"), &format!("{}Mi", 50 * at))));
+        cluster = cluster.with(node(&name, &format!("{}c 16Gi pods=9", 1 + at % 7)));
+        cluster = cluster.with(pod(&format!("p{at}"), &format!("{}Mi", 50 * at)).on(&name));
     }
-    let state = cluster.build();
+    let state = cluster.state();
     let scores = Binpack::new(&Arguments::default()).node_scores(&state, &class(&state, "x"));
     let (mut at_once, mut singly) = (vec![0.0; 200], vec![0.0; 200]);
     scores[0].add_fraction(&state, 0..200, &mut at_once);
@@ -104,14 +103,11 @@ fn blocks_do_not_show_in_the_result() {
 
 #[test]
 fn oversold_amounts_count_as_capacity() {
-    let oversold = NodeObject {
-        oversubscription: amounts("2c 3Gi"),
-        ..node("n", "2c 1Gi pods=9")
-    };
+    let oversold = node("n", "2c 1Gi pods=9").oversubscription("2c 3Gi");
     let state = Cluster::default()
-        .node(oversold)
-        .pod(pod("x", "1c 1Gi"))
-        .build();
+        .with(oversold)
+        .with(pod("x", "1c 1Gi"))
+        .state();
     let scores = Binpack::new(&Arguments::default()).node_scores(&state, &class(&state, "x"));
     let mut out = [0.0];
     scores[0].add_fraction(&state, 0..1, &mut out);

@@ -7,7 +7,7 @@ mod steps;
 use super::*;
 use crate::testing::*;
 use pumice_framework::Bound;
-use pumice_model::object::{GroupPhase, PodObject, QueueObject, QueueState};
+use pumice_model::object::{GroupPhase, QueueObject, QueueState};
 use pumice_model::resource::CPU;
 
 const GI: i64 = 1 << 30;
@@ -20,58 +20,54 @@ fn tree_queue(
     guarantee: &str,
     capability: &str,
 ) -> QueueObject {
-    QueueObject {
-        parent: parent.to_owned(),
-        deserved: amounts(deserved),
-        guarantee: amounts(guarantee),
-        capability: amounts(capability),
-        ..queue(name, 1)
-    }
+    queue(name)
+        .parent(parent)
+        .deserved(deserved)
+        .guarantee(guarantee)
+        .capability(capability)
 }
 
 /// A group of the queue's name in it, with running and waiting pods.
 fn filled(cluster: Cluster, queue: &str, running: (usize, &str), next: &str) -> Cluster {
     let (count, request) = running;
-    let cluster = cluster
-        .group(group(queue, queue))
-        .pods(count, queue, on("n", pod("", request)));
+    let cluster =
+        cluster
+            .with(group(queue, 1).queue(queue))
+            .pods(count, queue, pod("", request).on("n"));
     match next {
         "" => cluster,
-        request => cluster.pod(PodObject {
-            group: Some(queue.to_owned()),
-            ..pod(&format!("next-{queue}"), request)
-        }),
+        request => cluster.with(pod(&format!("next-{queue}"), request).group(queue)),
     }
 }
 
 /// spec/02 §10.8, without a tree.
 fn flat() -> State {
     let cluster = Cluster::default()
-        .node(node("n", "16c 32Gi pods=100"))
-        .queue(tree_queue("qa", "", "6c 12Gi", "", "10c"))
-        .queue(tree_queue("qb", "", "10c 20Gi", "4c 8Gi", ""))
-        .queue(tree_queue("qc", "", "", "", ""));
+        .with(node("n", "16c 32Gi pods=100"))
+        .with(tree_queue("qa", "", "6c 12Gi", "", "10c"))
+        .with(tree_queue("qb", "", "10c 20Gi", "4c 8Gi", ""))
+        .with(tree_queue("qc", "", "", "", ""));
     let cluster = filled(cluster, "qa", (8, "1c 1Gi"), "");
     let cluster = filled(cluster, "qb", (2, "1c 2Gi"), "2c 2Gi");
-    filled(cluster, "qc", (2, "1c 1Gi"), "").build()
+    filled(cluster, "qc", (2, "1c 1Gi"), "").state()
 }
 
 /// spec/02 §10.8, with a tree.
 fn tree() -> State {
-    tree_with("root", "").build()
+    tree_with("root", "").state()
 }
 
 fn tree_with(root: &str, root_capability: &str) -> Cluster {
-    let cluster = Cluster::default().node(node("n", "16c 32Gi pods=100"));
+    let cluster = Cluster::default().with(node("n", "16c 32Gi pods=100"));
     let cluster = match root {
         "" => cluster,
-        root => cluster.queue(tree_queue(root, "", "", "", root_capability)),
+        root => cluster.with(tree_queue(root, "", "", "", root_capability)),
     };
     let cluster = cluster
-        .queue(tree_queue("eng", "", "12c 24Gi", "4c 8Gi", "14c 28Gi"))
-        .queue(tree_queue("dev", "eng", "4c 8Gi", "2c 4Gi", ""))
-        .queue(tree_queue("prod", "eng", "8c 16Gi", "", "9c"))
-        .queue(tree_queue("sci", "root", "4c 8Gi", "3c 2Gi", ""));
+        .with(tree_queue("eng", "", "12c 24Gi", "4c 8Gi", "14c 28Gi"))
+        .with(tree_queue("dev", "eng", "4c 8Gi", "2c 4Gi", ""))
+        .with(tree_queue("prod", "eng", "8c 16Gi", "", "9c"))
+        .with(tree_queue("sci", "root", "4c 8Gi", "3c 2Gi", ""));
     let cluster = filled(cluster, "dev", (6, "1c 1Gi"), "1c 1Gi");
     let cluster = filled(cluster, "prod", (3, "1c 2Gi"), "2c 2Gi");
     filled(cluster, "sci", (5, "1c 1Gi"), "1c 1Gi")
@@ -138,10 +134,10 @@ fn queues_without_a_tree_have_what_the_cluster_and_guarantees_leave() {
 #[test]
 fn what_is_deserved_is_at_most_the_real_capability_and_at_least_the_guarantee() {
     let state = Cluster::default()
-        .node(node("n", "10c 20Gi pods=100"))
-        .queue(tree_queue("capped", "", "8c 4Gi", "", "5c"))
-        .queue(tree_queue("sure", "", "1c", "3c 2Gi", ""))
-        .build();
+        .with(node("n", "10c 20Gi pods=100"))
+        .with(tree_queue("capped", "", "8c 4Gi", "", "5c"))
+        .with(tree_queue("sure", "", "1c", "3c 2Gi", ""))
+        .state();
     let plugin = opened(CapacityPlugin::new(false, 0), &state);
     let deserved = |name| plugin.of(queue_ix(&state, name)).deserved.clone();
     let vector = |cores: i64, gi: i64| {
@@ -177,7 +173,7 @@ fn a_tree_divides_what_each_parent_may_have() {
 
 #[test]
 fn a_tree_without_a_queue_named_root_is_the_same_below() {
-    let state = tree_with("", "").build();
+    let state = tree_with("", "").state();
     let plugin = hierarchical(&state, 0);
     let names = ["eng", "dev", "prod", "sci"];
     let found = names.map(|name| ceiling(&plugin, &state, name));
@@ -191,7 +187,7 @@ fn a_tree_without_a_queue_named_root_is_the_same_below() {
 
 #[test]
 fn a_root_that_names_some_resources_limits_no_others() {
-    let state = tree_with("root", "15c").build();
+    let state = tree_with("root", "15c").state();
     let plugin = hierarchical(&state, 0);
     // 15 - (4 + 3) guaranteed + its own.
     assert_eq!(ceiling(&plugin, &state, "sci"), (11, -1));
@@ -210,11 +206,8 @@ fn every_ancestor_has_its_say() {
         ("7c", None),
     ] {
         let state = tree_with("root", "")
-            .pod(PodObject {
-                group: Some("prod".to_owned()),
-                ..pod("more", request)
-            })
-            .build();
+            .with(pod("more", request).group("prod"))
+            .state();
         let plugin = hierarchical(&state, 0);
         let prod = queue_ix(&state, "prod");
         let answer = plugin.allocatable(&state, prod, task(&state, "more"));
@@ -252,10 +245,25 @@ fn jobs_are_admitted_within_all_ancestors() {
     // eng: 9 held, 3 of them elastic (dev's job names 4 of its 6, prod's 2 of 3), 14 at most.
     for (wanted, vote) in [("8c", Vote::Permit), ("9c", Vote::Reject)] {
         let state = tree_with("root", "")
-            .group(asking(GroupPhase::Running, "4c", group("dev", "dev")))
-            .group(asking(GroupPhase::Running, "2c", group("prod", "prod")))
-            .group(asking(GroupPhase::Pending, wanted, group("new", "dev")))
-            .build();
+            .with(
+                group("dev", 1)
+                    .queue("dev")
+                    .phase(GroupPhase::Running)
+                    .min_resources("4c"),
+            )
+            .with(
+                group("prod", 1)
+                    .queue("prod")
+                    .phase(GroupPhase::Running)
+                    .min_resources("2c"),
+            )
+            .with(
+                group("new", 1)
+                    .queue("dev")
+                    .phase(GroupPhase::Pending)
+                    .min_resources(wanted),
+            )
+            .state();
         let plugin = hierarchical(&state, 0);
         let (answer, refusal) = plugin.job_enqueueable(&state, job(&state, "new"));
         assert_eq!(answer, vote, "{wanted}");
@@ -269,9 +277,19 @@ fn jobs_are_admitted_within_all_ancestors() {
 #[test]
 fn an_admission_counts_for_all_ancestors_until_the_next_cycle() {
     let mut state = tree_with("root", "")
-        .group(asking(GroupPhase::Pending, "4c", group("first", "prod")))
-        .group(asking(GroupPhase::Pending, "5c", group("second", "dev")))
-        .build();
+        .with(
+            group("first", 1)
+                .queue("prod")
+                .phase(GroupPhase::Pending)
+                .min_resources("4c"),
+        )
+        .with(
+            group("second", 1)
+                .queue("dev")
+                .phase(GroupPhase::Pending)
+                .min_resources("5c"),
+        )
+        .state();
     let first = job(&state, "first");
     state.confirm_admission(first);
     let mut plugin = hierarchical(&state, 0);
@@ -291,14 +309,11 @@ fn an_admission_counts_for_all_ancestors_until_the_next_cycle() {
 
 #[test]
 fn a_closed_queue_takes_nothing() {
-    let closed = QueueObject {
-        state: QueueState::Closed,
-        ..tree_queue("qa", "", "6c", "", "")
-    };
+    let closed = tree_queue("qa", "", "6c", "", "").state(QueueState::Closed);
     let cluster = Cluster::default()
-        .node(node("n", "16c 32Gi pods=100"))
-        .queue(closed);
-    let state = filled(cluster, "qa", (0, ""), "1c").build();
+        .with(node("n", "16c 32Gi pods=100"))
+        .with(closed);
+    let state = filled(cluster, "qa", (0, ""), "1c").state();
     let plugin = opened(CapacityPlugin::new(false, 0), &state);
     let (qa, next) = (queue_ix(&state, "qa"), task(&state, "next-qa"));
     let closed = Err(Refusal::NotOpen(QueueState::Closed));
@@ -310,10 +325,10 @@ fn a_closed_queue_takes_nothing() {
 #[test]
 fn best_effort_pods_keep_to_the_pods_that_a_queue_names() {
     let cluster = Cluster::default()
-        .node(node("n", "16c 32Gi pods=100"))
-        .queue(tree_queue("top", "", "", "", "pods=2"))
-        .queue(tree_queue("q", "top", "", "", ""));
-    let state = filled(cluster, "q", (2, "1c"), "1c").build();
+        .with(node("n", "16c 32Gi pods=100"))
+        .with(tree_queue("top", "", "", "", "pods=2"))
+        .with(tree_queue("q", "top", "", "", ""));
+    let state = filled(cluster, "q", (2, "1c"), "1c").state();
     let plugin = hierarchical(&state, 0);
     let (q, next) = (queue_ix(&state, "q"), task(&state, "next-q"));
     let refusal = plugin.within_limits(&state, q, next).expect_err("a third");

@@ -12,14 +12,13 @@ fn scheduled(name: &str, scheduled_s: Option<i64>, label: &str, annotation: &str
         "" => Vec::new(),
         text => vec![(COOLDOWN_TIME.to_owned(), text.to_owned())],
     };
-    PodObject {
-        group: Some("g".to_owned()),
-        created_s: NOW_S - 100,
-        scheduled_s,
-        labels: said(label),
-        annotations: said(annotation),
-        ..on("n", pod(name, "1c"))
-    }
+    pod(name, "1c")
+        .on("n")
+        .group("g")
+        .created_s(NOW_S - 100)
+        .scheduled_s(scheduled_s)
+        .labels(said(label))
+        .annotations(said(annotation))
 }
 
 fn open_at(plugin: &mut Cdp, state: &State, now_s: i64, jobs: Option<Vec<JobIx>>) {
@@ -33,9 +32,9 @@ fn open_at(plugin: &mut Cdp, state: &State, now_s: i64, jobs: Option<Vec<JobIx>>
 
 fn cluster() -> Cluster {
     Cluster::default()
-        .queue(queue("default", 1))
-        .node(node("n", "99c pods=99"))
-        .group(group("g", "default"))
+        .with(queue("default"))
+        .with(node("n", "99c pods=99"))
+        .with(group("g", 1).queue("default"))
 }
 
 #[test]
@@ -58,8 +57,8 @@ fn pods_are_protected_until_their_cool_down_is_over() {
     ];
     for (scheduled_s, label, annotation, protected) in cases {
         let state = cluster()
-            .pod(scheduled("p", scheduled_s, label, annotation))
-            .build();
+            .with(scheduled("p", scheduled_s, label, annotation))
+            .state();
         let mut plugin = Cdp::default();
         open_at(&mut plugin, &state, NOW_S, None);
         let all = [task(&state, "p")];
@@ -75,14 +74,11 @@ fn pods_are_protected_until_their_cool_down_is_over() {
 #[test]
 fn a_cycle_is_asked_for_when_the_next_cool_down_ends() {
     let mut state = cluster()
-        .pod(scheduled("p", Some(NOW_S - 10), "30s", ""))
-        .pod(scheduled("q", Some(NOW_S - 10), "", "20s"))
-        .pod(scheduled("over", Some(NOW_S - 10), "10s", ""))
-        .pod(PodObject {
-            node: None,
-            ..scheduled("waits", None, "10m", "")
-        })
-        .build();
+        .with(scheduled("p", Some(NOW_S - 10), "30s", ""))
+        .with(scheduled("q", Some(NOW_S - 10), "", "20s"))
+        .with(scheduled("over", Some(NOW_S - 10), "10s", ""))
+        .with(scheduled("waits", None, "10m", "").node(None))
+        .state();
     let g = job(&state, "g");
     let mut plugin = Cdp::default();
     open_at(&mut plugin, &state, NOW_S, None);
@@ -90,7 +86,7 @@ fn a_cycle_is_asked_for_when_the_next_cool_down_ends() {
     open_at(&mut plugin, &state, NOW_S + 10, Some(vec![]));
     assert_eq!(plugin.wake_at_s(), Some(NOW_S + 20));
     let later = scheduled("p", Some(NOW_S - 10), "50s", "");
-    state.apply(Delta::PodApply(Box::new(later)));
+    state.apply(later.delta());
     state.seal();
     open_at(&mut plugin, &state, NOW_S + 11, Some(vec![g]));
     assert_eq!(plugin.wake_at_s(), Some(NOW_S + 40));
@@ -103,11 +99,11 @@ fn a_cycle_is_asked_for_when_the_next_cool_down_ends() {
 #[test]
 fn a_cool_down_that_cannot_be_read_is_told_of() {
     let state = cluster()
-        .pod(scheduled("q", None, "", "soon"))
-        .pod(scheduled("p", None, "", "60"))
-        .pod(scheduled("fine", None, "60s", ""))
-        .group(group("h", "default"))
-        .build();
+        .with(scheduled("q", None, "", "soon"))
+        .with(scheduled("p", None, "", "60"))
+        .with(scheduled("fine", None, "60s", ""))
+        .with(group("h", 1).queue("default"))
+        .state();
     let mut plugin = Cdp::default();
     open_at(&mut plugin, &state, NOW_S, None);
     let warning = |name| plugin.job_warning(&state, job(&state, name));

@@ -7,15 +7,15 @@ use pumice_model::{NodeIx, TaskStatus};
 /// spec/02 §5: one node, three jobs.
 fn example() -> State {
     Cluster::default()
-        .queue(queue("default", 1))
-        .node(node("n", "64c 256Gi pods=110"))
-        .group(group("a", "default"))
-        .pods(10, "a", on("n", pod("", "100m 64Mi")))
-        .group(group("b", "default"))
-        .pods(2, "b", on("n", pod("", "4c 8Gi")))
-        .group(group("c", "default"))
-        .pods(1, "c", on("n", pod("", "2c 64Gi")))
-        .build()
+        .with(queue("default"))
+        .with(node("n", "64c 256Gi pods=110"))
+        .with(group("a", 1).queue("default"))
+        .pods(10, "a", pod("", "100m 64Mi").on("n"))
+        .with(group("b", 1).queue("default"))
+        .pods(2, "b", pod("", "4c 8Gi").on("n"))
+        .with(group("c", 1).queue("default"))
+        .pods(1, "c", pod("", "2c 64Gi").on("n"))
+        .state()
 }
 
 #[test]
@@ -34,14 +34,14 @@ fn the_share_is_the_largest_fraction_pods_included() {
 #[test]
 fn placed_and_pipelined_tasks_count_at_once() {
     let mut state = Cluster::default()
-        .queue(queue("default", 1))
-        .node(node("n", "10c 10Gi pods=100"))
-        .group(group("a", "default"))
-        .pod(pumice_model::object::PodObject {
+        .with(queue("default"))
+        .with(node("n", "10c 10Gi pods=100"))
+        .with(group("a", 1).queue("default"))
+        .with(pumice_model::object::PodObject {
             group: Some("a".to_owned()),
             ..pod("p", "3c")
         })
-        .build();
+        .state();
     let plugin = opened(Drf::new(false), &state);
     let (job, task) = (job(&state, "a"), task(&state, "p"));
     for status in [
@@ -69,14 +69,14 @@ fn queues_are_ordered_only_with_hierarchy() {
 /// A node of 10 cores, 10 Gi and 100 pods; `a` runs 6 pods of 1 core and 1 Gi, `b` two, and wants one.
 fn unequal() -> State {
     Cluster::default()
-        .queue(queue("default", 1))
-        .node(node("n", "10c 10Gi pods=100"))
-        .group(group("a", "default"))
-        .pods(6, "a", on("n", pod("", "1c 1Gi")))
-        .group(group("b", "default"))
-        .pods(2, "b", on("n", pod("", "1c 1Gi")))
+        .with(queue("default"))
+        .with(node("n", "10c 10Gi pods=100"))
+        .with(group("a", 1).queue("default"))
+        .pods(6, "a", pod("", "1c 1Gi").on("n"))
+        .with(group("b", 1).queue("default"))
+        .pods(2, "b", pod("", "1c 1Gi").on("n"))
         .pods(1, "b", pod("", "1c 1Gi"))
-        .build()
+        .state()
 }
 
 fn pods_of(state: &State, name: &str, status: TaskStatus) -> Vec<TaskIx> {
@@ -127,10 +127,10 @@ fn only_the_hierarchy_says_who_may_reclaim() {
     let asked = |state: &State| reclaimer.may_reclaim(state, queue_ix(state, "default"), &[new]);
     assert_eq!(asked(&state), Ok(Overruns::new()));
     let closed = Cluster::default()
-        .queue(pumice_model::object::QueueObject {
+        .with(pumice_model::object::QueueObject {
             state: QueueState::Closed,
-            ..queue("default", 1)
+            ..queue("default")
         })
-        .build();
+        .state();
     assert_eq!(asked(&closed), Err(Refusal::NotOpen(QueueState::Closed)));
 }

@@ -5,7 +5,7 @@ use pumice_model::extender::{ExtenderEvent, ExtenderVerb};
 use pumice_model::{JobIx, State};
 
 use super::turn::Turn;
-use crate::testing::{Cluster, REGISTRY, group};
+use crate::testing::*;
 
 /// A configuration with these arguments, and what is said of it.
 fn conf(arguments: &str) -> (Option<Config>, Vec<String>) {
@@ -122,11 +122,11 @@ fn jobs(state: &State, names: &[&str]) -> Vec<JobIx> {
 fn a_turn_ends_with_time_and_goes_on_from_the_beginning_after_the_last() {
     let mut cluster = Cluster::default();
     for (created_s, name) in (0..).zip(["a", "b", "c", "d", "e"]) {
-        let mut group = group(name, "default");
+        let mut group = group(name, 1).queue("default");
         group.created_s = created_s;
-        cluster = cluster.group(group);
+        cluster = cluster.with(group);
     }
-    let state = cluster.build();
+    let state = cluster.state();
     let mut turn = Turn::default();
     let mut chosen = |names: &[&str], now_s: i64| {
         let all = jobs(&state, names);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::*;
-use pumice_model::object::{GroupObject, PodObject, PodPhase, SubGroupPolicy};
+use pumice_model::object::{GroupObject, PodPhase, SubGroupPolicy};
 use pumice_model::{NodeIx, TaskStatus};
 
 fn gang() -> Gang {
@@ -13,30 +13,22 @@ fn gang() -> Gang {
 /// `best` (pending, without request); `role/status` gives the task a role.
 fn job_of(group: GroupObject, tasks: &str) -> (State, JobIx) {
     let mut cluster = Cluster::default()
-        .queue(queue("default", 1))
-        .node(node("n", "99c pods=99"))
-        .group(group);
+        .with(queue("default"))
+        .with(node("n", "99c pods=99"))
+        .with(group);
     let mut moves = Vec::new();
     for (at, word) in tasks.split_whitespace().enumerate() {
         let (role, word) = word.split_once('/').unwrap_or(("", word));
         let name = format!("t{at}");
         let request = if word == "best" { "" } else { "1c" };
-        let plain = PodObject {
-            group: Some("a".to_owned()),
-            role: role.to_owned(),
-            labels: pairs(&format!("part={role}")),
-            ..pod(&name, request)
-        };
-        cluster = cluster.pod(match word {
-            "running" => on("n", plain),
-            "succeeded" => PodObject {
-                phase: PodPhase::Succeeded,
-                ..on("n", plain)
-            },
-            "succeeding" => PodObject {
-                deleting: true,
-                ..on("n", plain)
-            },
+        let plain = pod(&name, request)
+            .group("a")
+            .role(role)
+            .labels(&format!("part={role}"));
+        cluster = cluster.with(match word {
+            "running" => plain.on("n"),
+            "succeeded" => plain.on("n").phase(PodPhase::Succeeded),
+            "succeeding" => plain.on("n").deleting(true),
             _ => plain,
         });
         match word {
@@ -45,7 +37,7 @@ fn job_of(group: GroupObject, tasks: &str) -> (State, JobIx) {
             _ => {}
         }
     }
-    let mut state = cluster.build();
+    let mut state = cluster.state();
     for (name, status) in moves {
         let task = task(&state, &name);
         state.move_task(task, status, Some(NodeIx(0)));
@@ -55,10 +47,7 @@ fn job_of(group: GroupObject, tasks: &str) -> (State, JobIx) {
 }
 
 fn sized(min: i32) -> GroupObject {
-    GroupObject {
-        min_member: min,
-        ..group("a", "default")
-    }
+    group("a", min).queue("default")
 }
 
 #[test]
@@ -115,14 +104,8 @@ fn readiness_counts_placed_tasks_against_min_member() {
 }
 
 fn with_roles(min: i32, roles: &[(&str, i32)]) -> GroupObject {
-    let roles = roles
-        .iter()
-        .map(|(role, min)| ((*role).to_owned(), *min))
-        .collect();
-    GroupObject {
-        min_task_member: roles,
-        ..sized(min)
-    }
+    let roles = roles.iter().map(|(role, min)| ((*role).to_owned(), *min));
+    sized(min).min_task_member(roles)
 }
 
 #[test]
@@ -204,10 +187,7 @@ fn sub_jobs_are_counted_by_policy() {
         min_groups: 2,
         ..SubGroupPolicy::default()
     };
-    let parted = || GroupObject {
-        sub_groups: vec![policy.clone()],
-        ..sized(2)
-    };
+    let parted = || sized(2).sub_groups([policy.clone()]);
     let cases = [
         (
             "1/running 1/running 2/running 2/running",
@@ -260,10 +240,7 @@ fn a_sub_job_is_ready_with_its_own_size_and_goes_last_then() {
         size: 2,
         ..SubGroupPolicy::default()
     };
-    let group = GroupObject {
-        sub_groups: vec![policy],
-        ..sized(2)
-    };
+    let group = sized(2).sub_groups([policy]);
     let (state, job) = job_of(group, "1/running 1/running 2/running 2/pipelined 3/running");
     let at = |part: &str| {
         let id = format!("ns/a/p-{part}");
@@ -299,13 +276,13 @@ fn a_sub_job_is_ready_with_its_own_size_and_goes_last_then() {
 #[test]
 fn jobs_that_are_not_ready_go_first() {
     let state = Cluster::default()
-        .queue(queue("default", 1))
-        .node(node("n", "9c pods=9"))
-        .group(group("ready", "default"))
-        .group(group("waiting", "default"))
-        .pods(1, "ready", on("n", pod("", "1c")))
+        .with(queue("default"))
+        .with(node("n", "9c pods=9"))
+        .with(group("ready", 1).queue("default"))
+        .with(group("waiting", 1).queue("default"))
+        .pods(1, "ready", pod("", "1c").on("n"))
         .pods(1, "waiting", pod("", "1c"))
-        .build();
+        .state();
     let (ready, waiting) = (job(&state, "ready"), job(&state, "waiting"));
     assert_eq!(gang().job_order(&state, waiting, ready), Ordering::Less);
     assert_eq!(gang().job_order(&state, ready, waiting), Ordering::Greater);
@@ -356,10 +333,7 @@ fn victims_are_beyond_the_minimum_of_their_role_too() {
         // More than minMember: roles are not asked.
         (1, 2, "t0 t1"),
     ] {
-        let of_roles = GroupObject {
-            min_task_member: vec![("ps".to_owned(), least)],
-            ..sized(min)
-        };
+        let of_roles = sized(min).min_task_member([("ps".to_owned(), least)]);
         let (state, _) = job_of(of_roles, tasks);
         let all = ["t0", "t1", "t2"].map(|uid| task(&state, uid));
         for purpose in [Purpose::Preempt, Purpose::Reclaim] {

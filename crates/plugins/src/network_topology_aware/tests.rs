@@ -5,9 +5,7 @@ use crate::testing::*;
 use pumice_conf::Value;
 use pumice_framework::TopologyKeys;
 use pumice_model::Delta;
-use pumice_model::object::{
-    HighestTier, HyperNodeMembers, HyperNodeObject, PodObject, TopologyRequest,
-};
+use pumice_model::object::{HighestTier, HyperNodeMembers, HyperNodeObject, TopologyRequest};
 
 type Given<'a> = &'a [(&'a str, &'a str)];
 
@@ -20,12 +18,13 @@ fn plugin(arguments: Given) -> NetworkTopologyAware {
 }
 
 fn hyper_node(name: &str, tier: i64, members: Vec<HyperNodeMembers>) -> Delta {
-    Delta::HyperNodeApply(Box::new(HyperNodeObject {
+    HyperNodeObject {
         name: name.to_owned(),
         tier,
         members,
         ..HyperNodeObject::default()
-    }))
+    }
+    .delta()
 }
 
 fn nodes_named(pattern: &str) -> HyperNodeMembers {
@@ -38,7 +37,7 @@ fn child(name: &str) -> HyperNodeMembers {
 
 /// A state with HyperNodes besides.
 fn with_hyper_nodes(cluster: Cluster, hyper_nodes: Vec<Delta>) -> State {
-    let mut state = cluster.build();
+    let mut state = cluster.state();
     for one in hyper_nodes {
         state.apply(one);
     }
@@ -76,9 +75,9 @@ fn a_domain_scores_by_how_full_it_would_be() {
     let cluster = ["a1", "a2", "b1", "b2"]
         .into_iter()
         .fold(Cluster::default(), |cluster, name| {
-            cluster.node(node(name, "8c 16Gi pods=110"))
+            cluster.with(node(name, "8c 16Gi pods=110"))
         })
-        .pod(on("a1", pod("old", "4c 8Gi")));
+        .with(pod("old", "4c 8Gi").on("a1"));
     let state = with_hyper_nodes(
         cluster,
         vec![
@@ -118,25 +117,19 @@ fn a_domain_scores_by_how_full_it_would_be() {
 fn two_tiers(placed: &[&str], asks: bool) -> State {
     let mut cluster = Cluster::default();
     for name in ["s0-0", "s0-1", "s1-0", "s2-0", "s3-0", "x"] {
-        cluster = cluster.node(node(name, "8c 16Gi pods=110"));
+        cluster = cluster.with(node(name, "8c 16Gi pods=110"));
     }
     let topology = asks.then_some(TopologyRequest::Hard(HighestTier::Number(3)));
-    cluster = cluster.group(pumice_model::object::GroupObject {
+    cluster = cluster.with(pumice_model::object::GroupObject {
         topology,
-        ..group("g", "default")
+        ..group("g", 1).queue("default")
     });
     for (at, node) in placed.iter().enumerate() {
-        let of_g = PodObject {
-            group: Some("g".to_owned()),
-            ..pod(&format!("old{at}"), "1c")
-        };
-        cluster = cluster.pod(on(node, of_g));
+        let of_g = pod(&format!("old{at}"), "1c").group("g");
+        cluster = cluster.with(of_g.on(node));
     }
     for name in ["p0", "p1", "p2"] {
-        cluster = cluster.pod(PodObject {
-            group: Some("g".to_owned()),
-            ..pod(name, "1c")
-        });
+        cluster = cluster.with(pod(name, "1c").group("g"));
     }
     let leaf = |name: &str| hyper_node(name, 1, vec![nodes_named(&format!("^{name}-"))]);
     with_hyper_nodes(
@@ -209,24 +202,21 @@ fn pods_that_ask_for_nothing_go_where_domains_are_full() {
 
 #[test]
 fn tiers_may_be_as_far_apart_as_numbers_are() {
-    let of_g = |name: &str| PodObject {
-        group: Some("g".to_owned()),
-        ..pod(name, "1c")
-    };
+    let of_g = |name: &str| pod(name, "1c").group("g");
     for lowest in [0, i64::MIN] {
-        let mut cluster = Cluster::default().group(pumice_model::object::GroupObject {
+        let mut cluster = Cluster::default().with(pumice_model::object::GroupObject {
             topology: Some(TopologyRequest::Soft),
-            ..group("g", "default")
+            ..group("g", 1).queue("default")
         });
         for name in ["a1", "b1", "c1"] {
-            cluster = cluster.node(node(name, "8c 16Gi pods=110"));
+            cluster = cluster.with(node(name, "8c 16Gi pods=110"));
         }
-        let cluster = cluster.pod(pod("plain", "8c 16Gi")).pod(of_g("asks"));
+        let cluster = cluster.with(pod("plain", "8c 16Gi")).with(of_g("asks"));
         let domains = vec![
             hyper_node("a", lowest, vec![nodes_named("a")]),
             hyper_node("b", i64::MAX, vec![nodes_named("b")]),
         ];
-        let mut state = with_hyper_nodes(cluster.pod(on("a1", of_g("old"))), domains);
+        let mut state = with_hyper_nodes(cluster.with(of_g("old").on("a1")), domains);
         // A fifth of the weight is that of a, in which there is no room; the rest is too far up to count.
         assert_eq!(scores(&plugin(&[]), &mut state, "plain"), [80, 100, 100]);
         let same = plugin(&[("hypernode.binpack.normal-pod.fading", "1")]);
@@ -242,11 +232,8 @@ fn sums_of_domains_follow_the_nodes() {
         .fill
         .parts(&state, &state.shape(task(&state, "p0")).request);
     let mut kept = FillOfDomains::new(&state, parts.clone(), 0.8, 10);
-    let late = PodObject {
-        group: Some("g".to_owned()),
-        ..pod("late", "3c")
-    };
-    state.apply(Delta::PodApply(Box::new(on("s2-0", late))));
+    let late = pod("late", "3c").group("g");
+    state.apply(late.on("s2-0").delta());
     state.seal();
     let node = state.nodes().find("s2-0").expect("a node");
     kept.catch_up(&state, &[node]);

@@ -47,22 +47,16 @@ fn a_queue_that_only_excludes_groups_may_use_all_others() {
 
 #[test]
 fn with_the_hierarchy_a_queue_without_lists_has_those_of_its_nearest_ancestor() {
-    use crate::testing::{Cluster, queue, queue_ix};
-    use pumice_model::object::QueueObject;
-    let child = |name: &str, parent: &str| QueueObject {
-        parent: parent.to_owned(),
-        ..queue(name, 1)
-    };
+    use crate::testing::*;
+
+    let child = |name: &str, parent: &str| queue(name).parent(parent);
     let state = Cluster::default()
-        .queue(QueueObject {
-            affinity: Some(example()),
-            ..child("top", "root")
-        })
-        .queue(child("middle", "top"))
-        .queue(child("bottom", "middle"))
-        .queue(child("one", "other"))
-        .queue(child("other", "one"))
-        .build();
+        .with(child("top", "root").affinity(Some(example())))
+        .with(child("middle", "top"))
+        .with(child("bottom", "middle"))
+        .with(child("one", "other"))
+        .with(child("other", "one"))
+        .state();
     for hierarchy in [false, true] {
         let mut conf = PluginConf::default();
         conf.enabled.hierarchy = hierarchy;

@@ -49,37 +49,33 @@ fn scores(plugin: &NodeOrder, state: &State) -> Vec<i64> {
 }
 
 fn described(name: &str, amounts: &str, labels: &str, taints: &[&str]) -> NodeObject {
-    let taints = taints.iter().map(|text| taint(text)).collect();
-    NodeObject {
-        labels: pairs(labels),
-        taints,
-        ..node(name, amounts)
-    }
+    let taints = taints.iter().map(|text| taint(text));
+    node(name, amounts).labels(labels).taints(taints)
 }
 
 /// The nodes of spec/02 §8.8 with a pod to place.
 fn example(x: PodObject) -> State {
     let (k1, k2) = ("k1:PreferNoSchedule", "k2:PreferNoSchedule");
     Cluster::default()
-        .node(described(
+        .with(described(
             "na",
             "8c 16Gi gpu=4 pods=110",
             "zone=z1 disk=ssd",
             &[k1, k2],
         ))
-        .node(described(
+        .with(described(
             "nb",
             "8c 16Gi gpu=4 pods=110",
             "zone=z2 gen=2",
             &[k1],
         ))
-        .node(described("nc", "8c 16Gi pods=110", "zone=z2", &[]))
-        .pod(on("na", pod("web1", "1c 4Gi")))
-        .pod(on("na", pod("web2", "1c 4Gi")))
-        .pod(on("nb", pod("web3", "4c 2Gi")))
-        .pod(on("nc", pod("db", "")))
-        .pod(x)
-        .build()
+        .with(described("nc", "8c 16Gi pods=110", "zone=z2", &[]))
+        .with(pod("web1", "1c 4Gi").on("na"))
+        .with(pod("web2", "1c 4Gi").on("na"))
+        .with(pod("web3", "4c 2Gi").on("nb"))
+        .with(pod("db", "").on("nc"))
+        .with(x)
+        .state()
 }
 
 fn prefers(weight: i32, key: &str, op: NodeOp) -> (i32, NodeTerm) {
@@ -140,7 +136,7 @@ fn scores_are_those_of_kubernetes() {
 fn the_load_includes_pods_that_wait_for_their_node() {
     let mut state = example(pod("x", "1c 1Gi"));
     let waiting = pod("waiting", "4c 2Gi");
-    state.apply(pumice_model::Delta::PodApply(Box::new(waiting)));
+    state.apply(waiting.delta());
     state.seal();
     let before = scores(&only(&[(LEAST, 1), (BALANCED, 1)]), &state);
     let task = task(&state, "waiting");
@@ -154,9 +150,9 @@ fn the_load_includes_pods_that_wait_for_their_node() {
 #[test]
 fn a_score_that_is_the_same_everywhere_is_fixed() {
     let state = Cluster::default()
-        .node(node("n", "1c pods=9"))
-        .pod(pod("x", "1c"))
-        .build();
+        .with(node("n", "1c pods=9"))
+        .with(pod("x", "1c"))
+        .state();
     let mut part = StaticPart {
         score: vec![0],
         ..StaticPart::default()
@@ -169,11 +165,11 @@ fn a_score_that_is_the_same_everywhere_is_fixed() {
 fn a_resource_the_node_lacks_is_left_out() {
     // Without memory the cpu score is all there is; without both it is 0, and all is balanced.
     let state = Cluster::default()
-        .node(node("cpu", "8c pods=9"))
-        .node(node("none", "pods=9"))
-        .node(node("over", "1c 1Gi pods=9"))
-        .pod(pod("x", "2c 2Gi"))
-        .build();
+        .with(node("cpu", "8c pods=9"))
+        .with(node("none", "pods=9"))
+        .with(node("over", "1c 1Gi pods=9"))
+        .with(pod("x", "2c 2Gi"))
+        .state();
     assert_eq!(scores(&only(&[(LEAST, 1)]), &state), [75, 0, 0]);
     assert_eq!(scores(&only(&[(MOST, 1)]), &state), [25, 0, 100]);
     assert_eq!(scores(&only(&[(BALANCED, 1)]), &state), [75, 75, 75]);
@@ -181,13 +177,13 @@ fn a_resource_the_node_lacks_is_left_out() {
 
 #[test]
 fn blocks_do_not_show_in_the_result() {
-    let mut cluster = Cluster::default().pod(pod("x", "1c 1Gi"));
+    let mut cluster = Cluster::default().with(pod("x", "1c 1Gi"));
     for at in 0..200 {
         let name = format!("n{at:03}");
-        cluster = cluster.node(node(&name, &format!("{}c 16Gi pods=9", 1 + at % 7)));
-        cluster = cluster.pod(on(&name, pod(&format!("p{at}"), &format!("{}Mi", 50 * at))));
+        cluster = cluster.with(node(&name, &format!("{}c 16Gi pods=9", 1 + at % 7)));
+        cluster = cluster.with(pod(&format!("p{at}"), &format!("{}Mi", 50 * at)).on(&name));
     }
-    let state = cluster.build();
+    let state = cluster.state();
     let plugin = only(&[(LEAST, 1), (MOST, 3), (BALANCED, 5)]);
     let at_once = scores(&plugin, &state);
     let mut singly = vec![0; 200];
@@ -217,17 +213,14 @@ fn images_count_by_size_and_by_how_many_nodes_have_them() {
         for (at, images) in nodes.iter().enumerate() {
             let images = images
                 .iter()
-                .map(|(name, mib)| ((*name).to_owned(), mib << 20))
-                .collect();
+                .map(|(name, mib)| ((*name).to_owned(), mib << 20));
             let node = node(&format!("n{at}"), "1c pods=9");
-            cluster = cluster.node(NodeObject { images, ..node });
+            cluster = cluster.with(node.images(images));
         }
-        let x = PodObject {
-            images: images.iter().map(|name| (*name).to_owned()).collect(),
-            container_count: images.len() as u32,
-            ..pod("x", "1c")
-        };
-        let state = cluster.pod(x).build();
+        let x = pod("x", "1c")
+            .images(images.iter().map(|name| (*name).to_owned()))
+            .container_count(images.len() as u32);
+        let state = cluster.with(x).state();
         assert_eq!(
             scores(&only(&[(IMAGES, 1)]), &state),
             expected,
@@ -246,14 +239,11 @@ fn weights_of_what_looks_at_pods_are_read() {
 
 #[test]
 fn oversold_amounts_do_not_count() {
-    let oversold = NodeObject {
-        oversubscription: amounts("92c 90Gi"),
-        ..node("n", "8c 10Gi pods=9")
-    };
+    let oversold = node("n", "8c 10Gi pods=9").oversubscription("92c 90Gi");
     let state = Cluster::default()
-        .node(oversold)
-        .pod(pod("x", "2c 5Gi"))
-        .build();
+        .with(oversold)
+        .with(pod("x", "2c 5Gi"))
+        .state();
     // cpu 75, memory 50.
     assert_eq!(scores(&only(&[(LEAST, 1)]), &state), [62]);
 }

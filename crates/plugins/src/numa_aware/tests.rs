@@ -30,14 +30,11 @@ fn two_sockets(node: &str, policy: TopologyPolicy, free: &[u32]) -> Numatopology
 
 /// A pod whose containers get so many CPUs for themselves.
 fn asks(name: &str, policy: AskedPolicy, containers: &[u32]) -> PodObject {
-    PodObject {
-        cpus: Some(Box::new(CpuRequest {
-            policy,
-            containers: containers.to_vec(),
-            ..CpuRequest::default()
-        })),
-        ..pod(name, "1c 1Gi")
-    }
+    pod(name, "1c 1Gi").cpus(Some(Box::new(CpuRequest {
+        policy,
+        containers: containers.to_vec(),
+        ..CpuRequest::default()
+    })))
 }
 
 /// The pod with these init containers: how many CPUs each gets, and whether it keeps them.
@@ -55,10 +52,10 @@ fn after(init: &[(u32, bool)], mut pod: PodObject) -> PodObject {
 fn state(told: Vec<NumatopologyObject>, pods: Vec<PodObject>) -> State {
     let names = ["n1", "n2", "n3"].into_iter();
     let nodes = names.map(|name| node(name, "8c 64Gi pods=110"));
-    let cluster = nodes.fold(Cluster::default(), Cluster::node);
-    let mut state = pods.into_iter().fold(cluster, Cluster::pod).build();
+    let cluster = nodes.fold(Cluster::default(), Cluster::with);
+    let mut state = pods.into_iter().fold(cluster, Cluster::with).state();
     for object in told {
-        state.apply(Delta::NumatopologyApply(Box::new(object)));
+        state.apply(object.delta());
     }
     state.seal();
     state
@@ -404,9 +401,10 @@ fn few_numa_nodes_score_higher() {
 
 #[test]
 fn cpus_of_pods_that_the_node_does_not_tell_yet_are_taken() {
-    let bound = |name: &str, created_s: i64| PodObject {
-        created_s,
-        ..on("n1", asks(name, AskedPolicy::Any, &[2]))
+    let bound = |name: &str, created_s: i64| {
+        asks(name, AskedPolicy::Any, &[2])
+            .on("n1")
+            .created_s(created_s)
     };
     let told = |assigned: &[(&str, &str)]| {
         let pod = |(uid, name): &(&str, &str)| AssignedPod {
@@ -450,10 +448,11 @@ fn cpus_of_pods_that_the_node_does_not_tell_yet_are_taken() {
 
 #[test]
 fn cpus_given_to_nobody_that_is_told_are_those_of_the_pods_that_run() {
-    let runs = |name: &str, created_s: i64, cpus: u32| PodObject {
-        created_s,
-        phase: PodPhase::Running,
-        ..on("n1", asks(name, AskedPolicy::Any, &[cpus]))
+    let runs = |name: &str, created_s: i64, cpus: u32| {
+        asks(name, AskedPolicy::Any, &[cpus])
+            .on("n1")
+            .created_s(created_s)
+            .phase(PodPhase::Running)
     };
     let told = |free: &[u32]| two_sockets("n1", SingleNumaNode, free);
     let free_with =
@@ -477,10 +476,7 @@ fn cpus_given_to_nobody_that_is_told_are_those_of_the_pods_that_run() {
     assert_eq!(free_with(told(half), with(&[(4, false)])), 4);
     assert_eq!(free_with(told(half), with(&[(3, true)])), 0);
     // Who has not started has nothing yet.
-    let bound = PodObject {
-        phase: PodPhase::Pending,
-        ..runs("a", 1, 4)
-    };
+    let bound = runs("a", 1, 4).phase(PodPhase::Pending);
     assert_eq!(free_with(told(half), vec![bound]), 0);
     // Nor has who got there after the node told what is free.
     for (written_s, expected) in [(1, 0), (2, 4)] {
@@ -537,7 +533,7 @@ fn undoing_placements_gives_back_exactly_what_they_took() {
         ask("p1", 1),
         ask("p2", 3),
         ask("p3", 2),
-        on("n1", ask("old", 1)),
+        ask("old", 1).on("n1"),
     ];
     let mut state = state(vec![two_sockets("n1", Restricted, &all)], pods);
     let node = NodeIx(0);
@@ -575,9 +571,9 @@ fn undoing_placements_gives_back_exactly_what_they_took() {
 fn a_node_that_comes_after_what_it_tells_has_it() {
     let mut state = State::new("default");
     let told = two_sockets("late", SingleNumaNode, &[0, 1]);
-    state.apply(Delta::NumatopologyApply(Box::new(told)));
+    state.apply(told.delta());
     state.seal();
-    state.apply(Delta::NodeApply(Box::new(node("late", "8c 64Gi pods=110"))));
+    state.apply(node("late", "8c 64Gi pods=110").delta());
     state.seal();
     assert_eq!(free(&state), [0, 1]);
     state.apply(Delta::NumatopologyDelete("late".to_owned()));

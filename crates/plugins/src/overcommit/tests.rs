@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::*;
 use pumice_conf::Value;
-use pumice_model::object::{Gates, GroupPhase, PodObject};
+use pumice_model::object::{Gates, GroupPhase};
 
 fn plugin(factor: Option<Value>) -> Overcommit {
     let pairs = factor.map(|factor| (FACTOR.to_string(), factor));
@@ -14,13 +14,28 @@ fn plugin(factor: Option<Value>) -> Overcommit {
 fn example(m: u32) -> State {
     let waiting = format!("{m}c 1Gi");
     Cluster::default()
-        .queue(queue("default", 1))
-        .node(node("n", "10c 20Gi pods=100"))
-        .group(asking(GroupPhase::Running, "1c 1Gi", group("r", "default")))
-        .pods(6, "r", on("n", pod("", "1c 1Gi")))
-        .group(asking(GroupPhase::Inqueue, "2c 1Gi", group("i", "default")))
-        .group(asking(GroupPhase::Pending, &waiting, group("x", "default")))
-        .build()
+        .with(queue("default"))
+        .with(node("n", "10c 20Gi pods=100"))
+        .with(
+            group("r", 1)
+                .queue("default")
+                .phase(GroupPhase::Running)
+                .min_resources("1c 1Gi"),
+        )
+        .pods(6, "r", pod("", "1c 1Gi").on("n"))
+        .with(
+            group("i", 1)
+                .queue("default")
+                .phase(GroupPhase::Inqueue)
+                .min_resources("2c 1Gi"),
+        )
+        .with(
+            group("x", 1)
+                .queue("default")
+                .phase(GroupPhase::Pending)
+                .min_resources(&waiting),
+        )
+        .state()
 }
 
 #[test]
@@ -52,14 +67,15 @@ fn jobs_are_admitted_up_to_the_factor_times_the_cluster() {
 #[test]
 fn a_refusal_names_every_resource_that_is_short() {
     let state = Cluster::default()
-        .queue(queue("default", 1))
-        .node(node("n", "10c 10Gi gpu=1 pods=100"))
-        .group(asking(
-            GroupPhase::Pending,
-            "20c 5Gi gpu=2 pods=900",
-            group("x", "default"),
-        ))
-        .build();
+        .with(queue("default"))
+        .with(node("n", "10c 10Gi gpu=1 pods=100"))
+        .with(
+            group("x", 1)
+                .queue("default")
+                .phase(GroupPhase::Pending)
+                .min_resources("20c 5Gi gpu=2 pods=900"),
+        )
+        .state();
     let plugin = opened(plugin(None), &state);
     let (_, refusal) = plugin.job_enqueueable(&state, job(&state, "x"));
     let refusal = refusal.expect("a refusal");
@@ -79,12 +95,27 @@ fn a_refusal_names_every_resource_that_is_short() {
 fn an_admitted_job_reserves_until_its_pods_are_placed() {
     // 12 cores idle: an admission takes 5, which leaves no room for 8 but for 7.
     let mut state = Cluster::default()
-        .queue(queue("default", 1))
-        .node(node("n", "10c 20Gi pods=100"))
-        .group(asking(GroupPhase::Pending, "5c", group("first", "default")))
-        .group(asking(GroupPhase::Pending, "8c", group("large", "default")))
-        .group(asking(GroupPhase::Pending, "7c", group("fits", "default")))
-        .build();
+        .with(queue("default"))
+        .with(node("n", "10c 20Gi pods=100"))
+        .with(
+            group("first", 1)
+                .queue("default")
+                .phase(GroupPhase::Pending)
+                .min_resources("5c"),
+        )
+        .with(
+            group("large", 1)
+                .queue("default")
+                .phase(GroupPhase::Pending)
+                .min_resources("8c"),
+        )
+        .with(
+            group("fits", 1)
+                .queue("default")
+                .phase(GroupPhase::Pending)
+                .min_resources("7c"),
+        )
+        .state();
     let mut plugin = opened(plugin(None), &state);
     let vote = |plugin: &Overcommit, state: &State, name| {
         plugin.job_enqueueable(state, job(state, name)).0
@@ -99,17 +130,19 @@ fn an_admitted_job_reserves_until_its_pods_are_placed() {
 
 #[test]
 fn placed_and_gated_pods_reserve_nothing() {
-    let gated = PodObject {
-        gates: Gates::Foreign,
-        ..pod("", "2c")
-    };
+    let gated = pod("", "2c").gates(Gates::Foreign);
     let state = Cluster::default()
-        .queue(queue("default", 1))
-        .node(node("n", "10c 20Gi pods=100"))
-        .group(asking(GroupPhase::Inqueue, "6c", group("i", "default")))
-        .pods(3, "i", on("n", pod("", "1c")))
+        .with(queue("default"))
+        .with(node("n", "10c 20Gi pods=100"))
+        .with(
+            group("i", 1)
+                .queue("default")
+                .phase(GroupPhase::Inqueue)
+                .min_resources("6c"),
+        )
+        .pods(3, "i", pod("", "1c").on("n"))
         .pods(1, "i", gated)
-        .build();
+        .state();
     let plugin = opened(plugin(None), &state);
     // 6 wanted, 3 placed, 2 gated.
     let reserved: Vec<_> = plugin.inqueue.iter().collect();
@@ -119,9 +152,9 @@ fn placed_and_gated_pods_reserve_nothing() {
 #[test]
 fn a_job_without_min_resources_is_permitted() {
     let state = Cluster::default()
-        .queue(queue("default", 1))
-        .group(group("x", "default"))
-        .build();
+        .with(queue("default"))
+        .with(group("x", 1).queue("default"))
+        .state();
     let plugin = opened(plugin(None), &state);
     assert_eq!(
         plugin.job_enqueueable(&state, job(&state, "x")),
@@ -133,9 +166,14 @@ fn a_job_without_min_resources_is_permitted() {
 fn jobs_that_cannot_run_reserve_nothing() {
     // Its queue does not exist.
     let state = Cluster::default()
-        .node(node("n", "10c 20Gi pods=100"))
-        .group(asking(GroupPhase::Inqueue, "6c", group("i", "nowhere")))
-        .build();
+        .with(node("n", "10c 20Gi pods=100"))
+        .with(
+            group("i", 1)
+                .queue("nowhere")
+                .phase(GroupPhase::Inqueue)
+                .min_resources("6c"),
+        )
+        .state();
     let plugin = opened(plugin(None), &state);
     assert!(plugin.inqueue.is_zero());
 }
@@ -143,14 +181,15 @@ fn jobs_that_cannot_run_reserve_nothing() {
 #[test]
 fn pods_are_not_counted_for_admission() {
     let state = Cluster::default()
-        .queue(queue("default", 1))
-        .node(node("n", "10c 20Gi pods=1"))
-        .group(asking(
-            GroupPhase::Pending,
-            "1c pods=900",
-            group("x", "default"),
-        ))
-        .build();
+        .with(queue("default"))
+        .with(node("n", "10c 20Gi pods=1"))
+        .with(
+            group("x", 1)
+                .queue("default")
+                .phase(GroupPhase::Pending)
+                .min_resources("1c pods=900"),
+        )
+        .state();
     let plugin = opened(plugin(None), &state);
     let (vote, _) = plugin.job_enqueueable(&state, job(&state, "x"));
     assert_eq!(vote, Vote::Permit);
@@ -163,10 +202,15 @@ fn a_cordoned_node_counts_for_the_size_of_the_cluster() {
         ..node("n", "10c 20Gi pods=100")
     };
     let state = Cluster::default()
-        .queue(queue("default", 1))
-        .node(cordoned)
-        .group(asking(GroupPhase::Pending, "12c", group("x", "default")))
-        .build();
+        .with(queue("default"))
+        .with(cordoned)
+        .with(
+            group("x", 1)
+                .queue("default")
+                .phase(GroupPhase::Pending)
+                .min_resources("12c"),
+        )
+        .state();
     let plugin = opened(plugin(None), &state);
     let (vote, _) = plugin.job_enqueueable(&state, job(&state, "x"));
     assert_eq!(vote, Vote::Permit);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::*;
 use pumice_model::Delta;
-use pumice_model::object::{BudgetObject, PodObject, Requirement, Selector, SelectorOp};
+use pumice_model::object::{BudgetObject, Requirement, Selector, SelectorOp};
 
 fn of_app(app: &str) -> Option<Selector> {
     Some(Selector {
@@ -27,24 +27,18 @@ fn budget(name: &str, selector: Option<Selector>, allowed: i32) -> BudgetObject 
 /// Pods `a0`, `a1`, `a2` of app a, `b0` of app b in the same namespace, `plain` without labels, and `far`
 /// of app a in another namespace.
 fn cluster(budgets: Vec<BudgetObject>) -> State {
-    let labelled = |name: &str, labels: &str| PodObject {
-        labels: pairs(labels),
-        ..on("n", pod(name, "1c"))
-    };
+    let labelled = |name: &str, labels: &str| pod(name, "1c").on("n").labels(labels);
     let mut state = Cluster::default()
-        .queue(queue("default", 1))
-        .node(node("n", "99c pods=99"))
-        .pod(labelled("a0", "app=a"))
-        .pod(labelled("a1", "app=a"))
-        .pod(labelled("a2", "app=a"))
-        .pod(labelled("b0", "app=b"))
-        .pod(labelled("plain", ""))
-        .pod(PodObject {
-            namespace: "elsewhere".to_owned(),
-            ..labelled("far", "app=a")
-        })
-        .pod(pod("new", "1c"))
-        .build();
+        .with(queue("default"))
+        .with(node("n", "99c pods=99"))
+        .with(labelled("a0", "app=a"))
+        .with(labelled("a1", "app=a"))
+        .with(labelled("a2", "app=a"))
+        .with(labelled("b0", "app=b"))
+        .with(labelled("plain", ""))
+        .with(labelled("far", "app=a").namespace("elsewhere"))
+        .with(pod("new", "1c"))
+        .state();
     budgets
         .into_iter()
         .for_each(|budget| tell(&mut state, budget));
@@ -52,7 +46,7 @@ fn cluster(budgets: Vec<BudgetObject>) -> State {
 }
 
 fn tell(state: &mut State, budget: BudgetObject) {
-    state.apply(Delta::BudgetApply(Box::new(budget)));
+    state.apply(budget.delta());
     state.seal();
 }
 
@@ -151,12 +145,8 @@ fn after_an_eviction() -> (State, Pdb) {
 }
 
 fn delete(state: &mut State, name: &str) {
-    let old = PodObject {
-        labels: pairs("app=a"),
-        deleting: true,
-        ..on("n", pod(name, "1c"))
-    };
-    state.apply(Delta::PodApply(Box::new(old)));
+    let old = pod(name, "1c").on("n").labels("app=a").deleting(true);
+    state.apply(old.delta());
     state.seal();
 }
 

@@ -6,8 +6,8 @@ use pumice_conf::Value;
 use pumice_framework::TopologyKeys;
 use pumice_model::LoadMoment;
 use pumice_model::object::{
-    NodeObject, NodeOp, NodeRequirement, NodeTerm, PodObject, PodTerm, SpreadConstraint,
-    TaintEffect, Toleration, TolerationOp, Unsatisfiable,
+    NodeObject, NodeOp, NodeRequirement, NodeTerm, PodTerm, SpreadConstraint, TaintEffect,
+    Toleration, TolerationOp, Unsatisfiable,
 };
 
 /// The plugin with these arguments set to `false`, and its reasons.
@@ -56,19 +56,16 @@ fn load_verdicts(state: &State, off: &[Arg<bool>]) -> Vec<(bool, String)> {
 }
 
 fn zoned(name: &str, labels: &str) -> NodeObject {
-    NodeObject {
-        labels: pairs(labels),
-        ..node(name, "8c pods=9")
-    }
+    node(name, "8c pods=9").labels(labels)
 }
 
 fn zones() -> Cluster {
     Cluster::default()
-        .node(zoned("n1", "zone=z1"))
-        .node(zoned("n2", "zone=z1"))
-        .node(zoned("n3", "zone=z2"))
-        .node(zoned("n4", "zone=z3"))
-        .node(zoned("n5", ""))
+        .with(zoned("n1", "zone=z1"))
+        .with(zoned("n2", "zone=z1"))
+        .with(zoned("n3", "zone=z2"))
+        .with(zoned("n4", "zone=z3"))
+        .with(zoned("n5", ""))
 }
 
 fn label(key: &str, op: NodeOp) -> NodeRequirement {
@@ -122,11 +119,8 @@ fn node_affinity_passes_nodes_that_any_term_matches() {
         (vec![named(&["n1", "n2"]), named(&["n3"])], &[2], None),
     ];
     for (terms, passes, refusal) in cases {
-        let x = PodObject {
-            node_affinity: Some(terms.clone()),
-            ..pod("x", "1c")
-        };
-        let state = zones().pod(x).build();
+        let x = pod("x", "1c").node_affinity(Some(terms.clone()));
+        let state = zones().with(x).state();
         for (at, verdict) in static_verdicts(&state, &[]).into_iter().enumerate() {
             let expected = (!passes.contains(&at))
                 .then(|| "node(s) didn't match Pod's node affinity/selector".to_owned());
@@ -140,11 +134,8 @@ fn node_affinity_passes_nodes_that_any_term_matches() {
 
 #[test]
 fn the_node_selector_must_match_as_well() {
-    let x = PodObject {
-        node_selector: pairs("zone=z2"),
-        ..pod("x", "1c")
-    };
-    let state = zones().pod(x).build();
+    let x = pod("x", "1c").node_selector("zone=z2");
+    let state = zones().with(x).state();
     let passes: Vec<bool> = static_verdicts(&state, &[])
         .iter()
         .map(Option::is_none)
@@ -184,17 +175,12 @@ fn taints_and_cordons_filter_unless_tolerated() {
         (&["b=1:NoExecute"], true, Some(cordoned), Some(cordoned)),
     ];
     for (taints, unschedulable, expected, without) in cases {
-        let taints = taints.iter().map(|text| taint(text)).collect();
-        let n = NodeObject {
-            taints,
-            unschedulable,
-            ..node("n", "8c pods=9")
-        };
-        let x = PodObject {
-            tolerations: vec![exists("a"), b.clone()],
-            ..pod("x", "1c")
-        };
-        let state = Cluster::default().node(n.clone()).pod(x).build();
+        let taints = taints.iter().map(|text| taint(text));
+        let n = node("n", "8c pods=9")
+            .taints(taints)
+            .unschedulable(unschedulable);
+        let x = pod("x", "1c").tolerations([exists("a"), b.clone()]);
+        let state = Cluster::default().with(n.clone()).with(x).state();
         assert_eq!(
             static_verdicts(&state, &[])[0].as_deref(),
             expected,
@@ -208,15 +194,9 @@ fn taints_and_cordons_filter_unless_tolerated() {
     }
     let cordon = exists("node.kubernetes.io/unschedulable");
     let state = Cluster::default()
-        .node(NodeObject {
-            unschedulable: true,
-            ..node("n", "8c pods=9")
-        })
-        .pod(PodObject {
-            tolerations: vec![cordon],
-            ..pod("x", "1c")
-        })
-        .build();
+        .with(node("n", "8c pods=9").unschedulable(true))
+        .with(pod("x", "1c").tolerations([cordon]))
+        .state();
     assert_eq!(static_verdicts(&state, &[]), [None]);
 }
 
@@ -240,15 +220,12 @@ fn a_host_port_in_use_filters_where_addresses_overlap() {
         ("-:TCP:8081", "-:TCP:8080", false),
     ];
     for (used, wanted, taken) in cases {
-        let with = |name: &str, text: &str| PodObject {
-            host_ports: vec![port(text)],
-            ..pod(name, "1c")
-        };
+        let with = |name: &str, text: &str| pod(name, "1c").host_ports([port(text)]);
         let state = Cluster::default()
-            .node(node("n", "8c pods=9"))
-            .pod(on("n", with("other", used)))
-            .pod(with("x", wanted))
-            .build();
+            .with(node("n", "8c pods=9"))
+            .with(with("other", used).on("n"))
+            .with(with("x", wanted))
+            .state();
         let reason = "node(s) didn't have free ports for the requested pod ports".to_owned();
         let expected: Vec<(bool, String)> = taken.then_some((false, reason)).into_iter().collect();
         assert_eq!(
@@ -269,16 +246,13 @@ fn a_node_takes_as_many_pods_as_it_says_terminating_ones_included() {
         ("", 0, 0, true),
     ] {
         let mut cluster = Cluster::default()
-            .node(node("n", &format!("8c {limit}")))
-            .pod(pod("x", "1c"));
+            .with(node("n", &format!("8c {limit}")))
+            .with(pod("x", "1c"));
         for at in 0..running + terminating {
-            let plain = on("n", pod(&format!("p{at}"), ""));
-            cluster = cluster.pod(PodObject {
-                deleting: at >= running,
-                ..plain
-            });
+            let plain = pod(&format!("p{at}"), "").on("n");
+            cluster = cluster.with(plain.deleting(at >= running));
         }
-        let state = cluster.build();
+        let state = cluster.state();
         let reason = (true, "node(s) pod number exceeded".to_owned());
         let expected: Vec<(bool, String)> = full.then_some(reason).into_iter().collect();
         assert_eq!(
@@ -318,13 +292,9 @@ fn filters_on_other_pods_follow_their_switches() {
         honor_taints: false,
     };
     let mut state = Cluster::default()
-        .node(zoned("n", "zone=a rack=b"))
-        .pod(PodObject {
-            affinity: vec![term],
-            spread: vec![constraint],
-            ..pod("x", "1c")
-        })
-        .build();
+        .with(zoned("n", "zone=a rack=b"))
+        .with(pod("x", "1c").affinity([term]).spread([constraint]))
+        .state();
     for (off, keys) in [
         (vec![], vec!["zone", "rack"]),
         (vec![POD_AFFINITY], vec!["rack"]),

@@ -3,20 +3,17 @@
 use super::*;
 use crate::testing::*;
 use pumice_model::Delta;
-use pumice_model::object::{GroupObject, PodObject, PriorityClassObject, SubGroupPolicy};
+use pumice_model::object::{PriorityClassObject, SubGroupPolicy};
 
 #[test]
 fn jobs_go_by_the_value_of_their_class_higher_first() {
-    let classed = |name: &str, class: &str| GroupObject {
-        priority_class: class.to_owned(),
-        ..group(name, "default")
-    };
+    let classed = |name: &str, class: &str| group(name, 1).queue("default").priority_class(class);
     let mut state = Cluster::default()
-        .queue(queue("default", 1))
-        .group(classed("a", "high"))
-        .group(classed("b", "low"))
-        .group(classed("c", "unknown"))
-        .build();
+        .with(queue("default"))
+        .with(classed("a", "high"))
+        .with(classed("b", "low"))
+        .with(classed("c", "unknown"))
+        .state();
     for (name, value) in [("high", 1000), ("low", -10)] {
         let class = PriorityClassObject {
             name: name.to_owned(),
@@ -36,15 +33,9 @@ fn jobs_go_by_the_value_of_their_class_higher_first() {
 #[test]
 fn tasks_go_by_their_own_priority_higher_first() {
     let state = Cluster::default()
-        .pod(PodObject {
-            priority: 5,
-            ..pod("five", "1c")
-        })
-        .pod(PodObject {
-            priority: 9,
-            ..pod("nine", "1c")
-        })
-        .build();
+        .with(pod("five", "1c").priority(5))
+        .with(pod("nine", "1c").priority(9))
+        .state();
     let (five, nine) = (task(&state, "five"), task(&state, "nine"));
     assert_eq!(Priority.task_order(&state, nine, five), Ordering::Less);
     assert_eq!(Priority.task_order(&state, five, five), Ordering::Equal);
@@ -58,22 +49,19 @@ fn sub_jobs_go_by_their_highest_task_and_negative_counts_as_0() {
         size: 1,
         ..SubGroupPolicy::default()
     };
-    let member = |part: &str, priority| PodObject {
-        labels: pairs(&format!("part={part}")),
-        priority,
-        ..pod("", "1c")
+    let member = |part: &str, priority| {
+        pod("", "1c")
+            .labels(&format!("part={part}"))
+            .priority(priority)
     };
     let state = Cluster::default()
-        .queue(queue("default", 1))
-        .group(GroupObject {
-            sub_groups: vec![policy],
-            ..group("a", "default")
-        })
+        .with(queue("default"))
+        .with(group("a", 1).queue("default").sub_groups([policy]))
         .pods(1, "a", member("1", 3))
         .pods(1, "a", member("1", 7))
         .pods(1, "a", member("2", -4))
         .pods(1, "a", member("3", 0))
-        .build();
+        .state();
     let job = job(&state, "a");
     let at = |part: &str| {
         let id = format!("ns/a/p-{part}");
@@ -94,12 +82,12 @@ fn sub_jobs_go_by_their_highest_task_and_negative_counts_as_0() {
 fn a_job_starves_while_any_of_its_tasks_is_neither_placed_nor_pipelined() {
     for (placed, waiting, starving) in [(2, 1, true), (3, 0, false), (0, 1, true)] {
         let state = Cluster::default()
-            .queue(queue("default", 1))
-            .node(node("n", "9c pods=9"))
-            .group(group("a", "default"))
-            .pods(placed, "a", on("n", pod("", "1c")))
+            .with(queue("default"))
+            .with(node("n", "9c pods=9"))
+            .with(group("a", 1).queue("default"))
+            .pods(placed, "a", pod("", "1c").on("n"))
             .pods(waiting, "a", pod("", "1c"))
-            .build();
+            .state();
         let answer = Priority.job_starving(&state, job(&state, "a"));
         assert_eq!(answer, starving, "{placed} placed, {waiting} waiting");
     }
@@ -107,27 +95,20 @@ fn a_job_starves_while_any_of_its_tasks_is_neither_placed_nor_pipelined() {
 
 /// Jobs `a` of class high, `b` of class low, each with pods of priority 5 and 9, and `new` of `a`.
 fn of_two_jobs() -> State {
-    let classed = |name: &str, class: &str| GroupObject {
-        priority_class: class.to_owned(),
-        ..group(name, "default")
-    };
-    let of = |group: &str, name: &str, priority| PodObject {
-        group: Some(group.to_owned()),
-        priority,
-        ..pod(name, "1c")
-    };
+    let classed = |name: &str, class: &str| group(name, 1).queue("default").priority_class(class);
+    let of = |group: &str, name: &str, priority| pod(name, "1c").group(group).priority(priority);
     let mut state = Cluster::default()
-        .queue(queue("default", 1))
-        .node(node("n", "9c pods=9"))
-        .group(classed("a", "high"))
-        .group(classed("b", "low"))
-        .pod(on("n", of("a", "a5", 5)))
-        .pod(on("n", of("a", "a9", 9)))
-        .pod(on("n", of("b", "b5", 5)))
-        .pod(on("n", of("b", "b9", 9)))
-        .pod(of("a", "new-a", 7))
-        .pod(of("b", "new-b", 7))
-        .build();
+        .with(queue("default"))
+        .with(node("n", "9c pods=9"))
+        .with(classed("a", "high"))
+        .with(classed("b", "low"))
+        .with(of("a", "a5", 5).on("n"))
+        .with(of("a", "a9", 9).on("n"))
+        .with(of("b", "b5", 5).on("n"))
+        .with(of("b", "b9", 9).on("n"))
+        .with(of("a", "new-a", 7))
+        .with(of("b", "new-b", 7))
+        .state();
     for (name, value) in [("high", 1000), ("low", 10)] {
         state.apply(Delta::PriorityClassApply(PriorityClassObject {
             name: name.to_owned(),

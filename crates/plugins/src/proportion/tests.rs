@@ -2,17 +2,17 @@
 
 use super::*;
 use crate::testing::*;
-use pumice_model::object::{Gates, GroupPhase, PodObject, QueueObject, QueueState};
+use pumice_model::object::{Gates, GroupPhase, QueueObject, QueueState};
 use pumice_model::resource::CPU;
 
 /// One node of 10c/20Gi/100 pods, queues qa and qb with a job each.
 fn cluster(qa: QueueObject, qb: QueueObject) -> Cluster {
     Cluster::default()
-        .node(node("n", "10c 20Gi pods=100"))
-        .queue(qa)
-        .queue(qb)
-        .group(group("a", "qa"))
-        .group(group("b", "qb"))
+        .with(node("n", "10c 20Gi pods=100"))
+        .with(qa)
+        .with(qb)
+        .with(group("a", 1).queue("qa"))
+        .with(group("b", 1).queue("qb"))
 }
 
 /// What a queue deserves, by resource name.
@@ -45,53 +45,47 @@ fn check_deserved(plugin: &Proportion, state: &State, name: &str, expected: &str
 
 #[test]
 fn the_cluster_is_divided_by_weight_within_request_capability_and_guarantee() {
-    let capped = |queue: QueueObject, text: &str| QueueObject {
-        capability: amounts(text),
-        ..queue
-    };
-    let sure = |queue: QueueObject, text: &str| QueueObject {
-        guarantee: amounts(text),
-        ..queue
-    };
+    let capped = |queue: QueueObject, text: &str| queue.capability(text);
+    let sure = |queue: QueueObject, text: &str| queue.guarantee(text);
     let small = || pod("", "1c 1Gi");
     // spec/02 §7.5, examples 1 to 4
     let cases = [
         (
-            cluster(queue("qa", 1), queue("qb", 3))
+            cluster(queue("qa"), queue("qb").weight(3))
                 .pods(9, "a", small())
                 .pods(4, "b", small()),
             ["6c 9Gi pods=9", "4c 4Gi pods=4"],
         ),
         (
-            cluster(capped(queue("qa", 1), "2c"), queue("qb", 1))
+            cluster(capped(queue("qa"), "2c"), queue("qb"))
                 .pods(9, "a", small())
                 .pods(12, "b", small()),
             ["2c 9Gi", "8c 11Gi"],
         ),
         (
-            cluster(sure(queue("qa", 1), "6c"), queue("qb", 1))
+            cluster(sure(queue("qa"), "6c"), queue("qb"))
                 .pods(2, "a", small())
                 .pods(12, "b", small()),
             ["6c 2Gi", "4c 12Gi"],
         ),
         (
-            cluster(queue("qa", 1), queue("qb", 1))
-                .pods(3, "a", on("n", pod("", "2c 2Gi")))
+            cluster(queue("qa"), queue("qb"))
+                .pods(3, "a", pod("", "2c 2Gi").on("n"))
                 .pods(2, "a", pod("", "2c 2Gi"))
                 .pods(6, "b", small()),
             ["5c 10Gi pods=5", "5c 6Gi pods=6"],
         ),
         // A capability of 0 is no limit for cpu, but one for anything else.
         (
-            cluster(capped(queue("qa", 1), "0c gpu=0"), queue("qb", 1))
-                .node(node("m", "gpu=8 pods=1"))
+            cluster(capped(queue("qa"), "0c gpu=0"), queue("qb"))
+                .with(node("m", "gpu=8 pods=1"))
                 .pods(1, "a", pod("", "1c gpu=1"))
                 .pods(1, "b", pod("", "1c gpu=1")),
             ["1c gpu=0", "1c gpu=1"],
         ),
     ];
     for (cluster, [qa, qb]) in cases {
-        let state = cluster.build();
+        let state = cluster.state();
         let plugin = opened(Proportion::default(), &state);
         check_deserved(&plugin, &state, "qa", qa);
         check_deserved(&plugin, &state, "qb", qb);
@@ -99,19 +93,13 @@ fn the_cluster_is_divided_by_weight_within_request_capability_and_guarantee() {
 }
 
 fn example_4() -> State {
-    cluster(queue("qa", 1), queue("qb", 1))
-        .pods(3, "a", on("n", pod("", "2c 2Gi")))
+    cluster(queue("qa"), queue("qb"))
+        .pods(3, "a", pod("", "2c 2Gi").on("n"))
         .pods(1, "a", pod("", "2c 2Gi"))
-        .pod(PodObject {
-            group: Some("a".to_owned()),
-            ..pod("next-a", "2c 2Gi")
-        })
+        .with(pod("next-a", "2c 2Gi").group("a"))
         .pods(5, "b", pod("", "1c 1Gi"))
-        .pod(PodObject {
-            group: Some("b".to_owned()),
-            ..pod("next-b", "1c 1Gi")
-        })
-        .build()
+        .with(pod("next-b", "1c 1Gi").group("b"))
+        .state()
 }
 
 #[test]
@@ -163,10 +151,10 @@ fn pipelined_tasks_count_and_stop_counting_when_undone() {
 
 #[test]
 fn a_queue_with_all_it_deserves_is_overused() {
-    let state = cluster(queue("qa", 1), queue("qb", 1))
-        .pods(2, "a", on("n", pod("", "1c 1Gi")))
+    let state = cluster(queue("qa"), queue("qb"))
+        .pods(2, "a", pod("", "1c 1Gi").on("n"))
         .pods(1, "b", pod("", "1c 1Gi"))
-        .build();
+        .state();
     let plugin = opened(Proportion::default(), &state);
     assert!(plugin.overused(&state, queue_ix(&state, "qa")));
     assert!(!plugin.overused(&state, queue_ix(&state, "qb")));
@@ -174,15 +162,9 @@ fn a_queue_with_all_it_deserves_is_overused() {
 
 #[test]
 fn priority_of_a_queue_goes_before_its_share() {
-    let state = cluster(
-        QueueObject {
-            priority: 1,
-            ..queue("qa", 1)
-        },
-        queue("qb", 1),
-    )
-    .pods(2, "a", on("n", pod("", "1c 1Gi")))
-    .build();
+    let state = cluster(queue("qa").priority(1), queue("qb"))
+        .pods(2, "a", pod("", "1c 1Gi").on("n"))
+        .state();
     let plugin = opened(Proportion::default(), &state);
     let (qa, qb) = (queue_ix(&state, "qa"), queue_ix(&state, "qb"));
     assert_eq!(plugin.queue_order(&state, qa, qb), Ordering::Less);
@@ -197,16 +179,28 @@ fn jobs_are_admitted_within_the_capability() {
         ("6c", Vote::Reject),
     ] {
         let state = Cluster::default()
-            .node(node("n", "10c 20Gi pods=100"))
-            .queue(QueueObject {
-                capability: amounts(capability),
-                ..queue("q", 1)
-            })
-            .group(asking(GroupPhase::Running, "1c 1Gi", group("r", "q")))
-            .pods(2, "r", on("n", pod("", "1c 1Gi")))
-            .group(asking(GroupPhase::Inqueue, "4c", group("i", "q")))
-            .group(asking(GroupPhase::Pending, "3c", group("x", "q")))
-            .build();
+            .with(node("n", "10c 20Gi pods=100"))
+            .with(queue("q").capability(capability))
+            .with(
+                group("r", 1)
+                    .queue("q")
+                    .phase(GroupPhase::Running)
+                    .min_resources("1c 1Gi"),
+            )
+            .pods(2, "r", pod("", "1c 1Gi").on("n"))
+            .with(
+                group("i", 1)
+                    .queue("q")
+                    .phase(GroupPhase::Inqueue)
+                    .min_resources("4c"),
+            )
+            .with(
+                group("x", 1)
+                    .queue("q")
+                    .phase(GroupPhase::Pending)
+                    .min_resources("3c"),
+            )
+            .state();
         let plugin = opened(Proportion::default(), &state);
         let (answer, refusal) = plugin.job_enqueueable(&state, job(&state, "x"));
         assert_eq!(answer, vote, "{capability}");
@@ -233,20 +227,28 @@ fn jobs_are_admitted_within_the_capability() {
 #[test]
 fn an_admission_reserves_and_gated_pods_do_not() {
     let mut state = Cluster::default()
-        .node(node("n", "10c 20Gi pods=100"))
-        .queue(queue("q", 1))
-        .group(asking(GroupPhase::Pending, "6c", group("first", "q")))
-        .pods(
-            1,
-            "first",
-            PodObject {
-                gates: Gates::Foreign,
-                ..pod("", "2c")
-            },
+        .with(node("n", "10c 20Gi pods=100"))
+        .with(queue("q"))
+        .with(
+            group("first", 1)
+                .queue("q")
+                .phase(GroupPhase::Pending)
+                .min_resources("6c"),
         )
-        .group(asking(GroupPhase::Pending, "6c", group("fits", "q")))
-        .group(asking(GroupPhase::Pending, "7c", group("large", "q")))
-        .build();
+        .pods(1, "first", pod("", "2c").gates(Gates::Foreign))
+        .with(
+            group("fits", 1)
+                .queue("q")
+                .phase(GroupPhase::Pending)
+                .min_resources("6c"),
+        )
+        .with(
+            group("large", 1)
+                .queue("q")
+                .phase(GroupPhase::Pending)
+                .min_resources("7c"),
+        )
+        .state();
     let mut plugin = opened(Proportion::default(), &state);
     let vote = |plugin: &Proportion, state: &State, name| {
         plugin.job_enqueueable(state, job(state, name)).0
@@ -261,17 +263,16 @@ fn an_admission_reserves_and_gated_pods_do_not() {
 
 #[test]
 fn a_closed_queue_takes_nothing() {
-    let closed = QueueObject {
-        state: QueueState::Closed,
-        ..queue("qa", 1)
-    };
-    let state = cluster(closed, queue("qb", 1))
-        .group(asking(GroupPhase::Pending, "1c", group("x", "qa")))
-        .pod(PodObject {
-            group: Some("a".to_owned()),
-            ..pod("next", "1c")
-        })
-        .build();
+    let closed = queue("qa").state(QueueState::Closed);
+    let state = cluster(closed, queue("qb"))
+        .with(
+            group("x", 1)
+                .queue("qa")
+                .phase(GroupPhase::Pending)
+                .min_resources("1c"),
+        )
+        .with(pod("next", "1c").group("a"))
+        .state();
     let plugin = opened(Proportion::default(), &state);
     let closed = Refusal::NotOpen(QueueState::Closed);
     let refusal = plugin.allocatable(&state, queue_ix(&state, "qa"), task(&state, "next"));
@@ -283,16 +284,10 @@ fn a_closed_queue_takes_nothing() {
 
 #[test]
 fn a_resource_the_cluster_lacks_is_deserved_by_nobody_and_ends_the_search() {
-    let state = cluster(
-        QueueObject {
-            guarantee: amounts("gpu=4"),
-            ..queue("qa", 1)
-        },
-        queue("qb", 1),
-    )
-    .pods(1, "a", pod("", "1c gpu=1"))
-    .pods(1, "b", pod("", "1c gpu=1"))
-    .build();
+    let state = cluster(queue("qa").guarantee("gpu=4"), queue("qb"))
+        .pods(1, "a", pod("", "1c gpu=1"))
+        .pods(1, "b", pod("", "1c gpu=1"))
+        .state();
     let plugin = opened(Proportion::default(), &state);
     for name in ["qa", "qb"] {
         check_deserved(&plugin, &state, name, "1c gpu=0");
@@ -301,9 +296,9 @@ fn a_resource_the_cluster_lacks_is_deserved_by_nobody_and_ends_the_search() {
 
 #[test]
 fn a_queue_without_jobs_has_no_part() {
-    let state = cluster(queue("qa", 1), queue("qb", 1))
-        .queue(queue("idle", 100))
-        .build();
+    let state = cluster(queue("qa"), queue("qb"))
+        .with(queue("idle").weight(100))
+        .state();
     let plugin = opened(Proportion::default(), &state);
     assert_eq!(plugin.queue_view(&state, queue_ix(&state, "idle")), None);
     assert!(plugin.queue_view(&state, queue_ix(&state, "qa")).is_some());
@@ -313,10 +308,15 @@ fn a_queue_without_jobs_has_no_part() {
 fn what_a_queue_loses_during_a_cycle_does_not_break_admission() {
     // All 3 cores were elastic when the cycle opened, and are gone when the question is asked: the
     // demand comes out below 0.
-    let mut state = cluster(queue("qa", 1), queue("qb", 1))
-        .pods(1, "a", on("n", pod("", "3c")))
-        .group(asking(GroupPhase::Pending, "1c", group("x", "qa")))
-        .build();
+    let mut state = cluster(queue("qa"), queue("qb"))
+        .pods(1, "a", pod("", "3c").on("n"))
+        .with(
+            group("x", 1)
+                .queue("qa")
+                .phase(GroupPhase::Pending)
+                .min_resources("1c"),
+        )
+        .state();
     let plugin = opened(Proportion::default(), &state);
     let running = state.job(job(&state, "a")).tasks[0];
     state.move_task(
@@ -330,12 +330,10 @@ fn what_a_queue_loses_during_a_cycle_does_not_break_admission() {
 
 #[test]
 fn that_amounts_of_claimed_devices_count_under_capacity_alone_is_told() {
-    let limited = QueueObject {
-        capability: amounts("4c deviceclass/gpu=2"),
-        deserved: amounts("deviceclass/gpu=1 memory.deviceclass/gpu=4"),
-        ..queue("qa", 1)
-    };
-    let state = cluster(limited, queue("qb", 1)).build();
+    let limited = queue("qa")
+        .capability("4c deviceclass/gpu=2")
+        .deserved("deviceclass/gpu=1 memory.deviceclass/gpu=4");
+    let state = cluster(limited, queue("qb")).state();
     let plugin = opened(Proportion::default(), &state);
     let told = "plugin proportion does not count devices that pods claim: deviceclass/gpu, \
                 memory.deviceclass/gpu; plugin capacity does";

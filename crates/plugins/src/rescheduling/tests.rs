@@ -1,11 +1,11 @@
 //! The rules of spec/02 §19.
 
 use pumice_conf::{Value, parse};
-use pumice_model::object::{NodeObject, NodeUsage, PodObject, PriorityClassObject};
+use pumice_model::object::{NodeUsage, PodObject, PriorityClassObject};
 use pumice_model::{Delta, TaskStatus};
 
 use super::*;
-use crate::testing::{Cluster, REGISTRY, names, node, on, pod, task};
+use crate::testing::*;
 
 const NOW_S: i64 = 1_000_000;
 
@@ -47,35 +47,25 @@ fn plugin(more: &[(String, Value)]) -> Rescheduling {
     Rescheduling::new(&strategies.into_iter().collect())
 }
 
-fn controlled(pod: PodObject) -> PodObject {
-    PodObject {
-        controlled: true,
-        ..pod
-    }
-}
-
 fn ranked(priority: i32, pod: PodObject) -> PodObject {
-    PodObject {
-        priority,
-        ..controlled(pod)
-    }
+    pod.controlled(true).priority(priority)
 }
 
 /// A node that is used little and one that is used much, with pods of 4 cores and 4Gi.
 fn example() -> Cluster {
     Cluster::default()
-        .node(node("low", "16c 64Gi pods=110"))
-        .node(node("high", "32c 128Gi pods=110"))
-        .pod(ranked(1, on("high", pod("p1", "4c 4Gi"))))
-        .pod(ranked(2, on("high", pod("p2", "4c 4Gi"))))
-        .pod(ranked(3, on("high", pod("p3", "4c 4Gi"))))
-        .pod(on("high", pod("alone", "4c 4Gi")))
+        .with(node("low", "16c 64Gi pods=110"))
+        .with(node("high", "32c 128Gi pods=110"))
+        .with(ranked(1, pod("p1", "4c 4Gi").on("high")))
+        .with(ranked(2, pod("p2", "4c 4Gi").on("high")))
+        .with(ranked(3, pod("p3", "4c 4Gi").on("high")))
+        .with(pod("alone", "4c 4Gi").on("high"))
 }
 
 const ALL: &str = "p3 p2 p1 alone";
 
 fn with(cluster: Cluster, deltas: Vec<Delta>) -> State {
-    let mut state = cluster.build();
+    let mut state = cluster.state();
     for delta in deltas {
         state.apply(delta);
     }
@@ -153,11 +143,8 @@ fn nobody_leaves_unless_some_node_is_used_little_and_another_much() {
     for (what, usage) in cases {
         assert_eq!(named(plugin(&[]), &with(example(), usage)), "", "{what}");
     }
-    let cordoned = NodeObject {
-        unschedulable: true,
-        ..node("low", "16c 64Gi pods=110")
-    };
-    let mut deltas = vec![Delta::NodeApply(Box::new(cordoned))];
+    let cordoned = node("low", "16c 64Gi pods=110").unschedulable(true);
+    let mut deltas = vec![cordoned.delta()];
     deltas.extend(usual());
     assert_eq!(
         named(plugin(&[]), &with(example(), deltas)),
@@ -175,7 +162,7 @@ fn nobody_leaves_unless_some_node_is_used_little_and_another_much() {
 #[test]
 fn no_more_leave_than_nodes_that_are_used_little_can_take() {
     let small = |request: &str| {
-        let cluster = example().node(node("low", request));
+        let cluster = example().with(node("low", request));
         named(plugin(&[]), &with(cluster, usual()))
     };
     // 70 % of 5 cores are 3.5, of 6 cores 4.2 cores; the one that uses it up still goes.
@@ -188,9 +175,9 @@ fn no_more_leave_than_nodes_that_are_used_little_can_take() {
 #[test]
 fn the_fullest_node_goes_first() {
     let cluster = example()
-        .node(node("higher", "32c 128Gi pods=110"))
-        .pod(ranked(9, on("higher", pod("q", "4c 4Gi"))))
-        .node(node("low", "5c 64Gi pods=110"));
+        .with(node("higher", "32c 128Gi pods=110"))
+        .with(ranked(9, pod("q", "4c 4Gi").on("higher")))
+        .with(node("low", "5c 64Gi pods=110"));
     let mut usage = usual();
     usage.push(measured("higher", 96, 50, NOW_S));
     let state = with(cluster, usage);
@@ -232,27 +219,27 @@ fn with_node_fit_only_those_go_for_whose_request_there_is_room() {
     let fit = [("nodeFit".to_owned(), Value::Bool(true))];
     let cluster = || {
         Cluster::default()
-            .node(node("low", "16c 64Gi pods=110"))
-            .node(node("high", "32c 128Gi pods=110"))
-            .pod(ranked(1, on("high", pod("p1", "4c 4Gi example.com/x=1"))))
-            .pod(ranked(2, on("high", pod("p2", "4c 4Gi"))))
-            .pod(ranked(3, on("high", pod("p3", "4c 4Gi"))))
+            .with(node("low", "16c 64Gi pods=110"))
+            .with(node("high", "32c 128Gi pods=110"))
+            .with(ranked(1, pod("p1", "4c 4Gi example.com/x=1").on("high")))
+            .with(ranked(2, pod("p2", "4c 4Gi").on("high")))
+            .with(ranked(3, pod("p3", "4c 4Gi").on("high")))
     };
     let state = with(cluster(), usual());
     assert_eq!(named(plugin(&[]), &state), "p1 p2");
     assert_eq!(named(plugin(&fit), &state), "p2 p3", "nobody has x");
     // Six cores are idle: what p2 is promised p3 cannot have.
-    let full = cluster().pod(on("low", pod("others", "10c 1Gi")));
+    let full = cluster().with(pod("others", "10c 1Gi").on("low"));
     assert_eq!(named(plugin(&fit), &with(full, usual())), "p2");
 }
 
 #[test]
 fn best_effort_pods_go_first_among_equals_and_count_as_scores_count_them() {
     let cluster = Cluster::default()
-        .node(node("low", "16c 64Gi pods=110"))
-        .node(node("high", "2c 128Gi pods=110"))
-        .pod(ranked(1, on("high", pod("p2", "1c"))))
-        .pod(ranked(1, on("high", pod("p1", ""))));
+        .with(node("low", "16c 64Gi pods=110"))
+        .with(node("high", "2c 128Gi pods=110"))
+        .with(ranked(1, pod("p2", "1c").on("high")))
+        .with(ranked(1, pod("p1", "").on("high")));
     let state = with(cluster, usual());
     assert!(state.task(task(&state, "p1")).best_effort);
     // 100 milli-cores are 5 % of the node: 95 %, 90 %, 40 %.

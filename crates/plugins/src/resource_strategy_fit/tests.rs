@@ -3,11 +3,10 @@
 use pumice_conf::{Config, parse};
 use pumice_framework::Class;
 use pumice_model::LoadMoment;
-use pumice_model::object::PodObject;
 use std::sync::Arc;
 
 use super::*;
-use crate::testing::{Cluster, REGISTRY, class, node, on, pairs, pod, task};
+use crate::testing::*;
 
 fn plugin(arguments: &str) -> ResourceStrategyFit {
     let text = format!(
@@ -42,15 +41,12 @@ const GPUS_FULL_CPUS_EMPTY: &str = "{resources: {nvidia.com/gpu: {type: MostAllo
 
 /// A node of 8 GPUs and 64 cpus with 4 and 16 used, and a pod of 2 and 8.
 fn example(annotations: &str) -> State {
-    let asking = PodObject {
-        annotations: pairs(annotations),
-        ..pod("p", "8c gpu=2")
-    };
+    let asking = pod("p", "8c gpu=2").annotations(annotations);
     Cluster::default()
-        .node(node("n", "64c 256Gi gpu=8 pods=110"))
-        .pod(on("n", pod("there", "16c gpu=4")))
-        .pod(asking)
-        .build()
+        .with(node("n", "64c 256Gi gpu=8 pods=110"))
+        .with(pod("there", "16c gpu=4").on("n"))
+        .with(asking)
+        .state()
 }
 
 #[test]
@@ -83,10 +79,10 @@ fn without_resources_cpu_and_memory_are_spread() {
 #[test]
 fn what_does_not_fit_voids_the_score_and_what_the_node_lacks_adds_nothing() {
     let state = Cluster::default()
-        .node(node("full", "64c gpu=1 pods=110"))
-        .node(node("lacks", "64c pods=110"))
-        .pod(pod("p", "16c gpu=2"))
-        .build();
+        .with(node("full", "64c gpu=1 pods=110"))
+        .with(node("lacks", "64c pods=110"))
+        .with(pod("p", "16c gpu=2"))
+        .state();
     // 0.75 of the cpus at weight 1, nothing for the GPUs at weight 2.
     assert_eq!(
         scores(&plugin(GPUS_FULL_CPUS_EMPTY), &state, "p"),
@@ -146,13 +142,13 @@ fn annotations_that_mean_nothing_are_told_with_what_to_write() {
 #[test]
 fn nodes_with_scarce_resources_are_left_to_others() {
     let state = Cluster::default()
-        .node(node("a-both", "8c pods=9 x/a100=1 x/t4=1"))
-        .node(node("b-t4", "8c pods=9 x/t4=1"))
-        .node(node("c-a100", "8c pods=9 x/a100=1"))
-        .node(node("d-neither", "8c pods=9"))
-        .pod(pod("p", "1c"))
-        .pod(pod("q", "1c x/t4=1"))
-        .build();
+        .with(node("a-both", "8c pods=9 x/a100=1 x/t4=1"))
+        .with(node("b-t4", "8c pods=9 x/t4=1"))
+        .with(node("c-a100", "8c pods=9 x/a100=1"))
+        .with(node("d-neither", "8c pods=9"))
+        .with(pod("p", "1c"))
+        .with(pod("q", "1c x/t4=1"))
+        .state();
     let sra = |weight: &str| {
         plugin(&format!(
             "{{resourceStrategyFitWeight: 0, sra: {{enable: true, {weight} resources: 'x/a100, x/t4', \
@@ -169,13 +165,13 @@ fn nodes_with_scarce_resources_are_left_to_others() {
 #[test]
 fn pods_without_the_listed_resources_leave_cpu_and_memory_for_them() {
     let state = Cluster::default()
-        .node(node("n", "40c memory=100000000000 gpu=4 pods=110"))
-        .node(node("without", "40c memory=100000000000 pods=110"))
-        .pod(pod("fits", "20c memory=10000000000"))
-        .pod(pod("cpus", "25c memory=10000000000"))
-        .pod(pod("memory", "1c memory=70000000000"))
-        .pod(pod("gpu", "40c gpu=1"))
-        .build();
+        .with(node("n", "40c memory=100000000000 gpu=4 pods=110"))
+        .with(node("without", "40c memory=100000000000 pods=110"))
+        .with(pod("fits", "20c memory=10000000000"))
+        .with(pod("cpus", "25c memory=10000000000"))
+        .with(pod("memory", "1c memory=70000000000"))
+        .with(pod("gpu", "40c gpu=1"))
+        .state();
     let plugin = plugin(
         "{proportional: {enable: true, resources: nvidia.com/gpu, resourceProportion: \
          {nvidia.com/gpu.cpu: 4, nvidia.com/gpu.memory: 8}}}",

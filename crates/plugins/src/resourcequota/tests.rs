@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::*;
 use pumice_model::Delta;
-use pumice_model::object::{GroupObject, GroupPhase, PodObject, PodPhase, QuotaObject};
+use pumice_model::object::{GroupObject, GroupPhase, PodPhase, QuotaObject};
 
 /// `cpu=4 pods=2` in whole units as thousandths.
 fn by_name(text: &str) -> Vec<(String, i64)> {
@@ -31,11 +31,11 @@ fn quota(hard: &str, used: &str) -> QuotaObject {
 
 /// A group of four pods.
 fn of_four(name: &str, phase: GroupPhase, asks: &str) -> GroupObject {
-    GroupObject {
-        min_member: 4,
-        quota_request: by_name(asks),
-        ..asking(phase, "", group(name, "default"))
-    }
+    group(name, 4)
+        .queue("default")
+        .phase(phase)
+        .min_resources("")
+        .quota_request(by_name(asks))
 }
 
 fn apply(state: &mut State, delta: Delta) {
@@ -95,11 +95,11 @@ fn what_is_used_promised_and_asked_stays_within_every_quota() {
     ];
     for (hard, used, promised, asked, expected) in cases {
         let mut state = Cluster::default()
-            .queue(queue("default", 1))
-            .group(of_four("other", GroupPhase::Inqueue, promised))
-            .group(of_four("new", GroupPhase::Pending, asked))
-            .build();
-        apply(&mut state, Delta::QuotaApply(Box::new(quota(hard, used))));
+            .with(queue("default"))
+            .with(of_four("other", GroupPhase::Inqueue, promised))
+            .with(of_four("new", GroupPhase::Pending, asked))
+            .state();
+        apply(&mut state, quota(hard, used).delta());
         let plugin = opened(ResourceQuota::default(), &state);
         assert_eq!(
             vote(&plugin, &state),
@@ -122,15 +122,15 @@ fn a_quota_with_scopes_and_one_of_another_namespace_do_not_count() {
         ("elsewhere", false, Vote::Permit),
     ] {
         let mut state = Cluster::default()
-            .queue(queue("default", 1))
-            .group(of_four("new", GroupPhase::Pending, "cpu=5"))
-            .build();
+            .with(queue("default"))
+            .with(of_four("new", GroupPhase::Pending, "cpu=5"))
+            .state();
         let quota = QuotaObject {
             namespace: namespace.to_owned(),
             is_scoped,
             ..quota("cpu=4", "")
         };
-        apply(&mut state, Delta::QuotaApply(Box::new(quota)));
+        apply(&mut state, quota.delta());
         let plugin = opened(ResourceQuota::default(), &state);
         assert_eq!(vote(&plugin, &state), expected, "{namespace} {is_scoped}");
     }
@@ -148,21 +148,11 @@ fn pods_that_are_there_are_not_counted_twice() {
         let mut asked = by_name("cpu=4 limits.cpu=8 memory=4 pods=4 requests.cpu=4");
         asked[2].1 <<= 30;
         let state = Cluster::default()
-            .queue(queue("default", 1))
-            .group(GroupObject {
-                quota_request: asked,
-                ..of_four("new", GroupPhase::Pending, "")
-            })
+            .with(queue("default"))
+            .with(of_four("new", GroupPhase::Pending, "").quota_request(asked))
             .pods(there, "new", pod("", "1c 1Gi"))
-            .pods(
-                1,
-                "new",
-                PodObject {
-                    phase: PodPhase::Succeeded,
-                    ..pod("", "1c 1Gi")
-                },
-            )
-            .build();
+            .pods(1, "new", pod("", "1c 1Gi").phase(PodPhase::Succeeded))
+            .state();
         let mut rest = outstanding(&state, state.job(job(&state, "new")));
         for (_, amount) in rest.iter_mut().filter(|(name, _)| name == "memory") {
             *amount >>= 30;
@@ -174,14 +164,11 @@ fn pods_that_are_there_are_not_counted_twice() {
 #[test]
 fn what_is_promised_follows_admissions_and_the_pods_that_come() {
     let mut state = Cluster::default()
-        .queue(queue("default", 1))
-        .group(of_four("first", GroupPhase::Pending, "cpu=4"))
-        .group(of_four("new", GroupPhase::Pending, "cpu=4"))
-        .build();
-    apply(
-        &mut state,
-        Delta::QuotaApply(Box::new(quota("cpu=6", "cpu=0"))),
-    );
+        .with(queue("default"))
+        .with(of_four("first", GroupPhase::Pending, "cpu=4"))
+        .with(of_four("new", GroupPhase::Pending, "cpu=4"))
+        .state();
+    apply(&mut state, quota("cpu=6", "cpu=0").delta());
     let mut plugin = opened(ResourceQuota::default(), &state);
     assert_eq!(vote(&plugin, &state), Vote::Permit);
     let first = job(&state, "first");
@@ -201,16 +188,10 @@ fn what_is_promised_follows_admissions_and_the_pods_that_come() {
     assert_eq!(vote(&plugin, &state), Vote::Reject, "and in the next");
     // Two of its pods are made: used says so, and the promise is half of it.
     for name in ["f0", "f1"] {
-        let pod = PodObject {
-            group: Some("first".to_owned()),
-            ..pod(name, "1c")
-        };
-        apply(&mut state, Delta::PodApply(Box::new(pod)));
+        let pod = pod(name, "1c").group("first");
+        apply(&mut state, pod.delta());
     }
-    apply(
-        &mut state,
-        Delta::QuotaApply(Box::new(quota("cpu=6", "cpu=2"))),
-    );
+    apply(&mut state, quota("cpu=6", "cpu=2").delta());
     open(&mut plugin, &state);
     let (vote_now, refusal) = plugin.job_enqueueable(&state, job(&state, "new"));
     assert_eq!(vote_now, Vote::Reject);

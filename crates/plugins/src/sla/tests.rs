@@ -6,7 +6,7 @@ use pumice_model::Delta;
 use pumice_model::object::{GroupObject, GroupPhase};
 
 use super::*;
-use crate::testing::{Cluster, asking, group, job, pod};
+use crate::testing::*;
 
 const MIN: i64 = 60;
 /// 10:20:00 of some day.
@@ -14,11 +14,12 @@ const NOW_S: i64 = 37_200;
 
 fn with_limit(name: &str, age_s: i64, limit: Option<&str>) -> GroupObject {
     let annotation = |text: &str| (ANNOTATIONS[0].to_owned(), text.to_owned());
-    GroupObject {
-        created_s: NOW_S - age_s,
-        annotations: limit.map(annotation).into_iter().collect(),
-        ..asking(GroupPhase::Pending, "1c", group(name, "default"))
-    }
+    group(name, 1)
+        .queue("default")
+        .phase(GroupPhase::Pending)
+        .min_resources("1c")
+        .created_s(NOW_S - age_s)
+        .annotations(Vec::from_iter(limit.map(annotation)))
 }
 
 fn plugin(limit: Option<&str>) -> Sla {
@@ -43,12 +44,12 @@ fn opened(limit: Option<&str>, state: &State) -> Sla {
 #[test]
 fn the_job_whose_time_runs_out_first_goes_first_and_jobs_without_a_limit_last() {
     let state = Cluster::default()
-        .group(with_limit("a", 10 * MIN, Some("30m")))
-        .group(with_limit("b", MIN, Some("15m")))
-        .group(with_limit("negative", 60 * MIN, Some("-1h")))
-        .group(with_limit("none", 60 * MIN, None))
-        .group(with_limit("unreadable", 60 * MIN, Some("soon")))
-        .build();
+        .with(with_limit("a", 10 * MIN, Some("30m")))
+        .with(with_limit("b", MIN, Some("15m")))
+        .with(with_limit("negative", 60 * MIN, Some("-1h")))
+        .with(with_limit("none", 60 * MIN, None))
+        .with(with_limit("unreadable", 60 * MIN, Some("soon")))
+        .state();
     let plugin = opened(None, &state);
     let order = |l, r| plugin.job_order(&state, job(&state, l), job(&state, r));
     assert_eq!(order("b", "a"), Ordering::Less);
@@ -61,8 +62,8 @@ fn the_job_whose_time_runs_out_first_goes_first_and_jobs_without_a_limit_last() 
 #[test]
 fn a_job_is_voted_for_from_the_second_on_in_which_its_time_has_run_out() {
     let state = Cluster::default()
-        .group(with_limit("j", 10 * MIN, Some("10m")))
-        .build();
+        .with(with_limit("j", 10 * MIN, Some("10m")))
+        .state();
     let ix = job(&state, "j");
     for (now_s, vote) in [(NOW_S - 1, Vote::Abstain), (NOW_S, Vote::Permit)] {
         let mut plugin = plugin(None);
@@ -82,11 +83,11 @@ fn a_podgroup_s_own_limit_goes_before_that_of_the_configuration() {
     both.annotations
         .push((ANNOTATIONS[1].to_owned(), "10s".to_owned()));
     let state = Cluster::default()
-        .group(short)
-        .group(both)
-        .group(with_limit("wrong", 0, Some("0s")))
-        .group(with_limit("none", 0, None))
-        .build();
+        .with(short)
+        .with(both)
+        .with(with_limit("wrong", 0, Some("0s")))
+        .with(with_limit("none", 0, None))
+        .state();
     let plugin = opened(Some("1m"), &state);
     let left_s = |name| {
         let at_ns = plugin.deadline(job(&state, name)).expect("a limit");
@@ -98,7 +99,7 @@ fn a_podgroup_s_own_limit_goes_before_that_of_the_configuration() {
 
 #[test]
 fn no_limit_of_zero_or_less_is_one() {
-    let state = Cluster::default().group(with_limit("j", 0, None)).build();
+    let state = Cluster::default().with(with_limit("j", 0, None)).state();
     for limit in ["0s", "-5m"] {
         let plugin = opened(Some(limit), &state);
         assert_eq!(plugin.deadline(job(&state, "j")), None);
@@ -108,12 +109,14 @@ fn no_limit_of_zero_or_less_is_one() {
 
 #[test]
 fn a_cycle_is_asked_for_when_the_time_of_a_waiting_job_runs_out_and_only_once() {
-    let running = asking(GroupPhase::Running, "1c", with_limit("r", 0, Some("1s")));
+    let running = with_limit("r", 0, Some("1s"))
+        .phase(GroupPhase::Running)
+        .min_resources("1c");
     let mut state = Cluster::default()
-        .group(with_limit("j", 0, Some("1500ms")))
-        .group(with_limit("k", 0, Some("10s")))
-        .group(running)
-        .build();
+        .with(with_limit("j", 0, Some("1500ms")))
+        .with(with_limit("k", 0, Some("10s")))
+        .with(running)
+        .state();
     let mut plugin = opened(None, &state);
     assert_eq!(plugin.wake_at_s(), Some(NOW_S + 2), "not before, and whole");
     open_at(&mut plugin, &state, NOW_S + 2, Some(Vec::new()));
@@ -124,9 +127,11 @@ fn a_cycle_is_asked_for_when_the_time_of_a_waiting_job_runs_out_and_only_once() 
     let r = job(&state, "r");
     let mut later = pod("p", "1c");
     later.group = Some("r".to_owned());
-    let longer = asking(GroupPhase::Running, "1c", with_limit("r", 0, Some("1m")));
-    state.apply(Delta::GroupApply(Box::new(longer)));
-    state.apply(Delta::PodApply(Box::new(later)));
+    let longer = with_limit("r", 0, Some("1m"))
+        .phase(GroupPhase::Running)
+        .min_resources("1c");
+    state.apply(longer.delta());
+    state.apply(later.delta());
     state.seal();
     open_at(&mut plugin, &state, NOW_S + 11, Some(vec![r]));
     assert_eq!(plugin.wake_at_s(), Some(NOW_S + 60));
@@ -143,12 +148,12 @@ fn an_annotation_that_cannot_be_read_is_told_of() {
     both.annotations
         .push((ANNOTATIONS[1].to_owned(), "30".to_owned()));
     let state = Cluster::default()
-        .group(with_limit("good", 0, Some("10s")))
-        .group(with_limit("zero", 0, Some("0s")))
-        .group(with_limit("none", 0, None))
-        .group(with_limit("soon", 0, Some("soon")))
-        .group(both)
-        .build();
+        .with(with_limit("good", 0, Some("10s")))
+        .with(with_limit("zero", 0, Some("0s")))
+        .with(with_limit("none", 0, None))
+        .with(with_limit("soon", 0, Some("soon")))
+        .with(both)
+        .state();
     let plugin = opened(None, &state);
     let warning = |name| plugin.job_warning(&state, job(&state, name));
     assert_eq!(["good", "zero", "none"].map(warning), [None, None, None]);

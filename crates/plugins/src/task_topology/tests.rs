@@ -5,7 +5,7 @@ use crate::testing::*;
 use pumice_conf::Value;
 use pumice_framework::TopologyKeys;
 use pumice_framework::points::{ClassKey, Signature};
-use pumice_model::object::{GroupObject, PodObject};
+use pumice_model::object::GroupObject;
 
 type Given<'a> = &'a [(&'a str, &'a str)];
 
@@ -29,10 +29,7 @@ fn topology_group(annotations: Given) -> GroupObject {
         })
         .collect();
     annotations.sort();
-    GroupObject {
-        annotations,
-        ..group("g", "default")
-    }
+    group("g", 1).queue("default").annotations(annotations)
 }
 
 /// Pods of the group, a line each: name, role or `-`, request, and the node if it has one.
@@ -41,13 +38,9 @@ fn with_pods(cluster: Cluster, pods: &str) -> Cluster {
     lines.fold(cluster, |cluster, line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let role = if words[1] == "-" { "" } else { words[1] };
-        let new = PodObject {
-            group: Some("g".to_owned()),
-            role: role.to_owned(),
-            ..pod(words[0], words[2])
-        };
-        cluster.pod(match words.get(3) {
-            Some(node) => on(node, new),
+        let new = pod(words[0], words[2]).group("g").role(role);
+        cluster.with(match words.get(3) {
+            Some(node) => new.on(node),
             None => new,
         })
     })
@@ -55,7 +48,7 @@ fn with_pods(cluster: Cluster, pods: &str) -> Cluster {
 
 fn nodes(names: &[(&str, &str)]) -> Cluster {
     let named = names.iter().map(|(name, cores)| node(name, cores));
-    named.fold(Cluster::default(), Cluster::node)
+    named.fold(Cluster::default(), Cluster::with)
 }
 
 /// The buckets of group `g`, in order: their pods in the order they were put there.
@@ -172,7 +165,7 @@ fn pods_are_shared_out_among_buckets_by_what_their_roles_say() {
     ];
     for (annotations, pods, expected) in cases {
         let cluster = nodes(&[("n1", "8c pods=9"), ("n2", "8c pods=9")]);
-        let state = with_pods(cluster.group(topology_group(annotations)), pods).build();
+        let state = with_pods(cluster.with(topology_group(annotations)), pods).state();
         let plugin = opened(plugin(&[]), &state);
         assert_eq!(buckets(&plugin, &state), expected, "{annotations:?}");
     }
@@ -218,8 +211,8 @@ fn a_bucket_is_tried_as_a_whole_the_fullest_first_and_ranks_count_without_bucket
         ),
     ];
     for (annotations, more, expected) in cases {
-        let cluster = nodes(&[("n1", "8c pods=9")]).group(topology_group(annotations));
-        let state = with_pods(with_pods(cluster, TRAINING), more).build();
+        let cluster = nodes(&[("n1", "8c pods=9")]).with(topology_group(annotations));
+        let state = with_pods(with_pods(cluster, TRAINING), more).state();
         let plugin = opened(plugin(&[]), &state);
         assert_eq!(tried(&plugin, &state, &all), expected, "{annotations:?}");
     }
@@ -241,14 +234,14 @@ fn nodes_score_by_how_much_of_the_bucket_they_have_or_could_take() {
     ];
     for (arguments, placed, pod, expected) in cases {
         let cluster = nodes(&[("n1", "8c pods=9"), ("n2", "2c pods=9")]);
-        let cluster = cluster.group(topology_group(NEAR_PS));
+        let cluster = cluster.with(topology_group(NEAR_PS));
         let waiting = TRAINING.lines().filter(|line| {
             let name = line.split_whitespace().next();
             !placed.split_whitespace().any(|word| Some(word) == name)
         });
         let waiting: Vec<&str> = waiting.chain(["g-other-0 other 1c"]).collect();
         let cluster = with_pods(with_pods(cluster, placed), &waiting.join("\n"));
-        let mut state = cluster.build();
+        let mut state = cluster.state();
         let plugin = opened(plugin(arguments), &state);
         let found = scores(&plugin, &mut state, pod);
         assert_eq!(found, expected, "{arguments:?} {placed} {pod}");
@@ -259,8 +252,8 @@ fn nodes_score_by_how_much_of_the_bucket_they_have_or_could_take() {
 fn pods_keep_apart_from_what_runs_since_long_too() {
     // Nothing is drawn anywhere: a bucket a pod, and the one that runs counts against its node.
     let cluster = nodes(&[("n1", "8c pods=9"), ("n2", "8c pods=9")]);
-    let cluster = cluster.group(topology_group(&[("anti-affinity", "ps")]));
-    let mut state = with_pods(cluster, "g-ps-0 ps 1c n1\ng-ps-1 ps 1c").build();
+    let cluster = cluster.with(topology_group(&[("anti-affinity", "ps")]));
+    let mut state = with_pods(cluster, "g-ps-0 ps 1c n1\ng-ps-1 ps 1c").state();
     let plugin = opened(plugin(&[]), &state);
     assert_eq!(scores(&plugin, &mut state, "g-ps-1"), [0, 100]);
 }
@@ -272,9 +265,9 @@ fn the_rest_of_a_bucket_counts_from_its_first_pod_on_as_far_as_it_fits() {
         ("n2", "4c pods=2"),
         ("n3", "9c pods=9"),
     ]);
-    let cluster = cluster.group(topology_group(&[("affinity", "a,b")]));
+    let cluster = cluster.with(topology_group(&[("affinity", "a,b")]));
     let pods = "g-a-0 a 1c\ng-a-1 a 1c\ng-b-0 b 4c\ng-b-1 b 1c";
-    let mut state = with_pods(cluster, pods).build();
+    let mut state = with_pods(cluster, pods).state();
     let plugin = opened(plugin(&[]), &state);
     // Two of four, then g-b-0 is too large; two places for pods; all.
     assert_eq!(scores(&plugin, &mut state, "g-a-0"), [50, 50, 100]);
@@ -313,11 +306,9 @@ fn what_means_nothing_is_told_to_the_owner() {
         (NEAR_PS, 1, None),
     ];
     for (annotations, min_member, expected) in cases {
-        let cluster = nodes(&[("n1", "8c pods=9")]).group(GroupObject {
-            min_member,
-            ..topology_group(annotations)
-        });
-        let state = with_pods(cluster, TRAINING).build();
+        let cluster =
+            nodes(&[("n1", "8c pods=9")]).with(topology_group(annotations).min_member(min_member));
+        let state = with_pods(cluster, TRAINING).state();
         let plugin = opened(plugin(&[]), &state);
         let told = plugin.job_warning(&state, job(&state, "g"));
         assert_eq!(told.as_deref(), expected, "{annotations:?}");
@@ -326,8 +317,8 @@ fn what_means_nothing_is_told_to_the_owner() {
 
 #[test]
 fn classes_are_told_apart_by_bucket_and_role_and_stay_while_nothing_changes() {
-    let cluster = nodes(&[("n1", "8c pods=9")]).group(topology_group(NEAR_PS));
-    let mut state = with_pods(cluster, TRAINING).build();
+    let cluster = nodes(&[("n1", "8c pods=9")]).with(topology_group(NEAR_PS));
+    let mut state = with_pods(cluster, TRAINING).state();
     let mut plugin = opened(plugin(&[]), &state);
     let all = |plugin: &TaskTopology, state: &State| {
         ["g-ps-0", "g-worker-0", "g-worker-2", "g-worker-1"]

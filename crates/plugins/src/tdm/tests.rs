@@ -5,7 +5,7 @@ use pumice_framework::{Changed, ChangedQueues, Class};
 use pumice_model::object::{GroupObject, NodeObject, PodObject, PodPhase};
 
 use super::*;
-use crate::testing::{Cluster, class, group, job, names, node, on, pairs, pod, task};
+use crate::testing::*;
 use jiff::Timestamp;
 use pumice_framework::points::Purpose;
 use pumice_framework::tiers::Weight;
@@ -47,17 +47,11 @@ fn reopen_at(plugin: &mut Tdm, state: &State, now_s: i64, pods: &[&str]) {
 }
 
 fn zoned(name: &str, zone: &str) -> NodeObject {
-    NodeObject {
-        labels: pairs(&format!("{ZONE}={zone}")),
-        ..node(name, "64c 64Gi pods=100")
-    }
+    node(name, "64c 64Gi pods=100").labels(&format!("{ZONE}={zone}"))
 }
 
 fn marked(mark: PreemptableMark, pod: PodObject) -> PodObject {
-    PodObject {
-        preemptable: mark,
-        ..pod
-    }
+    pod.preemptable(mark)
 }
 
 fn yes(pod: PodObject) -> PodObject {
@@ -65,17 +59,13 @@ fn yes(pod: PodObject) -> PodObject {
 }
 
 fn noted(key: &str, text: &str, pod: PodObject) -> PodObject {
-    PodObject {
-        annotations: vec![(key.to_owned(), text.to_owned())],
-        ..pod
-    }
+    pod.annotations(vec![(key.to_owned(), text.to_owned())])
 }
 
 fn with_budget(key: &str, text: &str, name: &str) -> GroupObject {
-    GroupObject {
-        annotations: vec![(key.to_owned(), text.to_owned())],
-        ..group(name, "default")
-    }
+    group(name, 1)
+        .queue("default")
+        .annotations(vec![(key.to_owned(), text.to_owned())])
 }
 
 #[test]
@@ -172,7 +162,7 @@ fn arguments_are_checked_with_their_place() {
     let text = "actions: allocate\ntiers:\n- plugins:\n  - name: tdm\n    arguments:\n      \
                 tdm.revocable-zone.rz1: 10:00-25:00\n      tdm.evict.period: 0s\n      \
                 tdm.time-zone: Mars/Olympus\n";
-    let outcome = pumice_conf::parse(text, &crate::testing::REGISTRY);
+    let outcome = pumice_conf::parse(text, &REGISTRY);
     assert!(outcome.config.is_none());
     let told = outcome.diagnostics.iter();
     let told: Vec<String> = told.map(|one| one.render("conf")).collect();
@@ -211,15 +201,15 @@ fn verdicts(plugin: &Tdm, reasons: &ReasonTable, state: &State, uid: &str) -> Ve
 #[test]
 fn only_revocable_pods_go_to_open_zones_and_are_drawn_there() {
     let state = Cluster::default()
-        .node(node("n0", "8c pods=9"))
-        .node(zoned("n1", "rz1"))
-        .node(zoned("n2", "rz2"))
-        .node(zoned("n3", ""))
-        .pod(pod("plain", "1c"))
-        .pod(yes(pod("marked", "1c")))
-        .pod(noted(ZONE, "*", pod("any", "1c")))
-        .pod(noted(ZONE, "rz1", yes(pod("one", "1c"))))
-        .build();
+        .with(node("n0", "8c pods=9"))
+        .with(zoned("n1", "rz1"))
+        .with(zoned("n2", "rz2"))
+        .with(zoned("n3", ""))
+        .with(pod("plain", "1c"))
+        .with(yes(pod("marked", "1c")))
+        .with(noted(ZONE, "*", pod("any", "1c")))
+        .with(noted(ZONE, "rz1", yes(pod("one", "1c"))))
+        .state();
     let (mut plugin, reasons) = plugin(&[NIGHT, ("tdm.time-zone", "Asia/Shanghai")]);
     let refused = "node is revocable, the pod is not";
     let unknown = "the times of the node's revocable zone are not configured";
@@ -237,18 +227,17 @@ fn only_revocable_pods_go_to_open_zones_and_are_drawn_there() {
 
 #[test]
 fn what_a_pod_does_not_say_its_pod_group_says() {
-    let marked_group = GroupObject {
-        preemptable: PreemptableMark::Yes,
-        ..group("marked", "default")
-    };
+    let marked_group = group("marked", 1)
+        .queue("default")
+        .preemptable(PreemptableMark::Yes);
     let state = Cluster::default()
-        .group(marked_group)
-        .group(with_budget(ZONE, "*", "zoned"))
+        .with(marked_group)
+        .with(with_budget(ZONE, "*", "zoned"))
         .pods(1, "marked", pod("x", "1c"))
         .pods(1, "marked", marked(PreemptableMark::No, pod("x", "1c")))
         .pods(1, "zoned", pod("x", "1c"))
         .pods(1, "zoned", noted(ZONE, "rz1", pod("x", "1c")))
-        .build();
+        .state();
     let said = |uid| {
         (
             is_revocable(&state, task(&state, uid)),
@@ -264,17 +253,14 @@ fn what_a_pod_does_not_say_its_pod_group_says() {
 /// Twenty pods of a group, of which so many run.
 fn job_of(group: GroupObject, total: usize, running: usize, ended: usize) -> (State, JobIx) {
     let name = group.name.clone();
-    let done = PodObject {
-        phase: PodPhase::Succeeded,
-        ..on("n", pod("x", "1c"))
-    };
+    let done = pod("x", "1c").on("n").phase(PodPhase::Succeeded);
     let state = Cluster::default()
-        .node(node("n", "64c pods=100"))
-        .group(group)
-        .pods(running, &name, yes(on("n", pod("x", "1c"))))
+        .with(node("n", "64c pods=100"))
+        .with(group)
+        .pods(running, &name, yes(pod("x", "1c").on("n")))
         .pods(ended, &name, done)
         .pods(total - running - ended, &name, pod("x", "1c"))
-        .build();
+        .state();
     let job = job(&state, &name);
     (state, job)
 }
@@ -298,25 +284,22 @@ fn budgets_are_what_the_pod_group_says() {
     for (said, total, running, ended, expected) in cases {
         let group = match said {
             Some((key, text)) => with_budget(key, text, "g"),
-            None => group("g", "default"),
+            None => group("g", 1).queue("default"),
         };
         let (state, job) = job_of(group, total, running, ended);
         let what = format!("{said:?}, {total} pods, {running} running");
         assert_eq!(budget::left(state.job(job)), expected, "{what}");
     }
-    let both = GroupObject {
-        annotations: vec![
-            (MAX_UNAVAILABLE.to_owned(), "9".to_owned()),
-            (MIN_AVAILABLE.to_owned(), "8".to_owned()),
-        ],
-        ..group("g", "default")
-    };
+    let both = group("g", 1).queue("default").annotations(vec![
+        (MAX_UNAVAILABLE.to_owned(), "9".to_owned()),
+        (MIN_AVAILABLE.to_owned(), "8".to_owned()),
+    ]);
     let (mut state, job) = job_of(both, 10, 10, 0);
     assert_eq!(budget::left(state.job(job)), 2, "the minimum goes first");
     let first = state.job(job).tasks[0];
     state.evict(first);
     assert_eq!(budget::left(state.job(job)), 1, "who goes does not run");
-    let (mut state, job) = job_of(group("g", "default"), 3, 3, 0);
+    let (mut state, job) = job_of(group("g", 1).queue("default"), 3, 3, 0);
     let first = state.job(job).tasks[0];
     state.evict(first);
     assert_eq!(budget::left(state.job(job)), 0, "one at a time");
@@ -332,8 +315,8 @@ fn what_cannot_be_read_is_told_to_the_owner() {
         "{told}"
     );
     let state = Cluster::default()
-        .pod(noted(ZONE, "rz1", pod("p", "1c")))
-        .build();
+        .with(noted(ZONE, "rz1", pod("p", "1c")))
+        .state();
     let job = state.task(task(&state, "p")).job.expect("a job");
     let told = tdm.job_warning(&state, job).expect("a warning");
     assert!(
@@ -341,8 +324,8 @@ fn what_cannot_be_read_is_told_to_the_owner() {
         "{told}"
     );
     let state = Cluster::default()
-        .pod(noted(ZONE, "*", pod("p", "1c")))
-        .build();
+        .with(noted(ZONE, "*", pod("p", "1c")))
+        .state();
     let job = state.task(task(&state, "p")).job.expect("a job");
     assert_eq!(tdm.job_warning(&state, job), None);
 }
@@ -350,19 +333,19 @@ fn what_cannot_be_read_is_told_to_the_owner() {
 /// On a node of rz1, on one of rz2, and on one without zone: marked pods of `g`, and others.
 fn tenants() -> State {
     Cluster::default()
-        .node(node("n0", "64c pods=100"))
-        .node(zoned("n1", "rz1"))
-        .node(zoned("n2", "rz2"))
-        .group(with_budget(MIN_AVAILABLE, "2", "g"))
-        .pods(2, "g", yes(on("n1", pod("x", "1c"))))
-        .pods(1, "g", yes(on("n0", pod("x", "1c"))))
-        .pods(1, "g", yes(on("n2", pod("x", "1c"))))
-        .pod(on("n1", pod("plain", "1c")))
-        .pod(noted(ZONE, "*", on("n1", pod("any", "1c"))))
-        .pod(on("n0", yes(pod("here", "1c"))))
-        .pod(pod("new", "1c"))
-        .pod(yes(pod("humble", "1c")))
-        .build()
+        .with(node("n0", "64c pods=100"))
+        .with(zoned("n1", "rz1"))
+        .with(zoned("n2", "rz2"))
+        .with(with_budget(MIN_AVAILABLE, "2", "g"))
+        .pods(2, "g", yes(pod("x", "1c").on("n1")))
+        .pods(1, "g", yes(pod("x", "1c").on("n0")))
+        .pods(1, "g", yes(pod("x", "1c").on("n2")))
+        .with(pod("plain", "1c").on("n1"))
+        .with(noted(ZONE, "*", pod("any", "1c").on("n1")))
+        .with(yes(pod("here", "1c")).on("n0"))
+        .with(pod("new", "1c"))
+        .with(yes(pod("humble", "1c")))
+        .state()
 }
 
 const ALL: &str = "g-4 g-5 g-6 g-7 plain any here";
@@ -440,21 +423,16 @@ fn only_marked_pods_beyond_revocable_nodes_make_room_and_for_unmarked_ones() {
 
 #[test]
 fn unmarked_jobs_go_first_and_alone_starve() {
-    let marked_group = GroupObject {
-        preemptable: PreemptableMark::Yes,
-        min_member: 2,
-        ..group("humble", "default")
-    };
+    let marked_group = group("humble", 2)
+        .queue("default")
+        .preemptable(PreemptableMark::Yes);
     let state = Cluster::default()
-        .group(marked_group)
-        .group(GroupObject {
-            min_member: 2,
-            ..group("proud", "default")
-        })
-        .group(group("idle", "default"))
+        .with(marked_group)
+        .with(group("proud", 2).queue("default"))
+        .with(group("idle", 1).queue("default"))
         .pods(1, "humble", pod("x", "1c"))
         .pods(2, "proud", pod("x", "1c"))
-        .build();
+        .state();
     let (plugin, _) = plugin(&[]);
     let of = |name| job(&state, name);
     assert_eq!(
@@ -475,10 +453,10 @@ fn unmarked_jobs_go_first_and_alone_starve() {
 #[test]
 fn pods_for_which_nobody_goes_are_of_another_class_than_others() {
     let state = Cluster::default()
-        .pod(pod("plain", "1c"))
-        .pod(yes(pod("marked", "1c")))
-        .pod(noted(ZONE, "rz1", yes(pod("one", "1c"))))
-        .build();
+        .with(pod("plain", "1c"))
+        .with(yes(pod("marked", "1c")))
+        .with(noted(ZONE, "rz1", yes(pod("one", "1c"))))
+        .state();
     let (mut plugin, _) = plugin(&[]);
     open_at(&mut plugin, &state, DAY);
     let of = |uid| plugin.signature(&state, task(&state, uid));

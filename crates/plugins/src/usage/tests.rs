@@ -30,8 +30,8 @@ fn plugin(arguments: &str, metrics: &str) -> (MeasuredUsage, ReasonTable) {
 
 /// A node of 16 cores and 64Gi, of which so much was measured, in tenths of a per cent.
 fn measured(pods: Vec<PodObject>, cpu: i64, memory: i64) -> State {
-    let cluster = Cluster::default().node(node("n1", "16c 64Gi pods=110"));
-    let mut state = pods.into_iter().fold(cluster, Cluster::pod).build();
+    let cluster = Cluster::default().with(node("n1", "16c 64Gi pods=110"));
+    let mut state = pods.into_iter().fold(cluster, Cluster::with).state();
     let usage = NodeUsage {
         cpu: cpu * 100,
         memory: memory * 100,
@@ -47,17 +47,11 @@ fn measured(pods: Vec<PodObject>, cpu: i64, memory: i64) -> State {
 
 /// A pod on the node that does not run yet.
 fn bound(pod: PodObject) -> PodObject {
-    PodObject {
-        phase: PodPhase::Pending,
-        ..on("n1", pod)
-    }
+    pod.on("n1").phase(PodPhase::Pending)
 }
 
 fn running_since(at_s: Option<i64>, pod: PodObject) -> PodObject {
-    PodObject {
-        scheduled_s: at_s,
-        ..on("n1", pod)
-    }
+    pod.on("n1").scheduled_s(at_s)
 }
 
 fn score(plugin: &MeasuredUsage, state: &State) -> f64 {
@@ -160,10 +154,7 @@ fn a_measurement_shows_pods_that_run_for_an_interval() {
         ),
         (
             "",
-            PodObject {
-                deleting: true,
-                ..running_since(Some(MEASURED_S), four())
-            },
+            running_since(Some(MEASURED_S), four()).deleting(true),
             true,
         ),
     ];
@@ -178,10 +169,7 @@ fn a_measurement_shows_pods_that_run_for_an_interval() {
 
 #[test]
 fn what_a_limit_is_above_the_request_counts_by_the_burst_ratio() {
-    let bursts = |cores: i64| PodObject {
-        burst_cpu_milli: cores * 1000,
-        ..bound(pod("new", "4c 8Gi"))
-    };
+    let bursts = |cores: i64| bound(pod("new", "4c 8Gi")).burst_cpu_milli(cores * 1000);
     // Of 4 cores and 4 more: 2.8, 2.8 + 2, 2.8 + 4 which is the limit.
     let cases: [(&str, i64, f64); 4] = [
         ("", 4, 2.8),

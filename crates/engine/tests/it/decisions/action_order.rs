@@ -1,7 +1,5 @@
 //! Actions may stand in any order: who fits without evictions keeps its places, and the reasons are the same.
 
-use pumice_model::object::GroupObject;
-
 use super::cluster::*;
 use super::victims::{Plans, cluster, ranked, runs, small};
 
@@ -22,26 +20,19 @@ fn deserving(name: &str, deserved: &str) -> pumice_model::object::QueueObject {
     }
 }
 
-fn in_queue(queue: &str, group: GroupObject) -> GroupObject {
-    GroupObject {
-        queue: queue.to_owned(),
-        ..group
-    }
-}
-
 /// One cpu is idle and one could be freed; a job of the highest priority asks one, and a gang two.
 fn contested(actions: &str, borrower: &str) -> Cluster {
     let mut all = cluster(&conf(actions))
-        .node(node("n1", "2c 8Gi pods=9"))
-        .queue(deserving("own", "8c"))
-        .queue(queue("other"))
-        .group(in_queue(borrower, ranked("low", group("batch", 0))))
-        .pod(on("n1", member("batch", pod("batch", "1c"))));
-    all = all.group(in_queue("own", ranked("high", group("top", 1))));
-    all = all.pod(member("top", pod("top", "1c")));
-    all = all.group(in_queue("own", ranked("mid", group("gang", 2))));
+        .with(node("n1", "2c 8Gi pods=9"))
+        .with(deserving("own", "8c"))
+        .with(queue("other"))
+        .with(ranked("low", group("batch", 0)).queue(borrower))
+        .with(pod("batch", "1c").group("batch").on("n1"));
+    all = all.with(ranked("high", group("top", 1)).queue("own"));
+    all = all.with(pod("top", "1c").group("top"));
+    all = all.with(ranked("mid", group("gang", 2)).queue("own"));
     for at in 0..2 {
-        all = all.pod(member("gang", pod(&format!("gang{at}"), "1c")));
+        all = all.with(pod(&format!("gang{at}"), "1c").group("gang"));
     }
     all
 }
@@ -73,9 +64,9 @@ fn one_that_fits_once_others_are_gone_that_are_going_keeps_its_places_too() {
         let actions = format!("enqueue, {evicting}, allocate");
         let going = pumice_model::object::PodObject {
             deleting: true,
-            ..on("n1", pod("going", "1c"))
+            ..pod("going", "1c").on("n1")
         };
-        let mut all = contested(&actions, "own").pod(going);
+        let mut all = contested(&actions, "own").with(going);
         assert_eq!(all.plan(), [""; 0], "{actions}");
         all.gone("going");
         assert_eq!(all.plan(), ["top n1"], "{actions}");
@@ -89,24 +80,24 @@ fn who_is_not_admitted_or_whose_queue_is_held_back_keeps_nothing() {
         capability: amounts("1c"),
         ..queue("closed")
     };
-    let waits = GroupObject {
-        min_resources: Some(amounts("2c")),
-        ..waiting(in_queue("closed", ranked("high", group("waits", 1))))
-    };
+    let waits = ranked("high", group("waits", 1))
+        .queue("closed")
+        .waiting()
+        .min_resources("2c");
     let mut all = cluster(&conf("enqueue, preempt, allocate"))
-        .node(node("n1", "1c 8Gi pods=9"))
-        .queue(closed)
-        .group(waits)
-        .pod(member("waits", pod("waits", "1c")))
-        .group(ranked("low", group("other", 1)))
-        .pod(member("other", pod("other", "1c")));
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(closed)
+        .with(waits)
+        .with(pod("waits", "1c").group("waits"))
+        .with(ranked("low", group("other", 1)))
+        .with(pod("other", "1c").group("other"));
     assert_eq!(all.plan(), ["other n1"]);
 }
 
 #[test]
 fn why_nobody_goes_is_told_in_the_same_words_in_every_order() {
     let told = |actions: &str| {
-        let mut all = cluster(&conf(actions)).node(small("n1"));
+        let mut all = cluster(&conf(actions)).with(small("n1"));
         // Gangs that are lower would go as a whole.
         let class = if actions.contains("gang") {
             "high"
@@ -115,8 +106,8 @@ fn why_nobody_goes_is_told_in_the_same_words_in_every_order() {
         };
         all = runs(all, class, "n1", "gang", "3c");
         all = runs(all, "high", "n1", "equal", "1c");
-        let all = all.group(ranked("high", group("new", 1)));
-        let mut all = all.pod(member("new", pod("new", "1c")));
+        let all = all.with(ranked("high", group("new", 1)));
+        let mut all = all.with(pod("new", "1c").group("new"));
         assert_eq!(all.plan(), [""; 0]);
         let (_, first) = all.why("new");
         assert_eq!(all.plan(), [""; 0]);

@@ -9,10 +9,7 @@ const OVERCOMMIT: &str = "actions: \"enqueue, allocate, backfill\"\n\
                           tiers: [{plugins: [{name: gang}, {name: overcommit}, {name: predicates}]}]\n";
 
 fn asking(name: &str, least: &str) -> GroupObject {
-    GroupObject {
-        min_resources: Some(amounts(least)),
-        ..waiting(group(name, 1))
-    }
+    group(name, 1).waiting().min_resources(least)
 }
 
 fn told(phase: GroupPhase, mut group: GroupObject) -> GroupObject {
@@ -22,7 +19,7 @@ fn told(phase: GroupPhase, mut group: GroupObject) -> GroupObject {
 
 /// A node of ten cores, of which twelve may be reserved.
 fn cluster() -> Cluster {
-    Cluster::under(OVERCOMMIT).node(node("n", "10c 20Gi pods=99"))
+    Cluster::under(OVERCOMMIT).with(node("n", "10c 20Gi pods=99"))
 }
 
 fn phase_after_a_cycle(mut cluster: Cluster, group: &str) -> GroupPhase {
@@ -36,7 +33,7 @@ fn a_status_that_somebody_else_wrote_reserves_nothing() {
         let mut cluster = cluster();
         cluster.cycle();
         let forged = told(GroupPhase::Inqueue, asking("forged", least));
-        let cluster = cluster.group(forged).group(asking("g", "10c"));
+        let cluster = cluster.with(forged).with(asking("g", "10c"));
         assert_eq!(
             phase_after_a_cycle(cluster, "g"),
             GroupPhase::Inqueue,
@@ -47,45 +44,39 @@ fn a_status_that_somebody_else_wrote_reserves_nothing() {
 
 #[test]
 fn when_a_scheduler_starts_statuses_count_as_far_as_they_could_be_true() {
-    let older = |group| GroupObject {
-        created_s: -1,
-        ..group
-    };
+    let older = |group: GroupObject| group.created_s(-1);
     for (least, expected) in [
         // It could be admitted, and is the older one.
         ("10c", GroupPhase::Pending),
         ("1000000c", GroupPhase::Inqueue),
     ] {
         let said = older(told(GroupPhase::Inqueue, asking("said", least)));
-        let cluster = cluster().group(said).group(asking("g", "10c"));
+        let cluster = cluster().with(said).with(asking("g", "10c"));
         assert_eq!(phase_after_a_cycle(cluster, "g"), expected, "{least}");
     }
     // Of two that say so the cluster has one.
     let first = older(told(GroupPhase::Inqueue, asking("first", "8c")));
     let second = told(GroupPhase::Inqueue, asking("second", "8c"));
-    let cluster = cluster()
-        .group(first)
-        .group(second)
-        .group(asking("g", "4c"));
+    let cluster = cluster().with(first).with(second).with(asking("g", "4c"));
     assert_eq!(phase_after_a_cycle(cluster, "g"), GroupPhase::Inqueue);
 }
 
 #[test]
 fn a_minimum_that_is_raised_after_the_admission_reserves_no_more() {
-    let mut cluster = cluster().group(asking("a", "2c"));
+    let mut cluster = cluster().with(asking("a", "2c"));
     cluster.cycle();
     assert_eq!(cluster.phase("a"), GroupPhase::Inqueue);
     let raised = told(GroupPhase::Inqueue, asking("a", "12c"));
-    let cluster = cluster.group(raised).group(asking("g", "10c"));
+    let cluster = cluster.with(raised).with(asking("g", "10c"));
     assert_eq!(phase_after_a_cycle(cluster, "g"), GroupPhase::Inqueue);
 }
 
 #[test]
 fn what_was_admitted_reserves_until_the_group_is_gone_or_waits_again() {
     let admitted = || {
-        let mut cluster = cluster().group(asking("a", "10c"));
+        let mut cluster = cluster().with(asking("a", "10c"));
         cluster.cycle();
-        let mut cluster = cluster.group(asking("g", "10c"));
+        let mut cluster = cluster.with(asking("g", "10c"));
         cluster.cycle();
         assert_eq!(cluster.phase("g"), GroupPhase::Pending);
         cluster
@@ -94,22 +85,19 @@ fn what_was_admitted_reserves_until_the_group_is_gone_or_waits_again() {
     assert_eq!(phase_after_a_cycle(gone, "g"), GroupPhase::Inqueue);
 
     // Another one of the same name whose status is made up.
-    let another = GroupObject {
-        uid: "another".to_owned(),
-        ..told(GroupPhase::Inqueue, asking("a", "10c"))
-    };
+    let another = told(GroupPhase::Inqueue, asking("a", "10c")).uid("another");
     assert_eq!(
-        phase_after_a_cycle(admitted().group(another), "g"),
+        phase_after_a_cycle(admitted().with(another), "g"),
         GroupPhase::Inqueue
     );
 }
 
 #[test]
 fn a_dump_tells_what_was_admitted() {
-    let mut cluster = cluster().group(asking("a", "10c"));
+    let mut cluster = cluster().with(asking("a", "10c"));
     cluster.cycle();
     let forged = told(GroupPhase::Inqueue, asking("forged", "10c"));
-    cluster = cluster.group(forged).group(asking("g", "10c"));
+    cluster = cluster.with(forged).with(asking("g", "10c"));
     cluster.cycle();
     let mut restored = Cluster::under(OVERCOMMIT);
     for delta in cluster.engine.state().dump() {

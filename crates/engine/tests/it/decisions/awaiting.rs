@@ -1,6 +1,6 @@
 //! Pods that wait for the PodGroup another controller makes for them.
 
-use pumice_model::object::{GroupObject, GroupPhase, PodObject};
+use pumice_model::object::GroupPhase;
 use pumice_model::{Delta, TaskStatus};
 
 use super::cluster::*;
@@ -15,20 +15,16 @@ fn dead() -> Delta {
     Delta::GroupController(None)
 }
 
-fn applied(pod: PodObject) -> Delta {
-    Delta::PodApply(Box::new(pod))
-}
-
 fn roomy() -> Cluster {
-    Cluster::new().node(node("n1", "3c 8Gi pods=9"))
+    Cluster::new().with(node("n1", "3c 8Gi pods=9"))
 }
 
 #[test]
 fn a_pod_of_a_controller_waits_for_its_podgroup_while_one_is_about_to_be_made() {
     let mut cluster = roomy()
         .with(alive())
-        .pod(controlled(pod("p", "1c")))
-        .pod(pod("bare", "1c"));
+        .with(pod("p", "1c").replaced())
+        .with(pod("bare", "1c"));
     assert_eq!(
         cluster.cycle(),
         ["bare n1"],
@@ -45,7 +41,7 @@ fn a_pod_of_a_controller_waits_for_its_podgroup_while_one_is_about_to_be_made() 
 
 #[test]
 fn without_such_a_controller_it_is_a_job_of_its_own() {
-    let mut cluster = roomy().pod(controlled(pod("p", "1c")));
+    let mut cluster = roomy().with(pod("p", "1c").replaced());
     assert_eq!(cluster.cycle(), ["p n1"]);
 }
 
@@ -54,19 +50,16 @@ fn a_gang_that_comes_late_is_bound_as_a_whole_or_not_at_all() {
     let names = ["a", "b", "c", "d"];
     for (cores, binds) in [(3, 0), (4, 4)] {
         let mut cluster = Cluster::new()
-            .node(node("n1", &format!("{cores}c 8Gi pods=9")))
+            .with(node("n1", &format!("{cores}c 8Gi pods=9")))
             .with(alive());
         for name in names {
-            cluster.apply(applied(controlled(pod(name, "1c"))));
+            cluster.apply(pod(name, "1c").replaced());
         }
         assert_eq!(cluster.cycle(), [""; 0]);
-        cluster.apply(Delta::GroupApply(Box::new(GroupObject {
-            status: Default::default(),
-            ..group("g", 4)
-        })));
+        cluster.apply(group("g", 4).waiting());
         for name in names {
             assert_eq!(cluster.cycle(), [""; 0], "not all are members");
-            cluster.apply(applied(member("g", controlled(pod(name, "1c")))));
+            cluster.apply(pod(name, "1c").replaced().group("g"));
         }
         let bound = cluster.cycle().len() + cluster.cycle().len();
         assert_eq!(bound, binds, "{cores} cores");
@@ -76,32 +69,32 @@ fn a_gang_that_comes_late_is_bound_as_a_whole_or_not_at_all() {
 #[test]
 fn a_pod_that_was_a_job_of_its_own_and_found_no_place_joins_its_group() {
     let mut cluster = roomy()
-        .pod(controlled(pod("a", "4c")))
-        .pod(controlled(pod("b", "4c")));
+        .with(pod("a", "4c").replaced())
+        .with(pod("b", "4c").replaced());
     assert_eq!(cluster.cycle(), [""; 0]);
-    cluster.apply(Delta::GroupApply(Box::new(group("g", 2))));
+    cluster.apply(group("g", 2));
     for name in ["a", "b"] {
-        cluster.apply(applied(member("g", controlled(pod(name, "4c")))));
+        cluster.apply(pod(name, "4c").replaced().group("g"));
     }
     cluster.cycle();
     let state = cluster.engine.state();
     let job = state.job_by_key("ns", "g").expect("the group");
     assert_eq!(state.job(job).count(TaskStatus::Pending), 2);
     assert_eq!(state.jobs().count(), 1, "their own jobs are gone");
-    cluster.apply(Delta::NodeApply(Box::new(node("n1", "8c 8Gi pods=9"))));
+    cluster.apply(node("n1", "8c 8Gi pods=9"));
     assert_eq!(cluster.cycle(), ["a n1", "b n1"]);
 }
 
 #[test]
 fn a_pod_whose_binding_is_on_its_way_stays_a_job_of_its_own() {
-    let mut cluster = roomy().pod(controlled(pod("p", "1c")));
+    let mut cluster = roomy().with(pod("p", "1c").replaced());
     let decided = cluster.engine.cycle(0);
     assert_eq!(decided.binds.len(), 1);
     cluster.apply(alive());
     // What a status update shows before the Binding does.
-    let mut seen = controlled(pod("p", "1c"));
+    let mut seen = pod("p", "1c").replaced();
     seen.labels = pairs(&[("seen", "yes")]);
-    cluster.apply(applied(seen));
+    cluster.apply(seen);
     let state = cluster.engine.state();
     let task = state.task_by_uid("p").expect("the pod");
     assert_eq!(state.task(task).status, TaskStatus::Binding);
@@ -118,8 +111,8 @@ fn a_pod_whose_binding_is_on_its_way_stays_a_job_of_its_own() {
 #[test]
 fn a_pod_that_waits_reserves_nothing_of_its_queue() {
     let mut cluster = roomy()
-        .node(node("n2", "3c 8Gi pods=9"))
-        .pod(controlled(pod("p", "5c")));
+        .with(node("n2", "3c 8Gi pods=9"))
+        .with(pod("p", "5c").replaced());
     assert_eq!(
         cluster.cycle(),
         [""; 0],

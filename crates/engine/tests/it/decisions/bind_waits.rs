@@ -1,8 +1,7 @@
 //! Bindings that are held back for the device plugin of their node.
 
 use pumice_engine::BindWait;
-use pumice_model::object::PodObject;
-use pumice_model::{Delta, TaskStatus};
+use pumice_model::TaskStatus;
 
 use super::cluster::*;
 
@@ -17,9 +16,9 @@ fn behind(first: &str, ahead: usize) -> BindWait {
 /// `a` and `b` are decided and not bound.
 fn decided() -> Cluster {
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("n1", "4c 8Gi pods=9"))
-        .pod(pod("a", "1c"))
-        .pod(pod("b", "1c"));
+        .with(node("n1", "4c 8Gi pods=9"))
+        .with(pod("a", "1c"))
+        .with(pod("b", "1c"));
     assert_eq!(cluster.decide().binds.len(), 2);
     cluster
 }
@@ -55,13 +54,13 @@ fn a_pod_whose_binding_waits_says_for_whom_and_is_counted() {
 #[test]
 fn what_a_pod_was_told_before_is_replaced_while_its_binding_waits() {
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("n1", "1c 8Gi pods=9"))
-        .pod(pod("b", "2c"));
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(pod("b", "2c"));
     for now_s in [0, 2] {
         cluster.engine.cycle(now_s);
         told(&mut cluster, now_s);
     }
-    cluster.apply(Delta::NodeApply(Box::new(node("n1", "4c 8Gi pods=9"))));
+    cluster.apply(node("n1", "4c 8Gi pods=9"));
     assert_eq!(cluster.engine.cycle(3).binds.len(), 1);
     assert_eq!(told(&mut cluster, 3), [""; 0]);
     let waits = vec![("b".to_owned(), behind("a", 0))];
@@ -81,11 +80,8 @@ fn a_binding_that_went_on_has_nothing_to_say() {
     cluster
         .engine
         .set_bind_waits(vec![("b".to_owned(), behind("a", 0))]);
-    let bound = PodObject {
-        node: Some("n1".to_owned()),
-        ..pod("b", "1c")
-    };
-    cluster.apply(Delta::PodApply(Box::new(bound)));
+    let bound = pod("b", "1c").node("n1");
+    cluster.apply(bound);
     let task = cluster.engine.state().task_by_uid("b").expect("a pod");
     assert_ne!(
         cluster.engine.state().task(task).status,

@@ -1,6 +1,6 @@
 //! What becomes of a decision whose Binding fails.
 
-use pumice_model::object::{NodeObject, PodObject};
+use pumice_model::object::NodeObject;
 use pumice_model::{Delta, TaskStatus};
 
 use super::cluster::*;
@@ -24,10 +24,10 @@ fn binds(cluster: &mut Cluster, now_s: i64) -> usize {
 
 fn gang_of_two() -> Cluster {
     Cluster::new()
-        .node(node("n1", "2c 8Gi pods=9"))
-        .group(group("g", 2))
-        .pod(member("g", pod("p0", "1c")))
-        .pod(member("g", pod("p1", "1c")))
+        .with(node("n1", "2c 8Gi pods=9"))
+        .with(group("g", 2))
+        .with(pod("p0", "1c").group("g"))
+        .with(pod("p1", "1c").group("g"))
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_pod_whose_binding_failed_waits_until_its_next_try() {
     assert_eq!(cluster.why("p1"), ("Unschedulable", text.to_owned()));
     assert_eq!(cluster.engine.wake_at_s(), Some(105));
     // Nothing happens in between, and the pod object is told again.
-    cluster.apply(Delta::PodApply(Box::new(member("g", pod("p1", "1c")))));
+    cluster.apply(pod("p1", "1c").group("g"));
     assert_eq!(binds(&mut cluster, 104), 0);
     assert_eq!(binds(&mut cluster, 105), 1);
     let wake_at_s = cluster.engine.wake_at_s();
@@ -80,7 +80,7 @@ fn a_gang_names_the_member_whose_binding_failed() {
 
 #[test]
 fn only_a_pod_that_waits_for_its_binding_can_fail_to_bind() {
-    let mut cluster = gang_of_two().pod(on("n1", pod("other", "0c")));
+    let mut cluster = gang_of_two().with(pod("other", "0c").on("n1"));
     assert_eq!(cluster.cycle(), ["p0 n1", "p1 n1"]);
     for uid in ["p0", "other", "nobody"] {
         let before = cluster.engine.state().generation();
@@ -99,7 +99,7 @@ fn a_failed_binding_to_a_node_that_is_gone_is_pending_again() {
     cluster.apply(failed("p0", 0));
     cluster.apply(failed("p1", 0));
     assert_eq!(binds(&mut cluster, 0), 0);
-    cluster.apply(Delta::NodeApply(Box::new(node("n1", "2c 8Gi pods=9"))));
+    cluster.apply(node("n1", "2c 8Gi pods=9"));
     assert_eq!(binds(&mut cluster, 1), 2);
 }
 
@@ -115,12 +115,9 @@ fn every_further_failure_doubles_the_wait_until_the_pod_is_on_a_node() {
         now_s += wait_s;
         assert_eq!(binds(&mut cluster, now_s), 1);
     }
-    cluster.apply(Delta::PodApply(Box::new(on(
-        "n1",
-        member("g", pod("p1", "1c")),
-    ))));
+    cluster.apply(pod("p1", "1c").group("g").on("n1"));
     cluster.apply(Delta::PodDelete("p1".to_owned()));
-    cluster.apply(Delta::PodApply(Box::new(member("g", pod("p1", "1c")))));
+    cluster.apply(pod("p1", "1c").group("g"));
     assert_eq!(binds(&mut cluster, now_s), 1);
     cluster.apply(failed("p1", now_s));
     assert_eq!(cluster.engine.wake_at_s(), Some(now_s + 1));
@@ -145,7 +142,7 @@ fn conditions(cluster: &Cluster) -> usize {
 
 #[test]
 fn a_status_on_its_way_is_newer_than_the_one_a_watch_shows() {
-    let old = || Delta::GroupApply(Box::new(group("g", 2)));
+    let old = || group("g", 2).delta();
     let mut cluster = gang_of_two();
     let groups = cluster.engine.cycle(0).groups;
     groups
@@ -182,7 +179,7 @@ fn outdated(change: Delta) -> Vec<String> {
 fn changed(change: impl FnOnce(&mut NodeObject)) -> Delta {
     let mut object = node("n1", "2c 8Gi pods=9");
     change(&mut object);
-    Delta::NodeApply(Box::new(object))
+    object.delta()
 }
 
 #[test]
@@ -202,10 +199,7 @@ fn a_binding_on_its_way_is_outdated_once_its_node_would_not_be_chosen_any_more()
 fn of_the_bindings_to_a_node_that_shrank_only_as_many_are_outdated_as_do_not_fit() {
     let smaller = changed(|node| node.allocatable = amounts("1c 8Gi pods=9"));
     assert_eq!(outdated(smaller), ["p0: the node has less cpu than it had"]);
-    let foreign = PodObject {
-        ours: false,
-        ..on("n1", pod("foreign", "2c"))
-    };
+    let foreign = pod("foreign", "2c").on("n1").ours(false);
     let wanted = ["p0", "p1"].map(|pod| format!("{pod}: the node has less cpu than it had"));
-    assert_eq!(outdated(Delta::PodApply(Box::new(foreign))), wanted);
+    assert_eq!(outdated(foreign.delta()), wanted);
 }

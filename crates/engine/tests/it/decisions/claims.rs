@@ -18,11 +18,12 @@ use super::cluster::*;
 const DRIVER: &str = "gpu.example.com";
 
 pub fn class(selector: &str) -> Delta {
-    Delta::DeviceClassApply(Box::new(DeviceClassObject {
+    DeviceClassObject {
         name: "gpu".to_owned(),
         selectors: vec![selector.to_owned()],
         ..DeviceClassObject::default()
-    }))
+    }
+    .delta()
 }
 
 /// A pool with these devices.
@@ -34,7 +35,7 @@ fn slice(pool: &str, access: NodeAccess, devices: &[&str]) -> Delta {
         },
         access: NodeAccess::Nowhere,
     };
-    Delta::SliceApply(Box::new(SliceObject {
+    SliceObject {
         name: format!("{pool}-slice"),
         driver: DRIVER.to_owned(),
         pool: pool.to_owned(),
@@ -43,7 +44,8 @@ fn slice(pool: &str, access: NodeAccess, devices: &[&str]) -> Delta {
         access,
         devices: devices.iter().map(device).collect(),
         counters: Vec::new(),
-    }))
+    }
+    .delta()
 }
 
 pub fn on_node(node: &str, devices: &[&str]) -> Delta {
@@ -76,7 +78,7 @@ pub fn claim(name: &str, owner: &str, count: u64) -> ResourceClaimObject {
 }
 
 pub fn told(claim: ResourceClaimObject) -> Delta {
-    Delta::ResourceClaimApply(Box::new(claim))
+    claim.delta()
 }
 
 /// The pod with a claim of its own, called like it.
@@ -87,21 +89,18 @@ pub fn owning(pod: PodObject) -> PodObject {
 
 /// The pod with a claim.
 pub fn naming(claim: &str, template: Option<&str>, pod: PodObject) -> PodObject {
-    PodObject {
-        resource_claims: vec![PodResourceClaim {
-            entry: "gpu".to_owned(),
-            claim: Some(claim.to_owned()),
-            template: template.map(str::to_owned),
-        }],
-        ..pod
-    }
+    pod.resource_claims([PodResourceClaim {
+        entry: "gpu".to_owned(),
+        claim: Some(claim.to_owned()),
+        template: template.map(str::to_owned),
+    }])
 }
 
 /// Two nodes, of which the first has devices.
 pub fn cluster(devices: &[&str]) -> Cluster {
     Cluster::new()
-        .node(node("n1", "8c 16Gi pods=9"))
-        .node(node("n2", "8c 16Gi pods=9"))
+        .with(node("n1", "8c 16Gi pods=9"))
+        .with(node("n2", "8c 16Gi pods=9"))
         .with(class(&format!("device.driver == \"{DRIVER}\"")))
         .with(on_node("n1", devices))
 }
@@ -145,8 +144,8 @@ fn a_device_is_given_once_and_who_has_it_is_told() {
     let mut cluster = cluster(&["g0"])
         .with(told(claim("a", "a", 1)))
         .with(told(claim("p", "p", 1)))
-        .pod(owning(pod("a", "1c")))
-        .pod(owning(pod("p", "1c")));
+        .with(owning(pod("a", "1c")))
+        .with(owning(pod("p", "1c")));
     assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
     let (_, message) = cluster.why("p");
     assert_eq!(
@@ -169,9 +168,9 @@ fn constraints_and_counters_that_rule_free_devices_out_are_told() {
         let mut slice = zoned(&[("g0", Some("a")), ("g1", Some("b")), ("g2", None)]);
         slice.counters = Vec::new();
         let cluster = cluster(&[])
-            .with(Delta::SliceApply(Box::new(slice)))
+            .with(slice)
             .with(told(asked))
-            .pod(owning(pod("p", "1c")));
+            .with(owning(pod("p", "1c")));
         why(cluster)
     };
     let start = "2 cannot allocate all claims. Claim ns/p, request gpu (2 of class gpu): ";
@@ -188,12 +187,12 @@ fn constraints_and_counters_that_rule_free_devices_out_are_told() {
     );
     // Of two parts of a card that share its slices one is left, and it is too large.
     let mut cluster = cluster(&[])
-        .with(Delta::SliceApply(Box::new(parts_of_a_card())))
+        .with(parts_of_a_card())
         .with(told(claim("a", "a", 1)))
         .with(told(claim("p", "p", 1)))
-        .pod(owning(pod("a", "1c")));
+        .with(owning(pod("a", "1c")));
     assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
-    let told = why(cluster.pod(owning(pod("p", "1c"))));
+    let told = why(cluster.with(owning(pod("p", "1c"))));
     let expected = "n1/g0 allocated to claim ns/a, n1/g1 needs 3 of counter card/slices, 1 left.";
     assert!(told.ends_with(expected), "{told}");
 }
@@ -218,12 +217,12 @@ fn parts_of_a_card() -> SliceObject {
 #[test]
 fn a_gang_is_told_what_its_own_pods_left_of_counters() {
     let mut cluster = cluster(&[])
-        .with(Delta::SliceApply(Box::new(parts_of_a_card())))
+        .with(parts_of_a_card())
         .with(told(claim("a", "a", 1)))
         .with(told(claim("b", "b", 1)))
-        .group(group("gang", 2))
-        .pod(member("gang", owning(pod("a", "1c"))))
-        .pod(member("gang", owning(pod("b", "1c"))));
+        .with(group("gang", 2))
+        .with(owning(pod("a", "1c")).group("gang"))
+        .with(owning(pod("b", "1c")).group("gang"));
     assert_eq!(cluster.cycle(), Vec::<String>::new());
     let (_, text) = cluster.why("b");
     let expected = "n1/g0 allocated to claim ns/a, n1/g1 needs 3 of counter card/slices, 1 left.";
@@ -244,8 +243,8 @@ fn an_absurd_number_of_devices_is_refused_and_counts_for_no_more_than_a_claim_ge
     let mut cluster = cluster(&["g0"])
         .with(told(absurd))
         .with(told(claim("q", "q", 1)))
-        .pod(owning(pod("p", "1c")))
-        .pod(owning(pod("q", "1c")));
+        .with(owning(pod("p", "1c")))
+        .with(owning(pod("q", "1c")));
     assert_eq!(cluster.cycle(), ["q n1"]);
     let (_, text) = cluster.why("p");
     let expected = format!(
@@ -281,7 +280,7 @@ fn in_parts() -> Delta {
     ]
     .map(|(name, value, policy)| (name.to_owned(), DeviceCapacity { value, policy }))
     .into();
-    Delta::SliceApply(Box::new(slice))
+    slice.delta()
 }
 
 #[test]
@@ -318,9 +317,9 @@ fn which_capacity_a_device_cannot_give_is_told() {
             .with(in_parts())
             .with(asking("a", &[("bw", 4)]))
             .with(asking("p", amounts))
-            .pod(owning(pod("a", "1c")));
+            .with(owning(pod("a", "1c")));
         assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
-        let told = why(cluster.pod(owning(pod("p", "1c"))));
+        let told = why(cluster.with(owning(pod("p", "1c"))));
         let expected = format!("(1 of class gpu): n1/g0 {expected}.");
         assert!(told.ends_with(&expected), "{told}");
     }
@@ -344,7 +343,7 @@ fn zoned(devices: &[(&str, Option<&str>)]) -> SliceObject {
 fn a_binding_that_failed_gives_its_devices_back() {
     let mut cluster = cluster(&["g0"])
         .with(told(claim("a", "a", 1)))
-        .pod(owning(pod("a", "1c")));
+        .with(owning(pod("a", "1c")));
     assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
     cluster.apply(Delta::BindTakenBack {
         uid: "a".to_owned(),
@@ -356,11 +355,11 @@ fn a_binding_that_failed_gives_its_devices_back() {
 fn devices_that_may_have_been_written_stay_taken_when_the_pod_goes() {
     let mut cluster = cluster(&["g0"])
         .with(told(claim("a", "a", 1)))
-        .pod(owning(pod("a", "1c")));
+        .with(owning(pod("a", "1c")));
     assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
     cluster.apply(Delta::PodDelete("a".to_owned()));
     cluster.apply(told(claim("b", "b", 1)));
-    cluster.apply(Delta::PodApply(Box::new(owning(pod("b", "1c")))));
+    cluster.apply(owning(pod("b", "1c")));
     assert_eq!(steps(&mut cluster), []);
     // Until its claim is gone.
     cluster.apply(Delta::ResourceClaimDelete("ns".to_owned(), "a".to_owned()));
@@ -372,8 +371,8 @@ fn sharing() -> (Cluster, ResourceClaimObject) {
     let shared = claim("shared", "", 1);
     let mut cluster = cluster(&["g0"])
         .with(told(shared.clone()))
-        .pod(naming("shared", None, pod("a", "1c")))
-        .pod(naming("shared", None, pod("b", "1c")));
+        .with(naming("shared", None, pod("a", "1c")))
+        .with(naming("shared", None, pod("b", "1c")));
     let given = steps(&mut cluster);
     assert_eq!(lines(&given), ["shared g0", "shared g0"]);
     let written = ResourceClaimObject {
@@ -385,13 +384,13 @@ fn sharing() -> (Cluster, ResourceClaimObject) {
 }
 
 fn is_bound(cluster: &mut Cluster, name: &str) {
-    let pod = on("n1", naming("shared", None, pod(name, "1c")));
-    cluster.apply(Delta::PodApply(Box::new(pod)));
+    let pod = naming("shared", None, pod(name, "1c")).on("n1");
+    cluster.apply(pod);
 }
 
 fn wait_for_the_device(cluster: &mut Cluster) {
     cluster.apply(told(claim("c", "c", 1)));
-    cluster.apply(Delta::PodApply(Box::new(owning(pod("c", "1c")))));
+    cluster.apply(owning(pod("c", "1c")));
     assert_eq!(steps(cluster), []);
 }
 
@@ -492,7 +491,7 @@ fn who_waits_for_a_device_is_tried_when_the_binding_of_a_pod_that_is_gone_has_fa
     let mut cluster =
         cluster(&["g0"])
             .with(told(claim("a", "", 1)))
-            .pod(naming("a", None, pod("a", "1c")));
+            .with(naming("a", None, pod("a", "1c")));
     assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
     cluster.apply(Delta::PodDelete("a".to_owned()));
     wait_for_the_device(&mut cluster);
@@ -507,14 +506,14 @@ fn who_waits_for_a_device_is_tried_when_the_binding_of_a_pod_that_is_gone_has_fa
 
 #[test]
 fn a_gang_that_is_not_placed_leaves_its_devices_to_others() {
-    let mut cluster = cluster(&["g0", "g1"]).group(group("gang", 3));
+    let mut cluster = cluster(&["g0", "g1"]).with(group("gang", 3));
     for name in ["m0", "m1", "m2"] {
         cluster.apply(told(claim(name, name, 1)));
-        let pod = member("gang", owning(pod(name, "1c")));
-        cluster.apply(Delta::PodApply(Box::new(pod)));
+        let pod = owning(pod(name, "1c")).group("gang");
+        cluster.apply(pod);
     }
     cluster.apply(told(claim("single", "single", 2)));
-    cluster.apply(Delta::PodApply(Box::new(owning(pod("single", "1c")))));
+    cluster.apply(owning(pod("single", "1c")));
     assert_eq!(lines(&steps(&mut cluster)), ["single g0 g1"]);
 }
 
@@ -522,8 +521,8 @@ fn a_gang_that_is_not_placed_leaves_its_devices_to_others() {
 fn a_claim_that_pods_share_gets_its_devices_once_and_keeps_its_pods_to_their_node() {
     let mut cluster = cluster(&["g0", "g1"])
         .with(told(claim("shared", "", 1)))
-        .pod(naming("shared", None, pod("a", "1c")))
-        .pod(naming("shared", None, pod("b", "1c")));
+        .with(naming("shared", None, pod("a", "1c")))
+        .with(naming("shared", None, pod("b", "1c")));
     let decisions = cluster.decide();
     let given: Vec<_> = decisions
         .binds
@@ -559,7 +558,7 @@ fn a_claim_is_looked_at_before_the_binding_of_a_pod_that_it_is_reserved_for() {
             is_protected: true,
             ..claim("a", "a", 1)
         }))
-        .pod(owning(pod("a", "1c")));
+        .with(owning(pod("a", "1c")));
     assert_eq!(lines(&steps(&mut cluster)), ["a"]);
 }
 
@@ -568,7 +567,7 @@ fn a_device_that_several_nodes_reach_is_given_once() {
     let mut cluster = cluster(&[]).with(slice("net", NodeAccess::Everywhere, &["x0"]));
     for name in ["a", "b"] {
         cluster.apply(told(claim(name, name, 1)));
-        cluster.apply(Delta::PodApply(Box::new(owning(pod(name, "1c")))));
+        cluster.apply(owning(pod(name, "1c")));
     }
     assert_eq!(lines(&steps(&mut cluster)), ["a x0"]);
 }
@@ -580,12 +579,12 @@ fn what_keeps_a_pod_from_every_node_is_told() {
     let dra = |text: &str| format!("plugin DynamicResources pre-predicates failed {text}");
     let cases = [
         (
-            cluster(&["g0"]).pod(waiting()),
+            cluster(&["g0"]).with(waiting()),
             dra("resourceclaim \"p\" not found"),
         ),
         (
             cluster(&["g0"])
-                .pod(waiting())
+                .with(waiting())
                 .with(told(ResourceClaimObject {
                     deleting: true,
                     ..base()
@@ -594,13 +593,13 @@ fn what_keeps_a_pod_from_every_node_is_told() {
         ),
         (
             cluster(&["g0"])
-                .pod(waiting())
+                .with(waiting())
                 .with(told(claim("p", "other", 1))),
             dra("resourceclaim \"p\" was not made for this pod: it belongs to another owner"),
         ),
         (
             cluster(&["g0"])
-                .pod(waiting())
+                .with(waiting())
                 .with(told(base()))
                 .with(Delta::DeviceClassDelete("gpu".to_owned())),
             dra("claim ns/p, request gpu: device class gpu does not exist"),
@@ -617,8 +616,8 @@ fn an_expression_that_fails_is_told_where_it_stands_and_holds_up_nobody_else() {
     let mut cluster = cluster(&["g0"])
         .with(class("device.attributes[\"x.org\"].model == \"a\""))
         .with(told(claim("p", "p", 1)))
-        .pod(owning(pod("p", "1c")))
-        .pod(pod("plain", "1c"));
+        .with(owning(pod("p", "1c")))
+        .with(pod("plain", "1c"));
     assert_eq!(cluster.cycle(), ["plain n1"]);
     let (_, message) = cluster.why("p");
     for part in [
@@ -638,11 +637,11 @@ fn nobody_is_bound_whose_claims_nobody_looks_at() {
          predicate.DynamicResourceAllocationEnable: false\n",
     ] {
         let mut cluster = Cluster::under(conf)
-            .node(node("n1", "8c 16Gi pods=9"))
+            .with(node("n1", "8c 16Gi pods=9"))
             .with(class("true"))
             .with(on_node("n1", &["g0"]))
             .with(told(claim("p", "p", 2)))
-            .pod(owning(pod("p", "1c")));
+            .with(owning(pod("p", "1c")));
         assert_eq!(cluster.cycle(), Vec::<String>::new());
         let expected = match conf.contains("gang") {
             true => {
@@ -664,12 +663,12 @@ fn claims_that_are_switched_off_keep_pods_waiting_even_with_devices() {
                 predicate.DynamicResourceAllocationEnable: ";
     let bound = |on: &str| {
         let mut cluster = Cluster::under(&format!("{conf}{on}\n"))
-            .node(node("n1", "8c 16Gi pods=9"))
+            .with(node("n1", "8c 16Gi pods=9"))
             .with(told(ResourceClaimObject {
                 allocation: Some(ClaimAllocation::default()),
                 ..claim("p", "p", 1)
             }))
-            .pod(owning(pod("p", "1c")));
+            .with(owning(pod("p", "1c")));
         cluster.cycle()
     };
     assert_eq!(bound("true"), ["p n1"]);
@@ -684,8 +683,8 @@ fn a_claim_is_used_by_256_pods_those_of_this_cycle_included() {
             reserved_for: (0..255).map(|at| format!("user-{at}")).collect(),
             ..claim("shared", "", 1)
         }))
-        .pod(naming("shared", None, pod("a", "1c")))
-        .pod(naming("shared", None, pod("b", "1c")));
+        .with(naming("shared", None, pod("a", "1c")))
+        .with(naming("shared", None, pod("b", "1c")));
     assert_eq!(cluster.cycle().len(), 1);
     assert!(cluster.why("b").1.contains("in use"));
 }
@@ -724,7 +723,7 @@ impl Server {
         self.claims.push(made.clone());
         self.cluster.apply(told(made));
         let pod = owning(pod(&name, "1c"));
-        self.cluster.apply(Delta::PodApply(Box::new(pod)));
+        self.cluster.apply(pod);
     }
 
     fn decide(&mut self) {
@@ -759,7 +758,7 @@ impl Server {
         claim.is_protected = true;
         claim.reserved_for = vec![pod.uid.clone()];
         let news = told(claim.clone());
-        let bound = Delta::PodApply(Box::new(on(&node, pod)));
+        let bound = pod.on(&node).delta();
         match how {
             1 => [news, bound].map(|delta| self.cluster.apply(delta)).len(),
             2 => [bound, news].map(|delta| self.cluster.apply(delta)).len(),
@@ -831,22 +830,16 @@ fn no_device_is_given_twice_whatever_becomes_of_bindings_and_pods() {
 
 #[test]
 fn a_pod_that_waits_for_room_has_its_devices_already() {
-    let leaving = PodObject {
-        deleting: true,
-        ..on("n1", pod("leaving", "1c"))
-    };
+    let leaving = pod("leaving", "1c").on("n1").deleting(true);
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("n1", "1c 16Gi pods=9"))
+        .with(node("n1", "1c 16Gi pods=9"))
         .with(class("true"))
         .with(on_node("n1", &["g0"]))
-        .pod(leaving)
+        .with(leaving)
         .with(told(claim("p", "p", 1)))
         .with(told(claim("q", "q", 1)))
-        .pod(owning(pod("p", "1c")))
-        .pod(PodObject {
-            created_s: 1_000,
-            ..owning(pod("q", "0c"))
-        });
+        .with(owning(pod("p", "1c")))
+        .with(owning(pod("q", "0c")).created_s(1_000));
     assert_eq!(steps(&mut cluster), []);
     let (_, message) = cluster.why("q");
     assert!(
@@ -861,7 +854,7 @@ fn a_pod_that_waits_for_room_has_its_devices_already() {
 fn what_a_watch_tells_late_frees_no_device_that_may_be_written() {
     let mut cluster = cluster(&["g0"])
         .with(told(claim("a", "a", 1)))
-        .pod(owning(pod("a", "1c")));
+        .with(owning(pod("a", "1c")));
     assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
     cluster.apply(Delta::PodDelete("a".to_owned()));
     // A change of the claim from before its finalizer was written.
@@ -869,7 +862,7 @@ fn what_a_watch_tells_late_frees_no_device_that_may_be_written() {
     older.spec.requests[0].name = "device".to_owned();
     cluster.apply(told(older));
     cluster.apply(told(claim("b", "b", 1)));
-    cluster.apply(Delta::PodApply(Box::new(owning(pod("b", "1c")))));
+    cluster.apply(owning(pod("b", "1c")));
     assert_eq!(steps(&mut cluster), []);
     // Nothing was written, or it was taken back.
     cluster.apply(Delta::BindFailed {
@@ -905,7 +898,7 @@ fn what_stands_against_a_device_is_told_anew_when_it_is_something_else() {
     let mut cluster = cluster(&["g0"])
         .with(taken_by("first"))
         .with(told(claim("p", "p", 1)))
-        .pod(owning(pod("p", "1c")));
+        .with(owning(pod("p", "1c")));
     let mut messages = Vec::new();
     let mut look = |cluster: &mut Cluster, now_s: i64| {
         cluster.engine.cycle(now_s);
@@ -947,20 +940,21 @@ fn administration_of_a_device_needs_none_of_the_counters_that_others_have() {
     let mut cluster = cluster(&[])
         .with(Delta::SliceApply(slice))
         .with(told(claim("a", "a", 1)))
-        .pod(owning(pod("a", "1c")));
+        .with(owning(pod("a", "1c")));
     assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
-    let mut cluster = cluster.with(told(looks)).pod(owning(pod("looks", "1c")));
+    let mut cluster = cluster.with(told(looks)).with(owning(pod("looks", "1c")));
     assert_eq!(lines(&steps(&mut cluster)), ["looks g0"]);
 }
 
 #[test]
 fn a_resource_that_a_class_serves_through_claims_is_told_so_and_is_not_said_never_to_fit() {
     let class = |name: &str, resource: Option<&str>| {
-        Delta::DeviceClassApply(Box::new(DeviceClassObject {
+        DeviceClassObject {
             name: name.to_owned(),
             extended_resource: resource.map(str::to_owned),
             ..DeviceClassObject::default()
-        }))
+        }
+        .delta()
     };
     let asks = |resource: &str| {
         let mut asks = pod("p", "1c");
@@ -975,10 +969,10 @@ fn a_resource_that_a_class_serves_through_claims_is_told_so_and_is_not_said_neve
     ];
     for (resource, named, told) in cases {
         let mut cluster = Cluster::new()
-            .node(node("n1", "4c 8Gi pods=9"))
+            .with(node("n1", "4c 8Gi pods=9"))
             .with(class("gpu", Some("example.com/gpu")))
             .with(class("plain", None))
-            .pod(asks(resource));
+            .with(asks(resource));
         assert!(cluster.cycle().is_empty());
         let (_, text) = cluster.why("p");
         let says = format!("DeviceClass {named} serves it through resource claims");

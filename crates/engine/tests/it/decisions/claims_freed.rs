@@ -2,9 +2,7 @@
 
 use pumice_claims::{AllocatedDevice, DeviceAllocation, DeviceKey};
 use pumice_model::Delta;
-use pumice_model::object::{
-    ClaimAllocation, NodeTerm, PodObject, QueueObject, ResourceClaimObject,
-};
+use pumice_model::object::{ClaimAllocation, NodeTerm, PodObject, ResourceClaimObject};
 
 use super::claims::{claim, class, lines, naming, on_node, owning, steps, told};
 use super::cluster::*;
@@ -41,7 +39,7 @@ fn holding(device: &str, users: &[&str], claim: ResourceClaimObject) -> Resource
 /// A node with room for everybody and these devices.
 fn cluster(devices: &[&str]) -> Cluster {
     victims::cluster(PREEMPT)
-        .node(node("n1", "8c 16Gi pods=9"))
+        .with(node("n1", "8c 16Gi pods=9"))
         .with(class("true"))
         .with(on_node("n1", devices))
 }
@@ -50,8 +48,8 @@ fn cluster(devices: &[&str]) -> Cluster {
 fn ranked(cluster: Cluster, rank: &str, pod: PodObject) -> Cluster {
     let name = pod.name.clone();
     cluster
-        .group(victims::ranked(rank, group(&name, 1)))
-        .pod(member(&name, pod))
+        .with(victims::ranked(rank, group(&name, 1)))
+        .with(pod.group(&name))
 }
 
 /// One that runs, with a claim of its own that has a device.
@@ -60,7 +58,7 @@ fn runs_with(cluster: Cluster, name: &str, device: &str) -> Cluster {
     ranked(
         cluster.with(told(given)),
         "low",
-        on("n1", owning(pod(name, "1c"))),
+        owning(pod(name, "1c")).on("n1"),
     )
 }
 
@@ -85,7 +83,7 @@ fn a_pod_goes_for_its_device_which_is_given_once_its_claim_is_gone() {
 #[test]
 fn only_who_has_a_device_that_suits_goes() {
     let mut cluster = runs_with(runs_with(cluster(&["g0"]), "old", "g0"), "other", "g9");
-    cluster = ranked(cluster, "low", on("n1", pod("without", "1c")));
+    cluster = ranked(cluster, "low", pod("without", "1c").on("n1"));
     let mut cluster = wants(cluster, "high", "new");
     assert_eq!(cluster.plan(), ["-old", "new (n1)"]);
 }
@@ -95,7 +93,7 @@ fn nobody_goes_for_a_device_that_somebody_else_keeps() {
     for users in [&["old", "unknown"][..], &[]] {
         let given = holding("g0", users, claim("old", "old", 1));
         let cluster = cluster(&["g0"]).with(told(given));
-        let cluster = ranked(cluster, "low", on("n1", owning(pod("old", "1c"))));
+        let cluster = ranked(cluster, "low", owning(pod("old", "1c")).on("n1"));
         let mut cluster = wants(cluster, "high", "new");
         assert_eq!(cluster.plan(), [""; 0], "{users:?}");
     }
@@ -109,7 +107,7 @@ fn all_pods_that_share_a_claim_go_for_its_device() {
         cluster = ranked(
             cluster,
             "low",
-            on("n1", naming("shared", None, pod(name, "1c"))),
+            naming("shared", None, pod(name, "1c")).on("n1"),
         );
     }
     let mut cluster = wants(cluster, "high", "new");
@@ -147,10 +145,7 @@ fn one_device_that_is_being_freed_is_promised_once() {
 #[test]
 fn who_shares_a_claim_waits_with_it_until_its_device_is_free() {
     let given = holding("g0", &["old"], claim("old", "old", 1));
-    let old = PodObject {
-        deleting: true,
-        ..on("n1", owning(pod("old", "1c")))
-    };
+    let old = owning(pod("old", "1c")).on("n1").deleting(true);
     let cluster = cluster(&["g0"]).with(told(given));
     let mut cluster = ranked(cluster, "low", old).with(told(claim("shared", "", 1)));
     for name in ["first", "second"] {
@@ -173,10 +168,7 @@ fn who_shares_a_claim_waits_with_it_until_its_device_is_free() {
 #[test]
 fn a_pod_that_goes_by_itself_leaves_its_device_to_who_waits_for_it() {
     let given = holding("g0", &["old"], claim("old", "old", 1));
-    let old = PodObject {
-        deleting: true,
-        ..on("n1", owning(pod("old", "1c")))
-    };
+    let old = owning(pod("old", "1c")).on("n1").deleting(true);
     let cluster = cluster(&["g0"]).with(told(given));
     let cluster = ranked(cluster, "low", old);
     // For the first one the device is kept, so that nobody has to go for it, nor gets it besides.
@@ -201,31 +193,30 @@ tiers:
   - name: predicates
   - name: capacity
 "#;
-    let deserves = |name: &str, devices: i64| QueueObject {
-        deserved: vec![("deviceclass/gpu".to_owned(), devices)],
-        ..queue(name)
+    let deserves = |name: &str, devices: i64| {
+        queue(name).deserved(vec![("deviceclass/gpu".to_owned(), devices)])
     };
     let plan = |deserved: i64| {
         let mut cluster = victims::cluster(RECLAIM)
-            .node(node("n1", "8c 16Gi pods=9"))
+            .with(node("n1", "8c 16Gi pods=9"))
             .with(class("true"))
             .with(on_node("n1", &["g0", "g1"]))
-            .queue(deserves("lends", 1))
-            .queue(deserves("wants", deserved));
+            .with(deserves("lends", 1))
+            .with(deserves("wants", deserved));
         let mut lending = group("old", 1);
         lending.queue = "lends".to_owned();
-        cluster = cluster.group(lending);
+        cluster = cluster.with(lending);
         for (name, device) in [("a", "g0"), ("b", "g1")] {
             cluster = cluster
                 .with(told(holding(device, &[name], claim(name, name, 1))))
-                .pod(on("n1", member("old", owning(pod(name, "1c")))));
+                .with(owning(pod(name, "1c")).group("old").on("n1"));
         }
         let mut group = group("new", 1);
         group.queue = "wants".to_owned();
         let mut cluster = cluster
-            .group(group)
+            .with(group)
             .with(told(claim("new", "new", 1)))
-            .pod(member("new", owning(pod("new", "1c"))));
+            .with(owning(pod("new", "1c")).group("new"));
         cluster.plan()
     };
     assert_eq!(plan(1).len(), 2, "one goes for it");

@@ -11,7 +11,7 @@ fn left_behind() -> ResourceClaimObject {
     let made = claim("p", "p", 1);
     let mut first = cluster(&["g0"])
         .with(told(made.clone()))
-        .pod(owning(pod("p", "1c")));
+        .with(owning(pod("p", "1c")));
     ResourceClaimObject {
         allocation: steps(&mut first)[0].allocation.as_deref().cloned(),
         reserved_for: vec!["p".to_owned()],
@@ -24,12 +24,14 @@ fn left_behind() -> ResourceClaimObject {
 fn full() -> Cluster {
     cluster(&["g0"])
         .with(on_node("n2", &["g0"]))
-        .pod(on("n1", pod("big", "8c")))
+        .with(pod("big", "8c").on("n1"))
 }
 
 /// The claim with the pod that it keeps from n2.
 fn kept_off() -> Cluster {
-    full().with(told(left_behind())).pod(owning(pod("p", "1c")))
+    full()
+        .with(told(left_behind()))
+        .with(owning(pod("p", "1c")))
 }
 
 fn returns(cluster: &mut Cluster) -> Vec<ClaimReturn> {
@@ -77,7 +79,7 @@ fn a_pod_that_fits_nowhere_gives_back_devices_that_keep_it_from_nodes() {
 
 #[test]
 fn what_others_use_or_what_keeps_nobody_from_a_node_is_not_given_back() {
-    let of = |object: ResourceClaimObject| full().with(told(object)).pod(owning(pod("p", "1c")));
+    let of = |object: ResourceClaimObject| full().with(told(object)).with(owning(pod("p", "1c")));
     let shared = || ResourceClaimObject {
         owner_uid: String::new(),
         ..left_behind()
@@ -91,7 +93,7 @@ fn what_others_use_or_what_keeps_nobody_from_a_node_is_not_given_back() {
     if let Some(allocation) = &mut everywhere.allocation {
         allocation.nodes = None;
     }
-    let full_too = on("n2", pod("bigger", "8c"));
+    let full_too = pod("bigger", "8c").on("n2");
     let deleting = ResourceClaimObject {
         deleting: true,
         ..left_behind()
@@ -100,36 +102,36 @@ fn what_others_use_or_what_keeps_nobody_from_a_node_is_not_given_back() {
         ("it", of(left_behind()), true),
         (
             "of a pod without place",
-            full().with(told(reserved(&[]))).pod(user("p")),
+            full().with(told(reserved(&[]))).with(user("p")),
             true,
         ),
         (
             "reserved for another",
-            full().with(told(reserved(&["other"]))).pod(user("p")),
+            full().with(told(reserved(&["other"]))).with(user("p")),
             false,
         ),
         (
             "reserved for another too",
-            full().with(told(reserved(&["p", "other"]))).pod(user("p")),
+            full().with(told(reserved(&["p", "other"]))).with(user("p")),
             false,
         ),
         (
             "of a pod that runs",
             full()
                 .with(told(reserved(&[])))
-                .pod(on("n1", user("runs")))
-                .pod(user("p")),
+                .with(user("runs").on("n1"))
+                .with(user("p")),
             false,
         ),
         (
             "with devices that all nodes reach",
-            of(everywhere).pod(full_too),
+            of(everywhere).with(full_too),
             false,
         ),
         ("that is being deleted", of(deleting), false),
         (
             "of a pod that has room",
-            cluster(&["g0"]).with(told(shared())).pod(user("p")),
+            cluster(&["g0"]).with(told(shared())).with(user("p")),
             false,
         ),
     ] {

@@ -9,7 +9,7 @@ use super::cluster::*;
 use super::views::pod_view;
 
 fn rule(name: &str, effect: &str, devices: Option<TaintedDevices>) -> Delta {
-    Delta::TaintRuleApply(Box::new(TaintRuleObject {
+    TaintRuleObject {
         name: name.to_owned(),
         devices,
         taint: DeviceTaint {
@@ -17,7 +17,8 @@ fn rule(name: &str, effect: &str, devices: Option<TaintedDevices>) -> Delta {
             value: "fan".to_owned(),
             effect: effect.to_owned(),
         },
-    }))
+    }
+    .delta()
 }
 
 /// Driver, pool and device, where they are not empty.
@@ -43,7 +44,7 @@ fn tolerating(mut claim: ResourceClaimObject) -> ResourceClaimObject {
 fn waiting(claim: ResourceClaimObject) -> Cluster {
     cluster(&["g0", "g1"])
         .with(told(claim))
-        .pod(owning(pod("p", "1c")))
+        .with(owning(pod("p", "1c")))
 }
 
 #[test]
@@ -103,7 +104,7 @@ fn who_tolerates_the_taint_of_a_rule_gets_the_device_and_who_does_not_is_told_th
 fn a_rule_that_comes_changes_or_goes_counts_at_once_and_takes_nothing_back() {
     let mut cluster = waiting(claim("p", "p", 1))
         .with(told(claim("q", "q", 1)))
-        .pod(owning(pod("q", "1c")));
+        .with(owning(pod("q", "1c")));
     cluster.apply(rule("fans", "NoSchedule", devices("", "", "g1")));
     // The first has what is left, whatever happens to it.
     assert_eq!(lines(&steps(&mut cluster)), ["p g0"]);
@@ -111,7 +112,7 @@ fn a_rule_that_comes_changes_or_goes_counts_at_once_and_takes_nothing_back() {
     assert_eq!(lines(&steps(&mut cluster)), ["q g1"]);
     cluster.apply(rule("fans", "NoSchedule", devices("", "", "")));
     cluster.apply(told(claim("r", "r", 1)));
-    cluster.apply(Delta::PodApply(Box::new(owning(pod("r", "1c")))));
+    cluster.apply(owning(pod("r", "1c")));
     // What a driver publishes later is selected too.
     cluster.apply(on_node("n2", &["h0"]));
     assert_eq!(lines(&steps(&mut cluster)), Vec::<String>::new());

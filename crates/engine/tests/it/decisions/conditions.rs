@@ -1,9 +1,7 @@
 //! What the status of a PodGroup says.
 
-use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, GroupPhase, GroupStatus, HighestTier, PodObject, PodPhase, QueueObject,
-    QueueState, TopologyRequest,
+    GroupPhase, GroupStatus, HighestTier, PodPhase, QueueState, TopologyRequest,
 };
 
 use super::cluster::*;
@@ -13,50 +11,33 @@ fn a_group_without_minimum_and_without_pods_is_not_completed() {
     // Admitted, and refused for want of 40 cores.
     for (cores, phase) in [("1c", GroupPhase::Inqueue), ("40c", GroupPhase::Pending)] {
         let min_resources = Some(amounts(cores));
-        let empty = GroupObject {
-            min_resources,
-            ..waiting(group("g", 0))
-        };
-        let mut cluster = Cluster::new()
-            .node(node("n1", "4c 8Gi pods=9"))
-            .group(empty);
+        let empty = group("g", 0).waiting().min_resources(min_resources);
+        let mut cluster = Cluster::new().with(node("n1", "4c 8Gi pods=9")).with(empty);
         cluster.cycle();
         assert_eq!(cluster.phase("g"), phase, "{cores}");
     }
-    let ended = PodObject {
-        phase: PodPhase::Succeeded,
-        ..on("n1", pod("p", "1c"))
-    };
+    let ended = pod("p", "1c").on("n1").phase(PodPhase::Succeeded);
     let mut cluster = Cluster::new()
-        .node(node("n1", "4c 8Gi pods=9"))
-        .group(group("g", 0))
-        .pod(member("g", ended));
+        .with(node("n1", "4c 8Gi pods=9"))
+        .with(group("g", 0))
+        .with(ended.group("g"));
     cluster.cycle();
     assert_eq!(cluster.phase("g"), GroupPhase::Completed);
 }
 
 #[test]
 fn a_group_that_cannot_be_admitted_has_a_phase_and_says_why_in_the_first_cycle() {
-    let blank = GroupObject {
-        status: GroupStatus {
+    let blank = group("g", 2)
+        .status(GroupStatus {
             is_blank: true,
             ..GroupStatus::default()
-        },
-        min_resources: Some(amounts("2c")),
-        ..group("g", 2)
-    };
-    let of = |queue: &str| GroupObject {
-        queue: queue.to_owned(),
-        ..blank.clone()
-    };
-    let too_large = GroupObject {
-        min_resources: Some(amounts("6c")),
-        ..blank.clone()
-    };
-    let topology = GroupObject {
-        topology: Some(TopologyRequest::Hard(HighestTier::Missing)),
-        ..blank.clone()
-    };
+        })
+        .min_resources("2c");
+    let of = |queue: &str| blank.clone().queue(queue);
+    let too_large = blank.clone().min_resources("6c");
+    let topology = blank
+        .clone()
+        .topology(Some(TopologyRequest::Hard(HighestTier::Missing)));
     for (group, reason, says) in [
         (too_large, "NotEnoughResources", "does not admit ns/g"),
         (of("small"), "NotEnoughResources", "capability 1"),
@@ -66,19 +47,13 @@ fn a_group_that_cannot_be_admitted_has_a_phase_and_says_why_in_the_first_cycle()
     ] {
         for has_pods in [false, true] {
             let mut cluster = Cluster::new()
-                .node(node("n1", "4c 8Gi pods=9"))
-                .queue(QueueObject {
-                    capability: amounts("1c"),
-                    ..queue("small")
-                })
-                .queue(QueueObject {
-                    state: QueueState::Closed,
-                    ..queue("shut")
-                })
-                .group(group.clone());
+                .with(node("n1", "4c 8Gi pods=9"))
+                .with(queue("small").capability("1c"))
+                .with(queue("shut").state(QueueState::Closed))
+                .with(group.clone());
             if has_pods {
-                cluster = cluster.pod(member("g", pod("p0", "1c")));
-                cluster = cluster.pod(member("g", pod("p1", "1c")));
+                cluster = cluster.with(pod("p0", "1c").group("g"));
+                cluster = cluster.with(pod("p1", "1c").group("g"));
             }
             assert_eq!(cluster.decide().groups.len(), 1, "{says}: it is written");
             assert_eq!(cluster.phase("g"), GroupPhase::Pending);
@@ -92,15 +67,15 @@ fn a_group_that_cannot_be_admitted_has_a_phase_and_says_why_in_the_first_cycle()
 #[test]
 fn an_unschedulable_condition_turns_false_when_the_group_is_scheduled() {
     let mut cluster = Cluster::new()
-        .node(node("n1", "1c 8Gi pods=9"))
-        .group(group("g", 2))
-        .pod(member("g", pod("p0", "1c")))
-        .pod(member("g", pod("p1", "1c")));
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(group("g", 2))
+        .with(pod("p0", "1c").group("g"))
+        .with(pod("p1", "1c").group("g"));
     assert_eq!(cluster.cycle().len(), 0);
     let status = |cluster: &Cluster, kind| cluster.condition("g", kind).map(|found| found.status);
     assert_eq!(status(&cluster, "Unschedulable").as_deref(), Some("True"));
     assert_eq!(status(&cluster, "Scheduled"), None);
-    cluster = cluster.node(node("n2", "1c 8Gi pods=9"));
+    cluster = cluster.with(node("n2", "1c 8Gi pods=9"));
     assert_eq!(cluster.cycle().len(), 2);
     assert_eq!(status(&cluster, "Unschedulable").as_deref(), Some("False"));
     assert_eq!(status(&cluster, "Scheduled").as_deref(), Some("True"));
@@ -133,15 +108,12 @@ fn a_group_that_can_never_be_ready_says_what_it_lacks() {
         ),
     ];
     for (min_member, min_task_member, reason, message) in cases {
-        let gang = GroupObject {
-            min_task_member,
-            ..group("g", min_member)
-        };
+        let gang = group("g", min_member).min_task_member(min_task_member);
         let mut cluster = Cluster::new()
-            .node(node("n1", "4c 8Gi pods=9"))
-            .group(gang)
-            .pod(member("g", pod("p0", "1c")))
-            .pod(member("g", pod("p1", "1c")));
+            .with(node("n1", "4c 8Gi pods=9"))
+            .with(gang)
+            .with(pod("p0", "1c").group("g"))
+            .with(pod("p1", "1c").group("g"));
         assert_eq!(cluster.cycle().len(), 0);
         let found = cluster
             .condition("g", "Unschedulable")
@@ -156,15 +128,12 @@ fn a_group_that_can_never_be_ready_says_what_it_lacks() {
 
 #[test]
 fn the_message_names_the_first_task_that_failed_and_is_not_written_again() {
-    let of_role = |name: &str| PodObject {
-        role: name.to_owned(),
-        ..pod(name, "9c")
-    };
+    let of_role = |name: &str| pod(name, "9c").role(name);
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("n1", "4c 8Gi pods=9"))
-        .group(group("g", 1));
+        .with(node("n1", "4c 8Gi pods=9"))
+        .with(group("g", 1));
     for name in ["p2", "p0", "p1"] {
-        cluster = cluster.pod(member("g", of_role(name)));
+        cluster = cluster.with(of_role(name).group("g"));
     }
     assert_eq!(cluster.decide().groups.len(), 1);
     let message = cluster
@@ -177,11 +146,8 @@ fn the_message_names_the_first_task_that_failed_and_is_not_written_again() {
     );
     for at in 0..5 {
         // Something else changes, so that the cycle is not skipped.
-        let other = PodObject {
-            ours: false,
-            ..on("n1", pod(&format!("x{at}"), ""))
-        };
-        cluster.apply(Delta::PodApply(Box::new(other)));
+        let other = pod(&format!("x{at}"), "").on("n1").ours(false);
+        cluster.apply(other);
         let decisions = cluster.decide();
         assert!(
             !decisions.skipped && decisions.groups.is_empty(),
@@ -193,9 +159,9 @@ fn the_message_names_the_first_task_that_failed_and_is_not_written_again() {
 #[test]
 fn a_condition_follows_the_counts_a_minute_after_it_was_written() {
     let mut cluster = Cluster::new()
-        .node(node("n1", "9c 8Gi pods=9"))
-        .group(group("g", 5))
-        .pod(member("g", pod("p0", "1c")));
+        .with(node("n1", "9c 8Gi pods=9"))
+        .with(group("g", 5))
+        .with(pod("p0", "1c").group("g"));
     let message = |cluster: &Cluster| {
         let told = cluster.condition("g", "Unschedulable");
         told.expect("a condition").message
@@ -205,7 +171,7 @@ fn a_condition_follows_the_counts_a_minute_after_it_was_written() {
                  lower minMember";
     assert_eq!(message(&cluster), first);
     for name in ["p1", "p2", "p3"] {
-        cluster.apply(Delta::PodApply(Box::new(member("g", pod(name, "1c")))));
+        cluster.apply(pod(name, "1c").group("g"));
     }
     cluster.engine.cycle(110);
     cluster.engine.reports(110);

@@ -3,8 +3,7 @@
 use pumice_claims::{DeviceCapacity, DeviceCount, DraDevice, Quantity};
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, NodeAccess, PodObject, PublishedDevice, QueueObject, ResourceClaimObject,
-    SliceObject,
+    NodeAccess, PodObject, PublishedDevice, ResourceClaimObject, SliceObject,
 };
 
 use super::claims::{claim, class, naming, on_node, owning, told};
@@ -14,24 +13,13 @@ use super::victims::{Plans, class as rank, ranked};
 const CAPACITY: &str = "actions: \"enqueue, allocate, backfill\"\n\
                         tiers: [{plugins: [{name: gang}, {name: predicates}, {name: capacity}]}]\n";
 
-/// A queue with amounts of devices.
-fn limited(name: &str, limits: &[(&str, i64)]) -> QueueObject {
-    let limits = limits.iter();
-    QueueObject {
-        capability: limits
-            .map(|(name, amount)| ((*name).to_owned(), *amount))
-            .collect(),
-        ..queue(name)
-    }
-}
-
 /// A node with four devices of class `gpu`, and queue `q`.
 fn cluster_under(conf: &str, limits: &[(&str, i64)]) -> Cluster {
     Cluster::under(conf)
-        .node(node("n1", "8c 16Gi pods=9"))
+        .with(node("n1", "8c 16Gi pods=9"))
         .with(class("true"))
         .with(on_node("n1", &["g0", "g1", "g2", "g3"]))
-        .queue(limited("q", limits))
+        .with(queue("q").capability(limits))
 }
 
 fn cluster(limits: &[(&str, i64)]) -> Cluster {
@@ -43,7 +31,7 @@ fn in_queue(cluster: Cluster, pod: PodObject) -> Cluster {
     let mut group = group(&pod.name, 1);
     group.queue = "q".to_owned();
     let name = pod.name.clone();
-    cluster.group(group).pod(member(&name, pod))
+    cluster.with(group).with(pod.group(&name))
 }
 
 /// A group of one in queue `q` whose pod has a claim of so many devices.
@@ -166,14 +154,11 @@ fn nobody_goes_for_a_pod_whose_choice_would_bring_its_queue_above_a_limit() {
             .with(rank("low", 10))
             .with(rank("high", 100))
             .with(told(two_or_one()));
-        let in_q = |name: &str, class: &str| GroupObject {
-            queue: "q".to_owned(),
-            ..ranked(class, group(name, 1))
-        };
-        cluster = cluster.group(in_q("full", "low"));
-        cluster = cluster.pod(on("n1", member("full", pod("full", "8c"))));
-        let wants = member("a", owning(pod("a", "8c")));
-        cluster.group(in_q("a", "high")).pod(wants).plan()
+        let in_q = |name: &str, class: &str| ranked(class, group(name, 1)).queue("q");
+        cluster = cluster.with(in_q("full", "low"));
+        cluster = cluster.with(pod("full", "8c").group("full").on("n1"));
+        let wants = owning(pod("a", "8c")).group("a");
+        cluster.with(in_q("a", "high")).with(wants).plan()
     };
     assert_eq!(plan(1), [""; 0]);
     assert_eq!(plan(2), ["-full", "a (n1)"]);
@@ -190,7 +175,7 @@ fn memory() -> Delta {
         policy: None,
     };
     device.capacity.insert("memory".to_owned(), memory);
-    Delta::SliceApply(Box::new(SliceObject {
+    SliceObject {
         name: "memory".to_owned(),
         driver: "gpu.example.com".to_owned(),
         pool: "memory".to_owned(),
@@ -202,7 +187,8 @@ fn memory() -> Delta {
             access: NodeAccess::Nowhere,
         }],
         counters: Vec::new(),
-    }))
+    }
+    .delta()
 }
 
 /// Otherwise whoever makes claims could make names without end.
@@ -275,8 +261,8 @@ fn in_a_tree_what_is_below_counts_above() {
     let mut q = queue("q");
     q.parent = "team".to_owned();
     let mut cluster = cluster_under(&conf, &[])
-        .queue(limited("team", &[("deviceclass/gpu", 1)]))
-        .queue(q);
+        .with(queue("team").capability([("deviceclass/gpu", 1)].as_slice()))
+        .with(q);
     for name in ["a", "b"] {
         cluster = claims(cluster, name, 1);
     }

@@ -28,7 +28,7 @@ fn bombed() -> Cluster {
         let devices: Vec<String> = (0..8).map(|at| format!("d{at}")).collect();
         let devices: Vec<&str> = devices.iter().map(String::as_str).collect();
         cluster = cluster
-            .node(node(&name, "8c 16Gi pods=9"))
+            .with(node(&name, "8c 16Gi pods=9"))
             .with(on_node(&name, &devices));
     }
     let mut bomb = owning(pod("bomb", "1c"));
@@ -36,16 +36,16 @@ fn bombed() -> Cluster {
     let selectors = (0..3).map(costly).collect();
     cluster
         .with(told(selecting("attacker", "bomb", selectors)))
-        .pod(bomb)
+        .with(bomb)
 }
 
 #[test]
 fn pods_with_and_without_claims_are_bound_before_the_selectors_of_another_are_evaluated() {
     let short = "device.driver == \"gpu.example.com\"".to_owned();
     let mut cluster = bombed()
-        .pod(pod("plain", "1c"))
+        .with(pod("plain", "1c"))
         .with(told(selecting("ns", "p", vec![short])))
-        .pod(owning(pod("p", "1c")));
+        .with(owning(pod("p", "1c")));
     let mut bound_after = Vec::new();
     let mut cycles = 0;
     loop {
@@ -89,7 +89,7 @@ fn a_device_that_changes_is_asked_for_again_before_its_pods_are_tried() {
     let selectors = vec![costly(0), "device.driver == \"x\"".to_owned()];
     let mut other = selecting("ns", "p", selectors);
     other.spec.requests[0].choices[0].count = gone.spec.requests[0].choices[0].count;
-    let mut cluster = cluster.with(told(other)).pod(owning(pod("p", "1c")));
+    let mut cluster = cluster.with(told(other)).with(owning(pod("p", "1c")));
     while !cluster.decide().settled {}
     let (_, before) = cluster.why("p");
     assert!(before.contains("selector false"), "{before}");
@@ -106,8 +106,8 @@ fn selectors_of_more_bytes_than_a_claim_may_have_are_refused() {
     let long = format!("device.driver == \"{}\"", "x".repeat(9_000));
     let mut cluster = cluster(&["g0"])
         .with(told(selecting("ns", "p", vec![long; 8])))
-        .pod(owning(pod("p", "1c")))
-        .pod(pod("plain", "1c"));
+        .with(owning(pod("p", "1c")))
+        .with(pod("plain", "1c"));
     assert_eq!(cluster.cycle(), ["plain n1"]);
     let (_, message) = cluster.why("p");
     assert!(
@@ -130,7 +130,7 @@ fn long_selectors_of_several_namespaces_come_to_an_end_beside_each_other() {
         asks.namespace.clone_from(&namespace);
         cluster = cluster
             .with(told(selecting(&namespace, &name, selectors)))
-            .pod(asks);
+            .with(asks);
     }
     let settled = (0..2_000).any(|_| {
         let decisions = cluster.decide();

@@ -10,11 +10,11 @@ use super::devices::{bare, decide, holding, two_cards, used, vgpu};
 const NOW: LedgerTime = LedgerTime::Now;
 
 fn apply(cluster: &mut Cluster, pod: PodObject) {
-    cluster.apply(Delta::PodApply(Box::new(pod)));
+    cluster.apply(pod);
 }
 
 fn a(ids: &str) -> PodObject {
-    on("n1", holding(ids, vgpu("a", 5000)))
+    holding(ids, vgpu("a", 5000)).on("n1")
 }
 
 #[test]
@@ -32,13 +32,13 @@ fn what_a_pod_was_seen_with_stays_until_it_is_gone() {
         apply(&mut cluster, a(ids));
         assert_eq!(used(&cluster, "n1", NOW), held, "{ids:?}");
     }
-    apply(&mut cluster, on("n1", vgpu("a", 5000)));
+    apply(&mut cluster, vgpu("a", 5000).on("n1"));
     assert_eq!(used(&cluster, "n1", NOW), held, "the annotation is gone");
     // Nor is anything told of what changes nothing, however often it is written.
     assert_eq!(cluster.engine.take_device_notes(), []);
     // When cards are made anew, what was seen first counts.
     cluster.apply(Delta::NodeDelete("n1".to_owned()));
-    cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
+    cluster.apply(two_cards("n1"));
     assert!(decide(&mut cluster).is_empty());
     assert_eq!(used(&cluster, "n1", NOW), held);
     cluster.apply(Delta::PodDelete("a".to_owned()));
@@ -56,7 +56,7 @@ fn what_a_binding_wrote_stays_too() {
 
 #[test]
 fn a_pod_of_which_nobody_knew_what_it_has_may_still_tell() {
-    let mut cluster = bare(two_cards("n1"), vec![on("n1", vgpu("a", 5000))]);
+    let mut cluster = bare(two_cards("n1"), vec![vgpu("a", 5000).on("n1")]);
     assert_eq!(used(&cluster, "n1", NOW), ["GPU-aa 5000", "GPU-bb 5000"]);
     apply(&mut cluster, a("GPU-bb,NVIDIA,20000,0:"));
     assert_eq!(used(&cluster, "n1", NOW), ["GPU-aa 0", "GPU-bb 5000"]);

@@ -6,8 +6,7 @@ use pumice_devices::{AnnotationValue, LedgerTime, NodeDevices};
 use pumice_engine::Engine;
 use pumice_framework::Bind;
 use pumice_model::object::{
-    ContainerFacts, ContainerKind, GroupObject, GroupPhase, NodeObject, Pairs, PodObject,
-    QueueObject, QueueState,
+    ContainerFacts, ContainerKind, GroupPhase, NodeObject, Pairs, PodObject, QueueState,
 };
 use pumice_model::{Delta, NoteAbout, TaskStatus};
 
@@ -23,10 +22,7 @@ pub const CONF: &str = "actions: \"enqueue, allocate, backfill\"\n\
                     deviceshare.SchedulePolicy: binpack}}]}]\n";
 
 fn cards(node: NodeObject, register: &str) -> NodeObject {
-    NodeObject {
-        device_annotations: pairs(&[(REGISTER, register)]),
-        ..node
-    }
+    node.device_annotations(&[(REGISTER, register)])
 }
 
 /// Two P40 that hosts share.
@@ -64,10 +60,7 @@ pub fn vgpu(name: &str, memory: i64) -> PodObject {
 }
 
 pub fn holding(ids: &str, pod: PodObject) -> PodObject {
-    PodObject {
-        records: pairs(&[(IDS, ids)]),
-        ..pod
-    }
+    pod.records(&[(IDS, ids)])
 }
 
 /// The allocation a decision writes.
@@ -108,22 +101,22 @@ pub fn used(cluster: &Cluster, node: &str, view: LedgerTime) -> Vec<String> {
 }
 
 pub fn bare(node: NodeObject, pods: Vec<PodObject>) -> Cluster {
-    let cluster = Cluster::under(CONF).node(node);
-    pods.into_iter().fold(cluster, Cluster::pod)
+    let cluster = Cluster::under(CONF).with(node);
+    pods.into_iter().fold(cluster, Cluster::with)
 }
 
 #[test]
 fn cycles_between_a_binding_and_its_echo_never_give_a_card_out_twice() {
     let mut cluster = bare(two_cards("n1"), vec![vgpu("a", 20_000)]);
     assert_eq!(decide(&mut cluster), ["a GPU-aa,NVIDIA,20000,0:"]);
-    cluster.apply(Delta::PodApply(Box::new(vgpu("b", 20_000))));
+    cluster.apply(vgpu("b", 20_000));
     assert_eq!(decide(&mut cluster), ["b GPU-bb,NVIDIA,20000,0:"]);
-    cluster.apply(Delta::PodApply(Box::new(vgpu("c", 20_000))));
+    cluster.apply(vgpu("c", 20_000));
     assert!(decide(&mut cluster).is_empty());
 
     let mut cluster = bare(split_card("n1"), vec![vgpu("a", 3000)]);
     assert_eq!(decide(&mut cluster), ["a GPU-m0[group1-0],NVIDIA,3000,0:"]);
-    cluster.apply(Delta::PodApply(Box::new(vgpu("b", 3000))));
+    cluster.apply(vgpu("b", 3000));
     assert_eq!(decide(&mut cluster), ["b GPU-m0[group1-1],NVIDIA,3000,0:"]);
 }
 
@@ -149,20 +142,17 @@ fn a_failed_binding_gives_its_cards_back() {
 #[test]
 fn a_gang_that_is_undone_leaves_the_ledger_as_it_was() {
     let mut cluster = Cluster::under(CONF)
-        .node(two_cards("n1"))
-        .pod(on("n1", holding("GPU-bb,NVIDIA,9000,0:", vgpu("r", 9000))))
-        .group(group("g", 3));
+        .with(two_cards("n1"))
+        .with(holding("GPU-bb,NVIDIA,9000,0:", vgpu("r", 9000)).on("n1"))
+        .with(group("g", 3));
     for name in ["p0", "p1", "p2"] {
-        let pod = member("g", vgpu(name, 12_000));
-        cluster.apply(Delta::PodApply(Box::new(pod)));
+        let pod = vgpu(name, 12_000).group("g");
+        cluster.apply(pod);
     }
     cluster.engine.stand_by();
     let before = ledger(&cluster, "n1").clone();
     // Two fit one card, or one each; 36,000 and 9,000 do not fit two cards with 12,000 in a piece.
-    cluster.apply(Delta::PodApply(Box::new(on(
-        "n1",
-        holding("GPU-aa,NVIDIA,9000,0:", vgpu("s", 9000)),
-    ))));
+    cluster.apply(holding("GPU-aa,NVIDIA,9000,0:", vgpu("s", 9000)).on("n1"));
     cluster.engine.stand_by();
     assert_ne!(&before, ledger(&cluster, "n1"), "the test sees changes");
     let before = ledger(&cluster, "n1").clone();
@@ -172,17 +162,10 @@ fn a_gang_that_is_undone_leaves_the_ledger_as_it_was() {
 
 #[test]
 fn terminating_pods_hold_their_cards_and_others_wait_for_them() {
-    let leaving = PodObject {
-        deleting: true,
-        ..on(
-            "n1",
-            holding("GPU-aa,NVIDIA,20000,0:", vgpu("leaving", 20_000)),
-        )
-    };
-    let staying = on(
-        "n1",
-        holding("GPU-bb,NVIDIA,20000,0:", vgpu("staying", 20_000)),
-    );
+    let leaving = holding("GPU-aa,NVIDIA,20000,0:", vgpu("leaving", 20_000))
+        .on("n1")
+        .deleting(true);
+    let staying = holding("GPU-bb,NVIDIA,20000,0:", vgpu("staying", 20_000)).on("n1");
     let mut cluster = bare(two_cards("n1"), vec![leaving, staying, vgpu("a", 10_000)]);
     assert!(decide(&mut cluster).is_empty());
     let state = cluster.engine.state();
@@ -204,7 +187,7 @@ fn terminating_pods_hold_their_cards_and_others_wait_for_them() {
 fn what_annotations_say_replaces_what_was_assumed_unless_it_cannot_be_read() {
     let mut cluster = bare(two_cards("n1"), vec![vgpu("a", 9000)]);
     assert_eq!(decide(&mut cluster), ["a GPU-aa,NVIDIA,9000,0:"]);
-    let bound = |text: &str| Delta::PodApply(Box::new(on("n1", holding(text, vgpu("a", 9000)))));
+    let bound = |text: &str| holding(text, vgpu("a", 9000)).on("n1").delta();
     cluster.apply(bound("nonsense"));
     assert_eq!(
         used(&cluster, "n1", LedgerTime::Now),
@@ -225,7 +208,7 @@ fn what_annotations_say_replaces_what_was_assumed_unless_it_cannot_be_read() {
 
 #[test]
 fn usage_nobody_can_tell_counts_on_every_card_it_could_be_on() {
-    let untold = on("n1", vgpu("untold", 20_000));
+    let untold = vgpu("untold", 20_000).on("n1");
     let mut cluster = bare(two_cards("n1"), vec![untold, vgpu("a", 9000)]);
     assert!(decide(&mut cluster).is_empty());
     let (_, why) = cluster.why("a");
@@ -238,13 +221,13 @@ fn usage_nobody_can_tell_counts_on_every_card_it_could_be_on() {
 fn cards_in_another_order_keep_their_users() {
     let mut cluster = bare(two_cards("n1"), vec![vgpu("in-flight", 9000)]);
     decide(&mut cluster);
-    let seen = on("n1", holding("GPU-bb,NVIDIA,5000,0:", vgpu("seen", 5000)));
-    cluster.apply(Delta::PodApply(Box::new(seen)));
+    let seen = holding("GPU-bb,NVIDIA,5000,0:", vgpu("seen", 5000)).on("n1");
+    cluster.apply(seen);
     let register = "GPU-cc,10,24576,NVIDIA-Tesla P40,true,hami-core:\
                     GPU-bb,10,24576,NVIDIA-Tesla P40,true,hami-core:\
                     GPU-aa,10,24576,NVIDIA-Tesla P40,false,hami-core:";
     let turned = cards(two_cards("n1"), register);
-    cluster.apply(Delta::NodeApply(Box::new(turned)));
+    cluster.apply(turned);
     let expected = ["GPU-cc 0", "GPU-bb 5000", "GPU-aa 9000"];
     assert_eq!(used(&cluster, "n1", LedgerTime::Now), expected);
     // A card that goes and comes back.
@@ -252,10 +235,10 @@ fn cards_in_another_order_keep_their_users() {
         two_cards("n1"),
         "GPU-cc,10,24576,NVIDIA-Tesla P40,true,hami-core:",
     );
-    cluster.apply(Delta::NodeApply(Box::new(gone)));
+    cluster.apply(gone);
     // Until they are told again the card that is there may be either of them.
     assert_eq!(used(&cluster, "n1", LedgerTime::Now), ["GPU-cc 14000"]);
-    cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
+    cluster.apply(two_cards("n1"));
     assert_eq!(
         used(&cluster, "n1", LedgerTime::Now),
         ["GPU-aa 9000", "GPU-bb 5000"]
@@ -268,7 +251,7 @@ fn a_node_that_goes_and_comes_back_keeps_what_was_promised_on_it() {
     decide(&mut cluster);
     cluster.apply(Delta::NodeDelete("n1".to_owned()));
     cluster.engine.stand_by();
-    cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
+    cluster.apply(two_cards("n1"));
     cluster.engine.stand_by();
     assert_eq!(
         used(&cluster, "n1", LedgerTime::Now),
@@ -284,7 +267,7 @@ fn an_engine_fed_from_the_dump_knows_the_cards_of_bindings_on_their_way() {
     for delta in cluster.engine.state().dump() {
         again.apply(delta);
     }
-    again.apply(Delta::PodApply(Box::new(vgpu("b", 3000))));
+    again.apply(vgpu("b", 3000));
     assert_eq!(decide(&mut again), ["b GPU-m0[group1-1],NVIDIA,3000,0:"]);
 }
 
@@ -298,7 +281,7 @@ fn switching_the_family_off_and_on_again_keeps_what_pods_hold() {
     let mut cluster = bare(two_cards("n1"), vec![vgpu("a", 20_000)]);
     decide(&mut cluster);
     cluster.engine.reconfigure(&config(NO_QUEUE_PLUGIN));
-    cluster.apply(Delta::PodApply(Box::new(vgpu("b", 9000))));
+    cluster.apply(vgpu("b", 9000));
     assert!(decide(&mut cluster).is_empty());
     let (_, why) = cluster.why("b");
     assert!(why.contains("deviceshare.VGPUEnable"), "{why}");
@@ -330,12 +313,12 @@ fn the_geometry_may_change_while_running_and_a_broken_one_changes_nothing() {
         let text = told.map_or("", |note| note.text.as_str());
         assert!(text.contains("what was read before stays"), "{notes:?}");
     }
-    cluster.apply(Delta::PodApply(Box::new(vgpu("b", 3000))));
+    cluster.apply(vgpu("b", 3000));
     assert_eq!(decide(&mut cluster), ["b GPU-m0[halves-1],NVIDIA,3000,0:"]);
     // Without the ConfigMap the built-in table counts, which has no group of that name: the card is
     // held by something nobody can tell, and gives out nothing.
     cluster.apply(map(None));
-    cluster.apply(Delta::PodApply(Box::new(vgpu("c", 3000))));
+    cluster.apply(vgpu("c", 3000));
     assert!(decide(&mut cluster).is_empty());
     cluster.apply(map(Some(coarse)));
     assert_eq!(used(&cluster, "n1", LedgerTime::Now), ["GPU-m0 40960"]);
@@ -399,7 +382,7 @@ fn gauges(engine: &mut Engine) -> Vec<String> {
 #[test]
 fn gauges_follow_the_ledger_node_by_node() {
     let mut cluster = bare(two_cards("n1"), vec![vgpu("a", 9000)]);
-    cluster.apply(Delta::NodeApply(Box::new(two_cards("n2"))));
+    cluster.apply(two_cards("n2"));
     decide(&mut cluster);
     let told = gauges(&mut cluster.engine);
     let line = "n1 volcano_vgpu_device_memory_allocation_for_a_certain_pod GPU-aa a 9000";
@@ -418,14 +401,11 @@ fn gauges_follow_the_ledger_node_by_node() {
 /// Annotations say nothing of a pod that has none.
 #[test]
 fn pods_without_devices_hold_none() {
-    let mut cluster = bare(two_cards("n1"), vec![on("n1", pod("plain", "1c"))]);
+    let mut cluster = bare(two_cards("n1"), vec![pod("plain", "1c").on("n1")]);
     cluster.engine.stand_by();
     let records: Pairs = Pairs::new();
-    let plain = PodObject {
-        records,
-        ..on("n1", pod("plain", "1c"))
-    };
-    cluster.apply(Delta::PodApply(Box::new(plain)));
+    let plain = pod("plain", "1c").on("n1").records(records);
+    cluster.apply(plain);
     assert_eq!(
         used(&cluster, "n1", LedgerTime::Now),
         ["GPU-aa 0", "GPU-bb 0"]
@@ -446,8 +426,8 @@ fn a_pod_that_is_never_served_reserves_nothing_of_its_queue_and_says_why() {
         (&off, huge, pod("good", "1c"), "deviceshare.VGPUEnable"),
     ] {
         let bad = asking("bad", &format!("1c {bad}"));
-        let cluster = Cluster::under(conf).node(two_cards("n1"));
-        let mut cluster = cluster.pod(bad).pod(good);
+        let cluster = Cluster::under(conf).with(two_cards("n1"));
+        let mut cluster = cluster.with(bad).with(good);
         let binds = cluster.decide().binds.len();
         assert_eq!(binds, 1, "{told}");
         let (reason, why) = cluster.why("bad");
@@ -469,7 +449,7 @@ fn what_would_have_to_change_is_told_of_cards_of_the_mode_that_is_asked() {
     ] {
         let mut mig = vgpu("p", memory);
         mig.facts.annotations = pairs(&[("volcano.sh/vgpu-mode", "mig")]);
-        let mut cluster = bare(two_cards("a-hami"), vec![mig]).node(split_card("z-mig"));
+        let mut cluster = bare(two_cards("a-hami"), vec![mig]).with(split_card("z-mig"));
         assert!(cluster.cycle().is_empty());
         let changes = pod_view(&cluster.engine, "p").changes;
         let [change] = changes.as_slice() else {
@@ -491,7 +471,7 @@ fn cards_in_use_that_would_do_are_told_with_who_holds_them() {
     let busy = |name, id: &str| {
         holding(
             &format!("{id},NVIDIA,20000,0:"),
-            on("n1", vgpu(name, 20_000)),
+            vgpu(name, 20_000).on("n1"),
         )
     };
     let pods = vec![busy("a", "GPU-aa"), busy("b", "GPU-bb"), vgpu("p", 9000)];
@@ -517,8 +497,8 @@ fn the_nearest_miss_is_a_full_node_rather_than_one_of_another_mode() {
     slots.expect("slots").1 = 1000;
     let mut hami = vgpu("p", 3000);
     hami.facts.annotations = pairs(&[("volcano.sh/vgpu-mode", "hami-core")]);
-    let busy = holding("GPU-aa,NVIDIA,3000,0:", on("vgpu-1", vgpu("busy", 3000)));
-    let mut cluster = bare(full, vec![busy, hami]).node(split_card("a-mig"));
+    let busy = holding("GPU-aa,NVIDIA,3000,0:", vgpu("busy", 3000).on("vgpu-1"));
+    let mut cluster = bare(full, vec![busy, hami]).with(split_card("a-mig"));
     assert!(cluster.cycle().is_empty());
     let message = cluster.why("p").1;
     let expected = "Nearest miss: node vgpu-1: volcano.sh/vgpu-number short by 1 (1 asked, 0 of 1 \
@@ -529,10 +509,7 @@ fn the_nearest_miss_is_a_full_node_rather_than_one_of_another_mode() {
 
 #[test]
 fn cards_that_are_too_small_or_too_few_never_fit_whatever_the_queue_says() {
-    let shut = QueueObject {
-        state: QueueState::Closed,
-        ..queue("shut")
-    };
+    let shut = queue("shut").state(QueueState::Closed);
     let conf = CONF.replace(
         "{name: predicates}",
         "{name: predicates}, {name: proportion}",
@@ -548,15 +525,12 @@ fn cards_that_are_too_small_or_too_few_never_fit_whatever_the_queue_says() {
         ),
     ] {
         // The cards are in use, which does not matter.
-        let busy = holding("GPU-aa,NVIDIA,20000,0:", on("n1", vgpu("busy", 20_000)));
+        let busy = holding("GPU-aa,NVIDIA,20000,0:", vgpu("busy", 20_000).on("n1"));
         let mut cluster = Cluster::under(&conf)
-            .node(two_cards("n1"))
-            .queue(shut.clone())
-            .pod(busy)
-            .pod(PodObject {
-                queue: Some("shut".to_owned()),
-                ..asked.clone()
-            });
+            .with(two_cards("n1"))
+            .with(shut.clone())
+            .with(busy)
+            .with(asked.clone().queue("shut"));
         assert!(cluster.cycle().is_empty());
         let message = cluster.why("p").1;
         let start = "0/1 nodes are unavailable: the pod never fits: ";
@@ -572,15 +546,12 @@ fn cards_that_are_too_small_or_too_few_never_fit_whatever_the_queue_says() {
         assert!(message.contains(why), "{message}");
     }
     // A node without cards is no nearer for its name, whoever says so first.
-    let pod = PodObject {
-        queue: Some("shut".to_owned()),
-        ..vgpu("p", 30_000)
-    };
+    let pod = vgpu("p", 30_000).queue("shut");
     let mut cluster = Cluster::under(&conf)
-        .node(node("a-cpu", "64c 64Gi pods=20"))
-        .node(two_cards("n1"))
-        .queue(shut)
-        .pod(pod);
+        .with(node("a-cpu", "64c 64Gi pods=20"))
+        .with(two_cards("n1"))
+        .with(shut)
+        .with(pod);
     assert!(cluster.cycle().is_empty());
     let message = cluster.why("p").1;
     assert!(
@@ -591,7 +562,7 @@ fn cards_that_are_too_small_or_too_few_never_fit_whatever_the_queue_says() {
     let busy = |name, id| {
         holding(
             &format!("{id},NVIDIA,20000,0:"),
-            on("n1", vgpu(name, 20_000)),
+            vgpu(name, 20_000).on("n1"),
         )
     };
     let pods = vec![busy("a", "GPU-aa"), busy("b", "GPU-bb"), vgpu("p", 20_000)];
@@ -632,9 +603,9 @@ fn npus_are_not_handed_out_as_bare_numbers() {
         for (conf, why) in [CONF, NO_QUEUE_PLUGIN].into_iter().zip(why) {
             let allocatable = format!("8c 64Gi pods=20 {resource}=16");
             let mut cluster = Cluster::under(conf)
-                .node(node("npu-1", &allocatable))
-                .pod(asking("p", &format!("1c {resource}=1")))
-                .pod(pod("plain", "1c"));
+                .with(node("npu-1", &allocatable))
+                .with(asking("p", &format!("1c {resource}=1")))
+                .with(pod("plain", "1c"));
             assert_eq!(cluster.cycle(), ["plain npu-1"]);
             let (reason, message) = cluster.why("p");
             assert_eq!(reason, "Unschedulable");
@@ -647,26 +618,23 @@ fn npus_are_not_handed_out_as_bare_numbers() {
 #[test]
 fn a_gang_that_asks_npus_is_not_admitted_and_reserves_nothing() {
     let asks = |name: &str, least: &str| {
-        let group = waiting(group(name, 1));
+        let group = group(name, 1).waiting();
         let min_resources = Some(amounts(least));
-        GroupObject {
-            min_resources,
-            ..group
-        }
+        group.min_resources(min_resources)
     };
     let mut cluster = Cluster::new()
-        .node(node("npu-1", "4c 8Gi pods=9 huawei.com/npu-core=8"))
-        .group(asks("npus", "4c huawei.com/npu-core=8"))
-        .pod(member("npus", asking("p", "4c huawei.com/npu-core=8")))
-        .group(asks("cpus", "4c"))
-        .pod(member("cpus", pod("q", "4c")));
+        .with(node("npu-1", "4c 8Gi pods=9 huawei.com/npu-core=8"))
+        .with(asks("npus", "4c huawei.com/npu-core=8"))
+        .with(asking("p", "4c huawei.com/npu-core=8").group("npus"))
+        .with(asks("cpus", "4c"))
+        .with(pod("q", "4c").group("cpus"));
     assert_eq!(cluster.cycle(), ["q npu-1"]);
     assert_eq!(cluster.phase("npus"), GroupPhase::Pending);
     // Pods of Volcano that run on NPUs go on, and count.
-    let running = on("npu-1", asking("old", "1c huawei.com/npu-core=8"));
+    let running = asking("old", "1c huawei.com/npu-core=8").on("npu-1");
     let mut cluster = Cluster::new()
-        .node(node("npu-1", "4c 8Gi pods=9 huawei.com/npu-core=8"))
-        .pod(running);
+        .with(node("npu-1", "4c 8Gi pods=9 huawei.com/npu-core=8"))
+        .with(running);
     assert!(cluster.cycle().is_empty());
     let state = cluster.engine.state();
     let core = state.resources().get("huawei.com/npu-core").expect("known");

@@ -5,7 +5,6 @@ use pumice_model::extender::{
     AboutNode, ExtenderAnswer, ExtenderQuestion, ExtenderVerb, NodeWord, QuestionAbout,
     QuestionSheet, StandingQuestion,
 };
-use pumice_model::object::{GroupObject, NodeObject, PodObject, QueueObject};
 use pumice_model::{Delta, State};
 
 use super::cluster::*;
@@ -34,8 +33,8 @@ fn asking(names: &[&str]) -> Cluster {
 
 fn under(arguments: &str) -> Cluster {
     let mut cluster = Cluster::under(&conf(arguments))
-        .node(node("n1", "3c 8Gi pods=9"))
-        .node(node("n2", "3c 8Gi pods=9"));
+        .with(node("n1", "3c 8Gi pods=9"))
+        .with(node("n2", "3c 8Gi pods=9"));
     cluster.engine.set_full_check_interval_s(Some(i64::MAX));
     cluster
 }
@@ -97,17 +96,13 @@ fn questions(cluster: &mut Cluster) -> Vec<String> {
     sheet.questions.iter().map(line).collect()
 }
 
-fn of_gang(name: &str, request: &str) -> PodObject {
-    member("g", pod(name, request))
-}
-
 #[test]
 fn a_pod_waits_for_the_extender_and_nobody_else_does() {
     let managed = "extender.predicateVerb: predicate, extender.managedResources: [example.com/x]";
     let mut cluster = under(managed)
-        .node(node("n2", "3c 8Gi pods=9 example.com/x=4"))
-        .pod(pod("a", "1c example.com/x=1"))
-        .pod(pod("b", "1c"));
+        .with(node("n2", "3c 8Gi pods=9 example.com/x=4"))
+        .with(pod("a", "1c example.com/x=1"))
+        .with(pod("b", "1c"));
     assert_eq!(settled(&mut cluster), ["b n1"]);
     let (reason, why) = cluster.why("a");
     assert_eq!(reason, "Unschedulable");
@@ -124,7 +119,7 @@ fn a_pod_waits_for_the_extender_and_nobody_else_does() {
 
 #[test]
 fn what_the_extender_says_of_nodes_is_told_in_its_words() {
-    let mut cluster = asking(&["predicate"]).pod(pod("a", "1c"));
+    let mut cluster = asking(&["predicate"]).with(pod("a", "1c"));
     settled(&mut cluster);
     let said = nodes(refused("too old"), refused("too loud"));
     cluster.apply(answered(ExtenderVerb::Predicate, "a", said));
@@ -138,12 +133,12 @@ fn what_the_extender_says_of_nodes_is_told_in_its_words() {
 
 #[test]
 fn a_node_that_came_after_the_answer_takes_no_pod_before_the_next_one() {
-    let mut cluster = asking(&["predicate"]).pod(pod("a", "1c"));
+    let mut cluster = asking(&["predicate"]).with(pod("a", "1c"));
     settled(&mut cluster);
     let said = nodes(refused("no"), refused("no"));
     cluster.apply(answered(ExtenderVerb::Predicate, "a", said));
     settled(&mut cluster);
-    cluster.apply(Delta::NodeApply(Box::new(node("n0", "3c 8Gi pods=9"))));
+    cluster.apply(node("n0", "3c 8Gi pods=9"));
     assert_eq!(settled(&mut cluster), [""; 0]);
     let (_, why) = cluster.why("a");
     let says = format!("1 the extender at {URL} has not answered predicate yet");
@@ -156,10 +151,10 @@ fn a_node_that_came_after_the_answer_takes_no_pod_before_the_next_one() {
 #[test]
 fn pods_of_a_job_that_are_alike_are_asked_about_once_and_share_the_answer() {
     let mut cluster = asking(&["predicate"])
-        .group(group("g", 3))
-        .pod(of_gang("g-0", "1c"))
-        .pod(of_gang("g-1", "1c"))
-        .pod(of_gang("g-2", "2c"));
+        .with(group("g", 3))
+        .with(pod("g-0", "1c").group("g"))
+        .with(pod("g-1", "1c").group("g"))
+        .with(pod("g-2", "2c").group("g"));
     assert_eq!(settled(&mut cluster), [""; 0]);
     assert_eq!(questions(&mut cluster), ["predicate g-0", "predicate g-2"]);
     let said = nodes(NodeWord::Fits, refused("no"));
@@ -172,7 +167,7 @@ fn pods_of_a_job_that_are_alike_are_asked_about_once_and_share_the_answer() {
 
 #[test]
 fn an_answer_counts_until_the_next_one() {
-    let mut cluster = asking(&["predicate"]).pod(pod("a", "9c"));
+    let mut cluster = asking(&["predicate"]).with(pod("a", "9c"));
     settled(&mut cluster);
     let said = nodes(NodeWord::Fits, refused("no"));
     cluster.apply(answered(ExtenderVerb::Predicate, "a", said));
@@ -182,14 +177,14 @@ fn an_answer_counts_until_the_next_one() {
     cluster.apply(answered(ExtenderVerb::Predicate, "a", said));
     settled(&mut cluster);
     for name in ["n1", "n2"] {
-        cluster.apply(Delta::NodeApply(Box::new(node(name, "9c 8Gi pods=9"))));
+        cluster.apply(node(name, "9c 8Gi pods=9"));
     }
     assert_eq!(settled(&mut cluster), ["a n2"]);
 }
 
 #[test]
 fn scores_of_the_extender_are_added_as_they_are() {
-    let mut cluster = asking(&["prioritize"]).pod(pod("a", "1c"));
+    let mut cluster = asking(&["prioritize"]).with(pod("a", "1c"));
     assert_eq!(settled(&mut cluster), [""; 0]);
     let scores = vec![about("n1", 0.25), about("n2", 0.5)];
     let said = ExtenderAnswer::Scores(scores);
@@ -205,9 +200,9 @@ fn pods_wait_for_scores_even_where_the_extender_refuses_no_node() {
         "name: extender\n    enablePredicate: false\n",
     );
     let mut cluster = Cluster::under(&conf)
-        .node(node("n1", "3c 8Gi pods=9"))
-        .node(node("n2", "3c 8Gi pods=9"))
-        .pod(pod("a", "1c"));
+        .with(node("n1", "3c 8Gi pods=9"))
+        .with(node("n2", "3c 8Gi pods=9"))
+        .with(pod("a", "1c"));
     assert_eq!(settled(&mut cluster), [""; 0]);
     assert_eq!(questions(&mut cluster), ["prioritize a"]);
     let (_, why) = cluster.why("a");
@@ -222,7 +217,7 @@ fn pods_wait_for_scores_even_where_the_extender_refuses_no_node() {
 #[test]
 fn an_error_in_an_answer_counts_even_where_the_extender_is_ignorable() {
     let mut cluster =
-        under("extender.prioritizeVerb: p, extender.ignorable: true").pod(pod("a", "1c"));
+        under("extender.prioritizeVerb: p, extender.ignorable: true").with(pod("a", "1c"));
     settled(&mut cluster);
     let said = ExtenderAnswer::Error("out of order".to_owned());
     cluster.apply(answered(ExtenderVerb::Prioritize, "a", said));
@@ -237,8 +232,8 @@ fn queued(arguments: &str) -> Cluster {
     let mut asks = group("g", 1);
     asks.min_resources = Some(amounts("1c"));
     let mut cluster = under(arguments)
-        .group(waiting(asks))
-        .pod(of_gang("a", "1c"));
+        .with(asks.waiting())
+        .with(pod("a", "1c").group("g"));
     assert_eq!(settled(&mut cluster), [""; 0]);
     cluster
 }
@@ -327,13 +322,10 @@ fn an_extender_that_fails_holds_up_what_it_is_asked_about_unless_it_is_ignorable
 
 #[test]
 fn a_queue_the_extender_keeps_back_lets_other_queues_go_on() {
-    let mut cluster = asking(&["queueOverused"]).queue(queue("q"));
-    let named = |name: &str, queue: &str| PodObject {
-        queue: Some(queue.to_owned()),
-        ..pod(name, "1c")
-    };
-    cluster.apply(Delta::PodApply(Box::new(named("a", "default"))));
-    cluster.apply(Delta::PodApply(Box::new(named("b", "q"))));
+    let mut cluster = asking(&["queueOverused"]).with(queue("q"));
+    let named = |name: &str, queue: &str| pod(name, "1c").queue(queue);
+    cluster.apply(named("a", "default"));
+    cluster.apply(named("b", "q"));
     settled(&mut cluster);
     let lines = ["queueOverused default", "queueOverused q"];
     assert_eq!(questions(&mut cluster), lines);
@@ -350,16 +342,16 @@ fn a_switch_that_is_off_leaves_its_verb_unasked() {
         "name: extender\n    enablePredicate: false\n",
     );
     let mut cluster = Cluster::under(&text)
-        .node(node("n1", "3c 8Gi pods=9"))
-        .group(group("g", 1))
-        .pod(of_gang("a", "1c"));
+        .with(node("n1", "3c 8Gi pods=9"))
+        .with(group("g", 1))
+        .with(pod("a", "1c").group("g"));
     settled(&mut cluster);
     assert_eq!(questions(&mut cluster), ["jobReady ns/g"]);
 }
 
 #[test]
 fn a_dump_has_the_answers() {
-    let mut cluster = asking(&["predicate"]).pod(pod("a", "9c"));
+    let mut cluster = asking(&["predicate"]).with(pod("a", "9c"));
     settled(&mut cluster);
     let said = nodes(NodeWord::Fits, refused("no"));
     cluster.apply(answered(ExtenderVerb::Predicate, "a", said.clone()));
@@ -378,7 +370,7 @@ fn a_dump_has_the_answers() {
 
 #[test]
 fn another_extender_has_said_nothing_yet() {
-    let mut cluster = asking(&["predicate"]).pod(pod("a", "1c"));
+    let mut cluster = asking(&["predicate"]).with(pod("a", "1c"));
     settled(&mut cluster);
     let text = conf(&verbs(&["predicate"])).replace(URL, "http://other");
     let other = pumice_conf::parse(&text, &pumice_engine::REGISTRY).config;
@@ -392,7 +384,7 @@ fn another_extender_has_said_nothing_yet() {
 fn more_pods_than_may_be_asked_about_have_their_turns_and_jobs_need_none() {
     let mut cluster = asking(&["predicate", "jobReady"]);
     for at in 0..1100 {
-        cluster.apply(Delta::PodApply(Box::new(pod(&format!("p{at:04}"), "1c"))));
+        cluster.apply(pod(&format!("p{at:04}"), "1c"));
     }
     let mut asked = |now_s: i64| {
         while !cluster.engine.cycle(now_s).settled {}
@@ -418,10 +410,10 @@ fn where_there_are_many_nodes_fewer_pods_are_asked_about_at_a_time() {
     let mut cluster = asking(&["predicate"]);
     for at in 0..2098 {
         let node = node(&format!("m{at:04}"), "3c 8Gi pods=9");
-        cluster.apply(Delta::NodeApply(Box::new(node)));
+        cluster.apply(node);
     }
     for at in 0..520 {
-        cluster.apply(Delta::PodApply(Box::new(pod(&format!("p{at:03}"), "1c"))));
+        cluster.apply(pod(&format!("p{at:03}"), "1c"));
     }
     settled(&mut cluster);
     assert_eq!(questions(&mut cluster).len(), (1 << 20) / 2100);
@@ -429,23 +421,20 @@ fn where_there_are_many_nodes_fewer_pods_are_asked_about_at_a_time() {
 
 #[test]
 fn an_answer_about_one_that_was_made_anew_under_its_name_does_not_count() {
-    let anew = |uid: &str| GroupObject {
-        uid: uid.to_owned(),
-        ..group("g", 1)
-    };
+    let anew = |uid: &str| group("g", 1).uid(uid);
     let mut cluster = asking(&["jobReady"])
-        .group(group("g", 1))
-        .pod(of_gang("a", "9c"));
+        .with(group("g", 1))
+        .with(pod("a", "9c").group("g"));
     settled(&mut cluster);
     let ready = || ExtenderAnswer::Flag(true);
     cluster.apply(answered(ExtenderVerb::JobReady, "ns/g", ready()));
     settled(&mut cluster);
     for name in ["n1", "n2"] {
-        cluster.apply(Delta::NodeApply(Box::new(node(name, "9c 8Gi pods=9"))));
+        cluster.apply(node(name, "9c 8Gi pods=9"));
     }
     let gone = Delta::GroupDelete("ns".to_owned(), "g".to_owned());
     cluster.apply(gone);
-    cluster.apply(Delta::GroupApply(Box::new(anew("other"))));
+    cluster.apply(anew("other"));
     assert_eq!(settled(&mut cluster), [""; 0]);
     let (_, why) = cluster.why("a");
     assert!(why.contains("has not answered jobReady yet"), "{why}");
@@ -455,13 +444,10 @@ fn an_answer_about_one_that_was_made_anew_under_its_name_does_not_count() {
 
 #[test]
 fn an_answer_about_a_queue_that_was_made_anew_does_not_count() {
-    let made = |uid: &str| QueueObject {
-        uid: uid.to_owned(),
-        ..queue("default")
-    };
+    let made = |uid: &str| queue("default").uid(uid);
     let mut cluster = asking(&["queueOverused"])
-        .queue(made("first"))
-        .pod(pod("a", "9c"));
+        .with(made("first"))
+        .with(pod("a", "9c"));
     settled(&mut cluster);
     let asked = cluster.engine.question_sheet().questions;
     let question = asked[0].question.clone();
@@ -471,8 +457,8 @@ fn an_answer_about_a_queue_that_was_made_anew_does_not_count() {
     });
     settled(&mut cluster);
     cluster.apply(Delta::QueueDelete("default".to_owned()));
-    cluster.apply(Delta::QueueApply(Box::new(made("second"))));
-    cluster.apply(Delta::NodeApply(Box::new(node("n1", "9c 8Gi pods=9"))));
+    cluster.apply(made("second"));
+    cluster.apply(node("n1", "9c 8Gi pods=9"));
     assert_eq!(settled(&mut cluster), [""; 0]);
     let (_, why) = cluster.why("a");
     assert!(why.contains("has not answered queueOverused yet"), "{why}");
@@ -480,7 +466,7 @@ fn an_answer_about_a_queue_that_was_made_anew_does_not_count() {
 
 #[test]
 fn an_answer_about_a_node_that_was_made_anew_does_not_count() {
-    let mut cluster = asking(&["predicate", "prioritize"]).pod(pod("a", "9c"));
+    let mut cluster = asking(&["predicate", "prioritize"]).with(pod("a", "9c"));
     settled(&mut cluster);
     let said = nodes(NodeWord::Fits, NodeWord::Fits);
     cluster.apply(answered(ExtenderVerb::Predicate, "a", said));
@@ -488,11 +474,8 @@ fn an_answer_about_a_node_that_was_made_anew_does_not_count() {
     cluster.apply(answered(ExtenderVerb::Prioritize, "a", scores));
     settled(&mut cluster);
     cluster.apply(Delta::NodeDelete("n1".to_owned()));
-    let other = |name: &str| NodeObject {
-        uid: format!("{name} again"),
-        ..node(name, "9c 8Gi pods=9")
-    };
-    cluster.apply(Delta::NodeApply(Box::new(other("n1"))));
+    let other = |name: &str| node(name, "9c 8Gi pods=9").uid(format!("{name} again"));
+    cluster.apply(other("n1"));
     assert_eq!(settled(&mut cluster), [""; 0]);
     let (_, why) = cluster.why("a");
     assert!(
@@ -517,13 +500,10 @@ fn sheet_of(cluster: &mut Cluster) -> QuestionSheet {
 fn the_extender_is_told_of_pods_nodes_jobs_and_queues_as_they_are() {
     let all = ["predicate", "jobReady", "queueOverused"];
     let mut cluster = asking(&all)
-        .queue(QueueObject {
-            weight: 7,
-            ..queue("default")
-        })
-        .group(group("g", 2))
-        .pod(of_gang("a", "1c"))
-        .pod(on("n2", pod("other", "2c")));
+        .with(queue("default").weight(7))
+        .with(group("g", 2))
+        .with(pod("a", "1c").group("g"))
+        .with(pod("other", "2c").on("n2"));
     let sheet = sheet_of(&mut cluster);
     let about: Vec<&QuestionAbout> = sheet.questions.iter().map(|asked| &*asked.about).collect();
     let [
@@ -557,7 +537,7 @@ fn the_extender_is_told_of_pods_nodes_jobs_and_queues_as_they_are() {
     let new = sheet_of(&mut cluster);
     assert!(std::sync::Arc::ptr_eq(&new.nodes[0], &sheet.nodes[0]));
     assert_eq!(new.nodes[1].pods, []);
-    cluster.apply(Delta::NodeApply(Box::new(node("n0", "1c 8Gi pods=9"))));
+    cluster.apply(node("n0", "1c 8Gi pods=9"));
     let more = sheet_of(&mut cluster);
     for (before, after) in [(0, 1), (1, 2)] {
         let (before, after) = (&new.nodes[before], &more.nodes[after]);
@@ -567,15 +547,16 @@ fn the_extender_is_told_of_pods_nodes_jobs_and_queues_as_they_are() {
 
 #[test]
 fn what_changes_on_a_pod_is_told() {
-    let mut cluster = asking(&["predicate"]).pod(on("n1", pod("other", "1c")));
-    cluster.apply(Delta::PodApply(Box::new(pod("a", "9c"))));
+    let mut cluster = asking(&["predicate"]).with(pod("other", "1c").on("n1"));
+    cluster.apply(pod("a", "9c"));
     let before = sheet_of(&mut cluster);
     assert_eq!(before.nodes[0].pods[0].labels, []);
-    cluster.apply(Delta::PodApply(Box::new(PodObject {
-        labels: pairs(&[("k", "v")]),
-        priority: 7,
-        ..on("n1", pod("other", "2c"))
-    })));
+    cluster.apply(
+        pod("other", "2c")
+            .on("n1")
+            .labels(&[("k", "v")])
+            .priority(7),
+    );
     let after = sheet_of(&mut cluster);
     let told = &after.nodes[0].pods[0];
     assert_eq!(told.labels, pairs(&[("k", "v")]));
@@ -586,9 +567,9 @@ fn what_changes_on_a_pod_is_told() {
 #[test]
 fn a_cycle_is_told_with_the_nodes_the_queues_and_the_jobs_that_wait() {
     let mut cluster = under("extender.onSessionOpenVerb: open")
-        .group(group("g", 2))
-        .pod(of_gang("a", "1c"))
-        .pod(on("n2", pod("other", "2c")));
+        .with(group("g", 2))
+        .with(pod("a", "1c").group("g"))
+        .with(pod("other", "2c").on("n2"));
     let sheet = sheet_of(&mut cluster);
     let session = sheet.session.expect("it is told");
     let jobs: Vec<&str> = session.jobs.iter().map(|job| &*job.key).collect();
@@ -597,7 +578,7 @@ fn a_cycle_is_told_with_the_nodes_the_queues_and_the_jobs_that_wait() {
     assert!(queues.contains(&"default"), "{queues:?}");
     assert_eq!(sheet.nodes[1].pods.len(), 1);
     assert!(!cluster.engine.has_new_questions(), "each cycle once");
-    cluster.apply(Delta::PodApply(Box::new(of_gang("b", "9c"))));
+    cluster.apply(pod("b", "9c").group("g"));
     cluster.decide();
     assert!(cluster.engine.has_new_questions());
     let next = cluster.engine.question_sheet().session.expect("the next");
@@ -617,11 +598,11 @@ fn nobody_is_evicted_against_a_refusal_of_the_extender() {
         (NodeWord::Fits, &["-old", "new (n1)"]),
     ] {
         let mut cluster = victims::cluster(&text)
-            .node(node("n1", "3c 8Gi pods=9"))
-            .group(ranked("low", group("l", 1)))
-            .group(ranked("high", group("h", 1)))
-            .pod(on("n1", member("l", pod("old", "3c"))))
-            .pod(member("h", pod("new", "3c")));
+            .with(node("n1", "3c 8Gi pods=9"))
+            .with(ranked("low", group("l", 1)))
+            .with(ranked("high", group("h", 1)))
+            .with(pod("old", "3c").group("l").on("n1"))
+            .with(pod("new", "3c").group("h"));
         assert_eq!(cluster.plan(), [""; 0], "it has not answered");
         let said = ExtenderAnswer::Nodes(vec![about("n1", says)]);
         cluster.apply(answered(ExtenderVerb::Predicate, "new", said));
@@ -638,10 +619,7 @@ fn happening(dice: &mut Dice, round: u64, asked: &[StandingQuestion]) -> Delta {
             let request = managed[dice.below(3) as usize];
             let one = pod(&name(round), request);
             let queue = ["default", "q"][dice.below(2) as usize].to_owned();
-            Delta::PodApply(Box::new(PodObject {
-                queue: Some(queue),
-                ..one
-            }))
+            one.queue(queue).delta()
         }
         1 => Delta::PodDelete(name(dice.below(round + 1))),
         _ if asked.is_empty() => Delta::PodDelete(String::new()),
@@ -681,9 +659,9 @@ fn who_sleeps_would_get_nothing_whatever_the_extender_says() {
         let mut dice = Dice(seed);
         let [mut sleeps, mut tries] = [Some(i64::MAX), None].map(|interval_s| {
             let mut cluster = under(&arguments)
-                .node(node("n1", "3c 8Gi pods=9 example.com/x=3"))
-                .node(node("n2", "3c 8Gi pods=9 example.com/x=3"))
-                .queue(queue("q"));
+                .with(node("n1", "3c 8Gi pods=9 example.com/x=3"))
+                .with(node("n2", "3c 8Gi pods=9 example.com/x=3"))
+                .with(queue("q"));
             cluster.engine.set_full_check_interval_s(interval_s);
             cluster
         });

@@ -6,7 +6,6 @@ use pumice_model::Delta;
 use pumice_model::extender::{
     ExtenderAnswer, ExtenderQuestion, ExtenderVerb, QuestionAbout, StandingQuestion, ToldPod,
 };
-use pumice_model::object::{PodObject, QueueObject};
 
 use super::cluster::*;
 use super::victims::{self, Plans, ranked, runs};
@@ -23,13 +22,13 @@ fn conf(arguments: &str) -> String {
 /// Two nodes with a pod of low priority on each, and one of high priority that waits.
 fn full(arguments: &str) -> Cluster {
     let mut cluster = victims::cluster(&conf(arguments))
-        .node(victims::small("n1"))
-        .node(victims::small("n2"));
+        .with(victims::small("n1"))
+        .with(victims::small("n2"));
     cluster = runs(cluster, "low", "n1", "a", "4c");
     cluster = runs(cluster, "mid", "n2", "b", "4c");
     cluster
-        .group(ranked("high", group("new", 1)))
-        .pod(member("new", pod("new", "4c")))
+        .with(ranked("high", group("new", 1)))
+        .with(pod("new", "4c").group("new"))
 }
 
 fn says(verb: ExtenderVerb, answer: ExtenderAnswer) -> Delta {
@@ -84,18 +83,15 @@ fn nobody_goes_before_the_extender_has_answered_and_then_whom_it_named() {
 #[test]
 fn of_very_many_who_could_go_the_cheapest_are_told() {
     let mut cluster = victims::cluster(&conf("extender.preemptableVerb: p"))
-        .node(node("n1", "600c 999Gi pods=600"))
-        .group(ranked("high", group("new", 1)))
-        .pod(member("new", pod("new", "100c")));
+        .with(node("n1", "600c 999Gi pods=600"))
+        .with(ranked("high", group("new", 1)))
+        .with(pod("new", "100c").group("new"));
     for at in 0..520 {
         // The first ones are of higher priority.
         let one = pod(&format!("p{at:03}"), "1c");
         let class = if at < 20 { "mid" } else { "low" };
-        let one = PodObject {
-            priority_class: class.to_owned(),
-            ..one
-        };
-        cluster.apply(Delta::PodApply(Box::new(on("n1", one))));
+        let one = one.priority_class(class);
+        cluster.apply(one.on("n1"));
     }
     cluster.plan();
     let told = candidates(&mut cluster);
@@ -134,12 +130,9 @@ fn it_has_no_word_on_pods_that_ask_for_nothing_it_manages() {
 #[test]
 fn whom_others_protect_does_not_go_because_the_extender_names_him() {
     let mut cluster = full("extender.preemptableVerb: p")
-        .group(ranked("high", group("c", 1)))
-        .node(victims::small("n3"));
-    cluster.apply(Delta::PodApply(Box::new(on(
-        "n3",
-        member("c", pod("c", "4c")),
-    ))));
+        .with(ranked("high", group("c", 1)))
+        .with(victims::small("n3"));
+    cluster.apply(pod("c", "4c").group("c").on("n3"));
     cluster.plan();
     cluster.apply(says(ExtenderVerb::Preemptable, names(&["c"])));
     assert_eq!(cluster.plan(), [""; 0], "it is of the same priority");
@@ -149,8 +142,8 @@ fn whom_others_protect_does_not_go_because_the_extender_names_him() {
 fn who_may_go_is_not_asked_where_nobody_goes() {
     let text = conf("extender.preemptableVerb: p, extender.reclaimableVerb: r");
     let mut cluster = victims::cluster(&text.replace(", preempt", ""))
-        .node(victims::small("n1"))
-        .pod(pod("new", "9c"));
+        .with(victims::small("n1"))
+        .with(pod("new", "9c"));
     cluster.plan();
     assert!(!cluster.engine.has_questions());
 }
@@ -160,19 +153,16 @@ fn reclaim_takes_only_what_the_extender_names() {
     let text = "actions: \"enqueue, allocate, reclaim\"\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n    \
          enableReclaimable: false\n  - name: extender\n    arguments: {extender.urlPrefix: http://ext, \
          extender.reclaimableVerb: r}\n- plugins:\n  - name: conformance\n  - name: predicates\n  - name: proportion\n";
-    let named = |name: &str| QueueObject {
-        uid: name.to_owned(),
-        ..queue(name)
-    };
+    let named = |name: &str| queue(name).uid(name);
     let mut cluster = victims::cluster(text)
-        .node(victims::small("n1"))
-        .node(victims::small("n2"))
-        .queue(named("q"));
+        .with(victims::small("n1"))
+        .with(victims::small("n2"))
+        .with(named("q"));
     cluster = runs(cluster, "low", "n1", "a", "4c");
     cluster = runs(cluster, "mid", "n2", "b", "4c");
     let mut waits = group("new", 1);
     waits.queue = "q".to_owned();
-    let mut cluster = cluster.group(waits).pod(member("new", pod("new", "4c")));
+    let mut cluster = cluster.with(waits).with(pod("new", "4c").group("new"));
     assert_eq!(cluster.plan(), [""; 0]);
     assert_eq!(candidates(&mut cluster), ["a", "b"]);
     cluster.apply(says(ExtenderVerb::Reclaimable, names(&["b"])));
@@ -182,17 +172,13 @@ fn reclaim_takes_only_what_the_extender_names() {
 #[test]
 fn of_several_queues_the_cheapest_are_told_and_none_of_those_that_keep_theirs() {
     let text = conf("extender.reclaimableVerb: r").replace("preempt\"", "reclaim\"");
-    let named = |name: &str, reclaimable: bool| QueueObject {
-        uid: name.to_owned(),
-        reclaimable,
-        ..queue(name)
-    };
+    let named = |name: &str, reclaimable: bool| queue(name).uid(name).reclaimable(reclaimable);
     let mut cluster = victims::cluster(&text)
-        .node(node("n1", "20c 99Gi pods=99"))
-        .queue(named("own", true))
-        .queue(named("left", true))
-        .queue(named("right", true))
-        .queue(named("kept", false));
+        .with(node("n1", "20c 99Gi pods=99"))
+        .with(named("own", true))
+        .with(named("left", true))
+        .with(named("right", true))
+        .with(named("kept", false));
     let all = [
         ("left", "mid", "c"),
         ("right", "low", "b"),
@@ -203,12 +189,12 @@ fn of_several_queues_the_cheapest_are_told_and_none_of_those_that_keep_theirs() 
     for (queue, class, name) in all {
         let mut of = ranked(class, group(name, 1));
         of.queue = queue.to_owned();
-        let pod = on("n1", member(name, pod(name, "4c")));
-        cluster = cluster.group(of).pod(pod);
+        let pod = pod(name, "4c").group(name).on("n1");
+        cluster = cluster.with(of).with(pod);
     }
     let mut waits = group("new", 1);
     waits.queue = "own".to_owned();
-    let mut cluster = cluster.group(waits).pod(member("new", pod("new", "4c")));
+    let mut cluster = cluster.with(waits).with(pod("new", "4c").group("new"));
     assert_eq!(cluster.plan(), [""; 0]);
     assert_eq!(candidates(&mut cluster), ["a", "b", "c"]);
 }
@@ -238,7 +224,7 @@ fn happening(dice: &mut Dice, round: u64, cluster: &mut Cluster) -> Delta {
                 .into_iter()
                 .find(|(known, _)| *known == class)
                 .map_or(0, |(_, value)| value);
-            Delta::PodApply(Box::new(pod))
+            pod.delta()
         }
         1 if dice.below(3) == 0 => Delta::PodDelete(name(dice.below(round + 1))),
         _ if asked.is_empty() => Delta::PodDelete(String::new()),
@@ -285,8 +271,8 @@ fn who_sleeps_would_get_nothing_whomever_the_extender_lets_go() {
         let mut dice = Dice(seed);
         let [mut sleeps, mut tries] = [Some(i64::MAX), None].map(|interval_s| {
             let mut cluster = victims::cluster(&conf("extender.preemptableVerb: p"))
-                .node(victims::small("n1"))
-                .node(victims::small("n2"));
+                .with(victims::small("n1"))
+                .with(victims::small("n2"));
             cluster.engine.set_full_check_interval_s(interval_s);
             cluster
         });

@@ -19,9 +19,9 @@ fn burst(cluster: &mut Cluster, now_s: i64) {
     let names = (0..BURST).map(|at| format!("burst-{at}"));
     let names: Vec<String> = names.collect();
     for name in &names {
-        let mut burst = app(name, 0, pod(name, "9c"));
-        burst.anti_affinity = vec![pods_of(name)];
-        cluster.apply(Delta::PodApply(Box::new(burst)));
+        let mut burst = pod(name, "9c").app(name);
+        burst.anti_affinity = vec![pods_of(name, HOSTNAME)];
+        cluster.apply(burst);
     }
     cluster.engine.cycle(now_s);
     let during = kept(cluster);
@@ -34,7 +34,7 @@ fn burst(cluster: &mut Cluster, now_s: i64) {
 
 #[test]
 fn what_a_burst_left_behind_is_forgotten_though_nothing_comes_after_it() {
-    let mut cluster = Cluster::new().node(node("n", "4c 8Gi pods=99"));
+    let mut cluster = Cluster::new().with(node("n", "4c 8Gi pods=99"));
     cluster.engine.cycle(1000);
     cluster.engine.forget_unused();
     while !cluster.engine.cycle(1000).skipped {}

@@ -2,8 +2,8 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, GroupPhase, PodObject, PodPhase, PriorityClassObject, Requirement, Selector,
-    SelectorOp, SubGroupPolicy,
+    GroupPhase, PodObject, PodPhase, PriorityClassObject, Requirement, Selector, SelectorOp,
+    SubGroupPolicy,
 };
 
 use super::cluster::*;
@@ -20,11 +20,11 @@ fn class(name: &str, value: i32) -> Delta {
 fn best_effort_members_count_when_they_are_placed() {
     for (slots, expected) in [(3, vec!["p0 n1", "p1 n1", "p2 n1"]), (2, vec![])] {
         let mut cluster = Cluster::new()
-            .node(node("n1", &format!("8c 8Gi pods={slots}")))
-            .group(group("g", 3))
-            .pod(member("g", pod("p0", "1c")))
-            .pod(member("g", pod("p1", "1c")))
-            .pod(member("g", pod("p2", "")));
+            .with(node("n1", &format!("8c 8Gi pods={slots}")))
+            .with(group("g", 3))
+            .with(pod("p0", "1c").group("g"))
+            .with(pod("p1", "1c").group("g"))
+            .with(pod("p2", "").group("g"));
         assert_eq!(cluster.cycle(), expected, "{slots} slots");
     }
 }
@@ -33,17 +33,14 @@ fn best_effort_members_count_when_they_are_placed() {
 fn best_effort_members_that_wait_leave_their_job_among_the_first() {
     // With them counted, `old` would be ready, and gang puts jobs first that are not.
     let old = group("old", 1);
-    let young = GroupObject {
-        created_s: 1,
-        ..group("young", 1)
-    };
+    let young = group("young", 1).created_s(1);
     let mut cluster = Cluster::new()
-        .node(node("n1", "1c 8Gi pods=9"))
-        .group(old)
-        .group(young)
-        .pod(member("old", pod("o-nothing", "")))
-        .pod(member("old", pod("o-cpu", "1c")))
-        .pod(member("young", pod("y-cpu", "1c")));
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(old)
+        .with(young)
+        .with(pod("o-nothing", "").group("old"))
+        .with(pod("o-cpu", "1c").group("old"))
+        .with(pod("y-cpu", "1c").group("young"));
     assert_eq!(cluster.cycle(), ["o-cpu n1", "o-nothing n1"]);
 }
 
@@ -56,15 +53,12 @@ fn a_policy_without_label_keys_makes_one_group_of_all_pods_it_selects() {
             min_groups: 1,
             ..SubGroupPolicy::default()
         };
-        let grouped = GroupObject {
-            sub_groups: vec![policy],
-            ..group("g", 1)
-        };
+        let grouped = group("g", 1).sub_groups([policy]);
         let mut cluster = Cluster::new()
-            .node(node("n1", &format!("{cores}c 8Gi pods=9")))
-            .group(grouped)
-            .pod(member("g", pod("p0", "1c")))
-            .pod(member("g", pod("p1", "1c")));
+            .with(node("n1", &format!("{cores}c 8Gi pods=9")))
+            .with(grouped)
+            .with(pod("p0", "1c").group("g"))
+            .with(pod("p1", "1c").group("g"));
         assert_eq!(cluster.cycle().len(), binds, "{cores} cores");
     }
 }
@@ -78,21 +72,15 @@ fn in_stages(size: i32, min_groups: i32) -> Cluster {
         min_groups,
         ..SubGroupPolicy::default()
     };
-    let grouped = GroupObject {
-        sub_groups: vec![policy],
-        ..group("g", 4)
-    };
+    let grouped = group("g", 4).sub_groups([policy]);
     let mut cluster = Cluster::new()
-        .node(node("n1", "9c 9Gi pods=9"))
-        .group(grouped);
+        .with(node("n1", "9c 9Gi pods=9"))
+        .with(grouped);
     for (name, stage) in [("p0", "0"), ("p1", "0"), ("p2", "1"), ("p3", "1")] {
-        let pod = PodObject {
-            labels: pairs(&[("example.com/stage", stage)]),
-            ..pod(name, "1c")
-        };
-        cluster = cluster.pod(member("g", pod));
+        let pod = pod(name, "1c").labels(&[("example.com/stage", stage)]);
+        cluster = cluster.with(pod.group("g"));
     }
-    cluster.pod(member("g", pod("p4", "1c")))
+    cluster.with(pod("p4", "1c").group("g"))
 }
 
 #[test]
@@ -150,19 +138,13 @@ fn a_policy_whose_label_no_pod_has_is_told_on_the_pod_group() {
             size: 1,
             ..SubGroupPolicy::default()
         };
-        let grouped = GroupObject {
-            sub_groups: vec![policy],
-            ..group("g", min)
-        };
+        let grouped = group("g", min).sub_groups([policy]);
         let mut cluster = Cluster::new()
-            .node(node("n1", "9c 9Gi pods=9"))
-            .group(grouped);
+            .with(node("n1", "9c 9Gi pods=9"))
+            .with(grouped);
         for (at, label) in labels.iter().enumerate() {
-            let pod = PodObject {
-                labels: pairs(&[(label, "0")]),
-                ..pod(&format!("p{at}"), "1c")
-            };
-            cluster = cluster.pod(member("g", pod));
+            let pod = pod(&format!("p{at}"), "1c").labels(&[(label, "0")]);
+            cluster = cluster.with(pod.group("g"));
         }
         cluster.engine.cycle(0);
         let events = cluster.engine.reports(0).events.into_iter();
@@ -200,18 +182,15 @@ fn pods_of_a_sub_group_that_has_too_few_do_not_read_that_they_have_room() {
 #[test]
 fn after_one_task_found_no_node_others_of_its_role_are_not_tried() {
     let of_role = |name: &str, role: &str, request: &str| {
-        let pod = PodObject {
-            role: role.to_owned(),
-            ..pod(name, request)
-        };
-        member("g", pod)
+        let pod = pod(name, request).role(role);
+        pod.group("g")
     };
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("n1", "4c 8Gi pods=9"))
-        .group(group("g", 1))
-        .pod(of_role("w0", "100%d", "9c"))
-        .pod(of_role("w1", "100%d", "1c"))
-        .pod(of_role("x", "other", "1c"));
+        .with(node("n1", "4c 8Gi pods=9"))
+        .with(group("g", 1))
+        .with(of_role("w0", "100%d", "9c"))
+        .with(of_role("w1", "100%d", "1c"))
+        .with(of_role("x", "other", "1c"));
     assert_eq!(cluster.cycle(), ["x n1"]);
     let message = "Task w1 with role spec 100%d has already predicated failed, skip";
     assert_eq!(cluster.why("w1"), ("Unschedulable", message.to_owned()));
@@ -221,10 +200,10 @@ fn after_one_task_found_no_node_others_of_its_role_are_not_tried() {
 fn a_gang_of_best_effort_pods_is_bound_whole_or_not_at_all() {
     for (slots, binds) in [(3, 3), (2, 0)] {
         let mut cluster = Cluster::new()
-            .node(node("n1", &format!("8c 8Gi pods={slots}")))
-            .group(group("g", 3));
+            .with(node("n1", &format!("8c 8Gi pods={slots}")))
+            .with(group("g", 3));
         for name in ["p0", "p1", "p2"] {
-            cluster = cluster.pod(member("g", pod(name, "")));
+            cluster = cluster.with(pod(name, "").group("g"));
         }
         assert_eq!(cluster.cycle().len(), binds, "{slots} slots");
     }
@@ -233,14 +212,11 @@ fn a_gang_of_best_effort_pods_is_bound_whole_or_not_at_all() {
 #[test]
 fn tasks_go_by_the_number_in_their_name_and_others_by_age_between_them() {
     let mut cluster = Cluster::new()
-        .node(node("n1", "9c 8Gi pods=9"))
-        .group(group("g", 1));
+        .with(node("n1", "9c 8Gi pods=9"))
+        .with(group("g", 1));
     for (name, created_s) in [("plain", 0), ("g-w-10", 1), ("g-w-2", 2), ("older-w", -1)] {
-        let task = PodObject {
-            created_s,
-            ..pod(name, "1c")
-        };
-        cluster = cluster.pod(member("g", task));
+        let task = pod(name, "1c").created_s(created_s);
+        cluster = cluster.with(task.group("g"));
     }
     assert_eq!(
         cluster.cycle(),
@@ -256,20 +232,14 @@ fn a_launcher_that_is_no_younger_than_its_workers_is_not_left_out() {
         (6, ["mpi-worker-0 n1", "mpi-worker-1 n1", "mpi-worker-2 n1"]),
     ] {
         let mut cluster = Cluster::new()
-            .node(node("n1", "3c 8Gi pods=9"))
-            .group(group("mpi", 3));
+            .with(node("n1", "3c 8Gi pods=9"))
+            .with(group("mpi", 3));
         for at in 0..4 {
-            let worker = PodObject {
-                created_s: 5,
-                ..pod(&format!("mpi-worker-{at}"), "1c")
-            };
-            cluster = cluster.pod(member("mpi", worker));
+            let worker = pod(&format!("mpi-worker-{at}"), "1c").created_s(5);
+            cluster = cluster.with(worker.group("mpi"));
         }
-        let launcher = PodObject {
-            created_s,
-            ..pod("mpi-launcher", "1c")
-        };
-        let mut cluster = cluster.pod(member("mpi", launcher));
+        let launcher = pod("mpi-launcher", "1c").created_s(created_s);
+        let mut cluster = cluster.with(launcher.group("mpi"));
         assert_eq!(cluster.cycle(), expected, "{created_s}");
     }
 }
@@ -278,35 +248,32 @@ fn a_launcher_that_is_no_younger_than_its_workers_is_not_left_out() {
 fn a_gang_bound_in_part_is_completed_before_everything_else() {
     let mut cluster = Cluster::new()
         .with(class("urgent", 1000))
-        .node(node("n1", "3c 8Gi pods=9"))
-        .group(group("old", 2))
-        .group(GroupObject {
-            priority_class: "urgent".to_owned(),
-            ..group("urgent", 1)
-        })
-        .pod(on("n1", member("old", pod("o0", "2c"))))
-        .pod(member("old", pod("o1", "1c")))
-        .pod(member("urgent", pod("u0", "1c")));
+        .with(node("n1", "3c 8Gi pods=9"))
+        .with(group("old", 2))
+        .with(group("urgent", 1).priority_class("urgent"))
+        .with(pod("o0", "2c").group("old").on("n1"))
+        .with(pod("o1", "1c").group("old"))
+        .with(pod("u0", "1c").group("urgent"));
     assert_eq!(cluster.cycle(), ["o1 n1"]);
 }
 
 #[test]
 fn gangs_bound_in_part_are_told_with_the_time_they_were_first_seen() {
     let mut cluster = Cluster::new()
-        .node(node("n1", "2c 8Gi pods=9"))
-        .group(group("g", 2))
-        .pod(on("n1", member("g", pod("p0", "2c"))))
-        .pod(member("g", pod("p1", "2c")));
+        .with(node("n1", "2c 8Gi pods=9"))
+        .with(group("g", 2))
+        .with(pod("p0", "2c").group("g").on("n1"))
+        .with(pod("p1", "2c").group("g"));
     let partial = |cluster: &Cluster| -> Vec<(String, i64)> {
         let all = cluster.engine.partial_gangs().into_iter();
         all.map(|(ix, since_s)| (cluster.engine.state().job_key(ix), since_s))
             .collect()
     };
     cluster.engine.cycle(10);
-    cluster.apply(Delta::PodApply(Box::new(pod("unrelated", "9c"))));
+    cluster.apply(pod("unrelated", "9c"));
     cluster.engine.cycle(20);
     assert_eq!(partial(&cluster), [("ns/g".to_owned(), 10)]);
-    cluster.apply(Delta::NodeApply(Box::new(node("n2", "2c 8Gi pods=9"))));
+    cluster.apply(node("n2", "2c 8Gi pods=9"));
     cluster.engine.cycle(30);
     assert_eq!(partial(&cluster), []);
 }
@@ -319,7 +286,7 @@ const DEADLINE_S: i64 = 300;
 fn is_given_up(phase: GroupPhase, steps: &[Vec<Delta>]) -> bool {
     let mut gang = group("g", 3);
     gang.status.phase = phase;
-    let mut cluster = Cluster::new().node(node("n1", "2c 8Gi pods=9")).group(gang);
+    let mut cluster = Cluster::new().with(node("n1", "2c 8Gi pods=9")).with(gang);
     cluster.engine.set_partial_gang_deadline(DEADLINE_S);
     for step in steps {
         for delta in step {
@@ -335,13 +302,13 @@ fn is_given_up(phase: GroupPhase, steps: &[Vec<Delta>]) -> bool {
 
 #[test]
 fn a_partial_gang_is_given_up_unless_all_its_pods_were_on_nodes_once() {
-    let applied = |pod| Delta::PodApply(Box::new(member("g", controlled(pod))));
+    let applied = |pod: PodObject| pod.replaced().group("g").delta();
     let waits = |names: &[&str]| -> Vec<Delta> {
         let pods = names.iter().map(|name| pod(name, "1c"));
         pods.map(applied).collect()
     };
     let runs = |names: &[&str]| -> Vec<Delta> {
-        let pods = names.iter().map(|name| on("n1", pod(name, "1c")));
+        let pods = names.iter().map(|name| pod(name, "1c").on("n1"));
         pods.map(applied).collect()
     };
     let gone = |names: &[&str]| -> Vec<Delta> {
@@ -394,12 +361,12 @@ fn restarted(cluster: &Cluster) -> Cluster {
 
 #[test]
 fn after_a_restart_a_gang_bound_in_part_is_told_from_one_that_ran_by_a_condition() {
-    let member = |pod| Delta::PodApply(Box::new(member("g", controlled(pod))));
+    let member = |pod: PodObject| pod.replaced().group("g").delta();
     let all = ["a", "b", "c"];
     let waits = all.map(|name| member(pod(name, "1c")));
-    let all_run = all.map(|name| member(on("n1", pod(name, "1c"))));
+    let all_run = all.map(|name| member(pod(name, "1c").on("n1")));
     let one_runs = [
-        member(on("n1", pod("a", "1c"))),
+        member(pod("a", "1c").on("n1")),
         member(pod("b", "1c")),
         member(pod("c", "1c")),
     ];
@@ -409,8 +376,8 @@ fn after_a_restart_a_gang_bound_in_part_is_told_from_one_that_ran_by_a_condition
         (vec![all_run.to_vec(), lost.to_vec()], false),
     ] {
         let mut cluster = Cluster::new()
-            .node(node("n1", "2c 8Gi pods=9"))
-            .group(group("g", 3));
+            .with(node("n1", "2c 8Gi pods=9"))
+            .with(group("g", 3));
         for step in [steps, vec![vec![member(pod("d", "1c"))]]].concat() {
             step.into_iter().for_each(|delta| cluster.apply(delta));
             cluster.engine.cycle(10);
@@ -433,10 +400,10 @@ fn after_a_restart_a_gang_bound_in_part_is_told_from_one_that_ran_by_a_condition
 /// The pods of gang `g` of three, bound alone before the PodGroup came, in the order in which a
 /// PodGroup controller and two watches may tell it.
 fn late_group(steps: &[Delta]) -> Cluster {
-    let mut cluster = Cluster::new().node(node("n1", "2c 8Gi pods=9"));
+    let mut cluster = Cluster::new().with(node("n1", "2c 8Gi pods=9"));
     cluster.engine.set_partial_gang_deadline(DEADLINE_S);
     for name in ["a", "b"] {
-        cluster.apply(Delta::PodApply(Box::new(controlled(pod(name, "1c")))));
+        cluster.apply(pod(name, "1c").replaced());
     }
     assert_eq!(cluster.cycle().len(), 2, "nobody makes PodGroups");
     for step in steps {
@@ -448,12 +415,9 @@ fn late_group(steps: &[Delta]) -> Cluster {
 
 #[test]
 fn a_gang_whose_podgroup_came_after_the_bindings_is_never_given_up() {
-    let grouped = |pod| Delta::PodApply(Box::new(member("g", controlled(pod))));
-    let mut bound = ["a", "b"].map(|name| grouped(on("n1", pod(name, "1c"))));
-    let comes = Delta::GroupApply(Box::new(GroupObject {
-        created_s: 5,
-        ..group("g", 3)
-    }));
+    let grouped = |pod: PodObject| pod.replaced().group("g").delta();
+    let mut bound = ["a", "b"].map(|name| grouped(pod(name, "1c").on("n1")));
+    let comes = group("g", 3).created_s(5).delta();
     let waits = grouped(pod("c", "1c"));
     let [a, b] = bound.clone();
     for steps in [
@@ -465,7 +429,7 @@ fn a_gang_whose_podgroup_came_after_the_bindings_is_never_given_up() {
         assert_eq!(cluster.engine.give_up_gangs(i64::MAX), []);
     }
     // Nor by a scheduler that finds it so at its start.
-    let mut cluster = Cluster::new().node(node("n1", "2c 8Gi pods=9"));
+    let mut cluster = Cluster::new().with(node("n1", "2c 8Gi pods=9"));
     cluster.engine.set_partial_gang_deadline(DEADLINE_S);
     bound.reverse();
     for delta in [comes, waits].into_iter().chain(bound) {
@@ -479,20 +443,20 @@ fn a_gang_whose_podgroup_came_after_the_bindings_is_never_given_up() {
 #[test]
 fn giving_up_takes_twice_as_long_each_time_and_says_what_would_help() {
     let mut cluster = Cluster::new()
-        .node(node("n1", "2c 8Gi pods=9"))
-        .group(group("g", 3));
+        .with(node("n1", "2c 8Gi pods=9"))
+        .with(group("g", 3));
     cluster.engine.set_partial_gang_deadline(DEADLINE_S);
     let mut now_s = 10;
     for (round, wait_s) in [(0, 300), (1, 600), (2, 1200)] {
         let name = |which: &str| format!("{which}-{round}");
         for which in ["a", "b"] {
-            let waiting = member("g", controlled(pod(&name(which), "1c")));
-            cluster.apply(Delta::PodApply(Box::new(waiting.clone())));
+            let waiting = pod(&name(which), "1c").replaced().group("g");
+            cluster.apply(waiting.clone());
             cluster.engine.cycle(now_s);
-            cluster.apply(Delta::PodApply(Box::new(on("n1", waiting))));
+            cluster.apply(waiting.on("n1"));
         }
-        let waiting = member("g", controlled(pod(&name("c"), "9c")));
-        cluster.apply(Delta::PodApply(Box::new(waiting)));
+        let waiting = pod(&name("c"), "9c").replaced().group("g");
+        cluster.apply(waiting);
         cluster.engine.cycle(now_s);
         assert_eq!(cluster.engine.give_up_gangs(now_s + wait_s - 1), []);
         let wake_s = cluster.engine.wake_at_s();
@@ -533,21 +497,18 @@ fn giving_up_takes_twice_as_long_each_time_and_says_what_would_help() {
 fn a_member_told_to_a_node_that_does_not_exist_is_nobody_to_follow_until_it_runs_or_the_node_appears()
  {
     let gang = |phase: PodPhase| {
-        let first = PodObject {
-            phase,
-            ..on("lost", pod("first", "1c"))
-        };
+        let first = pod("first", "1c").on("lost").phase(phase);
         Cluster::new()
-            .node(node("n1", "4c 8Gi pods=9"))
-            .group(group("g", 2))
-            .pod(member("g", first))
-            .pod(member("g", pod("second", "1c")))
+            .with(node("n1", "4c 8Gi pods=9"))
+            .with(group("g", 2))
+            .with(first.group("g"))
+            .with(pod("second", "1c").group("g"))
     };
     let mut cluster = gang(PodPhase::Pending);
     assert_eq!(cluster.cycle().len(), 0);
     let (_, why) = cluster.why("second");
     assert!(why.contains("valid: 1, min: 2"), "{why}");
-    cluster = cluster.node(node("lost", "1c 8Gi pods=9"));
+    cluster = cluster.with(node("lost", "1c 8Gi pods=9"));
     assert_eq!(cluster.cycle(), ["second n1"]);
     // One that runs is there, whatever became of the Node object.
     assert_eq!(gang(PodPhase::Running).cycle(), ["second n1"]);

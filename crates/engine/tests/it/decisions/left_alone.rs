@@ -1,7 +1,7 @@
 //! Who is left alone, or is taken back, though he might go (spec/07 §2, §5).
 
 use pumice_model::Delta;
-use pumice_model::object::{GroupPhase, PriorityClassObject, QueueObject, QuotaObject};
+use pumice_model::object::{GroupPhase, PriorityClassObject, QuotaObject};
 
 use super::cluster::*;
 use super::victims::{Plans, cluster, ranked, small};
@@ -9,7 +9,7 @@ use super::victims::{Plans, cluster, ranked, small};
 fn of(queue: &str, class: &str, name: &str, min: i32) -> Delta {
     let mut group = ranked(class, group(name, min));
     group.queue = queue.to_owned();
-    Delta::GroupApply(Box::new(group))
+    group.delta()
 }
 
 #[test]
@@ -18,23 +18,20 @@ fn who_had_somebody_evicted_loses_nobody_in_the_same_cycle() {
                 tiers:\n\
                 - plugins: [{name: priority}, {name: conformance}]\n\
                 - plugins: [{name: predicates}, {name: capacity}]\n";
-    let half = |name: &str| QueueObject {
-        deserved: amounts("4c"),
-        ..queue(name)
-    };
+    let half = |name: &str| queue(name).deserved("4c");
     let mut all = cluster(conf)
-        .node(small("n1"))
-        .node(small("n2"))
-        .queue(half("q"))
-        .queue(half("r"))
+        .with(small("n1"))
+        .with(small("n2"))
+        .with(half("q"))
+        .with(half("r"))
         .with(of("q", "high", "m", 0))
-        .pod(on("n1", member("m", pod("m1", "4c"))))
+        .with(pod("m1", "4c").group("m").on("n1"))
         .with(of("q", "low", "l", 0))
-        .pod(on("n2", member("l", pod("l1", "4c"))))
+        .with(pod("l1", "4c").group("l").on("n2"))
         .with(of("r", "low", "r", 1))
-        .pod(member("r", pod("r1", "4c")));
+        .with(pod("r1", "4c").group("r"));
     // Of two pods that may go for r the cheaper one would: here it goes for m.
-    all = all.pod(member("m", pod("m2", "4c")));
+    all = all.with(pod("m2", "4c").group("m"));
     assert_eq!(all.plan(), ["-l1", "m2 (n2)"]);
     // In the next cycle m has no such claim.
     assert_eq!(all.plan(), ["-m1", "r1 (n1)"]);
@@ -46,20 +43,14 @@ fn who_is_farther_away_is_taken_back_first() {
                 tiers:\n\
                 - plugins: [{name: gang, enableReclaimable: false}, {name: conformance}]\n\
                 - plugins: [{name: predicates}, {name: capacity, enableHierarchy: true}]\n";
-    let below = |name: &str, parent: &str| QueueObject {
-        parent: parent.to_owned(),
-        ..queue(name)
-    };
+    let below = |name: &str, parent: &str| queue(name).parent(parent);
     let mut all = cluster(conf)
-        .node(node("n1", "10c 8Gi pods=9"))
-        .queue(queue("root"))
-        .queue(below("a", "root"))
-        .queue(QueueObject {
-            deserved: amounts("10c"),
-            ..below("a1", "a")
-        })
-        .queue(below("a2", "a"))
-        .queue(below("b", "root"));
+        .with(node("n1", "10c 8Gi pods=9"))
+        .with(queue("root"))
+        .with(below("a", "root"))
+        .with(below("a1", "a").deserved("10c"))
+        .with(below("a2", "a"))
+        .with(below("b", "root"));
     for (queue, class, name, size) in [
         ("a2", "high", "x", "1c"),
         ("b", "low", "y", "1c"),
@@ -67,11 +58,11 @@ fn who_is_farther_away_is_taken_back_first() {
     ] {
         all = all
             .with(of(queue, class, name, 0))
-            .pod(on("n1", member(name, pod(name, size))));
+            .with(pod(name, size).group(name).on("n1"));
     }
     let mut all = all.with(of("a1", "low", "new", 3));
     for (name, size) in [("p1", "1c"), ("p2", "1c"), ("p3", "7c")] {
-        all = all.pod(member("new", pod(name, size)));
+        all = all.with(pod(name, size).group("new"));
     }
     // x goes for p1, y for p2, z for p3; then one of x and y may stay.
     let plan = ["-x", "-z", "p1 (n1)", "p2 (n1)", "p3 (n1)"];
@@ -91,14 +82,14 @@ fn a_group_that_never_preempts_is_not_admitted_for_what_others_hold() {
             never_preempts,
             ..PriorityClassObject::default()
         };
-        let mut new = ranked("top", waiting(group("new", 1)));
+        let mut new = ranked("top", group("new", 1).waiting());
         new.min_resources = Some(amounts("4c"));
         let mut all = cluster(conf)
             .with(Delta::PriorityClassApply(class))
-            .node(small("n1"))
-            .group(ranked("low", group("old", 1)))
-            .pod(on("n1", member("old", pod("old", "4c"))))
-            .group(new);
+            .with(small("n1"))
+            .with(ranked("low", group("old", 1)))
+            .with(pod("old", "4c").group("old").on("n1"))
+            .with(new);
         all.plan();
         assert_eq!(all.phase("new"), phase);
     }
@@ -109,7 +100,7 @@ fn needs_all(queue: &str, name: &str) -> Delta {
     let mut group = ranked("low", group(name, 1));
     group.queue = queue.to_owned();
     group.min_resources = Some(amounts("4c"));
-    Delta::GroupApply(Box::new(group))
+    group.delta()
 }
 
 /// Whether the group `new` of queue `q`, which asks 4 cores, is admitted where `old` of the same queue, which
@@ -121,38 +112,35 @@ fn is_admitted(plugins: &str, all: impl FnOnce(Cluster) -> Cluster) -> bool {
          - plugins: [{{name: priority}}, {{name: gang}}]\n\
          - plugins: [{{name: predicates}}, {plugins}]\n"
     );
-    let mut new = ranked("high", waiting(group("new", 1)));
+    let mut new = ranked("high", group("new", 1).waiting());
     new.queue = "q".to_owned();
     new.min_resources = Some(amounts("4c"));
     new.quota_request = vec![("cpu".to_owned(), 4000)];
     let all = all(cluster(&conf))
-        .node(node("n1", "8c 8Gi pods=9"))
+        .with(node("n1", "8c 8Gi pods=9"))
         .with(needs_all("q", "old"))
-        .pod(on("n1", member("old", pod("old", "4c"))));
-    let mut all = all.group(new);
+        .with(pod("old", "4c").group("old").on("n1"));
+    let mut all = all.with(new);
     all.plan();
     all.phase("new") == GroupPhase::Inqueue
 }
 
 #[test]
 fn a_group_is_admitted_for_what_others_hold_only_within_all_limits_that_refuse_it() {
-    let limited = |name: &str, parent: &str, cores: &str| QueueObject {
-        parent: parent.to_owned(),
-        capability: amounts(cores),
-        ..queue(name)
-    };
+    let limited =
+        |name: &str, parent: &str, cores: &str| queue(name).parent(parent).capability(cores);
     // With `other` the queues below `top` hold 8 cores of 6.
     let tree = |all: Cluster| {
-        all.queue(queue("root"))
-            .queue(limited("top", "root", "6c"))
-            .queue(limited("q", "top", "4c"))
-            .queue(limited("r", "top", "4c"))
+        all.with(queue("root"))
+            .with(limited("top", "root", "6c"))
+            .with(limited("q", "top", "4c"))
+            .with(limited("r", "top", "4c"))
     };
     let capacity = "{name: capacity, enableHierarchy: true}";
     assert!(is_admitted(capacity, tree));
     assert!(!is_admitted(capacity, |all| tree(all)
         .with(needs_all("r", "other"))
-        .pod(on("n1", member("other", pod("other", "4c"))))));
+        .with(pod("other", "4c").group("other").on("n1"))));
     let quota = QuotaObject {
         namespace: "ns".to_owned(),
         name: "small".to_owned(),
@@ -160,9 +148,7 @@ fn a_group_is_admitted_for_what_others_hold_only_within_all_limits_that_refuse_i
         ..QuotaObject::default()
     };
     let plugins = "{name: proportion}, {name: resourcequota}";
-    let limits = |all: Cluster| all.queue(limited("q", "", "4c"));
+    let limits = |all: Cluster| all.with(limited("q", "", "4c"));
     assert!(is_admitted(plugins, limits));
-    assert!(!is_admitted(plugins, |all| {
-        limits(all).with(Delta::QuotaApply(Box::new(quota)))
-    }));
+    assert!(!is_admitted(plugins, |all| { limits(all).with(quota) }));
 }

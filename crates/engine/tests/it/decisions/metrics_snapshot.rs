@@ -14,15 +14,15 @@ fn waiting_pods_are_counted_by_why_they_wait() {
         ..pod("gated", "1c")
     };
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("n1", "1c 8Gi pods=9"))
-        .group(group("g", 2))
-        .group(group("few", 9))
-        .pod(member("g", pod("g0", "1c")))
-        .pod(member("g", pod("g1", "9c")))
-        .pod(member("few", pod("f0", "1c")))
-        .pod(member("absent", pod("a0", "1c")))
-        .pod(pod("large", "9c"))
-        .pod(gated);
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(group("g", 2))
+        .with(group("few", 9))
+        .with(pod("g0", "1c").group("g"))
+        .with(pod("g1", "9c").group("g"))
+        .with(pod("f0", "1c").group("few"))
+        .with(pod("a0", "1c").group("absent"))
+        .with(pod("large", "9c"))
+        .with(gated);
     cluster.cycle();
     let numbers = cluster.engine.metrics_snapshot();
     let counts: Vec<_> = numbers.pending.into_iter().collect();
@@ -39,17 +39,17 @@ fn waiting_pods_are_counted_by_why_they_wait() {
 
 #[test]
 fn a_pod_is_counted_by_what_it_is_told() {
-    let mut asking = waiting(group("g", 1));
+    let mut asking = group("g", 1).waiting();
     asking.min_resources = Some(amounts("9c"));
     let mut cluster = Cluster::new()
-        .node(node("n1", "4c 8Gi pods=9"))
-        .node(node("n2", "2c 8Gi pods=9"))
-        .group(asking)
-        .pod(member("g", pod("never", "9c")))
-        .pod(member("g", pod("later", "1c")))
-        .group(group("role", 2))
-        .pod(member("role", pod("r-0", "3c")))
-        .pod(member("role", pod("r-1", "3c")));
+        .with(node("n1", "4c 8Gi pods=9"))
+        .with(node("n2", "2c 8Gi pods=9"))
+        .with(asking)
+        .with(pod("never", "9c").group("g"))
+        .with(pod("later", "1c").group("g"))
+        .with(group("role", 2))
+        .with(pod("r-0", "3c").group("role"))
+        .with(pod("r-1", "3c").group("role"));
     cluster.cycle();
     let engine = &cluster.engine;
     for (name, class, says) in [
@@ -75,10 +75,10 @@ fn a_pod_is_counted_by_what_it_is_told() {
 #[test]
 fn numbers_of_jobs_are_told_when_they_change() {
     let mut cluster = Cluster::new()
-        .node(node("n1", "4c 8Gi pods=9"))
-        .group(group("g", 2))
-        .pod(member("g", pod("g0", "1c")))
-        .pod(member("g", pod("g1", "9c")));
+        .with(node("n1", "4c 8Gi pods=9"))
+        .with(group("g", 2))
+        .with(pod("g0", "1c").group("g"))
+        .with(pod("g1", "9c").group("g"));
     cluster.cycle();
     let job = cluster.engine.metrics_snapshot().jobs[0];
     assert_eq!(
@@ -89,7 +89,7 @@ fn numbers_of_jobs_are_told_when_they_change() {
     let settled = cluster.engine.metrics_snapshot();
     cluster.engine.cycle(1);
     assert_eq!(cluster.engine.metrics_snapshot().jobs, [], "{settled:?}");
-    cluster.apply(Delta::PodApply(Box::new(member("g", pod("g1", "1c")))));
+    cluster.apply(pod("g1", "1c").group("g"));
     cluster.cycle();
     cluster.cycle();
     let job = cluster.engine.metrics_snapshot().jobs[0];
@@ -108,9 +108,9 @@ fn numbers_of_jobs_are_told_when_they_change() {
 #[test]
 fn numbers_of_queues_say_what_they_hold_ask_for_and_deserve() {
     let mut cluster = Cluster::new()
-        .node(node("n1", "4c 8Gi pods=9"))
-        .pod(on("n1", pod("runs", "1c")))
-        .pod(pod("large", "9c"));
+        .with(node("n1", "4c 8Gi pods=9"))
+        .with(pod("runs", "1c").on("n1"))
+        .with(pod("large", "9c"));
     cluster.cycle();
     let numbers = cluster.engine.metrics_snapshot();
     let [queue] = &numbers.queues[..] else {
@@ -139,7 +139,7 @@ impl Observer for Written {
 
 #[test]
 fn an_observer_sees_every_part_of_a_cycle() {
-    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN).pod(pod("p", "1c"));
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN).with(pod("p", "1c"));
     let mut seen = Written::default();
     cluster.engine.cycle_observed(0, &mut seen);
     let expected = [
@@ -163,15 +163,15 @@ fn an_observer_sees_every_part_of_a_cycle() {
 
 #[test]
 fn plans_that_evict_and_nodes_weighed_for_them_are_counted_since_the_last_look() {
-    let mut all = cluster(PREEMPT).node(small("n1")).node(small("n2"));
+    let mut all = cluster(PREEMPT).with(small("n1")).with(small("n2"));
     for (node, name) in [("n1", "a"), ("n1", "b"), ("n2", "c")] {
         all = runs(all, "low", node, name, "2c");
     }
     // `n2` has room for one of two, `n1` for the other once one pod is gone.
     let mut all = all
-        .group(ranked("high", group("new", 2)))
-        .pod(member("new", pod("new1", "2c")))
-        .pod(member("new", pod("new2", "2c")));
+        .with(ranked("high", group("new", 2)))
+        .with(pod("new1", "2c").group("new"))
+        .with(pod("new2", "2c").group("new"));
     let plan = all.plan();
     assert_eq!(
         plan.iter().filter(|line| line.starts_with('-')).count(),
@@ -194,11 +194,11 @@ fn plans_that_evict_and_nodes_weighed_for_them_are_counted_since_the_last_look()
         EvictionTally::default()
     );
     // Somebody for whom nobody goes: looked for, and no plan.
-    let mut vain = runs(cluster(PREEMPT).node(small("n1")), "low", "n1", "old", "1c");
+    let mut vain = runs(cluster(PREEMPT).with(small("n1")), "low", "n1", "old", "1c");
     vain = runs(vain, "high", "n1", "kept", "3c");
     let mut vain = vain
-        .group(ranked("high", group("new", 1)))
-        .pod(member("new", pod("new", "2c")));
+        .with(ranked("high", group("new", 1)))
+        .with(pod("new", "2c").group("new"));
     assert_eq!(vain.plan(), [""; 0]);
     let tally = vain.engine.metrics_snapshot().evictions;
     assert!(tally.plans.is_empty(), "{:?}", tally.plans);

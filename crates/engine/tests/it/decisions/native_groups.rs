@@ -1,6 +1,5 @@
 //! PodGroups of Kubernetes itself (spec/03 §B10).
 
-use pumice_model::Delta;
 use pumice_model::object::{GroupObject, GroupPhase};
 
 use super::cluster::*;
@@ -17,31 +16,31 @@ fn native(min_member: i32) -> GroupObject {
 fn three(cluster: Cluster) -> Cluster {
     let names = ["p0", "p1", "p2"].into_iter();
     names.fold(cluster, |cluster, name| {
-        cluster.pod(member(TRAIN, pod(name, "1c")))
+        cluster.with(pod(name, "1c").group(TRAIN))
     })
 }
 
 #[test]
 fn a_gang_of_kubernetes_itself_is_bound_whole_and_its_status_is_kept_and_not_written() {
-    let cluster = Cluster::new().node(node("n1", "2c 8Gi pods=9"));
-    let mut cluster = three(cluster.group(native(3)));
+    let cluster = Cluster::new().with(node("n1", "2c 8Gi pods=9"));
+    let mut cluster = three(cluster.with(native(3)));
     let nothing = cluster.decide();
     assert!(nothing.binds.is_empty() && nothing.groups.is_empty());
     assert!(cluster.condition(TRAIN, "Unschedulable").is_some());
-    cluster.apply(Delta::NodeApply(Box::new(node("n2", "2c 8Gi pods=9"))));
+    cluster.apply(node("n2", "2c 8Gi pods=9"));
     let all = cluster.decide();
     assert!(all.groups.is_empty());
     assert_eq!(cluster.accept(&all).len(), 3);
     assert!(cluster.decide().groups.is_empty());
     assert_eq!(cluster.phase(TRAIN), GroupPhase::Running);
     // Whatever else changes of the object, its phase is ours.
-    cluster.apply(Delta::GroupApply(Box::new(native(2))));
+    cluster.apply(native(2));
     assert_eq!(cluster.phase(TRAIN), GroupPhase::Running);
 }
 
 #[test]
 fn pods_whose_group_is_not_served_wait_and_say_so() {
-    let mut cluster = three(Cluster::new().node(node("n1", "9c 8Gi pods=9")));
+    let mut cluster = three(Cluster::new().with(node("n1", "9c 8Gi pods=9")));
     assert!(cluster.cycle().is_empty());
     let (_, text) = cluster.why("p0");
     for part in [
@@ -51,16 +50,16 @@ fn pods_whose_group_is_not_served_wait_and_say_so() {
         assert!(text.contains(part), "{text}");
     }
     // One of Volcano of the same name is another one.
-    cluster.apply(Delta::GroupApply(Box::new(group("train", 1))));
+    cluster.apply(group("train", 1));
     assert!(cluster.cycle().is_empty());
-    cluster.apply(Delta::GroupApply(Box::new(native(3))));
+    cluster.apply(native(3));
     assert_eq!(cluster.cycle().len(), 3);
 }
 
 #[test]
 fn pods_of_a_workload_of_1_35_wait_and_are_told_what_to_name_instead() {
-    let old = member("scheduling.k8s.io/train/workers/0", pod("p", "1c"));
-    let mut cluster = Cluster::new().node(node("n1", "9c 8Gi pods=9")).pod(old);
+    let old = pod("p", "1c").group("scheduling.k8s.io/train/workers/0");
+    let mut cluster = Cluster::new().with(node("n1", "9c 8Gi pods=9")).with(old);
     assert!(cluster.cycle().is_empty());
     let (_, text) = cluster.why("p");
     assert!(

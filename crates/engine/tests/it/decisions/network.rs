@@ -2,8 +2,7 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, HighestTier, HyperNodeMembers, HyperNodeObject, PodObject, SubGroupPolicy,
-    TopologyRequest,
+    GroupObject, HighestTier, HyperNodeMembers, HyperNodeObject, SubGroupPolicy, TopologyRequest,
 };
 
 use super::cluster::*;
@@ -13,13 +12,14 @@ pub const CONF: &str = "actions: \"enqueue, allocate, backfill\"\n\
                     tiers: [{plugins: [{name: gang}, {name: predicates}, {name: network-topology-aware}]}]\n";
 
 pub fn hyper_node(name: &str, tier: i64, members: &[HyperNodeMembers]) -> Delta {
-    Delta::HyperNodeApply(Box::new(HyperNodeObject {
+    HyperNodeObject {
         name: name.to_owned(),
         tier,
         tier_name: format!("tier-{tier}"),
         members: members.to_vec(),
         ..HyperNodeObject::default()
-    }))
+    }
+    .delta()
 }
 
 pub fn nodes_named(pattern: &str) -> HyperNodeMembers {
@@ -34,7 +34,7 @@ pub fn child(name: &str) -> HyperNodeMembers {
 fn racks(conf: &str) -> Cluster {
     let mut cluster = Cluster::under(conf);
     for name in ["a0", "a1", "b0", "b1", "c0", "c1"] {
-        cluster = cluster.node(node(name, "2c 8Gi pods=9"));
+        cluster = cluster.with(node(name, "2c 8Gi pods=9"));
     }
     for rack in ["a", "b", "c"] {
         cluster.apply(hyper_node(rack, 1, &[nodes_named(&format!("^{rack}"))]));
@@ -48,16 +48,13 @@ pub fn hard(tier: i64) -> Option<TopologyRequest> {
 }
 
 pub fn asking(name: &str, min: i32, topology: Option<TopologyRequest>) -> GroupObject {
-    GroupObject {
-        topology,
-        ..group(name, min)
-    }
+    group(name, min).topology(topology)
 }
 
 /// Members of a group with one core each.
 pub fn with_pods(mut cluster: Cluster, group: &str, count: usize) -> Cluster {
     for at in 0..count {
-        cluster = cluster.pod(member(group, pod(&format!("{group}{at}"), "1c")));
+        cluster = cluster.with(pod(&format!("{group}{at}"), "1c").group(group));
     }
     cluster
 }
@@ -83,7 +80,7 @@ fn a_gang_fits_one_domain_of_the_lowest_tier_or_waits() {
         (3, 9, "abc"),
     ] {
         for conf in [CONF, NO_QUEUE_PLUGIN] {
-            let cluster = racks(conf).group(asking("g", pods, hard(tier)));
+            let cluster = racks(conf).with(asking("g", pods, hard(tier)));
             let mut cluster = with_pods(cluster, "g", pods as usize);
             let binds = cluster.cycle();
             assert_eq!(racks_of(&binds), expected, "{pods} pods, tier {tier}");
@@ -94,11 +91,11 @@ fn a_gang_fits_one_domain_of_the_lowest_tier_or_waits() {
 
 #[test]
 fn who_fits_nowhere_is_told_how_near_it_came() {
-    let taken = member("old", pod("old0", "1c"));
+    let taken = pod("old0", "1c").group("old");
     let cluster = racks(CONF)
-        .group(asking("old", 1, None))
-        .pod(on("a0", taken))
-        .group(asking("g", 9, hard(2)));
+        .with(asking("old", 1, None))
+        .with(taken.on("a0"))
+        .with(asking("g", 9, hard(2)));
     let mut cluster = with_pods(cluster, "g", 9);
     assert!(cluster.cycle().is_empty());
     let message = "no network domain holds PodGroup ns/g: tier 1: best domain b holds 4 of 9; \
@@ -109,41 +106,41 @@ fn who_fits_nowhere_is_told_how_near_it_came() {
 #[test]
 fn the_domain_that_ends_up_fuller_is_taken_and_the_first_among_equals() {
     let cluster = racks(CONF)
-        .group(asking("old", 1, None))
-        .pod(on("b0", member("old", pod("old0", "1c"))))
-        .group(asking("g", 2, hard(1)));
+        .with(asking("old", 1, None))
+        .with(pod("old0", "1c").group("old").on("b0"))
+        .with(asking("g", 2, hard(1)));
     assert_eq!(racks_of(&with_pods(cluster, "g", 2).cycle()), "b");
-    let cluster = racks(CONF).group(asking("g", 2, hard(1)));
+    let cluster = racks(CONF).with(asking("g", 2, hard(1)));
     assert_eq!(racks_of(&with_pods(cluster, "g", 2).cycle()), "a");
 }
 
 #[test]
 fn what_runs_decides_where_the_rest_goes() {
-    let running = |node: &str| on(node, member("g", pod("old", "1c")));
+    let running = |node: &str| pod("old", "1c").group("g").on(node);
     // It goes on in rack b until that is full.
     let cluster = racks(CONF)
-        .group(asking("g", 1, hard(1)))
-        .pod(running("b0"));
+        .with(asking("g", 1, hard(1)))
+        .with(running("b0"));
     let mut cluster = with_pods(cluster, "g", 5);
     let binds = cluster.cycle();
     assert_eq!((binds.len(), racks_of(&binds).as_str()), (3, "b"));
     assert_eq!(cluster.why("g3").0, "Unschedulable");
     // Spine s is around rack b.
     let cluster = racks(CONF)
-        .group(asking("g", 1, hard(2)))
-        .pod(running("b0"));
+        .with(asking("g", 1, hard(2)))
+        .with(running("b0"));
     let binds = with_pods(cluster, "g", 9).cycle();
     assert_eq!((binds.len(), racks_of(&binds).as_str()), (7, "ab"));
     // Soft: as near as there is room.
     let soft = Some(TopologyRequest::Soft);
-    let cluster = racks(CONF).group(asking("g", 1, soft)).pod(running("c0"));
+    let cluster = racks(CONF).with(asking("g", 1, soft)).with(running("c0"));
     let binds = with_pods(cluster, "g", 3).cycle();
     assert_eq!((binds.len(), racks_of(&binds).as_str()), (3, "c"));
     // Pods in two racks: no rack holds both.
     let mut cluster = racks(CONF)
-        .group(asking("g", 1, hard(1)))
-        .pod(running("a0"))
-        .pod(on("b0", member("g", pod("old1", "1c"))));
+        .with(asking("g", 1, hard(1)))
+        .with(running("a0"))
+        .with(pod("old1", "1c").group("g").on("b0"));
     cluster = with_pods(cluster, "g", 1);
     assert!(cluster.cycle().is_empty());
     let message = "no network domain of an allowed tier has nodes and holds those PodGroup ns/g has pods \
@@ -155,7 +152,7 @@ fn what_runs_decides_where_the_rest_goes() {
 fn soft_takes_the_lowest_tier_that_holds_the_gang() {
     let soft = Some(TopologyRequest::Soft);
     for (pods, expected) in [(4, "a"), (6, "ab"), (10, "abc")] {
-        let cluster = racks(CONF).group(asking("g", pods, soft.clone()));
+        let cluster = racks(CONF).with(asking("g", pods, soft.clone()));
         let binds = with_pods(cluster, "g", pods as usize).cycle();
         assert_eq!(racks_of(&binds), expected, "{pods} pods");
     }
@@ -164,9 +161,9 @@ fn soft_takes_the_lowest_tier_that_holds_the_gang() {
 #[test]
 fn a_tier_is_asked_for_by_name_and_one_that_nobody_has_is_told() {
     let named = |name: &str| Some(TopologyRequest::Hard(HighestTier::Name(name.to_owned())));
-    let cluster = racks(CONF).group(asking("g", 5, named("tier-2")));
+    let cluster = racks(CONF).with(asking("g", 5, named("tier-2")));
     assert_eq!(racks_of(&with_pods(cluster, "g", 5).cycle()), "ab");
-    let cluster = racks(CONF).group(asking("g", 1, named("tier-3")));
+    let cluster = racks(CONF).with(asking("g", 1, named("tier-3")));
     let mut cluster = with_pods(cluster, "g", 1);
     assert!(cluster.cycle().is_empty());
     let message = "PodGroup ns/g asks for network tier \"tier-3\", which no HyperNode has, did you mean \
@@ -191,11 +188,8 @@ fn by_part(topology: Option<TopologyRequest>) -> Vec<SubGroupPolicy> {
 
 fn parts(mut cluster: Cluster, request: &str) -> Cluster {
     for at in 0..4 {
-        let part = PodObject {
-            labels: pairs(&[("part", &(at / 2).to_string())]),
-            ..pod(&format!("g{at}"), request)
-        };
-        cluster = cluster.pod(member("g", part));
+        let part = pod(&format!("g{at}"), request).labels(&[("part", &(at / 2).to_string())]);
+        cluster = cluster.with(part.group("g"));
     }
     cluster
 }
@@ -204,11 +198,8 @@ fn parts(mut cluster: Cluster, request: &str) -> Cluster {
 fn each_sub_group_keeps_to_a_domain_of_its_own_within_that_of_the_job() {
     // A pod fills a node: each pair needs a rack, the job both racks of the spine.
     for (job, binds) in [(None, 4), (hard(2), 4), (hard(1), 0)] {
-        let grouped = GroupObject {
-            sub_groups: by_part(hard(1)),
-            ..asking("g", 4, job.clone())
-        };
-        let mut cluster = parts(racks(CONF).group(grouped), "2c");
+        let grouped = asking("g", 4, job.clone()).sub_groups(by_part(hard(1)));
+        let mut cluster = parts(racks(CONF).with(grouped), "2c");
         let found = cluster.cycle();
         assert_eq!(found.len(), binds, "{job:?}");
         for pair in found.chunks(2) {
@@ -223,9 +214,9 @@ fn each_sub_group_keeps_to_a_domain_of_its_own_within_that_of_the_job() {
 #[test]
 fn best_effort_pods_stay_in_the_domain_of_their_job() {
     let mut cluster = racks(CONF)
-        .group(asking("g", 1, hard(1)))
-        .pod(on("b0", member("g", pod("old", "1c"))))
-        .pod(member("g", pod("idle", "")));
+        .with(asking("g", 1, hard(1)))
+        .with(pod("old", "1c").group("g").on("b0"))
+        .with(pod("idle", "").group("g"));
     let binds = cluster.cycle();
     assert_eq!(racks_of(&binds), "b");
 }
@@ -254,12 +245,12 @@ fn full_racks(conf: &str, idle: &[&str]) -> Cluster {
     let mut all = racks(conf)
         .with(class("low", 10))
         .with(class("high", 100))
-        .group(ranked("low", group("old", 1)));
+        .with(ranked("low", group("old", 1)));
     for node in ["a0", "a1", "b0", "b1", "c0", "c1"] {
         for at in 0..2 {
             let name = format!("{node}{at}");
             if !idle.contains(&name.as_str()) {
-                all = all.pod(on(node, member("old", pod(&name, "1c"))));
+                all = all.with(pod(&name, "1c").group("old").on(node));
             }
         }
     }
@@ -270,7 +261,7 @@ fn full_racks(conf: &str, idle: &[&str]) -> Cluster {
 fn others_go_for_a_gang_where_the_fewest_have_to_within_one_domain() {
     let plan = |idle: &[&str], pods: i32, topology| {
         let new = ranked("high", asking("new", pods, topology));
-        let all = full_racks(FOR_GANGS, idle).group(new);
+        let all = full_racks(FOR_GANGS, idle).with(new);
         with_pods(all, "new", pods as usize).plan()
     };
     // Idle cores of other racks are of no use.
@@ -305,7 +296,7 @@ fn at_most_so_many_domains_are_looked_at() {
     );
     for (conf, rack) in [(FOR_GANGS, "(b"), (conf.as_str(), "(a")] {
         let new = ranked("high", asking("new", 3, hard(1)));
-        let all = full_racks(conf, &["b00"]).group(new);
+        let all = full_racks(conf, &["b00"]).with(new);
         let found = with_pods(all, "new", 3).plan();
         let placed = found.iter().filter(|line| line.contains('('));
         assert!(
@@ -317,11 +308,8 @@ fn at_most_so_many_domains_are_looked_at() {
 
 #[test]
 fn sub_groups_keep_their_domains_when_others_go_for_them() {
-    let new = GroupObject {
-        sub_groups: by_part(hard(1)),
-        ..ranked("high", asking("g", 4, hard(2)))
-    };
-    let mut all = parts(full_racks(FOR_GANGS, &[]).group(new), "2c");
+    let new = ranked("high", asking("g", 4, hard(2))).sub_groups(by_part(hard(1)));
+    let mut all = parts(full_racks(FOR_GANGS, &[]).with(new), "2c");
     let found = all.plan();
     let placed: Vec<&String> = found.iter().filter(|line| line.starts_with('g')).collect();
     assert_eq!((found.len(), placed.len()), (12, 4), "{found:?}");
@@ -342,12 +330,12 @@ fn labels_do_without_hyper_nodes() {
     for name in ["a0", "a1", "b0", "b1"] {
         let mut node = node(name, "2c 8Gi pods=9");
         node.labels = pairs(&[("rack", &name[..1]), ("room", "1")]);
-        all = all.node(node);
+        all = all.with(node);
     }
     let by_name = TopologyRequest::Hard(HighestTier::Name("rack".to_owned()));
-    let all = all.group(asking("g", 3, Some(by_name)));
-    let mut all = with_pods(all, "g", 3).group(asking("wide", 3, hard(1)));
-    all = with_pods(all, "wide", 3).group(asking("wider", 3, hard(1)));
+    let all = all.with(asking("g", 3, Some(by_name)));
+    let mut all = with_pods(all, "g", 3).with(asking("wide", 3, hard(1)));
+    all = with_pods(all, "wide", 3).with(asking("wider", 3, hard(1)));
     let mut all = with_pods(all, "wider", 3);
     let binds = all.cycle();
     let of = |name: &str| -> Vec<String> {
@@ -366,10 +354,10 @@ fn racks_with_sleepers() -> Cluster {
     let mut all = racks(CONF);
     all.engine.set_full_check_interval_s(Some(60));
     for rack in ["a", "b", "c"] {
-        let taken = member("old", pod(&format!("{rack}-old"), "1c"));
-        all = all.pod(on(&format!("{rack}0"), taken));
+        let taken = pod(&format!("{rack}-old"), "1c").group("old");
+        all = all.with(taken.on(&format!("{rack}0")));
     }
-    all.group(asking("old", 1, None))
+    all.with(asking("old", 1, None))
 }
 
 /// Jobs that were tried in the next cycle, and Bindings.
@@ -380,12 +368,12 @@ fn next_cycle(cluster: &mut Cluster) -> (usize, Vec<String>) {
 
 #[test]
 fn a_gang_sleeps_while_no_domain_holds_it_although_the_cluster_would() {
-    let all = racks_with_sleepers().group(asking("g", 4, hard(1)));
+    let all = racks_with_sleepers().with(asking("g", 4, hard(1)));
     let mut all = with_pods(all, "g", 4);
     assert!(all.cycle().is_empty());
     next_cycle(&mut all);
     // The cluster has nine idle cores, and each rack three. Something ends where it does not help.
-    all.apply(Delta::PodApply(Box::new(on("c1", pod("tiny", "0c")))));
+    all.apply(pod("tiny", "0c").on("c1"));
     all.apply(Delta::PodDelete("tiny".to_owned()));
     assert_eq!(next_cycle(&mut all), (0, vec![]));
     assert_eq!(all.engine.sleepers().count(), 1);
@@ -398,8 +386,8 @@ fn a_gang_sleeps_while_no_domain_holds_it_although_the_cluster_would() {
 #[test]
 fn room_in_a_domain_wakes_only_those_for_whom_it_may_be_enough() {
     let all = racks_with_sleepers()
-        .group(asking("g", 4, hard(1)))
-        .group(asking("wide", 8, hard(2)));
+        .with(asking("g", 4, hard(1)))
+        .with(asking("wide", 8, hard(2)));
     let mut all = with_pods(with_pods(all, "g", 4), "wide", 8);
     assert!(all.cycle().is_empty());
     next_cycle(&mut all);
@@ -421,7 +409,7 @@ fn room_in_a_domain_wakes_only_those_for_whom_it_may_be_enough() {
 
 #[test]
 fn a_hyper_node_that_comes_wakes_who_waits_for_a_domain() {
-    let all = racks_with_sleepers().group(asking("g", 4, hard(1)));
+    let all = racks_with_sleepers().with(asking("g", 4, hard(1)));
     let mut all = with_pods(all, "g", 4);
     assert!(all.cycle().is_empty());
     next_cycle(&mut all);
@@ -435,11 +423,11 @@ fn who_asks_for_a_domain_keeps_nobody_who_does_not_from_evicting() {
     let conf = conf.replace(", {name: network-topology-aware}", "");
     let mut all = full_racks(&conf, &[]);
     all.engine.set_full_check_interval_s(Some(60));
-    let old = |class| Delta::GroupApply(Box::new(ranked(class, group("old", 1))));
+    let old = |class| ranked(class, group("old", 1)).delta();
     all.apply(old("high"));
     for (name, topology) in [("n", hard(1)), ("o", None)] {
         let new = ranked("high", asking(name, 1, topology));
-        all = with_pods(all.group(new), name, 1);
+        all = with_pods(all.with(new), name, 1);
     }
     assert_eq!(all.plan(), [""; 0]);
     next_cycle(&mut all);
@@ -456,7 +444,7 @@ fn who_names_a_tier_waits_when_nobody_has_it_any_more_and_a_number_counts_as_tie
     for (topology, bound) in [(named, 0), (hard(2), 5)] {
         let mut all = racks(CONF);
         all.apply(Delta::HyperNodeDelete("s".to_owned()));
-        let mut all = with_pods(all.group(asking("g", 5, topology)), "g", 5);
+        let mut all = with_pods(all.with(asking("g", 5, topology)), "g", 5);
         // The cluster is a tier above the highest: of tier 2 now.
         assert_eq!(all.cycle().len(), bound);
     }

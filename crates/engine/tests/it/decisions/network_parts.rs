@@ -9,7 +9,7 @@ use super::network::{CONF, asking, child, hard, hyper_node, nodes_named};
 fn racks(cores: &[u32]) -> Cluster {
     let mut cluster = Cluster::under(CONF);
     for (rack, cores) in ('a'..).zip(cores) {
-        cluster = cluster.node(node(&format!("{rack}0"), &format!("{cores}c 8Gi pods=99")));
+        cluster = cluster.with(node(&format!("{rack}0"), &format!("{cores}c 8Gi pods=99")));
         let all = [nodes_named(&format!("^{rack}"))];
         cluster.apply(hyper_node(&rack.to_string(), 1, &all));
     }
@@ -18,13 +18,9 @@ fn racks(cores: &[u32]) -> Cluster {
 
 fn of_part(part: usize, at: i32, request: &str) -> PodObject {
     let name = format!("p{part}-{at}");
-    member(
-        "g",
-        PodObject {
-            labels: pairs(&[("part", &part.to_string())]),
-            ..pod(&name, request)
-        },
-    )
+    pod(&name, request)
+        .labels(&[("part", &part.to_string())])
+        .group("g")
 }
 
 /// A gang in parts of so many pods, each of which needs a rack.
@@ -37,17 +33,14 @@ fn in_parts(sizes: &[i32], job: Option<TopologyRequest>) -> GroupObject {
         topology: hard(1),
         ..SubGroupPolicy::default()
     });
-    GroupObject {
-        sub_groups: policies.collect(),
-        ..asking("g", sizes.iter().sum(), job)
-    }
+    asking("g", sizes.iter().sum(), job).sub_groups(policies)
 }
 
 /// With its pods, but for those that are there already.
 fn waiting_parts(mut cluster: Cluster, sizes: &[i32], running: &[(usize, i32)]) -> Cluster {
     for (part, size) in sizes.iter().enumerate() {
         for at in (0..*size).filter(|at| !running.contains(&(part, *at))) {
-            cluster = cluster.pod(of_part(part, at, "1c"));
+            cluster = cluster.with(of_part(part, at, "1c"));
         }
     }
     cluster
@@ -79,7 +72,7 @@ fn sub_groups_share_out_racks_that_hold_them_together() {
         (&[5, 7], &[3, 2, 3, 4], &["p0a", "p1a", "p2b", "p3b"]),
         (&[5, 5], &[3, 3, 3], &[]),
     ] {
-        let cluster = racks(racks_have).group(in_parts(sizes, None));
+        let cluster = racks(racks_have).with(in_parts(sizes, None));
         let binds = waiting_parts(cluster, sizes, &[]).cycle();
         assert_eq!(racks_of_parts(&binds), expected, "{sizes:?}");
         let pods: i32 = sizes.iter().sum();
@@ -91,8 +84,8 @@ fn sub_groups_share_out_racks_that_hold_them_together() {
 fn a_sub_group_that_was_repaired_gets_the_rest_of_its_rack_before_another_takes_it() {
     let sizes = [3, 3];
     let cluster = racks(&[4, 4])
-        .group(in_parts(&sizes, None))
-        .pod(on("a0", of_part(1, 0, "1c")));
+        .with(in_parts(&sizes, None))
+        .with(of_part(1, 0, "1c").on("a0"));
     let binds = waiting_parts(cluster, &sizes, &[(1, 0)]).cycle();
     assert_eq!(racks_of_parts(&binds), ["p0b", "p1a"]);
 }
@@ -103,7 +96,7 @@ fn a_sub_group_that_keeps_its_job_waiting_is_named_and_what_it_lacks() {
     let mut cluster = racks(&[4, 4]);
     let spine = ["a", "b"].map(child);
     cluster.apply(hyper_node("s", 2, &spine));
-    let cluster = cluster.group(in_parts(&sizes, hard(2)));
+    let cluster = cluster.with(in_parts(&sizes, hard(2)));
     let mut cluster = waiting_parts(cluster, &sizes, &[]);
     assert!(cluster.cycle().is_empty());
     let told = "no network domain holds PodGroup ns/g: tier 1: best domain a holds at most 4 of 7; tier 2: \
@@ -128,13 +121,10 @@ fn what_keeps_a_pod_off_the_nodes_of_the_nearest_domain_is_told() {
              Pod's node affinity/selector.",
         ),
     ] {
-        let mut cluster = racks(&[4, 4]).group(asking("h", 2, topology));
+        let mut cluster = racks(&[4, 4]).with(asking("h", 2, topology));
         for name in ["h0", "h1"] {
-            let choosy = PodObject {
-                node_selector: pairs(&[("disk", "ssd")]),
-                ..pod(name, "1c")
-            };
-            cluster = cluster.pod(member("h", choosy));
+            let choosy = pod(name, "1c").node_selector(&[("disk", "ssd")]);
+            cluster = cluster.with(choosy.group("h"));
         }
         assert!(cluster.cycle().is_empty());
         assert_eq!(cluster.why("h1").1, told);
@@ -143,10 +133,10 @@ fn what_keeps_a_pod_off_the_nodes_of_the_nearest_domain_is_told() {
 
 #[test]
 fn the_number_a_domain_holds_is_an_upper_bound_where_pods_differ() {
-    let mut cluster = racks(&[16]).group(asking("h", 11, hard(1)));
-    cluster = cluster.pod(member("h", pod("big", "4c")));
+    let mut cluster = racks(&[16]).with(asking("h", 11, hard(1)));
+    cluster = cluster.with(pod("big", "4c").group("h"));
     for at in 0..10 {
-        cluster = cluster.pod(member("h", pod(&format!("h{at}"), "2c")));
+        cluster = cluster.with(pod(&format!("h{at}"), "2c").group("h"));
     }
     assert!(cluster.cycle().is_empty());
     let told = "no network domain holds PodGroup ns/h: tier 1: best domain a holds at most 9 of 11";

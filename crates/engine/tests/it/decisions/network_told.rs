@@ -14,7 +14,7 @@ fn labelled(keys: &str) -> Cluster {
     for name in ["a0", "a1"] {
         let mut node = node(name, "2c 8Gi pods=9");
         node.labels = pairs(&[("rack", "a")]);
-        all = all.node(node);
+        all = all.with(node);
     }
     all
 }
@@ -41,9 +41,9 @@ fn a_hard_tier_by_number_that_limits_nothing_is_told_until_there_are_domains() {
         ),
     ] {
         let mut all = labelled(keys)
-            .group(asking("g", 1, hard(1)))
-            .group(asking("soft", 1, Some(TopologyRequest::Soft)))
-            .group(asking("named", 1, by_name("rack")));
+            .with(asking("g", 1, hard(1)))
+            .with(asking("soft", 1, Some(TopologyRequest::Soft)))
+            .with(asking("named", 1, by_name("rack")));
         all = with_pods(all, "g", 1);
         let told =
             format!("the hard network topology of at most tier 1 limits nothing: {why}{end}");
@@ -54,7 +54,7 @@ fn a_hard_tier_by_number_that_limits_nothing_is_told_until_there_are_domains() {
         all.apply(Delta::HyperNodeDelete("a".to_owned()));
         assert_eq!(warnings(&mut all, 3).len(), 1, "it is so again");
     }
-    let mut all = labelled("rack").group(asking("g", 1, hard(1)));
+    let mut all = labelled("rack").with(asking("g", 1, hard(1)));
     assert_eq!(warnings(&mut all, 0), [""; 0]);
 }
 
@@ -82,7 +82,7 @@ fn a_tier_nobody_has_is_told_in_the_words_of_labels_where_labels_make_domains() 
              HyperNode stray)",
         ),
     ] {
-        let mut all = labelled(keys).group(asking("g", 1, by_name(tier)));
+        let mut all = labelled(keys).with(asking("g", 1, by_name(tier)));
         if stray {
             all.apply(hyper_node("stray", 1, &[nodes_named("^a0")]));
         }
@@ -92,7 +92,7 @@ fn a_tier_nobody_has_is_told_in_the_words_of_labels_where_labels_make_domains() 
         assert_eq!(all.why("g0").1, text);
     }
     // By number the stray one is all there is.
-    let mut all = labelled("rack").group(asking("g", 3, hard(1)));
+    let mut all = labelled("rack").with(asking("g", 3, hard(1)));
     all.apply(hyper_node("stray", 1, &[nodes_named("^a0")]));
     let mut all = with_pods(all, "g", 3);
     assert!(all.cycle().is_empty());

@@ -7,17 +7,14 @@ use super::cluster::*;
 
 /// Waits for admission, and asks for the cpus of its minimum.
 fn elastic(name: &str, min: i32) -> GroupObject {
-    GroupObject {
-        min_resources: Some(amounts(&format!("{min}c"))),
-        ..waiting(group(name, min))
-    }
+    group(name, min).waiting().min_resources(&format!("{min}c"))
 }
 
 /// Eight pods of one cpu each of a group.
 fn pods_of_group(cluster: &mut Cluster, name: &str) {
     for at in 0..8 {
-        let pod = member(name, pod(&format!("{name}-{at}"), "1c"));
-        cluster.apply(Delta::PodApply(Box::new(pod)));
+        let pod = pod(&format!("{name}-{at}"), "1c").group(name);
+        cluster.apply(pod);
     }
 }
 
@@ -37,10 +34,10 @@ fn cycle_at(cluster: &mut Cluster, now_s: i64) -> Vec<String> {
 fn three(conf: Option<&str>) -> Cluster {
     let cluster = conf.map_or_else(Cluster::new, Cluster::under);
     let mut cluster = cluster
-        .node(node("n1", "8c 8Gi pods=99"))
-        .group(elastic("a", 2))
-        .group(elastic("b", 2))
-        .group(elastic("c", 2));
+        .with(node("n1", "8c 8Gi pods=99"))
+        .with(elastic("a", 2))
+        .with(elastic("b", 2))
+        .with(elastic("c", 2));
     cluster.cycle();
     for name in ["a", "b", "c"] {
         assert_eq!(cluster.phase(name), GroupPhase::Inqueue);
@@ -131,8 +128,8 @@ fn the_minimum_of_every_admitted_group_goes_before_extras_however_their_pods_com
                 }
                 let (of, at) = left.remove(dice.below(left.len() as u64) as usize);
                 let name = ["a", "b", "c"][of];
-                let pod = member(name, pod(&format!("{name}-{at}"), "1c"));
-                cluster.apply(Delta::PodApply(Box::new(pod)));
+                let pod = pod(&format!("{name}-{at}"), "1c").group(name);
+                cluster.apply(pod);
             }
             all.extend(cluster.cycle());
         }
@@ -144,40 +141,34 @@ fn the_minimum_of_every_admitted_group_goes_before_extras_however_their_pods_com
 
 #[test]
 fn a_group_whose_roles_are_still_being_made_is_a_newcomer() {
-    let mut cluster = Cluster::new().node(node("n1", "4c 8Gi pods=99"));
+    let mut cluster = Cluster::new().with(node("n1", "4c 8Gi pods=99"));
     let roles = [("ps".to_owned(), 1), ("worker".to_owned(), 1)];
-    let two = GroupObject {
-        min_task_member: roles.to_vec(),
-        ..elastic("two", 2)
-    };
-    cluster = cluster.group(elastic("a", 1)).group(two);
+    let two = elastic("two", 2).min_task_member(roles.to_vec());
+    cluster = cluster.with(elastic("a", 1)).with(two);
     cluster.cycle();
     // Two workers come first: without its ps it can not start, and its room is kept.
     let of_role = |role: &str, at: usize| pumice_model::object::PodObject {
         role: role.to_owned(),
-        ..member("two", pod(&format!("two-{role}-{at}"), "1c"))
+        ..pod(&format!("two-{role}-{at}"), "1c").group("two")
     };
     for at in 0..2 {
-        cluster.apply(Delta::PodApply(Box::new(of_role("worker", at))));
+        cluster.apply(of_role("worker", at));
     }
     pods_of_group(&mut cluster, "a");
     assert_eq!(bound(&cluster.cycle(), "a"), 2);
-    cluster.apply(Delta::PodApply(Box::new(of_role("ps", 0))));
+    cluster.apply(of_role("ps", 0));
     assert_eq!(bound(&cluster.cycle(), "two"), 2);
 }
 
 #[test]
 fn a_group_that_is_admitted_after_extras_were_placed_is_told_who_holds_its_room() {
     let mut cluster = Cluster::new()
-        .node(node("n1", "8c 8Gi pods=99"))
-        .group(elastic("a", 2));
+        .with(node("n1", "8c 8Gi pods=99"))
+        .with(elastic("a", 2));
     cluster.cycle();
     pods_of_group(&mut cluster, "a");
     assert_eq!(bound(&cluster.cycle(), "a"), 8);
-    let mut late = cluster.group(GroupObject {
-        status: group("c", 2).status,
-        ..elastic("c", 2)
-    });
+    let mut late = cluster.with(elastic("c", 2).status(group("c", 2).status));
     pods_of_group(&mut late, "c");
     assert_eq!(late.cycle(), [""; 0]);
     let (_, why) = late.why("c-0");

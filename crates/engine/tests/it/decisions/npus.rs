@@ -4,7 +4,7 @@
 use pumice_devices::{ContainerFacts, ContainerKind};
 use pumice_engine::Engine;
 use pumice_model::Delta;
-use pumice_model::object::{NodeObject, PodObject, QueueObject};
+use pumice_model::object::{NodeObject, PodObject};
 
 use super::cluster::*;
 
@@ -25,12 +25,9 @@ fn npu_node() -> NodeObject {
         ("node.kubernetes.io/npu.chip.name", "310P3"),
     ]));
     labels.sort();
-    NodeObject {
-        labels,
-        device_annotations: pairs(&[("baseDeviceInfos", "{\"Ascend310P-0\":{}}")]),
-        device_capacity: vec![(CORES.to_owned(), 8000)],
-        ..node
-    }
+    node.labels(labels)
+        .device_annotations(&[("baseDeviceInfos", "{\"Ascend310P-0\":{}}")])
+        .device_capacity(vec![(CORES.to_owned(), 8000)])
 }
 
 /// A pod that asks AI cores, with this level.
@@ -45,13 +42,6 @@ fn npu_pod(name: &str, cores: i64, level: &str) -> PodObject {
         ("vnpu-level", level),
     ]);
     pod
-}
-
-fn holding(records: &[(&str, &str)], pod: PodObject) -> PodObject {
-    PodObject {
-        records: pairs(records),
-        ..on("n1", pod)
-    }
 }
 
 /// What ClusterD tells of the node: chips to give out, and unhealthy ones; or nothing any more.
@@ -84,30 +74,30 @@ fn a_pod_that_waits_for_another_vnpu_to_be_made_is_woken_when_it_is() {
     let making = |real: Option<&str>| {
         let mut records = vec![(CORES, "0-vir02_1c")];
         records.extend(real.map(|real| (REAL, real)));
-        holding(&records, npu_pod("a", 2, "low"))
+        npu_pod("a", 2, "low").on("n1").records(&*records)
     };
     let mut cluster = Cluster::under(CONF);
     sleeping(&mut cluster.engine);
     let mut cluster = cluster
         .with(told(Some(("Ascend310P-0", ""))))
-        .node(npu_node())
-        .pod(making(None))
-        .pod(npu_pod("b", 2, "high"));
+        .with(npu_node())
+        .with(making(None))
+        .with(npu_pod("b", 2, "high"));
     assert!(settle(&mut cluster).is_empty());
     let (_, message) = cluster.why("b");
     let waits = "waiting for vNPU creation on the node";
     assert!(message.contains(waits), "{message}");
     assert!(settle(&mut cluster).is_empty());
     let made = making(Some("Ascend310P-2c.1cpu-100-0_0"));
-    cluster.apply(Delta::PodApply(Box::new(made)));
+    cluster.apply(made);
     assert_eq!(settle(&mut cluster), ["b n1"]);
 }
 
 #[test]
 fn before_clusterd_has_told_anything_nobody_knows_whether_a_pod_fits() {
     let mut cluster = Cluster::under(CONF)
-        .node(npu_node())
-        .pod(npu_pod("a", 8, "low"));
+        .with(npu_node())
+        .with(npu_pod("a", 8, "low"));
     assert!(settle(&mut cluster).is_empty());
     let (_, message) = cluster.why("a");
     let unknown =
@@ -124,7 +114,7 @@ fn before_clusterd_has_told_anything_nobody_knows_whether_a_pod_fits() {
     assert!(!told_refusal(&mut cluster, &[refused]), "no news");
     let (_, message) = cluster.why("a");
     assert!(message.contains(&format!(" {refused}. ")), "{message}");
-    let other = cluster.pod(pod("other", "99c"));
+    let other = cluster.with(pod("other", "99c"));
     let mut cluster = other;
     settle(&mut cluster);
     let (_, message) = cluster.why("other");
@@ -143,7 +133,7 @@ fn before_clusterd_has_told_anything_nobody_knows_whether_a_pod_fits() {
 fn what_configmaps_tell_of_a_node_is_followed() {
     let mut cluster = Cluster::under(CONF);
     sleeping(&mut cluster.engine);
-    let mut cluster = cluster.node(npu_node()).pod(npu_pod("a", 8, "low"));
+    let mut cluster = cluster.with(npu_node()).with(npu_pod("a", 8, "low"));
     let waits = |cluster: &mut Cluster, why: &str| {
         assert!(settle(cluster).is_empty());
         let (_, message) = cluster.why("a");
@@ -161,18 +151,18 @@ fn what_configmaps_tell_of_a_node_is_followed() {
 
 #[test]
 fn of_which_gang_a_pod_is_matters_only_while_vnpus_of_its_gang_are_being_made() {
-    let asks = |gang: &str, name: &str, level| member(gang, npu_pod(name, 2, level));
+    let asks = |gang: &str, name: &str, level| npu_pod(name, 2, level).group(gang);
     let being_made = |real: &[(&str, &str)]| {
         let records = [&[(CORES, "0-vir02")], real].concat();
-        Delta::PodApply(Box::new(holding(&records, asks("a", "a0", "high"))))
+        asks("a", "a0", "high").on("n1").records(&*records).delta()
     };
     let mut cluster = Cluster::under(CONF)
         .with(told(Some(("Ascend310P-0", ""))))
-        .node(npu_node())
-        .group(group("a", 1))
-        .group(group("b", 1))
-        .pod(asks("a", "a1", "low"))
-        .pod(asks("b", "b1", "low"));
+        .with(npu_node())
+        .with(group("a", 1))
+        .with(group("b", 1))
+        .with(asks("a", "a1", "low"))
+        .with(asks("b", "b1", "low"));
     let are_alike = |cluster: &Cluster| {
         let state = cluster.engine.state();
         let judged = ["a1", "b1"].map(|uid| {
@@ -197,17 +187,11 @@ fn a_queue_is_limited_in_ai_cores() {
         "{name: predicates}, {name: proportion}",
     );
     let mut cluster = Cluster::under(&limited)
-        .queue(QueueObject {
-            capability: amounts(&format!("{CORES}=4")),
-            ..queue("small")
-        })
+        .with(queue("small").capability(&format!("{CORES}=4")))
         .with(told(Some(("Ascend310P-0", ""))))
-        .node(npu_node());
+        .with(npu_node());
     for name in ["a", "b", "c"] {
-        cluster = cluster.pod(PodObject {
-            queue: Some("small".to_owned()),
-            ..npu_pod(name, 2, "low")
-        });
+        cluster = cluster.with(npu_pod(name, 2, "low").queue("small"));
     }
     assert_eq!(settle(&mut cluster), ["a n1", "b n1"]);
     let (_, message) = cluster.why("c");
@@ -219,20 +203,19 @@ fn a_queue_is_limited_in_ai_cores() {
 fn with_three_vgroups_in_use_a_vnpu_of_four_ai_cores_waits() {
     let made = |name: &str, group: u32| {
         let real = format!("Ascend310P-1c-100-0_{group}");
-        holding(
-            &[(CORES, "0-vir01"), (REAL, &real)],
-            npu_pod(name, 1, "low"),
-        )
+        npu_pod(name, 1, "low")
+            .on("n1")
+            .records(&[(CORES, "0-vir01"), (REAL, &real)])
     };
     let mut cluster = Cluster::under(CONF);
     sleeping(&mut cluster.engine);
     let mut cluster = cluster
         .with(told(Some(("Ascend310P-0", ""))))
-        .node(npu_node());
+        .with(npu_node());
     for (name, group) in [("a", 0), ("b", 1), ("c", 2)] {
-        cluster = cluster.pod(made(name, group));
+        cluster = cluster.with(made(name, group));
     }
-    let mut cluster = cluster.pod(npu_pod("d", 4, "low"));
+    let mut cluster = cluster.with(npu_pod("d", 4, "low"));
     assert!(settle(&mut cluster).is_empty());
     let (_, message) = cluster.why("d");
     let why = "no NPU with a free vGroup for 4 huawei.com/npu-core";
@@ -240,6 +223,6 @@ fn with_three_vgroups_in_use_a_vnpu_of_four_ai_cores_waits() {
     assert!(message.contains("3 vGroups in use"), "{message}");
     // The driver may put several into one.
     cluster.apply(Delta::PodDelete("c".to_owned()));
-    cluster.apply(Delta::PodApply(Box::new(made("e", 1))));
+    cluster.apply(made("e", 1));
     assert_eq!(settle(&mut cluster), ["d n1"]);
 }

@@ -2,8 +2,8 @@
 //! node can serve. Each is named with the nearest that exists, and what is advised is tried: done, it helps.
 
 use pumice_model::object::{
-    ClaimObject, NodeObject, NodeOp, NodeRequirement, NodeTerm, PodClaim, PodObject, Taint,
-    TaintEffect, Toleration, TolerationOp,
+    ClaimObject, NodeObject, NodeOp, NodeRequirement, NodeTerm, PodClaim, Taint, TaintEffect,
+    Toleration, TolerationOp,
 };
 use pumice_model::{Delta, TaskStatus};
 
@@ -11,17 +11,7 @@ use super::cluster::*;
 use super::views::pod_view;
 
 fn labelled(name: &str, allocatable: &str, labels: &[(&str, &str)]) -> NodeObject {
-    NodeObject {
-        labels: pairs(labels),
-        ..node(name, allocatable)
-    }
-}
-
-fn selecting(request: &str, labels: &[(&str, &str)]) -> PodObject {
-    PodObject {
-        node_selector: pairs(labels),
-        ..pod("p", request)
-    }
+    node(name, allocatable).labels(labels)
 }
 
 fn taint(key: &str, value: &str) -> Taint {
@@ -54,30 +44,27 @@ fn a_label_no_node_has_is_named_with_the_nearest_that_some_node_has() {
         }],
         ..NodeTerm::default()
     };
-    let with_affinity = |term| PodObject {
-        node_affinity: Some(vec![term]),
-        ..pod("p", "1c")
-    };
+    let with_affinity = |term| pod("p", "1c").node_affinity(Some(vec![term]));
     let any_of = |values: &[&str]| NodeOp::In(values.iter().map(|v| (*v).to_owned()).collect());
     let cases = [
         (
-            selecting("1c", &[("gpu-typ", "a100")]),
+            pod("p", "1c").node_selector(&[("gpu-typ", "a100")]),
             "No node has label gpu-typ=a100, did you mean \"gpu-type\"?",
             "the pod has to ask for gpu-type instead of gpu-typ, or a node to get label gpu-typ=a100",
         ),
         (
-            selecting("1c", &[("gpu-type", "a1O0")]),
+            pod("p", "1c").node_selector(&[("gpu-type", "a1O0")]),
             "No node has label gpu-type=a1O0, did you mean \"gpu-type=a100\"?",
             "the pod has to ask for gpu-type=a100 instead of gpu-type=a1O0, or a node to get label \
              gpu-type=a1O0",
         ),
         (
-            selecting("1c", &[("gpu-type", "unheard-of")]),
+            pod("p", "1c").node_selector(&[("gpu-type", "unheard-of")]),
             "No node has label gpu-type=unheard-of (there is gpu-type=a100, gpu-type=v100).",
             "a node has to get label gpu-type=unheard-of, or the pod to ask for what some node has",
         ),
         (
-            selecting("1c", &[("gpu-type", "a100"), ("zone", "west")]),
+            pod("p", "1c").node_selector(&[("gpu-type", "a100"), ("zone", "west")]),
             "No node has label gpu-type=a100 and label zone=west.",
             "a node has to get label gpu-type=a100 and label zone=west, or the pod to ask for what some \
              node has",
@@ -96,17 +83,17 @@ fn a_label_no_node_has_is_named_with_the_nearest_that_some_node_has() {
     ];
     for (pod, reason, change) in cases {
         let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-            .node(labelled(
+            .with(labelled(
                 "n1",
                 "4c 8Gi pods=9",
                 &[("gpu-type", "a100"), ("zone", "east")],
             ))
-            .node(labelled(
+            .with(labelled(
                 "n2",
                 "4c 8Gi pods=9",
                 &[("gpu-type", "v100"), ("zone", "west")],
             ))
-            .pod(pod);
+            .with(pod);
         let (message, changes) = told(&mut cluster);
         let expected = format!(
             "0/2 nodes are unavailable: 2 node(s) didn't match Pod's node affinity/selector. {reason}"
@@ -119,20 +106,17 @@ fn a_label_no_node_has_is_named_with_the_nearest_that_some_node_has() {
 #[test]
 fn of_what_a_pod_asks_of_labels_the_first_is_named() {
     let many: Vec<String> = (0..1000).map(|at| format!("v{at:03}")).collect();
-    let values = PodObject {
-        node_affinity: Some(vec![NodeTerm {
-            expressions: vec![NodeRequirement {
-                key: "zone".to_owned(),
-                op: NodeOp::In(many),
-            }],
-            ..NodeTerm::default()
-        }]),
-        ..pod("p", "1c")
-    };
+    let values = pod("p", "1c").node_affinity(Some(vec![NodeTerm {
+        expressions: vec![NodeRequirement {
+            key: "zone".to_owned(),
+            op: NodeOp::In(many),
+        }],
+        ..NodeTerm::default()
+    }]));
     // Each is on some node, and no node has all.
     let keys: Vec<String> = (0..9).map(|at| format!("k{at}")).collect();
     let asked: Vec<(&str, &str)> = keys.iter().map(|key| (key.as_str(), "yes")).collect();
-    let labels = selecting("1c", &asked);
+    let labels = pod("p", "1c").node_selector(&*asked);
     for (pod, told_at_last) in [
         (
             values,
@@ -148,9 +132,9 @@ fn of_what_a_pod_asks_of_labels_the_first_is_named() {
         let (first, rest) = asked.split_at(4);
         let first: Vec<(&str, &str)> = first.iter().copied().chain([("zone", "east")]).collect();
         let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-            .node(labelled("n1", "4c 8Gi pods=9", &first))
-            .node(labelled("n2", "4c 8Gi pods=9", rest))
-            .pod(pod);
+            .with(labelled("n1", "4c 8Gi pods=9", &first))
+            .with(labelled("n2", "4c 8Gi pods=9", rest))
+            .with(pod);
         let (message, _) = told(&mut cluster);
         assert!(message.ends_with(told_at_last), "{message}");
     }
@@ -158,32 +142,21 @@ fn of_what_a_pod_asks_of_labels_the_first_is_named() {
 
 #[test]
 fn a_cordon_and_a_taint_are_named_with_their_nodes_and_removed_they_are_gone() {
-    let cordoned = NodeObject {
-        unschedulable: true,
-        taints: vec![taint("node.kubernetes.io/unschedulable", "")],
-        ..node("n1", "4c 8Gi pods=9")
-    };
-    let tainted = |name: &str| NodeObject {
-        taints: vec![taint("dedicated", "ml")],
-        ..node(name, "4c 8Gi pods=9")
-    };
+    let cordoned = node("n1", "4c 8Gi pods=9")
+        .unschedulable(true)
+        .taints([taint("node.kubernetes.io/unschedulable", "")]);
+    let tainted = |name: &str| node(name, "4c 8Gi pods=9").taints([taint("dedicated", "ml")]);
     // It would not do without its taint either.
-    let small = NodeObject {
-        taints: vec![taint("small", "")],
-        ..node("n4", "1c 8Gi pods=9")
-    };
-    let lost = NodeObject {
-        taints: vec![taint("node.kubernetes.io/not-ready", "")],
-        ..node("n5", "4c 8Gi pods=9")
-    };
+    let small = node("n4", "1c 8Gi pods=9").taints([taint("small", "")]);
+    let lost = node("n5", "4c 8Gi pods=9").taints([taint("node.kubernetes.io/not-ready", "")]);
     let cluster = || {
         Cluster::under(NO_QUEUE_PLUGIN)
-            .node(cordoned.clone())
-            .node(tainted("n2"))
-            .node(tainted("n3"))
-            .node(small.clone())
-            .node(lost.clone())
-            .pod(pod("p", "2c"))
+            .with(cordoned.clone())
+            .with(tainted("n2"))
+            .with(tainted("n3"))
+            .with(small.clone())
+            .with(lost.clone())
+            .with(pod("p", "2c"))
     };
     let (message, changes) = told(&mut cluster());
     let reasons = "Node n1 is cordoned. Nodes n2, n3 have taint dedicated=ml:NoSchedule, which the pod does not \
@@ -203,29 +176,26 @@ fn a_cordon_and_a_taint_are_named_with_their_nodes_and_removed_they_are_gone() {
     let untainted = node("n3", "4c 8Gi pods=9");
     for mended in [uncordoned, untainted] {
         let mut cluster = cluster();
-        cluster.apply(Delta::NodeApply(Box::new(mended)));
+        cluster.apply(mended);
         assert!(is_placed(&mut cluster));
     }
-    let tolerant = PodObject {
-        tolerations: vec![Toleration {
-            key: "dedicated".to_owned(),
-            operator: TolerationOp::Equal,
-            value: "ml".to_owned(),
-            effect: Some(TaintEffect::NoSchedule),
-        }],
-        ..pod("p", "2c")
-    };
-    assert!(is_placed(&mut cluster().pod(tolerant)));
+    let tolerant = pod("p", "2c").tolerations([Toleration {
+        key: "dedicated".to_owned(),
+        operator: TolerationOp::Equal,
+        value: "ml".to_owned(),
+        effect: Some(TaintEffect::NoSchedule),
+    }]);
+    assert!(is_placed(&mut cluster().with(tolerant)));
 }
 
 #[test]
 fn what_is_asked_too_much_is_told_of_the_nodes_the_pod_may_use() {
     let cluster = |request: &str| {
         Cluster::under(NO_QUEUE_PLUGIN)
-            .node(labelled("n8", "8c 8Gi pods=9", &[("pool", "a")]))
-            .node(node("n16", "16c 8Gi pods=9"))
-            .pod(on("n8", pod("busy", "1c")))
-            .pod(selecting(request, &[("pool", "a")]))
+            .with(labelled("n8", "8c 8Gi pods=9", &[("pool", "a")]))
+            .with(node("n16", "16c 8Gi pods=9"))
+            .with(pod("busy", "1c").on("n8"))
+            .with(pod("p", request).node_selector(&[("pool", "a")]))
     };
     let (message, changes) = told(&mut cluster("9c"));
     assert!(
@@ -240,7 +210,7 @@ fn what_is_asked_too_much_is_told_of_the_nodes_the_pod_may_use() {
             "the pod's node selector or affinity has to allow node n16, which could serve it",
         ]
     );
-    let mut labelled = cluster("9c").node(labelled("n16", "16c 8Gi pods=9", &[("pool", "a")]));
+    let mut labelled = cluster("9c").with(labelled("n16", "16c 8Gi pods=9", &[("pool", "a")]));
     assert!(is_placed(&mut labelled));
     let (_, changes) = told(&mut cluster("8c"));
     assert_eq!(
@@ -254,15 +224,12 @@ fn what_is_asked_too_much_is_told_of_the_nodes_the_pod_may_use() {
 
 #[test]
 fn a_busy_node_and_one_with_room_behind_a_taint_are_both_told() {
-    let tainted = NodeObject {
-        taints: vec![taint("dedicated", "")],
-        ..node("idle", "4c 8Gi pods=9")
-    };
+    let tainted = node("idle", "4c 8Gi pods=9").taints([taint("dedicated", "")]);
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("busy", "4c 8Gi pods=9"))
-        .node(tainted)
-        .pod(on("busy", pod("runs", "4c")))
-        .pod(pod("p", "2c"));
+        .with(node("busy", "4c 8Gi pods=9"))
+        .with(tainted)
+        .with(pod("runs", "4c").on("busy"))
+        .with(pod("p", "2c"));
     let (message, changes) = told(&mut cluster);
     assert!(message.contains("Nearest miss: node busy"), "{message}");
     assert_eq!(
@@ -276,22 +243,19 @@ fn a_busy_node_and_one_with_room_behind_a_taint_are_both_told() {
 
 #[test]
 fn a_claim_that_does_not_exist_is_named_with_the_nearest_that_does() {
-    let mounting = PodObject {
-        claims: vec![PodClaim {
-            name: "dta".to_owned(),
-            ephemeral: false,
-        }],
-        ..pod("p", "1c")
-    };
+    let mounting = pod("p", "1c").claims([PodClaim {
+        name: "dta".to_owned(),
+        ephemeral: false,
+    }]);
     let exists = ClaimObject {
         namespace: "ns".to_owned(),
         name: "data".to_owned(),
         ..ClaimObject::default()
     };
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("n1", "4c 8Gi pods=9"))
-        .pod(mounting);
-    cluster.apply(Delta::PvcApply(Box::new(exists)));
+        .with(node("n1", "4c 8Gi pods=9"))
+        .with(mounting);
+    cluster.apply(exists);
     let (message, changes) = told(&mut cluster);
     assert!(
         message.contains("persistentvolumeclaim \"dta\" not found"),

@@ -7,34 +7,28 @@ use pumice_model::object::{GroupObject, GroupPhase, GroupStatus, PodObject, PodP
 use super::cluster::*;
 
 fn applied(pod: PodObject) -> Delta {
-    Delta::PodApply(Box::new(pod))
-}
-
-fn grouped(group: GroupObject) -> Delta {
-    Delta::GroupApply(Box::new(group))
+    pod.delta()
 }
 
 /// A PodGroup as its operator made it, not admitted yet.
 fn fresh(min_member: i32, min_resources: &str) -> GroupObject {
-    GroupObject {
-        min_resources: (!min_resources.is_empty()).then(|| amounts(min_resources)),
-        ..waiting(group("g", min_member))
-    }
+    group("g", min_member)
+        .waiting()
+        .min_resources((!min_resources.is_empty()).then(|| amounts(min_resources)))
 }
 
 /// The PodGroup with the phase it was given last, as a patch of its other fields leaves it.
 fn kept(cluster: &Cluster, group: GroupObject) -> Delta {
-    grouped(GroupObject {
-        status: GroupStatus {
+    group
+        .status(GroupStatus {
             phase: cluster.phase("g"),
             ..GroupStatus::default()
-        },
-        ..group
-    })
+        })
+        .delta()
 }
 
 fn of_g(name: &str, request: &str) -> PodObject {
-    member("g", controlled(pod(name, request)))
+    pod(name, request).replaced().group("g")
 }
 
 /// All that happens until nothing more does.
@@ -47,17 +41,17 @@ fn settle(cluster: &mut Cluster) -> Vec<String> {
 }
 
 fn four_cores() -> Cluster {
-    Cluster::new().node(node("n1", "4c 8Gi pods=20"))
+    Cluster::new().with(node("n1", "4c 8Gi pods=20"))
 }
 
 #[test]
 fn a_pod_that_comes_before_its_podgroup_waits_for_it_and_says_so() {
-    let mut cluster = four_cores().pod(of_g("driver", "1c"));
+    let mut cluster = four_cores().with(of_g("driver", "1c"));
     assert_eq!(settle(&mut cluster), [""; 0]);
     let (reason, message) = cluster.why("driver");
     assert_eq!(reason, "Unschedulable");
     assert!(message.starts_with("PodGroup ns/g not found"), "{message}");
-    cluster.apply(grouped(fresh(1, "3c")));
+    cluster.apply(fresh(1, "3c"));
     assert_eq!(settle(&mut cluster), ["driver n1"]);
 }
 
@@ -65,7 +59,7 @@ fn a_pod_that_comes_before_its_podgroup_waits_for_it_and_says_so() {
 fn pods_of_a_gang_come_in_any_order_around_their_podgroup() {
     for at in 0..=3 {
         let mut steps: Vec<Delta> = ["a", "b", "c"].map(|name| applied(of_g(name, "1c"))).into();
-        steps.insert(at, grouped(fresh(3, "3c")));
+        steps.insert(at, fresh(3, "3c").delta());
         let mut cluster = four_cores();
         let last = steps.pop().expect("four steps");
         for step in steps {
@@ -80,9 +74,9 @@ fn pods_of_a_gang_come_in_any_order_around_their_podgroup() {
 #[test]
 fn a_podgroup_without_min_member_holds_no_pod_back() {
     let mut cluster = four_cores()
-        .group(fresh(0, ""))
-        .pod(of_g("driver", "1c"))
-        .pod(of_g("exec-1", "9c"));
+        .with(fresh(0, ""))
+        .with(of_g("driver", "1c"))
+        .with(of_g("exec-1", "9c"));
     assert_eq!(settle(&mut cluster), ["driver n1"]);
     assert_eq!(cluster.phase("g"), GroupPhase::Running);
 }
@@ -91,7 +85,7 @@ fn a_podgroup_without_min_member_holds_no_pod_back() {
 fn a_podgroup_replaced_without_its_status_is_admitted_again_and_nothing_is_lost() {
     // Before its driver is bound, and after: the place of three CPUs is not asked for twice.
     for bound_first in [false, true] {
-        let mut cluster = four_cores().group(fresh(1, "3c"));
+        let mut cluster = four_cores().with(fresh(1, "3c"));
         settle(&mut cluster);
         assert_eq!(cluster.phase("g"), GroupPhase::Inqueue);
         let mut binds = Vec::new();
@@ -99,7 +93,7 @@ fn a_podgroup_replaced_without_its_status_is_admitted_again_and_nothing_is_lost(
         if bound_first {
             binds.extend(settle(&mut cluster));
         }
-        cluster.apply(grouped(fresh(1, "3c")));
+        cluster.apply(fresh(1, "3c"));
         binds.extend(settle(&mut cluster));
         for name in ["exec-1", "exec-2"] {
             cluster.apply(applied(of_g(name, "1c")));
@@ -113,12 +107,12 @@ fn a_podgroup_replaced_without_its_status_is_admitted_again_and_nothing_is_lost(
 #[test]
 fn what_an_operator_gives_back_when_its_job_has_ended_is_free_for_others() {
     let mut cluster = four_cores()
-        .group(fresh(2, "4c"))
-        .pod(of_g("head", "2c"))
-        .pod(of_g("worker", "2c"));
+        .with(fresh(2, "4c"))
+        .with(of_g("head", "2c"))
+        .with(of_g("worker", "2c"));
     assert_eq!(settle(&mut cluster).len(), 2);
     for name in ["head", "worker"] {
-        cluster.apply(applied(on("n1", of_g(name, "2c"))));
+        cluster.apply(applied(of_g(name, "2c").on("n1")));
     }
     settle(&mut cluster);
     for name in ["head", "worker"] {
@@ -126,12 +120,8 @@ fn what_an_operator_gives_back_when_its_job_has_ended_is_free_for_others() {
     }
     settle(&mut cluster);
     // It is still to be a gang, as far as anybody can tell.
-    cluster.apply(grouped(GroupObject {
-        name: "next".to_owned(),
-        uid: "next".to_owned(),
-        ..fresh(1, "4c")
-    }));
-    cluster.apply(applied(member("next", pod("p", "4c"))));
+    cluster.apply(fresh(1, "4c").name("next").uid("next"));
+    cluster.apply(applied(pod("p", "4c").group("next")));
     assert_eq!(settle(&mut cluster), [""; 0]);
     assert_eq!(cluster.phase("g"), GroupPhase::Inqueue);
     // As the PodGroup of a RayJob whose cluster is gone: no member, no resources.
@@ -144,13 +134,13 @@ fn what_an_operator_gives_back_when_its_job_has_ended_is_free_for_others() {
 fn a_gang_that_runs_and_is_made_larger_keeps_its_pods_and_adds_the_new_ones_together() {
     let mut cluster = four_cores();
     cluster.engine.set_partial_gang_deadline(300);
-    cluster.apply(grouped(fresh(2, "2c")));
+    cluster.apply(fresh(2, "2c"));
     for name in ["head", "w1"] {
         cluster.apply(applied(of_g(name, "1c")));
     }
     assert_eq!(settle(&mut cluster), ["head n1", "w1 n1"]);
     for name in ["head", "w1"] {
-        cluster.apply(applied(on("n1", of_g(name, "1c"))));
+        cluster.apply(applied(of_g(name, "1c").on("n1")));
     }
     settle(&mut cluster);
     // Three workers more, and room for two of them.
@@ -175,13 +165,13 @@ fn a_gang_that_runs_and_is_made_larger_keeps_its_pods_and_adds_the_new_ones_toge
         [],
         "it ran as a whole"
     );
-    cluster.apply(Delta::NodeApply(Box::new(node("n2", "1c 8Gi pods=20"))));
+    cluster.apply(node("n2", "1c 8Gi pods=20"));
     assert_eq!(settle(&mut cluster).len(), 3);
 }
 
 #[test]
 fn a_podgroup_deleted_under_its_pods_leaves_them_and_is_missed_by_new_ones() {
-    let mut cluster = four_cores().group(fresh(1, "")).pod(of_g("launcher", "1c"));
+    let mut cluster = four_cores().with(fresh(1, "")).with(of_g("launcher", "1c"));
     assert_eq!(settle(&mut cluster), ["launcher n1"]);
     cluster.apply(Delta::GroupDelete("ns".to_owned(), "g".to_owned()));
     cluster.apply(applied(of_g("late", "1c")));
@@ -194,23 +184,16 @@ fn a_podgroup_deleted_under_its_pods_leaves_them_and_is_missed_by_new_ones() {
 
 #[test]
 fn a_restarted_application_has_its_podgroup_anew_beside_pods_that_have_ended() {
-    let mut cluster = four_cores().group(fresh(1, "3c")).pod(of_g("driver", "1c"));
+    let mut cluster = four_cores().with(fresh(1, "3c")).with(of_g("driver", "1c"));
     assert_eq!(settle(&mut cluster), ["driver n1"]);
-    cluster.apply(applied(PodObject {
-        phase: PodPhase::Failed,
-        ..on("n1", of_g("driver", "1c"))
-    }));
+    cluster.apply(applied(
+        of_g("driver", "1c").on("n1").phase(PodPhase::Failed),
+    ));
     settle(&mut cluster);
     cluster.apply(Delta::GroupDelete("ns".to_owned(), "g".to_owned()));
-    cluster.apply(grouped(GroupObject {
-        uid: "second".to_owned(),
-        ..fresh(1, "3c")
-    }));
+    cluster.apply(fresh(1, "3c").uid("second"));
     cluster.apply(Delta::PodDelete("driver".to_owned()));
-    cluster.apply(applied(PodObject {
-        uid: "driver-2".to_owned(),
-        ..of_g("driver", "1c")
-    }));
+    cluster.apply(applied(of_g("driver", "1c").uid("driver-2")));
     assert_eq!(settle(&mut cluster), ["driver n1"]);
     assert_eq!(cluster.phase("g"), GroupPhase::Running);
 }
@@ -218,16 +201,16 @@ fn a_restarted_application_has_its_podgroup_anew_beside_pods_that_have_ended() {
 #[test]
 fn pods_of_another_scheduler_count_as_members_and_are_never_deleted_for_their_gang() {
     // As pods of a Kubeflow TrainJob whose runtime forgot the schedulerName.
-    let foreign = |pod: PodObject| PodObject { ours: false, ..pod };
+    let foreign = |pod: PodObject| pod.ours(false);
     let mut cluster = four_cores();
     cluster.engine.set_partial_gang_deadline(300);
-    cluster.apply(grouped(fresh(2, "4c")));
+    cluster.apply(fresh(2, "4c"));
     cluster.engine.cycle(10);
     for name in ["a", "b"] {
         cluster.apply(applied(foreign(of_g(name, "2c"))));
     }
     cluster.engine.cycle(20);
-    cluster.apply(applied(foreign(on("n1", of_g("a", "2c")))));
+    cluster.apply(applied(foreign(of_g("a", "2c").on("n1"))));
     cluster.engine.cycle(30);
     assert_eq!(cluster.engine.partial_gangs().len(), 1);
     assert_eq!(cluster.engine.give_up_gangs(i64::MAX), []);
@@ -237,7 +220,7 @@ fn pods_of_another_scheduler_count_as_members_and_are_never_deleted_for_their_ga
     let hint =
         "make 1 more of its pods, or lower minMember; 1 of its pods has another schedulerName";
     assert!(told.message.ends_with(hint), "{}", told.message);
-    cluster.apply(applied(foreign(on("n1", of_g("b", "2c")))));
+    cluster.apply(applied(foreign(of_g("b", "2c").on("n1"))));
     cluster.engine.cycle(40);
     assert_eq!(cluster.phase("g"), GroupPhase::Running);
 }

@@ -1,7 +1,6 @@
 //! Where not the node but the limit of a queue is what an eviction makes room in (spec/07 §5).
 
 use pumice_model::Delta;
-use pumice_model::object::{PodObject, QueueObject};
 
 use super::cluster::*;
 use super::victims::{Plans, cluster, ranked};
@@ -21,40 +20,29 @@ const PLUGINS: [&str; 2] = [
     "{name: capacity, enableHierarchy: true}",
 ];
 
-fn limited(name: &str, parent: &str) -> QueueObject {
-    QueueObject {
-        capability: amounts("4c"),
-        parent: parent.to_owned(),
-        ..queue(name)
-    }
-}
-
 fn of(queue: &str, class: &str, name: &str) -> Delta {
     let mut group = ranked(class, group(name, 1));
     group.queue = queue.to_owned();
-    Delta::GroupApply(Box::new(group))
+    group.delta()
 }
 
 /// Half of the node is free, and nothing of the queue's limit.
 fn full_queue(plugin: &str) -> Cluster {
     let mut all = cluster(&conf(plugin))
-        .node(node("n1", "8c 8Gi pods=9"))
-        .queue(queue("root"))
-        .queue(limited("q", "root"))
+        .with(node("n1", "8c 8Gi pods=9"))
+        .with(queue("root"))
+        .with(queue("q").capability("4c").parent("root"))
         .with(of("q", "low", "old"))
-        .pod(on("n1", member("old", pod("old", "4c"))))
+        .with(pod("old", "4c").group("old").on("n1"))
         .with(of("q", "high", "new"))
-        .pod(member("new", pod("new", "4c")));
+        .with(pod("new", "4c").group("new"));
     assert_eq!(all.plan(), ["-old", "new (n1)"], "{plugin}");
     all
 }
 
 fn going() -> Delta {
-    let old = PodObject {
-        deleting: true,
-        ..on("n1", member("old", pod("old", "4c")))
-    };
-    Delta::PodApply(Box::new(old))
+    let old = pod("old", "4c").group("old").on("n1").deleting(true);
+    old.delta()
 }
 
 #[test]
@@ -90,14 +78,11 @@ fn a_refused_eviction_leaves_no_queue_above_its_limit() {
 #[test]
 fn who_comes_later_takes_no_room_of_an_eviction_that_may_be_refused() {
     for plugin in PLUGINS {
-        let roomier = QueueObject {
-            capability: amounts("5c"),
-            ..limited("q", "root")
-        };
+        let roomier = queue("q").capability("4c").parent("root").capability("5c");
         let mut all = full_queue(plugin)
-            .queue(roomier)
+            .with(roomier)
             .with(of("q", "low", "late"))
-            .pod(member("late", pod("late", "1c")));
+            .with(pod("late", "1c").group("late"));
         assert_eq!(all.plan(), [""; 0], "with old and new it would be 9 of 5");
         all.apply(going());
         assert_eq!(all.plan(), ["new n1"], "{plugin}");

@@ -3,8 +3,7 @@
 use pumice_conf::DEFAULT_CONF;
 use pumice_model::Delta;
 use pumice_model::object::{
-    Gates, GroupObject, GroupPhase, GroupStatus, HighestTier, PodObject, QueueObject, QueueState,
-    TopologyRequest,
+    Gates, GroupObject, GroupPhase, GroupStatus, HighestTier, QueueState, TopologyRequest,
 };
 
 use super::cluster::*;
@@ -21,7 +20,7 @@ const ADMISSION_BY_QUOTA: &str = "actions: \"enqueue, allocate, backfill\"\n\
 
 /// Reason and message of the pod `p` after one cycle, in which it must not be bound.
 fn why(cluster: Cluster) -> (&'static str, String) {
-    let mut cluster = cluster.node(node("n1", "4c 8Gi pods=9"));
+    let mut cluster = cluster.with(node("n1", "4c 8Gi pods=9"));
     let binds = cluster.cycle();
     assert!(
         !binds.iter().any(|line| line.starts_with("p ")),
@@ -32,17 +31,14 @@ fn why(cluster: Cluster) -> (&'static str, String) {
 
 #[test]
 fn what_is_missing_is_named() {
-    let (reason, message) = why(Cluster::new().pod(member("gone", pod("p", "1c"))));
+    let (reason, message) = why(Cluster::new().with(pod("p", "1c").group("gone")));
     assert_eq!(reason, "Unschedulable");
     assert!(
         message.starts_with("PodGroup ns/gone not found"),
         "{message}"
     );
-    let lost = GroupObject {
-        queue: "gone".to_owned(),
-        ..group("g", 1)
-    };
-    let (reason, message) = why(Cluster::new().group(lost).pod(member("g", pod("p", "1c"))));
+    let lost = group("g", 1).queue("gone");
+    let (reason, message) = why(Cluster::new().with(lost).with(pod("p", "1c").group("g")));
     assert_eq!(reason, "Unschedulable");
     assert!(
         message.starts_with("queue \"gone\" of ns/g not found (or set aside as broken): create"),
@@ -53,7 +49,7 @@ fn what_is_missing_is_named() {
 #[test]
 fn where_no_queue_is_known_at_all_the_definition_or_a_permission_is_missing() {
     let cluster = Cluster::new().with(Delta::QueueDelete("default".to_owned()));
-    let (_, message) = why(cluster.pod(pod("p", "1c")));
+    let (_, message) = why(cluster.with(pod("p", "1c")));
     for part in [
         "queue \"default\" of ns/p not found, nor any other",
         "the CRD queues.scheduling.volcano.sh is not installed",
@@ -65,21 +61,15 @@ fn where_no_queue_is_known_at_all_the_definition_or_a_permission_is_missing() {
 
 #[test]
 fn a_misspelt_queue_is_answered_with_the_nearest_one_on_pod_and_group() {
-    let lost = GroupObject {
-        queue: "trainning".to_owned(),
-        ..waiting(group("g", 1))
-    };
+    let lost = group("g", 1).waiting().queue("trainning");
     let mut cluster = Cluster::new()
-        .queue(queue("training"))
-        .node(node("n1", "4c 8Gi pods=9"))
-        .group(GroupObject {
-            status: GroupStatus {
-                is_blank: true,
-                ..GroupStatus::default()
-            },
-            ..lost
-        })
-        .pod(member("g", pod("p", "1c")));
+        .with(queue("training"))
+        .with(node("n1", "4c 8Gi pods=9"))
+        .with(lost.status(GroupStatus {
+            is_blank: true,
+            ..GroupStatus::default()
+        }))
+        .with(pod("p", "1c").group("g"));
     let expected = "queue \"trainning\" of ns/g not found (or set aside as broken), did you mean \
                     \"training\"?: create the queue, or name another one";
     assert_eq!(cluster.decide().groups.len(), 1, "its phase is written");
@@ -99,7 +89,7 @@ fn a_misspelt_queue_is_answered_with_the_nearest_one_on_pod_and_group() {
     let events = events(&mut cluster);
     assert_eq!(events, [(true, expected.to_owned())]);
     // Once the queue is there, nothing of it is left.
-    cluster.apply(Delta::QueueApply(Box::new(queue("trainning"))));
+    cluster.apply(queue("trainning"));
     assert_eq!(cluster.cycle(), ["p n1"]);
     let told = cluster
         .condition("g", "Unschedulable")
@@ -122,13 +112,10 @@ fn events(cluster: &mut Cluster) -> Vec<(bool, String)> {
 #[test]
 fn a_group_that_runs_is_told_when_its_queue_is_deleted() {
     let mut cluster = Cluster::new()
-        .queue(queue("q"))
-        .node(node("n1", "4c 8Gi pods=9"))
-        .group(GroupObject {
-            queue: "q".to_owned(),
-            ..group("g", 1)
-        })
-        .pod(member("g", on("n1", pod("p", "1c"))));
+        .with(queue("q"))
+        .with(node("n1", "4c 8Gi pods=9"))
+        .with(group("g", 1).queue("q"))
+        .with(pod("p", "1c").on("n1").group("g"));
     assert_eq!(events(&mut cluster).len(), 1, "it is ready");
     cluster.apply(Delta::QueueDelete("q".to_owned()));
     let events = events(&mut cluster);
@@ -139,13 +126,8 @@ fn a_group_that_runs_is_told_when_its_queue_is_deleted() {
 
 #[test]
 fn a_group_that_is_not_admitted_says_why_before_it_has_pods() {
-    let large = GroupObject {
-        min_resources: Some(amounts("6c")),
-        ..waiting(group("g", 2))
-    };
-    let mut cluster = Cluster::new()
-        .node(node("n1", "4c 8Gi pods=9"))
-        .group(large);
+    let large = group("g", 2).waiting().min_resources("6c");
+    let mut cluster = Cluster::new().with(node("n1", "4c 8Gi pods=9")).with(large);
     cluster.cycle();
     let told = cluster
         .condition("g", "Unschedulable")
@@ -161,27 +143,18 @@ fn a_group_that_is_not_admitted_says_why_before_it_has_pods() {
 
 #[test]
 fn refusals_of_the_queue_are_named() {
-    let small = || QueueObject {
-        capability: amounts("1c"),
-        ..queue("small")
-    };
-    let in_small = |group: GroupObject| GroupObject {
-        queue: "small".to_owned(),
-        ..group
-    };
+    let small = || queue("small").capability("1c");
+    let in_small = |group: GroupObject| group.queue("small");
     // Not admitted.
-    let large = GroupObject {
-        min_resources: Some(amounts("2c")),
-        ..waiting(group("g", 1))
-    };
-    let cluster = Cluster::new().queue(small()).group(in_small(large));
-    let (_, message) = why(cluster.pod(member("g", pod("p", "2c"))));
+    let large = group("g", 1).waiting().min_resources("2c");
+    let cluster = Cluster::new().with(small()).with(in_small(large));
+    let (_, message) = why(cluster.with(pod("p", "2c").group("g")));
     let expected = "queue \"small\" does not admit ns/g: queue resource quota insufficient: \
                     insufficient cpu (asks 2, more than its capability 1: it never fits)";
     assert_eq!(message, expected);
     // Admitted, but more than the queue deserves.
-    let cluster = Cluster::new().queue(small()).group(in_small(group("g", 1)));
-    let (_, message) = why(cluster.pod(member("g", pod("p", "2c"))));
+    let cluster = Cluster::new().with(small()).with(in_small(group("g", 1)));
+    let (_, message) = why(cluster.with(pod("p", "2c").group("g")));
     let expected = "queue \"small\": queue resource quota insufficient: insufficient cpu (asks 2, \
                     more than its capability 1: it never fits)";
     assert!(message.ends_with(expected), "{message}");
@@ -189,42 +162,33 @@ fn refusals_of_the_queue_are_named() {
 
 #[test]
 fn a_bare_pod_refused_by_its_queue_reads_limit_used_and_asked_and_of_no_group() {
-    let small = || QueueObject {
-        capability: amounts("3c"),
-        ..queue("small")
-    };
-    let of_small = |name: &str, request: &str| PodObject {
-        queue: Some("small".to_owned()),
-        ..pod(name, request)
-    };
+    let small = || queue("small").capability("3c");
+    let of_small = |name: &str, request: &str| pod(name, request).queue("small");
     let capability = "queue \"small\": queue resource quota insufficient: insufficient cpu";
     for (request, numbers) in [
         ("2c", "(capability 3, used 2, asked 2)"),
         ("4c", "(asks 4, more than its capability 3: it never fits)"),
     ] {
-        let cluster = Cluster::under(NO_ADMISSION).queue(small());
-        let cluster = cluster.pod(on("n1", of_small("running", "2c")));
-        let (reason, message) = why(cluster.pod(of_small("p", request)));
+        let cluster = Cluster::under(NO_ADMISSION).with(small());
+        let cluster = cluster.with(of_small("running", "2c").on("n1"));
+        let (reason, message) = why(cluster.with(of_small("p", request)));
         assert_eq!(reason, "QuotaExceeded");
         assert_eq!(message, format!("{capability} {numbers}"));
     }
     // The only queue, without a capability: nothing but the cluster is full.
-    let running = on("n1", pod("running", "3c"));
+    let running = pod("running", "3c").on("n1");
     let (_, message) = why(Cluster::under(NO_ADMISSION)
-        .pod(running)
-        .pod(pod("p", "2c")));
+        .with(running)
+        .with(pod("p", "2c")));
     let expected = "queue \"default\": the cluster is full: cpu (4 in all, 3 used, 2 asked)";
     assert_eq!(message, expected);
     // Two queues share it.
-    let other = PodObject {
-        queue: Some("other".to_owned()),
-        ..pod("q", "2c")
-    };
+    let other = pod("q", "2c").queue("other");
     let cluster = Cluster::under(NO_ADMISSION)
-        .queue(queue("other"))
-        .pod(on("n1", pod("running", "2c")))
-        .pod(other);
-    let (_, message) = why(cluster.pod(pod("p", "1c")));
+        .with(queue("other"))
+        .with(pod("running", "2c").on("n1"))
+        .with(other);
+    let (_, message) = why(cluster.with(pod("p", "1c")));
     assert!(
         message.contains("(deserved 2 of 4, used 2, asked 1)"),
         "{message}"
@@ -233,15 +197,12 @@ fn a_bare_pod_refused_by_its_queue_reads_limit_used_and_asked_and_of_no_group() 
 
 #[test]
 fn admission_beyond_the_cluster_tells_what_is_used_and_reserved() {
-    let asks = |name: &str, least: &str| GroupObject {
-        min_resources: Some(amounts(least)),
-        ..waiting(group(name, 1))
-    };
+    let asks = |name: &str, least: &str| group(name, 1).waiting().min_resources(least);
     let cluster = Cluster::new()
-        .pod(on("n1", pod("running", "1c")))
-        .group(asks("a", "3c"))
-        .group(asks("g", "2c"));
-    let (_, message) = why(cluster.pod(member("g", pod("p", "2c"))));
+        .with(pod("running", "1c").on("n1"))
+        .with(asks("a", "3c"))
+        .with(asks("g", "2c"));
+    let (_, message) = why(cluster.with(pod("p", "2c").group("g")));
     let expected = "resource in cluster is overused: overused cpu (4 in all, 1 used, 3 reserved for \
                     admitted jobs, 2 asked, overcommit-factor 1.2)";
     assert!(message.ends_with(expected), "{message}");
@@ -276,26 +237,17 @@ fn a_pod_no_node_is_large_enough_for_says_so_whatever_its_queue_says() {
             ),
         ),
     ] {
-        let shut = QueueObject {
-            state: QueueState::Closed,
-            ..queue("shut")
-        };
-        let bare = PodObject {
-            queue: Some("shut".to_owned()),
-            ..pod("p", request)
-        };
+        let shut = queue("shut").state(QueueState::Closed);
+        let bare = pod("p", request).queue("shut");
         for cluster in [
-            Cluster::new().pod(pod("p", request)),
-            Cluster::new().queue(shut.clone()).pod(bare),
+            Cluster::new().with(pod("p", request)),
+            Cluster::new().with(shut.clone()).with(bare),
             Cluster::new()
-                .queue(shut)
-                .group(GroupObject {
-                    queue: "shut".to_owned(),
-                    ..group("g", 1)
-                })
-                .pod(member("g", pod("p", request))),
+                .with(shut)
+                .with(group("g", 1).queue("shut"))
+                .with(pod("p", request).group("g")),
         ] {
-            let cluster = cluster.node(node("n0", "1c 8Gi pods=9 x.example/gpu=8"));
+            let cluster = cluster.with(node("n0", "1c 8Gi pods=9 x.example/gpu=8"));
             let (_, message) = why(cluster);
             let tried = message.contains("It never fits: it asks ");
             assert!(message == expected || tried, "{message}");
@@ -313,24 +265,18 @@ fn what_no_device_plugin_has_told_yet_may_fit_later() {
             "2 x.example/gpus, did you mean \"x.example/gpu\"?",
         ),
     ] {
-        let shut = QueueObject {
-            state: QueueState::Closed,
-            ..queue("shut")
-        };
-        let bare = PodObject {
-            queue: Some("shut".to_owned()),
-            ..pod("p", request)
-        };
+        let shut = queue("shut").state(QueueState::Closed);
+        let bare = pod("p", request).queue("shut");
         let node = || node("n0", "1c 8Gi pods=9 x.example/gpu=8");
-        let (_, message) = why(Cluster::new().queue(shut).pod(bare).node(node()));
+        let (_, message) = why(Cluster::new().with(shut).with(bare).with(node()));
         assert_eq!(
             message,
             format!(
                 "0/2 nodes are unavailable: not known yet whether the pod ever fits: it asks {asks}, {plugin}"
             )
         );
-        let cluster = Cluster::under(NO_QUEUE_PLUGIN).pod(pod("p", request));
-        let (_, message) = why(cluster.node(node()));
+        let cluster = Cluster::under(NO_QUEUE_PLUGIN).with(pod("p", request));
+        let (_, message) = why(cluster.with(node()));
         let expected = format!(" Not known yet whether it ever fits: it asks {asks}, {plugin} ");
         assert!(message.contains(&expected), "{message}");
         assert!(!message.contains("It never fits"), "{message}");
@@ -339,8 +285,8 @@ fn what_no_device_plugin_has_told_yet_may_fit_later() {
 
 #[test]
 fn what_no_node_has_together_never_fits_either() {
-    let cluster = Cluster::under(NO_QUEUE_PLUGIN).node(node("n0", "1c 16Gi pods=9"));
-    let (_, message) = why(cluster.pod(pod("p", "4c 16Gi")));
+    let cluster = Cluster::under(NO_QUEUE_PLUGIN).with(node("n0", "1c 16Gi pods=9"));
+    let (_, message) = why(cluster.with(pod("p", "4c 16Gi")));
     let expected = "It never fits: no node could serve it, even if it were idle. Nearest miss: node \
                     n1: memory short by 8Gi (16Gi asked, 8Gi in all).";
     assert!(message.ends_with(expected), "{message}");
@@ -349,7 +295,7 @@ fn what_no_node_has_together_never_fits_either() {
 #[test]
 fn the_nearest_miss_has_all_that_is_asked_and_could_have_enough() {
     let gpus = |name: &str, rest: &str| node(name, &format!("9c 8Gi pods=9 {rest}"));
-    let busy = on("big", pod("busy", "x.example/gpu=6"));
+    let busy = pod("busy", "x.example/gpu=6").on("big");
     for (request, expected) in [
         // cpu-1 lacks both, big one.
         (
@@ -367,11 +313,11 @@ fn the_nearest_miss_has_all_that_is_asked_and_could_have_enough() {
         ),
     ] {
         let cluster = Cluster::under(NO_QUEUE_PLUGIN)
-            .node(gpus("a-cpu", ""))
-            .node(gpus("big", "x.example/gpu=8"))
-            .node(gpus("small", "x.example/gpu=5"))
-            .pod(busy.clone());
-        let (_, message) = why(cluster.pod(pod("p", request)));
+            .with(gpus("a-cpu", ""))
+            .with(gpus("big", "x.example/gpu=8"))
+            .with(gpus("small", "x.example/gpu=5"))
+            .with(busy.clone());
+        let (_, message) = why(cluster.with(pod("p", request)));
         assert!(message.ends_with(expected), "{message}");
     }
 }
@@ -379,7 +325,7 @@ fn the_nearest_miss_has_all_that_is_asked_and_could_have_enough() {
 #[test]
 fn without_nodes_a_pod_is_told_so() {
     for conf in [NO_ADMISSION, NO_QUEUE_PLUGIN, DEFAULT_CONF] {
-        let mut cluster = Cluster::under(conf).pod(pod("p", "1c"));
+        let mut cluster = Cluster::under(conf).with(pod("p", "1c"));
         assert!(cluster.cycle().is_empty());
         let expected = "0/0 nodes are unavailable: there are no nodes.";
         assert_eq!(cluster.why("p").1, expected, "{conf}");
@@ -394,30 +340,21 @@ fn an_overused_queue_is_named_and_makes_nodes_only_below_its_capability() {
         ("2c pods=2", "Unschedulable"),
         ("", "Unschedulable"),
     ] {
-        let of = |name: &str, queue: &str| GroupObject {
-            queue: queue.to_owned(),
-            ..group(name, 1)
-        };
-        let small = QueueObject {
-            capability: amounts(capability),
-            ..queue("small")
-        };
+        let of = |name: &str, queue: &str| group(name, 1).queue(queue);
+        let small = queue("small").capability(capability);
         // It has the better claim to the rest.
-        let large = QueueObject {
-            weight: 100,
-            ..queue("large")
-        };
+        let large = queue("large").weight(100);
         let mut cluster = Cluster::new()
-            .queue(small)
-            .queue(large)
-            .group(of("g", "small"))
-            .group(of("h", "large"))
-            .pod(member("g", on("n1", pod("running", "1c"))))
-            .pod(member("h", on("n1", pod("theirs", "3c"))));
+            .with(small)
+            .with(large)
+            .with(of("g", "small"))
+            .with(of("h", "large"))
+            .with(pod("running", "1c").on("n1").group("g"))
+            .with(pod("theirs", "3c").on("n1").group("h"));
         for at in 0..10 {
-            cluster = cluster.pod(member("h", pod(&format!("h{at}"), "3c")));
+            cluster = cluster.with(pod(&format!("h{at}"), "3c").group("h"));
         }
-        let cluster = cluster.pod(member("g", pod("p", "1c")));
+        let cluster = cluster.with(pod("p", "1c").group("g"));
         let (told, message) = why(cluster);
         let expected =
             "queue \"small\" is overused: it has at least what it deserves (cpu: deserved ";
@@ -439,8 +376,8 @@ fn a_node_short_of_resources_has_no_further_reason() {
             "0/2 nodes are unavailable: 2 Insufficient memory.",
         ),
     ] {
-        let cluster = Cluster::under(NO_QUEUE_PLUGIN).node(cordoned.clone());
-        let (_, message) = why(cluster.pod(pod("p", request)));
+        let cluster = Cluster::under(NO_QUEUE_PLUGIN).with(cordoned.clone());
+        let (_, message) = why(cluster.with(pod("p", request)));
         assert!(message.contains(expected), "{message}");
         assert!(!message.contains("unschedulable"), "{message}");
     }
@@ -448,11 +385,8 @@ fn a_node_short_of_resources_has_no_further_reason() {
 
 #[test]
 fn a_gate_is_named() {
-    let gated = PodObject {
-        gates: Gates::Foreign,
-        ..pod("p", "1c")
-    };
-    let (reason, message) = why(Cluster::new().pod(gated));
+    let gated = pod("p", "1c").gates(Gates::Foreign);
+    let (reason, message) = why(Cluster::new().with(gated));
     assert_eq!(reason, "SchedulingGated");
     assert_eq!(
         message,
@@ -462,11 +396,8 @@ fn a_gate_is_named() {
 
 #[test]
 fn a_group_that_asks_for_no_tier_of_the_network_waits_and_is_told() {
-    let wants = GroupObject {
-        topology: Some(TopologyRequest::Hard(HighestTier::Missing)),
-        ..group("g", 1)
-    };
-    let (_, message) = why(Cluster::new().group(wants).pod(member("g", pod("p", "1c"))));
+    let wants = group("g", 1).topology(Some(TopologyRequest::Hard(HighestTier::Missing)));
+    let (_, message) = why(Cluster::new().with(wants).with(pod("p", "1c").group("g")));
     let expected = "PodGroup ns/g asks for a hard network topology without a tier: set \
                     networkTopology.highestTierAllowed or highestTierName, or mode soft";
     assert_eq!(message, expected);
@@ -489,8 +420,8 @@ fn of_several_missing_resources_the_first_by_name_is_told_and_the_nearest_node()
         ),
     ];
     for (request, expected) in cases {
-        let cluster = Cluster::under(NO_QUEUE_PLUGIN).node(node("n0", "1c 8Gi pods=9"));
-        let (_, message) = why(cluster.pod(pod("p", request)));
+        let cluster = Cluster::under(NO_QUEUE_PLUGIN).with(node("n0", "1c 8Gi pods=9"));
+        let (_, message) = why(cluster.with(pod("p", request)));
         assert!(message.contains(expected), "{message}");
     }
 }
@@ -499,19 +430,15 @@ fn of_several_missing_resources_the_first_by_name_is_told_and_the_nearest_node()
 #[test]
 fn unschedulable_is_what_more_nodes_help_against_and_all_of_a_gang_that_lacks_some() {
     let reasons = |cores: &str, conf: &str, min_member| {
-        let queue = QueueObject {
-            capability: amounts(cores),
-            ..queue("q")
-        };
-        let gang = GroupObject {
-            queue: "q".to_owned(),
-            min_resources: Some(amounts("3c")),
-            ..waiting(group("g", min_member))
-        };
-        let cluster = Cluster::under(conf).queue(queue).group(gang);
-        let mut cluster = cluster.node(node("n1", "2c 8Gi pods=9"));
+        let queue = queue("q").capability(cores);
+        let gang = group("g", min_member)
+            .waiting()
+            .queue("q")
+            .min_resources("3c");
+        let cluster = Cluster::under(conf).with(queue).with(gang);
+        let mut cluster = cluster.with(node("n1", "2c 8Gi pods=9"));
         for name in ["p0", "p1", "p2"] {
-            cluster = cluster.pod(member("g", pod(name, "1c")));
+            cluster = cluster.with(pod(name, "1c").group("g"));
         }
         assert_eq!(cluster.cycle(), Vec::<String>::new());
         ["p0", "p1", "p2"].map(|name| cluster.why(name).0)
@@ -531,20 +458,14 @@ fn unschedulable_is_what_more_nodes_help_against_and_all_of_a_gang_that_lacks_so
 #[test]
 fn no_node_is_made_for_a_gang_that_a_quota_keeps_too_small() {
     let reasons = |min_member| {
-        let queue = QueueObject {
-            capability: amounts("4c"),
-            ..queue("q")
-        };
-        let gang = GroupObject {
-            queue: "q".to_owned(),
-            ..group("g", min_member)
-        };
-        let mut cluster = Cluster::under(NO_ADMISSION).queue(queue).group(gang);
+        let queue = queue("q").capability("4c");
+        let gang = group("g", min_member).queue("q");
+        let mut cluster = Cluster::under(NO_ADMISSION).with(queue).with(gang);
         for name in ["n1", "n2", "n3"] {
-            cluster = cluster.node(node(name, "1c 8Gi pods=9"));
+            cluster = cluster.with(node(name, "1c 8Gi pods=9"));
         }
         for (name, request) in [("p0", "1c"), ("p1", "5c"), ("p2", "2c")] {
-            cluster = cluster.pod(member("g", pod(name, request)));
+            cluster = cluster.with(pod(name, request).group("g"));
         }
         assert_eq!(cluster.cycle(), Vec::<String>::new());
         ["p0", "p1", "p2"].map(|name| cluster.why(name).0)
@@ -564,22 +485,14 @@ fn pods_beyond_a_quota_or_of_a_closed_queue_make_no_nodes_although_all_are_full(
         (QueueState::Closed, "8c", "QueueClosed"),
         (QueueState::Open, "8c", "Unschedulable"),
     ] {
-        let queue = QueueObject {
-            capability: amounts(cores),
-            state,
-            ..queue("q")
-        };
-        let gang = GroupObject {
-            queue: "q".to_owned(),
-            min_resources: Some(amounts("2c")),
-            ..waiting(group("g", 1))
-        };
+        let queue = queue("q").capability(cores).state(state);
+        let gang = group("g", 1).waiting().queue("q").min_resources("2c");
         let mut cluster = Cluster::under(ADMISSION_BY_QUOTA)
-            .queue(queue)
-            .group(gang)
-            .node(node("n1", "4c 8Gi pods=9"))
-            .pod(on("n1", pod("big", "3c")))
-            .pod(member("g", pod("p", "2c")));
+            .with(queue)
+            .with(gang)
+            .with(node("n1", "4c 8Gi pods=9"))
+            .with(pod("big", "3c").on("n1"))
+            .with(pod("p", "2c").group("g"));
         assert_eq!(cluster.cycle(), Vec::<String>::new());
         let (reason, message) = cluster.why("p");
         assert_eq!(reason, expected, "{state:?} {cores}: {message}");

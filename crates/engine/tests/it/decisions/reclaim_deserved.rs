@@ -1,7 +1,5 @@
 //! For what a queue may reclaim: what it still deserves, for all pods that are placed together (spec/07 §4).
 
-use pumice_model::object::{GroupObject, QueueObject};
-
 use super::cluster::*;
 use super::victims::{Plans, cluster};
 
@@ -14,37 +12,27 @@ fn conf(action: &str) -> String {
     )
 }
 
-fn deserving(name: &str, deserved: &str) -> QueueObject {
-    QueueObject {
-        deserved: amounts(deserved),
-        ..queue(name)
-    }
-}
-
 fn job(cluster: Cluster, queue: &str, name: &str, min: i32) -> Cluster {
-    cluster.group(GroupObject {
-        queue: queue.to_owned(),
-        ..group(name, min)
-    })
+    cluster.with(group(name, min).queue(queue))
 }
 
 /// A running pod of a job that can spare it.
 fn running(cluster: Cluster, queue: &str, name: &str, request: &str) -> Cluster {
     let cluster = job(cluster, queue, name, 0);
-    cluster.pod(on("n1", member(name, pod(name, request))))
+    cluster.with(pod(name, request).group(name).on("n1"))
 }
 
 /// `train` has borrowed cpus, and `adhoc` holds the cards that `train` deserves.
 fn borrowed(action: &str, cpus: i64, train: &str) -> Cluster {
     let all = cluster(&conf(action))
-        .node(node("n1", &format!("{cpus}c 64Gi pods=20 gpu=2")))
-        .queue(deserving("train", train))
-        .queue(deserving("adhoc", "12c"));
+        .with(node("n1", &format!("{cpus}c 64Gi pods=20 gpu=2")))
+        .with(queue("train").deserved(train))
+        .with(queue("adhoc").deserved("12c"));
     let all = running(all, "train", "prep", "6c");
     let all = running(all, "adhoc", "nb0", "1c gpu=1");
     let all = running(all, "adhoc", "nb1", "1c gpu=1");
     let all = job(all, "train", "job", 1);
-    all.pod(member("job", pod("job", "2c gpu=1")))
+    all.with(pod("job", "2c gpu=1").group("job"))
 }
 
 #[test]
@@ -56,7 +44,7 @@ fn deserved_cards_come_back_while_cpu_is_borrowed() {
         assert_eq!(all.plan(), ["job n1"], "{action}");
         // The other one comes again, and takes neither the card nor the cpus back.
         let all = job(all, "adhoc", "again", 0);
-        let mut all = all.pod(member("again", pod("again", "1c gpu=1")));
+        let mut all = all.with(pod("again", "1c gpu=1").group("again"));
         assert_eq!(all.plan(), [""; 0], "{action}");
     }
 }
@@ -78,14 +66,14 @@ fn what_is_not_deserved_any_more_has_to_be_idle_already() {
         assert_eq!(all.plan(), ["-nb0", "job (n1)"], "{action}");
         // Of what no queue names nobody keeps count.
         let mut all = cluster(&conf(action))
-            .node(node("n1", "2c 64Gi pods=20 gpu=2"))
-            .queue(deserving("train", "gpu=2"))
-            .queue(queue("adhoc"));
+            .with(node("n1", "2c 64Gi pods=20 gpu=2"))
+            .with(queue("train").deserved("gpu=2"))
+            .with(queue("adhoc"));
         for name in ["nb0", "nb1"] {
             all = running(all, "adhoc", name, "1c gpu=1");
         }
         let all = job(all, "train", "job", 1);
-        let mut all = all.pod(member("job", pod("job", "1c gpu=1")));
+        let mut all = all.with(pod("job", "1c gpu=1").group("job"));
         assert_eq!(all.plan(), ["-nb0", "job (n1)"], "{action}");
     }
 }
@@ -94,15 +82,15 @@ fn what_is_not_deserved_any_more_has_to_be_idle_already() {
 fn a_gang_reclaims_only_what_its_queue_deserves_in_all() {
     for (pods, expected) in [(4, 0), (3, 0), (2, 2), (1, 1)] {
         let mut all = cluster(&conf("gangreclaim"))
-            .node(node("n1", "4c 64Gi pods=20"))
-            .queue(deserving("a", "2c"))
-            .queue(queue("b"));
+            .with(node("n1", "4c 64Gi pods=20"))
+            .with(queue("a").deserved("2c"))
+            .with(queue("b"));
         for at in 0..4 {
             all = running(all, "b", &format!("run{at}"), "1c");
         }
         all = job(all, "a", "gang", 1);
         for at in 0..pods {
-            all = all.pod(member("gang", pod(&format!("gang{at}"), "1c")));
+            all = all.with(pod(&format!("gang{at}"), "1c").group("gang"));
         }
         let plan = all.plan();
         let going = plan.iter().filter(|line| line.starts_with('-'));

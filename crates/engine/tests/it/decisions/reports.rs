@@ -1,8 +1,6 @@
 //! What is told to the outside: once, and only when it is news.
 
-use pumice_model::object::{
-    GroupObject, PodObject, PreemptableMark, PriorityClassObject, QueueObject,
-};
+use pumice_model::object::{PodObject, PreemptableMark, PriorityClassObject};
 use pumice_model::{Delta, JobIx};
 
 use super::cluster::*;
@@ -26,8 +24,8 @@ fn told(cluster: &mut Cluster, now_s: i64) -> Vec<String> {
 
 fn one_pod_without_room() -> Cluster {
     Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("n1", "1c 8Gi pods=9"))
-        .pod(pod("p", "2c"))
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(pod("p", "2c"))
 }
 
 #[test]
@@ -46,9 +44,9 @@ fn a_pod_that_waits_is_told_why_once() {
 #[test]
 fn a_gang_whose_pods_are_being_made_is_told_of_after_two_seconds() {
     let mut cluster = Cluster::new()
-        .node(node("n1", "1c 8Gi pods=9"))
-        .group(group("g", 2))
-        .pod(member("g", pod("p0", "1c")));
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(group("g", 2))
+        .with(pod("p0", "1c").group("g"));
     cluster.engine.cycle(0);
     let told = [0, 500, 1999, 2000].map(|now_ms| {
         let reports = cluster.engine.reports_at_ms(now_ms);
@@ -70,7 +68,7 @@ fn what_still_keeps_a_pod_waiting_is_told_again_before_its_event_is_forgotten() 
         assert_eq!(told(&mut cluster, due_s), [format!("p (again): {NO_ROOM}")]);
         told_s = due_s;
     }
-    cluster.apply(Delta::NodeApply(Box::new(node("n1", "4c 8Gi pods=9"))));
+    cluster.apply(node("n1", "4c 8Gi pods=9"));
     assert_eq!(cluster.cycle(), ["p n1"]);
     assert_eq!(told(&mut cluster, told_s + 1), [""; 0]);
     assert_eq!(cluster.engine.wake_at_s(), None, "it waits no more");
@@ -89,10 +87,10 @@ fn a_server_that_forgets_events_early_is_told_earlier() {
 #[test]
 fn a_gang_that_still_waits_is_told_of_again() {
     let mut cluster = Cluster::new()
-        .node(node("n1", "1c 8Gi pods=9"))
-        .group(group("g", 2))
-        .pod(member("g", pod("p0", "1c")))
-        .pod(member("g", pod("p1", "1c")));
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(group("g", 2))
+        .with(pod("p0", "1c").group("g"))
+        .with(pod("p1", "1c").group("g"));
     let events = |cluster: &mut Cluster, now_s| {
         cluster.engine.cycle(now_s);
         cluster.engine.reports(now_s).events.len()
@@ -110,14 +108,14 @@ fn other_numbers_are_told_a_minute_later_and_other_reasons_at_once() {
     let mut cluster = one_pod_without_room();
     told(&mut cluster, 0);
     told(&mut cluster, 2);
-    cluster.apply(Delta::NodeApply(Box::new(node("n2", "1c 8Gi pods=9"))));
+    cluster.apply(node("n2", "1c 8Gi pods=9"));
     assert_eq!(told(&mut cluster, 10), [""; 0]);
     assert_eq!(cluster.engine.wake_at_s(), Some(62));
     let two = NO_ROOM.replace("0/1", "0/2").replace("1 Insuf", "2 Insuf");
     assert_eq!(told(&mut cluster, 62), [format!("p: {two}")]);
     let mut cordoned = node("n1", "9c 8Gi pods=9");
     cordoned.unschedulable = true;
-    cluster.apply(Delta::NodeApply(Box::new(cordoned)));
+    cluster.apply(cordoned);
     let told = told(&mut cluster, 63);
     assert!(told[0].contains("node(s) were unschedulable"), "{told:?}");
 }
@@ -132,13 +130,13 @@ fn after_a_restart_nothing_is_told_that_the_pod_says_already() {
             1,
         ),
     ] {
-        let known = PodObject {
-            told: Some(Box::new(("Unschedulable".to_owned(), message.clone()))),
-            ..pod("p", "2c")
-        };
+        let known = pod("p", "2c").told(Some(Box::new((
+            "Unschedulable".to_owned(),
+            message.clone(),
+        ))));
         let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-            .node(node("n1", "1c 8Gi pods=9"))
-            .pod(known);
+            .with(node("n1", "1c 8Gi pods=9"))
+            .with(known);
         told(&mut cluster, 0);
         let lines = told(&mut cluster, 9);
         let conditions = lines.iter().filter(|line| !line.contains("(again)"));
@@ -148,13 +146,10 @@ fn after_a_restart_nothing_is_told_that_the_pod_says_already() {
 
 #[test]
 fn after_a_restart_the_event_is_told_again_of_few_pods_a_second() {
-    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN).node(node("n1", "1c 8Gi pods=9"));
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN).with(node("n1", "1c 8Gi pods=9"));
     for name in 0..120 {
         let known = ("Unschedulable".to_owned(), NO_ROOM.to_owned());
-        cluster = cluster.pod(PodObject {
-            told: Some(Box::new(known)),
-            ..pod(&format!("p{name}"), "2c")
-        });
+        cluster = cluster.with(pod(&format!("p{name}"), "2c").told(Some(Box::new(known))));
     }
     let counts = [0, 2, 3, 4, 5, 6].map(|now_s| {
         let lines = told(&mut cluster, now_s);
@@ -169,11 +164,11 @@ fn what_a_pod_was_told_wakes_nobody() {
     let mut cluster = one_pod_without_room();
     told(&mut cluster, 0);
     told(&mut cluster, 2);
-    let echo = PodObject {
-        told: Some(Box::new(("Unschedulable".to_owned(), NO_ROOM.to_owned()))),
-        ..pod("p", "2c")
-    };
-    cluster.apply(Delta::PodApply(Box::new(echo)));
+    let echo = pod("p", "2c").told(Some(Box::new((
+        "Unschedulable".to_owned(),
+        NO_ROOM.to_owned(),
+    ))));
+    cluster.apply(echo);
     assert!(cluster.engine.cycle(3).skipped);
 }
 
@@ -185,13 +180,6 @@ fn a_report_that_could_not_be_written_is_made_again() {
     cluster.engine.pod_report_failed("p");
     told(&mut cluster, 3);
     assert_eq!(told(&mut cluster, 5).len(), 1);
-}
-
-fn child(name: &str, parent: &str) -> QueueObject {
-    QueueObject {
-        parent: parent.to_owned(),
-        ..queue(name)
-    }
 }
 
 /// cpu of every queue that is told.
@@ -209,13 +197,6 @@ fn cpu(cluster: &mut Cluster, now_s: i64) -> Vec<(String, i64)> {
     told
 }
 
-fn holding(queue: &str, name: &str) -> PodObject {
-    PodObject {
-        queue: Some(queue.to_owned()),
-        ..on("n1", pod(name, "1c"))
-    }
-}
-
 fn names(told: &[(&str, i64)]) -> Vec<(String, i64)> {
     let told = told.iter().map(|(name, cpu)| ((*name).to_owned(), *cpu));
     told.collect()
@@ -224,17 +205,17 @@ fn names(told: &[(&str, i64)]) -> Vec<(String, i64)> {
 #[test]
 fn a_queue_counts_what_its_descendants_hold() {
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("n1", "9c 8Gi pods=9"))
-        .queue(queue("root"))
-        .queue(child("org", ""))
-        .queue(child("team", "org"))
-        .queue(child("lost", "nowhere"))
-        .queue(child("a", "b"))
-        .queue(child("b", "a"))
-        .pod(holding("team", "p0"))
-        .pod(holding("root", "p1"))
-        .pod(holding("lost", "p2"))
-        .pod(holding("a", "p3"));
+        .with(node("n1", "9c 8Gi pods=9"))
+        .with(queue("root"))
+        .with(queue("org").parent(""))
+        .with(queue("team").parent("org"))
+        .with(queue("lost").parent("nowhere"))
+        .with(queue("a").parent("b"))
+        .with(queue("b").parent("a"))
+        .with(pod("p0", "1c").on("n1").queue("team"))
+        .with(pod("p1", "1c").on("n1").queue("root"))
+        .with(pod("p2", "1c").on("n1").queue("lost"))
+        .with(pod("p3", "1c").on("n1").queue("a"));
     let first = [
         ("a", 1000),
         ("lost", 1000),
@@ -255,22 +236,16 @@ fn a_queue_counts_what_its_descendants_hold() {
 
 #[test]
 fn a_queue_whose_object_says_so_already_is_not_told() {
-    let known = QueueObject {
-        allocated: amounts("1c pods=1"),
-        ..queue("q")
-    };
+    let known = queue("q").allocated("1c pods=1");
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("n1", "9c 8Gi pods=9"))
-        .queue(known.clone())
-        .pod(holding("q", "p0"));
+        .with(node("n1", "9c 8Gi pods=9"))
+        .with(known.clone())
+        .with(pod("p0", "1c").on("n1").queue("q"));
     assert_eq!(cpu(&mut cluster, 0), []);
-    cluster.apply(Delta::PodApply(Box::new(holding("q", "p1"))));
+    cluster.apply(pod("p1", "1c").on("n1").queue("q"));
     assert_eq!(cpu(&mut cluster, 1), names(&[("q", 2000)]));
     // Somebody else writes the old amount.
-    cluster.apply(Delta::QueueApply(Box::new(QueueObject {
-        allocated: amounts("3c"),
-        ..known
-    })));
+    cluster.apply(known.allocated("3c"));
     assert!(cluster.engine.cycle(5).skipped, "it decides nothing");
     assert_eq!(cpu(&mut cluster, 5), names(&[("q", 2000)]));
     cluster.engine.queue_report_failed("q");
@@ -280,10 +255,10 @@ fn a_queue_whose_object_says_so_already_is_not_told() {
 #[test]
 fn a_group_has_an_event_when_it_waits_and_when_it_is_ready() {
     let mut cluster = Cluster::new()
-        .node(node("n1", "1c 8Gi pods=9"))
-        .group(group("g", 2))
-        .pod(member("g", pod("p0", "1c")))
-        .pod(member("g", pod("p1", "1c")));
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(group("g", 2))
+        .with(pod("p0", "1c").group("g"))
+        .with(pod("p1", "1c").group("g"));
     let events = |cluster: &mut Cluster, now_s| -> Vec<(JobIx, bool, &'static str)> {
         cluster.cycle();
         cluster.cycle();
@@ -294,33 +269,30 @@ fn a_group_has_an_event_when_it_waits_and_when_it_is_ready() {
     assert_eq!(events(&mut cluster, 0), []);
     assert_eq!(events(&mut cluster, 2), [(g, true, "Unschedulable")]);
     assert_eq!(events(&mut cluster, 3), []);
-    cluster.apply(Delta::NodeApply(Box::new(node("n2", "1c 8Gi pods=9"))));
+    cluster.apply(node("n2", "1c 8Gi pods=9"));
     assert_eq!(events(&mut cluster, 4), [(g, false, "Scheduled")]);
     assert_eq!(events(&mut cluster, 100), []);
 }
 
 #[test]
 fn groups_that_run_are_told_that_their_queue_was_deleted_unless_it_is_there_again() {
-    let in_queue = |name: &str, queue: &str| GroupObject {
-        queue: queue.to_owned(),
-        ..group(name, 1)
-    };
+    let in_queue = |name: &str, queue: &str| group(name, 1).queue(queue);
     let mut cluster = Cluster::new()
-        .node(node("n1", "4c 8Gi pods=9"))
-        .queue(queue("q"))
-        .queue(queue("r"))
-        .group(in_queue("runs", "q"))
-        .group(in_queue("empty", "q"))
-        .group(in_queue("other", "r"))
-        .pod(member("runs", pod("p0", "1c")))
-        .pod(member("other", pod("p1", "1c")));
+        .with(node("n1", "4c 8Gi pods=9"))
+        .with(queue("q"))
+        .with(queue("r"))
+        .with(in_queue("runs", "q"))
+        .with(in_queue("empty", "q"))
+        .with(in_queue("other", "r"))
+        .with(pod("p0", "1c").group("runs"))
+        .with(pod("p1", "1c").group("other"));
     assert_eq!(cluster.cycle().len(), 2);
     cluster.cycle();
     cluster.engine.reports(9);
     for name in ["q", "r"] {
         cluster.apply(Delta::QueueDelete(name.to_owned()));
     }
-    cluster.apply(Delta::QueueApply(Box::new(queue("r"))));
+    cluster.apply(queue("r"));
     cluster.engine.cycle(10);
     let due_s = cluster.engine.wake_at_s().expect("a time");
     let reports = cluster.engine.reports(due_s);
@@ -380,17 +352,11 @@ fn marks_of_eviction_that_contradict_or_cannot_be_read_are_told_of() {
     ];
     for (of_group, of_pods, expected) in cases {
         let mut cluster = Cluster::new()
-            .node(node("n1", "8c 8Gi pods=9"))
-            .group(GroupObject {
-                preemptable: of_group,
-                ..group("g", 1)
-            });
+            .with(node("n1", "8c 8Gi pods=9"))
+            .with(group("g", 1).preemptable(of_group));
         for (at, preemptable) in of_pods.into_iter().enumerate() {
             let pod = pod(&format!("p{at}"), "1c");
-            cluster = cluster.pod(PodObject {
-                preemptable,
-                ..member("g", pod)
-            });
+            cluster = cluster.with(pod.group("g").preemptable(preemptable));
         }
         let expected: Vec<String> = expected
             .map(|message| format!("InvalidAnnotation: {message}"))
@@ -435,15 +401,13 @@ fn whether_others_are_evicted_for_a_pod_is_said_by_it_or_by_its_classes() {
         let mut cluster = Cluster::new()
             .with(class("eager", false, false))
             .with(class("patient", true, false))
-            .group(GroupObject {
-                priority_class: of_group.to_owned(),
-                ..group("g", 1)
-            })
-            .pod(PodObject {
-                preempts,
-                priority_class: of_pod.to_owned(),
-                ..member("g", pod("p", "1c"))
-            });
+            .with(group("g", 1).priority_class(of_group))
+            .with(
+                pod("p", "1c")
+                    .group("g")
+                    .preempts(preempts)
+                    .priority_class(of_pod),
+            );
         let never = |cluster: &Cluster| {
             let state = cluster.engine.state();
             state.never_preempts(state.task_by_uid("p").expect("a pod"))
@@ -469,14 +433,13 @@ fn whether_others_are_evicted_for_a_pod_is_said_by_it_or_by_its_classes() {
 fn an_annotation_that_a_plugin_cannot_read_is_told_of_once_and_again_later() {
     let conf = "actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n  - name: sla\n  - name: gang\n  \
                 - name: predicates\n";
-    let with = |text: &str| GroupObject {
-        annotations: vec![("sla-waiting-time".to_owned(), text.to_owned())],
-        ..group("g", 1)
+    let with = |text: &str| {
+        group("g", 1).annotations(vec![("sla-waiting-time".to_owned(), text.to_owned())])
     };
     let mut cluster = Cluster::under(conf)
-        .node(node("n1", "1c 8Gi pods=9"))
-        .group(with("soon"))
-        .pod(member("g", pod("p", "1c")));
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(with("soon"))
+        .with(pod("p", "1c").group("g"));
     let first = warnings(&mut cluster, 0);
     assert_eq!(first.len(), 1, "{first:?}");
     assert!(
@@ -487,7 +450,7 @@ fn an_annotation_that_a_plugin_cannot_read_is_told_of_once_and_again_later() {
     assert_eq!(warnings(&mut cluster, 1), [""; 0]);
     let due_s = cluster.engine.wake_at_s().expect("a time");
     assert_eq!(warnings(&mut cluster, due_s), first);
-    cluster.apply(Delta::GroupApply(Box::new(with("30m"))));
+    cluster.apply(with("30m"));
     assert_eq!(warnings(&mut cluster, due_s + 1), [""; 0]);
     assert_eq!(warnings(&mut cluster, due_s + 3600), [""; 0]);
 }
@@ -501,22 +464,16 @@ fn a_priority_class_that_goes_is_told_to_those_who_name_it() {
             ..PriorityClassObject::default()
         })
     };
-    let urgent = |pod: PodObject| PodObject {
-        priority_class: "urgent".to_owned(),
-        ..pod
-    };
+    let urgent = |pod: PodObject| pod.priority_class("urgent");
     let mut cluster = Cluster::new()
         .with(class("urgent", 9))
         .with(class("other", 1))
-        .node(node("n1", "8c 8Gi pods=9"))
-        .group(GroupObject {
-            priority_class: "urgent".to_owned(),
-            ..group("g", 1)
-        })
-        .pod(member("g", pod("p", "1c")))
-        .pod(urgent(pod("alone", "1c")))
-        .group(group("unconcerned", 1))
-        .pod(member("unconcerned", pod("q", "1c")));
+        .with(node("n1", "8c 8Gi pods=9"))
+        .with(group("g", 1).priority_class("urgent"))
+        .with(pod("p", "1c").group("g"))
+        .with(urgent(pod("alone", "1c")))
+        .with(group("unconcerned", 1))
+        .with(pod("q", "1c").group("unconcerned"));
     assert_eq!(warnings(&mut cluster, 0), [""; 0]);
     cluster.apply(Delta::PriorityClassDelete("urgent".to_owned()));
     let told = warnings(&mut cluster, 1);
@@ -536,8 +493,8 @@ fn a_priority_class_that_goes_is_told_to_those_who_name_it() {
     );
     // Where none is known they are not watched: nothing is said.
     let mut unwatched = Cluster::new()
-        .node(node("n1", "8c 8Gi pods=9"))
-        .pod(urgent(pod("alone", "1c")));
+        .with(node("n1", "8c 8Gi pods=9"))
+        .with(urgent(pod("alone", "1c")));
     assert_eq!(warnings(&mut unwatched, 0), [""; 0]);
 }
 
@@ -549,11 +506,8 @@ fn an_annotation_that_a_plugin_cannot_read_is_told_on_a_pod_without_podgroup_too
         ("volcano.sh/resource-strategy-weight", "{\"cpu\":\"x\"}"),
     ]);
     let mut cluster = Cluster::under(conf)
-        .node(node("n1", "8c 8Gi pods=9"))
-        .pod(PodObject {
-            annotations,
-            ..pod("alone", "1c")
-        });
+        .with(node("n1", "8c 8Gi pods=9"))
+        .with(pod("alone", "1c").annotations(annotations));
     let told = warnings(&mut cluster, 0);
     assert_eq!(told.len(), 1, "{told:?}");
     let start = "InvalidAnnotation: all nodes score alike for pod alone: ";

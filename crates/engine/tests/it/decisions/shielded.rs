@@ -1,6 +1,6 @@
 //! Pods that say that nobody may evict them, in a queue that holds more than it deserves.
 
-use pumice_model::object::{GroupObject, PodObject, PreemptableMark, QueueObject};
+use pumice_model::object::PreemptableMark;
 
 use super::cluster::*;
 use super::victims::Plans;
@@ -21,36 +21,20 @@ fn passing(action: &str) -> String {
     conf(action, &arguments)
 }
 
-fn weighing(name: &str, weight: i64) -> QueueObject {
-    QueueObject {
-        weight,
-        ..queue(name)
-    }
-}
-
 /// `hog` holds all ten cores and deserves one; nine are `owed`.
 fn hogged(conf: &str) -> Cluster {
     let mut all = Cluster::under(conf)
-        .node(node("n1", "10c 64Gi pods=30"))
-        .queue(weighing("hog", 1))
-        .queue(weighing("owed", 9));
+        .with(node("n1", "10c 64Gi pods=30"))
+        .with(queue("hog").weight(1))
+        .with(queue("owed").weight(9));
     for at in 0..10 {
         let name = format!("hog{at}");
-        all = all.group(GroupObject {
-            queue: "hog".to_owned(),
-            ..group(&name, 0)
-        });
-        let marked = PodObject {
-            preemptable: PreemptableMark::No,
-            ..pod(&name, "1c")
-        };
-        all = all.pod(on("n1", member(&name, marked)));
+        all = all.with(group(&name, 0).queue("hog"));
+        let marked = pod(&name, "1c").preemptable(PreemptableMark::No);
+        all = all.with(marked.group(&name).on("n1"));
     }
-    let owed = GroupObject {
-        queue: "owed".to_owned(),
-        ..group("owed", 1)
-    };
-    all.group(owed).pod(member("owed", pod("owed0", "2c")))
+    let owed = group("owed", 1).queue("owed");
+    all.with(owed).with(pod("owed0", "2c").group("owed"))
 }
 
 fn told_on(all: &Cluster, queue: &str) -> String {
@@ -71,7 +55,7 @@ fn marks_outweigh_shares_as_in_volcano_and_the_queue_is_told() {
         // Without the marks there is nothing to tell.
         for at in 0..10 {
             let name = format!("hog{at}");
-            all = all.pod(on("n1", member(&name, pod(&name, "1c"))));
+            all = all.with(pod(&name, "1c").group(&name).on("n1"));
         }
         all.plan();
         assert_eq!(told_on(&all, "hog"), "");
@@ -94,11 +78,8 @@ fn what_a_queue_deserves_stays_even_then() {
     let mut all = hogged(&passing("reclaim"));
     for at in 0..20 {
         let name = format!("more{at}");
-        let group = GroupObject {
-            queue: "owed".to_owned(),
-            ..group(&name, 1)
-        };
-        all = all.group(group).pod(member(&name, pod(&name, "1c")));
+        let group = group(&name, 1).queue("owed");
+        all = all.with(group).with(pod(&name, "1c").group(&name));
     }
     let mut gone = 0;
     for _ in 0..12 {

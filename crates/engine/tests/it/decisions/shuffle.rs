@@ -1,8 +1,7 @@
 //! Who leaves its node for nobody's sake: `shuffle` with the plugins that name pods (spec/07 §10).
 
-use pumice_model::Delta;
 use pumice_model::object::{
-    BudgetObject, NodeObject, PodObject, PreemptableMark, Requirement, Selector, SelectorOp,
+    BudgetObject, NodeObject, PreemptableMark, Requirement, Selector, SelectorOp,
 };
 
 use super::cluster::*;
@@ -24,17 +23,7 @@ tiers:
 const HOUR: i64 = 3600;
 
 fn zoned(name: &str) -> NodeObject {
-    NodeObject {
-        labels: pairs(&[("volcano.sh/revocable-zone", "rz1")]),
-        ..node(name, "8c 8Gi pods=9")
-    }
-}
-
-fn marked(pod: PodObject) -> PodObject {
-    PodObject {
-        preemptable: PreemptableMark::Yes,
-        ..pod
-    }
+    node(name, "8c 8Gi pods=9").labels(&[("volcano.sh/revocable-zone", "rz1")])
 }
 
 /// Who goes in a cycle at a time: for whom, and by which action.
@@ -51,10 +40,13 @@ fn goes(cluster: &mut Cluster, now_s: i64) -> Vec<String> {
 
 /// A job of one pod that runs in the zone.
 fn tenant(cluster: Cluster, name: &str, app: &str) -> Cluster {
-    cluster.group(group(name, 1)).pod(marked(member(
-        name,
-        on("night", super::cluster::app(app, 0, pod(name, "1c"))),
-    )))
+    cluster.with(group(name, 1)).with(
+        pod(name, "1c")
+            .app(app)
+            .on("night")
+            .group(name)
+            .preemptable(PreemptableMark::Yes),
+    )
 }
 
 #[test]
@@ -71,15 +63,18 @@ fn when_a_zone_closes_its_pods_leave_but_those_that_gang_and_budget_protect() {
         selector: Some(only_web),
         ..BudgetObject::default()
     };
-    let mut cluster = Cluster::under(TDM)
-        .node(zoned("night"))
-        .with(Delta::BudgetApply(Box::new(no_disruption)));
+    let mut cluster = Cluster::under(TDM).with(zoned("night")).with(no_disruption);
     // Each gang has one pod beyond its minimum, but `whole`.
     for name in ["free", "web"] {
         cluster = tenant(cluster, name, name);
         let second = format!("{name}-2");
-        let second = app(name, 5, pod(&second, "1c"));
-        cluster = cluster.pod(marked(member(name, on("night", second))));
+        let second = pod(&second, "1c").app(name).created_s(5);
+        cluster = cluster.with(
+            second
+                .on("night")
+                .group(name)
+                .preemptable(PreemptableMark::Yes),
+        );
     }
     cluster = tenant(cluster, "whole", "whole");
     let closes = 6 * HOUR;
@@ -98,9 +93,9 @@ fn when_a_zone_closes_its_pods_leave_but_those_that_gang_and_budget_protect() {
 #[test]
 fn a_pod_that_waits_for_a_zone_is_told_so_and_placed_when_it_opens() {
     let mut cluster = Cluster::under(TDM)
-        .node(zoned("night"))
-        .pod(marked(pod("batch", "1c")))
-        .pod(pod("plain", "1c"));
+        .with(zoned("night"))
+        .with(pod("batch", "1c").preemptable(PreemptableMark::Yes))
+        .with(pod("plain", "1c"));
     let opens = 22 * HOUR;
     assert_eq!(cluster.engine.cycle(opens - HOUR).binds, []);
     let (_, why) = cluster.why("batch");
@@ -127,13 +122,23 @@ tiers:
   - name: predicates
 "#;
     let mut cluster = Cluster::under(conf)
-        .node(zoned("night"))
-        .node(node("day", "4c 8Gi pods=9"))
-        .group(group("old", 1))
-        .pod(marked(member("old", on("day", pod("old", "4c")))))
-        .group(group("new", 1))
-        .pod(marked(member("new", on("night", pod("guest", "1c")))))
-        .pod(member("new", pod("new", "4c")));
+        .with(zoned("night"))
+        .with(node("day", "4c 8Gi pods=9"))
+        .with(group("old", 1))
+        .with(
+            pod("old", "4c")
+                .on("day")
+                .group("old")
+                .preemptable(PreemptableMark::Yes),
+        )
+        .with(group("new", 1))
+        .with(
+            pod("guest", "1c")
+                .on("night")
+                .group("new")
+                .preemptable(PreemptableMark::Yes),
+        )
+        .with(pod("new", "4c").group("new"));
     let mut plan = |now_s| {
         let decisions = cluster.engine.cycle(now_s);
         let state = cluster.engine.state();

@@ -2,7 +2,6 @@
 
 use pumice_engine::view::{Ask, View};
 use pumice_model::Delta;
-use pumice_model::object::QueueObject;
 
 use super::cluster::*;
 
@@ -18,17 +17,17 @@ fn full(conf: &str) -> Cluster {
     let mut cluster = Cluster::under(conf);
     cluster.engine.set_full_check_interval_s(Some(EVERY_S));
     let mut cluster = cluster
-        .node(node("n1", "4c 8Gi pods=99"))
-        .pod(on("n1", pod("big", "3c")))
-        .pod(on("n1", pod("small", "1c")));
+        .with(node("n1", "4c 8Gi pods=99"))
+        .with(pod("big", "3c").on("n1"))
+        .with(pod("small", "1c").on("n1"));
     for name in ["a", "b", "c", "d", "e"] {
         cluster = cluster
-            .group(group(name, 1))
-            .pod(member(name, pod(&format!("{name}-0"), "2c")));
+            .with(group(name, 1))
+            .with(pod(&format!("{name}-0"), "2c").group(name));
     }
     cluster = cluster
-        .group(group("one", 1))
-        .pod(member("one", pod("one-0", "1c")));
+        .with(group("one", 1))
+        .with(pod("one-0", "1c").group("one"));
     // The first try, and its statuses are written.
     settle(&mut cluster, START_S);
     cluster
@@ -76,7 +75,7 @@ fn a_change_wakes_those_that_it_may_help_and_of_equals_the_first() {
 #[test]
 fn what_helps_nobody_wakes_nobody() {
     let mut cluster = full(NO_QUEUE_PLUGIN);
-    cluster.apply(Delta::PodApply(Box::new(on("n1", pod("tiny", "0c")))));
+    cluster.apply(pod("tiny", "0c").on("n1"));
     cluster.apply(gone("tiny"));
     let decisions = cluster.engine.cycle(START_S + 1);
     assert!(!decisions.skipped);
@@ -88,12 +87,12 @@ fn a_gang_sleeps_until_there_is_room_for_as_many_as_it_lacks() {
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN);
     cluster.engine.set_full_check_interval_s(Some(EVERY_S));
     let mut cluster = cluster
-        .node(node("n1", "4c 8Gi pods=99"))
-        .group(group("gang", 3));
+        .with(node("n1", "4c 8Gi pods=99"))
+        .with(group("gang", 3));
     for at in 0..3 {
         cluster = cluster
-            .pod(on("n1", pod(&format!("r{at}"), "1c")))
-            .pod(member("gang", pod(&format!("g-{at}"), "1c")));
+            .with(pod(&format!("r{at}"), "1c").on("n1"))
+            .with(pod(&format!("g-{at}"), "1c").group("gang"));
     }
     settle(&mut cluster, START_S);
     cluster.apply(gone("r0"));
@@ -108,18 +107,15 @@ fn a_queue_that_may_have_more_wakes_its_jobs() {
         "actions: \"enqueue, allocate\"\ntiers: [{plugins: [{name: gang}, \
                             {name: predicates}, {name: proportion}]}]\n",
     );
-    let limited = QueueObject {
-        capability: amounts("1c"),
-        ..queue("limited")
-    };
-    cluster.apply(Delta::QueueApply(Box::new(limited)));
+    let limited = queue("limited").capability("1c");
+    cluster.apply(limited);
     let mut late = group("late", 1);
     late.queue = "limited".to_owned();
-    cluster = cluster.group(late).pod(member("late", pod("late-0", "2c")));
+    cluster = cluster.with(late).with(pod("late-0", "2c").group("late"));
     cluster.apply(gone("big"));
     assert_eq!(settle(&mut cluster, START_S + 1).1, ["a-0 n1"]);
     let unlimited = queue("limited");
-    cluster.apply(Delta::QueueApply(Box::new(unlimited)));
+    cluster.apply(unlimited);
     cluster.apply(gone("small"));
     cluster.apply(gone("a-0"));
     let bound = settle(&mut cluster, START_S + 2).1;
@@ -133,29 +129,25 @@ fn room_that_came_while_the_queue_was_full_is_not_forgotten() {
          {name: proportion}]}]\n",
     );
     cluster.engine.set_full_check_interval_s(Some(EVERY_S));
-    let limited = QueueObject {
-        capability: amounts("3c"),
-        weight: 9,
-        ..queue("limited")
-    };
-    cluster.apply(Delta::QueueApply(Box::new(limited)));
+    let limited = queue("limited").capability("3c").weight(9);
+    cluster.apply(limited);
     let of_queue = |name: &str| {
         let mut group = group(name, 1);
         group.queue = "limited".to_owned();
         group
     };
     let mut cluster = cluster
-        .node(node("n1", "2c 8Gi pods=99"))
-        .node(node("n2", "2c 8Gi pods=99"))
-        .pod(on("n1", pod("big", "2c")))
-        .group(of_queue("late"))
-        .pod(member("late", pod("late-0", "2c")))
-        .group(of_queue("early"))
-        .pod(on("n2", member("early", pod("early-1", "1c"))));
+        .with(node("n1", "2c 8Gi pods=99"))
+        .with(node("n2", "2c 8Gi pods=99"))
+        .with(pod("big", "2c").on("n1"))
+        .with(of_queue("late"))
+        .with(pod("late-0", "2c").group("late"))
+        .with(of_queue("early"))
+        .with(pod("early-1", "1c").group("early").on("n2"));
     assert_eq!(settle(&mut cluster, START_S).1, [] as [&str; 0]);
     // A node has room now, but the queue has not.
-    let early = on("n2", member("early", pod("early-0", "1c")));
-    cluster.apply(Delta::PodApply(Box::new(early)));
+    let early = pod("early-0", "1c").group("early").on("n2");
+    cluster.apply(early);
     cluster.apply(gone("big"));
     assert_eq!(settle(&mut cluster, START_S + 1).1, [] as [&str; 0]);
     // The queue has, and on a node where the pod has no place.

@@ -1,13 +1,11 @@
 //! Resources that pods ask for and nobody offers: any name may be written, so such names cost nobody anything, and
 //! they count as soon as somebody offers them.
 
-use pumice_model::object::GroupObject;
-
 use super::cluster::*;
 
 #[test]
 fn names_that_nobody_offers_are_no_dimensions() {
-    let mut cluster = Cluster::new().node(node("n", "4c 8Gi pods=99"));
+    let mut cluster = Cluster::new().with(node("n", "4c 8Gi pods=99"));
     cluster.cycle();
     let before = cluster.engine.state().resources().len();
     let strange = |at: usize| {
@@ -15,14 +13,13 @@ fn names_that_nobody_offers_are_no_dimensions() {
         let request: Vec<String> = names.collect();
         pod(&format!("bomb-{at}"), &request.join(" "))
     };
-    cluster = (0..100).fold(cluster, |cluster, at| cluster.pod(strange(at)));
+    cluster = (0..100).fold(cluster, |cluster, at| cluster.with(strange(at)));
     // On its node, as whoever may write spec.nodeName can have it.
-    let there = on("n", pod("there", "c.d/x=1 c.d/y=2"));
-    let cluster = cluster.pod(there).group(GroupObject {
-        min_resources: Some(amounts("e.f/g=1")),
-        ..waiting(group("g", 1))
-    });
-    let mut cluster = cluster.pod(pod("plain", "1c"));
+    let there = pod("there", "c.d/x=1 c.d/y=2").on("n");
+    let cluster = cluster
+        .with(there)
+        .with(group("g", 1).waiting().min_resources("e.f/g=1"));
+    let mut cluster = cluster.with(pod("plain", "1c"));
     assert_eq!(cluster.cycle(), ["plain n"]);
     assert_eq!(cluster.engine.state().resources().len(), before);
 }
@@ -30,11 +27,11 @@ fn names_that_nobody_offers_are_no_dimensions() {
 #[test]
 fn what_is_offered_later_counts_for_those_who_asked_before() {
     let mut cluster = Cluster::new()
-        .node(node("n", "4c 8Gi pods=99"))
-        .pod(on("n", pod("runs", "x.example/gpu=3")))
-        .pod(pod("large", "x.example/gpu=2 a.b/unknown=1"))
-        .pod(pod("two", "x.example/gpu=2"))
-        .pod(pod("one", "x.example/gpu=1"));
+        .with(node("n", "4c 8Gi pods=99"))
+        .with(pod("runs", "x.example/gpu=3").on("n"))
+        .with(pod("large", "x.example/gpu=2 a.b/unknown=1"))
+        .with(pod("two", "x.example/gpu=2"))
+        .with(pod("one", "x.example/gpu=1"));
     assert!(cluster.cycle().is_empty());
     let (_, message) = cluster.why("one");
     assert!(message.contains("it asks 1 x.example/gpu,"), "{message}");
@@ -42,7 +39,7 @@ fn what_is_offered_later_counts_for_those_who_asked_before() {
     assert!(message.contains("it asks 1 a.b/unknown"), "{message}");
     assert!(message.contains("it asks 2 x.example/gpu"), "{message}");
 
-    let mut cluster = cluster.node(node("n", "4c 8Gi pods=99 x.example/gpu=4"));
+    let mut cluster = cluster.with(node("n", "4c 8Gi pods=99 x.example/gpu=4"));
     assert_eq!(cluster.cycle(), ["one n"]);
     let (_, message) = cluster.why("two");
     assert!(message.contains("4 in all, 3 used"), "{message}");

@@ -4,33 +4,22 @@ use pumice_model::object::{GroupObject, GroupPhase, PodObject};
 
 use super::cluster::*;
 
-/// The group with a UID that would put it elsewhere.
-fn named(namespace: &str, name: &str, uid: &str, status: GroupObject) -> GroupObject {
-    GroupObject {
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-        uid: uid.to_owned(),
-        ..status
-    }
-}
-
 /// The one pod of a group.
 fn pod_of(group: &GroupObject, request: &str) -> PodObject {
     let name = format!("{}-{}", group.namespace, group.name);
-    PodObject {
-        namespace: group.namespace.clone(),
-        ..member(&group.name, pod(&name, request))
-    }
+    pod(&name, request)
+        .group(&group.name)
+        .namespace(group.namespace.clone())
 }
 
 /// Groups that tie, each with the pod that comes after those of the groups before it.
 fn in_order(status: &GroupObject) -> Vec<GroupObject> {
     vec![
-        named("b-1", "z", "5", status.clone()),
-        named("b", "a", "4", status.clone()),
-        named("b", "a-1", "3", status.clone()),
-        named("b", "a1", "2", status.clone()),
-        named("b1", "a", "1", status.clone()),
+        status.clone().namespace("b-1").name("z").uid("5"),
+        status.clone().namespace("b").name("a").uid("4"),
+        status.clone().namespace("b").name("a-1").uid("3"),
+        status.clone().namespace("b").name("a1").uid("2"),
+        status.clone().namespace("b1").name("a").uid("1"),
     ]
 }
 
@@ -40,10 +29,10 @@ fn the_group_whose_name_comes_first_goes_first_whatever_its_uid() {
     for (short, request) in [("1c 8Gi pods=9", "1c"), ("4c 8Gi pods=1", "")] {
         let groups = in_order(&group("g", 1));
         for pair in groups.windows(2) {
-            let mut cluster = Cluster::new().node(node("n1", short));
+            let mut cluster = Cluster::new().with(node("n1", short));
             for group in pair.iter().rev() {
                 let pod = pod_of(group, request);
-                cluster = cluster.group(group.clone()).pod(pod);
+                cluster = cluster.with(group.clone()).with(pod);
             }
             let first = format!("{}-{} n1", pair[0].namespace, pair[0].name);
             assert_eq!(cluster.cycle(), [first], "{request}");
@@ -53,7 +42,7 @@ fn the_group_whose_name_comes_first_goes_first_whatever_its_uid() {
 
 #[test]
 fn admission_goes_by_the_name_too() {
-    let mut asking = waiting(group("g", 1));
+    let mut asking = group("g", 1).waiting();
     asking.min_resources = Some(amounts("1c"));
     let mut small = queue("small");
     small.capability = amounts("1c");
@@ -61,10 +50,10 @@ fn admission_goes_by_the_name_too() {
     let groups = in_order(&asking);
     for pair in groups.windows(2) {
         let node = node("n1", "4c 8Gi pods=9");
-        let mut cluster = Cluster::new().node(node).queue(small.clone());
+        let mut cluster = Cluster::new().with(node).with(small.clone());
         for group in pair.iter().rev() {
             let pod = pod_of(group, "1c");
-            cluster = cluster.group(group.clone()).pod(pod);
+            cluster = cluster.with(group.clone()).with(pod);
         }
         cluster.decide();
         let state = cluster.engine.state();
@@ -79,15 +68,12 @@ fn admission_goes_by_the_name_too() {
 
 #[test]
 fn pods_without_group_go_by_namespace_then_uid() {
-    let bare = |namespace: &str, uid: &str| PodObject {
-        namespace: namespace.to_owned(),
-        uid: uid.to_owned(),
-        ..pod(&format!("p-{uid}"), "1c")
-    };
+    let bare =
+        |namespace: &str, uid: &str| pod(&format!("p-{uid}"), "1c").namespace(namespace).uid(uid);
     let mut cluster = Cluster::new()
-        .node(node("n1", "1c 8Gi pods=9"))
-        .pod(bare("b", "1"))
-        .pod(bare("a", "3"))
-        .pod(bare("a", "2"));
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(bare("b", "1"))
+        .with(bare("a", "3"))
+        .with(bare("a", "2"));
     assert_eq!(cluster.cycle(), ["p-2 n1"]);
 }

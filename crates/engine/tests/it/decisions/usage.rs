@@ -22,9 +22,9 @@ fn measured(cpu_percent: i64, at_s: i64) -> Delta {
 /// A node that is used too much for two pods, which sleep.
 fn kept_off() -> Cluster {
     let mut cluster = Cluster::under(CONF)
-        .node(node("n1", "8c 16Gi pods=110"))
-        .pod(pod("a", "1c"))
-        .pod(pod("b", "1c"));
+        .with(node("n1", "8c 16Gi pods=110"))
+        .with(pod("a", "1c"))
+        .with(pod("b", "1c"));
     cluster.engine.set_full_check_interval_s(Some(i64::MAX));
     cluster.engine.apply(measured(81, 1000));
     assert_eq!(cluster.engine.cycle(1010).binds, []);

@@ -2,8 +2,7 @@
 
 use pumice_devices::AnnotationValue;
 use pumice_framework::Bind;
-use pumice_model::Delta;
-use pumice_model::object::{ContainerFacts, ContainerKind, GroupObject, NodeObject, PodObject};
+use pumice_model::object::{ContainerFacts, ContainerKind, NodeObject, PodObject};
 
 use super::cluster::*;
 use super::victims::{Plans, cluster, ranked};
@@ -41,20 +40,16 @@ const GPU: Resources = Resources {
 /// Two DCUs of 64000 MiB with four slots each.
 fn dcus(name: &str) -> NodeObject {
     let register = "DCU-0,4,64000,100,DCU-K100,0,true:DCU-1,4,64000,100,DCU-K100,0,true:";
-    NodeObject {
-        device_annotations: pairs(&[("hami.io/node-dcu-register", register)]),
-        ..node(name, "64c 64Gi pods=20 hygon.com/dcunum=8")
-    }
+    node(name, "64c 64Gi pods=20 hygon.com/dcunum=8")
+        .device_annotations(&[("hami.io/node-dcu-register", register)])
 }
 
 /// Four GPUs of 48000 MiB with four slots each, two near each NUMA node.
 fn gpus(name: &str) -> NodeObject {
     let register = "GPU-0,4,48000,100,NVIDIA-L40,0,true:GPU-1,4,48000,100,NVIDIA-L40,0,true:\
                     GPU-2,4,48000,100,NVIDIA-L40,1,true:GPU-3,4,48000,100,NVIDIA-L40,1,true:";
-    NodeObject {
-        device_annotations: pairs(&[("hami.io/node-nvidia-register", register)]),
-        ..node(name, "64c 64Gi pods=20 nvidia.com/gpu=16")
-    }
+    node(name, "64c 64Gi pods=20 nvidia.com/gpu=16")
+        .device_annotations(&[("hami.io/node-nvidia-register", register)])
 }
 
 /// A pod of one container that asks so many cards, and MiB and cores of each.
@@ -76,18 +71,15 @@ fn asks(of: &Resources, name: &str, (count, memory, cores): (i64, i64, i64)) -> 
 /// The cluster with a job of one pod that runs with these cards.
 fn holds(all: Cluster, of: &Resources, class: &str, (list, pod): (&str, PodObject)) -> Cluster {
     let name = pod.name.clone();
-    let pod = PodObject {
-        records: pairs(&[(of.list, list)]),
-        ..pod
-    };
-    all.group(ranked(class, group(&name, 0)))
-        .pod(on("n1", member(&name, pod)))
+    let pod = pod.records(&[(of.list, list)]);
+    all.with(ranked(class, group(&name, 0)))
+        .with(pod.group(&name).on("n1"))
 }
 
 fn wants(all: Cluster, class: &str, pod: PodObject) -> Cluster {
     let name = pod.name.clone();
-    all.group(ranked(class, group(&name, 1)))
-        .pod(member(&name, pod))
+    all.with(ranked(class, group(&name, 1)))
+        .with(pod.group(&name))
 }
 
 /// One cycle whose Bindings nobody answers: `pod cards` of each.
@@ -112,7 +104,7 @@ fn cards(cluster: &mut Cluster, of: &Resources) -> Vec<String> {
 /// DCU-0 has two cheap holders, DCU-1 a dearer one.
 fn three_on_dcus() -> Cluster {
     let part = (1, 24_000, 30);
-    let all = cluster(PREEMPT).node(dcus("n1"));
+    let all = cluster(PREEMPT).with(dcus("n1"));
     let all = holds(
         all,
         &DCU,
@@ -135,7 +127,7 @@ fn three_on_dcus() -> Cluster {
 
 /// GPU-0, GPU-1 and GPU-2 have a holder each, a, b and c, of these classes.
 fn three_on_gpus(classes: [&str; 3]) -> Cluster {
-    let mut all = cluster(PREEMPT).node(gpus("n1"));
+    let mut all = cluster(PREEMPT).with(gpus("n1"));
     for (at, (name, class)) in ["a", "b", "c"].into_iter().zip(classes).enumerate() {
         let list = format!("GPU-{at},NVIDIA,1000,20:;");
         let pod = asks(&GPU, name, (1, 1000, 20));
@@ -177,13 +169,10 @@ fn nobody_goes_for_a_card_that_would_not_be_free_all_the_same() {
         wants(three_on_dcus(), "high", several_parts).plan(),
         [""; 0]
     );
-    let forbidden = PodObject {
-        facts: pumice_devices::PodFacts {
-            annotations: pairs(&[("hygon.com/use-gpuuuid", "DCU-9")]),
-            ..asks(&DCU, "new", (1, 60_000, 60)).facts
-        },
-        ..asks(&DCU, "new", (1, 60_000, 60))
-    };
+    let forbidden = asks(&DCU, "new", (1, 60_000, 60)).facts(pumice_devices::PodFacts {
+        annotations: pairs(&[("hygon.com/use-gpuuuid", "DCU-9")]),
+        ..asks(&DCU, "new", (1, 60_000, 60)).facts
+    });
     assert_eq!(wants(three_on_dcus(), "high", forbidden).plan(), [""; 0]);
 }
 
@@ -215,11 +204,9 @@ fn of_instances_on_a_card_in_mig_mode_the_one_goes_that_leaves_a_place() {
             {"start":1,"size":1},{"start":2,"size":1},{"start":3,"size":1}]},
         {"name":"2g.12gb","memoryMB":12032,"core":50,"sliceCount":2,"placements":[{"start":0,"size":2},
             {"start":2,"size":2}]}]}]"#;
-    let node = NodeObject {
-        device_annotations: pairs(&[("hami.io/node-nvidia-register", register)]),
-        ..node("n1", "64c 64Gi pods=20 nvidia.com/gpu=7")
-    };
-    let mut all = cluster(PREEMPT).node(node);
+    let node = node("n1", "64c 64Gi pods=20 nvidia.com/gpu=7")
+        .device_annotations(&[("hami.io/node-nvidia-register", register)]);
+    let mut all = cluster(PREEMPT).with(node);
     for (name, class, start, memory) in [
         ("a", "low", 1, 3000),
         ("b", "low", 3, 3000),
@@ -228,16 +215,13 @@ fn of_instances_on_a_card_in_mig_mode_the_one_goes_that_leaves_a_place() {
         let instance = format!(
             r#"[{{"containerIndex":0,"deviceIndex":0,"gpuUUID":"GPU-0","profile":"1g.6gb","placement":{{"start":{start},"size":1}}}}]"#
         );
-        let pod = PodObject {
-            records: pairs(&[
-                (GPU.list, &format!("GPU-0,NVIDIA,{memory},0:;")),
-                ("hami.io/vgpu-mig-allocations", &instance),
-            ]),
-            ..asks(&GPU, name, (1, memory, 0))
-        };
+        let pod = asks(&GPU, name, (1, memory, 0)).records(&[
+            (GPU.list, &format!("GPU-0,NVIDIA,{memory},0:;")),
+            ("hami.io/vgpu-mig-allocations", &instance),
+        ]);
         all = all
-            .group(ranked(class, group(name, 0)))
-            .pod(on("n1", member(name, pod)));
+            .with(ranked(class, group(name, 0)))
+            .with(pod.group(name).on("n1"));
     }
     // Slice 0 is free: without a, an instance of two has its place; without b it has none.
     let mut all = wants(all, "high", asks(&GPU, "new", (1, 9000, 0)));
@@ -258,27 +242,20 @@ fn of_instances_on_a_card_in_mig_mode_the_one_goes_that_leaves_a_place() {
 
 #[test]
 fn a_queue_takes_back_the_one_card_it_deserves() {
-    let of = |queue: &str, name: &str| GroupObject {
-        queue: queue.to_owned(),
-        ..group(name, 0)
-    };
+    let of = |queue: &str, name: &str| group(name, 0).queue(queue);
     let mut all = Cluster::under(RECLAIM)
-        .node(dcus("n1"))
-        .queue(queue("q"))
-        .queue(queue("r"))
-        .group(of("q", "old"))
-        .group(of("r", "new"));
+        .with(dcus("n1"))
+        .with(queue("q"))
+        .with(queue("r"))
+        .with(of("q", "old"))
+        .with(of("r", "new"));
     for (name, card) in [("a", "DCU-0"), ("b", "DCU-1")] {
-        let pod = PodObject {
-            records: pairs(&[(DCU.list, &format!("{card},DCU,64000,100:;"))]),
-            ..member("old", asks(&DCU, name, (1, 0, 0)))
-        };
-        all = all.pod(on("n1", pod));
+        let pod = asks(&DCU, name, (1, 0, 0))
+            .group("old")
+            .records(&[(DCU.list, &format!("{card},DCU,64000,100:;"))]);
+        all = all.with(pod.on("n1"));
     }
-    all.apply(Delta::PodApply(Box::new(member(
-        "new",
-        asks(&DCU, "new", (1, 0, 0)),
-    ))));
+    all.apply(asks(&DCU, "new", (1, 0, 0)).group("new"));
     let plan = all.plan();
     assert_eq!(plan.len(), 2, "{plan:?}");
     assert_eq!(plan[1], "new (n1)");
@@ -295,9 +272,9 @@ fn a_queue_takes_back_the_one_card_it_deserves() {
 fn pods_that_ask_absurd_numbers_wait_or_count_without_hurting_others() {
     let absurd = (i64::from(i32::MAX), i64::from(i32::MAX), 0);
     let mut all = cluster(RECLAIM)
-        .node(dcus("n1"))
-        .node(dcus("n2"))
-        .queue(queue("q"));
+        .with(dcus("n1"))
+        .with(dcus("n2"))
+        .with(queue("q"));
     for name in ["x", "y", "z"] {
         // Somebody else placed it, and does not tell its cards.
         all = holds(all, &DCU, "low", ("", asks(&DCU, name, absurd)));
@@ -305,12 +282,9 @@ fn pods_that_ask_absurd_numbers_wait_or_count_without_hurting_others() {
     for name in ["u", "v", "w"] {
         all = wants(all, "high", asks(&DCU, name, absurd));
     }
-    let other = GroupObject {
-        queue: "q".to_owned(),
-        ..group("new", 1)
-    };
-    let new = member("new", asks(&DCU, "new", (1, 8000, 10)));
-    let mut all = all.group(other).pod(new);
+    let other = group("new", 1).queue("q");
+    let new = asks(&DCU, "new", (1, 8000, 10)).group("new");
+    let mut all = all.with(other).with(new);
     assert_eq!(cards(&mut all, &DCU), ["new DCU-1,DCU,8000,10:;"]);
     let state = all.engine.state();
     let held = state.task(state.task_by_uid("x").expect("a pod"));
@@ -327,16 +301,16 @@ fn a_binding_on_its_way_is_outdated_once_its_pod_asks_for_other_cards() {
     let with = |key: &str| {
         let mut pod = part.clone();
         pod.facts.annotations = pairs(&[(key, "GPU-3")]);
-        Delta::PodApply(Box::new(pod))
+        pod.delta()
     };
     for (change, why) in [
-        (Delta::PodApply(Box::new(part.clone())), None),
+        (part.clone().delta(), None),
         (
             with("nvidia.com/use-gpuuuid"),
             Some("what the pod asks of devices has changed"),
         ),
     ] {
-        let mut all = cluster(PREEMPT).node(gpus("n1")).pod(part.clone());
+        let mut all = cluster(PREEMPT).with(gpus("n1")).with(part.clone());
         assert_eq!(all.decide().binds.len(), 1);
         all.apply(change);
         let found = all.engine.outdated();

@@ -44,10 +44,7 @@ pub fn class(name: &str, value: i32) -> Delta {
 }
 
 pub fn ranked(class: &str, group: GroupObject) -> GroupObject {
-    GroupObject {
-        priority_class: class.to_owned(),
-        ..group
-    }
+    group.priority_class(class)
 }
 
 pub trait Plans {
@@ -92,24 +89,24 @@ pub fn small(name: &str) -> NodeObject {
 /// A job of one pod that runs.
 pub fn runs(cluster: Cluster, class: &str, on_node: &str, name: &str, request: &str) -> Cluster {
     cluster
-        .group(ranked(class, group(name, 1)))
-        .pod(on(on_node, member(name, pod(name, request))))
+        .with(ranked(class, group(name, 1)))
+        .with(pod(name, request).group(name).on(on_node))
 }
 
 #[test]
 fn the_fewest_go_and_of_these_the_cheapest() {
     // n1: two small pods; n2: one of mid priority; n3: one of low priority, which is cheapest.
     let mut cluster = cluster(PREEMPT)
-        .node(small("n1"))
-        .node(small("n2"))
-        .node(small("n3"));
+        .with(small("n1"))
+        .with(small("n2"))
+        .with(small("n3"));
     cluster = runs(cluster, "low", "n1", "a1", "2c");
     cluster = runs(cluster, "low", "n1", "a2", "2c");
     cluster = runs(cluster, "mid", "n2", "b", "4c");
     cluster = runs(cluster, "low", "n3", "c", "4c");
     let mut cluster = cluster
-        .group(ranked("high", group("new", 1)))
-        .pod(member("new", pod("new", "3c")));
+        .with(ranked("high", group("new", 1)))
+        .with(pod("new", "3c").group("new"));
     assert_eq!(cluster.plan(), ["-c", "new (n3)"]);
     assert_eq!(
         cluster.plan(),
@@ -126,14 +123,14 @@ fn a_gang_is_placed_whole_or_nobody_goes_for_it() {
         let mut all = cluster(PREEMPT);
         for at in 0..nodes {
             let name = format!("n{at}");
-            all = all.node(small(&name));
+            all = all.with(small(&name));
             all = runs(all, "low", &name, &format!("old{at}"), "4c");
         }
-        let new = |at| member("new", pod(&format!("new{at}"), "4c"));
-        all.group(ranked("high", group("new", 3)))
-            .pod(new(0))
-            .pod(new(1))
-            .pod(new(2))
+        let new = |at| pod(&format!("new{at}"), "4c").group("new");
+        all.with(ranked("high", group("new", 3)))
+            .with(new(0))
+            .with(new(1))
+            .with(new(2))
     };
     assert_eq!(with(2).plan(), [""; 0]);
     let mut whole = with(3);
@@ -156,17 +153,17 @@ fn a_gang_is_placed_whole_or_nobody_goes_for_it() {
 
 #[test]
 fn what_was_freed_for_somebody_is_his() {
-    let all = cluster(PREEMPT).node(small("n1"));
+    let all = cluster(PREEMPT).with(small("n1"));
     let mut all = runs(all, "low", "n1", "old", "4c")
-        .group(ranked("mid", group("new", 1)))
-        .pod(member("new", pod("new", "3c")));
+        .with(ranked("mid", group("new", 1)))
+        .with(pod("new", "3c").group("new"));
     assert_eq!(all.plan(), ["-old", "new (n1)"]);
     // Somebody more important, and somebody who would fit beside, come while `old` is ending.
     let mut all = all
-        .group(ranked("high", group("late", 1)))
-        .pod(member("late", pod("late", "2c")))
-        .group(ranked("low", group("little", 1)))
-        .pod(member("little", pod("little", "1c")));
+        .with(ranked("high", group("late", 1)))
+        .with(pod("late", "2c").group("late"))
+        .with(ranked("low", group("little", 1)))
+        .with(pod("little", "1c").group("little"));
     all.gone("old");
     assert_eq!(all.plan(), ["new n1", "little n1"]);
 }
@@ -174,14 +171,14 @@ fn what_was_freed_for_somebody_is_his() {
 #[test]
 fn a_gang_at_its_minimum_is_left_alone_where_gangs_are_protected() {
     let all = |conf| {
-        let old = |at: usize| on("n1", member("old", pod(&format!("old{at}"), "2c")));
+        let old = |at: usize| pod(&format!("old{at}"), "2c").group("old").on("n1");
         cluster(conf)
-            .node(small("n1"))
-            .group(ranked("low", group("old", 2)))
-            .pod(old(1))
-            .pod(old(2))
-            .group(ranked("high", group("new", 1)))
-            .pod(member("new", pod("new", "1c")))
+            .with(small("n1"))
+            .with(ranked("low", group("old", 2)))
+            .with(old(1))
+            .with(old(2))
+            .with(ranked("high", group("new", 1)))
+            .with(pod("new", "1c").group("new"))
     };
     assert_eq!(all(GANGS_PROTECTED).plan(), [""; 0]);
     assert_eq!(all(PREEMPT).plan(), ["-old2", "new (n1)"]);
@@ -192,28 +189,27 @@ fn equal_priority_evicts_nobody_even_if_no_plugin_orders() {
     let conf = "actions: \"enqueue, allocate, preempt\"\n\
                 tiers: [{plugins: [{name: gang}, {name: conformance}, {name: predicates}]}]\n";
     for (victim, expected) in [("mid", vec![]), ("low", vec!["-old", "new (n1)"])] {
-        let all = cluster(conf).node(small("n1"));
-        let old = |at: usize| on("n1", member("o", pod(&format!("o{at}"), "1c")));
-        let all = all.group(ranked(victim, group("o", 0))).pod(old(1));
+        let all = cluster(conf).with(small("n1"));
+        let old = |at: usize| pod(&format!("o{at}"), "1c").group("o").on("n1");
+        let all = all.with(ranked(victim, group("o", 0))).with(old(1));
         let mut all = runs(all, victim, "n1", "old", "3c");
         // `old` is protected by its minimum, but for a group that needs none.
-        all = all.group(ranked(victim, group("old", 0)));
+        all = all.with(ranked(victim, group("old", 0)));
         let mut all = all
-            .group(ranked("mid", group("new", 1)))
-            .pod(member("new", pod("new", "3c")));
+            .with(ranked("mid", group("new", 1)))
+            .with(pod("new", "3c").group("new"));
         assert_eq!(all.plan(), expected, "{victim}");
     }
 }
 
 #[test]
 fn slots_and_ports_of_victims_are_free_once_they_are_gone() {
-    let port = |pod: PodObject| PodObject {
-        host_ports: vec![HostPort {
+    let port = |pod: PodObject| {
+        pod.host_ports([HostPort {
             ip: "0.0.0.0".to_owned(),
             protocol: "TCP".to_owned(),
             port: 80,
-        }],
-        ..pod
+        }])
     };
     // One slot; then a node with room, whose port is taken.
     for (node, old, new) in [
@@ -225,11 +221,11 @@ fn slots_and_ports_of_victims_are_free_once_they_are_gone() {
         (small("n1"), port(pod("old", "1c")), port(pod("new", "1c"))),
     ] {
         let mut all = cluster(PREEMPT)
-            .node(node)
-            .group(ranked("low", group("old", 1)))
-            .pod(on("n1", member("old", old)))
-            .group(ranked("high", group("new", 1)))
-            .pod(member("new", new));
+            .with(node)
+            .with(ranked("low", group("old", 1)))
+            .with(old.group("old").on("n1"))
+            .with(ranked("high", group("new", 1)))
+            .with(new.group("new"));
         assert_eq!(all.plan(), ["-old", "new (n1)"]);
         all.gone("old");
         assert_eq!(all.plan(), ["new n1"]);
@@ -239,20 +235,14 @@ fn slots_and_ports_of_victims_are_free_once_they_are_gone() {
 #[test]
 fn nobody_goes_for_a_pod_whose_policy_is_never_nor_against_a_mark() {
     let all = |mark, preempts| {
-        let old = PodObject {
-            preemptable: mark,
-            ..pod("old", "4c")
-        };
-        let new = PodObject {
-            preempts,
-            ..pod("new", "4c")
-        };
+        let old = pod("old", "4c").preemptable(mark);
+        let new = pod("new", "4c").preempts(preempts);
         cluster(PREEMPT)
-            .node(small("n1"))
-            .group(ranked("low", group("old", 1)))
-            .pod(on("n1", member("old", old)))
-            .group(ranked("high", group("new", 1)))
-            .pod(member("new", new))
+            .with(small("n1"))
+            .with(ranked("low", group("old", 1)))
+            .with(old.group("old").on("n1"))
+            .with(ranked("high", group("new", 1)))
+            .with(new.group("new"))
     };
     let unsaid = PreemptableMark::Unsaid;
     assert_eq!(all(unsaid, None).plan(), ["-old", "new (n1)"]);
@@ -262,46 +252,37 @@ fn nobody_goes_for_a_pod_whose_policy_is_never_nor_against_a_mark() {
 
 #[test]
 fn a_job_that_was_not_admitted_preempts_and_is_admitted_by_its_plan() {
-    let all = cluster(PREEMPT).node(small("n1"));
+    let all = cluster(PREEMPT).with(small("n1"));
     let mut all = runs(all, "low", "n1", "old", "4c")
-        .group(ranked("high", waiting(group("new", 1))))
-        .pod(member("new", pod("new", "4c")));
+        .with(ranked("high", group("new", 1).waiting()))
+        .with(pod("new", "4c").group("new"));
     assert_eq!(all.plan(), ["-old", "new (n1)"]);
 }
 
 #[test]
 fn a_pod_of_a_job_goes_for_a_more_important_one_of_the_same_job() {
-    let ranked_pod = |name: &str, priority| PodObject {
-        priority,
-        ..member("job", pod(name, "4c"))
-    };
+    let ranked_pod = |name: &str, priority| pod(name, "4c").group("job").priority(priority);
     let mut all = cluster(PREEMPT)
-        .node(small("n1"))
-        .node(small("n2"))
-        .group(group("job", 3))
-        .pod(on("n1", ranked_pod("a", 5)))
-        .pod(on("n2", ranked_pod("b", 7)))
-        .pod(ranked_pod("c", 9));
+        .with(small("n1"))
+        .with(small("n2"))
+        .with(group("job", 3))
+        .with(ranked_pod("a", 5).on("n1"))
+        .with(ranked_pod("b", 7).on("n2"))
+        .with(ranked_pod("c", 9));
     assert_eq!(all.plan(), ["-a", "c (n1)"]);
 }
 
 #[test]
 fn a_bound_pod_that_does_not_run_yet_may_go_and_one_that_is_going_is_left() {
-    let bound = |pod: PodObject| PodObject {
-        phase: PodPhase::Pending,
-        ..on("n1", pod)
-    };
-    let going = |pod: PodObject| PodObject {
-        deleting: true,
-        ..on("n2", pod)
-    };
+    let bound = |pod: PodObject| pod.on("n1").phase(PodPhase::Pending);
+    let going = |pod: PodObject| pod.on("n2").deleting(true);
     let all = |old: PodObject| {
         cluster(PREEMPT)
-            .node(small(old.node.clone().as_deref().expect("a node")))
-            .group(ranked("low", group("old", 1)))
-            .pod(member("old", old))
-            .group(ranked("high", group("new", 1)))
-            .pod(member("new", pod("new", "4c")))
+            .with(small(old.node.clone().as_deref().expect("a node")))
+            .with(ranked("low", group("old", 1)))
+            .with(old.group("old"))
+            .with(ranked("high", group("new", 1)))
+            .with(pod("new", "4c").group("new"))
     };
     assert_eq!(all(bound(pod("old", "4c"))).plan(), ["-old", "new (n1)"]);
     assert_eq!(all(going(pod("old", "4c"))).plan(), [""; 0]);
@@ -326,11 +307,9 @@ fn a_gate_hides_no_job_for_which_others_might_go() {
         ("backfill", "high", "low", false),
         ("gangpreempt", "high", "low", true),
     ] {
-        let all = cluster(&admitting(action)).node(small("n1"));
-        let mut all = runs(all, of_old, "n1", "old", "4c").group(GroupObject {
-            min_resources: Some(amounts("4c")),
-            ..ranked(wanted, waiting(group("new", 1)))
-        });
+        let all = cluster(&admitting(action)).with(small("n1"));
+        let mut all = runs(all, of_old, "n1", "old", "4c")
+            .with(ranked(wanted, group("new", 1).waiting()).min_resources("4c"));
         all.plan();
         assert_eq!(
             all.phase("new") == GroupPhase::Inqueue,
@@ -343,17 +322,14 @@ fn a_gate_hides_no_job_for_which_others_might_go() {
 #[test]
 fn a_gate_counts_what_might_go_for_one_group_once() {
     let mut all = runs(
-        cluster(&admitting("preempt")).node(small("n1")),
+        cluster(&admitting("preempt")).with(small("n1")),
         "low",
         "n1",
         "old",
         "4c",
     );
     for name in ["a", "b"] {
-        all = all.group(GroupObject {
-            min_resources: Some(amounts("3c")),
-            ..ranked("high", waiting(group(name, 1)))
-        });
+        all = all.with(ranked("high", group(name, 1).waiting()).min_resources("3c"));
     }
     all.plan();
     assert_eq!(all.phase("a"), GroupPhase::Inqueue);
@@ -372,17 +348,17 @@ pub fn for_gangs(arguments: &str) -> String {
 fn a_gang_goes_as_a_whole_or_gives_what_it_can_spare() {
     let no_whole = "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n";
     let all = |arguments: &str, min| {
-        let old = |at: usize, node| on(node, member("old", pod(&format!("old{at}"), "4c")));
+        let old = |at: usize, node| pod(&format!("old{at}"), "4c").group("old").on(node);
         cluster(&for_gangs(arguments))
-            .node(small("n1"))
-            .node(small("n2"))
-            .node(small("n3"))
-            .group(ranked("low", group("old", min)))
-            .pod(old(1, "n1"))
-            .pod(old(2, "n2"))
-            .pod(old(3, "n3"))
-            .group(ranked("high", group("new", 1)))
-            .pod(member("new", pod("new", "4c")))
+            .with(small("n1"))
+            .with(small("n2"))
+            .with(small("n3"))
+            .with(ranked("low", group("old", min)))
+            .with(old(1, "n1"))
+            .with(old(2, "n2"))
+            .with(old(3, "n3"))
+            .with(ranked("high", group("new", 1)))
+            .with(pod("new", "4c").group("new"))
     };
     // One of three can be spared; then none, and all go together.
     assert_eq!(all("", 2).plan(), ["-old3", "new (n3)"]);
@@ -395,17 +371,17 @@ fn a_gang_goes_as_a_whole_or_gives_what_it_can_spare() {
 fn for_a_gang_the_cheapest_gang_goes_and_no_more_than_needed() {
     let mut all = cluster(&for_gangs(""));
     for (class, name, nodes) in [("mid", "a", ["n1", "n2"]), ("low", "b", ["n3", "n4"])] {
-        all = all.group(ranked(class, group(name, 2)));
+        all = all.with(ranked(class, group(name, 2)));
         for node in nodes {
             all = all
-                .node(small(node))
-                .pod(on(node, member(name, pod(&format!("{name}-{node}"), "4c"))));
+                .with(small(node))
+                .with(pod(&format!("{name}-{node}"), "4c").group(name).on(node));
         }
     }
     let mut all = all
-        .group(ranked("high", group("new", 2)))
-        .pod(member("new", pod("new1", "3c")))
-        .pod(member("new", pod("new2", "3c")));
+        .with(ranked("high", group("new", 2)))
+        .with(pod("new1", "3c").group("new"))
+        .with(pod("new2", "3c").group("new"));
     assert_eq!(all.plan(), ["-b-n4", "-b-n3", "new1 (n3)", "new2 (n4)"]);
 }
 
@@ -423,20 +399,14 @@ fn a_sub_group_that_runs_whole_keeps_its_minimum() {
         let mut all = cluster(&for_gangs(
             "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n",
         ))
-        .group(GroupObject {
-            sub_groups: vec![policy.clone()],
-            ..ranked("low", group("old", 2))
-        });
+        .with(ranked("low", group("old", 2)).sub_groups([policy.clone()]));
         for (at, part) in parts.iter().enumerate() {
-            let old = PodObject {
-                labels: pairs(&[("part", part)]),
-                ..pod(&format!("old{at}"), "4c")
-            };
+            let old = pod(&format!("old{at}"), "4c").labels(&[("part", part)]);
             let name = format!("n{at}");
-            all = all.node(small(&name)).pod(on(&name, member("old", old)));
+            all = all.with(small(&name)).with(old.group("old").on(&name));
         }
-        let all = all.group(ranked("high", group("new", 1)));
-        all.pod(member("new", pod("new", "4c"))).plan()
+        let all = all.with(ranked("high", group("new", 1)));
+        all.with(pod("new", "4c").group("new")).plan()
     };
     assert_eq!(all(&["a", "a", "b", "b", "b"]), ["-old4", "new (n4)"]);
     assert_eq!(all(&["a", "a", "b", "b"]), [""; 0]);
@@ -452,18 +422,18 @@ pub const CARDS: &str = "actions: \"enqueue, allocate, preempt\"\n\
 fn holders(node: NodeObject, pods: &[(&str, &str, &str, i64)]) -> Cluster {
     let on_node = node.name.clone();
     pods.iter().fold(
-        cluster(CARDS).node(node),
+        cluster(CARDS).with(node),
         |all, (name, class, ids, memory)| {
             let pod = holding(ids, vgpu(name, *memory));
-            all.group(ranked(class, group(name, 0)))
-                .pod(on(&on_node, member(name, pod)))
+            all.with(ranked(class, group(name, 0)))
+                .with(pod.group(name).on(&on_node))
         },
     )
 }
 
 fn wants(all: Cluster, memory: i64) -> Cluster {
-    all.group(ranked("high", group("new", 1)))
-        .pod(member("new", vgpu("new", memory)))
+    all.with(ranked("high", group("new", 1)))
+        .with(vgpu("new", memory).group("new"))
 }
 
 #[test]
@@ -509,45 +479,37 @@ fn whoever_is_protected_is_not_counted_behind_a_tier_without_a_word() {
                 tiers:\n\
                 - plugins: [{name: priority}]\n\
                 - plugins: [{name: conformance}, {name: predicates}, {name: proportion}]\n";
-    let of = |queue: &str, name: &str| GroupObject {
-        queue: queue.to_owned(),
-        ..group(name, 0)
-    };
-    let critical = PodObject {
-        priority_class: "system-node-critical".to_owned(),
-        ..pod("z", "1c")
-    };
+    let of = |queue: &str, name: &str| group(name, 0).queue(queue);
+    let critical = pod("z", "1c").priority_class("system-node-critical");
     let mut all = Cluster::under(conf)
-        .node(small("n1"))
-        .queue(queue("q"))
-        .queue(queue("r"))
-        .group(of("q", "old"))
-        .group(of("r", "new"))
-        .pod(on("n1", member("old", critical)))
-        .pod(on("n1", member("old", pod("y", "1c"))))
-        .pod(on("n1", member("old", pod("x", "2c"))))
-        .pod(member("new", pod("new", "1c")));
+        .with(small("n1"))
+        .with(queue("q"))
+        .with(queue("r"))
+        .with(of("q", "old"))
+        .with(of("r", "new"))
+        .with(critical.group("old").on("n1"))
+        .with(pod("y", "1c").group("old").on("n1"))
+        .with(pod("x", "2c").group("old").on("n1"))
+        .with(pod("new", "1c").group("new"));
     // The queue has one core more than it deserves, and the critical pod would be the first to go.
     assert_eq!(all.plan(), ["-y", "new (n1)"]);
 }
 
 #[test]
 fn a_nomination_that_is_read_stands_from_then_on_until_whoever_wrote_it_takes_it_back() {
-    let nominated = |node: Option<&str>| PodObject {
-        nominated_node: node.map(str::to_owned),
-        ..member("new", pod("new", "4c"))
+    let nominated = |node: Option<&str>| {
+        pod("new", "4c")
+            .group("new")
+            .nominated_node(node.map(str::to_owned))
     };
-    let going = PodObject {
-        deleting: true,
-        ..on("n1", pod("old", "4c"))
-    };
+    let going = pod("old", "4c").on("n1").deleting(true);
     let mut all = Cluster::under(PREEMPT)
-        .node(small("n1"))
-        .node(small("n2"))
-        .pod(going)
-        .pod(on("n2", pod("other", "4c")))
-        .group(group("new", 1))
-        .pod(nominated(Some("n1")));
+        .with(small("n1"))
+        .with(small("n2"))
+        .with(going)
+        .with(pod("other", "4c").on("n2"))
+        .with(group("new", 1))
+        .with(nominated(Some("n1")));
     let now_s = 1_000_000;
     let of = |all: &Cluster| {
         let task = all.engine.state().task_by_uid("new").expect("it is there");
@@ -557,6 +519,6 @@ fn a_nomination_that_is_read_stands_from_then_on_until_whoever_wrote_it_takes_it
         all.engine.cycle(now_s + after_s);
         assert!(of(&all), "after {after_s} s");
     }
-    all.apply(Delta::PodApply(Box::new(nominated(None))));
+    all.apply(nominated(None));
     assert!(!of(&all));
 }

@@ -25,30 +25,16 @@ fn gang_reclaim() -> String {
 
 /// A running pod of a job, of one cpu.
 fn worker(job: &str, node: &str, name: &str, created_s: i64) -> PodObject {
-    PodObject {
-        created_s,
-        ..on(node, member(job, pod(name, "1c")))
-    }
-}
-
-/// The pod with a role.
-fn of_role(role: &str, pod: PodObject) -> PodObject {
-    PodObject {
-        role: role.to_owned(),
-        ..pod
-    }
+    pod(name, "1c").group(job).on(node).created_s(created_s)
 }
 
 /// One pod of one cpu comes, of high priority, in the queue that deserves all.
 fn with_newcomer(cluster: Cluster) -> Cluster {
     let mut taker = queue("taker");
     taker.deserved = amounts("64c");
-    let new = GroupObject {
-        queue: "taker".to_owned(),
-        ..ranked("high", group("new", 1))
-    };
-    let cluster = cluster.queue(taker).group(new);
-    cluster.pod(member("new", pod("new", "1c")))
+    let new = ranked("high", group("new", 1)).queue("taker");
+    let cluster = cluster.with(taker).with(new);
+    cluster.with(pod("new", "1c").group("new"))
 }
 
 /// Who goes for it, under `preempt` in one queue and under `reclaim` from another.
@@ -56,19 +42,16 @@ fn victims(conf: &str, job: GroupObject, pods: &[PodObject], nodes: &[&str]) -> 
     let mut all = cluster(conf);
     for name in nodes {
         let there = pods.iter().filter(|pod| pod.node.as_deref() == Some(name));
-        all = all.node(node(name, &format!("{}c 64Gi pods=99", there.count())));
+        all = all.with(node(name, &format!("{}c 64Gi pods=99", there.count())));
     }
     let is_preempt = conf.contains("preempt,") || conf.contains("gangpreempt");
     let job = match is_preempt {
-        true => GroupObject {
-            queue: "taker".to_owned(),
-            ..job
-        },
+        true => job.queue("taker"),
         false => job,
     };
-    all = all.group(ranked("low", job));
+    all = all.with(ranked("low", job));
     for pod in pods {
-        all = all.pod(pod.clone());
+        all = all.with(pod.clone());
     }
     let plan = with_newcomer(all).plan();
     let going = plan.iter().filter_map(|line| line.strip_prefix('-'));
@@ -118,16 +101,13 @@ fn leaders_go_last() {
 #[test]
 fn between_jobs_priority_and_age_decide_and_of_equals_the_name() {
     let jobs = |a_created_s| {
-        let mut all = cluster(PREEMPT).node(node("n1", "3c 8Gi pods=9"));
+        let mut all = cluster(PREEMPT).with(node("n1", "3c 8Gi pods=9"));
         for (job, created_s) in [("a", a_created_s), ("b", 5)] {
-            let job_of = GroupObject {
-                queue: "taker".to_owned(),
-                ..ranked("low", group(job, 0))
-            };
-            all = all.group(job_of);
-            all = all.pod(worker(job, "n1", &format!("{job}-worker-0"), created_s));
+            let job_of = ranked("low", group(job, 0)).queue("taker");
+            all = all.with(job_of);
+            all = all.with(worker(job, "n1", &format!("{job}-worker-0"), created_s));
         }
-        with_newcomer(all.pod(on("n1", pod("other", "1c")))).plan()
+        with_newcomer(all.with(pod("other", "1c").on("n1"))).plan()
     };
     assert_eq!(jobs(5)[0], "-a-worker-0");
     assert_eq!(jobs(6)[0], "-a-worker-0");
@@ -138,22 +118,14 @@ fn between_jobs_priority_and_age_decide_and_of_equals_the_name() {
 fn no_role_goes_below_its_minimum_while_its_gang_stays() {
     let roles = |least: &[(&str, i32)]| {
         let least = least.iter().map(|(role, min)| ((*role).to_owned(), *min));
-        GroupObject {
-            min_task_member: least.collect(),
-            ..group("train", 2)
-        }
+        group("train", 2).min_task_member(least)
     };
     let master = |at: i64| {
         let pod = worker("train", "n1", &format!("train-master-{at}"), 9);
-        of_role("master", pod)
+        pod.role("master")
     };
     let workers = |count: i64| {
-        (0..count).map(|at| {
-            of_role(
-                "worker",
-                worker("train", "n1", &format!("train-worker-{at}"), 5),
-            )
-        })
+        (0..count).map(|at| worker("train", "n1", &format!("train-worker-{at}"), 5).role("worker"))
     };
     let no_whole =
         for_gangs("configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n");
@@ -173,10 +145,7 @@ fn no_role_goes_below_its_minimum_while_its_gang_stays() {
         pods.extend([master(0), master(1)]);
         let least = roles(&[("master", 2)]);
         assert_eq!(victims(conf, least, &pods, &["n1"]), ["train-worker-0"]);
-        let least = GroupObject {
-            min_member: 3,
-            ..roles(&[("master", 2), ("worker", 1)])
-        };
+        let least = roles(&[("master", 2), ("worker", 1)]).min_member(3);
         assert_eq!(victims(conf, least, &pods, &["n1"]), [""; 0]);
     }
 }
@@ -186,23 +155,20 @@ fn within_a_job_a_role_keeps_its_minimum_unless_one_of_it_comes() {
     // The gang is whole, and its fourth pod waits: what a job wants in all is for plugin priority to say.
     let conf = GANGS_PROTECTED.replace("name: gang", "name: gang\n    enableJobStarving: false");
     let plan = |min: i32, role: &str| {
-        let gang = GroupObject {
-            min_task_member: vec![("ps".to_owned(), 2), ("worker".to_owned(), 1)],
-            ..group("train", min)
-        };
-        let low = |name: &str, role: &str| of_role(role, worker("train", "n1", name, 0));
-        let new = PodObject {
-            priority: 9,
-            role: role.to_owned(),
-            ..member("train", pod("train-new-9", "1c"))
-        };
+        let gang =
+            group("train", min).min_task_member([("ps".to_owned(), 2), ("worker".to_owned(), 1)]);
+        let low = |name: &str, role: &str| worker("train", "n1", name, 0).role(role);
+        let new = pod("train-new-9", "1c")
+            .group("train")
+            .priority(9)
+            .role(role);
         let mut all = cluster(&conf)
-            .node(node("n1", "3c 8Gi pods=9"))
-            .group(gang)
-            .pod(low("train-ps-0", "ps"))
-            .pod(low("train-ps-1", "ps"))
-            .pod(low("train-worker-0", "worker"))
-            .pod(new);
+            .with(node("n1", "3c 8Gi pods=9"))
+            .with(gang)
+            .with(low("train-ps-0", "ps"))
+            .with(low("train-ps-1", "ps"))
+            .with(low("train-worker-0", "worker"))
+            .with(new);
         all.plan()
     };
     assert_eq!(plan(3, "ps"), ["-train-ps-1", "train-new-9 (n1)"]);

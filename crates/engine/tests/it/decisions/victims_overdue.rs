@@ -1,7 +1,6 @@
 //! Victims that do not end: their node is away, or a finalizer holds them (spec/06 F38).
 
 use pumice_model::Delta;
-use pumice_model::object::PodObject;
 
 use super::cluster::*;
 use super::victims::{PREEMPT, class, cluster, ranked, runs, small};
@@ -18,21 +17,17 @@ fn going(cluster: &mut Cluster, now_s: i64) -> Vec<String> {
 
 fn is_deleted(cluster: &mut Cluster, uid: &str, ends_by_s: i64) {
     let pod = cluster.pods[&format!("ns/{uid}")].clone();
-    cluster.apply(Delta::PodApply(Box::new(PodObject {
-        deleting: true,
-        ends_by_s: Some(ends_by_s),
-        ..pod
-    })));
+    cluster.apply(pod.deleting(true).ends_by_s(Some(ends_by_s)));
 }
 
 /// The cheaper victim was evicted at 0, and is to be gone at 30.
 fn with_a_victim() -> Cluster {
-    let mut all = cluster(PREEMPT).node(small("n1")).node(small("n2"));
+    let mut all = cluster(PREEMPT).with(small("n1")).with(small("n2"));
     all = runs(all, "low", "n1", "first", "4c");
     all = runs(all, "mid", "n2", "second", "4c");
     let mut all = all
-        .group(ranked("high", group("new", 1)))
-        .pod(member("new", pod("new", "3c")));
+        .with(ranked("high", group("new", 1)))
+        .with(pod("new", "3c").group("new"));
     assert_eq!(going(&mut all, 0), ["first"]);
     is_deleted(&mut all, "first", 30);
     all

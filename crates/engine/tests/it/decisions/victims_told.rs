@@ -1,7 +1,6 @@
 //! Why nobody is evicted for a pod that waits, and on whom one waits that was promised a place (spec/07).
 
-use pumice_model::Delta;
-use pumice_model::object::{GroupObject, PodObject, PreemptableMark};
+use pumice_model::object::PreemptableMark;
 
 use super::cluster::*;
 use super::devices::{holding, two_cards, vgpu};
@@ -32,24 +31,24 @@ fn told(cluster: &Cluster, pod: &str) -> String {
 
 fn newcomer(cluster: Cluster, class: &str, request: &str) -> Cluster {
     cluster
-        .group(ranked(class, group("new", 1)))
-        .pod(member("new", pod("new", request)))
+        .with(ranked(class, group("new", 1)))
+        .with(pod("new", request).group("new"))
 }
 
 #[test]
 fn who_protects_whom_is_counted_each_pod_once() {
     // A gang of two at its minimum, one of a job that is no less important, one that is marked.
-    let mut all = cluster(GANGS_PROTECTED).node(small("n1"));
-    all = all.group(ranked("low", group("gang", 2)));
+    let mut all = cluster(GANGS_PROTECTED).with(small("n1"));
+    all = all.with(ranked("low", group("gang", 2)));
     for at in 0..2 {
-        all = all.pod(on("n1", member("gang", pod(&format!("gang{at}"), "1c"))));
+        all = all.with(pod(&format!("gang{at}"), "1c").group("gang").on("n1"));
     }
     all = runs(all, "high", "n1", "equal", "1c");
-    let marked = PodObject {
-        preemptable: PreemptableMark::No,
-        ..on("n1", member("marked", pod("marked", "1c")))
-    };
-    let all = all.group(ranked("low", group("marked", 0))).pod(marked);
+    let marked = pod("marked", "1c")
+        .group("marked")
+        .on("n1")
+        .preemptable(PreemptableMark::No);
+    let all = all.with(ranked("low", group("marked", 0))).with(marked);
     let mut all = newcomer(all, "high", "1c");
     assert_eq!(all.plan(), [""; 0]);
     assert_eq!(
@@ -61,7 +60,7 @@ fn who_protects_whom_is_counted_each_pod_once() {
 
 #[test]
 fn pods_that_may_go_and_would_not_do_are_told_apart() {
-    let all = cluster(PREEMPT).node(small("n1")).node(small("n2"));
+    let all = cluster(PREEMPT).with(small("n1")).with(small("n2"));
     let all = runs(all, "low", "n1", "a", "1c");
     let all = runs(all, "mid", "n2", "b", "1c");
     let all = runs(all, "high", "n1", "c", "2c");
@@ -77,27 +76,24 @@ fn pods_that_may_go_and_would_not_do_are_told_apart() {
 
 #[test]
 fn nobody_there_and_a_policy_are_told() {
-    let alone = cluster(PREEMPT).node(small("n1"));
+    let alone = cluster(PREEMPT).with(small("n1"));
     let other = queue("other");
     // The node is taken by a pod of another queue.
-    let alone = alone.queue(other);
+    let alone = alone.with(other);
     let mut foreign = group("foreign", 1);
     foreign.queue = "other".to_owned();
     let alone = alone
-        .group(foreign)
-        .pod(on("n1", member("foreign", pod("foreign", "4c"))));
+        .with(foreign)
+        .with(pod("foreign", "4c").group("foreign").on("n1"));
     let mut waits = newcomer(alone, "high", "4c");
     assert_eq!(waits.plan(), [""; 0]);
     assert_eq!(
         told(&waits, "new"),
         "preempt: nobody else runs in queue \"default\""
     );
-    let never = PodObject {
-        preempts: Some(false),
-        ..member("new", pod("new", "4c"))
-    };
-    let all = runs(cluster(PREEMPT).node(small("n1")), "low", "n1", "old", "4c");
-    let mut all = all.group(ranked("high", group("new", 1))).pod(never);
+    let never = pod("new", "4c").group("new").preempts(Some(false));
+    let all = runs(cluster(PREEMPT).with(small("n1")), "low", "n1", "old", "4c");
+    let mut all = all.with(ranked("high", group("new", 1))).with(never);
     assert_eq!(all.plan(), [""; 0]);
     assert_eq!(
         told(&all, "new"),
@@ -110,12 +106,12 @@ fn the_part_of_a_gang_that_would_have_room_is_told_and_who_would_go_for_it() {
     let mut all = cluster(PREEMPT);
     for at in 0..2 {
         let name = format!("n{at}");
-        all = all.node(small(&name));
+        all = all.with(small(&name));
         all = runs(all, "low", &name, &format!("old{at}"), "4c");
     }
-    all = all.group(ranked("high", group("new", 3)));
+    all = all.with(ranked("high", group("new", 3)));
     for at in 0..3 {
-        all = all.pod(member("new", pod(&format!("new{at}"), "4c")));
+        all = all.with(pod(&format!("new{at}"), "4c").group("new"));
     }
     assert_eq!(all.plan(), [""; 0]);
     let (_, message) = all.why("new2");
@@ -129,7 +125,7 @@ fn the_part_of_a_gang_that_would_have_room_is_told_and_who_would_go_for_it() {
 
 #[test]
 fn a_nominee_names_the_pods_it_waits_for_until_they_are_gone() {
-    let all = cluster(PREEMPT).node(small("n1"));
+    let all = cluster(PREEMPT).with(small("n1"));
     let all = runs(all, "low", "n1", "a", "2c");
     let all = runs(all, "low", "n1", "b", "2c");
     let mut all = newcomer(all, "high", "4c");
@@ -162,16 +158,16 @@ fn a_queue_that_may_not_reclaim_says_why_and_so_do_queues_that_keep_what_they_de
     // Each queue deserves two of four cpus, and has them.
     let mut all = {
         let mut all = Cluster::under(RECLAIM)
-            .node(small("n1"))
-            .queue(queue("one"))
-            .queue(queue("two"));
+            .with(small("n1"))
+            .with(queue("one"))
+            .with(queue("two"));
         for name in ["one", "two"] {
             let old = format!("{name}-old");
-            all = all.group(of(name, &old, 1));
-            all = all.pod(on("n1", member(&old, pod(&old, "2c"))));
+            all = all.with(of(name, &old, 1));
+            all = all.with(pod(&old, "2c").group(&old).on("n1"));
         }
-        all.group(of("one", "new", 1))
-            .pod(member("new", pod("new", "2c")))
+        all.with(of("one", "new", 1))
+            .with(pod("new", "2c").group("new"))
     };
     assert_eq!(all.plan(), [""; 0]);
     assert_eq!(
@@ -180,20 +176,16 @@ fn a_queue_that_may_not_reclaim_says_why_and_so_do_queues_that_keep_what_they_de
          of 4, used 2, asked 2)"
     );
     // A stranger has what the queue could get.
-    let stranger = PodObject {
-        ours: false,
-        group: None,
-        ..on("n1", pod("stranger", "2c"))
-    };
+    let stranger = pod("stranger", "2c").on("n1").ours(false).group(None);
     let mut all = Cluster::under(RECLAIM)
-        .node(small("n1"))
-        .queue(queue("one"))
-        .queue(queue("two"))
-        .pod(stranger)
-        .group(of("two", "old", 0))
-        .pod(on("n1", member("old", pod("old", "2c"))))
-        .group(of("one", "new", 1))
-        .pod(member("new", pod("new", "2c")));
+        .with(small("n1"))
+        .with(queue("one"))
+        .with(queue("two"))
+        .with(stranger)
+        .with(of("two", "old", 0))
+        .with(pod("old", "2c").group("old").on("n1"))
+        .with(of("one", "new", 1))
+        .with(pod("new", "2c").group("new"));
     assert_eq!(all.plan(), [""; 0]);
     assert_eq!(
         told(&all, "new"),
@@ -204,15 +196,12 @@ fn a_queue_that_may_not_reclaim_says_why_and_so_do_queues_that_keep_what_they_de
 #[test]
 fn the_switch_that_lets_gangs_go_is_named_for_each_action() {
     let all = |conf: &str, of: &str| {
-        let in_queue = |name: &str, min, queue: &str| GroupObject {
-            queue: queue.to_owned(),
-            ..group(name, min)
-        };
-        let mut all = cluster(conf).node(small("n1")).queue(queue("other"));
-        all = all.group(ranked("low", in_queue("old", 1, of)));
-        all = all.pod(on("n1", member("old", pod("old", "4c"))));
-        all = all.group(ranked("high", in_queue("new", 1, "default")));
-        let mut all = all.pod(member("new", pod("new", "2c")));
+        let in_queue = |name: &str, min, queue: &str| group(name, min).queue(queue);
+        let mut all = cluster(conf).with(small("n1")).with(queue("other"));
+        all = all.with(ranked("low", in_queue("old", 1, of)));
+        all = all.with(pod("old", "4c").group("old").on("n1"));
+        all = all.with(ranked("high", in_queue("new", 1, "default")));
+        let mut all = all.with(pod("new", "2c").group("new"));
         assert_eq!(all.plan(), [""; 0]);
         told(&all, "new")
     };
@@ -231,27 +220,20 @@ fn the_switch_that_lets_gangs_go_is_named_for_each_action() {
         "name: gang",
         "name: gang\n    enablePreemptable: true\n    enableReclaimable: false",
     );
-    let mut all = cluster(&open).node(small("n1")).queue(queue("other"));
-    all = all.group(GroupObject {
-        queue: "other".to_owned(),
-        ..group("old", 1)
-    });
-    all = all.pod(on("n1", member("old", pod("old", "4c"))));
+    let mut all = cluster(&open).with(small("n1")).with(queue("other"));
+    all = all.with(group("old", 1).queue("other"));
+    all = all.with(pod("old", "4c").group("old").on("n1"));
     let mut all = newcomer(all, "high", "2c");
     assert_eq!(all.plan(), ["-old", "new (n1)"]);
 }
 
 #[test]
 fn pods_of_other_schedulers_that_hold_what_is_lacking_are_named_and_stay() {
-    let stranger = |name: &str, node: &str| PodObject {
-        ours: false,
-        group: None,
-        ..on(node, pod(name, "3c"))
-    };
+    let stranger = |name: &str, node: &str| pod(name, "3c").on(node).ours(false).group(None);
     let all = cluster(PREEMPT)
-        .node(small("n1"))
-        .node(node("tiny", "1c 1Gi pods=9"))
-        .pod(stranger("s1", "n1"));
+        .with(small("n1"))
+        .with(node("tiny", "1c 1Gi pods=9"))
+        .with(stranger("s1", "n1"));
     let mut one = newcomer(all, "high", "4c");
     assert_eq!(one.plan(), [""; 0]);
     assert_eq!(
@@ -264,8 +246,8 @@ fn pods_of_other_schedulers_that_hold_what_is_lacking_are_named_and_stay() {
     for at in 1..=5 {
         let name = format!("n{at}");
         all = all
-            .node(small(&name))
-            .pod(stranger(&format!("s{at}"), &name));
+            .with(small(&name))
+            .with(stranger(&format!("s{at}"), &name));
     }
     let all = runs(all, "high", "n1", "equal", "1c");
     let mut all = newcomer(all, "high", "4c");
@@ -280,37 +262,31 @@ fn pods_of_other_schedulers_that_hold_what_is_lacking_are_named_and_stay() {
 #[test]
 fn a_job_that_has_its_minimum_is_told_that_nobody_goes_for_more() {
     for (conf, min) in [(PREEMPT, 0), (PREEMPT, 1), (RECLAIM, 0), (RECLAIM, 1)] {
-        let mut all = cluster(conf).node(small("n1")).queue(queue("other"));
-        all = all.group(GroupObject {
-            queue: "other".to_owned(),
-            ..group("old", 0)
-        });
-        all = all.pod(on("n1", member("old", pod("old", "3c"))));
-        all = all.group(ranked("high", group("new", min)));
-        all = all.pod(on("n1", member("new", pod("new0", "1c"))));
-        let mut all = all.pod(member("new", pod("new1", "1c")));
+        let mut all = cluster(conf).with(small("n1")).with(queue("other"));
+        all = all.with(group("old", 0).queue("other"));
+        all = all.with(pod("old", "3c").group("old").on("n1"));
+        all = all.with(ranked("high", group("new", min)));
+        all = all.with(pod("new0", "1c").group("new").on("n1"));
+        let mut all = all.with(pod("new1", "1c").group("new"));
         assert_eq!(all.plan(), [""; 0]);
         assert_eq!(told(&all, "new1"), "its job has its minAvailable already");
     }
     // Without an action that evicts there is nothing to say of evictions.
-    let all = Cluster::under(NO_QUEUE_PLUGIN).node(small("n1"));
-    let all = all.group(group("new", 0));
-    let mut all = all.pod(member("new", pod("new", "5c")));
+    let all = Cluster::under(NO_QUEUE_PLUGIN).with(small("n1"));
+    let all = all.with(group("new", 0));
+    let mut all = all.with(pod("new", "5c").group("new"));
     assert_eq!(all.plan(), [""; 0]);
     assert_eq!(told(&all, "new"), "");
 }
 
 #[test]
 fn a_pod_without_requests_is_told_that_reclaim_has_nothing_for_it() {
-    let old = GroupObject {
-        queue: "other".to_owned(),
-        ..group("old", 0)
-    };
+    let old = group("old", 0).queue("other");
     let all = cluster(RECLAIM)
-        .node(node("n1", "4c 8Gi pods=1"))
-        .queue(queue("other"))
-        .group(old)
-        .pod(on("n1", member("old", pod("old", "1c"))));
+        .with(node("n1", "4c 8Gi pods=1"))
+        .with(queue("other"))
+        .with(old)
+        .with(pod("old", "1c").group("old").on("n1"));
     let mut all = newcomer(all, "high", "");
     assert_eq!(all.plan(), [""; 0]);
     assert_eq!(
@@ -326,17 +302,14 @@ fn a_pod_without_requests_is_told_that_reclaim_has_nothing_for_it() {
 
 #[test]
 fn numbers_that_move_are_not_written_at_once_and_a_new_kind_of_reason_is() {
-    let all = cluster(PREEMPT).node(small("n1")).node(small("n2"));
+    let all = cluster(PREEMPT).with(small("n1")).with(small("n2"));
     let all = runs(all, "high", "n1", "equal1", "2c");
     let mut all = newcomer(all, "high", "4c");
     all = runs(all, "high", "n2", "equal2", "1c");
-    let mut all = all.group(ranked("high", group("more", 0)));
+    let mut all = all.with(ranked("high", group("more", 0)));
     let mut writes = |uid: &str, mark| {
-        let another = PodObject {
-            preemptable: mark,
-            ..on("n1", member("more", pod(uid, "1Gi")))
-        };
-        all.apply(Delta::PodApply(Box::new(another)));
+        let another = pod(uid, "1Gi").group("more").on("n1").preemptable(mark);
+        all.apply(another);
         let decisions = all.decide();
         let state = all.engine.state();
         let jobs = decisions.groups.iter().map(|job| state.job_key(*job));
@@ -357,16 +330,16 @@ fn numbers_that_move_are_not_written_at_once_and_a_new_kind_of_reason_is() {
 fn why_no_bundle_does_for_a_gang_is_told() {
     let no_whole = "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n";
     let all = |arguments: &str, min, class: &str| {
-        let old = |at: usize, node| on(node, member("old", pod(&format!("old{at}"), "4c")));
+        let old = |at: usize, node| pod(&format!("old{at}"), "4c").group("old").on(node);
         let mut all = cluster(&for_gangs(arguments))
-            .node(small("n1"))
-            .node(small("n2"))
-            .group(ranked(class, group("old", min)))
-            .pod(old(1, "n1"))
-            .pod(old(2, "n2"))
-            .group(ranked("high", group("new", 3)));
+            .with(small("n1"))
+            .with(small("n2"))
+            .with(ranked(class, group("old", min)))
+            .with(old(1, "n1"))
+            .with(old(2, "n2"))
+            .with(ranked("high", group("new", 3)));
         for at in 0..3 {
-            all = all.pod(member("new", pod(&format!("new{at}"), "4c")));
+            all = all.with(pod(&format!("new{at}"), "4c").group("new"));
         }
         assert_eq!(all.plan(), [""; 0]);
         told(&all, "new0")
@@ -394,13 +367,10 @@ fn why_no_bundle_does_for_a_gang_is_told() {
 
 #[test]
 fn a_gang_whose_policy_is_never_is_told() {
-    let never = PodObject {
-        preempts: Some(false),
-        ..member("new", pod("new", "4c"))
-    };
-    let all = cluster(&for_gangs("")).node(small("n1"));
+    let never = pod("new", "4c").group("new").preempts(Some(false));
+    let all = cluster(&for_gangs("")).with(small("n1"));
     let all = runs(all, "low", "n1", "old", "4c");
-    let mut all = all.group(ranked("high", group("new", 1))).pod(never);
+    let mut all = all.with(ranked("high", group("new", 1))).with(never);
     assert_eq!(all.plan(), [""; 0]);
     assert_eq!(
         told(&all, "new"),
@@ -410,27 +380,22 @@ fn a_gang_whose_policy_is_never_is_told() {
 
 #[test]
 fn who_is_on_which_card_and_why_that_does_not_do_is_told() {
-    let kept = |name: &str| PodObject {
-        preemptable: PreemptableMark::No,
-        ..member(name, vgpu(name, 10_000))
+    let kept = |name: &str| {
+        vgpu(name, 10_000)
+            .group(name)
+            .preemptable(PreemptableMark::No)
     };
     let all = cluster(CARDS)
-        .node(two_cards("n1"))
-        .group(ranked("low", group("a", 0)))
-        .pod(on(
-            "n1",
-            holding("GPU-aa,NVIDIA,12000,0:", member("a", vgpu("a", 12_000))),
-        ))
-        .group(ranked("low", group("b", 0)))
-        .pod(on("n1", holding("GPU-aa,NVIDIA,10000,0:", kept("b"))))
-        .group(ranked("high", group("c", 0)))
-        .pod(on(
-            "n1",
-            holding("GPU-bb,NVIDIA,20000,0:", member("c", vgpu("c", 20_000))),
-        ));
+        .with(two_cards("n1"))
+        .with(ranked("low", group("a", 0)))
+        .with(holding("GPU-aa,NVIDIA,12000,0:", vgpu("a", 12_000).group("a")).on("n1"))
+        .with(ranked("low", group("b", 0)))
+        .with(holding("GPU-aa,NVIDIA,10000,0:", kept("b")).on("n1"))
+        .with(ranked("high", group("c", 0)))
+        .with(holding("GPU-bb,NVIDIA,20000,0:", vgpu("c", 20_000).group("c")).on("n1"));
     let mut served = all
-        .group(ranked("high", group("new", 1)))
-        .pod(member("new", vgpu("new", 14_000)));
+        .with(ranked("high", group("new", 1)))
+        .with(vgpu("new", 14_000).group("new"));
     assert_eq!(served.plan(), ["-a", "new (n1)"]);
     let (_, message) = served.why("new");
     assert!(
@@ -445,8 +410,8 @@ fn who_is_on_which_card_and_why_that_does_not_do_is_told() {
     );
     // Too large for either card, whoever goes.
     let mut served = served
-        .group(ranked("high", group("whole", 1)))
-        .pod(member("whole", vgpu("whole", 24_576)));
+        .with(ranked("high", group("whole", 1)))
+        .with(vgpu("whole", 24_576).group("whole"));
     served.gone("a");
     served.plan();
     assert_eq!(served.plan(), [""; 0]);

@@ -4,7 +4,7 @@ use pumice_devices::{ContainerFacts, ContainerKind};
 use pumice_engine::Engine;
 use pumice_engine::view::{Ask, CardsView, JobView, PodView, QueueView, TopView, View};
 use pumice_model::Delta;
-use pumice_model::object::{GroupObject, PodObject, QueueObject, WorkloadObject};
+use pumice_model::object::WorkloadObject;
 
 use super::cluster::*;
 use super::devices;
@@ -58,20 +58,13 @@ fn says(changes: &[String], parts: &[&str]) -> bool {
     changes.iter().any(has)
 }
 
-fn in_queue(queue: &str, group: GroupObject) -> GroupObject {
-    GroupObject {
-        queue: queue.to_owned(),
-        ..group
-    }
-}
-
 #[test]
 fn a_pod_that_lacks_little_is_told_how_much_and_where() {
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("big", "8c 8Gi pods=9"))
-        .node(node("small", "1c 8Gi pods=9"))
-        .pod(on("big", pod("running", "5c")))
-        .pod(pod("waits", "4c"));
+        .with(node("big", "8c 8Gi pods=9"))
+        .with(node("small", "1c 8Gi pods=9"))
+        .with(pod("running", "5c").on("big"))
+        .with(pod("waits", "4c"));
     cluster.cycle();
     let view = pod_view(&cluster.engine, "waits");
     assert_eq!(view.reason.as_deref(), Some("Unschedulable"));
@@ -83,8 +76,8 @@ fn a_pod_that_lacks_little_is_told_how_much_and_where() {
 #[test]
 fn a_pod_no_node_is_large_enough_for_is_told_the_largest() {
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("big", "8c 8Gi pods=9 example.com/gpu=8"))
-        .pod(pod("waits", "1c example.com/gpu=16"));
+        .with(node("big", "8c 8Gi pods=9 example.com/gpu=8"))
+        .with(pod("waits", "1c example.com/gpu=16"));
     cluster.cycle();
     let view = pod_view(&cluster.engine, "waits");
     let parts = [
@@ -97,8 +90,8 @@ fn a_pod_no_node_is_large_enough_for_is_told_the_largest() {
 #[test]
 fn a_pod_that_runs_waits_for_nothing() {
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("n1", "8c 8Gi pods=9"))
-        .pod(on("n1", pod("runs", "1c")));
+        .with(node("n1", "8c 8Gi pods=9"))
+        .with(pod("runs", "1c").on("n1"));
     cluster.cycle();
     let view = pod_view(&cluster.engine, "runs");
     assert_eq!(
@@ -114,11 +107,11 @@ fn a_pod_that_runs_waits_for_nothing() {
 #[test]
 fn a_gang_is_told_how_many_pods_lack_a_place() {
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("n1", "2c 8Gi pods=9"))
-        .group(group("g", 3))
-        .pod(member("g", pod("g-0", "1c")))
-        .pod(member("g", pod("g-1", "1c")))
-        .pod(member("g", pod("g-2", "1c")));
+        .with(node("n1", "2c 8Gi pods=9"))
+        .with(group("g", 3))
+        .with(pod("g-0", "1c").group("g"))
+        .with(pod("g-1", "1c").group("g"))
+        .with(pod("g-2", "1c").group("g"));
     cluster.cycle();
     let view = job_view(&cluster.engine, "g");
     assert_eq!((view.kind.as_str(), view.min_member), ("PodGroup", 3));
@@ -132,9 +125,9 @@ fn a_gang_is_told_how_many_pods_lack_a_place() {
 #[test]
 fn a_gang_without_all_its_pods_is_told_how_many_are_missing() {
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("n1", "9c 8Gi pods=9"))
-        .group(group("g", 5))
-        .pod(member("g", pod("g-0", "1c")));
+        .with(node("n1", "9c 8Gi pods=9"))
+        .with(group("g", 5))
+        .with(pod("g-0", "1c").group("g"));
     cluster.cycle();
     let view = job_view(&cluster.engine, "g");
     assert!(
@@ -152,15 +145,14 @@ fn owners_are_followed_to_the_top() {
         selector: None,
         controller: Some(("Deployment".to_owned(), "web".to_owned())),
     };
-    let owned = |name: &str, kind: &str, owner: &str| PodObject {
-        owners: vec![(kind.to_owned(), owner.to_owned())],
-        ..pod(name, "2c")
+    let owned = |name: &str, kind: &str, owner: &str| {
+        pod(name, "2c").owners([(kind.to_owned(), owner.to_owned())])
     };
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("n1", "1c 8Gi pods=9"))
-        .pod(owned("web-1-x", "ReplicaSet", "web-1"))
-        .pod(owned("nightly-29400000-y", "Job", "nightly-29400000"))
-        .group(group(
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(owned("web-1-x", "ReplicaSet", "web-1"))
+        .with(owned("nightly-29400000-y", "Job", "nightly-29400000"))
+        .with(group(
             "weekly-29400000-6f1ed002-ab5c-4f1d-9c3e-1f0a5c1b2d3e",
             1,
         ));
@@ -185,20 +177,17 @@ fn owners_are_followed_to_the_top() {
 
 #[test]
 fn the_place_in_the_queue_is_the_order_jobs_are_tried_in() {
-    let job = |name: &str, created_s| GroupObject {
-        created_s,
-        ..in_queue("training", group(name, 1))
-    };
+    let job = |name: &str, created_s| group(name, 1).queue("training").created_s(created_s);
     let mut cluster = Cluster::new()
-        .node(node("n1", "1c 8Gi pods=9"))
-        .queue(queue("training"))
-        .group(job("third", 30))
-        .group(job("first", 10))
-        .group(job("second", 20))
-        .group(group("elsewhere", 1));
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(queue("training"))
+        .with(job("third", 30))
+        .with(job("first", 10))
+        .with(job("second", 20))
+        .with(group("elsewhere", 1));
     for name in ["first", "second", "third", "elsewhere"] {
-        let pod = member(name, pod(&format!("{name}-0"), "4c"));
-        cluster.apply(Delta::PodApply(Box::new(pod)));
+        let pod = pod(&format!("{name}-0"), "4c").group(name);
+        cluster.apply(pod);
     }
     cluster.cycle();
     for (at, name) in ["first", "second", "third"].into_iter().enumerate() {
@@ -217,17 +206,14 @@ fn the_place_in_the_queue_is_the_order_jobs_are_tried_in() {
 
 #[test]
 fn a_queue_at_its_capability_says_what_would_have_to_be_given_back() {
-    let training = QueueObject {
-        capability: amounts("4c"),
-        ..queue("training")
-    };
+    let training = queue("training").capability("4c");
     let mut cluster = Cluster::new()
-        .node(node("n1", "16c 64Gi pods=9"))
-        .queue(training)
-        .group(in_queue("training", group("runs", 1)))
-        .group(in_queue("training", group("waits", 1)))
-        .pod(on("n1", member("runs", pod("runs-0", "3c"))))
-        .pod(member("waits", pod("waits-0", "2c")));
+        .with(node("n1", "16c 64Gi pods=9"))
+        .with(training)
+        .with(group("runs", 1).queue("training"))
+        .with(group("waits", 1).queue("training"))
+        .with(pod("runs-0", "3c").group("runs").on("n1"))
+        .with(pod("waits-0", "2c").group("waits"));
     cluster.cycle();
     let view = pod_view(&cluster.engine, "waits-0");
     let parts = [
@@ -243,16 +229,13 @@ fn a_queue_at_its_capability_says_what_would_have_to_be_given_back() {
 
 #[test]
 fn a_parent_queue_has_what_its_children_have() {
-    let child = QueueObject {
-        parent: "root".to_owned(),
-        ..queue("child")
-    };
+    let child = queue("child").parent("root");
     let mut cluster = Cluster::new()
-        .node(node("n1", "16c 64Gi pods=9"))
-        .queue(queue("root"))
-        .queue(child)
-        .group(in_queue("child", group("runs", 1)))
-        .pod(on("n1", member("runs", pod("runs-0", "3c"))));
+        .with(node("n1", "16c 64Gi pods=9"))
+        .with(queue("root"))
+        .with(child)
+        .with(group("runs", 1).queue("child"))
+        .with(pod("runs-0", "3c").group("runs").on("n1"));
     cluster.cycle();
     let root = queue_view(&cluster.engine, "root");
     assert_eq!(root.allocated.get("cpu").map(String::as_str), Some("3"));
@@ -261,10 +244,10 @@ fn a_parent_queue_has_what_its_children_have() {
 #[test]
 fn cards_are_told_with_who_shares_them() {
     let mut cluster = Cluster::under(devices::CONF)
-        .node(devices::two_cards("gpu"))
-        .node(node("cpu", "8c 8Gi pods=9"))
-        .pod(devices::vgpu("a", 1000))
-        .pod(devices::vgpu("b", 2000));
+        .with(devices::two_cards("gpu"))
+        .with(node("cpu", "8c 8Gi pods=9"))
+        .with(devices::vgpu("a", 1000))
+        .with(devices::vgpu("b", 2000));
     cluster.decide();
     let view = cards_view(&cluster.engine, None);
     assert_eq!((view.total, view.cards.len()), (2, 2));
@@ -301,10 +284,10 @@ fn cards_are_told_with_who_shares_them() {
 #[test]
 fn what_is_not_known_is_answered_with_near_names() {
     let mut cluster = Cluster::new()
-        .node(node("n1", "1c 8Gi pods=9"))
-        .queue(queue("training"))
-        .group(group("mnist", 1))
-        .pod(pod("worker-0", "1c"));
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(queue("training"))
+        .with(group("mnist", 1))
+        .with(pod("worker-0", "1c"));
     cluster.cycle();
     let pod = |namespace: &str, name: &str| Ask::Pod {
         namespace: namespace.to_owned(),
@@ -336,15 +319,14 @@ fn what_is_not_known_is_answered_with_near_names() {
 fn a_job_is_found_by_the_name_of_its_workload() {
     let uid = "01234567-89ab-cdef-0123-456789abcdef";
     let of_job = format!("train-{uid}");
-    let owned = PodObject {
-        owners: vec![("StatefulSet".to_owned(), "web".to_owned())],
-        ..member("podgroup-1", pod("web-0", "1c"))
-    };
+    let owned = pod("web-0", "1c")
+        .group("podgroup-1")
+        .owners([("StatefulSet".to_owned(), "web".to_owned())]);
     let mut cluster = Cluster::new()
-        .node(node("n1", "1c 8Gi pods=9"))
-        .group(waiting(group(&of_job, 1)))
-        .group(group("podgroup-1", 1))
-        .pod(owned);
+        .with(node("n1", "1c 8Gi pods=9"))
+        .with(group(&of_job, 1).waiting())
+        .with(group("podgroup-1", 1))
+        .with(owned);
     cluster.cycle();
     assert_eq!(
         job_view(&cluster.engine, "train").name,
@@ -355,10 +337,10 @@ fn a_job_is_found_by_the_name_of_its_workload() {
 
 #[test]
 fn a_cluster_with_many_waiting_jobs_is_told_in_a_bounded_view() {
-    let mut cluster = Cluster::new().node(node("n1", "1c 8Gi pods=9"));
+    let mut cluster = Cluster::new().with(node("n1", "1c 8Gi pods=9"));
     for at in 0..200 {
         let pod = pod(&format!("p-{at:03}"), "4c");
-        cluster.apply(Delta::PodApply(Box::new(pod)));
+        cluster.apply(pod);
     }
     cluster.cycle();
     let top = top_view(&cluster.engine);
@@ -376,10 +358,10 @@ fn a_cluster_with_many_waiting_jobs_is_told_in_a_bounded_view() {
 #[test]
 fn a_replica_that_stands_by_can_be_asked_after_nodes_have_gone() {
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-        .node(node("a", "2c 8Gi pods=9"))
-        .node(node("b", "3c 8Gi pods=9"))
-        .pod(pod("waits", "4c"))
-        .pod(on("b", pod("runs", "1c")));
+        .with(node("a", "2c 8Gi pods=9"))
+        .with(node("b", "3c 8Gi pods=9"))
+        .with(pod("waits", "4c"))
+        .with(pod("runs", "1c").on("b"));
     cluster.cycle();
     cluster.apply(Delta::NodeDelete("a".to_owned()));
     cluster.engine.stand_by();
@@ -403,13 +385,13 @@ fn what_is_asked_holds_device_memory_that_no_node_tells_of_and_what_a_job_withou
             (memory.to_owned(), 8_192_000),
         ],
     });
-    let mut later = waiting(group("later", 2));
+    let mut later = group("later", 2).waiting();
     later.min_resources = Some(amounts("4c"));
     let mut cluster = Cluster::new()
-        .node(node("n1", "2c 8Gi pods=9"))
-        .group(group("g", 1))
-        .pod(member("g", asking))
-        .group(later);
+        .with(node("n1", "2c 8Gi pods=9"))
+        .with(group("g", 1))
+        .with(asking.group("g"))
+        .with(later);
     cluster.cycle();
     let asks = pod_view(&cluster.engine, "p").asks;
     assert_eq!(asks.get(memory).map(String::as_str), Some("8192"));
@@ -423,11 +405,9 @@ fn what_is_asked_holds_device_memory_that_no_node_tells_of_and_what_a_job_withou
 
 #[test]
 fn a_job_without_pods_that_is_not_admitted_has_the_word_of_its_condition() {
-    let mut later = waiting(group("later", 2));
+    let mut later = group("later", 2).waiting();
     later.min_resources = Some(amounts("4c"));
-    let mut cluster = Cluster::new()
-        .node(node("n1", "2c 8Gi pods=9"))
-        .group(later);
+    let mut cluster = Cluster::new().with(node("n1", "2c 8Gi pods=9")).with(later);
     cluster.cycle();
     let view = job_view(&cluster.engine, "later");
     let state = cluster.engine.state();

@@ -17,13 +17,14 @@ fn class(name: &str, delayed: bool) -> Delta {
         "local" => "kubernetes.io/no-provisioner",
         _ => DRIVER,
     };
-    Delta::StorageClassApply(Box::new(StorageClassObject {
+    StorageClassObject {
         name: name.to_owned(),
         provisioner: provisioner.to_owned(),
         driver: provisioner.to_owned(),
         delayed,
         ..StorageClassObject::default()
-    }))
+    }
+    .delta()
 }
 
 fn claim(name: &str, class: &str, gib: i64) -> ClaimObject {
@@ -47,7 +48,7 @@ fn bound(name: &str, volume: &str) -> Delta {
 }
 
 fn pvc(claim: ClaimObject) -> Delta {
-    Delta::PvcApply(Box::new(claim))
+    claim.delta()
 }
 
 /// A volume that can be used where a label has a value.
@@ -70,10 +71,6 @@ fn volume(name: &str, gib: i64, place: Option<(&str, &str)>) -> PvObject {
     }
 }
 
-fn pv(volume: PvObject) -> Delta {
-    Delta::PvApply(Box::new(volume))
-}
-
 fn csi(name: &str) -> Option<VolumeSource> {
     Some(VolumeSource {
         driver: DRIVER.to_owned(),
@@ -83,7 +80,7 @@ fn csi(name: &str) -> Option<VolumeSource> {
 }
 
 fn csi_node(node: &str, limit: Option<i64>) -> Delta {
-    Delta::CsiNodeApply(Box::new(CsiNodeObject {
+    CsiNodeObject {
         name: node.to_owned(),
         drivers: vec![CsiNodeDriver {
             name: DRIVER.to_owned(),
@@ -91,7 +88,8 @@ fn csi_node(node: &str, limit: Option<i64>) -> Delta {
             topology_keys: vec![],
         }],
         migrated: vec![],
-    }))
+    }
+    .delta()
 }
 
 fn mounting(claims: &[&str], pod: PodObject) -> PodObject {
@@ -99,17 +97,14 @@ fn mounting(claims: &[&str], pod: PodObject) -> PodObject {
         name: (*name).to_owned(),
         ephemeral: false,
     });
-    PodObject {
-        claims: claims.collect(),
-        ..pod
-    }
+    pod.claims(claims)
 }
 
 /// Two equal nodes, of which the first is preferred, and both kinds of classes.
 fn cluster() -> Cluster {
     Cluster::new()
-        .node(node("n1", "8c 16Gi pods=9"))
-        .node(node("n2", "8c 16Gi pods=9"))
+        .with(node("n1", "8c 16Gi pods=9"))
+        .with(node("n2", "8c 16Gi pods=9"))
         .with(class("delayed", true))
         .with(class("local", true))
         .with(class("immediate", false))
@@ -151,11 +146,11 @@ fn selects(claim: &str, node: &str) -> VolumeStep {
 #[test]
 fn a_claim_that_keeps_a_pod_from_every_node_is_named() {
     let pod = || mounting(&["data"], pod("p", "1c"));
-    let with = |claim: ClaimObject| why(cluster().with(pvc(claim)).pod(pod()));
+    let with = |claim: ClaimObject| why(cluster().with(pvc(claim)).with(pod()));
     let base = || claim("data", "delayed", 1);
     let cases = [
         (
-            why(cluster().pod(pod())),
+            why(cluster().with(pod())),
             "persistentvolumeclaim \"data\" not found",
         ),
         (
@@ -202,7 +197,7 @@ fn an_ephemeral_claim_must_be_made_for_this_very_pod() {
         name: "p-scratch".to_owned(),
         ephemeral: true,
     }];
-    let message = why(cluster().pod(p.clone()));
+    let message = why(cluster().with(p.clone()));
     assert!(
         message.contains("waiting for ephemeral volume controller to create"),
         "{message}"
@@ -211,18 +206,18 @@ fn an_ephemeral_claim_must_be_made_for_this_very_pod() {
         owner_uid: uid.to_owned(),
         ..claim("p-scratch", "delayed", 1)
     };
-    let message = why(cluster().with(pvc(mine("other"))).pod(p.clone()));
+    let message = why(cluster().with(pvc(mine("other"))).with(p.clone()));
     assert!(message.contains("(pod is not owner)"), "{message}");
-    let mut cluster = cluster().with(pvc(mine("p"))).pod(p);
+    let mut cluster = cluster().with(pvc(mine("p"))).with(p);
     assert_eq!(steps(&mut cluster), [selects("p-scratch", "n1")]);
 }
 
 #[test]
 fn a_pod_waits_for_an_immediate_claim_and_goes_where_its_volume_is() {
     let p = mounting(&["data"], pod("p", "1c"));
-    let mut cluster = cluster().with(pvc(claim("data", "immediate", 1))).pod(p);
+    let mut cluster = cluster().with(pvc(claim("data", "immediate", 1))).with(p);
     assert_eq!(cluster.cycle(), [""; 0]);
-    cluster.apply(pv(volume("v", 1, Some((HOSTNAME, "n2")))));
+    cluster.apply(volume("v", 1, Some((HOSTNAME, "n2"))));
     cluster.apply(bound("data", "v"));
     assert_eq!(cluster.cycle(), ["p n2"]);
 }
@@ -231,7 +226,7 @@ fn a_pod_waits_for_an_immediate_claim_and_goes_where_its_volume_is() {
 fn what_a_node_lacks_for_bound_volumes_is_named() {
     let there = |volume: PvObject| {
         let p = mounting(&["data"], pod("p", "1c"));
-        why(cluster().with(pv(volume)).with(bound("data", "v")).pod(p))
+        why(cluster().with(volume).with(bound("data", "v")).with(p))
     };
     assert_eq!(
         there(volume("v", 1, Some((HOSTNAME, "n9")))),
@@ -266,10 +261,10 @@ fn zones_of_a_volume_bind_nodes_that_say_where_they_are() {
         v.labels = pairs(&[wanted]);
         let mut cluster = Cluster::new()
             .with(class("delayed", true))
-            .node(in_zone("n1", &labels))
-            .with(pv(v))
+            .with(in_zone("n1", &labels))
+            .with(v)
             .with(bound("data", "v"))
-            .pod(mounting(&["data"], pod("p", "1c")));
+            .with(mounting(&["data"], pod("p", "1c")));
         assert_eq!(cluster.cycle().len() == 1, goes, "{labels:?} {wanted:?}");
     }
 }
@@ -278,12 +273,12 @@ fn zones_of_a_volume_bind_nodes_that_say_where_they_are() {
 fn claims_get_the_smallest_volumes_that_fit_the_smaller_claim_first() {
     let here = Some((HOSTNAME, "n2"));
     let mut cluster = cluster()
-        .with(pv(volume("large", 10, here)))
-        .with(pv(volume("small", 2, here)))
-        .with(pv(volume("tiny", 1, here)))
+        .with(volume("large", 10, here))
+        .with(volume("small", 2, here))
+        .with(volume("tiny", 1, here))
         .with(pvc(claim("a", "local", 3)))
         .with(pvc(claim("b", "local", 2)))
-        .pod(mounting(&["a", "b"], pod("p", "1c")));
+        .with(mounting(&["a", "b"], pod("p", "1c")));
     let decisions = cluster.decide();
     let expected = [binds_volume("a", "large"), binds_volume("b", "small")];
     assert_eq!(decisions.binds[0].volumes, expected);
@@ -295,32 +290,29 @@ fn claims_get_the_smallest_volumes_that_fit_the_smaller_claim_first() {
 fn a_volume_is_given_to_one_claim_and_comes_back_when_its_gang_fails() {
     let gang = |size: i32| {
         let mut cluster = cluster()
-            .with(pv(volume("v", 5, Some((HOSTNAME, "n1")))))
-            .group(group("g", size));
+            .with(volume("v", 5, Some((HOSTNAME, "n1"))))
+            .with(group("g", size));
         for name in ["g-0", "g-1"] {
             cluster.apply(pvc(claim(name, "local", 1)));
-            let p = member("g", mounting(&[name], pod(name, "1c")));
-            cluster.apply(Delta::PodApply(Box::new(p)));
+            let p = mounting(&[name], pod(name, "1c")).group("g");
+            cluster.apply(p);
         }
         cluster
     };
     assert_eq!(steps(&mut gang(1)), [binds_volume("g-0", "v")]);
     let mut failing = gang(2);
     failing.apply(pvc(claim("late", "local", 1)));
-    let late = PodObject {
-        created_s: 9,
-        ..mounting(&["late"], pod("late", "1c"))
-    };
-    failing.apply(Delta::PodApply(Box::new(late)));
+    let late = mounting(&["late"], pod("late", "1c")).created_s(9);
+    failing.apply(late);
     assert_eq!(steps(&mut failing), [binds_volume("late", "v")]);
 }
 
 #[test]
 fn a_volume_stays_taken_when_its_claim_is_heard_of_before_it_is() {
     let mut cluster = cluster()
-        .with(pv(volume("v", 5, Some((HOSTNAME, "n1")))))
+        .with(volume("v", 5, Some((HOSTNAME, "n1"))))
         .with(pvc(claim("a", "local", 1)))
-        .pod(mounting(&["a"], pod("first", "1c")));
+        .with(mounting(&["a"], pod("first", "1c")));
     assert_eq!(steps(&mut cluster), [binds_volume("a", "v")]);
     // Bound to it, which the volume's own watch does not tell yet; nor does that of pods.
     cluster.apply(pvc(ClaimObject {
@@ -330,7 +322,7 @@ fn a_volume_stays_taken_when_its_claim_is_heard_of_before_it_is() {
     }));
     let mut cluster = cluster
         .with(pvc(claim("b", "local", 1)))
-        .pod(mounting(&["b"], pod("second", "1c")));
+        .with(mounting(&["b"], pod("second", "1c")));
     assert_eq!(steps(&mut cluster), []);
     let (_, message) = cluster.why("second");
     assert!(
@@ -349,7 +341,7 @@ fn pods_that_share_an_open_claim_go_where_the_first_one_went() {
     for name in ["p0", "p1"] {
         // Two of them do not fit on one node.
         let p = mounting(&["data"], pod(name, "5c"));
-        cluster.apply(Delta::PodApply(Box::new(p)));
+        cluster.apply(p);
     }
     assert_eq!(steps(&mut cluster), [selects("data", "n1")]);
     let (_, message) = cluster.why("p1");
@@ -367,7 +359,7 @@ fn a_claim_that_is_being_provisioned_holds_its_pod_on_that_node() {
         ..claim("data", "delayed", 1)
     };
     let p = mounting(&["data"], pod("p", "1c"));
-    let mut cluster = cluster().with(pvc(data)).pod(p);
+    let mut cluster = cluster().with(pvc(data)).with(p);
     assert_eq!(steps(&mut cluster), [selects("data", "n2")]);
 }
 
@@ -381,10 +373,10 @@ fn a_volume_set_aside_for_a_claim_is_the_one_it_gets() {
     });
     let p = mounting(&["data"], pod("p", "1c"));
     let mut cluster = cluster()
-        .with(pv(volume("free", 1, Some((HOSTNAME, "n1")))))
-        .with(pv(aside))
+        .with(volume("free", 1, Some((HOSTNAME, "n1"))))
+        .with(aside)
         .with(pvc(claim("data", "local", 1)))
-        .pod(p);
+        .with(p);
     assert_eq!(steps(&mut cluster), [binds_volume("data", "aside")]);
 }
 
@@ -394,14 +386,14 @@ fn a_driver_takes_no_more_volumes_than_its_limit_and_counts_each_once() {
         let mut cluster = cluster()
             .with(csi_node("n1", Some(3)))
             .with(csi_node("n2", Some(0)))
-            .pod(on("n1", mounting(&["c1", "c2"], pod("old", "1c"))))
-            .pod(mounting(claims, pod("p", "1c")));
+            .with(mounting(&["c1", "c2"], pod("old", "1c")).on("n1"))
+            .with(mounting(claims, pod("p", "1c")));
         for (name, source) in [("c1", "v1"), ("c2", "v2"), ("c3", "v3")] {
             let v = PvObject {
                 source: csi(source),
                 ..volume(source, 1, None)
             };
-            cluster = cluster.with(pv(v)).with(bound(name, source));
+            cluster = cluster.with(v).with(bound(name, source));
         }
         cluster.with(pvc(claim("new", "delayed", 1)))
     };
@@ -423,22 +415,23 @@ fn a_driver_takes_no_more_volumes_than_its_limit_and_counts_each_once() {
 fn a_node_without_the_driver_is_passed_over_unless_the_provisioner_is_ignored() {
     let p = || mounting(&["data"], pod("p", "1c"));
     let without = |node: &str| {
-        Delta::CsiNodeApply(Box::new(CsiNodeObject {
+        CsiNodeObject {
             name: node.to_owned(),
             ..CsiNodeObject::default()
-        }))
+        }
+        .delta()
     };
     let storage = |cluster: Cluster| {
         let cluster = cluster.with(pvc(claim("data", "delayed", 1)));
         cluster.with(without("n1")).with(csi_node("n2", None))
     };
-    assert_eq!(storage(cluster()).pod(p()).cycle(), ["p n2"]);
+    assert_eq!(storage(cluster()).with(p()).cycle(), ["p n2"]);
     let mut ignoring = cluster();
     ignoring.engine.ignore_provisioners([DRIVER.to_owned()]);
-    assert_eq!(storage(ignoring).pod(p()).cycle(), ["p n1"]);
+    assert_eq!(storage(ignoring).with(p()).cycle(), ["p n1"]);
     // Nobody registers it anywhere: it is no CSI driver.
     let unknown = cluster().with(pvc(claim("data", "delayed", 1)));
-    assert_eq!(unknown.with(without("n1")).pod(p()).cycle(), ["p n1"]);
+    assert_eq!(unknown.with(without("n1")).with(p()).cycle(), ["p n1"]);
 }
 
 #[test]
@@ -450,7 +443,7 @@ fn a_read_write_once_pod_claim_has_one_user_at_a_time() {
     let mut cluster = cluster().with(pvc(exclusive));
     for name in ["p0", "p1"] {
         let p = mounting(&["data"], pod(name, "1c"));
-        cluster.apply(Delta::PodApply(Box::new(p)));
+        cluster.apply(p);
     }
     assert_eq!(cluster.cycle(), ["p0 n1"]);
     let (_, message) = cluster.why("p1");
@@ -467,22 +460,19 @@ fn in_line_disks_exclude_each_other_unless_both_only_read() {
         name: "d".to_owned(),
         read_only,
     };
-    let with = |disk: Disk, pod: PodObject| PodObject {
-        disks: vec![disk],
-        ..pod
-    };
+    let with = |disk: Disk, pod: PodObject| pod.disks([disk]);
     for (there, wanted, expected) in [
         (true, true, "p n1"),
         (true, false, "p n2"),
         (false, true, "p n2"),
     ] {
-        let old = on("n1", with(disk(there), pod("old", "0c")));
+        let old = with(disk(there), pod("old", "0c")).on("n1");
         let p = with(disk(wanted), pod("p", "1c"));
         // Host names decide among equals: n1 unless the disk forbids it.
         let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
-            .node(node("n1", "8c 16Gi pods=9"))
-            .node(node("n2", "8c 16Gi pods=9"));
-        cluster = cluster.pod(old).group(group("g", 1)).pod(member("g", p));
+            .with(node("n1", "8c 16Gi pods=9"))
+            .with(node("n2", "8c 16Gi pods=9"));
+        cluster = cluster.with(old).with(group("g", 1)).with(p.group("g"));
         assert_eq!(cluster.cycle(), [expected]);
     }
 }
@@ -492,10 +482,10 @@ fn without_the_filter_nothing_is_asked_of_claims_and_nothing_written() {
     let conf = "actions: \"allocate\"\ntiers: [{plugins: [{name: predicates, arguments: \
                 {predicate.VolumeBindingEnable: false}}]}]\n";
     let mut cluster = Cluster::under(conf)
-        .node(node("n1", "8c 16Gi pods=9"))
+        .with(node("n1", "8c 16Gi pods=9"))
         .with(class("delayed", true))
         .with(pvc(claim("data", "delayed", 1)))
-        .pod(mounting(&["data"], pod("p", "1c")));
+        .with(mounting(&["data"], pod("p", "1c")));
     let decisions = cluster.decide();
     assert_eq!(decisions.binds.len(), 1);
     assert_eq!(decisions.binds[0].volumes, []);

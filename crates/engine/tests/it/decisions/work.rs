@@ -14,7 +14,7 @@ fn costly(name: &str) -> PodObject {
     let mut pod = pod(name, "1c");
     for at in 0..20 {
         let key = format!("own-{at:02}");
-        let mut term = pods_of("");
+        let mut term = pods_of("", HOSTNAME);
         term.selector = Some(selector(&key, SelectorOp::In(vec![name.to_owned()])));
         pod.anti_affinity.push(term);
         pod.labels.push((key, name.to_owned()));
@@ -26,7 +26,7 @@ fn nodes(limit: Option<u64>) -> Cluster {
     let mut cluster = Cluster::new();
     cluster.engine.limit_work(limit);
     for at in 0..8 {
-        cluster = cluster.node(node(&format!("n{at}"), "32c 64Gi pods=99"));
+        cluster = cluster.with(node(&format!("n{at}"), "32c 64Gi pods=99"));
     }
     cluster
 }
@@ -50,12 +50,12 @@ fn run(cluster: &mut Cluster) -> Vec<Vec<String>> {
 fn plain_pods_are_bound_before_the_rest_of_a_bomb_that_came_first() {
     let mut cluster = nodes(Some(4_000));
     for at in 0..60 {
-        cluster = cluster.pod(costly(&format!("bomb-{at:02}")));
+        cluster = cluster.with(costly(&format!("bomb-{at:02}")));
     }
     for at in 0..20 {
         let mut plain = pod(&format!("plain-{at:02}"), "1c");
         plain.created_s = 1;
-        cluster = cluster.pod(plain);
+        cluster = cluster.with(plain);
     }
     let cycles = run(&mut cluster);
     let is_plain = |name: &&String| name.starts_with("plain");
@@ -72,14 +72,14 @@ fn plain_pods_are_bound_before_the_rest_of_a_bomb_that_came_first() {
 
 #[test]
 fn a_gang_that_needs_more_than_its_share_is_bound_as_a_whole_after_the_others() {
-    let mut cluster = nodes(Some(5_000)).group(group("g", 10));
+    let mut cluster = nodes(Some(5_000)).with(group("g", 10));
     for at in 0..10 {
-        cluster = cluster.pod(member("g", costly(&format!("gang-{at}"))));
+        cluster = cluster.with(costly(&format!("gang-{at}")).group("g"));
     }
     for at in 0..5 {
         let mut plain = pod(&format!("plain-{at}"), "1c");
         plain.created_s = 1;
-        cluster = cluster.pod(plain);
+        cluster = cluster.with(plain);
     }
     let first = cluster.decide();
     let (_, why) = cluster.why("gang-0");
@@ -96,18 +96,20 @@ fn a_gang_that_needs_more_than_its_share_is_bound_as_a_whole_after_the_others() 
 #[test]
 fn any_limit_of_work_ends_where_none_ends() {
     let build = |limit| {
-        let mut cluster = nodes(limit).group(group("g", 4)).group(group("late", 3));
+        let mut cluster = nodes(limit).with(group("g", 4)).with(group("late", 3));
         for at in 0..6 {
-            cluster = cluster.pod(member("g", costly(&format!("g-{at}"))));
-            cluster = cluster.pod(costly(&format!("single-{at}")));
-            cluster = cluster.pod(member(
-                "late",
-                app("late", 1, pod(&format!("l-{at}"), "2c")),
-            ));
-            cluster = cluster.pod(pod(&format!("best-effort-{at}"), ""));
+            cluster = cluster.with(costly(&format!("g-{at}")).group("g"));
+            cluster = cluster.with(costly(&format!("single-{at}")));
+            cluster = cluster.with(
+                pod(&format!("l-{at}"), "2c")
+                    .app("late")
+                    .created_s(1)
+                    .group("late"),
+            );
+            cluster = cluster.with(pod(&format!("best-effort-{at}"), ""));
         }
         // More than there is room for.
-        cluster.pod(pod("huge", "64c"))
+        cluster.with(pod("huge", "64c"))
     };
     let all: BTreeSet<String> = run(&mut build(None)).concat().into_iter().collect();
     assert_eq!(all.len(), 24);

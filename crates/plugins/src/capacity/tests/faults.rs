@@ -5,17 +5,17 @@ use super::*;
 /// Queues `good` and those of the case; each has a pod that waits.
 fn with(queues: Vec<QueueObject>) -> State {
     let mut cluster = Cluster::default()
-        .node(node("n", "16c 32Gi pods=100"))
-        .queue(tree_queue("good", "", "4c", "", ""));
+        .with(node("n", "16c 32Gi pods=100"))
+        .with(tree_queue("good", "", "4c", "", ""));
     let mut names = vec!["good".to_owned()];
     for queue in queues {
         names.push(queue.name.clone());
-        cluster = cluster.queue(queue);
+        cluster = cluster.with(queue);
     }
     for name in names {
         cluster = filled(cluster, &name, (1, "1c"), "1c");
     }
-    cluster.build()
+    cluster.state()
 }
 
 fn fault(plugin: &CapacityPlugin, state: &State, name: &str) -> Option<QueueFault> {
@@ -195,10 +195,10 @@ fn amounts_beyond_those_of_the_parent_are_told_and_cut() {
         let [deserved, guarantee, capability] = low;
         let low = tree_queue("low", "top", deserved, guarantee, capability);
         let state = Cluster::default()
-            .node(node("n", "16c 32Gi pods=100"))
-            .queue(top)
-            .queue(low)
-            .build();
+            .with(node("n", "16c 32Gi pods=100"))
+            .with(top)
+            .with(low)
+            .state();
         let plugin = hierarchical(&state, 0);
         let told = told(&plugin, &state);
         let said: Vec<_> = told.iter().filter(|(name, _)| name == who).collect();

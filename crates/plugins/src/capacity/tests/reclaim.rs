@@ -61,8 +61,8 @@ fn ancestors_protect_up_to_the_level_that_is_configured() {
 
 #[test]
 fn who_may_take_because_of_an_ancestor_takes_from_elsewhere() {
-    let cluster = tree_with("root", "").queue(tree_queue("test", "eng", "1c 1Gi", "", ""));
-    let state = filled(cluster, "test", (2, "1c 1Gi"), "").build();
+    let cluster = tree_with("root", "").with(tree_queue("test", "eng", "1c 1Gi", "", ""));
+    let state = filled(cluster, "test", (2, "1c 1Gi"), "").state();
     let plugin = hierarchical(&state, 1);
     assert!(may_reclaim(&plugin, &state, "dev"));
     assert_eq!(victims(&plugin, &state, "dev", "test"), 0);
@@ -81,12 +81,12 @@ fn what_is_guaranteed_to_a_queue_or_what_is_above_it_stays() {
         ("gpu=1", "", 5),
     ] {
         let cluster = Cluster::default()
-            .node(node("n", "16c 32Gi pods=100"))
-            .queue(tree_queue("poor", "", "9c", "", ""))
-            .queue(tree_queue("top", "", "", parent, ""))
-            .queue(tree_queue("rich", "top", "", own, ""));
+            .with(node("n", "16c 32Gi pods=100"))
+            .with(tree_queue("poor", "", "9c", "", ""))
+            .with(tree_queue("top", "", "", parent, ""))
+            .with(tree_queue("rich", "top", "", own, ""));
         let cluster = filled(cluster, "poor", (0, ""), "1c");
-        let state = filled(cluster, "rich", (5, "1c"), "").build();
+        let state = filled(cluster, "rich", (5, "1c"), "").state();
         let plugin = hierarchical(&state, 0);
         // A guarantee is deserved as well; here the question is what may go at all.
         let found = victims(&plugin, &state, "poor", "rich");
@@ -99,11 +99,11 @@ fn only_what_the_preemptor_asks_is_taken() {
     // qa holds more cores than it deserves, and less memory.
     let cluster = |next: &str| {
         let cluster = Cluster::default()
-            .node(node("n", "16c 32Gi pods=100"))
-            .queue(tree_queue("qa", "", "1c 16Gi", "", ""))
-            .queue(tree_queue("qb", "", "9c 16Gi", "", ""));
+            .with(node("n", "16c 32Gi pods=100"))
+            .with(tree_queue("qa", "", "1c 16Gi", "", ""))
+            .with(tree_queue("qb", "", "9c 16Gi", "", ""));
         let cluster = filled(cluster, "qa", (4, "1c 1Gi"), "");
-        filled(cluster, "qb", (0, ""), next).build()
+        filled(cluster, "qb", (0, ""), next).state()
     };
     for (next, expected) in [("1c", 3), ("1Gi", 0), ("1c 1Gi", 3), ("gpu=1", 0)] {
         let state = cluster(next);
@@ -127,10 +127,10 @@ fn a_queue_takes_what_it_still_deserves_and_no_more() {
         ("", "", "1c 1Gi", None),
     ] {
         let cluster = Cluster::default()
-            .node(node("n", "16c 32Gi gpu=8 pods=100"))
-            .queue(tree_queue("q", "", deserved, "", ""))
-            .queue(tree_queue("other", "", others, "", ""));
-        let state = filled(cluster, "q", (1, running), "1c 1Gi").build();
+            .with(node("n", "16c 32Gi gpu=8 pods=100"))
+            .with(tree_queue("q", "", deserved, "", ""))
+            .with(tree_queue("other", "", others, "", ""));
+        let state = filled(cluster, "q", (1, running), "1c 1Gi").state();
         let plugin = opened(CapacityPlugin::new(false, 0), &state);
         let next = task(&state, "next-q");
         let over = plugin.may_reclaim(&state, queue_ix(&state, "q"), &[next]);
@@ -147,9 +147,9 @@ fn a_queue_takes_what_it_still_deserves_and_no_more() {
 #[test]
 fn what_a_gang_asks_together_is_held_against_what_is_deserved() {
     let cluster = Cluster::default()
-        .node(node("n", "16c 32Gi pods=100"))
-        .queue(tree_queue("q", "", "3c", "", ""));
-    let state = filled(cluster, "q", (1, "1c"), "1c").build();
+        .with(node("n", "16c 32Gi pods=100"))
+        .with(tree_queue("q", "", "3c", "", ""));
+    let state = filled(cluster, "q", (1, "1c"), "1c").state();
     let plugin = opened(CapacityPlugin::new(false, 0), &state);
     let (queue, next) = (queue_ix(&state, "q"), task(&state, "next-q"));
     for (count, expected) in [(1, true), (2, true), (3, false)] {
@@ -178,13 +178,13 @@ fn nearer_relatives_are_asked_first() {
 fn an_ancestor_of_both_does_not_protect_whatever_its_level() {
     // top is two levels above the giver and one above the taker, and has not what it deserves.
     let cluster = Cluster::default()
-        .node(node("n", "16c 32Gi pods=100"))
-        .queue(tree_queue("top", "", "16c", "", ""))
-        .queue(tree_queue("taker", "top", "4c", "", ""))
-        .queue(tree_queue("mid", "top", "1c", "", ""))
-        .queue(tree_queue("giver", "mid", "1c", "", ""));
+        .with(node("n", "16c 32Gi pods=100"))
+        .with(tree_queue("top", "", "16c", "", ""))
+        .with(tree_queue("taker", "top", "4c", "", ""))
+        .with(tree_queue("mid", "top", "1c", "", ""))
+        .with(tree_queue("giver", "mid", "1c", "", ""));
     let cluster = filled(cluster, "taker", (0, ""), "1c");
-    let state = filled(cluster, "giver", (3, "1c"), "").build();
+    let state = filled(cluster, "giver", (3, "1c"), "").state();
     let plugin = hierarchical(&state, 3);
     assert_eq!(victims(&plugin, &state, "taker", "giver"), 2);
 }

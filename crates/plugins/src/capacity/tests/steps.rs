@@ -7,16 +7,16 @@ use pumice_model::{Delta, NodeIx, TaskStatus};
 /// A tree of 1,093 queues, six levels below the root, three below each.
 fn wide_tree() -> (Cluster, Vec<String>) {
     let mut cluster = Cluster::default()
-        .node(node("n", "4000c 8000Gi pods=10000"))
-        .queue(tree_queue("root", "", "", "", "3000c"));
+        .with(node("n", "4000c 8000Gi pods=10000"))
+        .with(tree_queue("root", "", "", "", "3000c"));
     let mut level = vec!["q".to_owned()];
-    cluster = cluster.queue(tree_queue("q", "", "2000c", "", ""));
+    cluster = cluster.with(tree_queue("q", "", "2000c", "", ""));
     for _ in 0..6 {
         let mut below = Vec::new();
         for parent in &level {
             for child in 0..3 {
                 let name = format!("{parent}{child}");
-                cluster = cluster.queue(tree_queue(&name, parent, "2c 4Gi", "", ""));
+                cluster = cluster.with(tree_queue(&name, parent, "2c 4Gi", "", ""));
                 below.push(name);
             }
         }
@@ -54,7 +54,7 @@ fn a_placement_changes_its_path_and_nothing_else_and_undo_is_exact() {
     for name in leaves.iter().step_by(5) {
         cluster = filled(cluster, name, (1, "1c 1Gi"), "500m 3Gi");
     }
-    let mut state = cluster.build();
+    let mut state = cluster.state();
     let mut plugin = hierarchical(&state, 0);
     let leaf = leaves[5].as_str();
     let (queue, next) = (
@@ -94,12 +94,12 @@ fn a_cycle_looks_at_the_queues_of_jobs_that_changed() {
     for name in leaves.iter().step_by(5) {
         cluster = filled(cluster, name, (1, "1c 1Gi"), "500m 3Gi");
     }
-    let mut state = cluster.build();
+    let mut state = cluster.state();
     let (mut plugin, mut apart) = (hierarchical(&state, 0), hierarchical(&state, 0));
     state.take_unobserved_jobs();
     let (from, to) = (leaves[5].as_str(), leaves[700].as_str());
-    let moved = group(from, to);
-    state.apply(Delta::GroupApply(Box::new(moved)));
+    let moved = group(from, 1).queue(to);
+    state.apply(moved.delta());
     state.apply(Delta::PodDelete(format!("next-{}", leaves[10])));
     state.seal();
     state.settle_books();
@@ -121,7 +121,7 @@ fn a_cycle_looks_at_the_queues_of_jobs_that_changed() {
 #[test]
 fn other_amounts_on_a_queue_reach_those_they_count_for() {
     let (cluster, leaves) = wide_tree();
-    let mut state = cluster.build();
+    let mut state = cluster.state();
     let mut plugin = hierarchical(&state, 0);
     state.take_rewritten_queues();
     let leaf = leaves[5].as_str();
@@ -130,7 +130,7 @@ fn other_amounts_on_a_queue_reach_those_they_count_for() {
     let mut write = |name: &str, deserved: &str, guarantee: &str, capability: &str| {
         let above = &name[..name.len() - 1];
         let object = tree_queue(name, above, deserved, guarantee, capability);
-        state.apply(Delta::QueueApply(Box::new(object)));
+        state.apply(object.delta());
         let rewritten = state.take_rewritten_queues();
         let owed = plugin.entitlements.revise(&state, &plugin.tree, &rewritten);
         assert!(
@@ -161,12 +161,12 @@ fn other_amounts_on_a_queue_reach_those_they_count_for() {
 fn shares_of_ancestors_follow_within_a_cycle() {
     // dev gets 4 cores: eng has then 4 of its 12, more than sci's 1 of 4.
     let cluster = Cluster::default()
-        .node(node("n", "16c 32Gi pods=100"))
-        .queue(tree_queue("eng", "", "4c", "", ""))
-        .queue(tree_queue("dev", "eng", "4c", "", ""))
-        .queue(tree_queue("sci", "", "4c", "", ""));
+        .with(node("n", "16c 32Gi pods=100"))
+        .with(tree_queue("eng", "", "4c", "", ""))
+        .with(tree_queue("dev", "eng", "4c", "", ""))
+        .with(tree_queue("sci", "", "4c", "", ""));
     let cluster = filled(cluster, "dev", (0, ""), "4c");
-    let mut state = filled(cluster, "sci", (1, "1c"), "1c").build();
+    let mut state = filled(cluster, "sci", (1, "1c"), "1c").state();
     let mut plugin = hierarchical(&state, 0);
     assert_eq!(in_turn(&plugin, &state, &["dev", "sci"]), ["dev", "sci"]);
     let next = task(&state, "next-dev");
@@ -178,14 +178,14 @@ fn shares_of_ancestors_follow_within_a_cycle() {
 #[test]
 fn the_order_of_a_tree_is_total() {
     // Equal shares everywhere: branches stay together, by creation and name.
-    let mut cluster = Cluster::default().node(node("n", "16c 32Gi pods=100"));
+    let mut cluster = Cluster::default().with(node("n", "16c 32Gi pods=100"));
     for name in ["b", "a"] {
-        cluster = cluster.queue(tree_queue(name, "", "4c", "", ""));
+        cluster = cluster.with(tree_queue(name, "", "4c", "", ""));
     }
     for (name, parent) in [("z", "a"), ("c", "a"), ("m", "b")] {
-        cluster = cluster.queue(tree_queue(name, parent, "4c", "", ""));
+        cluster = cluster.with(tree_queue(name, parent, "4c", "", ""));
     }
-    let state = filled(cluster, "z", (1, "1c"), "").build();
+    let state = filled(cluster, "z", (1, "1c"), "").state();
     let plugin = hierarchical(&state, 0);
     assert_eq!(in_turn(&plugin, &state, &["z", "c", "m"]), ["m", "c", "z"]);
 }

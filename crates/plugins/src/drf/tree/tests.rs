@@ -6,27 +6,25 @@ use pumice_model::object::QueueObject;
 use pumice_model::{NodeIx, TaskStatus};
 
 fn placed_in(name: &str, path: &str, weights: &[f64]) -> QueueObject {
-    QueueObject {
-        hierarchy: path.split('/').map(str::to_owned).collect(),
-        hierarchy_weights: weights.to_vec(),
-        ..queue(name, 1)
-    }
+    queue(name)
+        .hierarchy(path.split('/').map(str::to_owned))
+        .hierarchy_weights(weights.to_vec())
 }
 
 /// spec/02 §5.1: running tasks of sci, dev and prod, and pending ones of each.
 fn example(running: [usize; 3], pending: usize) -> State {
     let mut cluster = Cluster::default()
-        .node(node("n", "20c 20Gi pods=200"))
-        .queue(placed_in("sci", "root/sci", &[1.0, 1.0]))
-        .queue(placed_in("dev", "root/eng/dev", &[1.0, 2.0, 1.0]))
-        .queue(placed_in("prod", "root/eng/prod", &[1.0, 2.0, 3.0]));
+        .with(node("n", "20c 20Gi pods=200"))
+        .with(placed_in("sci", "root/sci", &[1.0, 1.0]))
+        .with(placed_in("dev", "root/eng/dev", &[1.0, 2.0, 1.0]))
+        .with(placed_in("prod", "root/eng/prod", &[1.0, 2.0, 3.0]));
     for (name, running) in ["sci", "dev", "prod"].into_iter().zip(running) {
         cluster = cluster
-            .group(group(name, name))
-            .pods(running, name, on("n", pod("", "1c 1Gi")))
+            .with(group(name, 1).queue(name))
+            .pods(running, name, pod("", "1c 1Gi").on("n"))
             .pods(pending, name, pod("", "1c 1Gi"));
     }
-    cluster.build()
+    cluster.state()
 }
 
 fn order(state: &State, tree: &Tree) -> String {
@@ -85,16 +83,16 @@ fn a_saturated_queue_goes_last_however_small_its_share() {
     // sci has all it wants; dev and prod have more but want yet more.
     let state = {
         let mut cluster = Cluster::default()
-            .node(node("n", "20c 20Gi pods=200"))
-            .queue(placed_in("sci", "root/sci", &[1.0, 1.0]))
-            .queue(placed_in("dev", "root/dev", &[1.0, 1.0]));
+            .with(node("n", "20c 20Gi pods=200"))
+            .with(placed_in("sci", "root/sci", &[1.0, 1.0]))
+            .with(placed_in("dev", "root/dev", &[1.0, 1.0]));
         cluster = cluster
-            .group(group("s", "sci"))
-            .pods(1, "s", on("n", pod("", "1c 1Gi")));
+            .with(group("s", 1).queue("sci"))
+            .pods(1, "s", pod("", "1c 1Gi").on("n"));
         cluster = cluster
-            .group(group("d", "dev"))
-            .pods(9, "d", on("n", pod("", "1c 1Gi")));
-        cluster.pods(1, "d", pod("", "1c 1Gi")).build()
+            .with(group("d", 1).queue("dev"))
+            .pods(9, "d", pod("", "1c 1Gi").on("n"));
+        cluster.pods(1, "d", pod("", "1c 1Gi")).state()
     };
     let tree = Tree::of(&state);
     let (sci, dev) = (queue_ix(&state, "sci"), queue_ix(&state, "dev"));
@@ -107,17 +105,17 @@ fn a_job_that_holds_what_the_cluster_has_no_more_of_is_saturated() {
     for cores_left in [false, true] {
         let more = if cores_left { "1c 1Gi" } else { "1Gi" };
         let state = Cluster::default()
-            .node(node("n", "20c 40Gi pods=200"))
-            .node(node("m", &format!("{more} pods=1")))
-            .queue(placed_in("sci", "root/sci", &[1.0, 1.0]))
-            .queue(placed_in("dev", "root/dev", &[1.0, 1.0]))
-            .group(group("s", "sci"))
-            .pods(5, "s", on("n", pod("", "1c 1Gi")))
+            .with(node("n", "20c 40Gi pods=200"))
+            .with(node("m", &format!("{more} pods=1")))
+            .with(placed_in("sci", "root/sci", &[1.0, 1.0]))
+            .with(placed_in("dev", "root/dev", &[1.0, 1.0]))
+            .with(group("s", 1).queue("sci"))
+            .pods(5, "s", pod("", "1c 1Gi").on("n"))
             .pods(1, "s", pod("", "1c 1Gi"))
-            .group(group("d", "dev"))
-            .pods(15, "d", on("n", pod("", "1c 1Gi")))
+            .with(group("d", 1).queue("dev"))
+            .pods(15, "d", pod("", "1c 1Gi").on("n"))
             .pods(1, "d", pod("", "1c 1Gi"))
-            .build();
+            .state();
         let tree = Tree::of(&state);
         let saturated: Vec<bool> = tree.leaves.iter().map(|leaf| leaf.saturated).collect();
         assert_eq!(saturated, [!cores_left; 2]);
@@ -170,12 +168,12 @@ fn following_placements_gives_the_same_as_building_anew() {
 #[test]
 fn a_queue_without_path_hangs_its_jobs_below_the_root() {
     let state = Cluster::default()
-        .node(node("n", "20c 20Gi pods=200"))
-        .queue(queue("plain", 1))
-        .queue(placed_in("sci", "root/sci", &[]))
-        .group(group("p", "plain"))
-        .group(group("s", "sci"))
-        .build();
+        .with(node("n", "20c 20Gi pods=200"))
+        .with(queue("plain"))
+        .with(placed_in("sci", "root/sci", &[]))
+        .with(group("p", 1).queue("plain"))
+        .with(group("s", 1).queue("sci"))
+        .state();
     let tree = Tree::of(&state);
     assert_eq!(tree.inner[ROOT].jobs.len(), 1);
     assert_eq!(tree.inner[1].weight, 1.0, "a weight that is not given is 1");
@@ -188,16 +186,16 @@ fn a_weight_below_1_counts_as_it_is() {
     // dev holds as much as sci, which is too much for half its weight.
     for (weight, expected) in [(0.5, Ordering::Greater), (1.0, Ordering::Equal)] {
         let state = Cluster::default()
-            .node(node("n", "20c 20Gi pods=200"))
-            .queue(placed_in("dev", "root/dev", &[1.0, weight]))
-            .queue(placed_in("sci", "root/sci", &[1.0, 1.0]))
-            .group(group("d", "dev"))
-            .pods(2, "d", on("n", pod("", "1c 1Gi")))
+            .with(node("n", "20c 20Gi pods=200"))
+            .with(placed_in("dev", "root/dev", &[1.0, weight]))
+            .with(placed_in("sci", "root/sci", &[1.0, 1.0]))
+            .with(group("d", 1).queue("dev"))
+            .pods(2, "d", pod("", "1c 1Gi").on("n"))
             .pods(1, "d", pod("", "1c 1Gi"))
-            .group(group("s", "sci"))
-            .pods(2, "s", on("n", pod("", "1c 1Gi")))
+            .with(group("s", 1).queue("sci"))
+            .pods(2, "s", pod("", "1c 1Gi").on("n"))
             .pods(1, "s", pod("", "1c 1Gi"))
-            .build();
+            .state();
         let tree = Tree::of(&state);
         let (dev, sci) = (queue_ix(&state, "dev"), queue_ix(&state, "sci"));
         assert_eq!(tree.compare(dev, sci), expected, "weight {weight}");
