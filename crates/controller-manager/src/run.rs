@@ -8,13 +8,14 @@ use pumice_admin::metrics::{ControllerMetrics, KindNumbers};
 use pumice_cluster::client::Clients;
 use pumice_cluster::config_map::watch_config_map;
 use pumice_cluster::effects::{self, EffectOptions, Effects, Meter, Sight};
+use pumice_cluster::follow::{FollowLimits, ReadWay};
 use pumice_cluster::lease::TermWatch;
 use pumice_controllers::runtime::{ManagedKind, ManagedRef, Manager, ManagerInput};
 use pumice_process::{App, DaemonStatus, MonotonicClock, Running, Shell, ShellSettings};
 use tokio::sync::{mpsc, oneshot, watch as cell};
 
 use crate::PROGRAM;
-use crate::follow::{self, ControllerWatch, ControllerWatchOptions};
+use crate::follow::{self, ControllerWatch};
 use crate::numbers::ControllerNumbers;
 use crate::pages::ControllerPages;
 use crate::settings::ControllerSettings;
@@ -123,9 +124,8 @@ impl ControllerProcess {
         let term = shell.elect()?;
         let (stop, stopped) = cell::channel(false);
         let (sender, inputs) = mpsc::channel(INPUTS);
-        let Clients { reads, contact, .. } = &self.clients;
-        let options = ControllerWatchOptions::default();
-        let watch = follow::watch(reads, options, &sender, contact);
+        let way = ReadWay::from(&self.clients);
+        let watch = follow::watch(&way, &FollowLimits::default(), &sender);
         let outlets = self.outlets(&term, &sender);
         let (writes, events) = (Arc::clone(&outlets.writes), Arc::clone(&outlets.events));
         let (configuration, configuration_at) = self.follow_configuration();

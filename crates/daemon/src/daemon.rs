@@ -8,6 +8,7 @@ use pumice_admin::metrics::Metrics;
 use pumice_cluster::PluginProgress;
 use pumice_cluster::client::Clients;
 use pumice_cluster::effects::{self, EffectOptions, Effects, Ensured, Sight};
+use pumice_cluster::follow::ReadWay;
 use pumice_cluster::lease::TermWatch;
 use pumice_cluster::ring::Ring;
 use pumice_cluster::watch::{self, WatchInput, WatchOptions};
@@ -208,14 +209,14 @@ impl Daemon {
         &self,
         inputs: mpsc::Sender<WatchInput>,
     ) -> anyhow::Result<(watch::WatchHandle, Sight)> {
-        let Clients { reads, contact, .. } = &self.clients;
         let patience = self.effect_options().plugin_patience;
         let dry_run = self.settings.flags.ours.dry_run;
         let progress = (!dry_run).then(|| PluginProgress::new(patience));
         let options = self.watch_options()?;
-        let watch = watch::start(reads.clone(), options, inputs, contact, progress.as_ref());
+        let way = ReadWay::from(&self.clients);
+        let watch = watch::start(way, options, inputs, progress.as_ref());
         let sight = Sight {
-            contact: contact.clone(),
+            contact: self.clients.contact.clone(),
             picture: watch.picture(),
             progress,
         };

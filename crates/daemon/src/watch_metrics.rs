@@ -4,9 +4,8 @@
 use std::time::{Duration, Instant};
 
 use pumice_admin::metrics::Metrics;
-use pumice_cluster::watch::{
-    INSTALL_DEFINITIONS, KindState, KindStatus, NEEDED_DEFINITIONS, WatchInput,
-};
+use pumice_cluster::follow::board::{KindState, KindStatus};
+use pumice_cluster::watch::{INSTALL_DEFINITIONS, NEEDED_DEFINITIONS, WatchInput};
 use rustc_hash::FxHashMap;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
@@ -126,7 +125,7 @@ pub async fn probe(inputs: mpsc::Sender<WatchInput>, pause: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use pumice_cluster::watch::WatchCounts;
+    use pumice_cluster::follow::board::WatchCounts;
 
     use super::*;
 

@@ -9,12 +9,12 @@ use pumice_wire::protobuf::{ProtobufObject, envelope};
 use serde_json::Value;
 
 const POD: (&str, &[u8]) = (
-    include_str!("../../cluster/src/watch/frame/pod.json"),
-    include_bytes!("../../cluster/src/watch/frame/pod.pb"),
+    include_str!("../../cluster/src/watch/decode/pod.json"),
+    include_bytes!("../../cluster/src/watch/decode/pod.pb"),
 );
 const NODE: (&str, &[u8]) = (
-    include_str!("../../cluster/src/watch/frame/node.json"),
-    include_bytes!("../../cluster/src/watch/frame/node.pb"),
+    include_str!("../../cluster/src/watch/decode/node.json"),
+    include_bytes!("../../cluster/src/watch/decode/node.pb"),
 );
 const ROUNDS: u32 = 20_000;
 

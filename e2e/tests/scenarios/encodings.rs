@@ -20,7 +20,7 @@ use crate::{LIMIT, PODS};
 /// Where the tests of the watch find what is kept.
 const KEPT: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/../crates/cluster/src/watch/frame"
+    "/../crates/cluster/src/watch/decode"
 );
 
 /// A pod and a node with every field that is read.

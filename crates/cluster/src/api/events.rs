@@ -1,4 +1,4 @@
-//! Requests for the objects below a path of the API server, and the events of its answers.
+//! Requests for objects of a kind, and the events of the API server's answers.
 //!
 //! ```text
 //!  JSON       {"type": …}\n   {"type": …}\n          a line each
@@ -44,8 +44,19 @@ pub enum Encoding {
     Protobuf,
 }
 
+/// Objects of a kind that are asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Collection {
+    /// They are below this path.
+    pub(crate) path: String,
+    /// They have these fields, as `metadata.name=a`.
+    pub(crate) fields: Option<String>,
+    /// They have these labels, as `key=value`.
+    pub(crate) labels: Option<String>,
+}
+
 /// The open answer to a watch.
-pub struct EventStream {
+pub(crate) struct EventStream {
     body: Pin<Box<dyn AsyncBufRead + Send>>,
     encoding: Encoding,
     event: Vec<u8>,
@@ -57,36 +68,43 @@ pub struct EventStream {
 ///
 /// # Errors
 /// There was no answer, or a refusal.
-pub async fn watch(
+pub(crate) async fn watch(
     client: &Client,
-    path: &str,
+    which: &Collection,
     version: &str,
     open_s: u32,
     wanted: Encoding,
 ) -> Result<EventStream, Error> {
-    let params = WatchParams {
-        timeout: Some(open_s),
-        ..WatchParams::default()
-    };
-    events(client, path, &params, version, wanted).await
+    let params = which.watched(open_s);
+    events(client, &which.path, &params, version, wanted).await
 }
 
 /// Opens a watch that begins with the list, at least as new as the moment of asking.
 ///
 /// # Errors
 /// As [`watch`].
-pub async fn stream(
+pub(crate) async fn stream(
     client: &Client,
-    path: &str,
+    which: &Collection,
     open_s: u32,
     wanted: Encoding,
 ) -> Result<EventStream, Error> {
     let params = WatchParams {
-        timeout: Some(open_s),
         send_initial_events: true,
-        ..WatchParams::default()
+        ..which.watched(open_s)
     };
-    events(client, path, &params, "", wanted).await
+    events(client, &which.path, &params, "", wanted).await
+}
+
+impl Collection {
+    fn watched(&self, open_s: u32) -> WatchParams {
+        WatchParams {
+            timeout: Some(open_s),
+            field_selector: self.fields.clone(),
+            label_selector: self.labels.clone(),
+            ..WatchParams::default()
+        }
+    }
 }
 
 async fn events(
@@ -144,10 +162,10 @@ async fn refused(answer: Response<Body>, encoding: Encoding) -> Result<Error, Er
 /// watch of [`LOOK_S`], if any.
 pub(crate) async fn look(
     client: &Client,
-    path: &str,
+    which: &Collection,
     version: &str,
 ) -> Result<Option<Vec<u8>>, Error> {
-    let mut lines = watch(client, path, version, LOOK_S, Encoding::Json).await?;
+    let mut lines = watch(client, which, version, LOOK_S, Encoding::Json).await?;
     let line = lines.next().await.map_err(Error::ReadEvents)?;
     Ok(line.map(<[u8]>::to_vec))
 }
@@ -156,25 +174,27 @@ pub(crate) async fn look(
 ///
 /// # Errors
 /// As [`watch`].
-pub async fn page(
+pub(crate) async fn page(
     client: &Client,
-    path: &str,
+    which: &Collection,
     limit: Option<u32>,
     from: Option<String>,
 ) -> Result<String, Error> {
     let params = ListParams {
         limit,
         continue_token: from,
+        field_selector: which.fields.clone(),
+        label_selector: which.labels.clone(),
         ..ListParams::default()
     };
-    let request = kube::core::Request::new(path).list(&params);
+    let request = kube::core::Request::new(&which.path).list(&params);
     let request: Request<Vec<u8>> = request.map_err(Error::BuildRequest)?;
     client.request_text(request).await
 }
 
 impl EventStream {
     /// How its events are written.
-    pub fn encoding(&self) -> Encoding {
+    pub(crate) fn encoding(&self) -> Encoding {
         self.encoding
     }
 
@@ -183,7 +203,7 @@ impl EventStream {
     ///
     /// # Errors
     /// The connection broke, or the event is too long.
-    pub async fn next(&mut self) -> std::io::Result<Option<&[u8]>> {
+    pub(crate) async fn next(&mut self) -> std::io::Result<Option<&[u8]>> {
         if std::mem::take(&mut self.whole) {
             self.event.clear();
         }

@@ -25,9 +25,9 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::{info, warn};
 
-use super::board::KindReporter;
-use super::outbox::ReceiverGone;
-use super::{KindState, WatchInput, WatchTimes};
+use super::WatchInput;
+use crate::follow::board::{KindReporter, KindState};
+use crate::follow::{ReceiverGone, WatchTimes};
 use crate::lease::{Mono, record};
 use crate::pods;
 

@@ -24,12 +24,12 @@ use pumice_model::shard::NodeShardView;
 use pumice_wire::WireObject;
 use pumice_wire::protobuf::ProtobufObject;
 
-use crate::api::raw::ObjectKey;
-
 use super::WatchOptions;
-use super::decode::{self, Decode};
-use super::reading::Reading;
+use super::decode::{self, ReadJson, ReadProtobuf, readable, whole};
 use super::rules::WatchRules;
+use crate::api::events::Encoding;
+use crate::api::raw::ObjectKey;
+use crate::follow::{FollowedKind, Reading};
 
 /// What an object, or its end, tells.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +45,7 @@ pub(super) enum Change {
 /// A wire type that is watched.
 pub(super) trait Wire: Resource + Metadata<Ty = ObjectMeta> + WireObject {
     /// What the object means.
-    fn means(&self, rules: &WatchRules) -> Reading;
+    fn means(&self, rules: &WatchRules) -> Reading<Change>;
     /// What its end means.
     fn gone(key: ObjectKey) -> Change;
 }
@@ -73,7 +73,9 @@ pub(super) struct WatchedKind {
     pub(super) group: &'static str,
     pub(super) plural: &'static str,
     pub(super) need: Importance,
-    pub(super) decode: Decode,
+    pub(super) json: ReadJson,
+    /// For kinds that are asked for in it.
+    pub(super) protobuf: Option<ReadProtobuf>,
     pub(super) gone: fn(ObjectKey) -> Change,
     when: fn(&WatchOptions) -> bool,
 }
@@ -87,7 +89,8 @@ const fn kind<K: Wire>(need: Importance, when: fn(&WatchOptions) -> bool) -> Wat
         group: K::GROUP,
         plural: K::URL_PATH_SEGMENT,
         need,
-        decode: decode::of::<K>(),
+        json: decode::json::<K>,
+        protobuf: None,
         gone: K::gone,
         when,
     }
@@ -99,7 +102,7 @@ const fn in_protobuf<K: Wire + ProtobufObject>(
     when: fn(&WatchOptions) -> bool,
 ) -> WatchedKind {
     WatchedKind {
-        decode: decode::of_protobuf::<K>(),
+        protobuf: Some(decode::protobuf::<K>),
         ..kind::<K>(need, when)
     }
 }
@@ -193,35 +196,37 @@ const PROTECTING: [&str; 11] = [
 
 impl WatchedKind {
     /// Whether nothing is decided while it is not followed.
-    pub(super) fn protects(&self) -> bool {
+    fn protects(&self) -> bool {
         PROTECTING.contains(&self.name)
     }
 
-    /// The kind in its next older version; the newest again, and `false`, after the oldest.
-    pub(super) fn in_another_version(mut self) -> (Self, bool) {
-        let at = self
-            .versions
-            .iter()
-            .position(|version| *version == self.api_version);
-        let next = at.and_then(|at| self.versions.get(at + 1));
-        if let Some(version) = next.or(self.versions.first()) {
-            self.api_version = *version;
+    /// What its follower must know.
+    pub(super) fn row(&self) -> FollowedKind {
+        let versions = match self.versions {
+            [] => vec![self.api_version.to_owned()],
+            versions => versions
+                .iter()
+                .map(|version| (*version).to_owned())
+                .collect(),
+        };
+        FollowedKind {
+            wanted: match self.protobuf {
+                Some(_) => Encoding::Protobuf,
+                None => Encoding::Json,
+            },
+            required: self.need == Importance::Required,
+            may_be_absent: self.need == Importance::Custom,
+            protects: self.protects(),
+            ..FollowedKind::new(self.name, self.group, self.plural, versions)
         }
-        (self, next.is_some())
-    }
-
-    /// Path of its objects in all namespaces.
-    pub(super) fn path(&self) -> String {
-        let prefix = if self.group.is_empty() { "api" } else { "apis" };
-        format!("/{prefix}/{}/{}", self.api_version, self.plural)
     }
 }
 
 impl Wire for Node {
-    fn means(&self, rules: &WatchRules) -> Reading {
+    fn means(&self, rules: &WatchRules) -> Reading<Change> {
         match pumice_ingest::node(self) {
             Ok(node) if !rules.node_counts(&node) => Reading::Skip,
-            read => Reading::of(read, |node| Delta::NodeApply(Box::new(node))),
+            read => whole(read, |node| Delta::NodeApply(Box::new(node))),
         }
     }
 
@@ -231,7 +236,7 @@ impl Wire for Node {
 }
 
 impl Wire for Pod {
-    fn means(&self, rules: &WatchRules) -> Reading {
+    fn means(&self, rules: &WatchRules) -> Reading<Change> {
         // Most pods of some clusters are waiting pods of other schedulers: do not even read them.
         if !rules.pod_may_count(self) {
             let problem = rules.misspelt_scheduler(self);
@@ -243,7 +248,7 @@ impl Wire for Pod {
         {
             return Reading::Skip;
         }
-        Reading::of_readable(read, |pod| Delta::PodApply(Box::new(pod)))
+        readable(read, |pod| Delta::PodApply(Box::new(pod)))
     }
 
     fn gone(key: ObjectKey) -> Change {
@@ -252,12 +257,12 @@ impl Wire for Pod {
 }
 
 impl Wire for PodGroup {
-    fn means(&self, rules: &WatchRules) -> Reading {
+    fn means(&self, rules: &WatchRules) -> Reading<Change> {
         if !rules.group_counts(&self.metadata) {
             return Reading::Skip;
         }
         let apply = |group| Delta::GroupApply(Box::new(group));
-        Reading::of(pumice_ingest::pod_group(self, &rules.objects), apply)
+        whole(pumice_ingest::pod_group(self, &rules.objects), apply)
     }
 
     fn gone(key: ObjectKey) -> Change {
@@ -266,12 +271,12 @@ impl Wire for PodGroup {
 }
 
 impl Wire for NativePodGroup {
-    fn means(&self, rules: &WatchRules) -> Reading {
+    fn means(&self, rules: &WatchRules) -> Reading<Change> {
         if !rules.group_counts(&self.metadata) {
             return Reading::Skip;
         }
         let apply = |group| Delta::GroupApply(Box::new(group));
-        Reading::of(pumice_ingest::native_pod_group(self, &rules.objects), apply)
+        whole(pumice_ingest::native_pod_group(self, &rules.objects), apply)
     }
 
     fn gone(key: ObjectKey) -> Change {
@@ -281,7 +286,7 @@ impl Wire for NativePodGroup {
 }
 
 impl Wire for NodeShard {
-    fn means(&self, _: &WatchRules) -> Reading {
+    fn means(&self, _: &WatchRules) -> Reading<Change> {
         Reading::Keep(Change::Shard(pumice_ingest::node_shard(self)))
     }
 
@@ -292,16 +297,10 @@ impl Wire for NodeShard {
 
 /// A kind of which every object counts; of a readable one also what is in use and cannot be read.
 macro_rules! wire {
-    (readable $kind:ty, $read:path, $apply:expr, $gone:expr) => {
-        wire!(of_readable, $kind, $read, $apply, $gone);
-    };
-    ($kind:ty, $read:path, $apply:expr, $gone:expr) => {
-        wire!(of, $kind, $read, $apply, $gone);
-    };
-    ($of:ident, $kind:ty, $read:path, $apply:expr, $gone:expr) => {
+    (@ $of:ident, $kind:ty, $read:path, $apply:expr, $gone:expr) => {
         impl Wire for $kind {
-            fn means(&self, _: &WatchRules) -> Reading {
-                Reading::$of($read(self), $apply)
+            fn means(&self, _: &WatchRules) -> Reading<Change> {
+                $of($read(self), $apply)
             }
 
             fn gone(key: ObjectKey) -> Change {
@@ -309,6 +308,12 @@ macro_rules! wire {
                 Change::Engine(gone(key))
             }
         }
+    };
+    (readable $kind:ty, $read:path, $apply:expr, $gone:expr) => {
+        wire!(@ readable, $kind, $read, $apply, $gone);
+    };
+    ($kind:ty, $read:path, $apply:expr, $gone:expr) => {
+        wire!(@ whole, $kind, $read, $apply, $gone);
     };
 }
 

@@ -1,39 +1,28 @@
 //! What the API server knows, as a stream of changes for the engine.
 //!
 //! ```text
-//!  API server ─► request ─► decode ─► rules ─► ledger ─► outbox ─► Input   (one follower per kind)
-//!                list,      one wire  ours?    new?      in order,
-//!                watch      object,   on our   deleted?  whole lists
-//!                lines      dropped   nodes?   stale?
-//!                           at once
+//!  follow ─► decode ──► rules ────► (ledger) ─► outbox ──► Input   (one follower per kind)
+//!            one wire   ours?                    in order,
+//!            object,    on our                   whole lists
+//!            dropped    nodes?
+//!            at once
 //! ```
 //!
-//! One task follows one kind (`kinds` is the table). It lists, then watches from the version of
-//! the list; after a cut it goes on where it stopped, after `410 Gone` it lists again and tells only
-//! the difference. Of an object nothing is kept but its name, UID and resourceVersion.
+//! [`crate::follow`] lists and watches; here stands which kinds (`kinds` is the table), which of their objects count, and
+//! what they mean.
 //!
 //! Invariants:
 //! * No half list is acted on: until every kind was listed once there is no [`WatchInput::Synced`]; from
 //!   then on the difference a list makes is one [`WatchInput::Deltas`].
-//! * Never back in time: an older version of a known object is dropped and counted, and the kind is
-//!   listed again.
 //! * Whether PodGroups are made by somebody is known before [`WatchInput::Synced`] (`group_controller`).
-//! * A kind whose custom resource is not installed counts as empty; it is asked for again.
+//! * A kind whose custom resource is not installed counts as empty.
 //! * What cannot be read is reported and hurts only itself; what was known of it stays.
 
-pub mod board;
 mod decode;
-mod failure;
-mod follow;
-mod frame;
 mod group_controller;
 mod kinds;
-mod ledger;
-mod look;
 mod outbox;
-mod pace;
 mod picture;
-mod reading;
 mod rules;
 
 use std::sync::Arc;
@@ -44,13 +33,15 @@ use pumice_model::Delta;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
-use crate::contact::Contact;
+use outbox::Outbox;
+use rules::WatchRules;
+
+use crate::follow::board::{Board, KindReporter, KindSlot, KindStatus};
+use crate::follow::{FollowLimits, KindFollower, ReadWay, WatchTimes};
 use crate::ring::Ring;
 use crate::{ObjectRef, PluginProgress};
 use pumice_model::shard::ShardView;
 
-pub use board::{KindState, KindStatus, WatchCounts};
-pub use pace::WatchTimes;
 pub use picture::Picture;
 
 /// Kinds whose definitions every cluster needs: without them there are no queues and no gangs.
@@ -139,42 +130,44 @@ impl Default for WatchOptions {
 
 /// Starts to watch. Must be called within a tokio runtime.
 ///
-/// The client must not retry by itself: see [`crate::client::connect`]. When `inputs` is full the
-/// watch waits, and the API server with it; when its receiver is gone the watch ends.
-///
-/// When `contact` says that the API server is back after an outage, all kinds are tried at once.
-/// What changes say about device plugins is noted in `progress` before they are handed on.
+/// When `inputs` is full the watch waits, and the API server with it; when its receiver is gone the
+/// watch ends. What changes say about device plugins is noted in `progress` before they are handed on.
 pub fn start(
-    client: kube::Client,
+    way: ReadWay,
     options: WatchOptions,
     inputs: Sender<WatchInput>,
-    contact: &Contact,
     progress: Option<&PluginProgress>,
 ) -> WatchHandle {
     let kinds: Vec<kinds::WatchedKind> = kinds::table(&options).collect();
-    let leases = options.group_controller.iter();
-    let slots = kinds
-        .iter()
-        .map(|kind| {
-            let required = kind.need == kinds::Importance::Required;
-            (kind.name, required, kind.protects())
-        })
-        .chain(leases.map(|_| (group_controller::KIND, false, false)));
-    let board = Arc::new(board::Board::new(slots));
-    let (lease, after_kinds) = (options.group_controller.clone(), kinds.len());
-    let options = Arc::new(options);
+    let rows = kinds.iter().map(|kind| kind.row().slot());
+    let leases = options.group_controller.iter().map(|_| KindSlot {
+        kind: group_controller::KIND,
+        required: false,
+        protects: false,
+        always_served: false,
+    });
+    let board = Arc::new(Board::new(rows.chain(leases)));
+    let after_kinds = kinds.len();
+    let limits = FollowLimits {
+        pace: options.pace.clone(),
+        page_size: options.page_size,
+    };
     let mut tasks = JoinSet::new();
     for (at, kind) in kinds.into_iter().enumerate() {
-        let place = board::KindReporter::new(Arc::clone(&board), at);
+        let place = KindReporter::new(Arc::clone(&board), at);
         let receivers = (inputs.clone(), progress.cloned());
-        let (client, contact) = (client.clone(), contact.clone());
-        let follower = follow::KindFollower::new(kind, client, &options, receivers, place, contact);
-        tasks.spawn(follower.run());
+        let own_shard = options
+            .shard
+            .as_deref()
+            .filter(|_| kind.name == "NodeShard");
+        let outbox = Outbox::new(kind, WatchRules::new(&options), receivers, own_shard);
+        let (way, limits) = (way.clone(), limits.clone());
+        tasks.spawn(KindFollower::new(kind.row(), outbox, way, limits, place).run());
     }
-    if let Some((namespace, name)) = lease {
-        let place = board::KindReporter::new(Arc::clone(&board), after_kinds);
+    if let Some((namespace, name)) = &options.group_controller {
+        let place = KindReporter::new(Arc::clone(&board), after_kinds);
         let pace = options.pace.clone();
-        let looks = group_controller::Looks::new(client, &namespace, &name, pace, inputs, place);
+        let looks = group_controller::Looks::new(way.client, namespace, name, pace, inputs, place);
         tasks.spawn(looks.run());
     }
     WatchHandle {
@@ -187,7 +180,7 @@ pub fn start(
 /// A running watch; dropping it ends the watch.
 #[derive(Debug)]
 pub struct WatchHandle {
-    board: Arc<board::Board>,
+    board: Arc<Board>,
     picture: Picture,
     _tasks: JoinSet<()>,
 }

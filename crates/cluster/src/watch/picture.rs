@@ -2,12 +2,12 @@
 //!
 //! A kind is not followed from when its watch broke, ended, or was found not to deliver, until it is
 //! open again and what had happened meanwhile has been handed on. That a watch is silent means
-//! nothing: it is found out by looking (see `look`).
+//! nothing: it is found out by looking (see `crate::follow`).
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::board::Board;
+use crate::follow::board::Board;
 
 /// What decisions are made from, as it is followed now. Clones share it; the default is always
 /// followed.

@@ -45,7 +45,8 @@ fn switched_off_features_are_not_watched() {
 
 #[test]
 fn paths_are_those_of_the_group_and_version() {
-    let path = |name: &str| KINDS.iter().find(|kind| kind.name == name).unwrap().path();
+    let row = |name: &str| KINDS.iter().find(|kind| kind.name == name).unwrap().row();
+    let path = |name: &str| row(name).collection().path;
     assert_eq!(path("Pod"), "/api/v1/pods");
     assert_eq!(path("StatefulSet"), "/apis/apps/v1/statefulsets");
     let group = "/apis/scheduling.volcano.sh/v1beta1/podgroups";
@@ -54,14 +55,13 @@ fn paths_are_those_of_the_group_and_version() {
 
 #[test]
 fn a_kind_with_versions_is_asked_for_in_each_and_then_from_the_start() {
-    let find = |name: &str| KINDS.into_iter().find(|kind| kind.name == name).unwrap();
-    let mut kind = find("PodGroup.scheduling.k8s.io");
-    let mut paths = Vec::new();
-    for _ in 0..4 {
-        let (next, is_older) = kind.in_another_version();
-        paths.push((kind.path(), is_older));
-        kind = next;
-    }
+    let find = |name: &str| KINDS.iter().find(|kind| kind.name == name).unwrap().row();
+    // The path asked for, and whether an older version follows on it.
+    let steps = |name: &str, count: usize| {
+        let mut kind = find(name);
+        let step = |_| (kind.collection().path, kind.try_another_version());
+        (0..count).map(step).collect::<Vec<_>>()
+    };
     let path = |version: &str| format!("/apis/scheduling.k8s.io/{version}/podgroups");
     let expected = [
         (path("v1beta1"), true),
@@ -69,13 +69,9 @@ fn a_kind_with_versions_is_asked_for_in_each_and_then_from_the_start() {
         (path("v1alpha2"), false),
         (path("v1beta1"), true),
     ];
-    assert_eq!(paths, expected);
-    let (rules, is_older) = find("DeviceTaintRule").in_another_version();
-    assert!(is_older && find("DeviceTaintRule").path().contains("/v1/"));
-    assert_eq!(
-        rules.path(),
-        "/apis/resource.k8s.io/v1beta2/devicetaintrules"
-    );
-    let (pod, is_older) = find("Pod").in_another_version();
-    assert_eq!((pod.path().as_str(), is_older), ("/api/v1/pods", false));
+    assert_eq!(steps("PodGroup.scheduling.k8s.io", 4), expected);
+    let path = |version: &str| format!("/apis/resource.k8s.io/{version}/devicetaintrules");
+    let expected = [(path("v1"), true), (path("v1beta2"), false)];
+    assert_eq!(steps("DeviceTaintRule", 2), expected);
+    assert_eq!(steps("Pod", 1), [("/api/v1/pods".to_owned(), false)]);
 }

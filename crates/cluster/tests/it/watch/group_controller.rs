@@ -1,6 +1,7 @@
 //! Whether somebody makes PodGroups is known before the gate opens, and told when it changes.
 
-use pumice_cluster::watch::{KindState, WatchInput, WatchOptions};
+use pumice_cluster::follow::board::KindState;
+use pumice_cluster::watch::{WatchInput, WatchOptions};
 use serde_json::{Value, json};
 
 use super::server::Answer::{self, List, Status};

@@ -1,6 +1,6 @@
 //! Kinds that are not installed, or not allowed.
 
-use pumice_cluster::watch::KindState;
+use pumice_cluster::follow::board::KindState;
 use serde_json::json;
 
 use super::server::Answer::{List, Status, Watch};

@@ -1,6 +1,7 @@
 //! Lists, watches, and what becomes of them when they break.
 
-use pumice_cluster::watch::{KindState, WatchInput};
+use pumice_cluster::follow::board::KindState;
+use pumice_cluster::watch::WatchInput;
 use serde_json::json;
 
 use super::server::Answer::{List, Status, Stream, Watch};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pumice_cluster::watch::{WatchOptions, WatchTimes};
+use pumice_cluster::follow::WatchTimes;
+use pumice_cluster::watch::WatchOptions;
 use tokio::sync::Notify;
 
 use super::server::Answer::{List, Status, Stream, Watch};

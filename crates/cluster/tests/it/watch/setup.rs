@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use super::server::{Answer, Server};
 use pumice_cluster::client::{ConnectOptions, connect};
-use pumice_cluster::watch::{KindStatus, WatchHandle, WatchInput, WatchOptions, WatchTimes, start};
+use pumice_cluster::follow::board::KindStatus;
+use pumice_cluster::follow::{ReadWay, WatchTimes};
+use pumice_cluster::watch::{WatchHandle, WatchInput, WatchOptions, start};
 use pumice_model::Delta;
 use tokio::sync::mpsc::{Receiver, channel};
 
@@ -54,7 +56,7 @@ pub async fn watch(options: WatchOptions, scripts: Vec<(&'static str, Vec<Answer
     Setup {
         server,
         inputs,
-        handle: start(clients.reads, options, sender, &clients.contact, None),
+        handle: start(ReadWay::from(&clients), options, sender, None),
     }
 }
 

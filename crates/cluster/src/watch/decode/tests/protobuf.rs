@@ -1,28 +1,25 @@
-use k8s_openapi::api::core::v1::{Node, Pod};
-use pumice_wire::protobuf::envelope;
+//! Tests of protobuf.
 
-use super::super::WatchOptions;
-use super::super::decode::{self, Decode};
-use super::super::ledger::Ledger;
-use super::super::rules::WatchRules;
+use k8s_openapi::api::core::v1::Pod;
+use pumice_wire::protobuf::{envelope, name_of};
+
 use super::*;
-use crate::api::events::Encoding;
 
 /// A pod and a node with every field that is read, as an API server writes them; end-to-end scenarios
 /// `encodings` keep them.
-const POD: (&str, &[u8]) = (include_str!("pod.json"), include_bytes!("pod.pb"));
-const NODE: (&str, &[u8]) = (include_str!("node.json"), include_bytes!("node.pb"));
+const POD: (&str, &[u8]) = (include_str!("../pod.json"), include_bytes!("../pod.pb"));
+const NODE: (&str, &[u8]) = (include_str!("../node.json"), include_bytes!("../node.pb"));
 
-fn with<T>(act: impl FnOnce(&DecodeContext<'_>) -> T) -> T {
-    let rules = WatchRules::new(&WatchOptions {
+fn options() -> WatchOptions {
+    WatchOptions {
         annotations: vec!["example.com/text", "example.com/empty"],
         ..WatchOptions::default()
-    });
-    let ledger = Ledger::new(<Node as Wire>::gone);
-    act(&DecodeContext {
-        rules: &rules,
-        ledger: &ledger,
-    })
+    }
+}
+
+/// What an event means to the scheduler.
+fn event<K: Wire>(event: &[u8], encoding: Encoding) -> Result<WatchLine<Change>, Unreadable> {
+    with::<K, _>(&options(), |decoder| decoder.event(event, encoding))
 }
 
 /// A field of bytes of a message.
@@ -42,23 +39,19 @@ fn frame(kind: &str, object: &[u8]) -> Vec<u8> {
 }
 
 /// What an event means in both encodings.
-fn both(kind: &str, (json, object): (&str, &[u8]), decode: Decode) -> [WatchLine; 2] {
+fn both<K: Wire>(kind: &str, (json, object): (&str, &[u8])) -> [WatchLine<Change>; 2] {
     let line = format!("{{\"type\": {kind:?}, \"object\": {json}}}");
     let frame = frame(kind, object);
     [
-        with(|context| decode.event(line.as_bytes(), Encoding::Json, context)).unwrap(),
-        with(|context| decode.event(&frame, Encoding::Protobuf, context)).unwrap(),
+        event::<K>(line.as_bytes(), Encoding::Json).unwrap(),
+        event::<K>(&frame, Encoding::Protobuf).unwrap(),
     ]
 }
 
 #[test]
 fn events_mean_the_same_in_both_encodings() {
-    for (object, decode) in [
-        (POD, decode::of_protobuf::<Pod>()),
-        (NODE, decode::of_protobuf::<Node>()),
-    ] {
-        for kind in ["ADDED", "MODIFIED", "DELETED"] {
-            let [json, protobuf] = both(kind, object, decode);
+    for kind in ["ADDED", "MODIFIED", "DELETED"] {
+        for [json, protobuf] in [both::<Pod>(kind, POD), both::<Node>(kind, NODE)] {
             assert_eq!(json, protobuf);
             let is_read = match &json {
                 WatchLine::Apply(item) => matches!(item.reading, Some(Reading::Keep(_))),
@@ -77,7 +70,7 @@ fn an_object_cut_anywhere_is_no_event_or_another_object_and_never_a_panic() {
         for end in 0..whole.len() {
             let envelope = [b"k8s\0".to_vec(), field(2, &whole[..end])].concat();
             let frame = frame("ADDED", &envelope);
-            let read = with(|context| event::<Pod>(&frame, context));
+            let read = event::<Pod>(&frame, Encoding::Protobuf);
             let named = name_of(&whole[..end]);
             assert_eq!(read.is_err(), named.is_err(), "{end}: {read:?}");
         }
@@ -90,24 +83,15 @@ fn an_object_that_cannot_be_read_is_reported_and_the_watch_goes_on() {
     // `spec` is a number.
     let object = [named, vec![0x10, 1]].concat();
     let envelope = [b"k8s\0".to_vec(), field(2, &object)].concat();
-    let read = with(|context| event::<Pod>(&frame("MODIFIED", &envelope), context)).unwrap();
-    let WatchLine::Apply(ReadItem { meta, reading }) = read else {
+    let read = event::<Pod>(&frame("MODIFIED", &envelope), Encoding::Protobuf).unwrap();
+    let WatchLine::Apply(item) = read else {
         panic!("{read:?}");
     };
-    assert_eq!(meta.key.name, "p");
-    let Some(Reading::Bad(problems)) = reading else {
-        panic!("{reading:?}");
+    assert_eq!(item.meta.key.name, "p");
+    let Some(Reading::Bad(problems)) = item.reading else {
+        panic!("{item:?}");
     };
     assert!(problems[0].message.contains("field 2"), "{}", problems[0]);
-}
-
-#[test]
-fn protobuf_of_a_kind_that_is_not_asked_for_in_it_is_refused() {
-    let decode = decode::of::<Node>();
-    assert_eq!(decode.wanted(), Encoding::Json);
-    let frame = frame("ADDED", NODE.1);
-    let read = with(|context| decode.event(&frame, Encoding::Protobuf, context));
-    assert!(read.is_err(), "{read:?}");
 }
 
 /// Fields that are read of other kinds only: of claims and slices, Numatopologies, budgets, queues, volumes; and a
@@ -149,7 +133,8 @@ fn sources(folder: &str) -> String {
 
 #[test]
 fn every_field_that_is_read_of_pods_and_nodes_has_its_number() {
-    let read = sources("ingest/src") + include_str!("../rules.rs") + include_str!("../kinds.rs");
+    let read =
+        sources("ingest/src") + include_str!("../../rules.rs") + include_str!("../../kinds.rs");
     let taken = sources("wire/src/protobuf");
     let has = |text: &str, before: &str, field: &str| {
         let name = format!("{before}{field}");
@@ -159,7 +144,7 @@ fn every_field_that_is_read_of_pods_and_nodes_has_its_number() {
         })
     };
     let types = [
-        fields_of(&k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta::default()),
+        fields_of(&ObjectMeta::default()),
         fields_of(&k8s_openapi::api::core::v1::PodSpec::default()),
         fields_of(&k8s_openapi::api::core::v1::PodStatus::default()),
         fields_of(&k8s_openapi::api::core::v1::PodCondition::default()),

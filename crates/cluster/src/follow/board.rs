@@ -63,18 +63,28 @@ pub struct KindStatus {
     pub lost_for: Option<Duration>,
 }
 
+/// What the board must know of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindSlot {
+    /// How it is called in the log and in numbers.
+    pub kind: &'static str,
+    /// Nothing is decided without it.
+    pub required: bool,
+    /// Nothing is decided while it is lost.
+    pub protects: bool,
+    /// Every API server has it for whoever may follow it: while it is followed, what is said of others is meant.
+    pub always_served: bool,
+}
+
 #[derive(Debug)]
 struct KindEntry {
-    kind: &'static str,
-    required: bool,
+    slot: KindSlot,
     state: KindState,
     settled: bool,
     objects: usize,
     counts: WatchCounts,
     event: Option<Instant>,
     contact: Option<Instant>,
-    /// Nothing is decided while it is lost.
-    protects: bool,
     /// Since when it has not been followed.
     lost: Option<Instant>,
 }
@@ -89,12 +99,10 @@ pub struct Board {
 }
 
 impl Board {
-    /// Name of every kind, whether it is required, and whether it protects.
-    pub fn new(kinds: impl Iterator<Item = (&'static str, bool, bool)>) -> Self {
-        let slot = |(kind, required, protects)| KindEntry {
-            kind,
-            required,
-            protects,
+    /// A board of these kinds, of which nothing is known yet.
+    pub fn new(kinds: impl Iterator<Item = KindSlot>) -> Self {
+        let entry = |slot| KindEntry {
+            slot,
             lost: None,
             state: KindState::Listing,
             settled: false,
@@ -104,7 +112,7 @@ impl Board {
             contact: None,
         };
         Self {
-            slots: Mutex::new(kinds.map(slot).collect()),
+            slots: Mutex::new(kinds.map(entry).collect()),
             synced: watch::Sender::new(false),
             turns: watch::Sender::new(0),
         }
@@ -113,8 +121,8 @@ impl Board {
     /// Kinds that protect and are not followed, with how long.
     pub(crate) fn lost(&self) -> Vec<(&'static str, Duration)> {
         let slots = self.slots();
-        let lost = slots.iter().filter(|slot| slot.protects);
-        lost.filter_map(|slot| Some((slot.kind, slot.lost?.elapsed())))
+        let lost = slots.iter().filter(|entry| entry.slot.protects);
+        lost.filter_map(|slot| Some((slot.slot.kind, slot.lost?.elapsed())))
             .collect()
     }
 
@@ -142,8 +150,8 @@ impl Board {
     pub fn kinds(&self) -> Vec<KindStatus> {
         let age = |at: Option<Instant>| at.map(|at| at.elapsed());
         let status = |slot: &KindEntry| KindStatus {
-            kind: slot.kind,
-            required: slot.required,
+            kind: slot.slot.kind,
+            required: slot.slot.required,
             state: slot.state.clone(),
             settled: slot.settled,
             objects: slot.objects,
@@ -229,11 +237,11 @@ impl KindReporter {
         self.edit(|slot| count(&mut slot.counts));
     }
 
-    /// Whether the kinds nothing is decided without are followed.
-    pub fn others_are_served(&self) -> bool {
+    /// Whether the kinds that every API server has are followed.
+    pub(super) fn others_are_served(&self) -> bool {
         let slots = self.board.slots();
-        let mut required = slots.iter().filter(|slot| slot.required);
-        required.all(|slot| slot.state == KindState::Synced)
+        let mut served = slots.iter().filter(|entry| entry.slot.always_served);
+        served.all(|entry| entry.state == KindState::Synced)
     }
 
     pub(crate) fn is_settled(&self) -> bool {
@@ -255,7 +263,12 @@ mod tests {
 
     #[test]
     fn the_last_kind_to_settle_opens_the_gate_once() {
-        let kinds = [("A", true, true), ("B", false, false)];
+        let kinds = [("A", true), ("B", false)].map(|(kind, required)| KindSlot {
+            kind,
+            required,
+            protects: required,
+            always_served: required,
+        });
         let board = Arc::new(Board::new(kinds.into_iter()));
         let places = [0, 1].map(|at| KindReporter::new(Arc::clone(&board), at));
         let steps = [(1, false), (1, false), (0, true), (0, false), (1, false)];

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use tokio::time::{sleep, timeout};
 
 use super::WatchTimes;
-use super::kinds::WatchedKind;
+use super::kind::FollowedKind;
 use crate::api::events;
 
 /// What a look found out.
@@ -40,19 +40,19 @@ pub(super) type GapCheck = Pin<Box<dyn Future<Output = GapCheckResult> + Send>>;
 /// looked at.
 pub(super) fn begin(
     client: &Client,
-    kind: WatchedKind,
+    kind: &FollowedKind,
     version: Option<&str>,
     pace: &WatchTimes,
 ) -> GapCheck {
-    let Some(version) = version.filter(|_| kind.protects()) else {
+    let Some(version) = version.filter(|_| kind.protects) else {
         return Box::pin(std::future::pending());
     };
-    let (client, path, version) = (client.clone(), kind.path(), version.to_owned());
+    let (client, which, version) = (client.clone(), kind.collection(), version.to_owned());
     let (pause, answer) = (pace.look, pace.look_answer);
     let proof = Instant::now();
     Box::pin(async move {
         sleep(pause).await;
-        match timeout(answer, events::look(&client, &path, &version)).await {
+        match timeout(answer, events::look(&client, &which, &version)).await {
             // Too old to go on from: whether something was missed shows when it is listed.
             Ok(Err(kube::Error::Api(status))) if status.code == GONE => {
                 GapCheckResult::Withheld(Instant::now())

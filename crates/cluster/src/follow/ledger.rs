@@ -7,25 +7,28 @@ use pumice_ingest::ObjectProblem;
 use rustc_hash::FxHashMap;
 
 use super::decode::ReadItem;
-use super::kinds::Change;
 use super::reading::Reading;
-use crate::api::raw::Meta;
-use crate::api::raw::ObjectKey;
+use crate::api::raw::{Meta, ObjectKey};
 
-/// What is to be told.
+/// What a listener is told of an object.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum LedgerNews {
-    Change(Change),
+pub enum LedgerNews<C> {
+    /// What its listener reads from it.
+    Change(C),
+    /// It is gone, or does not count any more.
+    Gone(ObjectKey),
     /// Problems of an object; none when they are over.
     Problems {
+        /// The object.
         key: ObjectKey,
+        /// What of it cannot be read.
         problems: Vec<ObjectProblem>,
         /// It counts all the same.
         counts: bool,
     },
 }
 
-impl LedgerNews {
+impl<C> LedgerNews<C> {
     /// Nothing of the object is a problem any more.
     fn over(key: ObjectKey) -> Self {
         Self::Problems {
@@ -68,8 +71,8 @@ struct KnownObject {
 }
 
 /// What was told of one kind.
-#[derive(Debug)]
-pub(super) struct Ledger {
+#[derive(Debug, Default)]
+pub struct Ledger {
     /// By `namespace/name`.
     entries: FxHashMap<Box<str>, KnownObject>,
     /// Newest version of the kind.
@@ -78,24 +81,22 @@ pub(super) struct Ledger {
     /// Newest version when the last list began: what it shows up to here should be known.
     floor: u64,
     diverged: u64,
-    gone: fn(ObjectKey) -> Change,
 }
 
 impl Ledger {
-    pub(super) fn new(gone: fn(ObjectKey) -> Change) -> Self {
-        Self {
-            entries: FxHashMap::default(),
-            newest: 0,
-            round: 0,
-            floor: 0,
-            diverged: 0,
-            gone,
-        }
+    /// Namespace and name of every object that is known, whether it can be read or not.
+    pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.entries.keys().map(|path| namespace_and_name(path))
     }
 
     /// Versions that only a list showed, though a watch had passed them.
     pub(super) fn diverged(&self) -> u64 {
         self.diverged
+    }
+
+    /// Whether a version may be known: in the first list of all none is.
+    pub(super) fn may_know(&self) -> bool {
+        self.newest > 0 || self.round > 1
     }
 
     pub(super) fn len(&self) -> usize {
@@ -115,11 +116,11 @@ impl Ledger {
     ///
     /// # Errors
     /// Something newer is known; nothing was changed.
-    pub(super) fn apply(
+    pub(super) fn apply<C>(
         &mut self,
-        item: ReadItem,
+        item: ReadItem<C>,
         source: ReadBy,
-        out: &mut Vec<LedgerNews>,
+        out: &mut Vec<LedgerNews<C>>,
     ) -> Result<(), WentBack> {
         let key = item.meta.key;
         let (path, uid, version) = (path(&key), Uid::of(&key.uid), number(&item.meta.version));
@@ -191,11 +192,11 @@ impl Ledger {
     }
 
     /// Tells a change that was read in this version.
-    fn tell(
+    fn tell<C>(
         &mut self,
-        change: Change,
+        change: C,
         (source, version): (ReadBy, u64),
-        out: &mut Vec<LedgerNews>,
+        out: &mut Vec<LedgerNews<C>>,
     ) {
         let passed = source == ReadBy::List && version > 0 && version <= self.floor;
         self.diverged += u64::from(passed);
@@ -203,7 +204,7 @@ impl Ledger {
     }
 
     /// An object was deleted. That of another UID, which has long been replaced, says nothing.
-    pub(super) fn delete(&mut self, meta: &Meta, out: &mut Vec<LedgerNews>) {
+    pub(super) fn delete<C>(&mut self, meta: &Meta, out: &mut Vec<LedgerNews<C>>) {
         let version = number(&meta.version);
         self.newest = self.newest.max(version);
         let Some(entry) = self.entries.get(path(&meta.key).as_str()) else {
@@ -229,10 +230,10 @@ impl Ledger {
     ///
     /// # Errors
     /// The list is older than what is known, so it proves nothing; nothing was deleted.
-    pub(super) fn finish_list(
+    pub(super) fn finish_list<C>(
         &mut self,
         version: &str,
-        out: &mut Vec<LedgerNews>,
+        out: &mut Vec<LedgerNews<C>>,
     ) -> Result<(), WentBack> {
         if is_older(number(version), self.newest) {
             return Err(WentBack);
@@ -244,7 +245,7 @@ impl Ledger {
     }
 
     /// The kind is no more.
-    pub(super) fn clear(&mut self, out: &mut Vec<LedgerNews>) {
+    pub(super) fn clear<C>(&mut self, out: &mut Vec<LedgerNews<C>>) {
         self.remove_where(|_| true, out);
         self.newest = 0;
     }
@@ -257,13 +258,17 @@ impl Ledger {
         }
     }
 
-    fn remove_where(&mut self, which: impl Fn(&KnownObject) -> bool, out: &mut Vec<LedgerNews>) {
+    fn remove_where<C>(
+        &mut self,
+        which: impl Fn(&KnownObject) -> bool,
+        out: &mut Vec<LedgerNews<C>>,
+    ) {
         let which = self.entries.iter().filter(|(_, entry)| which(entry));
         let mut paths: Vec<Box<str>> = which.map(|(path, _)| path.clone()).collect();
         // In one order, so that equal histories tell equal things.
         paths.sort_unstable();
         for path in paths {
-            let (namespace, name) = path.split_once('/').unwrap_or(("", &path));
+            let (namespace, name) = namespace_and_name(&path);
             let key = ObjectKey {
                 namespace: namespace.to_owned(),
                 name: name.to_owned(),
@@ -274,7 +279,7 @@ impl Ledger {
     }
 
     /// Forgets an object, and says so where it was told.
-    fn remove(&mut self, key: &ObjectKey, out: &mut Vec<LedgerNews>) {
+    fn remove<C>(&mut self, key: &ObjectKey, out: &mut Vec<LedgerNews<C>>) {
         let Some(entry) = self.entries.remove(path(key).as_str()) else {
             return;
         };
@@ -286,13 +291,18 @@ impl Ledger {
             out.push(LedgerNews::over(key.clone()));
         }
         if entry.told {
-            out.push(LedgerNews::Change((self.gone)(key)));
+            out.push(LedgerNews::Gone(key));
         }
     }
 }
 
 fn path(key: &ObjectKey) -> String {
     format!("{}/{}", key.namespace, key.name)
+}
+
+/// What [`path`] was made of.
+fn namespace_and_name(path: &str) -> (&str, &str) {
+    path.split_once('/').unwrap_or(("", path))
 }
 
 /// Versions are decimal numbers that grow, for all kinds of one API server (Kubernetes 1.35

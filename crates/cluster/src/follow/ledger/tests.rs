@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use pumice_model::Delta;
 
 use super::*;
-use pumice_model::shard::NodeShardView;
 
-/// A ledger of pods, whose end is told by UID.
+/// What applying a version tells: its object and the version.
+type Change = String;
+type News = LedgerNews<Change>;
+
 fn ledger() -> Ledger {
-    Ledger::new(|key| Change::Engine(Delta::PodDelete(key.uid)))
+    Ledger::default()
 }
 
 fn meta(name: &str, uid: &str, version: &str) -> Meta {
@@ -24,12 +25,8 @@ fn meta(name: &str, uid: &str, version: &str) -> Meta {
     }
 }
 
-/// What applying a version tells: any change will do.
 fn keep(uid: &str, version: &str) -> Change {
-    Change::Shard(NodeShardView {
-        name: format!("{uid}@{version}"),
-        ..NodeShardView::default()
-    })
+    format!("{uid}@{version}")
 }
 
 fn problem() -> ObjectProblem {
@@ -40,28 +37,29 @@ fn problem() -> ObjectProblem {
     }
 }
 
-fn item(name: &str, uid: &str, version: &str) -> ReadItem {
+fn item(name: &str, uid: &str, version: &str) -> ReadItem<Change> {
     ReadItem {
         meta: meta(name, uid, version),
         reading: Some(Reading::Keep(keep(uid, version))),
     }
 }
 
-fn with(reading: Reading, mut item: ReadItem) -> ReadItem {
+fn with(reading: Reading<Change>, mut item: ReadItem<Change>) -> ReadItem<Change> {
     item.reading = Some(reading);
     item
 }
 
-fn gone(uid: &str) -> LedgerNews {
-    LedgerNews::Change(Change::Engine(Delta::PodDelete(uid.to_owned())))
+/// The end of an object of this name.
+fn gone(name: &str, uid: &str) -> News {
+    LedgerNews::Gone(meta(name, uid, "").key)
 }
 
-fn told(uid: &str, version: &str) -> LedgerNews {
+fn told(uid: &str, version: &str) -> News {
     LedgerNews::Change(keep(uid, version))
 }
 
 /// Applies events of a watch in order; what they told.
-fn watch(ledger: &mut Ledger, items: Vec<ReadItem>) -> Vec<LedgerNews> {
+fn watch(ledger: &mut Ledger, items: Vec<ReadItem<Change>>) -> Vec<News> {
     let mut out = Vec::new();
     for item in items {
         ledger.apply(item, ReadBy::Watch, &mut out).unwrap();
@@ -73,8 +71,8 @@ fn watch(ledger: &mut Ledger, items: Vec<ReadItem>) -> Vec<LedgerNews> {
 fn list(
     ledger: &mut Ledger,
     version: &str,
-    items: Vec<ReadItem>,
-) -> Result<Vec<LedgerNews>, WentBack> {
+    items: Vec<ReadItem<Change>>,
+) -> Result<Vec<News>, WentBack> {
     let mut out = Vec::new();
     ledger.begin_list();
     for item in items {
@@ -98,7 +96,7 @@ fn a_list_tells_what_changed_and_what_is_gone() {
     };
     assert!(ledger.has(&same.meta));
     let second = list(&mut ledger, "20", vec![same, item("c", "3", "12")]);
-    assert_eq!(second.unwrap(), [told("3", "12"), gone("2")]);
+    assert_eq!(second.unwrap(), [told("3", "12"), gone("b", "2")]);
     assert_eq!(ledger.len(), 2);
 }
 
@@ -106,7 +104,7 @@ fn a_list_tells_what_changed_and_what_is_gone() {
 fn an_older_version_is_refused_and_changes_nothing() {
     let mut ledger = ledger();
     watch(&mut ledger, vec![item("a", "1", "10")]);
-    let mut out = Vec::new();
+    let mut out: Vec<News> = Vec::new();
     let cases = [
         ("known", item("a", "1", "9")),
         (
@@ -142,12 +140,12 @@ fn versions_that_are_no_numbers_are_taken_as_they_come() {
 fn the_same_name_with_another_uid_is_an_end_and_a_beginning() {
     let mut ledger = ledger();
     let out = watch(&mut ledger, vec![item("a", "1", "3"), item("a", "2", "4")]);
-    assert_eq!(out, [told("1", "3"), gone("1"), told("2", "4")]);
+    assert_eq!(out, [told("1", "3"), gone("a", "1"), told("2", "4")]);
     let mut out = Vec::new();
     ledger.delete(&meta("a", "1", "3"), &mut out);
     assert_eq!(out, [], "the end of the first one is known");
     ledger.delete(&meta("a", "2", "5"), &mut out);
-    assert_eq!(out, [gone("2")]);
+    assert_eq!(out, [gone("a", "2")]);
 }
 
 #[test]
@@ -163,7 +161,7 @@ fn what_no_longer_counts_is_gone_and_what_never_did_is_not_told() {
             item("a", "1", "5"),
         ],
     );
-    assert_eq!(out, [told("1", "2"), gone("1"), told("1", "5")]);
+    assert_eq!(out, [told("1", "2"), gone("a", "1"), told("1", "5")]);
 }
 
 #[test]
@@ -225,7 +223,7 @@ fn what_must_count_is_told_with_what_of_it_cannot_be_read() {
     // What was never whole is gone like anything else.
     let mut ledger = self::ledger();
     watch(&mut ledger, vec![doubtful("2")]);
-    let gone = [LedgerNews::over(key()), gone("1")];
+    let gone = [LedgerNews::over(key()), gone("a", "1")];
     assert_eq!(list(&mut ledger, "9", Vec::new()).unwrap(), gone);
 }
 
@@ -238,7 +236,7 @@ fn an_older_list_deletes_nothing_until_the_history_is_given_up() {
     assert_eq!(ledger.len(), 2);
     ledger.forget_versions();
     let out = list(&mut ledger, "8", older()).unwrap();
-    assert_eq!(out, [told("1", "3"), gone("2")]);
+    assert_eq!(out, [told("1", "3"), gone("b", "2")]);
 }
 
 #[test]
@@ -257,7 +255,7 @@ fn a_list_that_broke_off_is_made_good_by_the_next_one() {
         .unwrap();
     assert_eq!(out, [told("3", "7")], "kept by the caller");
     let rest = list(&mut ledger, "9", vec![item("b", "2", "4")]).unwrap();
-    let expected = [told("2", "4"), gone("1"), gone("3")];
+    let expected = [told("2", "4"), gone("a", "1"), gone("c", "3")];
     assert_eq!(rest, expected);
 }
 
@@ -322,12 +320,12 @@ proptest! {
         ledger.finish_list(&version.to_string(), &mut out).unwrap();
         for told in out {
             match told {
-                LedgerNews::Change(Change::Shard(shard)) => {
-                    let (uid, version) = shard.name.split_once('@').unwrap();
+                LedgerNews::Change(change) => {
+                    let (uid, version) = change.split_once('@').unwrap();
                     receiver.insert(uid.to_owned(), version.to_owned());
                 }
-                LedgerNews::Change(Change::Engine(Delta::PodDelete(uid))) => {
-                    prop_assert!(receiver.remove(&uid).is_some(), "{} was not known", uid);
+                LedgerNews::Gone(key) => {
+                    prop_assert!(receiver.remove(&key.uid).is_some(), "{} was not known", key.uid);
                 }
                 other => prop_assert!(false, "{:?}", other),
             }

@@ -1,0 +1,35 @@
+//! What a listener makes of an object.
+
+use pumice_ingest::ObjectProblem;
+
+/// What is made of an object.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reading<C> {
+    /// It counts.
+    Keep(C),
+    /// It counts, and some of it cannot be read.
+    Doubtful(C, Vec<ObjectProblem>),
+    /// It does not count (any more).
+    Skip,
+    /// It cannot be read.
+    Bad(Vec<ObjectProblem>),
+}
+
+impl<C> Reading<C> {
+    /// This reading of an object of which some more cannot be read.
+    pub(crate) fn with(self, mut more: Vec<ObjectProblem>) -> Self {
+        match self {
+            read if more.is_empty() => read,
+            Self::Keep(change) => Self::Doubtful(change, more),
+            Self::Doubtful(change, doubts) => {
+                more.extend(doubts);
+                Self::Doubtful(change, more)
+            }
+            Self::Bad(problems) => {
+                more.extend(problems);
+                Self::Bad(more)
+            }
+            Self::Skip => Self::Skip,
+        }
+    }
+}
