@@ -1,6 +1,6 @@
 //! The families there are, and the set of them that a configuration makes.
 
-use crate::ascend::{self, mindcluster};
+use crate::ascend::mindcluster;
 use crate::binding::PluginProtocol;
 use crate::config::DeviceConfig;
 use crate::facts::{NodeFacts, NodeReport, Pairs, PodFacts};
@@ -19,7 +19,7 @@ pub static FAMILIES: &[FamilySpec] = &[
     vgpu::SPEC,
     product::SPEC,
     mindcluster::SPEC,
-    ascend::hami::SPEC,
+    hami::ascend::SPEC,
     hami::SPEC,
 ];
 

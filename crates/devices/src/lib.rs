@@ -19,7 +19,6 @@
 
 pub mod ascend;
 pub mod binding;
-mod card_gauges;
 pub mod config;
 pub mod facts;
 pub mod families;

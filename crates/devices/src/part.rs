@@ -30,11 +30,11 @@ pub struct CardPart {
 }
 
 impl CardPart {
-    /// What a row of a ledger says.
+    /// What a row of a ledger says, whatever else it counts.
     #[inline]
     pub fn of(row: &[i64]) -> Self {
         match *row {
-            [memory, sharers, cores] => Self {
+            [memory, sharers, cores, ..] => Self {
                 memory,
                 sharers,
                 cores,

@@ -1,6 +1,5 @@
-//! Ascend NPUs, by the software that virtualises them (spec/05).
+//! Ascend NPUs, as MindCluster virtualises them (spec/05 §2); those of HAMi are in [`crate::hami::ascend`].
 
-pub mod hami;
 pub mod mindcluster;
 
 #[cfg(test)]

@@ -7,19 +7,21 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 
 use crate::facts::ContainerKind;
-use crate::ledger::{CardSplit, LedgerTime, NodeCards, Partition};
+use crate::ledger::{CardSplit, Partition};
 use crate::part::CardPart;
 
-use super::limits::CardLimits;
+use super::cards::VendorCards;
 use super::mig;
-use super::needs::{CardMemory, CardNeed};
+use super::own::{HamiFamily, NeedOf, PodOnNode};
+use super::share::{CardMemory, CardNeed};
 use super::variant::CardVariant;
 
 /// A check of a card, in the order they are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum CardCheck {
     /// The kind that is asked.
+    #[default]
     Kind,
     /// Healthy, and given out at all.
     Usable,
@@ -33,12 +35,18 @@ pub enum CardCheck {
     Size,
     /// Several cards are whole ones, and no part was named.
     Part,
+    /// The chip's neighbour fits too, where chips are handed out in pairs.
+    Pair,
+    /// No other container of the pod has the chip.
+    Beside,
     /// The app classes of the pods on it.
     Class,
     /// The QoS policy of the pods on it.
     Qos,
     /// A free slot.
     Slots,
+    /// The chip is not shared in the other way: by templates, or by hami-core.
+    Mixed,
     /// Idle, where only such will do.
     Idle,
     /// Memory left.
@@ -49,6 +57,10 @@ pub enum CardCheck {
     Exclusive,
     /// Nobody has all its cores.
     Held,
+    /// AI cores left.
+    AiCores,
+    /// AI CPUs left.
+    AiCpus,
     /// A free place for an instance, where it is split.
     Instance,
 }
@@ -91,23 +103,10 @@ impl CardNeed {
     }
 }
 
-/// A node, seen by a pod.
-#[derive(Clone, Copy)]
-pub struct PodOnCards<'a> {
-    /// The pod's.
-    pub limits: &'a CardLimits,
-    /// The node's.
-    pub cards: &'a NodeCards,
-    /// When.
-    pub view: LedgerTime,
-}
+/// A node, seen by a pod that asks cards of vendors.
+pub type PodOnCards<'a> = PodOnNode<'a, VendorCards>;
 
 impl PodOnCards<'_> {
-    /// This pod on the node as it is at another time.
-    pub fn at(self, view: LedgerTime) -> Self {
-        Self { view, ..self }
-    }
-
     /// What a need takes of a card.
     pub fn part(&self, need: &CardNeed, at: usize) -> CardPart {
         let all = CardPart::capacity(self.cards, at);
@@ -228,8 +227,28 @@ impl PodOnCards<'_> {
         })
     }
 
+    /// Whether a card has as much as is asked, and no part of it is named where it is handed out whole.
+    pub fn is_large_enough(&self, need: &CardNeed, at: usize) -> Result<(), CardCheck> {
+        let (part, all) = (self.part(need, at), CardPart::capacity(self.cards, at));
+        let is_large_enough = match self.is_split(at) {
+            true => !self.profiles(need, at).is_empty(),
+            false => part.memory <= all.memory,
+        };
+        let named = need.share.named;
+        let is_large_enough = is_large_enough && named.is_none_or(|one| one.least <= all.memory);
+        if !is_large_enough {
+            return Err(CardCheck::Size);
+        }
+        match named.is_some_and(|named| named.most < all.memory) {
+            true => Err(CardCheck::Part),
+            false => Ok(()),
+        }
+    }
+}
+
+impl<F: HamiFamily> PodOnNode<'_, F> {
     /// The checks that no eviction changes.
-    pub fn allows(&self, need: &CardNeed, at: usize) -> Result<(), CardCheck> {
+    pub fn allows(&self, need: &NeedOf<F>, at: usize) -> Result<(), CardCheck> {
         let card = &self.cards.cards[at];
         if CardVariant::of(card).kind != need.kind {
             return Err(CardCheck::Kind);
@@ -246,19 +265,6 @@ impl PodOnCards<'_> {
         if !self.limits.admits_uuid(card) {
             return Err(CardCheck::Uuid);
         }
-        let (part, all) = (self.part(need, at), CardPart::capacity(self.cards, at));
-        let is_large_enough = match self.is_split(at) {
-            true => !self.profiles(need, at).is_empty(),
-            false => part.memory <= all.memory,
-        };
-        let named = need.share.named;
-        let is_large_enough = is_large_enough && named.is_none_or(|one| one.least <= all.memory);
-        if !is_large_enough {
-            return Err(CardCheck::Size);
-        }
-        match named.is_some_and(|named| named.most < all.memory) {
-            true => Err(CardCheck::Part),
-            false => Ok(()),
-        }
+        F::is_large_enough(self, need, at)
     }
 }

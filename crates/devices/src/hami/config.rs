@@ -45,6 +45,16 @@ pub fn names(
 /// A name of a resource, or of something that stands in annotations; none where it is left out.
 pub fn name(reader: &mut Reader, section: &YamlNode<'_>, key: &str, path: &str) -> Option<String> {
     field(section, key)?;
+    required_name(reader, section, key, path)
+}
+
+/// A name that has to be there.
+pub fn required_name(
+    reader: &mut Reader,
+    section: &YamlNode<'_>,
+    key: &str,
+    path: &str,
+) -> Option<String> {
     let path = format!("{path}.{key}");
     let name = reader.required_text(section, key, &path)?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);

@@ -1,45 +1,38 @@
 //! Gauges of cards (spec/04 §23.6).
 
-use crate::card_gauges::{CardGaugeNames, card_gauges};
-use crate::gauge::{Gauge, GaugeSpec};
-use crate::ledger::NodeCards;
-
-const NAMES: CardGaugeNames = CardGaugeNames {
-    shared: "volcano_hami_device_shared_number",
-    memory: "volcano_hami_device_allocated_memory",
-    cores: "volcano_hami_device_allocated_cores",
-    limit: "volcano_hami_device_memory_limit",
-    pod_memory: "volcano_hami_device_memory_allocation_for_a_certain_pod",
-    pod_cores: "volcano_hami_device_core_allocation_for_a_certain_pod",
-};
-
-const fn of(name: &'static str, help: &'static str, by_pod: bool) -> GaugeSpec {
-    GaugeSpec { name, help, by_pod }
-}
+use crate::gauge::CardMeasure::{Capacity, Pods, Used};
+use crate::gauge::GaugeSpec;
 
 /// The gauges of a card, and of a pod on it.
 pub const GAUGES: &[GaugeSpec] = &[
-    of(NAMES.shared, "Pods sharing the card.", false),
-    of(NAMES.memory, "Memory of the card in use in MiB.", false),
-    of(
-        NAMES.cores,
+    GaugeSpec::of_card(
+        "volcano_hami_device_shared_number",
+        Pods,
+        "Pods sharing the card.",
+    ),
+    GaugeSpec::of_card(
+        "volcano_hami_device_allocated_memory",
+        Used(0),
+        "Memory of the card in use in MiB.",
+    ),
+    GaugeSpec::of_card(
+        "volcano_hami_device_allocated_cores",
+        Used(2),
         "Cores of the card in use, in percent of a card or in units of its vendor.",
-        false,
     ),
-    of(NAMES.limit, "Memory of the card in MiB.", false),
-    of(
-        NAMES.pod_memory,
+    GaugeSpec::of_card(
+        "volcano_hami_device_memory_limit",
+        Capacity(0),
+        "Memory of the card in MiB.",
+    ),
+    GaugeSpec::of_pod(
+        "volcano_hami_device_memory_allocation_for_a_certain_pod",
+        Used(0),
         "Memory of the card in use by a pod in MiB.",
-        true,
     ),
-    of(
-        NAMES.pod_cores,
+    GaugeSpec::of_pod(
+        "volcano_hami_device_core_allocation_for_a_certain_pod",
+        Used(2),
         "Cores of the card in use by a pod, in percent of a card or in units of its vendor.",
-        true,
     ),
 ];
-
-/// The gauges of a node.
-pub fn gauges(cards: &NodeCards) -> Vec<Gauge> {
-    card_gauges(cards, &NAMES)
-}

@@ -1,4 +1,4 @@
-//! What a placed pod holds (spec/04 §23.5): its annotations say which cards, its requests how much of each.
+//! What a placed pod holds (spec/04 §23.5, spec/05 §3.11): its annotations say which cards, its requests how much of each.
 //!
 //! A card that is missing is charged to every card it could be.
 
@@ -12,27 +12,33 @@ use crate::ledger::{
 use crate::part::CardPart;
 use crate::text::Bounded;
 
-use super::check::PodOnCards;
 use super::holding::{Counts, HeldDevices};
 use super::kind::CardKind;
 use super::limits::CardLimits;
 use super::mig::{self, ToldInstance};
-use super::needs::{CardNeed, needs_at_most};
+use super::needs::needs_at_most;
+use super::own::{HamiFamily, HamiRules, NeedOf, PodOnNode};
 use super::variant::CardVariant;
 use super::wire::{ReadDevice, elements};
 
 /// What a pod holds on a node.
-pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {
-    let needs = needs_at_most(pod, kinds);
+pub fn held<F: HamiFamily>(
+    rules: &HamiRules<F>,
+    records: &Pairs,
+    pod: &PodFacts,
+    cards: &NodeCards,
+) -> Decoded {
+    let kinds = &rules.kinds;
+    let needs = needs_at_most(pod, rules);
     let devices = HeldDevices {
         cards,
-        noun: "card",
+        noun: F::NOUN,
     };
     let limits = CardLimits::default();
     let holder = CardHolder {
-        kinds,
         pod,
-        on_node: PodOnCards {
+        on_node: PodOnNode {
+            rules,
             limits: &limits,
             cards,
             view: LedgerTime::Now,
@@ -65,18 +71,17 @@ pub fn held(kinds: &[CardKind], records: &Pairs, pod: &PodFacts, cards: &NodeCar
     }
 }
 
-struct CardHolder<'a> {
-    kinds: &'a [CardKind],
+struct CardHolder<'a, F: HamiFamily> {
     pod: &'a PodFacts,
-    on_node: PodOnCards<'a>,
+    on_node: PodOnNode<'a, F>,
     devices: HeldDevices<'a>,
-    needs: &'a [CardNeed],
+    needs: &'a [NeedOf<F>],
 }
 
-impl CardHolder<'_> {
+impl<F: HamiFamily> CardHolder<'_, F> {
     /// What the annotation of a kind says.
     fn read(&self, of: u16, records: &Pairs, problems: &mut Bounded) -> Allocations {
-        let kind = &self.kinds[usize::from(of)];
+        let kind = &self.on_node.rules.kinds[usize::from(of)];
         let key = &kind.keys.allocated;
         let Some(text) = lookup(records, key) else {
             return Allocations::new();
@@ -88,15 +93,19 @@ impl CardHolder<'_> {
                 return Allocations::new();
             }
         };
-        let own: Vec<&CardNeed> = self.needs.iter().filter(|need| need.kind == of).collect();
+        let own: Vec<&NeedOf<F>> = self.needs.iter().filter(|need| need.kind == of).collect();
         let counts: Counts = own
             .iter()
             .map(|need| (need.container, need.count))
             .collect();
         let of_container = |(at, element): (usize, Vec<_>)| {
-            let container = u16::try_from(at).unwrap_or(u16::MAX);
+            let container = match F::LISTS_ALL_CONTAINERS {
+                true => u16::try_from(at).unwrap_or(u16::MAX),
+                false => own.get(at).map_or(u16::MAX, |need| need.container),
+            };
             element.into_iter().map(move |device| (container, device))
         };
+        let elements = elements.filter(|one| F::LISTS_ALL_CONTAINERS || !one.is_empty());
         let told: Vec<(u16, ReadDevice)> = elements.enumerate().flat_map(of_container).collect();
         let mut instances = match own.is_empty() {
             true => Vec::new(),
@@ -179,46 +188,42 @@ impl CardHolder<'_> {
     }
 
     /// What a container asks, of a card; nobody knows of which instance of one that is split.
-    fn on_card(&self, need: &CardNeed, at: usize) -> Allocation {
+    fn on_card(&self, need: &NeedOf<F>, at: usize) -> Allocation {
         let cards = self.on_node.cards;
         let is_split = !cards.cards[at].splits.is_empty();
-        let part = self.on_node.part(need, at);
+        let part = F::part(&self.on_node, need, at);
         Allocation {
             partition: is_split.then_some(Partition::UNKNOWN),
             share: self.share(need.kind),
-            ..Allocation::of(cards, at, need.container, part.portion())
+            ..Allocation::of(cards, at, need.container, part)
         }
     }
 
     /// What a container asks, of a card that the node does not have: how large that is nobody knows. It
     /// may be as the largest of its kind.
-    fn absent(&self, need: &CardNeed, device: &ReadDevice) -> Allocation {
+    fn absent(&self, need: &NeedOf<F>, device: &ReadDevice) -> Allocation {
         let cards = &self.on_node.cards.cards;
         let is_own = |at: &usize| CardVariant::of(&cards[*at]).kind == need.kind;
-        let parts = (0..cards.len())
-            .filter(is_own)
-            .map(|at| self.on_node.part(need, at));
-        let part = parts.max_by_key(|part| part.memory).unwrap_or_else(|| {
+        let own = (0..cards.len()).filter(is_own);
+        let parts = own.map(|at| F::part(&self.on_node, need, at));
+        let part = parts.max_by_key(|part| part[0]).unwrap_or_else(|| {
             let (memory, cores) = device.amounts().unwrap_or_default();
-            CardPart {
-                memory,
-                sharers: 1,
-                cores,
-            }
+            let rules = self.on_node.rules;
+            rules.own.part_as_told(need, memory, cores)
         });
         Allocation {
             share: self.share(need.kind),
-            ..Allocation::of_absent(Arc::from(device.id), need.container, part.portion())
+            ..Allocation::of_absent(Arc::from(device.id), need.container, part)
         }
     }
 
     /// How the pod shares cards of a kind.
     fn share(&self, of: u16) -> FamilyCode {
-        self.kinds[usize::from(of)].share(self.pod)
+        self.on_node.rules.kinds[usize::from(of)].share(self.pod)
     }
 
     /// Charges one card of a container to every card it does not have for sure.
-    fn guess(&self, need: &CardNeed, known: &[Option<u16>], to: &mut Allocations) {
+    fn guess(&self, need: &NeedOf<F>, known: &[Option<u16>], to: &mut Allocations) {
         for (at, card) in self.on_node.cards.cards.iter().enumerate() {
             // Of a card that is split a container may have several instances.
             let is_known = card.splits.is_empty() && known.contains(&Some(at as u16));

@@ -220,6 +220,12 @@ impl CardKind {
         }
     }
 
+    /// Keys of pod annotations with UUIDs that may do, and that may not, where these are named by the word of a kind.
+    pub fn uuid_keys(word: &str) -> (String, String) {
+        let (yes, no) = ("hami.io/use", "hami.io/no-use");
+        (format!("{yes}-{word}-uuid"), format!("{no}-{word}-uuid"))
+    }
+
     /// A kind of cards of which only slots are counted.
     pub fn by_slots(word: &str, source: &str, names: KindNames) -> Self {
         Self {

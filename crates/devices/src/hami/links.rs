@@ -8,8 +8,8 @@ const LINKED: i64 = 10;
 /// A zone, and how many cards of it there are.
 type ZoneCount = (u16, usize);
 
-/// The zones of cards, in their order; 0 is none and left out.
-fn zones(cards: impl Iterator<Item = u16>) -> SmallVec<[ZoneCount; 8]> {
+/// The zones of cards with their sizes, in their order; 0 is none and left out.
+pub fn zones(cards: impl Iterator<Item = u16>) -> SmallVec<[ZoneCount; 8]> {
     let mut counts: SmallVec<[ZoneCount; 8]> = SmallVec::new();
     for zone in cards.filter(|zone| *zone != 0) {
         match counts.iter_mut().find(|(known, _)| *known == zone) {
@@ -18,6 +18,16 @@ fn zones(cards: impl Iterator<Item = u16>) -> SmallVec<[ZoneCount; 8]> {
         }
     }
     counts
+}
+
+/// The number of a zone, counted from 1 in the order they are told; `known` are those so far.
+pub fn number(told: i64, known: &mut Vec<i64>) -> u16 {
+    let at = known.iter().position(|zone| *zone == told);
+    let at = at.unwrap_or_else(|| {
+        known.push(told);
+        known.len() - 1
+    });
+    at as u16 + 1
 }
 
 /// Points of cards in these zones, for each two that are linked.

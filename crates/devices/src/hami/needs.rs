@@ -1,72 +1,13 @@
-//! What the containers of a pod ask (spec/04 §23.2).
+//! What the containers of a pod ask (spec/04 §23.2, spec/05 §3.3).
 
-use crate::facts::{ContainerFacts, ContainerKind, PodFacts, amount_text, container_name};
+use crate::facts::{ContainerFacts, ContainerKind, PodFacts, container_name};
 
-use super::kind::{CardKind, MemoryUnit, Several};
-
-/// Memory of each card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CardMemory {
-    /// So many MiB.
-    Mib(i64),
-    /// Percent of the card.
-    Percent(i64),
-}
-
-/// Cores of each card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CardCores {
-    /// All of them.
-    All,
-    /// In the units of the card.
-    Units(i64),
-    /// Percent of the card, at least a unit of its own.
-    Percent(i64),
-}
-
-impl CardCores {
-    /// In the units of a card that has so many in all.
-    pub fn of(self, all: i64) -> i64 {
-        match self {
-            Self::All => all,
-            Self::Units(units) => units,
-            Self::Percent(percent) => (all * percent / 100).max(all.min(1)),
-        }
-    }
-}
-
-/// How much of each card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CardShare {
-    /// Memory that is asked of each card.
-    pub memory: CardMemory,
-    /// Cores that are asked of each card.
-    pub cores: CardCores,
-    /// What the pod names although it gets whole cards.
-    pub named: Option<NamedMemory>,
-}
-
-/// MiB that a pod names of cards that it gets whole: a card has as much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NamedMemory {
-    /// A card may have less by a part of a unit, and if all cards are named together by more.
-    pub least: i64,
-    /// No card may have more.
-    pub most: i64,
-}
-
-impl CardShare {
-    /// All of a card.
-    pub const WHOLE: Self = Self {
-        memory: CardMemory::Percent(100),
-        cores: CardCores::All,
-        named: None,
-    };
-}
+use super::kind::CardKind;
+use super::own::{HamiFamily, HamiRules, NeedOf};
 
 /// What one container asks of one kind of cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CardNeed {
+pub struct Need<Share> {
     /// Position in [`PodFacts::containers`].
     pub container: u16,
     /// Place of the kind among those that are on.
@@ -76,249 +17,79 @@ pub struct CardNeed {
     /// Different cards, at least 1.
     pub count: u32,
     /// How much of each card.
-    pub share: CardShare,
+    pub share: Share,
 }
 
 /// What all containers ask, in their order; nothing if none asks.
 ///
 /// # Errors
 /// The container and the resource that cannot be, and what to write.
-pub fn needs(pod: &PodFacts, kinds: &[CardKind]) -> Result<Vec<CardNeed>, String> {
-    let mut needs: Vec<CardNeed> = Vec::new();
-    for (at, container) in pod.containers.iter().enumerate() {
-        let name = || container_name(&pod.containers, at);
-        for (of, kind) in kinds.iter().enumerate() {
-            if !kind.names.all().any(|name| container.milli(name).is_some()) {
-                continue;
-            }
-            let found = ask(container, kind).map_err(|why| format!("{}: {why}", name()))?;
-            let Some((count, share)) = found else {
-                continue;
-            };
-            if let Some(other) = needs
-                .last()
-                .filter(|need| usize::from(need.container) == at)
-            {
-                let other = &kinds[usize::from(other.kind)].names.count;
-                return Err(format!(
-                    "{}: {other} and {} are cards of two kinds: ask each in a container of its own",
-                    name(),
-                    kind.names.count
-                ));
-            }
-            let is_same = |need: &CardNeed| usize::from(need.kind) == of;
-            if kind.one_container && needs.iter().any(is_same) {
-                return Err(format!(
-                    "{}: a container before asks {} too, and the device plugin serves one container \
-                     of a pod: ask in one container, or in pods of their own",
-                    name(),
-                    kind.names.count
-                ));
-            }
-            if let Some(why) = (kind.refuses)(pod) {
-                return Err(why);
-            }
-            needs.push(need(pod, at, (of, kind), (count, share)));
+pub fn needs<F: HamiFamily>(
+    pod: &PodFacts,
+    rules: &HamiRules<F>,
+) -> Result<Vec<NeedOf<F>>, String> {
+    let mut needs = Vec::new();
+    for (at, container, of, kind) in named(pod, &rules.kinds) {
+        let found = rules.own.ask(pod, container, (of, kind));
+        let found =
+            found.map_err(|why| format!("{}: {why}", container_name(&pod.containers, at)))?;
+        let Some(asked) = found else {
+            continue;
+        };
+        let need = need::<F>((at, container), of, asked);
+        if let Some(why) = F::refuses(pod, &rules.kinds, &needs, &need) {
+            return Err(why);
         }
+        needs.push(need);
     }
     Ok(needs)
 }
 
 /// What containers of a pod on a node ask: of one whose request cannot be read all of as many cards as it counts.
-pub fn needs_at_most(pod: &PodFacts, kinds: &[CardKind]) -> Vec<CardNeed> {
+pub fn needs_at_most<F: HamiFamily>(pod: &PodFacts, rules: &HamiRules<F>) -> Vec<NeedOf<F>> {
     let mut needs = Vec::new();
-    for (at, container) in pod.containers.iter().enumerate() {
-        for (of, kind) in kinds.iter().enumerate() {
-            let names = &kind.names;
-            if !names.all().any(|name| container.milli(name).is_some()) {
-                continue;
+    for (at, container, of, kind) in named(pod, &rules.kinds) {
+        let asked = match rules.own.ask(pod, container, (of, kind)) {
+            Ok(Some(asked)) => asked,
+            Ok(None) => continue,
+            Err(_) => {
+                let count = container.counted(&kind.names.count, "");
+                (count, rules.own.ask_at_most(pod, kind))
             }
-            let (count, share) = match ask(container, kind) {
-                Ok(Some(found)) => found,
-                Ok(None) => continue,
-                Err(_) => (container.counted(&names.count, ""), CardShare::WHOLE),
-            };
-            if count > 0 {
-                needs.push(need(pod, at, (of, kind), (count, share)));
-            }
+        };
+        if asked.0 > 0 {
+            needs.push(need::<F>((at, container), of, asked));
         }
     }
     needs
 }
 
-/// What a container asks of a kind.
-fn need(
-    pod: &PodFacts,
-    at: usize,
-    (of, kind): (usize, &CardKind),
-    (count, share): (u32, CardShare),
-) -> CardNeed {
-    CardNeed {
-        container: at as u16,
-        kind: of as u16,
-        runs: pod.containers[at].kind,
-        count,
-        share: kind.taken(pod, share),
-    }
-}
-
-fn ask(container: &ContainerFacts, kind: &CardKind) -> Result<Option<(u32, CardShare)>, String> {
-    let names = &kind.names;
-    let count = container.whole(&names.count, i64::from(i32::MAX))?;
-    if count == Some(0) {
-        return Ok(None);
-    }
-    let percent = container
-        .whole(&names.percentage, 100)?
-        .filter(|percent| *percent > 0);
-    let units = units(container, kind)?.filter(|units| *units > 0);
-    let Some(count) = count.and_then(|count| u32::try_from(count).ok()) else {
-        let asked = names.parts().find(|name| container.milli(name) > Some(0));
-        return match asked {
-            Some(asked) => Err(uncounted(asked, &names.count)),
-            None => Ok(None),
-        };
-    };
-    let whole = kind.several == Several::Whole && count > 1;
-    let together = matches!(kind.unit, MemoryUnit::Together(..));
-    let most = match together || whole {
-        true => kind.cores.saturating_mul(count.into()),
-        false => kind.cores,
-    };
-    let cores = container.whole(&names.cores, most)?;
-    if kind.cores_in_percent && cores == Some(0) {
-        return Err(format!(
-            "{} is 0: write an integer from 1 to {most}, or leave it out for all",
-            names.cores
-        ));
-    }
-    let named = match units {
-        Some(units) => Some(mib(kind, units, count)?),
-        None => None,
-    };
-    if whole {
-        return whole_cards(kind, (count, together), (cores, named)).map(Some);
-    }
-    Ok(Some((count, share(kind, cores, named, percent))))
-}
-
-/// Several cards, where these are whole ones (spec/04 §23.2). Cores are those of each, or of all together.
-fn whole_cards(
-    kind: &CardKind,
-    (count, together): (u32, bool),
-    (cores, named): (Option<i64>, Option<i64>),
-) -> Result<(u32, CardShare), String> {
-    let all = match together {
-        true => kind.cores.saturating_mul(count.into()),
-        false => kind.cores,
-    };
-    if let Some(part) = cores.filter(|cores| *cores < all) {
-        let name = &kind.names.cores;
-        return Err(format!(
-            "{} {count} takes whole cards: {name} {part} is not possible; leave it out, or ask for \
-             one card",
-            kind.names.count
-        ));
-    }
-    let named = named.map(|most| NamedMemory {
-        least: match kind.unit {
-            // HAMi's webhook writes the most that any card has.
-            MemoryUnit::Together(..) => 0,
-            MemoryUnit::Mib(_) | MemoryUnit::Bytes => most - kind.unit.mib() + 1,
-        },
-        most,
+/// The containers that name a resource of a kind, each with the kind.
+fn named<'a>(
+    pod: &'a PodFacts,
+    kinds: &'a [CardKind],
+) -> impl Iterator<Item = (usize, &'a ContainerFacts, usize, &'a CardKind)> {
+    let containers = pod.containers.iter().enumerate();
+    let all = containers.flat_map(move |(at, container)| {
+        let of_kind = move |(of, kind): (usize, &'a CardKind)| (at, container, of, kind);
+        kinds.iter().enumerate().map(of_kind)
     });
-    let share = CardShare {
-        named,
-        ..CardShare::WHOLE
-    };
-    Ok((count, share))
-}
-
-fn share(kind: &CardKind, cores: Option<i64>, mib: Option<i64>, percent: Option<i64>) -> CardShare {
-    if kind.by_slots {
-        return CardShare {
-            memory: CardMemory::Mib(0),
-            cores: CardCores::Units(0),
-            named: None,
-        };
-    }
-    // Memory wins over its percentage.
-    let memory = match (mib, percent) {
-        (Some(mib), _) => CardMemory::Mib(mib),
-        (None, Some(percent)) => CardMemory::Percent(percent),
-        (None, None) if kind.default_memory > 0 => CardMemory::Mib(kind.default_memory),
-        (None, None) => CardMemory::Percent(100),
-    };
-    let default = match memory {
-        CardMemory::Percent(100) => kind.default_cores_of_whole,
-        _ => kind.default_cores,
-    };
-    let cores = cores.unwrap_or(default);
-    CardShare {
-        memory,
-        cores: match kind.cores_in_percent {
-            true => CardCores::Percent(cores),
-            false => CardCores::Units(cores),
-        },
-        named: None,
-    }
-}
-
-/// MiB of each card.
-fn mib(kind: &CardKind, units: i64, count: u32) -> Result<i64, String> {
-    let name = &kind.names.memory;
-    Ok(match kind.unit {
-        MemoryUnit::Mib(each) => units * each,
-        MemoryUnit::Bytes if units < 1 << 20 => units << 10,
-        MemoryUnit::Bytes => units >> 20,
-        MemoryUnit::Together(each, sizes) => {
-            if count == 1 && !sizes.contains(&units) {
-                let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
-                return Err(format!(
-                    "{name} is {units}, which is no part of a card: the unit is {each} MiB, write \
-                     one of {}",
-                    sizes.join(", ")
-                ));
-            }
-            units.saturating_mul(each) / i64::from(count)
-        }
+    all.filter(|(_, container, _, kind)| {
+        let mut names = kind.names.all();
+        names.any(|name| container.milli(name).is_some())
     })
 }
 
-fn uncounted(asked: &str, count: &str) -> String {
-    format!("{asked} is asked without {count}: add the number of cards, such as {count}: 1")
-}
-
-/// Units of memory.
-fn units(container: &ContainerFacts, kind: &CardKind) -> Result<Option<i64>, String> {
-    let name = &kind.names.memory;
-    let Some(milli) = container.milli(name).filter(|_| !name.is_empty()) else {
-        return Ok(None);
-    };
-    let (unit, most) = match kind.unit {
-        MemoryUnit::Mib(mib) | MemoryUnit::Together(mib, _) => {
-            (format!("{mib} MiB"), i64::from(i32::MAX) / mib)
-        }
-        MemoryUnit::Bytes => ("GiB without a letter".to_owned(), i64::from(i32::MAX) << 20),
-    };
-    let units = milli / 1000;
-    if milli % 1000 == 0 && (0..=most).contains(&units) {
-        return Ok(Some(units));
+fn need<F: HamiFamily>(
+    (at, container): (usize, &ContainerFacts),
+    of: usize,
+    (count, share): (u32, F::Share),
+) -> NeedOf<F> {
+    Need {
+        container: at as u16,
+        kind: of as u16,
+        runs: container.kind,
+        count,
+        share,
     }
-    let hint = match milli % (1000 << 20) {
-        0 if kind.unit != MemoryUnit::Bytes && units >> 20 > 0 => {
-            let mib = units >> 20;
-            format!(
-                "; for {mib}Mi write {}",
-                (mib + kind.unit.mib() - 1) / kind.unit.mib()
-            )
-        }
-        _ => String::new(),
-    };
-    Err(format!(
-        "{name} is {}, which is no amount a card has: the unit is {unit}, write an integer from 1 \
-         to {most}{hint}",
-        amount_text(milli)
-    ))
 }

@@ -9,9 +9,10 @@ use crate::settings::Policy;
 
 use super::check::{PodOnCards, Taken};
 use super::links;
-use super::needs::CardNeed;
+use super::own::{HamiFamily, NeedOf, PodOnNode};
 use super::place::CardOrder;
 use super::preference::{CardPreference, CardWeights, OrderKey};
+use super::share::CardNeed;
 
 /// Cards of which those that are best linked are looked for.
 const MAX_LINKED: usize = 64;
@@ -71,15 +72,7 @@ impl PodOnCards<'_> {
             if self.admits(need, at, own).is_err() {
                 continue;
             }
-            let used = self.used(at, own);
-            let weights = preference.weights;
-            fitting.push(RankedCard {
-                at: at as u16,
-                memory: used.memory,
-                sharers: used.sharers,
-                weighed: weights.map_or(0.0, |weights| self.weigh(need, at, used, weights)),
-                numa: self.cards.cards[at].numa,
-            });
+            fitting.push(self.ranked(need, at, self.used(at, own)));
         }
         preference.sort(&mut fitting);
         let mut order: CardOrder = fitting.iter().map(|card| card.at).collect();
@@ -139,10 +132,25 @@ impl PodOnCards<'_> {
         first.extend(rest);
         *order = first;
     }
+}
+
+impl<F: HamiFamily> PodOnNode<'_, F> {
+    /// A card of which so much is in use, as a need sees it.
+    pub fn ranked(&self, need: &NeedOf<F>, at: usize, used: CardPart) -> RankedCard {
+        let weights = self.limits.preference.weights;
+        RankedCard {
+            at: at as u16,
+            memory: used.memory,
+            sharers: used.sharers,
+            weighed: weights.map_or(0.0, |weights| self.weigh(need, at, used, weights)),
+            numa: self.cards.cards[at].numa,
+        }
+    }
 
     /// How full a card is with what a need takes of it, by the weights of the pod.
-    fn weigh(&self, need: &CardNeed, at: usize, used: CardPart, weights: CardWeights) -> f64 {
-        let (all, part) = (CardPart::capacity(self.cards, at), self.part(need, at));
+    fn weigh(&self, need: &NeedOf<F>, at: usize, used: CardPart, weights: CardWeights) -> f64 {
+        let all = CardPart::capacity(self.cards, at);
+        let part = CardPart::of(&F::part(self, need, at));
         weights.of(
             (used.sharers + 1, all.sharers),
             (used.cores + part.cores, all.cores),
@@ -154,7 +162,8 @@ impl PodOnCards<'_> {
     pub fn node_score(&self, policy: Policy) -> f64 {
         let (mut used, mut all) = (CardPart::default(), CardPart::default());
         for at in 0..self.cards.cards.len() {
-            let (own, capacity) = (self.used(at, &[]), CardPart::capacity(self.cards, at));
+            let own = CardPart::used(self.cards, at, self.view);
+            let capacity = CardPart::capacity(self.cards, at);
             used.memory += own.memory;
             used.sharers += own.sharers;
             used.cores += own.cores;
@@ -174,7 +183,7 @@ impl PodOnCards<'_> {
 }
 
 /// The score of a node of whose cards so much is in use, in all: memory, slots and cores.
-pub fn node_score(policy: Policy, shares: [(i64, i64); 3]) -> f64 {
+fn node_score(policy: Policy, shares: [(i64, i64); 3]) -> f64 {
     let told = shares.iter().filter(|(_, all)| *all > 0);
     let count = told.clone().count().max(1);
     let sum: f64 = told.map(|(used, all)| *used as f64 / *all as f64).sum();

@@ -13,7 +13,7 @@ use crate::part::CardPart;
 use crate::settings::Policy;
 
 use super::check::{PodOnCards, Taken};
-use super::needs::{CardMemory, CardNeed};
+use super::share::{CardMemory, CardNeed};
 
 /// Cards, by need, each as often as it counts.
 pub type TakenCards = SmallVec<[Taken; 4]>;
@@ -136,14 +136,24 @@ impl PodOnCards<'_> {
             let card = usize::from(*card);
             let used = self.used(card, &scored[..at]);
             let all = CardPart::capacity(self.cards, card).memory;
-            match self.limits.preference.policy {
-                Policy::None => 0.0,
-                Policy::Binpack => share(used.memory + part.memory, all),
-                Policy::Spread if used.sharers == 0 => 100.0,
-                Policy::Spread => 0.0,
-            }
+            worth_of(
+                self.limits.preference.policy,
+                used.memory + part.memory,
+                used.sharers,
+                all,
+            )
         };
         scored.iter().enumerate().map(worth).sum()
+    }
+}
+
+/// Score of a card of which so much memory counts as used, with so many containers on it.
+pub fn worth_of(policy: Policy, memory: i64, sharers: i64, all: i64) -> f64 {
+    match policy {
+        Policy::None => 0.0,
+        Policy::Binpack => share(memory, all),
+        Policy::Spread if sharers == 0 => 100.0,
+        Policy::Spread => 0.0,
     }
 }
 

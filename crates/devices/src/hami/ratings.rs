@@ -8,8 +8,8 @@ use crate::settings::Policy;
 use crate::text::{Bounded, clip};
 
 use super::check::PodOnCards;
-use super::needs::CardNeed;
 use super::register::MAX_CARDS;
+use super::share::CardNeed;
 
 /// Node annotation: by number of cards, how much is lost of the links of those that are left.
 pub const LOSSES: &str = "metax-tech.com/gpu.topology.losses";

@@ -9,7 +9,7 @@ use crate::part::CardPart;
 
 use super::check::{CardCheck, PodOnCards, Taken};
 use super::links;
-use super::needs::{CardCores, CardNeed};
+use super::share::{CardCores, CardNeed};
 use super::terms::{AppClass, QosPolicy, SgpuCard, SgpuLimits, ShareTerms};
 use super::variant::CardVariant;
 

@@ -7,7 +7,7 @@ use crate::ledger::{Card, FamilyCode};
 use crate::text::clip;
 
 use super::kind::{CardKind, OwnRules};
-use super::needs::{CardCores, CardNeed, CardShare};
+use super::share::{CardCores, CardNeed, CardShare};
 
 /// Pod annotation: how its share is held.
 pub const QOS: &str = "metax-tech.com/sgpu-qos-policy";

@@ -25,11 +25,6 @@ impl UuidLists {
         }
     }
 
-    /// The pod takes any card.
-    pub fn is_empty(&self) -> bool {
-        self.allowed.is_empty() && self.denied.is_empty()
-    }
-
     /// Whether a card is allowed.
     pub fn admits(&self, id: &str) -> bool {
         let named = |list: &[String]| list.iter().any(|uuid| uuid == id);

@@ -12,6 +12,8 @@ pub enum CardMode {
     Mps,
     /// Split by NVIDIA's MIG.
     Mig,
+    /// Split by the templates of Ascend.
+    Template,
 }
 
 impl CardMode {
@@ -20,6 +22,7 @@ impl CardMode {
         match name {
             "mps" => Self::Mps,
             "mig" => Self::Mig,
+            "template" => Self::Template,
             _ => Self::HamiCore,
         }
     }
@@ -30,6 +33,7 @@ impl CardMode {
             Self::HamiCore => "hami-core",
             Self::Mps => "mps",
             Self::Mig => "mig",
+            Self::Template => "template",
         }
     }
 }
@@ -52,6 +56,7 @@ impl CardVariant {
             mode: match code >> 8 {
                 1 => CardMode::Mps,
                 2 => CardMode::Mig,
+                3 => CardMode::Template,
                 _ => CardMode::HamiCore,
             },
         }

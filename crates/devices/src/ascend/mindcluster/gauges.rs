@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::gauge::{Gauge, GaugeSpec};
+use crate::gauge::{CardMeasure, Gauge, GaugeSpec};
 use crate::ledger::{LedgerTime, NodeCards};
 
 use super::mark::VnpuMark;
@@ -16,11 +16,7 @@ const VNPUS: &str = "volcano_ascend_npu_vnpus";
 const POD_CORES: &str = "volcano_ascend_npu_core_allocation_for_a_certain_pod";
 
 const fn of(name: &'static str, help: &'static str) -> GaugeSpec {
-    GaugeSpec {
-        name,
-        help,
-        by_pod: false,
-    }
+    GaugeSpec::of_card(name, CardMeasure::Own, help)
 }
 
 /// The gauges of a chip, and of a pod on it.

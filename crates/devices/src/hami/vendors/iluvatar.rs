@@ -75,8 +75,7 @@ fn gpus(config: &DeviceConfig) -> Vec<CardKind> {
     let kind = |(word, names): &(String, KindNames)| {
         let source = format!("hami.io/node-{word}-register");
         let mut kind = CardKind::registered(word, &source, word, names.clone());
-        let (yes, no) = ("hami.io/use", "hami.io/no-use");
-        kind.keys.uuids = Some((format!("{yes}-{word}-uuid"), format!("{no}-{word}-uuid")));
+        kind.keys.uuids = Some(CardKind::uuid_keys(word));
         kind.unit = MemoryUnit::Mib(UNIT);
         kind
     };

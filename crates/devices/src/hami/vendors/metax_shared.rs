@@ -8,6 +8,7 @@ use crate::binding::{Annotation, AnnotationValue};
 use crate::facts::NodeFacts;
 use crate::hami::json;
 use crate::hami::kind::{CardKind, KindNames, Marking, MemoryUnit, OwnRules, Several};
+use crate::hami::links;
 use crate::hami::register::{HamiCard, MAX_CARDS};
 use crate::hami::terms::{QOS, QosPolicy, SgpuCard, ShareTerms};
 use crate::part::CardPart;
@@ -80,15 +81,8 @@ fn entry(kind: &CardKind, value: &Value, at: usize) -> Result<HamiCard, String> 
 /// The zone of a card, counted from 1 in the order they are told; 0 for none.
 fn zone(value: &Value, known: &mut Vec<i64>) -> u16 {
     let told = value.get("linkZone").and_then(Value::as_i64);
-    let Some(told) = told.filter(|told| *told > 0) else {
-        return 0;
-    };
-    let at = known.iter().position(|zone| *zone == told);
-    let at = at.unwrap_or_else(|| {
-        known.push(told);
-        known.len() - 1
-    });
-    at as u16 + 1
+    let told = told.filter(|told| *told > 0);
+    told.map_or(0, |told| links::number(told, known))
 }
 
 /// How shares of a card are held, where that is told. What nobody knows counts as not told.

@@ -1,60 +1,38 @@
-//! Gauges of cards (spec/04 §16), from what is held for sure.
+//! Gauges of cards (spec/04 §16).
 
-use crate::card_gauges::{CardGaugeNames, card_gauges};
-use crate::gauge::{Gauge, GaugeSpec};
-use crate::ledger::NodeCards;
-
-const SHARED: &str = "volcano_vgpu_device_shared_number";
-const MEMORY: &str = "volcano_vgpu_device_allocated_memory";
-const CORES: &str = "volcano_vgpu_device_allocated_cores";
-const LIMIT: &str = "volcano_vgpu_device_memory_limit";
-const POD_MEMORY: &str = "volcano_vgpu_device_memory_allocation_for_a_certain_pod";
-const POD_CORES: &str = "volcano_vgpu_device_core_allocation_for_a_certain_pod";
-
-const NAMES: CardGaugeNames = CardGaugeNames {
-    shared: SHARED,
-    memory: MEMORY,
-    cores: CORES,
-    limit: LIMIT,
-    pod_memory: POD_MEMORY,
-    pod_cores: POD_CORES,
-};
-
-const fn of(name: &'static str, help: &'static str, by_pod: bool) -> GaugeSpec {
-    GaugeSpec { name, help, by_pod }
-}
+use crate::gauge::CardMeasure::{Capacity, Pods, Used};
+use crate::gauge::GaugeSpec;
 
 /// The gauges of a card, and of a pod on it.
 pub const GAUGES: &[GaugeSpec] = &[
-    of(SHARED, "Pods sharing the card.", false),
-    of(
-        MEMORY,
+    GaugeSpec::of_card(
+        "volcano_vgpu_device_shared_number",
+        Pods,
+        "Pods sharing the card.",
+    ),
+    GaugeSpec::of_card(
+        "volcano_vgpu_device_allocated_memory",
+        Used(0),
         "Memory of the card in use, in units of its registration.",
-        false,
     ),
-    of(
-        CORES,
+    GaugeSpec::of_card(
+        "volcano_vgpu_device_allocated_cores",
+        Used(2),
         "Cores of the card in use, in percent of a card.",
-        false,
     ),
-    of(
-        LIMIT,
+    GaugeSpec::of_card(
+        "volcano_vgpu_device_memory_limit",
+        Capacity(0),
         "Memory of the card, in units of its registration.",
-        false,
     ),
-    of(
-        POD_MEMORY,
+    GaugeSpec::of_pod(
+        "volcano_vgpu_device_memory_allocation_for_a_certain_pod",
+        Used(0),
         "Memory of the card in use by a pod, in units of its registration.",
-        true,
     ),
-    of(
-        POD_CORES,
+    GaugeSpec::of_pod(
+        "volcano_vgpu_device_core_allocation_for_a_certain_pod",
+        Used(2),
         "Cores of the card in use by a pod, in percent of a card.",
-        true,
     ),
 ];
-
-/// The gauges of a node.
-pub fn gauges(cards: &NodeCards) -> Vec<Gauge> {
-    card_gauges(cards, &NAMES)
-}

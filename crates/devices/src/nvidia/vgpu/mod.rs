@@ -37,7 +37,7 @@ use std::sync::Arc;
 use crate::config::{DeviceConfig, SectionSpec};
 use crate::facts::{NodeFacts, Pairs, PodFacts, too_many_init_containers, zero_count};
 use crate::family::{Decoded, Family, FamilySpec};
-use crate::gauge::Gauge;
+use crate::gauge::{Gauge, card_gauges};
 use crate::ledger::{Card, NodeCards, Tags};
 use crate::nvidia::geometry::NvidiaConfig;
 use crate::nvidia::indices::{INDEX, UNHEALTHY};
@@ -210,6 +210,6 @@ impl Family for Vgpu {
     }
 
     fn gauges(&self, cards: &NodeCards) -> Vec<Gauge> {
-        gauges::gauges(cards)
+        card_gauges(cards, gauges::GAUGES)
     }
 }

@@ -131,7 +131,7 @@ pub fn asking(word: &str, text: &str, soft: bool) -> PodFacts {
         })
         .collect();
     let asked: Vec<&[Limit]> = asked.iter().map(Vec::as_slice).collect();
-    let mode = [(super::needs::MODE, super::needs::HAMI_CORE)];
+    let mode = [(super::share::MODE, super::share::HAMI_CORE)];
     pod(word, &asked, if soft { &mode } else { &[] })
 }
 

@@ -1,11 +1,11 @@
 //! What nodes and the device configuration say.
 
 use super::{NodeLine, family, h1, occupy, pod, request};
-use crate::ascend::hami::chips::VnpuConfig;
-use crate::ascend::hami::register::ChipVariant;
 use crate::config::DeviceConfig;
 use crate::facts::NodeFacts;
 use crate::families;
+use crate::hami::ascend::chips::VnpuConfig;
+use crate::hami::variant::{CardMode, CardVariant};
 use crate::ledger::{LedgerTime, Load, NodeCards, Tags};
 use crate::settings::Policy;
 
@@ -38,8 +38,10 @@ fn chips_are_read_as_the_plugin_writes_them() {
     assert_eq!(healthy, [true, false]);
     assert_eq!(found.cards[1].index, 1);
     assert_eq!(found.capacity(0)[..2], [21_527, 7]);
-    let soft =
-        |others: &[(&str, &str)]| ChipVariant::of(&cards(REGISTER, 7000, others).cards[0]).soft;
+    let soft = |others: &[(&str, &str)]| {
+        let card = &cards(REGISTER, 7000, others).cards[0];
+        CardVariant::of(card).mode == CardMode::HamiCore
+    };
     assert!(!soft(&[]) && !soft(&[("hami-vnpu-core", "false")]));
     assert!(soft(&[("hami-vnpu-core", "true")]));
 }
@@ -80,7 +82,7 @@ fn what_is_wrong_with_a_node_is_told_and_nothing_else_is_hurt() {
             r#"[{"id":"U0","type":"Ascend310P","count":1,"devmem":9},
                 {"id":"U0","type":"Ascend310P","count":1,"devmem":9}]"#,
             1,
-            "is listed twice",
+            "is listed twice: counts once",
         ),
     ] {
         let found = cards(register, 7000, &[]);
@@ -88,6 +90,13 @@ fn what_is_wrong_with_a_node_is_told_and_nothing_else_is_hurt() {
         let told = found.problems.join("; ");
         assert!(told.contains(says), "{register}: {told}");
     }
+    let twice = r#"[{"id":"U0","type":"Ascend310P","count":1,"devmem":9,"health":true},
+        {"id":"U0","type":"Ascend310P","count":1,"devmem":8,"health":true}]"#;
+    let found = cards(twice, 7000, &[]);
+    assert!(found.cards.len() == 1 && !found.cards[0].is_usable());
+    let told = found.problems.join("; ");
+    let says = "chip U0 is listed twice: nobody gets it, as what is told of it differs";
+    assert!(told.contains(says), "{told}");
     let none = cards(REGISTER, 0, &[]);
     assert!(none.cards.is_empty() && none.problems[0].contains("allocatable"));
 }
@@ -126,7 +135,7 @@ fn both_shapes_of_the_configuration_are_read() {
     assert!(wrapped.hami_core && !list.hami_core);
     assert_eq!(wrapped.types, list.types);
     let chip = &list.types[0];
-    assert_eq!(chip.core_name, "huawei.com/X-percent");
+    assert_eq!(chip.names.cores, "huawei.com/X-percent");
     let names: Vec<&str> = chip.templates.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["a", "b"]);
     assert_eq!((chip.ai_cores, chip.ai_cpus), (8, 0));

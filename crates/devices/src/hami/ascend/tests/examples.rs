@@ -1,9 +1,9 @@
 //! The worked examples of spec/05 §7, as they are required.
 
 use super::{NodeLine, family, h1, occupy, place, pod, refusal, request, with};
-use crate::ascend::hami::chips::VnpuConfig;
 use crate::binding::AnnotationValue;
 use crate::facts::{ContainerKind, PodFacts};
+use crate::hami::ascend::chips::VnpuConfig;
 use crate::ledger::{LedgerTime, NodeCards};
 use crate::settings::Policy;
 
@@ -228,6 +228,10 @@ fn f13_unhealthy_chips_are_not_given_out() {
     node.chips.remove(0);
     let mut case = Case::on(Policy::None, &node, &[]);
     let expected = "no ascend device available (unhealthy)";
+    assert_eq!(case.place(1, &asks), Err((expected.to_owned(), false)));
+    // Health is told before how a chip is shared.
+    let soft = [("huawei.com/vnpu-mode", "hami-core")];
+    let asks = pod(P, &[&[('n', 1), ('m', 4096)]], &soft);
     assert_eq!(case.place(1, &asks), Err((expected.to_owned(), false)));
 }
 

@@ -6,6 +6,7 @@ mod read;
 use pumice_yaml::tree::YamlNode;
 
 use crate::config::{Reader, Section};
+use crate::hami::kind::KindNames;
 
 /// What the section says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,12 +22,9 @@ pub struct VnpuConfig {
 pub struct ChipType {
     /// `commonWord`: its name in annotations.
     pub word: String,
-    /// `resourceName`: whole or shared chips.
-    pub count_name: String,
-    /// `resourceMemoryName`: MiB of each.
-    pub memory_name: String,
-    /// `resourceCoreName`: percent of each, with hami-core.
-    pub core_name: String,
+    /// `resourceName`: whole or shared chips; `resourceMemoryName`: MiB of each; `resourceCoreName`: percent
+    /// of each, with hami-core.
+    pub names: KindNames,
     /// `memoryAllocatable`: MiB that a whole chip gives.
     pub allocatable: i64,
     /// `memoryCapacity`: the most MiB anybody may ask.
@@ -74,11 +72,6 @@ impl ChipType {
             _ if mib <= self.capacity => RoundedMemory::Whole,
             _ => RoundedMemory::TooMuch,
         }
-    }
-
-    /// Names of its resources.
-    pub fn resources(&self) -> [&str; 3] {
-        [&self.count_name, &self.memory_name, &self.core_name]
     }
 }
 
@@ -145,6 +138,10 @@ const KNOWN: &[ChipRow] = &[
     ("Ascend910C", 65_536, 65_536, 20, 7, LARGE),
 ];
 
+fn names(count: &str) -> KindNames {
+    KindNames::new(count, &format!("{count}-memory"), &format!("{count}-core"))
+}
+
 fn known(&(word, allocatable, capacity, ai_cores, ai_cpus, templates): &ChipRow) -> ChipType {
     let template = |&(name, memory, ai_cores, ai_cpus): &TemplateRow| ChipTemplate {
         memory,
@@ -154,9 +151,7 @@ fn known(&(word, allocatable, capacity, ai_cores, ai_cpus, templates): &ChipRow)
     };
     ChipType {
         word: word.to_owned(),
-        count_name: format!("huawei.com/{word}"),
-        memory_name: format!("huawei.com/{word}-memory"),
-        core_name: format!("huawei.com/{word}-core"),
+        names: names(&format!("huawei.com/{word}")),
         allocatable,
         capacity,
         ai_cores,

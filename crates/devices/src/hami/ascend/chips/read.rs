@@ -3,6 +3,8 @@
 use pumice_yaml::tree::YamlNode;
 
 use crate::config::{Reader, field};
+use crate::hami::config::required_name;
+use crate::hami::kind::KindNames;
 use crate::text::shorten;
 
 use super::{ChipTemplate, ChipType, VnpuConfig};
@@ -64,21 +66,23 @@ fn clash<'c>(types: &[ChipType], chip: &'c ChipType) -> Option<&'c str> {
     if types.iter().any(|known| known.word == chip.word) {
         return Some(&chip.word);
     }
-    let own = chip.resources();
-    let taken = |name: &&&str| {
-        types.iter().any(|known| known.resources().contains(name))
+    let own: Vec<&String> = chip.names.all().collect();
+    let taken = |name: &&&String| {
+        types
+            .iter()
+            .any(|known| known.names.all().any(|one| one == **name))
             || own.iter().filter(|other| other == name).count() > 1
     };
-    own.iter().find(taken).copied()
+    own.iter().find(taken).map(|name| name.as_str())
 }
 
 fn chip_type(reader: &mut Reader, entry: &YamlNode<'_>, path: &str) -> Option<ChipType> {
-    let word = name(reader, entry, "commonWord", path);
-    let count_name = name(reader, entry, "resourceName", path);
-    let memory_name = name(reader, entry, "resourceMemoryName", path);
+    let word = required_name(reader, entry, "commonWord", path);
+    let count_name = required_name(reader, entry, "resourceName", path);
+    let memory_name = required_name(reader, entry, "resourceMemoryName", path);
     let core_name = field(entry, "resourceCoreName")
         .is_some()
-        .then(|| name(reader, entry, "resourceCoreName", path));
+        .then(|| required_name(reader, entry, "resourceCoreName", path));
     let allocatable = reader.required_whole(entry, "memoryAllocatable", path, MAX_MIB);
     let capacity = reader.required_whole(entry, "memoryCapacity", path, MAX_MIB);
     let ai_cores = cores(reader, entry, "aiCore", path);
@@ -112,9 +116,12 @@ fn chip_type(reader: &mut Reader, entry: &YamlNode<'_>, path: &str) -> Option<Ch
     }
     Some(ChipType {
         word: word?,
-        core_name: core_name.unwrap_or_else(|| Some(format!("{count_name}-core")))?,
-        count_name,
-        memory_name: memory_name?,
+        names: KindNames {
+            cores: core_name.unwrap_or_else(|| Some(format!("{count_name}-core")))?,
+            memory: memory_name?,
+            percentage: String::new(),
+            count: count_name,
+        },
         allocatable,
         capacity,
         ai_cores,
@@ -126,7 +133,7 @@ fn chip_type(reader: &mut Reader, entry: &YamlNode<'_>, path: &str) -> Option<Ch
 
 fn template(reader: &mut Reader, entry: &YamlNode<'_>, path: &str) -> Option<ChipTemplate> {
     let entry = reader.map(entry, path)?;
-    let name = name(reader, entry, "name", path);
+    let name = required_name(reader, entry, "name", path);
     let memory = reader.required_whole(entry, "memory", path, MAX_MIB);
     Some(ChipTemplate {
         ai_cores: cores(reader, entry, "aiCore", path),
@@ -134,19 +141,6 @@ fn template(reader: &mut Reader, entry: &YamlNode<'_>, path: &str) -> Option<Chi
         memory: memory?,
         name: name?,
     })
-}
-
-/// A name that can stand in annotations.
-fn name(reader: &mut Reader, entry: &YamlNode<'_>, key: &str, path: &str) -> Option<String> {
-    let path = format!("{path}.{key}");
-    let name = reader.required_text(entry, key, &path)?;
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    if !name.chars().all(is_plain) {
-        let what = format!("`{}` has other characters than names have", shorten(name));
-        reader.problem(entry, &path, &what, "use letters, digits, and - _ . /");
-        return None;
-    }
-    Some(name.to_owned())
 }
 
 fn cores(reader: &mut Reader, entry: &YamlNode<'_>, key: &str, path: &str) -> i64 {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::{NodeLine, family, h1, pod, request, text};
-use crate::ascend::hami::part::ChipPart;
 use crate::facts::PodFacts;
 use crate::family::{Decoded, Family};
+use crate::hami::ascend::part::ChipPart;
 use crate::ledger::{Allocations, LedgerTime, Load, NodeCards, Tags};
 use crate::request::FamilyRequest;
 use crate::settings::Policy;

@@ -4,17 +4,20 @@
 //! right; where it is not, each gets the best one that leaves enough to those after it, which a
 //! matching of containers and chips tells exactly.
 
+use std::cmp::Reverse;
+
 use smallvec::SmallVec;
 
 use crate::facts::ContainerKind;
-use crate::hami::order::{RankedCard, node_score};
-use crate::ledger::{Card, LedgerTime};
-use crate::settings::Policy;
+use crate::hami::links;
+use crate::hami::order::RankedCard;
+use crate::hami::place::worth_of;
+use crate::hami::variant::CardVariant;
+use crate::ledger::Card;
+use crate::part::CardPart;
 
-use super::check::PodOnChips;
-use super::needs::ChipRequest;
-use super::part::ChipPart;
-use super::register::ChipVariant;
+use super::PodOnChips;
+use super::share::ChipNeed;
 
 /// Positions of chips, by request, each as often as it counts.
 pub type ChipPicks = SmallVec<[u16; 8]>;
@@ -31,12 +34,12 @@ type ScoredChips = SmallVec<[(f64, u16); 16]>;
 impl PodOnChips<'_> {
     /// Chips for all requests, and the score of the node; `None` if there are not enough. Those of init
     /// containers are free again when the others start, and score where no other container has any.
-    pub fn place(&self, needs: &[ChipRequest]) -> Option<(ChipPicks, f64)> {
-        let is_init = |need: &&ChipRequest| need.runs == ContainerKind::Init;
+    pub fn place(&self, needs: &[ChipNeed]) -> Option<(ChipPicks, f64)> {
+        let is_init = |need: &&ChipNeed| need.runs == ContainerKind::Init;
         if !needs.iter().any(|need| is_init(&need)) {
             return self.place_lasting(needs);
         }
-        let lasting: Vec<ChipRequest> = needs
+        let lasting: Vec<ChipNeed> = needs
             .iter()
             .filter(|need| !is_init(need))
             .copied()
@@ -66,7 +69,7 @@ impl PodOnChips<'_> {
     }
 
     /// Chips for the requests of containers that run at the same time, and the score of the node.
-    fn place_lasting(&self, needs: &[ChipRequest]) -> Option<(ChipPicks, f64)> {
+    fn place_lasting(&self, needs: &[ChipNeed]) -> Option<(ChipPicks, f64)> {
         let mut picks = ChipPicks::new();
         for need in needs {
             let Some(found) = self.best(need, &picks) else {
@@ -80,7 +83,7 @@ impl PodOnChips<'_> {
     }
 
     /// The chips that a request gets, of those that are not taken.
-    pub fn best(&self, need: &ChipRequest, taken: &[u16]) -> Option<ChipPicks> {
+    pub fn best(&self, need: &ChipNeed, taken: &[u16]) -> Option<ChipPicks> {
         let count = need.count as usize;
         if self.cards.cards.len() < count {
             return None;
@@ -94,7 +97,7 @@ impl PodOnChips<'_> {
     }
 
     /// All chips that a request may get, of those that are not taken, the best first.
-    fn order(&self, need: &ChipRequest, taken: &[u16]) -> ChipPicks {
+    fn order(&self, need: &ChipNeed, taken: &[u16]) -> ChipPicks {
         let mut fitting = self.candidates(need, taken);
         if self.limits.preference.is_by_policy() {
             // Chips stand in the order of their indices, which breaks ties.
@@ -102,15 +105,15 @@ impl PodOnChips<'_> {
         } else {
             self.by_preference(need, &mut fitting);
         }
-        if self.config.types[usize::from(need.of)].pairs {
+        if self.chip(need).pairs {
             self.by_pairs(&mut fitting);
-        } else if need.count > 1 && self.has_rings(need.of) {
+        } else if need.count > 1 && self.has_rings(need) {
             self.by_rings(&mut fitting);
         }
         fitting.iter().map(|(_, at)| *at).collect()
     }
 
-    fn candidates(&self, need: &ChipRequest, taken: &[u16]) -> ScoredChips {
+    fn candidates(&self, need: &ChipNeed, taken: &[u16]) -> ScoredChips {
         let all = 0..self.cards.cards.len() as u16;
         let free = all.filter(|at| !taken.contains(at));
         let fitting = free.filter(|at| self.admits(need, usize::from(*at)).is_ok());
@@ -123,63 +126,42 @@ impl PodOnChips<'_> {
 
     /// Score of a chip as it is before the pod.
     fn worth(&self, at: u16) -> f64 {
-        let used = ChipPart::used(self.cards, usize::from(at), self.view);
-        match self.limits.preference.policy {
-            Policy::None => 0.0,
-            Policy::Binpack => {
-                let all = ChipPart::capacity(self.cards, usize::from(at)).memory;
-                100.0 * used.memory as f64 / all as f64
-            }
-            Policy::Spread if used.sharers == 0 => 100.0,
-            Policy::Spread => 0.0,
-        }
+        let used = CardPart::used(self.cards, usize::from(at), self.view);
+        let all = CardPart::capacity(self.cards, usize::from(at)).memory;
+        worth_of(
+            self.limits.preference.policy,
+            used.memory,
+            used.sharers,
+            all,
+        )
     }
 
     /// All chips of the type have a group with fast links.
-    fn has_rings(&self, of: u16) -> bool {
-        let word = &self.config.types[usize::from(of)].word;
-        let mut variants = self.cards.cards.iter().map(ChipVariant::of);
-        word.starts_with("Ascend910") && variants.all(|one| one.of != of || one.ring.is_some())
+    fn has_rings(&self, need: &ChipNeed) -> bool {
+        let of_type = |card: &&Card| CardVariant::of(card).kind == need.kind;
+        let mut own = self.cards.cards.iter().filter(of_type);
+        self.chip(need).word.starts_with("Ascend910") && own.all(|card| ring(card) != 0)
     }
 
     /// As the annotations of the pod say.
-    fn by_preference(&self, need: &ChipRequest, fitting: &mut ScoredChips) {
-        let preference = &self.limits.preference;
+    fn by_preference(&self, need: &ChipNeed, fitting: &mut ScoredChips) {
         let ranked = fitting.iter().map(|(_, at)| {
             let card = usize::from(*at);
-            let used = ChipPart::used(self.cards, card, self.view);
-            let (all, part) = (ChipPart::capacity(self.cards, card), self.part(need, card));
-            let weighed = preference.weights.map(|weights| {
-                weights.of(
-                    (used.sharers + 1, all.sharers),
-                    (used.cores + part.cores, all.cores),
-                    (used.memory + part.memory, all.memory),
-                )
-            });
-            RankedCard {
-                at: *at,
-                memory: used.memory,
-                sharers: used.sharers,
-                weighed: weighed.unwrap_or(0.0),
-                numa: self.card(*at).numa,
-            }
+            self.ranked(need, card, CardPart::used(self.cards, card, self.view))
         });
         let mut ranked: SmallVec<[RankedCard; 16]> = ranked.collect();
-        preference.sort(&mut ranked);
+        self.limits.preference.sort(&mut ranked);
         let scored = ranked.iter().map(|card| (self.worth(card.at), card.at));
         *fitting = scored.collect();
     }
 
     /// Larger groups first, the one with the first chip among equals.
     fn by_rings(&self, fitting: &mut ScoredChips) {
-        let ring = |at: u16| ChipVariant::of(self.card(at)).ring;
-        let mut sizes = [0i32; 256];
-        for (_, at) in fitting.iter() {
-            sizes[usize::from(ring(*at).unwrap_or(0))] += 1;
-        }
+        let ring = |at: &u16| ring(self.card(*at));
+        let sizes = links::zones(fitting.iter().map(|(_, at)| ring(at)));
         fitting.sort_by_key(|(_, at)| {
-            let ring = ring(*at).unwrap_or(0);
-            (-sizes[usize::from(ring)], ring)
+            let own = sizes.iter().find(|(known, _)| *known == ring(at));
+            (Reverse(own.map_or(0, |(_, size)| *size)), ring(at))
         });
     }
 
@@ -200,8 +182,8 @@ impl PodOnChips<'_> {
 
     /// Chips for all requests, if greed has found none: the best for each in turn that leave enough
     /// to those after it.
-    fn careful(&self, needs: &[ChipRequest]) -> Option<ChipPicks> {
-        let pairs = |need: &ChipRequest| self.config.types[usize::from(need.of)].pairs;
+    fn careful(&self, needs: &[ChipNeed]) -> Option<ChipPicks> {
+        let pairs = |need: &ChipNeed| self.chip(need).pairs;
         let total: u64 = needs.iter().map(|need| u64::from(need.count)).sum();
         let impossible = total > self.cards.cards.len().min(MAX_MATCHED) as u64;
         if needs.len() < 2 || impossible || needs.iter().any(pairs) {
@@ -228,7 +210,7 @@ impl PodOnChips<'_> {
     }
 
     /// Whether some chips can be found for what the picks leave to be served, by matching.
-    fn can_go_on(&self, needs: &[ChipRequest], picks: &[u16]) -> bool {
+    fn can_go_on(&self, needs: &[ChipNeed], picks: &[u16]) -> bool {
         let mut matching = ChipMatching {
             on_node: *self,
             needs,
@@ -250,7 +232,7 @@ impl PodOnChips<'_> {
 
     /// Score of a node: of each request that of its first chip, unless the pod orders nodes; and how close its
     /// chips are.
-    fn score(&self, needs: &[ChipRequest], picks: &[u16]) -> f64 {
+    fn score(&self, needs: &[ChipNeed], picks: &[u16]) -> f64 {
         let of_node = self.limits.preference.node;
         let mut sum = of_node.map_or(0.0, |policy| self.node_score(policy));
         let mut rest = picks;
@@ -260,7 +242,7 @@ impl PodOnChips<'_> {
             if of_node.is_none() {
                 sum += own.first().map_or(0.0, |at| self.worth(*at));
             }
-            let word = &self.config.types[usize::from(need.of)].word;
+            let word = &self.chip(need).word;
             if word.starts_with("Ascend910") {
                 sum += self.closeness(own);
             }
@@ -268,44 +250,29 @@ impl PodOnChips<'_> {
         sum
     }
 
-    /// By how much of all its chips is in use before the pod, from 0 to 100.
-    fn node_score(&self, policy: Policy) -> f64 {
-        let mut shares = [(0, 0); 3];
-        for at in 0..self.cards.cards.len() {
-            let used = ChipPart::used(self.cards, at, self.view);
-            let all = ChipPart::capacity(self.cards, at);
-            let own = [
-                (used.memory, all.memory),
-                (used.sharers, all.sharers),
-                (used.cores, all.cores),
-            ];
-            for (sum, (used, all)) in shares.iter_mut().zip(own) {
-                *sum = (sum.0 + used, sum.1 + all);
-            }
-        }
-        node_score(policy, shares)
-    }
-
     fn closeness(&self, picks: &[u16]) -> f64 {
-        let ring = |at: &u16| ChipVariant::of(self.card(*at)).ring;
-        let alike = |at: &u16| picks.iter().filter(|other| ring(other) == ring(at)).count();
-        match picks.iter().all(|at| ring(at).is_some()) {
-            true => {
-                let most = picks.iter().map(alike).max().unwrap_or(0);
-                RING_POINTS * most as f64 / picks.len().max(1) as f64
-            }
+        let rings = || picks.iter().map(|at| ring(self.card(*at)));
+        let sizes = links::zones(rings());
+        let most = sizes.iter().map(|(_, size)| *size).max();
+        match rings().all(|ring| ring != 0) {
+            true => RING_POINTS * most.unwrap_or(0) as f64 / picks.len().max(1) as f64,
             false => 0.0,
         }
     }
+}
+
+/// The group of chips with fast links that a chip is in, counted from 1; 0 for none.
+fn ring(card: &Card) -> u16 {
+    card.details.get()
 }
 
 /// Chips that an init container cannot have: those of sidecars before it, and those that other containers
 /// have otherwise, since the container runtime is told one share of a chip for each pod. `before` are those
 /// before it, and what they have; `lasting` likewise those that last.
 fn beside(
-    init: &ChipRequest,
-    before: (&[ChipRequest], &[u16]),
-    lasting: (&[ChipRequest], &[u16]),
+    init: &ChipNeed,
+    before: (&[ChipNeed], &[u16]),
+    lasting: (&[ChipNeed], &[u16]),
 ) -> ChipPicks {
     let mut taken = ChipPicks::new();
     for (needs, picks) in [before, lasting] {
@@ -325,7 +292,7 @@ fn beside(
 /// Who gets which chip (Kuhn's algorithm).
 struct ChipMatching<'a> {
     on_node: PodOnChips<'a>,
-    needs: &'a [ChipRequest],
+    needs: &'a [ChipNeed],
     /// By chip, the request that has it.
     holder: Vec<Option<usize>>,
 }
@@ -349,12 +316,5 @@ impl ChipMatching<'_> {
             }
         }
         false
-    }
-}
-
-impl PodOnChips<'_> {
-    /// This pod on the node as it is at another time.
-    pub fn at(self, view: LedgerTime) -> Self {
-        Self { view, ..self }
     }
 }
