@@ -34,7 +34,8 @@ fn packing(name: &str, nodes: &str, tasks: &str, more: &[&str]) -> Output {
 
 fn figures(output: &Output) -> Value {
     let error = String::from_utf8_lossy(&output.stderr);
-    let all: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{error}"));
+    assert!(output.status.success(), "{error}");
+    let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     all[0].clone()
 }
 
