@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Nothing is bound before the job is ready; from then on each turn places one task. With a limit of
-//! work (`pumice_framework::work`) a turn may end early, and then the job has another one in the next
+//! work (`pumice_framework::work_limit`) a turn may end early, and then the job has another one in the next
 //! cycle.
 
 use std::sync::Arc;

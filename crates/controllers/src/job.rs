@@ -32,15 +32,16 @@ mod obstacles;
 mod phase;
 pub mod plugins;
 mod pods;
-mod policy;
+mod policies;
 mod status;
 mod status_write;
 mod sync;
 mod templates;
 mod told;
-mod triggers;
+
 pub(crate) mod usage;
 mod validate;
+mod validate_policies;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use pumice_api::job::TaskSpec;

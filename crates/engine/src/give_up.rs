@@ -11,7 +11,7 @@ use pumice_model::{JobIx, ResVec, TaskIx};
 
 use crate::follow_up::partial::{OverdueGang, members_on_nodes};
 use crate::knowledge::Knowledge;
-use crate::waiting::wording::Wording;
+use crate::knowledge::Wording;
 
 /// A gang that is given up.
 #[derive(Clone, Debug, PartialEq, Eq)]

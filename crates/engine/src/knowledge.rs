@@ -1,6 +1,8 @@
 //! What may be read of the engine, by whoever says something about it: why something waits, what people
 //! ask, what is written on objects. Nobody can change anything through it.
 
+use std::ops::Deref;
+
 use std::collections::BTreeMap;
 
 use pumice_actions::Action;
@@ -81,5 +83,25 @@ impl<'a> Knowledge<'a> {
     /// What cannot be read of the devices that a pod asks.
     pub(crate) fn unread_of(&self, ix: TaskIx) -> Option<String> {
         self.follow_up.unread_reports.of(self.state, ix)
+    }
+}
+
+/// Texts about what waits. Each of its rooms words one kind of reason; a text about a gang quotes those of its
+/// pods, and the other way round.
+#[derive(Clone, Copy)]
+pub(crate) struct Wording<'a>(Knowledge<'a>);
+
+impl<'a> Deref for Wording<'a> {
+    type Target = Knowledge<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<'a> Knowledge<'a> {
+    /// What is known, to be told in words.
+    pub(crate) fn wording(&self) -> Wording<'a> {
+        Wording(*self)
     }
 }

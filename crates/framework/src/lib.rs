@@ -20,7 +20,7 @@
 //! * [`nobody_goes`]: why nobody is evicted for a job, likewise.
 //! * [`obstacles`]: what of node objects keeps pods from nodes that would do, likewise.
 //! * [`sleep`]: jobs that are not tried, because it is known that nothing would come of it.
-//! * [`work`]: how much of a cycle one job may take.
+//! * [`work_limit`]: how much of a cycle one job may take.
 
 pub mod domain_sum;
 mod eviction_tally;
@@ -41,7 +41,7 @@ pub mod tiers;
 pub mod topology_keys;
 pub mod transaction;
 pub mod verdict;
-pub mod work;
+pub mod work_limit;
 
 pub use domain_sum::DomainSum;
 pub use eviction_tally::EvictionTally;
@@ -63,4 +63,4 @@ pub use tiers::Vote;
 pub use topology_keys::TopologyKeys;
 pub use transaction::{Bind, Checkpoint, Choice, Eviction, Plan, PlanStep};
 pub use verdict::Verdict;
-pub use work::Work;
+pub use work_limit::Work;

@@ -13,7 +13,7 @@ use crate::outcome::{JobNote, Skip};
 use crate::plugins::{Lasting, Plugins};
 use crate::sleep::Sleepers;
 use crate::transaction::{Op, Plan};
-use crate::work::Work;
+use crate::work_limit::Work;
 
 /// Which actions of a cycle evict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use pumice_wire::rules::RuleScope;
 use super::look::{JobLook, job_of_group};
 use super::memory::JobMemory;
 use super::phase::JobPhase;
-use super::triggers::GonePod;
+use super::policies::GonePod;
 use super::{active, commands, ending};
 use crate::options::ControllerOptions;
 use crate::queue::queue_standing;

@@ -6,8 +6,8 @@ use pumice_api::job::JobStatus;
 
 use super::look::{JobLook, JobPod};
 use super::phase::{JobPhase, enter};
+use super::policies::GonePod;
 use super::status::recounted;
-use super::triggers::GonePod;
 
 /// What policies and Commands ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

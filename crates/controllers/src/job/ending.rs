@@ -8,9 +8,9 @@ use super::look::{JobLook, JobPod};
 use super::memory::JobMemory;
 use super::phase::{JobPhase, enter};
 use super::pods::PodSight;
+use super::policies::{PolicyAnswers, verdict};
 use super::status::counted;
 use super::status_write::status_write;
-use super::triggers::{PolicyAnswers, verdict};
 use super::{commands, kill};
 use crate::runtime::{ApiWrite, ManagedRef, ObjectCache, Reconciliation, TrackedPhase};
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::look::{JobLook, JobPod, PodStanding, job_of_group};
-use super::triggers::GonePod;
+use super::policies::GonePod;
 use crate::runtime::{Disruption, ManagedRef};
 
 /// Event and `status.state.reason`.

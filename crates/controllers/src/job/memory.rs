@@ -9,9 +9,9 @@ use super::equipment::{PluginWrites, is_recorded_anew};
 use super::evicted::EvictedPods;
 use super::look::JobLook;
 use super::pods::pod_name;
+use super::policies::{FirstSeen, GonePod};
 use super::status_write::status_write;
 use super::task_name;
-use super::triggers::{FirstSeen, GonePod};
 use crate::runtime::{ApiWrite, ManagedKind};
 
 /// Counters of a status are written this often at most, unless the phase changes.

@@ -13,7 +13,7 @@ use pumice_units::quantity;
 use rustc_hash::FxBuildHasher;
 
 use super::pods::is_generated_claim_name;
-use super::{name, plugins, policy, sum, task_name};
+use super::{name, plugins, sum, task_name, validate_policies};
 
 /// Most pods of one Job. Far above any gang that could be placed at once; keeps a typing mistake
 /// from filling the memory.
@@ -58,7 +58,7 @@ pub fn validate(job: &Job) -> Vec<JobProblem> {
     }
     counts(job, &mut problems);
     tier(job.spec.network_topology.as_ref(), "spec", &mut problems);
-    policy::validate(&job.spec.policies, "spec", &mut problems);
+    validate_policies::validate(&job.spec.policies, "spec", &mut problems);
     tasks(job, &mut problems);
     problems.extend(plugins::problems(job));
     volumes(job, &mut problems);
@@ -138,7 +138,7 @@ fn tasks(job: &Job, problems: &mut JobProblems) {
             add(problems, format!("{path}.name"), message);
         }
         task_counts(task, &path, problems);
-        policy::validate(&task.policies, &path, problems);
+        validate_policies::validate(&task.policies, &path, problems);
         topology_policy(task, &path, problems);
         partitions(task, &path, problems);
     }

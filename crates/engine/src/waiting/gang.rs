@@ -10,7 +10,7 @@ use pumice_model::{Job, JobIx, Origin, TaskIx, TaskStatus};
 use super::why::Why;
 use crate::follow_up::notes::held_by_queue;
 use crate::knowledge::Knowledge;
-use crate::waiting::wording::Wording;
+use crate::knowledge::Wording;
 
 /// The first thing that went wrong for a job in this cycle, always the same one.
 #[derive(Clone, Copy, Debug)]

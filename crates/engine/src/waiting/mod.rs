@@ -13,17 +13,16 @@
 pub(crate) mod fingerprint;
 mod gang;
 mod ladder;
+mod message;
 pub(crate) mod never;
 mod no_domain;
 mod nobody_goes;
 mod not_tried;
 mod refusal;
-mod text;
 mod why;
-pub(crate) mod wording;
 
 pub(crate) use fingerprint::{Fingerprint, hash_of, stable_words_hash};
 pub(crate) use gang::NOT_ENOUGH;
-pub use text::Subject;
-pub(crate) use text::headline;
+pub use message::Subject;
+pub(crate) use message::headline;
 pub use why::{PodReason, Waiting, Why};

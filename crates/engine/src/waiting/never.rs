@@ -6,9 +6,9 @@ use pumice_framework::reason::NO_NODES;
 use pumice_model::resource::{AmountUnit, display_amount};
 use pumice_model::{JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 
-use super::text::hint;
+use super::message::hint;
 use crate::knowledge::Knowledge;
-use crate::waiting::wording::Wording;
+use crate::knowledge::Wording;
 
 /// Where nothing more exact is known.
 pub(super) const NOT_EVEN_IDLE: &str = "no node could serve it, even if it were idle";

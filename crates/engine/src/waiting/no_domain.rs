@@ -5,8 +5,8 @@ use pumice_model::network::CLUSTER;
 use pumice_model::object::{HighestTier, TopologyRequest};
 use pumice_model::{JobIx, TierProblem};
 
-use super::text::hint;
-use crate::waiting::wording::Wording;
+use super::message::hint;
+use crate::knowledge::Wording;
 
 impl Wording<'_> {
     /// Says that a PodGroup asks for a tier that there is not.

@@ -11,8 +11,8 @@ use pumice_model::{JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 use super::fingerprint::{Fingerprint, hash_of};
 use crate::configured::evicts;
 use crate::knowledge::Knowledge;
+use crate::knowledge::Wording;
 use crate::waiting::fingerprint::Prints;
-use crate::waiting::wording::Wording;
 
 /// Before why nobody is evicted, after a sentence.
 pub(super) const NO_EVICTIONS: &str = " No evictions: ";

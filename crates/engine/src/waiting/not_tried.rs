@@ -4,8 +4,8 @@ use pumice_framework::Skip;
 use pumice_model::JobIx;
 use pumice_model::object::NATIVE_GROUP;
 
-use super::text::hint;
-use crate::waiting::wording::Wording;
+use super::message::hint;
+use crate::knowledge::Wording;
 
 /// Annotation that names a pod's PodGroup.
 const GROUP_NAME: &str = "annotation scheduling.k8s.io/group-name";

@@ -6,7 +6,7 @@ use pumice_framework::{Bound, Overrun, QuotaRefusal, QuotaShortage, Refusal};
 use pumice_model::JobIx;
 use pumice_model::resource::{AmountUnit, Unit, display_amount, unit_of};
 
-use crate::waiting::wording::Wording;
+use crate::knowledge::Wording;
 
 impl Wording<'_> {
     /// Why a job or one of its tasks was refused.

@@ -13,7 +13,7 @@ use super::nobody_goes::{AND_NO_EVICTIONS, NO_EVICTIONS};
 use super::why::{PodReason, Waiting, Why};
 use crate::follow_up::bind_waits::BindWait;
 use crate::knowledge::Knowledge;
-use crate::waiting::wording::Wording;
+use crate::knowledge::Wording;
 
 /// Everything from here on names one node and amounts: the nearest miss.
 pub(super) const NEAREST_MISS: &str = " Nearest miss: ";
