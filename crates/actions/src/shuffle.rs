@@ -11,7 +11,7 @@ const REASON: &str = "shuffle";
 
 /// Evicts whom plugins name and nobody protects.
 pub fn run(session: &mut Session) {
-    if !session.plugins.names_victim_tasks() {
+    if !session.plugins.evictions().names_victim_tasks() {
         return;
     }
     let victims = victims(session);
@@ -30,9 +30,9 @@ pub fn run(session: &mut Session) {
 fn victims(session: &Session) -> Vec<TaskIx> {
     let (state, plugins) = (&*session.state, &*session.plugins);
     let mut candidates = running_candidates(session);
-    candidates.retain(|task| !plugins.unprotected(state, &[*task]).is_empty());
-    let named = plugins.victim_tasks(state, &candidates);
+    candidates.retain(|task| !plugins.evictions().unprotected(state, &[*task]).is_empty());
+    let named = plugins.evictions().victim_tasks(state, &candidates);
     let named: FxHashSet<TaskIx> = named.into_iter().collect();
     candidates.retain(|task| named.contains(task));
-    plugins.unprotected(state, &candidates)
+    plugins.evictions().unprotected(state, &candidates)
 }

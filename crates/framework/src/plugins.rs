@@ -24,6 +24,7 @@ mod placing_order;
 mod victims;
 
 pub use placing_order::sort_by_number_and_age;
+pub use victims::EvictionRules;
 
 use asked::{PluginsOfPoint, Points};
 

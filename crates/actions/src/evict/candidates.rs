@@ -151,11 +151,19 @@ fn count_and_allowed(
     let purpose = scope.purpose;
     let may_go = candidates.iter().copied();
     let may_go: Vec<TaskIx> = may_go
-        .filter(|task| !plugins.is_never_victim(state, purpose, preemptor, *task))
+        .filter(|task| {
+            !plugins
+                .evictions()
+                .is_never_victim(state, purpose, preemptor, *task)
+        })
         .collect();
     let allowed = match gang {
-        None => plugins.victims(state, purpose, preemptor, &may_go),
-        Some(_) => plugins.victims_of_gangs(state, purpose, preemptors, &candidates),
+        None => plugins
+            .evictions()
+            .victims(state, purpose, preemptor, &may_go),
+        Some(_) => plugins
+            .evictions()
+            .victims_of_gangs(state, purpose, preemptors, &candidates),
     };
     let allowed: FxHashSet<TaskIx> = allowed.into_iter().collect();
     let nodes = allowed.iter().filter_map(|task| state.task(*task).node);
@@ -172,7 +180,7 @@ fn count_and_allowed(
     }
     if !kept.is_empty() {
         counts.budgets = budgets_of(state, &kept);
-        counts.by_plugin = plugins.kept_by_plugin(
+        counts.by_plugin = plugins.evictions().kept_by_plugin(
             gang.is_some(),
             state,
             purpose,
@@ -222,8 +230,11 @@ pub fn on_node(
     let (state, plugins) = (&*session.state, &*session.plugins);
     let purpose = scope.purpose;
     // Who never goes needs no rank.
-    let may_go = marked_by_nobody(session, scope, node)
-        .filter(|task| !plugins.is_never_victim(state, purpose, preemptor, *task));
+    let may_go = marked_by_nobody(session, scope, node).filter(|task| {
+        !plugins
+            .evictions()
+            .is_never_victim(state, purpose, preemptor, *task)
+    });
     let mut victims = ranks(session, seniority, scope, may_go);
     sort(state, &mut victims);
     victims
@@ -260,9 +271,11 @@ fn ranks(
     let victims = tasks.map(|task| {
         let queue = state.task(task).job.and_then(|job| state.job(job).queue);
         let distance = match (scope.purpose, queue) {
-            (Purpose::Reclaim, Some(queue)) => *distances
-                .entry(queue)
-                .or_insert_with(|| plugins.queue_distance(state, scope.queue, queue)),
+            (Purpose::Reclaim, Some(queue)) => *distances.entry(queue).or_insert_with(|| {
+                plugins
+                    .evictions()
+                    .queue_distance(state, scope.queue, queue)
+            }),
             _ => 0,
         };
         let rank = VictimRank::of(state, seniority, task, distance);

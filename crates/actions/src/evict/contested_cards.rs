@@ -125,7 +125,9 @@ fn node_victims(
     there.retain(|victim| scope.purpose == Purpose::WithinJob || !is_own(victim.task));
     candidates::sort(state, &mut there);
     let candidates: Vec<TaskIx> = there.iter().map(|victim| victim.task).collect();
-    let allowed = plugins.victims(state, scope.purpose, preemptor.task, &candidates);
+    let allowed = plugins
+        .evictions()
+        .victims(state, scope.purpose, preemptor.task, &candidates);
     NodeVictims {
         candidates,
         allowed: allowed.into_iter().collect(),
@@ -188,7 +190,10 @@ fn keeper(
     }
     let mut kept = FxHashSet::from_iter([ix]);
     let (purpose, task) = (scope.purpose, preemptor.task);
-    let by = plugins.kept_by_plugin(false, state, purpose, &[task], candidates, &mut kept);
+    let by =
+        plugins
+            .evictions()
+            .kept_by_plugin(false, state, purpose, &[task], candidates, &mut kept);
     by.first()
         .map_or(Keeper::Unnamed, |(why, _)| Keeper::Plugin(*why))
 }

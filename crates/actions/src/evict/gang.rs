@@ -150,7 +150,7 @@ fn may_evict(
     }
     match (purpose, tasks.first()) {
         (Purpose::Reclaim, Some(first)) => {
-            let asked = plugins.may_reclaim(state, queue, tasks);
+            let asked = plugins.evictions().may_reclaim(state, queue, tasks);
             let over = asked.map_err(|refusal| (*first, Hindrance::Queue(refusal)))?;
             match is_idle_somewhere(state, *first, &over) {
                 true => Ok(over),
@@ -360,12 +360,16 @@ fn victims(session: &Session, scope: &Scope, waiting: &[TaskIx], own: JobIx) -> 
         victims.extend(there.into_iter().filter(|victim| {
             let (task, purpose) = (victim.task, scope.purpose);
             state.task(task).job != Some(own)
-                && !plugins.is_never_victim_of_gangs(state, purpose, preemptor, task)
+                && !plugins
+                    .evictions()
+                    .is_never_victim_of_gangs(state, purpose, preemptor, task)
         }));
     }
     candidates::sort(state, &mut victims);
     let tasks: Vec<TaskIx> = victims.iter().map(|victim| victim.task).collect();
-    let allowed = plugins.victims_of_gangs(state, scope.purpose, waiting, &tasks);
+    let allowed = plugins
+        .evictions()
+        .victims_of_gangs(state, scope.purpose, waiting, &tasks);
     candidates::keep_allowed(&mut victims, allowed);
     victims
 }

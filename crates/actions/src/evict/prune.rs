@@ -42,7 +42,9 @@ pub fn take_back_needless(
     suspects.sort_by_cached_key(|victim| {
         let job = state.task(*victim).job;
         let queue = job.and_then(|job| state.job(job).queue);
-        let distance = queue.map_or(0, |queue| plugins.queue_distance(state, by.queue, queue));
+        let distance = queue.map_or(0, |queue| {
+            plugins.evictions().queue_distance(state, by.queue, queue)
+        });
         VictimRank::of(state, &mut seniority, *victim, distance)
     });
     while let Some(victim) = suspects.pop() {

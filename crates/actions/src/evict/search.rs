@@ -205,14 +205,19 @@ impl ScopeNodes {
         let mut victims: Vec<RankedVictim> = there.iter().filter(of_others).copied().collect();
         // Found out for this job, and perhaps not true of others.
         let of_job = victims.len() < there.len()
-            || session.plugins.victims_depend_on_job(self.scope.purpose)
+            || session
+                .plugins
+                .evictions()
+                .victims_depend_on_job(self.scope.purpose)
             || session.plugins.job_ready(session.state, preemptor.job)
             || limited;
         let tasks: Vec<TaskIx> = victims.iter().map(|victim| victim.task).collect();
         let purpose = self.scope.purpose;
-        let allowed = session
-            .plugins
-            .victims(session.state, purpose, preemptor.task, &tasks);
+        let allowed =
+            session
+                .plugins
+                .evictions()
+                .victims(session.state, purpose, preemptor.task, &tasks);
         candidates::keep_allowed(&mut victims, allowed);
         if purpose != Purpose::Reclaim {
             session.tally.weighed(victims.len());
@@ -316,6 +321,7 @@ impl ScopeNodes {
                 && !self.spent.contains(&of_job(job))
                 && session
                     .plugins
+                    .evictions()
                     .is_never_victim(state, purpose, preemptor, task)
             {
                 self.spent.insert(of_job(job));

@@ -59,7 +59,10 @@ impl StarvingJobs {
     pub fn new(session: &mut Session, what: &EvictionKind) -> Self {
         let mut jobs = ByQueue::while_nothing_is_placed(session);
         let mut groups: FxHashMap<SleepGroupIx, Vec<JobIx>> = FxHashMap::default();
-        let alike = !session.plugins.victims_depend_on_job(what.purpose);
+        let alike = !session
+            .plugins
+            .evictions()
+            .victims_depend_on_job(what.purpose);
         for job in session.state.waiting_jobs() {
             match session.sleepers.bed(job) {
                 Bed::Group(group) if alike && waits_for_places(session, group) => {
@@ -336,7 +339,10 @@ fn may_evict(
     }
     match purpose {
         Purpose::Reclaim => {
-            let asked = session.plugins.may_reclaim(session.state, queue, &[task]);
+            let asked = session
+                .plugins
+                .evictions()
+                .may_reclaim(session.state, queue, &[task]);
             asked.map_err(PlaceFailure::Queue)
         }
         Purpose::Preempt | Purpose::WithinJob => Ok(Overruns::new()),

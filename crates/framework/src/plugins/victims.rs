@@ -9,7 +9,18 @@ use crate::points::{Purpose, VictimTasks, Victims, WhyKept};
 use crate::refusal::{Overruns, Refusal};
 use crate::tiers::{self, VictimAnswer, Weight};
 
+/// The plugins, asked who may be evicted.
+#[derive(Clone, Copy)]
+pub struct EvictionRules<'a>(&'a Plugins);
+
 impl Plugins {
+    /// Who may be evicted.
+    pub fn evictions(&self) -> EvictionRules<'_> {
+        EvictionRules(self)
+    }
+}
+
+impl EvictionRules<'_> {
     /// Preemptable and Reclaimable: those of the candidates, given cheapest first, that may be evicted for
     /// a task. Where no answer that counts puts jobs in an order, preemption takes from jobs of lower
     /// priority only, and nobody is reclaimed from (spec/07 §3).
@@ -38,15 +49,17 @@ impl Plugins {
 
     /// Whether some plugin names pods that are to go for nobody's sake in this cycle.
     pub fn names_victim_tasks(&self) -> bool {
-        let asked = &self.points.victim_tasks;
-        let mut asked = self.ask(asked, |x| x.as_victim_tasks());
+        let asked = &self.0.points.victim_tasks;
+        let mut asked = self.0.ask(asked, |x| x.as_victim_tasks());
         asked.any(|point| point.is_due())
     }
 
     /// VictimTasks: whom of the candidates, given cheapest first, plugins want gone: the union of the first
     /// tier that names any.
     pub fn victim_tasks(&self, state: &State, candidates: &[TaskIx]) -> Vec<TaskIx> {
-        let asked = self.by_tier(&self.points.victim_tasks, |x| x.as_victim_tasks());
+        let asked = self
+            .0
+            .by_tier(&self.0.points.victim_tasks, |x| x.as_victim_tasks());
         let named = |point: &dyn VictimTasks| match point.is_due() {
             true => point.victim_tasks(state, candidates),
             false => Vec::new(),
@@ -58,7 +71,7 @@ impl Plugins {
     /// whoever they go for ([`Victims::unprotected`]), whichever its tier.
     pub fn unprotected(&self, state: &State, candidates: &[TaskIx]) -> Vec<TaskIx> {
         let mut left = candidates.to_vec();
-        for point in self.ask(&self.points.preemptable, |x| x.as_victims()) {
+        for point in self.0.ask(&self.0.points.preemptable, |x| x.as_victims()) {
             if let Some(allowed) = point.unprotected(state, &left) {
                 left = allowed;
             }
@@ -113,7 +126,7 @@ impl Plugins {
         asked
             .chunk_by(|left, right| left.0 == right.0)
             .map(move |tier| {
-                let plugins = tier.iter().map(|at| self.plugin(*at));
+                let plugins = tier.iter().map(|at| self.0.plugin(*at));
                 plugins.filter_map(move |plugin| {
                     let point = plugin
                         .as_victims()
@@ -157,7 +170,9 @@ impl Plugins {
         preemptor: TaskIx,
         candidate: TaskIx,
     ) -> bool {
-        let all = self.by_tier(self.asked_about_victims(purpose), |x| x.as_victims());
+        let all = self
+            .0
+            .by_tier(self.asked_about_victims(purpose), |x| x.as_victims());
         let asked = all.map(|tier| {
             let speakers = tier.filter(move |point| point.speaks(purpose));
             speakers.filter(move |point| is_asked(*point)).peekable()
@@ -170,14 +185,16 @@ impl Plugins {
 
     fn asked_about_victims(&self, purpose: Purpose) -> &PluginsOfPoint {
         match purpose {
-            Purpose::Preempt | Purpose::WithinJob => &self.points.preemptable,
-            Purpose::Reclaim => &self.points.reclaimable,
+            Purpose::Preempt | Purpose::WithinJob => &self.0.points.preemptable,
+            Purpose::Reclaim => &self.0.points.reclaimable,
         }
     }
 
     /// Whether who may go depends on the preemptor's job by more than queue and priority.
     pub fn victims_depend_on_job(&self, purpose: Purpose) -> bool {
-        let mut asked = self.ask(self.asked_about_victims(purpose), |x| x.as_victims());
+        let mut asked = self
+            .0
+            .ask(self.asked_about_victims(purpose), |x| x.as_victims());
         asked.any(|point| point.speaks(purpose) && point.depends_on_job())
     }
 
@@ -241,7 +258,8 @@ impl Plugins {
         tasks: &[TaskIx],
     ) -> Result<Overruns, Refusal> {
         let mut asked = self
-            .ask(&self.points.reclaimer, |x| x.as_reclaimer())
+            .0
+            .ask(&self.0.points.reclaimer, |x| x.as_reclaimer())
             .peekable();
         if asked.peek().is_none() {
             return Err(Refusal::Unsaid);
@@ -255,7 +273,9 @@ impl Plugins {
 
     /// How far a queue is from that of a preemptor; the sum of what plugins say.
     pub fn queue_distance(&self, state: &State, preemptor: QueueIx, victim: QueueIx) -> u32 {
-        let asked = self.ask(&self.points.queue_distance, |x| x.as_queue_distance());
+        let asked = self
+            .0
+            .ask(&self.0.points.queue_distance, |x| x.as_queue_distance());
         asked
             .map(|p| p.queue_distance(state, preemptor, victim))
             .sum()
