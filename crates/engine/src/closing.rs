@@ -35,7 +35,7 @@ impl Engine {
         let changed = self.close_groups(due, now_s);
         if !changed.is_empty() {
             // A condition that says so with other numbers decides nothing.
-            self.settled = Some(self.state.generation());
+            self.settled = Some(self.state.journal().generation());
         }
         changed
     }
@@ -76,11 +76,11 @@ impl Engine {
 
     /// Jobs that have changed, and those of which something else is noted than before.
     fn jobs_to_look_at(&mut self, before: &[(JobIx, Option<JobNote>)], now_s: i64) -> Vec<JobIx> {
-        let mut jobs = self.state.take_changed_jobs();
+        let mut jobs = self.state.changes().take_changed_jobs();
         // Notes name nodes by index, which may mean other nodes now.
         let epochs = ClosedEpochs {
             nodes: self.state.nodes().static_epoch(),
-            queues: self.state.queue_tree_epoch(),
+            queues: self.state.journal().queue_tree_epoch(),
             network: self.state.network().epoch(),
             claims: self.state.resource_claims().version(),
         };

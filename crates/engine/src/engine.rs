@@ -327,7 +327,7 @@ impl Engine {
         self.release_kept();
         self.state.settle_cpus();
         self.cycle += 1;
-        let phase_changes = self.state.phase_changes();
+        let phase_changes = self.state.journal().phase_changes();
         self.kernel.begin_cycle(&self.state);
         let has_enqueue = has_action(&self.actions, &["enqueue"]);
         let (state, plugins) = (&mut self.state, &mut self.plugins);
@@ -368,8 +368,8 @@ impl Engine {
             && groups.is_empty()
             && !postponed
             && !forgot
-            && phase_changes == self.state.phase_changes();
-        self.settled = settled.then(|| self.state.generation());
+            && phase_changes == self.state.journal().phase_changes();
+        self.settled = settled.then(|| self.state.journal().generation());
         Decisions {
             binds: plan.binds,
             evictions: plan.evictions,
@@ -392,7 +392,7 @@ impl Engine {
         let is_due = |at_s: Option<i64>| at_s.is_some_and(|at_s| at_s <= now_s);
         let nominations_s = self.follow_up.nominations.next_s();
         let time_matters = is_due(self.plugins.wake_at_s()) || is_due(nominations_s);
-        let settled = self.settled == Some(self.state.generation());
+        let settled = self.settled == Some(self.state.journal().generation());
         let quiet = settled && !time_matters && !is_due(self.sleepers.check_due_s());
         let tidies = self.tidying.take_due(now_s, quiet);
         if tidies {

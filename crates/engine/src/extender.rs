@@ -105,7 +105,7 @@ impl ToldQuestions {
             passes_marks: evicts(known.actions).reclaim_passes_marks,
             candidates: [None, None],
         };
-        let is_same_state = told.told_state == state.generation();
+        let is_same_state = told.told_state == state.journal().generation();
         let standing = |needed: &NeededAnswer| {
             let question = &needed.question;
             let about = match before.get(question) {
@@ -137,7 +137,7 @@ impl ToldQuestions {
         };
         told.pods.tidy();
         (told.told_generation, told.told_cycle) = (told.generation, known.cycle);
-        told.told_state = state.generation();
+        told.told_state = state.journal().generation();
         QuestionSheet {
             extender: told.settings.clone(),
             generation: told.generation,
@@ -191,13 +191,13 @@ pub(crate) fn needed_answers<'a>(known: Knowledge<'a>) -> impl Iterator<Item = &
 
 /// Forgets answers nobody needs; whether there were any.
 pub(crate) fn forget_answers(state: &mut State, plugins: &Plugins) -> bool {
-    let before = state.generation();
+    let before = state.journal().generation();
     if state.extender_answers().all().next().is_some() {
         let asked = plugins.standing_questions().iter();
         let asked: BTreeSet<_> = asked.map(|needed| &needed.question).collect();
         state.keep_answers(|question| asked.contains(question));
     }
-    state.generation() != before
+    state.journal().generation() != before
 }
 
 /// It stays as long as the job does; who may go changes with what others do.

@@ -102,7 +102,7 @@ impl MetricsCounts {
                 snapshot.jobs.push(self.job_snapshot(known, ix));
             }
         }
-        for ix in state.waiting_jobs() {
+        for ix in state.journal().waiting_jobs() {
             count_pending(known, ix, &mut snapshot.pending);
         }
         let waits = known.count_bind_waits();

@@ -126,7 +126,7 @@ impl Engine {
 
     /// [`Engine::reports`] at a millisecond since the epoch.
     pub fn reports_at_ms(&mut self, now_ms: i64) -> Reports {
-        let changed_queues = self.state.take_changed_queues();
+        let changed_queues = self.state.changes().take_changed_queues();
         let mut log = std::mem::take(&mut self.report_log);
         let now = ReportTime { ms: now_ms };
         let reports = log.reports(self.known().teller(), changed_queues, now);

@@ -167,12 +167,12 @@ impl Plugins {
     }
 
     fn changed(&mut self, state: &mut State) -> Changed {
-        let jobs = state.take_unobserved_jobs();
-        let rewritten = state.take_rewritten_queues();
+        let jobs = state.changes().take_unobserved_jobs();
+        let rewritten = state.changes().take_rewritten_queues();
         let epochs = OpenedEpochs {
             nodes: state.nodes().static_epoch(),
-            queues: state.queues_epoch(),
-            queue_tree: state.queue_tree_epoch(),
+            queues: state.journal().queues_epoch(),
+            queue_tree: state.journal().queue_tree_epoch(),
         };
         match self.opened.replace(epochs) {
             None => Changed::default(),
@@ -211,7 +211,7 @@ impl Plugins {
     /// What the owners of queues should know, by all plugins in their order; `None` while queues are not
     /// as they were when the last cycle began.
     pub fn queue_warnings(&self, state: &State) -> Option<BTreeMap<QueueIx, String>> {
-        if self.opened?.queues != state.queues_epoch() {
+        if self.opened?.queues != state.journal().queues_epoch() {
             return None;
         }
         let mut all: BTreeMap<QueueIx, String> = BTreeMap::new();

@@ -125,7 +125,7 @@ impl<'a> Session<'a> {
     /// Room was made within the cycle: actions that come later try everybody.
     pub(crate) fn wake_all(&mut self) {
         if self.sleepers.upset() {
-            self.awake = self.state.waiting_jobs();
+            self.awake = self.state.journal().waiting_jobs();
         }
     }
 

@@ -60,7 +60,7 @@ impl StarvingJobs {
         let mut jobs = ByQueue::while_nothing_is_placed(session);
         let mut groups: FxHashMap<SleepGroupIx, Vec<JobIx>> = FxHashMap::default();
         let alike = !session.plugins.victims_depend_on_job(what.purpose);
-        for job in session.state.waiting_jobs() {
+        for job in session.state.journal().waiting_jobs() {
             match session.sleepers.bed(job) {
                 Bed::Group(group) if alike && waits_for_places(session, group) => {
                     groups.entry(group).or_default().push(job);

@@ -388,7 +388,7 @@ impl<'a> Teller<'a> {
         if job.queue.is_none() && job.status.phase != GroupPhase::Completed {
             return Some(GroupComplaint::NoQueue(
                 job.queue_name,
-                self.state.queue_tree_epoch(),
+                self.state.journal().queue_tree_epoch(),
             ));
         }
         let note = self.notes.get(&ix);

@@ -44,7 +44,7 @@ impl QueueTotals {
         changed: Vec<QueueIx>,
         now_s: i64,
     ) -> Vec<(QueueIx, Amounts)> {
-        if self.tree != Some(state.queue_tree_epoch()) {
+        if self.tree != Some(state.journal().queue_tree_epoch()) {
             self.rebuild(state);
         } else {
             changed.into_iter().for_each(|ix| self.follow(state, ix));
@@ -122,7 +122,7 @@ impl QueueTotals {
     }
 
     fn rebuild(&mut self, state: &State) {
-        self.tree = Some(state.queue_tree_epoch());
+        self.tree = Some(state.journal().queue_tree_epoch());
         self.parent = parents(state);
         self.own.clear();
         self.total.clear();

@@ -248,7 +248,7 @@ impl Prints<'_> {
                 which.and(Fingerprint::of(invalid.reason).with(&invalid.message))
             }
             // The nearest name is told too.
-            Skip::NoQueue => which.with(self.state.queue_tree_epoch()),
+            Skip::NoQueue => which.with(self.state.journal().queue_tree_epoch()),
             Skip::Overused(overruns) => which.with(overruns),
             Skip::Tier(problem) => which.with((problem, self.state.network().epoch())),
             Skip::NoGroup | Skip::AwaitsGroup | Skip::Postponed => which,

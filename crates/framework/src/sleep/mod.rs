@@ -169,8 +169,12 @@ impl Sleepers {
         self.is_upset = false;
         self.stirred.clear();
         self.missed_jobs.clear();
-        let roused = state.take_roused_jobs();
-        let epoch = (state.class_epoch(), state.queues_epoch(), state.upheavals());
+        let roused = state.changes().take_roused_jobs();
+        let epoch = (
+            state.class_epoch(),
+            state.journal().queues_epoch(),
+            state.journal().upheavals(),
+        );
         let is_same = self.epoch.replace(epoch) == Some(epoch);
         let before = std::mem::replace(&mut self.cursor, state.nodes().touch_cursor());
         self.mode = match self.interval_s {
@@ -202,7 +206,7 @@ impl Sleepers {
             WakeMode::Everybody | WakeMode::Check => {
                 self.checked_s = Some(now_s);
                 self.slept = false;
-                state.waiting_jobs()
+                state.journal().waiting_jobs()
             }
         };
         awake.sort_unstable();
@@ -261,7 +265,7 @@ impl Sleepers {
         jobs.extend(&self.stirred);
         if self.interval_s.is_some() {
             // What was taken back has changed too. Too many to be listed: all were awake.
-            jobs.extend(state.take_roused_jobs().unwrap_or_default());
+            jobs.extend(state.changes().take_roused_jobs().unwrap_or_default());
         }
         jobs.sort_unstable();
         jobs.dedup();

@@ -83,7 +83,7 @@ impl State {
             };
             let with = self.shapes.counted(&self.resources, amounts).0;
             self.jobs[ix.at()].admitted = Some(with);
-            self.generation += 1;
+            self.journal.changed();
             self.touch_job(ix);
         }
     }

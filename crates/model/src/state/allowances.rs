@@ -71,7 +71,7 @@ impl Allowances {
 
 impl State {
     pub(super) fn apply_allowance(&mut self, delta: Delta) {
-        self.generation += u64::from(self.allowances.apply(delta));
+        self.journal.note(self.allowances.apply(delta));
     }
 
     pub(super) fn dump_allowances(&self, out: &mut Vec<Delta>) {

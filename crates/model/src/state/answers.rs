@@ -72,13 +72,14 @@ impl State {
     pub fn keep_answers(&mut self, is_asked: impl Fn(&ExtenderQuestion) -> bool) {
         for question in self.answers.keep(is_asked) {
             self.answer_changed(&question);
-            let is_of_queue = question.verb == ExtenderVerb::QueueOverused;
-            self.upheavals += u64::from(is_of_queue);
+            if question.verb == ExtenderVerb::QueueOverused {
+                self.journal.upheaval();
+            }
         }
     }
 
     fn answer_changed(&mut self, question: &ExtenderQuestion) {
-        self.generation += 1;
+        self.journal.changed();
         let job = match question.verb {
             // All jobs of the queue, which is an upheaval.
             ExtenderVerb::QueueOverused => None,

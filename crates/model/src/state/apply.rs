@@ -18,10 +18,10 @@ impl State {
     /// Applies one change, and tells what that did to pods and jobs. An object equal to the one already
     /// known changes nothing.
     pub fn apply(&mut self, delta: Delta) -> Applied {
-        let (generation, is_local) = (self.generation, delta.is_local());
+        let (generation, is_local) = (self.journal.generation(), delta.is_local());
         let applied = self.take_in(delta);
-        if !is_local && self.generation != generation {
-            self.upheavals += 1;
+        if !is_local && self.journal.generation() != generation {
+            self.journal.upheaval();
         }
         applied
     }
@@ -81,20 +81,20 @@ impl State {
             Delta::WorkloadApply(workload) => {
                 let changed = self.topology.set_workload(&mut self.names, workload);
                 self.appearances_stale |= changed;
-                self.generation += u64::from(changed);
+                self.journal.note(changed);
             }
             Delta::WorkloadDelete(kind, namespace, name) => {
                 let changed = self.topology.remove_workload(&kind, &namespace, &name);
                 self.appearances_stale |= changed;
-                self.generation += u64::from(changed);
+                self.journal.note(changed);
             }
             Delta::HyperNodeApply(object) => {
                 let changed = self.network.apply(*object);
-                self.generation += u64::from(changed);
+                self.journal.note(changed);
             }
             Delta::HyperNodeDelete(name) => {
                 let changed = self.network.remove(&name);
-                self.generation += u64::from(changed);
+                self.journal.note(changed);
             }
             Delta::NumatopologyApply(object) => self.set_numatopology(*object),
             Delta::NumatopologyDelete(node) => self.forget_numatopology(&node),
@@ -109,19 +109,19 @@ impl State {
     fn set_namespace(&mut self, name: &str, labels: Option<Pairs>) {
         let changed = self.topology.set_namespace(name, labels);
         self.counts_stale |= changed;
-        self.generation += u64::from(changed);
+        self.journal.note(changed);
     }
 
     fn set_usage(&mut self, node: &str, usage: Option<NodeUsage>) {
         let node = self.nodes.find(node);
         let is_new = node.is_some_and(|node| self.nodes.set_usage(node, usage));
-        self.generation += u64::from(is_new);
+        self.journal.note(is_new);
     }
 
     /// Measurements that are old at `now_s`, seconds since the epoch, say nothing any more.
     pub fn forget_old_usage(&mut self, now_s: i64) {
         let forgot = self.nodes.forget_old_usage(now_s);
-        self.generation += u64::from(forgot);
+        self.journal.note(forgot);
     }
 
     fn apply_priority_class(&mut self, class: PriorityClassObject) {
@@ -144,7 +144,7 @@ impl State {
         let is_new = known.is_none() && self.numatopologies.contains_key(&node.name);
         let tells_cpus = is_new.then(|| node.name.clone());
         if self.nodes.apply(node, allocatable, &oversubscription) {
-            self.generation += 1;
+            self.journal.changed();
         }
         if let Some(name) = tells_cpus {
             self.read_cpus(&name);
@@ -177,7 +177,7 @@ impl State {
         self.put_cards(node, NodeDevices::default());
         self.nodes.remove(name);
         self.network.forget_nodes();
-        self.generation += 1;
+        self.journal.changed();
     }
 
     pub(super) fn apply_pod(&mut self, pod: &PodObject) -> Applied {
@@ -238,7 +238,7 @@ impl State {
             self.release_supplies(ix, retained);
             self.pod_read(ix, old_job)
         } else {
-            task.serial = self.next_serial();
+            task.serial = self.journal.next_serial();
             let uid = task.uid.clone();
             let ix = TaskIx(self.tasks.insert(task) as u32);
             self.task_by_uid.insert(uid, ix);
@@ -348,7 +348,7 @@ impl State {
 
     /// Brings job, queue, node and counters in step with a task that is new in the table.
     fn attach(&mut self, ix: TaskIx) {
-        self.generation += 1;
+        self.journal.changed();
         if self.task(ix).lost_node != Sym::default() {
             self.lost.insert(ix);
         }
@@ -377,7 +377,7 @@ impl State {
 
     /// The inverse of [`State::attach`]; gives the shape back. The job stays, even when empty.
     fn detach(&mut self, ix: TaskIx) {
-        self.generation += 1;
+        self.journal.changed();
         self.lost.remove(&ix);
         self.endings.leave(ix, &self.tasks[ix.at()]);
         self.uncount_claims(ix);

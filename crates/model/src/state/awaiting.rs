@@ -23,7 +23,7 @@ impl State {
         if name == self.group_controller {
             return;
         }
-        self.generation += 1;
+        self.journal.changed();
         self.group_controller = name;
         let of_one = |(ix, task): (TaskIx, &Task)| task.controlled.then_some(ix);
         let controlled: Vec<TaskIx> = self.tasks().filter_map(of_one).collect();
@@ -58,7 +58,7 @@ impl State {
         if self.job(ix).origin == origin {
             return;
         }
-        self.generation += 1;
+        self.journal.changed();
         self.jobs[ix.at()].origin = origin;
         if self.job(ix).status.phase == GroupPhase::Inqueue {
             // It reserves nothing while it waits, and is admitted anew afterwards.

@@ -93,7 +93,7 @@ impl State {
             Delta::TaintRuleDelete(name) => claims.delete_taint_rule(&name),
             _ => false,
         };
-        self.generation += u64::from(changed);
+        self.journal.note(changed);
     }
 
     /// Brings needs in step with objects, and asks selectors that were not asked.
@@ -218,7 +218,7 @@ impl State {
     }
 
     fn follow_claims(&mut self, (others, frees): (Vec<TaskIx>, bool)) {
-        self.generation += u64::from(frees);
+        self.journal.note(frees);
         self.renew_claim_needs(&others);
     }
 
@@ -233,7 +233,7 @@ impl State {
     /// The devices of a claim were not given back.
     pub(super) fn keep_devices(&mut self, claim: ClaimReturn) {
         let is_news = self.resource_claims.keep_devices(claim);
-        self.generation += u64::from(is_news);
+        self.journal.note(is_news);
     }
 
     /// Tells its claims whether a task uses them.

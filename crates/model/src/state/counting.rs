@@ -56,7 +56,7 @@ impl State {
     }
 
     fn settle_named_by_queues(&mut self) {
-        let epoch = self.queues_epoch + 1;
+        let epoch = self.journal.queues_epoch() + 1;
         if self.named_by_queues.epoch == epoch {
             return;
         }

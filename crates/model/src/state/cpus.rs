@@ -14,7 +14,7 @@ impl State {
         if self.numatopologies.get(&object.node) == Some(&object) {
             return;
         }
-        self.generation += 1;
+        self.journal.changed();
         let name = object.node.clone();
         self.numatopologies.insert(name.clone(), object);
         self.read_cpus(&name);
@@ -22,7 +22,7 @@ impl State {
 
     pub(super) fn forget_numatopology(&mut self, node: &str) {
         if self.numatopologies.remove(node).is_some() {
-            self.generation += 1;
+            self.journal.changed();
             self.read_cpus(node);
         }
     }
@@ -110,7 +110,7 @@ impl State {
                 ran: *runs,
             });
             if self.nodes.settle_cpus(node, order.collect()) {
-                self.generation += 1;
+                self.journal.changed();
             }
         }
     }

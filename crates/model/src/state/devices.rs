@@ -52,14 +52,14 @@ impl State {
         };
         let cards = self.devices.cards(self.nodes.object(node));
         if !cards.has_cards_of(&self.nodes.devices[node.at()]) {
-            self.generation += 1;
+            self.journal.changed();
             self.read_cards(node);
             self.nodes.forget_verdicts();
         }
     }
 
     fn remake_devices(&mut self, settings: Settings) {
-        self.generation += 1;
+        self.journal.changed();
         let minds = self.tasks().filter(|(_, task)| task.involves_devices());
         let tasks: Vec<TaskIx> = minds.map(|(ix, _)| ix).collect();
         for ix in &tasks {

@@ -62,8 +62,8 @@ impl State {
         self.spared.retain(|_, hold| hold.until_s > now_s);
         if self.spared.len() != spared {
             // Whoever waits may be helped by it.
-            self.generation += 1;
-            self.upheavals += 1;
+            self.journal.changed();
+            self.journal.upheaval();
         }
         if self.holds.is_empty() {
             return;
@@ -76,7 +76,7 @@ impl State {
             }
             stays
         });
-        self.generation += over.len() as u64;
+        self.journal.note(!over.is_empty());
         over.into_iter().for_each(|ix| self.touch_job_of(ix));
     }
 
@@ -101,7 +101,7 @@ impl State {
         if let Some(ix) = self.task_by_uid(uid)
             && self.task(ix).status == TaskStatus::Pending
         {
-            self.generation += 1;
+            self.journal.changed();
             self.touch_job_of(ix);
             self.holds.insert(ix, hold);
         }
@@ -112,7 +112,7 @@ impl State {
         if let Some(ix) = self.task_by_uid(uid)
             && self.task(ix).node.is_some()
         {
-            self.generation += 1;
+            self.journal.changed();
             self.spared.insert(ix, hold);
         }
     }

@@ -29,10 +29,4 @@ impl State {
         job.is_some_and(|job| job.serial == id.serial)
             .then_some(id.ix)
     }
-
-    /// A number that no task and no job has had before.
-    pub(super) fn next_serial(&mut self) -> u64 {
-        self.serial += 1;
-        self.serial
-    }
 }

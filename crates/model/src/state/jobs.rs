@@ -17,7 +17,7 @@ impl State {
         origin: Origin,
     ) -> JobIx {
         let job = Job {
-            serial: self.next_serial(),
+            serial: self.journal.next_serial(),
             namespace,
             name: name.into(),
             uid: uid.into(),
@@ -73,7 +73,7 @@ impl State {
         if known == Some(&group) {
             return Applied::default();
         }
-        self.generation += 1;
+        self.journal.changed();
         let queue_name = match group.queue.as_str() {
             "" => self.default_queue,
             name => self.names.intern(name),
@@ -116,7 +116,7 @@ impl State {
         let Some(ix) = self.job_by_key(namespace, name) else {
             return Applied::default();
         };
-        self.generation += 1;
+        self.journal.changed();
         let job = &mut self.jobs[ix.at()];
         job.origin = Origin::Missing;
         (job.min_resources, job.admitted) = (None, None);
@@ -133,7 +133,7 @@ impl State {
     /// Lets a job belong to the queue with a name. Without its PodGroup it belongs to none.
     pub(super) fn move_job(&mut self, ix: JobIx, queue_name: Sym) {
         let job = &mut self.jobs[ix.at()];
-        self.generation += u64::from(job.queue_name != queue_name);
+        self.journal.note(job.queue_name != queue_name);
         job.queue_name = queue_name;
         let found = match job.origin.lacks_group() {
             true => None,
@@ -228,7 +228,7 @@ impl State {
 
     /// A PriorityClass has changed, has come or is gone.
     pub(super) fn reprioritise(&mut self, changed: &str) {
-        self.generation += 1;
+        self.journal.changed();
         let classes: Vec<(usize, Box<str>)> = self
             .jobs
             .iter()
@@ -299,7 +299,7 @@ impl State {
         let priority = self.priority_of(&pod.priority_class);
         let job = &mut self.jobs[ix.at()];
         let same = (job.created_s, job.priority) == (pod.created_s, priority);
-        self.generation += u64::from(!same);
+        self.journal.note(!same);
         job.created_s = pod.created_s;
         job.priority_class = pod.priority_class.as_str().into();
         job.priority = priority;

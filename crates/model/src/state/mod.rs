@@ -7,7 +7,7 @@ mod answers;
 mod applied;
 mod apply;
 mod awaiting;
-mod changes;
+mod books;
 mod claims;
 mod counting;
 mod cpus;
@@ -18,6 +18,7 @@ mod fork;
 mod hold;
 mod identity;
 mod jobs;
+mod journal;
 mod laws;
 mod overdue;
 mod placement;
@@ -51,11 +52,11 @@ use crate::topology::{KeyCounter, Pull, Query, Topology};
 use crate::volume::Volumes;
 
 use allowances::Allowances;
-use changes::Changes;
 
 pub use allowances::KnownBudget;
 pub use applied::{Applied, GroupChange, PodChange};
 pub use hold::Hold;
+pub use journal::{ChangeJournal, ChangeReader};
 pub use placement::{Placement, SupplyPlan};
 pub use sweep::Footprint;
 
@@ -114,20 +115,12 @@ pub struct State {
     endings: overdue::Endings,
     /// How many of them, and of evictions that are only tried, nothing marks yet.
     in_doubt: u32,
-    changes: Changes,
     sub_jobs_stale: FxHashSet<JobIx>,
     queues_stale: bool,
-    queues_epoch: u64,
     knows_admissions: bool,
-    queue_tree_epoch: u64,
-    sub_jobs_epoch: u64,
     appearances_stale: bool,
     counts_stale: bool,
-    generation: u64,
-    phase_changes: u64,
-    upheavals: u64,
-    /// Tasks and jobs made so far.
-    serial: u64,
+    journal: ChangeJournal,
     rules_gone: usize,
 }
 
@@ -171,20 +164,13 @@ impl State {
             evictions: FxHashMap::default(),
             endings: Default::default(),
             in_doubt: 0,
-            changes: Changes::default(),
             reserved: WideSum::default(),
             sub_jobs_stale: FxHashSet::default(),
             queues_stale: false,
-            queues_epoch: 0,
             knows_admissions: false,
-            queue_tree_epoch: 0,
-            sub_jobs_epoch: 0,
             appearances_stale: false,
             counts_stale: false,
-            generation: 0,
-            phase_changes: 0,
-            upheavals: 0,
-            serial: 0,
+            journal: ChangeJournal::default(),
             rules_gone: 0,
         }
     }
@@ -222,7 +208,7 @@ impl State {
     /// Takes the keys of node labels that make domains while there are no HyperNodes, lowest tier first
     /// (spec/08 §2.3).
     pub fn set_network_labels(&mut self, labels: &[String]) {
-        self.generation += u64::from(self.network.set_labels(labels));
+        self.journal.note(self.network.set_labels(labels));
     }
 
     /// Reservations of admitted jobs that have a queue, as of [`State::settle_books`].
@@ -245,35 +231,10 @@ impl State {
         &self.devices
     }
 
-    /// Changes with every effective change of the cluster, from outside or by a cycle.
-    pub fn generation(&self) -> u64 {
-        self.generation
-    }
-
-    /// Changes whenever a queue comes, changes or goes, its status aside.
-    pub fn queues_epoch(&self) -> u64 {
-        self.queues_epoch
-    }
-
-    /// Changes whenever a queue comes or goes, gets another parent, or is another one of its name.
-    pub fn queue_tree_epoch(&self) -> u64 {
-        self.queue_tree_epoch
-    }
-
-    /// Changes whenever a job is divided into sub-jobs anew, or is whole again.
-    pub fn sub_jobs_epoch(&self) -> u64 {
-        self.sub_jobs_epoch
-    }
-
-    /// Changes whenever something happened outside that may matter to any job, and not only to the
-    /// jobs and nodes that are listed as changed: anything but pods and PodGroups.
-    pub fn upheavals(&self) -> u64 {
-        self.upheavals
-    }
-
-    /// Counts calls of [`State::set_phase`] that changed something.
-    pub fn phase_changes(&self) -> u64 {
-        self.phase_changes
+    /// What happened to the cluster: how often, to what, and since when somebody has not looked.
+    #[inline]
+    pub fn journal(&self) -> &ChangeJournal {
+        &self.journal
     }
 
     /// The task with this index.
@@ -390,8 +351,7 @@ impl State {
         let job = &mut self.jobs[ix.at()];
         if job.status.phase != phase {
             job.enter_phase(phase);
-            self.generation += 1;
-            self.phase_changes += 1;
+            self.journal.phase_changed();
             self.touch_job(ix);
         }
     }
@@ -404,7 +364,7 @@ impl State {
         {
             group.status = status.clone();
             job.set_status(status);
-            self.generation += 1;
+            self.journal.changed();
             self.touch_job(ix);
         }
     }

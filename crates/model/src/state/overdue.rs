@@ -82,7 +82,7 @@ impl State {
     pub(super) fn doubt_endings(&mut self, now_s: i64) {
         while let Some(ix) = self.endings.take_due(now_s) {
             self.restore(ix, TaskStatus::Unknown);
-            self.upheavals += 1;
+            self.journal.upheaval();
         }
     }
 }

@@ -147,7 +147,7 @@ impl State {
         if (old_status, old_node) == (status, node) {
             return;
         }
-        self.generation += 1;
+        self.journal.changed();
         let same_place = old_node == node
             && old_status.load() == status.load()
             && (old_status == TaskStatus::Releasing) == (status == TaskStatus::Releasing);

@@ -29,7 +29,7 @@ impl State {
                 return;
             }
         }
-        self.generation += 1;
+        self.journal.changed();
         let capability = self.resources.vector(&object.capability);
         let deserved = self.resources.vector(&object.deserved);
         let guarantee = self.resources.vector(&object.guarantee);
@@ -40,7 +40,9 @@ impl State {
             (queue.object, queue.capability) = (object, capability);
             (queue.deserved, queue.guarantee) = (deserved, guarantee);
             self.queue_is_rewritten(ix);
-            self.queue_tree_epoch += u64::from(moves);
+            if moves {
+                self.journal.queue_tree_changed();
+            }
             return;
         }
         let queue = Queue {
@@ -63,7 +65,7 @@ impl State {
         self.queue_by_name.insert(name, ix);
         self.touch_queue(ix);
         self.queue_is_rewritten(ix);
-        self.queue_tree_epoch += 1;
+        self.journal.queue_tree_changed();
         self.queues_stale = true;
     }
 
@@ -71,15 +73,15 @@ impl State {
         let Some(ix) = self.queue_by_name(name) else {
             return;
         };
-        self.generation += 1;
-        self.queues_epoch += 1;
-        self.queue_tree_epoch += 1;
+        self.journal.changed();
+        self.journal.queues_changed();
+        self.journal.queue_tree_changed();
         self.uncount_all_claims();
         for (_, job) in self.jobs.iter_mut() {
             job.queue = job.queue.filter(|queue| *queue != ix);
         }
         self.queues.remove(ix.at());
-        self.changes.forget_queue(ix);
+        self.journal.forget_queue(ix);
         let name = self.names.intern(name);
         self.queue_by_name.remove(&name);
         self.queues_stale = true;

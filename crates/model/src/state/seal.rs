@@ -156,13 +156,13 @@ impl State {
             self.tasks[task.at()].sub_job = at;
         }
         self.jobs[ix.at()].sub_jobs = sub_jobs;
-        self.sub_jobs_epoch += 1;
+        self.journal.sub_jobs_changed();
         self.touch_job(ix);
     }
 
     /// The inverse of dividing: the job is whole.
     pub(super) fn merge_sub_jobs(&mut self, ix: JobIx) {
-        self.sub_jobs_epoch += 1;
+        self.journal.sub_jobs_changed();
         let job = &mut self.jobs[ix.at()];
         job.sub_jobs.clear();
         for task in &job.tasks {

@@ -33,7 +33,7 @@ impl State {
             Delta::AttachmentDelete(name) => volumes.delete_attachment(&name),
             other => return self.apply_claims(other),
         };
-        self.generation += u64::from(changed);
+        self.journal.note(changed);
     }
 
     /// Brings needs, and what tasks have on their nodes, in step with storage objects.

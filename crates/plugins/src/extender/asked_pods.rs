@@ -83,7 +83,7 @@ impl AskedPods {
     /// Looks at jobs that changed.
     pub fn update(&mut self, state: &State, changed: &Changed) {
         self.updates += 1;
-        let all = || state.waiting_jobs();
+        let all = || state.journal().waiting_jobs();
         let jobs = match &changed.jobs {
             Some(jobs) => jobs.clone(),
             None => {

@@ -49,7 +49,7 @@ impl StandingQuestions {
         asked: &AskedPods,
         now_s: i64,
     ) {
-        let mut jobs = state.waiting_jobs();
+        let mut jobs = state.journal().waiting_jobs();
         jobs.retain(|job| {
             let job = state.job(*job);
             job.queue.is_some() && !job.origin.lacks_group()

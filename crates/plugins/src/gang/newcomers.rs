@@ -64,7 +64,7 @@ impl Newcomers {
             let job = state.job(*ix);
             job.is_ready() && job.count(TaskStatus::Pending) > 0
         };
-        let mut waiting = state.waiting_jobs_unordered().iter();
+        let mut waiting = state.journal().waiting_jobs_unordered().iter();
         self.is_waited_for = !self.until_s.is_empty() && waiting.any(waits);
     }
 

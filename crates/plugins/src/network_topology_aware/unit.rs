@@ -108,7 +108,7 @@ impl Nearness {
         self.placed.clear();
         self.there = vec![0; state.network().domains().len()];
         self.total = 0;
-        self.epoch = state.sub_jobs_epoch();
+        self.epoch = state.journal().sub_jobs_epoch();
         let mut nodes = self.unit.placed_on(state);
         nodes.dedup();
         nodes.into_iter().for_each(|node| self.follow(state, node));
@@ -147,7 +147,7 @@ impl Nearness {
 
 impl CandidateScore for Nearness {
     fn catch_up(&mut self, state: &State, touched: &[NodeIx]) {
-        if state.sub_jobs_epoch() != self.epoch {
+        if state.journal().sub_jobs_epoch() != self.epoch {
             self.count_anew(state);
             return;
         }

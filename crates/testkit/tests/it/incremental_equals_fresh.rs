@@ -619,7 +619,7 @@ fn follow_under(
         }
         let mut dumped = run::engine(&config, &live.state().dump());
         let fork = (step % 3 == 1).then(|| live.fork());
-        let waiting = live.state().waiting_jobs().len();
+        let waiting = live.state().journal().waiting_jobs().len();
         let seen = cycle(&mut live, now_s);
         tries.count(waiting, &seen);
         let context = format!("seed {seed}, step {step}, {sleep:?}, conf:\n{text}");

@@ -83,9 +83,13 @@ fn only_a_pod_that_waits_for_its_binding_can_fail_to_bind() {
     let mut cluster = gang_of_two().pod(on("n1", pod("other", "0c")));
     assert_eq!(cluster.cycle(), ["p0 n1", "p1 n1"]);
     for uid in ["p0", "other", "nobody"] {
-        let before = cluster.engine.state().generation();
+        let before = cluster.engine.state().journal().generation();
         cluster.apply(failed(uid, 50));
-        assert_eq!(cluster.engine.state().generation(), before, "{uid}");
+        assert_eq!(
+            cluster.engine.state().journal().generation(),
+            before,
+            "{uid}"
+        );
     }
     assert_eq!(status(&cluster, "p0"), TaskStatus::Bound);
     assert_eq!(cluster.engine.wake_at_s(), None);
