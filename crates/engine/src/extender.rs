@@ -37,7 +37,7 @@ pub(crate) struct ToldQuestions {
     told_cycle: u64,
     /// The questions that were told last, and as of which revision.
     questions: Vec<(u64, StandingQuestion)>,
-    /// [`State::generation`] then.
+    /// `ChangeJournal::generation` then.
     told_state: u64,
     nodes: ToldNodes,
     pods: ToldPods,
@@ -98,7 +98,7 @@ impl ToldQuestions {
             .iter()
             .map(|(revision, told)| (&told.question, (*revision, &told.about)))
             .collect();
-        let answers = state.extender_answers();
+        let answers = state.supplies().extender_answers();
         let mut abouts = Abouts {
             state,
             pods: &mut told.pods,
@@ -150,7 +150,12 @@ impl ToldQuestions {
     /// The last cycle, as it is told.
     fn session(&mut self, known: Knowledge<'_>) -> Arc<ToldSession> {
         let jobs = known.plugins.told_jobs();
-        let queues = known.state.queues().map(|(_, queue)| queue.object.clone());
+        let queues = known
+            .state
+            .population()
+            .queues()
+            .iter()
+            .map(|(_, queue)| queue.object.clone());
         let mut queues: Vec<_> = queues.collect();
         queues.sort_by(|left, right| left.name.cmp(&right.name));
         Arc::new(ToldSession {
@@ -192,10 +197,12 @@ pub(crate) fn needed_answers<'a>(known: Knowledge<'a>) -> impl Iterator<Item = &
 /// Forgets answers nobody needs; whether there were any.
 pub(crate) fn forget_answers(state: &mut State, plugins: &Plugins) -> bool {
     let before = state.journal().generation();
-    if state.extender_answers().all().next().is_some() {
+    if state.supplies().extender_answers().all().next().is_some() {
         let asked = plugins.standing_questions().iter();
         let asked: BTreeSet<_> = asked.map(|needed| &needed.question).collect();
-        state.keep_answers(|question| asked.contains(question));
+        state
+            .answer_books()
+            .keep(|question| asked.contains(question));
     }
     state.journal().generation() != before
 }
@@ -225,19 +232,19 @@ impl Abouts<'_> {
         let state = self.state;
         Some(match question.verb {
             ExtenderVerb::QueueOverused => {
-                let queue = state.queue_asked_about(question)?;
+                let queue = question.queue(state.population())?;
                 QuestionAbout::Queue(Box::new(state.queue(queue).object.clone()))
             }
             ExtenderVerb::JobEnqueueable | ExtenderVerb::JobReady => {
-                let job = state.job_asked_about(question)?;
+                let job = question.job(state.population())?;
                 QuestionAbout::Job(Arc::new(told_job(state, self.pods, job)?))
             }
             ExtenderVerb::Predicate | ExtenderVerb::Prioritize => {
-                let pod = state.pod_asked_about(question)?;
+                let pod = question.pod(state.population())?;
                 QuestionAbout::Pod(self.pods.tell(state, pod))
             }
             ExtenderVerb::Preemptable | ExtenderVerb::Reclaimable => {
-                let evictor = state.pod_asked_about(question)?;
+                let evictor = question.pod(state.population())?;
                 let across = question.verb == ExtenderVerb::Reclaimable;
                 QuestionAbout::Victims {
                     candidates: self.candidates(evictor, across)?,
@@ -256,7 +263,11 @@ impl Abouts<'_> {
             .get_or_insert_with(|| CheapestByQueue::new(state, MAX_CANDIDATES, passes_marks));
         let may_go = match across {
             true => {
-                let others = state.queues().filter(|(queue, _)| *queue != own);
+                let others = state
+                    .population()
+                    .queues()
+                    .iter()
+                    .filter(|(queue, _)| *queue != own);
                 let others = others.filter(|(_, queue)| queue.object.reclaimable);
                 all.of(state, others.map(|(queue, _)| queue))
             }

@@ -227,7 +227,7 @@ impl Plugins {
     }
 
     /// Gangs that are bound in part, then JobOrder, then creation, then the key
-    /// ([`State::job_key_order`]).
+    /// ([`Population::job_key_order`](pumice_model::Population::job_key_order)).
     pub fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
         let partial = |job: JobIx| self.has_gangs() && state.job(job).is_partial();
         let answers = self
@@ -240,7 +240,7 @@ impl Plugins {
                 let (l, r) = (state.job(left), state.job(right));
                 l.created_s.cmp(&r.created_s)
             })
-            .then_with(|| state.job_key_order(left, right))
+            .then_with(|| state.population().job_key_order(left, right))
             .then_with(|| left.cmp(&right))
     }
 
@@ -468,7 +468,7 @@ impl Plugins {
     pub fn leaves_room_if_all_stay(&self, state: &State, task: TaskIx) -> bool {
         let job = state.task(task).job;
         let queue = job.and_then(|job| state.job(job).queue);
-        let Some(queue) = queue.filter(|_| state.is_eviction_in_doubt()) else {
+        let Some(queue) = queue.filter(|_| state.population().is_eviction_in_doubt()) else {
             return true;
         };
         let mut asked = self.ask(&self.points.allocatable, |x| x.as_allocatable());

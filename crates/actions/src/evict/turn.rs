@@ -331,7 +331,7 @@ fn may_evict(
     queue: QueueIx,
     task: TaskIx,
 ) -> Result<Overruns, PlaceFailure> {
-    if session.state.never_preempts(task) {
+    if session.state.population().never_preempts(task) {
         return Err(PlaceFailure::Policy);
     }
     match purpose {

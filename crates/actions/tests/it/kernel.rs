@@ -405,7 +405,7 @@ fn cluster(nodes: &[Labels], running: &[(u8, u8)]) -> State {
         state.apply(Delta::PodApply(Box::new(pod)));
     }
     state.seal();
-    state.settle_books();
+    state.changes().settle_books();
     state
 }
 
@@ -510,7 +510,7 @@ proptest! {
         }
         kernel.begin_cycle(session.state);
         let of_status = |session: &Session, status| -> Vec<TaskIx> {
-            let tasks = session.state.tasks();
+            let tasks = session.state.population().tasks();
             tasks.filter(|(_, task)| task.status == status).map(|(ix, _)| ix).collect()
         };
         for (places, which) in steps {

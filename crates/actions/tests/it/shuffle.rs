@@ -116,7 +116,7 @@ fn cluster() -> State {
         })));
     }
     state.seal();
-    state.settle_books();
+    state.changes().settle_books();
     state
 }
 

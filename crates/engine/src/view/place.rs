@@ -116,7 +116,7 @@ impl Pages<'_> {
                 }
             }
         }
-        place.first = (first != ix).then(|| self.state.job_key(first));
+        place.first = (first != ix).then(|| self.state.population().job_key(first));
         Some(place)
     }
 
@@ -138,7 +138,7 @@ impl Pages<'_> {
         }
         WaitingJob {
             position,
-            name: self.state.job_key(ix),
+            name: self.state.population().job_key(ix),
             queue: self.state.names().text(job.queue_name).to_owned(),
             phase: job.group().map(|_| job.status.phase.name().to_owned()),
             priority: job.priority,

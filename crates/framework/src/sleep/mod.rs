@@ -171,7 +171,7 @@ impl Sleepers {
         self.missed_jobs.clear();
         let roused = state.changes().take_roused_jobs();
         let epoch = (
-            state.class_epoch(),
+            state.ground().class_epoch(),
             state.journal().queues_epoch(),
             state.journal().upheavals(),
         );
@@ -201,7 +201,8 @@ impl Sleepers {
                 self.slept |= self.count() > 0;
                 let restless = self.restless.iter().copied();
                 let all = roused.iter().copied().chain(restless);
-                all.filter(|job| state.is_waiting(*job)).collect()
+                all.filter(|job| state.population().is_waiting(*job))
+                    .collect()
             }
             WakeMode::Everybody | WakeMode::Check => {
                 self.checked_s = Some(now_s);
@@ -287,7 +288,7 @@ impl Sleepers {
         if stirred && bed == Bed::Alone && self.mode == WakeMode::Check {
             self.miss(job);
         }
-        let sleep = match stirred || !state.is_waiting(job) {
+        let sleep = match stirred || !state.population().is_waiting(job) {
             true => None,
             false => sleeps(self),
         };
@@ -319,14 +320,14 @@ impl Sleepers {
         order: impl Fn(JobIx, JobIx) -> Ordering,
     ) -> Bed {
         match sleep {
-            None if state.is_waiting(job) => {
+            None if state.population().is_waiting(job) => {
                 self.restless.insert(job);
                 Bed::None
             }
             None => Bed::None,
             Some(Sleep::Alone) => Bed::Alone,
             Some(Sleep::For(what)) => {
-                Bed::Group(self.groups.join(state.network(), what, job, order))
+                Bed::Group(self.groups.join(state.ground().network(), what, job, order))
             }
         }
     }

@@ -56,7 +56,7 @@ impl Newcomers {
             return;
         }
         self.until_s.retain(|ix, (uid, until_s)| {
-            let known = state.has_job(*ix).then(|| state.job(*ix));
+            let known = state.population().has_job(*ix).then(|| state.job(*ix));
             known.is_some_and(|job| job.uid == *uid && lacks_pods(state, job)) && now_s < *until_s
         });
         self.sum(state);

@@ -86,7 +86,12 @@ fn a_binding_that_went_on_has_nothing_to_say() {
         ..pod("b", "1c")
     };
     cluster.apply(Delta::PodApply(Box::new(bound)));
-    let task = cluster.engine.state().task_by_uid("b").expect("a pod");
+    let task = cluster
+        .engine
+        .state()
+        .population()
+        .task_by_uid("b")
+        .expect("a pod");
     assert_ne!(
         cluster.engine.state().task(task).status,
         TaskStatus::Binding

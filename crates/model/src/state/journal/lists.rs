@@ -97,11 +97,6 @@ impl ChangeJournal {
     pub(in crate::state) fn forget_queue(&mut self, ix: QueueIx) {
         self.lists.rewritten.retain(|listed| *listed != ix);
     }
-
-    /// Jobs whose share of the books may be another, which nobody hears of twice.
-    pub(in crate::state) fn take_unsettled_jobs(&mut self) -> Vec<JobIx> {
-        std::mem::take(&mut self.lists.unsettled)
-    }
 }
 
 impl ChangeLists {

@@ -1,19 +1,14 @@
 //! What has changed since somebody last looked, so that a cycle costs what changed and not what there is.
 
-use slab::Slab;
-
 use super::ChangeJournal;
 use crate::ix::{JobIx, QueueIx};
-use crate::job::Job;
-use crate::queue::Queue;
-use crate::shared::SharedTable;
+use crate::state::population::Population;
 
 /// Takes lists of what changed: of jobs for three who look at different times, of queues by what they hold and by what
 /// is written on them.
 pub struct ChangeReader<'a> {
     pub(in crate::state) journal: &'a mut ChangeJournal,
-    pub(in crate::state) jobs: &'a mut SharedTable<Job>,
-    pub(in crate::state) queues: &'a mut Slab<Queue>,
+    pub(in crate::state) population: &'a mut Population,
 }
 
 impl ChangeReader<'_> {
@@ -21,7 +16,7 @@ impl ChangeReader<'_> {
     pub fn take_changed_jobs(self) -> Vec<JobIx> {
         let mut changed = std::mem::take(&mut self.journal.lists.changed);
         for ix in &changed {
-            if let Some(job) = self.jobs.get_mut(ix.at()) {
+            if let Some(job) = self.population.jobs_mut().get_mut(ix.at()) {
                 job.flags.changed = false;
             }
         }
@@ -36,12 +31,12 @@ impl ChangeReader<'_> {
         let lists = &mut self.journal.lists;
         let mut changed = std::mem::take(&mut lists.unobserved);
         for ix in &changed {
-            if let Some(job) = self.jobs.get_mut(ix.at()) {
+            if let Some(job) = self.population.jobs_mut().get_mut(ix.at()) {
                 job.flags.unobserved = false;
             }
         }
         if std::mem::take(&mut lists.too_many_unobserved) {
-            for (_, job) in self.jobs.iter_mut() {
+            for (_, job) in self.population.jobs_mut().iter_mut() {
                 job.flags.unobserved = false;
             }
             return None;
@@ -57,13 +52,13 @@ impl ChangeReader<'_> {
         let lists = &mut self.journal.lists;
         let roused = std::mem::take(&mut lists.roused);
         if std::mem::take(&mut lists.too_many_roused) {
-            for (_, job) in self.jobs.iter_mut() {
+            for (_, job) in self.population.jobs_mut().iter_mut() {
                 job.flags.roused = false;
             }
             return None;
         }
         for ix in &roused {
-            if let Some(job) = self.jobs.get_mut(ix.at()) {
+            if let Some(job) = self.population.jobs_mut().get_mut(ix.at()) {
                 job.flags.roused = false;
             }
         }
@@ -75,7 +70,7 @@ impl ChangeReader<'_> {
     pub fn take_changed_queues(self) -> Vec<QueueIx> {
         let mut changed = std::mem::take(&mut self.journal.lists.queues);
         for ix in &changed {
-            if let Some(queue) = self.queues.get_mut(ix.at()) {
+            if let Some(queue) = self.population.queues_mut().find_mut(*ix) {
                 queue.changed = false;
             }
         }
@@ -91,7 +86,14 @@ impl ChangeReader<'_> {
         rewritten.sort_unstable();
         rewritten
             .iter()
-            .for_each(|ix| self.queues[ix.at()].rewritten = false);
+            .for_each(|ix| self.population.queues_mut().get_mut(*ix).rewritten = false);
         rewritten
+    }
+
+    /// Brings `reserved` and `elastic` of queues and cluster in step. A cycle begins with it.
+    pub fn settle_books(self) {
+        for ix in std::mem::take(&mut self.journal.lists.unsettled) {
+            self.population.settle_share(ix);
+        }
     }
 }

@@ -102,7 +102,7 @@ fn a_cycle_looks_at_the_queues_of_jobs_that_changed() {
     state.apply(Delta::GroupApply(Box::new(moved)));
     state.apply(Delta::PodDelete(format!("next-{}", leaves[10])));
     state.seal();
-    state.settle_books();
+    state.changes().settle_books();
     let cycle = cycle(&mut state);
     let jobs = cycle.changed.jobs.clone().expect("a list");
     let queues = apart.sums.follow(&state, &apart.tree, &jobs);
