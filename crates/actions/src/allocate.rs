@@ -333,7 +333,7 @@ pub(crate) fn place_within_limits(
 
 /// Notes that a task found no node, for itself and for the others of its role.
 fn note_no_node(session: &mut Session, job: JobIx, task: TaskIx, mut error: FitError) {
-    error.claims = session.state.why_claims_beside_gang(task);
+    error.claims = session.state.charges().why_claims_beside_gang(task);
     let role = (
         session.state.task(task).role,
         session.state.task(task).sub_job,

@@ -139,7 +139,13 @@ pub(crate) fn best_for(
     let mut last = Err(nowhere(session.state, unit));
     for outer in in_order(session, whole, None) {
         for domain in in_order(session, unit, Some(outer)) {
-            let nodes = session.state.network().domain(domain).nodes.clone();
+            let nodes = session
+                .state
+                .ground()
+                .network()
+                .domain(domain)
+                .nodes
+                .clone();
             match kernel.best_among(session.state, session.plugins, task, &nodes) {
                 Ok(choice) if choice.idle => return Ok(choice),
                 Ok(choice) => last = Ok(choice),
@@ -155,7 +161,7 @@ pub(crate) fn best_for(
 fn nowhere(state: &State, unit: JobUnit) -> Unplaced {
     let none = NoDomain {
         sub_job: tries::sub_job_id(state, unit),
-        has_placed: !unit.placed_on(state).is_empty(),
+        has_placed: !unit.placed_on(state.population()).is_empty(),
         ..NoDomain::default()
     };
     Unplaced::NoDomain(Arc::new(none))
@@ -173,7 +179,7 @@ pub(crate) fn for_evictions(
         job: attempt.job,
         sub_job: None,
     };
-    if unit.request(state).is_none() {
+    if unit.request(state.population()).is_none() {
         return vec![vec![attempt.clone()]];
     }
     let asked = asked_in_all(state, tasks.iter());
@@ -196,13 +202,13 @@ pub(crate) fn for_evictions(
 /// Domains of which one has to hold whatever more a job gets, in order. `None`: it asks for none itself.
 pub(crate) fn asked_for(state: &State, job: JobIx) -> Option<Vec<DomainIx>> {
     let unit = JobUnit { job, sub_job: None };
-    let asks = unit.request(state).is_some();
+    let asks = unit.request(state.population()).is_some();
     asks.then(|| candidates(state, unit, None))
 }
 
 /// Whether a domain has so much in all, whoever holds it.
 fn is_large_enough(state: &State, domain: DomainIx, asked: &ResVec) -> bool {
-    let nodes = &state.network().domain(domain).nodes;
+    let nodes = &state.ground().network().domain(domain).nodes;
     asked
         .iter()
         .filter(|(_, amount)| *amount > 0)
@@ -284,7 +290,7 @@ fn search<Left>(
     mut try_in: impl FnMut(&mut Session, &mut Kernel, &Attempt) -> (Fit, Left),
 ) -> Option<Left> {
     let outer = attempt.within;
-    if unit.request(session.state).is_none() {
+    if unit.request(session.state.population()).is_none() {
         let (fit, left) = try_in(session, kernel, attempt);
         return (fit != Fit::No).then_some(left);
     }
@@ -338,7 +344,7 @@ impl<'a> Places<'a> {
             job: attempt.job,
             sub_job: Some(sub_job),
         };
-        let asks = unit.request(session.state).is_some();
+        let asks = unit.request(session.state.population()).is_some();
         let tiers = match asks {
             true => tiers(session.state, unit, attempt.within),
             false => vec![Vec::new()],
@@ -385,7 +391,7 @@ pub(crate) fn forget_tries(session: &mut Session, job: JobIx, before: &JobNote) 
 }
 
 fn within(state: &State, attempt: &Attempt, domain: DomainIx) -> Attempt {
-    let network = state.network();
+    let network = state.ground().network();
     let is_cluster = domain == network.cluster();
     Attempt {
         within: Some(domain),
@@ -396,15 +402,15 @@ fn within(state: &State, attempt: &Attempt, domain: DomainIx) -> Attempt {
 
 /// Domains for a unit, tier by tier and then by name; those of a sub-job lie within one of its job.
 fn candidates(state: &State, unit: JobUnit, outer: Option<DomainIx>) -> Vec<DomainIx> {
-    let network = state.network();
+    let network = state.ground().network();
     let outer = outer.unwrap_or_else(|| network.cluster());
-    let Some(request) = unit.request(state) else {
+    let Some(request) = unit.request(state.population()) else {
         return vec![outer];
     };
     let Ok(highest) = network.highest_tier(request) else {
         return Vec::new();
     };
-    let mut placed = unit.placed_on(state);
+    let mut placed = unit.placed_on(state.population());
     placed.dedup();
     let mut found = network.containing(&placed, highest);
     found.retain(|domain| network.is_within(*domain, outer));
@@ -412,7 +418,7 @@ fn candidates(state: &State, unit: JobUnit, outer: Option<DomainIx>) -> Vec<Doma
 }
 
 fn same_tier(state: &State) -> impl Fn(&DomainIx, &DomainIx) -> bool {
-    let tier = |domain: &DomainIx| state.network().domain(*domain).tier;
+    let tier = |domain: &DomainIx| state.ground().network().domain(*domain).tier;
     move |l, r| tier(l) == tier(r)
 }
 

@@ -101,7 +101,12 @@ fn unserved(state: &State, job: JobIx) -> Option<String> {
         if task.status != TaskStatus::Pending {
             continue;
         }
-        let why = state.devices().demand(task.demand).refusal.as_deref()?;
+        let why = state
+            .supplies()
+            .devices()
+            .demand(task.demand)
+            .refusal
+            .as_deref()?;
         let new = (&*task.name, why);
         first = Some(first.map_or(new, |known| known.min(new)));
     }

@@ -20,7 +20,7 @@ fn wanted(state: &State, ix: TaskIx, kind: TaskKind) -> bool {
     let task = state.task(ix);
     task.status == TaskStatus::Pending
         && task.ours
-        && state.hold(ix).is_none()
+        && state.population().holds().get(ix).is_none()
         && match kind {
             TaskKind::Requesting => !task.best_effort && task.gates != Gates::Foreign,
             TaskKind::BestEffort => task.best_effort && task.gates == Gates::None,

@@ -201,17 +201,17 @@ impl Publisher {
             JournalEntry {
                 time: rfc3339(now),
                 cycle: engine.cycles(),
-                pod: state.task_key(ix),
+                pod: state.population().task_key(ix),
                 uid: task.uid.to_string(),
                 node: node.map_or_else(String::new, |node| state.nodes().object(node).name.clone()),
-                group: group.map_or_else(String::new, |job| state.job_key(job)),
+                group: group.map_or_else(String::new, |job| state.population().job_key(job)),
                 eviction,
             }
         };
         for eviction in &decisions.evictions {
             let why = JournalEviction {
                 action: eviction.reason,
-                evicted_for: eviction.by.map(|by| state.job_key(by)),
+                evicted_for: eviction.by.map(|by| state.population().job_key(by)),
                 cards: engine.known().held_cards(eviction.task),
             };
             let node = state.task(eviction.task).node;
@@ -238,7 +238,7 @@ impl Publisher {
         self.traces.outcome(outcome);
         let state = engine.state();
         if let Outcome::Bound { pod, .. } = outcome
-            && let Some(task) = state.task_by_uid(&pod.uid)
+            && let Some(task) = state.population().task_by_uid(&pod.uid)
         {
             let age = self.clock.unix_s() - state.task(task).created_s as f64;
             self.metrics

@@ -45,7 +45,12 @@ impl Decider {
     pub(crate) fn write_eviction(&mut self, task: TaskIx, reason: &str, by: Option<JobIx>) {
         let state = self.engine.state();
         let job = state.task(task).job;
-        let guarded_by_budget = state.budgets_of(task).next().is_some();
+        let guarded_by_budget = state
+            .supplies()
+            .allowances()
+            .budgets_of(state.names(), state.task(task))
+            .next()
+            .is_some();
         self.write(Write::Evict {
             pod: pod_ref(&self.engine, task),
             reason: reason.to_owned(),
@@ -64,7 +69,7 @@ impl Decider {
     /// What was to be written of a pod's nomination was not: it is made anew, if the pod still waits.
     pub(crate) fn renominate(&mut self, pod: PodRef) {
         let state = self.engine.state();
-        let Some(task) = state.task_by_uid(&pod.uid) else {
+        let Some(task) = state.population().task_by_uid(&pod.uid) else {
             return;
         };
         let waits = [
@@ -131,10 +136,16 @@ impl Decider {
             let node = node.map(|node| &state.nodes().object(node).name);
             match node {
                 Some(node) => match self.engine.known().card_names(*task) {
-                    cards if cards.is_empty() => format!("{} on {node}", state.task_key(*task)),
-                    cards => format!("{} on {node}, {}", state.task_key(*task), cards.join(", ")),
+                    cards if cards.is_empty() => {
+                        format!("{} on {node}", state.population().task_key(*task))
+                    }
+                    cards => format!(
+                        "{} on {node}, {}",
+                        state.population().task_key(*task),
+                        cards.join(", ")
+                    ),
                 },
-                None => state.task_key(*task),
+                None => state.population().task_key(*task),
             }
         };
         let mut names: Vec<String> = tasks.iter().take(MAX_NAMED).map(name).collect();

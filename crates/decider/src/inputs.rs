@@ -126,7 +126,7 @@ impl Decider {
             name,
             text,
         });
-        let notes = self.engine.state().device_notes();
+        let notes = self.engine.state().supplies().device_notes();
         let of_it = notes.filter(|note| note.about == about);
         let problems: Vec<&str> = of_it.map(|note| note.text.as_str()).collect();
         if !problems.is_empty() {

@@ -113,7 +113,7 @@ impl Decider {
     /// A gang was bound in part for too long.
     fn give_up(&mut self, gang: GivenUp) {
         let group = group_ref(&self.engine, gang.job);
-        let key = self.engine.state().job_key(gang.job);
+        let key = self.engine.state().population().job_key(gang.job);
         let text = format!("gang {key} is given up: {}", gang.message);
         self.log(LogLevel::Warning, text);
         if let Some(about) = group.clone() {

@@ -59,7 +59,12 @@ impl Decider {
         while let Some(owner) = self.retries.pop(now_s) {
             match owner {
                 StatusOwner::Group(namespace, name) => {
-                    if let Some(job) = self.engine.state().job_by_key(&namespace, &name) {
+                    if let Some(job) = self
+                        .engine
+                        .state()
+                        .population()
+                        .job_by_key(&namespace, &name)
+                    {
                         self.write_group(job);
                     }
                 }

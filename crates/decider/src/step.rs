@@ -184,7 +184,7 @@ impl Decider {
         if decisions.missed.is_empty() {
             return;
         }
-        let key = |job: &JobIx| self.engine.state().job_key(*job);
+        let key = |job: &JobIx| self.engine.state().population().job_key(*job);
         let some = decisions.missed.iter().take(MAX_MISSED_TOLD);
         let jobs: Vec<String> = some.map(key).collect();
         let text = format!(

@@ -182,7 +182,7 @@ fn a_status_that_nobody_waits_for_is_not_taken_for_newer() {
     // What a watch shows is believed again.
     bench.apply(gang(1));
     let state = bench.decider.engine.state();
-    let job = state.job_by_key("ns", "g").expect("a job");
+    let job = state.population().job_by_key("ns", "g").expect("a job");
     assert!(state.job(job).status.conditions.is_empty());
 }
 
@@ -436,7 +436,9 @@ fn a_dry_run_writes_nothing_and_forgets_after_a_minute_what_nobody_followed() {
     let mut bench = Bench::with(true, [node("n1", 1000), gang(1), member("a").delta()]);
     let status = |bench: &Bench| {
         let state = bench.decider.engine.state();
-        state.task(state.task_by_uid("a").expect("a pod")).status
+        state
+            .task(state.population().task_by_uid("a").expect("a pod"))
+            .status
     };
     assert_eq!(bench.at(10), []);
     assert_eq!(

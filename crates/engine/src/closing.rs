@@ -35,7 +35,7 @@ impl Engine {
         let changed = self.close_groups(due, now_s);
         if !changed.is_empty() {
             // A condition that says so with other numbers decides nothing.
-            self.settled = Some(self.state.generation());
+            self.settled = Some(self.state.journal().generation());
         }
         changed
     }
@@ -47,18 +47,19 @@ impl Engine {
                 serviceable, notes, ..
             } = &mut self.follow_up;
             serviceable.judge(&self.state, notes, ix);
-            if !self.state.has_job(ix) || self.state.job(ix).group().is_none() {
+            if !self.state.population().has_job(ix) || self.state.job(ix).group().is_none() {
                 continue;
             }
             let (status, due_s) = self.known().statuses().of(ix, now_s);
             if let Some(due_s) = due_s {
-                self.report_log.later(self.state.job_id(ix), due_s);
+                self.report_log
+                    .later(self.state.population().job_id(ix), due_s);
             }
             let written = self.state.job(ix).group().map(|group| &group.status);
             if written != Some(&status) {
                 let ran = written.is_some_and(|old| old.phase == GroupPhase::Running);
                 if status.phase == GroupPhase::Running && !ran {
-                    self.report_log.is_ready(self.state.job_id(ix));
+                    self.report_log.is_ready(self.state.population().job_id(ix));
                 }
                 let is_native = self
                     .state
@@ -76,27 +77,35 @@ impl Engine {
 
     /// Jobs that have changed, and those of which something else is noted than before.
     fn jobs_to_look_at(&mut self, before: &[(JobIx, Option<JobNote>)], now_s: i64) -> Vec<JobIx> {
-        let mut jobs = self.state.take_changed_jobs();
+        let mut jobs = self.state.changes().take_changed_jobs();
         // Notes name nodes by index, which may mean other nodes now.
         let epochs = ClosedEpochs {
             nodes: self.state.nodes().static_epoch(),
-            queues: self.state.queue_tree_epoch(),
-            network: self.state.network().epoch(),
-            claims: self.state.resource_claims().version(),
+            queues: self.state.journal().queue_tree_epoch(),
+            network: self.state.ground().network().epoch(),
+            claims: self.state.supplies().resource_claims().version(),
         };
         let closed = self.closed_epoch.replace(epochs);
         if closed.is_none() {
             // What is written depends on the plugins too.
-            jobs = self.state.jobs().map(|(ix, _)| ix).collect();
+            jobs = self.state.population().jobs().map(|(ix, _)| ix).collect();
         }
         if closed.is_none_or(|closed| closed.queues != epochs.queues) {
             // The nearest queue to a missing one may be another now.
-            let lost = self.state.jobs().filter(|(_, job)| job.queue.is_none());
+            let lost = self
+                .state
+                .population()
+                .jobs()
+                .filter(|(_, job)| job.queue.is_none());
             jobs.extend(lost.map(|(ix, _)| ix));
         }
         if closed.is_none_or(|closed| closed.network != epochs.network) {
             // Names of tiers are told.
-            let asking = self.state.jobs().filter(|(_, job)| job.wants_topology());
+            let asking = self
+                .state
+                .population()
+                .jobs()
+                .filter(|(_, job)| job.wants_topology());
             jobs.extend(asking.map(|(ix, _)| ix));
         }
         let same_nodes = closed.is_some_and(|closed| closed.nodes == epochs.nodes);
@@ -111,7 +120,8 @@ impl Engine {
                     let written_s = written_s(&self.state, *ix).unwrap_or(now_s);
                     match Due::of_numbers(written_s, now_s) {
                         Due::Later(at_s) => {
-                            self.report_log.look_later(self.state.job_id(*ix), at_s);
+                            self.report_log
+                                .look_later(self.state.population().job_id(*ix), at_s);
                         }
                         Due::Now | Due::Never => jobs.push(*ix),
                     }

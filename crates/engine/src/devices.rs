@@ -44,7 +44,7 @@ impl Told {
                 continue;
             }
             let pod = |pod: u32| state.task(pumice_model::TaskIx(pod)).name.to_string();
-            let of_node = state.devices().families().gauges(devices);
+            let of_node = state.supplies().devices().families().gauges(devices);
             let of_node = of_node.into_iter().map(|gauge| gauge.named(pod));
             let name = nodes.object(node).name.clone();
             gauges.nodes.push((name, of_node.collect()));

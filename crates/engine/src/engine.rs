@@ -91,13 +91,13 @@ impl Engine {
         self.state.set_network_labels(self.plugins.network_labels());
         let settings = pumice_plugins::extender_settings(config);
         if self.extender.set(settings) {
-            self.state.keep_answers(|_| false);
+            self.state.answer_books().keep(|_| false);
         }
         self.configurations += 1;
         self.actions = actions(config);
         // Notes speak of reasons by their number in the old table.
         self.forget_notes();
-        self.state.forget_unwritten_admissions();
+        self.state.admissions().forget_unwritten();
         let has_gangs = self.plugins.has_gangs();
         self.follow_up.partial.forget_unless(has_gangs);
         self.closed_epoch = None;
@@ -115,7 +115,7 @@ impl Engine {
     /// As if the queues were there that every cluster has: for one that decides without writing.
     pub fn assume_default_queues(&mut self, default_queue: &str) {
         for (name, reclaimable) in [("root", false), (default_queue, true)] {
-            if self.state.queue_by_name(name).is_none() {
+            if self.state.population().queue_by_name(name).is_none() {
                 self.apply(Delta::QueueApply(Box::new(QueueObject {
                     name: name.to_owned(),
                     weight: 1,
@@ -139,8 +139,8 @@ impl Engine {
         let restored = match &delta {
             Delta::EvictFailed { uid, .. } | Delta::EvictTakenBack { uid } => {
                 // The eviction was decided, and the pod's object does not show it yet.
-                let known = self.state.task_by_uid(uid);
-                known.filter(|task| self.state.evicted_from(*task).is_some())
+                let known = self.state.population().task_by_uid(uid);
+                known.filter(|task| self.state.population().evictions().before(*task).is_some())
             }
             _ => None,
         };
@@ -160,7 +160,7 @@ impl Engine {
 
     /// The place a failed Binding held is about to be given back.
     fn tell_unplaced(&mut self, uid: &str) {
-        let Some(ix) = self.state.task_by_uid(uid) else {
+        let Some(ix) = self.state.population().task_by_uid(uid) else {
             return;
         };
         let task = self.state.task(ix);
@@ -179,8 +179,8 @@ impl Engine {
 
     /// What there is to tell of a job may have changed.
     pub(crate) fn look_at(&mut self, ix: JobIx) {
-        if self.state.has_job(ix) {
-            self.report_log.look_at(self.state.job_id(ix));
+        if self.state.population().has_job(ix) {
+            self.report_log.look_at(self.state.population().job_id(ix));
         }
     }
 
@@ -215,7 +215,7 @@ impl Engine {
     /// Brings the books up to date without deciding: for a replica that waits for its turn. Memory
     /// stays bounded, and the first cycle finds little left to do.
     pub fn stand_by(&mut self) {
-        self.state.doubt_admissions();
+        self.state.admissions().doubt();
         self.release_kept();
         let epoch = self.state.nodes().static_epoch();
         self.state.seal();
@@ -230,7 +230,7 @@ impl Engine {
     /// `None`: no limit. A cycle in which some job had to wait is not settled.
     pub fn limit_work(&mut self, limit: Option<u64>) {
         self.work = Work::new(limit);
-        self.state.limit_selectors(limit.is_some());
+        self.state.supplies_mut().limit_selectors(limit.is_some());
     }
 
     /// Lets jobs sleep that would get nothing, and tries all of them every so many seconds, which renews
@@ -260,7 +260,7 @@ impl Engine {
     /// Provisioners, besides the built-in ones, whose volumes do not count against the limits of
     /// nodes. To be called before anything is applied.
     pub fn ignore_provisioners(&mut self, names: impl IntoIterator<Item = String>) {
-        self.state.ignore_provisioners(names);
+        self.state.supplies_mut().ignore_provisioners(names);
     }
 
     /// How long the claims of a pod may take to be bound before its Binding fails, in seconds;
@@ -272,7 +272,7 @@ impl Engine {
     /// What was found wrong with devices, or has to be known of a pod that asks for some, since this
     /// was last asked.
     pub fn take_device_notes(&mut self) -> Vec<DeviceNote> {
-        self.state.take_device_notes()
+        self.state.supplies_mut().take_device_notes()
     }
 
     /// Number of cycles run so far, skipped ones not counted.
@@ -286,7 +286,7 @@ impl Engine {
     /// or with other numbers, what is known of jobs that sleep has become old, or a gang is to be given up.
     /// Seconds since the epoch.
     pub fn wake_at_s(&self) -> Option<i64> {
-        let release_s = self.state.next_release_s().into_iter();
+        let release_s = self.state.population().next_release_s().into_iter();
         let due_s = [
             self.report_log.due_s(),
             self.follow_up.partial.setbacks.next_s,
@@ -323,11 +323,11 @@ impl Engine {
         }
         observer.begin(Stage::Open);
         self.state.seal();
-        self.state.learn_admissions();
+        self.state.admissions().learn();
         self.release_kept();
         self.state.settle_cpus();
         self.cycle += 1;
-        let phase_changes = self.state.phase_changes();
+        let phase_changes = self.state.journal().phase_changes();
         self.kernel.begin_cycle(&self.state);
         let has_enqueue = has_action(&self.actions, &["enqueue"]);
         let (state, plugins) = (&mut self.state, &mut self.plugins);
@@ -345,13 +345,14 @@ impl Engine {
         let plan = std::mem::take(&mut session.plan);
         let admitted = std::mem::take(&mut session.admitted);
         let kept = std::mem::take(&mut session.kept).into_iter();
-        self.kept = kept.map(|ix| session.state.task_id(ix)).collect();
+        let population = session.state.population();
+        self.kept = kept.map(|ix| population.task_id(ix)).collect();
         let notes = std::mem::take(&mut session.notes);
         self.counted.tally.add(std::mem::take(&mut session.tally));
         self.work = std::mem::take(&mut session.work);
         drop(session);
-        let is_asking = self.state.resource_claims().is_asking_selectors();
-        let postponed = self.work.end_cycle(&self.state) || is_asking;
+        let claims = self.state.supplies().resource_claims();
+        let postponed = self.work.end_cycle(&self.state) || claims.is_asking_selectors();
         let nominations = &mut self.follow_up.nominations;
         nominations.take_in(&self.state, &plan, now_s);
         let nominations_ended = nominations.still_waiting(&self.state, ended);
@@ -368,8 +369,8 @@ impl Engine {
             && groups.is_empty()
             && !postponed
             && !forgot
-            && phase_changes == self.state.phase_changes();
-        self.settled = settled.then(|| self.state.generation());
+            && phase_changes == self.state.journal().phase_changes();
+        self.settled = settled.then(|| self.state.journal().generation());
         Decisions {
             binds: plan.binds,
             evictions: plan.evictions,
@@ -392,7 +393,7 @@ impl Engine {
         let is_due = |at_s: Option<i64>| at_s.is_some_and(|at_s| at_s <= now_s);
         let nominations_s = self.follow_up.nominations.next_s();
         let time_matters = is_due(self.plugins.wake_at_s()) || is_due(nominations_s);
-        let settled = self.settled == Some(self.state.generation());
+        let settled = self.settled == Some(self.state.journal().generation());
         let quiet = settled && !time_matters && !is_due(self.sleepers.check_due_s());
         let tidies = self.tidying.take_due(now_s, quiet);
         if tidies {
@@ -413,7 +414,7 @@ impl Engine {
 
     /// Pods that fit nowhere give back devices that keep them from nodes.
     fn return_devices(&mut self, notes: &FxHashMap<JobIx, JobNote>) -> Vec<ClaimReturn> {
-        if self.state.resource_claims().version() == 0 {
+        if self.state.supplies().resource_claims().version() == 0 {
             return Vec::new();
         }
         let unplaced = notes.values().flat_map(|note| &note.unplaced);
@@ -439,7 +440,7 @@ impl Engine {
 /// The task of a placement of the last cycle that still stands: the pod may be gone, and its place may have
 /// been given to another.
 pub(crate) fn tentative(state: &State, id: TaskId) -> Option<TaskIx> {
-    let task = state.known_task(id)?;
+    let task = state.population().known_task(id)?;
     let status = state.task(task).status;
     matches!(status, TaskStatus::Allocated | TaskStatus::Pipelined).then_some(task)
 }

@@ -37,7 +37,7 @@ pub(crate) struct ToldQuestions {
     told_cycle: u64,
     /// The questions that were told last, and as of which revision.
     questions: Vec<(u64, StandingQuestion)>,
-    /// [`State::generation`] then.
+    /// `ChangeJournal::generation` then.
     told_state: u64,
     nodes: ToldNodes,
     pods: ToldPods,
@@ -98,14 +98,14 @@ impl ToldQuestions {
             .iter()
             .map(|(revision, told)| (&told.question, (*revision, &told.about)))
             .collect();
-        let answers = state.extender_answers();
+        let answers = state.supplies().extender_answers();
         let mut abouts = Abouts {
             state,
             pods: &mut told.pods,
             passes_marks: evicts(known.actions).reclaim_passes_marks,
             candidates: [None, None],
         };
-        let is_same_state = told.told_state == state.generation();
+        let is_same_state = told.told_state == state.journal().generation();
         let standing = |needed: &NeededAnswer| {
             let question = &needed.question;
             let about = match before.get(question) {
@@ -137,7 +137,7 @@ impl ToldQuestions {
         };
         told.pods.tidy();
         (told.told_generation, told.told_cycle) = (told.generation, known.cycle);
-        told.told_state = state.generation();
+        told.told_state = state.journal().generation();
         QuestionSheet {
             extender: told.settings.clone(),
             generation: told.generation,
@@ -150,7 +150,12 @@ impl ToldQuestions {
     /// The last cycle, as it is told.
     fn session(&mut self, known: Knowledge<'_>) -> Arc<ToldSession> {
         let jobs = known.plugins.told_jobs();
-        let queues = known.state.queues().map(|(_, queue)| queue.object.clone());
+        let queues = known
+            .state
+            .population()
+            .queues()
+            .iter()
+            .map(|(_, queue)| queue.object.clone());
         let mut queues: Vec<_> = queues.collect();
         queues.sort_by(|left, right| left.name.cmp(&right.name));
         Arc::new(ToldSession {
@@ -191,13 +196,15 @@ pub(crate) fn needed_answers<'a>(known: Knowledge<'a>) -> impl Iterator<Item = &
 
 /// Forgets answers nobody needs; whether there were any.
 pub(crate) fn forget_answers(state: &mut State, plugins: &Plugins) -> bool {
-    let before = state.generation();
-    if state.extender_answers().all().next().is_some() {
+    let before = state.journal().generation();
+    if state.supplies().extender_answers().all().next().is_some() {
         let asked = plugins.standing_questions().iter();
         let asked: BTreeSet<_> = asked.map(|needed| &needed.question).collect();
-        state.keep_answers(|question| asked.contains(question));
+        state
+            .answer_books()
+            .keep(|question| asked.contains(question));
     }
-    state.generation() != before
+    state.journal().generation() != before
 }
 
 /// It stays as long as the job does; who may go changes with what others do.
@@ -225,19 +232,19 @@ impl Abouts<'_> {
         let state = self.state;
         Some(match question.verb {
             ExtenderVerb::QueueOverused => {
-                let queue = state.queue_asked_about(question)?;
+                let queue = question.queue(state.population())?;
                 QuestionAbout::Queue(Box::new(state.queue(queue).object.clone()))
             }
             ExtenderVerb::JobEnqueueable | ExtenderVerb::JobReady => {
-                let job = state.job_asked_about(question)?;
+                let job = question.job(state.population())?;
                 QuestionAbout::Job(Arc::new(told_job(state, self.pods, job)?))
             }
             ExtenderVerb::Predicate | ExtenderVerb::Prioritize => {
-                let pod = state.pod_asked_about(question)?;
+                let pod = question.pod(state.population())?;
                 QuestionAbout::Pod(self.pods.tell(state, pod))
             }
             ExtenderVerb::Preemptable | ExtenderVerb::Reclaimable => {
-                let evictor = state.pod_asked_about(question)?;
+                let evictor = question.pod(state.population())?;
                 let across = question.verb == ExtenderVerb::Reclaimable;
                 QuestionAbout::Victims {
                     candidates: self.candidates(evictor, across)?,
@@ -256,7 +263,11 @@ impl Abouts<'_> {
             .get_or_insert_with(|| CheapestByQueue::new(state, MAX_CANDIDATES, passes_marks));
         let may_go = match across {
             true => {
-                let others = state.queues().filter(|(queue, _)| *queue != own);
+                let others = state
+                    .population()
+                    .queues()
+                    .iter()
+                    .filter(|(queue, _)| *queue != own);
                 let others = others.filter(|(_, queue)| queue.object.reclaimable);
                 all.of(state, others.map(|(queue, _)| queue))
             }

@@ -69,14 +69,18 @@ impl<'a> Knowledge<'a> {
     pub(crate) fn bind_wait(&self, ix: TaskIx) -> Option<&'a BindWait> {
         let task = self.state.task(ix);
         let decided = task.status == TaskStatus::Binding && task.ours;
-        let wait = decided.then(|| self.follow_up.bind_waits.of(self.state.task_id(ix)));
+        let wait = decided.then(|| {
+            self.follow_up
+                .bind_waits
+                .of(self.state.population().task_id(ix))
+        });
         wait.flatten()
     }
 
     /// Bindings that wait.
     pub(crate) fn count_bind_waits(&self) -> usize {
         let known = self.follow_up.bind_waits.tasks();
-        let known = known.filter_map(|task| self.state.known_task(task));
+        let known = known.filter_map(|task| self.state.population().known_task(task));
         known.filter(|task| self.bind_wait(*task).is_some()).count()
     }
 

@@ -75,7 +75,7 @@ impl MetricsCounts {
     /// A cycle looked at a job, or at an index that means none any more.
     pub fn look_at(&mut self, state: &State, ix: JobIx) {
         self.changed.insert(ix);
-        let job = state.has_job(ix).then(|| state.job(ix));
+        let job = state.population().has_job(ix).then(|| state.job(ix));
         let is_group = job.filter(|job| job.group().is_some() && !job.tasks.is_empty());
         if is_group.is_some_and(|job| !job.is_ready()) {
             self.unready.insert(ix);
@@ -96,13 +96,13 @@ impl MetricsCounts {
         let mut changed: Vec<JobIx> = std::mem::take(&mut self.changed).into_iter().collect();
         changed.sort_unstable();
         for ix in changed {
-            if !state.has_job(ix) || state.job(ix).group().is_none() {
+            if !state.population().has_job(ix) || state.job(ix).group().is_none() {
                 snapshot.gone.push(ix);
             } else {
                 snapshot.jobs.push(self.job_snapshot(known, ix));
             }
         }
-        for ix in state.waiting_jobs() {
+        for ix in state.journal().waiting_jobs() {
             count_pending(known, ix, &mut snapshot.pending);
         }
         let waits = known.count_bind_waits();
@@ -145,7 +145,7 @@ fn queue_snapshots(known: Knowledge<'_>) -> Vec<QueueSnapshot> {
             overused: view.overused,
         }
     };
-    let mut all: Vec<QueueSnapshot> = known.state.queues().map(of).collect();
+    let mut all: Vec<QueueSnapshot> = known.state.population().queues().iter().map(of).collect();
     all.sort_by_key(|one| &known.state.queue(one.queue).object.name);
     all
 }

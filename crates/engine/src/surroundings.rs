@@ -20,7 +20,7 @@ impl Engine {
     /// [`Engine::status_written`], [`Engine::status_not_written`] or a watch event that shows it,
     /// other statuses a watch shows are older.
     pub fn status_sent(&mut self, job: JobIx) {
-        let job = self.state.job_id(job);
+        let job = self.state.population().job_id(job);
         self.follow_up.assumed_statuses.sent(job);
     }
 
@@ -39,13 +39,13 @@ impl Engine {
     /// The Bindings that wait at this moment, by UID of the pod. Returns whether that is news.
     pub fn set_bind_waits(&mut self, waits: Vec<(String, BindWait)>) -> bool {
         let of = |(uid, wait): (String, BindWait)| {
-            let task = self.state.task_by_uid(&uid)?;
-            Some((self.state.task_id(task), wait))
+            let task = self.state.population().task_by_uid(&uid)?;
+            Some((self.state.population().task_id(task), wait))
         };
         let now = waits.into_iter().filter_map(of).collect();
         let news = self.follow_up.bind_waits.set(now);
         for id in &news {
-            let task = self.state.known_task(*id);
+            let task = self.state.population().known_task(*id);
             if let Some(job) = task.and_then(|task| self.state.task(task).job) {
                 self.look_at(job);
             }
@@ -67,8 +67,8 @@ impl Engine {
     /// The Binding of a pod waited, its object was to say so ([`PodReport`](crate::PodReport) of a pod that is
     /// Binding), and nothing came of it.
     pub fn expect_no_more(&mut self, uid: &str, node: &str) {
-        if let Some(task) = self.state.task_by_uid(uid) {
-            let task = self.state.task_id(task);
+        if let Some(task) = self.state.population().task_by_uid(uid) {
+            let task = self.state.population().task_id(task);
             self.follow_up.nominations.disbelieve(task, node);
         }
     }
@@ -126,7 +126,7 @@ impl Engine {
 
     /// [`Engine::reports`] at a millisecond since the epoch.
     pub fn reports_at_ms(&mut self, now_ms: i64) -> Reports {
-        let changed_queues = self.state.take_changed_queues();
+        let changed_queues = self.state.changes().take_changed_queues();
         let mut log = std::mem::take(&mut self.report_log);
         let now = ReportTime { ms: now_ms };
         let reports = log.reports(self.known().teller(), changed_queues, now);
@@ -137,7 +137,11 @@ impl Engine {
     /// This process leads again: what it reported before may have been overwritten by another one since.
     /// What stands is told again, unless objects say so already.
     pub fn tell_anew(&mut self) {
-        let jobs = self.state.jobs().map(|(ix, _)| self.state.job_id(ix));
+        let jobs = self
+            .state
+            .population()
+            .jobs()
+            .map(|(ix, _)| self.state.population().job_id(ix));
         self.report_log.start_over(jobs);
     }
 
@@ -149,10 +153,11 @@ impl Engine {
 
     /// A condition of this pod could not be written: it is told again when it is next looked at.
     pub fn pod_report_failed(&mut self, uid: &str) {
-        let Some(task) = self.state.task_by_uid(uid) else {
+        let Some(task) = self.state.population().task_by_uid(uid) else {
             return;
         };
-        self.report_log.forget_pod(self.state.task_id(task));
+        self.report_log
+            .forget_pod(self.state.population().task_id(task));
         if let Some(job) = self.state.task(task).job {
             self.look_at(job);
         }
@@ -160,7 +165,7 @@ impl Engine {
 
     /// The amounts of this queue could not be written: they are told again.
     pub fn queue_report_failed(&mut self, name: &str) {
-        if let Some(queue) = self.state.queue_by_name(name) {
+        if let Some(queue) = self.state.population().queue_by_name(name) {
             self.report_log.forget_queue(queue);
         }
     }

@@ -81,7 +81,10 @@ fn plain(world: &mut Simulation, name: &str) -> Outcome<Duration> {
         world.step(100).map_err(|broken| broken.to_string())?;
         let leader = world.leader().ok_or("nobody leads")?;
         let state = leader.decider.engine().state();
-        let task = state.task_by_uid(&uid).map(|ix| state.task(ix));
+        let task = state
+            .population()
+            .task_by_uid(&uid)
+            .map(|ix| state.task(ix));
         if task.is_some_and(|task| task.status.is_allocated()) {
             return Ok(decided(world)? - begun);
         }

@@ -87,17 +87,19 @@ pub fn check_decisions(engine: &Engine, decisions: &Decisions) -> Result<(), Bro
     let state = engine.state();
     let broken = |text: String| Err(Invariant::Evictions.broken(text));
     for (at, eviction) in decisions.evictions.iter().enumerate() {
-        let victim_key = state.task_key(eviction.task);
+        let victim_key = state.population().task_key(eviction.task);
         if decisions.evictions[..at]
             .iter()
             .any(|other| other.task == eviction.task)
         {
             return broken(format!("{victim_key} is evicted twice in a cycle"));
         }
-        if state.spared(eviction.task).is_some() {
+        if state.population().holds().spared(eviction.task).is_some() {
             return broken(format!("{victim_key} is evicted although it is spared"));
         }
-        if state.is_protected_by_mark(eviction.task) || state.task(eviction.task).critical {
+        if state.population().is_protected_by_mark(eviction.task)
+            || state.task(eviction.task).critical
+        {
             return broken(format!("{victim_key} is evicted although it is protected"));
         }
         let Some(for_job) = eviction.by else {
@@ -105,7 +107,7 @@ pub fn check_decisions(engine: &Engine, decisions: &Decisions) -> Result<(), Bro
             continue;
         };
         let (victim, by) = (state.task(eviction.task), state.job(for_job));
-        let key = (victim_key, state.job_key(for_job));
+        let key = (victim_key, state.population().job_key(for_job));
         // Where only its queue was full its pod is bound at once.
         let nominees = decisions.nominations.iter().map(|(task, _)| *task);
         let mut gain = nominees.chain(decisions.binds.iter().map(|bind| bind.task));
@@ -182,7 +184,10 @@ fn check_shares(engine: &Engine, evictions: &[Eviction], for_job: JobIx) -> Resu
         let before = held.get(resource);
         amount > 0 && resource != PODS && before as f64 > of(&they_deserve, resource)
     };
-    let (victim, by) = (state.task_key(task), state.job_key(for_job));
+    let (victim, by) = (
+        state.population().task_key(task),
+        state.population().job_key(for_job),
+    );
     if !goes.iter().any(has_more) {
         let text = format!(
             "{victim} is reclaimed for {by} of a queue that holds no more than it deserves"
@@ -213,7 +218,7 @@ fn check_shares(engine: &Engine, evictions: &[Eviction], for_job: JobIx) -> Resu
 
 /// A pod that goes for nobody was running, goes by `shuffle`, and leaves its job what that needs.
 fn check_shuffled(state: &State, eviction: &Eviction) -> Result<(), Broken> {
-    let key = state.task_key(eviction.task);
+    let key = state.population().task_key(eviction.task);
     let broken = |text: String| Err(Invariant::Evictions.broken(text));
     if eviction.reason != "shuffle" {
         return broken(format!(

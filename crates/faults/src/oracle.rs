@@ -337,7 +337,7 @@ fn check_queue(server: &VirtualServer, bound: &PodObject) -> Result<(), Broken> 
 /// A pod that nobody will do anything about.
 pub fn check_process(process: &Process, server: &VirtualServer) -> Result<(), Broken> {
     let state = process.decider.engine().state();
-    for (_, task) in state.tasks() {
+    for (_, task) in state.population().tasks() {
         if task.status != TaskStatus::Binding || process.writers.has_bind(&task.uid) {
             continue;
         }
@@ -350,8 +350,10 @@ pub fn check_process(process: &Process, server: &VirtualServer) -> Result<(), Br
             return Err(Invariant::NoLostPod.broken(text));
         }
     }
-    for (ix, task) in state.tasks() {
-        if state.evicted_from(ix).is_none() || process.writers.has_eviction(&task.uid) {
+    for (ix, task) in state.population().tasks() {
+        if state.population().evictions().before(ix).is_none()
+            || process.writers.has_eviction(&task.uid)
+        {
             continue;
         }
         let stays = server
@@ -366,7 +368,8 @@ pub fn check_process(process: &Process, server: &VirtualServer) -> Result<(), Br
     if process.leads && process.watches.is_listed() {
         let old = |pod: &&PodObject| pod.created_s * 1000 + 10_000 < server.now_ms() as i64;
         for pod in server.pods.values().filter(|pod| pod.ours).filter(old) {
-            if state.task_by_uid(&pod.uid).is_none() && process.watches.is_followed(server.now_ms())
+            if state.population().task_by_uid(&pod.uid).is_none()
+                && process.watches.is_followed(server.now_ms())
             {
                 return Err(Invariant::NoLostPod.broken(format!("{} is not known", pod.uid)));
             }

@@ -268,7 +268,7 @@ impl Process {
             let placed = state.job(job).tasks.iter().filter(has_place).count();
             let needed = usize::try_from(state.job(job).min_available).unwrap_or(0);
             if placed < needed {
-                let key = state.job_key(job);
+                let key = state.population().job_key(job);
                 let text = format!("{placed} of the {needed} pods of {key} are given places");
                 return Err(Invariant::Gang.broken(text));
             }
@@ -279,7 +279,7 @@ impl Process {
     /// Only pods of gangs that are bound in part are deleted.
     fn check_eviction(&self, uid: &str) -> Result<(), Broken> {
         let state = self.decider.engine().state();
-        let task = state.task_by_uid(uid).map(|ix| state.task(ix));
+        let task = state.population().task_by_uid(uid).map(|ix| state.task(ix));
         let job = task.and_then(|task| task.job).map(|job| state.job(job));
         let on_node = |ix: &&TaskIx| state.task(**ix).status.is_allocated();
         let partial = job.is_some_and(|job| {

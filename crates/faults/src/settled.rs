@@ -37,14 +37,14 @@ fn ledger(state: &State) -> Vec<String> {
             lines.push(format!("node {} idle {idle:?}", object.name));
         }
     }
-    for (_, queue) in state.queues() {
+    for (_, queue) in state.population().queues().iter() {
         let held = queue.allocated.iter().chain(queue.devices.allocated.iter());
         let held = held.map(|(ix, amount)| (state.resources().name(ix), amount));
         let mut held: Vec<_> = held.filter(|(_, amount)| *amount != 0).collect();
         held.sort_unstable();
         lines.push(format!("queue {} holds {held:?}", queue.object.name));
     }
-    for (_, task) in state.tasks() {
+    for (_, task) in state.population().tasks() {
         let node = task
             .node
             .map(|node| state.nodes().object(node).name.clone());
@@ -113,14 +113,19 @@ pub fn check(
             let (state, engine) = (fresh.state(), process.decider.engine());
             let by = eviction.by;
             let tasks = by.map_or(&[][..], |by| &state.job(by).tasks);
-            let by = by.map_or_else(|| eviction.reason.to_owned(), |by| state.job_key(by));
+            let by = by.map_or_else(
+                || eviction.reason.to_owned(),
+                |by| state.population().job_key(by),
+            );
             let waits = tasks.iter().find_map(|task| {
                 let uid = &state.task(*task).uid;
-                engine.known().why_pending(engine.state().task_by_uid(uid)?)
+                engine
+                    .known()
+                    .why_pending(engine.state().population().task_by_uid(uid)?)
             });
             let text = format!(
                 "{} could be evicted for {by}, and is not; what that is told: {}",
-                state.task_key(eviction.task),
+                state.population().task_key(eviction.task),
                 waits.map_or_else(String::new, |why| why.message)
             );
             return Err(Invariant::Progress.broken(text));
@@ -141,10 +146,10 @@ pub fn check(
 /// has admitted a pod without PodGroup that still waits: room is reserved for it, as for a group in
 /// phase Inqueue, and no object tells of it.
 fn check_refusal(live: &Engine, fresh: &State, bound: TaskIx, node: NodeIx) -> Result<(), Broken> {
-    let pod = fresh.task_key(bound);
+    let pod = fresh.population().task_key(bound);
     let state = live.state();
-    let mut tasks = state.tasks().map(|(ix, _)| ix);
-    let task = tasks.find(|ix| state.task_key(*ix) == pod);
+    let mut tasks = state.population().tasks().map(|(ix, _)| ix);
+    let task = tasks.find(|ix| state.population().task_key(*ix) == pod);
     let waits_for_admission = |ix| {
         state
             .task(ix)
@@ -154,7 +159,7 @@ fn check_refusal(live: &Engine, fresh: &State, bound: TaskIx, node: NodeIx) -> R
     let is_told_by_none = |job: &Job| {
         job.origin == Origin::BarePod && !job.is_pending() && job.count(TaskStatus::Pending) > 0
     };
-    let mut jobs = state.jobs();
+    let mut jobs = state.population().jobs();
     if task.is_some_and(waits_for_admission) && jobs.any(|(_, job)| is_told_by_none(job)) {
         return Ok(());
     }
@@ -169,7 +174,7 @@ fn check_refusal(live: &Engine, fresh: &State, bound: TaskIx, node: NodeIx) -> R
 fn check_nominations(process: &Process, server: &VirtualServer) -> Result<(), Broken> {
     let engine = process.decider.engine();
     for pod in server.pods.values() {
-        let Some(task) = engine.state().task_by_uid(&pod.uid) else {
+        let Some(task) = engine.state().population().task_by_uid(&pod.uid) else {
             continue;
         };
         let known = engine.known().nominated_node(task);
@@ -188,7 +193,7 @@ fn check_nominations(process: &Process, server: &VirtualServer) -> Result<(), Br
 /// Every pod that waits has a reason.
 fn check_reasons(process: &Process) -> Result<(), Broken> {
     let engine = process.decider.engine();
-    for (ix, task) in engine.state().tasks() {
+    for (ix, task) in engine.state().population().tasks() {
         if task.status != TaskStatus::Pending || !task.ours {
             continue;
         }
@@ -208,7 +213,7 @@ fn check_reasons(process: &Process) -> Result<(), Broken> {
 fn check_statuses(process: &Process, server: &VirtualServer) -> Result<(), Broken> {
     let state = process.decider.engine().state();
     for (key, group) in &server.groups {
-        let job = state.job_by_key(&group.namespace, &group.name);
+        let job = state.population().job_by_key(&group.namespace, &group.name);
         let newest = job.map(|job| &state.job(job).status);
         if newest.is_some_and(|newest| *newest != group.status) {
             let text = format!("the status of {key} on the server is an old one");

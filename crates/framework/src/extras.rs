@@ -50,7 +50,7 @@ fn short_of(note: &JobNote) -> Vec<ResIx> {
 
 fn sum_up(state: &State) -> ResVec {
     let mut sum = ResVec::default();
-    for (_, job) in state.jobs() {
+    for (_, job) in state.population().jobs() {
         let has_minimum = job.min_resources.is_some() && job.group().is_some();
         if has_minimum && job.allocated_count() > job.min_available {
             sum.add_saturating(&job.elastic());

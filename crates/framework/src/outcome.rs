@@ -81,7 +81,7 @@ impl Skip {
         let group = job.group()?;
         let policies = group.sub_groups.iter().map(|policy| &policy.topology);
         let asked = std::iter::once(&group.topology).chain(policies).flatten();
-        let mut problems = asked.filter_map(|one| state.network().highest_tier(one).err());
+        let mut problems = asked.filter_map(|one| state.ground().network().highest_tier(one).err());
         problems.next().map(Self::Tier)
     }
 }

@@ -162,12 +162,12 @@ impl Plugins {
     }
 
     fn changed(&mut self, state: &mut State) -> Changed {
-        let jobs = state.take_unobserved_jobs();
-        let rewritten = state.take_rewritten_queues();
+        let jobs = state.changes().take_unobserved_jobs();
+        let rewritten = state.changes().take_rewritten_queues();
         let epochs = OpenedEpochs {
             nodes: state.nodes().static_epoch(),
-            queues: state.queues_epoch(),
-            queue_tree: state.queue_tree_epoch(),
+            queues: state.journal().queues_epoch(),
+            queue_tree: state.journal().queue_tree_epoch(),
         };
         match self.opened.replace(epochs) {
             None => Changed::default(),
@@ -206,7 +206,7 @@ impl Plugins {
     /// What the owners of queues should know, by all plugins in their order; `None` while queues are not
     /// as they were when the last cycle began.
     pub fn queue_warnings(&self, state: &State) -> Option<BTreeMap<QueueIx, String>> {
-        if self.opened?.queues != state.queues_epoch() {
+        if self.opened?.queues != state.journal().queues_epoch() {
             return None;
         }
         let mut all: BTreeMap<QueueIx, String> = BTreeMap::new();
@@ -222,7 +222,7 @@ impl Plugins {
     }
 
     /// Gangs that are bound in part, then JobOrder, then creation, then the key
-    /// ([`State::job_key_order`]).
+    /// ([`Population::job_key_order`](pumice_model::Population::job_key_order)).
     pub fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
         let partial = |job: JobIx| self.has_gangs() && state.job(job).is_partial();
         let answers = self
@@ -235,7 +235,7 @@ impl Plugins {
                 let (l, r) = (state.job(left), state.job(right));
                 l.created_s.cmp(&r.created_s)
             })
-            .then_with(|| state.job_key_order(left, right))
+            .then_with(|| state.population().job_key_order(left, right))
             .then_with(|| left.cmp(&right))
     }
 
@@ -463,7 +463,7 @@ impl Plugins {
     pub fn leaves_room_if_all_stay(&self, state: &State, task: TaskIx) -> bool {
         let job = state.task(task).job;
         let queue = job.and_then(|job| state.job(job).queue);
-        let Some(queue) = queue.filter(|_| state.is_eviction_in_doubt()) else {
+        let Some(queue) = queue.filter(|_| state.population().is_eviction_in_doubt()) else {
             return true;
         };
         let mut asked = self.ask(&self.points.allocatable, |x| x.as_allocatable());

@@ -75,7 +75,7 @@ impl QueueFault {
 
     /// What is wrong, where, and what to do.
     pub fn text(self, state: &State) -> String {
-        let Some(queue) = state.find_queue(self.queue()) else {
+        let Some(queue) = state.population().queues().find(self.queue()) else {
             return "a queue above is gone".to_owned();
         };
         let (name, parent) = (&queue.object.name, &queue.object.parent);

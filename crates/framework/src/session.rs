@@ -77,7 +77,7 @@ impl<'a> Session<'a> {
         now_s: i64,
         observer: &mut dyn Observer,
     ) -> Self {
-        state.settle_books();
+        state.changes().settle_books();
         plugins.open(state, now_s, observer);
         let lasting = plugins.lasting();
         Self {
@@ -125,7 +125,7 @@ impl<'a> Session<'a> {
     /// Room was made within the cycle: actions that come later try everybody.
     pub(crate) fn wake_all(&mut self) {
         if self.sleepers.upset() {
-            self.awake = self.state.waiting_jobs();
+            self.awake = self.state.journal().waiting_jobs();
         }
     }
 
@@ -133,7 +133,9 @@ impl<'a> Session<'a> {
     pub fn awake_jobs(&self) -> Vec<JobIx> {
         let stirred = self.sleepers.stirred();
         let all = self.awake.iter().chain(stirred).copied();
-        let mut jobs: Vec<JobIx> = all.filter(|job| self.state.is_waiting(*job)).collect();
+        let mut jobs: Vec<JobIx> = all
+            .filter(|job| self.state.population().is_waiting(*job))
+            .collect();
         jobs.sort_unstable();
         jobs.dedup();
         jobs
@@ -141,7 +143,7 @@ impl<'a> Session<'a> {
 
     /// A job leaves phase Pending.
     pub fn admit(&mut self, job: JobIx) {
-        self.state.admit(job);
+        self.state.admissions().admit(job);
         self.admitted.push(job);
         self.sleepers.stir(job);
     }

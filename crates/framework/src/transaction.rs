@@ -340,34 +340,37 @@ impl Session<'_> {
         let mut devices = None;
         if self.state.task(task).involves_devices() {
             // What fits has devices; should it ever not, nothing is bound without them.
-            if self.state.lacks_devices(task) {
+            if self.state.held_cards().lacks_devices(task) {
                 self.keep(task);
                 return;
             }
             assert!(
-                self.state.cards_are_balanced(task),
+                self.state.held_cards().cards_are_balanced(task),
                 "cards of {} are not what its ledger says",
-                self.state.task_key(task)
+                self.state.population().task_key(task)
             );
             self.state.note_device_warnings(task);
-            devices = Some(Box::new(self.state.binding_annotations(task)));
+            devices = Some(Box::new(self.state.held_cards().binding_annotations(task)));
         }
-        if !self.state.resource_claims().are_served(task) {
+        if !self.state.supplies().resource_claims().are_served(task) {
             // Nobody looked at its claims (no filter does): it is not bound without its devices.
             self.keep(task);
             return;
         }
         self.state.move_task(task, TaskStatus::Binding, Some(node));
-        debug_assert_eq!(self.state.imbalance(node), None);
+        debug_assert_eq!(
+            self.state.ground().imbalance(self.state.population(), node),
+            None
+        );
         let volumes = match self.plugins.volume_timeout_s() {
-            Some(_) => self.state.volumes().steps(task),
+            Some(_) => self.state.supplies().volumes().steps(task),
             None => Vec::new(),
         };
         self.plan.binds.push(Bind {
             task,
             node,
             volumes,
-            claims: self.state.resource_claims().steps(task),
+            claims: self.state.supplies().resource_claims().steps(task),
             devices,
         });
         let Some(job) = self.state.task(task).job else {

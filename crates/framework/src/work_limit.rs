@@ -168,7 +168,7 @@ impl Work {
             return false;
         }
         for (&job, &units) in &self.last_by_job {
-            if state.has_job(job) {
+            if state.population().has_job(job) {
                 let taken = self.by_account.entry(account(state, job)).or_insert(0);
                 *taken = taken.saturating_add(units);
             }
@@ -183,7 +183,7 @@ impl Work {
         for (&job, &units) in self
             .last_by_job
             .iter()
-            .filter(|(job, _)| state.has_job(**job))
+            .filter(|(job, _)| state.population().has_job(**job))
         {
             let namespace = state.names().text(state.job(job).namespace);
             let of_namespace = taken.entry(namespace).or_insert(0);
@@ -208,5 +208,9 @@ fn account(state: &State, job: JobIx) -> Account {
 }
 
 fn rules_size(state: &State, shape: pumice_model::ShapeIx) -> usize {
-    state.shapes().rules(state.shapes().get(shape).rules).size()
+    state
+        .ground()
+        .shapes()
+        .rules(state.ground().shapes().get(shape).rules)
+        .size()
 }

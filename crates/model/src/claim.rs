@@ -36,14 +36,13 @@ mod taint_rules;
 mod users;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::ix::{ResourceNeedIx, TaskIx};
 use crate::named::NamedEntries;
+use crate::needs::NeedPool;
 use crate::object::{ClaimAllocation, DeviceClassObject, ResourceClaimObject};
-use crate::shape::Pool;
 use crate::stale::StaleEntries;
 use crate::volume::Reaches;
 
@@ -93,7 +92,7 @@ struct ClaimEntry {
 }
 
 /// All of it.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct ResourceClaims {
     claims: NamedEntries<ClaimEntry>,
     classes: BTreeMap<String, DeviceClassObject>,
@@ -107,7 +106,7 @@ pub struct ResourceClaims {
     tasks: FxHashMap<TaskIx, TaskClaims>,
     adrift: AdriftBinds,
     counts: ClaimCounts,
-    needs: Pool<ResourceNeed>,
+    needs: NeedPool<ResourceNeedIx, ResourceNeed>,
     stale: StaleEntries<ResourceClaimIx>,
     /// Changes of objects, and of what claims have outside of placements.
     objects_epoch: u64,
@@ -117,50 +116,15 @@ pub struct ResourceClaims {
     grants: u64,
 }
 
-impl Default for ResourceClaims {
-    fn default() -> Self {
-        let mut needs = Pool::default();
-        // Index 0 is the need of pods without claims; it is never given back.
-        needs.acquire(ResourceNeed::default());
-        Self {
-            claims: NamedEntries::default(),
-            classes: BTreeMap::new(),
-            inventory: Inventory::default(),
-            reaches: Reaches::default(),
-            filters: DeviceFilters::default(),
-            ledger: DeviceLedger::default(),
-            released: DeviceLedger::default(),
-            tasks: FxHashMap::default(),
-            adrift: AdriftBinds::default(),
-            counts: ClaimCounts::default(),
-            needs,
-            stale: StaleEntries::default(),
-            objects_epoch: 0,
-            wide_epoch: 0,
-            grants: 0,
-        }
-    }
-}
-
 impl ResourceClaims {
-    /// A need in use.
-    pub fn need(&self, ix: ResourceNeedIx) -> &Arc<ResourceNeed> {
-        self.needs.get(ix.0)
+    /// What pods need, pooled.
+    #[inline]
+    pub fn needs(&self) -> &NeedPool<ResourceNeedIx, ResourceNeed> {
+        &self.needs
     }
 
-    /// Number of pods that have a need.
-    pub fn uses(&self, ix: ResourceNeedIx) -> u32 {
-        self.needs.uses(ix.0)
-    }
-
-    /// A number no other need has or had: indices are reused, serials are not.
-    pub fn serial(&self, ix: ResourceNeedIx) -> u64 {
-        self.needs.serial(ix.0)
-    }
-
-    /// Serials of the needs in use.
-    pub fn serials_in_use(&self) -> impl Iterator<Item = u64> {
-        self.needs.serials_in_use()
+    pub(crate) fn needs_mut(&mut self) -> &mut NeedPool<ResourceNeedIx, ResourceNeed> {
+        &mut self.needs
     }
 
     /// Changes whenever the verdict on a node may change for pods of this need although neither the need
@@ -188,7 +152,7 @@ impl ResourceClaims {
     /// Whether what is placed on one node may matter to pods of this need on another: they claim devices,
     /// and some are reached by several nodes.
     pub fn spans_nodes(&self, ix: ResourceNeedIx) -> bool {
-        !self.need(ix).open.is_empty() && self.inventory.has_wide()
+        !self.needs.get(ix).open.is_empty() && self.inventory.has_wide()
     }
 
     /// What has to be written before a pod is bound, in the order of its claims.

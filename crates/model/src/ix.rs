@@ -28,7 +28,7 @@ impl JobIx {
 }
 
 /// Identity of a task: its index, and which of all tasks that had this index it is. It never means another
-/// task; [`State::known_task`](crate::State::known_task) tells whether it still means one.
+/// task; [`Population::known_task`](crate::Population::known_task) tells whether it still means one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskId {
     pub(crate) ix: TaskIx,
@@ -43,7 +43,7 @@ impl TaskId {
 }
 
 /// Identity of a job: its index, and which of all jobs that had this index it is. It never means another
-/// job; [`State::known_job`](crate::State::known_job) tells whether it still means one.
+/// job; [`Population::known_job`](crate::Population::known_job) tells whether it still means one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId {
     pub(crate) ix: JobIx,

@@ -4,7 +4,7 @@ use crate::intern::Sym;
 use crate::ix::{JobIx, NodeIx, QueueIx, TaskIx};
 use crate::object::{GroupObject, GroupPhase, GroupStatus, PreemptableMark, TopologyRequest};
 use crate::resource::{ResVec, WideSum};
-use crate::state::State;
+use crate::state::Population;
 use crate::task::{STATUSES, Task, TaskStatus};
 
 /// Where a job comes from.
@@ -17,7 +17,7 @@ pub enum Origin {
     /// A pod of ours without PodGroup: a job of one.
     BarePod,
     /// A pod of ours that a controller made, and whose PodGroup another one is about to make: it
-    /// waits for that (see [`crate::State::group_controller`]).
+    /// waits for that (see [`crate::Population::group_controller`]).
     Awaited,
 }
 
@@ -98,11 +98,11 @@ pub struct JobUnit {
 
 impl JobUnit {
     /// Tasks that are placed together; none of a job or sub-job that is gone.
-    pub fn tasks(self, state: &State) -> &[TaskIx] {
-        if !state.has_job(self.job) {
+    pub fn tasks(self, population: &Population) -> &[TaskIx] {
+        if !population.has_job(self.job) {
             return &[];
         }
-        let job = state.job(self.job);
+        let job = population.job(self.job);
         match self.sub_job {
             None => &job.tasks,
             Some(at) => job.sub_jobs.get(at as usize).map_or(&[], |sub| &sub.tasks),
@@ -110,8 +110,8 @@ impl JobUnit {
     }
 
     /// What it asks of the network; a sub-job of no policy asks what its job does.
-    pub fn request(self, state: &State) -> Option<&TopologyRequest> {
-        let job = state.job(self.job);
+    pub fn request(self, population: &Population) -> Option<&TopologyRequest> {
+        let job = population.job(self.job);
         let group = job.group()?;
         let policy = self.sub_job.map(|at| job.sub_jobs[at as usize].policy);
         match policy {
@@ -127,9 +127,9 @@ impl JobUnit {
     }
 
     /// The node of each placed pod, in order.
-    pub fn placed_on(self, state: &State) -> Vec<NodeIx> {
-        let placed = self.tasks(state).iter().filter_map(|task| {
-            let task = state.task(*task);
+    pub fn placed_on(self, population: &Population) -> Vec<NodeIx> {
+        let placed = self.tasks(population).iter().filter_map(|task| {
+            let task = population.task(*task);
             task.node.filter(|_| task.status.is_placed())
         });
         let mut nodes: Vec<NodeIx> = placed.collect();
@@ -227,6 +227,29 @@ pub struct Job {
 }
 
 impl Job {
+    /// The role entry, made when missing.
+    pub(crate) fn role_entry(&mut self, role: Sym) -> &mut RoleCount {
+        let at = match self.roles.iter().position(|entry| entry.role == role) {
+            Some(at) => at,
+            None => {
+                self.roles.push(RoleCount {
+                    role,
+                    ..RoleCount::default()
+                });
+                self.roles.len() - 1
+            }
+        };
+        &mut self.roles[at]
+    }
+
+    /// Number of live sub-jobs of a policy that pass a test.
+    pub fn sub_jobs_passing(&self, policy: u16, test: impl Fn(&SubJob) -> bool) -> usize {
+        self.sub_jobs
+            .iter()
+            .filter(|sub| sub.policy == Some(policy) && test(sub))
+            .count()
+    }
+
     /// Number of tasks in a [status](crate::Task::gang_status).
     pub fn count(&self, status: TaskStatus) -> i32 {
         self.by_status[status as usize] as i32

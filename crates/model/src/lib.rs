@@ -21,6 +21,7 @@ pub mod intern;
 pub mod ix;
 pub mod job;
 mod named;
+pub mod needs;
 pub mod network;
 pub mod node;
 pub mod numa;
@@ -54,6 +55,9 @@ pub use queue::Queue;
 pub use resource::{ResIx, ResVec, ResourceNames};
 pub use shape::{Rules, Shape};
 pub use spare::SparePods;
-pub use state::{Applied, GroupChange, Placement, PodChange, State, SupplyPlan};
+pub use state::{
+    Applied, ChangeJournal, Ground, GroupChange, Placement, PodChange, Population, State, Supplies,
+    SupplyPlan,
+};
 pub use task::{Task, TaskStatus};
 pub use volume::{VolumeNeed, VolumeStep, Volumes};

@@ -2,7 +2,7 @@
 
 use crate::claim::ClaimedDevices;
 use crate::object::{QueueObject, QueueState};
-use crate::resource::{ResVec, WideSum};
+use crate::resource::{CPU, MEMORY, ResIx, ResVec, ResourceNames, WideSum};
 
 /// One queue.
 #[derive(Clone, Debug)]
@@ -26,9 +26,9 @@ pub struct Queue {
     pub devices: ClaimedDevices,
     /// Requests of its jobs' pending tasks.
     pub pending: WideSum,
-    /// Reservations of its admitted jobs, as of `State::settle_books`.
+    /// Reservations of its admitted jobs, as of `ChangeReader::settle_books`.
     pub reserved: WideSum,
-    /// What its jobs hold beyond `minResources`, as of `State::settle_books`.
+    /// What its jobs hold beyond `minResources`, as of `ChangeReader::settle_books`.
     pub elastic: ResVec,
     /// Number of jobs that name it.
     pub jobs: u32,
@@ -37,6 +37,17 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// The limits that its `spec.capability` names. The vector does not tell a limit of 0 from none,
+    /// the object does; for cpu and memory both mean no limit.
+    pub fn limits<'a>(
+        &'a self,
+        resources: &'a ResourceNames,
+    ) -> impl Iterator<Item = (ResIx, i64)> + 'a {
+        let named = self.object.capability.iter();
+        let known = named.filter_map(|(name, limit)| Some((resources.get(name)?, *limit)));
+        known.filter(|(ix, limit)| *limit > 0 || !matches!(*ix, CPU | MEMORY))
+    }
+
     /// Takes new jobs.
     pub fn is_open(&self) -> bool {
         self.object.state == QueueState::Open

@@ -119,6 +119,13 @@ impl Shape {
         offered.chain(unoffered.map(|(name, amount)| (NOBODYS, name.as_str(), *amount)))
     }
 
+    /// Whether it asks for one of some resources, as an extender counts: also for those that do not count
+    /// here.
+    pub fn asks_for_any(&self, resources: &ResourceNames, names: &[String]) -> bool {
+        let asks = |name: &String| self.amount_of(resources, name) > 0;
+        names.iter().any(asks)
+    }
+
     /// How much is asked of a resource, whether it counts or not.
     pub fn amount_of(&self, resources: &ResourceNames, name: &str) -> i64 {
         let counted = resources.offered(name);

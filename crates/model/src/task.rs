@@ -172,10 +172,10 @@ pub struct Task {
     /// Scheduling gates of the pod.
     pub gates: Gates,
     /// What the pod itself says of its eviction; its PodGroup may say something too:
-    /// [`State::is_protected_by_mark`](crate::State::is_protected_by_mark).
+    /// [`Population::is_protected_by_mark`](crate::Population::is_protected_by_mark).
     pub preemptable: PreemptableMark,
     /// What its spec says of evictions for it:
-    /// [`State::never_preempts`](crate::State::never_preempts) has the whole rule.
+    /// [`Population::never_preempts`](crate::Population::never_preempts) has the whole rule.
     pub preempts: Option<bool>,
     /// Name of the pod's PriorityClass, empty for none.
     pub priority_class: Sym,
@@ -210,6 +210,19 @@ impl Task {
     /// The value of an annotation, if a plugin has declared that it reads it.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         crate::object::value_of(self.annotations.as_ref()?, key)
+    }
+
+    /// Takes what it goes on holding, which may be not what it asks any more.
+    pub(crate) fn take_holding(&mut self, is_outdated: bool) -> Option<Box<Holding>> {
+        let mut holding = self.holding.take()?;
+        holding.is_outdated |= is_outdated;
+        Some(holding)
+    }
+
+    /// It has resource claims.
+    #[inline]
+    pub fn has_resource_claims(&self) -> bool {
+        self.resource_claims != ResourceNeedIx::NONE
     }
 
     /// It asks for devices, or its annotations tell that it has some.

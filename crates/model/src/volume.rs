@@ -13,6 +13,7 @@
 //! changed; whoever changes that queues the pods concerned.
 
 mod attached;
+mod csi;
 mod dump;
 mod matching;
 mod need;
@@ -27,15 +28,13 @@ use rustc_hash::FxHashMap;
 
 use crate::ix::{NeedIx, TaskIx};
 use crate::named::NamedEntries;
-use crate::object::{
-    AccessModes, AttachmentObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject,
-    PvObject, StorageClassObject,
-};
-use crate::shape::Pool;
+use crate::needs::NeedPool;
+use crate::object::{AccessModes, ClaimObject, CsiCapacityObject, PvObject, StorageClassObject};
 use crate::stale::StaleEntries;
 
 pub use attached::OnNode;
 pub(crate) use attached::{Attached, Held};
+pub use csi::CsiObjects;
 pub use matching::Conflicts;
 pub use need::{ClaimNeed, ExclusiveUse, OpenClaim, VolumeNeed};
 pub(crate) use reach::{ReachIx, ReachLimits, Reaches};
@@ -135,16 +134,12 @@ pub struct Volumes {
     /// Claims that name a volume (`spec.volumeName`).
     claims_of_pv: FxHashMap<String, Vec<ClaimIx>>,
     classes: FxHashMap<String, StorageClassObject>,
-    csi_nodes: FxHashMap<String, CsiNodeObject>,
-    csi_drivers: FxHashMap<String, CsiDriverObject>,
-    /// Nodes that have a driver, counted per driver.
-    registered: FxHashMap<String, u32>,
+    csi: CsiObjects,
     capacities: BTreeMap<(String, String), Capacity>,
-    attachments: BTreeMap<String, AttachmentObject>,
     ignored: BTreeSet<String>,
     reaches: Reaches,
     tasks: FxHashMap<TaskIx, TaskVolumes>,
-    needs: Pool<VolumeNeed>,
+    needs: NeedPool<NeedIx, VolumeNeed>,
     stale: StaleEntries<ClaimIx>,
     objects_epoch: u64,
     free_epoch: u64,
@@ -152,9 +147,6 @@ pub struct Volumes {
 
 impl Default for Volumes {
     fn default() -> Self {
-        let mut needs = Pool::default();
-        // Index 0 is the need of pods without volumes; it is never given back.
-        needs.acquire(VolumeNeed::default());
         Self {
             pvs: FxHashMap::default(),
             free: FxHashMap::default(),
@@ -162,15 +154,12 @@ impl Default for Volumes {
             claims: NamedEntries::default(),
             claims_of_pv: FxHashMap::default(),
             classes: FxHashMap::default(),
-            csi_nodes: FxHashMap::default(),
-            csi_drivers: FxHashMap::default(),
-            registered: FxHashMap::default(),
+            csi: CsiObjects::default(),
             capacities: BTreeMap::new(),
-            attachments: BTreeMap::new(),
             ignored: IGNORED_PROVISIONERS.map(str::to_owned).into(),
             reaches: Reaches::default(),
             tasks: FxHashMap::default(),
-            needs,
+            needs: NeedPool::default(),
             stale: StaleEntries::default(),
             objects_epoch: 0,
             free_epoch: 0,
@@ -185,24 +174,14 @@ impl Volumes {
         self.ignored.extend(names);
     }
 
-    /// A need in use.
-    pub fn need(&self, ix: NeedIx) -> &Arc<VolumeNeed> {
-        self.needs.get(ix.0)
+    /// What pods need, pooled.
+    #[inline]
+    pub fn needs(&self) -> &NeedPool<NeedIx, VolumeNeed> {
+        &self.needs
     }
 
-    /// Number of pods that have a need.
-    pub fn uses(&self, ix: NeedIx) -> u32 {
-        self.needs.uses(ix.0)
-    }
-
-    /// A number no other need has or had: indices are reused, serials are not.
-    pub fn serial(&self, ix: NeedIx) -> u64 {
-        self.needs.serial(ix.0)
-    }
-
-    /// Serials of the needs in use.
-    pub fn serials_in_use(&self) -> impl Iterator<Item = u64> {
-        self.needs.serials_in_use()
+    pub(crate) fn needs_mut(&mut self) -> &mut NeedPool<NeedIx, VolumeNeed> {
+        &mut self.needs
     }
 
     /// Changes whenever the verdict on a node may change for pods of this need although neither the
@@ -226,7 +205,12 @@ impl Volumes {
             let undecided = open.selected_node.is_none() && open.reserved.is_none();
             undecided && self.free.contains_key(&open.class)
         };
-        self.need(ix).open().any(may_get_a_free_one)
+        self.needs.get(ix).open().any(may_get_a_free_one)
+    }
+
+    /// What is told of CSI drivers.
+    pub fn csi(&self) -> &CsiObjects {
+        &self.csi
     }
 
     /// A PersistentVolume.
@@ -245,6 +229,13 @@ impl Volumes {
 }
 
 impl Claim {
+    /// Handle of a volume that is still to be made for it. No CSI handle has this form in practice; the peer
+    /// prefixes a random text instead.
+    fn future_handle(&self) -> String {
+        let (namespace, name) = &self.key;
+        format!("unbound claim {namespace}/{name}")
+    }
+
     /// Only one pod at a time may have it.
     fn is_exclusive(&self) -> bool {
         let object = self.object.as_ref();

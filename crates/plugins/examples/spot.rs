@@ -142,7 +142,7 @@ fn answers() -> Option<Vec<StaticPart>> {
         Box::new(plugin),
         &pumice_conf::Enabled::default(),
     )]]);
-    let class = Class::of(&state, state.task_by_uid("pod")?);
+    let class = Class::of(&state, state.population().task_by_uid("pod")?);
     let mut with = |text: &str| {
         let mut signature = Signature::default();
         signature.add(SPEC.name, text.to_owned());

@@ -52,7 +52,7 @@ pub(crate) fn holds(
     if queue.object.capability.is_empty() {
         return Ok(());
     }
-    let request = state.charged(task);
+    let request = state.charges().charged(task);
     let overrun = |(resource, limit)| {
         let asked = request.get(resource);
         let used = held_besides(state, task, held(resource), asked);
@@ -68,7 +68,10 @@ pub(crate) fn holds(
             asked,
         })
     };
-    let overruns: Overruns = state.limits(queue).filter_map(overrun).collect();
+    let overruns: Overruns = queue
+        .limits(state.resources())
+        .filter_map(overrun)
+        .collect();
     match overruns.is_empty() {
         true => Ok(()),
         false => Err(Refusal::Quota(overruns)),

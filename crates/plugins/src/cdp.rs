@@ -88,7 +88,7 @@ impl Cdp {
                 self.forget_end(end_s);
             }
         }
-        if !state.has_job(ix) {
+        if !state.population().has_job(ix) {
             return;
         }
         let mut job = CoolJob::default();
@@ -145,7 +145,10 @@ impl Plugin for Cdp {
             None => {
                 self.jobs.clear();
                 self.ends_s.clear();
-                state.jobs().for_each(|(ix, _)| self.follow(state, ix));
+                state
+                    .population()
+                    .jobs()
+                    .for_each(|(ix, _)| self.follow(state, ix));
             }
         }
         self.ends_s = self.ends_s.split_off(&cycle.now_s.saturating_add(1));

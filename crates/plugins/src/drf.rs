@@ -104,7 +104,7 @@ impl Drf {
             return Vec::new();
         };
         let mut with = held(own);
-        with.add(&state.charged(preemptor));
+        with.add(&state.charges().charged(preemptor));
         let with = self.share_of(&with);
         let mut rests: FxHashMap<JobIx, ResVec> = FxHashMap::default();
         let mut is_larger = |victim: TaskIx| {
@@ -112,7 +112,7 @@ impl Drf {
                 return false;
             };
             let rest = rests.entry(job).or_insert_with(|| held(job));
-            rest.sub(&state.charged(victim));
+            rest.sub(&state.charges().charged(victim));
             with <= self.share_of(rest) + SAME_SHARE
         };
         let candidates = candidates.iter().copied();

@@ -77,7 +77,7 @@ impl Extender {
 
     /// What it says of a job or queue, in one word.
     fn flag(&self, state: &State, question: &ExtenderQuestion) -> Result<bool, String> {
-        let answer = state.extender_answers().find(question);
+        let answer = state.supplies().extender_answers().find(question);
         match answer.map(|(_, answer)| answer) {
             Some(ExtenderAnswer::Flag(flag)) => Ok(*flag),
             answer => Err(self.words.against(question.verb, answer)),
@@ -86,14 +86,15 @@ impl Extender {
 
     /// It could not be asked, which does not matter.
     fn is_excused(&self, state: &State, question: &ExtenderQuestion) -> bool {
-        let answer = state.extender_answers().find(question);
+        let answer = state.supplies().extender_answers().find(question);
         let has_failed = matches!(answer, Some((_, ExtenderAnswer::Failed(_))));
         self.settings.ignorable && has_failed
     }
 
     /// Why a queue is passed over, if it is.
     fn against_queue(&self, state: &State, queue: QueueIx) -> Option<String> {
-        let question = state.question_about_queue(ExtenderVerb::QueueOverused, queue);
+        let question =
+            ExtenderQuestion::about_queue(ExtenderVerb::QueueOverused, state.population(), queue);
         if self.is_excused(state, &question) {
             return None;
         }
@@ -170,8 +171,9 @@ impl ExtenderQuestions for Extender {
 
 impl Admission for Extender {
     fn job_enqueueable(&self, state: &State, job: JobIx) -> (Vote, Option<Refusal>) {
-        let question = state.question_about_job(ExtenderVerb::JobEnqueueable, job);
-        let answer = state.extender_answers().find(&question);
+        let question =
+            ExtenderQuestion::about_job(ExtenderVerb::JobEnqueueable, state.population(), job);
+        let answer = state.supplies().extender_answers().find(&question);
         let against = match answer.map(|(_, answer)| answer) {
             Some(ExtenderAnswer::Vote(1..)) => return (Vote::Permit, None),
             Some(ExtenderAnswer::Vote(0)) => return (Vote::Abstain, None),
@@ -202,7 +204,7 @@ impl Overused for Extender {
 
 impl JobConsent for Extender {
     fn job_consent(&self, state: &State, job: JobIx) -> Result<(), Refusal> {
-        let question = state.question_about_job(ExtenderVerb::JobReady, job);
+        let question = ExtenderQuestion::about_job(ExtenderVerb::JobReady, state.population(), job);
         if self.is_excused(state, &question) {
             return Ok(());
         }

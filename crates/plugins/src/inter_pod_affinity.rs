@@ -57,7 +57,7 @@ pub fn filter(
     class: &Class,
     reasons: AffinityReasons,
 ) -> Option<Box<dyn DomainFilter>> {
-    if !with.state().topology().is_active() {
+    if !with.state().ground().topology().is_active() {
         return None;
     }
     let mut filter = AffinityFilter {
@@ -87,7 +87,7 @@ pub fn filter(
 impl AffinityFilter {
     fn add_sum(&mut self, with: &mut Counting<'_>, counter: CounterIx, key: &str) -> usize {
         let (at, domains) = self.keys.add(with, key);
-        let topology = with.state().topology();
+        let topology = with.state().ground().topology();
         let sum = DomainSum::new(topology, counter, domains, at, None);
         self.sums.push(sum);
         self.sums.len() - 1
@@ -118,8 +118,12 @@ impl AffinityFilter {
         }
         let state = with.state();
         let look = class.key.appearance;
-        let selects_itself =
-            |term: &PodTerm| state.topology().term_selects(state.names(), term, look);
+        let selects_itself = |term: &PodTerm| {
+            state
+                .ground()
+                .topology()
+                .term_selects(state.names(), term, look)
+        };
         self.first_of_its_kind = terms.iter().all(selects_itself);
     }
 
@@ -149,7 +153,7 @@ impl DomainFilter for AffinityFilter {
         let before = self.matches_at_any_moment();
         for sum in &mut self.sums {
             for node in touched {
-                if let Some(domain) = sum.update(state.topology(), *node) {
+                if let Some(domain) = sum.update(state.ground().topology(), *node) {
                     changed.some.push((sum.key, domain));
                 }
             }
@@ -210,7 +214,7 @@ pub fn score(
     class: &Class,
     weight: i64,
 ) -> Option<Box<dyn CandidateScore>> {
-    if weight == 0 || !with.state().topology().is_active() {
+    if weight == 0 || !with.state().ground().topology().is_active() {
         return None;
     }
     let mut counters = with.own_counters(class.shape.rules, Pull::Preferred);
@@ -219,7 +223,7 @@ pub fn score(
     for (key, counter) in counters {
         let domains = with.domains(&key);
         if domains.count > 0 {
-            let topology = with.state().topology();
+            let topology = with.state().ground().topology();
             sums.push(DomainSum::new(topology, counter, domains, 0, None));
         }
     }
@@ -234,7 +238,7 @@ impl CandidateScore for AffinityScore {
     fn catch_up(&mut self, state: &State, touched: &[NodeIx]) {
         for sum in &mut self.sums {
             for node in touched {
-                sum.update(state.topology(), *node);
+                sum.update(state.ground().topology(), *node);
             }
         }
     }

@@ -109,7 +109,7 @@ impl NodeGroup {
     fn groups<'a>(&self, state: &'a State, queue: &'a Queue) -> NodeGroups {
         let mut object = &queue.object;
         // Parents may form a circle: no chain is longer than there are queues.
-        for _ in 0..=state.queues().count() {
+        for _ in 0..=state.population().queues().iter().count() {
             if let Some(groups) = &object.affinity {
                 return groups.clone();
             }
@@ -118,7 +118,7 @@ impl NodeGroup {
                 parent => parent,
             };
             let is_root = object.name == "root";
-            match state.queue_by_name(parent) {
+            match state.population().queue_by_name(parent) {
                 Some(ix) if self.hierarchy && !is_root => object = &state.queue(ix).object,
                 _ => break,
             }
@@ -138,7 +138,7 @@ impl NodeGroup {
     fn follow(&mut self, state: &State, jobs: impl Iterator<Item = JobIx>) -> bool {
         let mut moved = false;
         for ix in jobs {
-            let job = state.has_job(ix).then(|| state.job(ix));
+            let job = state.population().has_job(ix).then(|| state.job(ix));
             let placed = job.filter(|job| job.allocated_count() + job.waiting() > 0);
             let queue = placed.and_then(|job| job.queue);
             if self.queue_of.len() <= ix.at() {
@@ -154,7 +154,7 @@ impl NodeGroup {
 /// The queue a class is of.
 fn queue_of<'a>(state: &'a State, class: StaticClass<'_>) -> Option<&'a Queue> {
     let (name, _) = class.signature.of(SPEC.name).split_once('\n')?;
-    Some(state.queue(state.queue_by_name(name)?))
+    Some(state.queue(state.population().queue_by_name(name)?))
 }
 
 fn group_of(state: &State, node: NodeIx) -> Option<&str> {
@@ -216,7 +216,7 @@ impl Plugin for NodeGroup {
     fn open(&mut self, state: &State, cycle: &CycleInfo) {
         let moved = match &cycle.changed.jobs {
             Some(jobs) => self.follow(state, jobs.iter().copied()),
-            None => self.follow(state, state.jobs().map(|(ix, _)| ix)),
+            None => self.follow(state, state.population().jobs().map(|(ix, _)| ix)),
         };
         self.revision += u64::from(moved);
         match &cycle.changed.queues {
@@ -230,7 +230,7 @@ impl Plugin for NodeGroup {
             }
             _ => {
                 let mut signed = Vec::new();
-                for (ix, queue) in state.queues() {
+                for (ix, queue) in state.population().queues().iter() {
                     signed.resize(signed.len().max(ix.at() + 1), String::new());
                     signed[ix.at()] = self.sign(state, queue);
                 }

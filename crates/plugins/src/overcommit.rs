@@ -72,7 +72,7 @@ impl Plugin for Overcommit {
             state.nodes().cluster_total.get(ix) as f64 * self.factor - self.used.get(ix) as f64
         };
         self.idle = all.map(idle).collect();
-        self.inqueue = state.reserved().clamped();
+        self.inqueue = state.population().queues().reserved().clamped();
     }
 
     fn observe(&mut self, state: &State, step: Step) {

@@ -78,7 +78,9 @@ impl Pdb {
         let mut may_go = |victim: TaskIx| {
             let task = state.task(victim);
             let counting = state
-                .budgets_of(victim)
+                .supplies()
+                .allowances()
+                .budgets_of(state.names(), state.task(victim))
                 .filter(|budget| !is_counted(budget, &task.name));
             let keys: Vec<_> = counting
                 .map(|budget| {
@@ -107,7 +109,9 @@ impl Pdb {
     fn decided(&mut self, state: &State, victim: TaskIx) {
         let task = state.task(victim);
         let budgets: Vec<_> = state
-            .budgets_of(victim)
+            .supplies()
+            .allowances()
+            .budgets_of(state.names(), state.task(victim))
             .map(|budget| (budget.object.name.clone(), None))
             .collect();
         if budgets.is_empty() {
@@ -126,7 +130,7 @@ impl Pdb {
 impl ExpectedEviction {
     /// Brings it in step with what is seen; false once no budget needs it any more.
     fn follow(&mut self, state: &State, uid: &str, now_s: i64) -> bool {
-        let victim = state.task_by_uid(uid);
+        let victim = state.population().task_by_uid(uid);
         if let Some(victim) = victim {
             let task = state.task(victim);
             let stays = matches!(task.status, TaskStatus::Running | TaskStatus::Bound);
@@ -135,10 +139,11 @@ impl ExpectedEviction {
                 return false;
             }
         }
-        let is_seen = victim.is_none_or(|victim| state.evicted_from(victim).is_none());
+        let is_seen =
+            victim.is_none_or(|victim| state.population().evictions().before(victim).is_none());
         let namespace = &self.namespace;
         self.budgets.retain_mut(|(name, seen_at)| {
-            let Some(budget) = state.budget(namespace, name) else {
+            let Some(budget) = state.supplies().allowances().budget(namespace, name) else {
                 return false;
             };
             match *seen_at {

@@ -122,7 +122,9 @@ impl Plugin for Proportion {
 
     fn open(&mut self, state: &State, _cycle: &CycleInfo) {
         let mut order: Vec<QueueIx> = state
+            .population()
             .queues()
+            .iter()
             .filter(|(_, queue)| queue.jobs > 0)
             .map(|(ix, _)| ix)
             .collect();
@@ -132,7 +134,9 @@ impl Plugin for Proportion {
             .collect();
         let mut guaranteed = ResVec::default();
         state
+            .population()
             .queues()
+            .iter()
             .for_each(|(_, queue)| guaranteed.add_saturating(&queue.guarantee));
         let free = state.nodes().cluster_total.exceeding(&guaranteed);
         let mut claims: Vec<QueueClaim> = order.iter().map(|ix| claim(state, *ix, &free)).collect();
@@ -176,7 +180,12 @@ impl Plugin for Proportion {
                 (ix, text)
             })
         };
-        state.queues().filter_map(warning).collect()
+        state
+            .population()
+            .queues()
+            .iter()
+            .filter_map(warning)
+            .collect()
     }
 }
 
@@ -216,7 +225,7 @@ impl Allocatable for Proportion {
         let Some(entitlement) = self.of(queue) else {
             return Ok(());
         };
-        let request = &state.charged(task);
+        let request = &state.charges().charged(task);
         let demand = |ix| held(record, ix).saturating_add(request.get(ix));
         let limit = |ix| amount(&entitlement.deserved, ix);
         if is_within(request, demand, limit) {
@@ -335,7 +344,7 @@ impl Reclaimer for Proportion {
 
 /// What tasks ask together, as their queue is charged.
 fn asked_by<'a>(state: &'a State, tasks: &[TaskIx]) -> Cow<'a, ResVec> {
-    deserving::sum_of(tasks.iter().map(|task| state.charged(*task)))
+    deserving::sum_of(tasks.iter().map(|task| state.charges().charged(*task)))
 }
 
 impl Victims for Proportion {
@@ -381,7 +390,7 @@ impl Victims for Proportion {
             let left = left
                 .entry(queue)
                 .or_insert_with(|| state.queue(queue).held());
-            let request = state.charged(*task);
+            let request = state.charges().charged(*task);
             let deserved = |ix| amount(&entitlement.deserved, ix);
             let resources = deserving::common(&request, &wanted);
             if deserving::exceeds(resources, |ix| left.get(ix), deserved) {
@@ -439,7 +448,7 @@ fn ceiling(state: &State, queue: &Queue, free: &ResVec) -> Vec<f64> {
     let mut ceiling: Vec<f64> = dimensions(state)
         .map(|ix| (free.get(ix).saturating_add(queue.guarantee.get(ix))) as f64)
         .collect();
-    for (ix, limit) in state.limits(queue) {
+    for (ix, limit) in queue.limits(state.resources()) {
         let at = &mut ceiling[ix.0 as usize];
         *at = at.min(limit as f64);
     }

@@ -175,7 +175,13 @@ impl LowNodeUtilization {
     /// From which priority on pods stay; the lower one where it is said twice.
     fn limit(&self, state: &State) -> Option<i32> {
         let class = self.threshold_class.as_ref();
-        let of_class = class.map(|name| state.priority_class(name).unwrap_or(i32::MIN));
+        let of_class = class.map(|name| {
+            state
+                .population()
+                .priority_classes()
+                .value(name)
+                .unwrap_or(i32::MIN)
+        });
         match (of_class, self.threshold_priority) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),

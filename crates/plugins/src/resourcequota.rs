@@ -86,7 +86,7 @@ impl ResourceQuota {
         if let Some((namespace, amounts)) = self.jobs.remove(&ix) {
             self.shift(namespace, &amounts, -1);
         }
-        let job = state.has_job(ix).then(|| state.job(ix));
+        let job = state.population().has_job(ix).then(|| state.job(ix));
         let Some(job) = job.filter(|job| !job.is_pending()) else {
             return;
         };
@@ -134,7 +134,10 @@ impl Plugin for ResourceQuota {
             None => {
                 self.jobs.clear();
                 self.promised.clear();
-                state.jobs().for_each(|(ix, _)| self.follow(state, ix));
+                state
+                    .population()
+                    .jobs()
+                    .for_each(|(ix, _)| self.follow(state, ix));
             }
         }
     }
@@ -150,7 +153,11 @@ impl Admission for ResourceQuota {
     fn job_enqueueable(&self, state: &State, job: JobIx) -> (Vote, Option<Refusal>) {
         let namespace = state.job(job).namespace;
         let asked = outstanding(state, state.job(job));
-        for quota in state.quotas(state.names().text(namespace)) {
+        for quota in state
+            .supplies()
+            .allowances()
+            .quotas(state.names().text(namespace))
+        {
             // Which pods a scope means is known of pods only.
             if quota.is_scoped {
                 continue;

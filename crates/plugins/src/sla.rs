@@ -78,7 +78,7 @@ impl Sla {
         if let Some(old) = self.deadline(ix) {
             self.due_s.remove(&(due_s(old), ix));
         }
-        let job = state.has_job(ix).then(|| state.job(ix));
+        let job = state.population().has_job(ix).then(|| state.job(ix));
         let deadline = job.and_then(|job| self.deadline_of(job));
         if self.deadline_ns.len() <= ix.at() {
             self.deadline_ns.resize(ix.at() + 1, None);
@@ -121,7 +121,10 @@ impl Plugin for Sla {
             None => {
                 self.deadline_ns.clear();
                 self.due_s.clear();
-                state.jobs().for_each(|(ix, _)| self.follow(state, ix));
+                state
+                    .population()
+                    .jobs()
+                    .for_each(|(ix, _)| self.follow(state, ix));
             }
         }
     }

@@ -76,7 +76,7 @@ impl TaskTopology {
     fn follow(&mut self, state: &State, ix: JobIx) {
         let before = self.jobs.remove(&ix);
         self.warnings.remove(&ix);
-        let job = state.has_job(ix).then(|| state.job(ix));
+        let job = state.population().has_job(ix).then(|| state.job(ix));
         let Some((job, group)) = job.and_then(|job| Some((job, job.group()?))) else {
             return;
         };
@@ -117,9 +117,13 @@ impl Plugin for TaskTopology {
         match &cycle.changed.jobs {
             Some(jobs) => jobs.iter().for_each(|ix| self.follow(state, *ix)),
             None => {
-                self.jobs.retain(|ix, _| state.has_job(*ix));
-                self.warnings.retain(|ix, _| state.has_job(*ix));
-                state.jobs().for_each(|(ix, _)| self.follow(state, ix));
+                self.jobs.retain(|ix, _| state.population().has_job(*ix));
+                self.warnings
+                    .retain(|ix, _| state.population().has_job(*ix));
+                state
+                    .population()
+                    .jobs()
+                    .for_each(|(ix, _)| self.follow(state, ix));
             }
         }
     }

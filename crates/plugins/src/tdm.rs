@@ -188,7 +188,7 @@ impl Tdm {
         match jobs {
             Some(jobs) => jobs
                 .iter()
-                .filter(|job| state.has_job(**job))
+                .filter(|job| state.population().has_job(**job))
                 .any(|job| state.job(*job).tasks.iter().any(leaves)),
             None => state.nodes().indices().any(|node| {
                 self.is_closed(state, node) && state.nodes().tasks(node).iter().any(leaves)

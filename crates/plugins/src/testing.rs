@@ -34,15 +34,15 @@ pub fn opened<P: Plugin>(mut plugin: P, state: &State) -> P {
 }
 
 pub fn job(state: &State, name: &str) -> JobIx {
-    state.job_by_key("ns", name).expect("a job")
+    state.population().job_by_key("ns", name).expect("a job")
 }
 
 pub fn queue_ix(state: &State, name: &str) -> QueueIx {
-    state.queue_by_name(name).expect("a queue")
+    state.population().queue_by_name(name).expect("a queue")
 }
 
 pub fn task(state: &State, uid: &str) -> TaskIx {
-    state.task_by_uid(uid).expect("a task")
+    state.population().task_by_uid(uid).expect("a task")
 }
 
 /// The class of a pod.

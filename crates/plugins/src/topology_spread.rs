@@ -101,7 +101,7 @@ impl Eligible {
 
 /// The query of a constraint, or of the default ones with their selectors.
 fn query(state: &State, class: &Class, selectors: Vec<Selector>) -> Query {
-    let look = state.topology().look_of(class.key.appearance);
+    let look = state.ground().topology().look_of(class.key.appearance);
     Query::Spread {
         namespace: state.names().text(look.namespace).to_owned(),
         selectors,
@@ -156,9 +156,15 @@ pub fn filter(
         let eligible = eligible.nodes(with.state(), class, constraint);
         let (at, domains) = filter.keys.add(with, &constraint.topology_key);
         let state = with.state();
-        let sum = DomainSum::new(state.topology(), counter, domains, at, Some(eligible));
+        let sum = DomainSum::new(
+            state.ground().topology(),
+            counter,
+            domains,
+            at,
+            Some(eligible),
+        );
         filter.sums.push(sum);
-        let look = state.topology().look_of(class.key.appearance);
+        let look = state.ground().topology().look_of(class.key.appearance);
         let matches = |s: &Selector| selects(state.names(), s, &look.labels);
         filter.constraints.push(Spread {
             sum: filter.sums.len() - 1,
@@ -191,7 +197,7 @@ impl DomainFilter for SpreadFilter {
         let before = self.least();
         for sum in &mut self.sums {
             for node in touched {
-                if let Some(domain) = sum.update(state.topology(), *node) {
+                if let Some(domain) = sum.update(state.ground().topology(), *node) {
                     changed.some.push((sum.key, domain));
                 }
             }
@@ -263,7 +269,7 @@ pub fn score(
             .collect();
         (soft, None)
     } else {
-        let (topology, names) = (with.state().topology(), with.state().names());
+        let (topology, names) = (with.state().ground().topology(), with.state().names());
         let selectors = topology.default_selectors(names, class.key.appearance);
         if selectors.is_empty() {
             return None;
@@ -282,7 +288,7 @@ pub fn score(
         let counter = with.counter(query);
         let eligible = eligible.nodes(with.state(), class, constraint);
         let domains = with.domains(&constraint.topology_key);
-        let topology = with.state().topology();
+        let topology = with.state().ground().topology();
         score.soft.push(Soft {
             sum: DomainSum::new(topology, counter, domains, 0, Some(eligible)),
             hostname: constraint.topology_key == HOSTNAME,
@@ -299,7 +305,7 @@ impl CandidateScore for SpreadScore {
     fn catch_up(&mut self, state: &State, touched: &[NodeIx]) {
         for sum in self.soft.iter_mut().map(|soft| &mut soft.sum) {
             for node in touched {
-                sum.update(state.topology(), *node);
+                sum.update(state.ground().topology(), *node);
             }
         }
     }
@@ -359,7 +365,7 @@ impl Soft {
         if self.sum.domains.of_node[node] == Domains::NONE {
             None
         } else if self.hostname {
-            Some(self.sum.on_node(state.topology(), node))
+            Some(self.sum.on_node(state.ground().topology(), node))
         } else {
             self.sum.of_node(node)
         }

@@ -370,23 +370,26 @@ impl Report {
     /// Fills in everything that the engine's final state shows.
     pub fn describe(&mut self, engine: &Engine) {
         let state = engine.state();
-        for (ix, task) in state.tasks() {
+        for (ix, task) in state.population().tasks() {
             if task.status == TaskStatus::Pipelined
                 && let Some(node) = task.node
             {
                 let node = state.nodes().object(node).name.clone();
                 self.pipelined.push(Pipelined {
-                    pod: state.task_key(ix),
+                    pod: state.population().task_key(ix),
                     node,
                 });
             }
             if let Some(waiting) = engine.known().waiting(ix) {
                 self.pending.push(Pending {
-                    pod: state.task_key(ix),
+                    pod: state.population().task_key(ix),
                     reason: waiting.reason().to_owned(),
                     message: waiting.text(),
                     same_message: waiting.text_of(THIS_POD),
-                    group: task.job.map(|job| state.job_key(job)).unwrap_or_default(),
+                    group: task
+                        .job
+                        .map(|job| state.population().job_key(job))
+                        .unwrap_or_default(),
                 });
             }
         }
@@ -395,19 +398,23 @@ impl Report {
         self.describe_groups(engine);
         let totals = queue_totals(state);
         let mut warnings = engine.known().queue_warnings();
-        for (ix, queue) in state.queues() {
+        for (ix, queue) in state.population().queues().iter() {
             let allocated = totals.get(&ix).unwrap_or(&queue.allocated);
             let warning = warnings.remove(&ix);
             self.queues
                 .push(queue_line(engine, ix, queue, allocated, warning));
         }
         self.queues.sort_by(|l, r| l.name.cmp(&r.name));
-        self.hyper_nodes = hyper_node_lines(state.network());
+        self.hyper_nodes = hyper_node_lines(state.ground().network());
     }
 
     fn describe_groups(&mut self, engine: &Engine) {
         let state = engine.state();
-        for (ix, job) in state.jobs().filter(|(_, job)| job.group().is_some()) {
+        for (ix, job) in state
+            .population()
+            .jobs()
+            .filter(|(_, job)| job.group().is_some())
+        {
             let conditions = job.status.conditions.iter().map(|c| ConditionLine {
                 kind: c.kind.clone(),
                 status: c.status.clone(),
@@ -415,7 +422,7 @@ impl Report {
                 message: c.message.clone(),
             });
             self.pod_groups.push(PodGroupLine {
-                name: state.job_key(ix),
+                name: state.population().job_key(ix),
                 phase: job.status.phase.name(),
                 conditions: conditions.collect(),
                 waiting: waiting(engine, ix, job),
@@ -424,10 +431,14 @@ impl Report {
             });
         }
         self.pod_groups.sort_by(|l, r| l.name.cmp(&r.name));
-        for (ix, _) in state.jobs().filter(|(_, job)| job.group().is_none()) {
+        for (ix, _) in state
+            .population()
+            .jobs()
+            .filter(|(_, job)| job.group().is_none())
+        {
             let warnings = engine.known().job_warnings(ix).into_iter();
             self.pod_warnings.extend(warnings.map(|warning| PodWarning {
-                pod: state.job_key(ix),
+                pod: state.population().job_key(ix),
                 warning,
             }));
         }

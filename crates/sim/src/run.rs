@@ -166,7 +166,7 @@ fn record(
 ) {
     let state = engine.state();
     for bind in &decisions.binds {
-        let pod = state.task_key(bind.task);
+        let pod = state.population().task_key(bind.task);
         let node = state.nodes().object(bind.node).name.clone();
         let nanos = now_s.saturating_mul(1_000_000_000);
         let sent = Sent {
@@ -203,9 +203,9 @@ fn record(
         report.device_returns.push(claim);
     }
     for eviction in &decisions.evictions {
-        let pod = state.task_key(eviction.task);
+        let pod = state.population().task_key(eviction.task);
         let node = state.task(eviction.task).node;
-        let by = eviction.by.map(|by| state.job_key(by));
+        let by = eviction.by.map(|by| state.population().job_key(by));
         world.evict(&pod, mark(engine, eviction, by.as_deref()));
         report.evictions.push(EvictionLine {
             pod,
@@ -217,14 +217,14 @@ fn record(
         });
     }
     for task in &decisions.nominations_ended {
-        world.nominate(&state.task_key(*task), None);
+        world.nominate(&state.population().task_key(*task), None);
     }
     for (task, node) in &decisions.nominations {
         let node = &state.nodes().object(*node).name;
-        world.nominate(&state.task_key(*task), Some(node));
+        world.nominate(&state.population().task_key(*task), Some(node));
     }
     for job in &decisions.groups {
-        world.set_group_status(&state.job_key(*job), &state.job(*job).status);
+        world.set_group_status(&state.population().job_key(*job), &state.job(*job).status);
     }
 }
 
@@ -247,7 +247,7 @@ fn mark(engine: &Engine, eviction: &Eviction, by: Option<&str>) -> String {
 /// The PodGroup of a pod, or the pod itself when it has none.
 fn group_of(state: &State, task: TaskIx) -> String {
     let job = state.task(task).job;
-    job.map_or_else(String::new, |job| state.job_key(job))
+    job.map_or_else(String::new, |job| state.population().job_key(job))
 }
 
 /// Something about devices that was left out or counts as used.

@@ -44,7 +44,7 @@ fn measure(arguments: &ForkArguments, config: &Config) -> ForkFigures {
     let mut engine = Engine::new(config, "default");
     cluster::build(&arguments.cluster, |delta| engine.apply(delta));
     settle(&mut engine, 0);
-    let pods = engine.state().tasks().count();
+    let pods = engine.state().population().tasks().count();
     let alone = change(&mut engine);
     // Whatever is made once is made.
     drop(engine.fork());
@@ -84,7 +84,7 @@ fn measure(arguments: &ForkArguments, config: &Config) -> ForkFigures {
 
 /// A pod ends: microseconds until that is taken in and decided about.
 fn change(engine: &mut Engine) -> f64 {
-    let uids = engine.state().tasks().take(100);
+    let uids = engine.state().population().tasks().take(100);
     let uids: Vec<String> = uids.map(|(_, task)| task.uid.to_string()).collect();
     let times = uids.into_iter().map(|uid| {
         let start = Instant::now();

@@ -21,7 +21,7 @@ pub(super) fn sub_job_id(state: &State, unit: JobUnit) -> Option<Box<str>> {
 /// What the pending pods of a unit ask in all.
 pub(super) fn asked_by(state: &State, unit: JobUnit) -> ResVec {
     let pending = |task: &&TaskIx| state.task(**task).status == TaskStatus::Pending;
-    asked_in_all(state, unit.tasks(state).iter().filter(pending))
+    asked_in_all(state, unit.tasks(state.population()).iter().filter(pending))
 }
 
 /// What some pods ask in all.
@@ -136,7 +136,7 @@ impl DomainTries {
         }
         promising.sort_unstable();
         let mut promising: Vec<DomainIx> = promising.into_iter().map(|at| tier[at]).collect();
-        let network = session.state.network();
+        let network = session.state.ground().network();
         self.last = nearest.map(|(_, at)| tier[at]).or(self.last);
         self.cause = None;
         let nearest = nearest.map(|(holds, at)| NearestDomain {
@@ -157,7 +157,7 @@ impl DomainTries {
         if self.classes.is_empty() {
             return self.lacks;
         }
-        let nodes = &state.network().domain(domain).nodes;
+        let nodes = &state.ground().network().domain(domain).nodes;
         let lacks = u64::from(self.lacks);
         let mut found = 0;
         for (sample, count) in &self.requests {
@@ -178,7 +178,13 @@ impl DomainTries {
         if self.classes.is_empty() {
             return self.lacks;
         }
-        let nodes = session.state.network().domain(domain).nodes.clone();
+        let nodes = session
+            .state
+            .ground()
+            .network()
+            .domain(domain)
+            .nodes
+            .clone();
         let mut found = 0;
         for pods in &self.classes {
             let enough = u64::from(self.lacks).saturating_sub(found);
@@ -205,7 +211,7 @@ impl DomainTries {
         let placed = u32::try_from(undone).unwrap_or(u32::MAX).min(self.lacks);
         if nearest.placed.is_none_or(|most| placed > most) {
             nearest.placed = Some(placed);
-            nearest.name = session.state.network().domain(domain).name.clone();
+            nearest.name = session.state.ground().network().domain(domain).name.clone();
             self.last = Some(domain);
             self.cause = unplaced.cloned();
         }
@@ -221,7 +227,13 @@ impl DomainTries {
         if self.classes.is_empty() {
             return None;
         }
-        let nodes = session.state.network().domain(self.last?).nodes.clone();
+        let nodes = session
+            .state
+            .ground()
+            .network()
+            .domain(self.last?)
+            .nodes
+            .clone();
         let (state, plugins) = (&mut *session.state, &*session.plugins);
         let classes = pods_by_class(state, plugins, pods.iter().copied());
         classes.iter().find_map(|pods| {
@@ -250,7 +262,7 @@ impl DomainTries {
         session.work.spend(unit.job, kernel.take_effort());
         let told = Arc::new(NoDomain {
             sub_job,
-            has_placed: !unit.placed_on(session.state).is_empty(),
+            has_placed: !unit.placed_on(session.state.population()).is_empty(),
             lacks: self.lacks,
             tiers: self.nearest,
             cause,

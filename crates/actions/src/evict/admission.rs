@@ -28,7 +28,7 @@ impl Displaceable {
         let (state, evicts) = (&*session.state, session.evicts);
         let job = state.job(ix);
         let Some(queue) = job.queue else { return false };
-        let never = state.group_never_preempts(ix);
+        let never = state.population().group_never_preempts(ix);
         if refusal.overruns().is_empty() || evicts == Evicts::default() || never {
             return false;
         }
@@ -53,10 +53,14 @@ impl Displaceable {
                 None => of_cluster,
             };
             if evicts.reclaim {
-                let others = state.queues().filter(|(other, object)| {
-                    let is_other = *other != queue && object.object.reclaimable;
-                    is_other && may_go(*other)
-                });
+                let others = state
+                    .population()
+                    .queues()
+                    .iter()
+                    .filter(|(other, object)| {
+                        let is_other = *other != queue && object.object.reclaimable;
+                        is_other && may_go(*other)
+                    });
                 let of_others = match evicts.reclaim_passes_marks {
                     true => amount(others.map(|(_, queue)| &queue.allocated), overrun.resource),
                     false => {
@@ -75,14 +79,15 @@ impl Displaceable {
 
 /// Whether what a queue holds counts for the limits of another one above it, by `spec.parent`.
 fn is_below(state: &State, queue: QueueIx, above: QueueIx) -> bool {
-    let root = state.queue_by_name("root");
+    let root = state.population().queue_by_name("root");
     let parent = |at: &QueueIx| match state.queue(*at).object.parent.as_str() {
         _ if Some(*at) == root => None,
         "" => root,
-        name => state.queue_by_name(name),
+        name => state.population().queue_by_name(name),
     };
     // A circle ends after as many steps as there are queues.
-    let mut path = std::iter::successors(Some(queue), parent).take(state.queues().count());
+    let mut path =
+        std::iter::successors(Some(queue), parent).take(state.population().queues().iter().count());
     path.any(|at| at == above)
 }
 
@@ -93,7 +98,7 @@ fn amount<'a>(held: impl Iterator<Item = &'a ResVec>, resource: ResIx) -> i64 {
 
 fn sum_up(state: &State) -> FxHashMap<QueueIx, BTreeMap<i32, ResVec>> {
     let mut all: FxHashMap<QueueIx, BTreeMap<i32, ResVec>> = FxHashMap::default();
-    for (_, job) in state.jobs() {
+    for (_, job) in state.population().jobs() {
         let protected = job
             .group()
             .is_some_and(|group| group.preemptable.protects());
@@ -110,7 +115,7 @@ fn sum_up(state: &State) -> FxHashMap<QueueIx, BTreeMap<i32, ResVec>> {
             .or_default();
         sum.add_saturating(&job.allocated);
         for task in marked(state, job) {
-            sum.sub(&state.charged(task));
+            sum.sub(&state.charges().charged(task));
         }
     }
     all

@@ -66,7 +66,7 @@ impl Scope {
         let state = &*session.state;
         self.reaches(state, ix)
             && !self.is_kept_by_mark(session, ix)
-            && state.spared(ix).is_none()
+            && state.population().holds().spared(ix).is_none()
             && !self.is_served(session, ix)
     }
 
@@ -74,7 +74,7 @@ impl Scope {
     /// `reclaim` pass over.
     pub fn is_kept_by_mark(&self, session: &Session, ix: TaskIx) -> bool {
         let passes_over = self.purpose == Purpose::Reclaim && session.evicts.reclaim_passes_marks;
-        !passes_over && session.state.is_protected_by_mark(ix)
+        !passes_over && session.state.population().is_protected_by_mark(ix)
     }
 
     /// Whether others go for the job of a task in this cycle, so that it does not.
@@ -134,7 +134,7 @@ fn count_and_allowed(
     let is_own = |task: TaskIx| gang.is_some() && state.task(task).job == gang;
     let mut look_at = |task: TaskIx| match scope.reaches(state, task) && !is_own(task) {
         true if scope.is_kept_by_mark(session, task) => counts.by_mark += 1,
-        true if state.spared(task).is_some() => counts.refused += 1,
+        true if state.population().holds().spared(task).is_some() => counts.refused += 1,
         true if scope.is_served(session, task) => counts.unnamed += 1,
         true => candidates.push(task),
         false => {}
@@ -197,7 +197,11 @@ fn count_and_allowed(
 fn budgets_of(state: &State, tasks: &FxHashSet<TaskIx>) -> Vec<String> {
     let mut selected: BTreeMap<(&str, &str), (i32, i32)> = BTreeMap::new();
     for task in tasks {
-        for budget in state.budgets_of(*task) {
+        for budget in state
+            .supplies()
+            .allowances()
+            .budgets_of(state.names(), state.task(*task))
+        {
             let object = &budget.object;
             let of = selected.entry((&object.namespace, &object.name));
             of.or_insert((object.allowed, 0)).1 += 1;
@@ -311,7 +315,7 @@ pub fn running(session: &Session) -> Vec<TaskIx> {
 /// All pods that could be evicted as far as marks go, cheapest first (spec/07 §2.3), as if all queues were
 /// as near.
 fn evictable(state: &State) -> Vec<TaskIx> {
-    let all = state.tasks().map(|(ix, _)| ix);
+    let all = state.population().tasks().map(|(ix, _)| ix);
     let all = all.filter(|task| queue_it_could_leave(state, *task, false).is_some());
     let mut seniority = Seniority::default();
     let all = all.map(|task| ranked(state, &mut seniority, task));
@@ -325,8 +329,8 @@ fn queue_it_could_leave(state: &State, ix: TaskIx, passes_marks: bool) -> Option
     let task = state.task(ix);
     let is_there = matches!(task.status, TaskStatus::Running | TaskStatus::Bound);
     let queue = state.job(task.job.filter(|_| is_there)?).queue?;
-    let is_marked = !passes_marks && state.is_protected_by_mark(ix);
-    let is_kept = is_marked || state.spared(ix).is_some();
+    let is_marked = !passes_marks && state.population().is_protected_by_mark(ix);
+    let is_kept = is_marked || state.population().holds().spared(ix).is_some();
     (!is_kept).then_some(queue)
 }
 
@@ -353,7 +357,7 @@ impl CheapestByQueue {
     /// for at a time.
     pub fn new(state: &State, most: usize, passes_marks: bool) -> Self {
         let mut unranked: FxHashMap<QueueIx, Vec<TaskIx>> = FxHashMap::default();
-        for (ix, _) in state.tasks() {
+        for (ix, _) in state.population().tasks() {
             if let Some(queue) = queue_it_could_leave(state, ix, passes_marks) {
                 unranked.entry(queue).or_default().push(ix);
             }

@@ -30,7 +30,7 @@ pub fn contested_cards(
     if demand == DeviceRequestIx::NONE {
         return None;
     }
-    let request = session.state.devices().demand(demand).clone();
+    let request = session.state.supplies().devices().demand(demand).clone();
     let (node, may_go) = nearest_node(session, scope, preemptor, (&request, nearest))?;
     let start = session.checkpoint();
     let gains = session.gains();
@@ -61,7 +61,7 @@ pub fn contested_cards(
             let told = holders.iter().take(MAX_PODS).map(|task| {
                 let keeper = (!may_go.allowed.contains(task))
                     .then(|| keeper(session, scope, preemptor, *task, &may_go.candidates));
-                (state.task_key(*task), keeper)
+                (state.population().task_key(*task), keeper)
             });
             contested.cards.push(ContestedCard {
                 card: all.card_name(at),
@@ -182,7 +182,7 @@ fn keeper(
     if scope.is_kept_by_mark(session, ix) {
         return Keeper::Mark;
     }
-    if state.spared(ix).is_some() {
+    if state.population().holds().spared(ix).is_some() {
         return Keeper::Refused;
     }
     if !scope.is_lower(state, preemptor.task, ix) {

@@ -33,7 +33,7 @@ pub fn foreign_pods(state: &State, scope: &Scope, task: TaskIx) -> ForeignPods {
             }
         }
     }
-    let name = |task: TaskIx| state.task_key(task);
+    let name = |task: TaskIx| state.population().task_key(task);
     all.sort_by_cached_key(|(node, task, _)| (&state.nodes().object(*node).name, name(*task)));
     let first = all.iter().take(MAX_NAMED);
     let first = first.map(|(node, task, resource)| ForeignPod {

@@ -144,7 +144,9 @@ fn may_evict(
     tasks: &[TaskIx],
 ) -> Result<Overruns, (TaskIx, Hindrance)> {
     let (state, plugins) = (&*session.state, &*session.plugins);
-    let mut never = tasks.iter().filter(|task| state.never_preempts(**task));
+    let mut never = tasks
+        .iter()
+        .filter(|task| state.population().never_preempts(**task));
     if let Some(task) = never.next() {
         return Err((*task, Hindrance::Policy));
     }
@@ -425,7 +427,7 @@ impl Bundle {
     fn new(state: &State, safe: bool, victims: Vec<RankedVictim>) -> Self {
         let name = victims
             .iter()
-            .map(|victim| state.task_key(victim.task))
+            .map(|victim| state.population().task_key(victim.task))
             .min();
         Self {
             safe,
@@ -445,5 +447,6 @@ impl Bundle {
 /// Whether a pod is on a node of a domain; `None`: of the cluster.
 fn is_in(state: &State, victim: &RankedVictim, domain: Option<DomainIx>) -> bool {
     let node = state.task(victim.task).node;
-    domain.is_none_or(|domain| node.is_some_and(|node| state.network().holds(domain, node)))
+    domain
+        .is_none_or(|domain| node.is_some_and(|node| state.ground().network().holds(domain, node)))
 }

@@ -351,8 +351,12 @@ impl ScopeNodes {
         let (state, plugins) = (&mut *session.state, &*session.plugins);
         let signature = plugins.signature(state, preemptor.task).unwrap_or_default();
         let class = ClassKey::of(state, preemptor.task);
-        let volumes = state.volumes().serial(class.volumes);
-        let claims = state.resource_claims().serial(class.claims);
+        let volumes = state.supplies().volumes().needs().serial(class.volumes);
+        let claims = state
+            .supplies()
+            .resource_claims()
+            .needs()
+            .serial(class.claims);
         let key = (class, (volumes, claims), signature);
         if let Some(at) = self.tables.iter().position(|(known, _)| *known == key) {
             let table = self.tables.remove(at);

@@ -63,7 +63,7 @@ impl StarvingJobs {
             .plugins
             .evictions()
             .victims_depend_on_job(what.purpose);
-        for job in session.state.waiting_jobs() {
+        for job in session.state.journal().waiting_jobs() {
             match session.sleepers.bed(job) {
                 Bed::Group(group) if alike && waits_for_places(session, group) => {
                     groups.entry(group).or_default().push(job);
@@ -334,7 +334,7 @@ fn may_evict(
     queue: QueueIx,
     task: TaskIx,
 ) -> Result<Overruns, PlaceFailure> {
-    if session.state.never_preempts(task) {
+    if session.state.population().never_preempts(task) {
         return Err(PlaceFailure::Policy);
     }
     match purpose {

@@ -78,8 +78,11 @@ pub type SuppliesEpoch = (u64, u64);
 
 /// The epochs that matter to a class.
 fn epoch(state: &State, key: &ClassKey) -> SuppliesEpoch {
-    let volumes = state.volumes().epoch(key.volumes);
-    (volumes, state.resource_claims().epoch(key.claims))
+    let volumes = state.supplies().volumes().epoch(key.volumes);
+    (
+        volumes,
+        state.supplies().resource_claims().epoch(key.claims),
+    )
 }
 
 /// What is kept of a class about the nodes.
@@ -184,12 +187,16 @@ impl Classes {
             Some(signature) => self.intern(signature),
         };
         let id = ClassId {
-            shape: state.shapes().serial(key.shape),
+            shape: state.ground().shapes().serial(key.shape),
             appearance: key.appearance,
             signature: number,
-            volumes: state.volumes().serial(key.volumes),
-            claims: state.resource_claims().serial(key.claims),
-            devices: state.devices().serial(key.devices),
+            volumes: state.supplies().volumes().needs().serial(key.volumes),
+            claims: state
+                .supplies()
+                .resource_claims()
+                .needs()
+                .serial(key.claims),
+            devices: state.supplies().devices().serial(key.devices),
         };
         if let Some(last) = self.last
             && self.records[last.at()].id == id
@@ -247,10 +254,20 @@ impl Classes {
 
     /// Drops classes nobody has any more.
     pub fn forget_unused(&mut self, state: &State) {
-        let shapes: FxHashSet<u64> = state.shapes().serials_in_use().collect();
-        let needs: FxHashSet<u64> = state.volumes().serials_in_use().collect();
-        let claims: FxHashSet<u64> = state.resource_claims().serials_in_use().collect();
-        let demands: FxHashSet<u64> = state.devices().serials_in_use().collect();
+        let shapes: FxHashSet<u64> = state.ground().shapes().serials_in_use().collect();
+        let needs: FxHashSet<u64> = state
+            .supplies()
+            .volumes()
+            .needs()
+            .serials_in_use()
+            .collect();
+        let claims: FxHashSet<u64> = state
+            .supplies()
+            .resource_claims()
+            .needs()
+            .serials_in_use()
+            .collect();
+        let demands: FxHashSet<u64> = state.supplies().devices().serials_in_use().collect();
         self.retain(|record| {
             let id = &record.id;
             shapes.contains(&id.shape)
@@ -375,12 +392,14 @@ impl Classes {
     /// of several tasks, and while it lives.
     pub fn is_alone(&self, state: &State, class: ClassIx) -> bool {
         let key = self.records[class.at()].key;
-        state.shapes().uses(key.shape) == 1
-            || (key.devices != DeviceRequestIx::NONE && state.devices().uses(key.devices) == 1)
+        state.ground().shapes().uses(key.shape) == 1
+            || (key.devices != DeviceRequestIx::NONE
+                && state.supplies().devices().uses(key.devices) == 1)
             || (key.volumes != NeedIx::NONE
-                && (state.volumes().uses(key.volumes) == 1
-                    || state.volumes().is_volatile(key.volumes)))
-            || (key.claims != ResourceNeedIx::NONE && state.resource_claims().uses(key.claims) == 1)
+                && (state.supplies().volumes().needs().uses(key.volumes) == 1
+                    || state.supplies().volumes().is_volatile(key.volumes)))
+            || (key.claims != ResourceNeedIx::NONE
+                && state.supplies().resource_claims().needs().uses(key.claims) == 1)
     }
 }
 

@@ -204,6 +204,7 @@ impl Kernel {
         task: TaskIx,
     ) -> bool {
         if state
+            .supplies()
             .resource_claims()
             .spans_nodes(state.task(task).resource_claims)
         {
@@ -289,7 +290,7 @@ impl Kernel {
                 let known = self.classes.nearest(class);
                 let (reasons, cycle) = (&mut self.reasons, self.cycle);
                 Err(index.explain(state, reasons, known, cycle, |serves| {
-                    let rules = state.shapes().rules(state.shape(task).rules);
+                    let rules = state.ground().shapes().rules(state.shape(task).rules);
                     Obstacles::find(state, plugins, rules, serves)
                 }))
             }
@@ -343,12 +344,12 @@ impl Kernel {
         let class = self.classes.make(state, class);
         let static_part = self.static_part(state, plugins, &class, signature);
         let evaluator = ClassEvaluator::new(state, plugins, &mut self.reasons, &class, static_part);
-        let matched = state.topology().effort();
+        let matched = state.ground().topology().effort();
         let with = &mut Counting::new(state, &mut self.keys);
         let filters = plugins.domain_filters(with, &class);
         let candidates = plugins.candidate_scores(with, &class);
         let cells = CellFilters::new(state, filters, &mut self.keys, &mut self.layouts);
-        self.effort += UNITS_PER_MATCH * (state.topology().effort() - matched);
+        self.effort += UNITS_PER_MATCH * (state.ground().topology().effort() - matched);
         Description {
             evaluator,
             cells,
@@ -358,7 +359,7 @@ impl Kernel {
 
     /// The class of a task, once everything outdated is forgotten.
     fn class_of(&mut self, state: &State, plugins: &Plugins, task: TaskIx) -> ClassIx {
-        let epoch = state.class_epoch();
+        let epoch = state.ground().class_epoch();
         if self.epoch != epoch || self.classes.has_too_many_signatures() {
             self.forget();
             self.epoch = epoch;

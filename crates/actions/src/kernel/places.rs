@@ -90,7 +90,7 @@ impl Kernel {
             let described = self.describe(state, plugins, class);
             return self.places_without_index(state, task, &described, nodes, enough);
         }
-        let request = state.shapes().share(state.task(task).shape);
+        let request = state.ground().shapes().share(state.task(task).shape);
         let found = self.with_index(state, plugins, task, |index, state, _, _| {
             let lasts = index.is_lasting();
             let room = Room::new(state.nodes(), &request.request);
@@ -120,7 +120,7 @@ impl Kernel {
         let lasts = evaluator.is_lasting();
         let cells = described.cells.as_ref().filter(|cells| cells.is_lasting());
         let (table, block) = (&mut self.reasons, &mut *self.scratch);
-        let request = state.shapes().share(state.task(task).shape);
+        let request = state.ground().shapes().share(state.task(task).shape);
         let room = Room::new(state.nodes(), &request.request);
         let most = room.on_all(nodes, enough, |node| {
             if !lasts {

@@ -38,7 +38,7 @@ impl StaticParts {
         effort: &mut u64,
     ) -> Arc<StaticPart> {
         self.stay_within_budget(state.nodes().len());
-        let rules = state.shapes().rules_serial(class.shape.rules);
+        let rules = state.ground().shapes().rules_serial(class.shape.rules);
         let part = self.parts.entry((rules, signature)).or_insert_with(|| {
             let tests = UNITS_PER_RULE * (1 + class.rules.size() as u64);
             *effort += tests * state.nodes().len() as u64;

@@ -49,7 +49,7 @@ impl<'a> Assignment<'a> {
         }
         let need = |sub: &u16| {
             let sub_job = Some(*sub);
-            let placed = JobUnit { job, sub_job }.placed_on(state).len();
+            let placed = JobUnit { job, sub_job }.placed_on(state.population()).len();
             let needed = usize::try_from(record.sub_jobs[*sub as usize].min_available);
             (
                 placed == 0,

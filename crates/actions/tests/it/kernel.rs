@@ -480,7 +480,7 @@ proptest! {
         }
         kernel.begin_cycle(session.state);
         let of_status = |session: &Session, status| -> Vec<TaskIx> {
-            let tasks = session.state.tasks();
+            let tasks = session.state.population().tasks();
             tasks.filter(|(_, task)| task.status == status).map(|(ix, _)| ix).collect()
         };
         for (places, which) in steps {

@@ -37,10 +37,10 @@ fn books(state: &State) -> Vec<String> {
         format!("{rows:?} {there:?} {:?}", nodes.pod_count[node.at()])
     };
     let mut books: Vec<String> = nodes.indices().map(of_node).collect();
-    for (_, task) in state.tasks() {
+    for (_, task) in state.population().tasks() {
         books.push(format!("{:?} {:?} {:?}", task.uid, task.status, task.node));
     }
-    for (_, job) in state.jobs() {
+    for (_, job) in state.population().jobs() {
         let real = |amounts: &pumice_model::ResVec| -> Vec<_> {
             amounts.iter().filter(|(_, amount)| *amount != 0).collect()
         };

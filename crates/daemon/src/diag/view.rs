@@ -137,11 +137,11 @@ impl DecidingTimes {
 
     fn stand(&self, engine: &Engine, bindings: usize) -> DiagNow {
         let state = engine.state();
-        let (steps, selectors_pending) = state.resource_claims().selector_work();
+        let (steps, selectors_pending) = state.supplies().resource_claims().selector_work();
         DiagNow {
-            jobs: state.jobs().count(),
+            jobs: state.population().jobs().count(),
             jobs_asleep: engine.sleepers().count(),
-            pods: state.tasks().count(),
+            pods: state.population().tasks().count(),
             nodes: state.nodes().len(),
             bindings,
             selector_steps: steps.saturating_sub(self.selector_steps_before),

@@ -72,7 +72,7 @@ impl TraceFeed {
             Some(node) => self.end(sink, &pod.uid, PodStep::Bound(node.clone())),
             None if pod.deleting || has_ended => self.end(sink, &pod.uid, PodStep::Gone),
             None if pod.ours => {
-                let is_new = engine.state().task_by_uid(&pod.uid).is_none();
+                let is_new = engine.state().population().task_by_uid(&pod.uid).is_none();
                 self.waiting(sink, pod, is_new);
             }
             None => {}

@@ -14,9 +14,12 @@ static TAKE_OVER: Action = Action {
     },
     run: |session, kernel, _| {
         let one = |status: TaskStatus| {
-            let mut tasks = session.state.tasks();
+            let mut tasks = session.state.population().tasks();
             tasks
-                .find(|(ix, task)| task.status == status && session.state.spared(*ix).is_none())
+                .find(|(ix, task)| {
+                    task.status == status
+                        && session.state.population().holds().spared(*ix).is_none()
+                })
                 .map(|(ix, _)| ix)
         };
         let (victim, preemptor) = (one(TaskStatus::Running), one(TaskStatus::Pending));
@@ -48,7 +51,7 @@ fn bench(dry_run: bool) -> Bench {
 
 fn task(bench: &Bench, uid: &str) -> TaskIx {
     let state = bench.decider.engine().state();
-    state.task_by_uid(uid).expect("known")
+    state.population().task_by_uid(uid).expect("known")
 }
 
 fn status(bench: &Bench, uid: &str) -> TaskStatus {
@@ -217,7 +220,13 @@ fn an_eviction_that_fails_is_taken_back_exactly() {
 fn a_pod_whose_eviction_failed_is_no_candidate_for_a_second_then_for_two() {
     let mut bench = bench(false);
     let spared = |bench: &Bench| {
-        let hold = bench.decider.engine().state().spared(task(bench, "old"));
+        let hold = bench
+            .decider
+            .engine()
+            .state()
+            .population()
+            .holds()
+            .spared(task(bench, "old"));
         hold.map(|hold| (hold.until_s, hold.message.to_string()))
     };
     let why = || "a budget says no".to_owned();

@@ -63,7 +63,7 @@ fn a_binding_that_waited_in_vain_takes_the_node_back() {
         });
         assert_eq!(taken_back(&bench.written()), expected, "{failure:?}");
         let engine = bench.decider.engine();
-        let task = engine.state().task_by_uid("a").expect("a pod");
+        let task = engine.state().population().task_by_uid("a").expect("a pod");
         // What the object still says is not believed.
         let believed = expected && engine.known().nominated_node(task).is_some();
         assert!(!believed, "{failure:?}");

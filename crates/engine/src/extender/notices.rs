@@ -46,7 +46,8 @@ impl ToldQuestions {
             return;
         };
         let managed = settings.managed_resources.as_ref();
-        let is_of_interest = managed.is_none_or(|all| state.asks_for_any(task, all));
+        let is_of_interest =
+            managed.is_none_or(|all| state.shape(task).asks_for_any(state.resources(), all));
         if settings.events.contains_key(&event) && is_of_interest {
             let told = Arc::new(told_pod(state, task));
             self.notice(event, QuestionAbout::Pod(told));

@@ -109,7 +109,9 @@ fn text(state: &State, sym: Sym) -> String {
 pub(super) fn told_pod(state: &State, ix: TaskIx) -> ToldPod {
     let task = state.task(ix);
     let shape = state.shape(ix);
-    let job = task.job.map(|job| state.extender_key(state.job(job)));
+    let job = task
+        .job
+        .map(|job| state.job(job).extender_key(state.names()));
     let labels = task.labels.iter();
     let node = task
         .node
@@ -137,7 +139,12 @@ pub(super) fn told_pod(state: &State, ix: TaskIx) -> ToldPod {
             .collect(),
         annotations: task.annotations.as_deref().cloned().unwrap_or_default(),
         created_s: task.created_s,
-        node_selector: state.shapes().rules(shape.rules).node_selector.clone(),
+        node_selector: state
+            .ground()
+            .shapes()
+            .rules(shape.rules)
+            .node_selector
+            .clone(),
     }
 }
 
@@ -166,7 +173,7 @@ fn is_as_told(state: &State, ix: TaskIx, told: &ToldPod) -> bool {
         && told.preemptable == (task.preemptable == PreemptableMark::Yes)
         && (told.best_effort, told.gated) == (task.best_effort, task.gates != Gates::None)
         && told.annotations == *annotations
-        && told.node_selector == state.shapes().rules(shape.rules).node_selector
+        && told.node_selector == state.ground().shapes().rules(shape.rules).node_selector
         && of_job
         && labels
         && asks_as_told(state, ix, &told.request)
@@ -211,13 +218,13 @@ fn told_node(state: &State, pods: &mut ToldPods, node: NodeIx) -> ToldNode {
 
 /// A job as it is, if it is there.
 pub(super) fn told_job(state: &State, pods: &mut ToldPods, ix: JobIx) -> Option<ToldJob> {
-    if !state.has_job(ix) {
+    if !state.population().has_job(ix) {
         return None;
     }
     let job = state.job(ix);
     let minima = job.roles.iter().filter(|role| role.min > 0);
     Some(ToldJob {
-        key: state.extender_key(job),
+        key: job.extender_key(state.names()),
         uid: job.uid.to_string(),
         namespace: text(state, job.namespace),
         name: job.group_name().to_owned(),

@@ -19,7 +19,7 @@ impl AssumedStatuses {
 
     /// This status of a PodGroup is on the server; by now there may be a newer one.
     pub fn written(&mut self, state: &State, namespace: &str, name: &str, status: &GroupStatus) {
-        let job = state.job_by_key(namespace, name);
+        let job = state.population().job_by_key(namespace, name);
         if job.is_some_and(|job| state.job(job).status == *status) {
             self.not_written(state, namespace, name);
         }
@@ -27,8 +27,8 @@ impl AssumedStatuses {
 
     /// The status of a PodGroup could not be written: what a watch shows is true.
     pub fn not_written(&mut self, state: &State, namespace: &str, name: &str) {
-        if let Some(job) = state.job_by_key(namespace, name) {
-            self.0.remove(&state.job_id(job));
+        if let Some(job) = state.population().job_by_key(namespace, name) {
+            self.0.remove(&state.population().job_id(job));
         }
     }
 
@@ -42,14 +42,14 @@ impl AssumedStatuses {
     }
 
     fn correct_status_of(&mut self, state: &State, group: &mut GroupObject) {
-        if let Some(known) = state.job_by_key(&group.namespace, &group.name)
-            && self.0.contains(&state.job_id(known))
+        if let Some(known) = state.population().job_by_key(&group.namespace, &group.name)
+            && self.0.contains(&state.population().job_id(known))
             && let Some(newest) = state.job(known).group()
             && newest.uid == group.uid
         {
             if group.status == newest.status {
                 // It has arrived.
-                self.0.remove(&state.job_id(known));
+                self.0.remove(&state.population().job_id(known));
             } else {
                 group.status = newest.status.clone();
             }

@@ -40,7 +40,7 @@ impl Backoffs {
         let over = match applied.pod {
             Some(PodChange::Gone { task, .. }) => Some(task),
             Some(PodChange::Read { task, .. }) => {
-                let known = state.known_task(task);
+                let known = state.population().known_task(task);
                 let is_over = known.is_some_and(|ix| has_happened(state.task(ix)));
                 is_over.then_some(task)
             }
@@ -81,7 +81,9 @@ mod tests {
         let mut state = State::new("default");
         let [a, b] = ["a", "b"].map(|name| {
             state.apply(pod(name, None));
-            state.task_id(state.task_by_uid(name).expect("known"))
+            state
+                .population()
+                .task_id(state.population().task_by_uid(name).expect("known"))
         });
         let mut backoffs = Backoffs::default();
         let waits: Vec<i64> = (0..9).map(|_| backoffs.next_try_s(a, 100) - 100).collect();

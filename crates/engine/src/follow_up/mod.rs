@@ -58,21 +58,25 @@ impl FollowUp {
     pub fn hold_back(&mut self, state: &State, delta: &Delta) -> Option<Delta> {
         match delta {
             Delta::BindFailed { uid, message, at_s } => {
-                let task = state.task_by_uid(uid)?;
+                let task = state.population().task_by_uid(uid)?;
                 let is_awaited = state.task(task).status == TaskStatus::Binding;
                 is_awaited.then(|| Delta::PodHeld {
                     uid: uid.clone(),
                     message: message.clone(),
-                    until_s: self.bind_backoffs.next_try_s(state.task_id(task), *at_s),
+                    until_s: self
+                        .bind_backoffs
+                        .next_try_s(state.population().task_id(task), *at_s),
                 })
             }
             Delta::EvictFailed { uid, message, at_s } => {
-                let task = state.task_by_uid(uid)?;
-                state.evicted_from(task)?;
+                let task = state.population().task_by_uid(uid)?;
+                state.population().evictions().before(task)?;
                 Some(Delta::PodSpared {
                     uid: uid.clone(),
                     message: message.clone(),
-                    until_s: self.evict_backoffs.next_try_s(state.task_id(task), *at_s),
+                    until_s: self
+                        .evict_backoffs
+                        .next_try_s(state.population().task_id(task), *at_s),
                 })
             }
             _ => None,

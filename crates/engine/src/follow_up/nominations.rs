@@ -35,11 +35,11 @@ impl Nominations {
     /// A cycle has decided. A nomination stands until the pod is bound or gone, or gets another one.
     pub fn take_in(&mut self, state: &State, plan: &Plan, now_s: i64) {
         for bind in &plan.binds {
-            self.forget(state.task_id(bind.task));
+            self.forget(state.population().task_id(bind.task));
         }
         for (task, node) in &plan.nominations {
             self.turns += 1;
-            let task = state.task_id(*task);
+            let task = state.population().task_id(*task);
             self.ended.remove(&task);
             let nomination = Nomination {
                 node: state.nodes().object(*node).name.clone(),
@@ -56,7 +56,7 @@ impl Nominations {
             Some(PodChange::New(id)) => self.read(state, id),
             Some(PodChange::Read { task: id, .. }) => {
                 self.read(state, id);
-                let task = state.known_task(id).map(|ix| state.task(ix));
+                let task = state.population().known_task(id).map(|ix| state.task(ix));
                 if task.is_some_and(is_placed) {
                     self.forget(id);
                 }
@@ -68,7 +68,7 @@ impl Nominations {
 
     /// The object of a pod was read: what it says counts where nothing else is known.
     fn read(&mut self, state: &State, id: TaskId) {
-        let Some(ix) = state.known_task(id) else {
+        let Some(ix) = state.population().known_task(id) else {
             return;
         };
         let task = state.task(ix);
@@ -138,7 +138,11 @@ impl Nominations {
         }
         let (by_job, mut ended) = self.due(session.state, session.now_s);
         let unfit = pumice_actions::place_nominees(session, kernel, &by_job);
-        ended.extend(unfit.into_iter().map(|ix| session.state.task_id(ix)));
+        ended.extend(
+            unfit
+                .into_iter()
+                .map(|ix| session.state.population().task_id(ix)),
+        );
         for task in &ended {
             self.end(*task);
         }
@@ -150,7 +154,7 @@ impl Nominations {
         let (mut ended, mut by_job) = (Vec::new(), FxHashMap::default());
         for (id, nomination) in &self.standing {
             let node = state.nodes().find(&nomination.node);
-            let task = state.known_task(*id);
+            let task = state.population().known_task(*id);
             let job = task.and_then(|task| state.task(task).job);
             let is_old = |since_s: i64| now_s >= since_s + EXPIRY_S;
             match (node, task.zip(job)) {
@@ -171,7 +175,7 @@ impl Nominations {
             })
             .collect();
         by_turn.sort_by(|(l_turn, l), (r_turn, r)| {
-            let by_key = || state.job_key_order(l.job, r.job);
+            let by_key = || state.population().job_key_order(l.job, r.job);
             l_turn.cmp(r_turn).then_with(by_key)
         });
         let by_job = by_turn.into_iter().map(|(_, nominees)| nominees);
@@ -180,10 +184,10 @@ impl Nominations {
 
     /// The node on which a pod waits for others that are evicted for it.
     pub fn node_of(&self, state: &State, task: TaskIx) -> Option<NodeIx> {
-        if self.standing.is_empty() || state.find_task(task).is_none() {
+        if self.standing.is_empty() || state.population().find_task(task).is_none() {
             return None;
         }
-        let nomination = self.standing.get(&state.task_id(task))?;
+        let nomination = self.standing.get(&state.population().task_id(task))?;
         state.nodes().find(&nomination.node)
     }
 
@@ -191,7 +195,7 @@ impl Nominations {
     /// hold another place for now, since their objects name the old one.
     pub fn still_waiting(&self, state: &State, ended: Vec<TaskId>) -> Vec<TaskIx> {
         let waits = |id: TaskId| {
-            let task = state.known_task(id)?;
+            let task = state.population().known_task(id)?;
             let waits = state.task(task).status.is_undecided();
             (waits && !self.standing.contains_key(&id)).then_some(task)
         };

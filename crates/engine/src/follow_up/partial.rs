@@ -67,11 +67,11 @@ fn is_younger_than_its_pods(state: &State, ix: JobIx) -> bool {
 impl PartialGangs {
     /// Looks at a job again at the end of a cycle, before its phase is computed anew.
     pub fn look_at(&mut self, state: &State, ix: JobIx, now_s: i64) {
-        if !state.has_job(ix) {
+        if !state.population().has_job(ix) {
             return;
         }
         self.note_whole(state, ix);
-        let id = state.job_id(ix);
+        let id = state.population().job_id(ix);
         if state.job(ix).is_partial() {
             self.since.entry(id).or_insert(now_s);
         } else {
@@ -101,7 +101,7 @@ impl PartialGangs {
     /// and the condition [`NEVER_WHOLE`] beside the phase Unknown. A PodGroup that came after such a pod
     /// has nothing to do with its Binding.
     fn note_whole(&mut self, state: &State, ix: JobIx) {
-        let (job, id) = (state.job(ix), state.job_id(ix));
+        let (job, id) = (state.job(ix), state.population().job_id(ix));
         if job.min_available <= 1 {
             self.whole.remove(&id);
             self.begun.remove(&id);
@@ -112,7 +112,7 @@ impl PartialGangs {
             self.whole.remove(&id);
             self.begun.insert(id);
         } else if on_nodes + job.completed() >= job.min_available {
-            self.setbacks.forget(|| state.job_key(ix));
+            self.setbacks.forget(|| state.population().job_key(ix));
             self.begun.remove(&id);
             self.whole.insert(id);
         } else if !self.whole.contains(&id) && !self.begun.contains(&id) {
@@ -131,7 +131,7 @@ impl PartialGangs {
     /// never there as a whole. Not so of pods whose PodGroup came after their Binding, which were
     /// bound one by one, nor of pods with another `schedulerName`.
     pub fn was_bound_in_part(&self, state: &State, ix: JobIx) -> bool {
-        let begun = self.begun.contains(&state.job_id(ix));
+        let begun = self.begun.contains(&state.population().job_id(ix));
         let mut members = state.job(ix).tasks.iter().map(|task| state.task(*task));
         begun && !members.any(|task| task.joined_bound || !task.ours)
     }
@@ -161,7 +161,7 @@ impl PartialGangs {
         let overdue = due.map(|(job, since_s, _)| OverdueGang {
             job,
             after_s: now_s - since_s,
-            again_s: self.setbacks.add(state.job_key(job), now_s),
+            again_s: self.setbacks.add(state.population().job_key(job), now_s),
         });
         let overdue: Vec<OverdueGang> = overdue.collect();
         let next_s = self.deadlines(state).map(|(_, _, due_s)| due_s).min();
@@ -172,10 +172,13 @@ impl PartialGangs {
     /// Gangs that will be given up: the job, since when it is partial, when its time is over.
     fn deadlines(&self, state: &State) -> impl Iterator<Item = (JobIx, i64, i64)> {
         let partial = self.all().into_iter();
-        let ours =
-            partial.filter(|(job, _)| state.has_job(*job) && self.was_bound_in_part(state, *job));
+        let ours = partial.filter(|(job, _)| {
+            state.population().has_job(*job) && self.was_bound_in_part(state, *job)
+        });
         ours.filter_map(|(job, since_s)| {
-            let due_s = self.setbacks.due_s(&state.job_key(job), since_s)?;
+            let due_s = self
+                .setbacks
+                .due_s(&state.population().job_key(job), since_s)?;
             Some((job, since_s, due_s))
         })
     }

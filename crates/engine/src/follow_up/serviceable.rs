@@ -17,7 +17,7 @@ impl Serviceable {
     /// Finds out which devices asked by the pods of a job could never be had. Only of pods nobody
     /// tries to place: the others' nodes were looked at.
     pub fn judge(&mut self, state: &State, notes: &Notes, ix: JobIx) {
-        if !state.has_job(ix) || !notes.get(&ix).is_some_and(held_by_queue) {
+        if !state.population().has_job(ix) || !notes.get(&ix).is_some_and(held_by_queue) {
             return;
         }
         let epoch = state.nodes().static_epoch();
@@ -27,12 +27,14 @@ impl Serviceable {
         }
         for task in &state.job(ix).tasks {
             let demand = state.task(*task).demand;
-            if demand == DeviceRequestIx::NONE || state.devices().demand(demand).parts.is_empty() {
+            if demand == DeviceRequestIx::NONE
+                || state.supplies().devices().demand(demand).parts.is_empty()
+            {
                 continue;
             }
-            let serial = state.devices().serial(demand);
+            let serial = state.supplies().devices().serial(demand);
             self.known.entry(serial).or_insert_with(|| {
-                let demand = state.devices().demand(demand);
+                let demand = state.supplies().devices().demand(demand);
                 let mut nodes = state.nodes().devices.iter();
                 nodes.any(|devices| demand.fit(devices, LedgerTime::Idle).is_ok())
             });
@@ -45,7 +47,7 @@ impl Serviceable {
         if demand == DeviceRequestIx::NONE || self.epoch != state.nodes().static_epoch() {
             return false;
         }
-        let serial = state.devices().serial(demand);
+        let serial = state.supplies().devices().serial(demand);
         self.known.get(&serial) == Some(&false)
     }
 }

@@ -50,7 +50,7 @@ impl Suspects {
     }
 
     fn note_pod(&mut self, state: &State, uid: &str) {
-        if let Some(ix) = state.task_by_uid(uid) {
+        if let Some(ix) = state.population().task_by_uid(uid) {
             self.note_task(state, ix);
         }
     }
@@ -66,7 +66,7 @@ impl Suspects {
     fn note_task(&mut self, state: &State, ix: TaskIx) {
         let task = state.task(ix);
         if task.status == TaskStatus::Binding {
-            let id = state.task_id(ix);
+            let id = state.population().task_id(ix);
             self.0.entry(id).or_insert_with(|| task.uid.clone());
         }
     }
@@ -94,7 +94,7 @@ impl Suspects {
             freed: FxHashMap::default(),
         };
         let outdated = suspects.into_iter().filter_map(|(id, uid)| {
-            let why = match state.known_task(id) {
+            let why = match state.population().known_task(id) {
                 Some(ix) => recheck.why_outdated(ix)?,
                 None => "the pod is gone".to_owned(),
             };
@@ -132,7 +132,7 @@ impl Recheck<'_> {
         if let Some(reason) = self.kernel.rejects(self.state, self.plugins, ix, node) {
             return Some(self.kernel.reasons.reason(reason).text.to_string());
         }
-        if let Some(why) = self.state.lost_devices(ix) {
+        if let Some(why) = self.state.held_cards().lost_devices(ix) {
             return Some(why);
         }
         self.overcommitted(ix, node)
@@ -148,7 +148,7 @@ impl Recheck<'_> {
             request.get(**resource) > 0 && idle + given_back.get(**resource) < 0
         })?;
         given_back.add(request);
-        let name = state.resource_name_for(ix, *lacks);
+        let name = state.ground().name_for_task(state.population(), ix, *lacks);
         Some(format!("the node has less {name} than it had"))
     }
 }

@@ -27,7 +27,7 @@ impl UnreadReports {
         if self.told.is_empty() {
             return None;
         }
-        let devices = state.devices();
+        let devices = state.supplies().devices();
         let parts = &devices.demand(state.task(ix).demand).parts;
         let families = devices.families();
         let reads = parts

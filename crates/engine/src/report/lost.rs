@@ -46,7 +46,7 @@ impl Teller<'_> {
         reports: &mut Reports,
     ) {
         for name in lost.take_due(now_s) {
-            let users = match self.state.queue_by_name(&name) {
+            let users = match self.state.population().queue_by_name(&name) {
                 None => self.running_groups_of(&name),
                 Some(_) => continue,
             };
@@ -76,7 +76,13 @@ impl Teller<'_> {
         let uses = |(_, job): &(JobIx, &pumice_model::Job)| {
             job.queue_name == queue && job.group().is_some() && job.scheduled() > 0
         };
-        let mut users: Vec<JobIx> = self.state.jobs().filter(uses).map(|(ix, _)| ix).collect();
+        let mut users: Vec<JobIx> = self
+            .state
+            .population()
+            .jobs()
+            .filter(uses)
+            .map(|(ix, _)| ix)
+            .collect();
         users.sort_unstable();
         users
     }

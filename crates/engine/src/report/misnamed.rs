@@ -23,7 +23,7 @@ pub(crate) fn misnamed(state: &State) -> BTreeMap<QueueIx, String> {
     // Many queues name the same.
     let mut near: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     let mut found = BTreeMap::new();
-    for (ix, queue) in state.queues() {
+    for (ix, queue) in state.population().queues().iter() {
         let mut told = Vec::new();
         for (name, may_come) in names(&queue.object) {
             if resources.get(name).is_some_and(is_had) || is_of_device_class(name) {

@@ -256,7 +256,9 @@ impl ReportLog {
         jobs.iter().for_each(|job| {
             self.moving.remove(job);
         });
-        let known = jobs.into_iter().filter_map(|id| state.known_job(id));
+        let known = jobs
+            .into_iter()
+            .filter_map(|id| state.population().known_job(id));
         known.collect()
     }
 
@@ -271,7 +273,9 @@ impl ReportLog {
             }
             jobs.extend(first.remove());
         }
-        let known = jobs.into_iter().filter_map(|id| state.known_job(id));
+        let known = jobs
+            .into_iter()
+            .filter_map(|id| state.population().known_job(id));
         let mut jobs: Vec<JobIx> = known.collect();
         jobs.sort_unstable();
         jobs
@@ -298,7 +302,7 @@ impl ReportLog {
         teller.repeat_warnings(self, now_s, &mut reports.events);
         let became_ready = self.became_ready.drain();
         let mut ready: Vec<JobIx> = became_ready
-            .filter_map(|id| teller.state.known_job(id))
+            .filter_map(|id| teller.state.population().known_job(id))
             .collect();
         ready.sort_unstable();
         reports
@@ -327,7 +331,7 @@ impl<'a> Teller<'a> {
         events: &mut Vec<GroupEvent>,
     ) {
         let now_s = now.s();
-        let id = self.state.job_id(ix);
+        let id = self.state.population().job_id(ix);
         let Some(complaint) = self.group_complaint(ix) else {
             log.groups.forget(id);
             return;
@@ -373,7 +377,7 @@ impl<'a> Teller<'a> {
             groups, repeats, ..
         } = log;
         for id in groups.take_due(now_s, |id| repeats.next_s(now_s, id.ix())) {
-            let known = self.state.known_job(id);
+            let known = self.state.population().known_job(id);
             match known.and_then(|ix| Some((ix, self.group_complaint(ix)?))) {
                 Some((ix, complaint)) => events.push(self.event(ix, &complaint)),
                 None => groups.forget(id),
@@ -388,7 +392,7 @@ impl<'a> Teller<'a> {
         if job.queue.is_none() && job.status.phase != GroupPhase::Completed {
             return Some(GroupComplaint::NoQueue(
                 job.queue_name,
-                self.state.queue_tree_epoch(),
+                self.state.journal().queue_tree_epoch(),
             ));
         }
         let note = self.notes.get(&ix);

@@ -19,9 +19,9 @@ impl Teller<'_> {
     ) {
         let now_s = now.s();
         let being_made = self.is_being_made(job);
-        let (mut pods, job_id) = (self.waiting_pods(job), self.state.job_id(job));
+        let (mut pods, job_id) = (self.waiting_pods(job), self.state.population().job_id(job));
         for ix in &self.state.job(job).tasks {
-            let (ix, id) = (*ix, self.state.task_id(*ix));
+            let (ix, id) = (*ix, self.state.population().task_id(*ix));
             let waiting = pods.waiting(ix).filter(|_| self.is_reported(ix));
             let Some(waiting) = waiting else {
                 log.forget_pod(id);
@@ -78,7 +78,7 @@ impl Teller<'_> {
     ) {
         let ReportLog { pods, repeats, .. } = log;
         for id in pods.take_due(now_s, |id| repeats.next_s(now_s, id.ix())) {
-            let known = self.state.known_task(id);
+            let known = self.state.population().known_task(id);
             let reported = known.filter(|ix| self.is_reported(*ix));
             match reported.and_then(|ix| Some((ix, self.waiting(ix)?))) {
                 Some((ix, waiting)) => reports.push(PodReport {

@@ -44,7 +44,7 @@ impl QueueTotals {
         changed: Vec<QueueIx>,
         now_s: i64,
     ) -> Vec<(QueueIx, Amounts)> {
-        if self.tree != Some(state.queue_tree_epoch()) {
+        if self.tree != Some(state.journal().queue_tree_epoch()) {
             self.rebuild(state);
         } else {
             changed.into_iter().for_each(|ix| self.follow(state, ix));
@@ -122,12 +122,17 @@ impl QueueTotals {
     }
 
     fn rebuild(&mut self, state: &State) {
-        self.tree = Some(state.queue_tree_epoch());
+        self.tree = Some(state.journal().queue_tree_epoch());
         self.parent = parents(state);
         self.own.clear();
         self.total.clear();
         self.pending.clear();
-        let all: Vec<QueueIx> = state.queues().map(|(ix, _)| ix).collect();
+        let all: Vec<QueueIx> = state
+            .population()
+            .queues()
+            .iter()
+            .map(|(ix, _)| ix)
+            .collect();
         // Indices may mean other queues now; what their objects carry is known.
         self.told.clear();
         all.into_iter().for_each(|ix| self.follow(state, ix));
@@ -136,12 +141,12 @@ impl QueueTotals {
 
 /// Parents of all queues that have one: `spec.parent`, or `root` where it is empty.
 fn parents(state: &State) -> FxHashMap<QueueIx, QueueIx> {
-    let root = state.queue_by_name("root");
+    let root = state.population().queue_by_name("root");
     let mut parent: FxHashMap<QueueIx, QueueIx> = FxHashMap::default();
-    for (ix, queue) in state.queues() {
+    for (ix, queue) in state.population().queues().iter() {
         let above = match queue.object.parent.as_str() {
             "" => root.filter(|root| *root != ix),
-            name => state.queue_by_name(name),
+            name => state.population().queue_by_name(name),
         };
         parent.extend(above.map(|above| (ix, above)));
     }

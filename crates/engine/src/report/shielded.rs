@@ -29,12 +29,12 @@ impl Teller<'_> {
                 })
         };
         // Hardly any does, and then no job has to be looked at.
-        let all = state.queues().map(|(ix, _)| ix);
+        let all = state.population().queues().iter().map(|(ix, _)| ix);
         let beyond: BTreeSet<QueueIx> = all.filter(holds_more).collect();
         if beyond.is_empty() {
             return beyond;
         }
-        let jobs = state.jobs().filter(|(_, job)| has_marks(job));
+        let jobs = state.population().jobs().filter(|(_, job)| has_marks(job));
         let is_shield = |(ix, job): &(JobIx, &Job)| {
             let of_one = job.queue.is_some_and(|queue| beyond.contains(&queue));
             of_one && self.holds_marked(*ix)
@@ -49,7 +49,7 @@ impl Teller<'_> {
         let mut tasks = self.state.job(ix).tasks.iter();
         tasks.any(|task| {
             let holds = self.state.task(*task).status.is_allocated();
-            holds && self.state.is_protected_by_mark(*task)
+            holds && self.state.population().is_protected_by_mark(*task)
         })
     }
 }

@@ -40,7 +40,7 @@ impl Teller<'_> {
         events: &mut Vec<GroupEvent>,
     ) {
         let now_s = now.s();
-        let (told, id) = (self.warnings_on(ix), self.state.job_id(ix));
+        let (told, id) = (self.warnings_on(ix), self.state.population().job_id(ix));
         if told.is_empty() {
             log.warnings.forget(id);
             return;
@@ -73,7 +73,7 @@ impl Teller<'_> {
             warnings, repeats, ..
         } = log;
         for id in warnings.take_due(now_s, |id| repeats.next_s(now_s, id.ix())) {
-            let known = self.state.known_job(id);
+            let known = self.state.population().known_job(id);
             let told = known.map_or_else(Vec::new, |ix| self.warnings_on(ix));
             if told.is_empty() {
                 warnings.forget(id);
@@ -138,7 +138,7 @@ impl Teller<'_> {
         now_s: i64,
         events: &mut Vec<HyperNodeEvent>,
     ) {
-        let network = self.state.network();
+        let network = self.state.ground().network();
         let (told, repeats) = (&mut log.hyper_nodes, &log.repeats);
         let is_due = told.due_s().is_some_and(|at_s| at_s <= now_s);
         if told.epoch == network.epoch() && !is_due {
@@ -186,7 +186,7 @@ impl Teller<'_> {
     }
 
     fn warnings_on(&self, ix: JobIx) -> Vec<GroupEvent> {
-        if !self.state.has_job(ix) {
+        if !self.state.population().has_job(ix) {
             return Vec::new();
         }
         let job = self.state.job(ix);
@@ -225,7 +225,7 @@ fn label_warning(state: &State, job: &Job) -> Option<String> {
     if i64::from(job.min_available) > job.tasks.len() as i64 {
         return None;
     }
-    let (at, key) = state.policy_without_label(job)?;
+    let (at, key) = state.population().policy_without_label(job)?;
     let policy = &job.group()?.sub_groups[at];
     let policy = match policy.name.as_str() {
         "" => format!("spec.subGroupPolicy[{at}]"),
@@ -239,7 +239,7 @@ fn label_warning(state: &State, job: &Job) -> Option<String> {
 
 /// The PriorityClass that a PodGroup, or a pod without one, names is gone.
 fn class_warning(state: &State, job: &Job) -> Option<String> {
-    let class = state.missing_class_of(job)?;
+    let class = state.population().priority_classes().missing(job)?;
     Some(format!(
         "PriorityClass \"{class}\" does not exist: it counts as priority {} among others, for its place in the \
          queue and for who is evicted for whom; create the class, or name another one in \

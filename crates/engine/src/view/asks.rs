@@ -11,7 +11,7 @@ use crate::view::pages::Pages;
 impl Pages<'_> {
     /// What these pods ask, whose resources sum up to `sum`.
     pub(super) fn asks(&self, sum: &ResVec, pods: impl Iterator<Item = TaskIx>) -> Quantities {
-        let devices = self.state.devices();
+        let devices = self.state.supplies().devices();
         let mut written: BTreeMap<&str, i64> = BTreeMap::new();
         for task in pods {
             for (name, amount) in devices.written_amounts(self.state.task(task).demand) {

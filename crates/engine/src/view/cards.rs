@@ -117,7 +117,7 @@ impl Pages<'_> {
     }
 
     fn cards_of(&self, node: NodeIx, family: u8, all: &NodeCards) -> Vec<CardView> {
-        let devices = self.state.devices().families();
+        let devices = self.state.supplies().devices().families();
         let mut held: BTreeMap<(u16, u32), (Portion, bool)> = BTreeMap::new();
         for entry in all.entries(LedgerTime::Now) {
             let idle = (all.used(0, LedgerTime::Idle).into(), true);
@@ -151,7 +151,7 @@ impl Pages<'_> {
                     problem: card.unusable.as_deref().map(str::to_owned),
                     pods: pods
                         .map(|(of, (part, certain))| CardPod {
-                            pod: self.state.task_key(TaskIx(of.1)),
+                            pod: self.state.population().task_key(TaskIx(of.1)),
                             memory: amount(all, part, MEMORY),
                             cores: amount(all, part, CORES),
                             certain: *certain,

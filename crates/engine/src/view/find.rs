@@ -50,7 +50,7 @@ impl Pages<'_> {
         let state = self.state;
         let inside = |ix: &TaskIx| state.names().text(state.task(*ix).namespace) == namespace;
         let mut elsewhere = Vec::new();
-        for (ix, task) in state.tasks() {
+        for (ix, task) in state.population().tasks() {
             if &*task.name != name {
                 continue;
             }
@@ -58,10 +58,10 @@ impl Pages<'_> {
                 return Ok(ix);
             }
             if elsewhere.len() < MAX_ELSEWHERE {
-                elsewhere.push(state.task_key(ix));
+                elsewhere.push(state.population().task_key(ix));
             }
         }
-        let own = state.tasks().filter(|(ix, _)| inside(ix));
+        let own = state.population().tasks().filter(|(ix, _)| inside(ix));
         let names = own.map(|(_, task)| &*task.name);
         Err(Absent {
             what: format!("pod {namespace}/{name}"),
@@ -73,21 +73,26 @@ impl Pages<'_> {
     /// A PodGroup or a bare pod of that name; else the PodGroup of a workload of that name.
     pub(super) fn find_job(&self, namespace: &str, name: &str) -> Result<JobIx, Absent> {
         let state = self.state;
-        if let Some(ix) = state.job_by_key(namespace, name) {
+        if let Some(ix) = state.population().job_by_key(namespace, name) {
             return Ok(ix);
         }
         let inside = |ix: JobIx| state.names().text(state.job(ix).namespace) == namespace;
-        let of_workload = state.jobs().map(|(ix, _)| ix);
+        let of_workload = state.population().jobs().map(|(ix, _)| ix);
         let of_workload = of_workload.filter(|ix| inside(*ix) && self.is_of_workload(*ix, name));
         // A Deployment has a PodGroup for each of its ReplicaSets: of those that wait the first.
         let waits = |ix: &JobIx| self.pending_pods(*ix) > 0 || self.state.job(*ix).is_pending();
         if let Some(ix) = of_workload.min_by_key(|ix| (!waits(ix), *ix)) {
             return Ok(ix);
         }
-        let other = state.jobs().filter(|(_, job)| &*job.name == name);
+        let other = state
+            .population()
+            .jobs()
+            .filter(|(_, job)| &*job.name == name);
         let other = other.take(MAX_ELSEWHERE);
-        let elsewhere = other.map(|(ix, _)| state.job_key(ix)).collect();
-        let own = state.jobs().filter(|(ix, _)| inside(*ix));
+        let elsewhere = other
+            .map(|(ix, _)| state.population().job_key(ix))
+            .collect();
+        let own = state.population().jobs().filter(|(ix, _)| inside(*ix));
         Err(Absent {
             what: format!("job {namespace}/{name}"),
             why: "there is neither a PodGroup nor a pod of this scheduler of that name, nor a \
@@ -125,7 +130,7 @@ impl Pages<'_> {
             if owner == name {
                 return true;
             }
-            let topology = self.state.topology();
+            let topology = self.state.ground().topology();
             let above = topology.controller_of(kind, namespace, owner);
             let above = above.or_else(|| match kind {
                 "Job" => cron_job_of(owner).map(|above| ("CronJob", above)),
@@ -139,8 +144,12 @@ impl Pages<'_> {
 
     pub(super) fn find_queue(&self, name: &str) -> Result<QueueIx, Absent> {
         let state = self.state;
-        state.queue_by_name(name).ok_or_else(|| {
-            let names = state.queues().map(|(_, queue)| queue.object.name.as_str());
+        state.population().queue_by_name(name).ok_or_else(|| {
+            let names = state
+                .population()
+                .queues()
+                .iter()
+                .map(|(_, queue)| queue.object.name.as_str());
             Absent {
                 what: format!("queue {name}"),
                 why: "it does not exist, or was set aside as broken",

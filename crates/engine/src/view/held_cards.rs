@@ -85,7 +85,7 @@ impl Knowledge<'_> {
                 let cards = self.held_cards(*task);
                 let node = self.state.task(*task).node?;
                 (!cards.is_empty()).then(|| FreedCards {
-                    pod: self.state.task_key(*task),
+                    pod: self.state.population().task_key(*task),
                     node: self.state.nodes().object(node).name.clone(),
                     cards,
                 })

@@ -130,7 +130,7 @@ impl Pages<'_> {
                 Origin::BarePod => "Pod".to_owned(),
                 _ => "PodGroup".to_owned(),
             },
-            name: self.state.job_key(ix),
+            name: self.state.population().job_key(ix),
             queue: self.state.names().text(job.queue_name).to_owned(),
             phase: job.group().map(|_| job.status.phase.name().to_owned()),
             priority: job.priority,

@@ -71,7 +71,7 @@ impl Pages<'_> {
     /// Jobs by queue that have something to wait for; those without a queue come under `None`.
     pub(super) fn waiting_by_queue(&self) -> BTreeMap<Option<QueueIx>, Vec<JobIx>> {
         let mut by_queue: BTreeMap<Option<QueueIx>, Vec<JobIx>> = BTreeMap::new();
-        for ix in self.state.waiting_jobs() {
+        for ix in self.state.journal().waiting_jobs() {
             if self.is_waiting(ix) {
                 let jobs = by_queue.entry(self.state.job(ix).queue).or_default();
                 jobs.push(ix);
@@ -104,7 +104,7 @@ impl Pages<'_> {
             first: None,
         };
         let mut first = ix;
-        for other in self.state.waiting_jobs() {
+        for other in self.state.journal().waiting_jobs() {
             if self.state.job(other).queue != Some(queue) || !self.is_waiting(other) {
                 continue;
             }
@@ -116,7 +116,7 @@ impl Pages<'_> {
                 }
             }
         }
-        place.first = (first != ix).then(|| self.state.job_key(first));
+        place.first = (first != ix).then(|| self.state.population().job_key(first));
         Some(place)
     }
 
@@ -138,7 +138,7 @@ impl Pages<'_> {
         }
         WaitingJob {
             position,
-            name: self.state.job_key(ix),
+            name: self.state.population().job_key(ix),
             queue: self.state.names().text(job.queue_name).to_owned(),
             phase: job.group().map(|_| job.status.phase.name().to_owned()),
             priority: job.priority,

@@ -102,7 +102,7 @@ impl Pages<'_> {
         let job = task.job.filter(|_| waits);
         let would_go = job.map_or_else(Vec::new, |job| self.would_go(job));
         Ok(PodView {
-            pod: state.task_key(ix),
+            pod: state.population().task_key(ix),
             uid: task.uid.to_string(),
             scheduled_by_us: task.ours,
             status: task.status.name().to_owned(),
@@ -110,7 +110,7 @@ impl Pages<'_> {
                 .node
                 .map(|node| state.nodes().object(node).name.clone()),
             created: Time::of(task.created_s),
-            asks: self.asks(&state.charged(ix), std::iter::once(ix)),
+            asks: self.asks(&state.charges().charged(ix), std::iter::once(ix)),
             cards: self.held_cards(ix),
             reason: waiting.map(|waiting| waiting.reason().to_owned()),
             summary: message.as_deref().map(headline).map(str::to_owned),
@@ -148,7 +148,7 @@ impl Pages<'_> {
         let ix = self.state.task(ix).job?;
         let job = self.state.job(ix);
         Some(JobOfPod {
-            name: self.state.job_key(ix),
+            name: self.state.population().job_key(ix),
             queue: self.state.names().text(job.queue_name).to_owned(),
             phase: job.group().map(|_| job.status.phase.name().to_owned()),
             min_member: job.min_available,

@@ -83,7 +83,13 @@ struct JobCounts {
 
 impl Pages<'_> {
     pub(super) fn queues_view(&self) -> QueuesView {
-        let mut all: Vec<QueueIx> = self.state.queues().map(|(ix, _)| ix).collect();
+        let mut all: Vec<QueueIx> = self
+            .state
+            .population()
+            .queues()
+            .iter()
+            .map(|(ix, _)| ix)
+            .collect();
         all.sort_unstable_by_key(|ix| &self.state.queue(*ix).object.name);
         let total = all.len();
         all.truncate(MAX_ROWS);
@@ -111,7 +117,7 @@ impl Pages<'_> {
 
     fn counts(&self) -> FxHashMap<QueueIx, JobCounts> {
         let mut counts: FxHashMap<QueueIx, JobCounts> = FxHashMap::default();
-        for (_, job) in self.state.jobs() {
+        for (_, job) in self.state.population().jobs() {
             let Some(queue) = job.queue else { continue };
             let of = counts.entry(queue).or_default();
             if job.group().is_some() {

@@ -66,7 +66,11 @@ impl Remedies<'_> {
             // Among nodes that are busy only one with room is worth a word.
             false => self.serves(ix, node) && self.shortages(ix, node).is_empty(),
         };
-        let rules = self.state.shapes().rules(self.state.shape(ix).rules);
+        let rules = self
+            .state
+            .ground()
+            .shapes()
+            .rules(self.state.shape(ix).rules);
         let obstacles = Obstacles::find(self.state, self.plugins, rules, has_room);
         changes.extend(obstacles.remedies());
     }
@@ -86,7 +90,7 @@ impl Remedies<'_> {
     /// A node that could serve the pod, and that only its selector or affinity forbids.
     fn unselected(&self, ix: TaskIx) -> Option<NodeIx> {
         let state = self.state;
-        let rules = state.shapes().rules(state.shape(ix).rules);
+        let rules = state.ground().shapes().rules(state.shape(ix).rules);
         state.nodes().indices().find(|node| {
             let barriers = self.plugins.barriers(rules, state.nodes().object(*node));
             let only_labels = barriers.labels && !barriers.cordoned && barriers.taints.is_empty();
@@ -98,7 +102,11 @@ impl Remedies<'_> {
     fn serves(&self, ix: TaskIx, node: NodeIx) -> bool {
         let nodes = self.state.nodes();
         let mut request = self.state.shape(ix).request.iter();
-        let demand = self.state.devices().demand(self.state.task(ix).demand);
+        let demand = self
+            .state
+            .supplies()
+            .devices()
+            .demand(self.state.task(ix).demand);
         let devices = &nodes.devices[node.at()];
         request.all(|(resource, asked)| asked <= nodes.total.get(resource, node))
             && (demand.parts.is_empty() || demand.fit(devices, LedgerTime::Idle).is_ok())
@@ -149,7 +157,11 @@ impl Remedies<'_> {
             ));
         }
         let holders = self.card_holders(node);
-        let demand = self.state.devices().demand(self.state.task(ix).demand);
+        let demand = self
+            .state
+            .supplies()
+            .devices()
+            .demand(self.state.task(ix).demand);
         let devices = &self.state.nodes().devices[node.at()];
         if demand.parts.is_empty()
             || holders.is_empty()
@@ -175,7 +187,7 @@ impl Remedies<'_> {
         let holds = |task: &TaskIx| !self.card_names(*task).is_empty();
         let mut names: Vec<String> = tasks
             .filter(holds)
-            .map(|task| self.state.task_key(task))
+            .map(|task| self.state.population().task_key(task))
             .collect();
         names.sort_unstable();
         names
@@ -209,7 +221,11 @@ impl Remedies<'_> {
     /// What is missing of cards on the node that comes nearest when it is idle, if no node has them.
     fn change_for_cards(&self, ix: TaskIx, error: &FitError, open: &[NodeIx]) -> Option<String> {
         let nodes = self.state.nodes();
-        let demand = self.state.devices().demand(self.state.task(ix).demand);
+        let demand = self
+            .state
+            .supplies()
+            .devices()
+            .demand(self.state.task(ix).demand);
         let misses = open.iter().map(|node| {
             let devices = &nodes.devices[node.at()];
             demand.explain(&nodes.object(*node).name, devices, LedgerTime::Idle)
@@ -243,7 +259,7 @@ impl Remedies<'_> {
     /// Claims that have to be made.
     fn changes_for_claims(&self, ix: TaskIx) -> Vec<String> {
         let namespace = self.state.names().text(self.state.task(ix).namespace);
-        let volumes = self.state.volumes();
+        let volumes = self.state.supplies().volumes();
         let mut missing = volumes.missing_claims(ix);
         let told = missing.by_ref().take(MAX_CLAIMS);
         let mut changes: Vec<String> = told

@@ -25,7 +25,7 @@ impl Remedies<'_> {
         }
         let tried = note.and_then(|note| note.unplaced.first());
         let tried = tried.map(|(task, _)| *task);
-        let known = tried.filter(|task| self.state.find_task(*task).is_some());
+        let known = tried.filter(|task| self.state.population().find_task(*task).is_some());
         let first = known.or_else(|| self.pages().first_pods(ix).first().copied());
         if let Some(task) = first {
             changes = self.changes_for_pod(task);
@@ -40,7 +40,7 @@ impl Remedies<'_> {
         let mut changes = Vec::new();
         let task = self.state.task(ix);
         let Some(job) = task.job else { return changes };
-        if let Some(hold) = self.state.hold(ix) {
+        if let Some(hold) = self.state.population().holds().get(ix) {
             let seconds = hold.until_s.saturating_sub(self.now_s).max(0);
             changes.push(format!("nothing: it is tried again in {seconds} s"));
             return changes;
@@ -80,7 +80,7 @@ impl Remedies<'_> {
         let noted = unplaced.or(first);
         if let Some((_, Unplaced::NoNode(error))) = noted {
             let task = unplaced.or(first).map_or(ix, |(task, _)| *task);
-            let task = self.state.find_task(task).map_or(ix, |_| task);
+            let task = self.state.population().find_task(task).map_or(ix, |_| task);
             self.changes_for_nodes(task, error, changes);
         }
         if let Some(refusal) = &note.refusal {
@@ -90,7 +90,7 @@ impl Remedies<'_> {
     }
 
     fn change_for_skip(&self, ix: JobIx, skip: &Skip, changes: &mut Vec<String>) {
-        let key = self.state.job_key(ix);
+        let key = self.state.population().job_key(ix);
         let queue = self.state.names().text(self.state.job(ix).queue_name);
         match skip {
             Skip::NoGroup if self.state.job(ix).name.starts_with(NATIVE_GROUP) => {
@@ -146,12 +146,17 @@ impl Remedies<'_> {
 
     /// What of one limit stands in the way.
     fn change_for_overrun(&self, ix: JobIx, overrun: &Overrun) -> String {
-        let above = overrun.above.and_then(|queue| self.state.find_queue(queue));
+        let above = overrun
+            .above
+            .and_then(|queue| self.state.population().queues().find(queue));
         let queue = match above {
             Some(above) => above.object.name.as_str(),
             None => self.state.names().text(self.state.job(ix).queue_name),
         };
-        let name = self.state.resource_name_for_job(ix, overrun.resource);
+        let name = self
+            .state
+            .ground()
+            .name_for_job(self.state.population(), ix, overrun.resource);
         let taken = overrun.used.saturating_add(overrun.reserved);
         let missing = taken.saturating_add(overrun.asked);
         let missing = missing.saturating_sub(overrun.limit).max(0);

@@ -204,14 +204,18 @@ impl Prints<'_> {
 
     fn fingerprint_of_no_domain(&self, none: &NoDomain) -> Fingerprint {
         let kind = (MessageKind::NoDomain, &none.sub_job, none.has_placed);
-        let amounts = (none.lacks, &none.tiers, self.state.network().epoch());
+        let amounts = (
+            none.lacks,
+            &none.tiers,
+            self.state.ground().network().epoch(),
+        );
         let own = Fingerprint::of(kind).with(amounts);
         let Some((task, why)) = &none.cause else {
             return own;
         };
         let why = match why {
             Unplaced::NoNode(error) => {
-                let task = self.state.find_task(*task);
+                let task = self.state.population().find_task(*task);
                 let claims = task.is_some_and(|task| task.resource_claims != ResourceNeedIx::NONE);
                 let error = self.fingerprint_of_error(error);
                 error.with(self.version_of_claims(claims))
@@ -225,7 +229,7 @@ impl Prints<'_> {
     /// What stands against devices is told with counts of nodes; it is a detail like those.
     fn version_of_claims(&self, claims_devices: bool) -> u64 {
         match claims_devices {
-            true => self.state.resource_claims().version(),
+            true => self.state.supplies().resource_claims().version(),
             false => 0,
         }
     }
@@ -248,9 +252,9 @@ impl Prints<'_> {
                 which.and(Fingerprint::of(invalid.reason).with(&invalid.message))
             }
             // The nearest name is told too.
-            Skip::NoQueue => which.with(self.state.queue_tree_epoch()),
+            Skip::NoQueue => which.with(self.state.journal().queue_tree_epoch()),
             Skip::Overused(overruns) => which.with(overruns),
-            Skip::Tier(problem) => which.with((problem, self.state.network().epoch())),
+            Skip::Tier(problem) => which.with((problem, self.state.ground().network().epoch())),
             Skip::NoGroup | Skip::AwaitsGroup | Skip::Postponed => which,
         }
     }
@@ -302,7 +306,9 @@ impl Prints<'_> {
 impl Knowledge<'_> {
     /// Pods of the job claim devices.
     pub(crate) fn claims_devices(&self, job: JobIx) -> bool {
-        if self.state.resource_claims().version() == 0 || !self.state.has_job(job) {
+        if self.state.supplies().resource_claims().version() == 0
+            || !self.state.population().has_job(job)
+        {
             return false;
         }
         let mut tasks = self.state.job(job).tasks.iter();

@@ -142,7 +142,7 @@ impl<'a> Knowledge<'a> {
     /// Waiting tasks of a job that were placed in a transaction that was taken back.
     fn could_be_placed(&self, ix: JobIx) -> usize {
         let waits = |task: TaskIx| {
-            let task = self.state.find_task(task);
+            let task = self.state.population().find_task(task);
             task.is_some_and(|task| task.status == TaskStatus::Pending)
         };
         self.notes.get(&ix).map_or(0, |note| {
@@ -180,7 +180,7 @@ impl<'a> Knowledge<'a> {
             return of(Some(task), Why::NeverFits);
         }
         if let Some((task, unplaced)) = note.unplaced.first()
-            && self.state.find_task(*task).is_some()
+            && self.state.population().find_task(*task).is_some()
         {
             return of(Some(*task), unplaced.into());
         }
@@ -194,7 +194,8 @@ impl<'a> Knowledge<'a> {
     /// The first task, by name, that is held back after a failed Binding.
     fn member_whose_bind_failed(&self, ix: JobIx) -> Option<Cause<'a>> {
         let members = self.state.job(ix).tasks.iter();
-        let held = members.filter_map(|task| Some((*task, self.state.hold(*task)?)));
+        let held =
+            members.filter_map(|task| Some((*task, self.state.population().holds().get(*task)?)));
         let (task, hold) = held.min_by_key(|(task, _)| &self.state.task(*task).name)?;
         Some(Cause {
             task: Some(task),

@@ -73,7 +73,7 @@ impl<'a> Knowledge<'a> {
 
     /// A place was chosen without a look at the claims of the pod, which have no devices.
     fn claims_are_unseen(&self, ix: TaskIx) -> bool {
-        let claims = self.state.resource_claims();
+        let claims = self.state.supplies().resource_claims();
         !claims.are_served(ix) && !self.plugins.look_at_claims()
     }
 
@@ -83,7 +83,7 @@ impl<'a> Knowledge<'a> {
         note: Option<&'a JobNote>,
         unplaced: Option<&'a Unplaced>,
     ) -> Why<'a> {
-        if let Some(hold) = self.state.hold(ix) {
+        if let Some(hold) = self.state.population().holds().get(ix) {
             return Why::BindFailed(hold);
         }
         let is_gated = self.state.task(ix).gates != Gates::None;

@@ -63,7 +63,7 @@ impl Waiting<'_> {
 
     /// The pod alone would be more than its queue may ever have.
     fn is_beyond_capability(&self, overruns: &[Overrun]) -> bool {
-        let asked = &self.known.state.charged(self.task);
+        let asked = &self.known.state.charges().charged(self.task);
         overruns.iter().any(|overrun| {
             let asked = asked.get(overrun.resource);
             let of_pod = Overrun { asked, ..*overrun };
@@ -131,12 +131,13 @@ impl<'a> Knowledge<'a> {
     /// With more nodes the queue would refuse it all the same.
     fn exceeds_capability(&self, job: JobIx, overrun: &Overrun) -> bool {
         let queue = overrun.above.or(self.state.job(job).queue);
-        let Some(queue) = queue.and_then(|queue| self.state.find_queue(queue)) else {
+        let Some(queue) = queue.and_then(|queue| self.state.population().queues().find(queue))
+        else {
             return false;
         };
         let wanted = overrun.used.saturating_add(overrun.reserved);
         let wanted = wanted.saturating_add(overrun.asked);
-        let mut limits = self.state.limits(queue);
+        let mut limits = queue.limits(self.state.resources());
         overrun.bound == Bound::Capability
             || limits.any(|(limited, limit)| limited == overrun.resource && wanted > limit)
     }
@@ -200,7 +201,7 @@ impl Wording<'_> {
     ) -> String {
         let pod = match subject {
             Some(subject) => subject.pod.to_owned(),
-            None => format!("Pod {}", self.state.task_key(ix)),
+            None => format!("Pod {}", self.state.population().task_key(ix)),
         };
         let node = &self.state.nodes().object(node).name;
         let first = match status {
@@ -227,8 +228,8 @@ impl Wording<'_> {
                 ahead,
                 most_s,
             } => {
-                let first = match self.state.task_by_uid(first) {
-                    Some(first) => format!("pod {}", self.state.task_key(first)),
+                let first = match self.state.population().task_by_uid(first) {
+                    Some(first) => format!("pod {}", self.state.population().task_key(first)),
                     None => "another pod".to_owned(),
                 };
                 let queue = match ahead {
@@ -265,10 +266,13 @@ impl Wording<'_> {
 
     /// Counts per reason over nodes, whether it could ever be otherwise, and the nearest miss.
     fn fit_text(&self, ix: TaskIx, error: &FitError) -> String {
-        let strange = self.state.resource_name_for(ix, NOBODYS);
+        let strange = self
+            .state
+            .ground()
+            .name_for_task(self.state.population(), ix, NOBODYS);
         let mut text = error.text(self.reasons, strange);
         let now = || {
-            let claims = self.state.resource_claims();
+            let claims = self.state.supplies().resource_claims();
             claims.why_not_served(ix, self.state.nodes())
         };
         if let Some(why) = error.claims.as_deref().map(str::to_owned).or_else(now) {

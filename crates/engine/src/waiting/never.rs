@@ -31,7 +31,12 @@ impl<'a> Knowledge<'a> {
     /// to the point than what its queue says of it.
     pub(crate) fn unserved(&self, ix: TaskIx) -> Option<&'a str> {
         let demand = self.state.task(ix).demand;
-        self.state.devices().demand(demand).refusal.as_deref()
+        self.state
+            .supplies()
+            .devices()
+            .demand(demand)
+            .refusal
+            .as_deref()
     }
 
     /// No node could take the pod even if it were idle, as far as is known of a pod that was not
@@ -54,8 +59,15 @@ impl<'a> Knowledge<'a> {
 
     /// The pod asks cards of a family of which no node has any.
     pub(super) fn tells_no_card(&self, ix: TaskIx) -> bool {
-        let demand = self.state.devices().demand(self.state.task(ix).demand);
-        let (nodes, families) = (&self.state.nodes().devices, self.state.devices().families());
+        let demand = self
+            .state
+            .supplies()
+            .devices()
+            .demand(self.state.task(ix).demand);
+        let (nodes, families) = (
+            &self.state.nodes().devices,
+            self.state.supplies().devices().families(),
+        );
         let has_none = |family: u8| {
             nodes.iter().all(|node| {
                 let cards = node.family(family);
@@ -155,7 +167,7 @@ impl Wording<'_> {
             if asked == 0 || largest.get(resource) > 0 {
                 return None;
             }
-            let class = self.state.resource_claims().class_for_resource(name)?;
+            let class = self.state.supplies().resource_claims().class_for_resource(name)?;
             Some(format!(
                 "it asks {} {name}, which no node has as a resource: DeviceClass {class} serves it through \
                  resource claims, and this scheduler makes none for a resource; ask for a claim of that \
@@ -193,7 +205,11 @@ impl Wording<'_> {
 
     /// What the nearest node lacks of devices even when it is idle.
     fn missing_cards(&self, ix: TaskIx) -> Option<String> {
-        let demand = self.state.devices().demand(self.state.task(ix).demand);
+        let demand = self
+            .state
+            .supplies()
+            .devices()
+            .demand(self.state.task(ix).demand);
         let nodes = self.state.nodes();
         let misses = nodes.indices().filter_map(|node| {
             let name = &nodes.object(node).name;

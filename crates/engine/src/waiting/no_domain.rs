@@ -11,7 +11,7 @@ use crate::knowledge::Wording;
 impl Wording<'_> {
     /// Says that a PodGroup asks for a tier that there is not.
     pub(super) fn tier_text(&self, ix: JobIx, problem: &TierProblem) -> String {
-        let key = self.state.job_key(ix);
+        let key = self.state.population().job_key(ix);
         match problem {
             TierProblem::Missing => format!(
                 "PodGroup {key} asks for a hard network topology without a tier: set \
@@ -27,7 +27,7 @@ impl Wording<'_> {
 
     /// Says that nobody has a tier of a name: no HyperNode, or no label where labels take their place.
     fn unknown_tier_text(&self, key: &str, name: &str) -> String {
-        let network = self.state.network();
+        let network = self.state.ground().network();
         let asks = format!("PodGroup {key} asks for network tier \"{name}\"");
         let labels = network.labels();
         if network.objects().next().is_none() && !labels.is_empty() {
@@ -55,7 +55,7 @@ impl Wording<'_> {
 
     /// Says that labels would make domains, were there no HyperNodes; empty where nobody has set them.
     fn unused_labels_text(&self) -> String {
-        let network = self.state.network();
+        let network = self.state.ground().network();
         let mut objects = network.objects();
         match objects.next() {
             Some(first) if !network.labels().is_empty() => {
@@ -72,7 +72,7 @@ impl Wording<'_> {
 
     /// Says that a hard request by number limits nothing, because there are no domains (spec/08 §4).
     pub(crate) fn unlimited_text(&self, ix: JobIx) -> Option<String> {
-        let (state, network) = (self.state, self.state.network());
+        let (state, network) = (self.state, self.state.ground().network());
         let group = state.job(ix).group()?;
         if network.has_domains() {
             return None;
@@ -104,7 +104,7 @@ impl Wording<'_> {
     pub(super) fn no_domain_text(&self, ix: JobIx, none: &NoDomain) -> String {
         let unit = match &none.sub_job {
             Some(name) => format!("sub-group {name}"),
-            None => format!("PodGroup {}", self.state.job_key(ix)),
+            None => format!("PodGroup {}", self.state.population().job_key(ix)),
         };
         let Some(last) = none.tiers.last() else {
             let around = match none.has_placed {
@@ -137,6 +137,7 @@ impl Wording<'_> {
         // It may be gone, and another one may have its index.
         let task = self
             .state
+            .population()
             .find_task(*pod)
             .filter(|task| task.job == Some(ix))?;
         let name = &task.name;

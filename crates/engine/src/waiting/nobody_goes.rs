@@ -235,7 +235,7 @@ impl<'a> Knowledge<'a> {
     pub(crate) fn would_go(&self, job: JobIx) -> Vec<TaskIx> {
         let found = self.nobody_goes(job).iter();
         let would_go = found.flat_map(|found| &found.would_go);
-        let known = would_go.filter_map(|uid| self.state.task_by_uid(uid));
+        let known = would_go.filter_map(|uid| self.state.population().task_by_uid(uid));
         let stay = |task: &TaskIx| {
             let status = self.state.task(*task).status;
             matches!(status, TaskStatus::Running | TaskStatus::Bound)
@@ -250,7 +250,7 @@ impl<'a> Knowledge<'a> {
     pub(crate) fn pod_names(&self, tasks: &[TaskIx]) -> Vec<String> {
         let mut names: Vec<String> = tasks
             .iter()
-            .map(|task| self.state.task_key(*task))
+            .map(|task| self.state.population().task_key(*task))
             .collect();
         names.sort_unstable();
         names
@@ -438,7 +438,7 @@ impl Wording<'_> {
 
     /// `team/a`, `team/b (card 0)`.
     fn name_and_cards(&self, task: TaskIx) -> String {
-        let name = self.state.task_key(task);
+        let name = self.state.population().task_key(task);
         match self.card_names(task) {
             cards if cards.is_empty() => name,
             cards => format!("{name} ({})", cards.join(", ")),

@@ -33,7 +33,7 @@ fn no_native_group_text(key: &str) -> Option<String> {
 impl Wording<'_> {
     /// Why a job was skipped.
     pub(crate) fn skip_text(&self, ix: JobIx, why: &Skip) -> String {
-        let key = self.state.job_key(ix);
+        let key = self.state.population().job_key(ix);
         let queue = self.state.names().text(self.state.job(ix).queue_name);
         match why {
             Skip::NoGroup => no_native_group_text(&key).unwrap_or_else(|| {
@@ -71,9 +71,14 @@ impl Wording<'_> {
 
     /// Says that the queue of a job is not there.
     pub(crate) fn no_queue_text(&self, ix: JobIx) -> String {
-        let key = self.state.job_key(ix);
+        let key = self.state.population().job_key(ix);
         let queue = self.state.names().text(self.state.job(ix).queue_name);
-        let known = self.state.queues().map(|(_, queue)| queue);
+        let known = self
+            .state
+            .population()
+            .queues()
+            .iter()
+            .map(|(_, queue)| queue);
         let mut known: Vec<&str> = known.map(|queue| queue.object.name.as_str()).collect();
         if known.is_empty() {
             // The scheduler makes one wherever it can.
@@ -101,7 +106,11 @@ impl Wording<'_> {
         let owner = owner.map_or_else(String::new, |(kind, name)| {
             format!(" of {} {}", names.text(*kind), names.text(*name))
         });
-        let sign = self.state.group_controller().unwrap_or_default();
+        let sign = self
+            .state
+            .population()
+            .group_controller()
+            .unwrap_or_default();
         let controller = sign.rsplit('/').next().unwrap_or_default();
         format!(
             "waits for its PodGroup: {controller} is alive ({sign}) and makes one for \

@@ -49,8 +49,13 @@ impl Wording<'_> {
 
     fn overruns(&self, ix: JobIx, word: &str, overruns: &[Overrun], more: &str) -> String {
         let one = |overrun: &Overrun| {
-            let name = self.state.resource_name_for_job(ix, overrun.resource);
-            let above = overrun.above.and_then(|queue| self.state.find_queue(queue));
+            let name =
+                self.state
+                    .ground()
+                    .name_for_job(self.state.population(), ix, overrun.resource);
+            let above = overrun
+                .above
+                .and_then(|queue| self.state.population().queues().find(queue));
             let whose = above.map_or(String::new(), |queue| {
                 format!("queue {} above it: ", queue.object.name)
             });
@@ -63,7 +68,10 @@ impl Wording<'_> {
     pub(crate) fn overused_text(&self, ix: JobIx, overruns: &[Overrun]) -> String {
         let queue = self.state.names().text(self.state.job(ix).queue_name);
         let one = |overrun: &Overrun| {
-            let name = self.state.resource_name_for_job(ix, overrun.resource);
+            let name =
+                self.state
+                    .ground()
+                    .name_for_job(self.state.population(), ix, overrun.resource);
             let unit = AmountUnit::of(name, &[overrun.limit, overrun.used]);
             format!(
                 "{name}: deserved {}, used {}",

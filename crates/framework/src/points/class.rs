@@ -43,7 +43,7 @@ impl ClassKey {
             appearance: task.appearance,
             volumes: task.volumes,
             claims: task.resource_claims,
-            devices: state.devices().judged_as(task.demand),
+            devices: state.supplies().devices().judged_as(task.demand),
         }
     }
 }
@@ -106,17 +106,22 @@ impl Class {
 
     /// The class with a key and a signature.
     pub fn new(state: &State, key: ClassKey, signature: Arc<Signature>) -> Self {
-        let shape = state.shapes().share(key.shape);
-        let rules = state.shapes().rules(shape.rules).clone();
-        let volumes = state.volumes().need(key.volumes).clone();
-        let claims = state.resource_claims().need(key.claims).clone();
+        let shape = state.ground().shapes().share(key.shape);
+        let rules = state.ground().shapes().rules(shape.rules).clone();
+        let volumes = state.supplies().volumes().needs().get(key.volumes).clone();
+        let claims = state
+            .supplies()
+            .resource_claims()
+            .needs()
+            .get(key.claims)
+            .clone();
         Self {
             key,
             shape,
             rules,
             volumes,
             claims,
-            devices: state.devices().demand(key.devices).clone(),
+            devices: state.supplies().devices().demand(key.devices).clone(),
             signature,
         }
     }

@@ -106,17 +106,17 @@ impl<'a> Counting<'a> {
 
     /// The counter of terms or of a spread constraint.
     pub fn counter(&mut self, query: Query) -> CounterIx {
-        self.state.counter(query)
+        self.state.counters().counter(query)
     }
 
     /// Counters of the terms that pods with these rules have themselves.
     pub fn own_counters(&mut self, rules: RulesIx, pull: Pull) -> Vec<KeyCounter> {
-        self.state.own_counters(rules, pull)
+        self.state.counters().own(rules, pull)
     }
 
     /// Counters of the terms of other pods that select pods of this appearance.
     pub fn carried_counters(&mut self, look: AppearanceIx, pull: Pull) -> Vec<KeyCounter> {
-        self.state.carried_counters(look, pull)
+        self.state.counters().carried(look, pull)
     }
 }
 

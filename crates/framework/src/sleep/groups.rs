@@ -235,7 +235,7 @@ impl SleepGroups {
         if let Some(known) = self.by_class.get(&is) {
             return *known;
         }
-        let request = &state.shapes().get(is.0.shape).request;
+        let request = &state.ground().shapes().get(is.0.shape).request;
         let class = WaitingClass {
             is: is.clone(),
             request: request.iter().filter(|(_, amount)| *amount > 0).collect(),
@@ -299,7 +299,7 @@ impl SleepGroups {
     /// get none has too few in each domain, so only those have to be looked at.
     fn look_at_domains_of(&mut self, state: &State, nodes: &[NodeIx]) {
         for node in nodes {
-            for domain in state.network().of_node(*node) {
+            for domain in state.ground().network().of_node(*node) {
                 for ix in self.by_domain.get(domain).into_iter().flatten() {
                     let group = &mut self.all[ix.0 as usize];
                     let waits_for = group.waits_for.clone();

@@ -169,8 +169,12 @@ impl Sleepers {
         self.is_upset = false;
         self.stirred.clear();
         self.missed_jobs.clear();
-        let roused = state.take_roused_jobs();
-        let epoch = (state.class_epoch(), state.queues_epoch(), state.upheavals());
+        let roused = state.changes().take_roused_jobs();
+        let epoch = (
+            state.ground().class_epoch(),
+            state.journal().queues_epoch(),
+            state.journal().upheavals(),
+        );
         let is_same = self.epoch.replace(epoch) == Some(epoch);
         let before = std::mem::replace(&mut self.cursor, state.nodes().touch_cursor());
         self.mode = match self.interval_s {
@@ -197,12 +201,13 @@ impl Sleepers {
                 self.slept |= self.count() > 0;
                 let restless = self.restless.iter().copied();
                 let all = roused.iter().copied().chain(restless);
-                all.filter(|job| state.is_waiting(*job)).collect()
+                all.filter(|job| state.population().is_waiting(*job))
+                    .collect()
             }
             WakeMode::Everybody | WakeMode::Check => {
                 self.checked_s = Some(now_s);
                 self.slept = false;
-                state.waiting_jobs()
+                state.journal().waiting_jobs()
             }
         };
         awake.sort_unstable();
@@ -261,7 +266,7 @@ impl Sleepers {
         jobs.extend(&self.stirred);
         if self.interval_s.is_some() {
             // What was taken back has changed too. Too many to be listed: all were awake.
-            jobs.extend(state.take_roused_jobs().unwrap_or_default());
+            jobs.extend(state.changes().take_roused_jobs().unwrap_or_default());
         }
         jobs.sort_unstable();
         jobs.dedup();
@@ -283,7 +288,7 @@ impl Sleepers {
         if stirred && bed == Bed::Alone && self.mode == WakeMode::Check {
             self.miss(job);
         }
-        let sleep = match stirred || !state.is_waiting(job) {
+        let sleep = match stirred || !state.population().is_waiting(job) {
             true => None,
             false => sleeps(self),
         };
@@ -315,14 +320,14 @@ impl Sleepers {
         order: impl Fn(JobIx, JobIx) -> Ordering,
     ) -> Bed {
         match sleep {
-            None if state.is_waiting(job) => {
+            None if state.population().is_waiting(job) => {
                 self.restless.insert(job);
                 Bed::None
             }
             None => Bed::None,
             Some(Sleep::Alone) => Bed::Alone,
             Some(Sleep::For(what)) => {
-                Bed::Group(self.groups.join(state.network(), what, job, order))
+                Bed::Group(self.groups.join(state.ground().network(), what, job, order))
             }
         }
     }

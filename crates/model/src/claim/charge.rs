@@ -251,7 +251,7 @@ impl ResourceClaims {
         let Some(pod) = self.tasks.get(&task) else {
             return;
         };
-        let need = self.needs.get(pod.need.0).clone();
+        let need = self.needs.get(pod.need).clone();
         sums.shift(hold, &need.charge.own, 1);
         for (claim, amounts) in &need.charge.shared {
             let shared = self.counts.shared.entry((queue, *claim)).or_default();

@@ -97,18 +97,11 @@ impl ResourceClaims {
         let Some(pod) = self.tasks.remove(&task) else {
             return;
         };
-        self.give_back(need);
+        self.needs.give_back(need);
         for ix in pod.claims.iter().filter_map(|(ix, _)| *ix) {
             self.claims[ix.at()].users.retain(|user| *user != task);
             self.weigh_leaving(ix, None);
             self.drop_claim_if_unused(ix);
-        }
-    }
-
-    /// Gives one use of a need back.
-    pub(crate) fn give_back(&mut self, need: ResourceNeedIx) {
-        if need != ResourceNeedIx::NONE {
-            self.needs.release(need.0);
         }
     }
 
@@ -118,7 +111,7 @@ impl ResourceClaims {
             return ResourceNeedIx::NONE;
         }
         let need = self.resolve(task, names);
-        let need = ResourceNeedIx(self.needs.acquire(need).0);
+        let need = self.needs.acquire(need);
         if let Some(pod) = self.tasks.get_mut(&task) {
             pod.need = need;
         }
@@ -127,7 +120,7 @@ impl ResourceClaims {
 
     /// What a pod asks, as it was resolved last.
     pub(super) fn resolved(&self, task: TaskIx) -> Option<&ResourceNeed> {
-        Some(self.needs.get(self.tasks.get(&task)?.need.0))
+        Some(self.needs.get(self.tasks.get(&task)?.need))
     }
 
     pub(super) fn claims_of(&self, task: TaskIx) -> Vec<ResourceClaimIx> {
@@ -221,7 +214,7 @@ impl ResourceClaims {
         let Some(pod) = self.tasks.get(&task) else {
             return ClaimPlan::default();
         };
-        let need = self.needs.get(need.0);
+        let need = self.needs.get(need);
         let Ok(given) = self.search(need, nodes, node, moment) else {
             // Nothing is promised; who has no devices is not bound.
             return ClaimPlan::default();

@@ -6,7 +6,7 @@
 //! next cycle begins. Whether a pod without PodGroup was admitted is written nowhere and not dumped
 //! either.
 
-use super::State;
+use super::{Ground, HeldCards, Population, State, Supplies};
 use crate::delta::Delta;
 use crate::intern::Sym;
 use crate::ix::TaskIx;
@@ -15,71 +15,104 @@ use crate::object::{Amounts, NamespaceObject, Pairs, PodObject, PodPhase};
 use crate::shape::Shape;
 use crate::task::{Task, TaskStatus};
 
+/// Writes objects as they were read.
+pub(super) struct ObjectReader<'a> {
+    pub population: &'a Population,
+    pub ground: &'a Ground,
+    pub supplies: &'a Supplies,
+}
+
 impl State {
     /// Deltas that make an empty state equal to this one, each kind in the order of its names.
     pub fn dump(&self) -> Vec<Delta> {
+        ObjectReader::of(self).dump()
+    }
+}
+
+impl<'a> ObjectReader<'a> {
+    /// The cluster as the objects it was made of.
+    pub fn of(state: &'a State) -> Self {
+        Self {
+            population: &state.population,
+            ground: &state.ground,
+            supplies: &state.supplies,
+        }
+    }
+
+    fn held(&self) -> HeldCards<'_> {
+        HeldCards {
+            population: self.population,
+            nodes: self.ground.nodes(),
+            devices: self.supplies.devices(),
+        }
+    }
+
+    fn dump(&self) -> Vec<Delta> {
         let mut out: Vec<Delta> = Vec::new();
-        if let Some(name) = self.group_controller() {
+        if let Some(name) = self.population.group_controller() {
             out.push(Delta::GroupController(Some(name.to_owned())));
         }
-        for ((namespace, name), text) in self.devices.maps() {
+        for ((namespace, name), text) in self.supplies.devices().maps() {
             out.push(Delta::DeviceConfig {
                 namespace: namespace.clone(),
                 name: name.clone(),
                 text: text.clone(),
             });
         }
-        for (node, reports) in &self.devices.reports {
+        for (node, reports) in &self.supplies.devices().reports {
             out.extend(reports.iter().map(|(topic, text)| Delta::NodeReport {
                 node: node.clone(),
                 topic: topic.clone(),
                 text: Some(text.clone()),
             }));
         }
-        for node in self.nodes.known() {
+        for node in self.ground.nodes().known() {
             out.push(Delta::NodeApply(Box::new(node.clone())));
         }
-        for hyper_node in self.network.objects() {
+        for hyper_node in self.ground.network().objects() {
             out.push(Delta::HyperNodeApply(Box::new(hyper_node.clone())));
         }
         self.dump_told_of_nodes(&mut out);
-        let mut queues: Vec<_> = self.queues.iter().map(|(_, queue)| &queue.object).collect();
+        let mut queues: Vec<_> = self
+            .population
+            .queues()
+            .iter()
+            .map(|(_, queue)| &queue.object)
+            .collect();
         queues.sort_by_key(|queue| &queue.name);
         for queue in queues {
             out.push(Delta::QueueApply(Box::new(queue.clone())));
         }
-        let mut classes: Vec<_> = self.priority_classes.values().collect();
-        classes.sort_by_key(|class| &class.name);
-        for class in classes {
+        for class in self.population.priority_classes().by_name() {
             out.push(Delta::PriorityClassApply(class.clone()));
         }
-        for (name, labels) in self.topology.namespaces() {
+        for (name, labels) in self.ground.topology().namespaces() {
             out.push(Delta::NamespaceApply(NamespaceObject {
                 name: name.clone(),
                 labels: labels.clone(),
             }));
         }
-        for workload in self.topology.workloads() {
+        for workload in self.ground.topology().workloads() {
             out.push(Delta::WorkloadApply(workload.clone()));
         }
         let mut groups: Vec<_> = self
-            .jobs
-            .iter()
+            .population
+            .jobs()
             .filter_map(|(_, job)| job.group())
             .collect();
         groups.sort_by_key(|group| (&group.namespace, &group.name));
         for group in groups {
             out.push(Delta::GroupApply(Box::new(group.clone())));
         }
-        self.dump_allowances(&mut out);
+        self.supplies.allowances().dump(&mut out);
         self.dump_supplies(&mut out);
-        let mut tasks: Vec<TaskIx> = self.tasks().map(|(ix, _)| ix).collect();
-        tasks.sort_by_key(|ix| &self.task(*ix).uid);
+        let mut tasks: Vec<TaskIx> = self.population.tasks().map(|(ix, _)| ix).collect();
+        tasks.sort_by_key(|ix| &self.population.task(*ix).uid);
         for ix in tasks {
             self.dump_task(ix, &mut out);
         }
-        out.extend(self.admissions());
-        let answers = self.extender_answers().all();
+        out.extend(self.population.admissions(self.ground.resources()));
+        let answers = self.supplies.extender_answers().all();
         out.extend(answers.map(|(question, answer)| Delta::ExtenderAnswer {
             question: question.clone(),
             answer: Box::new(answer.clone()),
@@ -89,16 +122,17 @@ impl State {
 
     /// What is told of nodes besides their objects.
     fn dump_told_of_nodes(&self, out: &mut Vec<Delta>) {
-        let mut numatopologies: Vec<_> = self.numatopologies.values().collect();
+        let mut numatopologies: Vec<_> = self.supplies.cpus().told.values().collect();
         numatopologies.sort_by_key(|object| &object.node);
         for object in numatopologies {
             out.push(Delta::NumatopologyApply(Box::new(object.clone())));
         }
-        for node in self.nodes.known() {
+        for node in self.ground.nodes().known() {
             let usage = self
-                .nodes
+                .ground
+                .nodes()
                 .find(&node.name)
-                .and_then(|ix| self.nodes.usage(ix));
+                .and_then(|ix| self.ground.nodes().usage(ix));
             out.extend(usage.map(|usage| Delta::NodeUsage {
                 node: node.name.clone(),
                 usage: Some(usage),
@@ -107,40 +141,40 @@ impl State {
     }
 
     fn dump_supplies(&self, out: &mut Vec<Delta>) {
-        self.volumes.dump(out);
+        self.supplies.volumes().dump(out);
         let tentative = [TaskStatus::Allocated, TaskStatus::Pipelined];
-        let is_decided = |ix: TaskIx| !tentative.contains(&self.task(ix).status);
-        self.resource_claims.dump(is_decided, out);
+        let is_decided = |ix: TaskIx| !tentative.contains(&self.population.task(ix).status);
+        self.supplies.resource_claims().dump(is_decided, out);
     }
 
     fn dump_task(&self, ix: TaskIx, out: &mut Vec<Delta>) {
-        let task = self.task(ix);
+        let task = self.population.task(ix);
         let uid = task.uid.to_string();
         let mut pod = self.pod_object(task);
-        let evicted_from = self.evicted_from(ix);
+        let evicted_from = self.population.evictions().before(ix);
         if let Some(from) = evicted_from {
             (pod.phase, pod.deleting) = (phase(from, task.has_started), task.deleting);
         }
-        self.volumes.fill_in(ix, &mut pod);
-        self.resource_claims.fill_in(ix, &mut pod);
+        self.supplies.volumes().fill_in(ix, &mut pod);
+        self.supplies.resource_claims().fill_in(ix, &mut pod);
         out.push(Delta::PodApply(Box::new(pod)));
         if task.status == TaskStatus::Binding
             && let Some(node) = self.node_name(task)
         {
-            let (uid, records) = (uid.clone(), self.records_of(ix));
+            let (uid, records) = (uid.clone(), self.held().records_of(ix));
             out.push(Delta::PodAssumed { uid, node, records });
         }
         if evicted_from.is_some() {
             out.push(Delta::PodEvicting { uid: uid.clone() });
         }
-        if let Some(hold) = self.spared(ix) {
+        if let Some(hold) = self.population.holds().spared(ix) {
             out.push(Delta::PodSpared {
                 uid: uid.clone(),
                 message: hold.message.to_string(),
                 until_s: hold.until_s,
             });
         }
-        if let Some(hold) = self.hold(ix) {
+        if let Some(hold) = self.population.holds().get(ix) {
             out.push(Delta::PodHeld {
                 uid,
                 message: hold.message.to_string(),
@@ -151,23 +185,23 @@ impl State {
 
     fn node_name(&self, task: &Task) -> Option<String> {
         match task.node {
-            Some(node) => Some(self.nodes.object(node).name.clone()),
+            Some(node) => Some(self.ground.nodes().object(node).name.clone()),
             None if task.lost_node != Sym::default() => Some(self.text(task.lost_node)),
             None => None,
         }
     }
 
     fn text(&self, sym: Sym) -> String {
-        self.names.text(sym).to_owned()
+        self.population.names().text(sym).to_owned()
     }
 
     /// A pod object that makes this task. Spelled out, so that no field is forgotten.
-    pub(super) fn pod_object(&self, task: &Task) -> PodObject {
-        let shape = self.shapes.get(task.shape);
-        let rules = self.shapes.rules(shape.rules);
+    pub fn pod_object(&self, task: &Task) -> PodObject {
+        let shape = self.ground.shapes().get(task.shape);
+        let rules = self.ground.shapes().rules(shape.rules);
         let bare = task
             .job
-            .map(|job| self.job(job))
+            .map(|job| self.population.job(job))
             .filter(|job| matches!(job.origin, Origin::BarePod | Origin::Awaited));
         let undecided = task.status.is_undecided() || task.status == TaskStatus::Binding;
         let node = self.node_name(task).filter(|_| !undecided);
@@ -216,7 +250,7 @@ impl State {
             spread: rules.spread.clone(),
             gates: task.gates,
             told: task.told.clone(),
-            facts: self.devices.facts(task.demand).clone(),
+            facts: self.supplies.devices().facts(task.demand).clone(),
             records: match undecided {
                 true => Pairs::new(),
                 false => task.records.as_deref().cloned().unwrap_or_default(),
@@ -241,7 +275,7 @@ impl State {
     }
 
     fn request(&self, shape: &Shape) -> Amounts {
-        let asked = shape.asked(&self.resources);
+        let asked = shape.asked(self.ground.resources());
         let mut amounts: Amounts = asked.map(|(_, name, n)| (name.to_owned(), n)).collect();
         amounts.extend_from_slice(&shape.uncounted);
         amounts.sort();

@@ -8,16 +8,20 @@
 //! What is chosen is chosen in [`State::choose_placement`], which changes nothing; the rest only books,
 //! and every step has its exact inverse.
 
-use super::State;
+use super::books::CardBooks;
+use super::books::CpuBooks;
+use super::books::SupplyBooks;
+use super::books::choose_cpus;
+use super::population::Accounts;
+use super::population::JobBooks;
+use super::{Population, State, Supplies};
 use crate::claim::ClaimPlan;
 use crate::device::Holding;
 use crate::ix::{NeedIx, NodeIx, ResourceNeedIx, TaskIx};
-use crate::node::{Burden, LoadMoment};
+use crate::node::{LoadMoment, Nodes};
 use crate::numa::CpuSet;
-use crate::shape::Shape;
 use crate::task::TaskStatus;
-use crate::topology::Stay;
-use crate::volume::{OnNode, VolumePlan};
+use crate::volume::VolumePlan;
 
 /// What a task takes on a node besides room.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,31 +63,24 @@ pub(super) struct NodeEntry {
     pub keeps: bool,
 }
 
-impl State {
-    /// Chooses devices and volumes for a task on a node: of what is there now, or, with `later`, once
-    /// resources are released.
-    pub fn choose_placement(&mut self, ix: TaskIx, node: NodeIx, later: bool) -> Placement {
-        let devices = match self.task(ix).involves_devices() {
-            true => self.choose_devices(ix, node, later),
-            false => None,
-        };
-        Placement {
-            devices,
-            supplies: self.choose_supplies(ix, node, later),
-        }
-    }
-
-    fn choose_supplies(&self, ix: TaskIx, node: NodeIx, later: bool) -> Option<Box<SupplyPlan>> {
-        let task = self.task(ix);
+impl SupplyPlan {
+    /// Chooses for a task on a node, if it needs something.
+    fn choose(
+        population: &Population,
+        nodes: &Nodes,
+        supplies: &Supplies,
+        (ix, node, later): (TaskIx, NodeIx, bool),
+    ) -> Option<Box<Self>> {
+        let task = population.task(ix);
         let (volumes, claims) = (task.volumes, task.resource_claims);
-        let cpus = self.choose_cpus(ix, node);
+        let cpus = choose_cpus(population, nodes, ix, node);
         if volumes == NeedIx::NONE && claims == ResourceNeedIx::NONE && cpus.is_none() {
             return None;
         }
-        Some(Box::new(SupplyPlan {
+        Some(Box::new(Self {
             volumes: match volumes {
                 NeedIx::NONE => VolumePlan::default(),
-                need => self.volumes.plan(ix, need, &self.nodes, node),
+                need => supplies.volumes().plan(ix, need, nodes, node),
             },
             claims: match claims {
                 ResourceNeedIx::NONE => ClaimPlan::default(),
@@ -93,18 +90,34 @@ impl State {
                     } else {
                         LoadMoment::Now
                     };
-                    let claims = &self.resource_claims;
-                    claims.plan(ix, need, &self.nodes, node, moment)
+                    let claims = supplies.resource_claims();
+                    claims.plan(ix, need, nodes, node, moment)
                 }
             },
             cpus,
         }))
     }
+}
+
+impl State {
+    /// Chooses devices and volumes for a task on a node: of what is there now, or, with `later`, once
+    /// resources are released.
+    pub fn choose_placement(&mut self, ix: TaskIx, node: NodeIx, later: bool) -> Placement {
+        let devices = match self.population.task(ix).involves_devices() {
+            true => CardBooks::of(self).choose_devices(ix, node, later),
+            false => None,
+        };
+        let (population, nodes) = (&self.population, self.ground.nodes());
+        Placement {
+            devices,
+            supplies: SupplyPlan::choose(population, nodes, &self.supplies, (ix, node, later)),
+        }
+    }
 
     /// Places a pending task on a node, Allocated or Pipelined, with what was chosen for it there.
     /// The inverse is [`State::move_task`] to Pending.
     pub fn place(&mut self, ix: TaskIx, status: TaskStatus, node: NodeIx, placement: Placement) {
-        self.tasks[ix.at()].holding = placement.devices;
+        self.population.task_mut(ix).holding = placement.devices;
         let entry = NodeEntry {
             supplies: placement.supplies,
             keeps: false,
@@ -120,7 +133,7 @@ impl State {
 
     /// Gives a task that was evicted its status back.
     pub fn restore(&mut self, ix: TaskIx, status: TaskStatus) {
-        let node = self.task(ix).node;
+        let node = self.population.task(ix).node;
         let entry = NodeEntry {
             keeps: true,
             ..NodeEntry::default()
@@ -143,17 +156,20 @@ impl State {
         node: Option<NodeIx>,
         entry: NodeEntry,
     ) {
-        let (old_status, old_node) = (self.task(ix).status, self.task(ix).node);
+        let (old_status, old_node) = (
+            self.population.task(ix).status,
+            self.population.task(ix).node,
+        );
         if (old_status, old_node) == (status, node) {
             return;
         }
-        self.generation += 1;
+        self.journal.changed();
         let same_place = old_node == node
             && old_status.load() == status.load()
             && (old_status == TaskStatus::Releasing) == (status == TaskStatus::Releasing);
-        let has_claims = self.task(ix).resource_claims != ResourceNeedIx::NONE;
+        let has_claims = self.population.task(ix).has_resource_claims();
         if has_claims {
-            self.uncount_claims(ix);
+            JobBooks::of(self).uncount_claims(ix);
         }
         if !same_place {
             let exit = match status {
@@ -164,101 +180,94 @@ impl State {
             self.leave_node(ix, exit);
         }
         // With devices a task counts other amounts on a node than before it, and on another.
-        let same_amounts = same_place || !self.task(ix).involves_devices();
+        let same_amounts = same_place || !self.population.task(ix).involves_devices();
         if !same_amounts {
-            self.account(ix, old_status, old_node, -1);
+            Accounts::of(self).account(ix, old_status, old_node, -1);
         }
-        let task = &mut self.tasks[ix.at()];
+        let task = self.population.task_mut(ix);
         task.status = status;
         task.node = node;
         if status == TaskStatus::Pending {
             (task.holding, task.records) = (None, None);
             task.joined_bound = false;
         }
-        self.tell_presence(ix);
+        if has_claims {
+            SupplyBooks::of(self).tell_presence(ix);
+        }
         if !same_place {
             self.enter_node(ix, entry);
         }
         match same_amounts {
-            true => self.account_move(ix, old_status, old_node),
-            false => self.account(ix, status, node, 1),
+            true => Accounts::of(self).account_move(ix, old_status, old_node),
+            false => Accounts::of(self).account(ix, status, node, 1),
         }
         if has_claims {
-            self.count_claims(ix);
+            JobBooks::of(self).count_claims(ix);
         }
-        self.touch_job_of(ix);
+        self.population.touch_job_of(ix, &mut self.journal);
     }
 
     pub(super) fn leave_node(&mut self, ix: TaskIx, exit: NodeExit) {
         let keeps = exit == NodeExit::Keeps;
-        let task = &self.tasks[ix.at()];
+        let task = self.population.task(ix);
         let (Some(node), Some(load)) = (task.node, task.status.load()) else {
             return;
         };
-        let (slot, stay) = (task.node_slot, Stay::of(task));
-        let shape = self.shapes.get(task.shape);
-        self.topology
-            .shift(&self.names, shape.rules, task.appearance, stay, node, -1);
+        self.ground.count(self.population.names(), task, node, -1);
         let has_volumes = task.volumes != NeedIx::NONE;
-        let volumes = has_volumes.then(|| self.volumes.burden(ix));
-        let burden = burden(shape, volumes.as_deref());
-        if let Some(moved) = self.nodes.take(node, slot, load, &burden) {
-            self.tasks[moved.at()].node_slot = slot;
+        let volumes = has_volumes.then(|| self.supplies.volumes().burden(ix));
+        let slot = task.node_slot;
+        if let Some(moved) = self.ground.take(task, node, load, volumes.as_deref()) {
+            self.population.task_mut(moved).node_slot = slot;
         }
-        self.leave_devices(ix, load, node);
-        if !keeps && self.task(ix).cpus.is_some() {
-            self.leave_cpus(ix, node);
+        let task = self.population.task(ix);
+        let (has_cpus, has_claims) = (task.cpus.is_some(), task.has_resource_claims());
+        if task.holding.is_some() {
+            CardBooks::of(self).leave_devices(ix, load, node);
+        }
+        if !keeps && has_cpus {
+            CpuBooks::of(self).leave_cpus(ix, node);
         }
         if has_volumes && !keeps {
-            self.leave_volumes(ix);
+            SupplyBooks::of(self).leave_volumes(ix);
         }
-        if self.task(ix).resource_claims != ResourceNeedIx::NONE && !keeps {
-            self.leave_claims(ix, exit == NodeExit::TakenBack);
+        if has_claims && !keeps {
+            SupplyBooks::of(self).leave_claims(ix, exit == NodeExit::TakenBack);
         }
     }
 
     pub(super) fn enter_node(&mut self, ix: TaskIx, entry: NodeEntry) {
-        let task = &self.tasks[ix.at()];
+        let task = self.population.task(ix);
         let (Some(node), Some(load)) = (task.node, task.status.load()) else {
             return;
         };
-        let (stay, shape) = (Stay::of(task), task.shape);
-        let rules = self.shapes.get(shape).rules;
-        self.topology
-            .shift(&self.names, rules, task.appearance, stay, node, 1);
+        self.ground.count(self.population.names(), task, node, 1);
         let has_volumes = task.volumes != NeedIx::NONE;
-        let has_claims = task.resource_claims != ResourceNeedIx::NONE;
+        let has_claims = task.has_resource_claims();
         let has_cpus = task.cpus.is_some();
+        let has_devices = task.involves_devices();
         let (volumes, claims, cpus) = match entry.supplies {
             Some(plan) => (Some(plan.volumes), Some(plan.claims), plan.cpus),
             None => (None, None, None),
         };
         if has_volumes && !entry.keeps {
-            self.enter_volumes(ix, volumes);
+            SupplyBooks::of(self).enter_volumes(ix, volumes);
         }
         if has_volumes {
-            self.note_release(ix);
+            SupplyBooks::of(self).note_release(ix);
         }
         if has_claims && !entry.keeps {
-            self.enter_claims(ix, claims);
+            SupplyBooks::of(self).enter_claims(ix, claims);
         }
-        self.enter_devices(ix, load, node, entry.keeps);
+        if has_devices {
+            CardBooks::of(self).enter_devices(ix, load, node, entry.keeps);
+        }
         if has_cpus && !entry.keeps {
-            self.enter_cpus(ix, node, cpus);
+            CpuBooks::of(self).enter_cpus(ix, node, cpus);
         }
-        let volumes = has_volumes.then(|| self.volumes.burden(ix));
-        let burden = burden(self.shapes.get(shape), volumes.as_deref());
-        let slot = self.nodes.put(node, ix, load, &burden);
-        self.tasks[ix.at()].node_slot = slot;
-    }
-}
-
-fn burden<'a>(shape: &'a Shape, volumes: Option<&'a OnNode>) -> Burden<'a> {
-    Burden {
-        request: &shape.request,
-        nonzero_cpu_milli: shape.nonzero_cpu_milli,
-        nonzero_memory_bytes: shape.nonzero_memory_bytes,
-        ports: &shape.ports,
-        volumes,
+        let volumes = has_volumes.then(|| self.supplies.volumes().burden(ix));
+        let task = self.population.task(ix);
+        let slot = self.ground.put(ix, task, node, load, volumes.as_deref());
+        self.population.task_mut(ix).node_slot = slot;
     }
 }

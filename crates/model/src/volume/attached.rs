@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pumice_devices::Load;
 
 use crate::node::LoadMoment;
-use crate::object::{CsiNodeObject, Disk, VolumeSource};
+use crate::object::{Disk, VolumeSource};
 
 use super::{ClaimIx, ClaimNeed, VolumeNeed, Volumes};
 
@@ -107,7 +107,7 @@ impl Volumes {
             ClaimNeed::Open(open) => {
                 let mut source = self.future_source(&open.class)?;
                 if let Some(ix) = open.identity {
-                    source.handle = self.handle_of_claim(ix);
+                    source.handle = self.claims[ix.at()].future_handle();
                 }
                 Some(source)
             }
@@ -135,7 +135,7 @@ impl Volumes {
             let source = match object.is_bound() {
                 true => self.source_of(&object.volume).cloned(),
                 false => self.future_source(object.class_name()).map(|source| {
-                    let handle = self.handle_of_claim(*ix);
+                    let handle = self.claims[ix.at()].future_handle();
                     VolumeSource { handle, ..source }
                 }),
             };
@@ -163,28 +163,12 @@ impl Volumes {
         })
     }
 
-    /// No CSI handle has this form in practice; the peer prefixes a random text instead.
-    fn handle_of_claim(&self, ix: ClaimIx) -> String {
-        let (namespace, name) = &self.claims[ix.at()].key;
-        format!("unbound claim {namespace}/{name}")
-    }
-
-    /// The CSINode of a node.
-    pub fn csi_node(&self, node: &str) -> Option<&CsiNodeObject> {
-        self.csi_nodes.get(node)
-    }
-
-    /// Whether a driver is one that registers on nodes: some node has it, or it is announced.
-    pub fn is_csi_driver(&self, driver: &str) -> bool {
-        self.registered.contains_key(driver) || self.csi_drivers.contains_key(driver)
-    }
-
     /// Volumes of a driver that are attached, as (node name, volume).
     pub fn attachments<'a>(
         &'a self,
         driver: &'a str,
     ) -> impl Iterator<Item = (&'a str, &'a VolumeSource)> {
-        self.attachments.values().filter_map(move |attachment| {
+        self.csi.attachments.values().filter_map(move |attachment| {
             let pv = self.pvs.get(&attachment.volume)?;
             let source = pv.object.source.as_ref()?;
             (source.driver == driver).then_some((attachment.node.as_str(), source))

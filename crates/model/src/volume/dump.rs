@@ -18,9 +18,9 @@ impl Volumes {
     pub(crate) fn dump(&self, out: &mut Vec<Delta>) {
         let classes = by_key(self.classes.iter()).into_iter();
         out.extend(classes.map(|class| Delta::StorageClassApply(Box::new(class.clone()))));
-        let drivers = by_key(self.csi_drivers.iter()).into_iter();
+        let drivers = by_key(self.csi.drivers.iter()).into_iter();
         out.extend(drivers.map(|driver| Delta::CsiDriverApply(driver.clone())));
-        let nodes = by_key(self.csi_nodes.iter()).into_iter();
+        let nodes = by_key(self.csi.nodes.iter()).into_iter();
         out.extend(nodes.map(|node| Delta::CsiNodeApply(Box::new(node.clone()))));
         let capacities = self.capacities.values();
         out.extend(capacities.map(|c| Delta::CsiCapacityApply(Box::new(c.object.clone()))));
@@ -30,7 +30,7 @@ impl Volumes {
         let claims = by_key(claims).into_iter();
         let claims = claims.filter_map(|claim| claim.object.clone());
         out.extend(claims.map(|claim| Delta::PvcApply(Box::new(claim))));
-        let attachments = self.attachments.values();
+        let attachments = self.csi.attachments.values();
         out.extend(attachments.map(|one| Delta::AttachmentApply(Box::new(one.clone()))));
     }
 

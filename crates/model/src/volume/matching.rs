@@ -84,14 +84,64 @@ impl<'a> Matcher<'a> {
             .map(|(at, claim)| Wish {
                 at,
                 claim,
-                fits: volumes.fits(claim, count),
+                fits: Self::fits(volumes, claim, count),
                 class: volumes.classes.get(&claim.class),
-                room: volumes.room(claim),
+                room: Self::room(volumes, claim),
             })
             .collect();
         // The annotated ones are provisioned first, as the peer has it.
         wishes.sort_by_key(|wish| (wish.claim.selected_node.is_none(), wish.claim.request));
         Self { wishes }
+    }
+
+    /// Volumes a claim could get, by reach: of each the `count` smallest.
+    fn fits(volumes: &'a Volumes, claim: &OpenClaim, count: usize) -> Vec<Fits<'a>> {
+        if claim.selected_node.is_some() {
+            return Vec::new();
+        }
+        if let Some(reserved) = &claim.reserved {
+            let pv = volumes.pvs.get_key_value(reserved);
+            let fits = pv.map(|(name, pv)| Fits {
+                reach: volumes.reaches.get(pv.reach),
+                volumes: SmallVec::from_iter([(pv.object.capacity, name.as_str())]),
+            });
+            return fits.into_iter().collect();
+        }
+        let Some(groups) = volumes.free.get(&claim.class) else {
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        for (reach, free) in groups {
+            let large_enough = free.range((claim.request, String::new())..);
+            let fitting = large_enough.filter(|(_, pv)| suits(pv, claim));
+            let fitting: SmallVec<[(i64, &str); 2]> = fitting
+                .take(count)
+                .map(|((capacity, name), _)| (*capacity, name.as_str()))
+                .collect();
+            if !fitting.is_empty() {
+                let reach = volumes.reaches.get(*reach);
+                all.push(Fits {
+                    reach,
+                    volumes: fitting,
+                });
+            }
+        }
+        all
+    }
+
+    /// Where capacities have room for a claim; `None` when its driver does not publish any.
+    fn room(volumes: &'a Volumes, claim: &OpenClaim) -> Option<Vec<&'a Reach>> {
+        let class = volumes.classes.get(&claim.class)?;
+        let driver = volumes.csi.drivers.get(&class.provisioner)?;
+        if !driver.storage_capacity || claim.request == 0 {
+            return None;
+        }
+        let of_class = volumes
+            .capacities
+            .values()
+            .filter(|c| c.object.class == claim.class);
+        let large = of_class.filter(|c| c.object.largest.is_some_and(|most| most >= claim.request));
+        Some(large.map(|c| volumes.reaches.get(c.reach)).collect())
     }
 
     /// What becomes of every open claim on a node, as (place among the claims, fate). `fits` names
@@ -257,53 +307,6 @@ impl Volumes {
             matcher.add_conflicts(nodes, &mut out);
         }
         out
-    }
-
-    /// Volumes a claim could get, by reach: of each the `count` smallest.
-    fn fits<'a>(&'a self, claim: &OpenClaim, count: usize) -> Vec<Fits<'a>> {
-        if claim.selected_node.is_some() {
-            return Vec::new();
-        }
-        if let Some(reserved) = &claim.reserved {
-            let pv = self.pvs.get_key_value(reserved);
-            let fits = pv.map(|(name, pv)| Fits {
-                reach: self.reaches.get(pv.reach),
-                volumes: SmallVec::from_iter([(pv.object.capacity, name.as_str())]),
-            });
-            return fits.into_iter().collect();
-        }
-        let Some(groups) = self.free.get(&claim.class) else {
-            return Vec::new();
-        };
-        let mut all = Vec::new();
-        for (reach, volumes) in groups {
-            let large_enough = volumes.range((claim.request, String::new())..);
-            let fitting = large_enough.filter(|(_, pv)| suits(pv, claim));
-            let volumes: SmallVec<[(i64, &str); 2]> = fitting
-                .take(count)
-                .map(|((capacity, name), _)| (*capacity, name.as_str()))
-                .collect();
-            if !volumes.is_empty() {
-                let reach = self.reaches.get(*reach);
-                all.push(Fits { reach, volumes });
-            }
-        }
-        all
-    }
-
-    /// Where capacities have room for a claim; `None` when its driver does not publish any.
-    fn room(&self, claim: &OpenClaim) -> Option<Vec<&Reach>> {
-        let class = self.classes.get(&claim.class)?;
-        let driver = self.csi_drivers.get(&class.provisioner)?;
-        if !driver.storage_capacity || claim.request == 0 {
-            return None;
-        }
-        let of_class = self
-            .capacities
-            .values()
-            .filter(|c| c.object.class == claim.class);
-        let large = of_class.filter(|c| c.object.largest.is_some_and(|most| most >= claim.request));
-        Some(large.map(|c| self.reaches.get(c.reach)).collect())
     }
 }
 

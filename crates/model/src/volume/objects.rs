@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::object::{
-    AttachmentObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject, PvObject,
-    StorageClassObject,
-};
+use crate::delta::Delta;
+use crate::object::{ClaimObject, CsiCapacityObject, PvObject, StorageClassObject};
 
 use super::reach::ReachLimits;
 use super::{Capacity, Claim, ClaimIx, Pv, Volumes};
@@ -213,46 +211,6 @@ impl Volumes {
         there && self.changed()
     }
 
-    pub(crate) fn apply_csi_node(&mut self, object: CsiNodeObject) -> bool {
-        if self.csi_nodes.get(&object.name) == Some(&object) {
-            return false;
-        }
-        for driver in &object.drivers {
-            *self.registered.entry(driver.name.clone()).or_insert(0) += 1;
-        }
-        let old = self.csi_nodes.insert(object.name.clone(), object);
-        self.uncount_drivers(old);
-        self.changed()
-    }
-
-    pub(crate) fn delete_csi_node(&mut self, name: &str) -> bool {
-        let old = self.csi_nodes.remove(name);
-        let there = old.is_some();
-        self.uncount_drivers(old);
-        there && self.changed()
-    }
-
-    fn uncount_drivers(&mut self, old: Option<CsiNodeObject>) {
-        for driver in old.into_iter().flat_map(|node| node.drivers) {
-            if let Some(count) = self.registered.get_mut(&driver.name) {
-                *count -= 1;
-                if *count == 0 {
-                    self.registered.remove(&driver.name);
-                }
-            }
-        }
-    }
-
-    pub(crate) fn apply_csi_driver(&mut self, object: CsiDriverObject) -> bool {
-        let name = object.name.clone();
-        let old = self.csi_drivers.insert(name, object.clone());
-        old != Some(object) && self.changed()
-    }
-
-    pub(crate) fn delete_csi_driver(&mut self, name: &str) -> bool {
-        self.csi_drivers.remove(name).is_some() && self.changed()
-    }
-
     pub(crate) fn apply_capacity(&mut self, object: CsiCapacityObject) -> bool {
         let key = (object.namespace.clone(), object.name.clone());
         if self
@@ -274,13 +232,8 @@ impl Volumes {
         self.capacities.remove(&key).is_some() && self.changed()
     }
 
-    pub(crate) fn apply_attachment(&mut self, object: AttachmentObject) -> bool {
-        let name = object.name.clone();
-        let old = self.attachments.insert(name, object.clone());
-        old != Some(object) && self.changed()
-    }
-
-    pub(crate) fn delete_attachment(&mut self, name: &str) -> bool {
-        self.attachments.remove(name).is_some() && self.changed()
+    /// Applies a change of an object that tells of CSI drivers; others are none of its business.
+    pub(crate) fn apply_csi(&mut self, delta: Delta) -> bool {
+        self.csi.apply(delta) && self.changed()
     }
 }

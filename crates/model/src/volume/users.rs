@@ -109,17 +109,10 @@ impl Volumes {
         let Some(volumes) = self.tasks.remove(&task) else {
             return;
         };
-        self.give_back(need);
+        self.needs.give_back(need);
         for (ix, _) in volumes.claims {
             self.claims[ix.at()].users.retain(|user| *user != task);
             self.drop_claim_if_unused(ix);
-        }
-    }
-
-    /// Gives one use of a need back.
-    pub(crate) fn give_back(&mut self, need: NeedIx) {
-        if need != NeedIx::NONE {
-            self.needs.release(need.0);
         }
     }
 
@@ -139,7 +132,7 @@ impl Volumes {
             inline: volumes.inline.clone(),
             ..self.resolve(&asker, &volumes.claims)
         };
-        NeedIx(self.needs.acquire(need).0)
+        self.needs.acquire(need)
     }
 
     /// Lets the claims of a pod keep what is assumed about them while the pod leaves its node and
@@ -194,7 +187,7 @@ impl Volumes {
     ) -> Vec<TaskIx> {
         let claims = self.claims_of(task);
         let keeps = self.tasks.get(&task).is_some_and(|volumes| volumes.keeps);
-        let need = self.needs.get(need.0).clone();
+        let need = self.needs.get(need).clone();
         let decides = plan.is_some();
         let decided = self.assume(&claims, plan.unwrap_or_default());
         let mut others = Vec::new();
@@ -226,7 +219,7 @@ impl Volumes {
         node: NodeIx,
     ) -> VolumePlan {
         let claims = self.claims_of(task);
-        let need = self.needs.get(need.0);
+        let need = self.needs.get(need);
         let undecided =
             |(at, _): (usize, &OpenClaim)| self.claims[claims[at].at()].assumed.is_none();
         if need.claims.len() != claims.len() || !need.open().any(undecided) {

@@ -17,9 +17,15 @@ fn group_gone() -> Delta {
 }
 
 fn ids(state: &State, name: &str) -> (TaskId, JobId) {
-    let task = state.task_by_uid(&format!("uid-{name}")).expect("known");
+    let task = state
+        .population()
+        .task_by_uid(&format!("uid-{name}"))
+        .expect("known");
     let job = state.task(task).job.expect("a pod of ours has a job");
-    (state.task_id(task), state.job_id(job))
+    (
+        state.population().task_id(task),
+        state.population().job_id(job),
+    )
 }
 
 #[test]
@@ -34,7 +40,13 @@ fn a_pod_is_told_as_new_then_as_read_then_as_gone_with_its_job() {
     let left = Some(job);
     assert_eq!(applied.pod, Some(PodChange::Gone { task, left }));
     assert_eq!(applied.job_gone, Some(job));
-    assert_eq!((state.known_task(task), state.known_job(job)), (None, None));
+    assert_eq!(
+        (
+            state.population().known_task(task),
+            state.population().known_job(job)
+        ),
+        (None, None)
+    );
     let nobody = state.apply(Delta::PodDelete("uid-a".to_owned()));
     assert_eq!(nobody, Applied::default());
 }
@@ -44,12 +56,22 @@ fn an_identity_never_means_what_took_its_index() {
     let mut state = State::new("default");
     state.apply(pod("a", None));
     let (task, job) = ids(&state, "a");
-    let ix = state.known_task(task);
+    let ix = state.population().known_task(task);
     state.apply(Delta::PodDelete("uid-a".to_owned()));
     state.apply(pod("b", None));
     let (other, other_job) = ids(&state, "b");
-    assert_eq!(state.known_task(other), ix, "the index is used again");
-    assert_eq!((state.known_task(task), state.known_job(job)), (None, None));
+    assert_eq!(
+        state.population().known_task(other),
+        ix,
+        "the index is used again"
+    );
+    assert_eq!(
+        (
+            state.population().known_task(task),
+            state.population().known_job(job)
+        ),
+        (None, None)
+    );
     assert!(task != other && job != other_job);
 }
 
@@ -80,5 +102,5 @@ fn a_job_outlives_its_pod_group_and_tells_when_it_has_another_one() {
     );
     assert_eq!(state.apply(group("first")).group, None, "it is back");
     assert_eq!(state.apply(group("second")).group, replaced);
-    assert!(state.known_job(job).is_some());
+    assert!(state.population().known_job(job).is_some());
 }

@@ -28,7 +28,7 @@ fn state() -> State {
     let mut state = State::new("default");
     state.apply(pod("p", "").delta());
     state.seal();
-    state.take_roused_jobs();
+    state.changes().take_roused_jobs();
     state
 }
 
@@ -42,20 +42,32 @@ fn only_news_is_a_change_and_it_concerns_the_job() {
         (Predicate, "other", 0),
     ] {
         let mut state = state();
-        let before = (state.generation(), state.upheavals());
+        let before = (state.journal().generation(), state.journal().upheavals());
         state.apply(answered(verb, subject, true));
-        assert!(state.generation() > before.0);
-        assert_eq!(state.upheavals(), before.1, "others sleep on");
-        let roused = state.take_roused_jobs().expect("few");
+        assert!(state.journal().generation() > before.0);
+        assert_eq!(state.journal().upheavals(), before.1, "others sleep on");
+        let roused = state.changes().take_roused_jobs().expect("few");
         assert_eq!(roused.len(), jobs, "{subject}");
-        let before = state.generation();
+        let before = state.journal().generation();
         state.apply(answered(verb, subject, true));
-        assert_eq!(state.generation(), before);
-        let known = state.extender_answers().find(&question(verb, subject));
+        assert_eq!(state.journal().generation(), before);
+        let known = state
+            .supplies()
+            .extender_answers()
+            .find(&question(verb, subject));
         let (serial, _) = known.expect("an answer");
         state.apply(answered(verb, subject, false));
-        assert!(state.extender_answers().by_serial(serial).is_none());
-        let known = state.extender_answers().find(&question(verb, subject));
+        assert!(
+            state
+                .supplies()
+                .extender_answers()
+                .by_serial(serial)
+                .is_none()
+        );
+        let known = state
+            .supplies()
+            .extender_answers()
+            .find(&question(verb, subject));
         assert_eq!(
             known.map(|(_, answer)| answer),
             Some(&ExtenderAnswer::Flag(false))
@@ -66,15 +78,15 @@ fn only_news_is_a_change_and_it_concerns_the_job() {
 #[test]
 fn what_is_said_of_a_queue_concerns_everybody() {
     let mut state = state();
-    let before = state.upheavals();
+    let before = state.journal().upheavals();
     state.apply(answered(ExtenderVerb::QueueOverused, "default", true));
-    assert!(state.upheavals() > before);
-    let before = state.upheavals();
-    state.keep_answers(|_| true);
-    assert_eq!(state.upheavals(), before);
-    state.keep_answers(|_| false);
-    assert!(state.upheavals() > before, "it counts no more");
-    assert_eq!(state.extender_answers().all().count(), 0);
+    assert!(state.journal().upheavals() > before);
+    let before = state.journal().upheavals();
+    state.answer_books().keep(|_| true);
+    assert_eq!(state.journal().upheavals(), before);
+    state.answer_books().keep(|_| false);
+    assert!(state.journal().upheavals() > before, "it counts no more");
+    assert_eq!(state.supplies().extender_answers().all().count(), 0);
 }
 
 #[test]
@@ -89,12 +101,16 @@ fn an_answer_about_one_that_was_made_anew_concerns_nobody() {
         question: old,
         answer,
     });
-    assert_eq!(state.take_roused_jobs(), Some(Vec::new()));
-    let job = state.job_by_key("ns", "p");
-    let job = job.or_else(|| state.jobs().next().map(|(ix, _)| ix));
-    let of_job = state.question_about_job(ExtenderVerb::JobReady, job.expect("a job"));
+    assert_eq!(state.changes().take_roused_jobs(), Some(Vec::new()));
+    let job = state.population().job_by_key("ns", "p");
+    let job = job.or_else(|| state.population().jobs().next().map(|(ix, _)| ix));
+    let of_job = ExtenderQuestion::about_job(
+        ExtenderVerb::JobReady,
+        state.population(),
+        job.expect("a job"),
+    );
     assert_eq!(of_job, question(ExtenderVerb::JobReady, "ns/podgroup-p"));
-    assert_eq!(state.extender_answers().find(&of_job), None);
+    assert_eq!(state.supplies().extender_answers().find(&of_job), None);
 }
 
 #[test]

@@ -175,9 +175,10 @@ fn every_field_that_holds_a_symbol_is_known_to_the_sweep() {
         include_str!("../../src/job.rs"),
         include_str!("../../src/queue.rs"),
         include_str!("../../src/node.rs"),
-        include_str!("../../src/state/mod.rs"),
+        include_str!("../../src/state/population/mod.rs"),
+        include_str!("../../src/state/population/queues.rs"),
     ];
-    let sweep = include_str!("../../src/state/sweep.rs");
+    let sweep = include_str!("../../src/state/population/sweep.rs");
     let mut fields = Vec::new();
     for source in sources {
         let structs = source.split("struct ").skip(1);
@@ -207,6 +208,6 @@ fn every_field_that_holds_a_symbol_is_known_to_the_sweep() {
     let forgotten: Vec<_> = fields.iter().filter(forgotten).collect();
     assert!(
         forgotten.is_empty(),
-        "not in State::sweep_names: {forgotten:?}"
+        "not in Population::sweep_names: {forgotten:?}"
     );
 }

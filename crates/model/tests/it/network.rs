@@ -34,7 +34,7 @@ fn cluster(hyper_nodes: Vec<HyperNodeObject>) -> State {
 
 /// `name/tier: nodes` of each domain.
 fn domains(state: &State) -> Vec<String> {
-    let network = state.network();
+    let network = state.ground().network();
     let text = network.domains().iter().map(|domain| {
         let nodes = domain.nodes.iter();
         let names: Vec<&str> = nodes
@@ -46,7 +46,7 @@ fn domains(state: &State) -> Vec<String> {
 }
 
 fn faults(state: &State) -> Vec<String> {
-    let faults = state.network().faults().iter();
+    let faults = state.ground().network().faults().iter();
     faults
         .map(|fault| format!("{}: {}", fault.hyper_node, fault.message))
         .collect()
@@ -176,6 +176,7 @@ fn what_is_left_out_is_told_on_its_hyper_node() {
         ]
     );
     let told: Vec<&str> = state
+        .ground()
         .network()
         .faults_of("absent")
         .iter()
@@ -188,7 +189,7 @@ fn what_is_left_out_is_told_on_its_hyper_node() {
             "there is no node c9"
         ]
     );
-    assert_eq!(state.network().faults_of("b").len(), 0);
+    assert_eq!(state.ground().network().faults_of("b").len(), 0);
 }
 
 #[test]
@@ -243,10 +244,14 @@ fn the_tree_follows_nodes_and_hyper_nodes() {
     state.apply(node("a0").delta());
     state.seal();
     assert_eq!(domains(&state)[..2], ["la/1: a0 a2", "lb/1: a1 b1"]);
-    let epoch = state.network().epoch();
+    let epoch = state.ground().network().epoch();
     state.apply(hyper_node("la", 1, vec![NodesLabelled(rack("a"))]).delta());
     state.seal();
-    assert_eq!(state.network().epoch(), epoch, "nothing has changed");
+    assert_eq!(
+        state.ground().network().epoch(),
+        epoch,
+        "nothing has changed"
+    );
     state.apply(Delta::HyperNodeDelete("la".to_owned()));
     state.seal();
     assert_eq!(domains(&state)[..1], ["lb/1: a1 b1"]);
@@ -264,7 +269,12 @@ fn tiers_are_found_by_number_and_by_name() {
         named("s2", 3, "both"),
         named("s3", 4, "both"),
     ]);
-    let ask = |tier: HighestTier| state.network().highest_tier(&TopologyRequest::Hard(tier));
+    let ask = |tier: HighestTier| {
+        state
+            .ground()
+            .network()
+            .highest_tier(&TopologyRequest::Hard(tier))
+    };
     let name = |name: &str| HighestTier::Name(name.to_owned());
     assert_eq!(ask(HighestTier::Number(7)), Ok(7));
     assert_eq!(ask(name("spine")), Ok(2));
@@ -293,7 +303,7 @@ fn domains_around_nodes_come_tier_by_tier() {
         hyper_node("s1", 1, vec![NodesNamed("b1".to_owned())]),
         hyper_node("none", 1, vec![Node("x".to_owned())]),
     ]);
-    let network = state.network();
+    let network = state.ground().network();
     let around = |nodes: &[u32], highest: i64| -> Vec<String> {
         let nodes: Vec<NodeIx> = nodes.iter().map(|at| NodeIx(*at)).collect();
         let found = network.containing(&nodes, highest);
@@ -353,8 +363,8 @@ fn labels_of_nodes_make_domains_as_long_as_there_are_no_hyper_nodes() {
         ]
     );
     let named = |name: &str| TopologyRequest::Hard(HighestTier::Name(name.to_owned()));
-    assert_eq!(state.network().highest_tier(&named("rack")), Ok(1));
-    assert_eq!(state.network().highest_tier(&named("room")), Ok(2));
+    assert_eq!(state.ground().network().highest_tier(&named("rack")), Ok(1));
+    assert_eq!(state.ground().network().highest_tier(&named("room")), Ok(2));
     // Objects come before labels, and labels follow when there are none any more.
     let only = hyper_node("only", 1, vec![Node("b2".to_owned())]);
     state.apply(Delta::HyperNodeApply(Box::new(only)));

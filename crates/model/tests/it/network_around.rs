@@ -58,7 +58,7 @@ proptest! {
     fn domains_around_a_domain_are_those_with_all_of_its_nodes(sets in sets(), gone in 0..MAX_NODES) {
         let mut state = cluster(&sets);
         for round in 0..2 {
-            let network = state.network();
+            let network = state.ground().network();
             let all: Vec<DomainIx> = (0..network.domains().len() as u32).map(DomainIx).collect();
             prop_assert_eq!(all.len(), sets.len() + 1);
             let nodes_of = |domain: DomainIx| -> BTreeSet<NodeIx> {

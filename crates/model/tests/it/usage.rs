@@ -65,13 +65,16 @@ fn only_news_is_a_change() {
     state.apply(node("a"));
     state.apply(measured("a", 1));
     state.seal();
-    let before = (state.generation(), state.nodes().usage_epoch());
+    let before = (state.journal().generation(), state.nodes().usage_epoch());
     state.apply(measured("a", 1));
-    assert_eq!((state.generation(), state.nodes().usage_epoch()), before);
+    assert_eq!(
+        (state.journal().generation(), state.nodes().usage_epoch()),
+        before
+    );
     state.apply(Delta::NodeUsage {
         node: "a".to_owned(),
         usage: None,
     });
     assert_eq!(cpu_of(&state, "a"), None);
-    assert!(state.generation() > before.0 && state.nodes().usage_epoch() > before.1);
+    assert!(state.journal().generation() > before.0 && state.nodes().usage_epoch() > before.1);
 }

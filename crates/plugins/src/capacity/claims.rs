@@ -44,9 +44,9 @@ impl CountedDevices {
     /// What a task counts for its queue.
     pub fn charged(self, state: &State, task: TaskIx) -> Cow<'_, ResVec> {
         match (self.devices, self.capacities) {
-            (false, _) => state.charged(task),
-            (true, true) => state.counted(task),
-            (true, false) => match state.counted(task) {
+            (false, _) => state.charges().charged(task),
+            (true, true) => state.charges().counted(task),
+            (true, false) => match state.charges().counted(task) {
                 Cow::Owned(amounts) => Cow::Owned(self.of(state, &amounts).into_owned()),
                 same => same,
             },
@@ -55,13 +55,16 @@ impl CountedDevices {
 
     /// What of that its queue has anyway as long as pods are there whose eviction was decided.
     pub fn in_doubt(self, state: &State, task: TaskIx) -> Option<ResVec> {
-        let amounts = state.counted_in_doubt(task).filter(|_| self.devices)?;
+        let amounts = state
+            .charges()
+            .counted_in_doubt(task)
+            .filter(|_| self.devices)?;
         Some(self.of(state, &amounts).into_owned())
     }
 
     /// Classes of devices that amounts of a queue name and that do not exist.
     pub fn without_class(self, state: &State, queue: QueueIx) -> Option<String> {
-        let claims = state.resource_claims();
+        let claims = state.supplies().resource_claims();
         let is_unknown =
             |name: &&str| device_class_of(name).is_some_and(|(_, class)| !claims.has_class(class));
         let named = device_amounts(&state.queue(queue).object).into_iter();

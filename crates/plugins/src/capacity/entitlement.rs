@@ -409,7 +409,7 @@ fn of_queue(
     if parent.is_some() {
         out.rest.bound = None;
     }
-    for (resource, limit) in state.limits(queue) {
+    for (resource, limit) in queue.limits(state.resources()) {
         let ceiling = &mut out.ceiling[resource.0 as usize];
         if limit < ceiling.amount {
             *ceiling = Ceiling {
@@ -456,7 +456,7 @@ fn warnings(
     let show =
         |resource: ResIx, amount: i64| display_amount(state.resources().name(resource), amount);
     let mut warnings = Vec::new();
-    for (resource, limit) in state.limits(queue) {
+    for (resource, limit) in queue.limits(state.resources()) {
         let most = above.ceiling(resource);
         let name = state.resources().name(resource);
         if parent.is_some() && limit > most {

@@ -80,7 +80,7 @@ impl TreeSums {
             }
             (sums.own[ix.at()], sums.total[ix.at()]) = (own, total);
         }
-        for (ix, job) in state.jobs() {
+        for (ix, job) in state.population().jobs() {
             sums.note(ix, job.queue);
         }
         sums
@@ -101,7 +101,7 @@ impl TreeSums {
         }
         let mut queues = Vec::new();
         for ix in jobs {
-            let now = match state.has_job(*ix) {
+            let now = match state.population().has_job(*ix) {
                 true => state.job(*ix).queue,
                 false => None,
             };

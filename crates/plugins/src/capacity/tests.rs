@@ -291,7 +291,7 @@ fn an_admission_counts_for_all_ancestors_until_the_next_cycle() {
         )
         .state();
     let first = job(&state, "first");
-    state.confirm_admission(first);
+    state.admissions().confirm(first);
     let mut plugin = hierarchical(&state, 0);
     let vote = |plugin: &CapacityPlugin| plugin.job_enqueueable(&state, job(&state, "second")).0;
     // Jobs that name no minimum are elastic: nothing that runs stands in the way.

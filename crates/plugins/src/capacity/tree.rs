@@ -51,7 +51,12 @@ struct TreePlace {
 impl QueueTree {
     /// The tree by `spec.parent`; with `hierarchy` off every queue stands alone.
     pub fn new(state: &State, hierarchy: bool) -> Self {
-        let mut order: Vec<QueueIx> = state.queues().map(|(ix, _)| ix).collect();
+        let mut order: Vec<QueueIx> = state
+            .population()
+            .queues()
+            .iter()
+            .map(|(ix, _)| ix)
+            .collect();
         order.sort_unstable_by_key(|ix| {
             let queue = &state.queue(*ix).object;
             (queue.created_s, &queue.name)
@@ -61,7 +66,9 @@ impl QueueTree {
             places: Vec::new(),
             top_down: Vec::with_capacity(order.len()),
             tops: Vec::new(),
-            root: hierarchy.then(|| state.queue_by_name(ROOT)).flatten(),
+            root: hierarchy
+                .then(|| state.population().queue_by_name(ROOT))
+                .flatten(),
         };
         tree.places.resize_with(size, || None);
         for (rank, ix) in order.iter().enumerate() {
@@ -74,7 +81,7 @@ impl QueueTree {
                     "" => place.parent = tree.root,
                     // Without a queue of that name, the root is the one that is always there.
                     ROOT => place.parent = tree.root,
-                    name => match state.queue_by_name(name) {
+                    name => match state.population().queue_by_name(name) {
                         Some(parent) => place.parent = Some(parent),
                         None => place.fault = Some(QueueFault::ParentMissing(*ix)),
                     },

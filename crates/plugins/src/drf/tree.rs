@@ -80,7 +80,9 @@ impl Tree {
         };
         // By name, so that the first queue in that order settles the weight of a shared node.
         let mut queues: Vec<QueueIx> = state
+            .population()
             .queues()
+            .iter()
             .filter(|(_, queue)| queue.jobs > 0)
             .map(|(ix, _)| ix)
             .collect();
@@ -88,7 +90,7 @@ impl Tree {
         for queue in queues {
             tree.add_queue(state, queue);
         }
-        for (ix, job) in state.jobs() {
+        for (ix, job) in state.population().jobs() {
             let Some(queue) = job.queue.filter(|_| !job.origin.lacks_group()) else {
                 continue;
             };
@@ -172,12 +174,12 @@ impl Tree {
             return;
         };
         let leaf = leaf as usize;
-        let request = state.charged(task);
+        let request = state.charges().charged(task);
         by(&mut self.leaves[leaf].held, &request);
         by(&mut self.held, &request);
         // With its devices it may count for more, or less, than it asked.
         let mut more = request.into_owned();
-        more.sub(&state.charged_before(task));
+        more.sub(&state.charges().charged_before(task));
         by(&mut self.leaves[leaf].request, &more);
         let demanding = self.find_demanding();
         if demanding != self.demanding {

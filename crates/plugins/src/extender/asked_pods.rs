@@ -50,7 +50,7 @@ impl AskedPods {
     /// A pod asks for one of the managed resources.
     pub fn is_of_interest(&self, state: &State, task: TaskIx) -> bool {
         let managed = self.managed.as_ref();
-        managed.is_none_or(|managed| state.asks_for_any(task, managed))
+        managed.is_none_or(|managed| state.shape(task).asks_for_any(state.resources(), managed))
     }
 
     /// How often [`AskedPods::update`] has looked.
@@ -83,7 +83,7 @@ impl AskedPods {
     /// Looks at jobs that changed.
     pub fn update(&mut self, state: &State, changed: &Changed) {
         self.updates += 1;
-        let all = || state.waiting_jobs();
+        let all = || state.journal().waiting_jobs();
         let jobs = match &changed.jobs {
             Some(jobs) => jobs.clone(),
             None => {
@@ -93,7 +93,7 @@ impl AskedPods {
         };
         for job in jobs {
             self.jobs.remove(&job);
-            if state.is_waiting(job) {
+            if state.population().is_waiting(job) {
                 let pods = self.pods_of(state, job);
                 self.jobs.insert(job, pods);
             }
@@ -119,7 +119,9 @@ impl AskedPods {
             (task.created_s, &task.name, &task.uid)
         });
         if self.of_evictors {
-            let evictor = waiting.iter().find(|task| !state.never_preempts(**task));
+            let evictor = waiting
+                .iter()
+                .find(|task| !state.population().never_preempts(**task));
             pods.evictor = evictor.map(|task| Arc::from(&*state.task(*task).uid));
         }
         if self.of_nodes {

@@ -27,7 +27,7 @@ impl Extender {
             subject: pod.to_owned(),
             uid: String::new(),
         };
-        match state.extender_answers().find(&question) {
+        match state.supplies().extender_answers().find(&question) {
             None => SignedAnswer::MISSING.to_owned(),
             Some((serial, _)) => serial.to_string(),
         }

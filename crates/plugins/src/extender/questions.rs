@@ -49,7 +49,7 @@ impl StandingQuestions {
         asked: &AskedPods,
         now_s: i64,
     ) {
-        let mut jobs = state.waiting_jobs();
+        let mut jobs = state.journal().waiting_jobs();
         jobs.retain(|job| {
             let job = state.job(*job);
             job.queue.is_some() && !job.origin.lacks_group()
@@ -110,7 +110,7 @@ impl QuestionSources<'_> {
             .map(|queue| (state.queue(queue).object.name.as_str(), queue))
             .collect();
         let needed = |queue| NeededAnswer {
-            question: state.question_about_queue(verb, queue),
+            question: ExtenderQuestion::about_queue(verb, state.population(), queue),
             revision: self.asked.updates(),
         };
         by_name.into_values().map(needed).collect()
@@ -132,7 +132,7 @@ impl QuestionSources<'_> {
     fn of_job(&self, job: JobIx) -> Option<NeededAnswer> {
         let verb = self.verb_of_job(job)?;
         Some(NeededAnswer {
-            question: self.state.question_about_job(verb, job),
+            question: ExtenderQuestion::about_job(verb, self.state.population(), job),
             revision: self.asked.revision(job),
         })
     }

@@ -114,7 +114,7 @@ fn what_cannot_be_used_is_an_error_with_its_place() {
 
 /// Jobs of these names, one made after the other, as they are found.
 fn jobs(state: &State, names: &[&str]) -> Vec<JobIx> {
-    let find = |name: &&str| state.job_by_key("ns", name).expect("a job");
+    let find = |name: &&str| state.population().job_by_key("ns", name).expect("a job");
     names.iter().map(find).collect()
 }
 

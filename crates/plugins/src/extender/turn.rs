@@ -77,17 +77,17 @@ impl Turn {
 
 fn place(state: &State, job: JobIx) -> JobPlace {
     let job = state.job(job);
-    (job.created_s, state.extender_key(job))
+    (job.created_s, job.extender_key(state.names()))
 }
 
 fn place_order(state: &State, ix: JobIx, place: &JobPlace) -> Ordering {
     let job = state.job(ix);
     let by_age = job.created_s.cmp(&place.0);
-    by_age.then_with(|| state.extender_key(job).cmp(&place.1))
+    by_age.then_with(|| job.extender_key(state.names()).cmp(&place.1))
 }
 
 fn age_order(state: &State, left: JobIx, right: JobIx) -> Ordering {
     let created_s = |job| state.job(job).created_s;
     let by_age = created_s(left).cmp(&created_s(right));
-    by_age.then_with(|| state.job_key_order(left, right))
+    by_age.then_with(|| state.population().job_key_order(left, right))
 }

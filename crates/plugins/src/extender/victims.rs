@@ -28,7 +28,7 @@ impl Extender {
             subject: evictor.to_owned(),
             uid: String::new(),
         };
-        Some(state.extender_answers().find(&question)?.1)
+        Some(state.supplies().extender_answers().find(&question)?.1)
     }
 }
 

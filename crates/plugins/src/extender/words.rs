@@ -36,7 +36,8 @@ impl<'a> SignedAnswers<'a> {
             SignedAnswer::UNASKED => SignedAnswer::Unasked,
             text => {
                 let serial = text.parse().ok();
-                let known = serial.and_then(|serial| state.extender_answers().by_serial(serial));
+                let known =
+                    serial.and_then(|serial| state.supplies().extender_answers().by_serial(serial));
                 known.map_or(SignedAnswer::Missing, SignedAnswer::Known)
             }
         };

@@ -56,7 +56,7 @@ impl Newcomers {
             return;
         }
         self.until_s.retain(|ix, (uid, until_s)| {
-            let known = state.has_job(*ix).then(|| state.job(*ix));
+            let known = state.population().has_job(*ix).then(|| state.job(*ix));
             known.is_some_and(|job| job.uid == *uid && lacks_pods(state, job)) && now_s < *until_s
         });
         self.sum(state);
@@ -64,7 +64,7 @@ impl Newcomers {
             let job = state.job(*ix);
             job.is_ready() && job.count(TaskStatus::Pending) > 0
         };
-        let mut waiting = state.waiting_jobs_unordered().iter();
+        let mut waiting = state.journal().waiting_jobs_unordered().iter();
         self.is_waited_for = !self.until_s.is_empty() && waiting.any(waits);
     }
 

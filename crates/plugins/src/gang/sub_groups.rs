@@ -64,7 +64,7 @@ fn short_policy<'j>(
         .filter(|(_, policy)| policy.min_groups > 0)
         .find_map(|(at, policy)| {
             let at = at as u16;
-            let passing = state.sub_jobs_passing(job, at, |sub| test(state, sub));
+            let passing = job.sub_jobs_passing(at, |sub| test(state, sub));
             let is_short = passing < usize::try_from(policy.min_groups).unwrap_or(0);
             is_short.then_some((at, policy, passing))
         })
@@ -97,7 +97,7 @@ fn without_label(state: &State, job: &Job, policy: &SubGroupPolicy) -> String {
     let unclaimed = default.flat_map(|sub| &sub.tasks);
     let unclaimed = unclaimed.filter(|task| is_valid(state.task(**task).gang_status()));
     let mut by_key: BTreeMap<&str, usize> = BTreeMap::new();
-    for key in unclaimed.filter_map(|task| state.missing_group_label(*task, policy)) {
+    for key in unclaimed.filter_map(|task| state.population().missing_group_label(*task, policy)) {
         *by_key.entry(key).or_default() += 1;
     }
     let lines = by_key.into_iter().map(|(key, pods)| match pods {

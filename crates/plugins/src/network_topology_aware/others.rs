@@ -38,7 +38,7 @@ impl FillOfDomains {
         fading: f64,
         weight: i64,
     ) -> Self {
-        let (network, nodes) = (state.network(), state.nodes());
+        let (network, nodes) = (state.ground().network(), state.nodes());
         let mut tiers: Vec<i64> = network.domains().iter().map(|domain| domain.tier).collect();
         tiers.dedup();
         let lowest = tiers.first().copied().unwrap_or_default();
@@ -76,7 +76,7 @@ impl FillOfDomains {
             let used = state.nodes().used.get(part.resource, node);
             let known = std::mem::replace(&mut self.known[node.at()][at], used);
             if used != known {
-                for domain in state.network().of_node(node) {
+                for domain in state.ground().network().of_node(node) {
                     let sum = &mut self.sums[domain.at()][at];
                     sum.0 = sum.0.saturating_add(used.saturating_sub(known));
                 }
@@ -99,7 +99,7 @@ impl CandidateScore for FillOfDomains {
     }
 
     fn add(&mut self, state: &State, candidates: &[u32], scores: &mut [i64]) {
-        let network = state.network();
+        let network = state.ground().network();
         if !(self.all > 0.0 && self.all.is_finite()) {
             return;
         }

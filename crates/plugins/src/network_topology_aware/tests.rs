@@ -46,7 +46,7 @@ fn with_hyper_nodes(cluster: Cluster, hyper_nodes: Vec<Delta>) -> State {
 }
 
 fn domain(state: &State, name: &str) -> DomainIx {
-    let mut all = state.network().domains().iter();
+    let mut all = state.ground().network().domains().iter();
     let at = all.position(|domain| &*domain.name == name);
     DomainIx(at.expect("it is there") as u32)
 }

@@ -13,7 +13,7 @@ pub fn that_asks(state: &State, task: TaskIx) -> Option<JobUnit> {
     let mut units = [sub_job, None]
         .map(|sub_job| JobUnit { job: ix, sub_job })
         .into_iter();
-    units.find(|unit| unit.request(state).is_some())
+    units.find(|unit| unit.request(state.population()).is_some())
 }
 
 /// A unit as a part of the classes of its pods. An index that comes to mean another job brings the scores of
@@ -47,7 +47,7 @@ pub struct Nearness {
     there: Vec<u32>,
     /// Pods of the unit on all nodes.
     total: u32,
-    /// What [`State::sub_jobs_epoch`] was when all was counted.
+    /// What `ChangeJournal::sub_jobs_epoch` was when all was counted.
     epoch: u64,
     bases: Bases,
 }
@@ -106,10 +106,10 @@ impl Nearness {
 
     fn count_anew(&mut self, state: &State) {
         self.placed.clear();
-        self.there = vec![0; state.network().domains().len()];
+        self.there = vec![0; state.ground().network().domains().len()];
         self.total = 0;
-        self.epoch = state.sub_jobs_epoch();
-        let mut nodes = self.unit.placed_on(state);
+        self.epoch = state.journal().sub_jobs_epoch();
+        let mut nodes = self.unit.placed_on(state.population());
         nodes.dedup();
         nodes.into_iter().for_each(|node| self.follow(state, node));
     }
@@ -128,7 +128,7 @@ impl Nearness {
         let before = before.unwrap_or(0);
         if now != before {
             self.total = self.total + now - before;
-            for domain in state.network().of_node(node) {
+            for domain in state.ground().network().of_node(node) {
                 let there = &mut self.there[domain.at()];
                 *there = *there + now - before;
             }
@@ -138,7 +138,7 @@ impl Nearness {
     /// The smallest domain around all that is placed; none while nothing is.
     fn around(&self, state: &State) -> Option<DomainIx> {
         let (node, _) = self.placed.iter().next()?;
-        let mut around = state.network().of_node(*node).iter();
+        let mut around = state.ground().network().of_node(*node).iter();
         around
             .find(|domain| self.there[domain.at()] == self.total)
             .copied()
@@ -147,7 +147,7 @@ impl Nearness {
 
 impl CandidateScore for Nearness {
     fn catch_up(&mut self, state: &State, touched: &[NodeIx]) {
-        if state.sub_jobs_epoch() != self.epoch {
+        if state.journal().sub_jobs_epoch() != self.epoch {
             self.count_anew(state);
             return;
         }
@@ -155,7 +155,7 @@ impl CandidateScore for Nearness {
     }
 
     fn add(&mut self, state: &State, candidates: &[u32], scores: &mut [i64]) {
-        let network = state.network();
+        let network = state.ground().network();
         let Some(around) = self.around(state) else {
             return;
         };
@@ -167,7 +167,7 @@ impl CandidateScore for Nearness {
         let bases: Vec<f64> = bases.collect();
         let best = bases.iter().copied().fold(f64::MIN, f64::max);
         let is_shared = bases.iter().filter(|base| **base == best).count() > 1;
-        let pods = self.unit.tasks(state).len().max(1) as f64;
+        let pods = self.unit.tasks(state.population()).len().max(1) as f64;
         let share = |domain: DomainIx| f64::from(self.there[domain.at()]) / pods;
         for ((score, node), base) in scores.iter_mut().zip(candidates).zip(bases) {
             let more = match is_shared && base == best {

@@ -91,7 +91,7 @@ impl NodeGroupLimits {
             let counts = task.status.is_allocated() || task.status == TaskStatus::Pipelined;
             let of_queue = task.job.and_then(|job| state.job(job).queue) == queue;
             if counts && of_queue {
-                held.add(&state.shapes().get(task.shape).request);
+                held.add(&state.ground().shapes().get(task.shape).request);
             }
         }
         held
@@ -104,7 +104,7 @@ impl DomainFilter for NodeGroupLimits {
     }
 
     fn catch_up(&mut self, state: &State, touched: &[NodeIx], changed: &mut ChangedDomains) {
-        let Some(queue) = state.queue_by_name(&self.queue) else {
+        let Some(queue) = state.population().queue_by_name(&self.queue) else {
             return;
         };
         for node in touched {

@@ -122,7 +122,7 @@ fn an_admitted_job_reserves_until_its_pods_are_placed() {
     };
     assert_eq!(vote(&plugin, &state, "large"), Vote::Permit);
     let first = job(&state, "first");
-    state.admit(first);
+    state.admissions().admit(first);
     plugin.observe(&state, Step::Admitted(first));
     assert_eq!(vote(&plugin, &state, "large"), Vote::Reject);
     assert_eq!(vote(&plugin, &state, "fits"), Vote::Permit);

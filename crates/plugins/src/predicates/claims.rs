@@ -85,7 +85,7 @@ impl NodeFilter for ServedClaims {
         moment: LoadMoment,
         out: &mut [Option<ReasonId>],
     ) {
-        let claims = state.resource_claims();
+        let claims = state.supplies().resource_claims();
         for (node, out) in range.zip(out) {
             let node = NodeIx(node as u32);
             if let Err(misfit) = claims.fits(&self.need, state.nodes(), node, moment) {

@@ -129,7 +129,7 @@ pub fn filters(
     }
     let mut settled = vec![false; state.nodes().len()];
     if switches.limits {
-        let new = state.volumes().new_volumes(need);
+        let new = state.supplies().volumes().new_volumes(need);
         let of_drivers = by_driver(&new);
         let verdict = without_driver(reasons.driver, state, &of_drivers);
         push_known(&mut filters, verdict, &mut settled);
@@ -142,7 +142,7 @@ pub fn filters(
         push_known(&mut filters, zones(reasons.zone, state, need), &mut settled);
     }
     if switches.binding {
-        let conflicts = state.volumes().conflicts(need, state.nodes());
+        let conflicts = state.supplies().volumes().conflicts(need, state.nodes());
         for (conflict, reason) in &reasons.binding {
             let has = conflicts.iter().zip(&settled);
             let verdict: VolumeVerdict = has
@@ -283,10 +283,11 @@ fn without_driver(
     state: &State,
     drivers: &[(&str, Vec<&VolumeSource>)],
 ) -> VolumeVerdict {
-    let known = |driver: &&(&str, Vec<&VolumeSource>)| state.volumes().is_csi_driver(driver.0);
+    let known =
+        |driver: &&(&str, Vec<&VolumeSource>)| state.supplies().volumes().csi().is_driver(driver.0);
     let needed: Vec<_> = drivers.iter().filter(known).collect();
     let lacks = |node: &NodeObject| {
-        let node = state.volumes().csi_node(&node.name)?;
+        let node = state.supplies().volumes().csi().node(&node.name)?;
         let has = |driver: &str| node.drivers.iter().any(|d| d.name == driver);
         let lacks = needed.iter().any(|(driver, sources)| {
             !has(driver) && sources.iter().any(|s| counts(s, &node.migrated))
@@ -323,7 +324,15 @@ impl DriverLimit {
             let driver = node.drivers.iter().find(|d| d.name == driver)?;
             Some((driver.limit?, node.migrated.clone()))
         };
-        let of_node = |node| limit(state.volumes().csi_node(&state.nodes().object(node).name)?);
+        let of_node = |node| {
+            limit(
+                state
+                    .supplies()
+                    .volumes()
+                    .csi()
+                    .node(&state.nodes().object(node).name)?,
+            )
+        };
         let limits: Vec<_> = state.nodes().indices().map(of_node).collect();
         if limits.iter().all(Option::is_none) {
             return None;
@@ -333,7 +342,7 @@ impl DriverLimit {
             .map(|source| (*source).clone())
             .partition(|source: &VolumeSource| source.handle.is_empty());
         let mut attachments: FxHashMap<u32, Vec<VolumeSource>> = FxHashMap::default();
-        for (node, source) in state.volumes().attachments(driver) {
+        for (node, source) in state.supplies().volumes().attachments(driver) {
             if let Some(node) = state.nodes().find(node) {
                 let there = attachments.entry(node.0).or_default();
                 if !there.contains(source) {
@@ -437,7 +446,7 @@ fn zone_labels<'a>(
 
 /// VolumeZone: nodes that say where they are must be where the volumes are.
 fn zones(reason: ReasonId, state: &State, need: &VolumeNeed) -> VolumeVerdict {
-    let wanted = zone_labels(state.volumes(), need);
+    let wanted = zone_labels(state.supplies().volumes(), need);
     if wanted.is_empty() {
         return vec![None; state.nodes().len()];
     }

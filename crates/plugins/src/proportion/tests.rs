@@ -255,7 +255,7 @@ fn an_admission_reserves_and_gated_pods_do_not() {
     };
     assert_eq!(vote(&plugin, &state, "large"), Vote::Permit);
     let first = job(&state, "first");
-    state.admit(first);
+    state.admissions().admit(first);
     plugin.observe(&state, Step::Admitted(first));
     assert_eq!(vote(&plugin, &state, "large"), Vote::Reject);
     assert_eq!(vote(&plugin, &state, "fits"), Vote::Permit);

@@ -89,7 +89,9 @@ fn open_at(plugin: &mut Rescheduling, state: &State, now_s: i64) {
 }
 
 fn ask(plugin: &Rescheduling, state: &State) -> String {
-    let all = ALL.split(' ').filter_map(|name| state.task_by_uid(name));
+    let all = ALL
+        .split(' ')
+        .filter_map(|name| state.population().task_by_uid(name));
     let all: Vec<TaskIx> = all.collect();
     names(state, &plugin.victim_tasks(state, &all))
 }

@@ -172,7 +172,7 @@ fn what_is_promised_follows_admissions_and_the_pods_that_come() {
     let mut plugin = opened(ResourceQuota::default(), &state);
     assert_eq!(vote(&plugin, &state), Vote::Permit);
     let first = job(&state, "first");
-    state.admit(first);
+    state.admissions().admit(first);
     plugin.observe(&state, Step::Admitted(first));
     assert_eq!(
         vote(&plugin, &state),

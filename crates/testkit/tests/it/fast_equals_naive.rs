@@ -114,7 +114,7 @@ fn job_name(engine: &Engine, ix: JobIx) -> String {
     let state = engine.state();
     let job = state.job(ix);
     match job.group() {
-        Some(_) => state.job_key(ix),
+        Some(_) => state.population().job_key(ix),
         None => {
             let pod = state.task(job.tasks[0]);
             let namespace = state.names().text(pod.namespace);
@@ -132,7 +132,7 @@ fn note(engine: &Engine, decisions: &Decisions, cycle: u32, outcome: &mut Outcom
     }
     let node = |ix: NodeIx| state.nodes().object(ix).name.clone();
     for bind in &decisions.binds {
-        let (key, devices) = (state.task_key(bind.task), run::devices(bind));
+        let (key, devices) = (state.population().task_key(bind.task), run::devices(bind));
         if !devices.is_empty() {
             outcome.devices.insert(key.clone(), devices);
         }
@@ -151,10 +151,12 @@ fn note(engine: &Engine, decisions: &Decisions, cycle: u32, outcome: &mut Outcom
         outcome.binds.push((key, node(bind.node)));
     }
     for (task, at) in &decisions.nominations {
-        outcome.nominations.push((state.task_key(*task), node(*at)));
+        outcome
+            .nominations
+            .push((state.population().task_key(*task), node(*at)));
     }
     for eviction in &decisions.evictions {
-        let key = state.task_key(eviction.task);
+        let key = state.population().task_key(eviction.task);
         let by = eviction
             .by
             .map(|by| job_name(engine, by))
@@ -168,6 +170,7 @@ fn note(engine: &Engine, decisions: &Decisions, cycle: u32, outcome: &mut Outcom
 fn describe(engine: &Engine, outcome: &mut Outcome) {
     let state = engine.state();
     for (ix, task) in state
+        .population()
         .tasks()
         .filter(|(_, t)| t.status == TaskStatus::Pipelined)
     {
@@ -176,12 +179,20 @@ fn describe(engine: &Engine, outcome: &mut Outcome) {
             .object(task.node.expect("a node"))
             .name
             .clone();
-        outcome.pipelined.push((state.task_key(ix), node));
+        outcome
+            .pipelined
+            .push((state.population().task_key(ix), node));
     }
     outcome.pipelined.sort();
-    for (ix, job) in state.jobs().filter(|(_, job)| job.group().is_some()) {
+    for (ix, job) in state
+        .population()
+        .jobs()
+        .filter(|(_, job)| job.group().is_some())
+    {
         let phase = job.status.phase.name();
-        outcome.phases.insert(state.job_key(ix), phase.to_owned());
+        outcome
+            .phases
+            .insert(state.population().job_key(ix), phase.to_owned());
         let conditions: Vec<_> = job
             .status
             .conditions
@@ -189,7 +200,9 @@ fn describe(engine: &Engine, outcome: &mut Outcome) {
             .map(|c| (c.kind.clone(), c.status.clone(), c.reason.clone()))
             .collect();
         if !conditions.is_empty() {
-            outcome.conditions.insert(state.job_key(ix), conditions);
+            outcome
+                .conditions
+                .insert(state.population().job_key(ix), conditions);
         }
     }
 }

@@ -155,11 +155,11 @@ fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
         for pick in picks {
             let at = usize::from(pick.card.expect("a card of the node"));
             let card = &cards.cards[at];
-            let context = format!("{}: {card:?}", state.task_key(pod));
+            let context = format!("{}: {card:?}", state.population().task_key(pod));
             let (used, all) = (cards.used(at, LedgerTime::Now), cards.capacity(at));
             let fits = |name| cards.dimension(name).is_none_or(|of| used[of] <= all[of]);
             assert!(card.is_usable() && fits("sharers"), "{context}");
-            let mode = state.devices().families().mode(*family, card);
+            let mode = state.supplies().devices().families().mode(*family, card);
             if mode == "vnpu" {
                 assert!(
                     used.iter().zip(all).all(|(used, all)| used <= all),
@@ -201,7 +201,7 @@ fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
             let both = [LedgerTime::Now, LedgerTime::Future];
             let all = |view: &LedgerTime| cards.entries(*view).chain(cards.strays(*view));
             for hold in both.iter().flat_map(all) {
-                let pod = state.task_key(TaskIx(hold.pod));
+                let pod = state.population().task_key(TaskIx(hold.pod));
                 let what = (
                     hold.card,
                     hold.partition,
@@ -217,7 +217,10 @@ fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
             for task in state.nodes().tasks(node) {
                 let expected = cpus.expected_of(*task);
                 let expected = expected.map(|of| cpus.layout().numbers(of));
-                lines.push(format!("{} has {expected:?}", state.task_key(*task)));
+                lines.push(format!(
+                    "{} has {expected:?}",
+                    state.population().task_key(*task)
+                ));
             }
         }
         lines.sort();
@@ -235,7 +238,12 @@ fn books_of_queues(state: &State) -> BTreeMap<String, Books> {
         books.insert(("jobs", String::new()), i64::from(queue.jobs));
         (queue.object.name.clone(), books)
     };
-    state.queues().map(|(_, queue)| of(queue)).collect()
+    state
+        .population()
+        .queues()
+        .iter()
+        .map(|(_, queue)| of(queue))
+        .collect()
 }
 
 fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
@@ -244,12 +252,15 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
     returns.sort_by(|left, right| left.claim_uid.cmp(&right.claim_uid));
     let state = engine.state();
     let node = |ix| state.nodes().object(ix).name.clone();
-    let jobs = state.jobs().filter(|(_, job)| job.group().is_some());
+    let jobs = state
+        .population()
+        .jobs()
+        .filter(|(_, job)| job.group().is_some());
     let mut seen = Seen {
         tried: decisions.tried,
         returns,
         phases: jobs
-            .map(|(ix, job)| (state.job_key(ix), job.status.phase))
+            .map(|(ix, job)| (state.population().job_key(ix), job.status.phase))
             .collect(),
         nodes: books_of_nodes(state),
         ledgers: ledgers(state),
@@ -258,17 +269,18 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
     };
     for bind in &decisions.binds {
         seen.binds
-            .push((state.task_key(bind.task), node(bind.node)));
+            .push((state.population().task_key(bind.task), node(bind.node)));
         check_cards(state, bind.task, bind.node);
         seen.records
-            .insert(state.task_key(bind.task), run::records(bind));
+            .insert(state.population().task_key(bind.task), run::records(bind));
         seen.steps.extend(bind.volumes.iter().cloned());
         let claims = bind.claims.clone();
-        seen.claims.insert(state.task_key(bind.task), claims);
+        seen.claims
+            .insert(state.population().task_key(bind.task), claims);
     }
-    let key = |task: &TaskIx| state.task_key(*task);
+    let key = |task: &TaskIx| state.population().task_key(*task);
     for eviction in &decisions.evictions {
-        let by = eviction.by.map(|by| state.job_key(by));
+        let by = eviction.by.map(|by| state.population().job_key(by));
         let line = (key(&eviction.task), eviction.reason, by);
         seen.evictions.push(line);
     }
@@ -276,14 +288,14 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
     seen.nominations = promised.map(|(task, to)| (key(task), node(*to))).collect();
     seen.nominations_ended = decisions.nominations_ended.iter().map(key).collect();
     seen.nominations_ended.sort();
-    for (ix, task) in state.tasks() {
+    for (ix, task) in state.population().tasks() {
         if task.status == TaskStatus::Pipelined {
             let to = node(task.node.expect("a node"));
-            seen.pipelined.insert(state.task_key(ix), to);
+            seen.pipelined.insert(state.population().task_key(ix), to);
         }
         if let Some(why) = engine.known().why_pending(ix) {
             let why = (why.reason.to_owned(), why.message);
-            seen.why.insert(state.task_key(ix), why);
+            seen.why.insert(state.population().task_key(ix), why);
         }
     }
     for ix in decisions.groups {
@@ -291,7 +303,7 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
         // Cycles are counted by each engine for itself.
         let conditions = status.conditions.iter_mut();
         conditions.for_each(|condition| condition.transition_id.clear());
-        seen.groups.insert(state.job_key(ix), status);
+        seen.groups.insert(state.population().job_key(ix), status);
     }
     seen
 }
@@ -382,7 +394,8 @@ impl Told {
             let state = engine.state();
             for report in reports.pods {
                 let what = (report.reason.to_owned(), report.message);
-                self.pods.insert(state.task_key(report.task), what);
+                self.pods
+                    .insert(state.population().task_key(report.task), what);
             }
             let objects = reports.queues.into_iter().map(|(ix, allocated)| {
                 let object = state.queue(ix).object.clone();
@@ -397,18 +410,22 @@ impl Told {
             }
         }
         let state = engine.state();
-        for (ix, task) in state.tasks().filter(|(_, task)| task.gates == Gates::None) {
+        for (ix, task) in state
+            .population()
+            .tasks()
+            .filter(|(_, task)| task.gates == Gates::None)
+        {
             let Some(why) = engine.known().why_pending(ix) else {
                 continue;
             };
-            let key = state.task_key(ix);
+            let key = state.population().task_key(ix);
             let told = self.pods.get(&key);
             let same = told.is_some_and(|(reason, text)| {
                 *reason == why.reason && say_the_same(text, &why.message)
             });
             assert!(same, "{key} {}: {told:?} and {why:?}: {context}", task.uid);
         }
-        for (_, queue) in state.queues() {
+        for (_, queue) in state.population().queues().iter() {
             let name = &queue.object.name;
             let told = queue.object.allocated.iter().cloned();
             let told: BTreeMap<_, _> = told.filter(|(_, amount)| *amount != 0).collect();
@@ -444,20 +461,26 @@ fn say_the_same(told: &str, now: &str) -> bool {
 
 /// The parent of a queue: `root` where it names none, nobody where there is no such queue.
 fn named_parent(state: &State, name: &str) -> Option<String> {
-    let parent = &state.queue(state.queue_by_name(name)?).object.parent;
+    let parent = &state
+        .queue(state.population().queue_by_name(name)?)
+        .object
+        .parent;
     let parent = match parent.as_str() {
         "" if name == "root" => return None,
         "" => "root",
         parent => parent,
     };
-    state.queue_by_name(parent).map(|_| parent.to_owned())
+    state
+        .population()
+        .queue_by_name(parent)
+        .map(|_| parent.to_owned())
 }
 
 /// A queue and its ancestors. One that is its own ancestor has none.
 fn with_ancestors(state: &State, name: &str) -> Vec<String> {
     let parent_of = |name: &str| {
         let mut above = named_parent(state, name);
-        for _ in state.queues() {
+        for _ in state.population().queues().iter() {
             if above.as_deref() == Some(name) {
                 return None;
             }
@@ -475,7 +498,7 @@ fn with_ancestors(state: &State, name: &str) -> Vec<String> {
 /// What a queue and its descendants have allocated, without zeros.
 fn allocated_below(state: &State, name: &str) -> BTreeMap<String, i64> {
     let mut sum = BTreeMap::new();
-    for (_, queue) in state.queues() {
+    for (_, queue) in state.population().queues().iter() {
         let path = with_ancestors(state, &queue.object.name);
         if path.iter().any(|above| above == name) {
             for (ix, amount) in queue.allocated_with_devices().iter() {
@@ -498,8 +521,8 @@ fn fail(engine: &mut Engine, cluster: &Changing, pod: &str, at_s: i64) -> Option
         message: "refused".to_owned(),
         at_s,
     });
-    let task = engine.state().task_by_uid(&pod.uid)?;
-    let until_s = engine.state().hold(task)?.until_s;
+    let task = engine.state().population().task_by_uid(&pod.uid)?;
+    let until_s = engine.state().population().holds().get(task)?.until_s;
     Some((pod.uid, until_s))
 }
 
@@ -526,7 +549,8 @@ fn fresh_beside(
 ) -> Engine {
     let mut fresh = fresh_engine(config, cluster, holds);
     // Who was admitted by whom stands nowhere.
-    let known = live.state().admissions();
+    let known = live.state();
+    let known = known.population().admissions(known.resources());
     known.into_iter().for_each(|known| fresh.apply(known));
     if config.plugin("extender").is_some() {
         for answer in extender_answers(seed, step.into(), &cluster.objects()) {
@@ -619,7 +643,7 @@ fn follow_under(
         }
         let mut dumped = run::engine(&config, &live.state().dump());
         let fork = (step % 3 == 1).then(|| live.fork());
-        let waiting = live.state().waiting_jobs().len();
+        let waiting = live.state().journal().waiting_jobs().len();
         let seen = cycle(&mut live, now_s);
         tries.count(waiting, &seen);
         let context = format!("seed {seed}, step {step}, {sleep:?}, conf:\n{text}");

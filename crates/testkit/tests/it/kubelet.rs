@@ -55,7 +55,7 @@ impl Outside {
         (cycle, next_s): (u32, i64),
     ) -> Vec<Delta> {
         let state = engine.state();
-        let name = |task: TaskIx| state.task_key(task);
+        let name = |task: TaskIx| state.population().task_key(task);
         let returns = &decisions.device_returns;
         let claims = &mut self.claims.claims;
         let mut told = self.server.answer(returns, claims, cycle + 1);

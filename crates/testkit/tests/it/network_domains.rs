@@ -22,11 +22,14 @@ const CYCLES: u32 = 3;
 /// Nodes by pod, `namespace/name`, of all that have a place.
 fn places(engine: &Engine) -> BTreeMap<String, String> {
     let state = engine.state();
-    let placed = state.tasks().filter(|(_, task)| task.status.is_placed());
+    let placed = state
+        .population()
+        .tasks()
+        .filter(|(_, task)| task.status.is_placed());
     let known = placed.filter_map(|(ix, task)| Some((ix, task.node?)));
     let named = known.map(|(ix, node)| {
         let name = state.nodes().object(node).name.clone();
-        (state.task_key(ix), name)
+        (state.population().task_key(ix), name)
     });
     named.collect()
 }
@@ -38,12 +41,18 @@ fn units<'a>(
 ) -> Vec<(&'a TopologyRequest, BTreeSet<String>)> {
     let state = engine.state();
     let key = format!("{}/{}", group.namespace, group.name);
-    let ix = state.jobs().find(|(ix, _)| state.job_key(*ix) == key);
+    let ix = state
+        .population()
+        .jobs()
+        .find(|(ix, _)| state.population().job_key(*ix) == key);
     let Some((_, job)) = ix else {
         return Vec::new();
     };
     let keys = |tasks: &[TaskIx]| -> BTreeSet<String> {
-        tasks.iter().map(|task| state.task_key(*task)).collect()
+        tasks
+            .iter()
+            .map(|task| state.population().task_key(*task))
+            .collect()
     };
     let whole = group.topology.as_ref().map(|it| (it, keys(&job.tasks)));
     let parts = job.sub_jobs.iter().filter_map(|sub_job| {

@@ -141,7 +141,7 @@ impl Run {
         for task in bound.chain(nominated) {
             let job = state.task(task).job.expect("a job");
             let queue = state.queue(state.job(job).queue.expect("a queue"));
-            let asked = state.charged(task);
+            let asked = state.charges().charged(task);
             for (name, limit) in &queue.object.capability {
                 let Some(resource) = state.resources().get(name) else {
                     continue;
@@ -166,7 +166,7 @@ impl Run {
             let is_of = |task: TaskIx| state.task(task).job == Some(by);
             let nominated = decisions.nominations.iter().any(|(task, _)| is_of(*task));
             let bound = decisions.binds.iter().any(|bind| is_of(bind.task));
-            let key = state.job_key(by);
+            let key = state.population().job_key(by);
             assert!(nominated || bound, "{key} gets nothing: {}", self.context);
             let within = state.task(eviction.task).job == Some(by);
             // Where nobody protects gangs, one that was placed may lose pods to the next plan.
@@ -186,11 +186,11 @@ impl Run {
         self.evictions += decisions.evictions.len();
         for eviction in &decisions.evictions {
             let task = state.task(eviction.task);
-            let key = state.task_key(eviction.task);
+            let key = state.population().task_key(eviction.task);
             let held = matches!(eviction.from, TaskStatus::Running | TaskStatus::Bound);
             assert!(held, "{key} was {:?}: {}", eviction.from, self.context);
             assert!(
-                !state.is_protected_by_mark(eviction.task),
+                !state.population().is_protected_by_mark(eviction.task),
                 "{key}: {}",
                 self.context
             );
@@ -209,7 +209,7 @@ impl Run {
                 continue;
             }
             // The group of a pod alone is another one for each that comes in its place.
-            let name = |job: JobIx| state.job_key(job);
+            let name = |job: JobIx| state.population().job_key(job);
             let (victim, by) = (name(job), name(by));
             assert!(
                 !self.pairs.contains(&(by.clone(), victim.clone())),
@@ -234,7 +234,7 @@ impl Run {
         }
         for eviction in &decisions.evictions {
             let task = state.task(eviction.task);
-            let key = state.task_key(eviction.task);
+            let key = state.population().task_key(eviction.task);
             let object = &self.outside.pods[&key];
             let is_special = !object.host_ports.is_empty() || !object.facts.containers.is_empty();
             if is_special || task.job == eviction.by {

@@ -78,9 +78,13 @@ fn a_pod_that_was_a_job_of_its_own_and_found_no_place_joins_its_group() {
     }
     cluster.cycle();
     let state = cluster.engine.state();
-    let job = state.job_by_key("ns", "g").expect("the group");
+    let job = state.population().job_by_key("ns", "g").expect("the group");
     assert_eq!(state.job(job).count(TaskStatus::Pending), 2);
-    assert_eq!(state.jobs().count(), 1, "their own jobs are gone");
+    assert_eq!(
+        state.population().jobs().count(),
+        1,
+        "their own jobs are gone"
+    );
     cluster.apply(node("n1", "8c 8Gi pods=9"));
     assert_eq!(cluster.cycle(), ["a n1", "b n1"]);
 }
@@ -96,7 +100,7 @@ fn a_pod_whose_binding_is_on_its_way_stays_a_job_of_its_own() {
     seen.labels = pairs(&[("seen", "yes")]);
     cluster.apply(seen);
     let state = cluster.engine.state();
-    let task = state.task_by_uid("p").expect("the pod");
+    let task = state.population().task_by_uid("p").expect("the pod");
     assert_eq!(state.task(task).status, TaskStatus::Binding);
     let queue = state.task(task).job.and_then(|job| state.job(job).queue);
     assert!(queue.is_some(), "its queue is charged");
@@ -120,7 +124,7 @@ fn a_pod_that_waits_reserves_nothing_of_its_queue() {
     );
     let phase = |cluster: &Cluster| {
         let state = cluster.engine.state();
-        let task = state.task_by_uid("p").expect("the pod");
+        let task = state.population().task_by_uid("p").expect("the pod");
         let job = state.task(task).job.expect("its job");
         state.job(job).status.phase
     };
@@ -131,12 +135,17 @@ fn a_pod_that_waits_reserves_nothing_of_its_queue() {
     assert_eq!(phase(&cluster), GroupPhase::Pending);
     assert!(
         state
+            .population()
+            .queues()
             .reserved()
             .clamped()
             .iter()
             .all(|(_, amount)| amount == 0)
     );
-    let queue = state.queue_by_name("default").expect("a queue");
+    let queue = state
+        .population()
+        .queue_by_name("default")
+        .expect("a queue");
     assert!(
         state
             .queue(queue)

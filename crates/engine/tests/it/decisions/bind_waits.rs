@@ -82,7 +82,12 @@ fn a_binding_that_went_on_has_nothing_to_say() {
         .set_bind_waits(vec![("b".to_owned(), behind("a", 0))]);
     let bound = pod("b", "1c").node("n1");
     cluster.apply(bound);
-    let task = cluster.engine.state().task_by_uid("b").expect("a pod");
+    let task = cluster
+        .engine
+        .state()
+        .population()
+        .task_by_uid("b")
+        .expect("a pod");
     assert_ne!(
         cluster.engine.state().task(task).status,
         TaskStatus::Binding

@@ -15,7 +15,9 @@ fn failed(pod: &str, at_s: i64) -> Delta {
 
 fn status(cluster: &Cluster, pod: &str) -> TaskStatus {
     let state = cluster.engine.state();
-    state.task(state.task_by_uid(pod).expect("a pod")).status
+    state
+        .task(state.population().task_by_uid(pod).expect("a pod"))
+        .status
 }
 
 fn binds(cluster: &mut Cluster, now_s: i64) -> usize {
@@ -83,9 +85,13 @@ fn only_a_pod_that_waits_for_its_binding_can_fail_to_bind() {
     let mut cluster = gang_of_two().with(pod("other", "0c").on("n1"));
     assert_eq!(cluster.cycle(), ["p0 n1", "p1 n1"]);
     for uid in ["p0", "other", "nobody"] {
-        let before = cluster.engine.state().generation();
+        let before = cluster.engine.state().journal().generation();
         cluster.apply(failed(uid, 50));
-        assert_eq!(cluster.engine.state().generation(), before, "{uid}");
+        assert_eq!(
+            cluster.engine.state().journal().generation(),
+            before,
+            "{uid}"
+        );
     }
     assert_eq!(status(&cluster, "p0"), TaskStatus::Bound);
     assert_eq!(cluster.engine.wake_at_s(), None);
@@ -136,7 +142,7 @@ fn a_decision_that_was_taken_back_is_made_anew_at_once() {
 /// Number of conditions of the group, as the engine has it.
 fn conditions(cluster: &Cluster) -> usize {
     let state = cluster.engine.state();
-    let job = state.job_by_key("ns", "g").expect("a job");
+    let job = state.population().job_by_key("ns", "g").expect("a job");
     state.job(job).status.conditions.len()
 }
 
@@ -166,7 +172,7 @@ fn outdated(change: Delta) -> Vec<String> {
     cluster.apply(change);
     let found = cluster.engine.outdated();
     for uid in ["p0", "p1"] {
-        let known = cluster.engine.state().task_by_uid(uid);
+        let known = cluster.engine.state().population().task_by_uid(uid);
         let kept = known.is_none() || status(&cluster, uid) == TaskStatus::Binding;
         assert!(kept, "a place is not given back before it is certain");
     }

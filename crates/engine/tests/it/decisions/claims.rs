@@ -731,7 +731,7 @@ impl Server {
         for bind in decisions.binds {
             let state = self.cluster.engine.state();
             let (key, node) = (
-                state.task_key(bind.task),
+                state.population().task_key(bind.task),
                 state.nodes().object(bind.node).name.clone(),
             );
             let pod = self.cluster.pods[&key].clone();

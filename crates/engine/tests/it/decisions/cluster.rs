@@ -69,7 +69,7 @@ impl Cluster {
         let mut lines = Vec::new();
         let mut bound = Vec::new();
         for bind in &decisions.binds {
-            let key = state.task_key(bind.task);
+            let key = state.population().task_key(bind.task);
             let node = state.nodes().object(bind.node).name.clone();
             let (_, name) = key.split_once('/').expect("namespace and name");
             lines.push(format!("{name} {node}"));
@@ -84,7 +84,7 @@ impl Cluster {
     pub fn phase(&self, group: &str) -> GroupPhase {
         let state = self.engine.state();
         state
-            .job(state.job_by_key("ns", group).expect("a group"))
+            .job(state.population().job_by_key("ns", group).expect("a group"))
             .status
             .phase
     }
@@ -92,7 +92,7 @@ impl Cluster {
     /// A condition of a PodGroup.
     pub fn condition(&self, group: &str, kind: &str) -> Option<GroupCondition> {
         let state = self.engine.state();
-        let job = state.job(state.job_by_key("ns", group).expect("a group"));
+        let job = state.job(state.population().job_by_key("ns", group).expect("a group"));
         job.status
             .conditions
             .iter()
@@ -102,7 +102,12 @@ impl Cluster {
 
     /// Why a pod waits: reason and message.
     pub fn why(&self, pod: &str) -> (&'static str, String) {
-        let task = self.engine.state().task_by_uid(pod).expect("a pod");
+        let task = self
+            .engine
+            .state()
+            .population()
+            .task_by_uid(pod)
+            .expect("a pod");
         let why = self.engine.known().why_pending(task).expect("it waits");
         (why.reason, why.message)
     }

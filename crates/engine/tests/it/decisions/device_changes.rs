@@ -141,7 +141,7 @@ fn a_plan_that_was_never_sent_is_not_taken_for_what_a_pod_holds() {
     let mut cluster = bare(two_cards("n1"), pods);
     assert!(decide(&mut cluster).is_empty());
     let state = cluster.engine.state();
-    let task = state.task(state.task_by_uid("a").expect("a pod"));
+    let task = state.task(state.population().task_by_uid("a").expect("a pod"));
     assert_eq!(task.status, TaskStatus::Pipelined);
     // Somebody else binds it there, and says nothing of cards.
     cluster.apply(vgpu("a", 10_000).on("n1"));

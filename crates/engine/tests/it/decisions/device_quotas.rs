@@ -282,7 +282,7 @@ fn the_status_of_a_queue_shows_its_devices() {
         cluster.engine.cycle(now_s);
         let told = cluster.engine.reports(now_s).queues;
         let state = cluster.engine.state();
-        let q = state.queue_by_name("q").expect("the queue");
+        let q = state.population().queue_by_name("q").expect("the queue");
         told.into_iter()
             .find(|(ix, _)| *ix == q)
             .map(|(_, all)| all)

@@ -169,7 +169,7 @@ fn terminating_pods_hold_their_cards_and_others_wait_for_them() {
     let mut cluster = bare(two_cards("n1"), vec![leaving, staying, vgpu("a", 10_000)]);
     assert!(decide(&mut cluster).is_empty());
     let state = cluster.engine.state();
-    let task = state.task(state.task_by_uid("a").expect("a pod"));
+    let task = state.task(state.population().task_by_uid("a").expect("a pod"));
     assert_eq!(task.status, TaskStatus::Pipelined);
     assert_eq!(
         used(&cluster, "n1", LedgerTime::Now),
@@ -333,7 +333,12 @@ fn queues_are_charged_for_all_cards_of_a_pod() {
         let mut cluster = bare(two_cards("n1"), vec![asking("a", text)]);
         assert_eq!(decide(&mut cluster).len(), 1, "{text}");
         let state = cluster.engine.state();
-        let queue = state.queue(state.queue_by_name("default").expect("a queue"));
+        let queue = state.queue(
+            state
+                .population()
+                .queue_by_name("default")
+                .expect("a queue"),
+        );
         let named = |name: &str| {
             let ix = state.resources().get(name);
             ix.map_or(0, |ix| queue.allocated.get(ix))

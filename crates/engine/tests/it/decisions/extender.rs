@@ -113,7 +113,7 @@ fn a_pod_waits_for_the_extender_and_nobody_else_does() {
     cluster.apply(answered(ExtenderVerb::Predicate, "a", said));
     assert_eq!(settled(&mut cluster), ["a n2"]);
     assert_eq!(questions(&mut cluster), [""; 0], "nobody waits any more");
-    let mut known = cluster.engine.state().extender_answers().all();
+    let mut known = cluster.engine.state().supplies().extender_answers().all();
     assert_eq!(known.next(), None, "the answer is forgotten");
 }
 
@@ -361,7 +361,7 @@ fn a_dump_has_the_answers() {
     dump.into_iter().for_each(|delta| {
         copy.apply(delta);
     });
-    let known: Vec<_> = copy.extender_answers().all().collect();
+    let known: Vec<_> = copy.supplies().extender_answers().all().collect();
     let [(question, answer)] = &known[..] else {
         panic!("{known:?}")
     };

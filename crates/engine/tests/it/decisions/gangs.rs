@@ -266,7 +266,7 @@ fn gangs_bound_in_part_are_told_with_the_time_they_were_first_seen() {
         .with(pod("p1", "2c").group("g"));
     let partial = |cluster: &Cluster| -> Vec<(String, i64)> {
         let all = cluster.engine.partial_gangs().into_iter();
-        all.map(|(ix, since_s)| (cluster.engine.state().job_key(ix), since_s))
+        all.map(|(ix, since_s)| (cluster.engine.state().population().job_key(ix), since_s))
             .collect()
     };
     cluster.engine.cycle(10);

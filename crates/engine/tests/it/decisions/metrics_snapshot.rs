@@ -58,7 +58,11 @@ fn a_pod_is_counted_by_what_it_is_told() {
         ("r-0", "gang", "can possibly be assigned"),
         ("r-1", "no-node", "nodes are unavailable"),
     ] {
-        let task = engine.state().task_by_uid(name).expect("a pod");
+        let task = engine
+            .state()
+            .population()
+            .task_by_uid(name)
+            .expect("a pod");
         let waiting = engine.known().waiting(task).expect("it waits");
         assert_eq!(waiting.class(), class, "{}", waiting.text());
         assert!(waiting.text().contains(says), "{}", waiting.text());

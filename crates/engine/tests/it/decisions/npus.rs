@@ -166,8 +166,11 @@ fn of_which_gang_a_pod_is_matters_only_while_vnpus_of_its_gang_are_being_made() 
     let are_alike = |cluster: &Cluster| {
         let state = cluster.engine.state();
         let judged = ["a1", "b1"].map(|uid| {
-            let task = state.task_by_uid(uid).expect("known");
-            state.devices().judged_as(state.task(task).demand)
+            let task = state.population().task_by_uid(uid).expect("known");
+            state
+                .supplies()
+                .devices()
+                .judged_as(state.task(task).demand)
         });
         judged[0] == judged[1]
     };

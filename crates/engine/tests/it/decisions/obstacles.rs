@@ -31,7 +31,12 @@ fn told(cluster: &mut Cluster) -> (String, Vec<String>) {
 
 fn is_placed(cluster: &mut Cluster) -> bool {
     cluster.cycle();
-    let task = cluster.engine.state().task_by_uid("p").expect("a pod");
+    let task = cluster
+        .engine
+        .state()
+        .population()
+        .task_by_uid("p")
+        .expect("a pod");
     cluster.engine.state().task(task).status != TaskStatus::Pending
 }
 

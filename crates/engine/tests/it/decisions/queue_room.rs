@@ -66,7 +66,7 @@ fn a_refused_eviction_leaves_no_queue_above_its_limit() {
         });
         assert_eq!(all.plan(), [""; 0], "{plugin}");
         let state = all.engine.state();
-        let q = state.queue_by_name("q").expect("it is there");
+        let q = state.population().queue_by_name("q").expect("it is there");
         let held = state.queue(q).allocated.get(pumice_model::resource::CPU);
         assert_eq!(held, 4000, "{plugin}");
         // The nomination stands.

@@ -232,7 +232,7 @@ fn sums_that_leave_64_bits_stay_in_their_queue() {
     assert_eq!(cluster.cycle(), ["sane n1"]);
     assert_eq!(cluster.cycle().len(), 0);
     let state = cluster.engine.state();
-    let mad = state.queue(state.queue_by_name("mad").expect("a queue"));
+    let mad = state.queue(state.population().queue_by_name("mad").expect("a queue"));
     assert_eq!(mad.pending.get(pumice_model::resource::CPU), i64::MAX);
     for at in 0..4 {
         assert_eq!(cluster.phase(&format!("asking-{at}")), GroupPhase::Pending);

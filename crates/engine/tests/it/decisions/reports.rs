@@ -265,7 +265,12 @@ fn a_group_has_an_event_when_it_waits_and_when_it_is_ready() {
         let events = cluster.engine.reports(now_s).events.into_iter();
         events.map(|e| (e.job, e.warning, e.reason)).collect()
     };
-    let g = cluster.engine.state().job_by_key("ns", "g").expect("a job");
+    let g = cluster
+        .engine
+        .state()
+        .population()
+        .job_by_key("ns", "g")
+        .expect("a job");
     assert_eq!(events(&mut cluster, 0), []);
     assert_eq!(events(&mut cluster, 2), [(g, true, "Unschedulable")]);
     assert_eq!(events(&mut cluster, 3), []);
@@ -298,7 +303,7 @@ fn groups_that_run_are_told_that_their_queue_was_deleted_unless_it_is_there_agai
     let reports = cluster.engine.reports(due_s);
     assert_eq!(reports.lost_queues, [("q".to_owned(), 1)]);
     let told: Vec<_> = reports.events.iter().map(|e| (e.job, e.reason)).collect();
-    let runs = cluster.engine.state().job_by_key("ns", "runs");
+    let runs = cluster.engine.state().population().job_by_key("ns", "runs");
     assert_eq!(told, [(runs.expect("a job"), "QueueDeleted")]);
     assert_eq!(cluster.engine.reports(due_s + 9).lost_queues, []);
 }
@@ -367,12 +372,13 @@ fn marks_of_eviction_that_contradict_or_cannot_be_read_are_told_of() {
             expected,
             "{of_group:?} {of_pods:?}"
         );
-        let state = cluster.engine.state();
+        let population = cluster.engine.state().population();
         for (at, of_pod) in of_pods.into_iter().enumerate() {
-            let ix = state.task_by_uid(&format!("p{at}")).expect("a pod");
+            let ix = population.task_by_uid(&format!("p{at}")).expect("a pod");
             let marks = [of_group, of_pod];
             let protects = marks.contains(&No) || marks.contains(&Unreadable);
-            assert_eq!(state.is_protected_by_mark(ix), protects, "{marks:?}");
+            let is_protected = population.is_protected_by_mark(ix);
+            assert_eq!(is_protected, protects, "{marks:?}");
         }
     }
 }
@@ -410,7 +416,9 @@ fn whether_others_are_evicted_for_a_pod_is_said_by_it_or_by_its_classes() {
             );
         let never = |cluster: &Cluster| {
             let state = cluster.engine.state();
-            state.never_preempts(state.task_by_uid("p").expect("a pod"))
+            state
+                .population()
+                .never_preempts(state.population().task_by_uid("p").expect("a pod"))
         };
         cluster.engine.cycle(0);
         assert_eq!(
@@ -488,6 +496,7 @@ fn a_priority_class_that_goes_is_told_to_those_who_name_it() {
     let state = cluster.engine.state();
     assert!(
         state
+            .population()
             .jobs()
             .all(|(ix, _)| cluster.engine.known().job_warnings(ix).is_empty())
     );

@@ -38,7 +38,12 @@ fn hogged(conf: &str) -> Cluster {
 }
 
 fn told_on(all: &Cluster, queue: &str) -> String {
-    let ix = all.engine.state().queue_by_name(queue).expect("a queue");
+    let ix = all
+        .engine
+        .state()
+        .population()
+        .queue_by_name(queue)
+        .expect("a queue");
     let told = all.engine.known().queue_warnings();
     told.get(&ix).cloned().unwrap_or_default()
 }

@@ -58,7 +58,7 @@ fn admission_goes_by_the_name_too() {
         cluster.decide();
         let state = cluster.engine.state();
         let phase = |group: &GroupObject| {
-            let job = state.job_by_key(&group.namespace, &group.name);
+            let job = state.population().job_by_key(&group.namespace, &group.name);
             state.job(job.expect("a group")).status.phase
         };
         assert_ne!(phase(&pair[0]), GroupPhase::Pending, "{pair:?}");

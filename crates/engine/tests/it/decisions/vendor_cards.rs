@@ -287,7 +287,7 @@ fn pods_that_ask_absurd_numbers_wait_or_count_without_hurting_others() {
     let mut all = all.with(other).with(new);
     assert_eq!(cards(&mut all, &DCU), ["new DCU-1,DCU,8000,10:;"]);
     let state = all.engine.state();
-    let held = state.task(state.task_by_uid("x").expect("a pod"));
+    let held = state.task(state.population().task_by_uid("x").expect("a pod"));
     let charge = &held.holding.as_ref().expect("it holds cards").charge;
     assert!(
         charge.iter().all(|(_, amount)| *amount <= 1 << 53),

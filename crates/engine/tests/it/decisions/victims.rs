@@ -512,7 +512,12 @@ fn a_nomination_that_is_read_stands_from_then_on_until_whoever_wrote_it_takes_it
         .with(nominated(Some("n1")));
     let now_s = 1_000_000;
     let of = |all: &Cluster| {
-        let task = all.engine.state().task_by_uid("new").expect("it is there");
+        let task = all
+            .engine
+            .state()
+            .population()
+            .task_by_uid("new")
+            .expect("it is there");
         all.engine.known().nominated_node(task).is_some()
     };
     for after_s in [0, 599] {

@@ -43,10 +43,10 @@ fn f38_ten_minutes_after_a_victim_was_to_be_gone_another_one_goes() {
     assert!(wakes_s <= 630, "{wakes_s}");
     assert_eq!(going(&mut all, 630), ["second"]);
     // What the node tells of it later changes nothing, and wakes nobody.
-    let upheavals = all.engine.state().upheavals();
+    let upheavals = all.engine.state().journal().upheavals();
     is_deleted(&mut all, "first", 30);
     assert_eq!(going(&mut all, 700), [""; 0]);
-    assert_eq!(all.engine.state().upheavals(), upheavals);
+    assert_eq!(all.engine.state().journal().upheavals(), upheavals);
     all.apply(Delta::PodDelete("second".to_owned()));
     let binds = all.engine.cycle(701).binds;
     assert_eq!(binds.len(), 1);

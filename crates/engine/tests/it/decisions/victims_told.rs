@@ -312,7 +312,10 @@ fn numbers_that_move_are_not_written_at_once_and_a_new_kind_of_reason_is() {
         all.apply(another);
         let decisions = all.decide();
         let state = all.engine.state();
-        let jobs = decisions.groups.iter().map(|job| state.job_key(*job));
+        let jobs = decisions
+            .groups
+            .iter()
+            .map(|job| state.population().job_key(*job));
         let is_told = jobs.into_iter().any(|job| job == "ns/new");
         (is_told, told(&all, "new"))
     };

@@ -411,7 +411,7 @@ fn a_job_without_pods_that_is_not_admitted_has_the_word_of_its_condition() {
     cluster.cycle();
     let view = job_view(&cluster.engine, "later");
     let state = cluster.engine.state();
-    let job = state.job_by_key("ns", "later").expect("a job");
+    let job = state.population().job_by_key("ns", "later").expect("a job");
     let conditions = &state.job(job).status.conditions;
     let condition = conditions.first().expect("a condition");
     assert_eq!(condition.reason, "NotEnoughResources");

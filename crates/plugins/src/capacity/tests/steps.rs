@@ -38,8 +38,8 @@ fn held(plugin: &CapacityPlugin) -> Vec<ResVec> {
 
 fn cycle(state: &mut State) -> CycleInfo {
     let changed = Changed {
-        jobs: state.take_unobserved_jobs(),
-        queues: ChangedQueues::Rewritten(state.take_rewritten_queues()),
+        jobs: state.changes().take_unobserved_jobs(),
+        queues: ChangedQueues::Rewritten(state.changes().take_rewritten_queues()),
         nodes: false,
     };
     CycleInfo {
@@ -96,13 +96,13 @@ fn a_cycle_looks_at_the_queues_of_jobs_that_changed() {
     }
     let mut state = cluster.state();
     let (mut plugin, mut apart) = (hierarchical(&state, 0), hierarchical(&state, 0));
-    state.take_unobserved_jobs();
+    state.changes().take_unobserved_jobs();
     let (from, to) = (leaves[5].as_str(), leaves[700].as_str());
     let moved = group(from, 1).queue(to);
     state.apply(moved.delta());
     state.apply(Delta::PodDelete(format!("next-{}", leaves[10])));
     state.seal();
-    state.settle_books();
+    state.changes().settle_books();
     let cycle = cycle(&mut state);
     let jobs = cycle.changed.jobs.clone().expect("a list");
     let queues = apart.sums.follow(&state, &apart.tree, &jobs);
@@ -123,7 +123,7 @@ fn other_amounts_on_a_queue_reach_those_they_count_for() {
     let (cluster, leaves) = wide_tree();
     let mut state = cluster.state();
     let mut plugin = hierarchical(&state, 0);
-    state.take_rewritten_queues();
+    state.changes().take_rewritten_queues();
     let leaf = leaves[5].as_str();
     let parent = &leaf[..leaf.len() - 1];
     let above = &parent[..parent.len() - 1];
@@ -131,7 +131,7 @@ fn other_amounts_on_a_queue_reach_those_they_count_for() {
         let above = &name[..name.len() - 1];
         let object = tree_queue(name, above, deserved, guarantee, capability);
         state.apply(object.delta());
-        let rewritten = state.take_rewritten_queues();
+        let rewritten = state.changes().take_rewritten_queues();
         let owed = plugin.entitlements.revise(&state, &plugin.tree, &rewritten);
         assert!(
             plugin.entitlements.are_of(&state, &plugin.tree, false),

@@ -138,6 +138,7 @@ fn following_placements_gives_the_same_as_building_anew() {
     let mut tree = Tree::of(&state);
     let start = numbers(&tree);
     let pending: Vec<TaskIx> = state
+        .population()
         .tasks()
         .filter(|(_, t)| t.status == TaskStatus::Pending)
         .map(|(ix, _)| ix)

@@ -53,9 +53,9 @@ impl Life {
             });
         }
         // Who was admitted by whom stands nowhere.
-        self.live
-            .state()
-            .admissions()
+        let live = self.live.state();
+        live.population()
+            .admissions(live.resources())
             .into_iter()
             .for_each(|known| fresh.apply(known));
         fresh
@@ -119,8 +119,13 @@ impl Life {
             at_s,
         });
         let state = self.live.state();
-        let task = state.task_by_uid(&uid).expect("a known pod");
-        let until_s = state.spared(task).expect("nobody tries at once").until_s;
+        let task = state.population().task_by_uid(&uid).expect("a known pod");
+        let until_s = state
+            .population()
+            .holds()
+            .spared(task)
+            .expect("nobody tries at once")
+            .until_s;
         self.spared.push((uid, until_s));
     }
 

@@ -79,7 +79,7 @@ fn fits(shares: CardShares, objects: &[Delta], node: &str, without: &BTreeSet<St
     let decisions = engine.cycle(START_S);
     let state = engine.state();
     let mut bound = decisions.binds.iter();
-    bound.any(|bind| state.task_key(bind.task) == NEW)
+    bound.any(|bind| state.population().task_key(bind.task) == NEW)
 }
 
 /// The cheapest set on a node without which the new pod fits there.
@@ -141,7 +141,9 @@ fn by_enumeration(shares: CardShares, cases: u64) {
         let decisions = engine.cycle(START_S);
         let state = engine.state();
         let going = decisions.evictions.iter();
-        let going: BTreeSet<String> = going.map(|one| state.task_key(one.task)).collect();
+        let going: BTreeSet<String> = going
+            .map(|one| state.population().task_key(one.task))
+            .collect();
         let nodes: BTreeSet<&str> = objects
             .iter()
             .filter_map(|object| match object {

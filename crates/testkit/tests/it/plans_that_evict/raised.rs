@@ -27,7 +27,7 @@ impl Run {
                 .evictions
                 .iter()
                 .filter_map(|eviction| eviction.by);
-            for key in by.map(|job| self.engine.state().job_key(job)) {
+            for key in by.map(|job| self.engine.state().population().job_key(job)) {
                 if !helped.contains(&key) {
                     helped.push(key);
                 }
@@ -38,7 +38,7 @@ impl Run {
 
     fn job(&self, key: &str) -> Option<JobIx> {
         let (namespace, name) = key.split_once('/')?;
-        self.engine.state().job_by_key(namespace, name)
+        self.engine.state().population().job_by_key(namespace, name)
     }
 
     /// The job has all the pods it needs.

@@ -28,11 +28,13 @@ impl Decided {
         let state = run.engine.state();
         let place = |task, node| {
             let node = &state.nodes().object(node).name;
-            (state.task_key(task), node.clone())
+            (state.population().task_key(task), node.clone())
         };
         let evictions = decisions.evictions.iter().map(|one| {
-            let by = one.by.map_or_else(String::new, |by| state.job_key(by));
-            (state.task_key(one.task), by)
+            let by = one
+                .by
+                .map_or_else(String::new, |by| state.population().job_key(by));
+            (state.population().task_key(one.task), by)
         });
         let nominations = decisions.nominations.iter();
         Self {
@@ -77,7 +79,12 @@ impl Restarted {
     fn carry_out(&mut self, cycle: u32, decisions: &Decisions) {
         let state = self.run.engine.state();
         let written = decisions.groups.iter();
-        let written = written.map(|ix| (state.job_key(*ix), state.job(*ix).status.clone()));
+        let written = written.map(|ix| {
+            (
+                state.population().job_key(*ix),
+                state.job(*ix).status.clone(),
+            )
+        });
         let mut written: BTreeMap<String, _> = written.collect();
         self.run.carry_out(cycle, decisions);
         for delta in &mut self.objects {

@@ -74,7 +74,7 @@ pub fn engine(config: &Config, objects: &[Delta]) -> Engine {
         engine.apply(delta.clone());
     }
     for name in [DEFAULT_QUEUE, "root"] {
-        if engine.state().queue_by_name(name).is_none() {
+        if engine.state().population().queue_by_name(name).is_none() {
             let queue = QueueObject {
                 name: name.to_owned(),
                 weight: 1,

@@ -7,6 +7,7 @@ mod executables;
 mod generated;
 mod layering;
 mod links;
+mod methods;
 mod one_graph;
 mod pages;
 mod pictures;

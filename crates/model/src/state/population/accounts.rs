@@ -1,13 +1,13 @@
 //! What tasks count for their jobs and queues: how many are in each status, and amounts.
 
-use super::State;
-use crate::claim::DeviceHold;
+use super::Population;
 use crate::device::DeviceTable;
 use crate::intern::Sym;
 use crate::ix::{NodeIx, TaskIx};
 use crate::object::Gates;
 use crate::resource::{ResIx, ResVec, WideSum};
 use crate::shape::Shapes;
+use crate::state::ChangeJournal;
 use crate::task::{Task, TaskStatus};
 
 /// Which sums of its job and queue a task of a status is part of.
@@ -37,25 +37,17 @@ impl SumsOf {
 /// A status, and the node on which a task has it.
 type StatusOnNode = (TaskStatus, Option<NodeIx>);
 
-/// As what the devices of a task's resource claims count for its queue, if they do.
-pub(super) fn device_hold(task: &Task) -> Option<DeviceHold> {
-    match SumsOf::status(task.status) {
-        SumsOf::Allocated => Some(DeviceHold::Allocated),
-        SumsOf::Pipelined => Some(DeviceHold::Pipelined),
-        SumsOf::Releasing if !task.deleting => Some(DeviceHold::InDoubt),
-        SumsOf::Releasing | SumsOf::Pending | SumsOf::Nobody => None,
-    }
+/// Adds what tasks count to the sums of their jobs and queues.
+pub(in crate::state) struct Accounts<'a> {
+    pub population: &'a mut Population,
+    pub shapes: &'a Shapes,
+    pub devices: &'a DeviceTable,
+    pub journal: &'a mut ChangeJournal,
 }
 
-impl State {
+impl Accounts<'_> {
     /// Adds (`by` = 1) or removes (`by` = −1) a task's share of its job and queue.
-    pub(super) fn account(
-        &mut self,
-        ix: TaskIx,
-        status: TaskStatus,
-        node: Option<NodeIx>,
-        by: i32,
-    ) {
+    pub fn account(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>, by: i32) {
         let there = Some((status, node));
         match by > 0 {
             true => self.count(ix, None, there),
@@ -68,13 +60,8 @@ impl State {
     /// Moves a task's share to the status and node it has now. What stays the same is left alone: all
     /// amounts, when a placement becomes a decision. Not for tasks with devices that came from another
     /// place: their amounts depend on where they are.
-    pub(super) fn account_move(
-        &mut self,
-        ix: TaskIx,
-        old_status: TaskStatus,
-        old_node: Option<NodeIx>,
-    ) {
-        let task = &self.tasks[ix.at()];
+    pub fn account_move(&mut self, ix: TaskIx, old_status: TaskStatus, old_node: Option<NodeIx>) {
+        let task = &self.population.tasks[ix.at()];
         let (status, node) = (task.status, task.node);
         self.count(ix, Some((old_status, old_node)), Some((status, node)));
         if SumsOf::status(old_status) != SumsOf::status(status) {
@@ -85,9 +72,9 @@ impl State {
 
     /// Counts a task no longer where it was, and counts it where it is.
     fn count(&mut self, ix: TaskIx, from: Option<StatusOnNode>, to: Option<StatusOnNode>) {
-        let task = &self.tasks[ix.at()];
+        let task = &self.population.tasks[ix.at()];
         let Some(job_ix) = task.job else { return };
-        let job = &mut self.jobs[job_ix.at()];
+        let job = &mut self.population.jobs[job_ix.at()];
         let mut role = job.roles.iter_mut().find(|role| role.role == task.role);
         // A count below 0 would be a task that was counted nowhere.
         let mut step = |(status, node): StatusOnNode, step: fn(&mut u32)| {
@@ -110,16 +97,16 @@ impl State {
         if let Some(queue) = job.queue
             && (had || has)
         {
-            self.touch_queue(queue);
+            self.population.queues.touch(queue, self.journal);
         }
     }
 
     /// Sums that do not depend on the status.
     fn add_total(&mut self, ix: TaskIx, node: Option<NodeIx>, by: i32) {
-        let task = &self.tasks[ix.at()];
+        let task = &self.population.tasks[ix.at()];
         let Some(job_ix) = task.job else { return };
-        let charged = charged(&self.shapes, &self.devices, task, node);
-        let job = &mut self.jobs[job_ix.at()];
+        let charged = charged(self.shapes, self.devices, task, node);
+        let job = &mut self.population.jobs[job_ix.at()];
         if task.gates == Gates::Foreign {
             charged.shift(&mut job.gated, by);
         }
@@ -128,11 +115,11 @@ impl State {
 
     /// Sums by status.
     fn add_amounts(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>, by: i32) {
-        let task = &self.tasks[ix.at()];
+        let task = &self.population.tasks[ix.at()];
         let Some(job_ix) = task.job else { return };
-        let charged = charged(&self.shapes, &self.devices, task, node);
-        let job = &mut self.jobs[job_ix.at()];
-        let queue = job.queue.map(|queue| &mut self.queues[queue.at()]);
+        let charged = charged(self.shapes, self.devices, task, node);
+        let job = &mut self.population.jobs[job_ix.at()];
+        let queue = job.queue.map(|queue| self.population.queues.get_mut(queue));
         match SumsOf::status(status) {
             SumsOf::Allocated => {
                 charged.shift(&mut job.allocated, by);
@@ -159,7 +146,8 @@ impl State {
                 if let Some(queue) = queue {
                     charged.shift(&mut queue.in_doubt, by);
                 }
-                self.in_doubt = self.in_doubt.strict_add_signed(by);
+                let in_doubt = &mut self.population.in_doubt;
+                *in_doubt = in_doubt.strict_add_signed(by);
             }
             SumsOf::Nobody => {}
         }

@@ -1,19 +1,28 @@
-//! Devices of tasks: chosen when a task is placed, charged and discharged with every step it takes,
-//! read back from annotations once the cluster knows them.
+//! Cards of nodes and the tasks that hold them: chosen when a task is placed, charged and discharged with every step
+//! it takes, read back from annotations once the cluster knows them.
 
-use pumice_devices::{
-    AnnotationValue, BindingAnnotations, LedgerTime, Load, NodeDevices, Settings, Tags,
-};
-use std::borrow::Cow;
+use pumice_devices::{LedgerTime, Load, NodeDevices, PodFacts, Settings};
 
-use super::State;
-use crate::device::{DeviceNote, Holding, NoteAbout, QueueCharge, charge_of};
-use crate::intern::Sym;
-use crate::ix::{JobIx, NodeIx, TaskIx};
+use super::held_cards::HeldCards;
+use crate::device::{DeviceNote, DeviceTable, Holding, NoteAbout, QueueCharge, charge_of};
+use crate::ix::{NodeIx, TaskIx};
+use crate::node::Nodes;
 use crate::object::{NodeObject, Pairs, PodObject};
-use crate::resource::{ResIx, ResVec, ResourceNames};
-use crate::selector::label;
+use crate::resource::{ResVec, ResourceNames};
+use crate::shape::Shapes;
+use crate::state::ChangeJournal;
+use crate::state::population::{Accounts, Population};
 use crate::task::{Task, TaskStatus};
+
+/// Keeps cards in step with the tasks that hold them.
+pub(in crate::state) struct CardBooks<'a> {
+    pub population: &'a mut Population,
+    pub nodes: &'a mut Nodes,
+    pub shapes: &'a Shapes,
+    pub devices: &'a mut DeviceTable,
+    pub resources: &'a mut ResourceNames,
+    pub journal: &'a mut ChangeJournal,
+}
 
 /// What the cards of a node add to the amounts of the cluster.
 fn offered(devices: &NodeDevices, resources: &mut ResourceNames) -> ResVec {
@@ -25,25 +34,47 @@ fn offered(devices: &NodeDevices, resources: &mut ResourceNames) -> ResVec {
     amounts
 }
 
-impl State {
-    /// Takes the device settings of a configuration. Everything that follows from them is made anew
-    /// from node objects and annotations; tasks keep what they hold.
-    pub fn set_device_settings(&mut self, settings: Settings) {
-        if *self.devices.families().settings() != settings {
-            self.remake_devices(settings);
+impl CardBooks<'_> {
+    fn held(&self) -> HeldCards<'_> {
+        HeldCards {
+            population: self.population,
+            nodes: self.nodes,
+            devices: self.devices,
         }
     }
 
-    pub(super) fn set_device_config(&mut self, namespace: &str, name: &str, text: Option<String>) {
-        if self.devices.set_map(namespace, name, text) {
-            let settings = self.devices.families().settings().clone();
-            self.remake_devices(settings);
+    fn accounts(&mut self) -> Accounts<'_> {
+        Accounts {
+            population: self.population,
+            shapes: self.shapes,
+            devices: self.devices,
+            journal: self.journal,
         }
+    }
+
+    /// Takes the device settings of a configuration. Everything that follows from them is made anew
+    /// from node objects and annotations; tasks keep what they hold. Who minds, if they are news.
+    pub fn set_settings(&mut self, settings: Settings) -> Option<Vec<TaskIx>> {
+        let is_news = *self.devices.families().settings() != settings;
+        is_news.then(|| self.remake(settings))
+    }
+
+    /// Takes a ConfigMap that configures devices, likewise.
+    pub fn set_config(
+        &mut self,
+        namespace: &str,
+        name: &str,
+        text: Option<String>,
+    ) -> Option<Vec<TaskIx>> {
+        self.devices.set_map(namespace, name, text).then(|| {
+            let settings = self.devices.families().settings().clone();
+            self.remake(settings)
+        })
     }
 
     /// Takes what a ConfigMap tells of a node. Writers repeat themselves with a new time: only what
     /// makes other cards is a change.
-    pub(super) fn set_node_report(&mut self, node: String, topic: String, text: Option<String>) {
+    pub fn set_node_report(&mut self, node: String, topic: String, text: Option<String>) {
         if !self.devices.set_report(&node, topic, text) {
             return;
         }
@@ -52,23 +83,26 @@ impl State {
         };
         let cards = self.devices.cards(self.nodes.object(node));
         if !cards.has_cards_of(&self.nodes.devices[node.at()]) {
-            self.generation += 1;
+            self.journal.changed();
             self.read_cards(node);
             self.nodes.forget_verdicts();
         }
     }
 
-    fn remake_devices(&mut self, settings: Settings) {
-        self.generation += 1;
-        let minds = self.tasks().filter(|(_, task)| task.involves_devices());
+    fn remake(&mut self, settings: Settings) -> Vec<TaskIx> {
+        self.journal.changed();
+        let minds = self
+            .population
+            .tasks()
+            .filter(|(_, task)| task.involves_devices());
         let tasks: Vec<TaskIx> = minds.map(|(ix, _)| ix).collect();
         for ix in &tasks {
             self.write_down(*ix);
             self.step_off(*ix);
-            self.tasks[ix.at()].holding = None;
+            self.population.task_mut(*ix).holding = None;
         }
         self.devices.rebuild(settings);
-        self.devices.recompile(&mut self.resources);
+        self.devices.recompile(self.resources);
         for node in self.nodes.indices() {
             let object = self.nodes.object(node);
             if self.nodes.find(&object.name) != Some(node) {
@@ -84,148 +118,49 @@ impl State {
             self.learn_rules(*ix);
             self.step_on(*ix);
         }
-        let left_out = self.devices.families().ignored_resources();
-        if self.shapes.leave_out(left_out) {
-            let jobs: Vec<JobIx> = self.jobs().map(|(ix, _)| ix).collect();
-            self.count_anew(&tasks, &jobs);
-        }
+        tasks
     }
 
     /// The exclusivity rules are others than when the task came.
     fn learn_rules(&mut self, ix: TaskIx) {
-        let (tags, old) = (self.tags(self.task(ix)), self.task(ix).demand);
+        let (tags, old) = (
+            self.held().tags(self.population.task(ix)),
+            self.population.task(ix).demand,
+        );
         let facts = self.devices.facts(old).clone();
-        self.tasks[ix.at()].demand = self.devices.acquire(&facts, tags, &mut self.resources);
+        self.population.task_mut(ix).demand = self.devices.acquire(&facts, tags, self.resources);
         self.devices.release(old);
     }
 
     /// What a decision that is still under way will write, as if the cluster had told it.
-    pub(super) fn write_down(&mut self, ix: TaskIx) {
-        let task = self.task(ix);
+    pub fn write_down(&mut self, ix: TaskIx) {
+        let task = self.population.task(ix);
         if task.status == TaskStatus::Binding && task.records.is_none() && task.holding.is_some() {
-            let records = self.records_of(ix);
-            self.tasks[ix.at()].records = Some(Box::new(records));
+            let records = self.held().records_of(ix);
+            self.population.task_mut(ix).records = Some(Box::new(records));
         }
-    }
-
-    /// Annotations that tell what a task holds.
-    pub(super) fn records_of(&self, ix: TaskIx) -> Pairs {
-        let task = self.task(ix);
-        if let Some(records) = &task.records {
-            return records.as_ref().clone();
-        }
-        let written = self.binding_annotations(ix).annotations.into_iter();
-        let mut records: Pairs = written
-            .filter(|annotation| pumice_devices::families::records(&annotation.key))
-            .filter_map(|annotation| match annotation.value {
-                AnnotationValue::Text(text) => Some((annotation.key.into_owned(), text)),
-                _ => None,
-            })
-            .collect();
-        records.sort();
-        records
-    }
-
-    /// Whether a task asks for devices and has none.
-    pub fn lacks_devices(&self, ix: TaskIx) -> bool {
-        let task = self.task(ix);
-        task.holding.is_none() && !self.devices.demand(task.demand).parts.is_empty()
-    }
-
-    /// Why the devices a task holds are not, or no longer all, there for it, or not what it asks any more.
-    pub fn lost_devices(&self, ix: TaskIx) -> Option<String> {
-        let task = self.task(ix);
-        let (Some(holding), Some(node)) = (&task.holding, task.node) else {
-            return None;
-        };
-        if holding.is_outdated {
-            return Some("what the pod asks of devices has changed".to_owned());
-        }
-        let devices = &self.nodes.devices[node.at()];
-        holding.parts.iter().find_map(|(family, allocations)| {
-            let Some(cards) = devices.family(*family) else {
-                return Some("the node has no such devices any more".to_owned());
-            };
-            allocations
-                .iter()
-                .find_map(|allocation| cards.lacks(allocation))
-        })
-    }
-
-    /// What the Binding of a task writes for its devices.
-    pub fn binding_annotations(&self, ix: TaskIx) -> BindingAnnotations {
-        let task = self.task(ix);
-        let mut written = BindingAnnotations::default();
-        let (Some(holding), Some(node)) = (&task.holding, task.node) else {
-            return written;
-        };
-        let name = &self.nodes.object(node).name;
-        let demand = self.devices.demand(task.demand);
-        for (family, allocations) in &holding.parts {
-            let cards = self.nodes.devices[node.at()].family(*family);
-            if let (Some(request), Some(cards)) = (demand.part(*family), cards) {
-                written.merge(request.annotations(name, cards, allocations));
-            }
-        }
-        written
     }
 
     /// Notes what the owner of a task should know of its devices although it can be placed.
     pub fn note_device_warnings(&mut self, ix: TaskIx) {
-        let task = self.task(ix);
+        let task = self.population.task(ix);
         let warnings = self.devices.demand(task.demand).warnings();
         let warnings: Vec<String> = warnings.map(str::to_owned).collect();
         let notes = warnings.into_iter().map(|text| DeviceNote {
-            about: self.about(ix),
+            about: self.held().about(ix),
             text,
         });
         let notes: Vec<DeviceNote> = notes.collect();
         self.devices.note(notes);
     }
 
-    fn about(&self, ix: TaskIx) -> NoteAbout {
-        let task = self.task(ix);
-        NoteAbout::Pod {
-            namespace: self.names.text(task.namespace).to_owned(),
-            name: task.name.to_string(),
-            uid: task.uid.to_string(),
-        }
-    }
-
-    /// Notes on devices since they were last taken.
-    pub fn take_device_notes(&mut self) -> Vec<DeviceNote> {
-        std::mem::take(&mut self.devices.notes).into()
-    }
-
-    /// Notes that were not taken yet.
-    pub fn device_notes(&self) -> impl Iterator<Item = &DeviceNote> {
-        self.devices.notes.iter()
-    }
-
-    /// What decides about sharing, besides amounts.
-    pub(super) fn tags(&self, task: &Task) -> Tags {
-        let settings = self.devices.families().settings();
-        let rules = match settings.exclusive_rules.is_empty() {
-            true => 0,
-            false => settings.rules_of(|key| {
-                let key = self.names.get(key)?;
-                Some(self.names.text(label(&task.labels, key)?))
-            }),
-        };
-        let has_group = task.group != Sym::default();
-        Tags {
-            group: task.job.filter(|_| has_group).map(|job| job.0),
-            rules,
-        }
-    }
-
     /// The node object is new: its cards are read again, and its tasks charged to them.
-    pub(super) fn read_cards(&mut self, node: NodeIx) {
+    pub fn read_cards(&mut self, node: NodeIx) {
         let cards = self.devices.cards(self.nodes.object(node));
         self.note_node(node, &cards);
         let there = self.nodes.tasks(node).iter().copied();
         let tasks: Vec<TaskIx> = there
-            .filter(|ix| self.task(*ix).involves_devices())
+            .filter(|ix| self.population.task(*ix).involves_devices())
             .collect();
         for ix in &tasks {
             // The text can name what the new reading does not tell.
@@ -239,11 +174,11 @@ impl State {
     }
 
     /// The cards of a node are these now; the cluster has what they offer, and not what those before did.
-    pub(super) fn put_cards(&mut self, node: NodeIx, cards: NodeDevices) {
+    pub fn put_cards(&mut self, node: NodeIx, cards: NodeDevices) {
         let old = std::mem::replace(&mut self.nodes.devices[node.at()], cards);
         let (before, after) = (
-            offered(&old, &mut self.resources),
-            offered(&self.nodes.devices[node.at()], &mut self.resources),
+            offered(&old, self.resources),
+            offered(&self.nodes.devices[node.at()], self.resources),
         );
         self.nodes.cluster_total.sub(&before);
         self.nodes.cluster_total.add(&after);
@@ -266,35 +201,35 @@ impl State {
 
     /// Takes a task with devices off the cards of its node, and its amounts off its queue.
     fn step_off(&mut self, ix: TaskIx) {
-        let task = self.task(ix);
+        let task = self.population.task(ix);
         let (status, node) = (task.status, task.node);
         if let (Some(load), Some(node)) = (status.load(), node) {
             self.leave_devices(ix, load, node);
         }
-        self.account(ix, status, node, -1);
+        self.accounts().account(ix, status, node, -1);
     }
 
-    /// The inverse of [`State::step_off`], reading annotations again.
+    /// The inverse of [`CardBooks::step_off`], reading annotations again.
     fn step_on(&mut self, ix: TaskIx) {
-        let task = self.task(ix);
+        let task = self.population.task(ix);
         let (status, node) = (task.status, task.node);
         if let (Some(load), Some(node)) = (status.load(), node) {
             self.enter_devices(ix, load, node, false);
         }
-        self.account(ix, status, node, 1);
-        self.touch_job_of(ix);
+        self.accounts().account(ix, status, node, 1);
+        self.population.touch_job_of(ix, self.journal);
     }
 
     /// Charges the devices of a task that enters a node: those it keeps or was placed with, or those
     /// its annotations tell.
-    pub(super) fn enter_devices(&mut self, ix: TaskIx, load: Load, node: NodeIx, keeps: bool) {
-        let task = &self.tasks[ix.at()];
+    pub fn enter_devices(&mut self, ix: TaskIx, load: Load, node: NodeIx, keeps: bool) {
+        let task = self.population.task(ix);
         if !task.involves_devices() {
             return;
         }
-        let known = self.tasks[ix.at()].holding.take();
+        let known = self.population.task_mut(ix).holding.take();
         let keeps_known = keeps
-            || match self.tasks[ix.at()].status {
+            || match self.population.task(ix).status {
                 TaskStatus::Allocated | TaskStatus::Pipelined => true,
                 TaskStatus::Binding => {
                     known.is_some() && !self.is_renamed(ix, node, known.as_deref())
@@ -308,14 +243,14 @@ impl State {
         let Some(mut holding) = holding else { return };
         if !keeps {
             // It may have come to another group while it is on its way.
-            holding.tags = self.tags(&self.tasks[ix.at()]);
+            holding.tags = self.held().tags(self.population.task(ix));
         }
         self.devices.groups_mut().add(&holding);
         for (family, allocations) in &mut holding.parts {
             let devices = &mut self.nodes.devices[node.at()];
             devices.charge(*family, ix.0, holding.tags, load, allocations);
         }
-        self.tasks[ix.at()].holding = Some(holding);
+        self.population.task_mut(ix).holding = Some(holding);
     }
 
     /// Cards that a task on its way was placed with are not on its node by these ids any more: what it will
@@ -331,12 +266,12 @@ impl State {
             parts.any(|(family, all)| all.iter().any(|one| !has(*family, &one.id)))
         };
         let known = known.filter(|known| !known.is_outdated);
-        self.tasks[ix.at()].records.is_some() && known.is_some_and(lacks)
+        self.population.task(ix).records.is_some() && known.is_some_and(lacks)
     }
 
-    /// The exact inverse of [`State::enter_devices`]; the task still knows what it held.
-    pub(super) fn leave_devices(&mut self, ix: TaskIx, load: Load, node: NodeIx) {
-        let Some(holding) = &self.tasks[ix.at()].holding else {
+    /// The exact inverse of [`CardBooks::enter_devices`]; the task still knows what it held.
+    pub fn leave_devices(&mut self, ix: TaskIx, load: Load, node: NodeIx) {
+        let Some(holding) = &self.population.task(ix).holding else {
             return;
         };
         self.devices.groups_mut().remove(holding);
@@ -346,21 +281,21 @@ impl State {
     }
 
     /// The best cards of a node for a task, of those that are free now or once pods are gone.
-    pub(super) fn choose_devices(
+    pub fn choose_devices(
         &mut self,
         ix: TaskIx,
         node: NodeIx,
         later: bool,
     ) -> Option<Box<Holding>> {
-        let task = self.task(ix);
+        let task = self.population.task(ix);
         let view = match later {
             true => LedgerTime::Future,
             false => LedgerTime::Now,
         };
         let demand = self.devices.demand(task.demand).clone();
         let parts = demand.choose(&self.nodes.devices[node.at()], view)?;
-        let tags = self.tags(task);
-        let charge = charge_of(&demand, Some(&parts), &mut self.resources);
+        let tags = self.held().tags(task);
+        let charge = charge_of(&demand, Some(&parts), self.resources);
         Some(Box::new(Holding {
             parts,
             tags,
@@ -378,11 +313,11 @@ impl State {
         known: Option<Box<Holding>>,
     ) -> Option<Box<Holding>> {
         let nothing = Pairs::new();
-        let task = &self.tasks[ix.at()];
+        let task = self.population.task(ix);
         let records = task.records.as_deref().unwrap_or(&nothing);
         let devices = &self.nodes.devices[node.at()];
         let (parts, problems) = self.devices.read(records, task.demand, devices);
-        let tags = self.tags(task);
+        let tags = self.held().tags(task);
         let demand = self.devices.demand(task.demand).clone();
         self.note_pod(ix, problems);
         let mut holding = Holding {
@@ -398,7 +333,7 @@ impl State {
             return None;
         }
         let certain = holding.is_certain().then_some(&holding.parts[..]);
-        holding.charge = charge_of(&demand, certain, &mut self.resources);
+        holding.charge = charge_of(&demand, certain, self.resources);
         Some(Box::new(holding))
     }
 
@@ -411,7 +346,7 @@ impl State {
         if told.as_ref() == Some(&problems) {
             return;
         }
-        let about = self.about(ix);
+        let about = self.held().about(ix);
         let notes = problems.into_iter().map(|text| DeviceNote {
             about: about.clone(),
             text,
@@ -420,38 +355,10 @@ impl State {
         self.devices.note(notes);
     }
 
-    /// Amounts that count for the queue of a task instead of those of its request.
-    fn device_charge<'a>(&'a self, task: &'a Task) -> &'a [(ResIx, i64)] {
-        match &task.holding {
-            Some(holding) if task.node.is_some() => &holding.charge,
-            _ => self.devices.charge(task.demand),
-        }
-    }
-
-    /// What counts for the queue of a task.
-    pub fn charged(&self, ix: TaskIx) -> Cow<'_, ResVec> {
-        let task = self.task(ix);
-        self.request_but(task, self.device_charge(task))
-    }
-
-    /// What counts for the queue of a task as long as it has no devices.
-    pub fn charged_before(&self, ix: TaskIx) -> Cow<'_, ResVec> {
-        let task = self.task(ix);
-        self.request_but(task, self.devices.charge(task.demand))
-    }
-
-    fn request_but(&self, task: &Task, instead: &[(ResIx, i64)]) -> Cow<'_, ResVec> {
-        let mut amounts = Cow::Borrowed(&self.shapes.get(task.shape).request);
-        for (resource, amount) in instead {
-            amounts.to_mut().set(*resource, *amount);
-        }
-        amounts
-    }
-
     /// Counts one use of what a pod asks, and keeps the annotations that tell what it holds.
-    pub(super) fn learn_devices(&mut self, pod: &PodObject, task: &mut Task) {
-        let tags = self.tags(task);
-        task.demand = self.devices.acquire(&pod.facts, tags, &mut self.resources);
+    pub fn learn_devices(&mut self, pod: &PodObject, task: &mut Task) {
+        let tags = self.held().tags(task);
+        task.demand = self.devices.acquire(&pod.facts, tags, self.resources);
         let tells = |(key, _): &&(String, String)| pumice_devices::families::records(key);
         if pod.node.is_none() {
             return;
@@ -459,10 +366,55 @@ impl State {
         let records: Pairs = pod.records.iter().filter(tells).cloned().collect();
         task.records = (!records.is_empty()).then(|| Box::new(records));
     }
+
+    /// What a pod on its node asked of devices, and what it was told to have, stays so until it is gone: its
+    /// annotations and labels are its user's to change, and move nothing. How far its device plugin is it may tell
+    /// once.
+    pub fn keep_told(&mut self, ix: TaskIx, task: &mut Task) {
+        let old = self.population.task(ix);
+        let Some(told) = &old.records else {
+            return;
+        };
+        let stays = (old.node, old.lost_node) == (task.node, task.lost_node);
+        let is_seen = !old.status.is_undecided() && old.status != TaskStatus::Binding;
+        let is_known = old
+            .holding
+            .as_ref()
+            .is_none_or(|holding| holding.is_certain());
+        if !(stays && is_seen && is_known) {
+            return;
+        }
+        let mut told = told.as_ref().clone();
+        for (key, value) in task.records.iter().flat_map(|records| records.iter()) {
+            if !pumice_devices::families::goes_on(key) || value.is_empty() {
+                continue;
+            }
+            match told.iter_mut().find(|(known, _)| known == key) {
+                Some((_, known)) if known.is_empty() => known.clone_from(value),
+                Some(_) => {}
+                None => told.push((key.clone(), value.clone())),
+            }
+        }
+        told.sort();
+        task.records = Some(Box::new(told));
+        let (asked, now) = (
+            self.devices.facts(old.demand),
+            self.devices.facts(task.demand),
+        );
+        if (&asked.annotations, &asked.labels) != (&now.annotations, &now.labels) {
+            let facts = PodFacts {
+                containers: now.containers.clone(),
+                ..asked.clone()
+            };
+            let (tags, new) = (self.held().tags(task), task.demand);
+            task.demand = self.devices.acquire(&facts, tags, self.resources);
+            self.devices.release(new);
+        }
+    }
 }
 
 /// Whether something of a node that families read has changed.
-pub(super) fn device_facts_differ(old: &NodeObject, new: &NodeObject) -> bool {
+pub(in crate::state) fn device_facts_differ(old: &NodeObject, new: &NodeObject) -> bool {
     old.device_annotations != new.device_annotations
         || old.device_capacity != new.device_capacity
         || old.allocatable != new.allocatable

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use super::State;
+use super::Population;
 use crate::ix::TaskIx;
 use crate::task::{Task, TaskStatus};
 
@@ -65,9 +65,9 @@ impl Endings {
     }
 }
 
-impl State {
+impl Population {
     /// The object of a pod was read anew: whose end was given up stays so, unless it is to be gone by another time.
-    pub(super) fn keep_overdue(&mut self, ix: TaskIx, task: &mut Task) {
+    pub(in crate::state) fn keep_overdue(&mut self, ix: TaskIx, task: &mut Task) {
         if !self.endings.doubted.contains(&ix) {
             return;
         }
@@ -78,11 +78,8 @@ impl State {
         }
     }
 
-    /// Nobody waits any more for pods that should have ended long ago.
-    pub(super) fn doubt_endings(&mut self, now_s: i64) {
-        while let Some(ix) = self.endings.take_due(now_s) {
-            self.restore(ix, TaskStatus::Unknown);
-            self.upheavals += 1;
-        }
+    /// A pod that should have ended long ago, for which nobody waits any more.
+    pub(in crate::state) fn take_overdue(&mut self, now_s: i64) -> Option<TaskIx> {
+        self.endings.take_due(now_s)
     }
 }

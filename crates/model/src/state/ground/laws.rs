@@ -2,17 +2,18 @@
 
 use pumice_devices::Load;
 
-use super::State;
-use crate::ix::{NodeIx, TaskIx};
+use super::Ground;
+use crate::ix::NodeIx;
 use crate::resource::ResVec;
+use crate::state::population::Population;
 
-impl State {
+impl Ground {
     /// What the node's sums say that its tasks do not hold; `None` where they agree. Costs a look at
     /// every task of the node: for debug builds and tests.
-    pub fn imbalance(&self, node: NodeIx) -> Option<String> {
+    pub fn imbalance(&self, population: &Population, node: NodeIx) -> Option<String> {
         let (mut used, mut releasing, mut waits) = <(ResVec, ResVec, ResVec)>::default();
         for ix in self.nodes.tasks(node) {
-            let task = self.task(*ix);
+            let task = population.task(*ix);
             let request = &self.shapes.get(task.shape).request;
             match task.status.load() {
                 Some(Load::Held) => used.add(request),
@@ -21,7 +22,12 @@ impl State {
                     releasing.add(request);
                 }
                 Some(Load::Pipelined) => waits.add(request),
-                None => return Some(format!("{} is there and holds nothing", self.task_key(*ix))),
+                None => {
+                    return Some(format!(
+                        "{} is there and holds nothing",
+                        population.task_key(*ix)
+                    ));
+                }
             }
         }
         let nodes = &self.nodes;
@@ -44,20 +50,6 @@ impl State {
         let cpus = self.nodes.cpus(node);
         cpus.filter(|cpus| !cpus.is_balanced())
             .map(|_| "a CPU is lost, or two tasks will have it".to_owned())
-    }
-
-    /// Whether what is in use of each card of a task is the sum of what tasks hold of it.
-    pub fn cards_are_balanced(&self, ix: TaskIx) -> bool {
-        let task = self.task(ix);
-        let (Some(holding), Some(node)) = (&task.holding, task.node) else {
-            return true;
-        };
-        let devices = &self.nodes.devices[node.at()];
-        holding.parts.iter().all(|(family, allocations)| {
-            let cards = devices.family(*family);
-            let mut own = allocations.iter().filter_map(|allocation| allocation.card);
-            cards.is_none_or(|cards| own.all(|card| cards.is_balanced(usize::from(card))))
-        })
     }
 }
 
@@ -87,10 +79,10 @@ mod tests {
             ..PodObject::default()
         })));
         state.seal();
-        let node = state.nodes.find("n").expect("a node");
-        assert_eq!(state.imbalance(node), None);
-        let task: TaskIx = state.nodes.tasks(node)[0];
-        let more = state.resources.vector(&amounts(500));
+        let node = state.ground().nodes().find("n").expect("a node");
+        assert_eq!(state.ground().imbalance(state.population(), node), None);
+        let task: TaskIx = state.ground().nodes().tasks(node)[0];
+        let more = state.ground.resources_mut().vector(&amounts(500));
         let burden = Burden {
             request: &more,
             nonzero_cpu_milli: 0,
@@ -98,10 +90,19 @@ mod tests {
             ports: &[],
             volumes: None,
         };
-        let slot = state.nodes.put(node, task, Load::Held, &burden);
-        let told = state.imbalance(node).expect("the task is there twice");
+        let slot = state
+            .ground
+            .nodes_mut()
+            .put(node, task, Load::Held, &burden);
+        let told = state
+            .ground()
+            .imbalance(state.population(), node)
+            .expect("the task is there twice");
         assert_eq!(told, "used cpu is 1500, its tasks hold 2000");
-        let _moved = state.nodes.take(node, slot, Load::Held, &burden);
-        assert_eq!(state.imbalance(node), None);
+        let _moved = state
+            .ground
+            .nodes_mut()
+            .take(node, slot, Load::Held, &burden);
+        assert_eq!(state.ground().imbalance(state.population(), node), None);
     }
 }

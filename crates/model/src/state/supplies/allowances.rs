@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::State;
 use crate::delta::Delta;
-use crate::ix::TaskIx;
+use crate::intern::Interner;
 use crate::object::{BudgetObject, QuotaObject};
 use crate::selector::selects;
+use crate::task::Task;
 
 /// A PodDisruptionBudget as last seen.
 #[derive(Clone, Debug)]
@@ -20,9 +20,9 @@ pub struct KnownBudget {
 /// By namespace, then by name.
 type Spaced<T> = BTreeMap<String, BTreeMap<String, T>>;
 
-/// All of them.
+/// PodDisruptionBudgets and ResourceQuotas.
 #[derive(Clone, Default)]
-pub(super) struct Allowances {
+pub struct Allowances {
     budgets: Spaced<KnownBudget>,
     quotas: Spaced<QuotaObject>,
     /// Versions given out.
@@ -42,7 +42,8 @@ fn remove<T>(all: &mut Spaced<T>, namespace: &str, name: &str) -> bool {
 }
 
 impl Allowances {
-    fn apply(&mut self, delta: Delta) -> bool {
+    /// Takes in a change of one of them; whether it is news.
+    pub(super) fn apply(&mut self, delta: Delta) -> bool {
         match delta {
             Delta::BudgetApply(object) => {
                 let own = self.budgets.entry(object.namespace.clone()).or_default();
@@ -67,44 +68,42 @@ impl Allowances {
             _ => false,
         }
     }
-}
 
-impl State {
-    pub(super) fn apply_allowance(&mut self, delta: Delta) {
-        self.generation += u64::from(self.allowances.apply(delta));
-    }
-
-    pub(super) fn dump_allowances(&self, out: &mut Vec<Delta>) {
-        let budgets = self.allowances.budgets.values().flat_map(BTreeMap::values);
+    /// Changes that make the same allowances.
+    pub(in crate::state) fn dump(&self, out: &mut Vec<Delta>) {
+        let budgets = self.budgets.values().flat_map(BTreeMap::values);
         out.extend(budgets.map(|budget| Delta::BudgetApply(Box::new(budget.object.clone()))));
-        let quotas = self.allowances.quotas.values().flat_map(BTreeMap::values);
+        let quotas = self.quotas.values().flat_map(BTreeMap::values);
         out.extend(quotas.map(|quota| Delta::QuotaApply(Box::new(quota.clone()))));
     }
 
     /// The PodDisruptionBudgets of a namespace, by name.
     pub fn budgets(&self, namespace: &str) -> impl Iterator<Item = &KnownBudget> {
-        let own = self.allowances.budgets.get(namespace);
+        let own = self.budgets.get(namespace);
         own.into_iter().flat_map(BTreeMap::values)
     }
 
     /// The PodDisruptionBudgets that select a pod, by name.
-    pub fn budgets_of(&self, ix: TaskIx) -> impl Iterator<Item = &KnownBudget> {
-        let task = self.task(ix);
-        self.budgets(self.names.text(task.namespace))
-            .filter(|budget| {
+    pub fn budgets_of<'a>(
+        &'a self,
+        names: &'a Interner,
+        task: &'a Task,
+    ) -> impl Iterator<Item = &'a KnownBudget> {
+        self.budgets(names.text(task.namespace))
+            .filter(move |budget| {
                 let selector = budget.object.selector.as_ref();
-                selector.is_some_and(|selector| selects(&self.names, selector, &task.labels))
+                selector.is_some_and(|selector| selects(names, selector, &task.labels))
             })
     }
 
     /// A PodDisruptionBudget.
     pub fn budget(&self, namespace: &str, name: &str) -> Option<&KnownBudget> {
-        self.allowances.budgets.get(namespace)?.get(name)
+        self.budgets.get(namespace)?.get(name)
     }
 
     /// The ResourceQuotas of a namespace, by name.
     pub fn quotas(&self, namespace: &str) -> impl Iterator<Item = &QuotaObject> {
-        let own = self.allowances.quotas.get(namespace);
+        let own = self.quotas.get(namespace);
         own.into_iter().flat_map(BTreeMap::values)
     }
 }
