@@ -86,7 +86,7 @@ impl<F: HamiFamily> CardHolder<'_, F> {
         let Some(text) = lookup(records, key) else {
             return Allocations::new();
         };
-        let elements = match elements(text, i64::from(i32::MAX)) {
+        let elements = match elements(text, F::MAX_CORES) {
             Ok(elements) => elements,
             Err(why) => {
                 problems.tell(|| format!("annotation {key} {why}"));

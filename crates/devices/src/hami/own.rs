@@ -45,6 +45,8 @@ pub trait HamiFamily: Send + Sync + Sized + 'static {
     const GAUGES: &'static [GaugeSpec];
     /// A list of cards has an element for every container; else only for those that have some.
     const LISTS_ALL_CONTAINERS: bool;
+    /// Most cores that a list may tell of a card.
+    const MAX_CORES: i64;
     /// Index of the failure that evictions could mend.
     const LATER: u8;
     /// Pod annotation that says when cards were chosen, whatever kinds they are of.

@@ -130,6 +130,7 @@ impl HamiFamily for AscendChips {
     const DIMENSIONS: &'static [Dimension] = DIMENSIONS;
     const GAUGES: &'static [GaugeSpec] = gauges::GAUGES;
     const LISTS_ALL_CONTAINERS: bool = false;
+    const MAX_CORES: i64 = ALL_CORES;
     const LATER: u8 = failure::LATER;
     const STAMP: Option<&'static str> = Some("predicate-time");
 
