@@ -1,5 +1,7 @@
 //! What tests of several families need: pods, and what a family makes of them.
 
+pub mod laws;
+
 use std::sync::Arc;
 
 use crate::facts::{ContainerFacts, ContainerKind, Pairs, PodFacts};

@@ -476,13 +476,12 @@ fn names_with_quotes_and_line_breaks_stay_one_line() {
 
 #[test]
 fn series_of_cards_follow_their_nodes_and_pods() {
-    use pumice_devices::{Gauge, GaugeSpec};
+    use pumice_devices::gauge::{CardMeasure, Gauge, GaugeSpec};
 
     let metrics = metrics();
     let family = |name, by_pod| GaugeSpec {
-        name,
-        help: "Of a card.",
         by_pod,
+        ..GaugeSpec::of_card(name, CardMeasure::Own, "Of a card.")
     };
     let families = [
         family("card_memory", false),

@@ -1,4 +1,4 @@
-//! Ascend NPUs, as MindCluster virtualises them (spec/05 §2); those of HAMi are in [`crate::hami::ascend`].
+//! Ascend NPUs, as MindCluster virtualises them (spec/05 §2); those of HAMi are in `hami::ascend`.
 
 pub mod mindcluster;
 

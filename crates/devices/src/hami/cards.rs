@@ -34,6 +34,7 @@ impl HamiFamily for VendorCards {
     const DIMENSIONS: &'static [Dimension] = DIMENSIONS;
     const GAUGES: &'static [GaugeSpec] = gauges::GAUGES;
     const LISTS_ALL_CONTAINERS: bool = true;
+    const MAX_CORES: i64 = i32::MAX as i64;
     const LATER: u8 = card_failures::LATER;
     const STAMP: Option<&'static str> = None;
 

@@ -12,7 +12,7 @@ use crate::part::CardPart;
 
 use super::cards::VendorCards;
 use super::mig;
-use super::own::{HamiFamily, NeedOf, PodOnNode};
+use super::own::{HamiFamily, NeedOf, PodOnDevices};
 use super::share::{CardMemory, CardNeed};
 use super::variant::CardVariant;
 
@@ -104,7 +104,7 @@ impl CardNeed {
 }
 
 /// A node, seen by a pod that asks cards of vendors.
-pub type PodOnCards<'a> = PodOnNode<'a, VendorCards>;
+pub type PodOnCards<'a> = PodOnDevices<'a, VendorCards>;
 
 impl PodOnCards<'_> {
     /// What a need takes of a card.
@@ -246,7 +246,7 @@ impl PodOnCards<'_> {
     }
 }
 
-impl<F: HamiFamily> PodOnNode<'_, F> {
+impl<F: HamiFamily> PodOnDevices<'_, F> {
     /// The checks that no eviction changes.
     pub fn allows(&self, need: &NeedOf<F>, at: usize) -> Result<(), CardCheck> {
         let card = &self.cards.cards[at];

@@ -6,7 +6,7 @@ use crate::request::{FamilyRequest, NearMiss};
 use crate::text::{SaidOfCards, grouped};
 
 use super::check::CardCheck;
-use super::own::{HamiFamily, NeedOf, PodOnNode, TakenBy};
+use super::own::{HamiFamily, NeedOf, PodOnDevices, TakenBy};
 use super::request::HamiRequest;
 use super::variant::{CardMode, CardVariant};
 
@@ -72,7 +72,7 @@ pub fn explain<F: HamiFamily>(
 
 /// A card, looked at for a need beside what containers of the pod have got.
 struct CardLook<'a, F: HamiFamily> {
-    on_node: &'a PodOnNode<'a, F>,
+    on_node: &'a PodOnDevices<'a, F>,
     need: &'a NeedOf<F>,
     at: usize,
     own: &'a [F::Taken],

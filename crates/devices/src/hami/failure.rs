@@ -3,9 +3,9 @@
 use crate::ledger::LedgerTime;
 
 use super::check::CardCheck;
-use super::own::{HamiFamily, NeedOf, PodOnNode};
+use super::own::{HamiFamily, NeedOf, PodOnDevices};
 
-impl<F: HamiFamily> PodOnNode<'_, F> {
+impl<F: HamiFamily> PodOnDevices<'_, F> {
     /// Index of the failure on a node where the pod does not fit.
     #[cold]
     pub fn failure(&self, needs: &[NeedOf<F>]) -> u8 {

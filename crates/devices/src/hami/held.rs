@@ -17,7 +17,7 @@ use super::kind::CardKind;
 use super::limits::CardLimits;
 use super::mig::{self, ToldInstance};
 use super::needs::needs_at_most;
-use super::own::{HamiFamily, HamiRules, NeedOf, PodOnNode};
+use super::own::{HamiFamily, HamiRules, NeedOf, PodOnDevices};
 use super::variant::CardVariant;
 use super::wire::{ReadDevice, elements};
 
@@ -37,7 +37,7 @@ pub fn held<F: HamiFamily>(
     let limits = CardLimits::default();
     let holder = CardHolder {
         pod,
-        on_node: PodOnNode {
+        on_node: PodOnDevices {
             rules,
             limits: &limits,
             cards,
@@ -73,7 +73,7 @@ pub fn held<F: HamiFamily>(
 
 struct CardHolder<'a, F: HamiFamily> {
     pod: &'a PodFacts,
-    on_node: PodOnNode<'a, F>,
+    on_node: PodOnDevices<'a, F>,
     devices: HeldDevices<'a>,
     needs: &'a [NeedOf<F>],
 }
@@ -86,7 +86,7 @@ impl<F: HamiFamily> CardHolder<'_, F> {
         let Some(text) = lookup(records, key) else {
             return Allocations::new();
         };
-        let elements = match elements(text, i64::from(i32::MAX)) {
+        let elements = match elements(text, F::MAX_CORES) {
             Ok(elements) => elements,
             Err(why) => {
                 problems.tell(|| format!("annotation {key} {why}"));

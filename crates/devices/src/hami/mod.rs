@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Two families, by one code: the cards of the vendors, of which an argument says which are on, and the chips
-//! of Ascend. What each does in its own way stands in `own::HamiFamily`, and is in [`cards`] (`check`, `place`,
-//! `order`, `share`, `queues`) and in [`ascend`]. A vendor is what it calls things and
+//! of Ascend. What each does in its own way stands in `own::HamiFamily`, and is in `cards` (`check`, `place`,
+//! `order`, `share`, `queues`) and in `ascend`. A vendor is what it calls things and
 //! the few rules that are its own (`kind::CardKind`), in a module of `vendors`.
 //!
 //! Invariants: what is written can be read back to exactly what was charged; no card gives more

@@ -7,7 +7,7 @@ use super::own::{HamiFamily, HamiRules, NeedOf};
 
 /// What one container asks of one kind of cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Need<Share> {
+pub struct DeviceNeed<Share> {
     /// Position in [`PodFacts::containers`].
     pub container: u16,
     /// Place of the kind among those that are on.
@@ -85,7 +85,7 @@ fn need<F: HamiFamily>(
     of: usize,
     (count, share): (u32, F::Share),
 ) -> NeedOf<F> {
-    Need {
+    DeviceNeed {
         container: at as u16,
         kind: of as u16,
         runs: container.kind,

@@ -9,7 +9,7 @@ use crate::settings::Policy;
 
 use super::check::{PodOnCards, Taken};
 use super::links;
-use super::own::{HamiFamily, NeedOf, PodOnNode};
+use super::own::{HamiFamily, NeedOf, PodOnDevices};
 use super::place::CardOrder;
 use super::preference::{CardPreference, CardWeights, OrderKey};
 use super::share::CardNeed;
@@ -134,7 +134,7 @@ impl PodOnCards<'_> {
     }
 }
 
-impl<F: HamiFamily> PodOnNode<'_, F> {
+impl<F: HamiFamily> PodOnDevices<'_, F> {
     /// A card of which so much is in use, as a need sees it.
     pub fn ranked(&self, need: &NeedOf<F>, at: usize, used: CardPart) -> RankedCard {
         let weights = self.limits.preference.weights;

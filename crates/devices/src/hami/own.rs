@@ -20,7 +20,7 @@ use crate::settings::Policy;
 use super::check::CardCheck;
 use super::kind::{CardKind, Marking};
 use super::limits::CardLimits;
-use super::needs::Need;
+use super::needs::DeviceNeed;
 use super::register::HamiCard;
 use super::request::HamiRequest;
 
@@ -28,7 +28,7 @@ use super::request::HamiRequest;
 pub type TakenBy<F> = SmallVec<[<F as HamiFamily>::Taken; 4]>;
 
 /// What one container asks of one kind of cards.
-pub type NeedOf<F> = Need<<F as HamiFamily>::Share>;
+pub type NeedOf<F> = DeviceNeed<<F as HamiFamily>::Share>;
 
 /// A family of HAMi's devices.
 pub trait HamiFamily: Send + Sync + Sized + 'static {
@@ -45,6 +45,8 @@ pub trait HamiFamily: Send + Sync + Sized + 'static {
     const GAUGES: &'static [GaugeSpec];
     /// A list of cards has an element for every container; else only for those that have some.
     const LISTS_ALL_CONTAINERS: bool;
+    /// Most cores that a list may tell of a card.
+    const MAX_CORES: i64;
     /// Index of the failure that evictions could mend.
     const LATER: u8;
     /// Pod annotation that says when cards were chosen, whatever kinds they are of.
@@ -109,21 +111,21 @@ pub trait HamiFamily: Send + Sync + Sized + 'static {
     /// Index of the failure of a node that does not fit even when it is idle, for the need that fails there:
     /// whether it does so alone, and the check that no card passes, if it is that.
     fn failure_of(
-        on_node: &PodOnNode<Self>,
+        on_node: &PodOnDevices<Self>,
         need: &NeedOf<Self>,
         is_alone: bool,
         check: Option<CardCheck>,
     ) -> u8;
 
     /// What a need takes of a card: memory, sharers and cores first.
-    fn part(on_node: &PodOnNode<Self>, need: &NeedOf<Self>, at: usize) -> Portion;
+    fn part(on_node: &PodOnDevices<Self>, need: &NeedOf<Self>, at: usize) -> Portion;
 
     /// What a need takes of a card of which a list tells so much memory and so many cores, and nobody more.
     fn part_as_told(&self, need: &NeedOf<Self>, memory: i64, cores: i64) -> Portion;
 
     /// What is in use of a card for a need, with what containers of the pod have got.
     fn used(
-        on_node: &PodOnNode<Self>,
+        on_node: &PodOnDevices<Self>,
         _need: &NeedOf<Self>,
         at: usize,
         _own: &[Self::Taken],
@@ -133,7 +135,7 @@ pub trait HamiFamily: Send + Sync + Sized + 'static {
 
     /// Whether a card is large enough for a need when it is idle.
     fn is_large_enough(
-        on_node: &PodOnNode<Self>,
+        on_node: &PodOnDevices<Self>,
         need: &NeedOf<Self>,
         at: usize,
     ) -> Result<(), CardCheck> {
@@ -145,29 +147,32 @@ pub trait HamiFamily: Send + Sync + Sized + 'static {
 
     /// What a card gives for a need beside what containers of the pod have got.
     fn admits(
-        on_node: &PodOnNode<Self>,
+        on_node: &PodOnDevices<Self>,
         need: &NeedOf<Self>,
         at: usize,
         own: &[Self::Taken],
     ) -> Result<Self::Taken, CardCheck>;
 
     /// Cards for all needs, and the score of the node; `None` if there are not enough.
-    fn place(on_node: &PodOnNode<Self>, needs: &[NeedOf<Self>]) -> Option<(TakenBy<Self>, f64)>;
+    fn place(on_node: &PodOnDevices<Self>, needs: &[NeedOf<Self>]) -> Option<(TakenBy<Self>, f64)>;
 
     /// The cards that a need gets beside what containers of the pod have got.
     fn best(
-        on_node: &PodOnNode<Self>,
+        on_node: &PodOnDevices<Self>,
         need: &NeedOf<Self>,
         own: &[Self::Taken],
     ) -> Option<TakenBy<Self>>;
 
     /// What the ledger is told that a container has got.
-    fn allocation(on_node: &PodOnNode<Self>, need: &NeedOf<Self>, taken: Self::Taken)
-    -> Allocation;
+    fn allocation(
+        on_node: &PodOnDevices<Self>,
+        need: &NeedOf<Self>,
+        taken: Self::Taken,
+    ) -> Allocation;
 
     /// Why a card does not serve a need, where [`super::explain`] has no words for it.
     fn why(
-        on_node: &PodOnNode<Self>,
+        on_node: &PodOnDevices<Self>,
         need: &NeedOf<Self>,
         at: usize,
         own: &[Self::Taken],
@@ -179,7 +184,7 @@ pub trait HamiFamily: Send + Sync + Sized + 'static {
 
     /// Where cards of a container have to be near each other, what is told of that, and how many there are at most.
     fn nearness(
-        _on_node: &PodOnNode<Self>,
+        _on_node: &PodOnDevices<Self>,
         _need: &NeedOf<Self>,
         _own: &[Self::Taken],
     ) -> Option<(String, u32)> {
@@ -215,7 +220,7 @@ pub struct HamiRules<F> {
 }
 
 /// A node, seen by a pod.
-pub struct PodOnNode<'a, F> {
+pub struct PodOnDevices<'a, F> {
     /// What is the same for all pods.
     pub rules: &'a HamiRules<F>,
     /// The pod's.
@@ -226,15 +231,15 @@ pub struct PodOnNode<'a, F> {
     pub view: LedgerTime,
 }
 
-impl<F> Clone for PodOnNode<'_, F> {
+impl<F> Clone for PodOnDevices<'_, F> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<F> Copy for PodOnNode<'_, F> {}
+impl<F> Copy for PodOnDevices<'_, F> {}
 
-impl<F> PodOnNode<'_, F> {
+impl<F> PodOnDevices<'_, F> {
     /// This pod on the node as it is at another time.
     pub fn at(self, view: LedgerTime) -> Self {
         Self { view, ..self }

@@ -11,7 +11,7 @@ use crate::request::{Failure, FamilyRequest, NearMiss, QueueAmounts};
 use super::explain::explain;
 use super::kind::{CardKind, Marking, PodLookup};
 use super::limits::CardLimits;
-use super::own::{HamiFamily, HamiRules, NeedOf, PodOnNode};
+use super::own::{HamiFamily, HamiRules, NeedOf, PodOnDevices};
 use super::protocol;
 use super::wire::{end_element, push_device};
 
@@ -30,8 +30,8 @@ impl<F: HamiFamily> HamiRequest<F> {
         &'a self,
         cards: &'a NodeCards,
         view: LedgerTime,
-    ) -> PodOnNode<'a, F> {
-        PodOnNode {
+    ) -> PodOnDevices<'a, F> {
+        PodOnDevices {
             rules: &self.rules,
             limits: &self.limits,
             cards,

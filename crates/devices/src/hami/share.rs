@@ -4,7 +4,7 @@ use crate::facts::{ContainerFacts, amount_text};
 
 use super::cards::VendorCards;
 use super::kind::{CardKind, KindNames, MemoryUnit, Several};
-use super::needs::Need;
+use super::needs::DeviceNeed;
 use super::own::HamiFamily;
 
 /// Memory of each card.
@@ -68,7 +68,7 @@ impl CardShare {
 }
 
 /// What one container asks of one kind of cards.
-pub type CardNeed = Need<CardShare>;
+pub type CardNeed = DeviceNeed<CardShare>;
 
 /// What a container asks of a kind.
 ///

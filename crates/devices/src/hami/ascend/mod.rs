@@ -38,7 +38,7 @@ use super::check::CardCheck;
 use super::devices::HamiDevices;
 use super::kind::{CardKind, Marking};
 use super::limits::CardLimits;
-use super::own::{HamiFamily, PodOnNode, TakenBy};
+use super::own::{HamiFamily, PodOnDevices, TakenBy};
 use super::preference::{NODE_POLICY, POLICY, WEIGHTS};
 use super::protocol;
 use super::register::HamiCard;
@@ -93,7 +93,7 @@ pub struct AscendChips {
 }
 
 /// A node, seen by a pod that asks chips.
-type PodOnChips<'a> = PodOnNode<'a, AscendChips>;
+type PodOnChips<'a> = PodOnDevices<'a, AscendChips>;
 
 /// A chip that a container of the pod has got.
 #[derive(Clone, Copy)]
@@ -130,6 +130,7 @@ impl HamiFamily for AscendChips {
     const DIMENSIONS: &'static [Dimension] = DIMENSIONS;
     const GAUGES: &'static [GaugeSpec] = gauges::GAUGES;
     const LISTS_ALL_CONTAINERS: bool = false;
+    const MAX_CORES: i64 = ALL_CORES;
     const LATER: u8 = failure::LATER;
     const STAMP: Option<&'static str> = Some("predicate-time");
 

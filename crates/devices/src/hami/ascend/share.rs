@@ -1,7 +1,7 @@
 //! How much of each chip a container asks (spec/05 §3.3, P-14).
 
 use crate::facts::{ContainerFacts, PodFacts};
-use crate::hami::needs::Need;
+use crate::hami::needs::DeviceNeed;
 use crate::hami::own::HamiFamily;
 use crate::hami::share;
 use crate::text::clip;
@@ -33,7 +33,7 @@ pub enum ChipShare {
 }
 
 /// What one container asks of one type of chips.
-pub type ChipNeed = Need<ChipShare>;
+pub type ChipNeed = DeviceNeed<ChipShare>;
 
 /// Whether hami-core limits a pod.
 ///

@@ -1,6 +1,5 @@
 //! Laws that hold for any node and any sequence of pods, and decoders that take any text.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -8,6 +7,7 @@ use proptest::prelude::*;
 use super::{NodeLine, family, h1, pod, request, text};
 use crate::facts::PodFacts;
 use crate::family::{Decoded, Family};
+use crate::fixture::laws::{LoadedNode, LoadedPod, NodeStep, policies, steps, texts};
 use crate::hami::ascend::part::ChipPart;
 use crate::ledger::{Allocations, LedgerTime, Load, NodeCards, Tags};
 use crate::request::FamilyRequest;
@@ -19,6 +19,11 @@ const TYPES: [(&str, i64, i64, &[i64]); 3] = [
     ("Ascend910B2", 8, 65_536, &[0, 8000, 16_000, 32_768, 60_000]),
     ("Ascend910B3", 4, 65_536, &[0, 16_000, 20_000]),
 ];
+
+/// Characters that are put into texts, and those of which there are texts.
+const EDITS: &str = "[,:;{}\\[\\]\"0-9a-zU é-]";
+const SOME: &str = "[,:;{}\"U0-9]{0,60}";
+const LIST: &str = "U0,Ascend310P,6144,0:U1,Ascend310P,3072,0:;U7,Ascend310P,1,1:;";
 
 /// Chips, MiB (0: whole ones) and cores of a container.
 type Ask = (i64, usize, i64);
@@ -50,41 +55,10 @@ impl PodLine {
     }
 }
 
-#[derive(Clone, Debug)]
-enum Step {
-    Place(PodLine),
-    Pipeline(PodLine),
-    Evict(usize),
-    Remove(usize),
-}
-
 fn pods() -> impl Strategy<Value = PodLine> {
     let cores = prop::sample::select(vec![0, 0, 20, 50, 100]);
     let asks = prop::collection::vec((1..4i64, any::<usize>(), cores), 1..4);
     (asks, any::<bool>()).prop_map(|(asks, soft)| PodLine { asks, soft })
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![
-        6 => pods().prop_map(Step::Place),
-        1 => pods().prop_map(Step::Pipeline),
-        1 => any::<usize>().prop_map(Step::Evict),
-        2 => any::<usize>().prop_map(Step::Remove),
-    ];
-    prop::collection::vec(step, 1..14)
-}
-
-/// Everything a ledger says, in an order that does not depend on how it came to be.
-fn content(cards: &NodeCards) -> (Vec<[ChipPart; 2]>, Vec<String>, bool) {
-    let used =
-        |at| [LedgerTime::Now, LedgerTime::Future].map(|view| ChipPart::used(cards, at, view));
-    let entries = cards
-        .entries(LedgerTime::Now)
-        .chain(cards.entries(LedgerTime::Future));
-    let mut entries: Vec<String> = entries.map(|entry| format!("{entry:?}")).collect();
-    entries.sort();
-    let all = (0..cards.cards.len()).map(used).collect();
-    (all, entries, cards.is_in_transit())
 }
 
 fn assert_within_capacity(cards: &NodeCards, view: LedgerTime) {
@@ -152,19 +126,16 @@ fn has_room(used: ChipPart, all: ChipPart, part: ChipPart) -> bool {
 struct World<'a> {
     family: &'a dyn Family,
     of: usize,
-    cards: NodeCards,
-    empty: NodeCards,
-    pods: BTreeMap<u32, (PodLine, Load, Allocations, String)>,
-    next: u32,
+    node: LoadedNode<PodLine>,
 }
 
 impl World<'_> {
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &NodeStep<PodLine>) {
         match step {
-            Step::Place(line) => self.place(line, LedgerTime::Now, Load::Held),
-            Step::Pipeline(line) => self.place(line, LedgerTime::Future, Load::Pipelined),
-            Step::Evict(at) => self.weigh(*at, Some(Load::Releasing)),
-            Step::Remove(at) => self.weigh(*at, None),
+            NodeStep::Place(line) => self.place(line, LedgerTime::Now, Load::Held),
+            NodeStep::Pipeline(line) => self.place(line, LedgerTime::Future, Load::Pipelined),
+            NodeStep::Evict(at) => self.node.weigh(*at, Some(Load::Releasing)),
+            NodeStep::Remove(at) => self.node.weigh(*at, None),
         }
     }
 
@@ -173,32 +144,35 @@ impl World<'_> {
     }
 
     fn place(&mut self, line: &PodLine, view: LedgerTime, load: Load) {
-        let waiting = self.pods.values().any(|pod| pod.1 == Load::Pipelined);
-        if view == LedgerTime::Now && waiting {
-            return; // Whoever waits has what is free.
+        if !self.node.is_open(view) {
+            return;
         }
         let asked = self.family.request(&line.facts(self.of), Tags::default());
         let Some(Ok(request)) = asked else {
             return;
         };
-        let chosen = request.choose(&self.cards, view);
+        let chosen = request.choose(&self.node.cards, view);
         self.assert_agreement(&request, view, chosen.as_ref());
         let Some(allocations) = chosen else {
             return;
         };
-        let before = content(&self.cards);
-        self.cards
-            .charge(self.next, Tags::default(), load, &allocations);
-        self.cards.discharge(self.next, load, &allocations);
-        assert_eq!(content(&self.cards), before, "undo leaves nothing");
-        self.cards
-            .charge(self.next, Tags::default(), load, &allocations);
-        assert_within_capacity(&self.cards, view);
-        let written = request.annotations("H1", &self.cards, &allocations);
-        let list = text(&written, &self.key()).to_owned();
-        self.pods
-            .insert(self.next, (line.clone(), load, allocations, list));
-        self.next += 1;
+        let written = request.annotations("H1", &self.node.cards, &allocations);
+        self.node.charge(LoadedPod {
+            line: line.clone(),
+            tags: Tags::default(),
+            load,
+            text: text(&written, &self.key()).to_owned(),
+            allocations,
+        });
+        assert_within_capacity(&self.node.cards, view);
+    }
+
+    /// The ledger of a scheduler that starts now is this one.
+    fn assert_restarts(&self) {
+        self.node.assert_restarts(|line, list, cards| {
+            let records = vec![(self.key(), list.to_owned())];
+            self.family.decode(&records, &line.facts(self.of), cards)
+        });
     }
 
     /// What `fit`, `choose`, `explain` and a search through all choices say is one thing.
@@ -208,11 +182,11 @@ impl World<'_> {
         view: LedgerTime,
         chosen: Option<&Allocations>,
     ) {
-        let fit = request.fit(&self.cards, view);
+        let fit = request.fit(&self.node.cards, view);
         assert_eq!(fit.is_ok(), chosen.is_some(), "fit and choose");
-        let miss = request.explain("H1", &self.cards, view);
+        let miss = request.explain("H1", &self.node.cards, view);
         assert_eq!(miss.is_none(), chosen.is_some(), "explain");
-        let ever = request.choose(&self.empty, LedgerTime::Now);
+        let ever = request.choose(&self.node.empty, LedgerTime::Now);
         if let Err(at) = fit {
             let failure = &request.failures()[usize::from(at)];
             assert_eq!(failure.evictions_help, ever.is_some(), "{}", failure.text);
@@ -234,11 +208,11 @@ impl World<'_> {
             .into_iter()
             .map(|(_, count, part)| (count, part))
             .collect();
-        let count = self.cards.cards.len();
+        let count = self.node.cards.cards.len();
         let used: Vec<ChipPart> = (0..count)
-            .map(|at| ChipPart::used(&self.cards, at, view))
+            .map(|at| ChipPart::used(&self.node.cards, at, view))
             .collect();
-        let all = ChipPart::capacity(&self.cards, 0);
+        let all = ChipPart::capacity(&self.node.cards, 0);
         let naive = fits_naively(&used, all, &asks, &mut Vec::new());
         assert_eq!(
             naive,
@@ -246,60 +220,6 @@ impl World<'_> {
             "a search finds another answer: {asks:?}"
         );
     }
-
-    /// Evicts or removes a pod that holds something.
-    fn weigh(&mut self, at: usize, new: Option<Load>) {
-        let held = self
-            .pods
-            .iter()
-            .filter(|(_, pod)| new.is_none() || pod.1 == Load::Held);
-        let held: Vec<u32> = held.map(|(number, _)| *number).collect();
-        let Some(number) = held.get(at % held.len().max(1)) else {
-            return;
-        };
-        let (line, load, allocations, list) = self.pods.remove(number).expect("is there");
-        self.cards.discharge(*number, load, &allocations);
-        if let Some(new) = new {
-            self.cards
-                .charge(*number, Tags::default(), new, &allocations);
-            self.pods.insert(*number, (line, new, allocations, list));
-        }
-    }
-
-    /// The ledger of a scheduler that starts now.
-    fn rebuilt(&self) -> NodeCards {
-        let mut cards = self.empty.clone();
-        for (number, (line, load, _, list)) in &self.pods {
-            let records = vec![(self.key(), list.clone())];
-            let held = self.family.decode(&records, &line.facts(self.of), &cards);
-            assert_eq!(held.problems, Vec::<String>::new());
-            cards.charge(*number, Tags::default(), *load, &held.allocations);
-        }
-        cards
-    }
-}
-
-/// Any text, or a good one with some characters replaced, removed or doubled.
-fn texts(good: String) -> impl Strategy<Value = String> {
-    let edits = prop::collection::vec((0..good.len(), 0..3u8, "[,:;{}\\[\\]\"0-9a-zU é-]"), 0..6);
-    let mutated = edits.prop_map(move |edits| {
-        let mut text: Vec<char> = good.chars().collect();
-        for (at, kind, new) in edits {
-            let at = at % text.len().max(1);
-            match (kind, new.chars().next()) {
-                (0, Some(new)) if at < text.len() => text[at] = new,
-                (1, Some(new)) => text.insert(at, new),
-                _ if at < text.len() => drop(text.remove(at)),
-                _ => {}
-            }
-        }
-        text.into_iter().collect()
-    });
-    prop_oneof![any::<String>(), "[,:;{}\"U0-9]{0,60}", mutated]
-}
-
-fn policies() -> impl Strategy<Value = Policy> {
-    prop::sample::select(vec![Policy::None, Policy::Binpack, Policy::Spread])
 }
 
 proptest! {
@@ -311,28 +231,23 @@ proptest! {
     #[test]
     fn ledgers_hold_their_laws_through_any_sequence(
         of in 0..TYPES.len(), chips in 1..6usize, soft in any::<bool>(), policy in policies(),
-        steps in steps(),
+        steps in steps(pods),
     ) {
         let family = family(policy);
         let (word, slots, memory, _) = TYPES[of];
         let mut node = NodeLine::new(word, chips, slots, memory);
         node.soft = soft;
-        let empty = node.cards(&*family);
-        let (cards, pods) = (empty.clone(), BTreeMap::new());
-        let mut world = World { family: &*family, of, cards, empty, pods, next: 0 };
+        let node = LoadedNode::new(node.cards(&*family));
+        let mut world = World { family: &*family, of, node };
         for step in &steps {
             world.step(step);
-            prop_assert_eq!(content(&world.cards), content(&world.rebuilt()), "after a restart");
+            world.assert_restarts();
         }
-        let empty = content(&world.empty);
-        while !world.pods.is_empty() {
-            world.weigh(0, None);
-        }
-        prop_assert_eq!(content(&world.cards), empty);
+        world.node.assert_empties();
     }
 
     #[test]
-    fn any_register_text_gives_sound_chips(text in texts(format!("[{}]", h1().chips.join(",")))) {
+    fn any_register_text_gives_sound_chips(text in texts(format!("[{}]", h1().chips.join(",")), EDITS, SOME)) {
         let family = family(Policy::Binpack);
         let mut node = h1();
         node.chips = vec![text];
@@ -349,7 +264,7 @@ proptest! {
 
     #[test]
     fn any_allocation_text_can_be_charged_and_taken_back(
-        text in texts("U0,Ascend310P,6144,0:U1,Ascend310P,3072,0:;U7,Ascend310P,1,1:;".to_owned()),
+        text in texts(LIST.to_owned(), EDITS, SOME),
         asks in 0..4i64,
     ) {
         let family = family(Policy::Binpack);

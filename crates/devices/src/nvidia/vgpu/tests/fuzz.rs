@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::{cards_of, family, pod};
+use crate::fixture::laws;
 use crate::ledger::{LedgerTime, Load, Tags};
 use crate::nvidia::vgpu::allocation::{Device, decode, encode};
 use crate::nvidia::vgpu::register;
@@ -14,23 +15,10 @@ const REGISTER: &str = "GPU-aa,10,24576,NVIDIA-Tesla P40,true,hami-core:\
                         GPU-m0,10,40960,NVIDIA-NVIDIA A100-PCIE-40GB,true,mig:";
 const IDS: &str = "GPU-aa,NVIDIA,3000,50:;GPU-m0[group2-1],NVIDIA,8000,0:GPU-zz,NVIDIA,1,1:";
 
-/// Any text, or a good one with some characters replaced, removed or doubled.
-fn texts(good: &'static str) -> impl Strategy<Value = String> {
-    let edits = prop::collection::vec((0..good.len(), 0..3u8, "[,:;\\[\\]0-9a-zG é-]"), 0..6);
-    let mutated = edits.prop_map(move |edits| {
-        let mut text: Vec<char> = good.chars().collect();
-        for (at, kind, new) in edits {
-            let at = at % text.len().max(1);
-            match (kind, new.chars().next()) {
-                (0, Some(new)) if at < text.len() => text[at] = new,
-                (1, Some(new)) => text.insert(at, new),
-                _ if at < text.len() => drop(text.remove(at)),
-                _ => {}
-            }
-        }
-        text.into_iter().collect()
-    });
-    prop_oneof![any::<String>(), "[,:;\\[\\]0-9A-Z-]{0,60}", mutated]
+/// Any text, and such as a good one.
+fn texts(good: &str) -> impl Strategy<Value = String> + use<> {
+    let of_some = "[,:;\\[\\]0-9A-Z-]{0,60}";
+    laws::texts(good.to_owned(), "[,:;\\[\\]0-9a-zG é-]", of_some)
 }
 
 fn devices() -> impl Strategy<Value = Device<'static>> {

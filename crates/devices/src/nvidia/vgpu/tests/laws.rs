@@ -1,6 +1,5 @@
 //! Laws that hold for any node and any sequence of pods.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -9,6 +8,7 @@ use super::naive::{self, Ask};
 use super::{Limit, cards_of, config, family, ids, pod};
 use crate::facts::PodFacts;
 use crate::family::Family;
+use crate::fixture::laws::{LoadedNode, LoadedPod, NodeStep, policies, steps};
 use crate::ledger::{Allocations, LedgerTime, Load, NodeCards, Partition, Tags};
 use crate::node::NodeDevices;
 use crate::nvidia::vgpu::sharing::{SharingMode, mode};
@@ -106,44 +106,6 @@ fn pods() -> impl Strategy<Value = PodLine> {
         tags,
         spread,
     })
-}
-
-#[derive(Clone, Debug)]
-enum Step {
-    Place(PodLine),
-    Pipeline(PodLine),
-    Evict(usize),
-    Remove(usize),
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![
-        6 => pods().prop_map(Step::Place),
-        1 => pods().prop_map(Step::Pipeline),
-        1 => any::<usize>().prop_map(Step::Evict),
-        2 => any::<usize>().prop_map(Step::Remove),
-    ];
-    prop::collection::vec(step, 1..14)
-}
-
-fn policies() -> impl Strategy<Value = Policy> {
-    prop::sample::select(vec![Policy::None, Policy::Binpack, Policy::Spread])
-}
-
-/// Everything a ledger says, in an order that does not depend on how it came to be.
-fn content(cards: &NodeCards) -> (Vec<[CardPart; 2]>, Vec<String>, bool) {
-    let used =
-        |at| [LedgerTime::Now, LedgerTime::Future].map(|view| CardPart::used(cards, at, view));
-    let holds = cards
-        .entries(LedgerTime::Now)
-        .chain(cards.entries(LedgerTime::Future));
-    let mut holds: Vec<String> = holds.map(|entry| format!("{entry:?}")).collect();
-    holds.sort();
-    (
-        (0..cards.cards.len()).map(used).collect(),
-        holds,
-        cards.is_in_transit(),
-    )
 }
 
 fn assert_within_capacity(cards: &NodeCards, view: LedgerTime) {
@@ -272,76 +234,47 @@ fn assert_score(
 struct World<'a> {
     family: &'a dyn Family,
     policy: Policy,
-    cards: NodeCards,
-    empty: NodeCards,
-    pods: BTreeMap<u32, (PodLine, Load, Allocations, String)>,
-    next: u32,
+    node: LoadedNode<PodLine>,
 }
 
 impl World<'_> {
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &NodeStep<PodLine>) {
         match step {
-            Step::Place(line) => self.place(line, LedgerTime::Now, Load::Held),
-            Step::Pipeline(line) => self.place(line, LedgerTime::Future, Load::Pipelined),
-            Step::Evict(at) => self.weigh(*at, Some(Load::Releasing)),
-            Step::Remove(at) => self.weigh(*at, None),
+            NodeStep::Place(line) => self.place(line, LedgerTime::Now, Load::Held),
+            NodeStep::Pipeline(line) => self.place(line, LedgerTime::Future, Load::Pipelined),
+            NodeStep::Evict(at) => self.node.weigh(*at, Some(Load::Releasing)),
+            NodeStep::Remove(at) => self.node.weigh(*at, None),
         }
     }
 
-    fn place(&mut self, line: &PodLine, view: LedgerTime, weight: Load) {
-        let waiting = self.pods.values().any(|pod| pod.1 == Load::Pipelined);
-        if view == LedgerTime::Now && waiting {
-            return; // Whoever waits has what is free.
+    fn place(&mut self, line: &PodLine, view: LedgerTime, load: Load) {
+        if !self.node.is_open(view) {
+            return;
         }
         let request = line.request(self.family);
-        assert_agreement(line, &*request, &self.cards, view, &self.empty);
-        let Some(allocations) = request.choose(&self.cards, view) else {
+        let LoadedNode { cards, empty, .. } = &self.node;
+        assert_agreement(line, &*request, cards, view, empty);
+        let Some(allocations) = request.choose(cards, view) else {
             return;
         };
-        let score = request.fit(&self.cards, view).expect("fits");
-        assert_score(self.policy, &self.cards, view, &allocations, score);
-        let before = content(&self.cards);
-        self.cards
-            .charge(self.next, line.tags, weight, &allocations);
-        self.cards.discharge(self.next, weight, &allocations);
-        assert_eq!(content(&self.cards), before, "undo leaves nothing");
-        self.cards
-            .charge(self.next, line.tags, weight, &allocations);
-        assert_within_capacity(&self.cards, view);
-        let text = ids(&*request, &self.cards, &allocations);
-        self.pods
-            .insert(self.next, (line.clone(), weight, allocations, text));
-        self.next += 1;
+        let score = request.fit(cards, view).expect("fits");
+        assert_score(self.policy, cards, view, &allocations, score);
+        self.node.charge(LoadedPod {
+            line: line.clone(),
+            tags: line.tags,
+            load,
+            text: ids(&*request, cards, &allocations),
+            allocations,
+        });
+        assert_within_capacity(&self.node.cards, view);
     }
 
-    /// Evicts or removes a pod that holds something.
-    fn weigh(&mut self, at: usize, new: Option<Load>) {
-        let held = self
-            .pods
-            .iter()
-            .filter(|(_, pod)| new.is_none() || pod.1 == Load::Held);
-        let held: Vec<u32> = held.map(|(number, _)| *number).collect();
-        let Some(number) = held.get(at % held.len().max(1)) else {
-            return;
-        };
-        let (line, weight, allocations, text) = self.pods.remove(number).expect("is there");
-        self.cards.discharge(*number, weight, &allocations);
-        if let Some(new) = new {
-            self.cards.charge(*number, line.tags, new, &allocations);
-            self.pods.insert(*number, (line, new, allocations, text));
-        }
-    }
-
-    /// The ledger of a scheduler that starts now.
-    fn rebuilt(&self) -> NodeCards {
-        let mut cards = self.empty.clone();
-        for (number, (line, weight, _, text)) in &self.pods {
-            let records = vec![("volcano.sh/vgpu-ids-new".to_owned(), text.clone())];
-            let held = self.family.decode(&records, &line.facts(), &cards);
-            assert_eq!(held.problems, Vec::<String>::new());
-            cards.charge(*number, line.tags, *weight, &held.allocations);
-        }
-        cards
+    /// The ledger of a scheduler that starts now is this one.
+    fn assert_restarts(&self) {
+        self.node.assert_restarts(|line, text, cards| {
+            let records = vec![("volcano.sh/vgpu-ids-new".to_owned(), text.to_owned())];
+            self.family.decode(&records, &line.facts(), cards)
+        });
     }
 }
 
@@ -353,26 +286,15 @@ proptest! {
 
     #[test]
     fn ledgers_hold_their_laws_through_any_sequence(
-        register in registers(), policy in policies(), steps in steps(),
+        register in registers(), policy in policies(), steps in steps(pods),
     ) {
         let family = family(policy);
-        let empty = cards_of(&*family, &register, None);
-        let mut world = World {
-            family: &*family,
-            policy,
-            cards: empty.clone(),
-            empty,
-            pods: BTreeMap::new(),
-            next: 0,
-        };
+        let node = LoadedNode::new(cards_of(&*family, &register, None));
+        let mut world = World { family: &*family, policy, node };
         for step in &steps {
             world.step(step);
-            prop_assert_eq!(content(&world.cards), content(&world.rebuilt()), "after a restart");
+            world.assert_restarts();
         }
-        let empty = content(&world.empty);
-        while !world.pods.is_empty() {
-            world.weigh(0, None);
-        }
-        prop_assert_eq!(content(&world.cards), empty);
+        world.node.assert_empties();
     }
 }
