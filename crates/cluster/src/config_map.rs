@@ -1,33 +1,22 @@
 //! ConfigMaps, watched: those of a label, or one key of one, a configuration without a mounted file.
 
+mod listener;
 mod wanted_key;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::TryStreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{ListParams, WatchEvent, WatchParams};
-use kube::{Api, Client, ResourceExt};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout};
 
+use self::listener::ConfigMapListener;
 use self::wanted_key::WantedKey;
-use crate::client::describe;
+use crate::follow::board::{Board, KindReporter};
+use crate::follow::{FollowLimits, FollowedKind, KindFollower, ReadWay, WatchTimes};
 
-/// First pause after a failure, and after a watch that ended; it doubles from failure to failure.
+/// First pause after a failure: a ConfigMap is nothing that anybody waits for.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Longest pause while the API server refuses: a role is mended by hand.
-const LONGEST_REFUSED: Duration = Duration::from_secs(60);
-/// Longest pause while the API server is away.
-const LONGEST_AWAY: Duration = Duration::from_secs(10);
-/// Seconds after which the API server ends a watch, and when one that is still open is dead.
-const WATCH_S: u32 = 290;
-const DEAD_AFTER: Duration = Duration::from_secs(300);
-
-/// ConfigMaps in one page of a list.
-const PAGE: u32 = 500;
 
 /// Why there is no text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -101,59 +90,82 @@ pub enum ConfigMapNews {
     Failed(String, u32),
 }
 
-/// Follows ConfigMaps of a namespace: all of them first, then what changes; all of them again after
-/// a watch that has ended. Ends when nobody listens any more.
+/// Follows ConfigMaps of a namespace: all of them first, then what changes; all of them again after a
+/// failure. Ends when nobody listens any more.
 pub fn watch_config_maps(
-    client: Client,
+    way: ReadWay,
     namespace: &str,
     which: WhichConfigMaps,
 ) -> mpsc::Receiver<ConfigMapNews> {
-    let (news, receiver) = mpsc::channel(1);
-    let follower = ConfigMapFollower {
-        which,
-        api: Api::namespaced(client, namespace),
-        news: news.clone(),
+    let limits = FollowLimits {
+        pace: WatchTimes {
+            first_retry: FIRST_PAUSE,
+            ..WatchTimes::default()
+        },
+        ..FollowLimits::default()
     };
+    let (news, receiver) = mpsc::channel(1);
+    let row = row(namespace, which);
+    let board = Arc::new(Board::new(std::iter::once(row.slot())));
+    let listener = ConfigMapListener::new(news.clone());
+    let place = KindReporter::new(board, 0);
+    let follower = KindFollower::new(row, listener, way, limits, place);
     tokio::spawn(async move {
         tokio::select! {
-            _ = follower.run() => {}
+            () = follower.run() => {}
             () = news.closed() => {}
         }
     });
     receiver
 }
 
+/// What the follower must know. Who is told keeps texts himself, and writes failures to the log in his own words.
+fn row(namespace: &str, which: WhichConfigMaps) -> FollowedKind {
+    let (fields, labels) = match which {
+        WhichConfigMaps::Named(name) => (Some(format!("metadata.name={name}")), None),
+        WhichConfigMaps::Labelled(label) => (None, Some(label)),
+    };
+    FollowedKind {
+        namespace: Some(namespace.to_owned()),
+        fields,
+        labels,
+        retells: true,
+        logs: false,
+        ..FollowedKind::new("ConfigMap", "", "configmaps", vec!["v1".to_owned()])
+    }
+}
+
 /// Sends the text of `key` now and at every change, and why there is none. An API server that is
 /// away is a reason only as long as there was no text. Ends when nobody listens any more.
 pub fn watch_config_map(
-    client: Client,
+    way: ReadWay,
     namespace: &str,
     name: &str,
     key: &str,
 ) -> mpsc::Receiver<ConfigMapText> {
-    watch_text(client, namespace, name, WantedKey::Named(key.to_owned()))
+    watch_text(way, namespace, name, WantedKey::Named(key.to_owned()))
 }
 
 /// Sends the text of the usual key, or of the only one there is where the ConfigMap does not have that,
 /// as [`watch_config_map`] does.
 pub fn watch_usual_or_only_key(
-    client: Client,
+    way: ReadWay,
     namespace: &str,
     name: &str,
     usual: &str,
 ) -> mpsc::Receiver<ConfigMapText> {
     let key = WantedKey::UsualOrOnly(usual.to_owned());
-    watch_text(client, namespace, name, key)
+    watch_text(way, namespace, name, key)
 }
 
 fn watch_text(
-    client: Client,
+    way: ReadWay,
     namespace: &str,
     name: &str,
     key: WantedKey,
 ) -> mpsc::Receiver<ConfigMapText> {
     let (sender, receiver) = mpsc::channel(1);
-    let mut news = watch_config_maps(client, namespace, WhichConfigMaps::Named(name.to_owned()));
+    let mut news = watch_config_maps(way, namespace, WhichConfigMaps::Named(name.to_owned()));
     let mut teller = TextTeller {
         full: format!("{namespace}/{name}"),
         key,
@@ -178,100 +190,6 @@ fn watch_text(
 
 /// Nobody listens any more.
 struct NobodyListens;
-
-struct ConfigMapFollower {
-    which: WhichConfigMaps,
-    api: Api<ConfigMap>,
-    news: mpsc::Sender<ConfigMapNews>,
-}
-
-impl ConfigMapFollower {
-    async fn run(self) -> Result<std::convert::Infallible, NobodyListens> {
-        let mut failures = 0;
-        loop {
-            let began = Instant::now();
-            let failure = match self.list().await? {
-                Ok(version) => self.watch(&version).await?,
-                Err(error) => Some(error),
-            };
-            let Some(error) = failure else {
-                failures = 0;
-                sleep(FIRST_PAUSE).await;
-                continue;
-            };
-            failures = match began.elapsed() >= LONGEST_REFUSED {
-                true => 1,
-                false => failures + 1,
-            };
-            let why = match &error {
-                kube::Error::Api(status) => status.message.clone(),
-                error => describe(error),
-            };
-            self.tell(ConfigMapNews::Failed(why, failures)).await?;
-            sleep(pause(&error, failures)).await;
-        }
-    }
-
-    /// Lists, in pages; the version to go on from.
-    async fn list(&self) -> Result<Result<String, kube::Error>, NobodyListens> {
-        let mut page = match &self.which {
-            WhichConfigMaps::Named(name) => {
-                ListParams::default().fields(&format!("metadata.name={name}"))
-            }
-            WhichConfigMaps::Labelled(label) => ListParams::default().labels(label).limit(PAGE),
-        };
-        let mut all = Vec::new();
-        loop {
-            let list = match self.api.list(&page).await {
-                Ok(list) => list,
-                Err(error) => return Ok(Err(error)),
-            };
-            all.extend(list.items.into_iter().map(ConfigMapFound::from));
-            let more = list.metadata.continue_.filter(|token| !token.is_empty());
-            let Some(token) = more else {
-                self.tell(ConfigMapNews::Listed(all)).await?;
-                return Ok(Ok(list.metadata.resource_version.unwrap_or_default()));
-            };
-            page = page.continue_token(&token);
-        }
-    }
-
-    /// Watches until that ends; why, unless it was time.
-    async fn watch(&self, version: &str) -> Result<Option<kube::Error>, NobodyListens> {
-        let only_these = match &self.which {
-            WhichConfigMaps::Named(name) => {
-                WatchParams::default().fields(&format!("metadata.name={name}"))
-            }
-            WhichConfigMaps::Labelled(label) => WatchParams::default().labels(label),
-        };
-        let events = match self.api.watch(&only_these.timeout(WATCH_S), version).await {
-            Ok(events) => events,
-            Err(error) => return Ok(Some(error)),
-        };
-        let mut events = std::pin::pin!(events);
-        loop {
-            let event = match timeout(DEAD_AFTER, events.try_next()).await {
-                Err(_) | Ok(Ok(None)) => return Ok(None),
-                Ok(Ok(Some(event))) => event,
-                Ok(Err(error)) => return Ok(Some(error)),
-            };
-            let news = match event {
-                WatchEvent::Added(map) | WatchEvent::Modified(map) => {
-                    ConfigMapNews::Changed(map.into())
-                }
-                WatchEvent::Deleted(map) => ConfigMapNews::Gone(map.name_any()),
-                WatchEvent::Bookmark(_) => continue,
-                // The version is too old: listed again.
-                WatchEvent::Error(_) => return Ok(None),
-            };
-            self.tell(news).await?;
-        }
-    }
-
-    async fn tell(&self, news: ConfigMapNews) -> Result<(), NobodyListens> {
-        self.news.send(news).await.map_err(|_| NobodyListens)
-    }
-}
 
 /// Makes of news what a text is, or why there is none.
 struct TextTeller {
@@ -327,36 +245,42 @@ impl TextTeller {
     }
 }
 
-/// How long to wait after so many failures in a row.
-fn pause(error: &kube::Error, failures: u32) -> Duration {
-    let longest = match error {
-        kube::Error::Api(status) if (400..500).contains(&status.code) => LONGEST_REFUSED,
-        _ => LONGEST_AWAY,
-    };
-    let doubled = FIRST_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(10));
-    doubled.min(longest)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::scripted::{Answer, Server};
+    use crate::contact::Contact;
+    use crate::scripted::{Answer, Seen, Server};
 
     /// What is told when lists of ConfigMaps get this answer and nothing happens afterwards.
     async fn told(list: fn() -> Answer) -> ConfigMapText {
-        let script = move |seen: &crate::scripted::Seen| match seen.path.contains("watch=") {
-            true => Answer::Silence,
-            false => list(),
+        let script = move |seen: &Seen| match &seen.path {
+            path if path.contains("sendInitialEvents") => not_streamed(),
+            path if path.contains("watch=") => Answer::Silence,
+            _ => list(),
         };
         let server = Server::start(script).await;
-        let mut texts = watch_config_map(server.client(), "ns", "devices", "k");
+        let mut texts = watch_config_map(way(&server), "ns", "devices", "k");
         let first = texts.recv().await.expect("the watch goes on");
-        let path = &server.log()[0].path;
-        let only_this = "fieldSelector=metadata.name%3Ddevices";
-        assert!(path.contains("/namespaces/ns/") && path.contains(only_this));
+        for seen in server.log() {
+            let only_this = "fieldSelector=metadata.name%3Ddevices";
+            assert!(seen.path.contains("/namespaces/ns/configmaps?"), "{seen:?}");
+            assert!(seen.path.contains(only_this), "{seen:?}");
+        }
         first
+    }
+
+    fn way(server: &Server) -> ReadWay {
+        ReadWay {
+            client: server.client(),
+            contact: Contact::default(),
+        }
+    }
+
+    /// The answer of an API server that does not stream lists.
+    fn not_streamed() -> Answer {
+        Answer::refuse(422, "sendInitialEvents is forbidden for watch")
     }
 
     fn list(items: &Value) -> Answer {
@@ -390,17 +314,25 @@ mod tests {
 
     #[tokio::test]
     async fn those_of_a_label_are_listed_in_pages_and_told_one_by_one_afterwards() {
-        let script = |seen: &crate::scripted::Seen| match &seen.path {
+        let mut watches = 0;
+        let script = move |seen: &Seen| match &seen.path {
+            path if path.contains("sendInitialEvents") => not_streamed(),
             path if path.contains("watch=") => {
-                let gone = json!({"type": "DELETED", "object": named("a")});
-                Answer::Json(200, gone)
+                watches += 1;
+                let old = json!({"kind": "Status", "code": 410, "message": "too old"});
+                Answer::Events(vec![match watches {
+                    1 => json!({"type": "DELETED", "object": named("a", "7")}),
+                    _ => json!({"type": "ERROR", "object": old}),
+                }])
             }
-            path if path.contains("continue=") => page(&["b"], ""),
-            _ => page(&["a"], "more"),
+            // No list goes back behind what was watched.
+            path if path.contains("continue=") && watches > 0 => page("9", &["b"], ""),
+            path if path.contains("continue=") => page("5", &["b"], ""),
+            _ => page("5", &["a"], "more"),
         };
         let server = Server::start(script).await;
         let which = WhichConfigMaps::Labelled("reads=me".to_owned());
-        let mut news = watch_config_maps(server.client(), "ns", which);
+        let mut news = watch_config_maps(way(&server), "ns", which);
         let Some(ConfigMapNews::Listed(all)) = news.recv().await else {
             panic!("first all there are");
         };
@@ -409,7 +341,7 @@ mod tests {
         assert_eq!(all[0].data["k"], "v");
         let gone = ConfigMapNews::Gone("a".to_owned());
         assert_eq!(news.recv().await, Some(gone));
-        // The watch has ended.
+        // The watch has ended, and what it could go on from is too old.
         assert!(matches!(
             news.recv().await,
             Some(ConfigMapNews::Listed(all)) if all.len() == 2
@@ -417,34 +349,47 @@ mod tests {
         for seen in server.log() {
             assert!(seen.path.contains("labelSelector=reads%3Dme"), "{seen:?}");
         }
+        let watched = server.all("resourceVersion=7");
+        assert!(!watched.is_empty(), "goes on where it stopped");
     }
 
-    fn named(name: &str) -> Value {
+    #[tokio::test]
+    async fn all_are_told_again_after_a_failure_though_nothing_has_changed() {
+        let mut watches = 0;
+        let script = move |seen: &Seen| match &seen.path {
+            path if path.contains("sendInitialEvents") => not_streamed(),
+            path if path.contains("watch=") => {
+                watches += 1;
+                match watches {
+                    1 => Answer::refuse(403, "configmaps is forbidden"),
+                    _ => Answer::Silence,
+                }
+            }
+            _ => page("5", &["a"], ""),
+        };
+        let server = Server::start(script).await;
+        let which = WhichConfigMaps::Named("a".to_owned());
+        let mut news = watch_config_maps(way(&server), "ns", which);
+        let listed = |news: Option<ConfigMapNews>| matches!(news, Some(ConfigMapNews::Listed(all)) if all.len() == 1);
+        assert!(listed(news.recv().await));
+        let denied = ConfigMapNews::Failed("configmaps is forbidden".to_owned(), 1);
+        assert_eq!(news.recv().await, Some(denied));
+        assert!(listed(news.recv().await));
+    }
+
+    fn named(name: &str, version: &str) -> Value {
         json!({
-            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "uid": name},
-            "data": {"k": "v"},
+            "apiVersion": "v1", "kind": "ConfigMap", "data": {"k": "v"},
+            "metadata": {"name": name, "uid": name, "resourceVersion": version},
         })
     }
 
-    fn page(names: &[&str], more: &str) -> Answer {
-        let items: Vec<Value> = names.iter().map(|name| named(name)).collect();
-        let metadata = json!({"resourceVersion": "5", "continue": more});
+    fn page(version: &str, names: &[&str], more: &str) -> Answer {
+        let items: Vec<Value> = names.iter().map(|name| named(name, "4")).collect();
+        let metadata = json!({"resourceVersion": version, "continue": more});
         let list = json!({
             "apiVersion": "v1", "kind": "ConfigMapList", "metadata": metadata, "items": items,
         });
         Answer::Json(200, list)
-    }
-
-    #[test]
-    fn who_may_not_read_asks_ever_less_often() {
-        let refused = kube::Error::Api(Box::new(
-            kube::core::Status::failure("no", "").with_code(403),
-        ));
-        let pauses = [1, 2, 3, 6, 7, 100].map(|failures| pause(&refused, failures).as_secs());
-        assert_eq!(pauses, [1, 2, 4, 32, 60, 60]);
-        let away = kube::Error::Api(Box::new(
-            kube::core::Status::failure("no", "").with_code(503),
-        ));
-        assert_eq!(pause(&away, 100), LONGEST_AWAY);
     }
 }

@@ -36,6 +36,8 @@ impl Seen {
 pub(crate) enum Answer {
     /// Answer.
     Json(u16, Value),
+    /// Answer with events of a watch, and end it.
+    Events(Vec<Value>),
     /// Answer with `Retry-After` in seconds.
     RetryAfter(u16, u64),
     /// Close the connection without an answer.
@@ -52,7 +54,7 @@ impl Answer {
     pub(crate) fn refuse(code: u16, message: &str) -> Self {
         Self::Json(
             code,
-            json!({"kind": "Status", "status": "Failure", "message": message}),
+            json!({"kind": "Status", "status": "Failure", "message": message, "code": code}),
         )
     }
 }
@@ -148,9 +150,14 @@ impl Server {
         self.log.lock().unwrap().push(seen.clone());
         let answer = (self.script.lock().unwrap())(&seen);
         let (code, retry, body) = match answer {
-            Answer::Json(code, body) => (code, None, body),
+            Answer::Json(code, body) => (code, None, body.to_string()),
+            Answer::Events(events) => {
+                let lines = events.iter().map(|event| format!("{event}\n"));
+                (200, None, lines.collect())
+            }
             Answer::RetryAfter(code, seconds) => {
-                (code, Some(seconds), json!({"message": "slow down"}))
+                let body = json!({"message": "slow down"}).to_string();
+                (code, Some(seconds), body)
             }
             Answer::Cut => return Err(std::io::Error::other("cut")),
             Answer::Silence => {
@@ -164,9 +171,7 @@ impl Server {
         if let Some(seconds) = retry {
             response = response.header("retry-after", seconds);
         }
-        Ok(response
-            .body(Full::from(body.to_string()))
-            .expect("a response"))
+        Ok(response.body(Full::from(body)).expect("a response"))
     }
 }
 

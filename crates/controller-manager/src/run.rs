@@ -215,8 +215,8 @@ impl ControllerProcess {
         let namespace = told("KUBE_POD_NAMESPACE", "volcano-system");
         let release = told("HELM_RELEASE_NAME", "volcano");
         let name = format!("{release}-controller-configmap");
-        let client = self.clients.reads.clone();
-        let texts = watch_config_map(client, &namespace, &name, CONFIGURATION_KEY);
+        let way = ReadWay::from(&self.clients);
+        let texts = watch_config_map(way, &namespace, &name, CONFIGURATION_KEY);
         let at = ManagedRef::new(ManagedKind::ConfigMap, &namespace, &name);
         (texts, at)
     }

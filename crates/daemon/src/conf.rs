@@ -10,6 +10,7 @@ use std::sync::Arc;
 use pumice_admin::conf_watch::{self, ReloadTimes};
 use pumice_admin::metrics::Metrics;
 use pumice_cluster::config_map;
+use pumice_cluster::follow::ReadWay;
 use pumice_conf::reload::{self, Reload};
 use pumice_conf::{
     CONF_KEY, DEFAULT_CONF, Diagnostic, UsageSource, text_without_secrets, usage_source,
@@ -98,7 +99,7 @@ pub struct ConfFollower {
 }
 
 /// Where the texts come from. The built-in one is sent once.
-pub fn texts(source: &ConfSource, client: &kube::Client) -> mpsc::Receiver<ConfText> {
+pub fn texts(source: &ConfSource, way: &ReadWay) -> mpsc::Receiver<ConfText> {
     let (sender, receiver) = mpsc::channel(1);
     match source {
         ConfSource::BuiltIn => {
@@ -118,10 +119,10 @@ pub fn texts(source: &ConfSource, client: &kube::Client) -> mpsc::Receiver<ConfT
             });
         }
         ConfSource::ConfigMap(namespace, name, key) => {
-            let client = client.clone();
+            let way = way.clone();
             let mut read = match key {
-                Some(key) => config_map::watch_config_map(client, namespace, name, key),
-                None => config_map::watch_usual_or_only_key(client, namespace, name, CONF_KEY),
+                Some(key) => config_map::watch_config_map(way, namespace, name, key),
+                None => config_map::watch_usual_or_only_key(way, namespace, name, CONF_KEY),
             };
             tokio::spawn(async move {
                 while let Some(config_map::ConfigMapText { uid, text }) = read.recv().await {

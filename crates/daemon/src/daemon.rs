@@ -373,11 +373,10 @@ impl Daemon {
         self.status
             .set_configuration_problem(Some("the configuration is not read yet".to_owned()));
         let (devices, places) = cell::channel(None);
-        let reads = self.clients.reads.clone();
-        tokio::spawn(device_config::follow(reads, places, core.clone()));
+        let way = ReadWay::from(&self.clients);
+        tokio::spawn(device_config::follow(way.clone(), places, core.clone()));
         let (reports, places) = cell::channel(Vec::new());
-        let reads = self.clients.reads.clone();
-        tokio::spawn(node_reports::follow(reads, places, core.clone()));
+        tokio::spawn(node_reports::follow(way.clone(), places, core.clone()));
         let (usage, source_of_usage) = cell::channel(None);
         let usage_follower = UsageFollower {
             api: self.clients.reads.clone(),
@@ -413,7 +412,7 @@ impl Daemon {
             metrics: Arc::clone(&self.metrics),
             notices,
         };
-        tokio::spawn(follower.run(conf::texts(source, &self.clients.reads)))
+        tokio::spawn(follower.run(conf::texts(source, &way)))
     }
 
     /// Where notices for operators go; nowhere in a dry run.

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use kube::Client;
 use pumice_cluster::config_map::{ConfigMapError, ConfigMapText, watch_config_map};
+use pumice_cluster::follow::ReadWay;
 use pumice_decider::DeviceConfigPlace;
 use tokio::sync::{mpsc, watch as cell};
 use tokio::time::{Instant, timeout_at};
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Hands every text to the deciding thread, and `None` where there is none. Ends when nobody tells
 /// places or hears texts any more.
 pub async fn follow(
-    client: Client,
+    way: ReadWay,
     mut places: cell::Receiver<DeviceConfigPlace>,
     core: mpsc::Sender<DecideCommand>,
 ) {
@@ -28,7 +28,7 @@ pub async fn follow(
         let place = places.borrow_and_update().clone();
         let told = async {
             match &place {
-                Some(place) => tell(&client, place, &core).await,
+                Some(place) => tell(&way, place, &core).await,
                 None => std::future::pending().await,
             }
         };
@@ -41,9 +41,9 @@ pub async fn follow(
     }
 }
 
-async fn tell(client: &Client, place: &(String, String), core: &mpsc::Sender<DecideCommand>) {
+async fn tell(way: &ReadWay, place: &(String, String), core: &mpsc::Sender<DecideCommand>) {
     let (namespace, name) = place;
-    let mut texts = watch_config_map(client.clone(), namespace, name, KEY);
+    let mut texts = watch_config_map(way.clone(), namespace, name, KEY);
     let mut last = None;
     while let Some(read) = next(&mut texts).await {
         let text = match read.text {

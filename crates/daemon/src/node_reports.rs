@@ -1,10 +1,10 @@
 //! ConfigMaps in which others tell of the devices of nodes (spec/05 §2.3): watched by name or by label,
 //! and only while a family is on that reads them.
 
-use kube::Client;
 use pumice_cluster::config_map::{
     ConfigMapFound, ConfigMapNews, WhichConfigMaps, watch_config_maps,
 };
+use pumice_cluster::follow::ReadWay;
 use pumice_decider::{ReportData, ReportNews};
 use pumice_devices::{ReportMaps, ReportPlace};
 use tokio::sync::{mpsc, watch as cell};
@@ -18,7 +18,7 @@ const TOLD_FAILURE: u32 = 2;
 
 /// Hands what is new to the deciding thread. Ends when nobody tells places any more.
 pub async fn follow(
-    client: Client,
+    way: ReadWay,
     mut places: cell::Receiver<Vec<ReportPlace>>,
     core: mpsc::Sender<DecideCommand>,
 ) {
@@ -26,7 +26,7 @@ pub async fn follow(
         // They end when the set is dropped.
         let mut watches = JoinSet::new();
         for place in places.borrow_and_update().iter() {
-            watches.spawn(tell(client.clone(), place.clone(), core.clone()));
+            watches.spawn(tell(way.clone(), place.clone(), core.clone()));
         }
         if places.changed().await.is_err() {
             return;
@@ -34,12 +34,12 @@ pub async fn follow(
     }
 }
 
-async fn tell(client: Client, place: ReportPlace, core: mpsc::Sender<DecideCommand>) {
+async fn tell(way: ReadWay, place: ReportPlace, core: mpsc::Sender<DecideCommand>) {
     let which = match &place.maps {
         ReportMaps::Named(name) => WhichConfigMaps::Named(name.clone()),
         ReportMaps::Labelled(label) => WhichConfigMaps::Labelled((*label).to_owned()),
     };
-    let mut maps = watch_config_maps(client, place.namespace, which);
+    let mut maps = watch_config_maps(way, place.namespace, which);
     let (mut is_known, mut is_told) = (false, false);
     while let Some(news) = maps.recv().await {
         let news = match news {
