@@ -9,8 +9,8 @@
 //!  ExtenderNotice ─► ExtenderClient::tell ─► POST, and nobody waits for the answer; a breaker of its own
 //! ```
 //!
-//! A request has a deadline, an answer a largest size, and few requests are under way at a time. Nobody
-//! waits for any of it but the questions.
+//! A request has a deadline, an answer a largest size, and few requests are under way at a time, to which
+//! namespaces come by turns. Nobody waits for any of it but the questions.
 
 mod answer;
 mod breaker;
@@ -29,10 +29,10 @@ use pumice_model::extender::{
     AboutNode, ExtenderAnswer, ExtenderEvent, ExtenderNotice, ExtenderSettings, ExtenderVerb,
     NodeWord, QuestionAbout, StandingQuestion, ToldSession,
 };
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::outside::{connect, post};
+use crate::turns::FairPlaces;
 use breaker::Breaker;
 pub use message::NodeTexts;
 pub use rounds::ExtenderRounds;
@@ -50,12 +50,20 @@ const MAX_PODS: usize = MAX_UNDER_WAY / MAX_OF_POD;
 pub struct ExtenderClient {
     client: Client,
     settings: ExtenderSettings,
-    permits: Semaphore,
-    pods: Semaphore,
+    requests: FairPlaces,
+    pods: FairPlaces,
     /// Whether the extender answers questions.
     asking: Mutex<Breaker>,
     /// Whether the extender takes what it is told: how that goes says nothing on its answers.
     telling: Mutex<Breaker>,
+}
+
+/// Where a request goes, and for whom.
+struct Request<'a> {
+    breaker: &'a Mutex<Breaker>,
+    path: &'a str,
+    /// Whose turn it takes.
+    namespace: &'a str,
 }
 
 impl ExtenderClient {
@@ -74,8 +82,8 @@ impl ExtenderClient {
         Ok(Self {
             client: connect(&server, user_agent)?,
             settings: settings.clone(),
-            permits: Semaphore::new(MAX_UNDER_WAY),
-            pods: Semaphore::new(MAX_PODS),
+            requests: FairPlaces::new(MAX_UNDER_WAY),
+            pods: FairPlaces::new(MAX_PODS),
             asking: Mutex::default(),
             telling: Mutex::default(),
         })
@@ -93,40 +101,43 @@ impl ExtenderClient {
             return ExtenderAnswer::Failed("it is not asked for that".to_owned());
         };
         let about = || message::about(&asked.about);
+        let to = Request {
+            breaker: &self.asking,
+            path,
+            namespace: asked.about.namespace(),
+        };
         let answer = match (verb, &*asked.about) {
             (_, QuestionAbout::Gone) => Err("it is gone".to_owned()),
             (ExtenderVerb::Predicate, _) => {
-                return self.ask_of_nodes(path, &about(), nodes).await;
+                return self.ask_of_nodes(&to, &about(), nodes).await;
             }
             (ExtenderVerb::Prioritize, _) => {
                 let body = || message::prioritize(&about(), nodes);
                 let read = |answer: &[u8]| answer::scores(answer, nodes);
-                // Nobody closes it.
-                let _turn = self.pods.acquire().await;
-                self.post(&self.asking, path, body, read).await
+                let _turn = self.pods.take(to.namespace).await;
+                self.post(&to, body, read).await
             }
             (_, QuestionAbout::Victims { candidates, .. }) => {
                 let read = |answer: &[u8]| answer::victims(answer, candidates);
-                self.post(&self.asking, path, about, read).await
+                self.post(&to, about, read).await
             }
             _ => {
                 let read = |answer: &[u8]| answer::read(verb, answer);
-                self.post(&self.asking, path, about, read).await
+                self.post(&to, about, read).await
             }
         };
         answer.unwrap_or_else(ExtenderAnswer::Failed)
     }
 
-    async fn ask_of_nodes(&self, path: &str, pod: &str, nodes: &NodeTexts) -> ExtenderAnswer {
-        // Nobody closes it.
-        let _turn = self.pods.acquire().await;
+    async fn ask_of_nodes(&self, to: &Request<'_>, pod: &str, nodes: &NodeTexts) -> ExtenderAnswer {
+        let _turn = self.pods.take(to.namespace).await;
         let nodes = nodes
             .all()
             .map(|(node, text)| (Arc::clone(node), Arc::clone(text)));
         let nodes: Vec<_> = nodes.collect();
         let words = futures::stream::iter(nodes).map(|(node, text)| async move {
             let body = || message::predicate(pod, &text);
-            let word = self.post(&self.asking, path, body, answer::read_word).await;
+            let word = self.post(to, body, answer::read_word).await;
             AboutNode {
                 node: node.object.name.clone(),
                 uid: node.object.uid.clone(),
@@ -151,7 +162,16 @@ impl ExtenderClient {
             ExtenderEvent::Allocate | ExtenderEvent::Deallocate => Ok(answer::complaint(answer)),
             _ => Ok(None),
         };
-        self.post(&self.telling, path, body, read).await
+        self.post(&self.told(path), body, read).await
+    }
+
+    /// What is told is told one after the other, for all.
+    fn told<'a>(&'a self, path: &'a str) -> Request<'a> {
+        Request {
+            breaker: &self.telling,
+            path,
+            namespace: "",
+        }
     }
 
     /// Tells of a cycle. How that goes changes nothing, but whether it is told again soon.
@@ -165,7 +185,7 @@ impl ExtenderClient {
                 ExtenderEvent::SessionOpen => message::session(session, nodes),
                 _ => "{}".to_owned(),
             };
-            if let Err(why) = self.post(&self.telling, path, body, |_| Ok(())).await {
+            if let Err(why) = self.post(&self.told(path), body, |_| Ok(())).await {
                 tracing::debug!("the extender was not told of {}: {why}", event.name());
             }
         }
@@ -175,13 +195,16 @@ impl ExtenderClient {
     /// long.
     async fn post<A>(
         &self,
-        breaker: &Mutex<Breaker>,
-        path: &str,
+        to: &Request<'_>,
         body: impl FnOnce() -> String,
         read: impl Fn(&[u8]) -> Result<A, String>,
     ) -> Result<A, String> {
-        // Nobody closes it.
-        let _permit = self.permits.acquire().await;
+        let Request {
+            breaker,
+            path,
+            namespace,
+        } = to;
+        let _place = self.requests.take(namespace).await;
         let admitted = held(breaker).admit(Instant::now())?;
         let deadline = Duration::from_millis(self.settings.timeout_ms);
         let answer = tokio::time::timeout(deadline, self.send(path, body())).await;

@@ -27,6 +27,7 @@ pub mod remote;
 pub mod ring;
 #[cfg(test)]
 mod scripted;
+pub mod turns;
 pub mod watch;
 
 pub use plugin_progress::PluginProgress;

@@ -156,9 +156,13 @@ impl Decider {
     /// Keeps the books of a replica that decides nothing.
     fn stand_by(&mut self, now: Duration) {
         self.last_cycle.0 = now;
-        if self.synced && std::mem::take(&mut self.changed) {
+        if !self.synced {
+            return;
+        }
+        if std::mem::take(&mut self.changed) {
             self.engine.stand_by();
         }
+        self.engine.tidy(whole_s(now));
     }
 
     fn cycle(&mut self, clock: &dyn Clock, observer: &mut dyn Observer) -> Decisions {

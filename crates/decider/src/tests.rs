@@ -4,6 +4,7 @@ mod evictions;
 mod expectations;
 mod first_reasons;
 mod silent_nodes;
+mod standby;
 
 use std::cell::Cell;
 

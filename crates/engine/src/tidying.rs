@@ -47,6 +47,13 @@ impl Tidying {
 }
 
 impl Engine {
+    /// Forgets what nobody uses any more, if it is time, in a replica that decides nothing. After [`Engine::stand_by`].
+    pub fn tidy(&mut self, now_s: i64) {
+        if self.tidying.take_due(now_s, true) {
+            self.forget_unused();
+        }
+    }
+
     /// Forgets at once what nobody uses any more: names, terms, label keys, classes. Cycles do it by themselves when it
     /// pays, and some time after a good deal has gone. Places that are held until the next cycle are given up with it.
     pub fn forget_unused(&mut self) {

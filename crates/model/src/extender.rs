@@ -353,6 +353,17 @@ pub enum QuestionAbout {
     Gone,
 }
 
+impl QuestionAbout {
+    /// Whose question it is: a namespace, or nobody's and empty.
+    pub fn namespace(&self) -> &str {
+        match self {
+            Self::Pod(pod) | Self::Victims { evictor: pod, .. } => &pod.namespace,
+            Self::Job(job) => &job.namespace,
+            Self::Queue(_) | Self::Gone => "",
+        }
+    }
+}
+
 /// A question as it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StandingQuestion {

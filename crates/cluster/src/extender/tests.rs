@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::*;
 
+mod fair;
 mod told;
 
 /// A request as it came in.
@@ -47,6 +48,14 @@ struct StandIn {
 
 impl StandIn {
     async fn start(replies: impl Fn(&Heard) -> Reply + Send + Sync + 'static) -> Self {
+        Self::start_gated(watch::channel(true).1, replies).await
+    }
+
+    /// One that reads no request before the gate is open.
+    async fn start_gated(
+        gate: watch::Receiver<bool>,
+        replies: impl Fn(&Heard) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("bound");
         let heard = Arc::new(Mutex::new(Vec::new()));
@@ -54,8 +63,15 @@ impl StandIn {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (log, replies) = (Arc::clone(&log), Arc::clone(&replies));
+                let mut gate = gate.clone();
                 // Who has gone away hears nothing.
-                tokio::spawn(async move { serve(stream, &log, &replies).await });
+                tokio::spawn(async move {
+                    // A gate that nobody holds any more stays as it is.
+                    let is_open = *gate.borrow_and_update();
+                    if is_open || gate.wait_for(|is_open| *is_open).await.is_ok() {
+                        let _ = serve(stream, &log, &replies).await;
+                    }
+                });
             }
         });
         Self { address, heard }

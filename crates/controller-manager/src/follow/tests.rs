@@ -83,7 +83,10 @@ async fn next(inputs: &mut Receiver<ManagerInput>) -> String {
             ManagerInput::ListBegins(ManagedKind::Pod) => return "list begins".to_owned(),
             ManagerInput::Seen(object) => return format!("seen {}", object.reference()),
             ManagerInput::Gone { of, uid } => return format!("gone {of} {uid}"),
-            ManagerInput::Listed { kind, there } if kind == ManagedKind::Pod => {
+            ManagerInput::Listed {
+                kind: ManagedKind::Pod,
+                there,
+            } => {
                 let names = there.iter().map(|of| of.name.as_str());
                 return format!("listed {}", names.collect::<Vec<_>>().join(" "));
             }

@@ -8,9 +8,9 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use pumice_cluster::lease::TermWatch;
+use pumice_cluster::turns::FairReceiver;
 
 use super::keys;
-use super::turns::FairReceiver;
 use super::{SharedWrites, unsent};
 
 /// A write that waits for its place.

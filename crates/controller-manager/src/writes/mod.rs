@@ -9,7 +9,6 @@ mod answer;
 mod keys;
 mod lanes;
 mod replace;
-mod turns;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,5 +1,7 @@
 //! What a configuration says of an extender.
 
+use std::collections::BTreeSet;
+
 use pumice_conf::{Config, parse};
 use pumice_model::extender::{ExtenderEvent, ExtenderVerb};
 use pumice_model::{JobIx, State};
@@ -155,4 +157,40 @@ fn a_turn_ends_with_time_and_goes_on_from_the_beginning_after_the_last() {
     );
     assert_eq!(chosen(&all, 367), ("ea".to_owned(), Some(487)));
     assert_eq!(chosen(&["b", "c", "d"], 400), ("bc".to_owned(), Some(487)));
+}
+
+#[test]
+fn a_namespace_with_thousands_of_jobs_leaves_another_its_turn_whoever_came_first() {
+    for few_created_s in [-1, 1 << 20] {
+        let mut cluster = Cluster::default();
+        for nth in 0..3000 {
+            cluster = cluster.with(group(&format!("much-{nth}"), 1).created_s(nth));
+        }
+        for name in ["few-1", "few-2"] {
+            let group = group(name, 1).created_s(few_created_s);
+            cluster = cluster.with(group.namespace("other"));
+        }
+        let state = cluster.state();
+        let much: Vec<String> = (0..3000).map(|nth| format!("much-{nth}")).collect();
+        let of = |namespace, name: &str| {
+            state
+                .population()
+                .job_by_key(namespace, name)
+                .expect("a job")
+        };
+        let mut all: Vec<JobIx> = much.iter().map(|name| of("ns", name)).collect();
+        all.extend(["few-1", "few-2"].map(|name| of("other", name)));
+        let mut turn = Turn::default();
+        let mut much = BTreeSet::new();
+        for nth in 0..3 {
+            let chosen = turn.choose(&state, all.iter().copied(), (1002, nth * 120), |_| 1);
+            let names = chosen.iter().map(|job| state.job(*job).group_name());
+            let (few, others): (Vec<&str>, Vec<&str>) =
+                names.partition(|name| name.starts_with("few"));
+            assert_eq!(few, ["few-1", "few-2"]);
+            assert_eq!(others.len(), 1000);
+            much.extend(others.into_iter().map(str::to_owned));
+        }
+        assert_eq!(much.len(), 3000, "all have had their turn");
+    }
 }
