@@ -59,7 +59,7 @@ pub struct ExtenderClient {
 }
 
 /// Where a request goes, and for whom.
-struct Request<'a> {
+struct ExtenderRequest<'a> {
     breaker: &'a Mutex<Breaker>,
     path: &'a str,
     /// Whose turn it takes.
@@ -101,7 +101,7 @@ impl ExtenderClient {
             return ExtenderAnswer::Failed("it is not asked for that".to_owned());
         };
         let about = || message::about(&asked.about);
-        let to = Request {
+        let to = ExtenderRequest {
             breaker: &self.asking,
             path,
             namespace: asked.about.namespace(),
@@ -129,7 +129,12 @@ impl ExtenderClient {
         answer.unwrap_or_else(ExtenderAnswer::Failed)
     }
 
-    async fn ask_of_nodes(&self, to: &Request<'_>, pod: &str, nodes: &NodeTexts) -> ExtenderAnswer {
+    async fn ask_of_nodes(
+        &self,
+        to: &ExtenderRequest<'_>,
+        pod: &str,
+        nodes: &NodeTexts,
+    ) -> ExtenderAnswer {
         let _turn = self.pods.take(to.namespace).await;
         let nodes = nodes
             .all()
@@ -166,8 +171,8 @@ impl ExtenderClient {
     }
 
     /// What is told is told one after the other, for all.
-    fn told<'a>(&'a self, path: &'a str) -> Request<'a> {
-        Request {
+    fn told<'a>(&'a self, path: &'a str) -> ExtenderRequest<'a> {
+        ExtenderRequest {
             breaker: &self.telling,
             path,
             namespace: "",
@@ -195,11 +200,11 @@ impl ExtenderClient {
     /// long.
     async fn post<A>(
         &self,
-        to: &Request<'_>,
+        to: &ExtenderRequest<'_>,
         body: impl FnOnce() -> String,
         read: impl Fn(&[u8]) -> Result<A, String>,
     ) -> Result<A, String> {
-        let Request {
+        let ExtenderRequest {
             breaker,
             path,
             namespace,

@@ -84,9 +84,9 @@ impl<T> FairReceiver<T> {
 
 /// So many places, which those who wait get by turns of their namespaces.
 #[derive(Clone)]
-pub struct FairPlaces(Arc<Mutex<Places>>);
+pub struct FairPlaces(Arc<Mutex<FreePlaces>>);
 
-struct Places {
+struct FreePlaces {
     free: usize,
     waiting: Turns<oneshot::Sender<FairPlace>>,
 }
@@ -97,7 +97,7 @@ pub struct FairPlace(FairPlaces);
 impl FairPlaces {
     /// All of these places are free.
     pub fn new(count: usize) -> Self {
-        let places = Places {
+        let places = FreePlaces {
             free: count,
             waiting: Turns::default(),
         };
@@ -123,7 +123,7 @@ impl FairPlaces {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Places> {
+    fn held(&self) -> MutexGuard<'_, FreePlaces> {
         // What it holds is whole at every moment.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

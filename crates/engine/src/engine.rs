@@ -319,7 +319,13 @@ impl Engine {
         self.state.forget_old_usage(now_s);
         let (time_matters, quiet) = self.look_at_time(now_s);
         if quiet {
-            return self.skip(now_s);
+            // A status may be due.
+            return Decisions {
+                groups: self.close_due(now_s),
+                skipped: true,
+                settled: true,
+                ..Decisions::default()
+            };
         }
         observer.begin(Stage::Open);
         self.state.seal();
@@ -400,16 +406,6 @@ impl Engine {
             self.forget_unused();
         }
         (time_matters, quiet && !tidies)
-    }
-
-    /// Nothing is to be decided; a status may be due.
-    fn skip(&mut self, now_s: i64) -> Decisions {
-        Decisions {
-            groups: self.close_due(now_s),
-            skipped: true,
-            settled: true,
-            ..Decisions::default()
-        }
     }
 
     /// Pods that fit nowhere give back devices that keep them from nodes.

@@ -74,10 +74,6 @@ pub enum Step {
 
 /// Says which points a plugin serves, in its `impl` of [`Plugin`]: the method of each with its trait, which the plugin
 /// implements, and where it serves only as configured, when.
-///
-/// ```ignore
-/// points!(self; as_job_order: JobOrder, as_reclaimer: Reclaimer if self.hierarchy);
-/// ```
 #[macro_export]
 macro_rules! points {
     ($this:ident; $($method:ident: $point:ident $(if $when:expr)?),+ $(,)?) => {$(

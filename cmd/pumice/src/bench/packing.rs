@@ -51,7 +51,7 @@ struct PackingFigures {
     /// Percent of all GPUs given out once 1, 2, 3… percent have arrived; mean of all draws.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     given_out: Vec<f64>,
-    /// The same at 100 percent, of each draw.
+    /// Percent given out at 100 percent arrived, of each draw.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     at_all: Vec<f64>,
     /// With departures: percent of the GPU demand that was rejected, of each draw.

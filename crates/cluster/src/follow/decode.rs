@@ -77,14 +77,14 @@ pub(crate) struct ListPage<C> {
 }
 
 /// Reads for one listener.
-pub(crate) struct Decoder<'a, L> {
+pub(crate) struct ObjectDecoder<'a, L> {
     pub(crate) listener: &'a L,
     pub(crate) ledger: &'a Ledger,
     /// Also what is known is read again.
     pub(crate) retells: bool,
 }
 
-impl<L: KindListener> Decoder<'_, L> {
+impl<L: KindListener> ObjectDecoder<'_, L> {
     /// Reads an event of a watch.
     pub(crate) fn event(
         &self,

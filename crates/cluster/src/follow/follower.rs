@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tracing::{info, warn};
 
 use super::board::{KindReporter, KindState};
-use super::decode::{Decoder, ReadItem};
+use super::decode::{ObjectDecoder, ReadItem};
 use super::failure::{STREAM, WatchFailure};
 use super::kind::FollowedKind;
 use super::ledger::{Ledger, LedgerNews, ReadBy};
@@ -245,8 +245,8 @@ impl<L: KindListener> KindFollower<L> {
         }
     }
 
-    pub(super) fn decoder(&self) -> Decoder<'_, L> {
-        Decoder {
+    pub(super) fn decoder(&self) -> ObjectDecoder<'_, L> {
+        ObjectDecoder {
             listener: &self.listener,
             ledger: &self.ledger,
             retells: self.kind.retells,

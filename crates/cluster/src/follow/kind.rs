@@ -31,7 +31,7 @@ pub struct FollowedKind {
     pub may_be_absent: bool,
     /// A watch of it that does not bring what happens is found out within seconds.
     pub protects: bool,
-    /// Its listener keeps nothing: a list tells also what is known, and there is one after every failure.
+    /// The listener of the kind keeps nothing: a list tells also what is known, and there is one after every failure.
     pub retells: bool,
     /// Failures are written to the log.
     pub logs: bool,

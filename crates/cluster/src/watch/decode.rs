@@ -24,15 +24,15 @@ const HELP_PROTOBUF: &str =
     "tell the authors of Pumice, with what `kubectl get --v=8` shows of the object";
 
 /// Which object it is, and what it means.
-pub(super) type Read = (Meta, Reading<Change>);
+pub(super) type ReadObject = (Meta, Reading<Change>);
 
 /// Reads an object from JSON.
-pub(super) type ReadJson = fn(&RawValue, &WatchRules) -> Read;
+pub(super) type ReadJson = fn(&RawValue, &WatchRules) -> ReadObject;
 
 /// Reads an object from protobuf.
-pub(super) type ReadProtobuf = fn(&[u8], &WatchRules) -> Result<Read, Unreadable>;
+pub(super) type ReadProtobuf = fn(&[u8], &WatchRules) -> Result<ReadObject, Unreadable>;
 
-pub(super) fn json<K: Wire>(text: &RawValue, rules: &WatchRules) -> Read {
+pub(super) fn json<K: Wire>(text: &RawValue, rules: &WatchRules) -> ReadObject {
     let json = text.get().as_bytes();
     let problem = match K::read(json) {
         Ok(object) => return (meta(object.metadata()), object.means(rules)),
@@ -51,7 +51,7 @@ pub(super) fn json<K: Wire>(text: &RawValue, rules: &WatchRules) -> Read {
 pub(super) fn protobuf<K: Wire + ProtobufObject>(
     object: &[u8],
     rules: &WatchRules,
-) -> Result<Read, Unreadable> {
+) -> Result<ReadObject, Unreadable> {
     let problem = match K::read_protobuf(object) {
         Ok(object) => return Ok((meta(object.metadata()), object.means(rules))),
         Err(problem) => problem,

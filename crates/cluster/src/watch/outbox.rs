@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc::Sender;
 use tracing::{error, info};
 
-use super::decode::Read;
+use super::decode::ReadObject;
 use super::kinds::{Change, WatchedKind};
 use super::rules::WatchRules;
 use super::{INSTALL_DEFINITIONS, NEEDED_DEFINITIONS, WatchInput};
@@ -26,11 +26,11 @@ pub(super) struct Outbox {
 impl KindListener for Outbox {
     type Change = Change;
 
-    fn read_json(&self, object: &RawValue) -> Read {
+    fn read_json(&self, object: &RawValue) -> ReadObject {
         (self.kind.json)(object, &self.rules)
     }
 
-    fn read_protobuf(&self, object: &[u8]) -> Result<Read, Unreadable> {
+    fn read_protobuf(&self, object: &[u8]) -> Result<ReadObject, Unreadable> {
         match self.kind.protobuf {
             Some(read) => read(object, &self.rules),
             None => Err("it came in protobuf, unasked".to_owned()),

@@ -24,9 +24,9 @@ pub enum Purpose {
 pub enum WhyKept {
     /// For this reason, as it is said of one pod and of several: `within its cool-down`, `within their cool-down`.
     Said {
-        /// Of one pod.
+        /// What is said of one pod.
         one: &'static str,
-        /// Of several pods.
+        /// What is said of several pods.
         many: &'static str,
     },
     /// Gangs need them. Who sees to it: a plugin, by name, or the action itself.

@@ -7,7 +7,7 @@ use super::SharedPart;
 /// Values of a chunk: a write after a copy was made copies so many.
 const CHUNK: usize = 32;
 
-/// Of a fixed size, so that an index within it needs no look at a length.
+/// A chunk has a fixed size, so that an index within it needs no look at a length.
 type Chunk<T> = Box<[Option<T>; CHUNK]>;
 
 /// Values that keep their index until they are removed. An index is used again, the last one that became free first.

@@ -25,7 +25,7 @@ pub(super) struct Turn {
 }
 
 /// A job among those of its namespace: how many of them come before it.
-type Ranked = (usize, JobIx);
+type RankedJob = (usize, JobIx);
 
 impl Turn {
     /// When others have their turn, seconds since the epoch; none where nobody waits for one.
@@ -50,7 +50,7 @@ impl Turn {
             };
         }
         let mut jobs = self.ranked(state, jobs, most);
-        let order = |left: &Ranked, right: &Ranked| {
+        let order = |left: &RankedJob, right: &RankedJob| {
             let by_rank = left.0.cmp(&right.0);
             by_rank.then_with(|| age_order(state, left.1, right.1))
         };
@@ -80,7 +80,7 @@ impl Turn {
         state: &State,
         jobs: impl IntoIterator<Item = JobIx>,
         most: usize,
-    ) -> Vec<Ranked> {
+    ) -> Vec<RankedJob> {
         let mut by_namespace: FxHashMap<Sym, Vec<(bool, JobIx)>> = FxHashMap::default();
         for job in jobs {
             let namespace = state.job(job).namespace;

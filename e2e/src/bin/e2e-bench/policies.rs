@@ -70,7 +70,7 @@ impl WriteKind {
 }
 
 impl Times {
-    /// Of one write the median, its processor time, and its time in policies.
+    /// The median of one write, its processor time, and its time in policies.
     #[allow(clippy::cast_precision_loss, reason = "some thousands")]
     fn of_one(&mut self) -> [f64; 3] {
         self.walls.sort_by(f64::total_cmp);

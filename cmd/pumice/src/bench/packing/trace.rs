@@ -10,7 +10,7 @@ use super::super::cluster::next;
 /// A GPU is so many parts.
 pub const WHOLE: i64 = 1000;
 
-/// A node.
+/// A node of the trace, with so many GPUs of a model.
 pub struct TraceNode {
     pub name: String,
     pub cpu_milli: i64,
@@ -19,7 +19,7 @@ pub struct TraceNode {
     pub model: String,
 }
 
-/// A task.
+/// A task of the trace, and what it asks for.
 #[derive(Clone)]
 pub struct TraceTask {
     pub cpu_milli: i64,
@@ -54,7 +54,7 @@ impl Trace {
     /// # Errors
     /// What cannot be read: file, line, column and text.
     pub fn read(nodes: &Path, tasks: &Path, mix: TaskMix) -> anyhow::Result<Self> {
-        let nodes = Table::read(nodes)?.rows(|row| {
+        let nodes = TraceTable::read(nodes)?.rows(|row| {
             Ok(TraceNode {
                 name: row.text("sn")?.to_owned(),
                 cpu_milli: row.number("cpu_milli")?,
@@ -63,7 +63,7 @@ impl Trace {
                 model: row.text("model")?.to_owned(),
             })
         })?;
-        let tasks = Table::read(tasks)?.rows(|row| {
+        let tasks = TraceTable::read(tasks)?.rows(|row| {
             let models = row.text("gpu_spec")?.split('|');
             let times = row.number("deletion_time").ok();
             let times = times.zip(row.number("creation_time").ok());
@@ -154,19 +154,19 @@ fn weights(tasks: &[TraceTask], mix: TaskMix) -> Vec<f64> {
 }
 
 /// A file with a line of names, and rows of as many values.
-struct Table {
+struct TraceTable {
     file: String,
     text: String,
 }
 
-struct Row<'a> {
+struct TraceRow<'a> {
     file: &'a str,
     line: usize,
     names: &'a [&'a str],
     values: Vec<&'a str>,
 }
 
-impl Table {
+impl TraceTable {
     fn read(path: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(path);
         Ok(Self {
@@ -175,13 +175,13 @@ impl Table {
         })
     }
 
-    fn rows<T>(&self, read: impl Fn(&Row) -> anyhow::Result<T>) -> anyhow::Result<Vec<T>> {
+    fn rows<T>(&self, read: impl Fn(&TraceRow) -> anyhow::Result<T>) -> anyhow::Result<Vec<T>> {
         let mut lines = self.text.lines().enumerate();
         let names = lines.next().map_or("", |(_, line)| line);
         let names: Vec<&str> = names.split(',').map(str::trim).collect();
         let lines = lines.filter(|(_, line)| !line.trim().is_empty());
         let rows = lines.map(|(at, line)| {
-            let row = Row {
+            let row = TraceRow {
                 file: &self.file,
                 line: at + 1,
                 names: &names,
@@ -199,7 +199,7 @@ impl Table {
     }
 }
 
-impl Row<'_> {
+impl TraceRow<'_> {
     fn place(&self) -> String {
         format!("{}:{}", self.file, self.line)
     }

@@ -28,8 +28,8 @@ impl KindListener for Names {
     }
 }
 
-fn decoder(ledger: &Ledger, retells: bool) -> Decoder<'_, Names> {
-    Decoder {
+fn decoder(ledger: &Ledger, retells: bool) -> ObjectDecoder<'_, Names> {
+    ObjectDecoder {
         listener: &Names,
         ledger,
         retells,
@@ -63,7 +63,7 @@ fn what_is_known_is_read_again_only_for_a_listener_that_keeps_nothing() {
 
 #[test]
 fn protobuf_of_a_kind_that_is_not_asked_for_in_it_is_refused() {
-    let decoder = Decoder {
+    let decoder = ObjectDecoder {
         listener: &Names,
         ledger: &Ledger::default(),
         retells: false,
