@@ -10,22 +10,25 @@ use super::super::{WatchOptions, kinds};
 use super::*;
 use crate::api::events::Encoding;
 use crate::follow::Ledger;
-use crate::follow::decode::{Decoder, WatchLine};
+use crate::follow::decode::{ObjectDecoder, WatchLine};
 
 /// Reads for the scheduler what comes of a kind of this wire type, with these options.
-fn with<K: Wire, T>(options: &WatchOptions, act: impl FnOnce(&Decoder<'_, Outbox>) -> T) -> T {
+fn with<K: Wire, T>(
+    options: &WatchOptions,
+    act: impl FnOnce(&ObjectDecoder<'_, Outbox>) -> T,
+) -> T {
     let kind = kinds::table(options).find(|row| row.kind == K::KIND);
     let (inputs, _) = tokio::sync::mpsc::channel(1);
     let rules = WatchRules::new(options);
     let listener = Outbox::new(kind.expect("a kind"), rules, (inputs, None), None);
-    act(&Decoder {
+    act(&ObjectDecoder {
         listener: &listener,
         ledger: &Ledger::default(),
         retells: false,
     })
 }
 
-fn with_nodes<T>(act: impl FnOnce(&Decoder<'_, Outbox>) -> T) -> T {
+fn with_nodes<T>(act: impl FnOnce(&ObjectDecoder<'_, Outbox>) -> T) -> T {
     with::<Node, T>(&WatchOptions::default(), act)
 }
 
