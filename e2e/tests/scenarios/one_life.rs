@@ -307,9 +307,17 @@ fn everybody_says_the_same_of_a_job_at_each_moment_of_its_life() -> Result<()> {
 
     let pods = life.pods()?;
     let node = text(&pods.first().context("a pod")?["spec"]["nodeName"]);
+    let there = pods.iter().filter(|pod| pod["spec"]["nodeName"] == *node);
+    let names: Vec<String> = there.map(|pod| text(&pod["metadata"]["name"])).collect();
+    // Both stand on one node where the last pods of the other Job went from it first.
+    let evicted = match names.as_slice() {
+        [name] => format!("pod {name} was"),
+        names => format!("{} pods ({}) were", names.len(), names.join(", ")),
+    };
     life.kubectl(&format!("drain {node} --force --timeout=60s"))?;
-    // One pod or both, as they were placed.
-    life.all_tell("evicted through the Eviction API, as kubectl drain does")?;
+    life.all_tell(&format!(
+        "{evicted} evicted through the Eviction API, as kubectl drain does"
+    ))?;
     life.all_say("Running", "")?;
     life.lab.kubelet().end_images();
     life.all_say("Completed", "")
