@@ -35,6 +35,16 @@ pub struct Decisions {
 }
 
 impl Decisions {
+    /// Those of a cycle with nothing to decide, in which the status of these PodGroups was due.
+    pub(crate) fn skipped(groups: Vec<JobIx>) -> Self {
+        Self {
+            groups,
+            skipped: true,
+            settled: true,
+            ..Self::default()
+        }
+    }
+
     /// Nothing to write.
     pub fn is_empty(&self) -> bool {
         self.binds.is_empty()

@@ -319,13 +319,7 @@ impl Engine {
         self.state.forget_old_usage(now_s);
         let (time_matters, quiet) = self.look_at_time(now_s);
         if quiet {
-            // A status may be due.
-            return Decisions {
-                groups: self.close_due(now_s),
-                skipped: true,
-                settled: true,
-                ..Decisions::default()
-            };
+            return Decisions::skipped(self.close_due(now_s));
         }
         observer.begin(Stage::Open);
         self.state.seal();
