@@ -302,13 +302,7 @@ fn places_in<'p>(
     pods: impl Iterator<Item = &'p SomePods>,
     need: u64,
 ) -> u64 {
-    let nodes = session
-        .state
-        .ground()
-        .network()
-        .domain(domain)
-        .nodes
-        .clone();
+    let nodes = session.state.ground().network().nodes(domain).clone();
     let mut found = 0;
     for some in pods {
         let enough = some.count.min(need - found);

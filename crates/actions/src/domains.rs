@@ -139,13 +139,7 @@ pub(crate) fn best_for(
     let mut last = Err(nowhere(session.state, unit));
     for outer in in_order(session, whole, None) {
         for domain in in_order(session, unit, Some(outer)) {
-            let nodes = session
-                .state
-                .ground()
-                .network()
-                .domain(domain)
-                .nodes
-                .clone();
+            let nodes = session.state.ground().network().nodes(domain).clone();
             match kernel.best_among(session.state, session.plugins, task, &nodes) {
                 Ok(choice) if choice.idle => return Ok(choice),
                 Ok(choice) => last = Ok(choice),
@@ -208,7 +202,7 @@ pub(crate) fn asked_for(state: &State, job: JobIx) -> Option<Vec<DomainIx>> {
 
 /// Whether a domain has so much in all, whoever holds it.
 fn is_large_enough(state: &State, domain: DomainIx, asked: &ResVec) -> bool {
-    let nodes = &state.ground().network().domain(domain).nodes;
+    let nodes = state.ground().network().nodes(domain);
     asked
         .iter()
         .filter(|(_, amount)| *amount > 0)
@@ -395,7 +389,7 @@ fn within(state: &State, attempt: &Attempt, domain: DomainIx) -> Attempt {
     let is_cluster = domain == network.cluster();
     Attempt {
         within: Some(domain),
-        nodes: (!is_cluster).then(|| network.domain(domain).nodes.clone()),
+        nodes: (!is_cluster).then(|| network.nodes(domain).clone()),
         ..*attempt
     }
 }

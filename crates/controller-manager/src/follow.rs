@@ -12,8 +12,8 @@ use std::sync::Arc;
 use pumice_cluster::api::raw::{Meta, ObjectKey, meta_of};
 use pumice_cluster::follow::board::{Board, KindReporter, KindStatus};
 use pumice_cluster::follow::{
-    FollowLimits, FollowedKind, Heard, KindFollower, KindListener, Ledger, LedgerNews,
-    ObjectProblem, ReadWay, Reading, ReceiverGone,
+    FollowLimits, FollowedKind, Heard, KindFollower, KindListener, Ledger, LedgerNews, ReadWay,
+    Reading, ReceiverGone, of_field,
 };
 use pumice_controllers::runtime::{
     FOLLOWED, ManagedKind, ManagedRef, ManagerInput, Observed, read_object,
@@ -31,9 +31,6 @@ const REQUIRED: [ManagedKind; 5] = [
     ManagedKind::Queue,
     ManagedKind::Command,
 ];
-
-/// Help for an object that does not have its type.
-const HELP: &str = "write the field as the API reference of this kind says";
 
 /// Starts to follow every kind; must be called within a tokio runtime.
 pub fn watch(
@@ -98,14 +95,7 @@ impl KindListener for ManagerListener {
         let reading = match read_object(self.kind, object.get().as_bytes()) {
             Ok(Some(object)) => Reading::Keep(Some(object)),
             Ok(None) => Reading::Skip,
-            Err(problem) => {
-                let problem = ObjectProblem {
-                    path: problem.path,
-                    message: problem.message,
-                    help: HELP.to_owned(),
-                };
-                Reading::Doubtful(None, vec![problem])
-            }
+            Err(problem) => Reading::Doubtful(None, vec![of_field(problem)]),
         };
         (meta_of(object), reading)
     }

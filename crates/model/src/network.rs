@@ -84,6 +84,11 @@ impl NetworkTree {
         &self.domains[ix.at()]
     }
 
+    /// The nodes of a domain, in order.
+    pub fn nodes(&self, ix: DomainIx) -> &Arc<[NodeIx]> {
+        &self.domain(ix).nodes
+    }
+
     /// The domains a node is in, in order; the last one is the cluster.
     pub fn of_node(&self, node: NodeIx) -> &[DomainIx] {
         &self.of_node[node.at()]

@@ -170,7 +170,7 @@ impl DomainScore for NetworkTopologyAware {
     fn domain_score(&self, state: &State, domain: DomainIx, asked: &ResVec) -> f64 {
         let nodes = state.nodes();
         let parts = self.fill.parts(state, asked);
-        let members = &state.ground().network().domain(domain).nodes;
+        let members = state.ground().network().nodes(domain);
         let sum = |column: Option<&[i64]>| -> i64 {
             let amounts = column.map(|column| members.iter().map(|node| column[node.at()]));
             amounts.map_or(0, |amounts| amounts.fold(0, i64::saturating_add))

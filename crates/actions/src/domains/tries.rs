@@ -157,7 +157,7 @@ impl DomainTries {
         if self.classes.is_empty() {
             return self.lacks;
         }
-        let nodes = &state.ground().network().domain(domain).nodes;
+        let nodes = state.ground().network().nodes(domain);
         let lacks = u64::from(self.lacks);
         let mut found = 0;
         for (sample, count) in &self.requests {
@@ -178,13 +178,7 @@ impl DomainTries {
         if self.classes.is_empty() {
             return self.lacks;
         }
-        let nodes = session
-            .state
-            .ground()
-            .network()
-            .domain(domain)
-            .nodes
-            .clone();
+        let nodes = session.state.ground().network().nodes(domain).clone();
         let mut found = 0;
         for pods in &self.classes {
             let enough = u64::from(self.lacks).saturating_sub(found);
@@ -227,13 +221,7 @@ impl DomainTries {
         if self.classes.is_empty() {
             return None;
         }
-        let nodes = session
-            .state
-            .ground()
-            .network()
-            .domain(self.last?)
-            .nodes
-            .clone();
+        let nodes = session.state.ground().network().nodes(self.last?).clone();
         let (state, plugins) = (&mut *session.state, &*session.plugins);
         let classes = pods_by_class(state, plugins, pods.iter().copied());
         classes.iter().find_map(|pods| {

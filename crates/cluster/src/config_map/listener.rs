@@ -1,6 +1,7 @@
 //! Tells ConfigMaps as they are, and keeps nothing of them.
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use pumice_wire::WireProblem;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tracing::warn;
@@ -8,11 +9,8 @@ use tracing::warn;
 use super::{ConfigMapFound, ConfigMapNews};
 use crate::api::raw::{Meta, meta_of};
 use crate::follow::{
-    FollowedKind, Heard, KindListener, Ledger, LedgerNews, ObjectProblem, Reading, ReceiverGone,
+    FollowedKind, Heard, KindListener, Ledger, LedgerNews, Reading, ReceiverGone, of_field,
 };
-
-/// Help for an object that does not have its type.
-const HELP: &str = "write the field as the API reference of this kind says";
 
 /// Tells of ConfigMaps.
 pub(super) struct ConfigMapListener {
@@ -41,11 +39,10 @@ impl KindListener for ConfigMapListener {
         let read = serde_json::from_str::<ConfigMap>(object.get());
         let reading = match read {
             Ok(map) => Reading::Keep(map.into()),
-            Err(error) => Reading::Bad(vec![ObjectProblem {
+            Err(error) => Reading::Bad(vec![of_field(WireProblem {
                 path: ".".to_owned(),
                 message: error.to_string(),
-                help: HELP.to_owned(),
-            }]),
+            })]),
         };
         (meta_of(object), reading)
     }

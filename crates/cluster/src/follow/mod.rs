@@ -39,4 +39,4 @@ pub use ledger::{Ledger, LedgerNews};
 pub use listener::{Heard, KindListener, ReceiverGone};
 pub use pace::WatchTimes;
 pub use pumice_ingest::ObjectProblem;
-pub use reading::Reading;
+pub use reading::{Reading, of_field};

@@ -1,6 +1,16 @@
 //! What a listener makes of an object.
 
 use pumice_ingest::ObjectProblem;
+use pumice_wire::WireProblem;
+
+/// What is wrong with an object of which a field does not have its type.
+pub fn of_field(problem: WireProblem) -> ObjectProblem {
+    ObjectProblem {
+        path: problem.path,
+        message: problem.message,
+        help: "write the field as the API reference of this kind says".to_owned(),
+    }
+}
 
 /// What is made of an object.
 #[derive(Clone, Debug, PartialEq)]

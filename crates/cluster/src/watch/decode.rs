@@ -6,7 +6,6 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_ingest::{ObjectProblem, Readable};
 use pumice_model::Delta;
-use pumice_wire::WireProblem;
 use pumice_wire::protobuf::ProtobufObject;
 use serde_json::value::RawValue;
 
@@ -14,10 +13,7 @@ use super::kinds::{Change, Wire};
 use super::rules::WatchRules;
 use crate::api::raw::{Meta, ObjectKey, meta_of};
 use crate::follow::decode::meta_of_protobuf;
-use crate::follow::{Reading, Unreadable};
-
-/// Help for an object that does not have its type.
-const HELP: &str = "write the field as the API reference of this kind says";
+use crate::follow::{Reading, Unreadable, of_field};
 
 /// Help for an object whose message cannot be read.
 const HELP_PROTOBUF: &str =
@@ -63,14 +59,6 @@ pub(super) fn protobuf<K: Wire + ProtobufObject>(
     };
     let meta = meta_of_protobuf(object)?;
     Ok((meta, Reading::Bad(vec![problem])))
-}
-
-fn of_field(problem: WireProblem) -> ObjectProblem {
-    ObjectProblem {
-        path: problem.path,
-        message: problem.message,
-        help: HELP.to_owned(),
-    }
 }
 
 fn meta(wire: &ObjectMeta) -> Meta {

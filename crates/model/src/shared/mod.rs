@@ -16,3 +16,6 @@ pub(crate) use table::SharedTable;
 pub use vec::SharedVec;
 
 use part::SharedPart;
+
+/// Values of a chunk: a write after a copy was made copies so many.
+const CHUNK: usize = 32;

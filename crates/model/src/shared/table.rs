@@ -2,10 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use super::SharedPart;
-
-/// Values of a chunk: a write after a copy was made copies so many.
-const CHUNK: usize = 32;
+use super::{CHUNK, SharedPart};
 
 /// A chunk has a fixed size, so that an index within it needs no look at a length.
 type Chunk<T> = Box<[Option<T>; CHUNK]>;

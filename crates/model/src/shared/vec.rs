@@ -2,10 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use super::SharedPart;
-
-/// Values of a chunk: a write after a copy was made copies so many.
-const CHUNK: usize = 32;
+use super::{CHUNK, SharedPart};
 
 /// A vector of which copies are cheap.
 pub struct SharedVec<T> {

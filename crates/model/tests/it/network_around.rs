@@ -62,7 +62,7 @@ proptest! {
             let all: Vec<DomainIx> = (0..network.domains().len() as u32).map(DomainIx).collect();
             prop_assert_eq!(all.len(), sets.len() + 1);
             let nodes_of = |domain: DomainIx| -> BTreeSet<NodeIx> {
-                network.domain(domain).nodes.iter().copied().collect()
+                network.nodes(domain).iter().copied().collect()
             };
             let nodes: Vec<BTreeSet<NodeIx>> = all.iter().map(|domain| nodes_of(*domain)).collect();
             for inner in &all {
