@@ -8,7 +8,7 @@
 //! ```
 //!
 //! * [`plugin`]: the one trait plugins implement, and what they are told.
-//! * [`points`]: what plugins can say, one small trait an extension point.
+//! * [`mod@points`]: what plugins can say, one small trait an extension point.
 //! * [`plugins`]: the configured plugins in tiers, asked by the rules of [`tiers`].
 //! * [`domain_sum`], [`topology_keys`]: counts by topology domain, for filters and scores made of them.
 //! * [`session`]: one cycle; [`transaction`]: its steps and their undo, and what was decided.

@@ -1,4 +1,4 @@
-//! The one trait plugins implement; what they can say stands in [`crate::points`].
+//! The one trait plugins implement; what they can say stands in [`mod@crate::points`].
 
 use pumice_model::{JobIx, QueueIx, State, TaskIx};
 

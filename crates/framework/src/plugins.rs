@@ -69,7 +69,7 @@ impl Member {
     }
 }
 
-/// What of the plugins' refusals and orders lasts (see [`crate::points`]).
+/// What of the plugins' refusals and orders lasts (see [`mod@crate::points`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lasting {
     /// Whether jobs are valid.

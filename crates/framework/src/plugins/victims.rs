@@ -198,7 +198,7 @@ impl EvictionRules<'_> {
         asked.any(|point| point.speaks(purpose) && point.depends_on_job())
     }
 
-    /// What keeps candidates, given as for [`Plugins::victims`], from being evicted for a task: how many
+    /// What keeps candidates, given as for [`EvictionRules::victims`], from being evicted for a task: how many
     /// of `kept` each plugin does not allow, each of them counted for the first plugin that says so. Only
     /// plugins count whose word does: those of the tier that decides, and those with a veto; with `gangs`
     /// those that are asked by actions that take gangs as a whole.

@@ -13,7 +13,7 @@
 //! overused, or refuses each of the pods, or there are fewer places than a job needs. That is asked of
 //! the state as it is, so nobody has to say which events matter; what is remembered (how many places
 //! there were, and that nodes touched since are too full) only saves asking. Within a cycle nodes fill up
-//! and queues hold more, and the refusals last (see [`crate::points`]): who would get nothing when the
+//! and queues hold more, and the refusals last (see [`mod@crate::points`]): who would get nothing when the
 //! cycle begins gets nothing later in it, and a turn that brings nothing changes nothing for the others.
 //! So every decision is the one that would be made if all jobs were tried.
 //!
