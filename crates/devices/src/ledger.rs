@@ -10,6 +10,7 @@
 mod allocation;
 mod entitled;
 mod link;
+mod only;
 mod peak;
 mod rating;
 mod split;

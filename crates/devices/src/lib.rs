@@ -28,6 +28,7 @@ mod fixture;
 pub mod gauge;
 pub mod hami;
 pub mod ledger;
+pub mod mix;
 pub mod node;
 pub mod nvidia;
 mod part;
@@ -51,6 +52,7 @@ pub use ledger::{
     Allocation, Allocations, Card, CardSummary, Dimension, FamilyCode, LedgerEntry, LedgerTime,
     Load, NodeCards, Partition, Portion, Tags, UNLIMITED,
 };
+pub use mix::{AskedRoom, DeviceMix, MixClass, NodeRoom, NodeSet};
 pub use node::NodeDevices;
-pub use request::{DeviceRequest, Failure, FamilyRequest, NearMiss, QueueAmounts};
+pub use request::{DevicePick, DeviceRequest, Failure, FamilyRequest, NearMiss, QueueAmounts};
 pub use settings::{MindCluster, Policy, Settings};

@@ -53,6 +53,25 @@ impl NodeDevices {
         told.then_some(&self.summaries)
     }
 
+    /// Whether summaries show these as the same cards, with as much of each in use. No for devices of which they
+    /// do not tell enough.
+    pub fn looks_like(&self, other: &Self) -> bool {
+        match (&self.families, &other.families) {
+            (None, None) => true,
+            (Some(own), Some(others)) => {
+                let count = |families: &[NodeCards]| -> usize {
+                    families.iter().map(|cards| cards.cards.len()).sum()
+                };
+                !self.summaries.is_empty()
+                    && self.summary_family == other.summary_family
+                    && self.summaries == other.summaries
+                    && self.summaries.len() == count(own)
+                    && other.summaries.len() == count(others)
+            }
+            _ => false,
+        }
+    }
+
     /// All families with their numbers.
     pub fn families(&self) -> impl Iterator<Item = (u8, &NodeCards)> {
         let families = self.families.iter().flat_map(|families| families.iter());

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::binding::BindingAnnotations;
-use crate::ledger::{Allocations, CardSummary, LedgerTime, NodeCards, Partition};
+use crate::ledger::{Allocation, Allocations, CardSummary, LedgerTime, NodeCards, Partition};
+use crate::mix::Pieces;
 use crate::node::NodeDevices;
 
 /// A way in which a node may not fit.
@@ -41,6 +42,9 @@ impl NearMiss {
 /// Amounts that count for a queue: resource and milli-units, sorted by name.
 pub type QueueAmounts<'a> = SmallVec<[(&'a str, i64); 2]>;
 
+/// Cards for a pod, by family.
+pub type DevicePick = SmallVec<[(u8, Allocations); 1]>;
+
 /// What a pod asks of one family.
 ///
 /// Contract: `choose` finds cards exactly when `fit` says that there are some, and the score of
@@ -58,6 +62,32 @@ pub trait FamilyRequest: Send + Sync {
     /// What [`FamilyRequest::fit`] would say of the cards as they are now: the score, or nothing if they do
     /// not fit. `None` where that takes more than a summary tells.
     fn fit_summary(&self, _cards: &[CardSummary]) -> Option<Option<f64>> {
+        None
+    }
+
+    /// How many different cards the container asks that asks most.
+    fn cards_at_once(&self) -> u32 {
+        1
+    }
+
+    /// What that container would get of a card that stands alone in a ledger, if it may have some of it.
+    fn piece(&self, card: &NodeCards, view: LedgerTime) -> Option<Allocation> {
+        self.choose(card, view)?.into_iter().next()
+    }
+
+    /// Whether [`FamilyRequest::pieces_of_summary`] and [`FamilyRequest::after_summary`] answer, for cards that
+    /// have summaries.
+    fn reads_summaries(&self) -> bool {
+        false
+    }
+
+    /// How often [`FamilyRequest::piece`] would find some of a card, one after the other.
+    fn pieces_of_summary(&self, _card: &CardSummary) -> Pieces {
+        Pieces::default()
+    }
+
+    /// The card once the pod has some of it; `None` if it may not have any.
+    fn after_summary(&self, _card: &CardSummary) -> Option<CardSummary> {
         None
     }
 
@@ -152,11 +182,7 @@ impl DeviceRequest {
     }
 
     /// The cards the pod gets, by family; `None` if it does not fit.
-    pub fn choose(
-        &self,
-        devices: &NodeDevices,
-        view: LedgerTime,
-    ) -> Option<SmallVec<[(u8, Allocations); 1]>> {
+    pub fn choose(&self, devices: &NodeDevices, view: LedgerTime) -> Option<DevicePick> {
         let allocation = |(family, request): &(u8, Arc<dyn FamilyRequest>)| {
             let found = devices.with_cards(*family, |cards| request.choose(cards, view));
             Some((*family, found?))

@@ -10,6 +10,14 @@ pub enum Policy {
     Binpack,
     /// Idle cards first.
     Spread,
+    /// Cards after which least of what is free is of use to nobody ([`mod@crate::mix`]); among these full cards
+    /// first. Nodes are preferred by the plugin that keeps the mix.
+    Fragmentation,
+}
+
+impl Policy {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::None, Self::Binpack, Self::Spread, Self::Fragmentation];
 }
 
 /// What the configuration says of MindCluster's NPUs: the switch of the plugin `deviceshare`, and the

@@ -5,7 +5,7 @@ use pumice_model::{JobIx, QueueIx, State, TaskIx};
 use crate::points::{
     Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, DomainScore,
     ExtenderQuestions, JobConsent, JobOrder, JobPipelined, JobReady, JobShares, JobStarving,
-    JobValid, Ledgers, NetworkSettings, NodeFilters, NodeScores, Overused, QueueDistance,
+    JobValid, KeepsMix, Ledgers, NetworkSettings, NodeFilters, NodeScores, Overused, QueueDistance,
     QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder, VictimTasks, Victims,
 };
 
@@ -143,6 +143,11 @@ pub trait Plugin {
 
     /// Which domain of the network is better.
     fn as_domain_score(&self) -> Option<&dyn DomainScore> {
+        None
+    }
+
+    /// What the tasks of the cluster ask of cards.
+    fn as_task_mix(&self) -> Option<&dyn KeepsMix> {
         None
     }
 

@@ -159,6 +159,9 @@ impl Plugins {
                 observer.end(stage);
             }
         }
+        let mut mixes = self.ask(&self.points.task_mix, |x| x.as_task_mix());
+        let mix = mixes.find_map(|point| point.mix());
+        state.supplies_mut().set_device_mix(mix);
     }
 
     fn changed(&mut self, state: &mut State) -> Changed {

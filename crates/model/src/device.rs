@@ -20,8 +20,11 @@ use crate::resource::{MAX_AMOUNT, ResIx, ResourceNames};
 use crate::shape::Pool;
 
 mod groups;
+mod mix;
 
 use groups::GroupHoldings;
+use mix::KnownMix;
+pub use mix::{MixAmounts, amounts_of, free_on};
 
 /// Notes kept until somebody asks for them.
 const MAX_NOTES: usize = 10_000;
@@ -107,12 +110,14 @@ struct Compiled {
 #[derive(Clone)]
 pub struct DeviceTable {
     devices: Arc<Devices>,
+    families_epoch: u64,
     maps: FxHashMap<(String, String), Option<String>>,
     /// What ConfigMaps tell of nodes, known or not: topic and text, by name of the node.
     pub(crate) reports: BTreeMap<String, Pairs>,
     asked: Pool<AskedDevices>,
     compiled: Vec<Compiled>,
     groups: GroupHoldings,
+    mix: KnownMix,
     pub(crate) notes: VecDeque<DeviceNote>,
     pub(crate) pod_problems: FxHashMap<TaskIx, Vec<String>>,
 }
@@ -121,11 +126,13 @@ impl Default for DeviceTable {
     fn default() -> Self {
         let mut books = Self {
             devices: Arc::default(),
+            families_epoch: 0,
             maps: FxHashMap::default(),
             reports: BTreeMap::new(),
             asked: Pool::default(),
             compiled: Vec::new(),
             groups: GroupHoldings::default(),
+            mix: KnownMix::default(),
             notes: VecDeque::new(),
             pod_problems: FxHashMap::default(),
         };
@@ -144,6 +151,11 @@ impl DeviceTable {
     /// Families of devices that the configuration has switched on.
     pub fn families(&self) -> &Devices {
         &self.devices
+    }
+
+    /// Changes whenever the families do.
+    pub fn families_epoch(&self) -> u64 {
+        self.families_epoch
     }
 
     /// What a pod asks.
@@ -181,7 +193,7 @@ impl DeviceTable {
     }
 
     /// What a pod asks, as written.
-    pub(crate) fn facts(&self, ix: DeviceRequestIx) -> &PodFacts {
+    pub fn facts(&self, ix: DeviceRequestIx) -> &PodFacts {
         &self.asked.get(ix.0).facts
     }
 
@@ -324,6 +336,7 @@ impl DeviceTable {
             _ => DeviceConfig::default(),
         };
         self.devices = Arc::new(Devices::new(settings, config));
+        self.families_epoch += 1;
     }
 
     /// Compiles all demands anew, for other families.

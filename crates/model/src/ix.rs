@@ -36,6 +36,11 @@ pub struct TaskId {
 }
 
 impl TaskId {
+    /// A number that no task before it has: those that come later have larger ones.
+    pub fn serial(self) -> u64 {
+        self.serial
+    }
+
     /// The index it has, or had as long as it was there: after that another task may have it.
     pub fn ix(self) -> TaskIx {
         self.ix

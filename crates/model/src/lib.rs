@@ -52,7 +52,7 @@ pub use job::{Job, JobUnit, Origin, SubJob};
 pub use network::{NetworkDomain, NetworkTree, TierProblem};
 pub use node::{LoadMoment, Nodes};
 pub use queue::Queue;
-pub use resource::{ResIx, ResVec, ResourceNames};
+pub use resource::{MAX_AMOUNT, ResIx, ResVec, ResourceNames};
 pub use shape::{Rules, Shape};
 pub use spare::SparePods;
 pub use state::{

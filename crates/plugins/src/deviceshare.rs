@@ -32,6 +32,7 @@ const GRACE: &str = "grace-over-time";
 
 const BINPACK: &str = "binpack";
 const SPREAD: &str = "spread";
+const FRAGMENTATION: &str = "fragmentation";
 
 /// Largest weight that is used, so that sums of scores stay exact.
 const MAX_WEIGHT: i64 = 1_000_000;
@@ -95,10 +96,10 @@ fn vendor_fault(name: &str) -> Option<String> {
 
 const POLICY: Arg<OneOf> = Arg::choice(
     "deviceshare.SchedulePolicy",
-    &[BINPACK, SPREAD],
+    &[BINPACK, SPREAD, FRAGMENTATION],
     "",
     "no card and no node is preferred",
-    "Which cards and nodes are preferred: binpack, spread, or none when empty.",
+    "Which cards and nodes are preferred: binpack, spread, fragmentation (cards by the measure of the plugin fragmentation, which scores nodes), or none when empty.",
 );
 /// Without a policy and NPUs of MindCluster the default is 0 (decided in spec/00; the peer's is always 0).
 const WEIGHT: Arg<i64> = Arg::int(
@@ -176,12 +177,13 @@ fn read(arguments: &Arguments) -> Settings {
     let policy = match POLICY.read(arguments) {
         BINPACK => Policy::Binpack,
         SPREAD => Policy::Spread,
+        FRAGMENTATION => Policy::Fragmentation,
         _ => Policy::None,
     };
     let mind_cluster = mind_cluster(arguments);
     let weight = match policy {
         Policy::None if !mind_cluster.enabled => WEIGHT.given(arguments).unwrap_or(0),
-        Policy::None | Policy::Binpack | Policy::Spread => WEIGHT.read(arguments),
+        _ => WEIGHT.read(arguments),
     };
     let text = |arg: Arg<Text>| arg.read(arguments).to_owned();
     Settings {

@@ -6,6 +6,7 @@
 //!   order, votes      priority · gang · drf · proportion · capacity · overcommit · sla · resourcequota · tdm
 //!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit · tdm · usage · numa-aware
 //!   nodes of a job    task-topology · network-topology-aware
+//!   cards left over   fragmentation
 //!   devices           deviceshare (the families of pumice-devices judge)
 //!   outside           extender
 //!   victims           conformance · proportion · capacity · cdp · pdb · tdm · rescheduling
@@ -26,6 +27,7 @@ pub mod deviceshare;
 pub mod drf;
 mod entry;
 pub mod extender;
+pub mod fragmentation;
 pub mod gang;
 mod inter_pod_affinity;
 pub mod network_topology_aware;

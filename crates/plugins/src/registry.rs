@@ -8,9 +8,10 @@ use pumice_conf::{Config, Enabled, PluginConf, PluginSpec};
 use crate::deviceshare::DeviceShare;
 use crate::entry::{Mandatory, PluginEntry};
 use crate::{
-    binpack, capacity, cdp, conformance, deviceshare, drf, extender, gang, network_topology_aware,
-    nodegroup, nodeorder, numa_aware, overcommit, pdb, predicates, priority, proportion,
-    rescheduling, resource_strategy_fit, resourcequota, sla, task_topology, tdm, usage,
+    binpack, capacity, cdp, conformance, deviceshare, drf, extender, fragmentation, gang,
+    network_topology_aware, nodegroup, nodeorder, numa_aware, overcommit, pdb, predicates,
+    priority, proportion, rescheduling, resource_strategy_fit, resourcequota, sla, task_topology,
+    tdm, usage,
 };
 
 /// The list. To add a plugin: a module with an `ENTRY`, and its line here.
@@ -26,7 +27,7 @@ pub static MANDATORY: &[Mandatory] = &[Mandatory {
 /// The specs of [`PLUGINS`], in the same order.
 pub static SPECS: &[PluginSpec] = &specs();
 
-const LIST: [PluginEntry; 24] = [
+const LIST: [PluginEntry; 25] = [
     priority::ENTRY,
     gang::ENTRY,
     conformance::ENTRY,
@@ -51,6 +52,7 @@ const LIST: [PluginEntry; 24] = [
     rescheduling::ENTRY,
     cdp::ENTRY,
     extender::ENTRY,
+    fragmentation::ENTRY,
 ];
 
 const fn specs() -> [PluginSpec; LIST.len()] {

@@ -73,15 +73,17 @@ struct Record {
     looked_at: usize,
 }
 
-/// When something is known that depends on what volumes and devices of claims offer: epochs of both.
-pub type SuppliesEpoch = (u64, u64);
+/// When something is known that depends on what volumes and devices of claims offer, and on what tasks ask of
+/// cards: epochs of all three.
+pub type SuppliesEpoch = (u64, u64, u64);
 
 /// The epochs that matter to a class.
 fn epoch(state: &State, key: &ClassKey) -> SuppliesEpoch {
-    let volumes = state.supplies().volumes().epoch(key.volumes);
+    let supplies = state.supplies();
     (
-        volumes,
-        state.supplies().resource_claims().epoch(key.claims),
+        supplies.volumes().epoch(key.volumes),
+        supplies.resource_claims().epoch(key.claims),
+        supplies.devices().mix_epoch(),
     )
 }
 

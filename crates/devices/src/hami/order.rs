@@ -189,7 +189,7 @@ fn node_score(policy: Policy, shares: [(i64, i64); 3]) -> f64 {
     let sum: f64 = told.map(|(used, all)| *used as f64 / *all as f64).sum();
     let full = 100.0 * sum / count as f64;
     match policy {
-        Policy::None => 0.0,
+        Policy::None | Policy::Fragmentation => 0.0,
         Policy::Binpack => full,
         Policy::Spread => 100.0 - full,
     }

@@ -150,7 +150,7 @@ impl PodOnCards<'_> {
 /// Score of a card of which so much memory counts as used, with so many containers on it.
 pub fn worth_of(policy: Policy, memory: i64, sharers: i64, all: i64) -> f64 {
     match policy {
-        Policy::None => 0.0,
+        Policy::None | Policy::Fragmentation => 0.0,
         Policy::Binpack => share(memory, all),
         Policy::Spread if sharers == 0 => 100.0,
         Policy::Spread => 0.0,
@@ -186,7 +186,7 @@ pub fn summary(need: &CardNeed, policy: Policy, cards: &[CardSummary]) -> Option
         }
         let used = i64::from(card.used);
         let (worth, score) = match policy {
-            Policy::None => return Some(0.0),
+            Policy::None | Policy::Fragmentation => return Some(0.0),
             Policy::Binpack => (used, share(used + part, memory)),
             Policy::Spread if card.sharers == 0 => return Some(100.0),
             Policy::Spread => (0, 0.0),

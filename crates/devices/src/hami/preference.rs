@@ -36,7 +36,7 @@ impl OrderKey {
     fn of(policy: Policy) -> Option<Self> {
         match policy {
             Policy::None => None,
-            Policy::Binpack => Some(Self::Binpack),
+            Policy::Binpack | Policy::Fragmentation => Some(Self::Binpack),
             Policy::Spread => Some(Self::Spread),
         }
     }

@@ -74,7 +74,7 @@ impl PodOnCards<'_> {
         }
         let preference = &self.limits.preference;
         let key = match preference.node.unwrap_or(preference.policy) {
-            Policy::None => return 0,
+            Policy::None | Policy::Fragmentation => return 0,
             Policy::Binpack => LOSSES,
             Policy::Spread => SCORES,
         };

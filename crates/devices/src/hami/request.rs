@@ -96,6 +96,13 @@ impl<F: HamiFamily> HamiRequest<F> {
         BindProtocol { waits, lock }.binding(Vec::new(), String::new())
     }
 
+    /// The first need of those for most cards.
+    fn largest(&self) -> Option<&NeedOf<F>> {
+        self.needs
+            .iter()
+            .min_by_key(|need| std::cmp::Reverse(need.count))
+    }
+
     /// When a container runs.
     pub(super) fn runs(&self, container: u16) -> ContainerKind {
         let kind = self.runs.get(usize::from(container));
@@ -118,6 +125,16 @@ impl<F: HamiFamily> FamilyRequest for HamiRequest<F> {
 
     fn fit_summary(&self, cards: &[CardSummary]) -> Option<Option<f64>> {
         F::fit_summary(self, cards)
+    }
+
+    fn cards_at_once(&self) -> u32 {
+        self.largest().map_or(1, |need| need.count)
+    }
+
+    fn piece(&self, card: &NodeCards, view: LedgerTime) -> Option<Allocation> {
+        let (need, on_node) = (self.largest()?, self.on_node(card, view));
+        let taken = F::admits(&on_node, need, 0, &[]).ok()?;
+        Some(F::allocation(&on_node, need, taken))
     }
 
     fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {

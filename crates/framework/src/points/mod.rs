@@ -13,6 +13,7 @@
 //! | [`domain`] | filters by topology domain | a domain of label keys | until a node of the domain is touched |
 //! | [`candidates`] | scores that compare candidates | all of them | not at all |
 //! | [`ledger`] | what nodes have in ledgers of their own: cards | a node | until the node is touched |
+//! | [`mod@mix`] | what tasks ask of cards | the cluster | until another answer is given |
 //! | [`network`] | scores of domains of the network | – | not at all |
 //! | [`victims`] | who may be evicted for whom, which queue may reclaim, from whom first, who goes for nobody | – | not at all |
 //! | [`report`] | numbers for reports | – | not at all |
@@ -39,6 +40,7 @@ pub mod consent;
 pub mod domain;
 pub mod filter;
 pub mod ledger;
+pub mod mix;
 pub mod network;
 pub mod order;
 pub mod queue;
@@ -54,6 +56,7 @@ pub use consent::{ExtenderQuestions, JobConsent, NeededAnswer};
 pub use domain::{Cell, ChangedDomains, Counting, DomainFilter, DomainFilters, KeySet};
 pub use filter::{NodeFilter, NodeFilters};
 pub use ledger::{LedgerCheck, Ledgers, ReasonDetail};
+pub use mix::KeepsMix;
 pub use network::{DomainScore, NetworkSettings};
 pub use order::{JobOrder, MovedQueues, QueueBranches, QueueOrder, SubJobOrder, TaskOrder};
 pub use queue::{Admission, Allocatable, Overused};

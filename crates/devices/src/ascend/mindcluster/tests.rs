@@ -9,6 +9,7 @@ mod table;
 use super::*;
 use crate::binding::{AnnotationValue, Sent, Sequences};
 use crate::facts::{ContainerFacts, ContainerKind};
+use crate::fixture::laws::assert_pieces;
 use crate::ledger::{Allocations, LedgerTime, Load};
 
 /// A pod on the node: `huawei.com/npu-core`, `huawei.com/AscendReal`, AI cores.
@@ -159,6 +160,7 @@ fn written(request: &dyn FamilyRequest, cards: &NodeCards, chosen: &Allocations)
 /// What a pod gets on a node now: the annotation, or why nothing and whether evictions help.
 fn place(pod: &PodFacts, cards: &NodeCards) -> Result<String, (String, bool)> {
     let request = request(pod);
+    assert_pieces(&*request, cards, LedgerTime::Now);
     let chosen = request.choose(cards, LedgerTime::Now);
     match request.fit(cards, LedgerTime::Now) {
         Ok(_) => Ok(written(

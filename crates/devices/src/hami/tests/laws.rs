@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::{VendorNode, family, pod, text};
 use crate::facts::{Pairs, PodFacts};
 use crate::family::Family;
+use crate::fixture::laws::assert_pieces;
 use crate::ledger::{Allocations, LedgerTime, Load, NodeCards, Tags};
 use crate::node::NodeDevices;
 use crate::part::CardPart;
@@ -261,6 +262,7 @@ impl Ledger {
             true => (LedgerTime::Future, Load::Pipelined),
             false => (LedgerTime::Now, Load::Held),
         };
+        assert_pieces(&*request, &self.cards, view);
         let chosen = request.choose(&self.cards, view);
         assert_eq!(request.fit(&self.cards, view).is_ok(), chosen.is_some());
         assert_eq!(
@@ -332,7 +334,7 @@ proptest! {
     #[test]
     fn ledgers_hold_their_laws_through_any_sequence(
         vendor in 0..VENDORS.len(),
-        policy in prop::sample::select(vec![Policy::None, Policy::Binpack, Policy::Spread]),
+        policy in prop::sample::select(Policy::ALL.to_vec()),
         (cards, slots) in (1..5i64, 1..4i64),
         steps in steps(),
     ) {

@@ -399,7 +399,7 @@ impl SplitLedger {
 proptest! {
     #[test]
     fn instances_hold_their_laws_through_any_sequence(
-        policy in prop::sample::select(vec![Policy::None, Policy::Binpack, Policy::Spread]),
+        policy in prop::sample::select(Policy::ALL.to_vec()),
         cards in 1..3usize,
         steps in prop::collection::vec(
             prop_oneof![

@@ -31,7 +31,9 @@ impl Shared {
         let used = |at: usize| CardPart::used(cards, at, view);
         let best = match pod.policy {
             Policy::None => fitting.min(),
-            Policy::Binpack => fitting.min_by_key(|at| (Reverse(used(*at).memory), *at)),
+            Policy::Binpack | Policy::Fragmentation => {
+                fitting.min_by_key(|at| (Reverse(used(*at).memory), *at))
+            }
             Policy::Spread => fitting.min_by_key(|at| (used(*at).sharers, used(*at).memory, *at)),
         };
         let is_large_enough =
@@ -52,7 +54,7 @@ impl Shared {
     fn score(pod: &AskingPod, cards: &NodeCards, at: usize, view: LedgerTime) -> f64 {
         let used = CardPart::used(cards, at, view);
         match pod.policy {
-            Policy::None => 0.0,
+            Policy::None | Policy::Fragmentation => 0.0,
             Policy::Binpack => {
                 let full = used.memory.saturating_add(pod.request.memory);
                 100.0 * full as f64 / CardPart::capacity(cards, at).memory.max(1) as f64

@@ -1,7 +1,7 @@
 //! What both ways to give out cards have in common: the pod, and everything but fit and choice.
 
 use crate::binding::{BindProtocol, BindingAnnotations};
-use crate::ledger::{Allocations, LedgerTime, NodeCards};
+use crate::ledger::{Allocation, Allocations, LedgerTime, NodeCards};
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::settings::Policy;
 
@@ -30,6 +30,16 @@ pub(super) trait GpuMode: Send + Sync {
 
     /// See [`FamilyRequest::choose`].
     fn choose(&self, pod: &AskingPod, cards: &NodeCards, view: LedgerTime) -> Option<Allocations>;
+
+    /// See [`FamilyRequest::cards_at_once`].
+    fn count(&self) -> u32 {
+        1
+    }
+
+    /// See [`FamilyRequest::piece`].
+    fn piece(&self, pod: &AskingPod, card: &NodeCards, view: LedgerTime) -> Option<Allocation> {
+        self.choose(pod, card, view)?.into_iter().next()
+    }
 
     /// What is missing on a node that has cards and does not fit.
     fn miss(&self, pod: &AskingPod, node: &str, cards: &NodeCards, view: LedgerTime) -> NearMiss;
@@ -60,6 +70,14 @@ impl<M: GpuMode> FamilyRequest for GpuRequest<M> {
 
     fn fit(&self, cards: &NodeCards, view: LedgerTime) -> Result<f64, u8> {
         self.mode.fit(&self.pod, cards, view)
+    }
+
+    fn cards_at_once(&self) -> u32 {
+        self.mode.count()
+    }
+
+    fn piece(&self, card: &NodeCards, view: LedgerTime) -> Option<Allocation> {
+        self.mode.piece(&self.pod, card, view)
     }
 
     fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {

@@ -1,6 +1,6 @@
 //! Cards handed out whole: the pod gets idle cards and shares them with nobody.
 
-use crate::ledger::{Allocations, LedgerTime, NodeCards};
+use crate::ledger::{Allocation, Allocations, LedgerTime, NodeCards};
 use crate::part::CardPart;
 use crate::request::{Failure, NearMiss};
 use crate::settings::Policy;
@@ -69,7 +69,7 @@ impl Whole {
         let idle = any.candidates(cards).filter(|at| is_idle(cards, *at, view));
         let left = idle.count().saturating_sub(self.number);
         match pod.policy {
-            Policy::None => 0.0,
+            Policy::None | Policy::Fragmentation => 0.0,
             Policy::Binpack => 100.0 * (usable - left) as f64 / usable.max(1) as f64,
             Policy::Spread => 100.0 * left as f64 / usable.max(1) as f64,
         }
@@ -111,6 +111,15 @@ impl GpuMode for Whole {
         };
         let idle = Self::idle(pod, cards, view);
         Some(idle.take(self.number).map(whole).collect())
+    }
+
+    fn count(&self) -> u32 {
+        u32::try_from(self.number).unwrap_or(u32::MAX)
+    }
+
+    fn piece(&self, pod: &AskingPod, card: &NodeCards, view: LedgerTime) -> Option<Allocation> {
+        let one = Self { number: 1 };
+        one.choose(pod, card, view)?.into_iter().next()
     }
 
     fn miss(&self, pod: &AskingPod, node: &str, cards: &NodeCards, view: LedgerTime) -> NearMiss {

@@ -6,6 +6,7 @@ mod laws;
 
 use super::*;
 use crate::facts::{ContainerFacts, ContainerKind};
+use crate::fixture::laws::assert_pieces;
 use crate::ledger::Load;
 use crate::settings::Policy;
 
@@ -137,6 +138,7 @@ fn outcome(
     request: &dyn FamilyRequest,
     cards: &NodeCards,
 ) -> Result<(String, i64), (String, bool)> {
+    assert_pieces(request, cards, LedgerTime::Now);
     let chosen = request.choose(cards, LedgerTime::Now);
     match request.fit(cards, LedgerTime::Now) {
         Ok(score) => {

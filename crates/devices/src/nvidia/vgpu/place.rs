@@ -122,7 +122,7 @@ impl PodOnNode<'_> {
         let index = at as i64;
         match self.config.policy {
             Policy::None => (0, -index),
-            Policy::Binpack => (-self.used(at, own).memory, index),
+            Policy::Binpack | Policy::Fragmentation => (-self.used(at, own).memory, index),
             Policy::Spread => (self.used(at, own).sharers, index),
         }
     }
@@ -132,7 +132,7 @@ impl PodOnNode<'_> {
     pub fn worth(&self, candidate: &CardCandidate, own: &[CardCandidate]) -> f64 {
         let at = usize::from(candidate.card);
         match self.config.policy {
-            Policy::None => 0.0,
+            Policy::None | Policy::Fragmentation => 0.0,
             Policy::Binpack => {
                 let used = self.used(at, own).memory + candidate.charged;
                 100.0 * used as f64 / self.capacity(at).memory as f64

@@ -12,6 +12,7 @@ use crate::facts::{ContainerKind, PodFacts, most_at_any_time};
 use crate::ledger::{
     Allocation, Allocations, CardSummary, LedgerTime, NodeCards, Tags, charge_peak,
 };
+use crate::mix::Pieces;
 use crate::nvidia::indices::INDEX;
 use crate::nvidia::vgpu::allocation::{Device, encode, layout, mig_id};
 use crate::nvidia::vgpu::check::{Candidates, CardCandidate, PodOnNode};
@@ -161,6 +162,13 @@ impl VgpuRequest {
         }
     }
 
+    /// The first container of those that ask most cards.
+    fn largest(&self) -> Option<&ContainerRequest> {
+        self.needs
+            .iter()
+            .min_by_key(|need| std::cmp::Reverse(need.count))
+    }
+
     fn score(&self, cards: &NodeCards, view: LedgerTime) -> Result<f64, Stop> {
         match self.one() {
             Some(need) if !cards.cards.is_empty() => {
@@ -270,6 +278,32 @@ impl FamilyRequest for VgpuRequest {
         let need = self.one()?;
         let anybody = self.limits.takes_any_card() && self.tags.rules == 0;
         anybody.then(|| summary::place(need, self.limits.mode, self.config.policy, cards))
+    }
+
+    fn cards_at_once(&self) -> u32 {
+        self.largest().map_or(1, |need| need.count)
+    }
+
+    fn piece(&self, card: &NodeCards, view: LedgerTime) -> Option<Allocation> {
+        let (need, on_node) = (self.largest()?, self.on_node(card, view));
+        on_node.allows(need, 0).ok()?;
+        let candidate = on_node.admits(need, 0, &[], None).ok()?;
+        Some(candidate.allocation(Arc::clone(&card.cards[0].id)))
+    }
+
+    fn reads_summaries(&self) -> bool {
+        self.needs.len() == 1 && self.limits.takes_any_card() && self.tags.rules == 0
+    }
+
+    fn pieces_of_summary(&self, card: &CardSummary) -> Pieces {
+        let need = self.largest();
+        need.map_or_else(Pieces::default, |need| {
+            summary::pieces(need, self.limits.mode, card)
+        })
+    }
+
+    fn after_summary(&self, card: &CardSummary) -> Option<CardSummary> {
+        summary::after(self.largest()?, self.limits.mode, card)
     }
 
     fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {

@@ -3,6 +3,7 @@
 //! It says what [`crate::nvidia::vgpu::place`] says, faster; a test holds both together.
 
 use crate::ledger::CardSummary;
+use crate::mix::pieces::{MAX_PIECES, Pieces, thousandths_up};
 use crate::nvidia::vgpu::containers::ContainerRequest;
 use crate::nvidia::vgpu::sharing::{MODES, SharingMode};
 use crate::settings::Policy;
@@ -17,6 +18,8 @@ pub fn place(
     // Cards with tables have no summary, so the code of a card is its mode.
     let mode = mode.map(|mode| mode as u8);
     match policy {
+        // The one order matters where two cards do equally well.
+        Policy::Fragmentation => place_by(need, mode, cards, |card| card.used, |_| 0.0),
         Policy::None => place_by(need, mode, cards, |_| 0, |_| 0.0),
         Policy::Binpack => {
             let score = |card: &CardSummary| {
@@ -76,4 +79,44 @@ fn has_room(need: &ContainerRequest, card: &CardSummary) -> bool {
         && need.cores <= cores
         && !(need.cores == 100 && card.sharers > 0)
         && !(need.cores == 0 && cores == 0)
+}
+
+/// How often a card could serve a container, one after the other.
+pub fn pieces(need: &ContainerRequest, mode: Option<SharingMode>, card: &CardSummary) -> Pieces {
+    if !serves(need, mode, card) {
+        return Pieces::default();
+    }
+    let all = i64::from(card.capacity);
+    let memory = need.of(all);
+    let of_memory = (all - i64::from(card.used)) / memory;
+    let of_cores = match need.cores {
+        0 => i64::MAX,
+        100 => 1,
+        cores => i64::from(card.percent_left) / cores,
+    };
+    let count = of_memory.min(of_cores).min(card.sharers_left.into());
+    Pieces {
+        count: count.min(MAX_PIECES.into()) as u32,
+        usable: thousandths_up(all, count.min(MAX_PIECES.into()) * memory, true),
+    }
+}
+
+/// The card once a container has some of it; `None` if it may not have any.
+pub fn after(
+    need: &ContainerRequest,
+    mode: Option<SharingMode>,
+    card: &CardSummary,
+) -> Option<CardSummary> {
+    serves(need, mode, card).then(|| CardSummary {
+        used: card.used + need.of(card.capacity.into()) as i32,
+        sharers: card.sharers + 1,
+        sharers_left: card.sharers_left - 1,
+        percent_left: card.percent_left.saturating_sub(need.cores as u16),
+        ..*card
+    })
+}
+
+#[inline]
+fn serves(need: &ContainerRequest, mode: Option<SharingMode>, card: &CardSummary) -> bool {
+    has_room(need, card) && mode.is_none_or(|mode| mode as u8 == card.variant)
 }

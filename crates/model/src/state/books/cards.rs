@@ -293,7 +293,10 @@ impl CardBooks<'_> {
             false => LedgerTime::Now,
         };
         let demand = self.devices.demand(task.demand).clone();
-        let parts = demand.choose(&self.nodes.devices[node.at()], view)?;
+        let asked = (&*demand, &self.shapes.get(task.shape).request);
+        let by_mix = self.devices.pick_by_mix(asked, self.nodes, (node, view));
+        let devices = &self.nodes.devices[node.at()];
+        let parts = by_mix.or_else(|| demand.choose(devices, view))?;
         let tags = self.held().tags(task);
         let charge = charge_of(&demand, Some(&parts), self.resources);
         Some(Box::new(Holding {

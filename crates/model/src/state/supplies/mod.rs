@@ -4,6 +4,10 @@ mod allowances;
 mod cpus;
 mod questions;
 
+use std::sync::Arc;
+
+use pumice_devices::DeviceMix;
+
 use crate::claim::ResourceClaims;
 use crate::delta::Delta;
 use crate::device::{DeviceNote, DeviceTable};
@@ -110,6 +114,11 @@ impl Supplies {
 
     pub(super) fn extender_answers_mut(&mut self) -> &mut ExtenderAnswers {
         &mut self.answers
+    }
+
+    /// Takes the mix of tasks by which cards are chosen from the plugin that keeps it.
+    pub fn set_device_mix(&mut self, mix: Option<&Arc<DeviceMix>>) {
+        self.devices.set_mix(mix);
     }
 
     /// Notes on devices since they were last taken.

@@ -8,7 +8,7 @@ use super::naive::{self, Ask};
 use super::{Limit, cards_of, config, family, ids, pod};
 use crate::facts::PodFacts;
 use crate::family::Family;
-use crate::fixture::laws::{LoadedNode, LoadedPod, NodeStep, policies, steps};
+use crate::fixture::laws::{LoadedNode, LoadedPod, NodeStep, assert_pieces, policies, steps};
 use crate::ledger::{Allocations, LedgerTime, Load, NodeCards, Partition, Tags};
 use crate::node::NodeDevices;
 use crate::nvidia::vgpu::sharing::{SharingMode, mode};
@@ -160,6 +160,7 @@ fn assert_agreement(
             "by summaries"
         );
     }
+    assert_pieces(request, cards, view);
     let choice = request.choose(cards, view);
     assert_eq!(fit.is_ok(), choice.is_some(), "fit and choose");
     let failure = fit.err().map(|at| &request.failures()[usize::from(at)]);
@@ -217,7 +218,7 @@ fn assert_score(
     for allocation in allocations {
         let at = usize::from(allocation.card.expect("a card"));
         expected += match policy {
-            Policy::None => 0.0,
+            Policy::None | Policy::Fragmentation => 0.0,
             Policy::Binpack => {
                 let after = used[at].memory + CardPart::of(&allocation.charged).memory;
                 100.0 * after as f64 / CardPart::capacity(cards, at).memory as f64

@@ -1,0 +1,247 @@
+//! Which cards of a node a task could get, and which of these choices wastes least.
+
+use smallvec::SmallVec;
+
+use crate::ledger::{CardSummary, LedgerTime, Load, NodeCards, Tags};
+use crate::request::{DevicePick, FamilyRequest};
+
+use super::measure::{CardsNow, ChangedCards};
+use super::pieces::CardNow;
+use super::{AskedRoom, DeviceMix, NodeRoom};
+
+/// Most choices of cards that are compared on a node; the one that the family prefers is always among them.
+const MAX_CHOICES: usize = 128;
+
+/// Number of a pod that nobody is: what is tried is charged to it.
+const NOBODY: u32 = u32::MAX;
+
+/// Positions of cards on a node.
+type CardSet = SmallVec<[usize; 8]>;
+
+/// Choices of cards: which, and how they are afterwards.
+#[derive(Default)]
+struct Choices {
+    sets: SmallVec<[CardSet; 8]>,
+    after: SmallVec<[ChangedCards; 8]>,
+}
+
+impl DeviceMix {
+    /// The cards of a family on a node, each by itself.
+    pub(super) fn cards(&self, room: &NodeRoom, family: u8) -> CardsNow {
+        if room.view == LedgerTime::Now
+            && self.is_plain(family)
+            && let Some(summaries) = room.devices.summaries(family)
+        {
+            return summaries.iter().copied().map(CardNow::Plain).collect();
+        }
+        room.devices.with_cards(family, |cards| {
+            let all = 0..cards.cards.len();
+            all.map(|at| CardNow::Alone(Box::new(cards.only(&[at])), room.view))
+                .collect()
+        })
+    }
+
+    /// The cards for a task on a node by which least becomes useless; `None` if it does not fit, asks cards
+    /// of several families or none, or cards are not chosen by the measure.
+    pub fn pick(&self, room: &NodeRoom, asked: &AskedRoom) -> Option<DevicePick> {
+        let [(family, request)] = asked.devices.parts.as_slice() else {
+            return None;
+        };
+        let (set, _) = self.best(room, asked).filter(|_| self.chooses_cards)?;
+        let got = room.devices.with_cards(*family, |cards| {
+            let mut got = request.choose(&cards.only(&set), room.view)?;
+            for one in &mut got {
+                one.card = one.card.map(|at| set[usize::from(at)] as u16);
+            }
+            Some(got)
+        })?;
+        Some(SmallVec::from_iter([(*family, got)]))
+    }
+
+    /// By how much more is wasted on a node once a task has come, in thousandths of a card times
+    /// [`super::WEIGHTS`]. It is negative where less is, since what the task takes is not free any more.
+    /// `None` if the task does not fit.
+    pub fn added_waste(&self, room: &NodeRoom, asked: &AskedRoom) -> Option<i64> {
+        if !asked.fits(room.free) {
+            return None;
+        }
+        if !asked.devices.parts.is_empty() {
+            return self.best(room, asked).map(|(_, added)| added);
+        }
+        let mut sum = 0;
+        for family in self.families() {
+            let cards = self.cards(room, family);
+            if !cards.is_empty() {
+                let nothing = [ChangedCards::new()];
+                let wastes = self.wastes(room, (family, &cards), Some(asked.amounts), &nothing);
+                sum += wastes.after[0] - wastes.before;
+            }
+        }
+        Some(sum)
+    }
+
+    /// What is wasted of the cards of a family on a node, in thousandths of a card times
+    /// [`super::WEIGHTS`], and what is free, in thousandths of a card.
+    pub fn waste(&self, room: &NodeRoom, family: u8) -> (i64, i64) {
+        let cards = self.cards(room, family);
+        let free = cards.iter().map(CardNow::free).sum();
+        (self.wastes(room, (family, &cards), None, &[]).before, free)
+    }
+
+    /// The best choice, and the waste it adds.
+    fn best(&self, room: &NodeRoom, asked: &AskedRoom) -> Option<(CardSet, i64)> {
+        let [(family, request)] = asked.devices.parts.as_slice() else {
+            return None;
+        };
+        if !asked.fits(room.free) {
+            return None;
+        }
+        let views = self.cards(room, *family);
+        let choices = match self.plain_choices(&views, request.as_ref()) {
+            Some(choices) => choices,
+            None => room.devices.with_cards(*family, |cards| {
+                self.choices(room.view, (cards, &views), request.as_ref())
+            })?,
+        };
+        let mut wastes = self.wastes(room, (*family, &views), Some(asked.amounts), &choices.after);
+        let all = wastes.after.drain(..).zip(choices.sets);
+        let (least, set) = all.min_by_key(|(waste, _)| *waste)?;
+        Some((set, least - wastes.before))
+    }
+
+    /// All choices, where summaries tell enough; the one that the family prefers first.
+    fn plain_choices(&self, views: &CardsNow, request: &dyn FamilyRequest) -> Option<Choices> {
+        if !self.chooses_cards || !request.reads_summaries() {
+            return None;
+        }
+        let mut usable: SmallVec<[(usize, CardSummary, CardSummary); 8]> = SmallVec::new();
+        for (at, view) in views.iter().enumerate() {
+            let CardNow::Plain(card) = view else {
+                return None;
+            };
+            if let Some(after) = request.after_summary(card) {
+                usable.push((at, *card, after));
+            }
+        }
+        usable.sort_by_key(|(_, card, _)| std::cmp::Reverse(card.used));
+        let order: CardSet = (0..usable.len()).collect();
+        let mut sets = SmallVec::new();
+        let count = request.cards_at_once() as usize;
+        let is_like = |one: usize, other: usize| usable[one].1 == usable[other].1;
+        subsets(&order, count, is_like, &mut sets);
+        let is_of_one_variant = |set: &CardSet| {
+            let mut all = set.iter().map(|at| usable[*at].1.variant);
+            let first = all.next();
+            all.all(|variant| Some(variant) == first)
+        };
+        sets.retain(|set| is_of_one_variant(set));
+        let changed = |set: &CardSet| {
+            let cards = set.iter().map(|at| &usable[*at]);
+            cards
+                .map(|(card, _, after)| (*card, CardNow::Plain(*after)))
+                .collect()
+        };
+        let after = sets.iter().map(changed).collect();
+        for set in &mut sets {
+            set.iter_mut().for_each(|at| *at = usable[*at].0);
+            set.sort_unstable();
+        }
+        Some(Choices { sets, after })
+    }
+
+    /// All choices, of cards of any kind; the one that the family prefers first.
+    fn choices(
+        &self,
+        view: LedgerTime,
+        (cards, views): (&NodeCards, &CardsNow),
+        request: &dyn FamilyRequest,
+    ) -> Option<Choices> {
+        let own = request.choose(cards, view)?;
+        let mut first: CardSet = own
+            .iter()
+            .filter_map(|one| one.card.map(usize::from))
+            .collect();
+        first.sort_unstable();
+        first.dedup();
+        let count = first.len();
+        let mut sets: SmallVec<[CardSet; 8]> = SmallVec::from_iter([first]);
+        if self.chooses_cards {
+            let serves = |at: &usize| request.piece(&cards.only(&[*at]), view).is_some();
+            let mut usable: CardSet = (0..views.len()).filter(serves).collect();
+            usable.sort_by_key(|at| std::cmp::Reverse(cards.used(*at, view).first().copied()));
+            let is_like = |one: usize, other: usize| views[one].is_like(&views[other]);
+            subsets(&usable, count, is_like, &mut sets);
+        }
+        let mut choices = Choices::default();
+        for mut set in sets {
+            set.sort_unstable();
+            if let Some(after) = charged(request, (cards, views), &set, view)
+                && !choices.sets.contains(&set)
+            {
+                choices.sets.push(set);
+                choices.after.push(after);
+            }
+        }
+        Some(choices)
+    }
+}
+
+/// Adds the sets of so many of some cards that differ, of cards that are alike the first ones.
+fn subsets(
+    cards: &[usize],
+    count: usize,
+    is_like: impl Fn(usize, usize) -> bool,
+    sets: &mut SmallVec<[CardSet; 8]>,
+) {
+    let mut groups: SmallVec<[CardSet; 8]> = SmallVec::new();
+    for at in cards {
+        match groups.iter_mut().find(|group| is_like(group[0], *at)) {
+            Some(group) => group.push(*at),
+            None => groups.push(SmallVec::from_iter([*at])),
+        }
+    }
+    if count > 0 {
+        extend(&groups, count, &mut CardSet::new(), sets);
+    }
+}
+
+/// As many cards of the first groups as may be come first.
+fn extend(groups: &[CardSet], left: usize, set: &mut CardSet, sets: &mut SmallVec<[CardSet; 8]>) {
+    if sets.len() >= MAX_CHOICES {
+        return;
+    }
+    if left == 0 {
+        sets.push(set.clone());
+        return;
+    }
+    let Some((group, rest)) = groups.split_first() else {
+        return;
+    };
+    for count in (0..=left.min(group.len())).rev() {
+        let before = set.len();
+        set.extend_from_slice(&group[..count]);
+        extend(rest, left - count, set, sets);
+        set.truncate(before);
+    }
+}
+
+/// How some cards are once a task has what it asks of them; `None` if it needs others.
+fn charged(
+    request: &dyn FamilyRequest,
+    (cards, views): (&NodeCards, &CardsNow),
+    set: &[usize],
+    view: LedgerTime,
+) -> Option<ChangedCards> {
+    let mut some = cards.only(set);
+    let got = request.choose(&some, view)?;
+    some.charge(NOBODY, Tags::default(), Load::Held, &got);
+    let after = set.iter().enumerate().map(|(at, card)| {
+        let plain = match &views[*card] {
+            CardNow::Plain(_) => CardSummary::of(&some, at).map(CardNow::Plain),
+            CardNow::Alone(..) => None,
+        };
+        let now = plain.unwrap_or_else(|| CardNow::Alone(Box::new(some.only(&[at])), view));
+        (*card, now)
+    });
+    Some(after.collect())
+}

@@ -1,0 +1,196 @@
+//! How much of what is free on a node is of use to nobody: the measure by which nodes and cards are chosen
+//! so that the tasks this cluster gets find room (docs/spec/10-fragmentation.md).
+//!
+//! ```text
+//!  what runs and waits ──► DeviceMix: classes of tasks, each with a weight and the nodes it may use
+//!                              │
+//!  a node: its cards, its room ┴─► waste: free cards that no class can use, weighted
+//!                                    │ before and after each choice of cards
+//!                                    ▼
+//!                                 the cards that add least waste, and how much that is
+//! ```
+//!
+//! The measure follows Weng et al., "Beware of Fragmentation" (USENIX ATC 2023): what one more task of a
+//! class could not use. To that it adds what remains when as many tasks of the class have come as cpu,
+//! memory and cards allow. Everything is counted in thousandths of a card, as integers.
+
+mod choices;
+mod measure;
+pub(crate) mod pieces;
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::ledger::LedgerTime;
+use crate::node::NodeDevices;
+use crate::request::{DeviceRequest, FamilyRequest};
+
+pub use pieces::Pieces;
+
+/// Sum of the weights of all classes of a mix, but for what rounding takes.
+pub const WEIGHTS: i64 = 1 << 16;
+
+/// Thousandths that a whole card is.
+pub const WHOLE: i64 = 1000;
+
+/// Amounts of resources besides cards that a task asks, each above zero, by position in
+/// [`DeviceMix::resources`].
+pub type MixNeeds = SmallVec<[(u16, i64); 4]>;
+
+/// Tasks that ask the same.
+#[derive(Clone)]
+pub struct MixClass {
+    /// How often such tasks come, of [`WEIGHTS`].
+    pub weight: i64,
+    /// What one of them asks besides cards.
+    pub needs: MixNeeds,
+    /// Family of the cards that it asks.
+    pub family: u8,
+    /// What it asks of them.
+    pub request: Arc<dyn FamilyRequest>,
+    /// Which nodes its rules allow, by position in the list that the mix was made with.
+    pub rules: usize,
+}
+
+/// Nodes, by index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeSet(Vec<u64>);
+
+impl NodeSet {
+    /// The nodes for which `is_in` holds, of so many.
+    pub fn of(nodes: usize, is_in: impl Fn(usize) -> bool) -> Self {
+        let mut bits = vec![0; nodes.div_ceil(64)];
+        for at in (0..nodes).filter(|at| is_in(*at)) {
+            bits[at / 64] |= 1 << (at % 64);
+        }
+        Self(bits)
+    }
+
+    /// No node is in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
+    /// Whether a node is in it; one that came later is not.
+    #[inline]
+    pub fn has(&self, node: usize) -> bool {
+        let word = self.0.get(node / 64);
+        word.is_some_and(|word| word >> (node % 64) & 1 == 1)
+    }
+}
+
+/// What the tasks of a cluster ask, and how often each comes.
+#[derive(Clone, Default)]
+pub struct DeviceMix {
+    resources: Vec<u32>,
+    classes: Vec<MixClass>,
+    admitting: Vec<NodeSet>,
+    chooses_cards: bool,
+    /// Families that classes ask cards of, ascending, and whether summaries of cards tell all of these enough.
+    families: SmallVec<[(u8, bool); 2]>,
+    /// By node, a number for which sets of `admitting` it is in.
+    kinds: Vec<u32>,
+}
+
+impl DeviceMix {
+    /// A mix of classes. Each of them asks cards, names resources by position in `resources` (numbers of
+    /// their owner), and the nodes it may use by position in `admitting`. With `chooses_cards` cards within
+    /// a node are chosen by the measure; otherwise as the families prefer.
+    pub fn new(
+        resources: Vec<u32>,
+        classes: Vec<MixClass>,
+        admitting: Vec<NodeSet>,
+        chooses_cards: bool,
+    ) -> Self {
+        let mut families: SmallVec<[(u8, bool); 2]> = SmallVec::new();
+        for class in &classes {
+            let is_plain = class.request.reads_summaries();
+            match families
+                .iter_mut()
+                .find(|(family, _)| *family == class.family)
+            {
+                Some((_, all)) => *all &= is_plain,
+                None => families.push((class.family, is_plain)),
+            }
+        }
+        families.sort_unstable();
+        let kinds = kinds(&admitting);
+        Self {
+            resources,
+            classes,
+            admitting,
+            chooses_cards,
+            families,
+            kinds,
+        }
+    }
+
+    /// Resources that some class asks besides cards; numbers of their owner.
+    pub fn resources(&self) -> &[u32] {
+        &self.resources
+    }
+
+    /// Classes of tasks that the mix is made of.
+    pub fn classes(&self) -> &[MixClass] {
+        &self.classes
+    }
+
+    /// Families that classes ask cards of.
+    pub fn families(&self) -> impl Iterator<Item = u8> {
+        self.families.iter().map(|(family, _)| *family)
+    }
+
+    /// Whether every class may use both nodes, or neither.
+    pub fn admits_alike(&self, node: usize, other: usize) -> bool {
+        let kind = |node: usize| self.kinds.get(node);
+        kind(node) == kind(other)
+    }
+
+    /// Whether summaries of the cards of a family tell all that is to be known.
+    fn is_plain(&self, family: u8) -> bool {
+        let mut known = self.families.iter();
+        known.all(|(other, is_plain)| *other != family || *is_plain)
+    }
+}
+
+/// A node at one moment.
+#[derive(Clone, Copy)]
+pub struct NodeRoom<'a> {
+    /// Index of the node.
+    pub node: usize,
+    /// Cards of the node, and who holds them.
+    pub devices: &'a NodeDevices,
+    /// What is free of each of [`DeviceMix::resources`].
+    pub free: &'a [i64],
+    /// The moment at which it is looked at.
+    pub view: LedgerTime,
+}
+
+/// What a task asks that is to be placed.
+#[derive(Clone, Copy)]
+pub struct AskedRoom<'a> {
+    /// Cards.
+    pub devices: &'a DeviceRequest,
+    /// What it takes of each of [`DeviceMix::resources`].
+    pub amounts: &'a [i64],
+}
+
+/// A number for each node: the same for those that are in the same sets.
+fn kinds(sets: &[NodeSet]) -> Vec<u32> {
+    let nodes = sets.iter().map(|set| set.0.len() * 64).max().unwrap_or(0);
+    let mut kinds = vec![0; nodes];
+    let mut last = 0;
+    for set in sets {
+        // Each kind falls apart into those within the set and those without.
+        let mut within = std::collections::BTreeMap::new();
+        let numbered = kinds.iter_mut().enumerate();
+        for (_, kind) in numbered.filter(|(node, _)| set.has(*node)) {
+            *kind = *within.entry(*kind).or_insert_with(|| {
+                last += 1;
+                last
+            });
+        }
+    }
+    kinds
+}

@@ -1,0 +1,95 @@
+//! How often a card could serve a task of a class.
+
+use crate::ledger::{CardSummary, LedgerTime, Load, NodeCards, Tags};
+use crate::request::FamilyRequest;
+
+use super::WHOLE;
+
+/// Most pieces of one card that are counted.
+pub(crate) const MAX_PIECES: u32 = 64;
+
+/// Number of a pod that nobody is: pieces are charged to it while they are counted.
+const NOBODY: u32 = u32::MAX;
+
+/// How often a card could serve a task of a class, one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pieces {
+    /// How often.
+    pub count: u32,
+    /// Thousandths of the card that they take together.
+    pub usable: i64,
+}
+
+/// A card as the measure sees it.
+#[derive(Clone)]
+pub(super) enum CardNow {
+    /// Told by its summary.
+    Plain(CardSummary),
+    /// Alone in a ledger of its own.
+    Alone(Box<NodeCards>, LedgerTime),
+}
+
+impl CardNow {
+    /// Thousandths of it that nobody has; none of a card that is not given out.
+    pub fn free(&self) -> i64 {
+        match self {
+            Self::Plain(card) if card.usable => {
+                WHOLE - thousandths_up(card.capacity.into(), card.used.into(), card.sharers > 0)
+            }
+            Self::Alone(cards, view) if cards.cards[0].is_usable() => {
+                let used = cards.used(0, *view);
+                let is_used = used.iter().any(|amount| *amount != 0);
+                WHOLE - thousandths_up(first(cards.capacity(0)), first(used), is_used)
+            }
+            Self::Plain(_) | Self::Alone(..) => 0,
+        }
+    }
+
+    /// How often it could serve what is asked.
+    pub fn pieces(&self, asked: &dyn FamilyRequest) -> Pieces {
+        match self {
+            Self::Plain(card) => asked.pieces_of_summary(card),
+            Self::Alone(cards, view) => by_trial(asked, cards, *view),
+        }
+    }
+
+    /// Whether they are of one kind, and as much of each is held in the same way.
+    pub fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Plain(one), Self::Plain(other)) => one == other,
+            (Self::Alone(one, _), Self::Alone(other, _)) => one.is_held_like(other),
+            (Self::Plain(_), Self::Alone(..)) | (Self::Alone(..), Self::Plain(_)) => false,
+        }
+    }
+}
+
+/// What a row of amounts says of the first dimension.
+fn first(row: &[i64]) -> i64 {
+    row.first().copied().unwrap_or(0)
+}
+
+/// A part of a card in thousandths of it, rounded up. Of a card of which there is nothing to count a part is
+/// all.
+#[inline]
+pub(crate) fn thousandths_up(all: i64, part: i64, is_some: bool) -> i64 {
+    match all > 0 {
+        true => (part.clamp(0, all).saturating_mul(WHOLE) + all - 1) / all,
+        false => WHOLE * i64::from(is_some),
+    }
+}
+
+/// Gives pieces of a card away until there is none left for another task.
+pub(crate) fn by_trial(asked: &dyn FamilyRequest, card: &NodeCards, view: LedgerTime) -> Pieces {
+    let mut pieces = Pieces::default();
+    let mut taken = 0;
+    let mut card = card.clone();
+    while pieces.count < MAX_PIECES
+        && let Some(piece) = asked.piece(&card, view)
+    {
+        taken += first(&piece.charged);
+        pieces.count += 1;
+        card.charge(NOBODY, Tags::default(), Load::Held, &[piece]);
+    }
+    pieces.usable = thousandths_up(first(card.capacity(0)), taken, pieces.count > 0);
+    pieces
+}

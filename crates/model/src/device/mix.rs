@@ -1,0 +1,88 @@
+//! What the tasks of this cluster ask of cards, as a plugin keeps it: cards are chosen by it.
+
+use std::sync::Arc;
+
+use pumice_devices::{AskedRoom, DeviceMix, DevicePick, DeviceRequest, LedgerTime, NodeRoom};
+use smallvec::SmallVec;
+
+use super::DeviceTable;
+use crate::ix::NodeIx;
+use crate::node::Nodes;
+use crate::resource::{ResIx, ResVec};
+
+/// Amounts of the resources of a mix.
+pub type MixAmounts = SmallVec<[i64; 8]>;
+
+/// The mix, and how often it was another one.
+#[derive(Clone, Default)]
+pub(super) struct KnownMix {
+    mix: Option<Arc<DeviceMix>>,
+    epoch: u64,
+}
+
+/// What a task takes of the resources of a mix.
+pub fn amounts_of(mix: &DeviceMix, request: &ResVec) -> MixAmounts {
+    let resources = mix.resources().iter();
+    resources
+        .map(|resource| request.get(ResIx(*resource as u16)))
+        .collect()
+}
+
+/// What is free of the resources of a mix on a node.
+pub fn free_on(mix: &DeviceMix, nodes: &Nodes, node: NodeIx, view: LedgerTime) -> MixAmounts {
+    let free = |resource: &u32| {
+        let resource = ResIx(*resource as u16);
+        match view {
+            LedgerTime::Now => nodes.idle.get(resource, node),
+            LedgerTime::Future => nodes.future_idle(resource, node),
+            LedgerTime::Idle => nodes.total.get(resource, node),
+        }
+    };
+    mix.resources().iter().map(free).collect()
+}
+
+impl DeviceTable {
+    /// What tasks ask, if some plugin keeps it.
+    pub fn mix(&self) -> Option<&Arc<DeviceMix>> {
+        self.mix.mix.as_ref()
+    }
+
+    /// Changes whenever the mix does.
+    #[inline]
+    pub fn mix_epoch(&self) -> u64 {
+        self.mix.epoch
+    }
+
+    /// Takes the mix that a plugin keeps, if one does.
+    pub(crate) fn set_mix(&mut self, mix: Option<&Arc<DeviceMix>>) {
+        let is_known = match (&self.mix.mix, mix) {
+            (Some(known), Some(mix)) => Arc::ptr_eq(known, mix),
+            (known, mix) => known.is_none() && mix.is_none(),
+        };
+        if !is_known {
+            self.mix.mix = mix.cloned();
+            self.mix.epoch += 1;
+        }
+    }
+
+    /// The cards by which least becomes useless, where cards are chosen so.
+    pub(crate) fn pick_by_mix(
+        &self,
+        (demand, request): (&DeviceRequest, &ResVec),
+        nodes: &Nodes,
+        (node, view): (NodeIx, LedgerTime),
+    ) -> Option<DevicePick> {
+        let mix = self.mix()?;
+        let room = NodeRoom {
+            node: node.at(),
+            devices: &nodes.devices[node.at()],
+            free: &free_on(mix, nodes, node, view),
+            view,
+        };
+        let asked = AskedRoom {
+            devices: demand,
+            amounts: &amounts_of(mix, request),
+        };
+        mix.pick(&room, &asked)
+    }
+}

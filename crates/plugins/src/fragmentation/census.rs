@@ -1,0 +1,296 @@
+//! What tasks ask, and how often such tasks came: what came long ago counts less.
+
+use std::sync::Arc;
+
+use pumice_devices::PodFacts;
+use pumice_framework::CycleInfo;
+use pumice_model::object::{NodeTerm, Pairs, Toleration};
+use pumice_model::{DeviceRequestIx, State, TaskIx};
+use rustc_hash::FxHashMap;
+
+/// Mass of a task that comes now.
+const MASS: u64 = 1 << 20;
+/// A class of less mass is forgotten: a thousandth of a task.
+const LEAST: u64 = MASS >> 10;
+/// Most classes that are counted; the lightest are forgotten.
+const MAX_COUNTED: usize = 4096;
+/// Another mix is due when so many tasks came, or a sixteenth of all that count.
+const LEAST_ARRIVALS: u64 = 32;
+
+/// What decides which nodes and cards a task may use, and how much of both.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct AskedClass {
+    /// What it requests, in stored units, by name.
+    pub amounts: Vec<(String, i64)>,
+    /// `spec.nodeSelector`.
+    pub node_selector: Pairs,
+    /// Required node affinity.
+    pub node_affinity: Option<Vec<NodeTerm>>,
+    /// Taints it tolerates.
+    pub tolerations: Vec<Toleration>,
+    /// What it asks of devices, as written.
+    pub facts: PodFacts,
+}
+
+/// A class and how often such tasks come.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct CountedClass {
+    /// What one of its tasks asks.
+    pub asked: Arc<AskedClass>,
+    /// How often, in any unit.
+    pub mass: u64,
+}
+
+/// Tasks that came.
+pub(super) struct Census {
+    half_life_s: i64,
+    classes: Vec<CountedClass>,
+    by_asked: FxHashMap<Arc<AskedClass>, usize>,
+    /// Classes by serials of shape and of what is asked of devices.
+    by_serials: FxHashMap<(u64, u64), usize>,
+    /// The last task that was counted.
+    last_serial: u64,
+    /// When masses were as they stand.
+    as_of_s: Option<i64>,
+    arrivals: u64,
+    due_after: u64,
+}
+
+impl Census {
+    pub fn new(half_life_s: i64) -> Self {
+        Self {
+            half_life_s: half_life_s.max(1),
+            classes: Vec::new(),
+            by_asked: FxHashMap::default(),
+            by_serials: FxHashMap::default(),
+            last_serial: 0,
+            as_of_s: None,
+            arrivals: 0,
+            due_after: 1,
+        }
+    }
+
+    /// Counts the tasks that came since this was last called.
+    pub fn count(&mut self, state: &State, cycle: &CycleInfo) {
+        let last = self.last_serial;
+        match &cycle.changed.jobs {
+            None => {
+                for (task, _) in state.population().tasks() {
+                    self.count_task(state, task, (last, cycle.now_s));
+                }
+            }
+            Some(jobs) => {
+                let population = state.population();
+                for job in jobs.iter().filter(|job| population.has_job(**job)) {
+                    for task in &state.job(*job).tasks {
+                        self.count_task(state, *task, (last, cycle.now_s));
+                    }
+                }
+            }
+        }
+    }
+
+    fn count_task(&mut self, state: &State, ix: TaskIx, (after, now_s): (u64, i64)) {
+        let task = state.task(ix);
+        let serial = state.population().task_id(ix).serial();
+        if serial <= after {
+            return;
+        }
+        self.last_serial = self.last_serial.max(serial);
+        if task.demand == DeviceRequestIx::NONE {
+            return;
+        }
+        let devices = state.supplies().devices();
+        let shapes = state.ground().shapes();
+        let serials = (shapes.serial(task.shape), devices.serial(task.demand));
+        let class = match self.by_serials.get(&serials) {
+            Some(class) => *class,
+            None => {
+                let class = self.find(asked(state, ix));
+                self.by_serials.insert(serials, class);
+                class
+            }
+        };
+        let age_s = now_s.saturating_sub(task.created_s);
+        self.classes[class].mass += faded(MASS, age_s, self.half_life_s);
+        self.arrivals += 1;
+    }
+
+    fn find(&mut self, asked: AskedClass) -> usize {
+        if let Some(known) = self.by_asked.get(&asked) {
+            return *known;
+        }
+        let (asked, at) = (Arc::new(asked), self.classes.len());
+        self.by_asked.insert(Arc::clone(&asked), at);
+        self.classes.push(CountedClass { asked, mass: 0 });
+        at
+    }
+
+    /// So many tasks came that the mix may be another one.
+    pub fn is_other(&self) -> bool {
+        self.arrivals >= self.due_after
+    }
+
+    /// The heaviest classes, at most so many; the mass of each of the others is with the one that is most
+    /// alike.
+    pub fn take(&mut self, now_s: i64, most: usize) -> Vec<CountedClass> {
+        self.fade(now_s);
+        let sum: u64 = self.classes.iter().map(|class| class.mass / MASS).sum();
+        self.arrivals = 0;
+        self.due_after = (sum / 16).max(LEAST_ARRIVALS);
+        together(self.classes.clone(), most)
+    }
+
+    /// Brings masses to now, and forgets classes that have next to none.
+    fn fade(&mut self, now_s: i64) {
+        let before_s = self.as_of_s.replace(now_s).unwrap_or(now_s);
+        let passed_s = now_s.saturating_sub(before_s);
+        for class in &mut self.classes {
+            class.mass = faded(class.mass, passed_s, self.half_life_s);
+        }
+        if self.classes.len() > MAX_COUNTED {
+            self.classes
+                .sort_by_key(|class| std::cmp::Reverse(class.mass));
+            self.classes.truncate(MAX_COUNTED / 2);
+        }
+        self.classes.retain(|class| class.mass >= LEAST);
+        self.by_serials.clear();
+        let numbered = self.classes.iter().enumerate();
+        self.by_asked = numbered
+            .map(|(at, class)| (Arc::clone(&class.asked), at))
+            .collect();
+    }
+}
+
+/// A mass after some time: half of it after each half-life, and on a straight line between.
+fn faded(mass: u64, passed_s: i64, half_life_s: i64) -> u64 {
+    let passed_s = passed_s.max(0);
+    let halves = passed_s / half_life_s;
+    if halves >= 63 {
+        return 0;
+    }
+    let mass = u128::from(mass >> halves);
+    let (rest, all) = ((passed_s % half_life_s) as u128, half_life_s as u128);
+    (mass * (2 * all - rest) / (2 * all)) as u64
+}
+
+/// Puts rare classes to those that are most alike, so that so many remain.
+fn together(mut classes: Vec<CountedClass>, most: usize) -> Vec<CountedClass> {
+    classes.sort_by_key(|class| std::cmp::Reverse(class.mass));
+    let rare = classes.split_off(most.min(classes.len()));
+    for class in rare {
+        let nearest = classes
+            .iter_mut()
+            .min_by_key(|known| known.asked.distance(&class.asked));
+        if let Some(known) = nearest {
+            known.mass += class.mass;
+        }
+    }
+    classes
+}
+
+impl AskedClass {
+    /// How unlike two classes are: other nodes, other resources, then how far amounts are apart, in sixteenths of
+    /// a doubling.
+    fn distance(&self, other: &Self) -> (bool, bool, u64) {
+        let nodes = |class: &Self| (class.node_selector.clone(), class.node_affinity.clone());
+        let extended = |class: &Self| -> Vec<(String, i64)> {
+            let containers = class.facts.containers.iter();
+            let amounts = containers.flat_map(|container| container.amounts.iter());
+            amounts
+                .map(|(name, amount)| (name.clone(), *amount))
+                .collect()
+        };
+        let (own, others) = (extended(self), extended(other));
+        let names = |all: &[(String, i64)]| -> Vec<String> {
+            all.iter().map(|(name, _)| name.clone()).collect()
+        };
+        let apart = |own: &[(String, i64)], others: &[(String, i64)]| -> u64 {
+            let pairs = own.iter().filter_map(|(name, amount)| {
+                let same = others.iter().find(|(known, _)| known == name)?;
+                Some(doublings(*amount).abs_diff(doublings(same.1)))
+            });
+            pairs.sum()
+        };
+        (
+            nodes(self) != nodes(other),
+            names(&own) != names(&others),
+            4 * apart(&own, &others) + apart(&self.amounts, &other.amounts),
+        )
+    }
+}
+
+/// The logarithm of an amount to the base of 2, in sixteenths, on straight lines between whole ones.
+fn doublings(amount: i64) -> u64 {
+    let amount = amount.max(1) as u64;
+    let whole = u64::from(amount.ilog2());
+    let rest = match whole {
+        0..4 => (amount << (4 - whole)) & 15,
+        _ => (amount >> (whole - 4)) & 15,
+    };
+    16 * whole + rest
+}
+
+/// What a task asks.
+fn asked(state: &State, ix: TaskIx) -> AskedClass {
+    let task = state.task(ix);
+    let shape = state.ground().shapes().get(task.shape);
+    let rules = state.ground().shapes().rules(shape.rules);
+    let amounts = shape.asked(state.resources());
+    let mut amounts: Vec<(String, i64)> = amounts
+        .map(|(_, name, amount)| (name.to_owned(), amount))
+        .collect();
+    amounts.sort();
+    AskedClass {
+        amounts,
+        node_selector: rules.node_selector.clone(),
+        node_affinity: rules.node_affinity.clone(),
+        tolerations: rules.tolerations.clone(),
+        facts: state.supplies().devices().facts(task.demand).clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(mass: u64, cpu_milli: i64, memory: i64, zone: &str) -> CountedClass {
+        let amounts = vec![("cpu".to_owned(), cpu_milli), ("memory".to_owned(), memory)];
+        let node_selector = vec![("zone".to_owned(), zone.to_owned())];
+        let asked = AskedClass {
+            amounts,
+            node_selector,
+            ..AskedClass::default()
+        };
+        CountedClass {
+            asked: Arc::new(asked),
+            mass,
+        }
+    }
+
+    #[test]
+    fn a_mass_halves_with_each_half_life_and_falls_straight_between() {
+        let after = |passed_s: i64| faded(1_000, passed_s, 100);
+        let all = [-5, 0, 50, 100, 150, 200, 6_300].map(after);
+        assert_eq!(all, [1_000, 1_000, 750, 500, 375, 250, 0]);
+    }
+
+    #[test]
+    fn rare_classes_count_as_the_kept_one_that_is_most_alike() {
+        let all = vec![
+            class(5, 3_000, 1_000, "a"),
+            class(100, 1_000, 1_000, "a"),
+            class(90, 4_000, 1_000, "a"),
+            class(7, 1_000, 1_000, "b"),
+            class(80, 64_000, 1_000, "b"),
+        ];
+        let masses: Vec<u64> = together(all, 3).iter().map(|class| class.mass).collect();
+        assert_eq!(masses, [100, 95, 87]);
+    }
+
+    #[test]
+    fn amounts_are_as_far_apart_as_they_are_doublings() {
+        let all = [0, 1, 2, 3, 4, 6, 16, 24, 1 << 40].map(doublings);
+        assert_eq!(all, [0, 0, 16, 24, 32, 40, 64, 72, 640]);
+    }
+}

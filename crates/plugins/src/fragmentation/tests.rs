@@ -1,0 +1,52 @@
+use super::written::{fault, read};
+
+#[test]
+fn a_written_class_says_how_often_it_comes_what_it_asks_and_on_which_nodes() {
+    let text = "30 cpu=8 memory=1Ki volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=8k on gpu=A100";
+    let class = read(text).expect("it can be read");
+    assert_eq!(class.mass, 30);
+    let amount = |name: &str, amount: i64| (name.to_owned(), amount);
+    let expected = [
+        amount("cpu", 8_000),
+        amount("memory", 1_024),
+        amount("pods", 1),
+        amount("volcano.sh/vgpu-memory", 8_000_000),
+        amount("volcano.sh/vgpu-number", 1_000),
+    ];
+    assert_eq!(class.asked.amounts, expected);
+    assert_eq!(class.asked.facts.containers[0].amounts, expected[3..]);
+    let labels = [("gpu".to_owned(), "A100".to_owned())];
+    assert_eq!(class.asked.node_selector, labels);
+}
+
+#[test]
+fn what_is_wrong_with_a_written_class_is_told() {
+    let wrong = [
+        (
+            "",
+            "does not begin with how often such tasks come, a whole number from 1 to 1000000000",
+        ),
+        (
+            "often cpu=1",
+            "does not begin with how often such tasks come, a whole number from 1 to 1000000000",
+        ),
+        (
+            "0 a.b/c=1",
+            "does not begin with how often such tasks come, a whole number from 1 to 1000000000",
+        ),
+        ("3 cpu", "has \"cpu\", where NAME=VALUE should stand"),
+        (
+            "3 cpu=much a.b/c=1",
+            "has cpu: \"much\" has no digits; write a number and perhaps a unit, for example \"500m\"",
+        ),
+        ("3 cpu=-1 a.b/c=1", "has cpu=-1, which no node has"),
+        ("3 cpu=8Ei a.b/c=1", "has cpu=8Ei, which no node has"),
+        (
+            "3 cpu=1",
+            "asks for no cards: name a resource such as volcano.sh/vgpu-number=1",
+        ),
+    ];
+    for (text, expected) in wrong {
+        assert_eq!(fault(text).as_deref(), Some(expected), "{text}");
+    }
+}
