@@ -29,7 +29,7 @@ pub use link::CardLink;
 pub use peak::charge_peak;
 pub use rating::SetRating;
 pub use split::{CardSplit, SplitPlace};
-pub use summary::CardSummary;
+pub use summary::{AskedPart, CardSummary, PlainAsk};
 
 /// The largest amount anybody may charge at once: so many pods cannot be on a node that a sum of
 /// them leaves an `i64`.

@@ -13,6 +13,8 @@ pub struct NodeDevices {
     summaries: SmallVec<[CardSummary; 8]>,
     /// The number of that family.
     summary_family: u8,
+    /// Number of cards of all families.
+    cards: u32,
     /// Cards that two families have.
     twins: Option<Twins>,
 }
@@ -23,11 +25,13 @@ impl NodeDevices {
         let twins = Twins::find(&mut families);
         let first = families.iter().position(|cards| !cards.cards.is_empty());
         let says = !families.iter().all(NodeCards::is_bare);
+        let cards: usize = families.iter().map(|cards| cards.cards.len()).sum();
         let families = says.then(|| families.into_boxed_slice());
         let mut devices = Self {
             families,
             summaries: SmallVec::new(),
             summary_family: first.unwrap_or(0) as u8,
+            cards: cards as u32,
             twins,
         };
         devices.renew_summaries(devices.summary_family);
@@ -53,23 +57,10 @@ impl NodeDevices {
         told.then_some(&self.summaries)
     }
 
-    /// Whether summaries show these as the same cards, with as much of each in use. No for devices of which they
-    /// do not tell enough.
-    pub fn looks_like(&self, other: &Self) -> bool {
-        match (&self.families, &other.families) {
-            (None, None) => true,
-            (Some(own), Some(others)) => {
-                let count = |families: &[NodeCards]| -> usize {
-                    families.iter().map(|cards| cards.cards.len()).sum()
-                };
-                !self.summaries.is_empty()
-                    && self.summary_family == other.summary_family
-                    && self.summaries == other.summaries
-                    && self.summaries.len() == count(own)
-                    && other.summaries.len() == count(others)
-            }
-            _ => false,
-        }
+    /// Summaries of all cards there are and their family; `None` where they do not tell enough.
+    pub fn look(&self) -> Option<(u8, &[CardSummary])> {
+        let is_all = self.summaries.len() == self.cards as usize;
+        is_all.then_some((self.summary_family, &self.summaries[..]))
     }
 
     /// All families with their numbers.

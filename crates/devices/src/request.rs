@@ -5,8 +5,9 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::binding::BindingAnnotations;
-use crate::ledger::{Allocation, Allocations, CardSummary, LedgerTime, NodeCards, Partition};
-use crate::mix::Pieces;
+use crate::ledger::{
+    Allocation, Allocations, CardSummary, LedgerTime, NodeCards, Partition, PlainAsk,
+};
 use crate::node::NodeDevices;
 
 /// A way in which a node may not fit.
@@ -65,29 +66,33 @@ pub trait FamilyRequest: Send + Sync {
         None
     }
 
+    /// The pod says itself which cards it prefers, and gets those.
+    fn has_preference(&self) -> bool {
+        false
+    }
+
     /// How many different cards the container asks that asks most.
     fn cards_at_once(&self) -> u32 {
         1
     }
 
-    /// What that container would get of a card that stands alone in a ledger, if it may have some of it.
-    fn piece(&self, card: &NodeCards, view: LedgerTime) -> Option<Allocation> {
-        self.choose(card, view)?.into_iter().next()
+    /// What that container would get of a card, if it may have some of it.
+    fn piece(&self, cards: &NodeCards, at: usize, view: LedgerTime) -> Option<Allocation> {
+        self.choose_of(cards, &[at], view)?.into_iter().next()
     }
 
-    /// Whether [`FamilyRequest::pieces_of_summary`] and [`FamilyRequest::after_summary`] answer, for cards that
-    /// have summaries.
-    fn reads_summaries(&self) -> bool {
-        false
+    /// What the pod gets of some cards, if it needs no others.
+    fn choose_of(
+        &self,
+        cards: &NodeCards,
+        some: &[usize],
+        view: LedgerTime,
+    ) -> Option<Allocations> {
+        Some(renumbered(self.choose(&cards.only(some), view)?, some))
     }
 
-    /// How often [`FamilyRequest::piece`] would find some of a card, one after the other.
-    fn pieces_of_summary(&self, _card: &CardSummary) -> Pieces {
-        Pieces::default()
-    }
-
-    /// The card once the pod has some of it; `None` if it may not have any.
-    fn after_summary(&self, _card: &CardSummary) -> Option<CardSummary> {
+    /// What [`FamilyRequest::piece`] takes of cards that have summaries, where these tell enough.
+    fn plain(&self) -> Option<PlainAsk> {
         None
     }
 
@@ -121,6 +126,15 @@ pub trait FamilyRequest: Send + Sync {
     fn warning(&self) -> Option<&str> {
         None
     }
+}
+
+/// What was chosen among some cards of a node as if there were no others ([`NodeCards::only`]), by their positions
+/// there.
+pub(crate) fn renumbered(mut chosen: Allocations, some: &[usize]) -> Allocations {
+    for one in &mut chosen {
+        one.card = one.card.map(|at| some[usize::from(at)] as u16);
+    }
+    chosen
 }
 
 /// What a pod asks of all families.

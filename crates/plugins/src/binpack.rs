@@ -107,7 +107,7 @@ struct Fullness {
 }
 
 impl NodeScore for Fullness {
-    fn add_fraction(&self, state: &State, range: Range<usize>, out: &mut [f64]) {
+    fn add_fraction(&mut self, state: &State, range: Range<usize>, out: &mut [f64]) {
         for (range, out) in columns::blocks(range.start, out) {
             self.add_block(state.nodes(), range, out);
         }

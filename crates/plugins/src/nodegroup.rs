@@ -296,7 +296,7 @@ impl NodeScores for NodeGroup {
 struct Liking(Vec<f64>);
 
 impl NodeScore for Liking {
-    fn add_fraction(&self, _state: &State, range: Range<usize>, out: &mut [f64]) {
+    fn add_fraction(&mut self, _state: &State, range: Range<usize>, out: &mut [f64]) {
         for (score, out) in self.0[range].iter().zip(out) {
             *out += score;
         }

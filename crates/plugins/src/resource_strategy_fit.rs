@@ -158,7 +158,7 @@ struct Both {
 }
 
 impl NodeScore for Both {
-    fn add_fraction(&self, state: &State, range: Range<usize>, out: &mut [f64]) {
+    fn add_fraction(&mut self, state: &State, range: Range<usize>, out: &mut [f64]) {
         for (node, out) in range.zip(out) {
             let strategy = self.strategy.as_ref();
             let strategy = strategy.map_or(0.0, |score| score.of(state.nodes(), node));

@@ -162,7 +162,7 @@ struct Calm {
 }
 
 impl NodeScore for Calm {
-    fn add_fraction(&self, state: &State, range: Range<usize>, out: &mut [f64]) {
+    fn add_fraction(&mut self, state: &State, range: Range<usize>, out: &mut [f64]) {
         for (node, out) in range.zip(out) {
             if let Some(load) = self.estimator.load(state, NodeIx(node as u32)) {
                 *out += (1.0 - load) * 100.0 * self.weight as f64;

@@ -139,7 +139,7 @@ impl ClassEvaluator {
 
     /// Evaluates at most [`BLOCK`] nodes into the first entries of `block`.
     pub fn evaluate(
-        &self,
+        &mut self,
         state: &State,
         table: &mut ReasonTable,
         range: Range<usize>,
@@ -150,7 +150,7 @@ impl ClassEvaluator {
 
     /// As [`ClassEvaluator::evaluate`], where nobody will read what is said against a node.
     pub fn evaluate_roughly(
-        &self,
+        &mut self,
         state: &State,
         table: &mut ReasonTable,
         range: Range<usize>,
@@ -160,7 +160,7 @@ impl ClassEvaluator {
     }
 
     fn evaluate_as(
-        &self,
+        &mut self,
         state: &State,
         table: &mut ReasonTable,
         range: Range<usize>,
@@ -182,7 +182,7 @@ impl ClassEvaluator {
         let fraction = &mut block.frac_score[..count];
         fraction.fill(0.0);
         if self.has_fraction {
-            for score in &self.scores {
+            for score in &mut self.scores {
                 score.add_fraction(state, range.clone(), fraction);
             }
         }
@@ -191,7 +191,7 @@ impl ClassEvaluator {
     /// The best node of those that pass, in one go; `None` when none fits, or when scores depend on
     /// who the other candidates are.
     pub fn best(
-        &self,
+        &mut self,
         state: &State,
         table: &mut ReasonTable,
         block: &mut Block,

@@ -312,6 +312,11 @@ impl ClassIndex {
         &self.evaluator
     }
 
+    /// [`ClassIndex::evaluator`], to look at nodes with it.
+    pub(super) fn evaluator_mut(&mut self) -> &mut ClassEvaluator {
+        &mut self.evaluator
+    }
+
     /// What the filters by topology domain say against a node.
     pub(super) fn domain_reasons(
         &self,

@@ -269,8 +269,8 @@ impl Kernel {
             Some(known) => known,
             None => {
                 only_once = self.classes.is_alone(state, class);
-                let description = self.describe(state, plugins, class);
-                if only_once && let Some(found) = self.scan(state, &description) {
+                let mut description = self.describe(state, plugins, class);
+                if only_once && let Some(found) = self.scan(state, &mut description) {
                     return Ok(found);
                 }
                 self.begin_index(state, description)
@@ -427,7 +427,7 @@ impl Kernel {
 
     /// The best node for a class of one task, by one pass over the nodes;
     /// `None` when nothing fits or only an index can tell.
-    fn scan(&mut self, state: &State, description: &Description) -> Option<ChosenNode> {
+    fn scan(&mut self, state: &State, description: &mut Description) -> Option<ChosenNode> {
         if !description.candidates.is_empty() {
             return None;
         }
@@ -437,7 +437,7 @@ impl Kernel {
         }
         self.effort += state.nodes().len() as u64;
         let (table, block) = (&mut self.reasons, &mut *self.scratch);
-        let evaluator = &description.evaluator;
+        let evaluator = &mut description.evaluator;
         match &description.cells {
             None => evaluator.best(state, table, block, |_| true),
             Some(cells) => evaluator.best(state, table, block, |node| {

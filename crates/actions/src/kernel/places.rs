@@ -87,8 +87,8 @@ impl Kernel {
             if self.prefilter(state, plugins, class).is_err() {
                 return NONE;
             }
-            let described = self.describe(state, plugins, class);
-            return self.places_without_index(state, task, &described, nodes, enough);
+            let mut described = self.describe(state, plugins, class);
+            return self.places_without_index(state, task, &mut described, nodes, enough);
         }
         let request = state.ground().shapes().share(state.task(task).shape);
         let found = self.with_index(state, plugins, task, |index, state, _, _| {
@@ -111,12 +111,12 @@ impl Kernel {
         &mut self,
         state: &State,
         task: TaskIx,
-        described: &Description,
+        described: &mut Description,
         nodes: &[NodeIx],
         enough: u64,
     ) -> PlaceCount {
         self.effort += nodes.len() as u64;
-        let evaluator = &described.evaluator;
+        let evaluator = &mut described.evaluator;
         let lasts = evaluator.is_lasting();
         let cells = described.cells.as_ref().filter(|cells| cells.is_lasting());
         let (table, block) = (&mut self.reasons, &mut *self.scratch);

@@ -130,7 +130,7 @@ impl ClassIndex {
         for run in candidates.chunk_by(|l, r| l + 1 == *r) {
             for run in run.chunks(BLOCK) {
                 let (from, count) = (run[0] as usize, run.len());
-                self.evaluator()
+                self.evaluator_mut()
                     .evaluate(state, table, from..from + count, scratch);
                 scores.extend((0..count).map(|at| scratch.scores(at)));
             }

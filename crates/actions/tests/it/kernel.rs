@@ -164,7 +164,7 @@ impl NodeScore for LoadScore {
         }
     }
 
-    fn add_fraction(&self, state: &State, range: Range<usize>, out: &mut [f64]) {
+    fn add_fraction(&mut self, state: &State, range: Range<usize>, out: &mut [f64]) {
         for (out, node) in out.iter_mut().zip(range) {
             *out += own_score(state, node).1;
         }

@@ -127,13 +127,18 @@ impl<F: HamiFamily> FamilyRequest for HamiRequest<F> {
         F::fit_summary(self, cards)
     }
 
+    fn has_preference(&self) -> bool {
+        let preference = &self.limits.preference;
+        !preference.is_plain() || preference.policy != self.rules.policy
+    }
+
     fn cards_at_once(&self) -> u32 {
         self.largest().map_or(1, |need| need.count)
     }
 
-    fn piece(&self, card: &NodeCards, view: LedgerTime) -> Option<Allocation> {
-        let (need, on_node) = (self.largest()?, self.on_node(card, view));
-        let taken = F::admits(&on_node, need, 0, &[]).ok()?;
+    fn piece(&self, cards: &NodeCards, at: usize, view: LedgerTime) -> Option<Allocation> {
+        let (need, on_node) = (self.largest()?, self.on_node(cards, view));
+        let taken = F::admits(&on_node, need, at, &[]).ok()?;
         Some(F::allocation(&on_node, need, taken))
     }
 

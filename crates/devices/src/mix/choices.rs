@@ -28,17 +28,22 @@ struct Choices {
 impl DeviceMix {
     /// The cards of a family on a node, each by itself.
     pub(super) fn cards(&self, room: &NodeRoom, family: u8) -> CardsNow {
+        let mut all = CardsNow::default();
         if room.view == LedgerTime::Now
             && self.is_plain(family)
             && let Some(summaries) = room.devices.summaries(family)
         {
-            return summaries.iter().copied().map(CardNow::Plain).collect();
+            for summary in summaries {
+                all.push(CardNow::Plain(*summary));
+            }
+            return all;
         }
         room.devices.with_cards(family, |cards| {
-            let all = 0..cards.cards.len();
-            all.map(|at| CardNow::Alone(Box::new(cards.only(&[at])), room.view))
-                .collect()
-        })
+            for at in 0..cards.cards.len() {
+                all.push(CardNow::Alone(Box::new(cards.only(&[at])), room.view));
+            }
+        });
+        all
     }
 
     /// The cards for a task on a node by which least becomes useless; `None` if it does not fit, asks cards
@@ -48,13 +53,9 @@ impl DeviceMix {
             return None;
         };
         let (set, _) = self.best(room, asked).filter(|_| self.chooses_cards)?;
-        let got = room.devices.with_cards(*family, |cards| {
-            let mut got = request.choose(&cards.only(&set), room.view)?;
-            for one in &mut got {
-                one.card = one.card.map(|at| set[usize::from(at)] as u16);
-            }
-            Some(got)
-        })?;
+        let got = room
+            .devices
+            .with_cards(*family, |cards| request.choose_of(cards, &set, room.view))?;
         Some(SmallVec::from_iter([(*family, got)]))
     }
 
@@ -71,8 +72,8 @@ impl DeviceMix {
         let mut sum = 0;
         for family in self.families() {
             let cards = self.cards(room, family);
-            if !cards.is_empty() {
-                let nothing = [ChangedCards::new()];
+            if !cards.kind_of.is_empty() {
+                let nothing = [ChangedCards::none(&cards)];
                 let wastes = self.wastes(room, (family, &cards), Some(asked.amounts), &nothing);
                 sum += wastes.after[0] - wastes.before;
             }
@@ -84,8 +85,8 @@ impl DeviceMix {
     /// [`super::WEIGHTS`], and what is free, in thousandths of a card.
     pub fn waste(&self, room: &NodeRoom, family: u8) -> (i64, i64) {
         let cards = self.cards(room, family);
-        let free = cards.iter().map(CardNow::free).sum();
-        (self.wastes(room, (family, &cards), None, &[]).before, free)
+        let wastes = self.wastes(room, (family, &cards), None, &[]);
+        (wastes.before, cards.free())
     }
 
     /// The best choice, and the waste it adds.
@@ -103,6 +104,9 @@ impl DeviceMix {
                 self.choices(room.view, (cards, &views), request.as_ref())
             })?,
         };
+        if choices.sets.is_empty() {
+            return None;
+        }
         let mut wastes = self.wastes(room, (*family, &views), Some(asked.amounts), &choices.after);
         let all = wastes.after.drain(..).zip(choices.sets);
         let (least, set) = all.min_by_key(|(waste, _)| *waste)?;
@@ -111,35 +115,41 @@ impl DeviceMix {
 
     /// All choices, where summaries tell enough; the one that the family prefers first.
     fn plain_choices(&self, views: &CardsNow, request: &dyn FamilyRequest) -> Option<Choices> {
-        if !self.chooses_cards || !request.reads_summaries() {
-            return None;
-        }
-        let mut usable: SmallVec<[(usize, CardSummary, CardSummary); 8]> = SmallVec::new();
-        for (at, view) in views.iter().enumerate() {
-            let CardNow::Plain(card) = view else {
+        let ask = request.plain().filter(|_| self.chooses_cards)?;
+        let mut usable: SmallVec<[(usize, u8, CardSummary); 8]> = SmallVec::new();
+        let mut after: SmallVec<[Option<CardSummary>; 8]> = SmallVec::new();
+        for kind in &views.kinds {
+            let CardNow::Plain(card) = &kind.card else {
                 return None;
             };
-            if let Some(after) = request.after_summary(card) {
-                usable.push((at, *card, after));
+            after.push(ask.taken_of(card));
+        }
+        for (at, kind) in views.kind_of.iter().enumerate() {
+            if let CardNow::Plain(card) = &views.kinds[usize::from(*kind)].card
+                && after[usize::from(*kind)].is_some()
+            {
+                usable.push((at, *kind, *card));
             }
         }
-        usable.sort_by_key(|(_, card, _)| std::cmp::Reverse(card.used));
+        usable.sort_by_key(|(_, _, card)| std::cmp::Reverse(card.used));
         let order: CardSet = (0..usable.len()).collect();
         let mut sets = SmallVec::new();
-        let count = request.cards_at_once() as usize;
         let is_like = |one: usize, other: usize| usable[one].1 == usable[other].1;
-        subsets(&order, count, is_like, &mut sets);
+        subsets(&order, ask.cards as usize, is_like, &mut sets);
         let is_of_one_variant = |set: &CardSet| {
-            let mut all = set.iter().map(|at| usable[*at].1.variant);
+            let mut all = set.iter().map(|at| usable[*at].2.variant);
             let first = all.next();
             all.all(|variant| Some(variant) == first)
         };
         sets.retain(|set| is_of_one_variant(set));
         let changed = |set: &CardSet| {
-            let cards = set.iter().map(|at| &usable[*at]);
-            cards
-                .map(|(card, _, after)| (*card, CardNow::Plain(*after)))
-                .collect()
+            let mut changed = ChangedCards::none(views);
+            for kind in set.iter().map(|at| usable[*at].1) {
+                if let Some(after) = after[usize::from(kind)] {
+                    changed.push(views, kind, CardNow::Plain(after));
+                }
+            }
+            changed
         };
         let after = sets.iter().map(changed).collect();
         for set in &mut sets {
@@ -165,11 +175,14 @@ impl DeviceMix {
         first.dedup();
         let count = first.len();
         let mut sets: SmallVec<[CardSet; 8]> = SmallVec::from_iter([first]);
-        if self.chooses_cards {
-            let serves = |at: &usize| request.piece(&cards.only(&[*at]), view).is_some();
-            let mut usable: CardSet = (0..views.len()).filter(serves).collect();
+        if self.chooses_cards && !request.has_preference() {
+            let serves = |at: &usize| request.piece(cards, *at, view).is_some();
+            let mut usable: CardSet = (0..cards.cards.len()).filter(serves).collect();
             usable.sort_by_key(|at| std::cmp::Reverse(cards.used(*at, view).first().copied()));
-            let is_like = |one: usize, other: usize| views[one].is_like(&views[other]);
+            let is_like = |one: usize, other: usize| {
+                let kind = |at: usize| &views.kinds[usize::from(views.kind_of[at])].card;
+                kind(one).is_like(kind(other))
+            };
             subsets(&usable, count, is_like, &mut sets);
         }
         let mut choices = Choices::default();
@@ -235,13 +248,15 @@ fn charged(
     let mut some = cards.only(set);
     let got = request.choose(&some, view)?;
     some.charge(NOBODY, Tags::default(), Load::Held, &got);
-    let after = set.iter().enumerate().map(|(at, card)| {
-        let plain = match &views[*card] {
+    let mut changed = ChangedCards::none(views);
+    for (at, card) in set.iter().enumerate() {
+        let kind = views.kind_of[*card];
+        let plain = match &views.kinds[usize::from(kind)].card {
             CardNow::Plain(_) => CardSummary::of(&some, at).map(CardNow::Plain),
             CardNow::Alone(..) => None,
         };
-        let now = plain.unwrap_or_else(|| CardNow::Alone(Box::new(some.only(&[at])), view));
-        (*card, now)
-    });
-    Some(after.collect())
+        let alone = || CardNow::Alone(Box::new(some.only(&[at])), view);
+        changed.push(views, kind, plain.unwrap_or_else(alone));
+    }
+    Some(changed)
 }

@@ -2,16 +2,84 @@
 
 use smallvec::SmallVec;
 
-use crate::request::FamilyRequest;
-
 use super::pieces::CardNow;
 use super::{AskedRoom, DeviceMix, MixClass, NodeRoom, Pieces};
 
-/// CardsNow of a node.
-pub(super) type CardsNow = SmallVec<[CardNow; 8]>;
+/// Cards of a node that are alike.
+pub(super) struct AlikeCards {
+    /// One of them.
+    pub card: CardNow,
+    /// Thousandths of each that nobody has.
+    pub free: i64,
+    /// Number of them.
+    pub count: i64,
+}
 
-/// CardsNow that are otherwise than before: which, and how they are now.
-pub(super) type ChangedCards = SmallVec<[(usize, CardNow); 1]>;
+/// The cards of one family on a node.
+#[derive(Default)]
+pub(super) struct CardsNow {
+    /// Cards that are alike, together where summaries tell so.
+    pub kinds: SmallVec<[AlikeCards; 8]>,
+    /// By card, which of them it is.
+    pub kind_of: SmallVec<[u8; 16]>,
+}
+
+impl CardsNow {
+    pub fn push(&mut self, card: CardNow) {
+        let known = match &card {
+            CardNow::Plain(_) => self.kinds.iter().position(|kind| kind.card.is_like(&card)),
+            // Who may have it can depend on which it is.
+            CardNow::Alone(..) => None,
+        };
+        let kind = known.unwrap_or_else(|| {
+            let free = card.free();
+            self.kinds.push(AlikeCards {
+                card,
+                free,
+                count: 0,
+            });
+            self.kinds.len() - 1
+        });
+        self.kinds[kind].count += 1;
+        self.kind_of.push(kind as u8);
+    }
+
+    /// Thousandths of all cards together that nobody has.
+    pub fn free(&self) -> i64 {
+        self.kinds.iter().map(|kind| kind.free * kind.count).sum()
+    }
+}
+
+/// A card that is otherwise than before.
+pub(super) struct ChangedCard {
+    kind: u8,
+    now: CardNow,
+    free: i64,
+}
+
+/// A choice of cards: how these are afterwards.
+pub(super) struct ChangedCards {
+    cards: SmallVec<[ChangedCard; 1]>,
+    /// Thousandths of all cards of the node that nobody has then.
+    total: i64,
+}
+
+impl ChangedCards {
+    /// No card of a node has changed.
+    pub fn none(cards: &CardsNow) -> Self {
+        Self {
+            cards: SmallVec::new(),
+            total: cards.free(),
+        }
+    }
+
+    /// A card of this kind has come to look like that.
+    pub fn push(&mut self, cards: &CardsNow, kind: u8, now: CardNow) {
+        let free = now.free();
+        self.total += free - cards.kinds[usize::from(kind)].free;
+        self.cards.push(ChangedCard { kind, now, free });
+    }
+}
 
 /// What all cards of a node are to a class.
 #[derive(Clone, Copy, Default)]
@@ -25,14 +93,18 @@ struct CardSums {
 }
 
 impl CardSums {
-    fn add(&mut self, pieces: Pieces, free: i64, sign: i64) {
-        self.count += sign * i64::from(pieces.count);
-        self.usable += sign * pieces.usable;
+    #[inline]
+    fn add(&mut self, pieces: Pieces, free: i64, cards: i64) {
+        self.count += cards * pieces.count;
+        self.usable += cards * pieces.usable;
         if pieces.count > 0 {
-            self.serving += sign * free;
+            self.serving += cards * free;
         }
     }
 }
+
+/// Pieces of cards, and how many cards give so many.
+type PiecesOf = SmallVec<[(Pieces, i64); 8]>;
 
 /// Waste before, and after each choice.
 pub(super) struct Wastes {
@@ -50,48 +122,26 @@ impl DeviceMix {
         asked: Option<&[i64]>,
         choices: &[ChangedCards],
     ) -> Wastes {
-        let free: SmallVec<[i64; 8]> = cards.iter().map(CardNow::free).collect();
-        let total: i64 = free.iter().sum();
-        let changed: SmallVec<[SmallVec<[i64; 1]>; 8]> = choices
-            .iter()
-            .map(|choice| choice.iter().map(|(_, card)| card.free()).collect())
-            .collect();
-        let totals: SmallVec<[i64; 8]> = choices
-            .iter()
-            .zip(&changed)
-            .map(|(choice, after)| {
-                let moved = choice.iter().zip(after);
-                total + moved.map(|((at, _), now)| now - free[*at]).sum::<i64>()
-            })
-            .collect();
+        let total = cards.free();
         let mut wastes = Wastes {
             before: 0,
-            after: totals.iter().map(|_| 0).collect(),
+            after: choices.iter().map(|_| 0).collect(),
         };
+        let (mut pieces, mut after) = (PiecesOf::new(), PiecesOf::new());
         for class in self.classes.iter().filter(|class| class.family == family) {
+            let after_choices = wastes.after.iter_mut().zip(choices);
             if !self.admitting[class.rules].has(room.node) {
                 wastes.before += class.weight * 2 * total;
-                for (waste, total) in wastes.after.iter_mut().zip(&totals) {
-                    *waste += class.weight * 2 * total;
-                }
+                after_choices.for_each(|(waste, choice)| *waste += class.weight * 2 * choice.total);
                 continue;
             }
-            let pieces: SmallVec<[Pieces; 8]> = pieces_of(class.request.as_ref(), cards);
-            let mut sums = CardSums::default();
-            for (pieces, free) in pieces.iter().zip(&free) {
-                sums.add(*pieces, *free, 1);
-            }
-            let most = class.most(room.free, None);
-            wastes.before += class.weight * class.waste(total, sums, most, &pieces);
-            let most = asked.map_or(most, |asked| class.most(room.free, Some(asked)));
-            for (at, choice) in choices.iter().enumerate() {
-                let (mut sums, mut pieces) = (sums, pieces.clone());
-                for ((card, now), now_free) in choice.iter().zip(&changed[at]) {
-                    sums.add(pieces[*card], free[*card], -1);
-                    pieces[*card] = now.pieces(class.request.as_ref());
-                    sums.add(pieces[*card], *now_free, 1);
-                }
-                wastes.after[at] += class.weight * class.waste(totals[at], sums, most, &pieces);
+            let sums = class.pieces(cards, &mut pieces);
+            let before = class.waste(total, sums, (room.free, None), &pieces);
+            wastes.before += class.weight * before;
+            for (waste, choice) in after_choices {
+                let sums = class.after((cards, &pieces), sums, choice, &mut after);
+                *waste +=
+                    class.weight * class.waste(choice.total, sums, (room.free, asked), &after);
             }
         }
         wastes
@@ -102,20 +152,16 @@ impl DeviceMix {
     pub fn add_usable(&self, room: &NodeRoom, usable: &mut [i64], free_of: &mut [i64]) {
         for family in self.families() {
             let cards = self.cards(room, family);
-            let free: SmallVec<[i64; 8]> = cards.iter().map(CardNow::free).collect();
-            let total: i64 = free.iter().sum();
+            let total = cards.free();
+            let mut pieces = PiecesOf::new();
             let classes = self.classes.iter().enumerate();
             for (at, class) in classes.filter(|(_, class)| class.family == family) {
                 free_of[at] += total;
                 if !self.admitting[class.rules].has(room.node) {
                     continue;
                 }
-                let pieces = pieces_of(class.request.as_ref(), &cards);
-                let mut sums = CardSums::default();
-                for (pieces, free) in pieces.iter().zip(&free) {
-                    sums.add(*pieces, *free, 1);
-                }
-                if class.tasks(sums.count, class.most(room.free, None), &pieces) > 0 {
+                let sums = class.pieces(&cards, &mut pieces);
+                if class.tasks(sums.count, (room.free, None), &pieces) > 0 {
                     usable[at] += sums.serving;
                 }
             }
@@ -123,42 +169,81 @@ impl DeviceMix {
     }
 }
 
-/// How often each card could serve what is asked. A card whose summary is that of the one before it is not
-/// looked at.
-fn pieces_of(asked: &dyn FamilyRequest, cards: &CardsNow) -> SmallVec<[Pieces; 8]> {
-    let mut all: SmallVec<[Pieces; 8]> = SmallVec::new();
-    for (at, card) in cards.iter().enumerate() {
-        let pieces = match (at.checked_sub(1).map(|before| &cards[before]), card) {
-            (Some(CardNow::Plain(before)), CardNow::Plain(now)) if before == now => all[at - 1],
-            _ => card.pieces(asked),
-        };
-        all.push(pieces);
-    }
-    all
-}
+/// What is free of each resource, and what somebody takes of it.
+type Left<'a> = (&'a [i64], Option<&'a [i64]>);
 
 impl MixClass {
-    /// How many tasks find room besides cards, once somebody has taken `asked`.
-    fn most(&self, free: &[i64], asked: Option<&[i64]>) -> i64 {
-        let tasks = self.needs.iter().map(|(resource, amount)| {
-            let at = usize::from(*resource);
-            let taken = asked.map_or(0, |asked| asked[at]);
-            (free[at] - taken).max(0) / amount
-        });
-        tasks.min().unwrap_or(i64::MAX)
+    #[inline]
+    fn is_for_several(&self) -> bool {
+        self.cards > 1
     }
 
-    /// How many tasks find cards and room.
-    fn tasks(&self, count: i64, most: i64, pieces: &[Pieces]) -> i64 {
-        let cards = i64::from(self.request.cards_at_once().max(1));
-        if cards == 1 {
-            return count.min(most);
+    /// How often each kind of cards could serve a task.
+    #[inline]
+    fn pieces(&self, cards: &CardsNow, all: &mut PiecesOf) -> CardSums {
+        let mut sums = CardSums::default();
+        all.clear();
+        for kind in &cards.kinds {
+            let pieces = kind.card.pieces(self);
+            sums.add(pieces, kind.free, kind.count);
+            all.push((pieces, kind.count));
+        }
+        sums
+    }
+
+    /// How often each could serve one after a choice. The list is made for tasks of several cards only, who alone
+    /// need it.
+    #[inline]
+    fn after(
+        &self,
+        (cards, pieces): (&CardsNow, &PiecesOf),
+        mut sums: CardSums,
+        choice: &ChangedCards,
+        after: &mut PiecesOf,
+    ) -> CardSums {
+        if self.is_for_several() {
+            after.clear();
+            after.extend_from_slice(pieces);
+        }
+        for card in &choice.cards {
+            let (kind, got) = (usize::from(card.kind), card.now.pieces(self));
+            sums.add(pieces[kind].0, cards.kinds[kind].free, -1);
+            sums.add(got, card.free, 1);
+            if self.is_for_several() {
+                after[kind].1 -= 1;
+                after.push((got, 1));
+            }
+        }
+        sums
+    }
+
+    /// How many tasks, at most so many, find room besides cards.
+    #[inline]
+    fn with_room(&self, mut tasks: i64, (free, asked): Left) -> i64 {
+        for (resource, amount) in &self.needs {
+            let at = usize::from(*resource);
+            let left = free[at] - asked.map_or(0, |asked| asked[at]);
+            // Seldom is there too little, and a product is cheaper than a quotient.
+            if amount.saturating_mul(tasks) > left {
+                tasks = (left / amount).max(0);
+            }
+        }
+        tasks
+    }
+
+    /// How many tasks find cards and room; `count` would find cards if each asked for one.
+    #[inline]
+    fn tasks(&self, count: i64, left: Left, pieces: &PiecesOf) -> i64 {
+        if !self.is_for_several() {
+            return self.with_room(count, left);
         }
         // So many tasks of several cards each, which are different ones.
-        let mut tasks = (count / cards).min(most);
+        let mut tasks = self.with_room(count / self.cards, left);
         while tasks > 0 {
-            let served = pieces.iter().map(|one| i64::from(one.count).min(tasks));
-            let served = served.sum::<i64>() / cards;
+            let served = pieces
+                .iter()
+                .map(|(pieces, count)| count * pieces.count.min(tasks));
+            let served = served.sum::<i64>() / self.cards;
             if served >= tasks {
                 break;
             }
@@ -168,13 +253,16 @@ impl MixClass {
     }
 
     /// Thousandths that one more task cannot use, and those that remain when as many have come as find room.
-    fn waste(&self, total: i64, sums: CardSums, most: i64, pieces: &[Pieces]) -> i64 {
-        let tasks = self.tasks(sums.count, most, pieces);
+    #[inline]
+    fn waste(&self, total: i64, sums: CardSums, left: Left, pieces: &PiecesOf) -> i64 {
+        let tasks = self.tasks(sums.count, left, pieces);
         if tasks == 0 {
             return 2 * total;
         }
-        let cards = i64::from(self.request.cards_at_once().max(1));
-        let used = sums.usable * tasks * cards / sums.count.max(1);
+        let used = match tasks * self.cards {
+            all if all == sums.count => sums.usable,
+            some => sums.usable * some / sums.count,
+        };
         (total - sums.serving) + (total - used).max(0)
     }
 }
@@ -182,9 +270,7 @@ impl MixClass {
 impl AskedRoom<'_> {
     /// Whether a node has so much besides cards.
     pub(super) fn fits(&self, free: &[i64]) -> bool {
-        self.amounts
-            .iter()
-            .zip(free)
-            .all(|(asked, free)| asked <= free)
+        let mut all = self.amounts.iter().zip(free);
+        all.all(|(asked, free)| asked <= free)
     }
 }

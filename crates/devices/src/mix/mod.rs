@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::ledger::LedgerTime;
+use crate::ledger::{LedgerTime, PlainAsk};
 use crate::node::NodeDevices;
 use crate::request::{DeviceRequest, FamilyRequest};
 
@@ -41,16 +41,46 @@ pub type MixNeeds = SmallVec<[(u16, i64); 4]>;
 /// Tasks that ask the same.
 #[derive(Clone)]
 pub struct MixClass {
+    weight: i64,
+    needs: MixNeeds,
+    family: u8,
+    request: Arc<dyn FamilyRequest>,
+    rules: usize,
+    /// What it asks of cards that have summaries, where these tell enough.
+    plain: Option<PlainAsk>,
+    /// Cards that each task asks at once.
+    cards: i64,
+}
+
+impl MixClass {
+    /// Tasks that ask `needs` of resources and `request` of the cards of a family, and whose rules allow the nodes
+    /// at the position `rules` of the list that the mix is made with. They have no weight yet.
+    pub fn new(
+        needs: MixNeeds,
+        (family, request): (u8, Arc<dyn FamilyRequest>),
+        rules: usize,
+    ) -> Self {
+        Self {
+            weight: 0,
+            needs,
+            family,
+            plain: request.plain(),
+            cards: request.cards_at_once().max(1).into(),
+            request,
+            rules,
+        }
+    }
+
+    /// These tasks, where they come so often, of [`WEIGHTS`].
+    #[must_use]
+    pub fn weighing(self, weight: i64) -> Self {
+        Self { weight, ..self }
+    }
+
     /// How often such tasks come, of [`WEIGHTS`].
-    pub weight: i64,
-    /// What one of them asks besides cards.
-    pub needs: MixNeeds,
-    /// Family of the cards that it asks.
-    pub family: u8,
-    /// What it asks of them.
-    pub request: Arc<dyn FamilyRequest>,
-    /// Which nodes its rules allow, by position in the list that the mix was made with.
-    pub rules: usize,
+    pub fn weight(&self) -> i64 {
+        self.weight
+    }
 }
 
 /// Nodes, by index.
@@ -105,7 +135,7 @@ impl DeviceMix {
     ) -> Self {
         let mut families: SmallVec<[(u8, bool); 2]> = SmallVec::new();
         for class in &classes {
-            let is_plain = class.request.reads_summaries();
+            let is_plain = class.plain.is_some();
             match families
                 .iter_mut()
                 .find(|(family, _)| *family == class.family)
@@ -141,10 +171,9 @@ impl DeviceMix {
         self.families.iter().map(|(family, _)| *family)
     }
 
-    /// Whether every class may use both nodes, or neither.
-    pub fn admits_alike(&self, node: usize, other: usize) -> bool {
-        let kind = |node: usize| self.kinds.get(node);
-        kind(node) == kind(other)
+    /// A number for a node: the same for those that the same classes may use.
+    pub fn kind(&self, node: usize) -> u32 {
+        self.kinds.get(node).copied().unwrap_or(0)
     }
 
     /// Whether summaries of the cards of a family tell all that is to be known.

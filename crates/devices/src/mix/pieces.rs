@@ -3,10 +3,10 @@
 use crate::ledger::{CardSummary, LedgerTime, Load, NodeCards, Tags};
 use crate::request::FamilyRequest;
 
-use super::WHOLE;
+use super::{MixClass, WHOLE};
 
 /// Most pieces of one card that are counted.
-pub(crate) const MAX_PIECES: u32 = 64;
+pub(crate) const MAX_PIECES: i64 = 64;
 
 /// Number of a pod that nobody is: pieces are charged to it while they are counted.
 const NOBODY: u32 = u32::MAX;
@@ -15,7 +15,7 @@ const NOBODY: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pieces {
     /// How often.
-    pub count: u32,
+    pub count: i64,
     /// Thousandths of the card that they take together.
     pub usable: i64,
 }
@@ -45,11 +45,23 @@ impl CardNow {
         }
     }
 
-    /// How often it could serve what is asked.
-    pub fn pieces(&self, asked: &dyn FamilyRequest) -> Pieces {
-        match self {
-            Self::Plain(card) => asked.pieces_of_summary(card),
-            Self::Alone(cards, view) => by_trial(asked, cards, *view),
+    /// How often it could serve a task of a class.
+    #[inline]
+    pub fn pieces(&self, class: &MixClass) -> Pieces {
+        match (self, &class.plain) {
+            (Self::Plain(card), Some(ask)) => {
+                let (count, all) = (ask.times(card, MAX_PIECES), i64::from(card.capacity));
+                Pieces {
+                    count,
+                    usable: match count {
+                        0 => 0,
+                        _ => thousandths_up(all, count * ask.amount(all), true),
+                    },
+                }
+            }
+            // Cards are told by summaries only where all classes are plain.
+            (Self::Plain(_), None) => Pieces::default(),
+            (Self::Alone(cards, view), _) => by_trial(class.request.as_ref(), cards, *view),
         }
     }
 
@@ -84,7 +96,7 @@ pub(crate) fn by_trial(asked: &dyn FamilyRequest, card: &NodeCards, view: Ledger
     let mut taken = 0;
     let mut card = card.clone();
     while pieces.count < MAX_PIECES
-        && let Some(piece) = asked.piece(&card, view)
+        && let Some(piece) = asked.piece(&card, 0, view)
     {
         taken += first(&piece.charged);
         pieces.count += 1;

@@ -30,8 +30,9 @@ pub trait NodeScore {
     /// Adds the integer scores of the nodes of `range` to `out[node - range.start]`.
     fn add_whole(&self, _state: &State, _range: Range<usize>, _out: &mut [i64]) {}
 
-    /// Adds the fractional scores of the nodes of `range` to `out[node - range.start]`.
-    fn add_fraction(&self, _state: &State, _range: Range<usize>, _out: &mut [f64]) {}
+    /// Adds the fractional scores of the nodes of `range` to `out[node - range.start]`. A score may remember
+    /// what it has found: what it says follows from the state alone.
+    fn add_fraction(&mut self, _state: &State, _range: Range<usize>, _out: &mut [f64]) {}
 
     /// Whether [`NodeScore::add_fraction`] does anything.
     fn has_fraction(&self) -> bool {

@@ -23,7 +23,7 @@ fn scores(arguments: Given, request: &str) -> Vec<f64> {
         .state();
     let plugin = Binpack::new(&arguments);
     let mut out = vec![0.0; 3];
-    for score in plugin.node_scores(&state, &class(&state, "x")) {
+    for mut score in plugin.node_scores(&state, &class(&state, "x")) {
         assert!(score.has_fraction());
         score.add_fraction(&state, 0..3, &mut out);
     }
@@ -91,7 +91,7 @@ fn blocks_do_not_show_in_the_result() {
         cluster = cluster.with(pod(&format!("p{at}"), &format!("{}Mi", 50 * at)).on(&name));
     }
     let state = cluster.state();
-    let scores = Binpack::new(&Arguments::default()).node_scores(&state, &class(&state, "x"));
+    let mut scores = Binpack::new(&Arguments::default()).node_scores(&state, &class(&state, "x"));
     let (mut at_once, mut singly) = (vec![0.0; 200], vec![0.0; 200]);
     scores[0].add_fraction(&state, 0..200, &mut at_once);
     for at in 0..200 {
@@ -108,7 +108,7 @@ fn oversold_amounts_count_as_capacity() {
         .with(oversold)
         .with(pod("x", "1c 1Gi"))
         .state();
-    let scores = Binpack::new(&Arguments::default()).node_scores(&state, &class(&state, "x"));
+    let mut scores = Binpack::new(&Arguments::default()).node_scores(&state, &class(&state, "x"));
     let mut out = [0.0];
     scores[0].add_fraction(&state, 0..1, &mut out);
     assert_eq!(out, [25.0]);

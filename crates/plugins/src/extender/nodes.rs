@@ -123,7 +123,7 @@ impl NodeScores for Extender {
 struct ToldScores(Vec<f64>);
 
 impl NodeScore for ToldScores {
-    fn add_fraction(&self, _: &State, range: Range<usize>, out: &mut [f64]) {
+    fn add_fraction(&mut self, _: &State, range: Range<usize>, out: &mut [f64]) {
         for (out, score) in out.iter_mut().zip(&self.0[range]) {
             *out += score;
         }

@@ -13,9 +13,35 @@ const MASS: u64 = 1 << 20;
 /// A class of less mass is forgotten: a thousandth of a task.
 const LEAST: u64 = MASS >> 10;
 /// Most classes that are counted; the lightest are forgotten.
-const MAX_COUNTED: usize = 4096;
+const MAX_COUNTED: usize = 1024;
 /// Another mix is due when so many tasks came, or a sixteenth of all that count.
 const LEAST_ARRIVALS: u64 = 32;
+
+/// How unlike two classes are; amounts in sixteenths of a doubling, all together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ClassDistance {
+    other_nodes: bool,
+    other_resources: bool,
+    cards: u64,
+    amounts: u64,
+}
+
+impl ClassDistance {
+    fn is_within(self, most: Self) -> bool {
+        self.other_nodes <= most.other_nodes
+            && self.other_resources <= most.other_resources
+            && self.cards <= most.cards
+            && self.amounts <= most.amounts
+    }
+}
+
+/// What is asked of cards is less than a sixteenth of a doubling apart, and all amounts are a fourth together.
+const NEARLY_THE_SAME: ClassDistance = ClassDistance {
+    other_nodes: false,
+    other_resources: false,
+    cards: 1,
+    amounts: 4,
+};
 
 /// What decides which nodes and cards a task may use, and how much of both.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -174,50 +200,74 @@ fn faded(mass: u64, passed_s: i64, half_life_s: i64) -> u64 {
     (mass * (2 * all - rest) / (2 * all)) as u64
 }
 
-/// Puts rare classes to those that are most alike, so that so many remain.
+/// Puts classes together that are nearly the same, and rare ones with those that are most alike, so that so many
+/// remain.
 fn together(mut classes: Vec<CountedClass>, most: usize) -> Vec<CountedClass> {
     classes.sort_by_key(|class| std::cmp::Reverse(class.mass));
-    let rare = classes.split_off(most.min(classes.len()));
-    for class in rare {
-        let nearest = classes
-            .iter_mut()
-            .min_by_key(|known| known.asked.distance(&class.asked));
-        if let Some(known) = nearest {
-            known.mass += class.mass;
+    let mut kept: Vec<CountedClass> = Vec::new();
+    for class in classes {
+        let distances = kept
+            .iter()
+            .map(|known| known.asked.distance(&class.asked))
+            .enumerate();
+        match distances.min_by_key(|(_, distance)| *distance) {
+            Some((at, distance)) if distance.is_within(NEARLY_THE_SAME) || kept.len() >= most => {
+                kept[at].mass += class.mass;
+            }
+            _ => kept.push(class),
         }
     }
-    classes
+    kept
 }
 
 impl AskedClass {
-    /// How unlike two classes are: other nodes, other resources, then how far amounts are apart, in sixteenths of
-    /// a doubling.
-    fn distance(&self, other: &Self) -> (bool, bool, u64) {
-        let nodes = |class: &Self| (class.node_selector.clone(), class.node_affinity.clone());
-        let extended = |class: &Self| -> Vec<(String, i64)> {
-            let containers = class.facts.containers.iter();
-            let amounts = containers.flat_map(|container| container.amounts.iter());
-            amounts
-                .map(|(name, amount)| (name.clone(), *amount))
-                .collect()
-        };
-        let (own, others) = (extended(self), extended(other));
-        let names = |all: &[(String, i64)]| -> Vec<String> {
-            all.iter().map(|(name, _)| name.clone()).collect()
-        };
-        let apart = |own: &[(String, i64)], others: &[(String, i64)]| -> u64 {
-            let pairs = own.iter().filter_map(|(name, amount)| {
-                let same = others.iter().find(|(known, _)| known == name)?;
-                Some(doublings(*amount).abs_diff(doublings(same.1)))
-            });
-            pairs.sum()
-        };
-        (
-            nodes(self) != nodes(other),
-            names(&own) != names(&others),
-            4 * apart(&own, &others) + apart(&self.amounts, &other.amounts),
-        )
+    /// Extended resources that containers ask.
+    fn extended(&self) -> impl Iterator<Item = (&str, i64)> {
+        let containers = self.facts.containers.iter();
+        let amounts = containers.flat_map(|container| container.amounts.iter());
+        amounts.map(|(name, amount)| (name.as_str(), *amount))
     }
+
+    fn requested(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.amounts
+            .iter()
+            .map(|(name, amount)| (name.as_str(), *amount))
+    }
+
+    fn distance(&self, other: &Self) -> ClassDistance {
+        let is_of_other_nodes = self.node_selector != other.node_selector
+            || self.node_affinity != other.node_affinity
+            || self.tolerations != other.tolerations;
+        let asks_alike = same_names(self.extended(), other.extended())
+            && same_names(self.requested(), other.requested())
+            && self.facts.annotations == other.facts.annotations
+            && self.facts.labels == other.facts.labels;
+        ClassDistance {
+            other_nodes: is_of_other_nodes,
+            other_resources: !asks_alike,
+            cards: apart(self.extended(), || other.extended()),
+            amounts: apart(self.requested(), || other.requested()),
+        }
+    }
+}
+
+fn same_names<'a>(
+    own: impl Iterator<Item = (&'a str, i64)>,
+    others: impl Iterator<Item = (&'a str, i64)>,
+) -> bool {
+    own.map(|(name, _)| name).eq(others.map(|(name, _)| name))
+}
+
+/// How far amounts of the same name are apart.
+fn apart<'a, Others: Iterator<Item = (&'a str, i64)>>(
+    own: impl Iterator<Item = (&'a str, i64)>,
+    others: impl Fn() -> Others,
+) -> u64 {
+    let pairs = own.filter_map(|(name, amount)| {
+        let (_, same) = others().find(|(known, _)| *known == name)?;
+        Some(doublings(amount).abs_diff(doublings(same)))
+    });
+    pairs.sum()
 }
 
 /// The logarithm of an amount to the base of 2, in sixteenths, on straight lines between whole ones.

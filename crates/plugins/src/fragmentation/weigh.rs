@@ -37,10 +37,10 @@ pub(super) fn weigh(
         found.add(state, class);
     }
     let mix = |weights: Vec<i64>| {
-        let mut classes = found.classes.clone();
-        for (class, weight) in classes.iter_mut().zip(weights) {
-            class.weight = weight;
-        }
+        let classes = found.classes.iter().cloned().zip(weights);
+        let classes = classes
+            .map(|(class, weight)| class.weighing(weight))
+            .collect();
         let resources = found.resources.clone();
         DeviceMix::new(resources, classes, found.admitting.clone(), chooses_cards)
     };
@@ -126,13 +126,8 @@ impl<'a> FoundClasses<'a> {
             needs.push((at as u16, *amount));
         }
         self.masses.push(class.mass.into());
-        self.classes.push(MixClass {
-            weight: 0,
-            needs,
-            family: *family,
-            request: request.clone(),
-            rules,
-        });
+        let class = MixClass::new(needs, (*family, request.clone()), rules);
+        self.classes.push(class);
     }
 }
 

@@ -28,7 +28,7 @@ fn scores(plugin: &ResourceStrategyFit, state: &State, pod: &str) -> Vec<f64> {
     signature.add(SPEC.name, plugin.signature(state, task(state, pod)));
     let class = Class::new(state, class(state, pod).key, Arc::new(signature));
     let mut out = vec![0.0; state.nodes().len()];
-    for score in plugin.node_scores(state, &class) {
+    for mut score in plugin.node_scores(state, &class) {
         score.add_fraction(state, 0..state.nodes().len(), &mut out);
     }
     out.into_iter()

@@ -58,7 +58,7 @@ fn score(plugin: &MeasuredUsage, state: &State) -> f64 {
     let class = class(state, "asks");
     let mut out = [0.0; 1];
     if let Some(scores) = plugin.as_node_scores() {
-        for score in scores.node_scores(state, &class) {
+        for mut score in scores.node_scores(state, &class) {
             score.add_fraction(state, 0..1, &mut out);
         }
     }

@@ -36,7 +36,7 @@ pub(super) trait GpuMode: Send + Sync {
         1
     }
 
-    /// See [`FamilyRequest::piece`].
+    /// See [`FamilyRequest::piece`]; of a card that is alone.
     fn piece(&self, pod: &AskingPod, card: &NodeCards, view: LedgerTime) -> Option<Allocation> {
         self.choose(pod, card, view)?.into_iter().next()
     }
@@ -76,8 +76,10 @@ impl<M: GpuMode> FamilyRequest for GpuRequest<M> {
         self.mode.count()
     }
 
-    fn piece(&self, card: &NodeCards, view: LedgerTime) -> Option<Allocation> {
-        self.mode.piece(&self.pod, card, view)
+    fn piece(&self, cards: &NodeCards, at: usize, view: LedgerTime) -> Option<Allocation> {
+        let mut piece = self.mode.piece(&self.pod, &cards.only(&[at]), view)?;
+        piece.card = Some(at as u16);
+        Some(piece)
     }
 
     fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {

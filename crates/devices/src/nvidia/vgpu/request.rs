@@ -10,9 +10,8 @@ use crate::binding::{
 };
 use crate::facts::{ContainerKind, PodFacts, most_at_any_time};
 use crate::ledger::{
-    Allocation, Allocations, CardSummary, LedgerTime, NodeCards, Tags, charge_peak,
+    Allocation, Allocations, CardSummary, LedgerTime, NodeCards, PlainAsk, Tags, charge_peak,
 };
-use crate::mix::Pieces;
 use crate::nvidia::indices::INDEX;
 use crate::nvidia::vgpu::allocation::{Device, encode, layout, mig_id};
 use crate::nvidia::vgpu::check::{Candidates, CardCandidate, PodOnNode};
@@ -26,7 +25,7 @@ use crate::nvidia::vgpu::search::search;
 use crate::nvidia::vgpu::sharing::{MODES, Sharing};
 use crate::nvidia::vgpu::summary;
 use crate::part::CardPart;
-use crate::request::{Failure, FamilyRequest, NearMiss, QueueAmounts};
+use crate::request::{Failure, FamilyRequest, NearMiss, QueueAmounts, renumbered};
 
 /// Pod annotation: node it is bound to.
 const NODE: &str = "volcano.sh/vgpu-node";
@@ -64,6 +63,8 @@ pub struct VgpuRequest {
     pub(super) needs: Vec<ContainerRequest>,
     pub(super) limits: AnnotationLimits,
     tags: Tags,
+    /// What the only container asks, where any card may do of which a summary tells so.
+    plain: Option<PlainAsk>,
     /// Some container asks memory without a number of cards.
     lacks_count: bool,
     /// Container behind each element of the allocation.
@@ -94,7 +95,13 @@ impl VgpuRequest {
         }
         let failures = &lists[limits.mode.map_or(0, |mode| mode.at() + 1)];
         let failures = Arc::clone(failures);
+        let anybody = limits.takes_any_card() && tags.rules == 0;
+        let plain = match needs.as_slice() {
+            [need] if anybody => Some(summary::ask(need, limits.mode)),
+            _ => None,
+        };
         Ok(Self {
+            plain,
             layout: layout(&needs, &pod.containers)?,
             lacks_count: needs.iter().any(|need| {
                 let container = &pod.containers[usize::from(need.container)];
@@ -275,35 +282,35 @@ impl FamilyRequest for VgpuRequest {
     }
 
     fn fit_summary(&self, cards: &[CardSummary]) -> Option<Option<f64>> {
-        let need = self.one()?;
-        let anybody = self.limits.takes_any_card() && self.tags.rules == 0;
-        anybody.then(|| summary::place(need, self.limits.mode, self.config.policy, cards))
+        let ask = self.plain.as_ref().filter(|ask| ask.cards == 1)?;
+        Some(summary::place(ask, self.config.policy, cards))
     }
 
     fn cards_at_once(&self) -> u32 {
         self.largest().map_or(1, |need| need.count)
     }
 
-    fn piece(&self, card: &NodeCards, view: LedgerTime) -> Option<Allocation> {
-        let (need, on_node) = (self.largest()?, self.on_node(card, view));
-        on_node.allows(need, 0).ok()?;
-        let candidate = on_node.admits(need, 0, &[], None).ok()?;
-        Some(candidate.allocation(Arc::clone(&card.cards[0].id)))
+    fn piece(&self, cards: &NodeCards, at: usize, view: LedgerTime) -> Option<Allocation> {
+        let (need, on_node) = (self.largest()?, self.on_node(cards, view));
+        on_node.allows(need, at).ok()?;
+        let candidate = on_node.admits(need, at, &[], None).ok()?;
+        Some(candidate.allocation(Arc::clone(&cards.cards[at].id)))
     }
 
-    fn reads_summaries(&self) -> bool {
-        self.needs.len() == 1 && self.limits.takes_any_card() && self.tags.rules == 0
+    fn choose_of(
+        &self,
+        cards: &NodeCards,
+        some: &[usize],
+        view: LedgerTime,
+    ) -> Option<Allocations> {
+        if let ([at], Some(_)) = (some, self.one()) {
+            return Some(smallvec![self.piece(cards, *at, view)?]);
+        }
+        Some(renumbered(self.choose(&cards.only(some), view)?, some))
     }
 
-    fn pieces_of_summary(&self, card: &CardSummary) -> Pieces {
-        let need = self.largest();
-        need.map_or_else(Pieces::default, |need| {
-            summary::pieces(need, self.limits.mode, card)
-        })
-    }
-
-    fn after_summary(&self, card: &CardSummary) -> Option<CardSummary> {
-        summary::after(self.largest()?, self.limits.mode, card)
+    fn plain(&self) -> Option<PlainAsk> {
+        self.plain
     }
 
     fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {

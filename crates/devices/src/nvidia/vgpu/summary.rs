@@ -2,36 +2,42 @@
 //!
 //! It says what [`crate::nvidia::vgpu::place`] says, faster; a test holds both together.
 
-use crate::ledger::CardSummary;
-use crate::mix::pieces::{MAX_PIECES, Pieces, thousandths_up};
-use crate::nvidia::vgpu::containers::ContainerRequest;
+use crate::ledger::{AskedPart, CardSummary, PlainAsk};
+use crate::nvidia::vgpu::containers::{ContainerRequest, Memory};
 use crate::nvidia::vgpu::sharing::{MODES, SharingMode};
 use crate::settings::Policy;
 
+/// What a container asks of cards of a mode, in the words of summaries.
+pub fn ask(need: &ContainerRequest, mode: Option<SharingMode>) -> PlainAsk {
+    PlainAsk {
+        part: match need.memory {
+            Memory::Units(units) => AskedPart::Amount(units),
+            Memory::Percent(percent) => AskedPart::Percent(percent),
+        },
+        percent: need.cores,
+        // Cards with tables have no summary, so the code of a card is its mode.
+        variant: mode.map(|mode| mode as u8),
+        cards: need.count,
+    }
+}
+
 /// The score of the best card; `None` if there is none.
-pub fn place(
-    need: &ContainerRequest,
-    mode: Option<SharingMode>,
-    policy: Policy,
-    cards: &[CardSummary],
-) -> Option<f64> {
-    // Cards with tables have no summary, so the code of a card is its mode.
-    let mode = mode.map(|mode| mode as u8);
+pub fn place(need: &PlainAsk, policy: Policy, cards: &[CardSummary]) -> Option<f64> {
     match policy {
         // The one order matters where two cards do equally well.
-        Policy::Fragmentation => place_by(need, mode, cards, |card| card.used, |_| 0.0),
-        Policy::None => place_by(need, mode, cards, |_| 0, |_| 0.0),
+        Policy::Fragmentation => place_by(need, cards, |card| card.used, |_| 0.0),
+        Policy::None => place_by(need, cards, |_| 0, |_| 0.0),
         Policy::Binpack => {
             let score = |card: &CardSummary| {
                 let memory = i64::from(card.capacity);
-                let used = i64::from(card.used) + need.of(memory);
+                let used = i64::from(card.used) + need.amount(memory);
                 100.0 * used as f64 / memory as f64
             };
-            place_by(need, mode, cards, |card| card.used, score)
+            place_by(need, cards, |card| card.used, score)
         }
         Policy::Spread => {
             let score = |card: &CardSummary| if card.sharers == 0 { 100.0 } else { 0.0 };
-            place_by(need, mode, cards, |card| -i32::from(card.sharers), score)
+            place_by(need, cards, |card| -i32::from(card.sharers), score)
         }
     }
 }
@@ -39,8 +45,7 @@ pub fn place(
 /// The best score among the cards that have the largest worth of their mode, the first of each mode.
 #[inline(always)]
 fn place_by(
-    need: &ContainerRequest,
-    mode: Option<u8>,
+    need: &PlainAsk,
     cards: &[CardSummary],
     worth: impl Fn(&CardSummary) -> i32,
     score: impl Fn(&CardSummary) -> f64,
@@ -48,7 +53,7 @@ fn place_by(
     let (mut best, mut modes) = (None::<&CardSummary>, [None::<&CardSummary>; MODES]);
     let mut most = i32::MIN;
     for card in cards {
-        if !has_room(need, card) || mode.is_some_and(|mode| mode != card.variant) {
+        if !need.fits(card) {
             continue;
         }
         match best {
@@ -67,56 +72,4 @@ fn place_by(
     let others = modes.iter().flatten().copied().chain(best);
     let scores = others.map(score);
     scores.reduce(|one, other| if other > one { other } else { one })
-}
-
-#[inline(always)]
-fn has_room(need: &ContainerRequest, card: &CardSummary) -> bool {
-    let memory = i64::from(card.capacity);
-    let cores = i64::from(card.percent_left);
-    card.usable
-        && card.sharers_left > 0
-        && memory - i64::from(card.used) >= need.of(memory)
-        && need.cores <= cores
-        && !(need.cores == 100 && card.sharers > 0)
-        && !(need.cores == 0 && cores == 0)
-}
-
-/// How often a card could serve a container, one after the other.
-pub fn pieces(need: &ContainerRequest, mode: Option<SharingMode>, card: &CardSummary) -> Pieces {
-    if !serves(need, mode, card) {
-        return Pieces::default();
-    }
-    let all = i64::from(card.capacity);
-    let memory = need.of(all);
-    let of_memory = (all - i64::from(card.used)) / memory;
-    let of_cores = match need.cores {
-        0 => i64::MAX,
-        100 => 1,
-        cores => i64::from(card.percent_left) / cores,
-    };
-    let count = of_memory.min(of_cores).min(card.sharers_left.into());
-    Pieces {
-        count: count.min(MAX_PIECES.into()) as u32,
-        usable: thousandths_up(all, count.min(MAX_PIECES.into()) * memory, true),
-    }
-}
-
-/// The card once a container has some of it; `None` if it may not have any.
-pub fn after(
-    need: &ContainerRequest,
-    mode: Option<SharingMode>,
-    card: &CardSummary,
-) -> Option<CardSummary> {
-    serves(need, mode, card).then(|| CardSummary {
-        used: card.used + need.of(card.capacity.into()) as i32,
-        sharers: card.sharers + 1,
-        sharers_left: card.sharers_left - 1,
-        percent_left: card.percent_left.saturating_sub(need.cores as u16),
-        ..*card
-    })
-}
-
-#[inline]
-fn serves(need: &ContainerRequest, mode: Option<SharingMode>, card: &CardSummary) -> bool {
-    has_room(need, card) && mode.is_none_or(|mode| mode as u8 == card.variant)
 }
