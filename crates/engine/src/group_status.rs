@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use pumice_framework::Skip;
-use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
+use pumice_model::object::{ADMITTED, GroupCondition, GroupPhase, GroupStatus};
 use pumice_model::{Job, JobIx, TaskStatus};
 
 use crate::follow_up::partial::NEVER_WHOLE;
@@ -37,6 +37,7 @@ impl Statuses<'_> {
         let job = self.state.job(ix);
         let mut status = job.status.clone();
         status.is_blank = false;
+        self.tell_admission(job, &mut status, now_s);
         let is_ready = job.is_ready() && !job.tasks.is_empty();
         let complaint = if is_ready || waits_for_its_own_pods(job) {
             None
@@ -55,11 +56,27 @@ impl Statuses<'_> {
             self.mark_scheduled(&mut status, now_s);
         }
         status.phase = phase_of(job, unschedulable);
+        if status.phase == GroupPhase::Pending {
+            status.conditions.retain(|known| known.kind != ADMITTED);
+        }
         self.mark_bound_in_part(ix, &mut status, now_s);
         status.running = job.count(TaskStatus::Running);
         status.succeeded = job.count(TaskStatus::Succeeded);
         status.failed = job.count(TaskStatus::Failed);
         (status, due_s)
+    }
+
+    /// The status that says for the first time that a group is admitted says with what. One that was admitted before
+    /// keeps what it has: its `minResources` may be others now.
+    fn tell_admission(&self, job: &Job, status: &mut GroupStatus, now_s: i64) {
+        let Some(group) = job.group().filter(|_| job.admitted.is_some()) else {
+            return;
+        };
+        if group.status.phase == GroupPhase::Pending {
+            status.conditions.retain(|known| known.kind != ADMITTED);
+            let what = (ADMITTED, "True");
+            self.put_condition(status, now_s, what, "MinResources", group.admission_text());
+        }
     }
 
     /// Whether it goes on in the next cycle, and nothing new is known of it.

@@ -5,12 +5,14 @@
 //! milli-cores, `memory`, `ephemeral-storage` and `hugepages-*` in bytes, `pods` whole, every other
 //! resource in milli-units (see [`crate::resource::unit_of`]).
 
+mod admitted;
 mod claim;
 mod group;
 mod hyper_node;
 mod numa;
 mod volume;
 
+pub use admitted::ADMITTED;
 pub use claim::{
     ClaimAllocation, DeviceClassObject, NodeAccess, PodResourceClaim, PublishedDevice,
     ResourceClaimObject, SliceObject, TaintRuleObject, TaintedDevices, WrittenClaim,

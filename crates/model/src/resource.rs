@@ -98,6 +98,33 @@ pub fn display_amount(name: &str, amount: i64) -> String {
     AmountUnit::of(name, &[amount]).show(amount)
 }
 
+/// The amount that [`display_amount`] wrote; `None` of what it does not write, and of more than an object can have.
+pub fn read_amount(name: &str, text: &str) -> Option<i64> {
+    unit_of(name)?;
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, suffix) = text.split_at(digits);
+    let mut units = units_of(name).iter().chain(&[(1, "")]);
+    let (size, _) = units.find(|(_, of)| *of == suffix)?;
+    let amount = number.parse::<i64>().ok()?.checked_mul(*size)?;
+    (amount <= MAX_AMOUNT).then_some(amount)
+}
+
+/// Units of a resource that are written with a suffix of their own, or without one as those of cpu, largest first.
+fn units_of(name: &str) -> &'static [(i64, &'static str)] {
+    const BYTES: &[(i64, &str)] = &[
+        (1 << 50, "Pi"),
+        (1 << 40, "Ti"),
+        (1 << 30, "Gi"),
+        (1 << 20, "Mi"),
+        (1 << 10, "Ki"),
+    ];
+    match unit_of(name) {
+        Some(Unit::Milli) => &[(1000, ""), (1, "m")],
+        _ if name == "pods" || name.starts_with(DEVICE_CLASS) => &[],
+        _ => BYTES,
+    }
+}
+
 /// The unit in which amounts of a resource stand beside each other in one sentence: the largest of which
 /// each of them is a whole number.
 #[derive(Clone, Copy, Debug)]
@@ -110,23 +137,11 @@ pub struct AmountUnit {
 impl AmountUnit {
     /// For these amounts in stored units; one without bound has no say.
     pub fn of(name: &str, amounts: &[i64]) -> Self {
-        const BYTES: &[(i64, &str)] = &[
-            (1 << 50, "Pi"),
-            (1 << 40, "Ti"),
-            (1 << 30, "Gi"),
-            (1 << 20, "Mi"),
-            (1 << 10, "Ki"),
-        ];
-        let units: &[(i64, &str)] = match unit_of(name) {
-            Some(Unit::Milli) => &[(1000, ""), (1, "m")],
-            _ if name == "pods" || name.starts_with(DEVICE_CLASS) => &[],
-            _ => BYTES,
-        };
         let is_whole = |size: i64| {
             let mut bounded = amounts.iter().filter(|amount| **amount != i64::MAX);
             bounded.all(|amount| amount % size == 0)
         };
-        let found = units.iter().find(|(size, _)| is_whole(*size));
+        let found = units_of(name).iter().find(|(size, _)| is_whole(*size));
         let (size, suffix) = found.copied().unwrap_or((1, ""));
         Self { size, suffix }
     }

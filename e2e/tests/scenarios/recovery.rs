@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
-use pumice_e2e::{Fault, Lab, NodeShape, Scheduler, Setup, programs};
-use serde_json::Value;
+use pumice_e2e::{Fault, Lab, NodeShape, Scheduler, Setup, pod_group, programs};
+use serde_json::{Value, json};
 
 use crate::{
-    LIMIT, LONG, PODS, bare_pod, behind_proxy, binds_of, hold_binds, no_node_is_overfull,
+    GROUPS, LIMIT, LONG, PODS, bare_pod, behind_proxy, binds_of, hold_binds, no_node_is_overfull,
     stays_pending, wait_bound, wait_running, wait_running_for,
 };
 
@@ -132,5 +132,49 @@ fn a_restarted_scheduler_knows_what_runs() -> Result<()> {
     stays_pending(&lab, "b-")?;
     second.eventually(LIMIT, "it is alive", || {
         Ok((second.get("/livez")?.0 == 200).then_some(()))
+    })
+}
+
+#[test]
+fn a_minimum_that_is_raised_before_a_restart_reserves_no_more() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(1, "10", "64Gi")?;
+    let asking = |name: &str, cpu: &str| {
+        let spec = json!({"minMember": 1, "queue": "default", "minResources": {"cpu": cpu}});
+        lab.rest().create(GROUPS, &pod_group(name, &spec))
+    };
+    let phase = |scheduler: &Scheduler, name: &str, expected: &str| {
+        scheduler.eventually(LIMIT, &format!("PodGroup {name} is {expected}"), || {
+            Ok((lab.group_phase(name)? == expected).then_some(()))
+        })
+    };
+    let mut first = Scheduler::start(lab.cluster(), &Setup::default())?;
+    asking("modest", "2")?;
+    phase(&first, "modest", "Inqueue")?;
+    let status = first.terminate()?;
+    ensure!(status.code() == Some(0), "{status}");
+
+    // What anybody may write who may edit the namespace: all that the cluster has.
+    let modest = format!("{GROUPS}/modest");
+    let raise = json!({"spec": {"minResources": {"cpu": "10"}}});
+    let raised = lab.rest().patch(&modest, &raise)?;
+    let conditions = raised["status"]["conditions"].as_array();
+    let admitted = conditions.and_then(|all| all.iter().find(|one| one["type"] == "Admitted"));
+    let message = admitted.map(|one| &one["message"]);
+    ensure!(message == Some(&json!("cpu=2")), "{raised}");
+
+    // Of 10 cores 2 are reserved: 8 are left to another, and no more.
+    let second = Scheduler::start(lab.cluster(), &Setup::default())?;
+    asking("other", "8")?;
+    phase(&second, "other", "Inqueue")?;
+    asking("late", "1")?;
+    second.eventually(LIMIT, "the last one is told why it waits", || {
+        let late = lab.rest().get(&format!("{GROUPS}/late"))?;
+        let conditions = late["status"]["conditions"].as_array().cloned();
+        let told = conditions
+            .unwrap_or_default()
+            .iter()
+            .any(|one| one["type"] == "Unschedulable");
+        Ok((told && late["status"]["phase"] == "Pending").then_some(()))
     })
 }

@@ -1,8 +1,8 @@
 //! Pods of the groups, bare ones and those of other schedulers.
 
 use pumice_model::object::{
-    Amounts, ContainerFacts, ContainerKind, Gates, GroupObject, GroupPhase, NodeObject, PodObject,
-    PodPhase,
+    ADMITTED, Amounts, ContainerFacts, ContainerKind, Gates, GroupCondition, GroupObject,
+    GroupPhase, NodeObject, PodObject, PodPhase,
 };
 
 use crate::naive::START_S;
@@ -126,6 +126,29 @@ pub fn members(
         2 => Some(vec![("cpu".to_owned(), 8000)]),
         _ => Some(minimum),
     };
+    admitted_with(&mut Rng::new(rng.clone().next(), 61), group);
+}
+
+/// What the scheduler before this one wrote of a group's admission: what it asks, more or less than that, nothing, or
+/// what cannot be read.
+fn admitted_with(rng: &mut Rng, group: &mut GroupObject) {
+    if group.status.phase == GroupPhase::Pending || rng.one_in(3) {
+        return;
+    }
+    let message = match rng.below(6) {
+        0 => "nothing".to_owned(),
+        1 => "cpu=500m".to_owned(),
+        2 => "cpu=1, memory=1Gi".to_owned(),
+        3 => "as much as there is".to_owned(),
+        _ => group.admission_text(),
+    };
+    group.status.conditions.push(GroupCondition {
+        kind: ADMITTED.to_owned(),
+        status: "True".to_owned(),
+        reason: "MinResources".to_owned(),
+        message,
+        ..GroupCondition::default()
+    });
 }
 
 /// Adds the request to the sum.

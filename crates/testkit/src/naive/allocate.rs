@@ -11,7 +11,7 @@ use super::cycle::Cycle;
 use super::network::{self, DomainNodes};
 use super::place::{Reach, commit, place_in};
 use super::state::{Status, SubJob, World, foreign_gate};
-use super::{extender, gates, newcomers, order, queue_share};
+use super::{admission, extender, gates, newcomers, order, queue_share};
 
 /// What is left to try of a job: UIDs of its tasks by sub-job, and which sub-jobs come first
 /// because the job needs them.
@@ -81,8 +81,7 @@ fn collect(cycle: &mut Cycle) -> BTreeMap<String, Worksheet> {
             if admits {
                 continue;
             }
-            job.group.status.phase = GroupPhase::Inqueue;
-            job.admitted = Some(queue_share::minimum(job));
+            admission::admit(job);
         }
         if network::asks_in_vain(&cycle.world, &key)
             || gates::invalid_reason(cycle, &key).is_some()

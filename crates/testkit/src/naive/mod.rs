@@ -9,6 +9,7 @@
 //! transaction is undone by putting a copy of the world back. Slow on purpose: it is what the fast
 //! engine is held against, binding for binding.
 
+mod admission;
 mod affinity;
 mod allocate;
 mod backfill;

@@ -4,9 +4,9 @@
 use pumice_model::object::GroupPhase;
 
 use super::cycle::Cycle;
-use super::gates;
-use super::queue_share::{minimum, reservation};
+use super::queue_share::reservation;
 use super::state::{Res, Status, Task, World, add, get};
+use super::{admission, gates};
 
 /// Whether a pod may be tried, as far as newcomers are concerned.
 pub fn are_left_room(cycle: &Cycle, job: &str, task: &Task) -> bool {
@@ -44,8 +44,7 @@ pub fn are_left_room(cycle: &Cycle, job: &str, task: &Task) -> bool {
 pub fn admit(cycle: &mut Cycle, key: &str) {
     cycle.admitted.push(key.to_owned());
     if let Some(job) = cycle.world.jobs.get_mut(key) {
-        job.group.status.phase = GroupPhase::Inqueue;
-        job.admitted = Some(minimum(job));
+        admission::admit(job);
     }
     let lacks = lacks_pods(&cycle.world, key);
     let job = cycle.world.jobs.get_mut(key).expect("an admitted job");

@@ -10,7 +10,7 @@ use pumice_model::object::{GroupPhase, QueueState};
 use super::cycle::Cycle;
 use super::state::{Job, Res, Status, Task, World, add, foreign_gate, get, sub, to_res};
 use super::victims::with_world;
-use super::{capacity, extender};
+use super::{admission, capacity, extender};
 
 /// Amounts while they are divided.
 pub type Shares = BTreeMap<String, f64>;
@@ -305,13 +305,14 @@ pub fn learn_admissions(world: &mut World) {
         if !says_admitted(world, &key) {
             continue;
         }
-        let least = minimum(&world.jobs[&key]);
+        let job = &world.jobs[&key];
+        let with = admission::told(job).unwrap_or_else(|| minimum(job));
         let admit = |world: &mut World, with: Option<Res>| {
             if let Some(job) = world.jobs.get_mut(&key) {
                 job.admitted = with;
             }
         };
-        admit(world, Some(least));
+        admit(world, Some(with));
         let mut with = claimed.clone();
         add(&mut with, &reservation(world, &key));
         let is_there = requested(&with).all(|(name, amount)| *amount <= get(&world.total, name));

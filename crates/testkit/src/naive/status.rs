@@ -3,9 +3,9 @@
 use pumice_model::object::{GroupCondition, GroupPhase};
 
 use super::cycle::Cycle;
-use super::gates;
 use super::reading::phase_of_bare_pod;
 use super::state::{Status, World, set_condition};
+use super::{admission, gates};
 
 /// Conditions, then phases, of every job, those included whose queue does not exist.
 pub fn close(cycle: &mut Cycle) {
@@ -19,6 +19,7 @@ pub fn close(cycle: &mut Cycle) {
         if let Some(job) = cycle.world.jobs.get_mut(key) {
             if phase == GroupPhase::Pending {
                 job.admitted = None;
+                admission::forget(job);
             }
             job.group.status.phase = phase;
             job.was_whole = was_whole;

@@ -1,7 +1,7 @@
 //! What is reserved for admitted jobs: what this scheduler admitted, whatever statuses say.
 
 use pumice_model::Delta;
-use pumice_model::object::{GroupObject, GroupPhase};
+use pumice_model::object::{ADMITTED, GroupObject, GroupPhase};
 
 use super::cluster::*;
 
@@ -69,6 +69,82 @@ fn a_minimum_that_is_raised_after_the_admission_reserves_no_more() {
     let raised = told(GroupPhase::Inqueue, asking("a", "12c"));
     let cluster = cluster.with(raised).with(asking("g", "10c"));
     assert_eq!(phase_after_a_cycle(cluster, "g"), GroupPhase::Inqueue);
+}
+
+/// What the API server has of a group once the scheduler has written its status.
+fn written(cluster: &Cluster, name: &str) -> GroupObject {
+    let population = cluster.engine.state().population();
+    let ix = population.job_by_key("ns", name).expect("the job");
+    population.job(ix).group().expect("its PodGroup").clone()
+}
+
+#[test]
+fn a_minimum_that_is_raised_before_the_scheduler_starts_again_reserves_no_more() {
+    let least = [
+        // What was admitted, what the minimum is when the scheduler starts again, and what another may have then.
+        (Some("2c"), "12c", "10c", GroupPhase::Inqueue),
+        (Some("2c"), "12c", "11c", GroupPhase::Pending),
+        (None, "12c", "12c", GroupPhase::Inqueue),
+        // Less is reserved at once.
+        (Some("6c"), "1c", "11c", GroupPhase::Inqueue),
+    ];
+    for (admitted, later, asked, expected) in least {
+        let group = match admitted {
+            Some(least) => asking("a", least),
+            None => group("a", 1).waiting(),
+        };
+        let mut first = cluster().with(group);
+        first.cycle();
+        let mut raised = asking("a", later);
+        raised.status = written(&first, "a").status;
+        assert_eq!(raised.status.phase, GroupPhase::Inqueue);
+        let second = cluster()
+            .with(raised.created_s(-1))
+            .with(asking("g", asked));
+        let phase = phase_after_a_cycle(second, "g");
+        assert_eq!(phase, expected, "{admitted:?} {later} {asked}");
+    }
+}
+
+#[test]
+fn what_a_group_was_admitted_with_is_written_with_its_phase_and_not_again() {
+    let told = |cluster: &Cluster| {
+        let conditions = written(cluster, "a").status.conditions;
+        let of_admission: Vec<_> = conditions
+            .into_iter()
+            .filter(|c| c.kind == ADMITTED)
+            .collect();
+        of_admission
+    };
+    let mut cluster = cluster().with(asking("a", "2500m 3Gi"));
+    let decisions = cluster.decide();
+    assert_eq!(decisions.groups.len(), 1);
+    let first = told(&cluster);
+    assert_eq!(first.len(), 1);
+    assert_eq!(first[0].message, "cpu=2500m, memory=3Gi");
+
+    // With another minimum nothing is to be written.
+    let mut raised = asking("a", "5c");
+    raised.status = written(&cluster, "a").status;
+    let mut cluster = cluster.with(raised);
+    assert_eq!(cluster.decide().groups, []);
+    assert_eq!(told(&cluster), first);
+
+    // A group that an older version has admitted is left as it is, too.
+    let mut cluster = self::cluster().with(super::admissions::told(
+        GroupPhase::Inqueue,
+        asking("a", "2c"),
+    ));
+    assert_eq!(cluster.decide().groups, []);
+    assert_eq!(told(&cluster), []);
+
+    // Who waits again was admitted with nothing.
+    let mut waiting = asking("a", "100c");
+    waiting.status.conditions = first;
+    let mut cluster = self::cluster().with(waiting);
+    cluster.cycle();
+    assert_eq!(cluster.phase("a"), GroupPhase::Pending);
+    assert_eq!(told(&cluster), []);
 }
 
 #[test]

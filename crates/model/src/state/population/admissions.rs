@@ -2,7 +2,10 @@
 //! have been written by somebody else.
 //!
 //! A scheduler that starts, or leads again, knows of what was admitted before only by the statuses: then these are
-//! believed once, as far as they could be true ([`Admissions::learn`]).
+//! believed once, as far as they could be true ([`Admissions::learn`]). With what a group was admitted stands in a
+//! condition ([`GroupStatus::admitted_with`]), so that `minResources` may have been raised since.
+//!
+//! [`GroupStatus::admitted_with`]: crate::object::GroupStatus::admitted_with
 
 use super::Population;
 use crate::delta::Delta;
@@ -37,14 +40,18 @@ impl Admissions<'_> {
 
     /// Makes it count from now on that a job was admitted.
     pub fn confirm(&mut self, ix: JobIx) {
-        let job = self.population.job_mut(ix);
-        job.admitted = Some(job.min_resources_or_zero());
+        let least = self.population.job(ix).min_resources_or_zero();
+        self.set_admitted(ix, least);
+    }
+
+    fn set_admitted(&mut self, ix: JobIx, with: ResVec) {
+        self.population.job_mut(ix).admitted = Some(with);
         self.population.touch_job(ix, self.journal);
     }
 
     /// Before the first cycle of a scheduler that starts, or leads again: what was admitted before it led, as statuses
     /// say, counts, the oldest first, as far as the cluster has so much for all of them together. From then on only
-    /// what is admitted counts.
+    /// what is admitted counts. A status that does not say with what its group was admitted means all it asks.
     pub fn learn(mut self) {
         if std::mem::replace(&mut self.population.knows_admissions, true) {
             return;
@@ -59,7 +66,11 @@ impl Admissions<'_> {
         let total = &self.ground.nodes().cluster_total;
         let mut reserved = ResVec::default();
         for ix in found {
-            self.confirm(ix);
+            let written = self.population.job(ix).status.admitted_with();
+            match written {
+                Some(amounts) => self.set_admitted(ix, self.ground.counted(&amounts)),
+                None => self.confirm(ix),
+            }
             let mut with = reserved.clone();
             with.add_saturating(&self.population.job(ix).reservation());
             let is_there = |(ix, amount): (ResIx, i64)| ix == PODS || amount <= total.get(ix);
@@ -92,16 +103,15 @@ impl Admissions<'_> {
     }
 
     /// What a dump says was admitted.
-    pub(in crate::state) fn restore(self, admitted: &[(String, String, Amounts)]) {
+    pub(in crate::state) fn restore(mut self, admitted: &[(String, String, Amounts)]) {
         self.population.knows_admissions = true;
         for (namespace, name, amounts) in admitted {
             let Some(ix) = self.population.job_by_key(namespace, name) else {
                 continue;
             };
             let with = self.ground.counted(amounts);
-            self.population.job_mut(ix).admitted = Some(with);
             self.journal.changed();
-            self.population.touch_job(ix, self.journal);
+            self.set_admitted(ix, with);
         }
     }
 }

@@ -3,7 +3,8 @@
 use pumice_conf::{Config, Enabled, Value};
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    Gates, GroupLimits, GroupObject, NodeObject, PodObject, QueueObject, QueueState, WorkloadObject,
+    ADMITTED, Gates, GroupLimits, GroupObject, NodeObject, PodObject, QueueObject, QueueState,
+    WorkloadObject,
 };
 
 use super::{SEEDS, cluster, config};
@@ -85,6 +86,10 @@ const REMOVALS: &[(&str, Removal)] = &[
     ("role minima", Group(|group| group.min_task_member.clear())),
     ("sub-groups", Group(|group| group.sub_groups.clear())),
     ("min resources", Group(|group| group.min_resources = None)),
+    (
+        "what was admitted",
+        Group(|group| group.status.conditions.retain(|one| one.kind != ADMITTED)),
+    ),
     (
         "job priorities",
         Group(|group| group.priority_class.clear()),

@@ -13,7 +13,7 @@ use super::{Purpose, gangs};
 use crate::naive::cycle::Cycle;
 use crate::naive::place::{Reach, commit, place};
 use crate::naive::state::{Eviction, Status};
-use crate::naive::{extender, gates, network, newcomers, order, queue_share};
+use crate::naive::{admission, extender, gates, network, newcomers, order, queue_share};
 
 /// The action `preempt`: within queues, then within jobs.
 pub fn preempt(cycle: &mut Cycle) {
@@ -142,8 +142,7 @@ fn may_have_turns(cycle: &mut Cycle, job: &str) -> bool {
         if admits {
             return false;
         }
-        record.group.status.phase = GroupPhase::Inqueue;
-        record.admitted = Some(queue_share::minimum(record));
+        admission::admit(record);
     }
     !network::asks_in_vain(&cycle.world, job)
         && gates::invalid_reason(cycle, job).is_none()
