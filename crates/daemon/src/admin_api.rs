@@ -122,5 +122,6 @@ fn ask(page: DebugPage) -> Ask {
         DebugPage::Queues => Ask::Queues,
         DebugPage::Cards(node) => Ask::Cards(node),
         DebugPage::Top => Ask::Top,
+        DebugPage::Mix => Ask::Mix,
     }
 }

@@ -1,5 +1,7 @@
 //! `pumice top`: the cluster at a glance.
 
+mod mix;
+
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -15,6 +17,9 @@ use crate::output::columns;
 /// Arguments of `pumice top`.
 #[derive(Args)]
 pub struct TopArguments {
+    /// What tasks ask of cards and how often each kind comes, and which free cards are of use to none
+    #[arg(long)]
+    mix: bool,
     #[command(flatten)]
     connection: SchedulerConnection,
 }
@@ -22,6 +27,9 @@ pub struct TopArguments {
 /// Asks and prints.
 pub fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
     let connection = &arguments.connection;
+    if arguments.mix {
+        return mix::run(connection);
+    }
     let view = connection
         .open()
         .and_then(|scheduler| scheduler.get_known::<TopView>(&["top"]));

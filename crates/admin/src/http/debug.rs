@@ -13,7 +13,7 @@ use super::routes::{SharedEndpoints, json, later, level, set_level};
 use super::{DebugPage, DiagAsk, Endpoints};
 
 /// The pages, with what each tells.
-const PAGES: [(&str, &str); 12] = [
+const PAGES: [(&str, &str); 13] = [
     (
         "/debug/top",
         "the cluster, its queues, nodes with cards, the first waiting jobs",
@@ -39,6 +39,10 @@ const PAGES: [(&str, &str); 12] = [
         "shared cards of all nodes, and who holds them",
     ),
     ("/debug/cards/{node}", "shared cards of one node"),
+    (
+        "/debug/mix",
+        "what tasks ask of cards, and which free cards are of use to none",
+    ),
     (
         "/debug/decisions",
         "the last decisions, and the first jobs that wait",
@@ -75,6 +79,7 @@ pub(super) fn open() -> Router<Arc<Endpoints>> {
         .route("/queues/{name}", get(queue))
         .route("/cards", get(cards))
         .route("/cards/{node}", get(cards_of))
+        .route("/mix", get(mix))
         .route("/top", get(top))
         .route("/decisions", get(decisions))
         .route("/diag", get(diag))
@@ -141,6 +146,10 @@ async fn cards(State(shared): SharedEndpoints) -> Response {
 
 async fn cards_of(State(shared): SharedEndpoints, Path(node): Path<String>) -> Response {
     page(&shared, DebugPage::Cards(Some(node))).await
+}
+
+async fn mix(State(shared): SharedEndpoints) -> Response {
+    page(&shared, DebugPage::Mix).await
 }
 
 async fn top(State(shared): SharedEndpoints) -> Response {

@@ -112,6 +112,8 @@ pub enum DebugPage {
     Cards(Option<String>),
     /// Everything at a glance.
     Top,
+    /// What tasks ask of cards, and which free cards are of use to none.
+    Mix,
 }
 
 /// What is asked of where the time of the deciding thread goes.

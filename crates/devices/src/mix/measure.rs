@@ -169,6 +169,33 @@ impl DeviceMix {
     }
 }
 
+impl DeviceMix {
+    /// Tells of each card of a node, by family and position, how many thousandths nobody has, and whether tasks of
+    /// some class could use any of it as the node is.
+    pub fn uses(&self, room: &NodeRoom, mut tell: impl FnMut((u8, usize), i64, bool)) {
+        for family in self.families() {
+            let cards = self.cards(room, family);
+            let mut serves: SmallVec<[bool; 8]> = cards.kinds.iter().map(|_| false).collect();
+            let mut pieces = PiecesOf::new();
+            for class in self.classes.iter().filter(|class| class.family == family) {
+                if !self.admitting[class.rules].has(room.node) {
+                    continue;
+                }
+                let sums = class.pieces(&cards, &mut pieces);
+                if class.tasks(sums.count, (room.free, None), &pieces) > 0 {
+                    for (serves, (pieces, _)) in serves.iter_mut().zip(&pieces) {
+                        *serves |= pieces.count > 0;
+                    }
+                }
+            }
+            for (at, kind) in cards.kind_of.iter().enumerate() {
+                let kind = usize::from(*kind);
+                tell((family, at), cards.kinds[kind].free, serves[kind]);
+            }
+        }
+    }
+}
+
 /// What is free of each resource, and what somebody takes of it.
 type Left<'a> = (&'a [i64], Option<&'a [i64]>);
 

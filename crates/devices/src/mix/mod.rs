@@ -50,17 +50,21 @@ pub struct MixClass {
     plain: Option<PlainAsk>,
     /// Cards that each task asks at once.
     cards: i64,
+    /// What is asked, for people.
+    text: Arc<str>,
 }
 
 impl MixClass {
     /// Tasks that ask `needs` of resources and `request` of the cards of a family, and whose rules allow the nodes
-    /// at the position `rules` of the list that the mix is made with. They have no weight yet.
+    /// at the position `rules` of the list that the mix is made with; `text` says so to people. They have no weight yet.
     pub fn new(
         needs: MixNeeds,
         (family, request): (u8, Arc<dyn FamilyRequest>),
         rules: usize,
+        text: &str,
     ) -> Self {
         Self {
+            text: text.into(),
             weight: 0,
             needs,
             family,
@@ -75,6 +79,11 @@ impl MixClass {
     #[must_use]
     pub fn weighing(self, weight: i64) -> Self {
         Self { weight, ..self }
+    }
+
+    /// What one of them asks, for people.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// How often such tasks come, of [`WEIGHTS`].

@@ -16,6 +16,7 @@ mod cards;
 mod find;
 mod held_cards;
 mod job;
+mod mix;
 mod pages;
 mod place;
 mod pod;
@@ -32,6 +33,7 @@ pub use cards::{CardAmount, CardPod, CardView, CardsView};
 pub use find::Absent;
 pub use held_cards::FreedCards;
 pub use job::{JobView, SameReason};
+pub use mix::{FreeCardsView, MixClassView, MixView};
 pub use place::{Place, WaitingJob, WaitingView};
 pub use pod::{JobOfPod, PodView};
 pub use queues::{QueueView, QueuesView};
@@ -71,6 +73,8 @@ pub enum Ask {
     Cards(Option<String>),
     /// The cluster, its queues, nodes and the first waiting jobs.
     Top,
+    /// What tasks ask of cards, and which free cards are of use to none.
+    Mix,
     /// The first waiting jobs.
     Waiting,
 }
@@ -91,6 +95,8 @@ pub enum View {
     Cards(CardsView),
     /// To [`Ask::Top`].
     Top(Box<TopView>),
+    /// To [`Ask::Mix`].
+    Mix(MixView),
     /// To [`Ask::Waiting`].
     Waiting(WaitingView),
 }
@@ -124,6 +130,7 @@ impl Knowledge<'_> {
             Ask::Queues => View::Queues(self.pages().queues_view()),
             Ask::Cards(node) => View::Cards(self.pages().cards_view(node.as_deref())?),
             Ask::Top => View::Top(Box::new(self.pages().top_view())),
+            Ask::Mix => View::Mix(self.pages().mix_view()),
             Ask::Waiting => View::Waiting(self.pages().waiting_view()),
         })
     }

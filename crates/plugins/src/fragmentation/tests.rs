@@ -1,9 +1,10 @@
-use super::written::{fault, read};
+use super::written::{fault, read, text};
 
 #[test]
 fn a_written_class_says_how_often_it_comes_what_it_asks_and_on_which_nodes() {
-    let text = "30 cpu=8 memory=1Ki volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=8k on gpu=A100";
-    let class = read(text).expect("it can be read");
+    let written =
+        "30 cpu=8 memory=1Ki volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=8k on gpu=A100";
+    let class = read(written).expect("it can be read");
     assert_eq!(class.mass, 30);
     let amount = |name: &str, amount: i64| (name.to_owned(), amount);
     let expected = [
@@ -17,6 +18,8 @@ fn a_written_class_says_how_often_it_comes_what_it_asks_and_on_which_nodes() {
     assert_eq!(class.asked.facts.containers[0].amounts, expected[3..]);
     let labels = [("gpu".to_owned(), "A100".to_owned())];
     assert_eq!(class.asked.node_selector, labels);
+    let again = format!("1 {}", text(&class.asked));
+    assert_eq!(read(&again).expect("it can be read").asked, class.asked);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use pumice_model::device::free_on;
 use pumice_model::selector::{node_affinity_holds, tolerates_cordon, tolerates_filtering};
 
 use super::census::{AskedClass, CountedClass};
+use super::written;
 
 /// Part of all cards that may be placed or taken back before classes are weighed again.
 const MOVED_PART: usize = 16;
@@ -126,7 +127,12 @@ impl<'a> FoundClasses<'a> {
             needs.push((at as u16, *amount));
         }
         self.masses.push(class.mass.into());
-        let class = MixClass::new(needs, (*family, request.clone()), rules);
+        let class = MixClass::new(
+            needs,
+            (*family, request.clone()),
+            rules,
+            &written::text(asked),
+        );
         self.classes.push(class);
     }
 }

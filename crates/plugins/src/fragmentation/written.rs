@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use pumice_devices::{ContainerFacts, PodFacts};
+use pumice_model::resource::display_amount;
 use pumice_units::quantity;
 
 use super::census::{AskedClass, CountedClass};
@@ -79,4 +80,25 @@ pub(super) fn read(text: &str) -> Result<CountedClass, String> {
     };
     let asked = Arc::new(asked);
     Ok(CountedClass { asked, mass })
+}
+
+/// What a class asks, as it is written after how often it comes. Required affinities and tolerations have no words
+/// there and are only named.
+pub(super) fn text(asked: &AskedClass) -> String {
+    let amounts = asked.amounts.iter().filter(|(name, _)| name != "pods");
+    let mut words: Vec<String> = amounts
+        .map(|(name, amount)| format!("{name}={}", display_amount(name, *amount)))
+        .collect();
+    let labels = asked.node_selector.iter();
+    let labels: Vec<String> = labels
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    if !labels.is_empty() {
+        words.push("on".to_owned());
+        words.extend(labels);
+    }
+    if asked.node_affinity.is_some() {
+        words.push("(with a required node affinity)".to_owned());
+    }
+    words.join(" ")
 }
