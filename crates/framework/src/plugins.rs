@@ -464,9 +464,11 @@ impl Plugins {
     /// Whether limits of its queue leave room for a waiting task even if pods stay whose eviction was decided:
     /// all agree.
     pub fn leaves_room_if_all_stay(&self, state: &State, task: TaskIx) -> bool {
+        if !state.population().is_eviction_in_doubt() {
+            return true;
+        }
         let job = state.task(task).job;
-        let queue = job.and_then(|job| state.job(job).queue);
-        let Some(queue) = queue.filter(|_| state.population().is_eviction_in_doubt()) else {
+        let Some(queue) = job.and_then(|job| state.job(job).queue) else {
             return true;
         };
         let mut asked = self.ask(&self.points.allocatable, |x| x.as_allocatable());

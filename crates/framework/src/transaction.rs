@@ -337,8 +337,10 @@ impl Session<'_> {
     }
 
     fn decide(&mut self, task: TaskIx, node: NodeIx) {
+        let known = self.state.task(task);
+        let (job, has_claims) = (known.job, known.has_resource_claims());
         let mut devices = None;
-        if self.state.task(task).involves_devices() {
+        if known.involves_devices() {
             // What fits has devices; should it ever not, nothing is bound without them.
             if self.state.held_cards().lacks_devices(task) {
                 self.keep(task);
@@ -352,7 +354,7 @@ impl Session<'_> {
             self.state.note_device_warnings(task);
             devices = Some(Box::new(self.state.held_cards().binding_annotations(task)));
         }
-        if !self.state.supplies().resource_claims().are_served(task) {
+        if has_claims && !self.state.supplies().resource_claims().are_served(task) {
             // Nobody looked at its claims (no filter does): it is not bound without its devices.
             self.keep(task);
             return;
@@ -370,12 +372,13 @@ impl Session<'_> {
             task,
             node,
             volumes,
-            claims: self.state.supplies().resource_claims().steps(task),
+            claims: match has_claims {
+                true => self.state.supplies().resource_claims().steps(task),
+                false => Vec::new(),
+            },
             devices,
         });
-        let Some(job) = self.state.task(task).job else {
-            return;
-        };
+        let Some(job) = job else { return };
         self.sleepers.stir(job);
         if let Some(note) = self.notes.get_mut(&job) {
             note.discarded.remove(&task);

@@ -173,8 +173,14 @@ impl Nodes {
     }
 
     /// The node object.
+    #[inline]
     pub fn object(&self, node: NodeIx) -> &NodeObject {
         &self.objects[node.at()]
+    }
+
+    /// The objects of all nodes, those that are gone among them, by index.
+    pub fn objects(&self) -> impl Iterator<Item = &NodeObject> {
+        self.objects.iter()
     }
 
     /// Objects of all nodes that are not gone, by name.

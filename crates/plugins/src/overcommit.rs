@@ -1,5 +1,7 @@
 //! Plugin `overcommit`: limits how much may be admitted beyond the cluster's size (spec/02 §4).
 
+use std::ops::BitOr;
+
 use pumice_conf::{Arg, Arguments, PluginSpec};
 use pumice_framework::points;
 use pumice_framework::points::Admission;
@@ -86,10 +88,20 @@ impl Plugin for Overcommit {
 /// asks for more than the cluster.
 fn used(state: &State, resource: ResIx) -> i64 {
     let (used, total) = (&state.nodes().used, &state.nodes().total);
-    let used = used.column(resource).unwrap_or_default().iter();
-    let total = total.column(resource).unwrap_or_default().iter();
-    let no_more_than_it_has = used.zip(total).map(|(used, total)| *used.min(total));
-    no_more_than_it_has.sum()
+    let used = used.column(resource).unwrap_or_default();
+    let total = total.column(resource).unwrap_or_default();
+    // Seldom is a node above what it has, or an amount below zero: then some sign below says so, and only then are
+    // nodes compared one by one.
+    let signs = |(used, total): (&i64, &i64)| used | total | total.wrapping_sub(*used);
+    let is_plain = used.iter().zip(total).map(signs).fold(0, i64::bitor) >= 0;
+    match is_plain && used.len() == total.len() {
+        true => used.iter().sum(),
+        false => used
+            .iter()
+            .zip(total)
+            .map(|(used, total)| *used.min(total))
+            .sum(),
+    }
 }
 
 impl Admission for Overcommit {

@@ -210,8 +210,7 @@ impl NodeFilters for Predicates {
         let rules = class.rules;
         let goes_anywhere = rules.node_selector.is_empty() && rules.node_affinity.is_none();
         let tolerates_cordon = tolerates_cordon(&rules.tolerations);
-        for (node, verdict) in state.nodes().indices().zip(&mut part.verdict) {
-            let node = state.nodes().object(node);
+        for (node, verdict) in state.nodes().objects().zip(&mut part.verdict) {
             let affinity_holds = || {
                 let required = rules.node_affinity.as_deref();
                 goes_anywhere || node_affinity_holds(&rules.node_selector, required, node)

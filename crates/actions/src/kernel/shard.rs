@@ -21,8 +21,8 @@ pub fn reason(table: &mut ReasonTable) -> ReasonId {
 
 /// Puts the shards above what plugins say.
 pub fn overlay(state: &State, reason: ReasonId, part: &mut StaticPart) {
-    for (at, node) in state.nodes().indices().enumerate() {
-        match state.nodes().object(node).shard {
+    for (at, node) in state.nodes().objects().enumerate() {
+        match node.shard {
             Shard::Own => {}
             Shard::Later => part.score[at] -= LAST,
             Shard::Never => part.verdict[at] = Some(reason),

@@ -73,7 +73,7 @@ impl SupplyPlan {
     ) -> Option<Box<Self>> {
         let task = population.task(ix);
         let (volumes, claims) = (task.volumes, task.resource_claims);
-        let cpus = choose_cpus(population, nodes, ix, node);
+        let cpus = choose_cpus(population.names(), nodes, task, node);
         if volumes == NeedIx::NONE && claims == ResourceNeedIx::NONE && cpus.is_none() {
             return None;
         }
@@ -156,10 +156,9 @@ impl State {
         node: Option<NodeIx>,
         entry: NodeEntry,
     ) {
-        let (old_status, old_node) = (
-            self.population.task(ix).status,
-            self.population.task(ix).node,
-        );
+        let task = self.population.task(ix);
+        let (old_status, old_node, job) = (task.status, task.node, task.job);
+        let has_claims = task.has_resource_claims();
         if (old_status, old_node) == (status, node) {
             return;
         }
@@ -167,7 +166,6 @@ impl State {
         let same_place = old_node == node
             && old_status.load() == status.load()
             && (old_status == TaskStatus::Releasing) == (status == TaskStatus::Releasing);
-        let has_claims = self.population.task(ix).has_resource_claims();
         if has_claims {
             JobBooks::of(self).uncount_claims(ix);
         }
@@ -204,7 +202,9 @@ impl State {
         if has_claims {
             JobBooks::of(self).count_claims(ix);
         }
-        self.population.touch_job_of(ix, &mut self.journal);
+        if let Some(job) = job {
+            self.population.touch_job(job, &mut self.journal);
+        }
     }
 
     pub(super) fn leave_node(&mut self, ix: TaskIx, exit: NodeExit) {
@@ -217,12 +217,12 @@ impl State {
         let has_volumes = task.volumes != NeedIx::NONE;
         let volumes = has_volumes.then(|| self.supplies.volumes().burden(ix));
         let slot = task.node_slot;
+        let (has_cpus, has_claims) = (task.cpus.is_some(), task.has_resource_claims());
+        let has_cards = task.holding.is_some();
         if let Some(moved) = self.ground.take(task, node, load, volumes.as_deref()) {
             self.population.task_mut(moved).node_slot = slot;
         }
-        let task = self.population.task(ix);
-        let (has_cpus, has_claims) = (task.cpus.is_some(), task.has_resource_claims());
-        if task.holding.is_some() {
+        if has_cards {
             CardBooks::of(self).leave_devices(ix, load, node);
         }
         if !keeps && has_cpus {
@@ -242,6 +242,7 @@ impl State {
             return;
         };
         self.ground.count(self.population.names(), task, node, 1);
+        let shape = task.shape;
         let has_volumes = task.volumes != NeedIx::NONE;
         let has_claims = task.has_resource_claims();
         let has_cpus = task.cpus.is_some();
@@ -266,8 +267,7 @@ impl State {
             CpuBooks::of(self).enter_cpus(ix, node, cpus);
         }
         let volumes = has_volumes.then(|| self.supplies.volumes().burden(ix));
-        let task = self.population.task(ix);
-        let slot = self.ground.put(ix, task, node, load, volumes.as_deref());
+        let slot = self.ground.put(ix, shape, node, load, volumes.as_deref());
         self.population.task_mut(ix).node_slot = slot;
     }
 }

@@ -85,12 +85,12 @@ impl Newcomers {
 
     /// A task enters an idle place (`by` = −1) or leaves it.
     pub fn moved(&mut self, state: &State, task: TaskIx, by: i32) {
+        if self.is_empty() {
+            return;
+        }
         let record = state.task(task);
         let counts = |node| !state.nodes().object(node).unschedulable;
-        if !self.is_empty()
-            && record.status == TaskStatus::Allocated
-            && record.node.is_some_and(counts)
-        {
+        if record.status == TaskStatus::Allocated && record.node.is_some_and(counts) {
             self.idle.shift(&state.shape(task).request, by);
         }
     }

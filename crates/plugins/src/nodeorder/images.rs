@@ -23,8 +23,8 @@ pub(super) fn add(state: &State, rules: &Rules, weight: i64, score: &mut [i64]) 
     if images.is_empty() {
         return;
     }
-    for node in state.nodes().indices() {
-        for (name, _) in &state.nodes().object(node).images {
+    for node in state.nodes().objects() {
+        for (name, _) in &node.images {
             if let Some((_, nodes)) = images.get_mut(name.as_str()) {
                 *nodes += 1;
             }
@@ -32,9 +32,9 @@ pub(super) fn add(state: &State, rules: &Rules, weight: i64, score: &mut [i64]) 
     }
     let all_nodes = state.nodes().len() as f64;
     let max = MAX_BYTES_PER_CONTAINER * i64::from(rules.container_count.max(1));
-    for (node, score) in state.nodes().indices().zip(score) {
+    for (node, score) in state.nodes().objects().zip(score) {
         let mut bytes = 0i64;
-        for (name, size) in &state.nodes().object(node).images {
+        for (name, size) in &node.images {
             if let Some((uses, nodes)) = images.get(name.as_str()) {
                 let spread = *nodes as f64 / all_nodes;
                 let scaled = (*size as f64 * spread) as i64;

@@ -21,6 +21,7 @@ pub struct Charges<'a> {
 
 impl<'a> Charges<'a> {
     /// Amounts that count for the queue of a task instead of those of its request.
+    #[inline]
     fn device_charge(self, task: &'a Task) -> &'a [(ResIx, i64)] {
         match &task.holding {
             Some(holding) if task.node.is_some() => &holding.charge,
@@ -29,6 +30,7 @@ impl<'a> Charges<'a> {
     }
 
     /// What counts for the queue of a task.
+    #[inline]
     pub fn charged(self, ix: TaskIx) -> Cow<'a, ResVec> {
         let task = self.population.task(ix);
         self.request_but(task, self.device_charge(task))
@@ -40,6 +42,7 @@ impl<'a> Charges<'a> {
         self.request_but(task, self.supplies.devices().charge(task.demand))
     }
 
+    #[inline]
     fn request_but(self, task: &Task, instead: &[(ResIx, i64)]) -> Cow<'a, ResVec> {
         let mut amounts = Cow::Borrowed(&self.shapes.get(task.shape).request);
         for (resource, amount) in instead {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::intern::Interner;
 use crate::ix::{NodeIx, TaskIx};
 use crate::node::Nodes;
 use crate::numa::{CpuSet, ExpectedPod, NodeCpus};
@@ -10,18 +11,19 @@ use crate::object::{CpuRequest, NumatopologyObject};
 use crate::state::ChangeJournal;
 use crate::state::population::Population;
 use crate::state::supplies::ToldCpus;
+use crate::task::Task;
 
 /// The CPUs a task would get on a node; none where it gets none for itself.
+#[inline]
 pub(in crate::state) fn choose_cpus(
-    population: &Population,
+    names: &Interner,
     nodes: &Nodes,
-    ix: TaskIx,
+    task: &Task,
     node: NodeIx,
 ) -> Option<Box<CpuSet>> {
-    let task = population.task(ix);
     let request = task.cpus.as_deref().filter(|cpus| cpus.takes_cpus())?;
     let cpus = nodes.cpus(node).filter(|cpus| cpus.aligns())?;
-    let namespace = population.names().text(task.namespace);
+    let namespace = names.text(task.namespace);
     let is_told = cpus.is_assigned(&task.uid, namespace, &task.name);
     (!is_told).then(|| Box::new(cpus.choose(request)))
 }
@@ -72,8 +74,11 @@ impl CpuBooks<'_> {
 
     /// Books the CPUs of a task that enters a node: those it was placed with, or what is left.
     pub fn enter_cpus(&mut self, ix: TaskIx, node: NodeIx, chosen: Option<Box<CpuSet>>) {
-        let Some(cpus) = chosen.or_else(|| choose_cpus(self.population, self.nodes, ix, node))
-        else {
+        let choose = || {
+            let (names, task) = (self.population.names(), self.population.task(ix));
+            choose_cpus(names, self.nodes, task, node)
+        };
+        let Some(cpus) = chosen.or_else(choose) else {
             return;
         };
         if let Some(node) = self.nodes.cpus_mut(node) {

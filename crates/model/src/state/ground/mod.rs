@@ -178,17 +178,17 @@ impl Ground {
             .shift(names, rules, task.appearance, stay, node, by);
     }
 
-    /// Puts a task on a node, with its volumes: its slot there.
+    /// Puts a task of a shape on a node, with its volumes: its slot there.
     #[inline]
     pub(super) fn put(
         &mut self,
         ix: TaskIx,
-        task: &Task,
+        shape: ShapeIx,
         node: NodeIx,
         load: Load,
         volumes: Option<&OnNode>,
     ) -> u32 {
-        let burden = burden(self.shapes.get(task.shape), volumes);
+        let burden = burden(self.shapes.get(shape), volumes);
         self.nodes.put(node, ix, load, &burden)
     }
 

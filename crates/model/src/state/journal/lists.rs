@@ -86,8 +86,7 @@ impl ChangeJournal {
     }
 
     /// What a queue has allocated may have changed.
-    pub(in crate::state) fn touch_queue(&mut self, queues: &mut Slab<Queue>, ix: QueueIx) {
-        let queue = &mut queues[ix.at()];
+    pub(in crate::state) fn touch_queue(&mut self, queue: &mut Queue, ix: QueueIx) {
         if !std::mem::replace(&mut queue.changed, true) {
             self.lists.queues.push(ix);
         }

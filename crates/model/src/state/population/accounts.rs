@@ -3,8 +3,10 @@
 use super::Population;
 use crate::device::DeviceTable;
 use crate::intern::Sym;
-use crate::ix::{NodeIx, TaskIx};
+use crate::ix::{NodeIx, QueueIx, TaskIx};
+use crate::job::Job;
 use crate::object::Gates;
+use crate::queue::Queue;
 use crate::resource::{ResIx, ResVec, WideSum};
 use crate::shape::Shapes;
 use crate::state::ChangeJournal;
@@ -48,36 +50,69 @@ pub(in crate::state) struct Accounts<'a> {
 impl Accounts<'_> {
     /// Adds (`by` = 1) or removes (`by` = −1) a task's share of its job and queue.
     pub fn account(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>, by: i32) {
+        let Some(mut share) = self.share(ix, node) else {
+            return;
+        };
         let there = Some((status, node));
         match by > 0 {
-            true => self.count(ix, None, there),
-            false => self.count(ix, there, None),
+            true => share.count(None, there),
+            false => share.count(there, None),
         }
-        self.add_total(ix, node, by);
-        self.add_amounts(ix, status, node, by);
+        share.add_total(by);
+        share.add_amounts(status, by);
     }
 
     /// Moves a task's share to the status and node it has now. What stays the same is left alone: all
     /// amounts, when a placement becomes a decision. Not for tasks with devices that came from another
     /// place: their amounts depend on where they are.
     pub fn account_move(&mut self, ix: TaskIx, old_status: TaskStatus, old_node: Option<NodeIx>) {
-        let task = &self.population.tasks[ix.at()];
-        let (status, node) = (task.status, task.node);
-        self.count(ix, Some((old_status, old_node)), Some((status, node)));
+        let Some(mut share) = self.share(ix, old_node) else {
+            return;
+        };
+        let (status, node) = (share.task.status, share.task.node);
+        share.count(Some((old_status, old_node)), Some((status, node)));
         if SumsOf::status(old_status) != SumsOf::status(status) {
-            self.add_amounts(ix, old_status, old_node, -1);
-            self.add_amounts(ix, status, node, 1);
+            share.add_amounts(old_status, -1);
+            share.add_amounts(status, 1);
         }
     }
 
-    /// Counts a task no longer where it was, and counts it where it is.
-    fn count(&mut self, ix: TaskIx, from: Option<StatusOnNode>, to: Option<StatusOnNode>) {
-        let task = &self.population.tasks[ix.at()];
-        let Some(job_ix) = task.job else { return };
-        let job = &mut self.population.jobs[job_ix.at()];
+    /// What a task on a node is a part of, looked up once for all its sums; nothing without a job.
+    #[inline]
+    fn share(&mut self, ix: TaskIx, node: Option<NodeIx>) -> Option<Share<'_>> {
+        let population = &mut *self.population;
+        let task = &population.tasks[ix.at()];
+        let job = &mut population.jobs[task.job?.at()];
+        let queues = &mut population.queues;
+        Some(Share {
+            task,
+            charged: charged(self.shapes, self.devices, task, node),
+            queue: job.queue.map(|ix| (ix, queues.get_mut(ix))),
+            job,
+            in_doubt: &mut population.in_doubt,
+            journal: self.journal,
+        })
+    }
+}
+
+/// A task with the job and the queue it counts for.
+struct Share<'a> {
+    task: &'a Task,
+    charged: Charged<'a>,
+    job: &'a mut Job,
+    queue: Option<(QueueIx, &'a mut Queue)>,
+    in_doubt: &'a mut u32,
+    journal: &'a mut ChangeJournal,
+}
+
+impl Share<'_> {
+    /// Counts the task no longer where it was, and counts it where it is.
+    fn count(&mut self, from: Option<StatusOnNode>, to: Option<StatusOnNode>) {
+        let (task, job) = (self.task, &mut *self.job);
         let mut role = job.roles.iter_mut().find(|role| role.role == task.role);
         // A count below 0 would be a task that was counted nowhere.
-        let mut step = |(status, node): StatusOnNode, step: fn(&mut u32)| {
+        let mut step = |(status, node): StatusOnNode, by: i32| {
+            let step = |count: &mut u32| *count = count.strict_add_signed(by);
             let counted = task.gang_status_if(status, node) as usize;
             step(&mut job.by_status[counted]);
             if let Some(role) = &mut role {
@@ -92,34 +127,27 @@ impl Accounts<'_> {
             }
             status.is_allocated()
         };
-        let had = from.is_some_and(|from| step(from, |count| *count = count.strict_sub(1)));
-        let has = to.is_some_and(|to| step(to, |count| *count = count.strict_add(1)));
-        if let Some(queue) = job.queue
+        let had = from.is_some_and(|from| step(from, -1));
+        let has = to.is_some_and(|to| step(to, 1));
+        if let Some((ix, queue)) = &mut self.queue
             && (had || has)
         {
-            self.population.queues.touch(queue, self.journal);
+            self.journal.touch_queue(queue, *ix);
         }
     }
 
     /// Sums that do not depend on the status.
-    fn add_total(&mut self, ix: TaskIx, node: Option<NodeIx>, by: i32) {
-        let task = &self.population.tasks[ix.at()];
-        let Some(job_ix) = task.job else { return };
-        let charged = charged(self.shapes, self.devices, task, node);
-        let job = &mut self.population.jobs[job_ix.at()];
-        if task.gates == Gates::Foreign {
-            charged.shift(&mut job.gated, by);
+    fn add_total(&mut self, by: i32) {
+        if self.task.gates == Gates::Foreign {
+            self.charged.shift(&mut self.job.gated, by);
         }
-        charged.shift(&mut job.total, by);
+        self.charged.shift(&mut self.job.total, by);
     }
 
     /// Sums by status.
-    fn add_amounts(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>, by: i32) {
-        let task = &self.population.tasks[ix.at()];
-        let Some(job_ix) = task.job else { return };
-        let charged = charged(self.shapes, self.devices, task, node);
-        let job = &mut self.population.jobs[job_ix.at()];
-        let queue = job.queue.map(|queue| self.population.queues.get_mut(queue));
+    fn add_amounts(&mut self, status: TaskStatus, by: i32) {
+        let (charged, job) = (&self.charged, &mut *self.job);
+        let queue = self.queue.as_mut().map(|(_, queue)| &mut **queue);
         match SumsOf::status(status) {
             SumsOf::Allocated => {
                 charged.shift(&mut job.allocated, by);
@@ -140,14 +168,13 @@ impl Accounts<'_> {
                 }
             }
             // What is marked as being deleted goes for certain.
-            SumsOf::Releasing if task.deleting => {}
+            SumsOf::Releasing if self.task.deleting => {}
             SumsOf::Releasing => {
                 charged.shift(&mut job.in_doubt, by);
                 if let Some(queue) = queue {
                     charged.shift(&mut queue.in_doubt, by);
                 }
-                let in_doubt = &mut self.population.in_doubt;
-                *in_doubt = in_doubt.strict_add_signed(by);
+                *self.in_doubt = self.in_doubt.strict_add_signed(by);
             }
             SumsOf::Nobody => {}
         }

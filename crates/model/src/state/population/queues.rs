@@ -84,7 +84,7 @@ impl QueueTable {
     /// What a queue has allocated may have changed.
     #[inline]
     pub(in crate::state) fn touch(&mut self, ix: QueueIx, journal: &mut ChangeJournal) {
-        journal.touch_queue(&mut self.table, ix);
+        journal.touch_queue(&mut self.table[ix.at()], ix);
     }
 
     /// Whether queues came or went since the last call.
