@@ -21,6 +21,7 @@ mod devices;
 mod extender;
 mod extender_victims;
 mod forgetting;
+mod fragmentation;
 mod gangs;
 mod left_alone;
 mod metrics_snapshot;

@@ -1,0 +1,128 @@
+//! Cards and nodes by what of the rest is of use (spec/10), and what people are told of it.
+
+use pumice_engine::Engine;
+use pumice_engine::view::{Ask, MixView, View};
+
+use super::cluster::*;
+use super::devices::{holding, split_card, two_cards, used, vgpu};
+use pumice_devices::LedgerTime;
+
+const WRITTEN: &str = "30 cpu=1 volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=8192, \
+                       10 cpu=1 volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=12288";
+
+fn conf(policy: &str, mix: &str) -> String {
+    let mix: Vec<String> = mix
+        .split(", ")
+        .map(|class| format!("\"{class}\""))
+        .collect();
+    let mix = match mix[0].len() {
+        2 => String::new(),
+        _ => format!(", arguments: {{fragmentation.mix: [{}]}}", mix.join(", ")),
+    };
+    format!(
+        "actions: \"enqueue, allocate, backfill\"\n\
+         tiers: [{{plugins: [{{name: gang}}, {{name: predicates}}, {{name: deviceshare, arguments: \
+         {{deviceshare.VGPUEnable: true, deviceshare.SchedulePolicy: {policy}}}}}, \
+         {{name: fragmentation{mix}}}]}}]\n"
+    )
+}
+
+fn mix_view(engine: &Engine) -> MixView {
+    match engine.known().view(&Ask::Mix) {
+        Ok(View::Mix(view)) => view,
+        other => unreachable!("{other:?}"),
+    }
+}
+
+/// A node of which the first card has 12576 MiB left, and a pod that asks for a third of a card.
+fn third_beside_a_notebook(conf: &str) -> Cluster {
+    let notebook = holding("GPU-aa,NVIDIA,12000,0:", vgpu("notebook", 12_000));
+    Cluster::under(conf)
+        .with(two_cards("n1"))
+        .with(notebook.on("n1"))
+        .with(vgpu("third", 8_192))
+}
+
+#[test]
+fn a_card_is_taken_whose_rest_is_of_use_and_with_another_policy_the_fullest() {
+    for (policy, expected) in [
+        ("fragmentation", ["GPU-aa 12000", "GPU-bb 8192"]),
+        ("binpack", ["GPU-aa 20192", "GPU-bb 0"]),
+    ] {
+        let mut cluster = third_beside_a_notebook(&conf(policy, WRITTEN));
+        assert_eq!(cluster.decide().binds.len(), 1, "{policy}");
+        assert_eq!(used(&cluster, "n1", LedgerTime::Now), expected, "{policy}");
+    }
+}
+
+#[test]
+fn the_page_tells_the_mix_as_it_is_written_and_which_cards_are_of_no_use() {
+    let mut cluster = third_beside_a_notebook(&conf("binpack", WRITTEN));
+    cluster.decide();
+    let view = mix_view(&cluster.engine);
+    assert_eq!(view.absent, None);
+    let asks: Vec<&str> = view
+        .classes
+        .iter()
+        .map(|class| class.asks.as_str())
+        .collect();
+    let expected = [
+        "cpu=1 volcano.sh/vgpu-memory=8192 volcano.sh/vgpu-number=1",
+        "cpu=1 volcano.sh/vgpu-memory=12288 volcano.sh/vgpu-number=1",
+    ];
+    assert_eq!(asks, expected);
+    // 4384 of 24576 MiB are left of the first card, which nobody asks; the other one is idle.
+    let [cards] = &view.cards[..] else {
+        panic!("{:?}", view.cards)
+    };
+    assert_eq!(cards.card_type, "NVIDIA-Tesla P40");
+    assert_eq!((cards.free_cards, cards.useless_cards), (1.2, 0.2));
+    assert!(view.classes.iter().all(|class| class.usable_cards == 1.0));
+}
+
+#[test]
+fn without_a_written_mix_what_runs_and_waits_is_counted() {
+    let mut cluster = third_beside_a_notebook(&conf("fragmentation", ""));
+    cluster.decide();
+    let view = mix_view(&cluster.engine);
+    let asks: Vec<&str> = view
+        .classes
+        .iter()
+        .map(|class| class.asks.as_str())
+        .collect();
+    let expected = [
+        "cpu=1 volcano.sh/vgpu-memory=12000 volcano.sh/vgpu-number=1",
+        "cpu=1 volcano.sh/vgpu-memory=8192 volcano.sh/vgpu-number=1",
+    ];
+    let mut sorted = asks.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, expected);
+    // What nobody offers is asked by no class, and does not hurt the others.
+    let strange = vgpu("strange", 30_000);
+    let mut cluster = cluster.with(strange);
+    cluster.decide();
+    assert!(mix_view(&cluster.engine).classes.len() >= 2);
+}
+
+#[test]
+fn instances_of_a_split_card_are_chosen_and_counted_too() {
+    let mix = "1 cpu=1 volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=18000";
+    let mut cluster = Cluster::under(&conf("fragmentation", mix))
+        .with(split_card("n1"))
+        .with(vgpu("small", 4_000));
+    assert_eq!(cluster.decide().binds.len(), 1);
+    let view = mix_view(&cluster.engine);
+    let [cards] = &view.cards[..] else {
+        panic!("{:?}", view.cards)
+    };
+    assert!(cards.free_cards > 0.0, "{cards:?}");
+}
+
+#[test]
+fn without_the_plugin_there_is_no_mix_and_the_page_says_so() {
+    let cluster = Cluster::under(super::devices::CONF).with(two_cards("n1"));
+    let view = mix_view(&cluster.engine);
+    let why = "the plugin fragmentation, which keeps the mix of tasks, is not configured";
+    assert_eq!(view.absent.as_deref(), Some(why));
+    assert_eq!((view.classes.len(), view.cards.len()), (0, 0));
+}
