@@ -49,7 +49,7 @@ pub struct FreeCardsView {
     pub free_cards: f64,
     /// Those of them that tasks of no class could use.
     pub useless_cards: f64,
-    /// The same in percent of those that are free.
+    /// Percent of the free cards that tasks of no class could use.
     pub useless_percent: f64,
 }
 

@@ -79,12 +79,12 @@ impl Accounts<'_> {
 
     /// What a task on a node is a part of, looked up once for all its sums; nothing without a job.
     #[inline]
-    fn share(&mut self, ix: TaskIx, node: Option<NodeIx>) -> Option<Share<'_>> {
+    fn share(&mut self, ix: TaskIx, node: Option<NodeIx>) -> Option<TaskShare<'_>> {
         let population = &mut *self.population;
         let task = &population.tasks[ix.at()];
         let job = &mut population.jobs[task.job?.at()];
         let queues = &mut population.queues;
-        Some(Share {
+        Some(TaskShare {
             task,
             charged: charged(self.shapes, self.devices, task, node),
             queue: job.queue.map(|ix| (ix, queues.get_mut(ix))),
@@ -96,7 +96,7 @@ impl Accounts<'_> {
 }
 
 /// A task with the job and the queue it counts for.
-struct Share<'a> {
+struct TaskShare<'a> {
     task: &'a Task,
     charged: Charged<'a>,
     job: &'a mut Job,
@@ -105,7 +105,7 @@ struct Share<'a> {
     journal: &'a mut ChangeJournal,
 }
 
-impl Share<'_> {
+impl TaskShare<'_> {
     /// Counts the task no longer where it was, and counts it where it is.
     fn count(&mut self, from: Option<StatusOnNode>, to: Option<StatusOnNode>) {
         let (task, job) = (self.task, &mut *self.job);
