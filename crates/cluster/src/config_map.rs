@@ -251,7 +251,7 @@ mod tests {
 
     use super::*;
     use crate::contact::Contact;
-    use crate::scripted::{Answer, Seen, Server};
+    use pumice_scripted::{Answer, Seen, Server};
 
     /// What is told when lists of ConfigMaps get this answer and nothing happens afterwards.
     async fn told(list: fn() -> Answer) -> ConfigMapText {
@@ -320,7 +320,7 @@ mod tests {
             path if path.contains("watch=") => {
                 watches += 1;
                 let old = json!({"kind": "Status", "code": 410, "message": "too old"});
-                Answer::Events(vec![match watches {
+                Answer::events(vec![match watches {
                     1 => json!({"type": "DELETED", "object": named("a", "7")}),
                     _ => json!({"type": "ERROR", "object": old}),
                 }])

@@ -25,8 +25,6 @@ mod plugin_progress;
 pub mod pods;
 pub mod remote;
 pub mod ring;
-#[cfg(test)]
-mod scripted;
 pub mod turns;
 pub mod watch;
 

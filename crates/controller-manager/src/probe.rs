@@ -77,23 +77,13 @@ fn request(
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::TcpListener;
+    use pumice_scripted::{Answer, Server, nobody};
 
     use super::*;
 
-    /// A server that answers every request so, and its port; what it was asked comes back.
-    async fn server(answer: &'static str) -> (u16, tokio::task::JoinHandle<String>) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let port = listener.local_addr().expect("an address").port();
-        let asked = tokio::spawn(async move {
-            let (mut stream, _) = listener.accept().await.expect("a client");
-            let mut head = vec![0; 4096];
-            let read = stream.read(&mut head).await.expect("a request");
-            stream.write_all(answer.as_bytes()).await.expect("sent");
-            String::from_utf8_lossy(&head[..read]).into_owned()
-        });
-        (port, asked)
+    /// A server that answers every question with this status.
+    async fn server(status: u16) -> Server {
+        Server::start(move |_| Answer::Text(status, String::new())).await
     }
 
     fn probe(port: u16, http: Option<HttpQuestion>) -> PodProbe {
@@ -113,28 +103,25 @@ mod tests {
 
     #[tokio::test]
     async fn a_status_below_400_holds_and_the_question_is_as_written() {
-        let (port, asked) = server("HTTP/1.1 302 Found\r\ncontent-length: 0\r\n\r\n").await;
-        let outcome = ask(&probe(port, question(Some(("x-own", "yes"))))).await;
+        let server = server(302).await;
+        let question = question(Some(("x-own", "yes")));
+        let outcome = ask(&probe(server.address().port(), question)).await;
         assert_eq!(outcome, ProbeOutcome::Holds);
-        let asked = asked.await.expect("asked").to_lowercase();
-        assert!(asked.starts_with("get /ready?x=1 http/1.1\r\n"), "{asked}");
-        assert!(
-            asked.contains("x-own: yes") && asked.contains("host: 127.0.0.1:"),
-            "{asked}"
-        );
+        let asked = &server.log()[0];
+        assert_eq!(asked.line(), "GET /ready?x=1");
+        assert_eq!(asked.header("x-own"), "yes");
+        assert!(asked.header("host").starts_with("127.0.0.1:"), "{asked:?}");
     }
 
     #[tokio::test]
     async fn another_status_no_port_and_what_is_no_question_fail_with_the_reason() {
-        let (port, _) = server("HTTP/1.1 503 Starting\r\ncontent-length: 0\r\n\r\n").await;
+        let port = server(503).await.address().port();
         let fails = async |probe: PodProbe, said: &str| match ask(&probe).await {
             ProbeOutcome::Fails(why) => assert!(why.contains(said), "{why}"),
             ProbeOutcome::Holds => panic!("{probe:?} holds"),
         };
         fails(probe(port, question(None)), "status 503").await;
-        let free = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let port = free.local_addr().expect("an address").port();
-        drop(free);
+        let port = nobody().port();
         fails(probe(port, None), "no connection").await;
         let mut named = probe(port, None);
         named.address = "web-0".to_owned();
@@ -143,8 +130,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_open_port_holds_and_one_that_never_answers_a_question_does_not() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let port = listener.local_addr().expect("an address").port();
+        let port = Server::start(|_| Answer::Silence).await.address().port();
         assert_eq!(ask(&probe(port, None)).await, ProbeOutcome::Holds);
         let silent = ask(&probe(port, question(None))).await;
         assert!(matches!(silent, ProbeOutcome::Fails(why) if why.contains("within")));

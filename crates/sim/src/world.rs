@@ -6,7 +6,9 @@ mod budgets;
 mod controllers;
 mod device_claims;
 mod jobs;
+mod priorities;
 mod references;
+mod remarks;
 mod restore;
 mod storage;
 mod strangers;
@@ -17,22 +19,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::node::v1::RuntimeClass;
 use pumice_api::Job;
-use pumice_ingest as ingest;
 use pumice_model::object::{
     GroupObject, GroupStatus, NodeObject, Pairs, PodObject, PodPhase, PriorityClassObject,
     QueueObject,
 };
 use pumice_model::shard::{NodeShardView, Shards};
-use pumice_model::{ClaimStep, Delta, VolumeStep};
+use pumice_model::{ClaimReturn, ClaimStep, Delta, VolumeStep};
 
 use crate::device_plugin::answer_at_once;
 use crate::manifest::Manifest;
 use crate::problem::{InputPlace, InputProblem};
 use crate::reader::{InputItem, InputSource};
 use crate::run::SimulationSettings;
-use budgets::Budgeted;
+use budgets::Budgets;
 use controllers::Controllers;
 use device_claims::DeviceClaims;
+use priorities::{Priorities, SYSTEM_CLASSES};
+use remarks::Remarks;
 use storage::Storage;
 use strangers::Strangers;
 use unknown_resources::NamedResources;
@@ -50,30 +53,22 @@ pub struct World {
     deleted: BTreeSet<String>,
     /// What the scheduler writes on pods it evicts, until controllers know it; by name.
     marks: BTreeMap<String, String>,
-    budgets: BTreeMap<String, Budgeted>,
+    budgets: Budgets,
     storage: Storage,
     device_claims: DeviceClaims,
     strangers: Strangers,
     resources: NamedResources,
     shards: Vec<NodeShardView>,
     runtime_classes: BTreeMap<String, RuntimeClass>,
-    priorities: BTreeMap<String, i32>,
-    /// Value of the global default priority class.
-    default_priority: Option<i32>,
+    priorities: Priorities,
     /// Pods by UID.
     uids: BTreeMap<String, String>,
-    /// Where each object was read, by kind and key.
-    places: BTreeMap<(&'static str, String), InputPlace>,
+    found: Remarks,
     deltas: Vec<Delta>,
     /// No pod gets a node before.
     starts_s: i64,
     /// What the engine is to be told after all objects.
     last_words: Vec<Delta>,
-    problems: Vec<InputProblem>,
-    /// What is odd about objects that take part, by kind and key.
-    doubts: Vec<(&'static str, String, ingest::ObjectProblem)>,
-    /// Problems, by index, whose place is still that of the object, and the field they are about.
-    in_fields: Vec<(usize, String)>,
 }
 
 impl World {
@@ -85,14 +80,8 @@ impl World {
         settings: &SimulationSettings,
         problems: Vec<InputProblem>,
     ) -> (Self, Vec<InputProblem>) {
-        let system_classes = references::SYSTEM_CLASSES.into_iter();
-        let mut world = Self {
-            problems,
-            priorities: system_classes
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect(),
-            ..Self::default()
-        };
+        let mut world = Self::default();
+        world.found.problems = problems;
         // Classes first: pods and Jobs refer to them.
         let is_class = |item: &InputItem| {
             matches!(
@@ -112,15 +101,15 @@ impl World {
         world.report_broken_queue_trees();
         world.make_missing_queues(&settings.default_queue);
         world.refuse_jobs_of_inner_queues();
-        world.fill_in_default_class();
+        world.storage.fill_in_default_class();
         world.share_nodes(settings);
         let unknown = world.unknown_resources();
-        world.doubts.extend(unknown);
+        world.found.doubts.extend(unknown);
         world.report_unknown_names();
-        world.locate_problems(sources);
+        world.found.locate(sources);
         world.date_numatopologies(settings.now_s);
         world.publish();
-        let problems = std::mem::take(&mut world.problems);
+        let problems = std::mem::take(&mut world.found.problems);
         (world, problems)
     }
 
@@ -158,7 +147,7 @@ impl World {
 
     fn make_missing_queues(&mut self, default_queue: &str) {
         for name in ["root", default_queue] {
-            if self.queues.contains_key(name) || self.is_set_aside("Queue", name) {
+            if self.queues.contains_key(name) || self.found.is_set_aside("Queue", name) {
                 continue;
             }
             let queue = QueueObject {
@@ -171,26 +160,15 @@ impl World {
         }
     }
 
-    fn is_set_aside(&self, kind: &str, key: &str) -> bool {
-        let object = format!("{kind} {key}");
-        self.objects_set_aside().any(|aside| aside == object)
-    }
-
-    fn objects_set_aside(&self) -> impl Iterator<Item = &str> {
-        self.problems
-            .iter()
-            .filter(|problem| !problem.kept)
-            .map(|problem| problem.object.as_str())
-    }
-
     /// Everything of the first watch, nodes and queues first.
     fn publish(&mut self) {
         let mut first: Vec<Delta> = Vec::new();
         let given = |name: &str| {
-            self.places
+            self.found
+                .places
                 .contains_key(&("PriorityClass", name.to_owned()))
         };
-        let system_classes = references::SYSTEM_CLASSES.into_iter();
+        let system_classes = SYSTEM_CLASSES.into_iter();
         first.extend(
             system_classes
                 .filter(|(name, _)| !given(name))
@@ -212,9 +190,9 @@ impl World {
                 .values()
                 .map(|q| Delta::QueueApply(Box::new(q.clone()))),
         );
-        first.extend(self.storage_deltas());
-        first.extend(self.claim_deltas());
-        self.renew_budgets(true);
+        first.extend(self.storage.first_deltas());
+        first.extend(self.device_claims.first_deltas());
+        self.budgets.renew(&self.pods, true, &mut self.deltas);
         first.append(&mut self.deltas);
         first.extend(
             self.groups
@@ -232,12 +210,12 @@ impl World {
 
     /// Number of objects that were given and accepted.
     pub fn given(&self) -> usize {
-        self.places.len()
+        self.found.places.len()
     }
 
     /// Where an object was read.
     pub fn place(&self, kind: &'static str, key: &str) -> Option<InputPlace> {
-        self.places.get(&(kind, key.to_owned())).cloned()
+        self.found.place(kind, key)
     }
 
     /// What a watch would have delivered since the last call.
@@ -256,11 +234,13 @@ impl World {
         now_s: i64,
     ) {
         for step in volumes {
-            self.take_volume_step(step);
+            self.storage.take_step(step, &self.nodes, &mut self.deltas);
         }
         let uid = self.pods.get(pod).map(|pod| pod.uid.clone());
         for step in claims {
-            self.take_claim_step(step, uid.as_deref().unwrap_or_default());
+            let uid = uid.as_deref().unwrap_or_default();
+            let claims = &mut self.device_claims;
+            claims.take_step(step, uid, &mut self.deltas);
         }
         if let Some(pod) = self.pods.get_mut(pod) {
             pod.node = Some(node.to_owned());
@@ -268,6 +248,11 @@ impl World {
             pod.records.clone_from(annotations);
             self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
         }
+    }
+
+    /// Accepts that a claim gives its devices back.
+    pub fn return_devices(&mut self, claim: &ClaimReturn) {
+        self.device_claims.give_back(claim, &mut self.deltas);
     }
 
     /// Accepts an eviction, and what the pod's condition says of it: the pod is terminating until
@@ -299,6 +284,22 @@ impl World {
         }
     }
 
+    /// One round of the controllers of volumes, for claims that need no scheduler.
+    pub fn run_storage(&mut self) {
+        self.storage.run(&self.nodes, &mut self.deltas);
+    }
+
+    /// One round of the controller of resource claims.
+    pub fn run_claims(&mut self) {
+        self.device_claims.run(&mut self.pods, &mut self.deltas);
+    }
+
+    /// One round of the controllers of volumes and of resource claims.
+    pub fn run_supplies(&mut self) {
+        self.run_storage();
+        self.run_claims();
+    }
+
     /// One step of every kubelet: bound pods run, terminating pods go; budgets follow.
     pub fn run_kubelet(&mut self) {
         let mut gone = Vec::new();
@@ -319,6 +320,6 @@ impl World {
         for key in gone {
             self.pods.remove(&key);
         }
-        self.renew_budgets(false);
+        self.budgets.renew(&self.pods, false, &mut self.deltas);
     }
 }

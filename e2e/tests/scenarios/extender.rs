@@ -1,9 +1,8 @@
 //! An extender has a word on decisions, and is told of them. One that is slow or lies hurts nobody else.
 
 use anyhow::{Result, ensure};
-use pumice_e2e::{
-    ConfigMount, ExtenderSays, ExtenderStandIn, Lab, LabGuard, Scheduler, Setup, scratch,
-};
+use pumice_e2e::{ConfigMount, Lab, LabGuard, Scheduler, Setup, scratch};
+use pumice_scripted::{Answer, Seen, Server};
 use serde_json::{Value, json};
 
 use crate::{LIMIT, LONG, PODS, bare_pod, stays_pending, wait_running};
@@ -12,7 +11,7 @@ use crate::{LIMIT, LONG, PODS, bare_pod, stays_pending, wait_running};
 const LICENCE: &str = "example.com/licence";
 
 /// The usual plugins and an extender with these arguments.
-fn conf(extender: &ExtenderStandIn, arguments: &[&str]) -> String {
+fn conf(extender: &Server, arguments: &[&str]) -> String {
     let url = extender.url();
     let mut text = format!(
         "actions: \"enqueue, allocate, backfill\"\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n- \
@@ -51,15 +50,16 @@ fn wait_told(lab: &LabGuard, scheduler: &Scheduler, pod: &str, text: &str) -> Re
     })
 }
 
-fn admits(vote: i64) -> impl Fn(&str, &Value) -> ExtenderSays + Send + Sync + 'static {
-    move |verb, message| {
-        ExtenderSays::Answer(match verb {
-            "predicate" if message["node"]["Name"] == "n-0" => {
+fn admits(vote: i64) -> impl FnMut(&Seen) -> Answer + Send + 'static {
+    move |seen| {
+        let answer = match seen.path.as_str() {
+            "/predicate" if seen.body["node"]["Name"] == "n-0" => {
                 json!({"status": "too old", "code": 3})
             }
-            "jobEnqueueable" => json!({"status": vote}),
+            "/jobEnqueueable" => json!({"status": vote}),
             _ => json!({}),
-        })
+        };
+        Answer::Json(200, answer)
     }
 }
 
@@ -67,7 +67,7 @@ fn admits(vote: i64) -> impl Fn(&str, &Value) -> ExtenderSays + Send + Sync + 's
 fn an_extender_holds_a_job_back_and_refuses_a_node_and_is_told_what_was_decided() -> Result<()> {
     let lab = Lab::take()?;
     lab.nodes(2, "4", "8Gi")?;
-    let extender = ExtenderStandIn::start(admits(-1))?;
+    let extender = Server::apart(admits(-1));
     let asks = [
         "predicateVerb: predicate",
         "jobEnqueueableVerb: jobEnqueueable",
@@ -79,8 +79,8 @@ fn an_extender_holds_a_job_back_and_refuses_a_node_and_is_told_what_was_decided(
     let (_mount, scheduler) = start(&lab, &conf(&extender, &asks))?;
     lab.rest().create(PODS, &bare_pod("a", Some("3")))?;
     wait_told(&lab, &scheduler, "a", "it does not admit the job (said by")?;
-    ensure!(extender.heard("jobEnqueued").is_empty());
-    extender.change_mind(admits(1));
+    ensure!(extender.sent("/jobEnqueued").is_empty());
+    extender.change(admits(1));
     wait_running(&lab, &scheduler, "a", 1)?;
     lab.rest().create(PODS, &bare_pod("b", Some("3")))?;
     wait_told(&lab, &scheduler, "b", "too old (said by")?;
@@ -88,15 +88,15 @@ fn an_extender_holds_a_job_back_and_refuses_a_node_and_is_told_what_was_decided(
     let node = lab.rest().get(&format!("{PODS}/a"))?["spec"]["nodeName"].clone();
     ensure!(node == "n-1", "{node}");
     scheduler.eventually(LIMIT, "the extender is told", || {
-        let enqueued = extender.heard("jobEnqueued").len() >= 2;
+        let enqueued = extender.sent("/jobEnqueued").len() >= 2;
         let is_placed = |message: &Value| {
             let task = &message["task"];
             task["Name"] == "a" && task["NodeName"] == "n-1"
         };
-        let allocated = extender.heard("allocate").iter().any(is_placed);
+        let allocated = extender.sent("/allocate").iter().any(is_placed);
         let has_nodes = |message: &Value| !message["Nodes"]["n-1"].is_null();
-        let opened = extender.heard("open").iter().any(has_nodes);
-        let closed = !extender.heard("close").is_empty();
+        let opened = extender.sent("/open").iter().any(has_nodes);
+        let closed = !extender.sent("/close").is_empty();
         Ok((enqueued && allocated && opened && closed).then_some(()))
     })
 }
@@ -126,7 +126,7 @@ fn licensed(name: &str) -> Value {
 fn an_extender_that_is_slow_or_lies_keeps_nobody_else_waiting() -> Result<()> {
     let lab = Lab::take()?;
     offer_licences(&lab)?;
-    let extender = ExtenderStandIn::start(|_, _| ExtenderSays::Silence)?;
+    let extender = Server::apart(|_| Answer::Silence);
     let managed = format!("managedResources: [{LICENCE}]");
     let asks = [
         "predicateVerb: predicate",
@@ -138,7 +138,7 @@ fn an_extender_that_is_slow_or_lies_keeps_nobody_else_waiting() -> Result<()> {
     lab.rest().create(PODS, &bare_pod("plain", Some("1")))?;
     wait_running(&lab, &scheduler, "plain", 1)?;
     wait_told(&lab, &scheduler, "licensed", "no answer within 500ms")?;
-    extender.change_mind(|_, _| ExtenderSays::Garbage);
+    extender.change(|_| Answer::Text(200, "<html>".to_owned()));
     wait_told(&lab, &scheduler, "licensed", "its answer cannot be read")?;
     lab.rest().create(PODS, &bare_pod("another", Some("1")))?;
     wait_running(&lab, &scheduler, "another", 1)?;
@@ -146,13 +146,13 @@ fn an_extender_that_is_slow_or_lies_keeps_nobody_else_waiting() -> Result<()> {
         Ok((scheduler.metric("pumice_extender_up")? == Some(0.0)).then_some(()))
     })?;
     stays_pending(&lab, "licensed")?;
-    extender.change_mind(|_, _| ExtenderSays::Answer(json!({"status": ""})));
+    extender.change(|_| Answer::Json(200, json!({"status": ""})));
     scheduler.eventually(LONG, "the pod is bound once it answers", || {
         Ok((lab.bound("licensed")?.len() == 1).then_some(()))
     })?;
     ensure!(
         extender
-            .heard("allocate")
+            .sent("/allocate")
             .iter()
             .all(|told| told["task"]["Name"] == "licensed")
     );

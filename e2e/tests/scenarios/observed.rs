@@ -1,7 +1,8 @@
 //! What operators see of where time goes: traces of pods, and the times of the deciding thread.
 
 use anyhow::{Context, Result, ensure};
-use pumice_e2e::{ExtenderSays, ExtenderStandIn, Lab, PortForwarder, Scheduler, Setup, scratch};
+use pumice_e2e::{Lab, PortForwarder, Scheduler, Setup, scratch};
+use pumice_scripted::{Answer, Server};
 use serde_json::{Value, json};
 
 use crate::secure::{pumice, user_with};
@@ -41,7 +42,7 @@ fn a_collector_gets_the_trace_of_a_pod_and_diag_says_where_the_time_went() -> Re
     lab.rest()
         .create("/api/v1/nodes", &forwarder.node("control"))?;
     // Whoever takes any message in JSON and says that it is well is a collector.
-    let collector = ExtenderStandIn::start(|_, _| ExtenderSays::Answer(json!({})))?;
+    let collector = Server::apart(|_| Answer::Json(200, json!({})));
     let setup = Setup {
         flags: vec![format!("--tracing-endpoint={}", collector.url())],
         ..Setup::default()
@@ -61,7 +62,7 @@ fn a_collector_gets_the_trace_of_a_pod_and_diag_says_where_the_time_went() -> Re
     wait_running(&lab, &scheduler, "gated", 1)?;
 
     let trace = scheduler.eventually(LIMIT, "the collector has its trace", || {
-        Ok(trace_of("gated", &collector.heard("v1/traces")))
+        Ok(trace_of("gated", &collector.sent("/v1/traces")))
     })?;
     let (root, parts) = trace.split_first().context("a root")?;
     let mut from = nanos(root, "startTimeUnixNano")?;

@@ -1,85 +1,26 @@
 //! Pods go by what is measured of nodes (spec/02 §21), and a source that fails stops nobody.
 
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, ensure};
 use pumice_e2e::{ConfigMount, Lab, LabGuard, Scheduler, Setup, scratch};
+use pumice_scripted::{Answer, Seen, Server};
 use serde_json::{Value, json};
 
 use crate::shown::in_a_pod;
 use crate::{LIMIT, PODS, bare_pod, stays_pending, wait_running};
 
-/// What the source says.
-#[derive(Clone)]
-enum Says {
-    /// So much of each node is in use, in percent: cpu, and half as much of its memory.
-    Uses(BTreeMap<&'static str, f64>),
-    /// A page of something else.
-    Nonsense,
-    /// Nothing: the connection is closed.
-    Nothing,
+/// A server that says of instant queries that so much of each node is in use, in percent: of cpu, and half as much
+/// of its memory.
+fn uses(first: f64, second: f64) -> impl FnMut(&Seen) -> Answer + Send + 'static {
+    let nodes = [("n-0", first), ("n-1", second)];
+    move |seen| Answer::Json(200, vector(&nodes, seen.path.contains("MemAvailable")))
 }
 
-/// A server that answers instant queries as Prometheus does. It ends with the test's process.
-struct Source {
-    port: u16,
-    says: Arc<Mutex<Says>>,
-}
-
-fn locked(says: &Mutex<Says>) -> MutexGuard<'_, Says> {
-    says.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Source {
-    fn start(says: Says) -> Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let port = listener.local_addr()?.port();
-        let says = Arc::new(Mutex::new(says));
-        let now = says.clone();
-        std::thread::spawn(move || {
-            for connection in listener.incoming().flatten() {
-                let says = locked(&now).clone();
-                std::thread::spawn(move || answer(connection, &says));
-            }
-        });
-        Ok(Self { port, says })
-    }
-
-    fn say(&self, says: Says) {
-        *locked(&self.says) = says;
-    }
-}
-
-/// Answers one request and closes the connection.
-fn answer(mut connection: TcpStream, says: &Says) -> std::io::Result<()> {
-    let mut lines = BufReader::new(connection.try_clone()?).lines();
-    let request = lines.next().transpose()?.unwrap_or_default();
-    for header in lines {
-        if header?.is_empty() {
-            break;
-        }
-    }
-    let body = match says {
-        Says::Uses(nodes) => vector(nodes, request.contains("MemAvailable")).to_string(),
-        Says::Nonsense => "<html>please log in</html>".to_owned(),
-        Says::Nothing => return Ok(()),
-    };
-    write!(
-        connection,
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
-         Connection: close\r\n\r\n{body}",
-        body.len()
-    )
-}
-
-fn vector(nodes: &BTreeMap<&str, f64>, of_memory: bool) -> Value {
+fn vector(nodes: &[(&str, f64)], of_memory: bool) -> Value {
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH);
     let now_s = now_s.map_or(0, |since| since.as_secs());
-    let sample = |(node, used): (&&str, &f64)| {
+    let sample = |(node, used): &(&str, f64)| {
         let used = if of_memory { used / 2.0 } else { *used };
         json!({"metric": {"instance": node}, "value": [now_s, used.to_string()]})
     };
@@ -87,11 +28,7 @@ fn vector(nodes: &BTreeMap<&str, f64>, of_memory: bool) -> Value {
     json!({"status": "success", "data": {"resultType": "vector", "result": result}})
 }
 
-fn uses(first: f64, second: f64) -> Says {
-    Says::Uses(BTreeMap::from([("n-0", first), ("n-1", second)]))
-}
-
-fn conf(port: u16) -> String {
+fn conf(source: &Server) -> String {
     format!(
         r#"
 actions: "enqueue, allocate, backfill"
@@ -104,9 +41,10 @@ tiers:
       thresholds: {{cpu: 80, mem: 80}}
 metrics:
   type: prometheus
-  address: http://127.0.0.1:{port}
+  address: {}
   interval: 1s
-"#
+"#,
+        source.url()
     )
 }
 
@@ -154,8 +92,8 @@ fn wait_event(lab: &LabGuard, scheduler: &Scheduler) -> Result<()> {
 fn pods_avoid_a_busy_node_and_go_on_when_nobody_measures() -> Result<()> {
     let lab = Lab::take()?;
     lab.nodes(2, "32", "64Gi")?;
-    let source = Source::start(uses(95.0, 20.0))?;
-    let mount = ConfigMount::new(&scratch("conf")?, &conf(source.port))?;
+    let source = Server::apart(uses(95.0, 20.0));
+    let mount = ConfigMount::new(&scratch("conf")?, &conf(&source))?;
     let setup = Setup {
         conf: Some(mount.file()),
         ..Setup::default()
@@ -165,7 +103,7 @@ fn pods_avoid_a_busy_node_and_go_on_when_nobody_measures() -> Result<()> {
     run_on(&lab, &scheduler, "calm", 3, "n-1")?;
 
     // Both are busy: a pod waits and says so, until one is calm.
-    source.say(uses(95.0, 96.0));
+    source.change(uses(95.0, 96.0));
     scheduler.eventually(LIMIT, "a pod is told that nodes are busy", || {
         lab.rest().delete_now(&format!("{PODS}/probe-0"))?;
         lab.rest().create(PODS, &bare_pod("probe-0", Some("1")))?;
@@ -174,11 +112,11 @@ fn pods_avoid_a_busy_node_and_go_on_when_nobody_measures() -> Result<()> {
         Ok(text.contains("CPU load of the node exceeds").then_some(()))
     })?;
     stays_pending(&lab, "probe-")?;
-    source.say(uses(30.0, 96.0));
+    source.change(uses(30.0, 96.0));
     wait_running(&lab, &scheduler, "probe-", 1)?;
 
     // A source that says something else, and one that is gone: what it told last counts, and pods are placed.
-    source.say(Says::Nonsense);
+    source.change(|_| Answer::Text(200, "<html>please log in</html>".to_owned()));
     wait_metric(&scheduler, "pumice_node_usage_source_up", 0.0)?;
     wait_event(&lab, &scheduler)?;
     ensure!(
@@ -188,11 +126,11 @@ fn pods_avoid_a_busy_node_and_go_on_when_nobody_measures() -> Result<()> {
         "the log says so"
     );
     run_on(&lab, &scheduler, "nonsense", 2, "n-0")?;
-    source.say(Says::Nothing);
+    source.change(|_| Answer::Cut);
     run_on(&lab, &scheduler, "silent", 2, "n-0")?;
     wait_metric(&scheduler, "pumice_node_usage_source_up", 0.0)?;
 
-    source.say(uses(97.0, 10.0));
+    source.change(uses(97.0, 10.0));
     wait_metric(&scheduler, "pumice_node_usage_source_up", 1.0)?;
     run_on(&lab, &scheduler, "again", 2, "n-1")
 }
@@ -201,8 +139,8 @@ fn pods_avoid_a_busy_node_and_go_on_when_nobody_measures() -> Result<()> {
 fn a_scheduler_whose_source_never_answered_places_pods_anywhere() -> Result<()> {
     let lab = Lab::take()?;
     lab.nodes(2, "1", "64Gi")?;
-    let source = Source::start(Says::Nothing)?;
-    let mount = ConfigMount::new(&scratch("conf")?, &conf(source.port))?;
+    let source = Server::apart(|_| Answer::Cut);
+    let mount = ConfigMount::new(&scratch("conf")?, &conf(&source))?;
     let setup = Setup {
         conf: Some(mount.file()),
         ..Setup::default()

@@ -1,11 +1,10 @@
 //! The commands about a cluster against an API server in memory, as users with few rights meet it.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 
+use pumice_scripted::{Answer, Seen, Server};
 use serde_json::{Value, json};
 
 const JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/namespaces/team/jobs";
@@ -57,18 +56,11 @@ impl ServedCluster {
 
     /// Serves, and runs the program against it: exit code, output, errors.
     fn run(self, words: &str) -> (Option<i32>, String, String) {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = listener.local_addr().expect("bound");
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                // A connection that ends early is one request less.
-                let _ = self.answer(stream);
-            }
-        });
-        let name = format!("served-{}.yaml", address.port());
+        let server = Server::apart(move |seen| self.answer(seen));
+        let name = format!("served-{}.yaml", server.address().port());
         let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         let kubeconfig = json!({"apiVersion": "v1", "kind": "Config", "current-context": "c",
-            "clusters": [{"name": "c", "cluster": {"server": format!("http://{address}")}}],
+            "clusters": [{"name": "c", "cluster": {"server": server.url()}}],
             "users": [{"name": "u", "user": {}}],
             "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "team"}}]});
         std::fs::write(&file, kubeconfig.to_string()).expect("a file");
@@ -86,46 +78,19 @@ impl ServedCluster {
         )
     }
 
-    /// One request.
-    fn answer(&self, stream: TcpStream) -> std::io::Result<()> {
-        let mut reader = BufReader::new(stream.try_clone()?);
-        let mut first = String::new();
-        reader.read_line(&mut first)?;
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            reader.read_line(&mut line)?;
-            let line = line.trim().to_ascii_lowercase();
-            if let Some(count) = line.strip_prefix("content-length:") {
-                length = count.trim().parse().unwrap_or(0);
-            }
-            if line.is_empty() {
-                break;
-            }
-        }
-        let mut sent = vec![0; length];
-        reader.read_exact(&mut sent)?;
-        let mut words = first.split(' ');
-        let (method, path) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-        let path = path.split('?').next().unwrap_or("");
+    /// What is created is as it was sent.
+    fn answer(&self, seen: &Seen) -> Answer {
         let missing = || {
             let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404,
                 "reason": "NotFound", "message": "not found"});
             (404, status)
         };
-        let (code, body) = match method {
-            // What is created is as it was sent.
-            "POST" => (201, serde_json::from_slice(&sent).unwrap_or_default()),
-            _ => self.answers.get(path).cloned().unwrap_or_else(missing),
+        let known = || self.answers.get(seen.split().0).cloned();
+        let (code, body) = match seen.method.as_str() {
+            "POST" => (201, seen.body.clone()),
+            _ => known().unwrap_or_else(missing),
         };
-        let body = body.to_string();
-        let mut stream = stream;
-        write!(
-            stream,
-            "HTTP/1.1 {code} X\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: \
-             close\r\n\r\n{body}",
-            body.len()
-        )
+        Answer::Json(code, body)
     }
 }
 

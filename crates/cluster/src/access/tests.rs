@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::scripted::{Answer, Seen, Server};
+use pumice_scripted::{Answer, Seen, Server};
 
 /// An API server that knows two tokens: `ours`, made for us alone, and `usual`, made for itself. Both
 /// are jane's, who may get `/debug/top`.

@@ -125,10 +125,7 @@ async fn a_token_file_may_end_with_a_newline() {
 
 #[tokio::test]
 async fn an_api_server_that_is_not_there_is_named() {
-    // Nobody listens on a port that was just given back.
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    let url = format!("http://{}", pumice_scripted::nobody());
     let clients = connect(&options(Some(&url), None)).await.unwrap();
     let message = check(&clients).await.unwrap_err().to_string();
     assert!(

@@ -1,6 +1,5 @@
 //! Extenders as they are, and as they should not be, on loopback.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use pumice_model::TaskStatus;
@@ -8,9 +7,8 @@ use pumice_model::extender::{
     ExtenderQuestion, ExtenderReply, QuestionAbout, QuestionSheet, ToldJob, ToldNode, ToldPod,
 };
 use pumice_model::object::{GroupPhase, NodeObject, QueueObject};
+use pumice_scripted::{Answer, Door, Seen, Server};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 
 use super::*;
@@ -18,147 +16,33 @@ use super::*;
 mod fair;
 mod told;
 
-/// A request as it came in.
-#[derive(Clone, Debug)]
-struct Heard {
-    line: String,
-    media: String,
-    body: Value,
-}
-
-/// What to do with a request.
-#[derive(Clone)]
-enum Reply {
-    Text(u16, String),
-    /// Never.
-    Silence,
-    /// Spaces, for as long as somebody reads.
-    Endless,
-    /// The connection is cut in the middle of the answer.
-    Half,
-}
-
-type Replies = Arc<dyn Fn(&Heard) -> Reply + Send + Sync>;
-
-/// An extender that answers as it is told. Runs until the runtime ends.
-struct StandIn {
-    address: SocketAddr,
-    heard: Arc<Mutex<Vec<Heard>>>,
-}
-
-impl StandIn {
-    async fn start(replies: impl Fn(&Heard) -> Reply + Send + Sync + 'static) -> Self {
-        Self::start_gated(watch::channel(true).1, replies).await
-    }
-
-    /// One that reads no request before the gate is open.
-    async fn start_gated(
-        gate: watch::Receiver<bool>,
-        replies: impl Fn(&Heard) -> Reply + Send + Sync + 'static,
-    ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("bound");
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let (log, replies): (_, Replies) = (Arc::clone(&heard), Arc::new(replies));
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (log, replies) = (Arc::clone(&log), Arc::clone(&replies));
-                let mut gate = gate.clone();
-                // Who has gone away hears nothing.
-                tokio::spawn(async move {
-                    // A gate that nobody holds any more stays as it is.
-                    let is_open = *gate.borrow_and_update();
-                    if is_open || gate.wait_for(|is_open| *is_open).await.is_ok() {
-                        let _ = serve(stream, &log, &replies).await;
-                    }
-                });
-            }
-        });
-        Self { address, heard }
-    }
-
-    fn heard(&self) -> Vec<Heard> {
-        self.heard.lock().unwrap().clone()
-    }
-
-    fn settings(&self) -> ExtenderSettings {
-        let verbs = ExtenderVerb::ALL.map(|verb| (verb, format!("v/{}", verb.name())));
-        ExtenderSettings {
-            url_prefix: format!("http://{}/base", self.address),
-            timeout_ms: 300,
-            verbs: verbs.into(),
-            events: ExtenderEvent::ALL
-                .map(|event| (event, format!("t/{}", event.name())))
-                .into(),
-            ignorable: false,
-            managed_resources: None,
-        }
-    }
-
-    fn client(&self) -> ExtenderClient {
-        ExtenderClient::new(&self.settings(), "tests").expect("a client")
-    }
-
-    /// What a client that has asked nothing before is answered.
-    async fn ask(&self, verb: ExtenderVerb) -> ExtenderAnswer {
-        let nodes = NodeTexts::default().renewed(&[node("n1"), node("n2")]);
-        self.client().ask(&asked(verb), &nodes).await
+/// The settings of an extender behind a server.
+fn settings(server: &Server) -> ExtenderSettings {
+    let verbs = ExtenderVerb::ALL.map(|verb| (verb, format!("v/{}", verb.name())));
+    ExtenderSettings {
+        url_prefix: format!("{}/base", server.url()),
+        timeout_ms: 300,
+        verbs: verbs.into(),
+        events: ExtenderEvent::ALL
+            .map(|event| (event, format!("t/{}", event.name())))
+            .into(),
+        ignorable: false,
+        managed_resources: None,
     }
 }
 
-async fn serve(
-    mut stream: TcpStream,
-    log: &Mutex<Vec<Heard>>,
-    replies: &Replies,
-) -> std::io::Result<()> {
-    loop {
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            head.push(stream.read_u8().await?);
-        }
-        let head = String::from_utf8_lossy(&head).to_lowercase();
-        let header = |name: &str| {
-            let line = head.lines().find_map(|line| line.strip_prefix(name));
-            line.unwrap_or_default().trim().to_owned()
-        };
-        let length: usize = header("content-length:").parse().expect("a length");
-        let mut body = vec![0; length];
-        stream.read_exact(&mut body).await?;
-        let heard = Heard {
-            line: head.lines().next().unwrap_or_default().to_owned(),
-            media: header("content-type:"),
-            body: serde_json::from_slice(&body).expect("JSON"),
-        };
-        let reply = replies(&heard);
-        log.lock().unwrap().push(heard);
-        match reply {
-            Reply::Text(status, text) => {
-                let length = text.len();
-                let answer =
-                    format!("HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n\r\n{text}");
-                stream.write_all(answer.as_bytes()).await?;
-            }
-            Reply::Silence => std::future::pending().await,
-            Reply::Endless => {
-                stream
-                    .write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
-                    .await?;
-                loop {
-                    stream.write_all(&[b' '; 1 << 16]).await?;
-                }
-            }
-            Reply::Half => {
-                stream
-                    .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{")
-                    .await?;
-                return Ok(());
-            }
-        }
-    }
+fn client(server: &Server) -> ExtenderClient {
+    ExtenderClient::new(&settings(server), "tests").expect("a client")
 }
 
-fn ok(answer: Value) -> Reply {
-    Reply::Text(200, answer.to_string())
+/// What a client that has asked nothing before is answered.
+async fn ask(server: &Server, verb: ExtenderVerb) -> ExtenderAnswer {
+    let nodes = NodeTexts::default().renewed(&[node("n1"), node("n2")]);
+    client(server).ask(&asked(verb), &nodes).await
+}
+
+fn ok(answer: Value) -> Answer {
+    Answer::Text(200, answer.to_string())
 }
 
 fn pod(name: &str) -> ToldPod {
@@ -268,14 +152,14 @@ fn about<T>(name: &str, said: T) -> AboutNode<T> {
 }
 
 /// What is behind a JSON pointer of a request.
-fn at<'a>(heard: &'a Heard, pointer: &str) -> &'a Value {
+fn at<'a>(heard: &'a Seen, pointer: &str) -> &'a Value {
     let found = heard.body.pointer(pointer);
     found.unwrap_or_else(|| panic!("no {pointer} in {:#}", heard.body))
 }
 
 #[tokio::test]
 async fn a_pod_is_asked_about_node_by_node() {
-    let server = StandIn::start(|heard| match at(heard, "/node/Name") == "n1" {
+    let server = Server::start(|heard| match at(heard, "/node/Name") == "n1" {
         true => ok(json!({"status": "", "code": 0})),
         false => ok(json!({"status": "too\n old", "code": 3})),
     })
@@ -284,21 +168,21 @@ async fn a_pod_is_asked_about_node_by_node() {
         about("n1", NodeWord::Fits),
         about("n2", NodeWord::Refused("too old".to_owned())),
     ]);
-    assert_eq!(server.ask(ExtenderVerb::Predicate).await, expected);
-    let heard = server.heard();
+    assert_eq!(ask(&server, ExtenderVerb::Predicate).await, expected);
+    let heard = server.log();
     assert_eq!(heard.len(), 2);
-    assert_eq!(heard[0].line, "post /base/v/predicate http/1.1");
+    assert_eq!(heard[0].line(), "POST /base/v/predicate");
     assert_eq!(heard[0].media, "application/json");
 }
 
 #[tokio::test]
 async fn messages_have_volcanos_shape() {
-    let server = StandIn::start(|_| ok(json!({"nodeScore": {}}))).await;
-    let _ = server.ask(ExtenderVerb::Prioritize).await;
-    let _ = server.ask(ExtenderVerb::JobReady).await;
-    let _ = server.ask(ExtenderVerb::QueueOverused).await;
-    let _ = server.ask(ExtenderVerb::Preemptable).await;
-    let heard = server.heard();
+    let server = Server::start(|_| ok(json!({"nodeScore": {}}))).await;
+    let _ = ask(&server, ExtenderVerb::Prioritize).await;
+    let _ = ask(&server, ExtenderVerb::JobReady).await;
+    let _ = ask(&server, ExtenderVerb::QueueOverused).await;
+    let _ = ask(&server, ExtenderVerb::Preemptable).await;
+    let heard = server.log();
     let [pod, job, queue, victims] = &heard[..] else {
         panic!("{heard:?}")
     };
@@ -392,8 +276,8 @@ async fn answers_are_read_verb_by_verb() {
         ),
     ] {
         let text = answer.to_string();
-        let server = StandIn::start(move |_| ok(answer.clone())).await;
-        assert_eq!(server.ask(verb).await, expected, "{text}");
+        let server = Server::start(move |_| ok(answer.clone())).await;
+        assert_eq!(ask(&server, verb).await, expected, "{text}");
     }
 }
 
@@ -427,25 +311,33 @@ async fn who_may_go_is_read_of_those_who_were_told() {
         ),
     ] {
         let text = answer.to_string();
-        let server = StandIn::start(move |_| ok(answer.clone())).await;
-        assert_eq!(server.ask(verb).await, expected, "{text}");
+        let server = Server::start(move |_| ok(answer.clone())).await;
+        assert_eq!(ask(&server, verb).await, expected, "{text}");
     }
 }
 
 #[tokio::test]
 async fn what_is_no_answer_is_a_failure_in_words() {
     use ExtenderVerb::{JobReady, Predicate, Prioritize};
-    let text = |text: &str| Reply::Text(200, text.to_owned());
+    let text = |text: &str| Answer::Text(200, text.to_owned());
     for (verb, reply, says) in [
-        (JobReady, Reply::Silence, "no answer within 300ms"),
-        (JobReady, Reply::Endless, "its answer is longer than 10 MiB"),
-        (JobReady, Reply::Half, "its answer"),
+        (JobReady, Answer::Silence, "no answer within 300ms"),
         (
             JobReady,
-            Reply::Text(500, "{}".to_owned()),
+            Answer::Endless,
+            "its answer is longer than 10 MiB",
+        ),
+        (JobReady, Answer::Half, "its answer"),
+        (
+            JobReady,
+            Answer::Text(500, "{}".to_owned()),
             "HTTP status 500",
         ),
-        (JobReady, Reply::Text(204, String::new()), "HTTP status 204"),
+        (
+            JobReady,
+            Answer::Text(204, String::new()),
+            "HTTP status 204",
+        ),
         (JobReady, text(""), "its answer cannot be read"),
         (JobReady, text("<html>"), "its answer cannot be read"),
         (JobReady, text("null"), "its answer cannot be read"),
@@ -471,8 +363,8 @@ async fn what_is_no_answer_is_a_failure_in_words() {
         ),
         (Predicate, text("[]"), "its answer cannot be read"),
     ] {
-        let server = StandIn::start(move |_| reply.clone()).await;
-        let why = match server.ask(verb).await {
+        let server = Server::start(move |_| reply.clone()).await;
+        let why = match ask(&server, verb).await {
             ExtenderAnswer::Failed(why) => why,
             ExtenderAnswer::Nodes(words) => match &words[0].said {
                 NodeWord::Failed(why) => why.clone(),
@@ -487,15 +379,15 @@ async fn what_is_no_answer_is_a_failure_in_words() {
 
 #[tokio::test]
 async fn an_extender_that_fails_again_and_again_is_left_alone() {
-    let server = StandIn::start(|_| Reply::Text(500, String::new())).await;
-    let client = server.client();
+    let server = Server::start(|_| Answer::Text(500, String::new())).await;
+    let client = client(&server);
     let nodes = NodeTexts::default();
     for _ in 0..20 {
         let answer = client.ask(&asked(ExtenderVerb::JobReady), &nodes).await;
         assert!(matches!(answer, ExtenderAnswer::Failed(_)), "{answer:?}");
     }
     assert!(client.is_down().is_some_and(|why| why.contains("500")));
-    let heard = server.heard().len();
+    let heard = server.log().len();
     assert!(heard < 10, "it was asked {heard} times");
 }
 
@@ -506,11 +398,11 @@ struct Asking {
 }
 
 impl Asking {
-    fn start(server: &StandIn) -> Self {
+    fn start(server: &Server) -> Self {
         let (sheets, questions) = watch::channel(Arc::default());
         let (sender, answers) = mpsc::channel(1);
         let rounds = ExtenderRounds {
-            client: Arc::new(server.client()),
+            client: Arc::new(client(server)),
             generation: 3,
             period: Duration::from_millis(1),
             answers: sender,
@@ -538,7 +430,7 @@ impl Asking {
 async fn questions_are_asked_again_and_only_news_is_told() {
     let turns = Arc::new(Mutex::new(0));
     let count = Arc::clone(&turns);
-    let server = StandIn::start(move |_| {
+    let server = Server::start(move |_| {
         let mut turn = count.lock().unwrap();
         *turn += 1;
         ok(json!({"status": *turn > 3}))
@@ -554,8 +446,8 @@ async fn questions_are_asked_again_and_only_news_is_told() {
 
 #[tokio::test]
 async fn a_question_that_takes_long_holds_up_no_other() {
-    let server = StandIn::start(|heard| match heard.body.get("queue") {
-        Some(_) => Reply::Silence,
+    let server = Server::start(|heard| match heard.body.get("queue") {
+        Some(_) => Answer::Silence,
         None => ok(json!({"status": true})),
     })
     .await;
@@ -573,7 +465,7 @@ async fn a_question_that_takes_long_holds_up_no_other() {
 
 #[tokio::test]
 async fn a_question_that_stands_anew_is_answered_anew() {
-    let server = StandIn::start(|_| ok(json!({"status": true}))).await;
+    let server = Server::start(|_| ok(json!({"status": true}))).await;
     let mut asking = Asking::start(&server);
     let ready = (ExtenderVerb::JobReady, ExtenderAnswer::Flag(true));
     asking.tell(vec![asked(ExtenderVerb::JobReady)]);
@@ -602,7 +494,7 @@ fn nodes_that_have_not_changed_are_not_encoded_again() {
 
 #[tokio::test]
 async fn questions_for_another_extender_are_not_asked() {
-    let server = StandIn::start(|_| ok(json!({"status": true}))).await;
+    let server = Server::start(|_| ok(json!({"status": true}))).await;
     let mut asking = Asking::start(&server);
     asking.sheets.send_replace(Arc::new(QuestionSheet {
         generation: 4,
@@ -611,7 +503,6 @@ async fn questions_for_another_extender_are_not_asked() {
     }));
     asking.tell(vec![asked(ExtenderVerb::JobReady)]);
     assert_eq!(asking.next().await.0, ExtenderVerb::JobReady);
-    let lines = server.heard().into_iter().map(|heard| heard.line);
-    let lines: Vec<String> = lines.filter(|line| line.contains("overused")).collect();
-    assert_eq!(lines, [""; 0]);
+    let lines = server.all("queueOverused");
+    assert!(lines.is_empty(), "{lines:?}");
 }

@@ -1,127 +1,17 @@
 //! Sources as they are, and as they should not be, on loopback.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use pumice_conf::usage_source;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use pumice_scripted::{Answer, Door, Seen, Server};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
 use super::*;
-use crate::scripted;
 
 const NOW_S: i64 = 1_000_000;
-
-/// A request as it came in: line, header `Authorization`, body.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Heard {
-    line: String,
-    authorization: String,
-    body: String,
-}
-
-/// What to do with a request.
-#[derive(Clone)]
-enum Reply {
-    Text(u16, String),
-    Silence,
-}
-
-type Replies = Arc<dyn Fn(&Heard) -> Reply + Send + Sync>;
-
-/// A source that answers as it is told. Runs until the runtime ends.
-struct StandIn {
-    address: SocketAddr,
-    heard: Arc<Mutex<Vec<Heard>>>,
-}
-
-impl StandIn {
-    async fn start(
-        tls: Option<TlsAcceptor>,
-        replies: impl Fn(&Heard) -> Reply + Send + Sync + 'static,
-    ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("bound");
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let (log, replies): (_, Replies) = (Arc::clone(&heard), Arc::new(replies));
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (log, replies) = (Arc::clone(&log), Arc::clone(&replies));
-                let tls = tls.clone();
-                tokio::spawn(async move {
-                    match tls {
-                        None => serve(stream, log, replies).await,
-                        Some(tls) => {
-                            // A client that does not believe the certificate ends the handshake.
-                            if let Ok(stream) = tls.accept(stream).await {
-                                serve(stream, log, replies).await;
-                            }
-                        }
-                    }
-                });
-            }
-        });
-        Self { address, heard }
-    }
-
-    fn heard(&self) -> Vec<Heard> {
-        self.heard.lock().unwrap().clone()
-    }
-}
-
-async fn serve(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    log: Arc<Mutex<Vec<Heard>>>,
-    replies: Replies,
-) {
-    let service = service_fn(move |request: Request<Incoming>| {
-        let (log, replies) = (Arc::clone(&log), Arc::clone(&replies));
-        async move {
-            let header = request.headers().get(http::header::AUTHORIZATION);
-            let authorization = header
-                .and_then(|value| value.to_str().ok())
-                .unwrap_or("")
-                .to_owned();
-            let line = format!("{} {}", request.method(), request.uri());
-            let body = request
-                .into_body()
-                .collect()
-                .await
-                .expect("a body")
-                .to_bytes();
-            let heard = Heard {
-                line,
-                authorization,
-                body: String::from_utf8_lossy(&body).into_owned(),
-            };
-            let reply = replies(&heard);
-            log.lock().unwrap().push(heard);
-            let Reply::Text(status, text) = reply else {
-                return std::future::pending().await;
-            };
-            let answer = http::Response::builder().status(status);
-            Ok::<_, Infallible>(
-                answer
-                    .body(Full::new(Bytes::from(text)))
-                    .expect("an answer"),
-            )
-        }
-    });
-    let connection = hyper::server::conn::http1::Builder::new();
-    // A client that has waited long enough goes away.
-    let _ = connection
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
-}
 
 /// The map `metrics` of a configuration.
 fn source(pairs: &[(&str, &str)]) -> UsageSource {
@@ -133,7 +23,7 @@ fn source(pairs: &[(&str, &str)]) -> UsageSource {
 
 /// What a client of the source reads. The API server is nobody.
 async fn read(pairs: &[(&str, &str)]) -> Result<UsageNews, String> {
-    let api = scripted::client("127.0.0.1:9".parse().expect("an address"));
+    let api = pumice_scripted::client(pumice_scripted::nobody());
     UsageClient::new(&source(pairs), &api, "tests")?
         .read(NOW_S)
         .await
@@ -158,30 +48,30 @@ fn shown(news: Result<UsageNews, String>) -> String {
 }
 
 /// An answer of Prometheus with these samples: instance, seconds from now, value.
-fn vector(samples: &[(&str, i64, &str)]) -> Reply {
+fn vector(samples: &[(&str, i64, &str)]) -> Answer {
     let samples = samples.iter().map(|(instance, at, value)| {
         json!({"metric": {"instance": instance}, "value": [(NOW_S + at) as f64 + 0.25, value]})
     });
     let samples: Vec<_> = samples.collect();
     let answer = json!({"status": "success", "data": {"resultType": "vector", "result": samples}});
-    Reply::Text(200, answer.to_string())
+    Answer::Text(200, answer.to_string())
 }
 
-fn asks_for_memory(heard: &Heard) -> bool {
-    heard.line.contains("MemAvailable")
+fn asks_for_memory(seen: &Seen) -> bool {
+    seen.path.contains("MemAvailable")
 }
 
 #[tokio::test]
 async fn prometheus_tells_of_all_nodes_in_two_answers() {
-    let server = StandIn::start(None, |heard| match asks_for_memory(heard) {
+    let server = Server::start(|heard| match asks_for_memory(heard) {
         false => vector(&[("n1", 0, "12.5"), ("n2", -1, "100.4"), ("n1", 0, "90")]),
         true => vector(&[("n1", 0, "40"), ("n2", 0, "0")]),
     })
     .await;
-    let address = format!("http://{}/prom/", server.address);
+    let address = format!("http://{}/prom/", server.address());
     let news = read(&[("type", "prometheus"), ("address", &address)]).await;
     assert_eq!(shown(news), "n1 12500 40000 0\nn2 100000 0 -1");
-    let lines: Vec<String> = server.heard().into_iter().map(|heard| heard.line).collect();
+    let lines: Vec<String> = server.lines();
     assert_eq!(lines.len(), 2, "{lines:?}");
     let query =
         "GET /prom/api/v1/query?query=avg_over_time%28clamp_min%28100%20-%20100%20%2A%20avg%20by";
@@ -190,7 +80,7 @@ async fn prometheus_tells_of_all_nodes_in_two_answers() {
 
 #[tokio::test]
 async fn numbers_that_are_no_use_of_a_node_are_refused_node_by_node() {
-    let server = StandIn::start(None, |heard| match asks_for_memory(heard) {
+    let server = Server::start(|heard| match asks_for_memory(heard) {
         false => vector(&[
             ("good", 0, "10"),
             ("nan", 0, "NaN"),
@@ -215,7 +105,7 @@ async fn numbers_that_are_no_use_of_a_node_are_refused_node_by_node() {
         ]),
     })
     .await;
-    let address = format!("http://{}", server.address);
+    let address = format!("http://{}", server.address());
     let news = read(&[("type", "prometheus"), ("address", &address)]).await;
     let expected = "good 10000 10000 0
 ! ahead: it is told of a time 3600 s from now
@@ -232,8 +122,8 @@ async fn numbers_that_are_no_use_of_a_node_are_refused_node_by_node() {
 
 #[tokio::test]
 async fn a_source_that_is_down_silent_or_answers_something_else_is_an_error_in_words() {
-    let text = |status: u16, text: &str| Reply::Text(status, text.to_owned());
-    let cases: [(Reply, &str); 8] = [
+    let text = |status: u16, text: &str| Answer::Text(status, text.to_owned());
+    let cases: [(Answer, &str); 8] = [
         (
             text(503, "no\n leader"),
             "HTTP 503 Service Unavailable: no leader",
@@ -253,11 +143,11 @@ async fn a_source_that_is_down_silent_or_answers_something_else_is_an_error_in_w
             "a matrix in place of a vector",
         ),
         (vector(&[]), "the answer tells of no node"),
-        (Reply::Silence, "no answer within 1s"),
+        (Answer::Silence, "no answer within 1s"),
     ];
     for (reply, expected) in cases {
-        let server = StandIn::start(None, move |_| reply.clone()).await;
-        let address = format!("http://{}", server.address);
+        let server = Server::start(move |_| reply.clone()).await;
+        let address = format!("http://{}", server.address());
         let pairs = [
             ("type", "prometheus"),
             ("address", &*address),
@@ -266,9 +156,7 @@ async fn a_source_that_is_down_silent_or_answers_something_else_is_an_error_in_w
         let why = read(&pairs).await.expect_err("an error");
         assert!(why.starts_with(expected), "{why} {expected}");
     }
-    let port = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = format!("http://{}", port.local_addr().expect("bound"));
-    drop(port);
+    let address = format!("http://{}", pumice_scripted::nobody());
     let why = read(&[("type", "prometheus"), ("address", &address)]).await;
     let why = why.expect_err("nobody is there");
     assert!(why.to_lowercase().contains("connect"), "{why}");
@@ -294,9 +182,13 @@ fn certificate(folder: &std::path::Path) -> (TlsAcceptor, PathBuf) {
 async fn a_server_with_tls_is_believed_by_its_authority_and_is_shown_the_token() {
     let folder = tempfile::tempdir().expect("a folder");
     let (tls, ca) = certificate(folder.path());
-    let server = StandIn::start(Some(tls), |_| vector(&[("n1", 0, "10")])).await;
+    let door = Door {
+        tls: Some(tls),
+        ..Door::default()
+    };
+    let server = Server::behind(door, |_| vector(&[("n1", 0, "10")])).await;
     let (address, ca) = (
-        format!("https://{}", server.address),
+        format!("https://{}", server.address()),
         ca.display().to_string(),
     );
     let token = folder.path().join("token");
@@ -320,11 +212,11 @@ async fn a_server_with_tls_is_believed_by_its_authority_and_is_shown_the_token()
         let pairs: Vec<(&str, &str)> = pairs.iter().map(|(k, v)| (&**k, &**v)).collect();
         assert_eq!(shown(read(&pairs).await), "n1 10000 10000 0");
     }
-    let heard = server.heard();
+    let heard = server.log();
     assert!(
         heard
             .iter()
-            .all(|heard| heard.authorization == "Bearer secret"),
+            .all(|heard| heard.header("authorization") == "Bearer secret"),
         "{heard:?}"
     );
     let (_, other) = certificate(tempfile::tempdir().expect("a folder").path());
@@ -342,7 +234,7 @@ async fn a_server_with_tls_is_believed_by_its_authority_and_is_shown_the_token()
 
 #[tokio::test]
 async fn elasticsearch_tells_of_all_nodes_in_one_answer() {
-    let server = StandIn::start(None, |_| {
+    let server = Server::start(|_| {
         let bucket = |name: &str, cpu: Option<f64>, memory: Option<f64>| {
             json!({"key": name, "doc_count": 1, "cpu": {"value": cpu}, "memory": {"value": memory}})
         };
@@ -352,10 +244,10 @@ async fn elasticsearch_tells_of_all_nodes_in_one_answer() {
             bucket("n3", None, None),
         ];
         let answer = json!({"took": 1, "aggregations": {"nodes": {"buckets": buckets}}});
-        Reply::Text(200, answer.to_string())
+        Answer::Text(200, answer.to_string())
     })
     .await;
-    let address = format!("http://{}", server.address);
+    let address = format!("http://{}", server.address());
     let news = read(&[
         ("type", "elasticsearch"),
         ("address", &address),
@@ -368,11 +260,14 @@ async fn elasticsearch_tells_of_all_nodes_in_one_answer() {
         shown(news),
         "n1 12500 40000 0\n! n2: nothing is told of its memory"
     );
-    let heard = server.heard();
+    let heard = server.log();
     assert_eq!(heard.len(), 1);
-    assert_eq!(heard[0].line, "POST /metricbeat-%2A/_search");
-    assert_eq!(heard[0].authorization, "Basic cmVhZGVyOnNlY3JldA==");
-    let search: serde_json::Value = serde_json::from_str(&heard[0].body).expect("JSON");
+    assert_eq!(heard[0].line(), "POST /metricbeat-%2A/_search");
+    assert_eq!(
+        heard[0].header("authorization"),
+        "Basic cmVhZGVyOnNlY3JldA=="
+    );
+    let search = &heard[0].body;
     assert_eq!(search["aggs"]["nodes"]["terms"]["field"], "host.name");
 }
 
@@ -386,14 +281,14 @@ async fn the_custom_metrics_api_is_asked_by_its_newest_version_that_is_there() {
             "value": value,
         }]})
     };
-    let server = scripted::Server::start(move |seen| match seen.path.as_str() {
+    let server = Server::start(move |seen| match seen.path.as_str() {
         "/apis/custom.metrics.k8s.io/v1beta1/nodes/*/node_cpu_usage_avg" => {
-            scripted::Answer::Json(200, list("125m"))
+            Answer::Json(200, list("125m"))
         }
         "/apis/custom.metrics.k8s.io/v1beta1/nodes/*/node_memory_usage_avg" => {
-            scripted::Answer::Json(200, list("4e-1"))
+            Answer::Json(200, list("4e-1"))
         }
-        _ => scripted::Answer::refuse(404, "no such version"),
+        _ => Answer::refuse(404, "no such version"),
     })
     .await;
     let client = UsageClient::new(
@@ -403,7 +298,7 @@ async fn the_custom_metrics_api_is_asked_by_its_newest_version_that_is_there() {
     );
     let news = client.expect("a client").read(NOW_S).await;
     assert_eq!(shown(news), "n1 12500 40000 -10");
-    server.change(|_| scripted::Answer::refuse(404, "no such version"));
+    server.change(|_| Answer::refuse(404, "no such version"));
     let client = UsageClient::new(
         &source(&[("type", "prometheus_adaptor")]),
         &server.client(),

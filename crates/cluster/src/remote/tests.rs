@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::*;
-use crate::scripted::{Answer, Seen, Server};
+use pumice_scripted::{Answer, Seen, Server};
 
 fn options() -> RemoteOptions {
     RemoteOptions {

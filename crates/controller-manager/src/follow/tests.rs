@@ -2,15 +2,11 @@
 
 use std::time::Duration;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::service::service_fn;
-use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
 use pumice_cluster::contact::Contact;
 use pumice_cluster::follow::board::KindState;
+use pumice_scripted::watch::{event, list_end};
+use pumice_scripted::{Answer, Server};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio::sync::mpsc::{Receiver, channel};
 
 use super::*;
@@ -23,56 +19,21 @@ const PODS: &str = "/api/v1/pods";
 /// The way to an API server of which pods are listed with these events, and which knows no other kind. What comes
 /// after the list hangs.
 async fn server(pods: Vec<Value>) -> ReadWay {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("bound"));
-    let lines: String = pods.iter().map(|event| format!("{event}\n")).collect();
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let lines = lines.clone();
-            let take = service_fn(move |request: Request<Incoming>| {
-                let lines = lines.clone();
-                async move { answer(&request, lines).await }
-            });
-            let served = hyper::server::conn::http1::Builder::new();
-            tokio::spawn(served.serve_connection(TokioIo::new(stream), take));
-        }
+    let server = Server::start(move |seen| match seen.split() {
+        (PODS, query) if query.contains("sendInitialEvents") => Answer::events(pods.clone()),
+        (PODS, _) => Answer::Silence,
+        _ => Answer::Text(404, "404 page not found\n".to_owned()),
     });
-    let mut config = kube::Config::new(url.parse().expect("a URL"));
-    // Not the system's, which may have none.
-    config.root_cert = Some(Vec::new());
-    config.default_retry = false;
     ReadWay {
-        client: kube::Client::try_from(config).expect("a client"),
+        client: server.await.client(),
         contact: Contact::default(),
     }
 }
 
-async fn answer(
-    request: &Request<Incoming>,
-    lines: String,
-) -> Result<Response<Full<Bytes>>, hyper::Error> {
-    let (path, query) = (request.uri().path(), request.uri().query());
-    let is_list = query.is_some_and(|query| query.contains("sendInitialEvents"));
-    let (code, text) = match path {
-        PODS if is_list => (200, lines),
-        PODS => std::future::pending().await,
-        _ => (404, "404 page not found\n".to_owned()),
-    };
-    let mut answer = Response::new(Full::new(Bytes::from(text)));
-    *answer.status_mut() = http::StatusCode::from_u16(code).expect("a status");
-    Ok(answer)
-}
-
-fn event(kind: &str, name: &str, version: &str, containers: &Value) -> Value {
+fn pod(name: &str, version: &str, containers: &Value) -> Value {
     let metadata =
         json!({"namespace": "ns", "name": name, "uid": name, "resourceVersion": version});
-    json!({"type": kind, "object": {"metadata": metadata, "spec": {"containers": containers}}})
-}
-
-fn list_end(version: &str) -> Value {
-    let annotations = json!({"k8s.io/initial-events-end": "true"});
-    let metadata = json!({"resourceVersion": version, "annotations": annotations});
-    json!({"type": "BOOKMARK", "object": {"metadata": metadata}})
+    json!({"metadata": metadata, "spec": {"containers": containers}})
 }
 
 /// The next that is told of pods, in short, or that every kind was listed.
@@ -98,10 +59,10 @@ async fn next(inputs: &mut Receiver<ManagerInput>) -> String {
 #[tokio::test]
 async fn a_list_is_framed_and_what_cannot_be_read_is_there_until_it_is_gone() {
     let way = server(vec![
-        event("ADDED", "a", "3", &json!([])),
-        event("ADDED", "bad", "4", &json!("none")),
+        event("ADDED", pod("a", "3", &json!([]))),
+        event("ADDED", pod("bad", "4", &json!("none"))),
         list_end("5"),
-        event("DELETED", "bad", "6", &json!("none")),
+        event("DELETED", pod("bad", "6", &json!("none"))),
     ])
     .await;
     let (sender, mut inputs) = channel(100);

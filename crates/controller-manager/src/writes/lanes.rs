@@ -91,49 +91,13 @@ mod tests {
 
     use super::super::{ControllerWrites, WriteMeter, WriteOptions};
     use super::*;
-    use http_body_util::{BodyExt as _, Full};
-    use hyper::body::{Bytes, Incoming};
-    use hyper::service::service_fn;
-    use hyper_util::rt::TokioIo;
     use pumice_cluster::contact::Contact;
-    use serde_json::Value;
-    use tokio::net::TcpListener;
-    use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+    use pumice_scripted::{Answer, Server};
 
     struct NoMeter;
 
     impl WriteMeter for NoMeter {
         fn write(&self, _: &'static str, _: &'static str, _: &'static str, _: f64) {}
-    }
-
-    /// An API server that takes whatever is created, and tells path and body.
-    async fn server() -> (kube::Client, UnboundedReceiver<(String, Value)>) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("bound"));
-        let (sender, log) = unbounded_channel();
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let log = sender.clone();
-                let take = service_fn(move |request: hyper::Request<Incoming>| {
-                    let log = log.clone();
-                    async move {
-                        let path = request.uri().path().to_owned();
-                        let body = request.into_body().collect().await?.to_bytes();
-                        let object = serde_json::from_slice(&body).unwrap_or_default();
-                        let _ = log.send((path, object));
-                        let answer = hyper::Response::new(Full::<Bytes>::new(body));
-                        Ok::<_, hyper::Error>(answer)
-                    }
-                });
-                let served = hyper::server::conn::http1::Builder::new();
-                tokio::spawn(served.serve_connection(TokioIo::new(stream), take));
-            }
-        });
-        let url = url.parse().expect("a URL");
-        let mut config = kube::Config::new(url);
-        // Not the system's, which may have none.
-        config.root_cert = Some(Vec::new());
-        (kube::Client::try_from(config).expect("a client"), log)
     }
 
     fn secret(namespace: &str, name: &str) -> ApiWrite {
@@ -147,7 +111,8 @@ mod tests {
     #[tokio::test]
     async fn keys_of_many_jobs_hold_up_no_other_namespace_and_every_secret_has_its_own() {
         const MANY: usize = 300;
-        let (client, mut seen) = server().await;
+        // It takes whatever is created.
+        let server = Server::start(|seen| Answer::Json(200, seen.body.clone())).await;
         let (inputs, mut ends) = channel(1_000);
         let options = WriteOptions {
             most_others: 1,
@@ -157,7 +122,8 @@ mod tests {
         let contact = Contact::default();
         let term = TermWatch::always();
         let meter = Arc::new(NoMeter);
-        let writes = ControllerWrites::start(client, &contact, &term, options, inputs, meter);
+        let writes =
+            ControllerWrites::start(server.client(), &contact, &term, options, inputs, meter);
         for number in 0..MANY {
             let id = WriteId(number as u64);
             writes.submit(&term, id, secret("much", &format!("s{number}")));
@@ -169,16 +135,13 @@ mod tests {
             };
             assert!(matches!(outcome, WriteOutcome::Done(_)), "{outcome:?}");
         }
-        let mut log = Vec::new();
-        while let Ok(request) = seen.try_recv() {
-            log.push(request);
-        }
-        let at = log.iter().position(|(path, _)| path.contains("/little/"));
+        let log = server.log();
+        let at = log.iter().position(|seen| seen.path.contains("/little/"));
         // Nothing is sent before this task waits; from then on they take turns.
         assert!(at.is_some_and(|at| at < 3), "{at:?}");
         let mut keys: Vec<_> = log
             .iter()
-            .map(|(_, body)| body["data"]["id_rsa"].to_string())
+            .map(|seen| seen.body["data"]["id_rsa"].to_string())
             .collect();
         keys.sort();
         keys.dedup();

@@ -2,30 +2,15 @@ use pumice_model::extender::{
     ExtenderAnswer, ExtenderEvent, ExtenderQuestion, ExtenderVerb, QuestionAbout, StandingQuestion,
 };
 use pumice_model::object::QueueObject;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use pumice_scripted::{Answer, Server};
 
 use super::*;
 
-/// An HTTP server that answers every request with this status; its address.
+/// An extender that answers every request with this status; its address.
 async fn server(status: cell::Receiver<u16>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("bound");
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let mut request = vec![0; 1 << 16];
-            // The request is small: one reading has it all, or the next request does.
-            let _ = stream.read(&mut request).await;
-            let text = "{\"overused\": false}";
-            let (status, length) = (*status.borrow(), text.len());
-            let answer = format!(
-                "HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{text}"
-            );
-            // Who has gone away reads nothing.
-            let _ = stream.write_all(answer.as_bytes()).await;
-        }
-    });
-    format!("http://{address}")
+    let text = "{\"overused\": false}";
+    let server = Server::start(move |_| Answer::Text(*status.borrow(), text.to_owned()));
+    server.await.url()
 }
 
 fn settings(url_prefix: String) -> ExtenderSettings {

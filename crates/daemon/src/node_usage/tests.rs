@@ -1,58 +1,26 @@
-use std::net::SocketAddr;
-use std::sync::Mutex;
-
 use pumice_model::object::NodeUsage;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use pumice_scripted::{Answer, Seen, Server};
 
 use super::*;
 
-/// An HTTP server that answers every request with the text that stands there at the time.
-struct StandIn {
-    address: SocketAddr,
-    text: Arc<Mutex<&'static str>>,
+/// A server that answers every request with the text.
+async fn telling(text: &str) -> Server {
+    Server::start(says(text)).await
 }
 
-impl StandIn {
-    async fn start(text: &'static str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("bound");
-        let text = Arc::new(Mutex::new(text));
-        let said = Arc::clone(&text);
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let mut request = Vec::new();
-                while !request.ends_with(b"\r\n\r\n") {
-                    match stream.read_u8().await {
-                        Ok(byte) => request.push(byte),
-                        Err(_) => break,
-                    }
-                }
-                let text = *said.lock().unwrap();
-                let length = text.len();
-                let answer = format!(
-                    "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{text}"
-                );
-                // Who has gone away reads nothing.
-                let _ = stream.write_all(answer.as_bytes()).await;
-            }
-        });
-        Self { address, text }
-    }
+fn says(text: &str) -> impl FnMut(&Seen) -> Answer + Send + use<> {
+    let answer = Answer::Text(200, text.to_owned());
+    move |_| answer.clone()
+}
 
-    fn say(&self, text: &'static str) {
-        *self.text.lock().unwrap() = text;
-    }
-
-    fn source(&self) -> UsageSource {
-        let pairs = [
-            ("type", "prometheus".to_owned()),
-            ("address", format!("http://{}", self.address)),
-            ("interval", "1s".to_owned()),
-        ];
-        let pairs = pairs.map(|(key, value)| (key.to_owned(), value));
-        pumice_conf::usage_source(&pairs.into()).expect("a source")
-    }
+fn source(server: &Server) -> UsageSource {
+    let pairs = [
+        ("type", "prometheus".to_owned()),
+        ("address", server.url()),
+        ("interval", "1s".to_owned()),
+    ];
+    let pairs = pairs.map(|(key, value)| (key.to_owned(), value));
+    pumice_conf::usage_source(&pairs.into()).expect("a source")
 }
 
 /// Half of `n1`, at a time when these tests were not written.
@@ -60,9 +28,9 @@ const HALF: &str = r#"{"data":{"resultType":"vector","result":[
     {"metric":{"instance":"n1"},"value":[NOW,"50"]}]}}"#;
 
 /// The text as of now.
-fn half() -> &'static str {
+fn half() -> String {
     let now_s = DeciderClock::start().unix_s() as i64;
-    Box::leak(HALF.replace("NOW", &now_s.to_string()).into_boxed_str())
+    HALF.replace("NOW", &now_s.to_string())
 }
 
 struct Follower {
@@ -78,9 +46,8 @@ impl Follower {
         let (core, commands) = mpsc::channel(16);
         let (sender, notices) = mpsc::channel(16);
         let metrics = Arc::new(Metrics::new().expect("metrics"));
-        let config = kube::Config::new("http://127.0.0.1:9".parse().expect("a URL"));
         let follower = UsageFollower {
-            api: Client::try_from(config).expect("a client"),
+            api: pumice_scripted::client(pumice_scripted::nobody()),
             user_agent: "tests".to_owned(),
             source: sources,
             core,
@@ -118,8 +85,8 @@ impl Follower {
 
 #[tokio::test]
 async fn a_source_that_tells_nothing_is_told_of_once_until_it_answers_again() {
-    let server = StandIn::start(half()).await;
-    let mut follower = Follower::start(server.source());
+    let server = telling(&half()).await;
+    let mut follower = Follower::start(source(&server));
     assert_eq!(follower.notice().await, None);
     let measured = follower.measured().await;
     assert_eq!(measured.len(), 1);
@@ -127,7 +94,7 @@ async fn a_source_that_tells_nothing_is_told_of_once_until_it_answers_again() {
     assert_eq!((&**name, usage.cpu, usage.memory), ("n1", 50_000, 50_000));
     assert_eq!(follower.metric("pumice_node_usage_source_up"), "1");
     assert_eq!(follower.metric("pumice_node_usage_nodes"), "1");
-    server.say("<html>");
+    server.change(says("<html>"));
     let told = follower.notice().await.expect("it stands");
     assert!(
         told.contains("tells nothing: what is not such an answer"),
@@ -136,7 +103,7 @@ async fn a_source_that_tells_nothing_is_told_of_once_until_it_answers_again() {
     assert_eq!(follower.metric("pumice_node_usage_source_up"), "0");
     // Readings that were under way may still arrive.
     while follower.commands.try_recv().is_ok() {}
-    server.say(half());
+    server.change(says(&half()));
     // The next word is that it is over: nothing was told twice.
     assert_eq!(follower.notice().await, None);
     follower.measured().await;
@@ -145,11 +112,11 @@ async fn a_source_that_tells_nothing_is_told_of_once_until_it_answers_again() {
 
 #[tokio::test]
 async fn another_source_is_asked_at_once_and_none_is_no_failure() {
-    let (first, second) = (StandIn::start("{}").await, StandIn::start(half()).await);
-    let mut follower = Follower::start(first.source());
+    let (first, second) = (telling("{}").await, telling(&half()).await);
+    let mut follower = Follower::start(source(&first));
     assert!(follower.notice().await.is_none());
     assert!(follower.notice().await.is_some(), "the first tells nothing");
-    follower.source.send_replace(Some(second.source()));
+    follower.source.send_replace(Some(source(&second)));
     assert!(
         follower.notice().await.is_none(),
         "what was told of the first is over"

@@ -6,9 +6,8 @@ use pumice_engine::Engine;
 use pumice_fixtures::{BuildPod as _, ToDelta as _};
 use pumice_model::Delta;
 use pumice_model::object::{Gates, PodObject};
-use serde_json::Value;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use pumice_scripted::{Answer, Server};
+use serde_json::{Value, json};
 
 use super::book::{PartKind, PodTrace, TraceBook};
 use super::*;
@@ -259,42 +258,6 @@ fn messages_are_cut_and_the_same_pods_are_followed_everywhere() {
     );
 }
 
-/// Reads one request; its path and body.
-async fn request(stream: &mut TcpStream) -> (String, Value) {
-    let mut text = Vec::new();
-    loop {
-        let mut piece = [0; 4096];
-        let count = stream.read(&mut piece).await.expect("a request");
-        assert!(count > 0, "the request ends early");
-        text.extend_from_slice(&piece[..count]);
-        let Some(end) = text.windows(4).position(|window| window == b"\r\n\r\n") else {
-            continue;
-        };
-        let head = String::from_utf8_lossy(&text[..end]).to_lowercase();
-        let length = head
-            .lines()
-            .find_map(|line| line.strip_prefix("content-length: "));
-        let length: usize = length.expect("a length").parse().expect("a number");
-        if text.len() >= end + 4 + length {
-            let path = head.split(' ').nth(1).expect("a path").to_owned();
-            let body = serde_json::from_slice(&text[end + 4..]).expect("JSON");
-            return (path, body);
-        }
-    }
-}
-
-/// The next request to a collector, which answers with that status.
-async fn collected(collector: &TcpListener, status: &str) -> (String, Value) {
-    let (mut stream, _) = collector.accept().await.expect("a client");
-    let request = request(&mut stream).await;
-    let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}");
-    stream
-        .write_all(answer.as_bytes())
-        .await
-        .expect("an answer");
-    request
-}
-
 fn nanos(span: &Value, key: &str) -> u128 {
     span[key].as_str().expect("text").parse().expect("a number")
 }
@@ -321,8 +284,10 @@ fn check_sum(root: &Value, parts: &[Value]) {
 
 #[tokio::test]
 async fn a_collector_gets_spans_that_sum_to_the_latency_also_when_it_was_busy_at_first() {
-    let collector = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let endpoint = format!("http://{}", collector.local_addr().expect("an address"));
+    let mut codes = [503].into_iter();
+    let collector = Server::start(move |_| Answer::Json(codes.next().unwrap_or(200), json!({})));
+    let collector = collector.await;
+    let endpoint = collector.url();
     let metrics = metrics();
     let sink = sink(endpoint, 1_000_000, &metrics);
     let mut feed = TraceFeed::new(sink.clone());
@@ -341,9 +306,9 @@ async fn a_collector_gets_spans_that_sum_to_the_latency_also_when_it_was_busy_at
     }
     feed.see(&[bound.delta()], &engine);
 
-    let (_, first) = collected(&collector, "503 busy").await;
-    let (path, again) = collected(&collector, "200 OK").await;
-    assert_eq!(path, "/v1/traces");
+    collector.until("/v1/traces", 2).await;
+    assert_eq!(collector.lines(), ["POST /v1/traces"; 2]);
+    let [first, again] = [0, 1].map(|at| collector.log()[at].body.clone());
     assert_eq!(first, again);
     let spans = &again["resourceSpans"][0]["scopeSpans"][0]["spans"];
     let spans = spans.as_array().expect("spans");

@@ -22,7 +22,8 @@ impl World {
     ) -> Result<impl Iterator<Item = ObjectProblem> + use<>, Vec<ObjectProblem>> {
         let mut missing = None;
         if let Some(spec) = &mut pod.spec {
-            self.resolve_priority(spec);
+            let class = spec.priority_class_name.as_deref();
+            spec.priority = spec.priority.or(self.priorities.of(class));
             missing = match self.runtime_class(spec) {
                 Some(Ok(class)) => {
                     take_over(spec, class)?;
@@ -33,15 +34,6 @@ impl World {
             };
         }
         Ok(missing.into_iter())
-    }
-
-    /// The value of a priority class that is known.
-    fn resolve_priority(&self, spec: &mut PodSpec) {
-        let value = match &spec.priority_class_name {
-            Some(class) => self.priorities.get(class).copied(),
-            None => self.default_priority,
-        };
-        spec.priority = spec.priority.or(value);
     }
 
     /// The RuntimeClass that a pod names, or that it is missing.

@@ -1,7 +1,5 @@
 //! Objects on their way to the virtual API server: converted, checked, set aside when broken.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::{NodeMetrics, ResourceList, keys};
@@ -13,9 +11,9 @@ use pumice_wire::rules::BrokenRule;
 
 use super::World;
 use super::budgets::Budgeted;
+use super::remarks::Remarks;
 use crate::manifest::Manifest;
-use crate::problem::{InputPlace, InputProblem};
-use crate::reader::{InputItem, InputSource, locate_fields};
+use crate::reader::InputItem;
 use crate::run::SimulationSettings;
 
 type Admitted = Result<(), Vec<ingest::ObjectProblem>>;
@@ -31,13 +29,15 @@ impl World {
         } = item;
         let (kind, key) = identity(&object);
         let name = format!("{kind} {key}").trim_end().to_owned();
-        if let Some(first) = self.places.get(&(kind, key.clone())) {
+        if let Some(first) = self.found.places.get(&(kind, key.clone())) {
             let message = format!("given twice: the first one is at {first}");
-            self.set_aside(place, name, message, "remove one of them");
+            self.found
+                .set_aside(place, name, message, "remove one of them");
             return;
         }
         if !broken.is_empty() && !served && !is_on_node(&object) {
-            self.refuse(&place, &name, broken.into_iter().map(of_rule));
+            self.found
+                .refuse(&place, &name, broken.into_iter().map(of_rule));
             return;
         }
         let put = match object {
@@ -47,69 +47,12 @@ impl World {
         match put {
             Ok(()) => {
                 // An API server has accepted it as it is, by rules that may be newer; or it holds a node already.
-                let odd = broken.into_iter().map(of_rule);
-                let odd = odd.map(|problem| (kind, key.clone(), problem));
-                self.doubts.extend(odd);
-                self.places.insert((kind, key), place);
+                self.found
+                    .doubt(kind, &key, broken.into_iter().map(of_rule));
+                self.found.places.insert((kind, key), place);
             }
-            Err(found) => self.refuse(&place, &name, found.into_iter()),
+            Err(found) => self.found.refuse(&place, &name, found.into_iter()),
         }
-    }
-
-    /// Sets an object aside for what is wrong with its fields.
-    pub(super) fn refuse(
-        &mut self,
-        place: &InputPlace,
-        name: &str,
-        found: impl Iterator<Item = ingest::ObjectProblem>,
-    ) {
-        for problem in found {
-            let message = format!("{}: {}", problem.path, problem.message);
-            self.set_aside(place.clone(), name.to_owned(), message, &problem.help);
-            self.in_field(problem.path);
-        }
-    }
-
-    /// The last problem is one of a field: its place is looked up when all are known.
-    pub(super) fn in_field(&mut self, path: String) {
-        self.in_fields.push((self.problems.len() - 1, path));
-    }
-
-    /// Puts the places of fields in, with one look at each source.
-    pub(super) fn locate_problems(&mut self, sources: &[InputSource]) {
-        let mut paths: BTreeMap<usize, String> =
-            std::mem::take(&mut self.in_fields).into_iter().collect();
-        let mut wanted: BTreeMap<String, Vec<(&mut InputPlace, String)>> = BTreeMap::new();
-        for (at, problem) in self.problems.iter_mut().enumerate() {
-            if let Some(path) = paths.remove(&at) {
-                let file = problem.place.file.clone();
-                wanted
-                    .entry(file)
-                    .or_default()
-                    .push((&mut problem.place, path));
-            }
-        }
-        for source in sources {
-            let Some(mut places) = wanted.remove(&source.name) else {
-                continue;
-            };
-            let mut places: Vec<(&mut InputPlace, &str)> = places
-                .iter_mut()
-                .map(|(place, path)| (&mut **place, path.as_str()))
-                .collect();
-            locate_fields(source, &mut places);
-        }
-    }
-
-    fn set_aside(&mut self, place: InputPlace, object: String, message: String, help: &str) {
-        let help = help.to_owned();
-        self.problems.push(InputProblem {
-            place,
-            object,
-            message,
-            help,
-            kept: false,
-        });
     }
 
     fn convert_pod(
@@ -125,9 +68,7 @@ impl World {
             Err(refused) if is_on_node => refused,
             Err(refused) => return Err(refused),
         };
-        let odd = odd.into_iter();
-        self.doubts
-            .extend(odd.map(|doubt| ("Pod", key.clone(), doubt)));
+        self.found.doubt("Pod", &key, odd);
         let claims = match is_on_node {
             true => Vec::new(),
             false => ingest::ephemeral_claims(&pod)?,
@@ -138,7 +79,7 @@ impl World {
         self.resources.pod(pod.spec.as_ref());
         let wire = pod;
         let pod = ingest::pod(&wire, &settings.options)?;
-        let mut pod = in_use("Pod", &key, pod, &mut self.doubts);
+        let mut pod = in_use("Pod", &key, pod, &mut self.found);
         if let Some(other) = self.uids.insert(pod.uid.clone(), key.clone()) {
             self.uids.insert(pod.uid.clone(), other.clone());
             let twice = ingest::ObjectProblem {
@@ -149,7 +90,7 @@ impl World {
             if !is_on_node {
                 return Err(vec![twice]);
             }
-            self.doubts.push(("Pod", key.clone(), twice));
+            self.found.doubt("Pod", &key, [twice]);
             pod.uid.clone_from(&key);
         }
         if !claims.is_empty() {
@@ -190,7 +131,7 @@ impl World {
             }
             Manifest::PriorityClass(class) => {
                 let class = ingest::priority_class(&class)?;
-                self.know_priority(&class);
+                self.priorities.know(&class);
                 self.deltas.push(Delta::PriorityClassApply(class));
             }
             Manifest::RuntimeClass(class) => {
@@ -206,7 +147,7 @@ impl World {
             | Manifest::StatefulSet(_)) => self.convert_workload(&workload)?,
             Manifest::PodDisruptionBudget(budget) => {
                 let object = ingest::pod_disruption_budget(&budget)?;
-                self.budgets.insert(key, Budgeted::new(&budget, object)?);
+                self.budgets.0.insert(key, Budgeted::new(&budget, object)?);
             }
             Manifest::ResourceQuota(quota) => {
                 let quota = Box::new(ingest::resource_quota(&quota)?);
@@ -218,9 +159,8 @@ impl World {
             }
             Manifest::Numatopology(object) => {
                 let object = Box::new(ingest::numatopology(&object)?);
-                let doubts = ingest::numatopology_doubt(&object).into_iter();
-                let doubts = doubts.map(|doubt| ("Numatopology", key.clone(), doubt));
-                self.doubts.extend(doubts);
+                let doubt = ingest::numatopology_doubt(&object);
+                self.found.doubt("Numatopology", &key, doubt);
                 self.deltas.push(Delta::NumatopologyApply(object));
             }
             Manifest::NodeMetrics(metrics) => self.convert_metrics(&metrics, key, settings)?,
@@ -271,9 +211,8 @@ impl World {
             }]);
         };
         let usage = ingest::node_usage(metrics, object, settings.now_s)?;
-        let doubts = ingest::node_usage_doubts(&usage, settings.now_s).into_iter();
-        let doubts = doubts.map(|doubt| ("NodeMetrics", node.clone(), doubt));
-        self.doubts.extend(doubts);
+        let doubts = ingest::node_usage_doubts(&usage, settings.now_s);
+        self.found.doubt("NodeMetrics", &node, doubts);
         let usage = Some(usage);
         self.deltas.push(Delta::NodeUsage { node, usage });
         Ok(())
@@ -300,7 +239,7 @@ impl World {
             }
             Manifest::PersistentVolumeClaim(claim) => {
                 let claim = ingest::persistent_volume_claim(&claim)?;
-                let claim = in_use("PersistentVolumeClaim", &key, claim, &mut self.doubts);
+                let claim = in_use("PersistentVolumeClaim", &key, claim, &mut self.found);
                 storage.claims.insert(key, claim);
             }
             Manifest::StorageClass(class) => {
@@ -321,7 +260,7 @@ impl World {
                 let attachment = Box::new(ingest::volume_attachment(&attachment)?);
                 self.deltas.push(Delta::AttachmentApply(attachment));
             }
-            claims => self.convert_claims(claims, key)?,
+            claims => self.device_claims.read(claims, key, &mut self.found)?,
         }
         Ok(())
     }
@@ -341,10 +280,9 @@ pub(super) fn in_use<T>(
     kind: &'static str,
     key: &str,
     read: ingest::Readable<T>,
-    doubts: &mut Vec<(&'static str, String, ingest::ObjectProblem)>,
+    found: &mut Remarks,
 ) -> T {
-    let found = read.doubts.into_iter();
-    doubts.extend(found.map(|doubt| (kind, key.to_owned(), doubt)));
+    found.doubt(kind, key, read.doubts);
     read.object
 }
 

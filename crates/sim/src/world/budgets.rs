@@ -1,6 +1,8 @@
 //! The disruption controller of the virtual cluster: statuses of PodDisruptionBudgets that were given
 //! without one.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use pumice_ingest::ObjectProblem;
@@ -91,6 +93,10 @@ impl Budgeted {
     }
 }
 
+/// PodDisruptionBudgets by `namespace/name`.
+#[derive(Default)]
+pub(super) struct Budgets(pub(super) BTreeMap<String, Budgeted>);
+
 fn problems_of_limits(
     most: Option<&IntOrString>,
     least: Option<&IntOrString>,
@@ -138,20 +144,21 @@ fn scaled(value: &IntOrString, all: i32) -> i32 {
     }
 }
 
-impl World {
+impl Budgets {
     /// Budgets of which the status has changed since they were told last; all of them at first.
-    pub(super) fn renew_budgets(&mut self, all: bool) {
-        for budget in self.budgets.values_mut() {
+    pub(super) fn renew(
+        &mut self,
+        pods: &BTreeMap<String, PodObject>,
+        all: bool,
+        told: &mut Vec<Delta>,
+    ) {
+        for budget in self.0.values_mut() {
             let before = budget.object.clone();
             if let Some(limit) = &budget.limit {
                 let live = |pod: &&PodObject| {
                     !pod.deleting && matches!(pod.phase, PodPhase::Pending | PodPhase::Running)
                 };
-                let own = self
-                    .pods
-                    .values()
-                    .filter(live)
-                    .filter(|pod| budget.selects(pod));
+                let own = pods.values().filter(live).filter(|pod| budget.selects(pod));
                 let (mut count, mut healthy) = (0, 0);
                 for pod in own {
                     count += 1;
@@ -168,15 +175,16 @@ impl World {
                 budget.object.healthy = healthy;
             }
             if all || budget.object != before {
-                let told = Box::new(budget.object.clone());
-                self.deltas.push(Delta::BudgetApply(told));
+                told.push(Delta::BudgetApply(Box::new(budget.object.clone())));
             }
         }
     }
+}
 
+impl World {
     /// Budgets that select nobody, or all and let none go.
     pub fn doubtful_budgets(&self) -> Vec<InputProblem> {
-        let doubtful = self.budgets.iter().filter_map(|(key, budget)| {
+        let doubtful = self.budgets.0.iter().filter_map(|(key, budget)| {
             let own = self.pods.values();
             let own = own.filter(|pod| pod.namespace == budget.object.namespace && !pod.deleting);
             let (mut all, mut selected) = (0, 0);

@@ -44,6 +44,37 @@ impl Controllers {
         self.version += 1;
         self.version.to_string()
     }
+
+    /// The newest resourceVersion of what was given: what changes is newer.
+    fn newest_version(&self, jobs: &BTreeMap<String, Job>) -> u64 {
+        let jobs = jobs.values().map(|job| &job.metadata);
+        let metas = jobs.chain(self.groups.values().map(|group| &group.metadata));
+        let versions = metas.filter_map(|meta| meta.resource_version.as_deref());
+        let pods = self.pods.values().map(|pod| &*pod.resource_version);
+        let numbers = versions.chain(pods).filter_map(|text| text.parse().ok());
+        numbers.max().unwrap_or(0)
+    }
+
+    /// Pods that say of which Job they are, and not by which UID, are those of the Job there is.
+    fn adopt(&mut self, jobs: &BTreeMap<String, Job>) {
+        for pod in self.pods.values_mut() {
+            let Some(member) = pod.member.as_mut().filter(|m| m.job_uid.is_empty()) else {
+                continue;
+            };
+            let key = format!("{}/{}", pod.namespace, member.job);
+            let uid = jobs.get(&key).map(|job| job.metadata.uid.clone());
+            if let Some(uid) = uid {
+                member.job_uid = uid.unwrap_or(key).into();
+            }
+        }
+    }
+
+    /// The first whole second at which one has something to do.
+    pub(super) fn due_s(&self) -> Option<i64> {
+        let due = self.manager.as_ref()?.next_at()?;
+        let is_later = due.subsec_nanosecond() > 0;
+        Some(due.as_second() + i64::from(is_later))
+    }
 }
 
 impl World {
@@ -83,7 +114,7 @@ impl World {
 
     /// Controllers that know everything there is.
     fn started(&self, acting: &mut Controllers, options: &Options, now: Timestamp) -> Manager {
-        acting.version = self.newest_version(acting);
+        acting.version = acting.newest_version(&self.jobs);
         let given = ControllerOptions {
             scheduler_names: options.scheduler_names.clone(),
             templates: RuleScope::Sketch,
@@ -92,7 +123,7 @@ impl World {
         let made = controllers().filter(|one| ACTING.contains(&one.name));
         let made = made.filter_map(|one| one.make.map(|make| make(&given)));
         let mut manager = Manager::new(made.collect());
-        let classes = self.priorities.iter().map(|(name, value)| {
+        let classes = self.priorities.values.iter().map(|(name, value)| {
             Observed::PriorityClass(Box::new(TrackedPriorityClass {
                 metadata: named(None, name),
                 value: *value,
@@ -126,7 +157,7 @@ impl World {
             let seen = Observed::Job(Box::new(with_version(job.clone(), version)));
             manager.tell(ManagerInput::Seen(seen), now);
         }
-        self.adopt(acting);
+        acting.adopt(&self.jobs);
         for pod in acting.pods.values() {
             let seen = Observed::Pod(Box::new(pod.clone()));
             manager.tell(ManagerInput::Seen(seen), now);
@@ -137,30 +168,6 @@ impl World {
         }
         manager.tell(ManagerInput::Synced, now);
         manager
-    }
-
-    /// The newest resourceVersion of what was given: what changes is newer.
-    fn newest_version(&self, acting: &Controllers) -> u64 {
-        let jobs = self.jobs.values().map(|job| &job.metadata);
-        let metas = jobs.chain(acting.groups.values().map(|group| &group.metadata));
-        let versions = metas.filter_map(|meta| meta.resource_version.as_deref());
-        let pods = acting.pods.values().map(|pod| &*pod.resource_version);
-        let numbers = versions.chain(pods).filter_map(|text| text.parse().ok());
-        numbers.max().unwrap_or(0)
-    }
-
-    /// Pods that say of which Job they are, and not by which UID, are those of the Job there is.
-    fn adopt(&self, acting: &mut Controllers) {
-        for pod in acting.pods.values_mut() {
-            let Some(member) = pod.member.as_mut().filter(|m| m.job_uid.is_empty()) else {
-                continue;
-            };
-            let key = format!("{}/{}", pod.namespace, member.job);
-            let uid = self.jobs.get(&key).map(|job| job.metadata.uid.clone());
-            if let Some(uid) = uid {
-                member.job_uid = uid.unwrap_or(key).into();
-            }
-        }
     }
 
     /// What scheduler and kubelets have changed since.
@@ -315,7 +322,7 @@ impl World {
     fn create_claim_of_job(&mut self, object: &Value) -> Done {
         let wire: PersistentVolumeClaim = read(object)?;
         let claim = ingest::persistent_volume_claim(&wire).map_err(|found| invalid(&found))?;
-        self.create_claim(claim.object);
+        self.storage.create(claim.object, &mut self.deltas);
         let (kind, meta) = (ManagedKind::PersistentVolumeClaim, wire.metadata);
         Ok(Some(Observed::Meta(kind, Box::new(meta))))
     }

@@ -6,13 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use pumice_claims::ClaimSpec;
 use pumice_ingest as ingest;
 use pumice_model::object::{
-    DeviceClassObject, PodPhase, ResourceClaimObject, SliceObject, TaintRuleObject,
+    DeviceClassObject, PodObject, PodPhase, ResourceClaimObject, SliceObject, TaintRuleObject,
 };
 use pumice_model::{ClaimReturn, ClaimStep, Delta};
 
-use super::World;
 use super::admit::in_use;
+use super::remarks::Remarks;
 use crate::manifest::Manifest;
+
+/// Pods by `namespace/name`.
+type PodsByKey = BTreeMap<String, PodObject>;
 
 /// All objects of resource.k8s.io.
 #[derive(Default)]
@@ -26,32 +29,32 @@ pub(super) struct DeviceClaims {
     made: BTreeSet<String>,
 }
 
-impl World {
+impl DeviceClaims {
     /// Takes in an object of resource.k8s.io; others are none of its business.
-    pub(super) fn convert_claims(
+    pub(super) fn read(
         &mut self,
         object: Manifest,
         key: String,
+        found: &mut Remarks,
     ) -> Result<(), Vec<ingest::ObjectProblem>> {
-        let known = &mut self.device_claims;
         match object {
             Manifest::ResourceClaim(claim) => {
                 let claim = ingest::resource_claim(&claim)?;
-                let claim = in_use("ResourceClaim", &key, claim, &mut self.doubts);
-                known.claims.insert(key, claim);
+                let claim = in_use("ResourceClaim", &key, claim, found);
+                self.claims.insert(key, claim);
             }
             Manifest::ResourceClaimTemplate(template) => {
                 let (namespace, name, spec) = ingest::resource_claim_template(&template)?;
-                known.templates.insert(format!("{namespace}/{name}"), spec);
+                self.templates.insert(format!("{namespace}/{name}"), spec);
             }
             Manifest::DeviceClass(class) => {
-                known.classes.insert(key, ingest::device_class(&class)?);
+                self.classes.insert(key, ingest::device_class(&class)?);
             }
             Manifest::ResourceSlice(slice) => {
-                known.slices.insert(key, ingest::resource_slice(&slice)?);
+                self.slices.insert(key, ingest::resource_slice(&slice)?);
             }
             Manifest::DeviceTaintRule(rule) => {
-                let rules = &mut known.taint_rules;
+                let rules = &mut self.taint_rules;
                 rules.insert(key, ingest::device_taint_rule(&rule)?);
             }
             _ => {}
@@ -60,12 +63,11 @@ impl World {
     }
 
     /// Objects of resource.k8s.io of the first watch.
-    pub(super) fn claim_deltas(&self) -> Vec<Delta> {
-        let known = &self.device_claims;
-        let classes = known.classes.values().cloned();
-        let slices = known.slices.values().cloned();
-        let rules = known.taint_rules.values().cloned();
-        let claims = known.claims.values().cloned();
+    pub(super) fn first_deltas(&self) -> Vec<Delta> {
+        let classes = self.classes.values().cloned();
+        let slices = self.slices.values().cloned();
+        let rules = self.taint_rules.values().cloned();
+        let claims = self.claims.values().cloned();
         classes
             .map(|class| Delta::DeviceClassApply(Box::new(class)))
             .chain(slices.map(|slice| Delta::SliceApply(Box::new(slice))))
@@ -75,9 +77,9 @@ impl World {
     }
 
     /// Accepts what is written about a claim before a Binding.
-    pub(super) fn take_claim_step(&mut self, step: &ClaimStep, pod_uid: &str) {
+    pub(super) fn take_step(&mut self, step: &ClaimStep, pod_uid: &str, told: &mut Vec<Delta>) {
         let key = format!("{}/{}", step.namespace, step.claim);
-        let Some(claim) = self.device_claims.claims.get_mut(&key) else {
+        let Some(claim) = self.claims.get_mut(&key) else {
             return;
         };
         if let Some(allocation) = &step.allocation {
@@ -87,36 +89,27 @@ impl World {
         if !claim.reserved_for.iter().any(|uid| uid == pod_uid) {
             claim.reserved_for.push(pod_uid.to_owned());
         }
-        let told = Delta::ResourceClaimApply(Box::new(claim.clone()));
-        self.deltas.push(told);
+        told.push(Delta::ResourceClaimApply(Box::new(claim.clone())));
     }
 
     /// Accepts that a claim gives its devices back.
-    pub fn return_devices(&mut self, claim: &ClaimReturn) {
+    pub(super) fn give_back(&mut self, claim: &ClaimReturn, told: &mut Vec<Delta>) {
         let key = format!("{}/{}", claim.namespace, claim.claim);
-        if let Some(claim) = self.device_claims.claims.get_mut(&key) {
+        if let Some(claim) = self.claims.get_mut(&key) {
             claim.allocation = None;
             claim.reserved_for.clear();
-            let told = Delta::ResourceClaimApply(Box::new(claim.clone()));
-            self.deltas.push(told);
+            told.push(Delta::ResourceClaimApply(Box::new(claim.clone())));
         }
     }
 
-    /// One round of the controllers of volumes and of resource claims.
-    pub fn run_supplies(&mut self) {
-        self.run_storage();
-        self.run_claims();
+    /// One round of the controller.
+    pub(super) fn run(&mut self, pods: &mut PodsByKey, told: &mut Vec<Delta>) {
+        self.make(pods, told);
+        self.release(pods, told);
     }
 
-    /// One round of the controller of resource claims.
-    pub fn run_claims(&mut self) {
-        self.make_claims();
-        self.release_claims();
-    }
-
-    fn make_claims(&mut self) {
-        let known = &mut self.device_claims;
-        for pod in self.pods.values_mut() {
+    fn make(&mut self, pods: &mut PodsByKey, told: &mut Vec<Delta>) {
+        for pod in pods.values_mut() {
             let mut made = false;
             for entry in &mut pod.resource_claims {
                 let Some(template) = entry.template.as_ref().filter(|_| entry.claim.is_none())
@@ -124,7 +117,7 @@ impl World {
                     continue;
                 };
                 let template = format!("{}/{template}", pod.namespace);
-                let Some(spec) = known.templates.get(&template) else {
+                let Some(spec) = self.templates.get(&template) else {
                     continue;
                 };
                 let name = format!("{}-{}", pod.name, entry.entry);
@@ -137,23 +130,22 @@ impl World {
                     spec: spec.clone(),
                     ..ResourceClaimObject::default()
                 };
-                self.deltas
-                    .push(Delta::ResourceClaimApply(Box::new(claim.clone())));
-                known.made.insert(key.clone());
-                known.claims.entry(key).or_insert(claim);
+                told.push(Delta::ResourceClaimApply(Box::new(claim.clone())));
+                self.made.insert(key.clone());
+                self.claims.entry(key).or_insert(claim);
                 entry.claim = Some(name);
                 made = true;
             }
             if made {
-                self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
+                told.push(Delta::PodApply(Box::new(pod.clone())));
             }
         }
     }
 
     /// Claims of pods that are gone are deleted; others that nobody uses any more give their devices back.
-    fn release_claims(&mut self) {
+    fn release(&mut self, pods: &PodsByKey, told: &mut Vec<Delta>) {
         let has_ended = |phase| matches!(phase, PodPhase::Succeeded | PodPhase::Failed);
-        let alive = self.pods.values();
+        let alive = pods.values();
         let running: BTreeSet<&String> = alive
             .clone()
             .filter(|pod| !has_ended(pod.phase))
@@ -161,7 +153,7 @@ impl World {
             .collect();
         let there: BTreeSet<&String> = alive.map(|pod| &pod.uid).collect();
         let mut gone = Vec::new();
-        let DeviceClaims { claims, made, .. } = &mut self.device_claims;
+        let DeviceClaims { claims, made, .. } = self;
         for (key, claim) in claims {
             let before = claim.reserved_for.len();
             claim.reserved_for.retain(|uid| running.contains(uid));
@@ -176,14 +168,32 @@ impl World {
                 claim.allocation = None;
                 claim.is_protected = false;
             }
-            self.deltas
-                .push(Delta::ResourceClaimApply(Box::new(claim.clone())));
+            told.push(Delta::ResourceClaimApply(Box::new(claim.clone())));
         }
         for key in gone {
-            if let Some(claim) = self.device_claims.claims.remove(&key) {
-                self.deltas
-                    .push(Delta::ResourceClaimDelete(claim.namespace, claim.name));
+            if let Some(claim) = self.claims.remove(&key) {
+                told.push(Delta::ResourceClaimDelete(claim.namespace, claim.name));
             }
+        }
+    }
+
+    /// Takes in what a dump tells of, unless it is there.
+    pub(super) fn restore(&mut self, delta: Delta) {
+        match delta {
+            Delta::ResourceClaimApply(claim) => {
+                let key = format!("{}/{}", claim.namespace, claim.name);
+                self.claims.entry(key).or_insert(*claim);
+            }
+            Delta::SliceApply(slice) => {
+                self.slices.entry(slice.name.clone()).or_insert(*slice);
+            }
+            Delta::TaintRuleApply(rule) => {
+                self.taint_rules.entry(rule.name.clone()).or_insert(*rule);
+            }
+            Delta::DeviceClassApply(class) => {
+                self.classes.entry(class.name.clone()).or_insert(*class);
+            }
+            _ => {}
         }
     }
 }

@@ -66,9 +66,7 @@ impl World {
             let claim = claim.and_then(ingest::Readable::certain);
             claim.map_err(|found| of_claim(at, found))?;
         }
-        let doubts = doubts.into_iter();
-        self.doubts
-            .extend(doubts.map(|doubt| ("Job", key.clone(), doubt)));
+        self.found.doubt("Job", &key, doubts);
         if job.metadata.namespace.is_none() {
             let (namespace, _) = key.split_once('/').unwrap_or_default();
             job.metadata.namespace = Some(namespace.to_owned());
@@ -94,7 +92,7 @@ impl World {
         let refused: Vec<(String, String)> = refused.collect();
         for (key, why) in refused {
             self.jobs.remove(&key);
-            let place = self.places.remove(&("Job", key.clone()));
+            let place = self.found.places.remove(&("Job", key.clone()));
             let (what, help) = why.split_once("; ").unwrap_or((&why, ""));
             let path = "spec.queue".to_owned();
             let problem = ObjectProblem {
@@ -103,13 +101,14 @@ impl World {
                 help: help.to_owned(),
             };
             let name = format!("Job {key}");
-            self.refuse(&place.unwrap_or_default(), &name, std::iter::once(problem));
+            self.found
+                .refuse(&place.unwrap_or_default(), &name, std::iter::once(problem));
         }
     }
 
     /// The PodGroup of a Job.
     fn wire_group(&self, job: &Job) -> pumice_api::PodGroup {
-        let priority_of = |class: &str| self.priorities.get(class).copied().unwrap_or(0);
+        let priority_of = |class: &str| self.priorities.of(Some(class)).unwrap_or(0);
         controller::pod_group(job, &priority_of)
     }
 
@@ -130,7 +129,7 @@ impl World {
         };
         for (_, claim) in controller::volume_claims(job) {
             if let Ok(claim) = ingest::persistent_volume_claim(&claim) {
-                self.create_claim(claim.object);
+                self.storage.create(claim.object, &mut self.deltas);
             }
         }
         for mut pod in controller::pods(job, &group.name) {
@@ -173,7 +172,7 @@ impl World {
         let key = format!("{}/{}", pod.namespace, pod.name);
         if !self.pods.contains_key(&key) {
             for claim in claims {
-                self.create_claim(claim);
+                self.storage.create(claim, &mut self.deltas);
             }
             self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
             if !pod.ours {

@@ -21,12 +21,6 @@ const MAX_NAMES: usize = 1000;
 /// Where a PodGroup, Job or pod names its PriorityClass.
 const CLASS: &str = "spec.priorityClassName";
 
-/// PriorityClasses that every API server has, and their values.
-pub(super) const SYSTEM_CLASSES: [(&str, i32); 2] = [
-    ("system-cluster-critical", 2_000_000_000),
-    ("system-node-critical", 2_000_001_000),
-];
-
 /// Kind and key of an object, the field with a name, what is wrong with it, and what to do.
 type Misnomer<'a> = ((&'static str, &'a String), &'static str, String, String);
 
@@ -39,37 +33,50 @@ impl World {
     /// Warns of queues whose parent does not exist or that are their own ancestor. They take part: a
     /// plugin that goes by the tree holds them with all queues below them, others do not look at it.
     pub(super) fn report_broken_queue_trees(&mut self) {
-        let found = self.queues.keys().filter_map(|name| {
-            let fault = self.fault_of_parent(name)?;
-            Some((name.clone(), fault))
-        });
-        let found: Vec<(String, String)> = found.collect();
-        for (name, fault) in found {
-            let place = self.places.get(&("Queue", name.clone())).cloned();
-            self.problems.push(InputProblem {
-                place: place.unwrap_or_default(),
-                object: format!("Queue {name}"),
-                message: format!("spec.parent: {fault}"),
-                help:
-                    "name an existing parent queue in spec.parent, or none; plugin capacity with \
-                       enableHierarchy holds the queue and those below it until then"
-                        .to_owned(),
-                kept: true,
-            });
-            self.in_field("spec.parent".to_owned());
+        let names = self.queues.keys();
+        let broken = names.filter_map(|name| References(self).broken_parent(name));
+        let broken: Vec<InputProblem> = broken.collect();
+        for problem in broken {
+            self.found.warn(problem, "spec.parent".to_owned());
         }
+    }
+
+    /// Warns of names that lead nowhere; the objects take part all the same.
+    pub(super) fn report_unknown_names(&mut self) {
+        for (problem, path) in References(self).warnings() {
+            self.found.warn(problem, path);
+        }
+    }
+}
+
+/// Who names whom: a look at the objects, which changes nothing.
+struct References<'w>(&'w World);
+
+impl<'w> References<'w> {
+    /// What is wrong with the parent of a queue.
+    fn broken_parent(&self, name: &str) -> Option<InputProblem> {
+        let fault = self.fault_of_parent(name)?;
+        Some(InputProblem {
+            place: self.0.place("Queue", name).unwrap_or_default(),
+            object: format!("Queue {name}"),
+            message: format!("spec.parent: {fault}"),
+            help: "name an existing parent queue in spec.parent, or none; plugin capacity with \
+                   enableHierarchy holds the queue and those below it until then"
+                .to_owned(),
+            kept: true,
+        })
     }
 
     /// What is wrong with the parent of a queue itself, not with one further up.
     fn fault_of_parent(&self, name: &str) -> Option<String> {
-        let parent_of = |at: &str| match self.queues.get(at).map_or("", |queue| &queue.parent) {
+        let parent_of = |at: &str| match self.0.queues.get(at).map_or("", |queue| &queue.parent) {
             "" | "root" => None,
             _ if at == "root" => None,
             parent => Some(parent),
         };
         let parent = parent_of(name)?;
-        if !self.queues.contains_key(parent) {
-            let aside = self.is_set_aside("Queue", parent);
+        if !self.0.queues.contains_key(parent) {
+            let aside = self.0.found.is_set_aside("Queue", parent);
             let why = if aside {
                 "was set aside"
             } else {
@@ -79,14 +86,14 @@ impl World {
         }
         // A circle it is not part of ends after as many steps as there are queues.
         let path = std::iter::successors(Some(parent), |at| parent_of(at));
-        let mut path = path.take(self.queues.len());
+        let mut path = path.take(self.0.queues.len());
         let is_own_ancestor = path.any(|at| at == name);
         is_own_ancestor.then(|| format!("queue \"{name}\" is its own ancestor"))
     }
 
-    /// Warns of names that lead nowhere; the objects take part all the same.
-    pub(super) fn report_unknown_names(&mut self) {
-        let aside: BTreeSet<&str> = self.objects_set_aside().collect();
+    /// Names that lead nowhere, each with its field.
+    fn warnings(&self) -> Vec<(InputProblem, String)> {
+        let aside: BTreeSet<&str> = self.0.found.objects_set_aside().collect();
         // `queue "a" does not exist`, or that it was set aside.
         let missing = |kind: &str, name: &str| {
             let known = aside.contains(format!("{kind} {name}").as_str());
@@ -98,11 +105,11 @@ impl World {
             format!("{kind} \"{name}\" {why}")
         };
         let mut found: Vec<Misnomer<'_>> = Vec::new();
-        for (key, pod) in &self.pods {
+        for (key, pod) in &self.0.pods {
             if let Some(node) = pod
                 .node
                 .as_ref()
-                .filter(|node| !self.nodes.contains_key(*node))
+                .filter(|node| !self.0.nodes.contains_key(*node))
             {
                 let missing = missing("Node", node);
                 let help = "give the node too; until then the pod counts on no node".to_owned();
@@ -112,7 +119,7 @@ impl World {
                 .group
                 .as_ref()
                 .map(|group| format!("{}/{group}", pod.namespace));
-            if let Some(group) = group.filter(|group| pod.ours && !self.has_group(group)) {
+            if let Some(group) = group.filter(|group| pod.ours && !self.0.has_group(group)) {
                 let missing = missing("PodGroup", &group);
                 let (path, help) = match pod
                     .group
@@ -135,7 +142,7 @@ impl World {
         found.extend(self.cpus_of_no_node(&missing));
         found.extend(self.unknown_classes());
         let warnings = found.into_iter().map(|((kind, key), path, missing, help)| {
-            let place = self.place(kind, key).unwrap_or_default();
+            let place = self.0.place(kind, key).unwrap_or_default();
             let (object, message) = (format!("{kind} {key}"), format!("{path}: {missing}"));
             let problem = InputProblem {
                 place,
@@ -146,21 +153,17 @@ impl World {
             };
             (problem, path.to_owned())
         });
-        let warnings: Vec<(InputProblem, String)> = warnings
+        warnings
             .chain(self.overridden_marks())
             .chain(self.told_doubts())
-            .collect();
-        for (problem, path) in warnings {
-            self.problems.push(problem);
-            self.in_field(path);
-        }
+            .collect()
     }
 
     /// PodGroups whose queue is not there.
-    fn groups_of_no_queue(&self, missing: &dyn Fn(&str, &str) -> String) -> Vec<Misnomer<'_>> {
-        let names = || self.queues.keys().map(String::as_str).take(MAX_NAMES);
-        let is_known = |queue: &str| queue.is_empty() || self.queues.contains_key(queue);
-        let lost = self.groups.iter();
+    fn groups_of_no_queue(&self, missing: &dyn Fn(&str, &str) -> String) -> Vec<Misnomer<'w>> {
+        let names = || self.0.queues.keys().map(String::as_str).take(MAX_NAMES);
+        let is_known = |queue: &str| queue.is_empty() || self.0.queues.contains_key(queue);
+        let lost = self.0.groups.iter();
         let lost = lost.filter(|(_, group)| !is_known(&group.queue));
         lost.map(|(key, group)| {
             let hint = hint(&group.queue, names());
@@ -172,10 +175,10 @@ impl World {
     }
 
     /// Numatopologies whose node is not there.
-    fn cpus_of_no_node(&self, missing: &dyn Fn(&str, &str) -> String) -> Vec<Misnomer<'_>> {
-        let told = self.places.keys();
+    fn cpus_of_no_node(&self, missing: &dyn Fn(&str, &str) -> String) -> Vec<Misnomer<'w>> {
+        let told = self.0.found.places.keys();
         let told = told.filter(|(kind, _)| *kind == "Numatopology");
-        let alone = told.filter(|(_, node)| !self.nodes.contains_key(node));
+        let alone = told.filter(|(_, node)| !self.0.nodes.contains_key(node));
         let misnomers = alone.map(|(kind, node)| {
             let help = "it is called like its node: give the node too, or remove this".to_owned();
             ((*kind, node), "metadata.name", missing("Node", node), help)
@@ -185,9 +188,9 @@ impl World {
 
     /// What is odd about objects that take part, each with its field.
     fn told_doubts(&self) -> Vec<(InputProblem, String)> {
-        let told = self.doubts.iter().map(|(kind, key, doubt)| {
+        let told = self.0.found.doubts.iter().map(|(kind, key, doubt)| {
             let problem = InputProblem {
-                place: self.place(kind, key).unwrap_or_default(),
+                place: self.0.place(kind, key).unwrap_or_default(),
                 object: format!("{kind} {key}"),
                 message: format!("{}: {}", doubt.path, doubt.message),
                 help: doubt.help.clone(),
@@ -200,13 +203,13 @@ impl World {
 
     /// Marks of templates that do not reach the pods, each with its field.
     fn overridden_marks(&self) -> Vec<(InputProblem, String)> {
-        let marks = self.jobs.iter().flat_map(|(key, job)| {
+        let marks = self.0.jobs.iter().flat_map(|(key, job)| {
             let marks = controller::overridden_marks(job).into_iter();
             marks.map(move |(task, message)| (key, task, message))
         });
         let told = marks.map(|(key, task, message)| {
             let problem = InputProblem {
-                place: self.place("Job", key).unwrap_or_default(),
+                place: self.0.place("Job", key).unwrap_or_default(),
                 object: format!("Job {key}"),
                 message,
                 help: "remove it from the template, or from the Job".to_owned(),
@@ -218,20 +221,27 @@ impl World {
     }
 
     /// PriorityClasses that are named and not there.
-    fn unknown_classes(&self) -> Vec<Misnomer<'_>> {
-        let groups = self.groups.iter();
+    fn unknown_classes(&self) -> Vec<Misnomer<'w>> {
+        let groups = self.0.groups.iter();
         let groups = groups.map(|(key, group)| (("PodGroup", key), group.priority_class.as_str()));
-        let jobs = self.jobs.iter();
+        let jobs = self.0.jobs.iter();
         let jobs = jobs.map(|(key, job)| (("Job", key), job.spec.priority_class_name.as_str()));
-        let pods = self.pods.iter().filter(|(_, pod)| pod.ours);
+        let pods = self.0.pods.iter().filter(|(_, pod)| pod.ours);
         let pods = pods.map(|(key, pod)| (("Pod", key), pod.priority_class.as_str()));
         let named = groups.chain(jobs).chain(pods);
-        let unknown =
-            named.filter(|(_, class)| !class.is_empty() && !self.priorities.contains_key(*class));
+        let unknown = named.filter(|(_, class)| {
+            !class.is_empty() && !self.0.priorities.values.contains_key(*class)
+        });
         let told = unknown.map(|(of, class)| {
-            let names = self.priorities.keys().map(String::as_str).take(MAX_NAMES);
+            let names = self
+                .0
+                .priorities
+                .values
+                .keys()
+                .map(String::as_str)
+                .take(MAX_NAMES);
             let hint = hint(class, names);
-            let value = self.default_priority.unwrap_or(0);
+            let value = self.0.priorities.default.unwrap_or(0);
             let missing = format!("PriorityClass \"{class}\" does not exist");
             let help =
                 format!("{hint}give the class too; until then it counts as priority {value}");

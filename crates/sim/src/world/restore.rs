@@ -1,7 +1,7 @@
 //! Objects out of the dump of a scheduler.
 
 use pumice_model::Delta;
-use pumice_model::object::{NodeObject, PodObject, PriorityClassObject};
+use pumice_model::object::{NodeObject, PodObject};
 
 use super::World;
 use crate::run::SimulationSettings;
@@ -35,7 +35,7 @@ impl World {
                 self.queues.entry(queue.name.clone()).or_insert(*queue);
             }
             Delta::PriorityClassApply(ref class) => {
-                self.know_priority(class);
+                self.priorities.know(class);
                 self.deltas.push(delta);
             }
             Delta::NamespaceApply(_)
@@ -77,7 +77,10 @@ impl World {
             | Delta::HyperNodeDelete(_)
             | Delta::NumatopologyDelete(_)
             | Delta::AttachmentDelete(_) => {}
-            supplies => self.restore_supplies(supplies),
+            supplies => {
+                self.storage.restore(&supplies);
+                self.device_claims.restore(supplies);
+            }
         }
     }
 
@@ -86,13 +89,6 @@ impl World {
         if !self.uids.contains_key(&pod.uid) && !self.pods.contains_key(&key) {
             self.uids.insert(pod.uid.clone(), key.clone());
             self.pods.insert(key, pod);
-        }
-    }
-
-    pub(super) fn know_priority(&mut self, class: &PriorityClassObject) {
-        self.priorities.insert(class.name.clone(), class.value);
-        if class.global_default {
-            self.default_priority = self.default_priority.max(Some(class.value));
         }
     }
 
@@ -106,43 +102,5 @@ impl World {
     fn pod_of_uid(&mut self, uid: &str) -> Option<&mut PodObject> {
         let key = self.uids.get(uid)?;
         self.pods.get_mut(key)
-    }
-
-    fn restore_supplies(&mut self, delta: Delta) {
-        match delta {
-            Delta::PvApply(volume) => {
-                let volumes = &mut self.storage.volumes;
-                volumes.entry(volume.name.clone()).or_insert(*volume);
-            }
-            Delta::PvcApply(claim) => {
-                let key = format!("{}/{}", claim.namespace, claim.name);
-                self.storage.claims.entry(key).or_insert(*claim);
-            }
-            Delta::StorageClassApply(class) => {
-                let classes = &mut self.storage.classes;
-                classes.entry(class.name.clone()).or_insert(*class);
-            }
-            Delta::CsiNodeApply(node) => {
-                let nodes = &mut self.storage.csi_nodes;
-                nodes.entry(node.name.clone()).or_insert(*node);
-            }
-            Delta::ResourceClaimApply(claim) => {
-                let key = format!("{}/{}", claim.namespace, claim.name);
-                self.device_claims.claims.entry(key).or_insert(*claim);
-            }
-            Delta::SliceApply(slice) => {
-                let slices = &mut self.device_claims.slices;
-                slices.entry(slice.name.clone()).or_insert(*slice);
-            }
-            Delta::TaintRuleApply(rule) => {
-                let rules = &mut self.device_claims.taint_rules;
-                rules.entry(rule.name.clone()).or_insert(*rule);
-            }
-            Delta::DeviceClassApply(class) => {
-                let classes = &mut self.device_claims.classes;
-                classes.entry(class.name.clone()).or_insert(*class);
-            }
-            _ => {}
-        }
     }
 }

@@ -7,16 +7,17 @@
 use std::collections::BTreeMap;
 
 use pumice_model::object::{
-    ClaimObject, ClaimRef, CsiNodeObject, NodeOp, NodeRequirement, NodeTerm, PvObject,
+    ClaimObject, ClaimRef, CsiNodeObject, NodeObject, NodeOp, NodeRequirement, NodeTerm, PvObject,
     StorageClassObject, VolumeSource,
 };
 use pumice_model::selector::{pair, selects_pairs};
 use pumice_model::{Delta, VolumeStep};
 
-use super::World;
-
 /// Provisioner of classes whose volumes are made by hand.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
+
+/// Nodes by name.
+type NodesByName = BTreeMap<String, NodeObject>;
 
 /// All storage objects that change in a simulation, and those their changes depend on.
 #[derive(Default)]
@@ -29,27 +30,23 @@ pub(super) struct Storage {
     pub(super) of_pods: BTreeMap<String, Vec<ClaimObject>>,
 }
 
-impl World {
+impl Storage {
     /// What the API server does to claims that do not say a class.
     pub(super) fn fill_in_default_class(&mut self) {
-        let storage = &mut self.storage;
-        let default = default_class(&storage.classes);
-        let claims = storage
-            .claims
-            .values_mut()
-            .chain(storage.of_pods.values_mut().flatten());
+        let default = default_class(&self.classes);
+        let of_pods = self.of_pods.values_mut().flatten();
+        let claims = self.claims.values_mut().chain(of_pods);
         for claim in claims.filter(|claim| claim.class.is_none()) {
             claim.class.clone_from(&default);
         }
     }
 
     /// Storage objects of the first watch.
-    pub(super) fn storage_deltas(&self) -> Vec<Delta> {
-        let storage = &self.storage;
-        let classes = storage.classes.values().cloned();
-        let volumes = storage.volumes.values().cloned();
-        let claims = storage.claims.values().cloned();
-        let nodes = storage.csi_nodes.values().cloned();
+    pub(super) fn first_deltas(&self) -> Vec<Delta> {
+        let classes = self.classes.values().cloned();
+        let volumes = self.volumes.values().cloned();
+        let claims = self.claims.values().cloned();
+        let nodes = self.csi_nodes.values().cloned();
         classes
             .map(|class| Delta::StorageClassApply(Box::new(class)))
             .chain(nodes.map(|node| Delta::CsiNodeApply(Box::new(node))))
@@ -59,51 +56,52 @@ impl World {
     }
 
     /// Puts a claim on the API server, unless one of its name is there.
-    pub(super) fn create_claim(&mut self, mut claim: ClaimObject) {
+    pub(super) fn create(&mut self, mut claim: ClaimObject, told: &mut Vec<Delta>) {
         let key = format!("{}/{}", claim.namespace, claim.name);
-        if self.storage.claims.contains_key(&key) {
+        if self.claims.contains_key(&key) {
             return;
         }
         if claim.class.is_none() {
-            claim.class = default_class(&self.storage.classes);
+            claim.class = default_class(&self.classes);
         }
-        self.deltas.push(Delta::PvcApply(Box::new(claim.clone())));
-        self.storage.claims.insert(key, claim);
+        told.push(Delta::PvcApply(Box::new(claim.clone())));
+        self.claims.insert(key, claim);
     }
 
     /// One round of the ephemeral volume controller, of the PersistentVolume controller and of every
     /// provisioner, for claims that need no scheduler.
-    pub fn run_storage(&mut self) {
-        let of_pods = std::mem::take(&mut self.storage.of_pods);
+    pub(super) fn run(&mut self, nodes: &NodesByName, told: &mut Vec<Delta>) {
+        let of_pods = std::mem::take(&mut self.of_pods);
         for claim in of_pods.into_values().flatten() {
-            self.create_claim(claim);
+            self.create(claim, told);
         }
-        let unbound = self.storage.claims.iter();
+        let unbound = self.claims.iter();
         let unbound = unbound.filter(|(_, claim)| !claim.is_bound() && !claim.lost);
         let keys: Vec<String> = unbound.map(|(key, _)| key.clone()).collect();
         for key in keys {
-            self.bind_or_provision(&key);
+            self.bind_or_provision(&key, nodes, told);
         }
     }
 
-    fn bind_or_provision(&mut self, key: &str) {
-        let Some(claim) = self.storage.claims.get(key) else {
+    fn bind_or_provision(&mut self, key: &str, nodes: &NodesByName, told: &mut Vec<Delta>) {
+        let Some(claim) = self.claims.get(key) else {
             return;
         };
-        let class = self.storage.classes.get(claim.class_name());
+        let class = self.classes.get(claim.class_name());
         let delayed = class.is_some_and(|class| class.delayed);
         if let Some(volume) = self.volume_for(claim, delayed) {
-            self.bind_claim(key, &volume);
+            self.bind(key, &volume, told);
         } else if claim.volume.is_empty() && (!delayed || claim.selected_node.is_some()) {
             let node = claim.selected_node.clone();
-            self.provision(key, node.as_deref());
+            let node = node.and_then(|node| nodes.get(&node));
+            self.provision(key, node, told);
         }
     }
 
     /// The volume the controller would give a claim: the one it names, the one reserved for it, or,
     /// where no scheduler is waited for, the smallest that fits.
     fn volume_for(&self, claim: &ClaimObject, delayed: bool) -> Option<String> {
-        let volumes = &self.storage.volumes;
+        let volumes = &self.volumes;
         let is_its_own = |volume: &PvObject| {
             let owner = volume.claim.as_ref();
             owner.is_some_and(|owner| {
@@ -144,10 +142,9 @@ impl World {
         smallest.map(|volume| volume.name.clone())
     }
 
-    fn bind_claim(&mut self, key: &str, volume: &str) {
-        let storage = &mut self.storage;
-        let claim = storage.claims.get_mut(key);
-        let (Some(claim), Some(volume)) = (claim, storage.volumes.get_mut(volume)) else {
+    fn bind(&mut self, key: &str, volume: &str, told: &mut Vec<Delta>) {
+        let claim = self.claims.get_mut(key);
+        let (Some(claim), Some(volume)) = (claim, self.volumes.get_mut(volume)) else {
             return;
         };
         volume.claim = Some(ClaimRef {
@@ -159,17 +156,16 @@ impl World {
         claim.volume.clone_from(&volume.name);
         claim.bind_completed = true;
         let (volume, claim) = (volume.clone(), claim.clone());
-        self.deltas.push(Delta::PvApply(Box::new(volume)));
-        self.deltas.push(Delta::PvcApply(Box::new(claim)));
+        told.push(Delta::PvApply(Box::new(volume)));
+        told.push(Delta::PvcApply(Box::new(claim)));
     }
 
     /// Makes a volume for a claim, if its class has a provisioner.
-    fn provision(&mut self, key: &str, node: Option<&str>) {
-        let storage = &self.storage;
-        let Some(claim) = storage.claims.get(key) else {
+    fn provision(&mut self, key: &str, node: Option<&NodeObject>, told: &mut Vec<Delta>) {
+        let Some(claim) = self.claims.get(key) else {
             return;
         };
-        let Some(class) = storage.classes.get(claim.class_name()) else {
+        let Some(class) = self.classes.get(claim.class_name()) else {
             return;
         };
         if class.provisioner.is_empty() || class.provisioner == NO_PROVISIONER {
@@ -191,8 +187,8 @@ impl World {
             }),
             ..PvObject::default()
         };
-        self.storage.volumes.insert(name.clone(), volume);
-        self.bind_claim(key, &name);
+        self.volumes.insert(name.clone(), volume);
+        self.bind(key, &name, told);
     }
 
     /// Where a driver makes a volume: like the selected node in all labels the driver names, else
@@ -200,7 +196,7 @@ impl World {
     fn reach_of_new_volume(
         &self,
         class: &StorageClassObject,
-        node: Option<&str>,
+        node: Option<&NodeObject>,
     ) -> Option<Vec<NodeTerm>> {
         let is = |key: &str, values: Vec<String>| NodeRequirement {
             key: key.to_owned(),
@@ -210,16 +206,16 @@ impl World {
             expressions,
             ..NodeTerm::default()
         };
-        let driver = |node: &str| {
-            let drivers = &self.storage.csi_nodes.get(node)?.drivers;
+        let driver = |node: &NodeObject| {
+            let drivers = &self.csi_nodes.get(&node.name)?.drivers;
             drivers.iter().find(|driver| driver.name == class.driver)
         };
         if let Some(node) = node
-            && let (Some(driver), Some(object)) = (driver(node), self.nodes.get(node))
+            && let Some(driver) = driver(node)
         {
             let keys = driver.topology_keys.iter();
             let same: Vec<NodeRequirement> = keys
-                .filter_map(|key| Some(is(key, vec![pair(&object.labels, key)?.to_owned()])))
+                .filter_map(|key| Some(is(key, vec![pair(&node.labels, key)?.to_owned()])))
                 .collect();
             if !same.is_empty() {
                 return Some(vec![term(same)]);
@@ -237,15 +233,44 @@ impl World {
         (!allowed.is_empty()).then_some(allowed)
     }
 
+    /// Takes in what a dump tells of, unless it is there.
+    pub(super) fn restore(&mut self, delta: &Delta) {
+        match delta {
+            Delta::PvApply(volume) => {
+                let entry = self.volumes.entry(volume.name.clone());
+                entry.or_insert_with(|| (**volume).clone());
+            }
+            Delta::PvcApply(claim) => {
+                let key = format!("{}/{}", claim.namespace, claim.name);
+                let entry = self.claims.entry(key);
+                entry.or_insert_with(|| (**claim).clone());
+            }
+            Delta::StorageClassApply(class) => {
+                let entry = self.classes.entry(class.name.clone());
+                entry.or_insert_with(|| (**class).clone());
+            }
+            Delta::CsiNodeApply(node) => {
+                let entry = self.csi_nodes.entry(node.name.clone());
+                entry.or_insert_with(|| (**node).clone());
+            }
+            _ => {}
+        }
+    }
+
     /// Accepts what is written before a Binding; the claim is bound at once.
-    pub(super) fn take_volume_step(&mut self, step: &VolumeStep) {
+    pub(super) fn take_step(
+        &mut self,
+        step: &VolumeStep,
+        nodes: &NodesByName,
+        told: &mut Vec<Delta>,
+    ) {
         match step {
             VolumeStep::BindVolume {
                 volume,
                 namespace,
                 claim,
                 ..
-            } => self.bind_claim(&format!("{namespace}/{claim}"), volume),
+            } => self.bind(&format!("{namespace}/{claim}"), volume, told),
             VolumeStep::SelectNode {
                 namespace,
                 claim,
@@ -254,9 +279,9 @@ impl World {
             } => {
                 let key = format!("{namespace}/{claim}");
                 let open = |claim: &&mut ClaimObject| !claim.is_bound();
-                if let Some(claim) = self.storage.claims.get_mut(&key).filter(open) {
+                if let Some(claim) = self.claims.get_mut(&key).filter(open) {
                     claim.selected_node = Some(node.clone());
-                    self.provision(&key, Some(node));
+                    self.provision(&key, nodes.get(node), told);
                 }
             }
         }

@@ -14,7 +14,7 @@ impl World {
         until_s: i64,
     ) -> Option<i64> {
         while self.deltas.is_empty() {
-            now_s = self.controllers_due_s()?.max(now_s.saturating_add(1));
+            now_s = self.controllers.due_s()?.max(now_s.saturating_add(1));
             if now_s > until_s {
                 return None;
             }
@@ -22,13 +22,5 @@ impl World {
             self.run_supplies();
         }
         Some(now_s)
-    }
-
-    /// The first whole second at which a controller has something to do.
-    fn controllers_due_s(&self) -> Option<i64> {
-        let manager = self.controllers.manager.as_ref()?;
-        let due = manager.next_at()?;
-        let is_later = due.subsec_nanosecond() > 0;
-        Some(due.as_second() + i64::from(is_later))
     }
 }

@@ -2,7 +2,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::lease::Term;
-use crate::scripted::client;
+use pumice_scripted::{client, nobody};
 
 type Respond = fn() -> Answer;
 
@@ -240,16 +240,12 @@ async fn nothing_is_told_while_the_pod_cannot_be_read() {
 
 #[tokio::test]
 async fn without_a_connection_nothing_is_in_doubt_and_the_bind_fails_at_its_bound() {
-    let address = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        listener.local_addr().expect("bound")
-    };
     let (sender, mut outcomes) = unbounded_channel();
     let mut options = options();
     options.bind_timeout = Duration::from_millis(500);
     let term = TermWatch::always();
     let sight = Sight::default();
-    let effects = start(client(address), options, term, sender, Arc::new(()), sight);
+    let effects = start(client(nobody()), options, term, sender, Arc::new(()), sight);
     effects.submit(bind());
     let outcome = outcomes.recv().await.expect("effects run");
     assert_eq!(failure(outcome).0, BindFailure::GaveUp);

@@ -22,9 +22,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::contact::Contact;
 use crate::lease::TermWatch;
-use crate::scripted::{Answer, Seen, Server};
 use crate::watch::Picture;
 use crate::{ObjectRef, PluginProgress};
+use pumice_scripted::{Answer, Seen, Server};
 
 use super::shared::WriterContext;
 use super::verbs::{Target, WriteVerb};
@@ -90,7 +90,8 @@ impl Bench {
         let server = Server::start(script).await;
         let (sender, outcomes) = unbounded_channel();
         let contact = Contact::default();
-        let client = server.observed(&contact);
+        let config = pumice_scripted::config(server.address());
+        let client = contact.client(config).expect("a client");
         let progress = PluginProgress::new(options.plugin_patience);
         let sight = Sight {
             contact,

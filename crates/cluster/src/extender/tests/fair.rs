@@ -32,15 +32,18 @@ fn of_pod(namespace: &str, nth: usize) -> StandingQuestion {
 async fn heard_before(question: fn(&str, usize) -> StandingQuestion, pointer: &str) -> usize {
     const MUCH: usize = 1000;
     let (opens, is_open) = watch::channel(false);
-    let gate = is_open.clone();
-    let server = StandIn::start_gated(gate, |heard| match heard.line.contains("predicate") {
+    let door = Door {
+        opens: Some(is_open),
+        ..Door::default()
+    };
+    let server = Server::behind(door, |heard| match heard.path.contains("predicate") {
         true => ok(json!({"status": ""})),
         false => ok(json!({"status": true})),
     });
     let server = server.await;
     let settings = ExtenderSettings {
         timeout_ms: 60_000,
-        ..server.settings()
+        ..settings(&server)
     };
     let client = Arc::new(ExtenderClient::new(&settings, "tests").expect("a client"));
     let nodes = NodeTexts::default().renewed(&[node("n1"), node("n2")]);
@@ -59,7 +62,7 @@ async fn heard_before(question: fn(&str, usize) -> StandingQuestion, pointer: &s
     for answer in much {
         answer.await.expect("it is answered");
     }
-    let heard = server.heard();
+    let heard = server.log();
     let mut whose = heard.iter().map(|heard| at(heard, pointer).as_str());
     let first = whose.position(|who| who.is_some_and(|who| who.starts_with("little")));
     first.expect("it was asked")

@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::scripted::{Answer, Seen, Server};
+use pumice_scripted::{Answer, Seen, Server};
 
 /// A Lease as an API server keeps it, with optimistic concurrency; `None` when there is none.
 #[derive(Clone, Default)]

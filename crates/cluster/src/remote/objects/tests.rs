@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::remote::LogPart;
-use crate::scripted::{Answer, Seen, Server};
+use pumice_scripted::{Answer, Seen, Server};
 
 async fn cluster(answer: impl Fn(&Seen) -> Answer + Send + 'static) -> ClusterObjects {
     ClusterObjects::with(Server::start(answer).await.client())

@@ -4,15 +4,15 @@ use pumice_cluster::follow::board::KindState;
 use pumice_cluster::watch::{WatchInput, WatchOptions};
 use serde_json::{Value, json};
 
-use super::server::Answer::{self, List, Status};
 use super::setup::{Setup, options, watch};
+use super::turns::Turn::{self, List, Status};
 
 const LEASE: &str =
     "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leases/vc-controller-manager";
 
 const ALIVE: &str = "group controller Some(\"lease volcano-system/vc-controller-manager\")";
 
-fn lease(holder: &str, renewed: &str) -> Answer {
+fn lease(holder: &str, renewed: &str) -> Turn {
     let spec: Value = json!({
         "holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": renewed,
         "leaseTransitions": 3,
@@ -26,7 +26,7 @@ fn lease(holder: &str, renewed: &str) -> Answer {
 const PODS: &str = "/api/v1/namespaces/volcano-system/pods";
 
 /// A list with one pod of the controllers.
-fn pods(ready: &str) -> Answer {
+fn pods(ready: &str) -> Turn {
     let metadata = json!({"namespace": "volcano-system", "name": "volcano-controllers-a"});
     let conditions = json!([{"type": "Ready", "status": ready}]);
     let pod = json!({"metadata": metadata, "status": {"conditions": conditions}});
@@ -34,12 +34,12 @@ fn pods(ready: &str) -> Answer {
     List(json!({"apiVersion": "v1", "kind": "PodList", "metadata": metadata, "items": [pod]}))
 }
 
-async fn beside(script: Vec<Answer>) -> Setup {
+async fn beside(script: Vec<Turn>) -> Setup {
     let no_pods = List(json!({"apiVersion": "v1", "kind": "PodList", "metadata": {}, "items": []}));
     beside_pods(script, vec![no_pods; 9]).await
 }
 
-async fn beside_pods(script: Vec<Answer>, pods: Vec<Answer>) -> Setup {
+async fn beside_pods(script: Vec<Turn>, pods: Vec<Turn>) -> Setup {
     let name = (
         "volcano-system".to_owned(),
         "vc-controller-manager".to_owned(),
@@ -51,7 +51,7 @@ async fn beside_pods(script: Vec<Answer>, pods: Vec<Answer>) -> Setup {
     watch(options, vec![(LEASE, script), (PODS, pods)]).await
 }
 
-fn missing() -> Answer {
+fn missing() -> Turn {
     Status(
         404,
         "leases.coordination.k8s.io \"vc-controller-manager\" not found",
@@ -114,7 +114,7 @@ async fn a_ready_pod_of_a_controller_without_lease_shows_it_at_work() {
     let mut setup = beside_pods(script, vec![pods("False"), pods("True")]).await;
     let told = ["group controller Some(\"pod volcano-system/volcano-controllers-a\")"];
     assert_eq!(setup.deltas().await, told);
-    let asked = setup.server.requests(PODS);
+    let asked = setup.requests(PODS);
     let query = &asked[0];
     assert!(
         query.contains("labelSelector=app%3Dvolcano-controller"),

@@ -3,10 +3,11 @@
 use pumice_cluster::follow::board::KindState;
 use serde_json::json;
 
-use super::server::Answer::{List, Status, Watch};
-use super::server::{Answer, Then};
 use super::setup::{options, watch};
+use super::turns::Turn;
+use super::turns::Turn::{List, Status, Watch};
 use super::wire::*;
+use pumice_scripted::Then;
 
 #[tokio::test]
 async fn a_kind_that_is_not_installed_counts_as_empty_and_is_noticed_when_it_is() {
@@ -78,7 +79,7 @@ fn error(state: &KindState) -> &str {
 }
 
 /// More than are asked for before a test is over.
-fn denials() -> Vec<Answer> {
+fn denials() -> Vec<Turn> {
     vec![Status(403, "forbidden"); 10_000]
 }
 

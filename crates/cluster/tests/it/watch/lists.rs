@@ -4,10 +4,10 @@ use pumice_cluster::follow::board::KindState;
 use pumice_cluster::watch::WatchInput;
 use serde_json::json;
 
-use super::server::Answer::{List, Status, Stream, Watch};
-use super::server::Then;
 use super::setup::{options, watch};
+use super::turns::Turn::{List, Status, Stream, Watch};
 use super::wire::*;
+use pumice_scripted::Then;
 
 #[tokio::test]
 async fn a_list_by_pages_is_followed_by_its_events() {
@@ -28,7 +28,7 @@ async fn a_list_by_pages_is_followed_by_its_events() {
     for expected in ["+node d", "+node a", "-node b"] {
         assert_eq!(setup.deltas().await, [expected]);
     }
-    let requests = setup.server.requests(NODES);
+    let requests = setup.requests(NODES);
     assert!(requests[1].contains("limit=500"), "{requests:#?}");
     assert!(requests[2].contains("continue=page-2"), "{requests:#?}");
     assert!(requests[3].contains("resourceVersion=9"), "{requests:#?}");
@@ -56,7 +56,7 @@ async fn a_streamed_list_goes_over_into_the_watch() {
     setup
         .until("Node", |status| status.counts.watches == 2)
         .await;
-    let requests = setup.server.requests(NODES);
+    let requests = setup.requests(NODES);
     assert!(requests[1].contains("resourceVersion=10"), "{requests:#?}");
     assert_eq!(setup.kind("Node").counts.lists, 1);
 }
@@ -179,7 +179,7 @@ async fn a_cut_watch_goes_on_from_the_last_bookmark_or_event() {
     for expected in ["+node a", "+node b", "+node c", "-node c"] {
         assert_eq!(setup.deltas().await, [expected]);
     }
-    let requests = setup.server.requests(NODES);
+    let requests = setup.requests(NODES);
     let versions: Vec<_> = requests[2..]
         .iter()
         .map(|query| query.rsplit_once("resourceVersion=").unwrap().1)
@@ -284,7 +284,7 @@ async fn pages_that_expire_again_and_again_are_given_up_for_one_list() {
     ]);
     let mut setup = watch(options(), vec![(NODES, script.collect())]).await;
     assert_eq!(setup.deltas().await, ["+node a", "+node b"]);
-    let requests = setup.server.requests(NODES);
+    let requests = setup.requests(NODES);
     assert!(!requests[5].contains("limit="), "{requests:#?}");
 }
 

@@ -5,6 +5,6 @@ mod kinds;
 mod lists;
 mod objects;
 mod picture;
-mod server;
 mod setup;
+mod turns;
 mod wire;

@@ -3,10 +3,10 @@
 use pumice_cluster::watch::{WatchInput, WatchOptions};
 use serde_json::json;
 
-use super::server::Answer::{List, Watch};
-use super::server::Then;
 use super::setup::{Setup, options, watch};
+use super::turns::Turn::{List, Watch};
 use super::wire::*;
+use pumice_scripted::Then;
 
 /// The next problems: of what, and the fields.
 async fn problems(setup: &mut Setup) -> (String, Vec<String>) {

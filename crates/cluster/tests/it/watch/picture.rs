@@ -7,10 +7,11 @@ use pumice_cluster::follow::WatchTimes;
 use pumice_cluster::watch::WatchOptions;
 use tokio::sync::Notify;
 
-use super::server::Answer::{List, Status, Stream, Watch};
-use super::server::{Answer, Then};
 use super::setup::{Setup, options, watch};
+use super::turns::Turn;
+use super::turns::Turn::{List, Status, Stream, Watch};
 use super::wire::*;
+use pumice_scripted::Then;
 
 /// No kind may be lost for longer than a moment, and silent watches are looked at often.
 fn strict() -> WatchOptions {
@@ -82,7 +83,7 @@ async fn a_watch_that_withholds_what_happened_is_opened_anew() {
 
 #[tokio::test]
 async fn a_look_without_an_answer_means_not_followed_until_one_is_answered() {
-    let mut script: Vec<Answer> = vec![
+    let mut script: Vec<Turn> = vec![
         List(list("9", None, &[])),
         Watch(vec![], Then::Stay),
         Watch(vec![], Then::Stay),

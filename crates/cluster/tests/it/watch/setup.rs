@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use super::server::{Answer, Server};
+use super::turns::{Turn, Turns};
 use pumice_cluster::client::{ConnectOptions, connect};
 use pumice_cluster::follow::board::KindStatus;
 use pumice_cluster::follow::{ReadWay, WatchTimes};
 use pumice_cluster::watch::{WatchHandle, WatchInput, WatchOptions, start};
 use pumice_model::Delta;
+use pumice_scripted::{Seen, Server};
 use tokio::sync::mpsc::{Receiver, channel};
 
 /// Nothing here takes this long, unless it hangs.
@@ -45,10 +46,11 @@ pub fn options() -> WatchOptions {
     }
 }
 
-pub async fn watch(options: WatchOptions, scripts: Vec<(&'static str, Vec<Answer>)>) -> Setup {
-    let server = Server::start(scripts).await;
+pub async fn watch(options: WatchOptions, scripts: Vec<(&'static str, Vec<Turn>)>) -> Setup {
+    let mut turns = Turns::new(scripts);
+    let server = Server::start(move |seen| turns.answer(seen)).await;
     let connect_options = ConnectOptions {
-        master: Some(server.url().to_owned()),
+        master: Some(server.url()),
         ..ConnectOptions::default()
     };
     let clients = connect(&connect_options).await.unwrap();
@@ -61,6 +63,13 @@ pub async fn watch(options: WatchOptions, scripts: Vec<(&'static str, Vec<Answer
 }
 
 impl Setup {
+    /// Queries of the requests to a path so far.
+    pub fn requests(&self, path: &str) -> Vec<String> {
+        let log = self.server.log();
+        let of_path = log.iter().map(Seen::split).filter(|(to, _)| *to == path);
+        of_path.map(|(_, query)| query.to_owned()).collect()
+    }
+
     /// The next input.
     pub async fn next(&mut self) -> WatchInput {
         let next = tokio::time::timeout(HANGS, self.inputs.recv()).await;

@@ -1,9 +1,10 @@
 //! Objects, lists and events as they travel.
 
+pub use pumice_scripted::watch::{bookmark, event, list, list_end};
 use serde_json::{Value, json};
 
-use super::server::Answer::{self, Watch};
-use super::server::Then;
+use super::turns::Turn::{self, Watch};
+use pumice_scripted::Then;
 
 pub const NODES: &str = "/api/v1/nodes";
 pub const PODS: &str = "/api/v1/pods";
@@ -55,31 +56,8 @@ pub fn deleted(object: Value) -> Value {
 }
 
 /// A watch on which the script ends.
-pub fn rest() -> Answer {
+pub fn rest() -> Turn {
     Watch(Vec::new(), Then::Stay)
-}
-
-/// One page of a list.
-pub fn list(version: &str, next: Option<&str>, items: &[Value]) -> Value {
-    json!({"metadata": {"resourceVersion": version, "continue": next}, "items": items})
-}
-
-/// An event of a watch.
-pub fn event(kind: &str, object: Value) -> Value {
-    json!({"type": kind, "object": object})
-}
-
-/// A bookmark of a watch, which tells nothing but a version.
-pub fn bookmark(version: &str) -> Value {
-    let object = json!({"kind": "X", "apiVersion": "v1", "metadata": {"resourceVersion": version}});
-    event("BOOKMARK", object)
-}
-
-/// The bookmark that ends the list part of a watch.
-pub fn list_end(version: &str) -> Value {
-    let mut bookmark = bookmark(version);
-    bookmark["object"]["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
-    bookmark
 }
 
 /// The event that ends a watch whose version is too old.

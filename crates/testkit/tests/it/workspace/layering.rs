@@ -32,7 +32,7 @@ fn allowed() -> BTreeMap<String, BTreeSet<&'static str>> {
 }
 
 /// The packages that may touch the outside world.
-const OUTSIDE: [&str; 9] = [
+const OUTSIDE: [&str; 10] = [
     "pumice",
     "pumice-scheduler",
     "pumice-controllers-bin",
@@ -42,6 +42,7 @@ const OUTSIDE: [&str; 9] = [
     "pumice-cluster",
     "pumice-admin",
     "pumice-e2e",
+    "pumice-scripted",
 ];
 
 /// Packages that bring clocks, sockets or threads, which the pure crates do without.

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{ROOT, metadata};
 
 /// Packages whose own build may differ, with the reason.
-const EXEMPT: [(&str, &str); 3] = [
+const EXEMPT: [(&str, &str); 4] = [
     (
         "pumice-admin",
         "what reaches outside is completed in cluster, on which it does not stand",
@@ -17,6 +17,10 @@ const EXEMPT: [(&str, &str); 3] = [
         "the same; its programs and tests are built with everything",
     ),
     ("pumice-features", "completes what the others bring"),
+    (
+        "pumice-scripted",
+        "is built for tests of crates that complete it",
+    ),
 ];
 
 /// Packages of a build, each with the sets of features it is built with.

@@ -10,13 +10,14 @@ const ON_THE_WIRE_AND_KEPT: &[&str] = &["Job", "NodeGroups", "Queue", "SubGroupP
 
 /// Whether a file is part of the product: no test, no tool for tests, no example.
 fn is_product(path: &str) -> bool {
-    let folders = ["/tests/", "/examples/", "crates/testkit/", "e2e/"];
-    let files = [
-        "/tests.rs",
-        "/testing.rs",
-        "/model_check.rs",
-        "/scripted.rs",
+    let folders = [
+        "/tests/",
+        "/examples/",
+        "crates/scripted/",
+        "crates/testkit/",
+        "e2e/",
     ];
+    let files = ["/tests.rs", "/testing.rs", "/model_check.rs"];
     !folders.iter().any(|folder| path.contains(folder))
         && !files.iter().any(|file| path.ends_with(file))
 }
