@@ -17,6 +17,8 @@
 mod choices;
 mod measure;
 pub(crate) mod pieces;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
