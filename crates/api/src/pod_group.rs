@@ -114,3 +114,18 @@ pub struct PodGroupCondition {
     /// Why the condition has its status, for people.
     pub message: String,
 }
+
+/// Kinds of conditions that say how far a PodGroup has come, not why it waits.
+const OF_PROGRESS: [&str; 2] = ["Scheduled", "Admitted"];
+
+impl PodGroupCondition {
+    /// Says why the group waits, if it does.
+    pub fn is_why_it_waits(&self) -> bool {
+        is_why_a_group_waits(&self.kind, &self.status)
+    }
+}
+
+/// Whether a condition of a PodGroup, by its type and its status, says why the group waits, if it does.
+pub fn is_why_a_group_waits(kind: &str, status: &str) -> bool {
+    status == "True" && !OF_PROGRESS.contains(&kind)
+}

@@ -4,6 +4,7 @@
 use std::io::Write;
 
 use k8s_openapi::api::core::v1::Pod;
+use pumice_api::pod_group::is_why_a_group_waits;
 use pumice_api::{PodGroup, Queue};
 use pumice_cluster::remote::ObjectsError;
 use serde_json::Value;
@@ -97,7 +98,8 @@ fn waiting(group: &Value) -> Option<[String; 5]> {
     }
     let conditions = group["status"]["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten().rev();
-    let said = conditions.find(|one| one["status"] == "True" && one["type"] != "Scheduled");
+    let said =
+        conditions.find(|one| is_why_a_group_waits(text(&one["type"]), text(&one["status"])));
     let why = said.map_or("-".to_owned(), |one| brief(text(&one["message"])));
     Some([
         or(text(&group["spec"]["queue"]), "default").to_owned(),

@@ -57,7 +57,7 @@ pub(super) fn news(
 /// The condition that says why it waits.
 fn standing(group: &PodGroup) -> Option<&PodGroupCondition> {
     let mut newest_first = group.status.conditions.iter().rev();
-    newest_first.find(|condition| condition.status == "True" && condition.kind != "Scheduled")
+    newest_first.find(|condition| condition.is_why_it_waits())
 }
 
 /// Whether a condition is about all the pods there are.

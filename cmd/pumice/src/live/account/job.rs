@@ -128,7 +128,7 @@ pub(super) fn unplaced(groups: &[PodGroup], now: Timestamp) -> Option<AccountWhy
     let waits = |group: &&PodGroup| !matches!(&*group.status.phase, "Running" | "Completed");
     groups.iter().filter(waits).find_map(|group| {
         let mut conditions = group.status.conditions.iter().rev();
-        let found = conditions.find(|one| one.status == "True" && one.kind != "Scheduled");
+        let found = conditions.find(|one| one.is_why_it_waits());
         let said = found.map(|one| AccountWhy::new(&one.reason, &*one.message));
         said.or_else(|| nobody_schedules(group, now))
     })

@@ -36,7 +36,10 @@ fn group(phase: &str, reason: &str, message: &str) -> Value {
     let conditions = match reason {
         "" => json!([]),
         _ => {
-            json!([{"type": "Unschedulable", "status": "True", "reason": reason, "message": message}])
+            json!([
+                {"type": "Unschedulable", "status": "True", "reason": reason, "message": message},
+                {"type": "Admitted", "status": "True", "reason": "MinResources", "message": "cpu=2"},
+            ])
         }
     };
     json!({"metadata": {"name": format!("train-{UID}"), "namespace": "team",

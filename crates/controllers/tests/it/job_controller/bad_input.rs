@@ -311,6 +311,9 @@ fn why_a_group_is_not_placed_is_told_once() {
             group["status"]["conditions"] = json!([{
                 "type": "Unschedulable", "status": "True", "transitionID": transition,
                 "reason": "NotEnoughResources", "message": "0/3 nodes fit",
+            }, {
+                "type": "Admitted", "status": "True", "transitionID": transition,
+                "reason": "MinResources", "message": "cpu=2",
             }]);
         });
         world.pass_seconds(2);
