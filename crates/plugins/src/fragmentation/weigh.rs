@@ -114,7 +114,10 @@ impl<'a> FoundClasses<'a> {
             return;
         }
         let mut needs = MixNeeds::new();
-        for (name, amount) in asked.amounts.iter().filter(|(_, amount)| *amount > 0) {
+        // What stands in a ledger alone is counted there.
+        let ignored = families.ignored_resources();
+        let counts = |(name, amount): &&(String, i64)| *amount > 0 && !ignored.contains(name);
+        for (name, amount) in asked.amounts.iter().filter(counts) {
             let Some(resource) = state.resources().get(name) else {
                 return;
             };

@@ -105,6 +105,16 @@ fn without_a_written_mix_what_runs_and_waits_is_counted() {
 }
 
 #[test]
+fn a_written_class_may_name_what_no_node_counts_since_a_ledger_does() {
+    let mix = "1 cpu=1 volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory-percentage=50";
+    let mut cluster = third_beside_a_notebook(&conf("fragmentation", mix));
+    cluster.decide();
+    let classes = mix_view(&cluster.engine).classes;
+    assert_eq!(classes.len(), 1, "{classes:?}");
+    assert!(classes[0].usable_cards > 0.0, "{classes:?}");
+}
+
+#[test]
 fn instances_of_a_split_card_are_chosen_and_counted_too() {
     let mix = "1 cpu=1 volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=18000";
     let mut cluster = Cluster::under(&conf("fragmentation", mix))
