@@ -108,7 +108,7 @@ mod tests {
         let outcome = ask(&probe(server.address().port(), question)).await;
         assert_eq!(outcome, ProbeOutcome::Holds);
         let asked = &server.log()[0];
-        assert_eq!(asked.line(), "GET /ready?x=1");
+        assert_eq!(asked.first_line(), "GET /ready?x=1 HTTP/1.1");
         assert_eq!(asked.header("x-own"), "yes");
         assert!(asked.header("host").starts_with("127.0.0.1:"), "{asked:?}");
     }

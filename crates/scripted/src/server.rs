@@ -24,6 +24,8 @@ pub struct Seen {
     pub method: String,
     /// Path and query.
     pub path: String,
+    /// As `HTTP/1.1`.
+    pub version: String,
     /// Header `Content-Type`.
     pub media: String,
     /// All headers.
@@ -35,6 +37,12 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// `GET /api/v1/… HTTP/1.1`
+    #[must_use]
+    pub fn first_line(&self) -> String {
+        format!("{} {}", self.line(), self.version)
+    }
+
     /// `GET /api/v1/…`
     #[must_use]
     pub fn line(&self) -> String {
@@ -211,6 +219,7 @@ impl Server {
         let seen = Seen {
             method: head.method.to_string(),
             path: head.uri.to_string(),
+            version: format!("{:?}", head.version),
             media: of(&head.headers, "content-type").to_owned(),
             headers: head.headers,
             body: serde_json::from_slice(&body.unwrap_or_default()).unwrap_or(Value::Null),

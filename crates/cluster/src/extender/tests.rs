@@ -171,7 +171,7 @@ async fn a_pod_is_asked_about_node_by_node() {
     assert_eq!(ask(&server, ExtenderVerb::Predicate).await, expected);
     let heard = server.log();
     assert_eq!(heard.len(), 2);
-    assert_eq!(heard[0].line(), "POST /base/v/predicate");
+    assert_eq!(heard[0].first_line(), "POST /base/v/predicate HTTP/1.1");
     assert_eq!(heard[0].media, "application/json");
 }
 

@@ -29,9 +29,10 @@ async fn what_was_decided_is_told_and_what_it_has_against_it_is_no_failure() {
     assert_eq!(tell(ExtenderEvent::Deallocate).await, Ok(Some(complaint)));
     assert_eq!(client.is_down(), None);
     let heard = server.log();
-    let line = |event: &str| format!("POST /base/t/{event}");
+    let line = |event: &str| format!("POST /base/t/{event} HTTP/1.1");
+    let lines: Vec<String> = heard.iter().map(Seen::first_line).collect();
     assert_eq!(
-        server.lines(),
+        lines,
         ["jobEnqueued", "allocateFunc", "deallocateFunc"].map(line)
     );
     assert_eq!(*at(&heard[0], "/job/UID"), json!("ns/g"));
@@ -109,8 +110,11 @@ async fn of_cycles_only_the_newest_one_is_told_with_what_there_is() {
     }
     let heard = server.log();
     let of = |event: &str| {
-        let line = format!("POST /base/t/{event}");
-        let found: Vec<&Seen> = heard.iter().filter(|heard| heard.line() == line).collect();
+        let line = format!("POST /base/t/{event} HTTP/1.1");
+        let found: Vec<&Seen> = heard
+            .iter()
+            .filter(|heard| heard.first_line() == line)
+            .collect();
         assert_eq!(found.len(), 1, "{event}");
         found[0]
     };
