@@ -49,7 +49,8 @@ const WEIGHT: Arg<i64> = Arg::int(
 const MIX: Arg<Texts> = Arg::formed_texts(
     "fragmentation.mix",
     CLASS,
-    "What tasks of this cluster ask and how often each comes, instead of what is seen of them.",
+    "What tasks of this cluster ask instead of what is seen of them: how often such a task comes, what it asks, and \
+     after `on` labels of the nodes it may use, as `30 cpu=8 memory=32Gi volcano.sh/vgpu-number=1 on gpu=A100`.",
 );
 const CLASS: TextForm = TextForm {
     phrase: "a list of classes of tasks",

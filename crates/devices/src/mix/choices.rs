@@ -7,13 +7,10 @@ use crate::request::{DevicePick, FamilyRequest};
 
 use super::measure::{CardsNow, ChangedCards};
 use super::pieces::CardNow;
-use super::{AskedRoom, DeviceMix, NodeRoom};
+use super::{AskedRoom, DeviceMix, NOBODY, NodeRoom};
 
 /// Most choices of cards that are compared on a node; the one that the family prefers is always among them.
 const MAX_CHOICES: usize = 128;
-
-/// Number of a pod that nobody is: what is tried is charged to it.
-const NOBODY: u32 = u32::MAX;
 
 /// Positions of cards on a node.
 type CardSet = SmallVec<[usize; 8]>;
@@ -49,10 +46,13 @@ impl DeviceMix {
     /// The cards for a task on a node by which least becomes useless; `None` if it does not fit, asks cards
     /// of several families or none, or cards are not chosen by the measure.
     pub fn pick(&self, room: &NodeRoom, asked: &AskedRoom) -> Option<DevicePick> {
+        if !self.chooses_cards || !asked.fits(room.free) {
+            return None;
+        }
         let [(family, request)] = asked.devices.parts.as_slice() else {
             return None;
         };
-        let (set, _) = self.best(room, asked).filter(|_| self.chooses_cards)?;
+        let (set, _) = self.best(room, asked)?;
         let got = room
             .devices
             .with_cards(*family, |cards| request.choose_of(cards, &set, room.view))?;
@@ -89,14 +89,11 @@ impl DeviceMix {
         (wastes.before, cards.free())
     }
 
-    /// The best choice, and the waste it adds.
+    /// The best choice for a task that finds room besides cards, and the waste it adds.
     fn best(&self, room: &NodeRoom, asked: &AskedRoom) -> Option<(CardSet, i64)> {
         let [(family, request)] = asked.devices.parts.as_slice() else {
             return None;
         };
-        if !asked.fits(room.free) {
-            return None;
-        }
         let views = self.cards(room, *family);
         let choices = match self.plain_choices(&views, request.as_ref()) {
             Some(choices) => choices,

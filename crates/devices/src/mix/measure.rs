@@ -147,47 +147,52 @@ impl DeviceMix {
         wastes
     }
 
+    /// Looks at each class of a family of which one more task would find cards and room on a node: where it stands
+    /// among all, what all cards are to it, and how often each kind of them would serve it.
+    fn served(
+        &self,
+        room: &NodeRoom,
+        (family, cards): (u8, &CardsNow),
+        mut look: impl FnMut(usize, CardSums, &PiecesOf),
+    ) {
+        let mut pieces = PiecesOf::new();
+        for (at, class) in self.classes.iter().enumerate() {
+            if class.family != family || !self.admitting[class.rules].has(room.node) {
+                continue;
+            }
+            let sums = class.pieces(cards, &mut pieces);
+            if class.tasks(sums.count, (room.free, None), &pieces) > 0 {
+                look(at, sums, &pieces);
+            }
+        }
+    }
+
     /// Adds, by class, thousandths of the free cards of a node that one more task could use, and those that are
     /// free.
     pub fn add_usable(&self, room: &NodeRoom, usable: &mut [i64], free_of: &mut [i64]) {
         for family in self.families() {
             let cards = self.cards(room, family);
-            let total = cards.free();
-            let mut pieces = PiecesOf::new();
-            let classes = self.classes.iter().enumerate();
-            for (at, class) in classes.filter(|(_, class)| class.family == family) {
-                free_of[at] += total;
-                if !self.admitting[class.rules].has(room.node) {
-                    continue;
-                }
-                let sums = class.pieces(&cards, &mut pieces);
-                if class.tasks(sums.count, (room.free, None), &pieces) > 0 {
-                    usable[at] += sums.serving;
-                }
+            let of_classes = self.classes.iter().zip(&mut *free_of);
+            for (_, free) in of_classes.filter(|(class, _)| class.family == family) {
+                *free += cards.free();
             }
+            self.served(room, (family, &cards), |at, sums, _| {
+                usable[at] += sums.serving;
+            });
         }
     }
-}
 
-impl DeviceMix {
     /// Tells of each card of a node, by family and position, how many thousandths nobody has, and whether tasks of
     /// some class could use any of it as the node is.
     pub fn uses(&self, room: &NodeRoom, mut tell: impl FnMut((u8, usize), i64, bool)) {
         for family in self.families() {
             let cards = self.cards(room, family);
             let mut serves: SmallVec<[bool; 8]> = cards.kinds.iter().map(|_| false).collect();
-            let mut pieces = PiecesOf::new();
-            for class in self.classes.iter().filter(|class| class.family == family) {
-                if !self.admitting[class.rules].has(room.node) {
-                    continue;
+            self.served(room, (family, &cards), |_, _, pieces| {
+                for (serves, (pieces, _)) in serves.iter_mut().zip(pieces) {
+                    *serves |= pieces.count > 0;
                 }
-                let sums = class.pieces(&cards, &mut pieces);
-                if class.tasks(sums.count, (room.free, None), &pieces) > 0 {
-                    for (serves, (pieces, _)) in serves.iter_mut().zip(&pieces) {
-                        *serves |= pieces.count > 0;
-                    }
-                }
-            }
+            });
             for (at, kind) in cards.kind_of.iter().enumerate() {
                 let kind = usize::from(*kind);
                 tell((family, at), cards.kinds[kind].free, serves[kind]);

@@ -36,6 +36,9 @@ pub const WEIGHTS: i64 = 1 << 16;
 /// Thousandths that a whole card is.
 pub const WHOLE: i64 = 1000;
 
+/// Number of a pod that nobody is: what is tried is charged to it.
+const NOBODY: u32 = u32::MAX;
+
 /// Amounts of resources besides cards that a task asks, each above zero, by position in
 /// [`DeviceMix::resources`].
 pub type MixNeeds = SmallVec<[(u16, i64); 4]>;
@@ -224,8 +227,8 @@ fn kinds(sets: &[NodeSet]) -> Vec<u32> {
     for set in sets {
         // Each kind falls apart into those within the set and those without.
         let mut within = std::collections::BTreeMap::new();
-        let numbered = kinds.iter_mut().enumerate();
-        for (_, kind) in numbered.filter(|(node, _)| set.has(*node)) {
+        let nodes = kinds.iter_mut().enumerate();
+        for (_, kind) in nodes.filter(|(node, _)| set.has(*node)) {
             *kind = *within.entry(*kind).or_insert_with(|| {
                 last += 1;
                 last

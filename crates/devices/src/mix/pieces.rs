@@ -3,13 +3,10 @@
 use crate::ledger::{CardSummary, LedgerTime, Load, NodeCards, Tags};
 use crate::request::FamilyRequest;
 
-use super::{MixClass, WHOLE};
+use super::{MixClass, NOBODY, WHOLE};
 
 /// Most pieces of one card that are counted.
 pub(crate) const MAX_PIECES: i64 = 64;
-
-/// Number of a pod that nobody is: pieces are charged to it while they are counted.
-const NOBODY: u32 = u32::MAX;
 
 /// How often a card could serve a task of a class, one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -35,7 +35,7 @@ impl ClassDistance {
     }
 }
 
-/// What is asked of cards is less than a sixteenth of a doubling apart, and all amounts are a fourth together.
+/// What is asked of cards is at most a sixteenth of a doubling apart, and all amounts together at most a fourth.
 const NEARLY_THE_SAME: ClassDistance = ClassDistance {
     other_nodes: false,
     other_resources: false,

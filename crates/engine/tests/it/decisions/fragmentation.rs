@@ -34,6 +34,12 @@ fn mix_view(engine: &Engine) -> MixView {
     }
 }
 
+/// What tasks of the classes ask.
+fn asks(view: &MixView) -> Vec<&str> {
+    let classes = view.classes.iter();
+    classes.map(|class| class.asks.as_str()).collect()
+}
+
 /// A node of which the first card has 12576 MiB left, and a pod that asks for a third of a card.
 fn third_beside_a_notebook(conf: &str) -> Cluster {
     let notebook = holding("GPU-aa,NVIDIA,12000,0:", vgpu("notebook", 12_000));
@@ -61,16 +67,11 @@ fn the_page_tells_the_mix_as_it_is_written_and_which_cards_are_of_no_use() {
     cluster.decide();
     let view = mix_view(&cluster.engine);
     assert_eq!(view.absent, None);
-    let asks: Vec<&str> = view
-        .classes
-        .iter()
-        .map(|class| class.asks.as_str())
-        .collect();
     let expected = [
         "cpu=1 volcano.sh/vgpu-memory=8192 volcano.sh/vgpu-number=1",
         "cpu=1 volcano.sh/vgpu-memory=12288 volcano.sh/vgpu-number=1",
     ];
-    assert_eq!(asks, expected);
+    assert_eq!(asks(&view), expected);
     // 4384 of 24576 MiB are left of the first card, which nobody asks; the other one is idle.
     let [cards] = &view.cards[..] else {
         panic!("{:?}", view.cards)
@@ -85,16 +86,11 @@ fn without_a_written_mix_what_runs_and_waits_is_counted() {
     let mut cluster = third_beside_a_notebook(&conf("fragmentation", ""));
     cluster.decide();
     let view = mix_view(&cluster.engine);
-    let asks: Vec<&str> = view
-        .classes
-        .iter()
-        .map(|class| class.asks.as_str())
-        .collect();
     let expected = [
         "cpu=1 volcano.sh/vgpu-memory=12000 volcano.sh/vgpu-number=1",
         "cpu=1 volcano.sh/vgpu-memory=8192 volcano.sh/vgpu-number=1",
     ];
-    let mut sorted = asks.clone();
+    let mut sorted = asks(&view);
     sorted.sort_unstable();
     assert_eq!(sorted, expected);
     // What nobody offers is asked by no class, and does not hurt the others.
