@@ -6,4 +6,5 @@ mod extender;
 mod forgetting;
 mod network;
 mod network_around;
+mod sums;
 mod usage;
