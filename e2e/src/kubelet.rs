@@ -310,9 +310,13 @@ fn waits_for_devices(pod: &ObjectMeta) -> bool {
 }
 
 /// Tries until the API server has taken it, or says that the pod is gone or another one. Whether it
-/// has.
+/// has. A start whose answer was lost is not written over what has become of the pod since.
 async fn write(client: &Client, reaction: &Reaction) -> bool {
-    for _ in 0..TRIES {
+    let is_start = reaction.body["status"]["phase"] == "Running";
+    for tried in 0..TRIES {
+        if tried > 0 && is_start && has_begun(client, &reaction.path).await {
+            return true;
+        }
         let request = Request::builder()
             .method(reaction.method)
             .uri(&reaction.path)
@@ -334,4 +338,14 @@ async fn write(client: &Client, reaction: &Reaction) -> bool {
         }
     }
     false
+}
+
+/// Whether the pod of this status is in another phase than Pending.
+async fn has_begun(client: &Client, path: &str) -> bool {
+    let Ok(request) = Request::get(path).body(Vec::new()) else {
+        return false;
+    };
+    let read = client.request::<Pod>(request).await;
+    let phase = read.ok().and_then(|pod| pod.status?.phase);
+    phase.is_some_and(|phase| phase != "Pending")
 }

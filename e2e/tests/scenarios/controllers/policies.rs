@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use pumice_e2e::Lab;
 use serde_json::json;
 
-use super::{JOBS, both, end_pod, pod_uids, two_tasks, wait_job, wait_phase};
-use crate::{LIMIT, PODS};
+use super::{JOBS, both, end_pod, look, pod_uids, two_tasks, wait_job, wait_phase};
+use crate::{LONG, PODS};
 
 #[test]
 fn a_gang_that_lost_its_place_is_restarted_by_a_policy_on_unknown() -> Result<()> {
@@ -40,10 +40,13 @@ fn a_policy_of_the_task_comes_before_one_of_the_job() -> Result<()> {
     wait_phase(&lab, &controllers, "both", "Running")?;
     let before = pod_uids(&lab)?;
     end_pod(&lab, "both-a-1", 7)?;
-    controllers.eventually(LIMIT, "the pod is another one", || {
+    // The old one has to be gone first.
+    controllers.eventually(LONG, "the pod is another one", || {
         let now = pod_uids(&lab)?;
         let pod = now.get("both-a-1");
-        Ok((pod.is_some() && pod != before.get("both-a-1")).then_some(()))
+        let is_another = pod.is_some() && pod != before.get("both-a-1");
+        ensure!(is_another, "the Job is {}", look(&lab, "both")?.status);
+        Ok(Some(()))
     })?;
     wait_job(&lab, &controllers, "both", "runs again", |seen| {
         seen.phase == "Running" && seen.retries == 1
