@@ -148,6 +148,11 @@ impl Default for DeviceTable {
 }
 
 impl DeviceTable {
+    /// What others than its object tell of a node, by topic.
+    pub fn reports_of(&self, node: &str) -> &[(String, String)] {
+        self.reports.get(node).map_or(&[], Vec::as_slice)
+    }
+
     /// Families of devices that the configuration has switched on.
     pub fn families(&self) -> &Devices {
         &self.devices
@@ -357,7 +362,7 @@ impl DeviceTable {
             annotations: &node.device_annotations,
             allocatable: &node.allocatable,
             capacity: &node.device_capacity,
-            reports: self.reports.get(&node.name).map_or(&[], Vec::as_slice),
+            reports: self.reports_of(&node.name),
         })
     }
 

@@ -27,6 +27,7 @@ mod remedy;
 mod shape;
 mod top;
 
+use pumice_model::JobIx;
 use serde::{Deserialize, Serialize};
 
 pub use cards::{CardAmount, CardPod, CardView, CardsView};
@@ -114,6 +115,14 @@ impl View {
 }
 
 impl Knowledge<'_> {
+    /// The job that people mean by a name: a PodGroup, the PodGroup of a workload, or a pod without one.
+    ///
+    /// # Errors
+    /// There is none; with near names.
+    pub fn find_job(&self, namespace: &str, name: &str) -> Result<JobIx, Absent> {
+        self.pages().find_job(namespace, name)
+    }
+
     /// Answers as of the last cycle.
     ///
     /// # Errors

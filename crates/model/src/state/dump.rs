@@ -29,6 +29,30 @@ impl State {
     }
 }
 
+/// A pod of the state as it was before it had a place.
+pub fn unplaced_pod(state: &State, ix: TaskIx) -> PodObject {
+    PodObject {
+        node: None,
+        phase: PodPhase::Pending,
+        deleting: false,
+        ends_by_s: None,
+        scheduled_s: None,
+        nominated_node: None,
+        records: Pairs::new(),
+        ..ObjectReader::of(state).whole_pod(ix)
+    }
+}
+
+/// A pod whose Binding was decided, as it is told once that has come true.
+pub fn bound_pod(state: &State, ix: TaskIx) -> PodObject {
+    let reader = ObjectReader::of(state);
+    PodObject {
+        node: reader.node_name(state.task(ix)),
+        records: reader.held().records_of(ix),
+        ..reader.whole_pod(ix)
+    }
+}
+
 impl<'a> ObjectReader<'a> {
     /// The cluster as the objects it was made of.
     pub fn of(state: &'a State) -> Self {
@@ -150,13 +174,11 @@ impl<'a> ObjectReader<'a> {
     fn dump_task(&self, ix: TaskIx, out: &mut Vec<Delta>) {
         let task = self.population.task(ix);
         let uid = task.uid.to_string();
-        let mut pod = self.pod_object(task);
+        let mut pod = self.whole_pod(ix);
         let evicted_from = self.population.evictions().before(ix);
         if let Some(from) = evicted_from {
             (pod.phase, pod.deleting) = (phase(from, task.has_started), task.deleting);
         }
-        self.supplies.volumes().fill_in(ix, &mut pod);
-        self.supplies.resource_claims().fill_in(ix, &mut pod);
         out.push(Delta::PodApply(Box::new(pod)));
         if task.status == TaskStatus::Binding
             && let Some(node) = self.node_name(task)
@@ -181,6 +203,14 @@ impl<'a> ObjectReader<'a> {
                 until_s: hold.until_s,
             });
         }
+    }
+
+    /// With what books of supplies know of it.
+    fn whole_pod(&self, ix: TaskIx) -> PodObject {
+        let mut pod = self.pod_object(self.population.task(ix));
+        self.supplies.volumes().fill_in(ix, &mut pod);
+        self.supplies.resource_claims().fill_in(ix, &mut pod);
+        pod
     }
 
     fn node_name(&self, task: &Task) -> Option<String> {

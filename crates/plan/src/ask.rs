@@ -1,0 +1,122 @@
+//! A question, and the two clusters that it compares.
+
+use pumice_conf::Config;
+use pumice_engine::{Engine, Fork};
+use pumice_model::{Delta, JobIx};
+use thiserror::Error;
+
+use crate::what_if::{PlannedJob, WhatIf};
+
+/// What is asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlanQuestion {
+    /// Objects that there would be: new ones, or others instead of those with the same identity.
+    pub objects: Vec<Delta>,
+    /// What else would be otherwise, one after the other; before the objects come.
+    pub what_ifs: Vec<WhatIf>,
+    /// Jobs that exist and are asked about, besides those that the objects make.
+    pub about: Vec<PlannedJob>,
+    /// The configuration that there would be.
+    pub config: Option<Box<Config>>,
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// A job that nobody knows.
+    #[error("{0}")]
+    Absent(String),
+    /// A node that nobody knows.
+    #[error("node {0} is not known here")]
+    NoNode(String),
+    /// A queue that nobody knows.
+    #[error("queue {0} is not known here")]
+    NoQueue(String),
+    /// An amount that cannot be read.
+    #[error("{text:?} is no amount of {resource}: write a quantity as 16, 500m or 64Gi")]
+    NoAmount {
+        /// Resource of which it is an amount.
+        resource: String,
+        /// What is written.
+        text: String,
+    },
+    /// More than a plan is made for.
+    #[error("{count} {what} are more than the {most} that a plan may have")]
+    TooMany {
+        /// What there are too many of.
+        what: &'static str,
+        /// How many were asked for.
+        count: usize,
+        /// How many there may be.
+        most: usize,
+    },
+}
+
+/// A question that can be answered.
+pub struct TwoClusters<'c> {
+    /// The cluster as it is, in which nothing was decided since.
+    pub now: Engine,
+    /// The cluster as it would be, likewise.
+    pub changed: Engine,
+    /// The configuration as it is.
+    pub config_now: &'c Config,
+    /// The configuration as it would be.
+    pub config_then: &'c Config,
+    /// `namespace/name` of the jobs that are asked about, in the order of the question.
+    pub about: Vec<String>,
+}
+
+impl<'c> TwoClusters<'c> {
+    pub fn prepare(
+        fork: Fork,
+        config: &'c Config,
+        question: &'c PlanQuestion,
+    ) -> Result<Self, PlanError> {
+        let mut now = fork.wake(config);
+        let config_then = question.config.as_deref().unwrap_or(config);
+        let mut changed = now.fork().wake(config_then);
+        let mut about = Vec::new();
+        for job in &question.about {
+            add(&mut about, key(&changed, job.find(&changed)?));
+        }
+        for what_if in &question.what_ifs {
+            let deltas = what_if.deltas(&changed)?;
+            crate::apply(&mut changed, deltas);
+        }
+        crate::apply(&mut changed, question.objects.iter().cloned());
+        for job in made(&changed, &question.objects) {
+            add(&mut about, key(&changed, job));
+        }
+        Ok(Self {
+            now,
+            changed,
+            config_now: config,
+            config_then,
+            about,
+        })
+    }
+}
+
+fn add(all: &mut Vec<String>, one: String) {
+    if !all.contains(&one) {
+        all.push(one);
+    }
+}
+
+fn key(engine: &Engine, job: JobIx) -> String {
+    engine.state().population().job_key(job)
+}
+
+/// Jobs of new objects.
+fn made(engine: &Engine, objects: &[Delta]) -> Vec<JobIx> {
+    let population = engine.state().population();
+    let of = |delta: &Delta| match delta {
+        Delta::GroupApply(group) => population.job_by_key(&group.namespace, &group.name),
+        Delta::PodApply(pod) => {
+            let task = population.task_by_uid(&pod.uid)?;
+            engine.state().task(task).job
+        }
+        _ => None,
+    };
+    objects.iter().filter_map(of).collect()
+}

@@ -1,0 +1,84 @@
+//! What would happen if: questions to a fork of the engine, and nothing of it is done.
+//!
+//! ```text
+//!  Fork ─┬─► engine as it is ──────────────────────► Course ─┐
+//!        └─► engine after objects and what-ifs ────► Course ─┴► PlanView: who runs where, who goes for whom,
+//!                 └─ forks of it, each with one change more       what is otherwise, what would help
+//! ```
+//!
+//! A course runs cycles until nothing changes any more: pods that are bound stay where they are bound, pods that are
+//! evicted are gone. What their controllers would make instead of them is no part of it, nor is anything that ends by
+//! itself. So a plan says what happens now, if nobody else does anything.
+//!
+//! Pure: the caller says how long it may take ([`PlanBounds`], [`Patience`]).
+
+mod ask;
+mod compare;
+mod course;
+mod remedies;
+mod what_if;
+
+use pumice_conf::Config;
+use pumice_engine::Fork;
+use pumice_model::Delta;
+
+pub use ask::{PlanError, PlanQuestion};
+pub use compare::{JobPlan, PlacedPod, PlanOutcome, PlanView, PodDifference};
+pub use course::{Course, PlannedEviction};
+pub use remedies::Remedy;
+pub use what_if::{AmountsThen, PlannedJob, WhatIf};
+
+/// How much work a plan may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanBounds {
+    /// Most cycles of one course.
+    pub cycles: u32,
+    /// Most changes that are tried for what waits.
+    pub tries: u32,
+}
+
+impl Default for PlanBounds {
+    fn default() -> Self {
+        Self {
+            cycles: 100,
+            tries: 40,
+        }
+    }
+}
+
+/// Whether whoever asks still waits for the answer: looked at between cycles.
+pub type Patience<'a> = &'a dyn Fn() -> bool;
+
+/// Answers a question on a fork of an engine that has this configuration, at `now_s` (seconds since the epoch).
+///
+/// # Errors
+/// What is asked about or changed does not exist, or says nothing that can be.
+pub fn answer(
+    fork: Fork,
+    config: &Config,
+    question: &PlanQuestion,
+    now_s: i64,
+    bounds: PlanBounds,
+    patience: Patience<'_>,
+) -> Result<PlanView, PlanError> {
+    let mut asked = ask::TwoClusters::prepare(fork, config, question)?;
+    let mut runner = course::Runner {
+        now_s,
+        bounds,
+        patience,
+    };
+    let (before, after) = (asked.now.fork(), asked.changed.fork());
+    let before = runner.run(&mut before.wake(asked.config_now));
+    let mut engine = after.wake(asked.config_then);
+    let after = runner.run(&mut engine);
+    let mut view = compare::view(&asked, &engine, &before, &after);
+    if view.outcome == PlanOutcome::Waits {
+        view.remedies = remedies::search(&mut asked, &mut runner);
+    }
+    Ok(view)
+}
+
+/// Applies what comes from outside.
+fn apply(engine: &mut pumice_engine::Engine, deltas: impl IntoIterator<Item = Delta>) {
+    deltas.into_iter().for_each(|delta| engine.apply(delta));
+}

@@ -1,0 +1,216 @@
+//! A plan on a quiet cluster is what then happens: pods go where it says, the same ones are evicted, and the cluster
+//! that was asked is as it was.
+
+use std::collections::BTreeMap;
+
+use pumice_conf::Config;
+use pumice_engine::Engine;
+use pumice_model::object::PodObject;
+use pumice_model::{Delta, TaskIx};
+use pumice_plan::{PlanBounds, PlanQuestion, PlanView, answer};
+use pumice_testkit::generate::{
+    cluster, conf_text, evicting_conf_text, full_cluster, full_network_cluster, full_tree_cluster,
+    full_vendor_cluster, network_cluster, network_conf_text, npu_cluster, npu_conf_text,
+    tree_conf_text, vendor_cluster, vendor_conf_text,
+};
+
+use crate::run;
+
+/// Clusters of each kind.
+const CASES: u64 = 60;
+
+/// Most cycles until a cluster is at rest.
+const MAX_CYCLES: i64 = 200;
+
+/// When it is asked, seconds since the epoch.
+const ASKED_S: i64 = 1_000;
+
+/// A cluster and a configuration of a seed.
+type ClusterOf = fn(u64) -> Vec<Delta>;
+type ConfOf = fn(u64) -> String;
+
+/// Pods by `namespace/name` with their nodes, and who was evicted.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Happened {
+    placed: BTreeMap<String, String>,
+    evicted: Vec<String>,
+}
+
+/// A cluster in which whatever is decided comes true at once, and nothing else happens.
+struct Quiet {
+    engine: Engine,
+    pods: BTreeMap<String, PodObject>,
+}
+
+impl Quiet {
+    fn new(config: &Config, objects: &[Delta]) -> Self {
+        let mut quiet = Self {
+            engine: run::engine(config, &[]),
+            pods: BTreeMap::new(),
+        };
+        quiet.take(objects);
+        quiet
+    }
+
+    fn take(&mut self, objects: &[Delta]) {
+        for delta in objects {
+            if let Delta::PodApply(pod) = delta {
+                self.pods.insert(pod.uid.clone(), PodObject::clone(pod));
+            }
+            self.engine.apply(delta.clone());
+        }
+    }
+
+    /// Runs until it is at rest; `None` if it never is.
+    fn settle(&mut self, from_s: i64) -> Option<Happened> {
+        let mut happened = Happened::default();
+        for now_s in from_s..from_s + MAX_CYCLES {
+            let decisions = self.engine.cycle(now_s);
+            let state = self.engine.state();
+            let key = |task: TaskIx| state.population().task_key(task);
+            let mut told = Vec::new();
+            for bind in &decisions.binds {
+                let node = state.nodes().object(bind.node).name.clone();
+                happened.placed.insert(key(bind.task), node.clone());
+                let pod = self.pods.get_mut(&*state.task(bind.task).uid)?;
+                (pod.node, pod.records) = (Some(node), run::records(bind));
+                told.push(Delta::PodApply(Box::new(pod.clone())));
+            }
+            for eviction in &decisions.evictions {
+                happened.placed.remove(&key(eviction.task));
+                happened.evicted.push(key(eviction.task));
+                let uid = state.task(eviction.task).uid.to_string();
+                told.push(Delta::PodDelete(uid));
+            }
+            if decisions.settled && told.is_empty() {
+                happened.evicted.sort();
+                return Some(happened);
+            }
+            told.into_iter().for_each(|delta| self.engine.apply(delta));
+        }
+        None
+    }
+}
+
+/// What a plan says, in the words of what happens: all jobs and all differences.
+fn planned(view: &PlanView, asked: &Quiet) -> Happened {
+    let mut planned = Happened::default();
+    let had = |pod: &str| {
+        let population = asked.engine.state().population();
+        let mut all = population.tasks();
+        let found = all.find(|(ix, _)| population.task_key(*ix) == pod);
+        found.is_some_and(|(_, task)| task.node.is_some() && !task.status.is_undecided())
+    };
+    let of_jobs = view.jobs.iter().flat_map(|job| &job.pods);
+    let of_jobs = of_jobs.filter(|one| !had(&one.pod));
+    planned
+        .placed
+        .extend(of_jobs.map(|one| (one.pod.clone(), one.node.clone())));
+    for other in &view.others {
+        if let Some(node) = other.then.strip_prefix("on ") {
+            planned.placed.insert(other.pod.clone(), node.to_owned());
+        }
+    }
+    planned.evicted = view.evicted.iter().map(|one| one.pod.clone()).collect();
+    planned.evicted.sort();
+    planned
+}
+
+/// The objects without the last PodGroup and its pods, and those.
+fn split(objects: Vec<Delta>) -> Option<(Vec<Delta>, Vec<Delta>)> {
+    let last = objects.iter().rev().find_map(|delta| match delta {
+        Delta::GroupApply(group) => Some((group.namespace.clone(), group.name.clone())),
+        _ => None,
+    })?;
+    let is_new = |delta: &Delta| match delta {
+        Delta::GroupApply(group) => (&group.namespace, &group.name) == (&last.0, &last.1),
+        Delta::PodApply(pod) => {
+            pod.namespace == last.0 && pod.group.as_deref() == Some(&last.1) && pod.node.is_none()
+        }
+        _ => false,
+    };
+    let (new, old): (Vec<_>, Vec<_>) = objects.into_iter().partition(is_new);
+    Some((old, new))
+}
+
+/// What happened to one cluster; `None` where nothing can be asked.
+fn comes_true(objects: Vec<Delta>, conf: &str, seed: u64) -> Option<Happened> {
+    let config = run::config(conf);
+    let (old, new) = split(objects)?;
+    let mut quiet = Quiet::new(&config, &old);
+    quiet.settle(0)?;
+    // Whatever only time brings has happened.
+    quiet.settle(ASKED_S - MAX_CYCLES)?;
+    let before = quiet.engine.state().dump();
+    let question = PlanQuestion {
+        objects: new.clone(),
+        ..PlanQuestion::default()
+    };
+    let bounds = PlanBounds {
+        cycles: MAX_CYCLES as u32,
+        tries: 3,
+    };
+    let fork = quiet.engine.fork();
+    let plan = answer(fork, &config, &question, ASKED_S, bounds, &|| true).expect("a plan");
+    assert!(
+        quiet.engine.state().dump() == before,
+        "seed {seed}: it left something"
+    );
+    let said = planned(&plan, &quiet);
+    if quiet.settle(ASKED_S)? != Happened::default() {
+        // It was not at rest.
+        return None;
+    }
+    quiet.take(&new);
+    let then = quiet.settle(ASKED_S)?;
+    assert_eq!(said, then, "seed {seed}: {plan:#?}");
+    Some(then)
+}
+
+/// In how many of the clusters some pod found a place, and in how many one was evicted.
+fn all_come_true(of: ClusterOf, conf: ConfOf) -> (usize, usize) {
+    let seeds = run::seeds(0, CASES);
+    let happened = seeds.filter_map(|seed| comes_true(of(seed), &conf(seed), seed));
+    happened.fold((0, 0), |(placed, evicted), one| {
+        let (some_placed, some_evicted) = (!one.placed.is_empty(), !one.evicted.is_empty());
+        (
+            placed + usize::from(some_placed),
+            evicted + usize::from(some_evicted),
+        )
+    })
+}
+
+#[test]
+fn plans_of_small_clusters_come_true() {
+    let (placed, _) = all_come_true(cluster, conf_text);
+    assert!(placed > 10, "{placed} placed");
+}
+
+#[test]
+fn plans_with_cards_come_true() {
+    let (of_vendors, _) = all_come_true(vendor_cluster, vendor_conf_text);
+    let (npus, _) = all_come_true(npu_cluster, npu_conf_text);
+    assert!(
+        of_vendors > 10 && npus > 10,
+        "{of_vendors} and {npus} placed"
+    );
+}
+
+#[test]
+fn plans_in_domains_come_true() {
+    let (placed, _) = all_come_true(network_cluster, network_conf_text);
+    assert!(placed > 10, "{placed} placed");
+}
+
+#[test]
+fn plans_that_evict_come_true() {
+    let kinds: [(ClusterOf, ConfOf); 4] = [
+        (full_cluster, evicting_conf_text),
+        (full_tree_cluster, tree_conf_text),
+        (full_network_cluster, evicting_conf_text),
+        (full_vendor_cluster, evicting_conf_text),
+    ];
+    let counts = kinds.map(|(of, conf)| all_come_true(of, conf));
+    let evicted: usize = counts.iter().map(|(_, evicted)| evicted).sum();
+    assert!(evicted > 10, "{counts:?}");
+}
