@@ -75,6 +75,13 @@ impl JobPhase {
     }
 }
 
+/// Whether it was restarted, and has not run since.
+pub(super) fn is_restarting(status: &JobStatus) -> bool {
+    let phases = status.conditions.iter().rev();
+    let mut phases = phases.map(|condition| JobPhase::read(&condition.status));
+    phases.find(|phase| *phase != JobPhase::Pending) == Some(JobPhase::Restarting)
+}
+
 /// Enters a phase: the time of the transition, the condition, and how long the Job has run.
 pub(super) fn enter(status: &mut JobStatus, phase: JobPhase, now: Timestamp) {
     let before = JobPhase::read(&status.state.phase);

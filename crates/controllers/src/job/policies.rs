@@ -9,6 +9,7 @@ use pumice_api::job::{LifecyclePolicy, TaskSpec};
 use super::decision::{Decision, JobAction, RestartTarget};
 use super::evicted::how;
 use super::look::{JobLook, JobPod};
+use super::phase::is_restarting;
 use super::task_name;
 use crate::runtime::{Disruption, FailedContainer, TrackedPhase};
 
@@ -103,10 +104,7 @@ fn triggers<'a>(look: &'a JobLook<'_>, gone: &'a [GonePod]) -> Vec<Trigger<'a>> 
             .iter()
             .filter_map(|task| of_task(look, task)),
     );
-    let is_unknown = look
-        .group
-        .is_some_and(|group| group.status.phase == "Unknown");
-    all.extend(is_unknown.then(|| Trigger {
+    all.extend(has_lost_its_place(look).then(|| Trigger {
         event: "Unknown",
         failures: &[],
         task: None,
@@ -115,6 +113,21 @@ fn triggers<'a>(look: &'a JobLook<'_>, gone: &'a [GonePod]) -> Vec<Trigger<'a>> 
         words: format!("PodGroup {} is in phase Unknown", look.group_name()),
     }));
     all
+}
+
+/// Of a gang that was placed some pods have no place any more. What is being restarted has none for a moment, and what
+/// the scheduler wrote then may still be there when all pods run again: neither is an event.
+fn has_lost_its_place(look: &JobLook<'_>) -> bool {
+    let is_unknown = look
+        .group
+        .is_some_and(|group| group.status.phase == "Unknown");
+    let runs = |pod: &&JobPod<'_>| {
+        pod.pod.deleted.is_none()
+            && !matches!(pod.pod.phase, TrackedPhase::Pending | TrackedPhase::Unknown)
+    };
+    let running = i64::try_from(look.wanted().filter(runs).count()).unwrap_or(i64::MAX);
+    let lacks = running < i64::from(look.job.spec.min_available);
+    is_unknown && lacks && !is_restarting(&look.raw.status)
 }
 
 fn of_gone<'a>(look: &'a JobLook<'_>, pod: &'a GonePod) -> Option<Trigger<'a>> {

@@ -209,17 +209,53 @@ fn containers_that_restart_too_often_fail_their_task() {
 fn a_group_in_phase_unknown_is_an_event_also_after_a_restart() {
     let mut world = world();
     let policy = json!({"event": "Unknown", "action": "RestartJob"});
-    let job = run(&mut world, with_policy(policy, two_tasks()));
+    let mut gang = two_tasks();
+    gang["minAvailable"] = json!(3);
+    let job = run(&mut world, with_policy(policy, gang));
     for retries in [1, 2] {
-        let group = world.server.names(ManagedKind::PodGroup)[0].clone();
-        world
-            .server
-            .edit(&group, |group| group["status"]["phase"] = json!("Unknown"));
+        world.server.remove(&pod("j-a-0"));
         world.pass_seconds(1);
+        let group = unknown(&mut world);
+        world.pass_seconds(1);
+        assert_eq!(phase(&world, &job), "Restarting");
         carry_on(&mut world);
         assert_eq!(status(&world, &job)["retryCount"], retries);
         assert_eq!(phase(&world, &job), "Running");
+        // The scheduler says later that all run again.
+        world.pass_seconds(1);
+        assert_eq!(status(&world, &job)["retryCount"], retries);
+        world
+            .server
+            .edit(&group, |group| group["status"]["phase"] = json!("Running"));
     }
+}
+
+/// The scheduler says that the gang has lost its place.
+fn unknown(world: &mut World) -> ManagedRef {
+    let group = world.server.names(ManagedKind::PodGroup)[0].clone();
+    world
+        .server
+        .edit(&group, |group| group["status"]["phase"] = json!("Unknown"));
+    group
+}
+
+#[test]
+fn a_group_that_is_unknown_because_a_policy_restarts_one_of_its_pods_is_no_event() {
+    let mut world = world();
+    let mut gang = two_tasks();
+    gang["minAvailable"] = json!(3);
+    gang["policies"] = json!([{"event": "*", "action": "AbortJob"}]);
+    gang["tasks"][0]["policies"] = json!([{"exitCode": 7, "action": "RestartPod"}]);
+    let job = run(&mut world, gang);
+    world.server.end_pod(&pod("j-a-0"), 7);
+    world.pass_seconds(1);
+    assert_eq!(phase(&world, &job), "Restarting");
+    unknown(&mut world);
+    world.pass_seconds(1);
+    carry_on(&mut world);
+    assert_eq!(phase(&world, &job), "Running");
+    world.pass_seconds(1);
+    assert_eq!(phase(&world, &job), "Running");
 }
 
 #[test]
