@@ -14,6 +14,8 @@ pub enum ClusterCommand {
     #[command(hide = true)]
     Explain(Unread),
     #[command(hide = true)]
+    Plan(Unread),
+    #[command(hide = true)]
     Top(Unread),
     #[command(hide = true)]
     Queues(Unread),
@@ -49,6 +51,7 @@ pub struct Unread {
 pub fn run(command: &ClusterCommand) -> anyhow::Result<ExitCode> {
     let (name, unread) = match command {
         ClusterCommand::Explain(unread) => ("explain", unread),
+        ClusterCommand::Plan(unread) => ("plan", unread),
         ClusterCommand::Top(unread) => ("top", unread),
         ClusterCommand::Queues(unread) => ("queues", unread),
         ClusterCommand::Cards(unread) => ("cards", unread),

@@ -227,14 +227,18 @@ fn own_shard(arguments: &SimulateArguments) -> Option<OwnShard> {
 
 /// What was named on the command line.
 #[derive(Default)]
-struct NamedFiles {
+pub struct NamedFiles {
     /// Manifests.
-    sources: Vec<InputSource>,
+    pub sources: Vec<InputSource>,
     /// Configurations: named as such, or in directories that were.
     confs: Vec<PathBuf>,
 }
 
-fn found(paths: &[&PathBuf]) -> anyhow::Result<NamedFiles> {
+/// Reads what is named on the command line.
+///
+/// # Errors
+/// A path cannot be read.
+pub fn found(paths: &[&PathBuf]) -> anyhow::Result<NamedFiles> {
     let mut found = NamedFiles::default();
     for path in paths {
         if path.file_name().is_some_and(|name| name == CONF_KEY) {

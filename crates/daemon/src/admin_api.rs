@@ -12,6 +12,7 @@ use crate::conf::ConfInUse;
 use crate::decide::{DecideRequest, NoView};
 use crate::dump;
 use crate::journal::Journal;
+use crate::planning::Planner;
 use pumice_process::DaemonStatus;
 
 /// Answers from the shared status, and from the deciding thread where only it knows.
@@ -26,6 +27,8 @@ pub struct AdminApi {
     pub core: mpsc::Sender<DecideRequest>,
     /// Held while a dump is made: each is a copy of the state.
     pub dumping: tokio::sync::Mutex<()>,
+    /// Makes plans.
+    pub planner: Planner,
     /// The daemon's clock.
     pub clock: DeciderClock,
 }
@@ -69,6 +72,13 @@ impl Answers for AdminApi {
             let _alone = self.dumping.lock().await;
             let text = dump::text(&self.core).await;
             text.map_err(|error| Unanswered(format!("{error:#}")))
+        })
+    }
+
+    fn plan(&self, question: Vec<u8>) -> PendingAnswer<'_, Result<Value, String>> {
+        Box::pin(async move {
+            let plan = self.planner.plan(&self.core, &question).await?;
+            Ok(plan.map(|view| serde_json::to_value(view).unwrap_or_default()))
         })
     }
 

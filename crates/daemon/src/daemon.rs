@@ -29,6 +29,7 @@ use crate::level_socket;
 use crate::node_reports;
 use crate::node_usage::UsageFollower;
 use crate::notices::{self, Notice, Notices};
+use crate::planning::Planner;
 use crate::pod_traces::{self, TraceFeed, TraceSink};
 use crate::publish::{Meters, Out, Publisher};
 use crate::settings::DaemonSettings;
@@ -200,6 +201,7 @@ impl Daemon {
             journal: Arc::clone(&self.journal),
             core,
             dumping: Default::default(),
+            planner: Planner::new(self.settings.flags.ours.plan_time),
             clock: self.clock,
         }
     }

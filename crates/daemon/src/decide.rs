@@ -23,6 +23,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::clock::DeciderClock;
 use crate::diag::{Activity, DiagView};
 use crate::dump::DumpDocument;
+use crate::planning::PlanGround;
 use crate::publish::Publisher;
 use pumice_model::extender::ExtenderReply;
 use pumice_model::object::NodeUsage;
@@ -46,6 +47,8 @@ const BIND_WAITS_PERIOD: Duration = Duration::from_secs(1);
 pub enum DecideRequest {
     /// What the engine sees.
     View(Ask, oneshot::Sender<Result<View, NoView>>),
+    /// A copy for questions.
+    Fork(oneshot::Sender<Result<Box<PlanGround>, NoView>>),
     /// The state.
     Dump(oneshot::Sender<DumpDocument>),
     /// Where the thread's time went; after that it is counted anew, if `reset`.
@@ -117,7 +120,8 @@ pub struct Channels {
 /// The thread's own things.
 pub struct DecideLoop {
     decider: Decider,
-    /// Text of the configuration in use, once there is one.
+    /// The configuration in use, once there is one, and its text.
+    config: Option<Box<Config>>,
     configuration: Option<String>,
     /// What decisions are made from was followed before the last inputs were applied.
     followed: bool,
@@ -142,6 +146,7 @@ impl DecideLoop {
     ) -> Self {
         Self {
             decider: Decider::new(options, &clock),
+            config: None,
             configuration: None,
             followed: true,
             term: channels.term.this_one(),
@@ -280,7 +285,7 @@ impl DecideLoop {
         match command {
             DecideCommand::Configure { config, text } => {
                 self.decider.configure(&config);
-                self.configuration = text;
+                (self.config, self.configuration) = (Some(config), text);
             }
             DecideCommand::DeviceConfig {
                 namespace,
@@ -308,6 +313,11 @@ impl DecideLoop {
             DecideRequest::View(ask, reply) => {
                 let _ = reply.send(self.view(&ask));
             }
+            DecideRequest::Fork(reply) => {
+                if !reply.is_closed() {
+                    let _ = reply.send(self.fork());
+                }
+            }
             DecideRequest::Dump(reply) => {
                 if !reply.is_closed() {
                     let configuration = self.configuration.clone();
@@ -325,6 +335,25 @@ impl DecideLoop {
     }
 
     fn view(&self, ask: &Ask) -> Result<View, NoView> {
+        self.knows()?;
+        let view = self.decider.engine().known().view(ask);
+        view.map_err(|absent| NoView::Absent(absent.to_string()))
+    }
+
+    fn fork(&mut self) -> Result<Box<PlanGround>, NoView> {
+        self.knows()?;
+        let config = self.config.as_deref().cloned().unwrap_or_default();
+        let now_s = i64::try_from(self.clock.now().as_secs()).unwrap_or(i64::MAX);
+        let fork = self.decider.engine_mut().fork();
+        Ok(Box::new(PlanGround {
+            fork,
+            config,
+            now_s,
+        }))
+    }
+
+    /// Whether there is anything to tell.
+    fn knows(&self) -> Result<(), NoView> {
         if !self.status.synced() {
             let why = "the first lists of the API server are not complete";
             return Err(NoView::NotNow(why.to_owned()));
@@ -339,8 +368,7 @@ impl DecideLoop {
             let why = "nothing is scheduled: there is no valid configuration; see /readyz";
             return Err(NoView::NotNow(why.to_owned()));
         }
-        let view = self.decider.engine().known().view(ask);
-        view.map_err(|absent| NoView::Absent(absent.to_string()))
+        Ok(())
     }
 
     /// What is due now, and what comes of it.

@@ -119,6 +119,10 @@ pub struct Ours {
     /// time takes twice as long; 0 leaves them
     #[arg(long, default_value = "5m", value_parser = duration, value_name = "DURATION")]
     pub partial_gang_deadline: Duration,
+    /// How long the answer to a question of `pumice plan` may take to be made, on a copy and by a thread of its
+    /// own; one at a time
+    #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
+    pub plan_time: Duration,
     /// Lease (NAMESPACE/NAME) of the controller that makes PodGroups for pods that name none. While it
     /// is renewed, or a pod with label app=volcano-controller is ready in NAMESPACE, pods that have a
     /// controller wait for theirs; none: they never do

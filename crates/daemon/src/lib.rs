@@ -27,6 +27,7 @@ mod level_socket;
 mod node_reports;
 mod node_usage;
 mod notices;
+mod planning;
 mod pod_traces;
 mod publish;
 mod settings;

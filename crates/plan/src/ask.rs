@@ -40,6 +40,9 @@ pub enum PlanError {
         /// What is written.
         text: String,
     },
+    /// A configuration that no scheduler takes: what is wrong with it.
+    #[error("the configuration is not valid: {0}")]
+    Configuration(String),
     /// More than a plan is made for.
     #[error("{count} {what} are more than the {most} that a plan may have")]
     TooMany {
@@ -71,6 +74,7 @@ impl<'c> TwoClusters<'c> {
         fork: Fork,
         config: &'c Config,
         question: &'c PlanQuestion,
+        now_s: i64,
     ) -> Result<Self, PlanError> {
         let mut now = fork.wake(config);
         let config_then = question.config.as_deref().unwrap_or(config);
@@ -83,7 +87,11 @@ impl<'c> TwoClusters<'c> {
             let deltas = what_if.deltas(&changed)?;
             crate::apply(&mut changed, deltas);
         }
-        crate::apply(&mut changed, question.objects.iter().cloned());
+        let objects = question.objects.iter().cloned();
+        let taken: Vec<Delta> = objects
+            .map(|object| as_taken(&changed, object, now_s))
+            .collect();
+        crate::apply(&mut changed, taken);
         for job in made(&changed, &question.objects) {
             add(&mut about, key(&changed, job));
         }
@@ -94,6 +102,24 @@ impl<'c> TwoClusters<'c> {
             config_then,
             about,
         })
+    }
+}
+
+/// An object as an API server would have taken it now: it gets its time, and a pod the priority of its class.
+fn as_taken(engine: &Engine, object: Delta, now_s: i64) -> Delta {
+    let dated = |created_s: i64| if created_s == 0 { now_s } else { created_s };
+    match object {
+        Delta::GroupApply(mut group) => {
+            group.created_s = dated(group.created_s);
+            Delta::GroupApply(group)
+        }
+        Delta::PodApply(mut pod) => {
+            pod.created_s = dated(pod.created_s);
+            let classes = engine.state().population().priority_classes();
+            pod.priority = classes.value(&pod.priority_class).unwrap_or(pod.priority);
+            Delta::PodApply(pod)
+        }
+        other => other,
     }
 }
 

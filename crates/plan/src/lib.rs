@@ -16,6 +16,7 @@ mod ask;
 mod compare;
 mod course;
 mod remedies;
+mod request;
 mod what_if;
 
 use pumice_conf::Config;
@@ -26,6 +27,7 @@ pub use ask::{PlanError, PlanQuestion};
 pub use compare::{JobPlan, PlacedPod, PlanOutcome, PlanView, PodDifference};
 pub use course::{Course, PlannedEviction};
 pub use remedies::Remedy;
+pub use request::PlanRequest;
 pub use what_if::{AmountsThen, PlannedJob, WhatIf};
 
 /// How much work a plan may be.
@@ -61,7 +63,7 @@ pub fn answer(
     bounds: PlanBounds,
     patience: Patience<'_>,
 ) -> Result<PlanView, PlanError> {
-    let mut asked = ask::TwoClusters::prepare(fork, config, question)?;
+    let mut asked = ask::TwoClusters::prepare(fork, config, question, now_s)?;
     let mut runner = course::Runner {
         now_s,
         bounds,

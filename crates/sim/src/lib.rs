@@ -21,8 +21,10 @@ pub mod problem;
 pub mod reader;
 pub mod report;
 pub mod run;
+mod wanted;
 pub mod world;
 
 pub use problem::InputProblem;
 pub use report::Report;
 pub use run::{Mode, OwnShard, SimulationSettings, simulate};
+pub use wanted::wanted;

@@ -29,13 +29,13 @@ tiers:
 "#;
 
 /// What a run of the tool came to.
-struct Run {
-    code: Option<i32>,
-    out: String,
-    error: String,
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) error: String,
 }
 
-fn pumice(arguments: &[&str], kubeconfig: &Path) -> Result<Run> {
+pub(crate) fn pumice(arguments: &[&str], kubeconfig: &Path) -> Result<Run> {
     let output = Command::new(programs::ours("pumice")?)
         .args(arguments)
         .env("KUBECONFIG", kubeconfig)
@@ -60,7 +60,7 @@ fn shown(lab: &LabGuard, arguments: &[&str]) -> Result<String> {
     Ok(run.out)
 }
 
-fn ensure_says(text: &str, parts: &[&str]) -> Result<()> {
+pub(crate) fn ensure_says(text: &str, parts: &[&str]) -> Result<()> {
     for part in parts {
         ensure!(text.contains(part), "{part:?} is missing in:\n{text}");
     }
@@ -68,7 +68,7 @@ fn ensure_says(text: &str, parts: &[&str]) -> Result<()> {
 }
 
 /// A leader in a pod of a node whose kubelet forwards ports.
-fn leader_in_a_pod(lab: &LabGuard, forwarder: &PortForwarder) -> Result<Scheduler> {
+pub(crate) fn leader_in_a_pod(lab: &LabGuard, forwarder: &PortForwarder) -> Result<Scheduler> {
     lab.rest()
         .create("/api/v1/nodes", &forwarder.node("control"))?;
     let setup = Setup {

@@ -25,6 +25,7 @@ mod observed;
 mod one_life;
 mod outages;
 mod placing;
+mod plans;
 mod recovery;
 mod sample_set;
 mod secure;

@@ -36,13 +36,14 @@ fn status(client: &Rest, method: Method, path: &str) -> Result<u16> {
         Ok(_) => return Ok(200),
         Err(error) => error,
     };
-    let known = [401, 403, 404, 500, 503];
+    let known = [400, 401, 403, 404, 500, 503];
     let status = known.into_iter().find(|code| is_status(&refused, *code));
     status.with_context(|| format!("{refused:#}"))
 }
 
 /// Pages that explain what waits, as `pumice` asks for them.
-const OF_EXPLAIN: [&str; 7] = [
+const OF_EXPLAIN: [&str; 8] = [
+    "/debug/mix",
     "/debug/top",
     "/debug/queues",
     "/debug/queues/default",
@@ -106,6 +107,11 @@ fn each_role_reads_its_pages_and_nothing_else_and_nobody_does_without_a_token() 
     let level = "/debug/loglevel?v=4";
     ensure!(status(&explain, Method::PUT, level)? == 403);
     ensure!(status(&explain, Method::PUT, "/debug/top")? == 403);
+    // A question may be posted; this one says nothing.
+    ensure!(status(&explain, Method::POST, "/debug/plan")? == 400);
+    for other in [&dump, &process] {
+        ensure!(status(other, Method::POST, "/debug/plan")? == 403);
+    }
     ensure!(status(&admin, Method::PUT, level)? == 200);
     ensure!(admin.get("/debug/loglevel")? == 4);
 

@@ -1,4 +1,4 @@
-//! What a running scheduler sees: `explain`, `top`, `queues`, `cards`, `diag`, `dump`; and what users do with
+//! What a running scheduler sees: `explain`, `plan`, `top`, `queues`, `cards`, `diag`, `dump`; and what users do with
 //! objects of a cluster: `job`, `queue`, `jobflow`, `jobtemplate`, `pod`.
 //!
 //! ```text
@@ -20,6 +20,7 @@ mod file;
 mod flow;
 mod job;
 mod own_namespace;
+mod plan;
 mod pod;
 mod queue;
 mod queue_lines;
@@ -42,6 +43,8 @@ use clap::Subcommand;
 pub enum LiveCommand {
     /// Why a pod, job or queue of a cluster waits, its place, and what would have to change
     Explain(explain::ExplainArguments),
+    /// What would happen if: where pods of a manifest would go, who for them, what a change would do; nothing is done
+    Plan(plan::PlanArguments),
     /// Queues, nodes, cards and what waits, at a glance
     Top(top::TopArguments),
     /// Queues of a cluster: allocated, deserved, capability, what waits
@@ -76,6 +79,7 @@ pub enum LiveCommand {
 pub fn run(command: &LiveCommand) -> anyhow::Result<ExitCode> {
     match command {
         LiveCommand::Explain(arguments) => explain::run(arguments),
+        LiveCommand::Plan(arguments) => plan::run(arguments),
         LiveCommand::Top(arguments) => top::run(arguments),
         LiveCommand::Queues(arguments) => queues::run(arguments),
         LiveCommand::Cards(arguments) => cards::run(arguments),

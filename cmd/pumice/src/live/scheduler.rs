@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use pumice_cluster::remote::{
-    self, Leader, Remote, RemoteError, RemoteOptions, RemotePage, RemoteRole,
+    self, Leader, PageRequest, Remote, RemoteError, RemoteOptions, RemotePage, RemoteRole,
 };
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
@@ -59,7 +59,8 @@ impl LeaderPlace {
         let asked = async {
             let remote = Remote::connect(self.options(RemoteRole::Dump)).await?;
             let leader = remote.leader().await?;
-            remote.save(&leader, &path(&["dump"]), out).await
+            let path = path(&["dump"]);
+            remote.save(&leader, PageRequest::read(&path), out).await
         };
         let page = runtime()?.block_on(asked).map_err(error)?;
         match page.status {
@@ -157,11 +158,14 @@ impl Scheduler {
     }
 
     fn page(&self, parts: &[&str]) -> anyhow::Result<Answered<String>> {
-        let path = path(parts);
+        self.ask(PageRequest::read(&path(parts)))
+    }
+
+    fn ask(&self, asked: PageRequest<'_>) -> anyhow::Result<Answered<String>> {
         let page = self.runtime.block_on(async {
             match &self.way {
-                Route::Address(address) => remote::get_at(address, &path).await,
-                Route::Cluster(remote, leader) => remote.get(leader, &path).await,
+                Route::Address(address) => remote::ask_at(address, asked).await,
+                Route::Cluster(remote, leader) => remote.ask(leader, asked).await,
             }
         });
         let RemotePage { status, body, .. } = page.map_err(error)?;
@@ -178,14 +182,13 @@ impl Scheduler {
             Ok(body) => body,
             Err(absent) => return Ok(Err(absent)),
         };
-        let view = serde_json::from_str(&body);
-        let view = view.map_err(|wrong| {
-            BadInput(format!(
-                "error: the answer of the scheduler is not understood: {wrong}\n  = help: use the \
-                 same version of `pumice` and `pumice-scheduler`"
-            ))
-        })?;
-        Ok(Ok(view))
+        read(&body).map(Ok)
+    }
+
+    /// Posts a question in JSON to a page that must be there.
+    pub fn post<T: DeserializeOwned>(&self, parts: &[&str], question: &str) -> anyhow::Result<T> {
+        let asked = self.ask(PageRequest::post(&path(parts), question))?;
+        read(&asked.map_err(absent)?)
     }
 
     /// Reads a page that is a text, and must be there.
@@ -197,6 +200,17 @@ impl Scheduler {
     pub fn get_known<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<T> {
         self.get(parts)?.map_err(absent)
     }
+}
+
+fn read<T: DeserializeOwned>(body: &str) -> anyhow::Result<T> {
+    let view = serde_json::from_str(body);
+    view.map_err(|wrong| {
+        let text = format!(
+            "error: the answer of the scheduler is not understood: {wrong}\n  = help: use the same \
+             version of `pumice` and `pumice-scheduler`"
+        );
+        BadInput(text).into()
+    })
 }
 
 /// What the usual scheduler of a cluster says, for a command that can do without: nothing where it
@@ -211,7 +225,7 @@ pub fn asked_by_the_way<T: DeserializeOwned>(
     let asked = async {
         let remote = Remote::connect(connection.options()).await.ok()?;
         let leader = remote.leader().await.ok()?;
-        remote.get(&leader, &path).await.ok()
+        remote.ask(&leader, PageRequest::read(&path)).await.ok()
     };
     let page = runtime.block_on(async { tokio::time::timeout(SOON, asked).await });
     let page = page.ok().flatten().filter(|page| page.status == 200)?;

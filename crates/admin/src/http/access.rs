@@ -59,7 +59,7 @@ pub type PendingVerdict<'a> =
 
 /// Knows users by their tokens, and what they may ask.
 pub trait Gatekeeper: Send + Sync + 'static {
-    /// Whether the one with this token may do `verb` (`get`, `put`) to the page at `path`.
+    /// Whether the one with this token may do `verb` (`get`, `post`, `put`) to the page at `path`.
     fn judge<'a>(&'a self, token: &'a str, verb: &'a str, path: &'a str) -> PendingVerdict<'a>;
 }
 

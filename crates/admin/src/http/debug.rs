@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get, put};
+use axum::routing::{any, get, post, put};
 use serde_json::{Value, json};
 
 use super::routes::{SharedEndpoints, json, later, level, set_level};
 use super::{DebugPage, DiagAsk, Endpoints};
 
 /// The pages, with what each tells.
-const PAGES: [(&str, &str); 13] = [
+const PAGES: [(&str, &str); 14] = [
     (
         "/debug/top",
         "the cluster, its queues, nodes with cards, the first waiting jobs",
@@ -44,6 +45,10 @@ const PAGES: [(&str, &str); 13] = [
         "what tasks ask of cards, and which free cards are of use to none",
     ),
     (
+        "/debug/plan",
+        "what would happen if, to a question that is posted; see `pumice plan`",
+    ),
+    (
         "/debug/decisions",
         "the last decisions, and the first jobs that wait",
     ),
@@ -61,6 +66,9 @@ const PAGES: [(&str, &str); 13] = [
         "the verbosity of the log; PUT ?v=N changes it",
     ),
 ];
+
+/// Largest question about what would happen if, in bytes: a few thousand pods.
+const MAX_QUESTION_BYTES: usize = 16 << 20;
 
 const NO_PROFILE: &str = "this program is not written in Go and has no pprof pages; \
     use /metrics, or `perf` on the process\n";
@@ -82,6 +90,10 @@ pub(super) fn open() -> Router<Arc<Endpoints>> {
         .route("/mix", get(mix))
         .route("/top", get(top))
         .route("/decisions", get(decisions))
+        .route(
+            "/plan",
+            post(plan).layer(DefaultBodyLimit::max(MAX_QUESTION_BYTES)),
+        )
         .route("/diag", get(diag))
         .route("/diag/text", get(diag_text))
         .route("/pprof", any(no_profile))
@@ -154,6 +166,14 @@ async fn mix(State(shared): SharedEndpoints) -> Response {
 
 async fn top(State(shared): SharedEndpoints) -> Response {
     page(&shared, DebugPage::Top).await
+}
+
+async fn plan(State(shared): SharedEndpoints, question: Bytes) -> Response {
+    match shared.answers.plan(question.to_vec()).await {
+        Ok(Ok(value)) => json(&value),
+        Ok(Err(wrong)) => (StatusCode::BAD_REQUEST, format!("{wrong}\n")).into_response(),
+        Err(unanswered) => later(&unanswered),
+    }
 }
 
 async fn decisions(State(shared): SharedEndpoints) -> Response {

@@ -15,6 +15,7 @@
 //! | `/configz` | JSON of [`Answers::config`] |
 //! | `/debug` | JSON: every page below it |
 //! | `/debug/top`, `/debug/explain/{namespace}/{pod}`, … | JSON of [`Answers::page`] |
+//! | `/debug/plan` | JSON of [`Answers::plan`], to a question that is posted |
 //! | `/debug/decisions` | JSON of [`Answers::decisions`] |
 //! | `/debug/dump` | the text of [`Answers::dump`] |
 //! | `/debug/diag`, `/debug/diag/text` | JSON or text of [`Answers::diag`]; `PUT` counts anew |
@@ -157,6 +158,13 @@ pub trait Answers: Send + Sync + 'static {
     /// The state, for `pumice simulate`. A process that schedules nothing has none.
     fn dump(&self) -> PendingAnswer<'_, Vec<u8>> {
         Box::pin(async { Err(Unanswered("the state is the scheduler's".to_owned())) })
+    }
+
+    /// What would happen if, to a question in JSON; otherwise what is wrong with the question. A process that
+    /// schedules nothing has nothing to tell.
+    fn plan(&self, question: Vec<u8>) -> PendingAnswer<'_, Result<Value, String>> {
+        let _ = question;
+        Box::pin(async { Err(Unanswered("this page is the scheduler's".to_owned())) })
     }
 
     /// Where the time of the deciding thread went; a text where one was asked for. A process that decides

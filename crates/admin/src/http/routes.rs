@@ -19,7 +19,7 @@ use super::{Answers, Endpoints, Gatekeeper, Unanswered, debug};
 /// The answer of a healthy process.
 pub(super) const OK: &str = "ok";
 
-/// Largest body of a request in bytes; the only one taken is a number.
+/// Largest body of a request in bytes where nothing else is said: a number.
 const MAX_BODY_BYTES: usize = 1024;
 
 /// Time to read a request and to find its answer (spec/01 §1.6).

@@ -1,7 +1,7 @@
 //! The pages of the leading scheduler, read from outside of the cluster through the API server.
 //!
 //! ```text
-//!  Lease ─► holder `<hostname>_<uuid>` ─► its pod ─► pods/portforward ─► TLS ─► GET /debug/… ─► Page
+//!  Lease ─► holder `<hostname>_<uuid>` ─► its pod ─► pods/portforward ─► TLS ─► /debug/… ─► Page
 //!                                          └► serviceaccounts/token ─► a token ─►┘
 //!  or, with an address: ─────────────────────────────────── TCP ───────►
 //! ```
@@ -35,7 +35,7 @@ pub use error::RemoteError;
 pub use leader::Leader;
 pub use logs::LogPart;
 pub use objects::{ClusterObjects, ObjectsError};
-pub use page::RemotePage;
+pub use page::{PageRequest, RemotePage};
 
 use crate::client::describe;
 use token::RoleTokens;
@@ -167,13 +167,17 @@ impl Remote {
         }
     }
 
-    /// Reads a page of a scheduler.
+    /// Asks a scheduler for a page.
     ///
     /// # Errors
     /// The connection cannot be forwarded, it is not Pumice that answers, or it refuses.
-    pub async fn get(&self, leader: &Leader, path: &str) -> Result<RemotePage, RemoteError> {
+    pub async fn ask(
+        &self,
+        leader: &Leader,
+        asked: PageRequest<'_>,
+    ) -> Result<RemotePage, RemoteError> {
         let mut body = Vec::new();
-        let mut page = self.save(leader, path, &mut body).await?;
+        let mut page = self.save(leader, asked, &mut body).await?;
         if page.body.is_empty() {
             page.body = String::from_utf8_lossy(&body).into_owned();
         }
@@ -183,11 +187,11 @@ impl Remote {
     /// Writes the answer, where there is one, to `out`. Of another status the text is in the page.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// As [`ask`](Self::ask).
     pub async fn save(
         &self,
         leader: &Leader,
-        path: &str,
+        asked: PageRequest<'_>,
         out: &mut (dyn Write + Send),
     ) -> Result<RemotePage, RemoteError> {
         let token = self.tokens.get(&self.client, leader, &self.options).await?;
@@ -205,7 +209,7 @@ impl Remote {
         let (Some(stream), Some(reason)) = (stream, reason) else {
             return Err(RemoteError::not_forwarded(leader, "no stream"));
         };
-        let page = match encrypted(stream, path, &token, out).await {
+        let page = match encrypted(stream, asked, &token, out).await {
             Ok(page) => page,
             Err(broken) => {
                 let told = timeout(REASON_LIMIT, reason).await.ok().flatten();
@@ -231,21 +235,21 @@ impl Remote {
 /// What happened to the connection.
 async fn encrypted(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    path: &str,
+    asked: PageRequest<'_>,
     token: &str,
     out: &mut (dyn Write + Send),
 ) -> Result<RemotePage, String> {
     let stream = timeout(LIMIT, tls::encrypt(stream)).await;
     let stream = stream.map_err(|_| "no answer in time")??;
-    page::get(stream, path, Some(token), out).await
+    page::ask(stream, asked, Some(token), out).await
 }
 
-/// Reads a page of a scheduler at an address, `http://127.0.0.1:8080`, which answers there with
+/// Asks for a page of a scheduler at an address, `http://127.0.0.1:8080`, which answers there with
 /// `--debug-open`.
 ///
 /// # Errors
 /// The address cannot be read or reached, or it is not Pumice that answers.
-pub async fn get_at(address: &str, path: &str) -> Result<RemotePage, RemoteError> {
+pub async fn ask_at(address: &str, asked: PageRequest<'_>) -> Result<RemotePage, RemoteError> {
     let wrong = || RemoteError::Address {
         address: address.to_owned(),
     };
@@ -267,7 +271,7 @@ pub async fn get_at(address: &str, path: &str) -> Result<RemotePage, RemoteError
         .map_err(silent)?
         .map_err(|error| at(error.to_string()))?;
     let mut body = Vec::new();
-    let page = page::get(stream, path, None, &mut body).await;
+    let page = page::ask(stream, asked, None, &mut body).await;
     let mut page = page.map_err(at)?;
     if page.body.is_empty() {
         page.body = String::from_utf8_lossy(&body).into_owned();

@@ -1,9 +1,9 @@
-//! One GET over a stream that is there already.
+//! One request over a stream that is there already.
 
 use std::io::Write;
 
-use http::{Request, header};
-use http_body_util::{BodyExt, Empty};
+use http::{Method, Request, header};
+use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -33,13 +33,36 @@ pub struct RemotePage {
     pub(super) is_ours: bool,
 }
 
+/// What is asked of a scheduler.
+#[derive(Clone, Copy, Debug)]
+pub struct PageRequest<'a> {
+    /// The page: path and query.
+    pub path: &'a str,
+    /// A question in JSON, which is posted; without one the page is read.
+    pub question: Option<&'a str>,
+}
+
+impl<'a> PageRequest<'a> {
+    /// Reads a page.
+    pub fn read(path: &'a str) -> Self {
+        let question = None;
+        Self { path, question }
+    }
+
+    /// Posts a question.
+    pub fn post(path: &'a str, question: &'a str) -> Self {
+        let question = Some(question);
+        Self { path, question }
+    }
+}
+
 /// Writes the body of an answer with status 200 to `out`; another one is in the page.
 ///
 /// # Errors
 /// What happened to the connection.
-pub(super) async fn get(
+pub(super) async fn ask(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    path: &str,
+    asked: PageRequest<'_>,
     token: Option<&str>,
     out: &mut (dyn Write + Send),
 ) -> Result<RemotePage, String> {
@@ -48,13 +71,20 @@ pub(super) async fn get(
     let handshake = http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = handshake.map_err(broken)?;
     let connection = tokio::spawn(connection);
-    let mut request = Request::get(path)
+    let method = match asked.question {
+        None => Method::GET,
+        Some(_) => Method::POST,
+    };
+    let mut request = Request::builder()
+        .method(method)
+        .uri(asked.path)
         .header(header::HOST, "localhost")
         .header(header::CONNECTION, "close");
     if let Some(token) = token {
         request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
     }
-    let request = request.body(Empty::<Bytes>::new());
+    let question = asked.question.unwrap_or_default().to_owned();
+    let request = request.body(Full::new(Bytes::from(question)));
     let request = request.map_err(|error| error.to_string())?;
     let response = timeout(LIMIT, sender.send_request(request)).await;
     let (head, body) = response.map_err(silent)?.map_err(broken)?.into_parts();

@@ -135,7 +135,7 @@ async fn a_forward_that_is_denied_names_the_rule() {
     ] {
         let remote = cluster(held, found, answer).await;
         let leader = remote.leader().await.expect("there is one");
-        let error = remote.get(&leader, "/debug").await;
+        let error = remote.ask(&leader, PageRequest::read("/debug")).await;
         let error = error.expect_err("refused").to_string();
         assert!(error.contains(expected), "{error}");
         if error.starts_with("not permitted") {
@@ -174,7 +174,9 @@ async fn a_page_is_read_at_an_address() {
         "HTTP/1.1 503 Service Unavailable\r\nServer: pumice-scheduler/1\r\nContent-Length: 2\r\n\r\nno",
     )
     .await;
-    let page = get_at(&address, "/debug/top").await.expect("an answer");
+    let page = ask_at(&address, PageRequest::read("/debug/top"))
+        .await
+        .expect("an answer");
     assert_eq!((page.status, page.body.as_str()), (503, "no"));
 }
 
@@ -182,10 +184,14 @@ async fn a_page_is_read_at_an_address() {
 async fn somebody_elses_answer_is_told_apart() {
     let address =
         serve("HTTP/1.1 404 Not Found\r\nContent-Length: 18\r\n\r\n404 page not found").await;
-    let error = get_at(&address, "/debug/top").await.expect_err("not ours");
+    let error = ask_at(&address, PageRequest::read("/debug/top"))
+        .await
+        .expect_err("not ours");
     assert_eq!(error, RemoteError::NotPumice { who: address });
     for address in ["https://127.0.0.1:1", "http://", "::"] {
-        let error = get_at(address, "/debug/top").await.expect_err("no address");
+        let error = ask_at(address, PageRequest::read("/debug/top"))
+            .await
+            .expect_err("no address");
         assert!(
             matches!(error, RemoteError::Address { .. }),
             "{address}: {error}"

@@ -115,7 +115,7 @@ fn triggers<'a>(look: &'a JobLook<'_>, gone: &'a [GonePod]) -> Vec<Trigger<'a>> 
     all
 }
 
-/// Of a gang that was placed some pods have no place any more. What is being restarted has none for a moment, and what
+/// Some pods of a gang that was placed have no place any more. What is being restarted has none for a moment, and what
 /// the scheduler wrote then may still be there when all pods run again: neither is an event.
 fn has_lost_its_place(look: &JobLook<'_>) -> bool {
     let is_unknown = look

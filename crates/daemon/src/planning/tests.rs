@@ -1,0 +1,119 @@
+use pumice_conf::{DEFAULT_CONF, parse};
+use pumice_engine::Engine;
+use pumice_fixtures::Cluster;
+use pumice_plan::{PlanOutcome, PlannedJob, WhatIf};
+
+use super::*;
+
+/// A deciding thread that has a cluster and answers as often as it is asked.
+fn core(cluster: &'static str) -> mpsc::Sender<DecideRequest> {
+    let (sender, mut asked) = mpsc::channel(1);
+    std::thread::spawn(move || {
+        let config = parse(DEFAULT_CONF, &REGISTRY).config.expect("valid");
+        let mut engine = Engine::new(&config, "default");
+        let objects = Cluster::of(cluster).0.into_iter();
+        objects.for_each(|delta| engine.apply(delta));
+        engine.cycle(0);
+        while let Some(DecideRequest::Fork(reply)) = asked.blocking_recv() {
+            let (fork, config) = (engine.fork(), config.clone());
+            let now_s = 1;
+            let _ = reply.send(Ok(Box::new(PlanGround {
+                fork,
+                config,
+                now_s,
+            })));
+        }
+    });
+    sender
+}
+
+const FULL: &str = "
+    node  n1 1c 8Gi pods=9
+    group g
+    pod   a 1c group:g on:n1
+    group w
+    pod   b 1c group:w
+";
+
+fn about(job: &str) -> PlanRequest {
+    PlanRequest {
+        about: vec![PlannedJob {
+            namespace: "ns".to_owned(),
+            name: job.to_owned(),
+        }],
+        ..PlanRequest::default()
+    }
+}
+
+async fn ask(limit: Duration, request: &PlanRequest) -> Result<PlanView, String> {
+    let asked = serde_json::to_vec(request).expect("JSON");
+    let planner = Planner::new(limit);
+    let answer = planner.plan(&core(FULL), &asked).await;
+    answer.expect("an answer")
+}
+
+#[tokio::test]
+async fn a_question_is_answered_on_a_copy() {
+    let long = Duration::from_secs(60);
+    let plan = ask(long, &about("w")).await.expect("a plan");
+    assert_eq!(plan.outcome, PlanOutcome::Waits);
+    let more = PlanRequest {
+        what_ifs: vec![WhatIf::AddNodes {
+            count: 1,
+            like: "n1".to_owned(),
+        }],
+        ..about("w")
+    };
+    let plan = ask(long, &more).await.expect("a plan");
+    assert_eq!(plan.outcome, PlanOutcome::Runs);
+    assert_eq!(plan.jobs[0].pods[0].node, "n1-more-1");
+}
+
+#[tokio::test]
+async fn a_plan_ends_at_its_limit_and_says_so() {
+    let plan = ask(Duration::ZERO, &about("w")).await.expect("a plan");
+    assert!(plan.is_cut);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_question_is_said() {
+    let planner = Planner::new(Duration::from_secs(60));
+    let core = core(FULL);
+    for (asked, said) in [
+        ("", "the question is not understood"),
+        ("{\"abuot\": []}", "unknown field `abuot`"),
+        (
+            "{\"configuration\": \"actions: fly\"}",
+            "the configuration is not valid",
+        ),
+        (
+            "{\"about\": [{\"namespace\": \"ns\", \"name\": \"x\"}]}",
+            "job ns/x is not known here",
+        ),
+        (
+            "{\"whatIfs\": [{\"drain\": \"n7\"}]}",
+            "node n7 is not known here",
+        ),
+    ] {
+        let answer = planner.plan(&core, asked.as_bytes()).await;
+        let wrong = answer.expect("an answer").expect_err(asked);
+        assert!(wrong.contains(said), "{asked}: {wrong}");
+    }
+    // The next one is answered all the same.
+    let asked = serde_json::to_vec(&about("w")).expect("JSON");
+    let plan = planner.plan(&core, &asked).await.expect("an answer");
+    assert_eq!(plan.expect("a plan").outcome, PlanOutcome::Waits);
+}
+
+#[tokio::test]
+async fn a_scheduler_that_stops_has_no_answer() {
+    let (core, asked) = mpsc::channel(1);
+    drop(asked);
+    let planner = Planner::new(Duration::from_secs(1));
+    let asked = serde_json::to_vec(&about("w")).expect("JSON");
+    let answer = planner.plan(&core, &asked).await;
+    assert_eq!(
+        answer,
+        Err(Unanswered("the scheduler is stopping".to_owned()))
+    );
+}

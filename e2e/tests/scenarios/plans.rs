@@ -1,0 +1,124 @@
+//! `pumice plan` through the API server: what it says, and that this is what then happens.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use pumice_e2e::{Controllers, Identity, Lab, LabGuard, PortForwarder, Setup, scratch};
+use serde_json::{Value, json};
+
+use crate::controllers::job;
+use crate::live::{Run, ensure_says, leader_in_a_pod, pumice};
+use crate::{LIMIT, PODS};
+
+const JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
+
+/// A Job of so many pods, each of which takes half of a node.
+fn halves(name: &str, replicas: usize) -> Value {
+    let mut object = job(name, replicas);
+    object["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] =
+        json!("2");
+    object
+}
+
+fn plan(lab: &LabGuard, words: &[&str]) -> Result<Run> {
+    let arguments = [&["plan"], words].concat();
+    pumice(&arguments, &lab.cluster().kubeconfig(Identity::Admin))
+}
+
+/// Writes a manifest to be asked about.
+fn manifest(folder: &Path, object: &Value) -> Result<String> {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    let path = folder.join(format!("{name}.yaml"));
+    std::fs::write(&path, object.to_string())?;
+    Ok(path.display().to_string())
+}
+
+/// Nodes of pods by name.
+fn nodes_of(pods: &[Value]) -> BTreeMap<String, String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let pair = |pod: &Value| {
+        (
+            text(&pod["metadata"]["name"]),
+            text(&pod["spec"]["nodeName"]),
+        )
+    };
+    pods.iter().map(pair).collect()
+}
+
+#[test]
+fn what_is_planned_is_what_then_happens_and_nothing_before() -> Result<()> {
+    let lab = Lab::take()?;
+    let folder = scratch("plan")?;
+    let forwarder = PortForwarder::start(lab.cluster())?;
+    let scheduler = leader_in_a_pod(&lab, &forwarder)?;
+    lab.nodes(2, "4", "8Gi")?;
+    let small = halves("small", 3);
+    let file = manifest(&folder, &small)?;
+    let planned = scheduler.eventually(
+        LIMIT,
+        "the nodes are known, and the plan is that it runs",
+        || {
+            let run = plan(&lab, &["-f", &file, "-o", "json"])?;
+            ensure!(
+                run.code == Some(0),
+                "{:?} {}{}",
+                run.code,
+                run.out,
+                run.error
+            );
+            Ok(Some(serde_json::from_str::<Value>(&run.out)?))
+        },
+    )?;
+    let pods = planned["jobs"][0]["pods"].as_array().context("pods")?;
+    let places = pods.iter().filter_map(|pod| {
+        let name = pod["pod"].as_str()?.strip_prefix("default/")?;
+        Some((name.to_owned(), pod["node"].as_str()?.to_owned()))
+    });
+    let places: BTreeMap<String, String> = places.collect();
+    ensure!(places.len() == 3, "{planned:#}");
+    ensure!(lab.rest().list(PODS)?.is_empty());
+    // The first to list a kind may be told that the API server is not ready for it.
+    scheduler.eventually(LIMIT, "there is no Job", || {
+        Ok(lab.rest().list(JOBS)?.is_empty().then_some(()))
+    })?;
+
+    let large = manifest(&folder, &halves("large", 7))?;
+    let run = plan(&lab, &["-f", &large])?;
+    ensure!(run.code == Some(3), "{:?} {}", run.code, run.error);
+    let enough = [
+        "it waits; nothing of this was done",
+        "2 nodes more like n-0",
+    ];
+    ensure_says(&run.out, &enough)?;
+    let run = plan(&lab, &["-f", &large, "--add-nodes", "2", "--like", "n-0"])?;
+    ensure!(
+        run.code == Some(0),
+        "{:?} {}{}",
+        run.code,
+        run.out,
+        run.error
+    );
+
+    let controllers = Controllers::start(lab.cluster(), &Setup::default())?;
+    lab.rest().create(JOBS, &small)?;
+    controllers.eventually(LIMIT, "the pods are where it was planned", || {
+        let now = nodes_of(&lab.rest().list(PODS)?);
+        ensure!(now == places, "{now:?}, planned {places:?}");
+        Ok(Some(()))
+    })?;
+
+    let run = plan(&lab, &["small", "--drain", "n-0"])?;
+    ensure!(
+        run.code == Some(3),
+        "{:?} {}{}",
+        run.code,
+        run.out,
+        run.error
+    );
+    let run = plan(&lab, &["small", "--drain", "n-9"])?;
+    ensure!(run.code == Some(2), "{:?} {}", run.code, run.out);
+    ensure_says(&run.error, &["node n-9 is not known here"])?;
+    ensure!(nodes_of(&lab.rest().list(PODS)?) == places);
+    Ok(())
+}
