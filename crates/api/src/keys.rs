@@ -79,6 +79,8 @@ pub const NETWORK_TOPOLOGY_MODE: &str = "volcano.sh/network-topology-mode";
 pub const NETWORK_TOPOLOGY_HIGHEST_TIER: &str = "volcano.sh/network-topology-highest-tier";
 /// Queue annotation: `true` for a queue that closed because its parent did.
 pub const CLOSED_BY_PARENT: &str = "volcano.sh/closed-by-parent";
+/// Label of queues that have others below them: the name of one of these.
+pub const QUEUE_BELOW: &str = "volcano.sh/queue-below";
 /// Node annotation: oversold milli-cores.
 pub const OVERSUBSCRIPTION_CPU: &str = "volcano.sh/oversubscription-cpu";
 /// Node annotation: oversold bytes.

@@ -413,8 +413,10 @@ impl Simulation {
             return Err(Invariant::Term.broken(format!("{leaders} processes lead")));
         }
         let binds = self.network.binds_under_way();
+        let all_bound = oracle::bound_by_group(&self.server);
         for (key, group) in &self.server.groups {
-            let bound = bound_members(&self.server, key);
+            let bound = all_bound.get(&(&*group.namespace, &*group.name));
+            let bound = bound.copied().unwrap_or(0);
             let is_member = |(uid, _): &(String, String)| {
                 let pod = self.server.pods.get(uid);
                 pod.is_some_and(|pod| oracle::is_member(pod, key))

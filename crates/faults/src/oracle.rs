@@ -380,8 +380,9 @@ pub fn check_process(process: &Process, server: &VirtualServer) -> Result<(), Br
 
 /// Whether a pod is one of a gang.
 pub fn is_member(pod: &PodObject, group: &str) -> bool {
-    let name = pod.group.as_ref();
-    name.is_some_and(|name| key(&pod.namespace, name) == group)
+    let name = group.strip_prefix(pod.namespace.as_str());
+    let name = name.and_then(|rest| rest.strip_prefix('/'));
+    name.is_some() && name == pod.group.as_deref()
 }
 
 /// Pods of a gang that hold something.
@@ -390,9 +391,24 @@ pub fn holding_members(server: &VirtualServer, group: &str) -> usize {
     members.filter(|pod| holds(pod)).count()
 }
 
+/// A pod counts as bound.
+fn is_bound(pod: &PodObject) -> bool {
+    pod.node.is_some() && pod.phase != PodPhase::Failed
+}
+
 /// Pods of a gang that count as bound.
 pub fn bound_members(server: &VirtualServer, group: &str) -> usize {
     let members = server.pods.values().filter(|pod| is_member(pod, group));
-    let on_node = |pod: &&PodObject| pod.node.is_some() && pod.phase != PodPhase::Failed;
-    members.filter(on_node).count()
+    members.filter(|pod| is_bound(pod)).count()
+}
+
+/// As many of every gang that has any, by namespace and name, in one look at all pods.
+pub fn bound_by_group(server: &VirtualServer) -> BTreeMap<(&str, &str), usize> {
+    let mut bound = BTreeMap::new();
+    for pod in server.pods.values().filter(|pod| is_bound(pod)) {
+        if let Some(group) = &pod.group {
+            *bound.entry((&*pod.namespace, &**group)).or_insert(0) += 1;
+        }
+    }
+    bound
 }

@@ -1,5 +1,7 @@
 //! The commands of `deploy/README.md`, run as they stand there: what belongs to users survives them.
 
+mod accounts;
+
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};

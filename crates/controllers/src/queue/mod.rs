@@ -19,6 +19,7 @@
 
 mod command;
 mod counts;
+mod inner;
 mod leaves;
 mod relations;
 
@@ -110,6 +111,7 @@ impl QueueController {
             _ if state == CLOSING && !is_held(queue, cache) => Some(set_state(queue, CLOSED)),
             _ => None,
         };
+        let write = write.or_else(|| inner::correct(queue, cache));
         // Counters wait for the state: both are the same object.
         let (write, again_at) = match write {
             None => self.counts.look(queue, cache, now),
@@ -216,10 +218,12 @@ pub(crate) fn queue_standing(object: &Observed) -> Option<(Option<&str>, &str, &
     Some((queue.metadata.uid.as_deref(), state, parent))
 }
 
-/// The queue itself when something was changed that counts here, and those below it that may follow.
+/// The queue itself when something was changed that counts here, those below it that may follow, and those above it, which
+/// are labelled.
 fn queues_concerned(change: ObjectChange<'_>, cache: &ObjectCache) -> Vec<ManagedRef> {
     let is_concerned = change.alters(queue_standing)
-        || change.alters(|object| object.as_queue().map(is_closed_by_parent));
+        || change.alters(|object| object.as_queue().map(is_closed_by_parent))
+        || change.alters(|object| object.as_queue().map(inner::label));
     if !is_concerned {
         return Vec::new();
     }
@@ -233,7 +237,11 @@ fn queues_concerned(change: ObjectChange<'_>, cache: &ObjectCache) -> Vec<Manage
     let below = others
         .filter(follows)
         .map(|queue| queue_reference(name(queue)));
-    std::iter::once(change.of.clone()).chain(below).collect()
+    let above = inner::parents(change).filter(|parent| parent != change.of);
+    std::iter::once(change.of.clone())
+        .chain(below)
+        .chain(above)
+        .collect()
 }
 
 /// The queue and the phase in which a PodGroup counts.

@@ -199,3 +199,78 @@ fn a_pod_with_longer_annotations_than_anybody_needs_is_set_aside_unless_it_is_on
         assert!(pod(&named, &Options::default()).is_err(), "{key}");
     }
 }
+
+/// What a pod may have at most so many of: the bound, words and field of the refusal, the spec of a pod with so many.
+type BoundOfPod = (usize, &'static str, &'static str, fn(usize) -> Value);
+
+const BOUNDS_OF_PODS: [BoundOfPod; 7] = [
+    (
+        128,
+        "terms about pods",
+        "spec.affinity",
+        |count| json!({"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": pod_terms(count)}}}),
+    ),
+    (128, "terms about pods", "spec.affinity", |count| {
+        let weighed = pod_terms(count).into_iter();
+        let weighed = weighed.map(|term| json!({"weight": 1, "podAffinityTerm": term}));
+        let weighed: Vec<Value> = weighed.collect();
+        json!({"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": weighed}}})
+    }),
+    (
+        128,
+        "constraints",
+        "spec.topologySpreadConstraints",
+        |count| {
+            let one = json!({"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"a": "b"}}});
+            json!({"topologySpreadConstraints": vec![one; count]})
+        },
+    ),
+    (10_000, "tests of nodes", "spec", |count| {
+        let pairs = (0..count).map(|at| (format!("k{at}"), json!("v")));
+        json!({"nodeSelector": Value::Object(pairs.collect())})
+    }),
+    // A term counts for itself, and its expression.
+    (10_000, "tests of nodes", "spec", |count| {
+        let one = json!({"matchExpressions": [{"key": "k", "operator": "Exists"}]});
+        let empty = vec![json!({"key": "k", "operator": "Exists"}); count % 2];
+        json!({"tolerations": empty, "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+            {"nodeSelectorTerms": vec![one; count / 2]}}}})
+    }),
+    (
+        10_000,
+        "tests of nodes",
+        "spec",
+        |count| json!({"tolerations": vec![json!({"key": "k", "operator": "Exists"}); count]}),
+    ),
+    (128, "claims", "spec.resourceClaims", |count| {
+        let claims =
+            (0..count).map(|at| json!({"name": format!("c{at}"), "resourceClaimName": "c"}));
+        json!({"resourceClaims": claims.collect::<Vec<Value>>()})
+    }),
+];
+
+fn pod_terms(count: usize) -> Vec<Value> {
+    let term = |at: usize| json!({"topologyKey": "zone", "labelSelector": {"matchLabels": {"a": at.to_string()}}});
+    (0..count).map(term).collect()
+}
+
+#[test]
+fn a_pod_with_more_terms_tests_or_claims_than_anybody_needs_is_set_aside_unless_it_is_on_a_node() {
+    for (most, words, path, spec) in BOUNDS_OF_PODS {
+        let read = |count: usize| -> Result<Readable<PodObject>, _> {
+            let wire = serde_json::from_value(with_spec(spec(count))).expect("a pod");
+            pod(&wire, &Options::default())
+        };
+        assert!(
+            read(most).is_ok_and(|read| read.doubts.is_empty()),
+            "{most} {words}"
+        );
+        let problems = read(most + 1).expect_err("too many");
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert_eq!(problems[0].path, path);
+        assert_eq!(problems[0].message, format!("{} {words}", most + 1));
+        let (_, doubts) = on_node(spec(most + 1));
+        assert_eq!(doubts, [path]);
+    }
+}

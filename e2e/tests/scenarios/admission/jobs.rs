@@ -1,7 +1,7 @@
 //! Jobs, also as the templates of CronJobs and JobFlows (spec/03 D1, D2).
 
 use anyhow::{Context, Result, ensure};
-use pumice_e2e::{Lab, LabGuard, eventually};
+use pumice_e2e::{Controllers, Lab, LabGuard, Setup, eventually};
 use serde_json::{Value, json};
 
 use super::{JOBS, QUEUES, hold, is_refused, job, judge, object, queue, task, template};
@@ -427,6 +427,8 @@ fn templates_that_make_no_pods_are_refused() -> Result<()> {
 fn a_job_goes_to_a_queue_without_queues_below_it() -> Result<()> {
     let lab = Lab::take()?;
     lab.cluster().install_policies()?;
+    // They label queues that have others below them.
+    let _controllers = Controllers::start(lab.cluster(), &Setup::default())?;
     for (name, spec) in [
         ("stem", json!({"weight": 1})),
         ("twig", json!({"weight": 1, "parent": "stem"})),

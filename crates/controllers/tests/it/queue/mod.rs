@@ -3,6 +3,7 @@
 mod commands;
 mod crashes;
 mod guards;
+mod inner;
 mod parents;
 mod states;
 
