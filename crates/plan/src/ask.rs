@@ -67,6 +67,8 @@ pub struct TwoClusters<'c> {
     pub config_then: &'c Config,
     /// `namespace/name` of the jobs that are asked about, in the order of the question.
     pub about: Vec<String>,
+    /// UIDs of pods that what-ifs take away.
+    pub gone: Vec<String>,
 }
 
 impl<'c> TwoClusters<'c> {
@@ -79,12 +81,16 @@ impl<'c> TwoClusters<'c> {
         let mut now = fork.wake(config);
         let config_then = question.config.as_deref().unwrap_or(config);
         let mut changed = now.fork().wake(config_then);
-        let mut about = Vec::new();
+        let (mut about, mut gone) = (Vec::new(), Vec::new());
         for job in &question.about {
             add(&mut about, key(&changed, job.find(&changed)?));
         }
         for what_if in &question.what_ifs {
             let deltas = what_if.deltas(&changed)?;
+            gone.extend(deltas.iter().filter_map(|delta| match delta {
+                Delta::PodDelete(uid) => Some(uid.clone()),
+                _ => None,
+            }));
             crate::apply(&mut changed, deltas);
         }
         let objects = question.objects.iter().cloned();
@@ -101,6 +107,7 @@ impl<'c> TwoClusters<'c> {
             config_now: config,
             config_then,
             about,
+            gone,
         })
     }
 }

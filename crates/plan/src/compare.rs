@@ -223,9 +223,7 @@ fn others(
         uids.extend(course.evicted.keys().map(String::as_str));
     }
     let (now, then) = (&asked.now, &asked.changed);
-    let gone = now.state().population().tasks();
-    let gone = gone.filter(|(_, task)| then.state().population().task_by_uid(&task.uid).is_none());
-    uids.extend(gone.map(|(_, task)| &*task.uid));
+    uids.extend(asked.gone.iter().map(String::as_str));
     let known = |uid: &str| {
         let found = |engine: &Engine| {
             let task = engine.state().population().task_by_uid(uid)?;

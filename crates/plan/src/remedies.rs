@@ -16,6 +16,8 @@ use crate::what_if::{more_nodes, removed};
 const MAX_SHAPES: usize = 4;
 /// Most nodes of a kind that are tried.
 const MAX_MORE: usize = 1024;
+/// Names of nodes that are tried begin so: after all others, so that those stay where they are in the tables.
+const LAST: &str = "~";
 /// Jobs whose end is tried, the smallest first.
 const MAX_ENDS: usize = 12;
 /// Queues above each other.
@@ -106,7 +108,7 @@ impl RemedySearch<'_, '_, '_> {
             if count <= too_few {
                 return None;
             }
-            let more = more_nodes(&self.asked.changed, like, count);
+            let more = more_nodes(&self.asked.changed, like, count, LAST);
             if self.enough(more).is_some() {
                 break;
             }
@@ -118,7 +120,7 @@ impl RemedySearch<'_, '_, '_> {
         }
         while too_few + 1 < count {
             let middle = too_few.midpoint(count);
-            let more = more_nodes(&self.asked.changed, like, middle);
+            let more = more_nodes(&self.asked.changed, like, middle, LAST);
             match self.enough(more) {
                 Some(_) => count = middle,
                 // What was found is enough, if not the least.

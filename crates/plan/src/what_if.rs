@@ -80,7 +80,7 @@ impl WhatIf {
                 most: MAX_NODES,
             }),
             Self::AddNodes { count, like } => {
-                Ok(more_nodes(engine, node_of(engine, like)?, *count))
+                Ok(more_nodes(engine, node_of(engine, like)?, *count, like))
             }
             Self::Cordon(name) => Ok(vec![cordoned(engine, node_of(engine, name)?)]),
             Self::Drain(name) => Ok(drained(engine, node_of(engine, name)?)),
@@ -138,12 +138,13 @@ fn node_of(engine: &Engine, name: &str) -> Result<NodeIx, PlanError> {
     found.ok_or_else(|| PlanError::NoNode(name.to_owned()))
 }
 
-/// Nodes with all that one has but its name and its pods.
-pub fn more_nodes(engine: &Engine, like: NodeIx, count: usize) -> Vec<Delta> {
+/// Nodes with all that one has but its name and its pods; their names begin so.
+pub fn more_nodes(engine: &Engine, like: NodeIx, count: usize, prefix: &str) -> Vec<Delta> {
     let like = engine.state().nodes().object(like);
     let reports = engine.state().supplies().devices().reports_of(&like.name);
+    let width = count.to_string().len();
     let made = (1..=count).flat_map(|nth| {
-        let name = format!("{}-more-{nth}", like.name);
+        let name = format!("{prefix}-more-{nth:0width$}");
         let mut labels = like.labels.clone();
         for (key, value) in &mut labels {
             if key == HOSTNAME {

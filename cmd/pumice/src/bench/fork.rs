@@ -5,11 +5,21 @@ use std::time::Instant;
 use pumice_conf::Config;
 use pumice_engine::Engine;
 use pumice_model::Delta;
+use pumice_model::object::{GroupObject, PodObject};
+use pumice_plan::{PlanBounds, PlanOutcome, PlanQuestion};
 use serde::Serialize;
 
 use super::arguments::{ForkArguments, Output};
+use super::cluster::{MIB, request};
 use super::placement::{config, memory_bytes};
 use super::{changes::settle, cluster};
+
+/// Pods of the gang that is asked about, and how often.
+const GANG: usize = 100;
+const PLANS: usize = 5;
+/// What one of them asks in milli-cores: so that it fits, and as much as the largest node has, when none is empty.
+const FITS_MILLI: i64 = 1_000;
+const MORE_THAN_IS_FREE_MILLI: i64 = 128_000;
 
 /// Result of one run.
 #[derive(Serialize)]
@@ -28,6 +38,11 @@ struct ForkFigures {
     change_alone_us: f64,
     /// From the fork to the decisions of its first cycle, on another thread, milliseconds, median.
     answer_ms: f64,
+    /// From the fork to the plan of a gang of so many pods that fits, and of one that waits, with what would help; milliseconds,
+    /// median.
+    plan_pods: usize,
+    plan_ms: f64,
+    plan_waits_ms: f64,
 }
 
 /// Runs the benchmark.
@@ -68,6 +83,14 @@ fn measure(arguments: &ForkArguments, config: &Config) -> ForkFigures {
         start.elapsed().as_secs_f64() * 1e3
     });
     let answer_ms = median(answers.collect());
+    let plan_ms = plan(&mut engine, config, FITS_MILLI, PlanOutcome::Runs);
+    let plan_waits_ms = plan(
+        &mut engine,
+        config,
+        MORE_THAN_IS_FREE_MILLI,
+        PlanOutcome::Waits,
+    );
+
     let longest_ms = times_ms.iter().copied().fold(0.0, f64::max);
     ForkFigures {
         nodes: arguments.cluster.nodes,
@@ -79,7 +102,43 @@ fn measure(arguments: &ForkArguments, config: &Config) -> ForkFigures {
         change_us: changed,
         change_alone_us: alone,
         answer_ms,
+        plan_pods: GANG,
+        plan_ms,
+        plan_waits_ms,
     }
+}
+
+/// Milliseconds from the fork to the plan of a gang whose pods ask so much, median.
+fn plan(engine: &mut Engine, config: &Config, cpu_milli: i64, expected: PlanOutcome) -> f64 {
+    let group = GroupObject {
+        namespace: "bench".to_owned(),
+        name: "asked".to_owned(),
+        uid: "asked".to_owned(),
+        min_member: GANG as i32,
+        ..GroupObject::default()
+    };
+    let pods = (0..GANG).map(|at| PodObject {
+        name: format!("asked-{at}"),
+        uid: format!("asked-{at}"),
+        group: Some(group.name.clone()),
+        ..request(cpu_milli, MIB)
+    });
+    let pods = pods.map(|pod| Delta::PodApply(Box::new(pod)));
+    let group = Delta::GroupApply(Box::new(group.clone()));
+    let question = PlanQuestion {
+        objects: [group].into_iter().chain(pods).collect(),
+        ..PlanQuestion::default()
+    };
+    let times = (0..PLANS).map(|_| {
+        let start = Instant::now();
+        let bounds = PlanBounds::default();
+        let plan = pumice_plan::answer(engine.fork(), config, &question, 2, bounds, &|| true);
+        let took = start.elapsed().as_secs_f64() * 1e3;
+        let outcome = plan.map(|plan| plan.outcome);
+        assert!(outcome == Ok(expected), "{outcome:?}");
+        took
+    });
+    median(times.collect())
 }
 
 /// A pod ends: microseconds until that is taken in and decided about.
@@ -117,4 +176,8 @@ fn print(figures: &ForkFigures) {
         figures.change_us, figures.change_alone_us
     );
     println!("first answer     {:.1} ms", figures.answer_ms);
+    println!(
+        "plan             {:.1} ms for a gang of {}, {:.1} ms for one that waits",
+        figures.plan_ms, figures.plan_pods, figures.plan_waits_ms
+    );
 }

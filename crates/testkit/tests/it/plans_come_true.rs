@@ -133,6 +133,20 @@ fn split(objects: Vec<Delta>) -> Option<(Vec<Delta>, Vec<Delta>)> {
     Some((old, new))
 }
 
+/// An object as an API server makes it at that time: a pod has the priority of its class.
+fn as_made(quiet: &Quiet, mut object: Delta) -> Delta {
+    match &mut object {
+        Delta::GroupApply(group) => group.created_s = ASKED_S,
+        Delta::PodApply(pod) => {
+            pod.created_s = ASKED_S;
+            let classes = quiet.engine.state().population().priority_classes();
+            pod.priority = classes.value(&pod.priority_class).unwrap_or(pod.priority);
+        }
+        _ => {}
+    }
+    object
+}
+
 /// What happened to one cluster; `None` where nothing can be asked.
 fn comes_true(objects: Vec<Delta>, conf: &str, seed: u64) -> Option<Happened> {
     let config = run::config(conf);
@@ -142,6 +156,8 @@ fn comes_true(objects: Vec<Delta>, conf: &str, seed: u64) -> Option<Happened> {
     // Whatever only time brings has happened.
     quiet.settle(ASKED_S - MAX_CYCLES)?;
     let before = quiet.engine.state().dump();
+    let new = new.into_iter().map(|delta| as_made(&quiet, delta));
+    let new: Vec<Delta> = new.collect();
     let question = PlanQuestion {
         objects: new.clone(),
         ..PlanQuestion::default()
