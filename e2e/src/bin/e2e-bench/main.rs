@@ -103,6 +103,9 @@ struct Arguments {
     /// Measure what the policies of admission cost a write instead, with --samples writes of each kind in half a round
     #[arg(long)]
     policies: bool,
+    /// With --policies: queues that there are, none below another
+    #[arg(long, default_value_t = 0)]
+    queues: usize,
     /// Measure what JSON and protobuf cost the API server instead
     #[arg(long)]
     encodings: bool,
@@ -130,7 +133,7 @@ impl Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if arguments.policies {
-        return match policies::table(arguments.rounds, arguments.samples) {
+        return match policies::table(arguments.rounds, arguments.samples, arguments.queues) {
             Ok(table) => {
                 print!("{table}");
                 ExitCode::SUCCESS

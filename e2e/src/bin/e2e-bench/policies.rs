@@ -25,6 +25,7 @@ const QUEUE_USE: &str = include_str!("../../../../deploy/optional/queue-use.yaml
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
+const QUEUES: &str = "/apis/scheduling.volcano.sh/v1beta1/queues";
 const GROUPS: &str = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
 
 /// A kind of write.
@@ -103,9 +104,15 @@ fn in_policies(admin: &Rest) -> Result<f64> {
 ///
 /// # Errors
 /// The control plane does not start, or a write is refused.
-pub fn table(rounds: usize, writes: usize) -> Result<String> {
+pub fn table(rounds: usize, writes: usize, queues: usize) -> Result<String> {
     let cluster = Cluster::start(Options::default())?;
     cluster.install()?;
+    let queue = |nth: usize| {
+        json!({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
+            "metadata": {"name": format!("q-{nth}")}, "spec": {"weight": 1, "parent": "root"}})
+    };
+    let queues = (0..queues).map(queue).collect();
+    cluster.rest().create_all(QUEUES, queues, 8)?;
     let jane = jane(&cluster)?;
     let writer = Writer {
         server: cluster.apiserver_id().context("there is an API server")?,
