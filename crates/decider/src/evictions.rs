@@ -2,34 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use pumice_engine::{Decisions, Eviction};
+use pumice_engine::{Decisions, Engine, Eviction};
 use pumice_model::write::{ObjectRef, PodRef, Write};
-use pumice_model::{Delta, JobIx, NodeIx, TaskIx, TaskStatus};
+use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 
-use crate::Decider;
+use crate::effect_list::EffectList;
 use crate::object_refs::{group_or_pod_ref, group_ref, pod_ref};
 
 /// Pods named in one message.
 const MAX_NAMED: usize = 5;
 
-impl Decider {
+/// Writes evictions and nominations as the engine has decided them.
+pub struct EvictionWriter<'a> {
+    pub engine: &'a Engine,
+    pub effects: &'a mut EffectList,
+}
+
+impl EvictionWriter<'_> {
     /// Evictions of a cycle, and the pods that wait for them. The pods first: whoever takes over finds
     /// out from them that the room is spoken for.
-    pub(crate) fn write_evictions(&mut self, decisions: &Decisions, now_s: i64) {
-        if self.dry_run {
-            for eviction in &decisions.evictions {
-                let uid = pod_ref(&self.engine, eviction.task).uid;
-                let taken_back = Delta::EvictTakenBack { uid };
-                self.dry_decisions.push_back((now_s, taken_back));
-            }
-            return;
-        }
+    pub fn write_evictions(&mut self, decisions: &Decisions) {
         for (task, node) in &decisions.nominations {
-            let pod = pod_ref(&self.engine, *task);
+            let pod = pod_ref(self.engine, *task);
             self.nominate(pod, Some(*node));
         }
         for task in &decisions.nominations_ended {
-            let pod = pod_ref(&self.engine, *task);
+            let pod = pod_ref(self.engine, *task);
             self.nominate(pod, None);
         }
         self.tell_preemptors(decisions);
@@ -42,7 +40,7 @@ impl Decider {
     }
 
     /// One pod is evicted; for a job, or for nobody in particular.
-    pub(crate) fn write_eviction(&mut self, task: TaskIx, reason: &str, by: Option<JobIx>) {
+    pub fn write_eviction(&mut self, task: TaskIx, reason: &str, by: Option<JobIx>) {
         let state = self.engine.state();
         let job = state.task(task).job;
         let guarded_by_budget = state
@@ -51,11 +49,11 @@ impl Decider {
             .budgets_of(state.names(), state.task(task))
             .next()
             .is_some();
-        self.write(Write::Evict {
-            pod: pod_ref(&self.engine, task),
+        self.effects.write(Write::Evict {
+            pod: pod_ref(self.engine, task),
             reason: reason.to_owned(),
-            group: job.and_then(|job| group_ref(&self.engine, job)),
-            beneficiary: by.and_then(|by| group_or_pod_ref(&self.engine, by)),
+            group: job.and_then(|job| group_ref(self.engine, job)),
+            beneficiary: by.and_then(|by| group_or_pod_ref(self.engine, by)),
             guarded_by_budget,
         });
     }
@@ -63,11 +61,11 @@ impl Decider {
     fn nominate(&mut self, pod: PodRef, node: Option<NodeIx>) {
         let name = |node| self.engine.state().nodes().object(node).name.clone();
         let node = node.map(name);
-        self.write(Write::Nominate { pod, node });
+        self.effects.write(Write::Nominate { pod, node });
     }
 
     /// What was to be written of a pod's nomination was not: it is made anew, if the pod still waits.
-    pub(crate) fn renominate(&mut self, pod: PodRef) {
+    pub fn renominate(&mut self, pod: PodRef) {
         let state = self.engine.state();
         let Some(task) = state.population().task_by_uid(&pod.uid) else {
             return;
@@ -104,7 +102,7 @@ impl Decider {
                 .collect();
             let going = self.named(&victims, true);
             let mut events: Vec<(ObjectRef, String)> = Vec::new();
-            if let Some(group) = group_ref(&self.engine, by) {
+            if let Some(group) = group_ref(self.engine, by) {
                 let waiting: Vec<TaskIx> = nominees.iter().map(|(task, _)| *task).collect();
                 let text = match waiting.as_slice() {
                     [] => format!("{action} evicts {going}"),
@@ -115,15 +113,11 @@ impl Decider {
             for (task, node) in &nominees {
                 let node = &state.nodes().object(*node).name;
                 let text = format!("{action} evicts {going}; the pod waits for node {node}");
-                events.push((pod_ref(&self.engine, *task).object(), text));
+                events.push((pod_ref(self.engine, *task).object(), text));
             }
             for (about, message) in events {
-                self.write(Write::Event {
-                    about,
-                    warning: false,
-                    reason: "Preempting".to_owned(),
-                    message,
-                });
+                self.effects
+                    .write_event(about, false, "Preempting", message);
             }
         }
     }

@@ -3,10 +3,11 @@
 //!
 //! The node is told with the reason why the Binding waits, and taken back when nothing comes of it.
 
+use pumice_engine::Engine;
 use pumice_model::write::{BindFailure, PodRef, Write};
 use rustc_hash::FxHashSet;
 
-use crate::Decider;
+use crate::effect_list::EffectList;
 
 /// UIDs of pods of which it was told.
 #[derive(Debug, Default)]
@@ -17,13 +18,17 @@ impl Expectations {
     pub fn came_true(&mut self, uid: &str) {
         self.0.remove(uid);
     }
-}
 
-impl Decider {
     /// Says why a Binding waits, and where the pod will be.
-    pub(crate) fn expect(&mut self, pod: PodRef, node: String, reason: String, message: String) {
-        self.expectations.0.insert(pod.uid.clone());
-        self.write(Write::BindWaits {
+    pub fn tell(
+        &mut self,
+        (pod, node): (PodRef, String),
+        reason: String,
+        message: String,
+        effects: &mut EffectList,
+    ) {
+        self.0.insert(pod.uid.clone());
+        effects.write(Write::BindWaits {
             pod,
             node,
             reason,
@@ -32,15 +37,21 @@ impl Decider {
     }
 
     /// No Binding will put the pod on that node any more.
-    pub(crate) fn expect_no_more(&mut self, pod: &PodRef, node: &str, failure: &BindFailure) {
-        let is_told = self.expectations.0.remove(&pod.uid);
+    pub fn take_back(
+        &mut self,
+        (pod, node): (&PodRef, &str),
+        failure: &BindFailure,
+        engine: &mut Engine,
+        effects: &mut EffectList,
+    ) {
+        let is_told = self.0.remove(&pod.uid);
         let is_over = matches!(
             failure,
             BindFailure::PodGone | BindFailure::PodReplaced | BindFailure::BoundElsewhere(_)
         );
         if is_told && !is_over {
-            self.engine.expect_no_more(&pod.uid, node);
-            self.write(Write::Nominate {
+            engine.expect_no_more(&pod.uid, node);
+            effects.write(Write::Nominate {
                 pod: pod.clone(),
                 node: None,
             });

@@ -4,12 +4,12 @@ use pumice_conf::Config;
 use pumice_devices::{ReportPlace, families};
 use pumice_engine::BindWait;
 use pumice_model::extender::ExtenderReply;
-use pumice_model::object::{NodeObject, NodeUsage, Shard};
+use pumice_model::object::NodeUsage;
 use pumice_model::shard::ShardView;
 use pumice_model::{Delta, NoteAbout};
 
 use crate::node_reports::ReportNews;
-use crate::{Decider, Effect, LogLevel, Sharding};
+use crate::{Decider, Effect, LogLevel};
 
 /// Namespace and name of the ConfigMap with the device configuration; `None` where nothing would
 /// read it.
@@ -31,7 +31,7 @@ impl Decider {
     pub fn apply(&mut self, deltas: Vec<Delta>) {
         for mut delta in deltas {
             if let Delta::NodeApply(node) = &mut delta {
-                node.shard = self.shard_of(&node.name);
+                node.shard = self.sharing.of(&node.name);
             }
             if let Delta::QueueDelete(name) = &delta
                 && (*name == "root" || *name == self.default_queue)
@@ -53,14 +53,14 @@ impl Decider {
 
     /// Every first list is complete.
     pub fn set_synced(&mut self) {
-        if self.dry_run {
+        if self.effects.is_dry() {
             // As if the queues were there that a scheduler which writes would make.
             self.engine.assume_default_queues(&self.default_queue);
         }
         self.synced = true;
         self.changed = true;
         // Nodes may have come after what was measured of them.
-        let measured = std::mem::take(&mut self.measured);
+        let measured = self.usage.take_early();
         self.set_node_usage(measured);
     }
 
@@ -79,9 +79,7 @@ impl Decider {
         self.engine.tell_anew();
         self.retries.hurry();
         self.cleanups.start_over();
-        if self.shard_status.is_none() {
-            self.shard_status.clone_from(&self.shard_told);
-        }
+        self.sharing.tell_again();
     }
 
     /// Whether what decisions are made from is followed at this moment.
@@ -131,10 +129,10 @@ impl Decider {
         let problems: Vec<&str> = of_it.map(|note| note.text.as_str()).collect();
         if !problems.is_empty() {
             let text = format!("{whose} is not taken: {}", problems.join("; "));
-            self.log(LogLevel::Warning, text);
+            self.effects.log(LogLevel::Warning, text);
         } else if is_there {
             let text = format!("device configuration in use: {whose}");
-            self.log(LogLevel::Info, text);
+            self.effects.log(LogLevel::Info, text);
         }
         self.changed = true;
     }
@@ -146,7 +144,7 @@ impl Decider {
             return;
         };
         for problem in told.problems {
-            self.log(LogLevel::Warning, problem);
+            self.effects.log(LogLevel::Warning, problem);
         }
         self.engine.set_unread_reports(self.reports.unread());
         for delta in told.deltas {
@@ -158,28 +156,12 @@ impl Decider {
     /// What was measured of the use of nodes, by name.
     pub fn set_node_usage(&mut self, measured: Vec<(String, NodeUsage)>) {
         let nodes = self.engine.state().nodes();
-        let is_known = |(node, _): &(String, NodeUsage)| nodes.find(node).is_some();
-        let is_known = measured.iter().any(is_known);
-        if let Some((name, _)) = measured.first().filter(|_| self.synced && !is_known) {
-            if !std::mem::replace(&mut self.measures_strangers, true) {
-                let count = measured.len();
-                let text = format!(
-                    "the source of node usage tells of {count} nodes by names that no node has, such as \
-                     {name}: it has to name nodes as the API server does"
-                );
-                self.log(LogLevel::Warning, text);
-            }
-        } else if is_known {
-            self.measures_strangers = false;
+        if let Some(problem) = self.usage.look(&measured, nodes, self.synced) {
+            self.effects.log(LogLevel::Warning, problem);
         }
-        for (node, usage) in &measured {
-            self.engine.apply(Delta::NodeUsage {
-                node: node.clone(),
-                usage: Some(*usage),
-            });
-        }
-        if !self.synced {
-            self.measured = measured;
+        for (node, usage) in measured {
+            let usage = Some(usage);
+            self.engine.apply(Delta::NodeUsage { node, usage });
         }
         self.changed = true;
     }
@@ -196,31 +178,12 @@ impl Decider {
         if view.missing {
             let text = "there is no NodeShard of this scheduler's name: its last nodes are kept; \
                         see --scheduler-sharding-name";
-            self.log(LogLevel::Error, text.to_owned());
+            self.effects.log(LogLevel::Error, text.to_owned());
         }
-        self.shard = Some(view.in_use);
         let nodes = self.engine.state().nodes().known();
-        let moved: Vec<NodeObject> = nodes
-            .into_iter()
-            .filter(|node| node.shard != self.shard_of(&node.name))
-            .cloned()
-            .collect();
-        for mut node in moved {
-            node.shard = self.shard_of(&node.name);
-            self.engine.apply(Delta::NodeApply(Box::new(node)));
+        for moved in self.sharing.follow(view, nodes) {
+            self.engine.apply(moved);
         }
-        // Another replica may have the lease: written once this one decides.
-        self.shard_told.clone_from(&view.status);
-        self.shard_status = view.status;
         self.changed = true;
-    }
-
-    fn shard_of(&self, node: &str) -> Shard {
-        let own = self.shard.as_ref().is_some_and(|own| own.contains(node));
-        match self.sharding {
-            Sharding::Hard if !own => Shard::Never,
-            Sharding::Soft if !own => Shard::Later,
-            _ => Shard::Own,
-        }
     }
 }

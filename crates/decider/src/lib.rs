@@ -16,11 +16,14 @@
 //!
 //! Deliberately absent: threads, channels, sockets, and any clock but [`Clock`].
 
+mod dry_decisions;
 mod effect;
+mod effect_list;
 mod evictions;
 mod expectations;
 mod inputs;
 mod node_reports;
+mod node_sharing;
 mod object_refs;
 mod outcomes;
 mod pending_cleanups;
@@ -29,28 +32,28 @@ mod report;
 mod silent_nodes;
 mod status_retries;
 mod step;
+mod told_usage;
 mod unanswered;
 
-use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use pumice_conf::Config;
 use pumice_engine::Engine;
-use pumice_model::Delta;
-use pumice_model::object::NodeUsage;
-use pumice_model::shard::ShardStatus;
-use pumice_model::write::Write;
 
 pub use effect::{Effect, LogLevel, LogLine};
 pub use inputs::{DeviceConfigPlace, device_config_place, report_places};
 pub use node_reports::{ReportData, ReportNews};
 pub use step::StepResult;
 
+use dry_decisions::DryDecisions;
+use effect_list::EffectList;
 use expectations::Expectations;
 use node_reports::NodeReports;
+use node_sharing::NodeSharing;
 use pending_cleanups::PendingCleanups;
 use reason_looks::ReasonLooks;
 use status_retries::StatusRetries;
+use told_usage::ToldUsage;
 use unanswered::UnansweredPods;
 
 /// Shortest pause between two cycles: a burst of single changes is taken together.
@@ -100,17 +103,13 @@ pub struct DeciderOptions {
 pub struct Decider {
     engine: Engine,
     default_queue: String,
-    dry_run: bool,
     /// There is a valid configuration.
     configured: bool,
     /// Where the device configuration is, and whether it was read since.
     device_config: (DeviceConfigPlace, bool),
     /// What ConfigMaps about nodes tell of.
     reports: NodeReports,
-    /// What was measured of nodes, until all are known.
-    measured: Vec<(String, NodeUsage)>,
-    /// What is measured is told by names that no node has, and that was said.
-    measures_strangers: bool,
+    usage: ToldUsage,
     /// Every first list is complete.
     synced: bool,
     leader: bool,
@@ -126,20 +125,13 @@ pub struct Decider {
     last_cycle: (Duration, Duration),
     report_due: Option<Duration>,
     looks: ReasonLooks,
-    sharding: Sharding,
-    /// Nodes of the own shard, once known.
-    shard: Option<BTreeSet<String>>,
-    /// What the own NodeShard shall say, until it is written.
-    shard_status: Option<ShardStatus>,
-    /// What the own NodeShard was last made to say, written or not.
-    shard_told: Option<ShardStatus>,
+    sharing: NodeSharing,
     retries: StatusRetries,
     cleanups: PendingCleanups,
     unanswered: UnansweredPods,
     expectations: Expectations,
-    /// Decisions of a dry run, oldest first: second, and what takes it back.
-    dry_decisions: VecDeque<(i64, Delta)>,
-    effects: Vec<Effect>,
+    dry_decisions: DryDecisions,
+    effects: EffectList,
 }
 
 impl Decider {
@@ -154,12 +146,10 @@ impl Decider {
         Self {
             engine,
             default_queue: options.default_queue,
-            dry_run: options.dry_run,
             configured: false,
             device_config: (None, true),
             reports: NodeReports::default(),
-            measured: Vec::new(),
-            measures_strangers: false,
+            usage: ToldUsage::default(),
             synced: false,
             leader: false,
             has_led: false,
@@ -170,16 +160,13 @@ impl Decider {
             last_cycle: (clock.now(), Duration::ZERO),
             report_due: None,
             looks: ReasonLooks::default(),
-            sharding: options.sharding,
-            shard: None,
-            shard_status: None,
-            shard_told: None,
+            sharing: NodeSharing::new(options.sharding),
             retries: StatusRetries::default(),
             cleanups: PendingCleanups::default(),
             unanswered: UnansweredPods::default(),
             expectations: Expectations::default(),
-            dry_decisions: VecDeque::new(),
-            effects: Vec::new(),
+            dry_decisions: DryDecisions::default(),
+            effects: EffectList::new(options.dry_run),
         }
     }
 
@@ -210,23 +197,12 @@ impl Decider {
             && self.followed
             && self.device_config.1
             && self.synced
-            && (self.dry_run || self.leader)
+            && (self.effects.is_dry() || self.leader)
     }
 
     /// What is to be done, in this order, since this was last asked.
     pub fn take_effects(&mut self) -> Vec<Effect> {
-        std::mem::take(&mut self.effects)
-    }
-
-    /// A dry run writes nothing.
-    fn write(&mut self, write: Write) {
-        if !self.dry_run {
-            self.effects.push(Effect::Write(write));
-        }
-    }
-
-    fn log(&mut self, level: LogLevel, text: String) {
-        self.effects.push(Effect::Log(LogLine::new(level, text)));
+        self.effects.take()
     }
 }
 

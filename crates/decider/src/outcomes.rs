@@ -1,10 +1,10 @@
 //! How writes ended.
 
 use pumice_model::Delta;
-use pumice_model::write::{BindFailure, Outcome, PodRef, Write};
+use pumice_model::write::{BindFailure, Outcome, PodRef};
 
 use crate::status_retries::StatusOwner;
-use crate::{Clock, Decider, Effect, LogLevel, LogLine, whole_s};
+use crate::{Clock, Decider, LogLevel, whole_s};
 
 /// What a failure is called where many of a kind are counted.
 fn kind_of(failure: &BindFailure) -> &'static str {
@@ -51,7 +51,7 @@ impl Decider {
                 message,
             } => {
                 let text = format!("status of PodGroup {namespace}/{name} not written: {message}");
-                self.warn_of("PodGroup", text);
+                self.effects.warn_of("PodGroup", text);
                 self.on_status_not_written(namespace, name, now_s);
             }
             Outcome::ConditionFailed { pod } => {
@@ -65,7 +65,7 @@ impl Decider {
             }
             Outcome::EvictFailed { pod, message } => {
                 let text = format!("pod {}/{} not evicted: {message}", pod.namespace, pod.name);
-                self.warn_of("eviction", text);
+                self.effects.warn_of("eviction", text);
                 // It stays where it is, and is charged for it again.
                 self.changed = true;
                 self.engine.apply(Delta::EvictFailed {
@@ -79,7 +79,7 @@ impl Decider {
                 let text = format!(
                     "devices of resource claim {namespace}/{name} not given back: {message}"
                 );
-                self.warn_of("resource claim", text);
+                self.effects.warn_of("resource claim", text);
                 self.changed = true;
                 self.engine.apply(Delta::DevicesKept(claim));
             }
@@ -97,12 +97,9 @@ impl Decider {
 
     fn report_bound(&mut self, pod: &PodRef, node: &str) {
         let (namespace, name) = (&pod.namespace, &pod.name);
-        self.write(Write::Event {
-            about: pod.object(),
-            warning: false,
-            reason: "Scheduled".to_owned(),
-            message: format!("Successfully assigned {namespace}/{name} to {node}"),
-        });
+        let message = format!("Successfully assigned {namespace}/{name} to {node}");
+        self.effects
+            .write_event(pod.object(), false, "Scheduled", message);
     }
 
     /// No request can put the pod on that node any more.
@@ -115,11 +112,13 @@ impl Decider {
         at_s: i64,
     ) {
         self.changed = true;
-        self.expect_no_more(&pod, node, failure);
+        let (engine, effects) = (&mut self.engine, &mut self.effects);
+        self.expectations
+            .take_back((&pod, node), failure, engine, effects);
         let (namespace, name) = (&pod.namespace, &pod.name);
         if *failure == BindFailure::Outdated {
             let text = format!("decided anew: {message}; pod {namespace}/{name}, node {node}");
-            self.log(LogLevel::Info, text);
+            self.effects.log(LogLevel::Info, text);
             self.engine.apply(Delta::BindTakenBack { uid: pod.uid });
             return;
         }
@@ -131,9 +130,10 @@ impl Decider {
             _ => {
                 let text =
                     format!("binding of {namespace}/{name} to node {node} failed: {message}");
-                self.warn_of(kind_of(failure), text);
+                self.effects.warn_of(kind_of(failure), text);
                 let text = format!("failed to bind to node {node}: {message}");
-                self.report_waiting(pod.clone(), "SchedulerError", text);
+                self.effects
+                    .write_waiting(pod.clone(), "SchedulerError", text);
             }
         }
         let uid = pod.uid;
@@ -148,41 +148,8 @@ impl Decider {
              --leader-elect and the same lease"
         );
         let text = format!("pod {}/{}: {message}", pod.namespace, pod.name);
-        self.warn_of("another scheduler", text);
-        self.write(Write::Event {
-            about: pod.object(),
-            warning: true,
-            reason: "BoundByAnotherScheduler".to_owned(),
-            message,
-        });
-    }
-
-    /// A pod waits: as its condition and as an event.
-    pub(crate) fn report_waiting(&mut self, pod: PodRef, reason: &str, message: String) {
-        self.write_reason(&pod, message.clone());
-        self.write(Write::PodCondition {
-            pod,
-            reason: reason.to_owned(),
-            message,
-        });
-    }
-
-    /// Why a pod waits, as an event.
-    pub(crate) fn write_reason(&mut self, pod: &PodRef, message: String) {
-        self.write(Write::Event {
-            about: pod.object(),
-            warning: true,
-            reason: "FailedScheduling".to_owned(),
-            message,
-        });
-    }
-
-    /// A warning of which there may be many.
-    fn warn_of(&mut self, flood: &'static str, text: String) {
-        let line = LogLine::new(LogLevel::Warning, text);
-        self.effects.push(Effect::Log(LogLine {
-            flood: Some(flood),
-            ..line
-        }));
+        self.effects.warn_of("another scheduler", text);
+        self.effects
+            .write_event(pod.object(), true, "BoundByAnotherScheduler", message);
     }
 }

@@ -10,7 +10,7 @@ use pumice_model::object::{PodObject, PodPhase};
 use pumice_model::write::{PodRef, Write};
 use rustc_hash::FxHashMap;
 
-use crate::Decider;
+use crate::effect_list::EffectList;
 
 /// Pods that need annotations, by UID.
 #[derive(Default)]
@@ -80,13 +80,11 @@ impl PendingCleanups {
         self.handed_out.extend(waiting);
         due
     }
-}
 
-impl Decider {
     /// Cleans up after them. For a replica that may write.
-    pub(crate) fn clean_up(&mut self) {
-        for (pod, annotations) in self.cleanups.take() {
-            self.write(Write::CleanUp { pod, annotations });
+    pub(crate) fn write(&mut self, effects: &mut EffectList) {
+        for (pod, annotations) in self.take() {
+            effects.write(Write::CleanUp { pod, annotations });
         }
     }
 }

@@ -12,14 +12,10 @@ use crate::object_refs::{
 };
 use crate::{Decider, LogLevel, whole_s};
 
-/// Seconds after which a dry run forgets a decision that the other scheduler has not followed.
-const DRY_RUN_HOLDS_S: i64 = 60;
-
 impl Decider {
     /// When a report is due although nothing happens, in seconds since the epoch.
     pub(crate) fn report_due_s(&self) -> Option<i64> {
-        let oldest = self.dry_decisions.front();
-        let dry = oldest.map(|(at_s, _)| at_s + DRY_RUN_HOLDS_S);
+        let dry = self.dry_decisions.due_s();
         let silent = self.reports.silent.due_s();
         let unanswered = self.unanswered.due_s();
         let due = dry.into_iter().chain(self.retries.due_s());
@@ -32,46 +28,39 @@ impl Decider {
         self.retry_statuses(now_s);
         let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
         let reports = self.engine.reports_at_ms(now_ms);
-        self.expire_dry_decisions(now_s);
+        for taken_back in self.dry_decisions.take(now_s) {
+            self.engine.apply(taken_back);
+        }
         for report in reports.pods {
             self.report_pod(report);
         }
         for (queue, allocated) in reports.queues {
             let name = self.engine.state().queue(queue).object.name.clone();
-            self.write(Write::QueueStatus { name, allocated });
+            self.effects.write(Write::QueueStatus { name, allocated });
         }
         for (queue, groups) in reports.lost_queues {
             let text = format!(
                 "queue {queue} was deleted while pods of {groups} PodGroups in it run: they go on, \
                  others of these groups wait until there is a queue of that name again"
             );
-            self.log(LogLevel::Warning, text);
+            self.effects.log(LogLevel::Warning, text);
         }
         for event in reports.events {
             if let Some(about) = group_or_pod_ref(&self.engine, event.job) {
-                self.write(Write::Event {
-                    about,
-                    warning: event.warning,
-                    reason: event.reason.to_owned(),
-                    message: event.message,
-                });
+                let (warning, reason) = (event.warning, event.reason);
+                self.effects
+                    .write_event(about, warning, reason, event.message);
             }
         }
         for event in reports.queue_events {
-            self.write(Write::Event {
-                about: queue_ref(&self.engine, event.queue),
-                warning: true,
-                reason: QueueEvent::REASON.to_owned(),
-                message: event.message,
-            });
+            let about = queue_ref(&self.engine, event.queue);
+            self.effects
+                .write_event(about, true, QueueEvent::REASON, event.message);
         }
         for event in reports.hyper_node_events {
-            self.write(Write::Event {
-                about: hyper_node_ref(event.name, event.uid),
-                warning: true,
-                reason: HyperNodeEvent::REASON.to_owned(),
-                message: event.message,
-            });
+            let about = hyper_node_ref(event.name, event.uid);
+            self.effects
+                .write_event(about, true, HyperNodeEvent::REASON, event.message);
         }
         for gang in self.engine.give_up_gangs(now_s) {
             self.give_up(gang);
@@ -91,22 +80,16 @@ impl Decider {
             && let Some(node) = task.node
         {
             let node = state.nodes().object(node).name.clone();
-            return self.expect(pod, node, report.reason.to_owned(), report.message);
+            let (reason, message) = (report.reason.to_owned(), report.message);
+            self.expectations
+                .tell((pod, node), reason, message, &mut self.effects);
+            return;
         }
         match report.stands {
-            true => self.write_reason(&pod, report.message),
-            false => self.report_waiting(pod, report.reason, report.message),
-        }
-    }
-
-    /// Takes back decisions of a dry run that the other scheduler did not follow.
-    fn expire_dry_decisions(&mut self, now_s: i64) {
-        while let Some((at_s, taken_back)) = self.dry_decisions.pop_front() {
-            if at_s + DRY_RUN_HOLDS_S > now_s {
-                self.dry_decisions.push_front((at_s, taken_back));
-                return;
-            }
-            self.engine.apply(taken_back);
+            true => self.effects.write_reason(&pod, report.message),
+            false => self
+                .effects
+                .write_waiting(pod, report.reason, report.message),
         }
     }
 
@@ -115,17 +98,13 @@ impl Decider {
         let group = group_ref(&self.engine, gang.job);
         let key = self.engine.state().population().job_key(gang.job);
         let text = format!("gang {key} is given up: {}", gang.message);
-        self.log(LogLevel::Warning, text);
+        self.effects.log(LogLevel::Warning, text);
         if let Some(about) = group.clone() {
-            self.write(Write::Event {
-                about,
-                warning: true,
-                reason: "GangGivenUp".to_owned(),
-                message: gang.message,
-            });
+            self.effects
+                .write_event(about, true, "GangGivenUp", gang.message);
         }
         for task in gang.victims {
-            self.write_eviction(task, "gang given up", None);
+            self.evictions().write_eviction(task, "gang given up", None);
         }
     }
 
@@ -153,16 +132,11 @@ impl Decider {
         let logged = matches!(note.about, NoteAbout::ConfigMap(..));
         let about = note_ref(note.about);
         if !logged {
-            self.log(
+            self.effects.log(
                 LogLevel::Warning,
                 format!("devices of {about}: {}", note.text),
             );
         }
-        self.write(Write::Event {
-            about,
-            warning: true,
-            reason: "Devices".to_owned(),
-            message: note.text,
-        });
+        self.effects.write_event(about, true, "Devices", note.text);
     }
 }

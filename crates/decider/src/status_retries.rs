@@ -69,7 +69,7 @@ impl Decider {
                     }
                 }
                 StatusOwner::Pod(uid) => self.engine.pod_report_failed(&uid),
-                StatusOwner::Nominee(pod) => self.renominate(pod),
+                StatusOwner::Nominee(pod) => self.evictions().renominate(pod),
                 StatusOwner::Queue(name) => self.engine.queue_report_failed(&name),
             }
         }

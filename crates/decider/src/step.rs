@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use pumice_engine::{Decisions, Engine, Observer};
+use pumice_model::JobIx;
 use pumice_model::object::GroupPhase;
 use pumice_model::volume::VolumeStep;
 use pumice_model::write::{BindRequest, PodRef, VolumeWork, Write};
-use pumice_model::{Delta, JobIx};
 
+use crate::evictions::EvictionWriter;
 use crate::object_refs::{group_ref, pod_ref};
-use crate::{Clock, Decider, Effect, LogLevel, LogLine, SHORTEST_PAUSE, whole_s};
+use crate::{Clock, Decider, Effect, LogLevel, SHORTEST_PAUSE, whole_s};
 
 /// Longest pause between cycles that changes are collected in.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
@@ -49,8 +50,10 @@ impl Decider {
             }
             return step;
         }
-        self.clean_up();
-        self.write_shard();
+        self.cleanups.write(&mut self.effects);
+        if let Some(write) = self.sharing.take_write() {
+            self.effects.write(write);
+        }
         self.unanswered.date(whole_s(now));
         let due = self.due_s().is_some_and(|at_s| at_s <= whole_s(now));
         if period_over || due || self.changed && now >= self.cycle_from() {
@@ -78,8 +81,8 @@ impl Decider {
     fn tell_extender(&mut self, step: &StepResult) {
         let decisions = step.decisions.as_ref();
         let notices = self.engine.take_extender_notices(decisions);
-        if !notices.is_empty() && !self.dry_run {
-            self.effects.push(Effect::TellExtender(notices));
+        if !notices.is_empty() {
+            self.effects.act(Effect::TellExtender(notices));
         }
     }
 
@@ -88,7 +91,7 @@ impl Decider {
         let is_new = self.engine.has_new_questions();
         if is_new || step.reported && self.engine.has_questions() {
             let mut sheet = Box::new(self.engine.question_sheet());
-            if self.dry_run {
+            if self.effects.is_dry() {
                 sheet.session = None;
             }
             self.effects.push(Effect::Ask(sheet));
@@ -144,12 +147,10 @@ impl Decider {
     /// certainly cannot come true.
     fn take_back_outdated(&mut self) {
         for outdated in self.engine.outdated() {
-            if !self.dry_run {
-                self.effects.push(Effect::Recall {
-                    uid: outdated.uid,
-                    why: outdated.why,
-                });
-            }
+            self.effects.act(Effect::Recall {
+                uid: outdated.uid,
+                why: outdated.why,
+            });
         }
     }
 
@@ -197,20 +198,25 @@ impl Decider {
             decisions.missed.len(),
             jobs.join(", ")
         );
-        self.effects
-            .push(Effect::Log(LogLine::new(LogLevel::Error, text)));
+        self.effects.log(LogLevel::Error, text);
     }
 
     fn write_decisions(&mut self, decisions: &Decisions, now_s: i64) {
+        match self.effects.is_dry() {
+            true => self.dry_decisions.note(decisions, &self.engine, now_s),
+            false => self.write_places(decisions),
+        }
+        for job in &decisions.groups {
+            self.write_group(*job);
+        }
+    }
+
+    /// Writes who goes where, and what is given back for that.
+    fn write_places(&mut self, decisions: &Decisions) {
         for bind in &decisions.binds {
             let pod = pod_ref(&self.engine, bind.task);
-            if self.dry_run {
-                let taken_back = Delta::BindTakenBack { uid: pod.uid };
-                self.dry_decisions.push_back((now_s, taken_back));
-                continue;
-            }
             let node = self.engine.state().nodes().object(bind.node).name.clone();
-            self.write(Write::Bind(BindRequest {
+            self.effects.write(Write::Bind(BindRequest {
                 volumes: volume_work(&self.engine, &pod, &bind.volumes),
                 claims: bind.claims.clone(),
                 pod,
@@ -219,18 +225,15 @@ impl Decider {
             }));
         }
         for claim in &decisions.device_returns {
-            let claim = claim.clone();
-            match self.dry_run {
-                true => {
-                    let kept = Delta::DevicesKept(claim);
-                    self.dry_decisions.push_back((now_s, kept));
-                }
-                false => self.write(Write::ReturnDevices(claim)),
-            }
+            self.effects.write(Write::ReturnDevices(claim.clone()));
         }
-        self.write_evictions(decisions, now_s);
-        for job in &decisions.groups {
-            self.write_group(*job);
+        self.evictions().write_evictions(decisions);
+    }
+
+    pub(crate) fn evictions(&mut self) -> EvictionWriter<'_> {
+        EvictionWriter {
+            engine: &self.engine,
+            effects: &mut self.effects,
         }
     }
 
@@ -242,7 +245,7 @@ impl Decider {
         let Some(group) = group_ref(&self.engine, ix) else {
             return;
         };
-        if !self.dry_run {
+        if !self.effects.is_dry() {
             self.engine.status_sent(ix);
         }
         let job = self.engine.state().job(ix);
@@ -250,25 +253,13 @@ impl Decider {
         let urgent = job.status.phase == GroupPhase::Inqueue
             && job.tasks.len() < usize::try_from(job.min_available).unwrap_or(0);
         let status = job.status.clone();
-        self.write(Write::GroupStatus {
+        self.effects.write(Write::GroupStatus {
             namespace: group.namespace,
             name: group.name,
             uid: group.uid,
             status,
             urgent,
         });
-    }
-
-    /// Says which nodes this scheduler uses.
-    fn write_shard(&mut self) {
-        if let Some(status) = self.shard_status.take() {
-            self.write(Write::ShardStatus {
-                name: status.name,
-                nodes_in_use: status.nodes_in_use,
-                nodes_to_remove: status.to_remove,
-                nodes_to_add: status.to_add,
-            });
-        }
     }
 }
 

@@ -15,8 +15,8 @@ use pumice_model::extender::{
     AboutNode, ExtenderAnswer, ExtenderNotice, ExtenderQuestion, ExtenderReply, ExtenderVerb,
     NodeWord, QuestionAbout, StandingQuestion,
 };
-use pumice_model::object::{ContainerFacts, GroupPhase, PodFacts, PodObject, PodPhase};
-use pumice_model::write::{BindFailure, Outcome, PodRef};
+use pumice_model::object::{ContainerFacts, GroupPhase, NodeUsage, PodFacts, PodObject, PodPhase};
+use pumice_model::write::{BindFailure, Outcome, PodRef, Write};
 use pumice_model::{Delta, TaskStatus};
 
 use super::*;

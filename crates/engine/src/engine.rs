@@ -352,7 +352,7 @@ impl Engine {
         self.work = std::mem::take(&mut session.work);
         drop(session);
         let claims = self.state.supplies().resource_claims();
-        let postponed = self.work.end_cycle(&self.state) || claims.is_asking_selectors();
+        let postponed = self.work.end_cycle(&self.state) || claims.stock().is_asking_selectors();
         let nominations = &mut self.follow_up.nominations;
         nominations.take_in(&self.state, &plan, now_s);
         let nominations_ended = nominations.still_waiting(&self.state, ended);

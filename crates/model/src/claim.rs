@@ -2,14 +2,13 @@
 //! and what a placement gives.
 //!
 //! ```text
-//!  slices ─► Inventory ─► pools a node reaches ─┐
-//!  classes, claims ─► ResourceNeed of a pod ────┴► fits() on every node; plan() on the chosen one
+//!  slices ─► DeviceBook ─► DeviceStock ─► pools a node reaches ─┐
+//!  classes, claims ─► NeedReader ─► ResourceNeed of a pod ──────┴► fits() on every node; plan() on the chosen one
 //!  a placement ─► ClaimPlan, devices per open claim: they are taken at once
 //!                 undone with the placement; steps(): what to write before the Binding
 //! ```
 //!
-//! There are two ledgers of who has what: now, and once all is gone that is being released (spec/09 §8).
-//! What claims count for queues is in [`ClaimCharge`].
+//! What claims count for queues is kept beside them, in [`ClaimCounts`].
 //!
 //! Pods without resource claims never come here.
 //!
@@ -19,48 +18,38 @@
 
 mod adrift;
 mod charge;
-mod compiled;
 mod dump;
-mod explain;
-mod filters;
 mod grant;
 mod holding;
-mod inventory;
-mod ledger;
 mod need;
 mod objects;
 mod returns;
-mod search;
 mod step;
-mod taint_rules;
+mod stock;
 mod users;
-
-use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::ix::{ResourceNeedIx, TaskIx};
+use crate::ix::{NodeIx, ResourceNeedIx, TaskIx};
 use crate::named::NamedEntries;
 use crate::needs::NeedPool;
-use crate::object::{ClaimAllocation, DeviceClassObject, ResourceClaimObject};
+use crate::node::{LoadMoment, Nodes};
+use crate::object::{ClaimAllocation, ResourceClaimObject};
 use crate::stale::StaleEntries;
-use crate::volume::Reaches;
 
 use adrift::AdriftBinds;
-use charge::ClaimCounts;
-pub(crate) use charge::DeviceHold;
 pub use charge::{ClaimCharge, ClaimedDevices};
-use filters::DeviceFilters;
+pub(crate) use charge::{ClaimCounts, DeviceHold};
 use grant::ClaimGrant;
 pub(crate) use holding::ClaimExit;
-use inventory::Inventory;
-use ledger::DeviceLedger;
 pub use need::{OpenResourceClaim, ResourceNeed};
 pub use pumice_claims::Misfit as DeviceMisfit;
 pub use returns::ClaimReturn;
 use returns::Returning;
-pub use search::ClaimMisfit;
 pub use step::{ClaimChange, ClaimGift, ClaimReading, ClaimStep, FoundDevices, MAX_RESERVED};
+pub(crate) use stock::DeviceBook;
+use stock::DeviceObstacles;
+pub use stock::{ClaimMisfit, DeviceStock};
 pub use users::ClaimPlan;
 pub(crate) use users::ClaimPresence;
 use users::TaskClaims;
@@ -91,21 +80,13 @@ struct ClaimEntry {
     returning: Returning,
 }
 
-/// All of it.
+/// Claims, the pods that name them, and the devices they are about.
 #[derive(Clone, Default)]
 pub struct ResourceClaims {
     claims: NamedEntries<ClaimEntry>,
-    classes: BTreeMap<String, DeviceClassObject>,
-    inventory: Inventory,
-    reaches: Reaches,
-    filters: DeviceFilters,
-    /// Devices as they are held now.
-    ledger: DeviceLedger,
-    /// As they are once all is gone that is being released.
-    released: DeviceLedger,
+    stock: DeviceStock,
     tasks: FxHashMap<TaskIx, TaskClaims>,
     adrift: AdriftBinds,
-    counts: ClaimCounts,
     needs: NeedPool<ResourceNeedIx, ResourceNeed>,
     stale: StaleEntries<ResourceClaimIx>,
     /// Changes of objects, and of what claims have outside of placements.
@@ -144,15 +125,32 @@ impl ResourceClaims {
         }
     }
 
-    /// Whether there is a DeviceClass with a name.
-    pub fn has_class(&self, name: &str) -> bool {
-        self.classes.contains_key(name)
+    /// Devices, and who has them.
+    #[inline]
+    pub fn stock(&self) -> &DeviceStock {
+        &self.stock
+    }
+
+    /// Devices, to be changed as objects tell of them.
+    pub(crate) fn devices(&mut self) -> DeviceBook<'_> {
+        DeviceBook {
+            stock: &mut self.stock,
+            stale: &mut self.stale,
+            objects_epoch: &mut self.objects_epoch,
+        }
+    }
+
+    /// Pods that have claims.
+    pub(crate) fn users(&self) -> Vec<TaskIx> {
+        let mut all: Vec<TaskIx> = self.tasks.keys().copied().collect();
+        all.sort_unstable();
+        all
     }
 
     /// Whether what is placed on one node may matter to pods of this need on another: they claim devices,
     /// and some are reached by several nodes.
     pub fn spans_nodes(&self, ix: ResourceNeedIx) -> bool {
-        !self.needs.get(ix).open.is_empty() && self.inventory.has_wide()
+        !self.needs.get(ix).open.is_empty() && self.stock.has_wide()
     }
 
     /// What has to be written before a pod is bound, in the order of its claims.
@@ -163,6 +161,33 @@ impl ResourceClaims {
         let claims = pod.claims.iter().filter_map(|(ix, _)| *ix);
         let entries = claims.map(|ix| &self.claims[ix.at()]);
         entries.filter_map(ClaimEntry::step).collect()
+    }
+
+    /// What stands against each device for the claims of a pod that have none, if that keeps the pod off a
+    /// node.
+    pub fn why_not_served(&self, task: TaskIx, nodes: &Nodes) -> Option<String> {
+        let pod = self.tasks.get(&task)?;
+        let need = self.resolved(task)?;
+        let keeps_off = |node: NodeIx| {
+            let fits = self.stock.fits(need, nodes, node, LoadMoment::Now);
+            matches!(fits, Err(ClaimMisfit::Devices(_)))
+        };
+        if need.open.is_empty() || !nodes.indices().any(keeps_off) {
+            return None;
+        }
+        let holder = |holder: ResourceClaimIx| {
+            let entry = &self.claims[holder.at()];
+            let leaves = if entry.leaves { ", whose pods go" } else { "" };
+            format!("{}{leaves}", entry.full_name())
+        };
+        let (stock, holder) = (&self.stock, &holder);
+        let obstacles = DeviceObstacles { stock, holder };
+        let mut told = Vec::new();
+        for open in &need.open {
+            let claim = &self.claims[pod.claims[open.at].0?.at()];
+            told.push(obstacles.of_claim(&claim.full_name(), open));
+        }
+        Some(told.join(" "))
     }
 
     /// Whether every claim of a pod has its devices, so that the pod may be bound.
@@ -177,6 +202,10 @@ impl ResourceClaims {
 }
 
 impl ClaimEntry {
+    fn full_name(&self) -> String {
+        format!("{}/{}", self.key.0, self.key.1)
+    }
+
     /// What it has: as the API server tells, or as was decided.
     fn allocation(&self) -> Option<&ClaimAllocation> {
         let told = self

@@ -137,7 +137,7 @@ impl DecidingTimes {
 
     fn stand(&self, engine: &Engine, bindings: usize) -> DiagNow {
         let state = engine.state();
-        let (steps, selectors_pending) = state.supplies().resource_claims().selector_work();
+        let (steps, selectors_pending) = state.supplies().resource_claims().stock().selector_work();
         DiagNow {
             jobs: state.population().jobs().count(),
             jobs_asleep: engine.sleepers().count(),

@@ -78,7 +78,12 @@ impl Publisher {
 
     /// Counts anew where it goes.
     pub fn reset_diag(&mut self, engine: &Engine) {
-        let (steps, _) = engine.state().supplies().resource_claims().selector_work();
+        let (steps, _) = engine
+            .state()
+            .supplies()
+            .resource_claims()
+            .stock()
+            .selector_work();
         self.times.reset(self.clock.since_epoch(), steps);
     }
 

@@ -167,7 +167,7 @@ impl Wording<'_> {
             if asked == 0 || largest.get(resource) > 0 {
                 return None;
             }
-            let class = self.state.supplies().resource_claims().class_for_resource(name)?;
+            let class = self.state.supplies().resource_claims().stock().class_for_resource(name)?;
             Some(format!(
                 "it asks {} {name}, which no node has as a resource: DeviceClass {class} serves it through \
                  resource claims, and this scheduler makes none for a resource; ask for a claim of that \

@@ -4,18 +4,16 @@
 //! A claim that is the pod's own counts for it. One that several pods may name counts once a queue, whoever
 //! of it uses it: as long as one of them has a place, and as what the most certain of these places is.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pumice_claims::{DeviceCount, MAX_DEVICES_A_CLAIM, RequestedDevices};
 use rustc_hash::FxHashMap;
 
 use crate::ix::{QueueIx, TaskIx};
-use crate::object::{ClaimAllocation, DeviceClassObject, ResourceClaimObject};
+use crate::object::{ClaimAllocation, ResourceClaimObject};
 use crate::resource::{MAX_AMOUNT, ResIx, ResVec, ResourceNames, device_capacity, device_count};
 
-use super::inventory::Inventory;
-use super::{ResourceClaimIx, ResourceClaims, ResourceNeed};
+use super::{DeviceStock, ResourceClaimIx, ResourceClaims, ResourceNeed};
 
 type ChargedAmounts = Vec<(ResIx, i64)>;
 
@@ -83,39 +81,34 @@ impl SharedClaim {
 
 /// For which queue a pod is counted, as what, and with which need.
 #[derive(Clone)]
-pub(super) struct CountedClaims {
+struct CountedClaims {
     queue: QueueIx,
     hold: DeviceHold,
     need: Arc<ResourceNeed>,
 }
 
-/// Who is counted where.
+/// Who is counted where. Claims are read, and never changed.
 #[derive(Clone, Default)]
-pub(super) struct ClaimCounts {
+pub(crate) struct ClaimCounts {
     counted: FxHashMap<TaskIx, CountedClaims>,
     shared: FxHashMap<(QueueIx, ResourceClaimIx), SharedClaim>,
 }
 
-/// What there is: whoever makes claims may write any name, and only these count.
-pub(super) struct PublishedNames<'a> {
-    pub(super) classes: &'a BTreeMap<String, DeviceClassObject>,
-    pub(super) inventory: &'a Inventory,
-}
-
 impl ClaimCharge {
-    /// Adds what a claim counts; of what it only asks for, what there is.
+    /// Adds what a claim counts; of what it only asks for, what there is: whoever makes claims may write any
+    /// name.
     pub(super) fn add(
         &mut self,
         claim: Option<ResourceClaimIx>,
         object: &ResourceClaimObject,
         has: Option<&ClaimAllocation>,
-        published: &PublishedNames<'_>,
+        stock: &DeviceStock,
         names: &mut ResourceNames,
     ) {
         let mut sums: FxHashMap<String, i64> = FxHashMap::default();
         match has {
             Some(allocation) => of_allocation(object, allocation, &mut sums),
-            None => of_spec(object, published, &mut sums),
+            None => of_spec(object, stock, &mut sums),
         }
         let mut named: Vec<_> = sums.into_iter().filter(|(_, sum)| *sum > 0).collect();
         named.sort_unstable();
@@ -145,16 +138,12 @@ fn add(sums: &mut FxHashMap<String, i64>, name: String, amount: i64) {
 }
 
 /// What is certain of a claim without devices: of alternatives nothing, of all devices that there is one.
-fn of_spec(
-    object: &ResourceClaimObject,
-    published: &PublishedNames<'_>,
-    sums: &mut FxHashMap<String, i64>,
-) {
+fn of_spec(object: &ResourceClaimObject, stock: &DeviceStock, sums: &mut FxHashMap<String, i64>) {
     for request in &object.spec.requests {
         let [choice] = request.choices.as_slice() else {
             continue;
         };
-        if choice.admin_access || !published.classes.contains_key(&choice.class) {
+        if choice.admin_access || !stock.has_class(&choice.class) {
             continue;
         }
         let count = match choice.count {
@@ -164,7 +153,7 @@ fn of_spec(
         };
         add(sums, device_count(&choice.class), count);
         let capacities = choice.capacity.iter();
-        let known = capacities.filter(|(name, _)| published.inventory.has_capacity(name));
+        let known = capacities.filter(|(name, _)| stock.has_capacity(name));
         for (name, amount) in known {
             let amount = amount.whole_ceil().saturating_mul(count);
             add(sums, device_capacity(name, &choice.class), amount);
@@ -203,22 +192,22 @@ fn choice_of<'a>(object: &'a ResourceClaimObject, name: &str) -> Option<&'a Requ
     choices.find(|choice| choice.name == alternative)
 }
 
-impl ResourceClaims {
+impl ClaimCounts {
     /// Whether a pod would count something else than it is counted with.
     pub(crate) fn is_counted_otherwise(&self, task: TaskIx, need: &ResourceNeed) -> bool {
-        let counted = self.counts.counted.get(&task);
+        let counted = self.counted.get(&task);
         counted.is_some_and(|counted| counted.need.charge != need.charge)
     }
 
     /// These pods, and all that are counted and share a claim with one of them.
-    pub(crate) fn counted_with(&self, tasks: &[TaskIx]) -> Vec<TaskIx> {
+    pub(crate) fn counted_with(&self, tasks: &[TaskIx], claims: &ResourceClaims) -> Vec<TaskIx> {
         let mut all = tasks.to_vec();
         for task in tasks {
-            let before = self.counts.counted.get(task).map(|counted| &*counted.need);
-            let needs = before.into_iter().chain(self.resolved(*task));
+            let before = self.counted.get(task).map(|counted| &counted.need);
+            let needs = before.into_iter().chain(claims.resolved(*task));
             for (claim, _) in needs.flat_map(|need| &need.charge.shared) {
-                let users = self.claims[claim.at()].users.iter();
-                all.extend(users.filter(|user| self.counts.counted.contains_key(user)));
+                let users = claims.claims[claim.at()].users.iter();
+                all.extend(users.filter(|user| self.counted.contains_key(user)));
             }
         }
         all.sort_unstable();
@@ -228,14 +217,7 @@ impl ResourceClaims {
 
     /// Pods that are counted.
     pub(crate) fn counted(&self) -> Vec<TaskIx> {
-        let mut all: Vec<TaskIx> = self.counts.counted.keys().copied().collect();
-        all.sort_unstable();
-        all
-    }
-
-    /// Pods that have claims.
-    pub(crate) fn users(&self) -> Vec<TaskIx> {
-        let mut all: Vec<TaskIx> = self.tasks.keys().copied().collect();
+        let mut all: Vec<TaskIx> = self.counted.keys().copied().collect();
         all.sort_unstable();
         all
     }
@@ -246,15 +228,12 @@ impl ResourceClaims {
         task: TaskIx,
         queue: QueueIx,
         hold: DeviceHold,
+        need: &Arc<ResourceNeed>,
         sums: &mut ClaimedDevices,
     ) {
-        let Some(pod) = self.tasks.get(&task) else {
-            return;
-        };
-        let need = self.needs.get(pod.need).clone();
         sums.shift(hold, &need.charge.own, 1);
         for (claim, amounts) in &need.charge.shared {
-            let shared = self.counts.shared.entry((queue, *claim)).or_default();
+            let shared = self.shared.entry((queue, *claim)).or_default();
             if let Some(before) = shared.hold() {
                 sums.shift(before, &shared.amounts, -1);
             } else {
@@ -265,24 +244,25 @@ impl ResourceClaims {
                 sums.shift(now, &shared.amounts, 1);
             }
         }
+        let need = Arc::clone(need);
         let counted = CountedClaims { queue, hold, need };
-        self.counts.counted.insert(task, counted);
+        self.counted.insert(task, counted);
     }
 
     /// For which queue a pod is counted, if it is.
     pub(crate) fn counted_for(&self, task: TaskIx) -> Option<QueueIx> {
-        self.counts.counted.get(&task).map(|counted| counted.queue)
+        self.counted.get(&task).map(|counted| counted.queue)
     }
 
-    /// The inverse of [`ResourceClaims::count`].
+    /// The inverse of [`ClaimCounts::count`].
     pub(crate) fn uncount(&mut self, task: TaskIx, sums: &mut ClaimedDevices) {
-        let Some(counted) = self.counts.counted.remove(&task) else {
+        let Some(counted) = self.counted.remove(&task) else {
             return;
         };
         let CountedClaims { queue, hold, need } = counted;
         sums.shift(hold, &need.charge.own, -1);
         for (claim, _) in &need.charge.shared {
-            let Some(shared) = self.counts.shared.get_mut(&(queue, *claim)) else {
+            let Some(shared) = self.shared.get_mut(&(queue, *claim)) else {
                 continue;
             };
             if let Some(before) = shared.hold() {
@@ -293,7 +273,7 @@ impl ResourceClaims {
             match shared.hold() {
                 Some(now) => sums.shift(now, &shared.amounts, 1),
                 None => {
-                    self.counts.shared.remove(&(queue, *claim));
+                    self.shared.remove(&(queue, *claim));
                 }
             }
         }
@@ -301,10 +281,13 @@ impl ResourceClaims {
 
     /// Adds what a queue has more because of the claims of a pod, or would have: what others of it have that
     /// are placed does not count twice.
-    pub(crate) fn add_charge(&self, task: TaskIx, queue: Option<QueueIx>, to: &mut ResVec) {
-        let Some(need) = self.resolved(task) else {
-            return;
-        };
+    pub(crate) fn add_charge(
+        &self,
+        task: TaskIx,
+        need: &ResourceNeed,
+        queue: Option<QueueIx>,
+        to: &mut ResVec,
+    ) {
         need.charge
             .own
             .iter()
@@ -319,14 +302,15 @@ impl ResourceClaims {
     }
 
     /// What of that only pods have that are being evicted, and may stay.
-    pub(crate) fn charge_in_doubt(&self, task: TaskIx, queue: Option<QueueIx>) -> ResVec {
+    pub(crate) fn charge_in_doubt(
+        &self,
+        task: TaskIx,
+        need: &ResourceNeed,
+        queue: QueueIx,
+    ) -> ResVec {
         let mut sum = ResVec::default();
-        for (claim, amounts) in self
-            .resolved(task)
-            .iter()
-            .flat_map(|need| &need.charge.shared)
-        {
-            let [allocated, pipelined, in_doubt] = self.others(task, queue, *claim);
+        for (claim, amounts) in &need.charge.shared {
+            let [allocated, pipelined, in_doubt] = self.others(task, Some(queue), *claim);
             if allocated == 0 && pipelined == 0 && in_doubt > 0 {
                 amounts
                     .iter()
@@ -338,9 +322,9 @@ impl ResourceClaims {
 
     /// Other pods of a queue that use a claim and are counted.
     fn others(&self, task: TaskIx, queue: Option<QueueIx>, claim: ResourceClaimIx) -> [u32; 3] {
-        let shared = queue.and_then(|queue| self.counts.shared.get(&(queue, claim)));
+        let shared = queue.and_then(|queue| self.shared.get(&(queue, claim)));
         let mut users = shared.map_or([0; 3], |shared| shared.users);
-        if let Some(own) = self.counts.counted.get(&task)
+        if let Some(own) = self.counted.get(&task)
             && Some(own.queue) == queue
             && own
                 .need

@@ -9,12 +9,7 @@ impl ResourceClaims {
     /// Every object, each kind in the order of its names. What was granted and not told yet is as if it
     /// were told, unless only pods have it that are not decided: these are dumped without a place.
     pub(crate) fn dump(&self, is_decided: impl Fn(TaskIx) -> bool, out: &mut Vec<Delta>) {
-        let classes = self.classes.values();
-        out.extend(classes.map(|class| Delta::DeviceClassApply(Box::new(class.clone()))));
-        let slices = self.inventory.slices();
-        out.extend(slices.map(|slice| Delta::SliceApply(Box::new(slice.clone()))));
-        let rules = self.inventory.taint_rules.all();
-        out.extend(rules.map(|rule| Delta::TaintRuleApply(Box::new(rule.clone()))));
+        self.stock.dump(out);
         let mut claims: Vec<_> = self.claims.iter().collect();
         claims.sort_by_key(|claim| &claim.key);
         for claim in claims {

@@ -2,7 +2,7 @@
 //! Binding has written (spec/09 §6).
 
 use crate::ix::{NodeIx, TaskIx};
-use crate::object::{ClaimAllocation, WrittenClaim};
+use crate::object::WrittenClaim;
 
 use super::{ClaimGrant, ClaimPlan, ResourceClaimIx, ResourceClaims};
 
@@ -83,7 +83,7 @@ impl ResourceClaims {
             if self.claims[ix.at()].allocation().is_some() {
                 continue;
             }
-            self.note_wide(&granted);
+            self.wide_epoch += u64::from(self.stock.is_wide(&granted));
             self.change_claim(ix, |entry| {
                 entry.grant = ClaimGrant::new(granted, is_promise);
             });
@@ -190,7 +190,7 @@ impl ResourceClaims {
             false => Vec::new(),
         };
         if let Some(granted) = granted {
-            self.note_wide(&granted);
+            self.wide_epoch += u64::from(self.stock.is_wide(&granted));
             self.take_grant(ix);
         }
         self.settle_grant(ix);
@@ -248,25 +248,5 @@ impl ResourceClaims {
             }
         }
         (others, frees)
-    }
-
-    /// What several nodes reach is taken or given back: they are all to be looked at again.
-    fn note_wide(&mut self, allocation: &ClaimAllocation) {
-        let mut devices = allocation.devices.devices.iter();
-        let is_wide = devices.any(|given| {
-            let number = self.inventory.number(&given.key);
-            self.inventory.local_to(number).is_none()
-        });
-        self.wide_epoch += u64::from(is_wide);
-    }
-
-    /// What other nodes than one reach will be free or not: they are all to be looked at again.
-    pub(super) fn note_elsewhere(&mut self, allocation: &ClaimAllocation, node: Option<&str>) {
-        let mut devices = allocation.devices.devices.iter();
-        let is_elsewhere = devices.any(|given| {
-            let number = self.inventory.number(&given.key);
-            node.is_none() || self.inventory.local_to(number) != node
-        });
-        self.wide_epoch += u64::from(is_elsewhere);
     }
 }

@@ -4,16 +4,16 @@
 //! devices yet shows what it asks for and not who it is.
 
 use pumice_claims::{ClaimSpec, DeviceCount, MAX_DEVICES_A_CLAIM};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ix::TaskIx;
+use crate::named::NamedEntries;
 use crate::object::{NodeTerm, PodResourceClaim, ResourceClaimObject};
 use crate::resource::ResourceNames;
 
-use super::charge::PublishedNames;
-use super::filters::FilterKey;
+use super::stock::{DeviceStock, FilterKey};
 use super::users::TaskClaims;
-use super::{ClaimCharge, MAX_RESERVED, ResourceClaimIx, ResourceClaims, Returning};
+use super::{ClaimCharge, ClaimEntry, MAX_RESERVED, ResourceClaimIx, Returning};
 
 /// Bytes that the selectors of a claim may have in all: what they take to be compiled and kept grows with it.
 const MAX_SELECTOR_BYTES: usize = 64 * 1024;
@@ -52,20 +52,26 @@ pub struct OpenResourceClaim {
     pub filters: Vec<Vec<u32>>,
 }
 
-impl ResourceClaims {
-    /// Resolves the claims of a pod as they are now.
-    pub(super) fn resolve(&mut self, task: TaskIx, names: &mut ResourceNames) -> ResourceNeed {
-        let mut need = ResourceNeed::default();
-        let Some(pod) = self.tasks.get(&task) else {
-            return need;
+/// Reads the claims of a pod. Only selectors that are new are written down.
+pub(super) struct NeedReader<'a> {
+    pub(super) pod: &'a TaskClaims,
+    pub(super) tasks: &'a FxHashMap<TaskIx, TaskClaims>,
+    pub(super) claims: &'a NamedEntries<ClaimEntry>,
+    pub(super) stock: &'a mut DeviceStock,
+}
+
+impl NeedReader<'_> {
+    /// Resolves the claims of the pod as they are now.
+    pub(super) fn resolve(&mut self, names: &mut ResourceNames) -> ResourceNeed {
+        let mut need = ResourceNeed {
+            has_claims: true,
+            ..ResourceNeed::default()
         };
-        let claims = pod.claims.clone();
-        need.has_claims = true;
-        for (at, (ix, entry)) in claims.iter().enumerate() {
+        for (at, (ix, entry)) in self.pod.claims.iter().enumerate() {
             if let Some(ix) = ix {
-                self.charge(task, *ix, entry, &mut need.charge, names);
+                self.charge(*ix, entry, &mut need.charge, names);
             }
-            if let Err(text) = self.add_claim(task, at, *ix, entry, &mut need) {
+            if let Err(text) = self.add_claim(at, *ix, entry, &mut need) {
                 need.refusal.get_or_insert(text);
             }
         }
@@ -79,32 +85,25 @@ impl ResourceClaims {
     /// What a claim counts does not depend on whether the pod may use it on a node.
     fn charge(
         &self,
-        task: TaskIx,
         ix: ResourceClaimIx,
         entry: &PodResourceClaim,
         charge: &mut ClaimCharge,
         names: &mut ResourceNames,
     ) {
         let slot = &self.claims[ix.at()];
-        let pod = self.tasks.get(&task);
-        let (Some(object), Some(pod)) = (slot.object.as_ref(), pod) else {
+        let Some(object) = &slot.object else {
             return;
         };
         let claim = match entry.template {
             None => Some(ix),
-            Some(_) if object.owner_uid == pod.uid => None,
+            Some(_) if object.owner_uid == self.pod.uid => None,
             Some(_) => return,
         };
-        let published = PublishedNames {
-            classes: &self.classes,
-            inventory: &self.inventory,
-        };
-        charge.add(claim, object, slot.allocation(), &published, names);
+        charge.add(claim, object, slot.allocation(), self.stock, names);
     }
 
     fn add_claim(
         &mut self,
-        task: TaskIx,
         at: usize,
         ix: Option<ResourceClaimIx>,
         entry: &PodResourceClaim,
@@ -122,8 +121,7 @@ impl ResourceClaims {
         if object.deleting {
             return Err(format!("resourceclaim {name:?} is being deleted"));
         }
-        let pod = self.tasks.get(&task).ok_or_else(missing)?;
-        if entry.template.is_some() && object.owner_uid != pod.uid {
+        if entry.template.is_some() && object.owner_uid != self.pod.uid {
             return Err(format!(
                 "resourceclaim {name:?} was not made for this pod: it belongs to another owner"
             ));
@@ -134,7 +132,7 @@ impl ResourceClaims {
             ));
         }
         if let Some(allocation) = slot.allocation() {
-            if !self.may_use(ix, object, pod) {
+            if !self.may_use(ix, object) {
                 return Err(format!("resourceclaim {name:?} in use"));
             }
             need.waits |= slot.has_promise();
@@ -153,8 +151,8 @@ impl ResourceClaims {
     }
 
     /// It is reserved for the pod, or may be.
-    fn may_use(&self, ix: ResourceClaimIx, object: &ResourceClaimObject, pod: &TaskClaims) -> bool {
-        if object.reserved_for.contains(&pod.uid) || pod.holds() {
+    fn may_use(&self, ix: ResourceClaimIx, object: &ResourceClaimObject) -> bool {
+        if object.reserved_for.contains(&self.pod.uid) || self.pod.holds() {
             return true;
         }
         let users = self.claims[ix.at()].users.iter();
@@ -189,15 +187,15 @@ impl ResourceClaims {
             let mut filters = Vec::new();
             for choice in &request.choices {
                 let class = self
-                    .classes
-                    .get(&choice.class)
+                    .stock
+                    .class(&choice.class)
                     .ok_or_else(|| of(&format!("device class {} does not exist", choice.class)))?;
                 let key = FilterKey {
                     class: choice.class.clone(),
                     of_class: class.selectors.clone(),
                     of_request: choice.selectors.clone(),
                 };
-                filters.push(self.filters.intern(key, namespace, ix));
+                filters.push(self.stock.filter(key, namespace, ix));
             }
             all.push(filters);
             let counts = request.choices.iter().map(|choice| match choice.count {
@@ -215,7 +213,7 @@ impl ResourceClaims {
         }
         // One text for all, so that pods alike stay alike.
         let mut filters = all.iter().flatten();
-        match filters.all(|filter| self.filters.is_answered(*filter)) {
+        match filters.all(|filter| self.stock.is_answered(*filter)) {
             true => Ok(all),
             false => Err(UNANSWERED.to_owned()),
         }

@@ -1,69 +1,14 @@
-//! Objects of resource.k8s.io as they come, change and go. Every method says whether anything changed.
+//! Claims as they come, change and go. Those of the API server say whether anything changed.
 
-use crate::object::{DeviceClassObject, ResourceClaimObject, SliceObject, TaintRuleObject};
+use crate::object::ResourceClaimObject;
 
-use super::inventory::Inventory;
 use super::users::ClaimPresence;
 use super::{ClaimEntry, ClaimGrant, ResourceClaimIx, ResourceClaims, Returning};
-
-/// Before the name of a class: the extended resource that every class serves.
-const RESOURCE_OF_CLASS: &str = "deviceclass.resource.kubernetes.io/";
 
 impl ResourceClaims {
     fn changed(&mut self) -> bool {
         self.objects_epoch += 1;
         true
-    }
-
-    pub(crate) fn apply_slice(&mut self, slice: SliceObject) -> bool {
-        self.change_slices(|inventory| inventory.apply(slice))
-    }
-
-    pub(crate) fn delete_slice(&mut self, name: &str) -> bool {
-        self.change_slices(|inventory| inventory.remove(name))
-    }
-
-    fn change_slices(&mut self, change: impl FnOnce(&mut Inventory) -> bool) -> bool {
-        let before = self.inventory.capacity_names();
-        if !change(&mut self.inventory) {
-            return false;
-        }
-        // What claims count depends on them.
-        self.stale.all |= self.inventory.capacity_names() != before;
-        self.changed()
-    }
-
-    pub(crate) fn apply_taint_rule(&mut self, rule: TaintRuleObject) -> bool {
-        self.inventory.apply_taint_rule(rule) && self.changed()
-    }
-
-    pub(crate) fn delete_taint_rule(&mut self, name: &str) -> bool {
-        self.inventory.remove_taint_rule(name) && self.changed()
-    }
-
-    pub(crate) fn apply_class(&mut self, object: DeviceClassObject) -> bool {
-        if self.classes.get(&object.name) == Some(&object) {
-            return false;
-        }
-        self.classes.insert(object.name.clone(), object);
-        self.stale.all = true;
-        self.changed()
-    }
-
-    /// The first class by name whose devices Kubernetes would give for an extended resource: that names it, or is
-    /// named by it.
-    pub fn class_for_resource(&self, resource: &str) -> Option<&str> {
-        let own = resource.strip_prefix(RESOURCE_OF_CLASS);
-        let serves = |class: &&DeviceClassObject| {
-            class.extended_resource.as_deref() == Some(resource) || Some(&*class.name) == own
-        };
-        self.classes.values().find(serves).map(|class| &*class.name)
-    }
-
-    pub(crate) fn delete_class(&mut self, name: &str) -> bool {
-        let there = self.classes.remove(name).is_some();
-        self.stale.all |= there;
-        there && self.changed()
     }
 
     /// The entry of a claim, made when missing.
@@ -175,10 +120,7 @@ impl ResourceClaims {
     ) {
         let entry = &mut self.claims[ix.at()];
         if let Some(old) = entry.allocation() {
-            self.ledger.release(ix, &old.devices, &mut self.inventory);
-            if !entry.leaves {
-                self.released.release(ix, &old.devices, &mut self.inventory);
-            }
+            self.stock.release(ix, &old.devices, entry.leaves);
         }
         change(entry);
         self.grants += 1;
@@ -190,10 +132,7 @@ impl ResourceClaims {
         let entry = &mut self.claims[ix.at()];
         entry.leaves = leaves;
         if let Some(new) = entry.allocation() {
-            self.ledger.take(ix, &new.devices, &mut self.inventory);
-            if !leaves {
-                self.released.take(ix, &new.devices, &mut self.inventory);
-            }
+            self.stock.take(ix, &new.devices, leaves);
         }
     }
 
@@ -229,14 +168,11 @@ impl ResourceClaims {
         }
         entry.leaves = leaves;
         self.grants += 1;
-        let Some(allocation) = entry.allocation().cloned() else {
+        let Some(allocation) = entry.allocation() else {
             return;
         };
-        let devices = &allocation.devices;
-        match leaves {
-            true => self.released.release(ix, devices, &mut self.inventory),
-            false => self.released.take(ix, devices, &mut self.inventory),
-        }
-        self.note_elsewhere(&allocation, node);
+        self.stock.set_leaving(ix, &allocation.devices, leaves);
+        // What other nodes reach will be free or not: they are all to be looked at again.
+        self.wide_epoch += u64::from(self.stock.is_elsewhere(allocation, node));
     }
 }

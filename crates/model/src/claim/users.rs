@@ -8,6 +8,7 @@ use crate::object::{ClaimAllocation, PodObject, PodResourceClaim};
 use crate::resource::ResourceNames;
 
 use super::holding::ClaimHold;
+use super::need::NeedReader;
 use super::{ResourceClaimIx, ResourceClaims, ResourceNeed};
 
 /// Whether a pod uses its claims.
@@ -107,11 +108,16 @@ impl ResourceClaims {
 
     /// The need of a pod as things are now, with one use counted.
     pub(crate) fn need_of(&mut self, task: TaskIx, names: &mut ResourceNames) -> ResourceNeedIx {
-        if !self.tasks.contains_key(&task) {
+        let Some(pod) = self.tasks.get(&task) else {
             return ResourceNeedIx::NONE;
-        }
-        let need = self.resolve(task, names);
-        let need = self.needs.acquire(need);
+        };
+        let mut reader = NeedReader {
+            pod,
+            tasks: &self.tasks,
+            claims: &self.claims,
+            stock: &mut self.stock,
+        };
+        let need = self.needs.acquire(reader.resolve(names));
         if let Some(pod) = self.tasks.get_mut(&task) {
             pod.need = need;
         }
@@ -119,7 +125,7 @@ impl ResourceClaims {
     }
 
     /// What a pod asks, as it was resolved last.
-    pub(super) fn resolved(&self, task: TaskIx) -> Option<&ResourceNeed> {
+    pub(crate) fn resolved(&self, task: TaskIx) -> Option<&Arc<ResourceNeed>> {
         Some(self.needs.get(self.tasks.get(&task)?.need))
     }
 
@@ -160,48 +166,6 @@ impl ResourceClaims {
         self.stale.take_users(self.tasks.keys().copied(), users)
     }
 
-    /// Brings what depends on slices and node objects up to date.
-    pub(crate) fn seal(&mut self, nodes: &Nodes) {
-        if self.filters.are_too_many() {
-            self.filters.forget();
-            self.stale.all = true;
-            self.objects_epoch += 1;
-        }
-        if self.inventory.is_stale() {
-            let changed = self.inventory.refresh(&mut self.reaches);
-            self.filters.forget_devices(&changed);
-        }
-        self.reaches.refresh(nodes);
-    }
-
-    /// Asks selectors that are new, and those of new devices, as far as steps go. After needs are resolved;
-    /// those of some may be others then.
-    pub(crate) fn ask_selectors(&mut self) {
-        if self.filters.are_too_many() {
-            self.filters.all_are_named();
-        }
-        if self.filters.is_asking() {
-            let claims = self.filters.ask(&self.inventory);
-            self.objects_epoch += u64::from(!claims.is_empty());
-            self.stale.extend(&claims);
-        }
-    }
-
-    /// Whether steps of selectors are limited, so that needs may wait for answers.
-    pub(crate) fn limit_selectors(&mut self, is_limited: bool) {
-        self.filters.limit(is_limited);
-    }
-
-    /// Whether selectors are still to be asked.
-    pub fn is_asking_selectors(&self) -> bool {
-        self.filters.is_asking()
-    }
-
-    /// Steps that selectors of devices took since the start, and how many of them are still to be asked.
-    pub fn selector_work(&self) -> (u64, usize) {
-        self.filters.work()
-    }
-
     /// The plan of a pod for a node, if its claims can be served there, at a moment.
     pub(crate) fn plan(
         &self,
@@ -215,7 +179,7 @@ impl ResourceClaims {
             return ClaimPlan::default();
         };
         let need = self.needs.get(need);
-        let Ok(given) = self.search(need, nodes, node, moment) else {
+        let Ok(given) = self.stock.search(need, nodes, node, moment) else {
             // Nothing is promised; who has no devices is not bound.
             return ClaimPlan::default();
         };
@@ -226,7 +190,9 @@ impl ResourceClaims {
                     .object
                     .as_ref()
                     .map(|claim| claim.uid.as_str());
-                let made = self.allocation(open, &given, uid.unwrap_or_default(), nodes, node);
+                let made =
+                    self.stock
+                        .allocation(open, &given, uid.unwrap_or_default(), nodes, node);
                 gifts.push((ix, Arc::new(made)));
             }
         }

@@ -73,9 +73,11 @@ impl State {
             Delta::Admissions(admitted) => self.admissions().restore(&admitted),
             Delta::GroupController(name) => JobBooks::of(self).set_group_controller(name),
             Delta::QueueApply(queue) => {
+                let (claims, counts) = self.supplies.counted_mut();
                 let mut books = JobBooks {
                     population: &mut self.population,
-                    claims: self.supplies.resource_claims_mut(),
+                    claims,
+                    counts,
                     journal: &mut self.journal,
                 };
                 books.apply_queue(*queue, self.ground.resources_mut());

@@ -64,9 +64,9 @@ impl CountedDevices {
 
     /// Classes of devices that amounts of a queue name and that do not exist.
     pub fn without_class(self, state: &State, queue: QueueIx) -> Option<String> {
-        let claims = state.supplies().resource_claims();
+        let stock = state.supplies().resource_claims().stock();
         let is_unknown =
-            |name: &&str| device_class_of(name).is_some_and(|(_, class)| !claims.has_class(class));
+            |name: &&str| device_class_of(name).is_some_and(|(_, class)| !stock.has_class(class));
         let named = device_amounts(&state.queue(queue).object).into_iter();
         let unknown: Vec<&str> = named.filter(is_unknown).collect();
         (self.devices && !unknown.is_empty()).then(|| {

@@ -85,10 +85,10 @@ impl NodeFilter for ServedClaims {
         moment: LoadMoment,
         out: &mut [Option<ReasonId>],
     ) {
-        let claims = state.supplies().resource_claims();
+        let stock = state.supplies().resource_claims().stock();
         for (node, out) in range.zip(out) {
             let node = NodeIx(node as u32);
-            if let Err(misfit) = claims.fits(&self.need, state.nodes(), node, moment) {
+            if let Err(misfit) = stock.fits(&self.need, state.nodes(), node, moment) {
                 *out = Some(self.reasons.of(&misfit));
             }
         }

@@ -56,11 +56,11 @@ impl<'a> Charges<'a> {
     pub fn counted(self, ix: TaskIx) -> Cow<'a, ResVec> {
         let mut amounts = self.charged(ix);
         let task = self.population.task(ix);
-        if task.has_resource_claims() {
-            let queue = self.queue_of(task);
-            self.supplies
-                .resource_claims()
-                .add_charge(ix, queue, amounts.to_mut());
+        if task.has_resource_claims()
+            && let Some(need) = self.supplies.resource_claims().resolved(ix)
+        {
+            let (counts, queue) = (self.supplies.claim_counts(), self.queue_of(task));
+            counts.add_charge(ix, need, queue, amounts.to_mut());
         }
         amounts
     }
@@ -71,11 +71,9 @@ impl<'a> Charges<'a> {
         let task = self.population.task(ix);
         let has_claims = task.has_resource_claims();
         let queue = self.queue_of(task).filter(|_| has_claims)?;
-        Some(
-            self.supplies
-                .resource_claims()
-                .charge_in_doubt(ix, Some(queue)),
-        )
+        let need = self.supplies.resource_claims().resolved(ix)?;
+        let counts = self.supplies.claim_counts();
+        Some(counts.charge_in_doubt(ix, need, queue))
     }
 
     fn queue_of(self, task: &Task) -> Option<QueueIx> {

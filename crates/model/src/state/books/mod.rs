@@ -99,9 +99,11 @@ impl<'a> JobBooks<'a> {
     /// Jobs of a state and their queues, to be kept.
     #[inline]
     pub fn of(state: &'a mut State) -> Self {
+        let (claims, counts) = state.supplies.counted_mut();
         Self {
             population: &mut state.population,
-            claims: state.supplies.resource_claims_mut(),
+            claims,
+            counts,
             journal: &mut state.journal,
         }
     }
@@ -112,11 +114,12 @@ impl<'a> SupplyBooks<'a> {
     #[inline]
     pub fn of(state: &'a mut State) -> Self {
         let (nodes, resources) = state.ground.for_supplies();
-        let (volumes, claims) = state.supplies.claimed_mut();
+        let (volumes, claims, counts) = state.supplies.claimed_mut();
         Self {
             population: &mut state.population,
             volumes,
             claims,
+            counts,
             nodes,
             resources,
             journal: &mut state.journal,

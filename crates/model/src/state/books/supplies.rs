@@ -1,7 +1,7 @@
 //! Volumes and resource claims of tasks: objects come and go, and the needs of tasks follow.
 
 use crate::claim::{
-    ClaimExit, ClaimPlan, ClaimPresence, ClaimReturn, ResourceClaimIx, ResourceClaims,
+    ClaimCounts, ClaimExit, ClaimPlan, ClaimPresence, ClaimReturn, ResourceClaimIx, ResourceClaims,
 };
 use crate::ix::TaskIx;
 use crate::node::{LoadMoment, Nodes};
@@ -23,6 +23,7 @@ pub(in crate::state) struct SupplyBooks<'a> {
     pub population: &'a mut Population,
     pub volumes: &'a mut Volumes,
     pub claims: &'a mut ResourceClaims,
+    pub counts: &'a mut ClaimCounts,
     pub nodes: &'a Nodes,
     pub resources: &'a mut ResourceNames,
     pub journal: &'a mut ChangeJournal,
@@ -33,6 +34,7 @@ impl SupplyBooks<'_> {
         JobBooks {
             population: self.population,
             claims: self.claims,
+            counts: self.counts,
             journal: self.journal,
         }
     }
@@ -77,9 +79,9 @@ impl SupplyBooks<'_> {
 
     /// Brings needs in step with objects, and asks selectors that were not asked.
     pub fn seal_claims(&mut self) {
-        self.claims.seal(self.nodes);
+        self.claims.devices().seal(self.nodes);
         self.renew_stale_needs();
-        self.claims.ask_selectors();
+        self.claims.devices().ask_selectors();
         self.renew_stale_needs();
     }
 
@@ -97,7 +99,10 @@ impl SupplyBooks<'_> {
         for ix in tasks {
             let claims = &mut *self.claims;
             let need = claims.need_of(*ix, self.resources);
-            if claims.is_counted_otherwise(*ix, claims.needs().get(need)) {
+            if self
+                .counts
+                .is_counted_otherwise(*ix, claims.needs().get(need))
+            {
                 moved.push(*ix);
             }
             let task = self.population.task_mut(*ix);
@@ -105,7 +110,7 @@ impl SupplyBooks<'_> {
             task.resource_claims = need;
         }
         if !moved.is_empty() {
-            moved = self.claims.counted_with(&moved);
+            moved = self.counts.counted_with(&moved, self.claims);
         }
         let mut jobs = self.jobs();
         moved.iter().for_each(|ix| jobs.uncount_claims(*ix));

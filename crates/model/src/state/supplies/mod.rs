@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use pumice_devices::DeviceMix;
 
-use crate::claim::ResourceClaims;
+use crate::claim::{ClaimCounts, ResourceClaims};
 use crate::delta::Delta;
 use crate::device::{DeviceNote, DeviceTable};
 use crate::extender::ExtenderAnswers;
@@ -24,6 +24,8 @@ pub(super) use cpus::ToldCpus;
 pub struct Supplies {
     volumes: Volumes,
     resource_claims: ResourceClaims,
+    /// What claims count for queues.
+    claim_counts: ClaimCounts,
     devices: DeviceTable,
     cpus: ToldCpus,
     allowances: Allowances,
@@ -35,6 +37,7 @@ impl Supplies {
         Self {
             volumes: Volumes::default(),
             resource_claims: ResourceClaims::default(),
+            claim_counts: ClaimCounts::default(),
             devices: DeviceTable::default(),
             cpus: ToldCpus::default(),
             allowances: Allowances::default(),
@@ -47,6 +50,7 @@ impl Supplies {
         Self {
             volumes: self.volumes.clone(),
             resource_claims: self.resource_claims.clone(),
+            claim_counts: self.claim_counts.clone(),
             devices: self.devices.clone(),
             cpus: self.cpus.clone(),
             allowances: self.allowances.clone(),
@@ -76,10 +80,22 @@ impl Supplies {
         &mut self.resource_claims
     }
 
-    /// Volumes and resource claims.
     #[inline]
-    pub(super) fn claimed_mut(&mut self) -> (&mut Volumes, &mut ResourceClaims) {
-        (&mut self.volumes, &mut self.resource_claims)
+    pub(super) fn claim_counts(&self) -> &ClaimCounts {
+        &self.claim_counts
+    }
+
+    /// Resource claims, and what they count.
+    #[inline]
+    pub(super) fn counted_mut(&mut self) -> (&ResourceClaims, &mut ClaimCounts) {
+        (&self.resource_claims, &mut self.claim_counts)
+    }
+
+    /// Volumes, resource claims, and what these count.
+    #[inline]
+    pub(super) fn claimed_mut(&mut self) -> (&mut Volumes, &mut ResourceClaims, &mut ClaimCounts) {
+        let counts = &mut self.claim_counts;
+        (&mut self.volumes, &mut self.resource_claims, counts)
     }
 
     /// What pods ask of shared devices.
@@ -139,7 +155,7 @@ impl Supplies {
     /// Whether steps that selectors of devices take are limited each time the state is sealed: pods wait then
     /// until theirs are answered.
     pub fn limit_selectors(&mut self, is_limited: bool) {
-        self.resource_claims.limit_selectors(is_limited);
+        self.resource_claims.devices().limit_selectors(is_limited);
     }
 
     /// Whether a pod is known with exactly these volumes and resource claims.
@@ -170,12 +186,12 @@ impl Supplies {
             Delta::CsiCapacityDelete(namespace, name) => volumes.delete_capacity(&namespace, &name),
             Delta::ResourceClaimApply(claim) => claims.apply_claim(*claim),
             Delta::ResourceClaimDelete(namespace, name) => claims.delete_claim(&namespace, &name),
-            Delta::SliceApply(slice) => claims.apply_slice(*slice),
-            Delta::SliceDelete(name) => claims.delete_slice(&name),
-            Delta::DeviceClassApply(class) => claims.apply_class(*class),
-            Delta::DeviceClassDelete(name) => claims.delete_class(&name),
-            Delta::TaintRuleApply(rule) => claims.apply_taint_rule(*rule),
-            Delta::TaintRuleDelete(name) => claims.delete_taint_rule(&name),
+            Delta::SliceApply(slice) => claims.devices().apply_slice(*slice),
+            Delta::SliceDelete(name) => claims.devices().delete_slice(&name),
+            Delta::DeviceClassApply(class) => claims.devices().apply_class(*class),
+            Delta::DeviceClassDelete(name) => claims.devices().delete_class(&name),
+            Delta::TaintRuleApply(rule) => claims.devices().apply_taint_rule(*rule),
+            Delta::TaintRuleDelete(name) => claims.devices().delete_taint_rule(&name),
             Delta::CsiNodeApply(_)
             | Delta::CsiNodeDelete(_)
             | Delta::CsiDriverApply(_)

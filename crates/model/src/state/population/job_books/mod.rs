@@ -4,7 +4,7 @@ mod awaiting;
 mod groups;
 
 use super::Population;
-use crate::claim::{DeviceHold, ResourceClaims};
+use crate::claim::{ClaimCounts, DeviceHold, ResourceClaims};
 use crate::intern::Sym;
 use crate::ix::{JobId, JobIx, QueueIx, TaskIx};
 use crate::job::{DirtyFlags, Job, MarkCounts, Origin, QueueShareOf};
@@ -16,7 +16,8 @@ use crate::task::{STATUSES, Task, TaskStatus};
 /// Keeps jobs in their queues, and counts there what their pods have by resource claims.
 pub(in crate::state) struct JobBooks<'a> {
     pub population: &'a mut Population,
-    pub claims: &'a mut ResourceClaims,
+    pub claims: &'a ResourceClaims,
+    pub counts: &'a mut ClaimCounts,
     pub journal: &'a mut ChangeJournal,
 }
 
@@ -37,28 +38,29 @@ impl JobBooks<'_> {
             return;
         }
         let queue = task.job.and_then(|job| self.population.job(job).queue);
-        let (hold, counted) = (device_hold(task), self.claims.counted_for(ix));
-        if let (Some(queue), Some(hold), None) = (queue, hold, counted) {
+        let (hold, counted) = (device_hold(task), self.counts.counted_for(ix));
+        let need = self.claims.resolved(ix);
+        if let (Some(queue), Some(hold), Some(need), None) = (queue, hold, need, counted) {
             let queues = self.population.queues_mut();
             let sums = &mut queues.get_mut(queue).devices;
-            self.claims.count(ix, queue, hold, sums);
+            self.counts.count(ix, queue, hold, need, sums);
             queues.touch(queue, self.journal);
         }
     }
 
     /// The inverse of [`JobBooks::count_claims`].
     pub fn uncount_claims(&mut self, ix: TaskIx) {
-        if let Some(queue) = self.claims.counted_for(ix) {
+        if let Some(queue) = self.counts.counted_for(ix) {
             let queues = self.population.queues_mut();
             let sums = &mut queues.get_mut(queue).devices;
-            self.claims.uncount(ix, sums);
+            self.counts.uncount(ix, sums);
             queues.touch(queue, self.journal);
         }
     }
 
     /// Queues are about to be others.
     fn uncount_all_claims(&mut self) {
-        for ix in self.claims.counted() {
+        for ix in self.counts.counted() {
             self.uncount_claims(ix);
         }
     }

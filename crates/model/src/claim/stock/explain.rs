@@ -1,4 +1,4 @@
-//! Why the claims of a pod get no devices, device by device.
+//! Why a claim gets no devices, device by device.
 
 use pumice_claims::{
     AttributeRule, CapacityLack, ClaimConstraint, CounterLack, DeviceCount, DeviceKey, DraDevice,
@@ -6,38 +6,25 @@ use pumice_claims::{
 };
 use rustc_hash::FxHashSet;
 
-use crate::ix::{NodeIx, TaskIx};
-use crate::node::{LoadMoment, Nodes};
+use crate::claim::{OpenResourceClaim, ResourceClaimIx};
 
-use super::{ClaimMisfit, OpenResourceClaim, ResourceClaims};
+use super::DeviceStock;
 
 /// Devices named for each reason.
 const DEVICES_A_REASON: usize = 4;
 /// Reasons told for each request.
 const REASONS_A_REQUEST: usize = 6;
 
-impl ResourceClaims {
-    /// What stands against each device for the claims of a pod that have none, if that keeps the pod off a
-    /// node.
-    pub fn why_not_served(&self, task: TaskIx, nodes: &Nodes) -> Option<String> {
-        let pod = self.tasks.get(&task)?;
-        let need = self.resolved(task)?;
-        let keeps_off = |node: NodeIx| {
-            let fits = self.fits(need, nodes, node, LoadMoment::Now);
-            matches!(fits, Err(ClaimMisfit::Devices(_)))
-        };
-        if need.open.is_empty() || !nodes.indices().any(keeps_off) {
-            return None;
-        }
-        let mut told = Vec::new();
-        for open in &need.open {
-            let (namespace, name) = &self.claims[pod.claims[open.at].0?.at()].key;
-            told.push(self.of_claim(&format!("{namespace}/{name}"), open));
-        }
-        Some(told.join(" "))
-    }
+/// What stands against devices, to be told.
+pub(in crate::claim) struct DeviceObstacles<'a> {
+    pub stock: &'a DeviceStock,
+    /// Who a claim is that has a device.
+    pub holder: &'a dyn Fn(ResourceClaimIx) -> String,
+}
 
-    fn of_claim(&self, claim: &str, open: &OpenResourceClaim) -> String {
+impl DeviceObstacles<'_> {
+    /// What stands against each device for a claim that has none.
+    pub fn of_claim(&self, claim: &str, open: &OpenResourceClaim) -> String {
         let mut told = Vec::new();
         for (request, filters) in open.spec.requests.iter().zip(&open.filters) {
             for (at, (choice, filter)) in request.choices.iter().zip(filters).enumerate() {
@@ -67,8 +54,8 @@ impl ResourceClaims {
         let mut told: Vec<DevicesOfReason> = Vec::new();
         // There may be as many reasons as devices.
         let mut others: FxHashSet<String> = FxHashSet::default();
-        for (device, flaw) in self.inventory.all() {
-            let (key, published) = match self.inventory.published(device) {
+        for (device, flaw) in self.stock.inventory.all() {
+            let (key, published) = match self.stock.inventory.published(device) {
                 Some(found) => found,
                 None => continue,
             };
@@ -105,10 +92,10 @@ impl ResourceClaims {
         if published.has_binding_conditions {
             return "has binding conditions, which are not supported".to_owned();
         }
-        match self.filters.matches(filter, device) {
+        match self.stock.filters.matches(filter, device) {
             Match::No => return "selector false".to_owned(),
             Match::Fails => {
-                return match self.filters.failure(filter, device) {
+                return match self.stock.filters.failure(filter, device) {
                     Some(why) => format!("selector fails ({why})"),
                     None => "selector fails".to_owned(),
                 };
@@ -116,22 +103,24 @@ impl ResourceClaims {
             Match::Yes => {}
         }
         if let Some(taint) = published.repelled_by(&choice.tolerations) {
-            let rule = self.inventory.taint_rules.giver(key, taint);
+            let rule = self.stock.inventory.taint_rules.giver(key, taint);
             let by = rule.map_or_else(String::new, |rule| format!(" by DeviceTaintRule {rule}"));
             return format!("tainted {}{by}", taint.key);
         }
-        if let Some(holder) = self.ledger.holder(device).filter(|_| !choice.admin_access) {
-            let holder = &self.claims[holder.at()];
-            let (namespace, name) = &holder.key;
-            let leaves = if holder.leaves { ", whose pods go" } else { "" };
-            return format!("allocated to claim {namespace}/{name}{leaves}");
+        if let Some(holder) = self
+            .stock
+            .ledger
+            .holder(device)
+            .filter(|_| !choice.admin_access)
+        {
+            return format!("allocated to claim {}", (self.holder)(holder));
         }
         let more = match consumption(published, &choice.capacity) {
             Ok(more) => more,
             Err(lack) => return of_capacity(lack),
         };
         let nothing = Default::default();
-        let taken = self.ledger.consumed(device).unwrap_or(&nothing);
+        let taken = self.stock.ledger.consumed(device).unwrap_or(&nothing);
         let short = published.shared.then(|| short_of(published, taken, &more));
         if let Some(name) = short.flatten() {
             return match more.get(name) == published.capacity.get(name).map(|all| &all.value) {
@@ -139,7 +128,7 @@ impl ResourceClaims {
                 false => format!("too little of capacity {name} is left"),
             };
         }
-        let starts = !choice.admin_access && !self.ledger.is_used(device);
+        let starts = !choice.admin_access && !self.stock.ledger.is_used(device);
         let lack = starts.then(|| self.counter_lack(key, published));
         lack.flatten()
             .unwrap_or_else(|| asked.free(&key.driver, published))
@@ -150,9 +139,12 @@ impl ResourceClaims {
         if published.uses.is_empty() {
             return None;
         }
-        let (pool, sets) = self.inventory.pool_of(key)?;
-        let devices = self.inventory.devices_of(pool);
-        let used = self.ledger.used_counters(devices, &self.inventory);
+        let (pool, sets) = self.stock.inventory.pool_of(key)?;
+        let devices = self.stock.inventory.devices_of(pool);
+        let used = self
+            .stock
+            .ledger
+            .used_counters(devices, &self.stock.inventory);
         let lack = counter_lack(published, sets, |set| [used.get(set), None])?;
         Some(match lack {
             CounterLack::Absent { set, name } => {

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use pumice_claims::Match;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ResourceClaimIx;
 use super::compiled::{CompiledSelectors, FilterAnswer};
 use super::inventory::Inventory;
+use crate::claim::ResourceClaimIx;
 
 /// Filters beyond which those that nobody uses any more are forgotten.
 const MAX_FILTERS: usize = 4096;

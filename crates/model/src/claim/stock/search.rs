@@ -7,14 +7,16 @@ use pumice_claims::{
     allocate,
 };
 
+use crate::claim::{OpenResourceClaim, ResourceNeed};
 use crate::ix::NodeIx;
 use crate::node::{LoadMoment, Nodes};
 use crate::object::{ClaimAllocation, NodeTerm};
 use crate::selector::node_term_holds;
 
+use super::DeviceStock;
+use super::filters::DeviceFilters;
 use super::inventory::DeviceTerms;
 use super::ledger::DeviceLedger;
-use super::{OpenResourceClaim, ResourceClaims, ResourceNeed};
 
 /// Why a node cannot serve the claims of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +29,7 @@ pub enum ClaimMisfit {
 
 /// What the search sees of the books.
 struct BooksView<'a> {
-    claims: &'a ResourceClaims,
+    filters: &'a DeviceFilters,
     ledger: &'a DeviceLedger,
     /// Counters in use, by pool of the offer.
     counters: Vec<BTreeMap<String, Counters>>,
@@ -47,11 +49,11 @@ impl Books for BooksView<'_> {
     }
 
     fn matches(&self, filter: u32, device: u32) -> Match {
-        self.claims.filters.matches(filter, device)
+        self.filters.matches(filter, device)
     }
 }
 
-impl ResourceClaims {
+impl DeviceStock {
     /// Whether a node can serve a need at a moment.
     ///
     /// # Errors
@@ -79,7 +81,7 @@ impl ResourceClaims {
     }
 
     /// Devices for the open claims of a need on a node.
-    pub(super) fn search(
+    pub(in crate::claim) fn search(
         &self,
         need: &ResourceNeed,
         nodes: &Nodes,
@@ -102,7 +104,7 @@ impl ResourceClaims {
             }
         });
         let books = BooksView {
-            claims: self,
+            filters: &self.filters,
             ledger,
             counters: counters.collect(),
         };
@@ -112,7 +114,7 @@ impl ResourceClaims {
     }
 
     /// What a claim gets, as it is written.
-    pub(super) fn allocation(
+    pub(in crate::claim) fn allocation(
         &self,
         open: &OpenResourceClaim,
         given: &[GivenDevice],

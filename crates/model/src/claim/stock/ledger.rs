@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use pumice_claims::{Counters, DeviceAllocation, Quantity};
 
-use super::ResourceClaimIx;
 use super::inventory::Inventory;
+use crate::claim::ResourceClaimIx;
 
 #[derive(Clone, Default)]
 struct DeviceEntry {
