@@ -152,7 +152,10 @@ impl Fragmentation {
     fn renew(&mut self, state: &State, now_s: i64) {
         let classes = match &mut self.source {
             MixSource::Written(classes) => classes.clone(),
-            MixSource::Seen(census) => census.take(now_s, self.max_classes),
+            MixSource::Seen(census) => {
+                let counts = |asked: &census::AskedClass| weigh::counts(state, asked);
+                census.take(now_s, self.max_classes, counts)
+            }
         };
         let policy = state.supplies().devices().families().settings().policy;
         let chooses_cards = policy == Policy::Fragmentation;

@@ -98,7 +98,7 @@ impl DeviceMix {
         let choices = match self.plain_choices(&views, request.as_ref()) {
             Some(choices) => choices,
             None => room.devices.with_cards(*family, |cards| {
-                self.choices(room.view, (cards, &views), request.as_ref())
+                self.choices((*family, room.view), (cards, &views), request.as_ref())
             })?,
         };
         if choices.sets.is_empty() {
@@ -129,10 +129,8 @@ impl DeviceMix {
             }
         }
         usable.sort_by_key(|(_, _, card)| std::cmp::Reverse(card.used));
-        let order: CardSet = (0..usable.len()).collect();
-        let mut sets = SmallVec::new();
         let is_like = |one: usize, other: usize| usable[one].1 == usable[other].1;
-        subsets(&order, ask.cards as usize, is_like, &mut sets);
+        let mut sets = subsets(usable.len(), ask.cards as usize, is_like);
         let is_of_one_variant = |set: &CardSet| {
             let mut all = set.iter().map(|at| usable[*at].2.variant);
             let first = all.next();
@@ -156,10 +154,10 @@ impl DeviceMix {
         Some(Choices { sets, after })
     }
 
-    /// All choices, of cards of any kind; the one that the family prefers first.
+    /// All choices, of cards of any kind, the one that the family prefers first.
     fn choices(
         &self,
-        view: LedgerTime,
+        (family, view): (u8, LedgerTime),
         (cards, views): (&NodeCards, &CardsNow),
         request: &dyn FamilyRequest,
     ) -> Option<Choices> {
@@ -177,10 +175,14 @@ impl DeviceMix {
             let mut usable: CardSet = (0..cards.cards.len()).filter(serves).collect();
             usable.sort_by_key(|at| std::cmp::Reverse(cards.used(*at, view).first().copied()));
             let is_like = |one: usize, other: usize| {
-                let kind = |at: usize| &views.kinds[usize::from(views.kind_of[at])].card;
-                kind(one).is_like(kind(other))
+                let kind = |at: usize| &views.kinds[usize::from(views.kind_of[usable[at]])].card;
+                let (one, other) = (kind(one), kind(other));
+                one.is_like(other) && self.serve_alike(family, one, other)
             };
-            subsets(&usable, count, is_like, &mut sets);
+            for mut set in subsets(usable.len(), count, is_like) {
+                set.iter_mut().for_each(|at| *at = usable[*at]);
+                sets.push(set);
+            }
         }
         let mut choices = Choices::default();
         for mut set in sets {
@@ -194,25 +196,35 @@ impl DeviceMix {
         }
         Some(choices)
     }
+
+    /// Whether the same classes could use two cards: pods may name cards, and classes with them.
+    fn serve_alike(&self, family: u8, one: &CardNow, other: &CardNow) -> bool {
+        let mut classes = self.classes.iter().filter(|class| class.family == family);
+        classes.all(|class| one.serves(class) == other.serves(class))
+    }
 }
 
-/// Adds the sets of so many of some cards that differ, of cards that are alike the first ones.
+/// The sets of `count` of so many cards that differ, of cards that are alike the first ones, in order: as the first
+/// cards of two sets stand to each other, then the second ones.
 fn subsets(
-    cards: &[usize],
+    cards: usize,
     count: usize,
     is_like: impl Fn(usize, usize) -> bool,
-    sets: &mut SmallVec<[CardSet; 8]>,
-) {
+) -> SmallVec<[CardSet; 8]> {
     let mut groups: SmallVec<[CardSet; 8]> = SmallVec::new();
-    for at in cards {
-        match groups.iter_mut().find(|group| is_like(group[0], *at)) {
-            Some(group) => group.push(*at),
-            None => groups.push(SmallVec::from_iter([*at])),
+    for at in 0..cards {
+        match groups.iter_mut().find(|group| is_like(group[0], at)) {
+            Some(group) => group.push(at),
+            None => groups.push(SmallVec::from_iter([at])),
         }
     }
+    let mut sets = SmallVec::new();
     if count > 0 {
-        extend(&groups, count, &mut CardSet::new(), sets);
+        extend(&groups, count, &mut CardSet::new(), &mut sets);
     }
+    sets.iter_mut().for_each(|set| set.sort_unstable());
+    sets.sort_unstable();
+    sets
 }
 
 /// As many cards of the first groups as may be come first.
@@ -243,7 +255,11 @@ fn charged(
     view: LedgerTime,
 ) -> Option<ChangedCards> {
     let mut some = cards.only(set);
-    let got = request.choose(&some, view)?;
+    let mut got = request.choose_of(cards, set, view)?;
+    let place = |card: u16| set.iter().position(|at| *at == usize::from(card));
+    for one in &mut got {
+        one.card = one.card.and_then(place).map(|at| at as u16);
+    }
     some.charge(NOBODY, Tags::default(), Load::Held, &got);
     let mut changed = ChangedCards::none(views);
     for (at, card) in set.iter().enumerate() {

@@ -300,9 +300,9 @@ impl MixClass {
 }
 
 impl AskedRoom<'_> {
-    /// Whether a node has so much besides cards.
+    /// Whether a node has so much besides cards. Of what is not asked there may be less than nothing.
     pub(super) fn fits(&self, free: &[i64]) -> bool {
         let mut all = self.amounts.iter().zip(free);
-        all.all(|(asked, free)| asked <= free)
+        all.all(|(asked, free)| *asked <= 0 || asked <= free)
     }
 }

@@ -62,6 +62,14 @@ impl CardNow {
         }
     }
 
+    /// Whether it could serve a task of a class.
+    pub fn serves(&self, class: &MixClass) -> bool {
+        match self {
+            Self::Plain(_) => self.pieces(class).count > 0,
+            Self::Alone(cards, view) => class.request.piece(cards, 0, *view).is_some(),
+        }
+    }
+
     /// Whether they are of one kind, and as much of each is held in the same way.
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {

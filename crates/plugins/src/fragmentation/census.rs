@@ -157,14 +157,20 @@ impl Census {
         self.arrivals >= self.due_after
     }
 
-    /// The heaviest classes, at most so many; the mass of each of the others is with the one that is most
-    /// alike.
-    pub fn take(&mut self, now_s: i64, most: usize) -> Vec<CountedClass> {
+    /// The heaviest classes of those that count, at most so many; the mass of each of the others is with the one
+    /// that is most alike.
+    pub fn take(
+        &mut self,
+        now_s: i64,
+        most: usize,
+        counts: impl Fn(&AskedClass) -> bool,
+    ) -> Vec<CountedClass> {
         self.fade(now_s);
         let sum: u64 = self.classes.iter().map(|class| class.mass / MASS).sum();
         self.arrivals = 0;
         self.due_after = (sum / 16).max(LEAST_ARRIVALS);
-        together(self.classes.clone(), most)
+        let classes = self.classes.iter().filter(|class| counts(&class.asked));
+        together(classes.cloned().collect(), most)
     }
 
     /// Brings masses to now, and forgets classes that have next to none.

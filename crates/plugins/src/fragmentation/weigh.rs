@@ -26,6 +26,14 @@ pub(super) fn moves_until_due(state: &State) -> u64 {
     LEAST_MOVES.max((cards.sum::<usize>() / MOVED_PART) as u64)
 }
 
+/// Whether tasks of a class are in the mix: what they ask of devices can be, and is of one family. Others must
+/// not take the place of those that are.
+pub(super) fn counts(state: &State, asked: &AskedClass) -> bool {
+    let families = state.supplies().devices().families();
+    let demand = families.demand(&asked.facts, Tags::default());
+    demand.refusal.is_none() && demand.parts.len() == 1
+}
+
 /// The mix of some classes. Classes that ask cards of no family, or of several, and those that no node admits
 /// are left out.
 pub(super) fn weigh(

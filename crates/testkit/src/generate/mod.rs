@@ -16,6 +16,7 @@ mod constraints;
 mod device_quotas;
 mod devices;
 mod extender;
+mod fragmentation;
 mod groups;
 mod kinds;
 mod left_claims;
@@ -44,6 +45,7 @@ pub use changes::Changing;
 pub use claims::{claims_cluster, claims_conf_text};
 pub use conf::{conf_text, network_conf_text, npu_conf_text, vendor_conf_text};
 pub use extender::{extender_answers, extender_conf_text, extender_moments};
+pub use fragmentation::fragmentation_conf_text;
 pub use numa::{numa_cluster, numa_conf_text};
 pub use parts::partitioned_cluster;
 use rng::Rng;
@@ -80,6 +82,14 @@ pub fn wide_cluster(seed: u64) -> Vec<Delta> {
 pub fn npu_cluster(seed: u64) -> Vec<Delta> {
     let mut rng = Rng::new(seed, 23);
     let theme = Theme::of_npus(&mut rng);
+    objects(&mut rng, &theme)
+}
+
+/// A small cluster in which vGPUs decide more than anything else; otherwise as [`cluster`].
+#[must_use]
+pub fn vgpu_cluster(seed: u64) -> Vec<Delta> {
+    let mut rng = Rng::new(seed, 72);
+    let theme = Theme::of_vgpus(&mut rng);
     objects(&mut rng, &theme)
 }
 
@@ -289,6 +299,16 @@ impl Theme {
             // Their resource is one of a vendor.
             gpu: false,
             devices: rng.one_in(4),
+            ..Self::of_npus(rng)
+        }
+    }
+
+    /// Few things besides vGPUs decide.
+    fn of_vgpus(rng: &mut Rng) -> Self {
+        Self {
+            npus: Vec::new(),
+            mindcluster: false,
+            devices: true,
             ..Self::of_npus(rng)
         }
     }

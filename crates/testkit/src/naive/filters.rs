@@ -72,7 +72,7 @@ impl<'a> Filters<'a> {
 }
 
 /// Not cordoned, or the pod tolerates that.
-fn is_schedulable(pod: &PodObject, node: &NodeObject) -> bool {
+pub fn is_schedulable(pod: &PodObject, node: &NodeObject) -> bool {
     let cordon = Taint {
         key: "node.kubernetes.io/unschedulable".to_owned(),
         value: String::new(),

@@ -20,6 +20,7 @@ mod devices;
 mod enqueue;
 mod extender;
 mod filters;
+mod fragmentation;
 mod gates;
 mod hdrf;
 mod moments;
@@ -252,6 +253,7 @@ fn pipelined(world: &World) -> Vec<(String, String)> {
 
 /// Runs a cycle: what comes before, the actions in the order of the configuration, what comes after.
 fn run(cycle: &mut Cycle) {
+    fragmentation::begin(cycle);
     newcomers::begin(cycle);
     victims::begin(cycle);
     victims::hold_promises(cycle);

@@ -60,7 +60,7 @@ impl<'a> Room<'a> {
             && extender::pass(cycle, task, node)
             && numa::pass(cycle, task, node)
             && strategy_fit::pass(cycle, task, node, &idle)
-            && devices::choose(cycle, task, node, View::Future).is_some()
+            && devices::fits(cycle, task, node, View::Future)
     }
 
     /// The node, which takes the task later, does so at once.
@@ -70,7 +70,7 @@ impl<'a> Room<'a> {
         fits(&task.request(), &idle)
             && self.filters_now.pass(node)
             && strategy_fit::pass(cycle, task, node, &idle)
-            && devices::choose(cycle, task, node, View::Now).is_some()
+            && devices::fits(cycle, task, node, View::Now)
     }
 }
 
@@ -95,8 +95,8 @@ fn choose(
     let idle: Vec<&NodeObject> = feasible.iter().copied().filter(is_idle).collect();
     let from_idle = !idle.is_empty() || reach == Reach::Idle;
     let group = if from_idle { idle } else { feasible };
-    let scores = scores::scores(cycle, task, &group);
     let view = if from_idle { View::Now } else { View::Future };
+    let scores = scores::scores(cycle, task, &group, view);
     let mut best: Option<(&NodeObject, f64)> = None;
     for (node, score) in group.into_iter().zip(scores) {
         let of_cards = devices::choose(cycle, task, node, view);

@@ -6,17 +6,19 @@ use pumice_conf::{Arguments, PluginConf};
 use pumice_model::object::{NodeObject, PodObject, TaintEffect};
 
 use super::cycle::Cycle;
+use super::devices::View;
 use super::filters::{matches_term, tolerates};
 use super::state::{Res, Task, World, add, get, to_res};
 use super::{
-    affinity, extender, network, node_groups, numa, spread, strategy_fit, task_topology, tdm, usage,
+    affinity, extender, fragmentation, network, node_groups, numa, spread, strategy_fit,
+    task_topology, tdm, usage,
 };
 
 const GPU: &str = "nvidia.com/gpu";
 const MIB: i64 = 1024 * 1024;
 
 /// Score of each candidate, in their order.
-pub fn scores(cycle: &Cycle, task: &Task, nodes: &[&NodeObject]) -> Vec<f64> {
+pub fn scores(cycle: &Cycle, task: &Task, nodes: &[&NodeObject], view: View) -> Vec<f64> {
     let mut whole = vec![0_i64; nodes.len()];
     let asked: Vec<&PluginConf> = cycle
         .plugins()
@@ -47,6 +49,7 @@ pub fn scores(cycle: &Cycle, task: &Task, nodes: &[&NodeObject]) -> Vec<f64> {
                 "extender" => extender::score(cycle, task, node),
                 "tdm" => tdm::score(cycle, plugin, task, node),
                 "nodegroup" => node_groups::score(cycle, plugin, task, node),
+                "fragmentation" => fragmentation::score(cycle, plugin, task, (node, view)),
                 "resource-strategy-fit" => strategy_fit::score(&cycle.world, plugin, task, node),
                 _ => 0.0,
             };

@@ -13,6 +13,7 @@ use pumice_model::object::{
 
 use super::claims::{self, Claims};
 use super::devices;
+use super::fragmentation::WeighedMix;
 use super::moments::START_S;
 use super::network::DomainTree;
 use super::numa::Cpus;
@@ -87,6 +88,8 @@ pub struct Task {
     pub cpus: Cpus,
     /// Families of devices that are switched on.
     pub on: devices::On,
+    /// Number of the tasks that came before it.
+    pub came: usize,
     /// When it was placed in this run, as a running number; 0 when it was not.
     pub placed: u64,
     /// The place it was promised, while it waits for it.
@@ -124,6 +127,14 @@ pub struct Eviction {
 }
 
 impl Task {
+    /// The task with these annotations of what it holds.
+    pub fn having(&self, held: Pairs) -> Self {
+        Self {
+            held: Some(held),
+            ..self.clone()
+        }
+    }
+
     /// `namespace/name` of the pod.
     pub fn name(&self) -> String {
         format!("{}/{}", self.pod.namespace, self.pod.name)
@@ -234,6 +245,10 @@ pub struct World {
     pub network: Arc<DomainTree>,
     /// What all nodes offer together.
     pub total: Res,
+    /// Number of tasks so far.
+    pub came: usize,
+    /// What tasks ask of cards, and how often, as it was last weighed.
+    pub mix: Option<Arc<WeighedMix>>,
     /// UIDs of the tasks that have a node, by node.
     by_node: BTreeMap<String, BTreeSet<String>>,
 }
@@ -445,9 +460,11 @@ impl World {
             job,
             sub_job,
             status,
+            came: self.came,
             placed: 0,
             promise: promise_by_others(pod, now_s),
         };
+        self.came += 1;
         self.tasks.insert(pod.uid.clone(), task);
         self.set_node(
             &pod.uid,

@@ -1,5 +1,7 @@
 //! The engine decides what a naive loop over all tasks and nodes decides, binding for binding.
 
+mod fragmentation;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_conf::Config;

@@ -18,6 +18,7 @@ mod node;
 mod place;
 mod report;
 mod request;
+mod room;
 mod template;
 
 #[cfg(test)]

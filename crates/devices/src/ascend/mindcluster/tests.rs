@@ -4,6 +4,7 @@ mod bad_input;
 mod examples;
 mod laws;
 mod nodes;
+mod sets;
 mod table;
 
 use super::*;

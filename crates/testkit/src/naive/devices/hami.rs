@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use pumice_model::object::{ContainerFacts, ContainerKind, NodeObject, Pairs, PodObject};
 
@@ -10,6 +11,7 @@ use super::super::state::{Task, World, label};
 use super::View;
 use super::hami_kinds::{KINDS, Kind};
 use super::preference::{self, Preference, Rank};
+use super::shelf::{CardChoice, CardUse, Shelf};
 
 pub const PREFIX: &str = "huawei.com/";
 
@@ -88,6 +90,11 @@ pub fn refuses(pod: &PodObject) -> bool {
     asks_of(pod).is_none()
 }
 
+/// A pod asks for chips.
+pub fn asks(pod: &PodObject) -> bool {
+    asks_of(pod).is_some_and(|asks| !asks.is_empty())
+}
+
 /// A pod asks for a type that nobody knows.
 fn names_unknown_type(pod: &PodObject) -> bool {
     let amounts = pod.facts.containers.iter().flat_map(|one| &one.amounts);
@@ -105,8 +112,11 @@ pub fn names(pod: &PodObject) -> bool {
     amounts.any(|(name, amount)| *amount > 0 && name.starts_with("huawei.com/Ascend"))
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Chip {
+    kind: &'static str,
+    /// Among all chips of the node.
+    place: usize,
     id: String,
     index: i64,
     slots: i64,
@@ -145,16 +155,17 @@ pub fn sizes(key: &str, node: &NodeObject) -> Vec<super::Size> {
     chips.iter().map(size).collect()
 }
 
-/// The chips of a type on a node with what is in use of them.
-fn chips(world: &World, node: &NodeObject, kind: &Kind, view: View) -> Vec<Chip> {
+/// The chips of a type on a node, idle.
+fn idle_chips(node: &NodeObject, kind: &Kind) -> Vec<Chip> {
     let resource = format!("{PREFIX}{}", kind.name);
     let mut offered = node.allocatable.iter();
     if !offered.any(|(name, amount)| *name == resource && *amount > 0) {
         return Vec::new();
     }
-    let mut chips: Vec<Chip> = register(node, kind.name)
+    register(node, kind.name)
         .iter()
         .map(|one| Chip {
+            kind: kind.name,
             id: one["id"].as_str().unwrap_or_default().to_owned(),
             index: one["index"].as_i64().unwrap_or(0),
             slots: one["count"].as_i64().unwrap_or(0),
@@ -164,15 +175,18 @@ fn chips(world: &World, node: &NodeObject, kind: &Kind, view: View) -> Vec<Chip>
             ring: one["custominfo"]["NetworkID"].as_i64(),
             ..Chip::default()
         })
-        .collect();
-    let key = format!("hami.io/{}-devices-allocated", kind.name);
-    for task in world.tasks_on(&node.name) {
+        .collect()
+}
+
+/// A task has what its annotations say.
+fn hold(chips: &mut [Chip], task: &Task) {
+    for kind in &KINDS {
+        let key = format!("hami.io/{}-devices-allocated", kind.name);
         let held = task.held.iter().flatten().find(|(known, _)| *known == key);
-        let Some((_, text)) = held.filter(|_| view.counts(task.status)) else {
-            continue;
-        };
+        let of_kind = chips.iter_mut().filter(|chip| chip.kind == kind.name);
+        let mut chips: Vec<&mut Chip> = of_kind.collect();
         let ids: Vec<String> = chips.iter().map(|chip| chip.id.clone()).collect();
-        for element in text.split(';') {
+        for element in held.map_or("", |(_, text)| text).split(';') {
             let pieces = element.split(':').filter(|entry| !entry.is_empty());
             let entries: Vec<Vec<&str>> = pieces.map(|one| one.split(',').collect()).collect();
             for entry in &entries {
@@ -188,7 +202,6 @@ fn chips(world: &World, node: &NodeObject, kind: &Kind, view: View) -> Vec<Chip>
             }
         }
     }
-    chips
 }
 
 fn memory_of(entry: &[&str]) -> i64 {
@@ -338,88 +351,167 @@ fn share<'a>(
     })
 }
 
-/// Chips for a task on a node: its annotations, and the score. `None`: it does not fit.
-pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Option<(Pairs, i64)> {
-    if !task.on.hami && names(&task.pod) {
-        return None;
-    }
-    let asks = asks_of(&task.pod)?;
-    let (mut held, mut sum) = (Pairs::new(), 0.0);
-    if asks.is_empty() {
-        return Some((held, 0));
-    }
-    let preference = Preference::of(&task.pod, super::policy(cycle));
-    let all = KINDS
-        .iter()
-        .map(|kind| chips(&cycle.world, node, kind, view));
-    let all: Vec<Chip> = all.flatten().collect();
-    let of_node = preference.of_node(all.iter().map(|chip| {
-        [
-            (chip.used_memory, chip.memory),
-            (chip.used_slots, chip.slots),
-            (chip.used_core, 100),
-        ]
-    }));
-    sum += of_node.unwrap_or(0.0);
-    for kind in &KINDS {
-        let of_kind = asks.iter().filter(|ask| ask.kind.name == kind.name);
-        let of_kind: Vec<&Ask> = of_kind.collect();
-        if !of_kind.is_empty() {
-            let place = (node, view, &preference);
-            let (annotations, score) = choose_of(cycle, task, place, (kind, &of_kind))?;
-            held.extend(annotations);
-            sum += score;
-        }
-    }
-    Some((held, (sum + 0.5).floor() as i64 * super::weight(cycle)))
+/// Chips of all types of a node.
+struct NpuShelf {
+    chips: Vec<Chip>,
+    node: Arc<NodeObject>,
 }
 
-fn choose_of(
-    cycle: &Cycle,
-    task: &Task,
-    (node, view, preference): (&NodeObject, View, &Preference),
-    (kind, asks): (&Kind, &[&Ask]),
-) -> Option<(Pairs, f64)> {
-    let soft_node = label(&node.device_annotations, "hami-vnpu-core") == Some("true");
-    let policy = preference.policy;
-    let mut chips = chips(&cycle.world, node, kind, view);
-    chips.sort_by(|a, b| {
-        let by_score = score(b, policy).total_cmp(&score(a, policy));
-        by_score.then(a.index.cmp(&b.index))
-    });
-    let rings = kind.name.starts_with("Ascend910") && chips.iter().all(|chip| chip.ring.is_some());
-    let (mut text, mut json, mut sum) = (String::new(), Vec::new(), 0.0);
-    let order = (preference, rings);
-    let shared = share(&chips, asks, &[], (task, soft_node), order)?;
-    for (ask, chosen) in asks.iter().zip(shared) {
-        if preference.of_nodes.is_none() {
-            sum += score(chosen[0], policy);
-        }
-        if rings {
-            let mut shares: BTreeMap<Option<i64>, usize> = BTreeMap::new();
-            for chip in &chosen {
-                *shares.entry(chip.ring).or_default() += 1;
-            }
-            let largest = shares.into_values().max().unwrap_or(0);
-            sum += 10.0 * largest as f64 / chosen.len() as f64;
-        }
-        for chip in chosen {
-            let memory = ask.memory.unwrap_or(chip.memory);
-            let _ = write!(text, "{},{},{memory},{}:", chip.id, kind.name, ask.core);
-            json.push(runtime(task, &chip.id, (kind, memory, ask.core)));
-        }
-        text.push(';');
+/// The chips of a node with what is in use of them.
+pub fn shelf(world: &World, node: &NodeObject, view: View) -> Box<dyn Shelf> {
+    let mut chips: Vec<Chip> = KINDS
+        .iter()
+        .flat_map(|kind| idle_chips(node, kind))
+        .collect();
+    for (place, chip) in chips.iter_mut().enumerate() {
+        chip.place = place;
     }
-    let of = |suffix: &str| format!("hami.io/{}-devices-{suffix}", kind.name);
-    let annotations = vec![
-        (of("to-allocate"), text.clone()),
-        (of("allocated"), text),
-        (
-            format!("{PREFIX}{}", kind.name),
-            format!("[{}]", json.join(",")),
-        ),
-    ];
-    Some((annotations, sum))
+    for task in world.tasks_on(&node.name) {
+        if view.counts(task.status) {
+            hold(&mut chips, task);
+        }
+    }
+    let node = Arc::new(node.clone());
+    Box::new(NpuShelf { chips, node })
+}
+
+/// What the container asks that asks most chips.
+fn most_asked(pod: &PodObject) -> Option<Ask> {
+    let asks = asks_of(pod)?.into_iter();
+    asks.rev().max_by_key(|ask| ask.count)
+}
+
+impl Shelf for NpuShelf {
+    fn uses(&self) -> Vec<CardUse> {
+        let of = |chip: &Chip| CardUse {
+            used: chip.used_memory,
+            all: chip.memory,
+            holders: chip.used_slots,
+            given_out: chip.healthy,
+        };
+        self.chips.iter().map(of).collect()
+    }
+
+    fn only(&self, at: usize) -> Box<dyn Shelf> {
+        Box::new(Self {
+            chips: vec![self.chips[at].clone()],
+            node: self.node.clone(),
+        })
+    }
+
+    fn at_once(&self, task: &Task) -> usize {
+        most_asked(&task.pod).map_or(0, |ask| ask.count)
+    }
+
+    fn piece(&self, _: &Cycle, task: &Task) -> Option<Box<dyn Shelf>> {
+        let mut ask = most_asked(&task.pod)?;
+        ask.count = 1;
+        let (chip, kind) = (&self.chips[0], ask.kind);
+        if chip.kind != kind.name || !fits(chip, &ask, task, self.is_soft()) {
+            return None;
+        }
+        let memory = ask.memory.unwrap_or(chip.memory).to_string();
+        let core = ask.core.to_string();
+        let mut chip = chip.clone();
+        charge(&mut chip, kind, &task.pod, &["", "", &memory, &core]);
+        Some(Box::new(Self {
+            chips: vec![chip],
+            node: self.node.clone(),
+        }))
+    }
+
+    fn choose(&self, cycle: &Cycle, task: &Task, among: Option<&[usize]>) -> Option<CardChoice> {
+        let asks = asks_of(&task.pod)?;
+        let preference = Preference::of(&task.pod, super::policy(cycle));
+        let of_node = preference.of_node(self.chips.iter().map(|chip| {
+            [
+                (chip.used_memory, chip.memory),
+                (chip.used_slots, chip.slots),
+                (chip.used_core, 100),
+            ]
+        }));
+        let mut sum = of_node.unwrap_or(0.0);
+        let (mut held, mut cards) = (Pairs::new(), Vec::new());
+        for kind in &KINDS {
+            let of_kind = asks.iter().filter(|ask| ask.kind.name == kind.name);
+            let of_kind: Vec<&Ask> = of_kind.collect();
+            if !of_kind.is_empty() {
+                let of = (&preference, among);
+                let (annotations, score, taken) = self.choose_of(task, of, (kind, &of_kind))?;
+                held.extend(annotations);
+                cards.extend(taken);
+                sum += score;
+            }
+        }
+        let score = (sum + 0.5).floor() as i64 * super::weight(cycle);
+        Some(CardChoice { held, score, cards })
+    }
+
+    fn with(&self, task: &Task) -> Box<dyn Shelf> {
+        let mut chips = self.chips.clone();
+        hold(&mut chips, task);
+        let node = self.node.clone();
+        Box::new(Self { chips, node })
+    }
+}
+
+impl NpuShelf {
+    /// Chips may be shared by hami-core.
+    fn is_soft(&self) -> bool {
+        label(&self.node.device_annotations, "hami-vnpu-core") == Some("true")
+    }
+
+    fn choose_of(
+        &self,
+        task: &Task,
+        (preference, among): (&Preference, Option<&[usize]>),
+        (kind, asks): (&Kind, &[&Ask]),
+    ) -> Option<(Pairs, f64, Vec<usize>)> {
+        let policy = preference.policy;
+        let own = self.chips.iter().filter(|chip| chip.kind == kind.name);
+        let mut chips: Vec<Chip> = own.cloned().collect();
+        let rings =
+            kind.name.starts_with("Ascend910") && chips.iter().all(|chip| chip.ring.is_some());
+        chips.retain(|chip| among.is_none_or(|set| set.contains(&chip.place)));
+        chips.sort_by(|a, b| {
+            let by_score = score(b, policy).total_cmp(&score(a, policy));
+            by_score.then(a.index.cmp(&b.index))
+        });
+        let (mut text, mut json, mut sum) = (String::new(), Vec::new(), 0.0);
+        let order = (preference, rings);
+        let shared = share(&chips, asks, &[], (task, self.is_soft()), order)?;
+        let mut cards = Vec::new();
+        for (ask, chosen) in asks.iter().zip(shared) {
+            if preference.of_nodes.is_none() {
+                sum += score(chosen[0], policy);
+            }
+            if rings {
+                let mut shares: BTreeMap<Option<i64>, usize> = BTreeMap::new();
+                for chip in &chosen {
+                    *shares.entry(chip.ring).or_default() += 1;
+                }
+                let largest = shares.into_values().max().unwrap_or(0);
+                sum += 10.0 * largest as f64 / chosen.len() as f64;
+            }
+            for chip in chosen {
+                let memory = ask.memory.unwrap_or(chip.memory);
+                let _ = write!(text, "{},{},{memory},{}:", chip.id, kind.name, ask.core);
+                json.push(runtime(task, &chip.id, (kind, memory, ask.core)));
+                cards.push(chip.place);
+            }
+            text.push(';');
+        }
+        let of = |suffix: &str| format!("hami.io/{}-devices-{suffix}", kind.name);
+        let annotations = vec![
+            (of("to-allocate"), text.clone()),
+            (of("allocated"), text),
+            (
+                format!("{PREFIX}{}", kind.name),
+                format!("[{}]", json.join(",")),
+            ),
+        ];
+        Some((annotations, sum, cards))
+    }
 }
 
 /// What the runtime is told of one chip.

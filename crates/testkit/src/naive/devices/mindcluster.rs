@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use pumice_conf::Config;
-use pumice_model::object::{ContainerKind, NodeObject, Pairs, PodObject};
+use pumice_model::object::{ContainerKind, NodeObject, PodObject};
 use serde_json::Value;
 
 use super::super::cycle::Cycle;
 use super::super::state::{Task, World, label};
 use super::View;
+use super::shelf::{CardChoice, CardUse, Shelf};
 use super::vgpu::group_of;
 use crate::device_texts::check_code;
 
@@ -118,7 +119,7 @@ pub fn refuses(pod: &PodObject, params: Params) -> bool {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Chip {
     id: i64,
     /// It is not set aside.
@@ -144,6 +145,7 @@ impl Chip {
     }
 }
 
+#[derive(Clone, Default)]
 struct Board {
     chips: Vec<Chip>,
     /// AI cores of a chip.
@@ -317,27 +319,42 @@ fn told(text: &str) -> Option<(BTreeSet<i64>, Option<Template>)> {
 }
 
 /// Chips of a node, and what of them is in use.
-fn board(world: &World, node: &NodeObject, view: View) -> Option<Board> {
-    let mut board = idle_board(world, node)?;
-    let each = board.each;
+pub fn shelf(world: &World, node: &NodeObject, view: View) -> Box<dyn Shelf> {
+    let Some(mut board) = idle_board(world, node) else {
+        return Box::new(Board::default());
+    };
     for task in world.tasks_on(&node.name) {
-        let has = has(task, each);
-        let real = label(task.held.as_deref().unwrap_or_default(), REAL).unwrap_or_default();
-        if let (Some(Has::Part(id, _)), true) = (&has, View::Now.counts(task.status)) {
-            let chip = board.chips.iter_mut().find(|chip| chip.id == *id);
+        board.mark_split(task);
+        if view.counts(task.status) {
+            board.hold(task);
+        }
+    }
+    Box::new(board)
+}
+
+impl Board {
+    /// Marks the chip of a vNPU as split, whether or not the vNPU goes.
+    fn mark_split(&mut self, task: &Task) {
+        if let (Some(Has::Part(id, _)), true) =
+            (has(task, self.each), View::Now.counts(task.status))
+        {
+            let chip = self.chips.iter_mut().find(|chip| chip.id == id);
             chip.into_iter().for_each(|chip| chip.split = true);
         }
-        if !view.counts(task.status) {
-            continue;
-        }
-        match has {
+    }
+
+    /// A task has what its annotations say.
+    fn hold(&mut self, task: &Task) {
+        let each = self.each;
+        let real = label(task.held.as_deref().unwrap_or_default(), REAL).unwrap_or_default();
+        match has(task, each) {
             None => {}
             Some(Has::Part(id, template)) => {
                 if real.is_empty() {
-                    board.coming.push((template, id, group_of(&task.pod)));
+                    self.coming.push((template, id, group_of(&task.pod)));
                 }
                 let group = real.rsplit_once('_').map(|(_, group)| group.parse());
-                for chip in board.chips.iter_mut().filter(|chip| chip.id == id) {
+                for chip in self.chips.iter_mut().filter(|chip| chip.id == id) {
                     chip.take(template.1, template.2);
                     chip.dvpp.push(template.3);
                     chip.groups.extend(group.iter().flatten());
@@ -345,29 +362,144 @@ fn board(world: &World, node: &NodeObject, view: View) -> Option<Board> {
                 }
             }
             Some(Has::Whole(ids)) => {
-                let named = board.chips.iter_mut().filter(|chip| ids.contains(&chip.id));
+                let named = self.chips.iter_mut().filter(|chip| ids.contains(&chip.id));
                 named.for_each(|chip| chip.take(each, CPUS));
             }
             Some(Has::AllOf) => {
-                let all = board.chips.iter_mut();
+                let all = self.chips.iter_mut();
                 all.for_each(|chip| chip.take(each, CPUS));
             }
             // It may be on any chip.
             Some(Has::Anything) => match ask_of(&task.pod) {
                 Some(Ask::Part((_, cores, cpus, dvpp), _)) => {
-                    for chip in &mut board.chips {
+                    for chip in &mut self.chips {
                         chip.take(cores, cpus);
                         chip.dvpp.push(dvpp);
                     }
                 }
-                _ => board
-                    .chips
-                    .iter_mut()
-                    .for_each(|chip| chip.take(each, CPUS)),
+                _ => self.chips.iter_mut().for_each(|chip| chip.take(each, CPUS)),
             },
         }
     }
-    Some(board)
+
+    /// Chips for what is asked: the annotation, the chips, and whether the lesser template was taken.
+    fn choose_for(
+        &self,
+        ask: Ask,
+        (task, guarded): (&Task, bool),
+    ) -> Option<(String, Vec<i64>, bool)> {
+        match ask {
+            Ask::Whole(cores) => {
+                let count = (cores / self.each) as usize;
+                let offered = self.chips.iter().filter(|chip| chip.well && chip.listed);
+                let free = offered.filter(|chip| !chip.used);
+                let ids: Vec<i64> = free.take(count).map(|chip| chip.id).collect();
+                if cores % self.each != 0 || ids.len() < count {
+                    return None;
+                }
+                let told: Vec<String> = ids.iter().map(i64::to_string).collect();
+                Some((told.join(","), ids, false))
+            }
+            Ask::Part(full, lesser) => match chip_for(self, (task, guarded), full) {
+                Ok(id) => Some((format!("{id}-{}", full.0), vec![id], false)),
+                // There is room for the full one, once the other vNPU is made.
+                Err(true) => None,
+                Err(false) => {
+                    let lesser = lesser?;
+                    let id = chip_for(self, (task, guarded), lesser).ok()?;
+                    Some((format!("{id}-{}", lesser.0), vec![id], true))
+                }
+            },
+        }
+    }
+}
+
+impl Shelf for Board {
+    fn uses(&self) -> Vec<CardUse> {
+        let of = |chip: &Chip| CardUse {
+            used: self.each - chip.cores,
+            all: self.each,
+            holders: i64::from(chip.used),
+            given_out: chip.well && (chip.listed || chip.split),
+        };
+        self.chips.iter().map(of).collect()
+    }
+
+    fn only(&self, at: usize) -> Box<dyn Shelf> {
+        let of_chip = |(_, id, _): &&(Template, i64, Option<String>)| *id == self.chips[at].id;
+        Box::new(Self {
+            chips: vec![self.chips[at].clone()],
+            each: self.each,
+            coming: self.coming.iter().filter(of_chip).cloned().collect(),
+        })
+    }
+
+    fn at_once(&self, task: &Task) -> usize {
+        match ask_of(&task.pod).filter(|_| names(&task.pod)) {
+            None => 0,
+            Some(Ask::Part(..)) => 1,
+            Some(Ask::Whole(cores)) if cores % 8 == 0 => cores as usize / 8,
+            Some(Ask::Whole(cores)) => cores as usize / 10,
+        }
+    }
+
+    fn piece(&self, cycle: &Cycle, task: &Task) -> Option<Box<dyn Shelf>> {
+        let ask = match ask_of(&task.pod)? {
+            Ask::Whole(cores) if cores % self.each == 0 => Ask::Whole(self.each),
+            Ask::Whole(_) => return None,
+            part @ Ask::Part(..) => part,
+        };
+        let is_whole = matches!(ask, Ask::Whole(_));
+        let guarded = super::is_guarded(cycle);
+        let (text, ..) = self.choose_for(ask, (task, guarded))?;
+        let mut after = self.clone();
+        match text.split_once('-').and_then(|(_, name)| template(name)) {
+            Some(made @ (_, cores, cpus, dvpp)) if !is_whole => {
+                let chip = &mut after.chips[0];
+                after.coming.push((made, chip.id, None));
+                chip.take(cores, cpus);
+                chip.dvpp.push(dvpp);
+                chip.coming += 1;
+            }
+            _ => after.chips[0].take(self.each, CPUS),
+        }
+        Some(Box::new(after))
+    }
+
+    fn choose(&self, cycle: &Cycle, task: &Task, among: Option<&[usize]>) -> Option<CardChoice> {
+        if self.each == 0 {
+            return None;
+        }
+        let guarded = super::is_guarded(cycle);
+        let (mut text, mut ids, lesser) = self.choose_for(ask_of(&task.pod)?, (task, guarded))?;
+        if let Some(set) = among {
+            let mut part = self.clone();
+            part.chips = set.iter().map(|at| self.chips[*at].clone()).collect();
+            // What the node gives, of these chips.
+            let (own, chips, less) = part.choose_for(ask_of(&task.pod)?, (task, guarded))?;
+            if less != lesser {
+                return None;
+            }
+            (text, ids) = (own, chips);
+        }
+        // The fullest node first, and all without downgrade before those with.
+        let well = self.chips.iter().filter(|chip| chip.well);
+        let idle = well.map(|chip| chip.cores.max(0)).sum::<i64>().min(64);
+        let score = 64 - idle + if lesser { 0 } else { 64 };
+        let place = |id: &i64| self.chips.iter().position(|chip| chip.id == *id);
+        Some(CardChoice {
+            held: vec![(CORES.to_owned(), text)],
+            score: score * super::weight(cycle),
+            cards: ids.iter().filter_map(place).collect(),
+        })
+    }
+
+    fn with(&self, task: &Task) -> Box<dyn Shelf> {
+        let mut after = self.clone();
+        after.mark_split(task);
+        after.hold(task);
+        Box::new(after)
+    }
 }
 
 /// The chip a vNPU gets: of those with room that with the least free. `Err`: none has room (false),
@@ -401,44 +533,4 @@ fn chip_for(board: &Board, (task, guarded): (&Task, bool), asked: Template) -> R
     let fitting = with_room.iter().copied().filter(|chip| !waits(chip));
     let best = fitting.min_by_key(|chip| (chip.cores, chip.cpus, chip.id));
     best.map(|chip| chip.id).ok_or(!with_room.is_empty())
-}
-
-/// Chips for a task on a node: its annotation, and the score. `None`: it does not fit.
-pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Option<(Pairs, i64)> {
-    if !names(&task.pod) {
-        return Some((Pairs::new(), 0));
-    }
-    if !task.on.mindcluster.on || refuses(&task.pod, task.on.mindcluster) {
-        return None;
-    }
-    let ask = ask_of(&task.pod)?;
-    let board = board(&cycle.world, node, view)?;
-    let guarded = super::is_guarded(cycle);
-    let (text, lesser) = match ask {
-        Ask::Whole(cores) => {
-            let count = (cores / board.each) as usize;
-            let offered = board.chips.iter().filter(|chip| chip.well && chip.listed);
-            let free = offered.filter(|chip| !chip.used);
-            let ids: Vec<String> = free.take(count).map(|chip| chip.id.to_string()).collect();
-            if cores % board.each != 0 || ids.len() < count {
-                return None;
-            }
-            (ids.join(","), false)
-        }
-        Ask::Part(full, lesser) => match chip_for(&board, (task, guarded), full) {
-            Ok(id) => (format!("{id}-{}", full.0), false),
-            // There is room for the full one, once the other vNPU is made.
-            Err(true) => return None,
-            Err(false) => {
-                let lesser = lesser?;
-                let id = chip_for(&board, (task, guarded), lesser).ok()?;
-                (format!("{id}-{}", lesser.0), true)
-            }
-        },
-    };
-    // The fullest node first, and all without downgrade before those with.
-    let well = board.chips.iter().filter(|chip| chip.well);
-    let idle = well.map(|chip| chip.cores.max(0)).sum::<i64>().min(64);
-    let score = 64 - idle + if lesser { 0 } else { 64 };
-    Some((vec![(CORES.to_owned(), text)], score * super::weight(cycle)))
 }

@@ -10,6 +10,7 @@ mod mindcluster;
 mod peaks;
 mod preference;
 mod sgpu;
+mod shelf;
 mod vendor_cards;
 mod vendor_holdings;
 mod vendors;
@@ -22,8 +23,10 @@ use pumice_conf::Config;
 use pumice_model::object::{NodeObject, Pairs, PodObject};
 
 use super::cycle::Cycle;
+use super::fragmentation;
 use super::state::{Res, Status, Task, World, to_res};
 use granted::granted;
+pub use shelf::{CardChoice, CardUse, Shelf};
 
 /// When.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,6 +38,14 @@ pub enum View {
 }
 
 impl View {
+    /// What a node has idle then.
+    pub fn idle(self, world: &World, node: &NodeObject) -> Res {
+        match self {
+            Self::Now => world.idle(node),
+            Self::Future => world.future_idle(node),
+        }
+    }
+
     /// Whether a task with that status holds its devices.
     fn counts(self, status: Status) -> bool {
         match status {
@@ -108,14 +119,88 @@ pub fn never_serve(task: &Task) -> bool {
         || mindcluster::refuses(&task.pod, task.on.mindcluster)
 }
 
+/// A family of devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CardFamily {
+    Vgpu,
+    MindCluster,
+    Ascend,
+    Vendors,
+}
+
+/// All of them.
+pub const FAMILIES: [CardFamily; 4] = [
+    CardFamily::Vgpu,
+    CardFamily::MindCluster,
+    CardFamily::Ascend,
+    CardFamily::Vendors,
+];
+
+impl CardFamily {
+    /// The cards of a node with what is in use of them.
+    pub fn shelf(self, world: &World, node: &NodeObject, view: View) -> Box<dyn Shelf> {
+        match self {
+            Self::Vgpu => vgpu::shelf(world, node, view),
+            Self::MindCluster => mindcluster::shelf(world, node, view),
+            Self::Ascend => hami::shelf(world, node, view),
+            Self::Vendors => vendors::shelf(world, node, view),
+        }
+    }
+
+    /// The pod says which cards it would rather have.
+    fn is_told_preference(self, pod: &PodObject) -> bool {
+        match self {
+            Self::Vgpu | Self::MindCluster => false,
+            Self::Ascend => preference::is_told(pod, true),
+            Self::Vendors => preference::is_told(pod, false),
+        }
+    }
+}
+
+/// Families of which a task asks cards; none where it can never be served.
+pub fn families(task: &Task) -> Vec<CardFamily> {
+    if never_serve(task) {
+        return Vec::new();
+    }
+    let asks = |family: &CardFamily| match family {
+        CardFamily::Vgpu => vgpu::asks(&task.pod),
+        CardFamily::MindCluster => mindcluster::names(&task.pod),
+        CardFamily::Ascend => hami::asks(&task.pod),
+        CardFamily::Vendors => vendors::asks(task),
+    };
+    FAMILIES.into_iter().filter(asks).collect()
+}
+
+/// Whether a node has what a task asks of cards.
+pub fn fits(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> bool {
+    !never_serve(task)
+        && families(task).into_iter().all(|family| {
+            let shelf = family.shelf(&cycle.world, node, view);
+            shelf.choose(cycle, task, None).is_some()
+        })
+}
+
 /// What a task would hold of a node, as its annotations say it, and the score. `None`: it does not
 /// fit.
 pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Option<(Pairs, i64)> {
-    let (mut held, mut score) = vgpu::choose(cycle, task, node, view)?;
-    for choose in [hami::choose, mindcluster::choose, vendors::choose] {
-        let (more, points) = choose(cycle, task, node, view)?;
-        held.extend(more);
-        score += points;
+    if never_serve(task) {
+        return None;
+    }
+    let (mut held, mut score) = (Pairs::new(), 0);
+    let families = families(task);
+    for family in &families {
+        let shelf = family.shelf(&cycle.world, node, view);
+        let own = shelf.choose(cycle, task, None)?;
+        let by_measure = policy(cycle) == "fragmentation"
+            && cycle.world.mix.is_some()
+            && families.len() == 1
+            && !family.is_told_preference(&task.pod);
+        let choice = match by_measure {
+            true => fragmentation::choose(cycle, task, (*family, node, view), own),
+            false => own,
+        };
+        held.extend(choice.held);
+        score += choice.score;
     }
     held.sort();
     Some((held, score))

@@ -53,6 +53,18 @@ pub fn refuses(pod: &PodObject) -> bool {
     weights(pod).is_err()
 }
 
+/// A pod says which cards it would rather have (spec/10 §3); some policies count for no NPU.
+pub fn is_told(pod: &PodObject, is_of_npus: bool) -> bool {
+    let counts = match is_of_npus {
+        true => &["binpack", "spread", "numa"][..],
+        false => &["binpack", "spread", "numa", "mutex", "topology-aware"],
+    };
+    let said = words(pod, "hami.io/gpu-scheduler-policy");
+    said.iter().any(|word| counts.contains(word))
+        || !matches!(weights(pod), Ok(None))
+        || Preference::of(pod, "").of_nodes.is_some()
+}
+
 impl<'a> Preference<'a> {
     /// What a pod prefers, where the configuration says this.
     pub fn of(pod: &'a PodObject, configured: &'a str) -> Self {
@@ -67,6 +79,10 @@ impl<'a> Preference<'a> {
         let policy = scores.copied().unwrap_or(configured);
         if keys.is_empty() && ["binpack", "spread"].contains(&configured) {
             keys.push(configured);
+        }
+        // Where the measure does not choose, the fullest cards are taken (spec/10 §3).
+        if keys.is_empty() && configured == "fragmentation" {
+            keys.push("binpack");
         }
         let weights = weights(pod).ok().flatten();
         if weights.is_some() && keys.is_empty() {

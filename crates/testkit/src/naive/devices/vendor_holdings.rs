@@ -144,39 +144,43 @@ pub fn cards(world: &World, node: &NodeObject, view: View, on: VendorsOn) -> Vec
         card.usable &= !is_cordoned(card, node);
     }
     for task in world.tasks_on(&node.name) {
-        if !view.counts(task.status) {
-            continue;
+        if view.counts(task.status) {
+            hold(&mut cards, task);
         }
-        let asks = asks_at_most(&task.pod, on);
-        for maker in on.makers() {
-            let own = devices(task, maker);
-            let of_maker = cards.iter().filter(|card| card.word == maker.word);
-            let ids: Vec<String> = of_maker.map(|card| card.id.clone()).collect();
-            for card in cards.iter_mut().filter(|card| card.word == maker.word) {
-                let here = own.iter().filter(|device| device.id == card.id);
-                let here: Vec<&Device> = here.collect();
-                take_all(card, &task.pod, &here);
-                let strays = own
-                    .iter()
-                    .filter(|device| !ids.iter().any(|id| id == device.id));
-                let strays = strays.filter(|stray| could_be(stray, &here));
-                for stray in strays.collect::<Vec<_>>() {
-                    let mut asks = asks.iter();
-                    let ask = asks.find(|ask| {
-                        ask.maker.word == maker.word && ask.container == stray.container
-                    });
-                    let Some(ask) = ask.filter(|ask| card.memory_of(ask) <= card.memory) else {
-                        continue;
-                    };
-                    card.take(&task.pod, card.memory_of(ask), card.cores_of(ask));
-                    if let Some(slices) = &mut card.slices {
-                        slices.taken.push(None);
-                    }
+    }
+    cards
+}
+
+/// A task has what its annotations say.
+pub fn hold(cards: &mut [Card], task: &Task) {
+    let on = task.on.vendors;
+    let asks = asks_at_most(&task.pod, on);
+    for maker in on.makers() {
+        let own = devices(task, maker);
+        let of_maker = cards.iter().filter(|card| card.word == maker.word);
+        let ids: Vec<String> = of_maker.map(|card| card.id.clone()).collect();
+        for card in cards.iter_mut().filter(|card| card.word == maker.word) {
+            let here = own.iter().filter(|device| device.id == card.id);
+            let here: Vec<&Device> = here.collect();
+            take_all(card, &task.pod, &here);
+            let strays = own
+                .iter()
+                .filter(|device| !ids.iter().any(|id| id == device.id));
+            let strays = strays.filter(|stray| could_be(stray, &here));
+            for stray in strays.collect::<Vec<_>>() {
+                let mut asks = asks.iter();
+                let ask = asks
+                    .find(|ask| ask.maker.word == maker.word && ask.container == stray.container);
+                let Some(ask) = ask.filter(|ask| card.memory_of(ask) <= card.memory) else {
+                    continue;
+                };
+                card.take(&task.pod, card.memory_of(ask), card.cores_of(ask));
+                if let Some(slices) = &mut card.slices {
+                    slices.taken.push(None);
                 }
             }
         }
     }
-    cards
 }
 
 /// A device that no card of the node is may be this one, unless its container has that for sure.

@@ -1,12 +1,13 @@
 //! Cards of HAMi's vendors by the rules alone (spec/04 §23).
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use pumice_conf::{PluginConf, Value};
 use pumice_model::object::{ContainerKind, NodeObject, Pairs, PodObject};
 
 use super::super::cycle::Cycle;
-use super::super::state::{Res, Task, label};
+use super::super::state::{Res, Task, World, label};
 use super::asks::{Ask, asks_at_most, asks_of, is_bound};
 use super::granted::Grant;
 use super::instances;
@@ -14,8 +15,9 @@ use super::makers::{MAKERS, Maker};
 use super::peaks::kind;
 use super::preference::{Preference, Rank};
 use super::sgpu::Terms;
+use super::shelf::{CardChoice, CardUse, Shelf};
 use super::vendor_cards::{Card, idle_cards};
-use super::vendor_holdings::cards;
+use super::vendor_holdings::{cards, hold};
 use super::{View, sgpu};
 
 /// Vendors that are on.
@@ -46,6 +48,11 @@ impl VendorsOn {
 pub fn is_uncounted(on: VendorsOn, resource: &str) -> bool {
     on.makers()
         .any(|maker| [maker.memory, maker.cores].contains(&resource))
+}
+
+/// A task asks for cards.
+pub fn asks(task: &Task) -> bool {
+    asks_of(&task.pod, task.on.vendors).is_some_and(|asks| !asks.is_empty())
 }
 
 /// What a pod asks can never be.
@@ -186,13 +193,21 @@ pub fn ways(cards: &[Card], order: &[usize], count: usize) -> Vec<Vec<usize>> {
     all
 }
 
+/// A pod, its node, what it prefers, and the cards it may have, where not all.
+type VendorPlace<'a> = (
+    &'a PodObject,
+    &'a NodeObject,
+    &'a Preference<'a>,
+    Option<&'a [usize]>,
+);
+
 /// Cards for each container in turn, the best of those that leave enough to the ones after it.
 ///
 /// `with` are the cards with what the containers before have taken that last, and with what sidecars have.
 fn share(
     with: (&[Card], &[Card]),
     asks: &[Ask],
-    (pod, node, preference): (&PodObject, &NodeObject, &Preference),
+    (pod, node, preference, among): VendorPlace,
 ) -> Option<Vec<Vec<usize>>> {
     let Some((ask, later)) = asks.split_first() else {
         return Some(Vec::new());
@@ -203,7 +218,8 @@ fn share(
         ContainerKind::Sidecar | ContainerKind::Regular => with.0,
     };
     let mut order: Vec<usize> = (0..cards.len()).collect();
-    order.retain(|at| fits(&cards[*at], ask, pod));
+    let is_among = |at: &usize| among.is_none_or(|set| set.contains(at));
+    order.retain(|at| is_among(at) && fits(&cards[*at], ask, pod));
     preference.order(|at| Rank::of(&cards[at], ask), &mut order);
     if ask.maker.word == sgpu::WORD {
         sgpu::order(cards, ask, &Terms::of(pod), &mut order);
@@ -232,7 +248,7 @@ fn share(
                 sidecars[*at].give(pod, ask)?;
             }
         }
-        let rest = share((&all, &sidecars), later, (pod, node, preference))?;
+        let rest = share((&all, &sidecars), later, (pod, node, preference, among))?;
         Some([vec![way], rest].concat())
     })
 }
@@ -253,17 +269,94 @@ fn sets(cards: &[Card], order: Vec<usize>, by_numa: bool) -> Vec<Vec<usize>> {
     sets
 }
 
-/// Cards for a task on a node: its lists, and the score. `None`: it does not fit.
-pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Option<(Pairs, i64)> {
-    let on = task.on.vendors;
-    let asks = asks_of(&task.pod, on)?;
-    if asks.is_empty() {
-        return Some((Pairs::new(), 0));
+/// Cards of all vendors on a node.
+struct VendorShelf {
+    cards: Vec<Card>,
+    node: Arc<NodeObject>,
+}
+
+/// The cards of a node with what is in use of them.
+pub fn shelf(world: &World, node: &NodeObject, view: View) -> Box<dyn Shelf> {
+    Box::new(VendorShelf {
+        cards: cards(world, node, view, world.on.vendors),
+        node: Arc::new(node.clone()),
+    })
+}
+
+/// What the container asks that asks most cards.
+fn most_asked(task: &Task) -> Option<Ask> {
+    let asks = asks_of(&task.pod, task.on.vendors)?.into_iter();
+    asks.rev().max_by_key(|ask| ask.count)
+}
+
+impl Shelf for VendorShelf {
+    fn uses(&self) -> Vec<CardUse> {
+        let of = |card: &Card| CardUse {
+            used: card.used_memory,
+            all: card.memory,
+            holders: card.used_slots,
+            given_out: card.usable,
+        };
+        self.cards.iter().map(of).collect()
     }
+
+    fn only(&self, at: usize) -> Box<dyn Shelf> {
+        Box::new(Self {
+            cards: vec![self.cards[at].clone()],
+            node: self.node.clone(),
+        })
+    }
+
+    fn at_once(&self, task: &Task) -> usize {
+        most_asked(task).map_or(0, |ask| ask.count)
+    }
+
+    fn piece(&self, _: &Cycle, task: &Task) -> Option<Box<dyn Shelf>> {
+        let ask = Ask {
+            count: 1,
+            ..most_asked(task)?
+        };
+        let mut card = self.cards[0].clone();
+        let name = format!("{} of {}", card.used_slots, task.pod.name);
+        let pod = PodObject {
+            name,
+            ..PodObject::clone(&task.pod)
+        };
+        if !fits(&card, &ask, &pod) {
+            return None;
+        }
+        card.give(&pod, &ask)?;
+        Some(Box::new(Self {
+            cards: vec![card],
+            node: self.node.clone(),
+        }))
+    }
+
+    fn choose(&self, cycle: &Cycle, task: &Task, among: Option<&[usize]>) -> Option<CardChoice> {
+        choose(self, cycle, task, among)
+    }
+
+    fn with(&self, task: &Task) -> Box<dyn Shelf> {
+        let mut cards = self.cards.clone();
+        hold(&mut cards, task);
+        let node = self.node.clone();
+        Box::new(Self { cards, node })
+    }
+}
+
+/// Those of some cards that a task gets: its lists, and the score. `None`: it does not fit.
+fn choose(
+    shelf: &VendorShelf,
+    cycle: &Cycle,
+    task: &Task,
+    among: Option<&[usize]>,
+) -> Option<CardChoice> {
+    let asks = asks_of(&task.pod, task.on.vendors)?;
     let preference = Preference::of(&task.pod, super::policy(cycle));
     let policy = preference.policy;
-    let mut cards = cards(&cycle.world, node, view, on);
-    let chosen = share((&cards, &cards), &asks, (&task.pod, node, &preference))?;
+    let (mut cards, node) = (shelf.cards.clone(), &*shelf.node);
+    let place = (&*task.pod, node, &preference, among);
+    let chosen = share((&cards, &cards), &asks, place)?;
     let pairs: Vec<(&Ask, &Vec<usize>)> = asks.iter().zip(&chosen).collect();
     let gpus = pairs
         .iter()
@@ -316,7 +409,11 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
         let text = format!("[{}]", split.join(","));
         held.insert(0, (instances::KEY.to_owned(), text));
     }
-    Some((held, (score + 0.5).floor() as i64 * super::weight(cycle)))
+    Some(CardChoice {
+        held,
+        score: (score + 0.5).floor() as i64 * super::weight(cycle),
+        cards: chosen.concat(),
+    })
 }
 
 /// What a card that takes so much adds to the score of its node.

@@ -8,6 +8,7 @@ use super::super::cycle::Cycle;
 use super::super::state::{Res, Task, World, label};
 use super::View;
 use super::granted::{Grant, size_of};
+use super::shelf::{CardChoice, CardUse, Shelf};
 
 const ALLOCATION: &str = "volcano.sh/vgpu-ids-new";
 const NUMBER: &str = "volcano.sh/vgpu-number";
@@ -25,6 +26,7 @@ const SPLITTER: [(&str, &[i64]); 3] = [
     ("g3", &[19_000]),
 ];
 
+#[derive(Clone)]
 struct Card {
     id: String,
     index: usize,
@@ -197,15 +199,15 @@ fn unit_memory((group, at): &(String, usize)) -> i64 {
     group.expect("a group").1[*at]
 }
 
-/// The cards of a node with what is in use of them.
-fn cards(world: &World, node: &NodeObject, view: View) -> Vec<Card> {
+/// The cards of a node, idle.
+fn idle_cards(node: &NodeObject) -> Vec<Card> {
     let annotation = |key| label(&node.device_annotations, key).unwrap_or_default();
     let ill: Vec<&str> = annotation("volcano.sh/gpu-unhealthy-ids")
         .split(',')
         .collect();
     let register = annotation("volcano.sh/node-vgpu-register");
     let texts = register.split(':').filter(|text| !text.is_empty());
-    let mut cards: Vec<Card> = texts
+    texts
         .enumerate()
         .map(|(index, text)| {
             let fields: Vec<&str> = text.split(',').collect();
@@ -228,33 +230,94 @@ fn cards(world: &World, node: &NodeObject, view: View) -> Vec<Card> {
                 labels: Vec::new(),
             }
         })
-        .collect();
+        .collect()
+}
+
+/// The cards of a node with what is in use of them.
+pub fn shelf(world: &World, node: &NodeObject, view: View) -> Box<dyn Shelf> {
+    let mut cards = idle_cards(node);
     for task in world.tasks_on(&node.name) {
-        let Some(text) = held(task).filter(|_| view.counts(task.status)) else {
-            continue;
-        };
-        let devices = devices_of(text);
-        // One that the node does not tell may be any of its cards but those the pod has for sure.
-        let ids: Vec<String> = cards.iter().map(|card| card.id.clone()).collect();
-        for stray in devices.iter().filter(|one| !ids.contains(&one.id)) {
-            let has = |card: &Card| devices.iter().any(|one| one.id == card.id);
-            for card in cards.iter_mut().filter(|card| !has(card)) {
-                take_stray(card, stray, &task.pod);
-            }
-        }
-        for device in devices {
-            let Some(card) = cards.iter_mut().find(|card| card.id == device.id) else {
-                continue;
-            };
-            card.used_slots += 1;
-            card.used_cores += device.cores;
-            card.used_memory += device.unit.as_ref().map_or(device.memory, unit_memory);
-            card.units.extend(device.unit);
-            card.groups.extend(group_of(&task.pod));
-            card.labels.push(task.pod.labels.clone());
+        if view.counts(task.status) {
+            hold(&mut cards, task);
         }
     }
-    cards
+    Box::new(GpuShelf(cards))
+}
+
+/// A task has what its annotation says.
+fn hold(cards: &mut [Card], task: &Task) {
+    let devices = devices_of(held(task).unwrap_or_default());
+    // One that the node does not tell may be any of its cards but those the pod has for sure.
+    let ids: Vec<String> = cards.iter().map(|card| card.id.clone()).collect();
+    for stray in devices.iter().filter(|one| !ids.contains(&one.id)) {
+        let has = |card: &Card| devices.iter().any(|one| one.id == card.id);
+        for card in cards.iter_mut().filter(|card| !has(card)) {
+            take_stray(card, stray, &task.pod);
+        }
+    }
+    for device in devices {
+        let Some(card) = cards.iter_mut().find(|card| card.id == device.id) else {
+            continue;
+        };
+        card.used_slots += 1;
+        card.used_cores += device.cores;
+        card.used_memory += device.unit.as_ref().map_or(device.memory, unit_memory);
+        card.units.extend(device.unit);
+        card.groups.extend(group_of(&task.pod));
+        card.labels.push(task.pod.labels.clone());
+    }
+}
+
+/// Cards of a node.
+struct GpuShelf(Vec<Card>);
+
+impl Shelf for GpuShelf {
+    fn uses(&self) -> Vec<CardUse> {
+        let of = |card: &Card| CardUse {
+            used: card.used_memory,
+            all: card.memory,
+            holders: card.used_slots,
+            given_out: card.usable,
+        };
+        self.0.iter().map(of).collect()
+    }
+
+    fn only(&self, at: usize) -> Box<dyn Shelf> {
+        Box::new(Self(vec![self.0[at].clone()]))
+    }
+
+    fn at_once(&self, task: &Task) -> usize {
+        Ask::of(&task.pod).map_or(0, |ask| ask.count)
+    }
+
+    fn piece(&self, cycle: &Cycle, task: &Task) -> Option<Box<dyn Shelf>> {
+        let ask = Ask {
+            count: 1,
+            ..Ask::of(&task.pod)?
+        };
+        let choice = best(cycle, task, &self.0, &ask)?;
+        Some(self.with(&task.having(choice.held)))
+    }
+
+    fn choose(&self, cycle: &Cycle, task: &Task, among: Option<&[usize]>) -> Option<CardChoice> {
+        let is_among = |card: &Card| among.is_none_or(|set| set.contains(&card.index));
+        let mut cards = self.0.clone();
+        cards.retain(is_among);
+        match super::policy(cycle) {
+            "binpack" | "fragmentation" => {
+                cards.sort_by_key(|card| (-card.used_memory, card.index));
+            }
+            "spread" => cards.sort_by_key(|card| (card.used_slots, card.index)),
+            _ => cards.sort_by_key(|card| std::cmp::Reverse(card.index)),
+        }
+        best(cycle, task, &cards, &Ask::of(&task.pod)?)
+    }
+
+    fn with(&self, task: &Task) -> Box<dyn Shelf> {
+        let mut cards = self.0.clone();
+        hold(&mut cards, task);
+        Box::new(Self(cards))
+    }
 }
 
 /// A card that may be one the node does not tell.
@@ -299,52 +362,42 @@ fn partition(card: &Card, need: i64) -> Option<(String, usize)> {
     best.map(|(_, unit)| unit)
 }
 
-/// Cards for a task on a node: its annotation, and the score. `None`: it does not fit.
-pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Option<(Pairs, i64)> {
-    let Some(ask) = Ask::of(&task.pod) else {
-        return Some((Pairs::new(), 0));
-    };
-    if !task.on.vgpu {
-        return None;
-    }
+/// Those of these cards that a task gets, with its annotation and the score. `None`: it does not fit.
+fn best(cycle: &Cycle, task: &Task, cards: &[Card], ask: &Ask) -> Option<CardChoice> {
     let settings = Settings::of(cycle);
     let annotation = |key| label(&task.pod.facts.annotations, key);
-    let mut best: Option<(f64, String)> = None;
+    let mut best: Option<(f64, String, Vec<usize>)> = None;
     for mode in ["hami-core", "mps", "mig"] {
         if annotation("volcano.sh/vgpu-mode").is_some_and(|wanted| wanted != mode) {
             continue;
         }
-        let found = choose_in_mode(cycle, task, node, view, (mode, &ask, &settings));
-        if let Some((text, score)) = found
-            && best.as_ref().is_none_or(|(known, _)| score > *known)
+        let found = choose_in_mode(cards, task, (mode, ask, &settings));
+        if let Some((text, score, taken)) = found
+            && best.as_ref().is_none_or(|(known, ..)| score > *known)
         {
-            best = Some((score, text));
+            best = Some((score, text, taken));
         }
     }
-    let (score, text) = best?;
+    let (score, text, cards) = best?;
     let before = task.pod.facts.containers.len() - 1;
     let text = format!("{}{text}", ";".repeat(before));
     let score = (score + 0.5).floor() as i64 * super::weight(cycle);
-    Some((vec![(ALLOCATION.to_owned(), text)], score))
+    Some(CardChoice {
+        held: vec![(ALLOCATION.to_owned(), text)],
+        score,
+        cards,
+    })
 }
 
 fn choose_in_mode(
-    cycle: &Cycle,
+    cards: &[Card],
     task: &Task,
-    node: &NodeObject,
-    view: View,
     (mode, ask, settings): (&str, &Ask, &Settings),
-) -> Option<(String, f64)> {
-    let mut cards = cards(&cycle.world, node, view);
-    match settings.policy.as_str() {
-        "binpack" => cards.sort_by_key(|card| (-card.used_memory, card.index)),
-        "spread" => cards.sort_by_key(|card| (card.used_slots, card.index)),
-        _ => cards.sort_by_key(|card| std::cmp::Reverse(card.index)),
-    }
-    let (mut text, mut score, mut taken) = (String::new(), 0.0, 0);
+) -> Option<(String, f64, Vec<usize>)> {
+    let (mut text, mut score, mut taken) = (String::new(), 0.0, Vec::new());
     for card in cards.iter().filter(|card| card.mode == mode) {
         let need = ask.need(card);
-        if taken == ask.count || !card.usable || !lets(card, task, settings) {
+        if taken.len() == ask.count || !card.usable || !lets(card, task, settings) {
             continue;
         }
         let unit = partition(card, need).filter(|_| mode == "mig");
@@ -360,7 +413,7 @@ fn choose_in_mode(
         if !room {
             continue;
         }
-        taken += 1;
+        taken.push(card.index);
         let charged = unit.as_ref().map_or(need, unit_memory);
         score += match settings.policy.as_str() {
             "binpack" => 100.0 * (card.used_memory + charged) as f64 / card.memory as f64,
@@ -370,7 +423,7 @@ fn choose_in_mode(
         let unit = unit.map_or(String::new(), |(group, at)| format!("[{group}-{at}]"));
         text.push_str(&format!("{}{unit},NVIDIA,{need},{}:", card.id, ask.cores));
     }
-    (taken == ask.count).then_some((text, score))
+    (taken.len() == ask.count).then_some((text, score, taken))
 }
 
 /// Everything but room.

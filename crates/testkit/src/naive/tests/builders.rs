@@ -10,7 +10,7 @@ use pumice_model::object::{
 };
 
 use crate::naive::cycle::Cycle;
-use crate::naive::devices::On;
+use crate::naive::devices::{On, View};
 use crate::naive::state::World;
 
 pub const GI: i64 = 1024 * 1024 * 1024;
@@ -216,7 +216,7 @@ pub fn passing(cycle: &Cycle, name: &str) -> Vec<String> {
 /// Score of every node for the pending pod `name`.
 pub fn scored(cycle: &Cycle, name: &str) -> BTreeMap<String, f64> {
     let nodes: Vec<&NodeObject> = cycle.world.nodes.values().map(|node| &**node).collect();
-    let scores = crate::naive::scores::scores(cycle, &cycle.world.tasks[name], &nodes);
+    let scores = crate::naive::scores::scores(cycle, &cycle.world.tasks[name], &nodes, View::Now);
     let names = nodes.iter().map(|node| node.name.clone());
     names.zip(scores).collect()
 }
