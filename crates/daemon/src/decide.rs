@@ -75,6 +75,15 @@ pub enum DecideCommand {
         /// `device-config.yaml`.
         text: Option<String>,
     },
+    /// What the ConfigMap at that place says that tasks ask.
+    TaskMix {
+        /// Namespace of the ConfigMap.
+        namespace: String,
+        /// Name of the ConfigMap.
+        name: String,
+        /// `mix`.
+        text: String,
+    },
     /// What is new of ConfigMaps that tell of the devices of nodes.
     NodeReports {
         /// Where they are.
@@ -287,6 +296,11 @@ impl DecideLoop {
                 name,
                 text,
             } => self.decider.set_device_config(namespace, name, text),
+            DecideCommand::TaskMix {
+                namespace,
+                name,
+                text,
+            } => self.decider.set_task_mix(namespace, name, text),
             DecideCommand::NodeReports { place, news } => {
                 self.decider.set_node_reports(&place, news);
             }

@@ -42,7 +42,7 @@ use pumice_model::shard::ShardStatus;
 use pumice_model::write::Write;
 
 pub use effect::{Effect, LogLevel, LogLine};
-pub use inputs::{DeviceConfigPlace, device_config_place, report_places};
+pub use inputs::{DeviceConfigPlace, MixPlace, device_config_place, mix_place, report_places};
 pub use node_reports::{ReportData, ReportNews};
 pub use step::StepResult;
 

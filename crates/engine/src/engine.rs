@@ -23,6 +23,7 @@ use crate::knowledge::Knowledge;
 use crate::metrics_snapshot::MetricsCounts;
 use crate::report::ReportLog;
 use crate::tidying::Tidying;
+use crate::wasted::WasteBook;
 
 /// The scheduler without its surroundings.
 pub struct Engine {
@@ -44,6 +45,7 @@ pub struct Engine {
     pub(crate) report_log: ReportLog,
     pub(crate) counted: MetricsCounts,
     pub(crate) devices_told: Told,
+    pub(crate) wasted: WasteBook,
     pub(crate) extender: ToldQuestions,
     pub(crate) tidying: Tidying,
 }
@@ -73,6 +75,7 @@ impl Engine {
             report_log: ReportLog::default(),
             counted: MetricsCounts::default(),
             devices_told: Told::default(),
+            wasted: WasteBook::default(),
             extender: ToldQuestions::of(pumice_plugins::extender_settings(config)),
             tidying: Tidying::default(),
         }
@@ -85,6 +88,8 @@ impl Engine {
         self.release_kept();
         let mut reasons = ReasonTable::default();
         self.plugins = pumice_plugins::build(config, &mut reasons);
+        // Pools may be named by other labels.
+        self.wasted = WasteBook::default();
         self.kernel = self.kernel.for_reasons(reasons);
         self.state
             .set_device_settings(self.plugins.device_settings());
@@ -127,7 +132,10 @@ impl Engine {
     }
 
     /// Takes in one change of the cluster.
-    pub fn apply(&mut self, mut delta: Delta) {
+    pub fn apply(&mut self, delta: Delta) {
+        let Some(mut delta) = self.readable_mix(delta) else {
+            return;
+        };
         self.follow_up.expect(&self.state, &mut delta);
         self.tidying.note(&delta);
         if let Delta::QueueDelete(name) = &delta {

@@ -14,6 +14,7 @@ use crate::follow_up::suspects::Outdated;
 use crate::give_up::GivenUp;
 use crate::metrics_snapshot::MetricsSnapshot;
 use crate::report::{ReportTime, Reports};
+use crate::wasted::FreeCardsView;
 
 impl Engine {
     /// The status of this job's PodGroup, as it is in the state, is being written. Until
@@ -182,6 +183,13 @@ impl Engine {
     /// Gauges of the cards of nodes that may differ from what the last call said.
     pub fn device_gauges(&mut self) -> DeviceGauges {
         self.devices_told.gauges(&self.state)
+    }
+
+    /// Free cards by pool and type, and what of them is of use to no class of the mix; nothing without a mix. Costs a
+    /// look at the nodes that were touched since the last call, at all of them once the mix is another one.
+    pub fn free_cards(&mut self) -> Vec<FreeCardsView> {
+        self.wasted.catch_up(&self.state, &self.plugins);
+        self.wasted.views(&self.state)
     }
 
     /// The extender that is asked or told, if there is one.

@@ -1,6 +1,8 @@
 //! Numbers of queues, jobs and pods, as metrics.
 
-use pumice_admin::metrics::{JobLabels, Metrics, Placed, QueueNumbers, ResourceAmounts, TaskStage};
+use pumice_admin::metrics::{
+    FreeCards, JobLabels, Metrics, Placed, QueueNumbers, ResourceAmounts, TaskStage,
+};
 use pumice_engine::{Engine, EvictionTally, JobSnapshot, QueueSnapshot};
 use pumice_model::{JobIx, ResIx, ResVec, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -134,6 +136,19 @@ impl Numbers {
             metrics.job_share(namespace, name, share);
         }
     }
+}
+
+/// Publishes what of the free cards is of use to nobody.
+pub(super) fn publish_free_cards(metrics: &Metrics, engine: &mut Engine) {
+    let all = engine.free_cards();
+    let rows = all.iter().map(|row| FreeCards {
+        pool: &row.pool,
+        card_type: &row.card_type,
+        family: &row.family,
+        free: row.free_cards,
+        useless: row.useless_cards,
+    });
+    metrics.free_cards(&rows.collect::<Vec<_>>());
 }
 
 /// Counts what actions that evict did.
