@@ -31,6 +31,8 @@ struct MixMap {
     epoch: Option<u64>,
     /// Empty as long as nothing could be read.
     classes: Vec<CountedClass>,
+    /// That there are too many of them, for people.
+    merged: String,
     is_other: bool,
 }
 
@@ -53,22 +55,24 @@ impl MixSource {
         most: usize,
     ) -> Self {
         let read = written.iter().filter_map(|text| written::read(text).ok());
-        let written = at_most(most, read.collect());
-        let origin = match written.is_empty() {
-            true => "what tasks asked",
-            false => "the argument fragmentation.mix",
+        let read: Vec<CountedClass> = read.collect();
+        let origin = match read.len() {
+            0 => "what tasks asked".to_owned(),
+            count => format!("the argument fragmentation.mix{}", merged(most, count)),
         };
+        let written = at_most(most, read);
         Self {
             written,
             map: place.map(|place| MixMap {
                 place,
                 epoch: None,
                 classes: Vec::new(),
+                merged: String::new(),
                 is_other: false,
             }),
             seen: Census::new(half_life_s),
             most,
-            origin: origin.to_owned(),
+            origin,
         }
     }
 
@@ -92,7 +96,7 @@ impl MixSource {
             map.follow(state, self.most);
             if !map.classes.is_empty() {
                 let (namespace, name) = &map.place;
-                self.origin = format!("ConfigMap {namespace}/{name}");
+                self.origin = format!("ConfigMap {namespace}/{name}{}", map.merged);
                 return;
             }
         }
@@ -140,9 +144,18 @@ impl MixMap {
             .filter_map(|(_, _, read)| read.ok())
             .collect();
         if !classes.is_empty() {
+            self.merged = merged(most, classes.len());
             self.classes = at_most(most, classes);
             self.is_other = true;
         }
+    }
+}
+
+/// What is said of where the classes come from, if there are too many.
+fn merged(most: usize, count: usize) -> String {
+    match count > most {
+        true => format!(", {count} classes: the rarer ones count as those that are most alike"),
+        false => String::new(),
     }
 }
 

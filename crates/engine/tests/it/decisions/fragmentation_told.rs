@@ -260,7 +260,10 @@ fn of_thousands_of_written_classes_as_many_count_as_may() {
     let mut cluster = Cluster::under(&conf(arguments)).with(two_cards("n1"));
     cluster.apply(map(&text.join("\n")));
     cluster.decide();
-    assert_eq!(mix_view(&cluster.engine).classes.len(), 16);
+    let view = mix_view(&cluster.engine);
+    assert_eq!(view.classes.len(), 16);
+    let merged = "3000 classes: the rarer ones count as those that are most alike";
+    assert!(view.from.ends_with(merged), "{}", view.from);
     assert_eq!(noted(&mut cluster), [] as [&str; 0]);
     let text: Vec<&str> = std::iter::repeat_n("1 volcano.sh/vgpu-number=1", 5_000).collect();
     cluster.apply(map(&text.join("\n")));
