@@ -24,6 +24,7 @@ use crate::clock::DeciderClock;
 use crate::diag::{Activity, DiagView};
 use crate::dump::DumpDocument;
 use crate::publish::Publisher;
+use pumice_model::Delta;
 use pumice_model::extender::ExtenderReply;
 use pumice_model::object::NodeUsage;
 use pumice_process::DaemonStatus;
@@ -300,7 +301,11 @@ impl DecideLoop {
                 namespace,
                 name,
                 text,
-            } => self.decider.set_task_mix(namespace, name, text),
+            } => self.decider.apply(vec![Delta::TaskMix {
+                namespace,
+                name,
+                text,
+            }]),
             DecideCommand::NodeReports { place, news } => {
                 self.decider.set_node_reports(&place, news);
             }

@@ -293,7 +293,6 @@ impl Publisher {
         }
         self.partial = now_partial;
         self.numbers.publish(&self.metrics, engine);
-        numbers::publish_free_cards(&self.metrics, engine);
         let gauges = engine.device_gauges();
         if gauges.all {
             let nodes = gauges.nodes.iter().map(|(node, _)| node.as_str());

@@ -2,14 +2,14 @@
 
 use pumice_conf::Config;
 use pumice_devices::{ReportPlace, families};
-use pumice_engine::BindWait;
+use pumice_engine::{BindWait, Engine};
 use pumice_model::extender::ExtenderReply;
 use pumice_model::object::{NodeObject, NodeUsage, Shard};
 use pumice_model::shard::ShardView;
 use pumice_model::{Delta, NoteAbout};
 
 use crate::node_reports::ReportNews;
-use crate::{Decider, Effect, LogLevel, Sharding};
+use crate::{Decider, Effect, LogLevel, Sharding, task_mix};
 
 /// Namespace and name of the ConfigMap with the device configuration; `None` where nothing would
 /// read it.
@@ -21,17 +21,16 @@ pub fn device_config_place(config: &Config) -> DeviceConfigPlace {
     settings.reads_config_map().then_some(settings.config_map)
 }
 
-/// Namespace and name of the ConfigMap with the mix of tasks; `None` where none is named.
-pub type MixPlace = Option<(String, String)>;
-
-/// Where a configuration has the mix of tasks.
-pub fn mix_place(config: &Config) -> MixPlace {
-    pumice_engine::mix_place(config)
-}
-
 /// ConfigMaps that tell of the devices of nodes, of which a configuration has need.
 pub fn report_places(config: &Config) -> Vec<ReportPlace> {
     families::report_places(&pumice_plugins::device_settings(config))
+}
+
+/// What was noted of something and not told yet.
+pub(crate) fn noted(engine: &Engine, about: &NoteAbout) -> Vec<String> {
+    let notes = engine.state().supplies().device_notes();
+    let of_it = notes.filter(|note| note.about == *about);
+    of_it.map(|note| note.text.clone()).collect()
 }
 
 impl Decider {
@@ -48,7 +47,12 @@ impl Decider {
             }
             self.cleanups.note(&delta);
             self.unanswered.note(&delta);
+            let mix_of = task_mix::about(&delta);
             self.engine.apply(delta);
+            if let Some(about) = mix_of {
+                let told = task_mix::told(&self.engine, &about);
+                self.log(told.level, told.text);
+            }
         }
         self.changed = true;
     }
@@ -134,7 +138,7 @@ impl Decider {
             name,
             text,
         });
-        let problems = self.noted(&about);
+        let problems = noted(&self.engine, &about);
         if !problems.is_empty() {
             let text = format!("{whose} is not taken: {}", problems.join("; "));
             self.log(LogLevel::Warning, text);
@@ -143,32 +147,6 @@ impl Decider {
             self.log(LogLevel::Info, text);
         }
         self.changed = true;
-    }
-
-    /// What the ConfigMap at that place says that tasks ask.
-    pub fn set_task_mix(&mut self, namespace: String, name: String, text: String) {
-        let whose = format!("ConfigMap {namespace}/{name}");
-        let about = NoteAbout::ConfigMap(namespace.clone(), name.clone());
-        self.engine.apply(Delta::TaskMix {
-            namespace,
-            name,
-            text,
-        });
-        match self.noted(&about).as_slice() {
-            [] => self.log(LogLevel::Info, format!("mix of tasks in use: {whose}")),
-            problems => {
-                let text = format!("mix of tasks in {whose}: {}", problems.join("; "));
-                self.log(LogLevel::Warning, text);
-            }
-        }
-        self.changed = true;
-    }
-
-    /// What was noted of something and not told yet.
-    fn noted(&self, about: &NoteAbout) -> Vec<String> {
-        let notes = self.engine.state().supplies().device_notes();
-        let of_it = notes.filter(|note| note.about == *about);
-        of_it.map(|note| note.text.clone()).collect()
     }
 
     /// What is new of the ConfigMaps of a place that tell of the devices of nodes.

@@ -29,6 +29,7 @@ mod report;
 mod silent_nodes;
 mod status_retries;
 mod step;
+mod task_mix;
 mod unanswered;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -42,9 +43,10 @@ use pumice_model::shard::ShardStatus;
 use pumice_model::write::Write;
 
 pub use effect::{Effect, LogLevel, LogLine};
-pub use inputs::{DeviceConfigPlace, MixPlace, device_config_place, mix_place, report_places};
+pub use inputs::{DeviceConfigPlace, device_config_place, report_places};
 pub use node_reports::{ReportData, ReportNews};
 pub use step::StepResult;
+pub use task_mix::{MixPlace, mix_place};
 
 use expectations::Expectations;
 use node_reports::NodeReports;

@@ -559,7 +559,12 @@ fn what_a_config_map_says_of_the_mix_is_logged_and_what_cannot_be_read_of_it() {
     let mut bench = Bench::new([]);
     let mut told = |text: &str| {
         let (namespace, name) = ("ns".to_owned(), "mix".to_owned());
-        bench.decider.set_task_mix(namespace, name, text.to_owned());
+        let text = text.to_owned();
+        bench.decider.apply(vec![Delta::TaskMix {
+            namespace,
+            name,
+            text,
+        }]);
         let effects = bench.decider.take_effects().into_iter();
         let logged = effects.filter_map(|effect| match effect {
             Effect::Log(line) => Some((line.level, line.text)),

@@ -22,8 +22,8 @@ use crate::follow_up::FollowUp;
 use crate::knowledge::Knowledge;
 use crate::metrics_snapshot::MetricsCounts;
 use crate::report::ReportLog;
+use crate::task_mix::readable_mix;
 use crate::tidying::Tidying;
-use crate::wasted::WasteBook;
 
 /// The scheduler without its surroundings.
 pub struct Engine {
@@ -45,7 +45,6 @@ pub struct Engine {
     pub(crate) report_log: ReportLog,
     pub(crate) counted: MetricsCounts,
     pub(crate) devices_told: Told,
-    pub(crate) wasted: WasteBook,
     pub(crate) extender: ToldQuestions,
     pub(crate) tidying: Tidying,
 }
@@ -75,7 +74,6 @@ impl Engine {
             report_log: ReportLog::default(),
             counted: MetricsCounts::default(),
             devices_told: Told::default(),
-            wasted: WasteBook::default(),
             extender: ToldQuestions::of(pumice_plugins::extender_settings(config)),
             tidying: Tidying::default(),
         }
@@ -89,7 +87,7 @@ impl Engine {
         let mut reasons = ReasonTable::default();
         self.plugins = pumice_plugins::build(config, &mut reasons);
         // Pools may be named by other labels.
-        self.wasted = WasteBook::default();
+        self.counted.forget_wasted();
         self.kernel = self.kernel.for_reasons(reasons);
         self.state
             .set_device_settings(self.plugins.device_settings());
@@ -133,7 +131,7 @@ impl Engine {
 
     /// Takes in one change of the cluster.
     pub fn apply(&mut self, delta: Delta) {
-        let Some(mut delta) = self.readable_mix(delta) else {
+        let Some(mut delta) = readable_mix(&mut self.state, delta) else {
             return;
         };
         self.follow_up.expect(&self.state, &mut delta);

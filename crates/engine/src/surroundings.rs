@@ -14,7 +14,6 @@ use crate::follow_up::suspects::Outdated;
 use crate::give_up::GivenUp;
 use crate::metrics_snapshot::MetricsSnapshot;
 use crate::report::{ReportTime, Reports};
-use crate::wasted::FreeCardsView;
 
 impl Engine {
     /// The status of this job's PodGroup, as it is in the state, is being written. Until
@@ -172,7 +171,8 @@ impl Engine {
     }
 
     /// What metrics say. Costs a look at every queue, every waiting job and every pending pod,
-    /// and at the jobs that changed since the last call: for scrapes, not for every cycle.
+    /// and at the jobs and, with a mix of tasks, nodes that changed since the last call: for scrapes, not for every
+    /// cycle. After another mix all nodes are looked at.
     pub fn metrics_snapshot(&mut self) -> MetricsSnapshot {
         let mut counted = std::mem::take(&mut self.counted);
         let snapshot = counted.snapshot(self.known());
@@ -183,13 +183,6 @@ impl Engine {
     /// Gauges of the cards of nodes that may differ from what the last call said.
     pub fn device_gauges(&mut self) -> DeviceGauges {
         self.devices_told.gauges(&self.state)
-    }
-
-    /// Free cards by pool and type, and what of them is of use to no class of the mix; nothing without a mix. Costs a
-    /// look at the nodes that were touched since the last call, at all of them once the mix is another one.
-    pub fn free_cards(&mut self) -> Vec<FreeCardsView> {
-        self.wasted.catch_up(&self.state, &self.plugins);
-        self.wasted.views(&self.state)
     }
 
     /// The extender that is asked or told, if there is one.

@@ -24,7 +24,7 @@ pub fn tell(config: &Config, maps: &[DeviceMap], engine: &mut Engine) {
     }
 }
 
-/// That the ConfigMap is not given; of what is written, classes that do not count, or that nothing could serve.
+/// Says that the ConfigMap is not given, or which written classes do not count, or could be served by nothing.
 pub fn problems(config: &Config, mix: Option<&MixView>) -> Vec<InputProblem> {
     let Some(mix) = mix else {
         return Vec::new();

@@ -3,7 +3,7 @@
 use pumice_admin::metrics::{
     FreeCards, JobLabels, Metrics, Placed, QueueNumbers, ResourceAmounts, TaskStage,
 };
-use pumice_engine::{Engine, EvictionTally, JobSnapshot, QueueSnapshot};
+use pumice_engine::{Engine, EvictionTally, FreeCardsView, JobSnapshot, QueueSnapshot};
 use pumice_model::{JobIx, ResIx, ResVec, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -118,6 +118,7 @@ impl Numbers {
         }
         metrics.unready_jobs(numbers.unready_jobs);
         publish_evictions(metrics, &numbers.evictions);
+        publish_free_cards(metrics, &numbers.free_cards);
         let pending: Vec<(&'static str, usize)> = numbers.pending.into_iter().collect();
         metrics.pending_pods(&pending);
     }
@@ -139,8 +140,7 @@ impl Numbers {
 }
 
 /// Publishes what of the free cards is of use to nobody.
-pub(super) fn publish_free_cards(metrics: &Metrics, engine: &mut Engine) {
-    let all = engine.free_cards();
+fn publish_free_cards(metrics: &Metrics, all: &[FreeCardsView]) {
     let rows = all.iter().map(|row| FreeCards {
         pool: &row.pool,
         card_type: &row.card_type,

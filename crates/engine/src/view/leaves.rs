@@ -40,7 +40,8 @@ impl std::fmt::Display for NodeLeaves {
 }
 
 impl Pages<'_> {
-    /// Of a pod that asks for cards of one family: its node, then the best others that have room as things stand.
+    /// What a pod that asks for cards of one family leaves on its node, and would leave on the best others that have
+    /// room as things stand.
     pub(super) fn leaves(&self, ix: TaskIx) -> Vec<NodeLeaves> {
         let devices = self.state.supplies().devices();
         let task = self.state.task(ix);

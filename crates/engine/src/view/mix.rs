@@ -93,7 +93,7 @@ const NO_MIX: &str = "the plugin fragmentation, which keeps the mix of tasks, is
 type Serving = BTreeMap<(String, u8, String), Vec<bool>>;
 
 /// What all nodes are to the classes.
-struct Seen {
+struct SeenCards {
     usable: Vec<i64>,
     free: Vec<i64>,
     now: Serving,
@@ -141,7 +141,7 @@ impl Pages<'_> {
     }
 
     /// The rows that metrics have too, and which classes are short in each.
-    fn card_rows(&self, mix: &DeviceMix, seen: &Seen) -> Vec<FreeCardsView> {
+    fn card_rows(&self, mix: &DeviceMix, seen: &SeenCards) -> Vec<FreeCardsView> {
         let families = self.state.supplies().devices().families();
         let mut book = WasteBook::default();
         book.catch_up(self.state, self.plugins);
@@ -167,10 +167,10 @@ impl Pages<'_> {
         rows
     }
 
-    fn see_all(&self, mix: &DeviceMix) -> Seen {
+    fn see_all(&self, mix: &DeviceMix) -> SeenCards {
         let nodes = self.state.nodes();
         let count = mix.classes().len();
-        let mut seen = Seen {
+        let mut seen = SeenCards {
             usable: vec![0; count],
             free: vec![0; count],
             now: Serving::new(),
@@ -191,7 +191,13 @@ impl Pages<'_> {
         seen
     }
 
-    fn see_now(&self, mix: &DeviceMix, (node, family): (NodeIx, u8), pool: &str, seen: &mut Seen) {
+    fn see_now(
+        &self,
+        mix: &DeviceMix,
+        (node, family): (NodeIx, u8),
+        pool: &str,
+        seen: &mut SeenCards,
+    ) {
         let nodes = self.state.nodes();
         let of_node = &nodes.devices[node.at()];
         let room = NodeRoom {
@@ -224,7 +230,7 @@ impl Pages<'_> {
         mix: &DeviceMix,
         (node, family): (NodeIx, u8),
         pool: &str,
-        (looks, seen): (&mut BTreeSet<IdleLook>, &mut Seen),
+        (looks, seen): (&mut BTreeSet<IdleLook>, &mut SeenCards),
     ) {
         let nodes = self.state.nodes();
         let of_node = &nodes.devices[node.at()];
@@ -268,7 +274,7 @@ struct IdleLook {
     cards: Vec<((String, bool), Vec<i64>)>,
 }
 
-impl Seen {
+impl SeenCards {
     /// Whether one more task of a class finds nothing.
     fn no_room(&self, class: usize) -> Option<NoRoom> {
         if self.usable[class] > 0 {

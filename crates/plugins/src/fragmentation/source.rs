@@ -31,7 +31,7 @@ struct MixMap {
     epoch: Option<u64>,
     /// Empty as long as nothing could be read.
     classes: Vec<CountedClass>,
-    /// That there are too many of them, for people.
+    /// What people are told if there are too many of them; empty otherwise.
     merged: String,
     is_other: bool,
 }

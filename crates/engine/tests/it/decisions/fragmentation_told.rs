@@ -60,7 +60,10 @@ fn free_cards_are_told_by_pool_and_the_metric_says_what_the_page_says() {
         .with(notebook("two", "n2"));
     cluster.decide();
     let expected = [("", 2.0, 0.0), ("a", 1.51, 0.0), ("b", 1.51, 0.0)];
-    assert_eq!(rows(&cluster.engine.free_cards()), expected);
+    assert_eq!(
+        rows(&cluster.engine.metrics_snapshot().free_cards),
+        expected
+    );
     let mut told = 0;
     for at in 0..24 {
         cluster.apply(vgpu(&format!("more{at}"), 8_192));
@@ -68,7 +71,7 @@ fn free_cards_are_told_by_pool_and_the_metric_says_what_the_page_says() {
         if at % 6 == 5 {
             cluster.apply(Delta::PodDelete(format!("more{}", at - 1)));
         }
-        let free = cluster.engine.free_cards();
+        let free = cluster.engine.metrics_snapshot().free_cards;
         let mut page = mix_view(&cluster.engine).cards;
         for row in &mut page {
             (row.short, row.short_classes) = (Vec::new(), 0);
@@ -87,21 +90,21 @@ fn pools_are_those_of_the_label_that_is_named() {
         .with(in_pool(two_cards("n2"), "rack", "r"));
     cluster.decide();
     assert_eq!(
-        rows(&cluster.engine.free_cards()),
+        rows(&cluster.engine.metrics_snapshot().free_cards),
         [("", 2.0, 0.0), ("r", 2.0, 0.0)]
     );
     let config = super::devices::config(&conf(THIRDS_AND_HALVES));
     cluster.engine.reconfigure(&config);
     cluster.decide();
     assert_eq!(
-        rows(&cluster.engine.free_cards()),
+        rows(&cluster.engine.metrics_snapshot().free_cards),
         [("", 2.0, 0.0), ("a", 2.0, 0.0)]
     );
     cluster
         .engine
         .reconfigure(&super::devices::config(super::devices::CONF));
     cluster.decide();
-    assert_eq!(rows(&cluster.engine.free_cards()), []);
+    assert_eq!(rows(&cluster.engine.metrics_snapshot().free_cards), []);
 }
 
 #[test]
