@@ -3,7 +3,6 @@
 mod config_map;
 mod faults;
 mod mig;
-mod mix;
 mod node_lock;
 mod npus;
 mod plugins;
