@@ -15,6 +15,7 @@ mod check;
 mod completion;
 #[cfg(feature = "live")]
 mod live;
+mod mix_table;
 #[cfg(any(not(feature = "live"), test))]
 mod not_built;
 mod output;

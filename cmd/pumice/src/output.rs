@@ -8,6 +8,8 @@ use clap::ValueEnum;
 use pumice_sim::Report;
 use pumice_sim::report::{JobLine, Pending, PodGroupLine, ProblemLine, QueueLine, StrangerLine};
 
+use crate::mix_table;
+
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Yellow.on_default();
 const HEAD: Style = Style::new().bold();
@@ -58,6 +60,13 @@ fn table(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     pending(out, report)?;
     queues(out, report)?;
     hyper_nodes(out, report)?;
+    if let Some(mix) = &report.mix {
+        writeln!(out)?;
+        mix_table::free_cards(out, mix)?;
+        if let Some(text) = mix_table::without_room(mix) {
+            writeln!(out, "{text}")?;
+        }
+    }
     warnings(out, report)?;
     if !report.ignored.is_empty() {
         let kinds: Vec<String> = report

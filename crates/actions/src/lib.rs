@@ -35,6 +35,6 @@ mod worksheet;
 pub use asleep::put_to_bed;
 pub use entry::{Action, RunAction, passes_marks};
 pub use evict::CheapestByQueue;
-pub use kernel::Kernel;
+pub use kernel::{Kernel, nodes_with_room};
 pub use nominees::{JobNominees, place_nominees};
 pub use registry::{ACTIONS, SPECS, find};

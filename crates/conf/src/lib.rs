@@ -37,7 +37,8 @@ pub use metrics::{
 pub use nearest::{did_you_mean, nearest};
 pub use registry::{
     ActionSpec, ArgDefault, ArgKind, ArgSpec, ExclusiveSwitches, ListedArguments, NeededArgument,
-    OutOfRange, PluginConflict, PluginMissed, PluginSpec, Registry, TextForm, Wildcard,
+    OutOfRange, PluginConflict, PluginMissed, PluginNeeded, PluginSpec, Registry, TextForm,
+    Wildcard,
 };
 pub use secrets::{HIDDEN, text_without_secrets};
 

@@ -230,6 +230,23 @@ pub struct PluginConflict {
     pub help: &'static str,
 }
 
+/// A plugin without which a value of an argument does nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PluginNeeded {
+    /// Key of the argument.
+    pub argument: &'static str,
+    /// The value.
+    pub value: &'static str,
+    /// The other plugin.
+    pub plugin: &'static str,
+    /// Stable code of the warning.
+    pub code: &'static str,
+    /// What happens without it.
+    pub message: &'static str,
+    /// What to do.
+    pub help: &'static str,
+}
+
 /// What it means that a configuration for a whole cluster does not name a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PluginMissed {
@@ -261,6 +278,8 @@ pub struct PluginSpec {
     pub listed: &'static [ListedArguments],
     /// Plugins that exclude it. Of a pair one names the other.
     pub conflicts: &'static [PluginConflict],
+    /// Plugins that values of its arguments need.
+    pub needs_plugins: &'static [PluginNeeded],
     /// What to tell people who leave it out.
     pub missed: Option<PluginMissed>,
     /// It does nothing unless somebody measures what nodes use.
@@ -277,6 +296,7 @@ impl PluginSpec {
         needed: &[],
         listed: &[],
         conflicts: &[],
+        needs_plugins: &[],
         missed: None,
         reads_usage: false,
     };

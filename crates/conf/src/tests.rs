@@ -12,8 +12,8 @@ mod secrets;
 mod switches;
 
 use crate::{
-    ActionSpec, Arg, ArgSpec, Config, PluginConflict, PluginMissed, PluginSpec, Registry, TextForm,
-    parse,
+    ActionSpec, Arg, ArgSpec, Config, PluginConflict, PluginMissed, PluginNeeded, PluginSpec,
+    Registry, TextForm, parse,
 };
 
 const fn plugin(name: &'static str, args: &'static [ArgSpec]) -> PluginSpec {
@@ -117,6 +117,17 @@ const DRF: PluginSpec = PluginSpec {
     }],
     ..PluginSpec::PLAIN
 };
+const SHARE: PluginSpec = PluginSpec {
+    needs_plugins: &[PluginNeeded {
+        argument: "deviceshare.SchedulePolicy",
+        value: "fragmentation",
+        plugin: "fragmentation",
+        code: "W0113-no-mix",
+        message: "nobody knows what tasks ask",
+        help: "add `- name: fragmentation`",
+    }],
+    ..plugin("deviceshare", DEVICESHARE)
+};
 const CAPACITY: PluginSpec = PluginSpec {
     name: "capacity",
     conflicts: &[PluginConflict {
@@ -145,7 +156,8 @@ const REGISTRY: Registry = Registry {
         plugin("map", MAP),
         plugin("steps", STEPS),
         plugin("resource-strategy-fit", STRATEGY),
-        plugin("deviceshare", DEVICESHARE),
+        SHARE,
+        plugin("fragmentation", &[]),
     ],
     actions: &[
         action("enqueue", &[]),

@@ -15,7 +15,7 @@ use pumice_conf::reload::{self, Reload};
 use pumice_conf::{
     CONF_KEY, DEFAULT_CONF, Diagnostic, UsageSource, text_without_secrets, usage_source,
 };
-use pumice_decider::{DeviceConfigPlace, device_config_place, report_places};
+use pumice_decider::{DeviceConfigPlace, MixPlace, device_config_place, mix_place, report_places};
 use pumice_devices::ReportPlace;
 use pumice_engine::REGISTRY;
 use tokio::sync::{mpsc, watch as cell};
@@ -84,6 +84,8 @@ pub struct ConfFollower {
     pub core: mpsc::Sender<DecideCommand>,
     /// Where the device configuration of the configuration in use is.
     pub devices: cell::Sender<DeviceConfigPlace>,
+    /// Where the mix of tasks is, in the configuration in use.
+    pub mix: cell::Sender<MixPlace>,
     /// ConfigMaps about the devices of nodes that the configuration in use has need of.
     pub reports: cell::Sender<Vec<ReportPlace>>,
     /// Who measures what nodes use, in the configuration in use.
@@ -150,6 +152,15 @@ pub fn name(source: &ConfSource) -> String {
     }
 }
 
+/// Tells who follows something where it is now.
+fn tell_if_new<T: PartialEq>(followers: &cell::Sender<T>, now: T) {
+    followers.send_if_modified(|known| {
+        let moved = *known != now;
+        *known = now;
+        moved
+    });
+}
+
 impl ConfFollower {
     /// Follows until the texts end.
     ///
@@ -196,6 +207,7 @@ impl ConfFollower {
                 tracing::info!(%hash, "configuration in use: {}", self.name);
                 let json = serde_json::to_value(config.without_secrets()).unwrap_or_default();
                 let (place, reports) = (device_config_place(&config), report_places(&config));
+                let mix = mix_place(&config);
                 let text = String::from_utf8_lossy(bytes);
                 let text = text_without_secrets(&text, &config, &REGISTRY);
                 let usage = usage_source(&config.metrics);
@@ -204,21 +216,10 @@ impl ConfFollower {
                     return None;
                 }
                 // After the configuration: the deciding thread waits for what this place has.
-                self.devices.send_if_modified(|known| {
-                    let moved = *known != place;
-                    *known = place;
-                    moved
-                });
-                self.reports.send_if_modified(|known| {
-                    let moved = *known != reports;
-                    *known = reports;
-                    moved
-                });
-                self.usage.send_if_modified(|known| {
-                    let moved = *known != usage;
-                    *known = usage;
-                    moved
-                });
+                tell_if_new(&self.devices, place);
+                tell_if_new(&self.mix, mix);
+                tell_if_new(&self.reports, reports);
+                tell_if_new(&self.usage, usage);
                 if before.is_some() {
                     let changed = format!("{}: changed, and in use now: {hash}", self.name);
                     self.tell(Topic::ConfigurationInUse, uid, Some(changed))

@@ -26,6 +26,7 @@ use crate::device_config;
 use crate::extender::{ExtenderFeed, ExtenderFollower};
 use crate::journal::Journal;
 use crate::level_socket;
+use crate::mix_map;
 use crate::node_reports;
 use crate::node_usage::UsageFollower;
 use crate::notices::{self, Notice, Notices};
@@ -377,6 +378,8 @@ impl Daemon {
         let (devices, places) = cell::channel(None);
         let way = ReadWay::from(&self.clients);
         tokio::spawn(device_config::follow(way.clone(), places, core.clone()));
+        let (mix, places) = cell::channel(None);
+        tokio::spawn(mix_map::follow(way.clone(), places, core.clone()));
         let (reports, places) = cell::channel(Vec::new());
         tokio::spawn(node_reports::follow(way.clone(), places, core.clone()));
         let (usage, source_of_usage) = cell::channel(None);
@@ -407,6 +410,7 @@ impl Daemon {
                 .disable_default_scheduler_config,
             core,
             devices,
+            mix,
             reports,
             usage,
             status: Arc::clone(&self.status),

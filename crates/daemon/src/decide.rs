@@ -25,6 +25,7 @@ use crate::diag::{Activity, DiagView};
 use crate::dump::DumpDocument;
 use crate::planning::PlanGround;
 use crate::publish::Publisher;
+use pumice_model::Delta;
 use pumice_model::extender::ExtenderReply;
 use pumice_model::object::NodeUsage;
 use pumice_process::DaemonStatus;
@@ -77,6 +78,15 @@ pub enum DecideCommand {
         name: String,
         /// `device-config.yaml`.
         text: Option<String>,
+    },
+    /// What the ConfigMap at that place says that tasks ask.
+    TaskMix {
+        /// Namespace of the ConfigMap.
+        namespace: String,
+        /// Name of the ConfigMap.
+        name: String,
+        /// `mix`.
+        text: String,
     },
     /// What is new of ConfigMaps that tell of the devices of nodes.
     NodeReports {
@@ -292,6 +302,15 @@ impl DecideLoop {
                 name,
                 text,
             } => self.decider.set_device_config(namespace, name, text),
+            DecideCommand::TaskMix {
+                namespace,
+                name,
+                text,
+            } => self.decider.apply(vec![Delta::TaskMix {
+                namespace,
+                name,
+                text,
+            }]),
             DecideCommand::NodeReports { place, news } => {
                 self.decider.set_node_reports(&place, news);
             }

@@ -71,7 +71,7 @@ async fn tell(way: &ReadWay, place: &(String, String), core: &mpsc::Sender<Decid
 
 /// The next word on the ConfigMap. A refusal may be that of an API server that is just starting: it
 /// counts when nothing better comes for a while.
-async fn next(texts: &mut mpsc::Receiver<ConfigMapText>) -> Option<ConfigMapText> {
+pub async fn next(texts: &mut mpsc::Receiver<ConfigMapText>) -> Option<ConfigMapText> {
     let refused = |told: &ConfigMapText| matches!(told.text, Err(ConfigMapError::Refused(..)));
     let mut told = texts.recv().await?;
     let end = Instant::now() + PATIENCE;

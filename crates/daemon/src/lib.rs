@@ -24,6 +24,7 @@ mod extender;
 mod flags;
 mod journal;
 mod level_socket;
+mod mix_map;
 mod node_reports;
 mod node_usage;
 mod notices;

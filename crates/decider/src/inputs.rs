@@ -2,14 +2,14 @@
 
 use pumice_conf::Config;
 use pumice_devices::{ReportPlace, families};
-use pumice_engine::BindWait;
+use pumice_engine::{BindWait, Engine};
 use pumice_model::extender::ExtenderReply;
 use pumice_model::object::NodeUsage;
 use pumice_model::shard::ShardView;
 use pumice_model::{Delta, NoteAbout};
 
 use crate::node_reports::ReportNews;
-use crate::{Decider, Effect, LogLevel};
+use crate::{Decider, Effect, LogLevel, task_mix};
 
 /// Namespace and name of the ConfigMap with the device configuration; `None` where nothing would
 /// read it.
@@ -26,6 +26,13 @@ pub fn report_places(config: &Config) -> Vec<ReportPlace> {
     families::report_places(&pumice_plugins::device_settings(config))
 }
 
+/// What was noted of something and not told yet.
+pub(crate) fn noted(engine: &Engine, about: &NoteAbout) -> Vec<String> {
+    let notes = engine.state().supplies().device_notes();
+    let of_it = notes.filter(|note| note.about == *about);
+    of_it.map(|note| note.text.clone()).collect()
+}
+
 impl Decider {
     /// Changes of the cluster, in order.
     pub fn apply(&mut self, deltas: Vec<Delta>) {
@@ -40,7 +47,12 @@ impl Decider {
             }
             self.cleanups.note(&delta);
             self.unanswered.note(&delta);
+            let mix_of = task_mix::about(&delta);
             self.engine.apply(delta);
+            if let Some(about) = mix_of {
+                let told = task_mix::told(&self.engine, &about);
+                self.effects.log(told.level, told.text);
+            }
         }
         self.changed = true;
     }
@@ -124,9 +136,7 @@ impl Decider {
             name,
             text,
         });
-        let notes = self.engine.state().supplies().device_notes();
-        let of_it = notes.filter(|note| note.about == about);
-        let problems: Vec<&str> = of_it.map(|note| note.text.as_str()).collect();
+        let problems = noted(&self.engine, &about);
         if !problems.is_empty() {
             let text = format!("{whose} is not taken: {}", problems.join("; "));
             self.effects.log(LogLevel::Warning, text);

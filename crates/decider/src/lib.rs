@@ -32,6 +32,7 @@ mod report;
 mod silent_nodes;
 mod status_retries;
 mod step;
+mod task_mix;
 mod told_usage;
 mod unanswered;
 
@@ -44,6 +45,7 @@ pub use effect::{Effect, LogLevel, LogLine};
 pub use inputs::{DeviceConfigPlace, device_config_place, report_places};
 pub use node_reports::{ReportData, ReportNews};
 pub use step::StepResult;
+pub use task_mix::{MixPlace, mix_place};
 
 use dry_decisions::DryDecisions;
 use effect_list::EffectList;

@@ -546,6 +546,43 @@ fn the_arguments_say_where_it_is_if_devices_are_shared_at_all() {
     }
 }
 
+#[test]
+fn what_a_config_map_says_of_the_mix_is_logged_and_what_cannot_be_read_of_it() {
+    let named = |arguments: &[(&str, &str)]| {
+        let config = config_with("fragmentation", arguments);
+        mix_place(&config).map(|(namespace, name)| format!("{namespace}/{name}"))
+    };
+    assert_eq!(named(&[]), None);
+    let place = ("fragmentation.configMap", "ns/mix");
+    assert_eq!(named(&[place]).as_deref(), Some("ns/mix"));
+    assert_eq!(mix_place(&config_with("gang", &[place])), None);
+    let mut bench = Bench::new([]);
+    let mut told = |text: &str| {
+        let (namespace, name) = ("ns".to_owned(), "mix".to_owned());
+        let text = text.to_owned();
+        bench.decider.apply(vec![Delta::TaskMix {
+            namespace,
+            name,
+            text,
+        }]);
+        let effects = bench.decider.take_effects().into_iter();
+        let logged = effects.filter_map(|effect| match effect {
+            Effect::Log(line) => Some((line.level, line.text)),
+            _ => None,
+        });
+        logged.collect::<Vec<_>>()
+    };
+    let in_use = "mix of tasks in use: ConfigMap ns/mix".to_owned();
+    assert_eq!(told("1 a.b/c=1"), [(LogLevel::Info, in_use)]);
+    let [(LogLevel::Warning, text)] = &told("nonsense")[..] else {
+        panic!("a warning");
+    };
+    assert!(
+        text.contains("ConfigMap ns/mix") && text.contains("line 1: `nonsense`"),
+        "{text}"
+    );
+}
+
 fn measured(node: &str) -> Vec<(String, NodeUsage)> {
     let usage = NodeUsage {
         cpu: 50_000,

@@ -22,6 +22,7 @@ use crate::follow_up::FollowUp;
 use crate::knowledge::Knowledge;
 use crate::metrics_snapshot::MetricsCounts;
 use crate::report::ReportLog;
+use crate::task_mix::readable_mix;
 use crate::tidying::Tidying;
 
 /// The scheduler without its surroundings.
@@ -85,6 +86,8 @@ impl Engine {
         self.release_kept();
         let mut reasons = ReasonTable::default();
         self.plugins = pumice_plugins::build(config, &mut reasons);
+        // Pools may be named by other labels.
+        self.counted.forget_wasted();
         self.kernel = self.kernel.for_reasons(reasons);
         self.state
             .set_device_settings(self.plugins.device_settings());
@@ -127,7 +130,10 @@ impl Engine {
     }
 
     /// Takes in one change of the cluster.
-    pub fn apply(&mut self, mut delta: Delta) {
+    pub fn apply(&mut self, delta: Delta) {
+        let Some(mut delta) = readable_mix(&mut self.state, delta) else {
+            return;
+        };
         self.follow_up.expect(&self.state, &mut delta);
         self.tidying.note(&delta);
         if let Delta::QueueDelete(name) = &delta {

@@ -30,9 +30,11 @@ mod knowledge;
 pub mod metrics_snapshot;
 pub mod report;
 mod surroundings;
+mod task_mix;
 mod tidying;
 pub mod view;
 pub mod waiting;
+mod wasted;
 
 use pumice_conf::Registry;
 
@@ -46,8 +48,10 @@ pub use knowledge::Knowledge;
 pub use metrics_snapshot::{JobSnapshot, MetricsSnapshot, QueueSnapshot};
 pub use pumice_actions::Action;
 pub use pumice_framework::{Eviction, EvictionTally, Observer, Stage, Unobserved};
-pub use pumice_plugins::annotations_read;
+pub use pumice_plugins::{annotations_read, mix_place};
 pub use report::{GroupEvent, HyperNodeEvent, PodReport, QueueEvent, Reports};
+pub use task_mix::MIX_KEY;
+pub use wasted::{FreeCardsView, MAX_CARD_ROWS};
 
 /// Everything a configuration may name.
 pub static REGISTRY: Registry = Registry {

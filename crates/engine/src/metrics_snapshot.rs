@@ -8,6 +8,7 @@ use pumice_model::{JobIx, QueueIx, ResIx, ResVec, State};
 use rustc_hash::FxHashSet;
 
 use crate::knowledge::Knowledge;
+use crate::wasted::{FreeCardsView, WasteBook};
 
 /// As of the last cycle.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,6 +23,8 @@ pub struct MetricsSnapshot {
     pub unready_jobs: usize,
     /// What actions that evict did since the last call.
     pub evictions: EvictionTally,
+    /// Free cards by pool and type, and what of them is of use to no class of the mix; nothing without a mix.
+    pub free_cards: Vec<FreeCardsView>,
     /// Our pods without a node, by why they wait ([`crate::waiting::Why::class`]).
     pub pending: BTreeMap<&'static str, usize>,
 }
@@ -69,6 +72,8 @@ pub(crate) struct MetricsCounts {
     unready: FxHashSet<JobIx>,
     /// What actions that evict did.
     pub tally: EvictionTally,
+    /// Free cards, as they were told last.
+    wasted: WasteBook,
 }
 
 impl MetricsCounts {
@@ -84,13 +89,20 @@ impl MetricsCounts {
         }
     }
 
+    /// Nodes may be in other pools now.
+    pub fn forget_wasted(&mut self) {
+        self.wasted = WasteBook::default();
+    }
+
     /// What metrics say.
     pub fn snapshot(&mut self, known: Knowledge<'_>) -> MetricsSnapshot {
         let state = known.state;
+        self.wasted.catch_up(state, known.plugins);
         let mut snapshot = MetricsSnapshot {
             queues: queue_snapshots(known),
             unready_jobs: self.unready.len(),
             evictions: std::mem::take(&mut self.tally),
+            free_cards: self.wasted.views(state),
             ..MetricsSnapshot::default()
         };
         let mut changed: Vec<JobIx> = std::mem::take(&mut self.changed).into_iter().collect();

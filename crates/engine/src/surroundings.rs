@@ -171,7 +171,8 @@ impl Engine {
     }
 
     /// What metrics say. Costs a look at every queue, every waiting job and every pending pod,
-    /// and at the jobs that changed since the last call: for scrapes, not for every cycle.
+    /// and at the jobs and, with a mix of tasks, nodes that changed since the last call: for scrapes, not for every
+    /// cycle. After another mix all nodes are looked at.
     pub fn metrics_snapshot(&mut self) -> MetricsSnapshot {
         let mut counted = std::mem::take(&mut self.counted);
         let snapshot = counted.snapshot(self.known());

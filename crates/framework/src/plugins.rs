@@ -12,8 +12,8 @@ use crate::observer::{Observer, Stage};
 use crate::obstacles::Barriers;
 use crate::plugin::{Changed, ChangedQueues, CycleInfo, Plugin, Step};
 use crate::points::{
-    CandidateScore, Class, Counting, DomainFilter, Invalid, LedgerCheck, MovedQueues, NeededAnswer,
-    NodeFilter, NodeScore, QueueShare, Signature, StaticClass, StaticPart,
+    CandidateScore, Class, Counting, DomainFilter, Invalid, KeepsMix, LedgerCheck, MovedQueues,
+    NeededAnswer, NodeFilter, NodeScore, QueueShare, Signature, StaticClass, StaticPart,
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
@@ -159,9 +159,14 @@ impl Plugins {
                 observer.end(stage);
             }
         }
-        let mut mixes = self.ask(&self.points.task_mix, |x| x.as_task_mix());
-        let mix = mixes.find_map(|point| point.mix());
+        let mix = self.task_mix().and_then(KeepsMix::mix);
         state.supplies_mut().set_device_mix(mix);
+    }
+
+    /// Who keeps what the tasks of the cluster ask.
+    pub fn task_mix(&self) -> Option<&dyn KeepsMix> {
+        let mut keepers = self.ask(&self.points.task_mix, |x| x.as_task_mix());
+        keepers.next()
     }
 
     fn changed(&mut self, state: &mut State) -> Changed {

@@ -116,6 +116,15 @@ pub enum Delta {
         /// Text under its key `device-config.yaml`.
         text: Option<String>,
     },
+    /// What tasks ask of cards, as a ConfigMap says it; what another one said before does not count any more.
+    TaskMix {
+        /// Namespace of the ConfigMap.
+        namespace: String,
+        /// Name of the ConfigMap.
+        name: String,
+        /// Text under its key `mix`.
+        text: String,
+    },
     /// What a ConfigMap tells of the devices of a node: new, changed, or not told any more (`None`).
     NodeReport {
         /// Node name.

@@ -9,8 +9,8 @@
 mod check;
 
 use pumice_conf::{
-    Arg, ArgSpec, Arguments, ExclusiveSwitches, OneOf, PluginConf, PluginSpec, Text, TextForm,
-    TextMaps, Texts, Value,
+    Arg, ArgSpec, Arguments, ExclusiveSwitches, OneOf, PluginConf, PluginNeeded, PluginSpec, Text,
+    TextForm, TextMaps, Texts, Value,
 };
 use pumice_devices::hami::vendor_names;
 use pumice_devices::settings::CONFIG_MAP;
@@ -132,6 +132,15 @@ pub const SPEC: PluginSpec = PluginSpec {
     summary: "Shares accelerators among pods.",
     args: ARGS,
     exclusive: EXCLUSIVE,
+    needs_plugins: &[PluginNeeded {
+        argument: POLICY.name(),
+        value: FRAGMENTATION,
+        plugin: "fragmentation",
+        code: "W0113-no-mix",
+        message: "nobody knows what tasks ask: without the plugin `fragmentation` the fullest cards are taken, \
+                  and no node is preferred",
+        help: "add `- name: fragmentation` to the plugins of a tier, or write `binpack`",
+    }],
     ..PluginSpec::PLAIN
 };
 

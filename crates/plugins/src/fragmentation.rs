@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  arrivals ──► Census: classes of tasks, each with a mass that halves with time ┐
-//!  the argument fragmentation.mix ───────────────────────────────────────────────┴► weigh ──► DeviceMix
+//!  the argument fragmentation.mix, or a ConfigMap ───────────────────────────────┴► weigh ──► DeviceMix
 //!                                                                                               │ the state keeps it
 //!  scores of nodes: how much more would be wasted ◄── pumice_devices::mix ◄─────────────────────┤
 //!  cards, with deviceshare.SchedulePolicy: fragmentation ◄──────────────────────────────────────┘
@@ -13,7 +13,9 @@
 //! tasks on nodes follows from it and is found anew then.
 
 mod census;
+mod left_out;
 mod score;
+mod source;
 #[cfg(test)]
 mod tests;
 mod weigh;
@@ -21,16 +23,17 @@ mod written;
 
 use std::sync::Arc;
 
-use pumice_conf::{Arg, Arguments, GoDuration, PluginSpec, TextForm, Texts};
+use pumice_conf::{Arg, Arguments, FormedText, GoDuration, PluginSpec, TextForm, Texts};
 use pumice_devices::{DeviceMix, Policy};
 use pumice_framework::points;
-use pumice_framework::points::{KeepsMix, NodeScore, NodeScores};
+use pumice_framework::points::{KeepsMix, LeftOutTasks, NodeScore, NodeScores};
 use pumice_framework::{Class, CycleInfo, Plugin, Step};
 use pumice_model::State;
 
 use crate::entry::PluginEntry;
-use census::{Census, CountedClass};
 use score::AddedWaste;
+use source::MixSource;
+pub use written::mix_text_faults;
 
 /// Largest weight that is used, so that sums of scores stay exact.
 const MAX_WEIGHT: i64 = 1_000;
@@ -57,6 +60,23 @@ const CLASS: TextForm = TextForm {
     example: "30 cpu=8 memory=32Gi volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=8000",
     fault: written::fault,
 };
+const MIX_MAP: Arg<FormedText> = Arg::formed(
+    "fragmentation.configMap",
+    MAP_FORM,
+    "",
+    "ConfigMap that has the mix under its key `mix`, a class a line, as `namespace/name`; it is followed. \
+     `fragmentation.mix` goes before it.",
+);
+const MAP_FORM: TextForm = TextForm {
+    phrase: "namespace and name of a ConfigMap",
+    example: "volcano-system/task-mix",
+    fault: source::place_fault,
+};
+const POOLS: Arg<Texts> = Arg::texts(
+    "fragmentation.poolLabels",
+    "Keys of labels of nodes; the first that a node has names the pool that its cards are told under. Without it \
+     the group of plugin nodegroup, then the labels of pools that cloud providers and Karpenter set.",
+);
 const HALF_LIFE: Arg<GoDuration> = Arg::duration(
     "fragmentation.halfLife",
     "How long ago a task came that counts half as much as one that comes now: a week unless given.",
@@ -74,6 +94,18 @@ const SCARCITY: Arg<bool> = Arg::switch(
     "Let classes count more the less of the free cards they can use.",
 );
 
+/// Namespace and name of the ConfigMap that the arguments name, unless they have the mix themselves.
+pub fn map_place(arguments: &Arguments) -> Option<(String, String)> {
+    if MIX
+        .read(arguments)
+        .is_some_and(|written| !written.is_empty())
+    {
+        return None;
+    }
+    let (namespace, name) = MIX_MAP.read(arguments).trim().split_once('/')?;
+    Some((namespace.to_owned(), name.to_owned()))
+}
+
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "fragmentation",
@@ -81,6 +113,8 @@ pub const SPEC: PluginSpec = PluginSpec {
     args: &[
         WEIGHT.spec(),
         MIX.spec(),
+        MIX_MAP.spec(),
+        POOLS.spec(),
         HALF_LIFE.spec(),
         CLASSES.spec(),
         SCARCITY.spec(),
@@ -93,21 +127,27 @@ pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, _| {
     Box::new(Fragmentation::new(&conf.arguments))
 });
 
-/// Where the classes come from.
-enum MixSource {
-    /// They are written in the configuration.
-    Written(Vec<CountedClass>),
-    /// From tasks that came.
-    Seen(Census),
-}
+/// Labels that name the pool of a node, where the configuration names none.
+const POOL_LABELS: [&str; 9] = [
+    "volcano.sh/nodegroup-name",
+    "karpenter.sh/nodepool",
+    "cloud.google.com/gke-nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "kubernetes.azure.com/agentpool",
+    "alibabacloud.com/nodepool-id",
+    "tke.cloud.tencent.com/nodepool-id",
+    "cce.cloud.com/cce-nodepool",
+    "doks.digitalocean.com/node-pool",
+];
 
 /// The plugin.
 pub struct Fragmentation {
     weight: i64,
-    max_classes: usize,
     scarcity: bool,
     source: MixSource,
+    pool_labels: Vec<String>,
     mix: Option<Arc<DeviceMix>>,
+    left_out: Vec<LeftOutTasks>,
     /// Epochs of nodes and device families that the mix was made for.
     made_for: Option<(u64, u64)>,
     /// Tasks with cards that were placed or taken back since.
@@ -120,20 +160,23 @@ impl Fragmentation {
     /// The plugin with its arguments.
     pub fn new(arguments: &Arguments) -> Self {
         let written = MIX.read(arguments).unwrap_or_default();
-        let written: Vec<CountedClass> = written
-            .iter()
-            .filter_map(|text| written::read(text).ok())
-            .collect();
         let half_life_ns = HALF_LIFE.read(arguments).unwrap_or(HALF_LIFE_NS);
+        let max_classes = CLASSES.read(arguments) as usize;
+        let pool_labels = POOLS.read(arguments).unwrap_or_default();
         Self {
             weight: WEIGHT.read(arguments),
-            max_classes: CLASSES.read(arguments) as usize,
             scarcity: SCARCITY.read(arguments),
-            source: match written.is_empty() {
-                true => MixSource::Seen(Census::new(half_life_ns / 1_000_000_000)),
-                false => MixSource::Written(written),
+            source: MixSource::new(
+                (&written, map_place(arguments)),
+                half_life_ns / 1_000_000_000,
+                max_classes,
+            ),
+            pool_labels: match pool_labels.is_empty() {
+                true => POOL_LABELS.map(str::to_owned).into(),
+                false => pool_labels,
             },
             mix: None,
+            left_out: Vec::new(),
             made_for: None,
             moved: 0,
             due_after: 0,
@@ -142,25 +185,16 @@ impl Fragmentation {
 
     fn is_due(&self, state: &State) -> bool {
         let is_outdated = self.made_for != Some(epochs(state));
-        let is_other_mix = match &self.source {
-            MixSource::Written(_) => false,
-            MixSource::Seen(census) => census.is_other(),
-        };
-        is_outdated || is_other_mix || (self.scarcity && self.moved >= self.due_after)
+        is_outdated || self.source.is_other() || (self.scarcity && self.moved >= self.due_after)
     }
 
     fn renew(&mut self, state: &State, now_s: i64) {
-        let classes = match &mut self.source {
-            MixSource::Written(classes) => classes.clone(),
-            MixSource::Seen(census) => {
-                let counts = |asked: &census::AskedClass| weigh::counts(state, asked);
-                census.take(now_s, self.max_classes, counts)
-            }
-        };
+        let classes = self.source.take(state, now_s);
         let policy = state.supplies().devices().families().settings().policy;
         let chooses_cards = policy == Policy::Fragmentation;
         let weighed = weigh::weigh(state, &classes, (chooses_cards, self.scarcity));
         self.due_after = weigh::moves_until_due(state);
+        self.left_out = left_out::left_out(state, &classes, &weighed);
         self.mix = Some(Arc::new(weighed));
         self.made_for = Some(epochs(state));
         self.moved = 0;
@@ -178,9 +212,7 @@ impl Plugin for Fragmentation {
     }
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {
-        if let MixSource::Seen(census) = &mut self.source {
-            census.count(state, cycle);
-        }
+        self.source.follow(state, cycle);
         if self.is_due(state) {
             self.renew(state, cycle.now_s);
         }
@@ -202,6 +234,22 @@ impl Plugin for Fragmentation {
 impl KeepsMix for Fragmentation {
     fn mix(&self) -> Option<&Arc<DeviceMix>> {
         self.mix.as_ref()
+    }
+
+    fn origin(&self) -> &str {
+        self.source.origin()
+    }
+
+    fn is_written(&self) -> bool {
+        self.source.is_written()
+    }
+
+    fn left_out(&self) -> &[LeftOutTasks] {
+        &self.left_out
+    }
+
+    fn pool_labels(&self) -> &[String] {
+        &self.pool_labels
     }
 }
 

@@ -93,6 +93,11 @@ pub fn device_settings(conf: &Config) -> Settings {
     build(conf, &mut ReasonTable::default()).device_settings()
 }
 
+/// Namespace and name of the ConfigMap with the mix of tasks, if a checked configuration names one that counts.
+pub fn mix_place(conf: &Config) -> Option<(String, String)> {
+    fragmentation::map_place(&conf.plugin(fragmentation::SPEC.name)?.arguments)
+}
+
 /// Where the extender of a checked configuration is, if it is asked or told anything.
 pub fn extender_settings(conf: &Config) -> Option<ExtenderSettings> {
     let settings = extender::settings(conf.plugin(extender::SPEC.name)?);

@@ -21,6 +21,7 @@ pub mod problem;
 pub mod reader;
 pub mod report;
 pub mod run;
+mod task_mix;
 mod wanted;
 pub mod world;
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use pumice_conf::CONF_KEY;
 use pumice_devices::NodeReport;
 use pumice_devices::config::CONFIG_KEY as DEVICE_KEY;
+use pumice_engine::MIX_KEY;
 use pumice_wire::rules::BrokenRule;
 use pumice_yaml::tree::{Budget, Data, Location, MapEntry, YamlNode, documents};
 
@@ -48,14 +49,14 @@ pub struct InputItem {
     pub served: bool,
 }
 
-/// A device configuration within a ConfigMap.
+/// A device configuration, or a mix of tasks, within a ConfigMap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceMap {
     /// Namespace; `default` when the manifest names none.
     pub namespace: String,
     /// Name of the ConfigMap.
     pub name: String,
-    /// Text under the key [`DEVICE_KEY`], as it stands there.
+    /// Text under the key [`DEVICE_KEY`] or [`MIX_KEY`], as it stands there.
     pub text: String,
     /// Where the ConfigMap begins.
     pub place: InputPlace,
@@ -72,6 +73,8 @@ pub struct InputObjects {
     pub dumped: Option<Dumped>,
     /// Device configurations found in ConfigMaps, each namespace and name once.
     pub device_maps: Vec<DeviceMap>,
+    /// Mixes of tasks found in ConfigMaps, likewise.
+    pub mix_maps: Vec<DeviceMap>,
     /// What ConfigMaps tell of the devices of nodes.
     pub node_reports: Vec<NodeReport>,
     /// Kinds that have no effect, with their number.
@@ -231,14 +234,17 @@ impl InputObjects {
     /// Takes what a scheduler reads out of a ConfigMap; false when it holds nothing of that.
     fn config_map(&mut self, file: &str, node: &YamlNode) -> bool {
         let value = |key| node.get("data").and_then(|data| data.get(key));
-        let (conf, devices) = (value(CONF_KEY), value(DEVICE_KEY));
+        let (conf, devices, mix) = (value(CONF_KEY), value(DEVICE_KEY), value(MIX_KEY));
         if let Some(conf) = conf {
             self.scheduler_config(file, node, conf);
         }
         if let Some(devices) = devices {
-            self.device_map(file, node, devices);
+            self.kept_map(file, node, (DEVICE_KEY, devices));
         }
-        conf.is_some() || devices.is_some() || self.node_report(file, node)
+        if let Some(mix) = mix {
+            self.kept_map(file, node, (MIX_KEY, mix));
+        }
+        conf.is_some() || devices.is_some() || mix.is_some() || self.node_report(file, node)
     }
 
     /// Takes what a device plugin, or who collects it, tells of nodes.
@@ -268,12 +274,12 @@ impl InputObjects {
         }
     }
 
-    fn device_map(&mut self, file: &str, node: &YamlNode, value: &YamlNode) {
+    fn kept_map(&mut self, file: &str, node: &YamlNode, (key, value): (&str, &YamlNode)) {
         let object = object_name("ConfigMap", node);
         let meta = |key| Some(node.get("metadata")?.get(key)?.text()?.to_owned());
         let Some(text) = value.text() else {
-            let message = format!("data.{DEVICE_KEY} is {}, not a text", value.describe());
-            let help = format!("write it as a text block: `{DEVICE_KEY}: |`");
+            let message = format!("data.{key} is {}, not a text", value.describe());
+            let help = format!("write it as a text block: `{key}: |`");
             self.problem(file, value.location, &object, message, &help);
             return;
         };
@@ -283,18 +289,26 @@ impl InputObjects {
             return;
         };
         let namespace = meta("namespace").unwrap_or_else(|| "default".to_owned());
-        let mut known = self.device_maps.iter();
+        let maps = match key {
+            MIX_KEY => &self.mix_maps,
+            _ => &self.device_maps,
+        };
+        let mut known = maps.iter();
         if let Some(first) = known.find(|m| (&m.namespace, &m.name) == (&namespace, &name)) {
             let message = format!("given twice: the first one is at {}", first.place);
             self.problem(file, node.location, &object, message, "remove one of them");
             return;
         }
-        self.device_maps.push(DeviceMap {
+        let map = DeviceMap {
             namespace,
             name,
             text: text.to_owned(),
             place: place(file, node.location),
-        });
+        };
+        match key {
+            MIX_KEY => self.mix_maps.push(map),
+            _ => self.device_maps.push(map),
+        }
     }
 
     fn typed_object(&mut self, file: &str, node: &YamlNode, api_version: &str, kind: &str) {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use pumice_engine::Engine;
 use pumice_engine::report::queue_totals;
+use pumice_engine::view::{Ask, MixView, View};
 use pumice_engine::waiting::Subject;
 use pumice_model::object::GroupPhase;
 use pumice_model::resource::display_amount;
@@ -346,6 +347,10 @@ pub struct Report {
     /// HyperNodes by tier, then by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hyper_nodes: Vec<HyperNodeLine>,
+    /// What tasks ask of cards and what of the free ones is of use to none, where a plugin keeps it: as
+    /// `pumice top --mix` tells it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mix: Option<MixView>,
     /// Batch Jobs by name.
     pub jobs: Vec<JobLine>,
     /// Pods that other schedulers place, by scheduler.
@@ -393,6 +398,10 @@ impl Report {
                 });
             }
         }
+        self.mix = match engine.known().view(&Ask::Mix) {
+            Ok(View::Mix(view)) if view.absent.is_none() => Some(view),
+            _ => None,
+        };
         self.pipelined.sort_by(|l, r| l.pod.cmp(&r.pod));
         self.pending.sort_by(|l, r| l.pod.cmp(&r.pod));
         self.describe_groups(engine);

@@ -12,6 +12,7 @@ use pumice_model::{Delta, DeviceNote, JobIx, NoteAbout, State, TaskIx};
 use crate::extender;
 use crate::reader::{DeviceMap, InputObjects, InputSource};
 use crate::report::{BindLine, ClaimLine, EvictionLine, Ignored, ProblemLine, Report, VolumeLine};
+use crate::task_mix;
 use crate::world::World;
 
 /// Most cycles of a run to a fixed point. A run ends long before: every cycle but the last binds a
@@ -86,6 +87,7 @@ pub fn simulate(
     }
     world.run_claims();
     tell_devices(&input.device_maps, &input.node_reports, &mut engine);
+    task_mix::tell(config, &input.mix_maps, &mut engine);
     world
         .take_deltas()
         .into_iter()
@@ -125,15 +127,15 @@ pub fn simulate(
     report.jobs = world.job_lines();
     report.other_schedulers = world.stranger_lines(&settings.options);
     problems.extend(world.misspelt_schedulers(&settings.options));
-    report.ignored = input
-        .ignored
-        .into_iter()
+    let ignored = input.ignored.into_iter();
+    report.ignored = ignored
         .map(|(kind, count)| Ignored { kind, count })
         .collect();
     problems.extend(world.doubtful_budgets());
     problems.extend(engine.extender().map(extender::problem));
-    let notes = engine.take_device_notes().into_iter();
-    problems.extend(notes.map(|note| device_problem(note, &world, &input.device_maps)));
+    let maps: Vec<&DeviceMap> = input.device_maps.iter().chain(&input.mix_maps).collect();
+    problems.extend(device_problems(&mut engine, &world, &maps));
+    problems.extend(task_mix::problems(config, report.mix.as_ref()));
     report.problems = problems.iter().map(problem_line).collect();
     (report, problems)
 }
@@ -250,8 +252,20 @@ fn group_of(state: &State, task: TaskIx) -> String {
     job.map_or_else(String::new, |job| state.population().job_key(job))
 }
 
+/// What was left out of devices or counts as used.
+fn device_problems(
+    engine: &mut Engine,
+    world: &World,
+    maps: &[&DeviceMap],
+) -> Vec<crate::InputProblem> {
+    let notes = engine.take_device_notes().into_iter();
+    notes
+        .map(|note| device_problem(note, world, maps))
+        .collect()
+}
+
 /// Something about devices that was left out or counts as used.
-fn device_problem(note: DeviceNote, world: &World, maps: &[DeviceMap]) -> crate::InputProblem {
+fn device_problem(note: DeviceNote, world: &World, maps: &[&DeviceMap]) -> crate::InputProblem {
     let (object, place) = match note.about {
         NoteAbout::Node(name) => (format!("Node {name}"), world.place("Node", &name)),
         NoteAbout::Pod {
@@ -261,7 +275,7 @@ fn device_problem(note: DeviceNote, world: &World, maps: &[DeviceMap]) -> crate:
             (format!("Pod {key}"), world.place("Pod", &key))
         }
         NoteAbout::ConfigMap(namespace, name) => {
-            let same = |map: &&DeviceMap| (&map.namespace, &map.name) == (&namespace, &name);
+            let same = |map: &&&DeviceMap| (&map.namespace, &map.name) == (&namespace, &name);
             let place = maps.iter().find(same).map(|map| map.place.clone());
             (format!("ConfigMap {namespace}/{name}"), place)
         }

@@ -3,6 +3,7 @@
 mod config_map;
 mod faults;
 mod mig;
+mod mix;
 mod node_lock;
 mod npus;
 mod plugins;

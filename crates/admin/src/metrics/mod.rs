@@ -6,6 +6,7 @@
 
 mod cards;
 mod controllers;
+mod free_cards;
 mod jobs;
 mod queues;
 mod reference;
@@ -21,11 +22,13 @@ pub use cards::MAX_CARD_SERIES;
 pub use controllers::{
     CONTROLLERS_REFERENCE, ControllerMetrics, FinishedJob, GroupPhaseCounts, KindNumbers,
 };
+pub use free_cards::FreeCards;
 pub use jobs::{JobLabels, MAX_JOBS, Placed};
 pub use queues::{MAX_QUEUES, MAX_SCALARS, QueueNumbers, ResourceAmounts};
 pub use reference::{Buckets, MetricFamily, MetricKind, REFERENCE};
 
 use cards::Cards;
+use free_cards::FreeCardSeries;
 use jobs::Jobs;
 use queues::Queues;
 use reference::Families;
@@ -122,6 +125,7 @@ pub struct Metrics {
     jobs: Mutex<Jobs>,
     pending_reasons: Mutex<BTreeSet<&'static str>>,
     cards: Mutex<Cards>,
+    free_cards: Mutex<FreeCardSeries>,
 }
 
 impl Metrics {
@@ -140,6 +144,7 @@ impl Metrics {
             jobs: Mutex::default(),
             pending_reasons: Mutex::default(),
             cards: Mutex::default(),
+            free_cards: Mutex::default(),
         })
     }
 
@@ -434,6 +439,11 @@ impl Metrics {
     /// Nodes other than these have no cards any more.
     pub fn keep_cards(&self, nodes: &BTreeSet<&str>) {
         locked(&self.cards).keep(nodes);
+    }
+
+    /// All free cards by pool and type; series that are not named go.
+    pub fn free_cards(&self, rows: &[FreeCards<'_>]) {
+        locked(&self.free_cards).set(&self.families, rows);
     }
 
     /// A list showed so many versions that the watch had not told.

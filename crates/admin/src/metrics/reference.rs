@@ -271,6 +271,10 @@ families! {
         "Binds that wait for the device plugin of their node, or for its lock.";
     device_nodes_silent: gauge "pumice_device_nodes_silent" []
         "Nodes of whose devices nothing new was told for longer than is usual; what was told last stays in use.";
+    free_cards: gauge "pumice_free_cards" ["pool", "type", "family"]
+        "Cards that nobody has, parts of cards counted as such, by pool of nodes and type; with plugin fragmentation, of families that tasks ask.";
+    useless_cards: gauge "pumice_useless_cards" ["pool", "type", "family"]
+        "Of pumice_free_cards those that tasks of no class of the mix could use.";
     gang_partial: gauge "pumice_gang_partial" []
         "Gangs of which a part is bound and the rest is being completed or given up.";
     gang_partial_total: counter "pumice_gang_partial_total" []

@@ -1,6 +1,6 @@
 use super::{
-    Buckets, JobLabels, MAX_JOBS, MAX_SCALARS, MetricKind, Metrics, OnSession, Placed, PodStage,
-    QueueNumbers, REFERENCE, ResourceAmounts, TaskStage,
+    Buckets, FreeCards, JobLabels, MAX_JOBS, MAX_SCALARS, MetricKind, Metrics, OnSession, Placed,
+    PodStage, QueueNumbers, REFERENCE, ResourceAmounts, TaskStage,
 };
 
 /// The families of spec/01 §8: name without `volcano_`, type with range, labels.
@@ -261,6 +261,13 @@ fn use_everything(metrics: &Metrics) {
     metrics.config_in_use("00");
     metrics.config_reloaded("used");
     metrics.pending_pods(&[("no node fits", 1)]);
+    metrics.free_cards(&[FreeCards {
+        pool: "a",
+        card_type: "T4",
+        family: "vgpu",
+        free: 1.0,
+        useless: 0.5,
+    }]);
     metrics.watch_objects("pods", 1);
     metrics.watch_staleness("pods", 1.0);
     metrics.watch_lost("pods", 1.0);
@@ -523,4 +530,31 @@ fn series_of_cards_follow_their_nodes_and_pods() {
         of("card_"),
         ["card_memory{NodeName=\"n2\",devID=\"GPU-aa\"} 3000"]
     );
+}
+
+#[test]
+fn free_cards_have_series_as_long_as_their_pool_and_type_are_there() {
+    let metrics = metrics();
+    let row = |pool, free, useless| FreeCards {
+        pool,
+        card_type: "T4",
+        family: "vgpu",
+        free,
+        useless,
+    };
+    metrics.free_cards(&[row("a", 2.5, 0.5), row("", 1.0, 0.0)]);
+    assert_eq!(
+        lines(&metrics, "pumice_useless_cards"),
+        [
+            r#"pumice_useless_cards{family="vgpu",pool="",type="T4"} 0"#,
+            r#"pumice_useless_cards{family="vgpu",pool="a",type="T4"} 0.5"#,
+        ]
+    );
+    metrics.free_cards(&[row("a", 3.0, 0.0)]);
+    assert_eq!(
+        lines(&metrics, "pumice_free_cards"),
+        [r#"pumice_free_cards{family="vgpu",pool="a",type="T4"} 3"#]
+    );
+    metrics.free_cards(&[]);
+    assert_eq!(lines(&metrics, "pumice_useless_cards"), [""; 0]);
 }

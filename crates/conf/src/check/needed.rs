@@ -1,8 +1,8 @@
-//! Arguments that others need.
+//! Arguments that others need, and values that need another plugin.
 
 use crate::arguments::Arguments;
 use crate::diagnostic::{Findings, TextRange};
-use crate::registry::{NeededArgument, PluginSpec};
+use crate::registry::{NeededArgument, PluginNeeded, PluginSpec};
 use pumice_yaml::tree::YamlNode;
 
 use super::exclusive::entry;
@@ -31,6 +31,20 @@ pub(super) fn check(
                 ));
         }
     }
+}
+
+/// Values that need another plugin, and where they stand.
+pub(super) fn plugins(
+    spec: &PluginSpec,
+    node: &YamlNode<'_>,
+    read: &Arguments,
+) -> Vec<(PluginNeeded, TextRange)> {
+    let needed = spec.needs_plugins.iter();
+    let needed = needed.filter(|needed| read.str(needed.argument) == Some(needed.value));
+    let place = |name| entry(node, name).map_or(node.into(), |entry| (&entry.value).into());
+    needed
+        .map(|needed| (*needed, place(needed.argument)))
+        .collect()
 }
 
 fn is_given(read: &Arguments, name: &str) -> bool {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::config::{ENABLE_KEYS, PluginConf, Tier};
 use crate::diagnostic::{Findings, TextRange};
 use crate::nearest::nearest;
-use crate::registry::{PluginSpec, Registry, find_arg};
+use crate::registry::{PluginNeeded, PluginSpec, Registry, find_arg};
 use pumice_yaml::scalar::{Scalar, parse_bool_text, resolve, shorten};
 use pumice_yaml::tree::{Data, YamlNode};
 
@@ -19,6 +19,8 @@ struct Listed {
     names: HashMap<String, TextRange>,
     /// Place of each switch that is on: plugin and key.
     switched_on: HashMap<(String, &'static str), TextRange>,
+    /// Values that need another plugin, and where they stand.
+    needing: Vec<(PluginNeeded, TextRange)>,
 }
 
 /// The tiers in file order.
@@ -59,6 +61,13 @@ pub(super) fn read_tiers(
             && !measured
         {
             report_unmeasured(*place, plugin.name, found);
+        }
+    }
+    for (needed, place) in &listed.needing {
+        if !listed.names.contains_key(needed.plugin) {
+            found
+                .warn(needed.code, *place, needed.message)
+                .help(needed.help);
         }
     }
     read
@@ -185,6 +194,8 @@ fn read_plugin(
                         super::exclusive::check(spec.exclusive, field.value, &read, found);
                         super::needed::check(spec, field.value, &read, found);
                         super::listed::check(spec.listed, field.value, &read, found);
+                        let needing = super::needed::plugins(spec, field.value, &read);
+                        listed.needing.extend(needing);
                         read
                     }
                     None => super::values::read_free_arguments(field.value, found),

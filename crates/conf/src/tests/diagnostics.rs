@@ -369,6 +369,31 @@ fn misshapen_plugins_are_reported() {
 }
 
 #[test]
+fn a_value_that_needs_another_plugin_is_warned_about_without_it() {
+    let share = "- plugins:\n  - name: deviceshare\n    arguments:\n      \
+                 deviceshare.SchedulePolicy: fragmentation\n";
+    check(
+        &format!("{ACTIONS}tiers:\n{share}"),
+        expect![[r#"
+            warning[W0113-no-mix]: nobody knows what tasks ask
+             --> conf:6:35
+              |
+            6 |       deviceshare.SchedulePolicy: fragmentation
+              |                                   ^^^^^^^^^^^^^
+              = help: add `- name: fragmentation`
+        "#]],
+    );
+    // Wherever the other one stands, and with any other value.
+    for text in [
+        format!("{share}- plugins:\n  - name: fragmentation\n"),
+        format!("- plugins:\n  - name: fragmentation\n{share}"),
+        share.replace("SchedulePolicy: fragmentation", "SchedulePolicy: binpack"),
+    ] {
+        check(&format!("{ACTIONS}tiers:\n{text}"), expect![[r#""#]]);
+    }
+}
+
+#[test]
 fn a_configuration_without_gangs_is_warned_about() {
     let plugins = "- plugins:\n  - name: predicates\n  - name: nodeorder\n";
     check(

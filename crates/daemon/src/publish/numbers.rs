@@ -1,7 +1,9 @@
 //! Numbers of queues, jobs and pods, as metrics.
 
-use pumice_admin::metrics::{JobLabels, Metrics, Placed, QueueNumbers, ResourceAmounts, TaskStage};
-use pumice_engine::{Engine, EvictionTally, JobSnapshot, QueueSnapshot};
+use pumice_admin::metrics::{
+    FreeCards, JobLabels, Metrics, Placed, QueueNumbers, ResourceAmounts, TaskStage,
+};
+use pumice_engine::{Engine, EvictionTally, FreeCardsView, JobSnapshot, QueueSnapshot};
 use pumice_model::{JobIx, ResIx, ResVec, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -116,6 +118,7 @@ impl Numbers {
         }
         metrics.unready_jobs(numbers.unready_jobs);
         publish_evictions(metrics, &numbers.evictions);
+        publish_free_cards(metrics, &numbers.free_cards);
         let pending: Vec<(&'static str, usize)> = numbers.pending.into_iter().collect();
         metrics.pending_pods(&pending);
     }
@@ -134,6 +137,18 @@ impl Numbers {
             metrics.job_share(namespace, name, share);
         }
     }
+}
+
+/// Publishes what of the free cards is of use to nobody.
+fn publish_free_cards(metrics: &Metrics, all: &[FreeCardsView]) {
+    let rows = all.iter().map(|row| FreeCards {
+        pool: &row.pool,
+        card_type: &row.card_type,
+        family: &row.family,
+        free: row.free_cards,
+        useless: row.useless_cards,
+    });
+    metrics.free_cards(&rows.collect::<Vec<_>>());
 }
 
 /// Counts what actions that evict did.

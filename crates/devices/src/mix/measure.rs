@@ -83,7 +83,7 @@ impl ChangedCards {
 
 /// What all cards of a node are to a class.
 #[derive(Clone, Copy, Default)]
-struct CardSums {
+pub(super) struct CardSums {
     /// Tasks of one card each that would find one.
     count: i64,
     /// Thousandths that these would take.
@@ -104,7 +104,7 @@ impl CardSums {
 }
 
 /// Pieces of cards, and how many cards give so many.
-type PiecesOf = SmallVec<[(Pieces, i64); 8]>;
+pub(super) type PiecesOf = SmallVec<[(Pieces, i64); 8]>;
 
 /// Waste before, and after each choice.
 pub(super) struct Wastes {
@@ -149,7 +149,7 @@ impl DeviceMix {
 
     /// Looks at each class of a family of which one more task would find cards and room on a node: where it stands
     /// among all, what all cards are to it, and how often each kind of them would serve it.
-    fn served(
+    pub(super) fn served(
         &self,
         room: &NodeRoom,
         (family, cards): (u8, &CardsNow),

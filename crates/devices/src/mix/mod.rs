@@ -19,6 +19,7 @@ mod measure;
 pub(crate) mod pieces;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ use crate::node::NodeDevices;
 use crate::request::{DeviceRequest, FamilyRequest};
 
 pub use pieces::Pieces;
+pub use told::CardUses;
 
 /// Sum of the weights of all classes of a mix, but for what rounding takes.
 pub const WEIGHTS: i64 = 1 << 16;

@@ -16,6 +16,7 @@ mod cards;
 mod find;
 mod held_cards;
 mod job;
+mod leaves;
 mod mix;
 mod pages;
 mod place;
@@ -34,7 +35,8 @@ pub use cards::{CardAmount, CardPod, CardView, CardsView};
 pub use find::Absent;
 pub use held_cards::FreedCards;
 pub use job::{JobView, SameReason};
-pub use mix::{FreeCardsView, MixClassView, MixView};
+pub use leaves::NodeLeaves;
+pub use mix::{LeftOutView, MixClassView, MixView, NoRoom};
 pub use place::{Place, WaitingJob, WaitingView};
 pub use pod::{JobOfPod, PodView};
 pub use queues::{QueueView, QueuesView};
@@ -42,6 +44,7 @@ pub use shape::{Quantities, Time};
 pub use top::{ClusterView, NodeView, TopView, Usage};
 
 use crate::knowledge::Knowledge;
+pub use crate::wasted::FreeCardsView;
 
 /// Most rows of one kind in a view: more than anybody reads, few enough to be made at once.
 pub const MAX_ROWS: usize = 500;

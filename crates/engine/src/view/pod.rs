@@ -5,13 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use super::find::Absent;
 use super::held_cards::FreedCards;
+use super::leaves::NodeLeaves;
 use super::place::Place;
 use super::shape::{Quantities, Time};
 use crate::view::pages::Pages;
 use crate::waiting::headline;
 
 /// One pod, as the scheduler sees it at this moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodView {
     /// `namespace/name`.
@@ -61,6 +62,10 @@ pub struct PodView {
     /// What those pods free of cards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frees: Vec<FreedCards>,
+    /// With plugin `fragmentation`, of a pod that asks for cards: what the node it is on, and the best nodes that have
+    /// room for it now, would be left with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaves: Vec<NodeLeaves>,
     /// What would have to change, a sentence each; any one of them may be enough.
     pub changes: Vec<String>,
     /// What is written on it or its PodGroup that does not mean what it seems to.
@@ -132,6 +137,7 @@ impl Pages<'_> {
             }),
             waits_on: self.pod_names(&waits_on),
             would_go: self.pod_names(&would_go),
+            leaves: self.leaves(ix),
             changes: if waits {
                 self.remedies().changes_for_pod(ix)
             } else {

@@ -56,7 +56,7 @@ pub use consent::{ExtenderQuestions, JobConsent, NeededAnswer};
 pub use domain::{Cell, ChangedDomains, Counting, DomainFilter, DomainFilters, KeySet};
 pub use filter::{NodeFilter, NodeFilters};
 pub use ledger::{LedgerCheck, Ledgers, ReasonDetail};
-pub use mix::KeepsMix;
+pub use mix::{KeepsMix, LeftOutTasks};
 pub use network::{DomainScore, NetworkSettings};
 pub use order::{JobOrder, MovedQueues, QueueBranches, QueueOrder, SubJobOrder, TaskOrder};
 pub use queue::{Admission, Allocatable, Overused};

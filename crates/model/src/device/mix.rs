@@ -13,11 +13,17 @@ use crate::resource::{ResIx, ResVec};
 /// Amounts of the resources of a mix.
 pub type MixAmounts = SmallVec<[i64; 8]>;
 
+/// Namespace and name of the ConfigMap with the mix, and the text under its key `mix`.
+type MixText = ((String, String), String);
+
 /// The mix, and how often it was another one.
 #[derive(Clone, Default)]
 pub(super) struct KnownMix {
     mix: Option<Arc<DeviceMix>>,
     epoch: u64,
+    /// What a ConfigMap says that it is.
+    text: Option<MixText>,
+    text_epoch: u64,
 }
 
 /// What a task takes of the resources of a mix.
@@ -63,6 +69,32 @@ impl DeviceTable {
             self.mix.mix = mix.cloned();
             self.mix.epoch += 1;
         }
+    }
+
+    /// What the ConfigMap of this namespace and name says that tasks ask.
+    pub fn mix_text(&self, place: &(String, String)) -> Option<&str> {
+        let (known, text) = self.mix.text.as_ref()?;
+        (known == place).then_some(text)
+    }
+
+    /// Changes whenever the text of a ConfigMap does.
+    pub fn mix_text_epoch(&self) -> u64 {
+        self.mix.text_epoch
+    }
+
+    /// Where a text comes from that is known, and the text.
+    pub(crate) fn known_mix_text(&self) -> Option<&((String, String), String)> {
+        self.mix.text.as_ref()
+    }
+
+    /// Takes the text of a ConfigMap, in place of what was known; true if that is new.
+    pub(crate) fn set_mix_text(&mut self, place: (String, String), text: String) -> bool {
+        let is_news = self.mix.text.as_ref() != Some(&(place.clone(), text.clone()));
+        if is_news {
+            self.mix.text = Some((place, text));
+            self.mix.text_epoch += 1;
+        }
+        is_news
     }
 
     /// The cards by which least becomes useless, where cards are chosen so.

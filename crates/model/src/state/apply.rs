@@ -61,6 +61,11 @@ impl State {
                 let remade = CardBooks::of(self).set_config(&namespace, &name, text);
                 self.follow_devices(remade);
             }
+            Delta::TaskMix {
+                namespace,
+                name,
+                text,
+            } => CardBooks::of(self).set_mix_text((namespace, name), text),
             Delta::NodeReport { node, topic, text } => {
                 CardBooks::of(self).set_node_report(node, topic, text)
             }

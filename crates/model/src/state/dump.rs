@@ -76,13 +76,7 @@ impl<'a> ObjectReader<'a> {
         if let Some(name) = self.population.group_controller() {
             out.push(Delta::GroupController(Some(name.to_owned())));
         }
-        for ((namespace, name), text) in self.supplies.devices().maps() {
-            out.push(Delta::DeviceConfig {
-                namespace: namespace.clone(),
-                name: name.clone(),
-                text: text.clone(),
-            });
-        }
+        self.dump_maps(&mut out);
         for (node, reports) in &self.supplies.devices().reports {
             out.extend(reports.iter().map(|(topic, text)| Delta::NodeReport {
                 node: node.clone(),
@@ -142,6 +136,24 @@ impl<'a> ObjectReader<'a> {
             answer: Box::new(answer.clone()),
         }));
         out
+    }
+
+    /// What ConfigMaps configure.
+    fn dump_maps(&self, out: &mut Vec<Delta>) {
+        for ((namespace, name), text) in self.supplies.devices().maps() {
+            out.push(Delta::DeviceConfig {
+                namespace: namespace.clone(),
+                name: name.clone(),
+                text: text.clone(),
+            });
+        }
+        if let Some(((namespace, name), text)) = self.supplies.devices().known_mix_text() {
+            out.push(Delta::TaskMix {
+                namespace: namespace.clone(),
+                name: name.clone(),
+                text: text.clone(),
+            });
+        }
     }
 
     /// What is told of nodes besides their objects.

@@ -14,6 +14,8 @@ const MASS: u64 = 1 << 20;
 const LEAST: u64 = MASS >> 10;
 /// Most classes that are counted; the lightest are forgotten.
 const MAX_COUNTED: usize = 1024;
+/// Most that may be known at a time, between one look at which are the lightest and the next.
+const MAX_KNOWN: usize = 2 * MAX_COUNTED;
 /// Another mix is due when so many tasks came, or a sixteenth of all that count.
 const LEAST_ARRIVALS: u64 = 32;
 
@@ -132,6 +134,9 @@ impl Census {
         let class = match self.by_serials.get(&serials) {
             Some(class) => *class,
             None => {
+                if self.classes.len() >= MAX_KNOWN || self.by_serials.len() >= MAX_KNOWN {
+                    self.forget_lightest();
+                }
                 let class = self.find(asked(state, ix));
                 self.by_serials.insert(serials, class);
                 class
@@ -180,12 +185,18 @@ impl Census {
         for class in &mut self.classes {
             class.mass = faded(class.mass, passed_s, self.half_life_s);
         }
+        self.classes.retain(|class| class.mass >= LEAST);
+        self.forget_lightest();
+    }
+
+    /// Forgets the lightest classes where there are too many. Whoever makes pods of ever other kinds gets no more
+    /// memory than that.
+    fn forget_lightest(&mut self) {
         if self.classes.len() > MAX_COUNTED {
             self.classes
                 .sort_by_key(|class| std::cmp::Reverse(class.mass));
             self.classes.truncate(MAX_COUNTED / 2);
         }
-        self.classes.retain(|class| class.mass >= LEAST);
         self.by_serials.clear();
         let numbered = self.classes.iter().enumerate();
         self.by_asked = numbered
@@ -208,7 +219,7 @@ fn faded(mass: u64, passed_s: i64, half_life_s: i64) -> u64 {
 
 /// Puts classes together that are nearly the same, and rare ones with those that are most alike, so that so many
 /// remain.
-fn together(mut classes: Vec<CountedClass>, most: usize) -> Vec<CountedClass> {
+pub(super) fn together(mut classes: Vec<CountedClass>, most: usize) -> Vec<CountedClass> {
     classes.sort_by_key(|class| std::cmp::Reverse(class.mass));
     let mut kept: Vec<CountedClass> = Vec::new();
     for class in classes {
@@ -329,6 +340,27 @@ mod tests {
         let after = |passed_s: i64| faded(1_000, passed_s, 100);
         let all = [-5, 0, 50, 100, 150, 200, 6_300].map(after);
         assert_eq!(all, [1_000, 1_000, 750, 500, 375, 250, 0]);
+    }
+
+    /// A tenant who makes pods of ever other kinds gets memory for so many, and the frequent kinds stay.
+    #[test]
+    fn however_many_kinds_come_no_more_are_remembered_and_the_frequent_ones_stay() {
+        let mut census = Census::new(1_000);
+        let frequent = class(0, 1, 1, "a").asked;
+        for at in 0..10_000 {
+            if census.classes.len() >= MAX_KNOWN {
+                census.forget_lightest();
+            }
+            let kind = class(0, 1_000 + at, 1, "b").asked;
+            for asked in [&kind, &frequent] {
+                let class = census.find((**asked).clone());
+                census.classes[class].mass += MASS;
+            }
+            assert!(census.classes.len() <= MAX_KNOWN + 1, "{at}");
+            assert_eq!(census.by_asked.len(), census.classes.len());
+        }
+        let at = census.by_asked[&frequent];
+        assert_eq!(census.classes[at].mass, 10_000 * MASS);
     }
 
     #[test]

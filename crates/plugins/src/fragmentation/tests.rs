@@ -1,4 +1,5 @@
-use super::written::{fault, read, text};
+use super::source::place_fault;
+use super::written::{fault, mix_text_faults, read, text};
 
 #[test]
 fn a_written_class_says_how_often_it_comes_what_it_asks_and_on_which_nodes() {
@@ -51,5 +52,38 @@ fn what_is_wrong_with_a_written_class_is_told() {
     ];
     for (text, expected) in wrong {
         assert_eq!(fault(text).as_deref(), Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn of_a_text_each_line_is_read_by_itself_and_what_is_wrong_is_told_with_its_number() {
+    let class = "1 cpu=1 volcano.sh/vgpu-number=1";
+    let text = format!("# classes\n\n{class}\n  - {class}  \nnonsense\n3 cpu=1\n");
+    let (count, faults) = mix_text_faults(&text);
+    assert_eq!(count, 2);
+    assert_eq!(faults.len(), 2, "{faults:?}");
+    assert!(
+        faults[0].starts_with("line 5: `nonsense` does not begin with"),
+        "{faults:?}"
+    );
+    assert!(
+        faults[1].starts_with("line 6: `3 cpu=1` asks for no cards"),
+        "{faults:?}"
+    );
+    // Whoever writes the text makes no message without end.
+    let long = format!("{} of\n", "é".repeat(300)).repeat(1_000);
+    let (_, faults) = mix_text_faults(&long);
+    assert_eq!(faults.len(), 21);
+    assert_eq!(faults[20], "and so with 980 more lines");
+    assert!(faults.iter().all(|fault| fault.len() < 250), "{faults:?}");
+}
+
+#[test]
+fn a_config_map_is_named_with_its_namespace() {
+    for good in ["volcano-system/task-mix", "a/b.c", "1/2"] {
+        assert_eq!(place_fault(good), None, "{good}");
+    }
+    for bad in ["", "mix", "a/", "/b", "a/b/c", "A/b", "a/-b", "a b/c"] {
+        assert!(place_fault(bad).is_some(), "{bad}");
     }
 }

@@ -13,6 +13,59 @@ const MAX_OFTEN: u64 = 1_000_000_000;
 /// Largest amount, as everywhere.
 const MAX_AMOUNT: i64 = pumice_model::MAX_AMOUNT;
 
+/// Most classes that a text may have.
+const MAX_LINES: usize = 4096;
+/// Most faults of a text that are told one by one.
+const MAX_FAULTS: usize = 20;
+/// Letters of a faulty line that are quoted.
+const MAX_QUOTED: usize = 80;
+
+/// The lines of a text that have something to say, each with its number and the class that it says.
+pub(super) fn read_lines(
+    text: &str,
+) -> impl Iterator<Item = (usize, &str, Result<CountedClass, String>)> {
+    let lines = text
+        .lines()
+        .zip(1..)
+        .map(|(line, number)| (number, line.trim()));
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    lines.take(MAX_LINES).map(|(number, line)| {
+        // As a list is written in the configuration.
+        let class = line.strip_prefix("- ").unwrap_or(line);
+        (number, class, read(class))
+    })
+}
+
+/// How many classes a text of lines has, and what is wrong with the lines that do not count.
+pub fn mix_text_faults(text: &str) -> (usize, Vec<String>) {
+    let (mut count, mut faults) = (0, Vec::new());
+    for (number, line, read) in read_lines(text) {
+        match read {
+            Ok(_) => count += 1,
+            Err(fault) => {
+                let end = line.floor_char_boundary(MAX_QUOTED);
+                let more = if end < line.len() { "…" } else { "" };
+                let quoted = &line[..end];
+                faults.push(format!("line {number}: `{quoted}{more}` {fault}"));
+            }
+        }
+    }
+    let more = faults.len().saturating_sub(MAX_FAULTS);
+    if more > 0 {
+        faults.truncate(MAX_FAULTS);
+        faults.push(format!("and so with {more} more lines"));
+    }
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let lines = lines.filter(|line| !line.trim().starts_with('#')).count();
+    if lines > MAX_LINES {
+        let over = lines - MAX_LINES;
+        faults.push(format!(
+            "there are more than {MAX_LINES} lines; the last {over} do not count"
+        ));
+    }
+    (count, faults)
+}
+
 /// What is wrong with a class.
 pub(super) fn fault(text: &str) -> Option<String> {
     read(text).err()

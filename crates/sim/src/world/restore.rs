@@ -16,8 +16,7 @@ impl World {
             // The virtual API server has accepted what was on its way.
             Delta::PodAssumed { uid, node, records } => {
                 if let Some(pod) = self.pod_of_uid(&uid) {
-                    pod.node = Some(node);
-                    pod.records = records;
+                    (pod.node, pod.records) = (Some(node), records);
                 }
             }
             Delta::PodEvicting { uid } => {
@@ -43,6 +42,7 @@ impl World {
             | Delta::CsiDriverApply(_)
             | Delta::CsiCapacityApply(_)
             | Delta::DeviceConfig { .. }
+            | Delta::TaskMix { .. }
             | Delta::NodeReport { .. }
             | Delta::NodeUsage { .. }
             | Delta::GroupController(_)

@@ -36,7 +36,7 @@ fn series(text: &str, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
     line.rsplit_once(' ')?.1.parse().ok()
 }
 
-fn wait_series(
+pub(super) fn wait_series(
     scheduler: &Scheduler,
     name: &str,
     labels: &[(&str, &str)],

@@ -70,6 +70,8 @@ pub fn pod_table(out: &mut dyn Write, view: &PodView) -> anyhow::Result<()> {
     lines(out, "Would go", &view.would_go)?;
     let frees: Vec<String> = view.frees.iter().map(ToString::to_string).collect();
     lines(out, "Frees", &frees)?;
+    let leaves: Vec<String> = view.leaves.iter().map(ToString::to_string).collect();
+    lines(out, "Leaves", &leaves)?;
     lines(out, "To change", &view.changes)?;
     lines(out, "Warning", &view.warnings)
 }

@@ -72,6 +72,13 @@ impl CardBooks<'_> {
         })
     }
 
+    /// Takes what a ConfigMap says that tasks ask.
+    pub fn set_mix_text(&mut self, place: (String, String), text: String) {
+        if self.devices.set_mix_text(place, text) {
+            self.journal.changed();
+        }
+    }
+
     /// Takes what a ConfigMap tells of a node. Writers repeat themselves with a new time: only what
     /// makes other cards is a change.
     pub fn set_node_report(&mut self, node: String, topic: String, text: Option<String>) {

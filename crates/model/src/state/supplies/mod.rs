@@ -137,6 +137,11 @@ impl Supplies {
         self.devices.set_mix(mix);
     }
 
+    /// Keeps a note for whoever takes them next.
+    pub fn note_device(&mut self, note: DeviceNote) {
+        self.devices.note([note]);
+    }
+
     /// Notes on devices since they were last taken.
     pub fn take_device_notes(&mut self) -> Vec<DeviceNote> {
         std::mem::take(&mut self.devices.notes).into()
