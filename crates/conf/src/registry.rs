@@ -235,7 +235,7 @@ pub struct PluginConflict {
 pub struct PluginNeeded {
     /// Key of the argument.
     pub argument: &'static str,
-    /// The value.
+    /// The value that the setting has by then.
     pub value: &'static str,
     /// The other plugin.
     pub plugin: &'static str,

@@ -58,7 +58,7 @@ impl AlikeTasks {
             && one.facts == two.facts
     }
 
-    /// Its tasks may be on the node.
+    /// Whether tasks of the class may be on the node.
     pub fn is_admitted(&self, node: &NodeObject) -> bool {
         let pod = &self.task.pod;
         filters::is_schedulable(pod, node)

@@ -8,7 +8,7 @@ use crate::naive::devices::{CardFamily, CardUse, Shelf};
 use crate::naive::state::{Res, get};
 
 /// Pieces of a card that are counted.
-const MOST: i128 = 64;
+const MAX_PIECES: i128 = 64;
 
 /// Thousandths of a card, rounded up.
 fn thousandths(used: i64, all: i64) -> i128 {
@@ -33,7 +33,7 @@ pub fn free(card: &CardUse) -> i128 {
 fn pieces(cycle: &Cycle, class: &AlikeTasks, shelf: &dyn Shelf, at: usize) -> (i128, i128) {
     let (mut left, mut count) = (shelf.only(at), 0);
     let before = left.uses()[0].used;
-    while count < MOST
+    while count < MAX_PIECES
         && let Some(less) = left.piece(cycle, &class.task)
     {
         left = less;

@@ -251,7 +251,7 @@ fn in_its_namespace_it_may_use_its_lease_and_read_its_own_configuration() {
     let expected = [
         "leases  create",
         "leases volcano get,update",
-        "configmaps volcano-scheduler-configmap get,list,watch",
+        "configmaps volcano-scheduler-configmap,volcano-scheduler-mix get,list,watch",
     ];
     assert_eq!(found, expected);
 }
