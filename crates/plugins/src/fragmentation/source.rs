@@ -61,9 +61,8 @@ impl MixSource {
             0 => "what tasks asked".to_owned(),
             count => format!("the argument fragmentation.mix{}", merged(most, count)),
         };
-        let written = at_most(most, read);
         Self {
-            written,
+            written: read,
             map: place.map(|place| MixMap {
                 place,
                 epoch: None,
@@ -118,12 +117,12 @@ impl MixSource {
     /// The classes as they are now.
     pub fn take(&mut self, state: &State, now_s: i64) -> Vec<CountedClass> {
         if !self.written.is_empty() {
-            return self.written.clone();
+            return at_most(self.most, &self.written, state);
         }
         match &mut self.map {
             Some(map) if !map.classes.is_empty() => {
                 map.is_other = false;
-                map.classes.clone()
+                at_most(self.most, &map.classes, state)
             }
             _ => {
                 let counts = |asked: &AskedClass| weigh::counts(state, asked);
@@ -149,7 +148,7 @@ impl MixMap {
             .collect();
         if !classes.is_empty() {
             self.merged = merged(most, classes.len());
-            self.classes = at_most(most, classes);
+            self.classes = classes;
             self.is_other = true;
         }
     }
@@ -164,9 +163,18 @@ fn merged(most: usize, count: usize) -> String {
 }
 
 /// The heaviest of them, if there are too many; the mass of each of the others is with the one that is most alike.
-fn at_most(most: usize, classes: Vec<CountedClass>) -> Vec<CountedClass> {
-    match classes.len() > most {
-        true => together(classes, most),
-        false => classes,
+/// What does not count takes no place of what does.
+fn at_most(most: usize, classes: &[CountedClass], state: &State) -> Vec<CountedClass> {
+    if classes.len() <= most {
+        return classes.to_vec();
     }
+    let all = classes.iter().cloned();
+    let (counting, others): (Vec<_>, Vec<_>) =
+        all.partition(|class| weigh::counts(state, &class.asked));
+    let mut all = match counting.len() > most {
+        true => together(counting, most),
+        false => counting,
+    };
+    all.extend(others);
+    all
 }

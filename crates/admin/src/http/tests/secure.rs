@@ -170,7 +170,12 @@ async fn debug_lists_its_pages_and_each_of_them_answers() {
         for page in index["pages"].as_array().expect("a list") {
             let path = page["path"].as_str().expect("a path");
             let path = path.replace("{pod}", "web-0").replace(['{', '}'], "");
-            let reply = send(&server, Some("root"), &format!("GET {path}"), "").await;
+            let (verb, question) = match path == "/debug/plan" {
+                true => ("POST", "?"),
+                false => ("GET", ""),
+            };
+            let asked = format!("{verb} {path}");
+            let reply = send(&server, Some("root"), &asked, question).await;
             assert_eq!(reply.status, 200, "{path}");
             assert!(!reply.body.is_empty(), "{path}");
         }
@@ -195,4 +200,17 @@ async fn the_log_level_changes_by_query_or_body_for_whom_may_put_it() {
         let reply = send(&server, Some("root"), put, body).await;
         assert_eq!((reply.status, level.get()), (status, expected), "{body:?}");
     }
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_question_is_told_to_whom_may_post_it() {
+    let (server, _) = secure_server().await;
+    let asked = "POST /debug/plan";
+    let reply = send(&server, Some("root"), asked, "what").await;
+    assert_eq!(
+        (reply.status, &*reply.body),
+        (400, "the question is not understood\n")
+    );
+    let reply = send(&server, Some("reader"), asked, "?").await;
+    assert_eq!(reply.status, 403);
 }

@@ -101,7 +101,9 @@ impl<'a> Preference<'a> {
 
     /// The order is that of the policy by which cards are scored.
     pub fn is_by_policy(&self) -> bool {
-        let is_same = self.keys.is_empty() || self.keys == [self.policy];
+        // NPUs by the measure are not ordered by how full they are before.
+        let is_measured = self.policy == "fragmentation" && self.keys == ["binpack"];
+        let is_same = self.keys.is_empty() || self.keys == [self.policy] || is_measured;
         is_same && self.weights.is_none()
     }
 

@@ -90,7 +90,13 @@ pub fn weigh(cycle: &Cycle, plugin: &PluginConf) -> WeighedMix {
     let most = plugin.arguments.int("fragmentation.maxClasses");
     let most = most.unwrap_or(128) as usize;
     let mut classes = match written::mix(plugin) {
-        Some(lines) => written::classes(world, &lines),
+        Some(lines) => {
+            let classes = written::classes(world, &lines);
+            match classes.len() > most {
+                true => merged(classes, most),
+                false => classes,
+            }
+        }
         None => merged(census(cycle, plugin), most),
     };
     classes.retain(|(class, _)| {
