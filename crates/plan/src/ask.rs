@@ -91,7 +91,16 @@ impl<'c> TwoClusters<'c> {
                 Delta::PodDelete(uid) => Some(uid.clone()),
                 _ => None,
             }));
+            let again: Vec<Delta> = deltas
+                .iter()
+                .filter(|one| matches!(one, Delta::PodApply(_)))
+                .cloned()
+                .collect();
             crate::apply(&mut changed, deltas);
+            // What has to find another place is asked about too.
+            for job in made(&changed, &again) {
+                add(&mut about, key(&changed, job));
+            }
         }
         let objects = question.objects.iter().cloned();
         let taken: Vec<Delta> = objects

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_plan::{AmountsThen, PlanOutcome, Remedy, WhatIf};
+use pumice_plan::{AmountsThen, PlanOutcome, PlanQuestion, Remedy, WhatIf};
 
 use super::asking::{Asking, name, places};
 
@@ -153,6 +153,26 @@ fn of_a_node_that_is_emptied_pods_come_again_where_a_controller_makes_them() {
         .map(|one| (&*one.pod, &*one.then))
         .collect();
     assert_eq!(others, [("ns/b", "gone")]);
+}
+
+#[test]
+fn jobs_that_have_to_find_another_place_are_asked_about_without_being_named() {
+    let mut asking = Asking::of(
+        "node  n1 2c 8Gi pods=9
+         group a
+         pod   a 1c group:a on:n1 made",
+    );
+    let question = PlanQuestion {
+        what_ifs: vec![WhatIf::Drain("n1".to_owned())],
+        ..PlanQuestion::default()
+    };
+    let plan = asking.ask(&question).expect("a plan");
+    let told: Vec<_> = plan
+        .jobs
+        .iter()
+        .map(|job| (&*job.job, job.outcome))
+        .collect();
+    assert_eq!(told, [("ns/a", PlanOutcome::Waits)]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::output::columns;
 
 pub fn table(out: &mut dyn Write, view: &PlanView) -> anyhow::Result<()> {
     let (colour, word) = match view.outcome {
+        PlanOutcome::Runs if view.jobs.is_empty() => (GOOD, "no job is asked about"),
         PlanOutcome::Runs => (GOOD, "it runs"),
         PlanOutcome::Evicts => (BAD, "others go"),
         PlanOutcome::Waits => (BAD, "it waits"),
