@@ -8,7 +8,7 @@
 //!                 undone with the placement; steps(): what to write before the Binding
 //! ```
 //!
-//! What claims count for queues is kept beside them, in [`ClaimCounts`].
+//! What claims count for queues is kept beside them, in `ClaimCounts`.
 //!
 //! Pods without resource claims never come here.
 //!

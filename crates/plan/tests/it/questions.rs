@@ -214,7 +214,7 @@ fn what_means_nothing_is_said() {
 fn a_plan_is_broken_off_when_nobody_waits_for_it() {
     let mut asking = Asking::of(TWO_NODES);
     let fork = asking.engine.fork();
-    let question = pumice_plan::PlanQuestion::default();
+    let question = PlanQuestion::default();
     let bounds = pumice_plan::PlanBounds::default();
     let plan = pumice_plan::answer(fork, &asking.config, &question, 0, bounds, &|| false);
     assert!(plan.expect("a plan").is_cut);
