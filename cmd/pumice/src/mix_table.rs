@@ -53,6 +53,7 @@ fn short(cards: &FreeCardsView) -> String {
 }
 
 /// Classes by weight, and those that do not count.
+#[cfg(any(feature = "live", test))]
 pub fn classes(out: &mut dyn Write, view: &MixView) -> anyhow::Result<()> {
     writeln!(out, "{HEAD}TASKS{HEAD:#} ({})", view.from)?;
     let classes = view.classes.iter().map(|class| {
