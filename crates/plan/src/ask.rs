@@ -80,7 +80,10 @@ impl<'c> TwoClusters<'c> {
     ) -> Result<Self, PlanError> {
         let mut now = fork.wake(config);
         let config_then = question.config.as_deref().unwrap_or(config);
-        let mut changed = now.fork().wake(config_then);
+        let mut changed = now.fork().wake(config);
+        if question.config.is_some() {
+            changed.reconfigure(config_then);
+        }
         let (mut about, mut gone) = (Vec::new(), Vec::new());
         for job in &question.about {
             add(&mut about, key(&changed, job.find(&changed)?));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_engine::Engine;
 use pumice_engine::view::{Ask, View};
-use pumice_model::{TaskIx, TaskStatus};
+use pumice_model::TaskIx;
 use serde::{Deserialize, Serialize};
 
 use crate::ask::TwoClusters;
@@ -160,10 +160,9 @@ fn job_plan(engine: &Engine, key: &str, evicted: &[PlannedEviction]) -> JobPlan 
     };
     let job = state.job(ix);
     let place = |task: &TaskIx| {
-        let node = state
-            .task(*task)
-            .node
-            .filter(|_| has_place(state.task(*task).status))?;
+        let status = state.task(*task).status;
+        let has_place = status.is_allocated() && !status.is_undecided();
+        let node = state.task(*task).node.filter(|_| has_place)?;
         Some(PlacedPod {
             pod: state.population().task_key(*task),
             node: state.nodes().object(node).name.clone(),
@@ -201,13 +200,6 @@ fn job_plan(engine: &Engine, key: &str, evicted: &[PlannedEviction]) -> JobPlan 
         message,
         changes,
     }
-}
-
-const fn has_place(status: TaskStatus) -> bool {
-    matches!(
-        status,
-        TaskStatus::Binding | TaskStatus::Bound | TaskStatus::Running
-    )
 }
 
 /// Pods of jobs that are not asked about, of which something else becomes.

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use pumice_conf::parse;
+use pumice_fixtures::{BuildNode as _, BuildPod as _, ToDelta as _, group, node, pod};
+use pumice_model::object::{ContainerFacts, ContainerKind};
 use pumice_plan::{AmountsThen, PlanOutcome, PlanQuestion, Remedy, WhatIf};
 
-use super::asking::{Asking, name, places};
+use super::asking::{Asking, CONF, name, places};
 
 const TWO_NODES: &str = "
     class low  value:10
@@ -153,6 +156,47 @@ fn of_a_node_that_is_emptied_pods_come_again_where_a_controller_makes_them() {
         .map(|one| (&*one.pod, &*one.then))
         .collect();
     assert_eq!(others, [("ns/b", "gone")]);
+}
+
+/// Cards are counted by the configuration that is asked about, not by the one in use.
+#[test]
+fn another_configuration_may_know_cards_that_this_one_does_not() {
+    let register = "GPU-aa,10,24576,NVIDIA-Tesla P40,true,hami-core:";
+    let card = node(
+        "gpu",
+        "8c 64Gi pods=9 volcano.sh/vgpu-number=10 volcano.sh/vgpu-memory=24576",
+    );
+    let card = card.device_annotations(&[("volcano.sh/node-vgpu-register", register)]);
+    let asks = |name: &str| {
+        let mut pod = pod(
+            name,
+            "1c volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=20000",
+        );
+        let extended = |(name, _): &&(String, i64)| name.contains('/');
+        pod.facts.containers.push(ContainerFacts {
+            kind: ContainerKind::Regular,
+            amounts: pod.request.iter().filter(extended).cloned().collect(),
+        });
+        pod.group("g")
+    };
+    let mut asking = Asking::of("");
+    for object in [card.delta(), group("g", 1).delta(), asks("a").delta()] {
+        asking.engine.apply(object);
+    }
+    let with_cards = CONF.replace(
+        "  - name: capacity\n",
+        "  - name: capacity\n  - name: deviceshare\n    arguments: {deviceshare.VGPUEnable: true}\n",
+    );
+    for (conf, cards) in [(CONF, vec![]), (&with_cards, vec!["card 0 (GPU-aa)"])] {
+        let question = PlanQuestion {
+            about: vec![name("g")],
+            config: parse(conf, &pumice_engine::REGISTRY).config.map(Box::new),
+            ..PlanQuestion::default()
+        };
+        let plan = asking.ask(&question).expect("a plan");
+        let given = plan.jobs[0].pods.iter().flat_map(|pod| &pod.cards);
+        assert_eq!(given.collect::<Vec<_>>(), cards, "{conf}");
+    }
 }
 
 #[test]
