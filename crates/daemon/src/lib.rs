@@ -25,6 +25,7 @@ mod flags;
 mod journal;
 mod level_socket;
 mod mix_map;
+mod named_map;
 mod node_reports;
 mod node_usage;
 mod notices;

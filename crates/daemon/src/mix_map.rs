@@ -7,40 +7,26 @@ use pumice_engine::MIX_KEY;
 use tokio::sync::{mpsc, watch as cell};
 
 use crate::decide::DecideCommand;
-use crate::device_config;
+use crate::named_map;
 
 /// Hands every text to the deciding thread. Ends when nobody tells places or hears texts any more.
 pub async fn follow(
     way: ReadWay,
-    mut places: cell::Receiver<MixPlace>,
+    places: cell::Receiver<MixPlace>,
     core: mpsc::Sender<DecideCommand>,
 ) {
-    loop {
-        let place = places.borrow_and_update().clone();
-        let told = async {
-            match &place {
-                Some(place) => tell(&way, place, &core).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = told => return,
-            changed = places.changed() => if changed.is_err() {
-                return;
-            }
-        }
-    }
+    named_map::follow(places, |place| tell(way.clone(), place, core.clone())).await;
 }
 
 /// A ConfigMap that is gone, or has no such key any more, takes nothing back.
 async fn tell(
-    way: &ReadWay,
-    (namespace, name): &(String, String),
-    core: &mpsc::Sender<DecideCommand>,
+    way: ReadWay,
+    (namespace, name): (String, String),
+    core: mpsc::Sender<DecideCommand>,
 ) {
-    let mut texts = watch_config_map(way.clone(), namespace, name, MIX_KEY);
+    let mut texts = watch_config_map(way, &namespace, &name, MIX_KEY);
     let mut is_known = false;
-    while let Some(read) = device_config::next(&mut texts).await {
+    while let Some(read) = named_map::next(&mut texts).await {
         match read.text {
             Ok(text) => {
                 is_known = true;
@@ -53,7 +39,7 @@ async fn tell(
                     return;
                 }
             }
-            Err(problem) => complain(&problem, namespace, is_known),
+            Err(problem) => complain(&problem, &namespace, is_known),
         }
     }
 }
