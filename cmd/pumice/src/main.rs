@@ -1,7 +1,7 @@
 //! `pumice`, the user tool: ask a running scheduler why something waits, run and control Jobs, open and
-//! close queues, see what would be scheduled where, check a configuration, measure the engine.
+//! close queues, see what would be scheduled where, compare configurations, check a configuration, measure the engine.
 //!
-//! Exit codes: 0 done (pending pods are a result, not an error), 1 with `--strict` when something
+//! Exit codes: 0 done (pending pods are a result, not an error; `plan` and `compare --exit-code` have more), 1 with `--strict` when something
 //! of the input was set aside or warned about, 2 when nothing could be done with the input or
 //! configuration, or what is asked for is not there or cannot be reached. An internal error is 1
 //! too, and says so on standard error.
@@ -12,6 +12,7 @@
 mod bad_input;
 mod bench;
 mod check;
+mod compare;
 mod completion;
 #[cfg(feature = "live")]
 mod live;
@@ -46,6 +47,8 @@ enum PumiceCommand {
     Live(live::LiveCommand),
     /// Schedule the objects of manifests and show what goes where, and why the rest waits
     Simulate(simulate::SimulateArguments),
+    /// Compare two configurations over one cluster, or two results of `simulate`
+    Compare(compare::CompareArguments),
     /// Validate a volcano-scheduler.conf, plain or inside its ConfigMap
     Check(check::CheckArguments),
     /// Measure the engine on a cluster made in memory
@@ -106,6 +109,7 @@ fn main() -> ExitCode {
             Ok(completion::run(&arguments, PumiceArguments::command()))
         }
         PumiceCommand::Simulate(arguments) => simulate::run(&arguments),
+        PumiceCommand::Compare(arguments) => compare::run(&arguments),
         PumiceCommand::Check(arguments) => check::run(&arguments),
         PumiceCommand::Bench(command) => bench::run(&command),
     };

@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use pumice_sim::Report;
 use pumice_sim::report::{JobLine, Pending, PodGroupLine, ProblemLine, QueueLine, StrangerLine};
+use serde::Serialize;
 
 use crate::mix_table;
 
@@ -25,21 +26,26 @@ pub enum OutputFormat {
     Yaml,
 }
 
-/// Prints a report on standard output.
-pub fn print(report: &Report, format: OutputFormat) -> anyhow::Result<()> {
+/// Prints what scripts read as it is, and what people read by `table`, on standard output.
+pub fn print<T: Serialize>(
+    view: &T,
+    format: OutputFormat,
+    table: impl FnOnce(&mut dyn Write, &T) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     match format {
         OutputFormat::Json => {
-            serde_json::to_writer_pretty(&mut out, report).map_err(std::io::Error::from)?;
+            serde_json::to_writer_pretty(&mut out, view).map_err(std::io::Error::from)?;
             writeln!(out)?;
         }
-        OutputFormat::Yaml => write!(out, "{}", serde_yaml::to_string(report)?)?,
-        OutputFormat::Table => table(&mut out, report)?,
+        OutputFormat::Yaml => write!(out, "{}", serde_yaml::to_string(view)?)?,
+        OutputFormat::Table => table(&mut out, view)?,
     }
     Ok(())
 }
 
-fn table(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+/// A simulation's report for people.
+pub fn table(out: &mut dyn Write, report: &Report) -> anyhow::Result<()> {
     summary(out, report)?;
     binds(out, report)?;
     evictions(out, report)?;
@@ -79,7 +85,7 @@ fn table(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn summary(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+fn summary(out: &mut dyn Write, report: &Report) -> anyhow::Result<()> {
     let (bound, waiting) = (report.binds.len(), report.pending.len());
     let held = report
         .pod_groups
@@ -136,7 +142,7 @@ fn stranger(line: &StrangerLine) -> String {
 }
 
 /// Bound pods by job and node.
-fn binds(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+fn binds(out: &mut dyn Write, report: &Report) -> anyhow::Result<()> {
     if report.binds.is_empty() {
         return Ok(());
     }
@@ -171,7 +177,7 @@ fn binds(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
 }
 
 /// Evicted pods by their jobs, and for whom they went.
-fn evictions(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+fn evictions(out: &mut dyn Write, report: &Report) -> anyhow::Result<()> {
     if report.evictions.is_empty() {
         return Ok(());
     }
@@ -230,7 +236,7 @@ fn abridged(pods: &[&str]) -> String {
 }
 
 /// What waits, job by job: why the job does, then its pods, those with the same reason together.
-fn pending(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+fn pending(out: &mut dyn Write, report: &Report) -> anyhow::Result<()> {
     let jobs = job_names(report);
     let mut waiting: BTreeMap<&str, Vec<&Pending>> = BTreeMap::new();
     for pod in &report.pending {
@@ -293,7 +299,7 @@ fn headline(phase: Option<&str>, group: Option<&PodGroupLine>, pods: usize) -> S
     parts.join(", ")
 }
 
-fn pending_pods(out: &mut impl Write, pods: &[&Pending], named: bool) -> anyhow::Result<()> {
+fn pending_pods(out: &mut dyn Write, pods: &[&Pending], named: bool) -> anyhow::Result<()> {
     let mut by_message: Vec<(&str, &str, Vec<&str>)> = Vec::new();
     let mut index: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for pod in pods {
@@ -313,7 +319,7 @@ fn pending_pods(out: &mut impl Write, pods: &[&Pending], named: bool) -> anyhow:
     Ok(())
 }
 
-fn queues(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+fn queues(out: &mut dyn Write, report: &Report) -> anyhow::Result<()> {
     section(out, "QUEUES")?;
     let amounts = |map: &BTreeMap<String, String>| {
         let text: Vec<String> = map
@@ -384,7 +390,7 @@ pub fn told_to_owners(report: &Report) -> Vec<(String, &str)> {
     all.map(|(about, text)| (about, text.as_str())).collect()
 }
 
-fn warnings(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+fn warnings(out: &mut dyn Write, report: &Report) -> anyhow::Result<()> {
     let all = told_to_owners(report);
     if all.is_empty() {
         return Ok(());
@@ -396,7 +402,7 @@ fn warnings(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn hyper_nodes(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+fn hyper_nodes(out: &mut dyn Write, report: &Report) -> anyhow::Result<()> {
     if report.hyper_nodes.is_empty() {
         return Ok(());
     }
@@ -408,14 +414,15 @@ fn hyper_nodes(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     columns(out, ["NAME", "TIER", "NODES"], rows.collect())
 }
 
-fn section(out: &mut impl Write, title: &str) -> anyhow::Result<()> {
+/// The headline of a part, after an empty line.
+pub fn section(out: &mut dyn Write, title: &str) -> anyhow::Result<()> {
     writeln!(out, "\n{HEAD}{title}{HEAD:#}")?;
     Ok(())
 }
 
 /// Left-aligned columns, two spaces apart.
 pub fn columns<const N: usize>(
-    out: &mut (impl Write + ?Sized),
+    out: &mut dyn Write,
     head: [&str; N],
     rows: Vec<[String; N]>,
 ) -> anyhow::Result<()> {
@@ -425,7 +432,7 @@ pub fn columns<const N: usize>(
 /// Left-aligned columns without the `first` ones: those of namespaces where all rows have one.
 pub fn columns_from<const N: usize>(
     first: usize,
-    out: &mut (impl Write + ?Sized),
+    out: &mut dyn Write,
     head: [&str; N],
     rows: &[[String; N]],
 ) -> anyhow::Result<()> {

@@ -1,21 +1,22 @@
 //! `pumice simulate`: manifests in, decisions out.
 
+mod cluster;
 mod configuration;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use pumice_conf::CONF_KEY;
-use pumice_ingest::Options;
-use pumice_model::object::Shard;
 use pumice_sim::reader::{InputObjects, InputSource};
-use pumice_sim::{InputProblem, Mode, OwnShard, SimulationSettings};
+use pumice_sim::{InputProblem, Mode};
 
 use crate::bad_input::BadInput;
 use crate::check::read;
 use crate::output::{self, OutputFormat};
+
+pub use cluster::ClusterArguments;
 
 /// Most errors, and most warnings, shown on standard error.
 const MAX_SHOWN: usize = 50;
@@ -39,17 +40,6 @@ const DUMP: &str = r#"(
   echo ---; kubectl get cm -n mindx-dl -l mx-consumer-volcano=true -o yaml
 ) | pumice simulate -"#;
 
-/// Sharding modes of the daemon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ShardingMode {
-    /// No sharding
-    None,
-    /// Only nodes of the own shard
-    Hard,
-    /// Nodes of the own shard first
-    Soft,
-}
-
 /// Arguments of `pumice simulate`.
 #[derive(Args)]
 pub struct SimulateArguments {
@@ -65,42 +55,20 @@ pub struct SimulateArguments {
     /// Run exactly this many cycles without a kubelet, instead of until nothing changes
     #[arg(long, value_name = "N")]
     cycles: Option<u32>,
-    /// Start of the virtual clock; default: the epoch
-    #[arg(long, value_name = "RFC3339")]
-    now: Option<String>,
     /// Output format
     #[arg(long, value_enum, default_value = "table")]
     output: OutputFormat,
     /// Fail when something of the input was set aside or warned about (exit code 1)
     #[arg(long)]
     strict: bool,
-    /// Scheduler names that are ours (repeat for several)
-    #[arg(
-        long = "scheduler-name",
-        default_value = "volcano",
-        value_name = "NAME"
-    )]
-    scheduler_names: Vec<String>,
-    /// Queue of PodGroups and pods that name none
-    #[arg(long, default_value = "default", value_name = "NAME")]
-    default_queue: String,
-    /// Only nodes with one of these labels, as `key:value,…`
-    #[arg(long, value_delimiter = ',', value_name = "KEY:VALUE")]
-    node_selector: Vec<String>,
-    /// Provisioners whose volumes do not count against the limits of nodes
-    #[arg(long, value_delimiter = ',', value_name = "NAME")]
-    ignored_provisioners: Vec<String>,
-    /// Sharding mode of the daemon
-    #[arg(long, value_enum, default_value = "none")]
-    scheduler_sharding_mode: ShardingMode,
-    /// Own shard
-    #[arg(long, default_value = "volcano", value_name = "NAME")]
-    scheduler_sharding_name: String,
+    #[command(flatten)]
+    cluster: ClusterArguments,
 }
 
 /// Runs a simulation and prints its result.
 pub fn run(arguments: &SimulateArguments) -> anyhow::Result<ExitCode> {
-    let settings = settings(arguments)?;
+    let mut settings = arguments.cluster.settings()?;
+    settings.mode = arguments.cycles.map_or(Mode::FixedPoint, Mode::Cycles);
     let paths: Vec<&PathBuf> = arguments.paths.iter().chain(&arguments.objects).collect();
     if paths.is_empty() {
         let text = format!(
@@ -138,7 +106,7 @@ pub fn run(arguments: &SimulateArguments) -> anyhow::Result<ExitCode> {
         return Err(BadInput(text.to_owned()).into());
     }
     report.configuration = Some(source);
-    output::print(&report, arguments.output)?;
+    output::print(&report, arguments.output, output::table)?;
     let told = output::told_to_owners(&report).len();
     Ok(code(arguments.strict, &problems, told))
 }
@@ -156,7 +124,7 @@ fn code(strict: bool, problems: &[InputProblem], told: usize) -> ExitCode {
 
 /// Errors, then warnings; of each only the first ones, because what is wrong with thousands of
 /// objects has one cause.
-fn print_problems(problems: &[InputProblem]) {
+pub fn print_problems(problems: &[InputProblem]) {
     for (kept, word) in [(false, "errors"), (true, "warnings")] {
         let of_kind = || problems.iter().filter(|problem| problem.kept == kept);
         for problem in of_kind().take(MAX_SHOWN) {
@@ -169,60 +137,6 @@ fn print_problems(problems: &[InputProblem]) {
             );
         }
     }
-}
-
-fn settings(arguments: &SimulateArguments) -> anyhow::Result<SimulationSettings> {
-    let now_s = match &arguments.now {
-        None => 0,
-        Some(text) => text.parse::<jiff::Timestamp>().map(|now| now.as_second()).map_err(|_| {
-            BadInput(format!(
-                "error: --now: {text:?} is not a time in the form of RFC 3339\n  = help: write it \
-                 like 2026-01-31T12:00:00Z"
-            ))
-        })?,
-    };
-    let selector = arguments.node_selector.iter();
-    let node_selector = selector
-        .filter(|entry| !entry.is_empty())
-        .map(|entry| label(entry))
-        .collect::<Result<_, _>>()?;
-    Ok(SimulationSettings {
-        mode: arguments.cycles.map_or(Mode::FixedPoint, Mode::Cycles),
-        now_s,
-        default_queue: arguments.default_queue.clone(),
-        options: Options {
-            scheduler_names: arguments.scheduler_names.clone(),
-            annotations: pumice_engine::annotations_read(),
-        },
-        ignored_provisioners: arguments.ignored_provisioners.clone(),
-        node_selector,
-        shard: own_shard(arguments),
-    })
-}
-
-/// One entry of `--node-selector`. The daemon, like Volcano's, passes over what is none.
-fn label(entry: &str) -> Result<(String, String), BadInput> {
-    match entry.split_once(':') {
-        Some((key, value)) if !key.is_empty() && !value.is_empty() => {
-            Ok((key.to_owned(), value.to_owned()))
-        }
-        _ => Err(BadInput(format!(
-            "error: --node-selector: {entry:?} is not of the form key:value\n  = help: write the \
-             label of the nodes that take part, such as disk:ssd"
-        ))),
-    }
-}
-
-fn own_shard(arguments: &SimulateArguments) -> Option<OwnShard> {
-    let others = match arguments.scheduler_sharding_mode {
-        ShardingMode::None => return None,
-        ShardingMode::Hard => Shard::Never,
-        ShardingMode::Soft => Shard::Later,
-    };
-    Some(OwnShard {
-        name: arguments.scheduler_sharding_name.clone(),
-        others,
-    })
 }
 
 /// What was named on the command line.

@@ -74,6 +74,14 @@ pub struct EnableKey {
     pub(crate) field: fn(&mut Enabled) -> &mut bool,
 }
 
+impl EnableKey {
+    /// Whether the switch is on.
+    #[must_use]
+    pub fn is_on(&self, mut switches: Enabled) -> bool {
+        *(self.field)(&mut switches)
+    }
+}
+
 macro_rules! switches {
     ($($(#[$doc:meta])* $field:ident, $key:literal, $default:literal;)*) => {
         /// The switches of one plugin: which extension points it takes part in (spec/01 §2.1).

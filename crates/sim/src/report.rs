@@ -29,8 +29,11 @@ pub struct BindLine {
     /// What its resource claims get before that.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<ClaimLine>,
+    /// Names of its shared cards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cards: Vec<String>,
     /// PodGroup of the pod, or the pod itself when it has none.
-    #[serde(skip)]
+    #[serde(rename = "job")]
     pub group: String,
 }
 
@@ -114,7 +117,7 @@ pub struct EvictionLine {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<String>,
     /// PodGroup of the evicted pod, or the pod itself when it has none.
-    #[serde(skip)]
+    #[serde(rename = "job")]
     pub group: String,
 }
 
@@ -181,7 +184,7 @@ pub struct Pending {
     #[serde(skip)]
     pub same_message: String,
     /// PodGroup of the pod, or the pod itself when it has none.
-    #[serde(skip)]
+    #[serde(rename = "job")]
     pub group: String,
 }
 
@@ -240,7 +243,7 @@ pub struct JobLine {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// PodGroup of the Job, `namespace/name`.
-    #[serde(skip)]
+    #[serde(rename = "podGroup", skip_serializing_if = "String::is_empty")]
     pub group: String,
 }
 

@@ -196,6 +196,7 @@ fn record(
             annotations: annotations.into_iter().collect(),
             volumes: bind.volumes.iter().map(VolumeLine::of).collect(),
             claims: bind.claims.iter().map(ClaimLine::of).collect(),
+            cards: engine.known().card_names(bind.task),
             group,
         });
     }

@@ -1,14 +1,13 @@
-//! Words and styles that the commands about a cluster share, and how a view is printed.
+//! Words and styles that the commands about a cluster share.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use pumice_engine::view::Quantities;
-use serde::Serialize;
 use serde_json::Value;
 
-use crate::output::OutputFormat;
+pub use crate::output::print;
 
 /// Style of what is well.
 pub const GOOD: Style = AnsiColor::Green.on_default();
@@ -22,24 +21,6 @@ const WORD: usize = 9;
 
 /// Characters of a reason in a list; all of it is told by `explain`.
 pub const MAX_REASON: usize = 100;
-
-/// Prints a view as JSON or YAML, or by `table`.
-pub fn print<T: Serialize>(
-    view: &T,
-    format: OutputFormat,
-    table: impl FnOnce(&mut dyn Write, &T) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let mut out = anstream::stdout().lock();
-    match format {
-        OutputFormat::Json => {
-            serde_json::to_writer_pretty(&mut out, view).map_err(std::io::Error::from)?;
-            writeln!(out)?;
-        }
-        OutputFormat::Yaml => write!(out, "{}", serde_yaml::to_string(view)?)?,
-        OutputFormat::Table => table(&mut out, view)?,
-    }
-    Ok(())
-}
 
 /// The items of a list; `None`, and a line that says so, when there are none.
 pub fn some<'a>(out: &mut dyn Write, list: &'a Value) -> anyhow::Result<Option<&'a [Value]>> {

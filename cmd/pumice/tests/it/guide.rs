@@ -1,7 +1,7 @@
 //! The examples of `docs/guide`, as its readers would try them: configurations are checked, objects
 //! are simulated on the guide's cluster under the configuration above them, and their pods are bound
-//! unless the comment in the example's first line says that it waits. What `simulate` prints stands below its
-//! command; `UPDATE_EXPECT=1 cargo test -p pumice --test it guide::` writes it anew.
+//! unless the comment in the example's first line says that it waits. What `simulate` and `compare` print
+//! stands below the command; `UPDATE_EXPECT=1 cargo test -p pumice --test it guide::` writes it anew.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -143,7 +143,7 @@ fn is_shown(shown: &[&str], output: &str) -> bool {
 }
 
 #[test]
-fn what_simulate_prints_stands_below_its_command() {
+fn what_simulate_and_compare_print_stands_below_the_command() {
     let (mut different, mut seen) = (Vec::new(), 0);
     for page in pages() {
         let mut text = std::fs::read_to_string(&page).expect("a page");
@@ -152,13 +152,14 @@ fn what_simulate_prints_stands_below_its_command() {
             let mut now = String::new();
             let mut all_shown = true;
             for (command, shown) in steps(block) {
-                let Some(words) = command.strip_prefix("pumice simulate ") else {
+                let words: Vec<&str> = command.split(' ').collect();
+                let ["pumice", words @ ..] = &words[..] else {
                     continue;
                 };
-                let words: Vec<&str> = std::iter::once("simulate")
-                    .chain(words.split(' '))
-                    .collect();
-                let output = pumice(&words, "");
+                if !matches!(words, ["simulate" | "compare", ..]) {
+                    continue;
+                }
+                let output = pumice(words, "");
                 succeeded(&output, command);
                 let output = String::from_utf8(output.stdout).expect("text");
                 seen += 1;

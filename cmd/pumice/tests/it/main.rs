@@ -1,6 +1,7 @@
 //! The real binary: what it prints and writes, and what it says when it cannot.
 
 mod bad_input;
+mod compare;
 mod guide;
 mod live;
 mod packing;

@@ -1,0 +1,118 @@
+//! `pumice compare`: two configurations over one cluster, or two results of `pumice simulate`, and what differs.
+//!
+//! ```text
+//!  A, B: configurations ─ simulated over the same objects ─┐
+//!  A, B: JSON of `simulate` ───────────────────────────────┴─► RunOutcome ×2 ─► Comparison ─► table, JSON, YAML
+//! ```
+//!
+//! A simulation is compared by its JSON too, so that a result of another version is read the way in which one of this
+//! version is.
+
+mod difference;
+mod outcome;
+mod settings;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use pumice_conf::Config;
+use pumice_sim::SimulationSettings;
+use pumice_sim::reader::{InputObjects, InputSource};
+
+use crate::bad_input::BadInput;
+use crate::check::{configuration, read};
+use crate::output::{self, OutputFormat};
+use crate::simulate::{self, ClusterArguments};
+
+use difference::Comparison;
+use outcome::RunOutcome;
+
+/// What the process ends with where something differs and that is asked for.
+const DIFFERS: u8 = 3;
+
+/// Arguments of `pumice compare`.
+#[derive(Args)]
+pub struct CompareArguments {
+    /// A configuration with --over, else the output of `pumice simulate --output json`
+    a: PathBuf,
+    /// What A is compared with: of the same kind
+    b: PathBuf,
+    /// Simulate both configurations over these manifests or this dump: files, directories (repeat for several)
+    #[arg(long, value_name = "PATH")]
+    over: Vec<PathBuf>,
+    #[command(flatten)]
+    cluster: ClusterArguments,
+    /// End with exit code 3 when something differs
+    #[arg(long)]
+    exit_code: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    output: OutputFormat,
+}
+
+/// Compares and prints.
+pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
+    let comparison = match arguments.over.is_empty() {
+        true => Comparison::of(&result(&arguments.a)?, &result(&arguments.b)?),
+        false => over(arguments)?,
+    };
+    output::print(&comparison, arguments.output, table::print)?;
+    Ok(match arguments.exit_code && comparison.differs() {
+        true => ExitCode::from(DIFFERS),
+        false => ExitCode::SUCCESS,
+    })
+}
+
+/// What a file of an earlier simulation tells.
+fn result(path: &Path) -> anyhow::Result<RunOutcome> {
+    let bytes = read(path)?;
+    RunOutcome::read(&bytes).map_err(|problem| {
+        BadInput(format!(
+            "error: {}: {problem}\n  = help: name what `pumice simulate --output json` has printed; two configurations \
+             are compared over a cluster, named with --over",
+            path.display()
+        ))
+        .into()
+    })
+}
+
+fn over(arguments: &CompareArguments) -> anyhow::Result<Comparison> {
+    let named = |path: &Path| configuration(&path.display().to_string(), &read(path)?);
+    let (first, second) = (named(&arguments.a)?, named(&arguments.b)?);
+    let settings = arguments.cluster.settings()?;
+    let paths: Vec<&PathBuf> = arguments.over.iter().collect();
+    let sources = simulate::found(&paths)?.sources;
+    let simulated = |config: &Config, is_first| simulated(config, &sources, &settings, is_first);
+    let outcomes = (simulated(&first, true)?, simulated(&second, false)?);
+    let mut comparison = Comparison::of(&outcomes.0, &outcomes.1);
+    comparison.settings = settings::differences(&first, &second);
+    Ok(comparison)
+}
+
+/// What becomes of the objects under a configuration. Problems of the objects are told once.
+fn simulated(
+    config: &Config,
+    sources: &[InputSource],
+    settings: &SimulationSettings,
+    is_first: bool,
+) -> anyhow::Result<RunOutcome> {
+    let mut input = InputObjects::default();
+    for source in sources {
+        if let Err(problem) = input.read(source) {
+            input.problems.push(problem);
+        }
+    }
+    let (report, problems) = pumice_sim::simulate(config, input, sources, settings, |_, _| {});
+    if is_first {
+        simulate::print_problems(&problems);
+    }
+    if report.objects == 0 {
+        let text = "error: --over: no object could be read\n  = help: name manifests with at least the Nodes and what \
+                    to place on them, or a dump";
+        return Err(BadInput(text.to_owned()).into());
+    }
+    let written = serde_json::to_vec(&report)?;
+    RunOutcome::read(&written).map_err(anyhow::Error::msg)
+}
