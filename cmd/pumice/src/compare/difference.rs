@@ -95,13 +95,13 @@ pub struct Comparison {
     pub settings: Vec<SettingRow>,
     /// Sums, the same ones included.
     pub sums: Vec<SumRow>,
-    /// Jobs.
+    /// Jobs of which something else became.
     pub jobs: Vec<JobRow>,
     /// Pods. Those of a job whose pods have the same places between them are not told.
     pub pods: Vec<PodRow>,
     /// Nodes, each followed by its cards.
     pub places: Vec<PlaceRow>,
-    /// Queues.
+    /// Queues that hold something else in the end.
     pub queues: Vec<QueueRow>,
 }
 
