@@ -12,6 +12,7 @@
 mod bad_input;
 mod bench;
 mod check;
+mod columns;
 mod compare;
 mod completion;
 #[cfg(feature = "live")]

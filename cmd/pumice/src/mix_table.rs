@@ -5,7 +5,7 @@ use std::io::Write;
 use anstyle::Style;
 use pumice_engine::view::{FreeCardsView, MixView, NoRoom};
 
-use crate::output::columns;
+use crate::columns::columns;
 
 const HEAD: Style = Style::new().bold();
 /// Classes that are named in a row of a table; JSON has more.

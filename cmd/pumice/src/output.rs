@@ -9,6 +9,7 @@ use pumice_sim::Report;
 use pumice_sim::report::{JobLine, Pending, PodGroupLine, ProblemLine, QueueLine, StrangerLine};
 use serde::Serialize;
 
+use crate::columns::columns;
 use crate::mix_table;
 
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -417,40 +418,5 @@ fn hyper_nodes(out: &mut dyn Write, report: &Report) -> anyhow::Result<()> {
 /// The headline of a part, after an empty line.
 pub fn section(out: &mut dyn Write, title: &str) -> anyhow::Result<()> {
     writeln!(out, "\n{HEAD}{title}{HEAD:#}")?;
-    Ok(())
-}
-
-/// Left-aligned columns, two spaces apart.
-pub fn columns<const N: usize>(
-    out: &mut dyn Write,
-    head: [&str; N],
-    rows: Vec<[String; N]>,
-) -> anyhow::Result<()> {
-    columns_from(0, out, head, &rows)
-}
-
-/// Left-aligned columns without the `first` ones: those of namespaces where all rows have one.
-pub fn columns_from<const N: usize>(
-    first: usize,
-    out: &mut dyn Write,
-    head: [&str; N],
-    rows: &[[String; N]],
-) -> anyhow::Result<()> {
-    let mut widths = head.map(|title| title.chars().count());
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let head = head.map(str::to_owned);
-    for row in std::iter::once(&head).chain(rows) {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(widths)
-            .skip(first)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
-        writeln!(out, "{}", cells.join("  ").trim_end())?;
-    }
     Ok(())
 }

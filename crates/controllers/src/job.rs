@@ -24,6 +24,8 @@ mod doubts;
 mod ending;
 mod equipment;
 mod evicted;
+mod first_tasks;
+mod gone;
 mod group;
 mod kill;
 mod look;

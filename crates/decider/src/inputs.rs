@@ -2,13 +2,14 @@
 
 use pumice_conf::Config;
 use pumice_devices::{ReportPlace, families};
-use pumice_engine::{BindWait, Engine};
+use pumice_engine::BindWait;
 use pumice_model::extender::ExtenderReply;
 use pumice_model::object::NodeUsage;
 use pumice_model::shard::ShardView;
 use pumice_model::{Delta, NoteAbout};
 
 use crate::node_reports::ReportNews;
+use crate::notes::noted;
 use crate::{Decider, Effect, LogLevel, task_mix};
 
 /// Namespace and name of the ConfigMap with the device configuration; `None` where nothing would
@@ -24,13 +25,6 @@ pub fn device_config_place(config: &Config) -> DeviceConfigPlace {
 /// ConfigMaps that tell of the devices of nodes, of which a configuration has need.
 pub fn report_places(config: &Config) -> Vec<ReportPlace> {
     families::report_places(&pumice_plugins::device_settings(config))
-}
-
-/// What was noted of something and not told yet.
-pub(crate) fn noted(engine: &Engine, about: &NoteAbout) -> Vec<String> {
-    let notes = engine.state().supplies().device_notes();
-    let of_it = notes.filter(|note| note.about == *about);
-    of_it.map(|note| note.text.clone()).collect()
 }
 
 impl Decider {

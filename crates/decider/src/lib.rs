@@ -24,6 +24,7 @@ mod expectations;
 mod inputs;
 mod node_reports;
 mod node_sharing;
+mod notes;
 mod object_refs;
 mod outcomes;
 mod pending_cleanups;

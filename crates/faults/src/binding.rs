@@ -4,10 +4,10 @@ use pumice_devices::binding::{Sent, Sequences};
 use pumice_model::object::{Pairs, WrittenClaim};
 use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef};
 
+use super::around::NOT_THE_LEADER;
 use super::claim_writer::ClaimWriter;
 use super::network::ServerAnswer;
 use super::server::{BindAnswer, VirtualServer};
-use super::writers::NOT_THE_LEADER;
 
 /// How a Binding stands.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use pumice_model::selector::node_term_holds;
 use super::claim_writer::CHANGE_MS;
 use super::claims::is_done;
 use super::drivers::LOCAL;
-use super::oracle::{Broken, Invariant, WINDOW_MS};
+use super::invariant::{Broken, Invariant, WINDOW_MS};
 use super::process::Process;
 use super::server::{VirtualServer, key};
 

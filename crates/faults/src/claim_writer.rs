@@ -6,10 +6,10 @@ use pumice_model::claim::{ClaimGift, ClaimReading, ClaimReturn, ClaimStep, Found
 use pumice_model::object::{ResourceClaimObject, WrittenClaim};
 use pumice_model::write::{BindFailure, BindRequest, Outcome};
 
+use super::around::{Around, NOT_THE_LEADER};
 use super::claims::ClaimAnswer;
 use super::network::{ANSWER_MS, ServerAnswer, ServerCall};
 use super::server::key;
-use super::writers::{Around, NOT_THE_LEADER};
 
 /// How long one change is tried, where that is bounded, milliseconds.
 pub const CHANGE_MS: u64 = 5_000;

@@ -8,7 +8,7 @@ use pumice_model::object::PriorityClassObject;
 use pumice_model::resource::PODS;
 use pumice_model::{Delta, JobIx, ResIx, State, TaskIx, TaskStatus};
 
-use super::oracle::{Broken, Invariant};
+use super::invariant::{Broken, Invariant};
 
 /// The configuration of simulations with evictions.
 pub const EVICTING: &str = r#"actions: "enqueue, allocate, preempt, reclaim, backfill"

@@ -15,6 +15,7 @@
 //! engine behind it; watches, writers and the lease are models of those of `crates/cluster`, which
 //! have tests of their own.
 
+mod around;
 mod binding;
 pub mod bombs;
 mod chaos;
@@ -23,6 +24,7 @@ mod claim_writer;
 pub mod claims;
 mod drivers;
 pub mod evictions;
+pub mod invariant;
 mod lease;
 pub mod network;
 pub mod objects;
@@ -45,9 +47,10 @@ use pumice_model::object::ResourceClaimObject;
 
 use drivers::Drivers;
 use evictions::EvictionLog;
+use invariant::{Broken, Invariant};
 use lease::VirtualLease;
 use network::Network;
-use oracle::{Broken, Invariant, Oracle, bound_members};
+use oracle::{Oracle, bound_members};
 use process::{FaultWorld, Process};
 use rng::Rng;
 use server::VirtualServer;

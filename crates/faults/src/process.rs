@@ -8,14 +8,15 @@ use pumice_engine::{Decisions, Unobserved};
 use pumice_model::write::Write;
 use pumice_model::{Delta, TaskIx, TaskStatus};
 
+use super::around::Around;
 use super::evictions;
+use super::invariant::{Broken, Invariant};
 use super::lease::{Leadership, VirtualElector, VirtualLease};
 use super::network::Network;
-use super::oracle::{Broken, Invariant};
 use super::rng::Rng;
 use super::server::VirtualServer;
 use super::watch::Watches;
-use super::writers::{Around, Writers};
+use super::writers::Writers;
 
 /// How long a gang may stay bound in part.
 pub const GANG_DEADLINE_S: u64 = 20;

@@ -8,7 +8,7 @@ use pumice_model::{Delta, Job, NodeIx, Origin, State, TaskIx, TaskStatus};
 
 use super::claim_oracle;
 use super::evictions::priority_classes;
-use super::oracle::{Broken, Invariant};
+use super::invariant::{Broken, Invariant};
 use super::process::Process;
 use super::server::{KINDS, VirtualServer};
 

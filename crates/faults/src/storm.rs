@@ -3,7 +3,7 @@
 use pumice_conf::Config;
 
 use super::drivers::Drivers;
-use super::oracle::Invariant;
+use super::invariant::Invariant;
 use super::rng::Rng;
 use super::{BrokenInvariant, Simulation};
 

@@ -11,7 +11,7 @@ use pumice_model::object::{
 };
 
 use super::Simulation;
-use super::oracle::{Broken, Invariant, WINDOW_MS};
+use super::invariant::{Broken, Invariant, WINDOW_MS};
 use super::rng::Rng;
 use super::server::{ServerKind, VirtualServer, holds, key};
 

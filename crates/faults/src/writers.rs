@@ -9,15 +9,11 @@ use pumice_devices::binding::Sequences;
 use pumice_model::object::GroupStatus;
 use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, Write};
 
+use super::around::Around;
 use super::binding::{Binding, Phase, stamp};
 use super::claim_writer::{ClaimWriter, DeviceReturn};
-use super::lease::VirtualTerm;
-use super::network::{ANSWER_MS, Network, REQUEST_MS, ServerAnswer, ServerCall};
-use super::rng::Rng;
-use super::server::{ToldEvent, VirtualServer, key};
-
-/// Why what was decided in a term that is over is not sent.
-pub(super) const NOT_THE_LEADER: &str = "no longer the leader";
+use super::network::{ANSWER_MS, REQUEST_MS, ServerAnswer, ServerCall};
+use super::server::{ToldEvent, key};
 
 #[derive(Clone, Debug)]
 struct StatusInFlight {
@@ -118,32 +114,6 @@ pub struct Writers {
     pub left_claims: Vec<String>,
     /// Writes handed in.
     pub handed_in: u64,
-}
-
-/// What writers work with.
-pub struct Around<'a> {
-    /// API server that is written to.
-    pub server: &'a mut VirtualServer,
-    /// The way to it.
-    pub network: &'a mut Network,
-    /// Chance.
-    pub rng: &'a mut Rng,
-    /// The term of the process.
-    pub by: VirtualTerm,
-    /// What decisions were made from is followed.
-    pub followed: bool,
-}
-
-impl Around<'_> {
-    /// Whether the term outlasts a request.
-    pub(super) fn has_term(&self) -> bool {
-        self.server.now_ms() + REQUEST_MS <= self.by.end_ms
-    }
-
-    pub(super) fn send(&mut self, call: ServerCall) -> (u64, u64) {
-        let now_ms = self.server.now_ms();
-        (self.network.send(self.by, call, now_ms, self.rng), now_ms)
-    }
 }
 
 impl Writers {

@@ -8,7 +8,7 @@ use pumice_model::CounterIx;
 use pumice_model::LoadMoment;
 use pumice_model::NodeIx;
 use pumice_model::domains::Domains;
-use pumice_model::topology::{CountTable, Topology};
+use pumice_model::topology::{CountTable, PodCounters};
 
 /// Topology keys with up to this many domains have a number for each.
 const FEW_DOMAINS: usize = 64;
@@ -86,7 +86,7 @@ impl DomainSum {
     /// Sums up the present counts. With `eligible`, other nodes are left out, and the least sum over
     /// domains that have an eligible node is kept.
     pub fn new(
-        topology: &Topology,
+        counters: &PodCounters,
         counter: CounterIx,
         domains: Arc<Domains>,
         key: usize,
@@ -118,20 +118,20 @@ impl DomainSum {
             total: 0,
             leaving: None,
         };
-        for (node, _) in topology.counts(counter).iter() {
-            sum.update(topology, NodeIx(node));
+        for (node, _) in counters.counts(counter).iter() {
+            sum.update(counters, NodeIx(node));
         }
         sum
     }
 
     /// Looks at a node again; the domain whose sum changed, now or later, if any.
-    pub fn update(&mut self, topology: &Topology, node: NodeIx) -> Option<u32> {
+    pub fn update(&mut self, counters: &PodCounters, node: NodeIx) -> Option<u32> {
         let domain = self.domains.of_node[node.at()];
         if domain == Domains::NONE || self.eligible.as_ref().is_some_and(|ok| !ok[node.at()]) {
             return None;
         }
-        let stays_alike = !self.update_leaving(topology, node, domain);
-        let now = topology.count(self.counter, node);
+        let stays_alike = !self.update_leaving(counters, node, domain);
+        let now = counters.count(self.counter, node);
         let before = self.seen.set(node.0, now);
         if now == before {
             return (!stays_alike).then_some(domain);
@@ -148,8 +148,8 @@ impl DomainSum {
     }
 
     /// Looks again at what is being released on a node; whether that has changed.
-    fn update_leaving(&mut self, topology: &Topology, node: NodeIx, domain: u32) -> bool {
-        let releasing = topology.releasing(self.counter);
+    fn update_leaving(&mut self, counters: &PodCounters, node: NodeIx, domain: u32) -> bool {
+        let releasing = counters.releasing(self.counter);
         let now = releasing.map_or(0, |counts| counts.get(node.0));
         if now == 0 && self.leaving.is_none() {
             return false;
@@ -217,7 +217,7 @@ impl DomainSum {
     }
 
     /// The present count of one node, eligible or not.
-    pub fn on_node(&self, topology: &Topology, node: usize) -> i64 {
-        topology.count(self.counter, NodeIx(node as u32))
+    pub fn on_node(&self, counters: &PodCounters, node: usize) -> i64 {
+        counters.count(self.counter, NodeIx(node as u32))
     }
 }

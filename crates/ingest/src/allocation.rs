@@ -9,7 +9,7 @@ use pumice_claims::{
 use pumice_model::object::ClaimAllocation;
 
 use crate::affinity;
-use crate::device_claim::{opaque, read_quantity, tolerations};
+use crate::device_words::{opaque, read_quantity, tolerations};
 use crate::problem::{ObjectProblems, Path};
 
 /// More than any device has of anything.

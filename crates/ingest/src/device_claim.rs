@@ -6,20 +6,21 @@ use k8s_openapi::api::core::v1::{NodeSelector, Pod, PodResourceClaim as WirePodC
 use k8s_openapi::api::resource::v1::{
     CapacityRequestPolicy, CapacityRequirements, Counter, Device as WireDevice, DeviceAttribute,
     DeviceCapacity as WireCapacity, DeviceClaim, DeviceClass, DeviceConstraint,
-    DeviceRequest as WireRequest, DeviceSelector, DeviceToleration as WireToleration,
-    OpaqueDeviceConfiguration, ResourceClaim, ResourceClaimTemplate, ResourceSlice,
+    DeviceRequest as WireRequest, DeviceSelector, ResourceClaim, ResourceClaimTemplate,
+    ResourceSlice,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as WireQuantity;
 use pumice_claims::{
     Attribute, AttributeRule, CapacityPolicy, CapacityRange, ClaimConstraint, ClaimRequest,
-    ClaimSpec, CounterSet, Counters, DeviceCapacity, DeviceCount, DeviceTaint, DeviceToleration,
-    DraDevice, Quantity, RequestConfig, RequestedDevices, TaintOperator, UsedCounters,
+    ClaimSpec, CounterSet, Counters, DeviceCapacity, DeviceCount, DeviceTaint, DraDevice, Quantity,
+    RequestConfig, RequestedDevices, UsedCounters,
 };
 use pumice_model::object::{
     DeviceClassObject, NodeAccess, PodResourceClaim, PublishedDevice, ResourceClaimObject,
     SliceObject,
 };
 
+use crate::device_words::{opaque, read_quantity, tolerations};
 use crate::problem::{ObjectProblem, ObjectProblems, Path, Readable};
 use crate::{affinity, allocation, meta};
 
@@ -191,10 +192,6 @@ fn expressions(wire: Option<&Vec<DeviceSelector>>) -> Vec<String> {
     all.map(text).collect()
 }
 
-pub(crate) fn opaque(wire: &OpaqueDeviceConfiguration) -> String {
-    serde_json::to_string(wire).unwrap_or_default()
-}
-
 fn access(
     node: Option<&str>,
     everywhere: Option<bool>,
@@ -212,16 +209,6 @@ fn access(
 
 fn quantity(wire: &WireQuantity, path: Path<'_>, problems: &mut ObjectProblems) -> Quantity {
     read_quantity(wire, path, problems).unwrap_or_default()
-}
-
-pub(crate) fn read_quantity(
-    wire: &WireQuantity,
-    path: Path<'_>,
-    problems: &mut ObjectProblems,
-) -> Option<Quantity> {
-    let read = pumice_units::quantity::parse(&wire.0);
-    read.map_err(|error| problems.add(path, error.what(), error.help()))
-        .ok()
 }
 
 fn amounts(
@@ -440,19 +427,4 @@ fn wanted(
         all.insert(name.clone(), quantity(amount, place.field(name), problems));
     }
     all
-}
-
-pub(crate) fn tolerations(wire: Option<&Vec<WireToleration>>) -> Vec<DeviceToleration> {
-    let all = wire.into_iter().flatten().map(|wire| DeviceToleration {
-        key: wire.key.clone().unwrap_or_default(),
-        operator: match wire.operator.as_deref().unwrap_or_default() {
-            "" | "Equal" => TaintOperator::Equal,
-            "Exists" => TaintOperator::Exists,
-            _ => TaintOperator::Unknown,
-        },
-        value: wire.value.clone().unwrap_or_default(),
-        effect: wire.effect.clone().unwrap_or_default(),
-        seconds: wire.toleration_seconds,
-    });
-    all.collect()
 }

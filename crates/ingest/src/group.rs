@@ -5,7 +5,7 @@ use pumice_api::pod_group::{PodGroupStatus, SubGroupPolicy as WirePolicy};
 use pumice_model::object::{GroupCondition, GroupObject, GroupPhase, GroupStatus, SubGroupPolicy};
 use pumice_model::resource::is_of_device_class;
 
-use crate::pod::Options;
+use crate::options::Options;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::{amount, bounds, hyper_node, meta, selector};
 

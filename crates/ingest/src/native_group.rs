@@ -5,7 +5,7 @@ use pumice_api::{NativePodGroup, keys};
 use pumice_model::object::{GroupObject, GroupPhase, GroupStatus, NATIVE_GROUP};
 
 use crate::meta;
-use crate::pod::Options;
+use crate::options::Options;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
 
 /// Reads a PodGroup of `scheduling.k8s.io`. Its pods are there already, so it counts as admitted.

@@ -10,6 +10,7 @@ use pumice_model::object::{
 };
 
 use crate::native_group::native_group;
+use crate::options::Options;
 use crate::problem::{ObjectProblem, ObjectProblems, Path, Readable};
 use crate::{affinity, bounds, device, device_claim, image, meta, numa, request, spread, volume};
 
@@ -18,24 +19,6 @@ const KUBERNETES_SCHEDULER: &str = "default-scheduler";
 
 /// The `preemptionPolicy` of pods and PriorityClasses for which nobody is evicted.
 pub(crate) const NEVER: &str = "Never";
-
-/// What reading pods and PodGroups depends on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Pods with one of these scheduler names are ours (`--scheduler-name`).
-    pub scheduler_names: Vec<String>,
-    /// Annotations of pods and PodGroups that some plugin reads.
-    pub annotations: Vec<&'static str>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            scheduler_names: vec![keys::DEFAULT_SCHEDULER.to_owned()],
-            annotations: Vec::new(),
-        }
-    }
-}
 
 /// Reads a pod. One that has a node counts whatever it says: an amount that cannot be read is more than the node
 /// has.

@@ -36,6 +36,15 @@ const UNTIL_THEN: &str =
 /// Amounts that count for queues instead of those of the request.
 pub type QueueCharge = SmallVec<[(ResIx, i64); 2]>;
 
+/// Devices that were chosen for a task on a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChosenDevices {
+    /// Cards by family.
+    pub parts: SmallVec<[(u8, Allocations); 1]>,
+    /// What else decides who shares cards with it.
+    pub tags: Tags,
+}
+
 /// Devices a task holds on its node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Holding {

@@ -1,40 +1,44 @@
-//! Which pods sit where, as far as other pods care: the counters behind inter-pod affinity and
-//! topology spread.
+//! Which pods sit where, as far as other pods care: what inter-pod affinity and topology spread go by.
 //!
 //! ```text
-//!  rules ─► the terms they carry ─┐          ┌─ pods of each appearance, by node
-//!                                 ├─ anchor ─┤
-//!  a class asks: Query ───────────┘          └─► Counter: per node, kept in step by `shift`
+//!  Topology, in the state: what is so                    Counters, of who searches: what was asked
+//!
+//!  rules ─► terms they carry, pods with them by node ─┐
+//!                                                     ├─ anchor ─► Counter: per node, for a Query
+//!  appearances ─────────────── pods of each by node ──┘               ▲
+//!  NewsLog: each pod that came or left, rules that came or went ──────┘ catches up
 //! ```
 //!
 //! A `Counter` adds up, per node, what the placed pods weigh for one [`Query`]. Counters are made
-//! when a class first asks and are exact under undo. Who asks sums them up by topology domain and
-//! catches up through the nodes' touch log. Which pods a term selects is found through its labels
-//! (`anchor`), so terms that select nobody cost nothing but themselves.
+//! when a class first asks, and catch up with the log when it asks again. Who asks sums them up by
+//! topology domain and catches up through the nodes' touch log. Which pods a term selects is found
+//! through its labels (`anchor`), so terms that select nobody cost nothing but themselves.
 
 mod anchor;
 mod counter;
 mod counts;
+mod follow;
 mod learn;
+mod news;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 
 use crate::intern::{Interner, Sym};
-use crate::ix::{AppearanceIx, CounterIx, NodeIx, RulesIx};
+use crate::ix::{AppearanceIx, RulesIx};
 use crate::object::{Pairs, PodTerm, Selector, WorkloadObject};
 use crate::selector::{Labels, selects, term_selects};
 use crate::task::{Task, TaskStatus};
 
 use anchor::Anchored;
-use counter::{Counter, Weighed};
-pub use counter::{KeyCounter, MAX_COUNTERS, Pull, Query};
+pub use counter::{KeyCounter, MAX_COUNTERS, PodCounters, Pull, Query};
 pub use counts::CountTable;
 pub use learn::Carried;
 use learn::{CarriedTerm, Carrier};
+pub use news::PodShift;
+use news::{NewsLog, TopologyNews};
 
 /// What a pod looks like to selectors: its namespace and those of its labels that any selector in
 /// the cluster reads.
@@ -93,11 +97,9 @@ struct Look {
     releasing: Option<Box<CountTable>>,
     /// Those of these that nothing marks yet.
     evicted: Option<Box<CountTable>>,
-    /// Counters its pods weigh something for, once one of them was placed.
-    counted_by: Option<Vec<Weighed>>,
 }
 
-/// All counters of a cluster.
+/// Who stands where, and which terms are carried there.
 #[derive(Clone, Default)]
 pub struct Topology {
     keys_read: FxHashSet<Sym>,
@@ -106,14 +108,6 @@ pub struct Topology {
     look_index: FxHashMap<Arc<Appearance>, AppearanceIx>,
     /// Appearances by what they show.
     looks_at: Anchored,
-    counters: Vec<Counter>,
-    counter_index: FxHashMap<Arc<Query>, CounterIx>,
-    /// Counters of queries that do not stand for carried terms, by anchor.
-    plain_at: Anchored,
-    /// Counters of terms pods have themselves, by term.
-    counters_of_term: FxHashMap<u32, SmallVec<[CounterIx; 1]>>,
-    /// Appearances somebody has asked for the terms that select them.
-    asked: FxHashMap<(AppearanceIx, Pull), Vec<KeyCounter>>,
     terms: Vec<CarriedTerm>,
     term_index: FxHashMap<Arc<(PodTerm, Carried)>, u32>,
     /// Terms by anchor.
@@ -124,7 +118,7 @@ pub struct Topology {
     namespaces: FxHashMap<String, Pairs>,
     workloads: FxHashMap<(String, String, String), WorkloadObject>,
     epoch: u64,
-    effort: u64,
+    news: NewsLog,
 }
 
 impl Topology {
@@ -133,24 +127,24 @@ impl Topology {
         self.active
     }
 
-    /// Changes whenever appearances, terms or counters known so far may mean something else.
+    /// Changes whenever appearances, terms or nodes known so far may mean something else.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// How much has been looked at to fill counters: grows with every selector tried and every
-    /// number added up.
-    pub fn effort(&self) -> u64 {
-        self.effort
+    /// What was counted so far means nothing any more.
+    fn begin_epoch(&mut self) {
+        self.epoch += 1;
+        self.news.forget();
     }
 
-    /// Drops every appearance and counter; the caller gives all tasks new appearances, and counts
+    /// Drops every appearance; the caller gives all tasks new appearances, and counts
     /// the placed ones anew.
     pub fn forget_appearances(&mut self) {
         self.looks.clear();
         self.look_index.clear();
         self.looks_at.clear();
-        self.forget_counters();
+        self.begin_epoch();
     }
 
     /// The appearance of a pod. `owner` is its controller as (kind, name).
@@ -190,7 +184,6 @@ impl Topology {
             marked: None,
             releasing: None,
             evicted: None,
-            counted_by: None,
         });
         ix
     }
@@ -225,7 +218,7 @@ impl Topology {
             None => self.namespaces.remove(name).is_some(),
         };
         if changed {
-            self.forget_counters();
+            self.begin_epoch();
         }
         changed
     }
@@ -323,52 +316,33 @@ impl Topology {
         self.looks.len()
     }
 
-    /// A pod was put on (`by` = 1) or taken off (`by` = −1) a node.
-    pub fn shift(
-        &mut self,
-        names: &Interner,
-        rules: RulesIx,
-        ix: AppearanceIx,
-        stay: Stay,
-        node: NodeIx,
-        by: i64,
-    ) {
+    /// A pod was put on a node, or taken off it.
+    pub fn shift(&mut self, shift: PodShift) {
         if !self.active {
             return;
         }
-        if let Some(carrier) = self.carriers.get_mut(&rules) {
-            carrier.placed.add(node.0, by);
-            if stay.is_releasing() {
-                carrier.releasing.get_or_insert_default().add(node.0, by);
-            }
-            for (counter, weight) in &carrier.counted_by {
-                self.counters[counter.0 as usize].add(node, stay, by * weight);
+        let (node, by) = (shift.node.0, i64::from(shift.by));
+        if let Some(carrier) = self.carriers.get_mut(&shift.rules) {
+            carrier.placed.add(node, by);
+            if shift.stay.is_releasing() {
+                carrier.releasing.get_or_insert_default().add(node, by);
             }
         }
-        let look = &mut self.looks[ix.0 as usize];
-        look.placed.add(node.0, by);
-        if stay.is_marked() {
-            look.marked.get_or_insert_default().add(node.0, by);
+        let look = &mut self.looks[shift.look.0 as usize];
+        look.placed.add(node, by);
+        if shift.stay.is_marked() {
+            look.marked.get_or_insert_default().add(node, by);
         }
-        if stay.is_releasing() {
-            look.releasing.get_or_insert_default().add(node.0, by);
+        if shift.stay.is_releasing() {
+            look.releasing.get_or_insert_default().add(node, by);
         }
-        if stay == Stay::Evicted {
-            look.evicted.get_or_insert_default().add(node.0, by);
+        if shift.stay == Stay::Evicted {
+            look.evicted.get_or_insert_default().add(node, by);
         }
-        if self.counters.is_empty() {
-            return;
-        }
-        if look.counted_by.is_none() {
-            let counted_by = self.counters_that_count(names, ix);
-            self.looks[ix.0 as usize].counted_by = Some(counted_by);
-        }
-        for (counter, weight) in self.looks[ix.0 as usize].counted_by.iter().flatten() {
-            self.counters[counter.0 as usize].add(node, stay, by * weight);
-        }
+        self.news.push(TopologyNews::Pod(shift));
     }
 
-    /// Forgets every count by node and every counter, when node indices moved.
+    /// Forgets every count by node, when node indices moved.
     pub fn forget_counts(&mut self) {
         for carrier in self.carriers.values_mut() {
             (carrier.placed, carrier.releasing) = (CountTable::default(), None);
@@ -377,6 +351,6 @@ impl Topology {
             look.placed = CountTable::default();
             (look.marked, look.releasing, look.evicted) = (None, None, None);
         }
-        self.forget_counters();
+        self.begin_epoch();
     }
 }

@@ -8,7 +8,7 @@ use pumice_model::TaskIx;
 use serde::{Deserialize, Serialize};
 
 use crate::ask::TwoClusters;
-use crate::course::{Course, PlannedEviction, job_of};
+use crate::course::{Course, PlacedPod, PlannedEviction, job_of};
 use crate::remedies::Remedy;
 
 /// Most pods, evictions and differences that are told, each.
@@ -25,19 +25,6 @@ pub enum PlanOutcome {
     Evicts,
     /// Some job has not what it needs.
     Waits,
-}
-
-/// A pod and its place.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PlacedPod {
-    /// `namespace/name`.
-    pub pod: String,
-    /// Node that the pod is on.
-    pub node: String,
-    /// Names of its shared cards.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cards: Vec<String>,
 }
 
 /// What becomes of a job that is asked about.

@@ -7,8 +7,20 @@ use pumice_model::state::bound_pod;
 use pumice_model::{Delta, TaskIx};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::PlacedPod;
 use crate::{Patience, PlanBounds};
+
+/// A pod and its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlacedPod {
+    /// `namespace/name`.
+    pub pod: String,
+    /// Node that the pod is on.
+    pub node: String,
+    /// Names of its shared cards.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cards: Vec<String>,
+}
 
 /// A pod that goes for others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

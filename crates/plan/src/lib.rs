@@ -15,6 +15,7 @@
 mod ask;
 mod compare;
 mod course;
+mod error;
 mod remedies;
 mod request;
 mod what_if;
@@ -23,9 +24,10 @@ use pumice_conf::Config;
 use pumice_engine::Fork;
 use pumice_model::Delta;
 
-pub use ask::{PlanError, PlanQuestion};
-pub use compare::{JobPlan, PlacedPod, PlanOutcome, PlanView, PodDifference};
-pub use course::{Course, PlannedEviction};
+pub use ask::PlanQuestion;
+pub use compare::{JobPlan, PlanOutcome, PlanView, PodDifference};
+pub use course::{Course, PlacedPod, PlannedEviction};
+pub use error::PlanError;
 pub use remedies::Remedy;
 pub use request::PlanRequest;
 pub use what_if::{AmountsThen, PlannedJob, WhatIf};

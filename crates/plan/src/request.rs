@@ -4,7 +4,8 @@ use pumice_conf::{Registry, parse};
 use pumice_model::Delta;
 use serde::{Deserialize, Serialize};
 
-use crate::ask::{PlanError, PlanQuestion};
+use crate::ask::PlanQuestion;
+use crate::error::PlanError;
 use crate::what_if::{PlannedJob, WhatIf};
 
 /// Most objects of a question.

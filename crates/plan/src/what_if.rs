@@ -8,7 +8,7 @@ use pumice_model::resource::read_amount;
 use pumice_model::{Delta, JobIx, NodeIx, TaskStatus};
 use serde::{Deserialize, Serialize};
 
-use crate::ask::PlanError;
+use crate::error::PlanError;
 
 /// Label whose value is the node.
 const HOSTNAME: &str = "kubernetes.io/hostname";

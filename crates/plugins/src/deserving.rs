@@ -12,7 +12,9 @@ use pumice_model::{ResIx, ResVec, State};
 use smallvec::SmallVec;
 
 use crate::capability::cluster_total;
-use crate::proportion::EPSILON;
+
+/// Amounts closer than this count as equal (spec/02 §0.1).
+pub(crate) const EPSILON: f64 = 0.1;
 
 /// Why reclaim leaves pods to a queue.
 pub(crate) const QUEUE_DESERVES_IT: WhyKept = WhyKept::Said {

@@ -7,14 +7,14 @@
 //! | preferred terms | own and others', with their weights, compared over the candidates |
 
 use pumice_framework::points::{
-    CandidateScore, Cell, ChangedDomains, Class, Counting, DomainFilter, KeySet,
+    CandidateScore, Cell, ChangedDomains, Class, CountedCluster, Counting, DomainFilter, KeySet,
 };
 use pumice_framework::{DomainSum, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::CounterIx;
 use pumice_model::domains::Domains;
 use pumice_model::object::PodTerm;
 use pumice_model::topology::{Pull, Query};
-use pumice_model::{LoadMoment, NodeIx, State};
+use pumice_model::{LoadMoment, NodeIx};
 use rustc_hash::FxHashSet;
 
 /// Reasons of the filter (spec/02 §6.7).
@@ -87,8 +87,7 @@ pub fn filter(
 impl AffinityFilter {
     fn add_sum(&mut self, with: &mut Counting<'_>, counter: CounterIx, key: &str) -> usize {
         let (at, domains) = self.keys.add(with, key);
-        let topology = with.state().ground().topology();
-        let sum = DomainSum::new(topology, counter, domains, at, None);
+        let sum = DomainSum::new(with.counters(), counter, domains, at, None);
         self.sums.push(sum);
         self.sums.len() - 1
     }
@@ -149,11 +148,16 @@ impl DomainFilter for AffinityFilter {
         self.keys.names()
     }
 
-    fn catch_up(&mut self, state: &State, touched: &[NodeIx], changed: &mut ChangedDomains) {
+    fn catch_up(
+        &mut self,
+        now: CountedCluster<'_>,
+        touched: &[NodeIx],
+        changed: &mut ChangedDomains,
+    ) {
         let before = self.matches_at_any_moment();
         for sum in &mut self.sums {
             for node in touched {
-                if let Some(domain) = sum.update(state.ground().topology(), *node) {
+                if let Some(domain) = sum.update(now.counters, *node) {
                     changed.some.push((sum.key, domain));
                 }
             }
@@ -223,8 +227,7 @@ pub fn score(
     for (key, counter) in counters {
         let domains = with.domains(&key);
         if domains.count > 0 {
-            let topology = with.state().ground().topology();
-            sums.push(DomainSum::new(topology, counter, domains, 0, None));
+            sums.push(DomainSum::new(with.counters(), counter, domains, 0, None));
         }
     }
     if sums.is_empty() {
@@ -235,15 +238,15 @@ pub fn score(
 }
 
 impl CandidateScore for AffinityScore {
-    fn catch_up(&mut self, state: &State, touched: &[NodeIx]) {
+    fn catch_up(&mut self, now: CountedCluster<'_>, touched: &[NodeIx]) {
         for sum in &mut self.sums {
             for node in touched {
-                sum.update(state.ground().topology(), *node);
+                sum.update(now.counters, *node);
             }
         }
     }
 
-    fn add(&mut self, _state: &State, candidates: &[u32], scores: &mut [i64]) {
+    fn add(&mut self, _: CountedCluster<'_>, candidates: &[u32], scores: &mut [i64]) {
         self.raw.clear();
         for node in candidates {
             let parts = self.sums.iter();

@@ -11,7 +11,8 @@ use pumice_conf::{Arg, Arguments, PluginSpec};
 use pumice_devices::NearMiss;
 use pumice_framework::points;
 use pumice_framework::points::{
-    CandidateScore, CandidateScores, Class, ClassSignature, Counting, NodeFilter, NodeFilters,
+    CandidateScore, CandidateScores, Class, ClassSignature, CountedCluster, Counting, NodeFilter,
+    NodeFilters,
 };
 use pumice_framework::{Plugin, ReasonId, ReasonKind, ReasonTable, SetId};
 use pumice_model::numa::{NodeCpus, UnservedContainer};
@@ -305,11 +306,16 @@ struct FewNumaNodes {
 }
 
 impl CandidateScore for FewNumaNodes {
-    fn catch_up(&mut self, _: &State, touched: &[NodeIx]) {
+    fn catch_up(&mut self, _: CountedCluster<'_>, touched: &[NodeIx]) {
         touched.iter().for_each(|node| self.spans[node.at()] = None);
     }
 
-    fn add(&mut self, state: &State, candidates: &[u32], scores: &mut [i64]) {
+    fn add(
+        &mut self,
+        CountedCluster { state, .. }: CountedCluster<'_>,
+        candidates: &[u32],
+        scores: &mut [i64],
+    ) {
         let mut largest = 0;
         for node in candidates {
             let span = self.spans[*node as usize].get_or_insert_with(|| {

@@ -25,14 +25,12 @@ use pumice_model::resource::PODS;
 use pumice_model::{JobIx, Queue, QueueIx, ResIx, ResVec, State, TaskIx};
 use rustc_hash::FxHashMap;
 
+use crate::deserving::EPSILON;
 use crate::reservation::{self, amount, is_within};
 use crate::{capability, deserving};
 use filling::QueueClaim;
 
 use crate::entry::PluginEntry;
-
-/// Amounts closer than this count as equal (spec/02 §0.1).
-pub(crate) const EPSILON: f64 = 0.1;
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {

@@ -7,13 +7,13 @@
 use std::sync::Arc;
 
 use pumice_framework::points::{
-    CandidateScore, Cell, ChangedDomains, Class, Counting, DomainFilter, KeySet,
+    CandidateScore, Cell, ChangedDomains, Class, CountedCluster, Counting, DomainFilter, KeySet,
 };
 use pumice_framework::{DomainSum, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::domains::Domains;
 use pumice_model::object::{Selector, SpreadConstraint, Unsatisfiable};
 use pumice_model::selector::{node_affinity_holds, selects, tolerates_filtering};
-use pumice_model::topology::Query;
+use pumice_model::topology::{PodCounters, Query};
 use pumice_model::{LoadMoment, NodeIx, State};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -156,13 +156,7 @@ pub fn filter(
         let eligible = eligible.nodes(with.state(), class, constraint);
         let (at, domains) = filter.keys.add(with, &constraint.topology_key);
         let state = with.state();
-        let sum = DomainSum::new(
-            state.ground().topology(),
-            counter,
-            domains,
-            at,
-            Some(eligible),
-        );
+        let sum = DomainSum::new(with.counters(), counter, domains, at, Some(eligible));
         filter.sums.push(sum);
         let look = state.ground().topology().look_of(class.key.appearance);
         let matches = |s: &Selector| selects(state.names(), s, &look.labels);
@@ -193,11 +187,16 @@ impl DomainFilter for SpreadFilter {
         self.keys.names()
     }
 
-    fn catch_up(&mut self, state: &State, touched: &[NodeIx], changed: &mut ChangedDomains) {
+    fn catch_up(
+        &mut self,
+        now: CountedCluster<'_>,
+        touched: &[NodeIx],
+        changed: &mut ChangedDomains,
+    ) {
         let before = self.least();
         for sum in &mut self.sums {
             for node in touched {
-                if let Some(domain) = sum.update(state.ground().topology(), *node) {
+                if let Some(domain) = sum.update(now.counters, *node) {
                     changed.some.push((sum.key, domain));
                 }
             }
@@ -288,9 +287,8 @@ pub fn score(
         let counter = with.counter(query);
         let eligible = eligible.nodes(with.state(), class, constraint);
         let domains = with.domains(&constraint.topology_key);
-        let topology = with.state().ground().topology();
         score.soft.push(Soft {
-            sum: DomainSum::new(topology, counter, domains, 0, Some(eligible)),
+            sum: DomainSum::new(with.counters(), counter, domains, 0, Some(eligible)),
             hostname: constraint.topology_key == HOSTNAME,
             max_skew: i64::from(constraint.max_skew),
         });
@@ -302,15 +300,15 @@ pub fn score(
 }
 
 impl CandidateScore for SpreadScore {
-    fn catch_up(&mut self, state: &State, touched: &[NodeIx]) {
+    fn catch_up(&mut self, now: CountedCluster<'_>, touched: &[NodeIx]) {
         for sum in self.soft.iter_mut().map(|soft| &mut soft.sum) {
             for node in touched {
-                sum.update(state.ground().topology(), *node);
+                sum.update(now.counters, *node);
             }
         }
     }
 
-    fn add(&mut self, state: &State, candidates: &[u32], scores: &mut [i64]) {
+    fn add(&mut self, now: CountedCluster<'_>, candidates: &[u32], scores: &mut [i64]) {
         let ignored = |soft: &[Soft], node: u32| {
             self.require_all_keys
                 && soft
@@ -334,7 +332,7 @@ impl CandidateScore for SpreadScore {
             }
             let mut raw = 0.0;
             for (soft, weight) in self.soft.iter().zip(&weights) {
-                if let Some(count) = soft.count(state, *node as usize) {
+                if let Some(count) = soft.count(now.counters, *node as usize) {
                     raw += count as f64 * weight + (soft.max_skew - 1) as f64;
                 }
             }
@@ -361,11 +359,11 @@ impl CandidateScore for SpreadScore {
 
 impl Soft {
     /// Matching pods in the domain of a node; `None` when the node lacks the key.
-    fn count(&self, state: &State, node: usize) -> Option<i64> {
+    fn count(&self, counters: &PodCounters, node: usize) -> Option<i64> {
         if self.sum.domains.of_node[node] == Domains::NONE {
             None
         } else if self.hostname {
-            Some(self.sum.on_node(state.ground().topology(), node))
+            Some(self.sum.on_node(counters, node))
         } else {
             self.sum.of_node(node)
         }

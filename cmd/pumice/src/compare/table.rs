@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use super::difference::{Comparison, JobSide};
-use crate::output::{columns, section};
+use crate::columns::columns;
+use crate::output::section;
 
 /// Most rows of a list.
 const MAX_ROWS: usize = 50;

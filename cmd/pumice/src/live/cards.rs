@@ -9,7 +9,7 @@ use pumice_engine::view::{CardView, CardsView};
 use super::own_namespace;
 use super::scheduler::SchedulerConnection;
 use super::words::print;
-use crate::output::columns;
+use crate::columns::columns;
 
 /// Pods named in a row; JSON has all of them.
 const MAX_PODS: usize = 4;

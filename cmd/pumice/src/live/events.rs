@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::Value;
 
 use super::words::HEAD;
-use crate::output::columns;
+use crate::columns::columns;
 
 /// A line an event, oldest first.
 pub(super) fn show_events(out: &mut dyn Write, events: &[Value]) -> anyhow::Result<()> {

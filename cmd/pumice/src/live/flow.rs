@@ -16,7 +16,8 @@ use super::file::{documents, ensure_kind, text_of};
 use super::user::{ClusterConnection, ClusterUser, list_of, wrong};
 use super::watch::watch;
 use super::words::{HEAD, age_of, line, or, print, some};
-use crate::output::{OutputFormat, columns};
+use crate::columns::columns;
+use crate::output::OutputFormat;
 
 /// What to do with objects of one kind.
 #[derive(Subcommand)]

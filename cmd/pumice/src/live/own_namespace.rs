@@ -14,7 +14,8 @@ use super::queue_lines::{self, QueueTableRow};
 use super::scheduler::{SchedulerConnection, is_denied};
 use super::user::{ClusterUser, wrong};
 use super::words::{HEAD, brief, or, short_group};
-use crate::output::{OutputFormat, columns};
+use crate::columns::columns;
+use crate::output::OutputFormat;
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()

@@ -13,7 +13,8 @@ use super::account::{job_query, pod_phase};
 use super::user::{ClusterConnection, ClusterUser, list_of};
 use super::watch::watch;
 use super::words::{age_of, or, print, some};
-use crate::output::{OutputFormat, columns_from};
+use crate::columns::columns_from;
+use crate::output::OutputFormat;
 
 /// What to do with pods.
 #[derive(Subcommand)]

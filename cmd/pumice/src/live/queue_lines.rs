@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::user::typed;
 use super::words::{amounts, or};
-use crate::output::columns;
+use crate::columns::columns;
 
 /// Phases of PodGroups, in the order in which vcctl shows them.
 const PHASES: [&str; 5] = ["Inqueue", "Pending", "Running", "Unknown", "Completed"];

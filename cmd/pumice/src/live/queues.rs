@@ -11,7 +11,7 @@ use super::own_namespace;
 use super::queue_lines::{self, QueueTableRow};
 use super::scheduler::SchedulerConnection;
 use super::words::{BAD, HEAD, amounts, brief, print, short_group};
-use crate::output::columns;
+use crate::columns::columns;
 
 /// Arguments of `pumice queues`.
 #[derive(Args)]

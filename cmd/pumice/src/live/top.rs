@@ -12,7 +12,7 @@ use super::own_namespace;
 use super::queues::{self, waiting};
 use super::scheduler::SchedulerConnection;
 use super::words::{BAD, GOOD, HEAD, print};
-use crate::output::columns;
+use crate::columns::columns;
 
 /// Arguments of `pumice top`.
 #[derive(Args)]

@@ -8,8 +8,8 @@ use pumice_model::node::BLOCK;
 use pumice_model::{NodeIx, State};
 
 use super::ChosenNode;
-use super::classes::SuppliesEpoch;
 use super::evaluate::{Block, ClassEvaluator};
+use super::known::SuppliesEpoch;
 use super::static_parts::StaticParts;
 use super::wide_max::{Keys, NOT_A_CANDIDATE, Ranked, WideMax};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pumice_framework::points::{Cell, ChangedDomains, DomainFilter};
+use pumice_framework::points::{Cell, ChangedDomains, CountedCluster, DomainFilter};
 use pumice_framework::{ReasonId, ReasonKind, ReasonTable, TopologyKeys};
 use pumice_model::domains::Domains;
 use pumice_model::{LoadMoment, NodeIx, State};
@@ -82,7 +82,7 @@ impl CellFilters {
     /// Takes touched nodes into account; calls `changed` for every cell whose verdict may differ.
     pub fn catch_up(
         &mut self,
-        state: &State,
+        now: CountedCluster<'_>,
         touched: &[NodeIx],
         mut changed: impl FnMut(&Self, usize),
     ) {
@@ -91,7 +91,7 @@ impl CellFilters {
         let mut all = false;
         for part in &mut self.parts {
             let mut domains = ChangedDomains::default();
-            part.filter.catch_up(state, touched, &mut domains);
+            part.filter.catch_up(now, touched, &mut domains);
             all |= domains.all;
             for (key, domain) in domains.some {
                 stale.extend_from_slice(&self.layout.cells_in[part.keys[key]][domain as usize]);

@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::block_index::BlockIndex;
 use super::index::ClassIndex;
+use super::known::{SignatureIx, SuppliesEpoch};
 use super::nearest::Nearest;
 
 /// Bytes of class indexes kept. Classes for which there is no room get an index of blocks where that will
@@ -31,9 +32,6 @@ const MAX_SIGNATURES: usize = 1 << 14;
 /// Number of a class. It holds until classes are dropped, so for one question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassIx(u32);
-
-/// Number of what plugins tell a class apart by; 0 for nothing.
-pub type SignatureIx = u32;
 
 /// Identity of a class over time: indices are reused, serials are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,10 +70,6 @@ struct Record {
     /// Nodes that were looked at without it.
     looked_at: usize,
 }
-
-/// When something is known that depends on what volumes and devices of claims offer, and on what tasks ask of
-/// cards: epochs of all three.
-pub type SuppliesEpoch = (u64, u64, u64);
 
 /// The epochs that matter to a class.
 fn epoch(state: &State, key: &ClassKey) -> SuppliesEpoch {

@@ -4,7 +4,7 @@ mod record;
 
 use std::sync::Arc;
 
-use pumice_framework::points::CandidateScore;
+use pumice_framework::points::{CandidateScore, CountedCluster};
 use pumice_framework::{FitError, Obstacles, ReasonId, ReasonTable, SetId, Verdict};
 use pumice_model::node::BLOCK;
 use pumice_model::{LoadMoment, NodeIx, State};
@@ -13,8 +13,8 @@ use smallvec::SmallVec;
 use super::ChosenNode;
 use super::block_index::BlockIndex;
 use super::cells::CellFilters;
-use super::classes::SuppliesEpoch;
 use super::evaluate::{Block, ClassEvaluator};
+use super::known::SuppliesEpoch;
 use super::nearest::{Nearest, nearest, serves_when_idle};
 use super::ranking::Ranking;
 
@@ -124,7 +124,13 @@ impl ClassIndex {
     }
 
     /// Looks again at everything that was touched since it was last asked.
-    pub fn catch_up(&mut self, state: &State, table: &mut ReasonTable, scratch: &mut Block) {
+    pub fn catch_up(
+        &mut self,
+        now: CountedCluster<'_>,
+        table: &mut ReasonTable,
+        scratch: &mut Block,
+    ) {
+        let state = now.state;
         if state.nodes().in_transit > 0 && self.future.is_none() {
             self.future = Some(match &self.cells {
                 // Where only other pods keep it off it waits on nodes that are idle.
@@ -138,7 +144,7 @@ impl ClassIndex {
         }
         let cursor = self.cursor.checked_sub(1);
         self.cursor = state.nodes().touch_cursor() + 1;
-        self.catch_up_pods(state, cursor);
+        self.catch_up_pods(now, cursor);
         match cursor {
             Some(cursor) => self.evaluate_touched(state, table, scratch, cursor),
             None => self.evaluate_range(state, table, scratch, 0, self.verdict.len()),
@@ -147,7 +153,7 @@ impl ClassIndex {
     }
 
     /// Sums up anew what other pods say on nodes touched since the cursor, if it matters.
-    fn catch_up_pods(&mut self, state: &State, cursor: Option<u64>) {
+    fn catch_up_pods(&mut self, now: CountedCluster<'_>, cursor: Option<u64>) {
         // What has never been asked was just summed up.
         let Some(cursor) = cursor else {
             return;
@@ -155,9 +161,10 @@ impl ClassIndex {
         if self.cells.is_none() && self.candidates.is_empty() {
             return;
         }
-        let touched: SmallVec<[NodeIx; 16]> = match state.nodes().touched_since(cursor) {
+        let nodes = now.state.nodes();
+        let touched: SmallVec<[NodeIx; 16]> = match nodes.touched_since(cursor) {
             Some(touched) => touched.collect(),
-            None => state.nodes().indices().collect(),
+            None => nodes.indices().collect(),
         };
         if touched.is_empty() {
             return;
@@ -165,13 +172,13 @@ impl ClassIndex {
         let sums = self.candidate_sums() + self.cells.as_ref().map_or(0, CellFilters::sums);
         self.effort += (touched.len() * sums) as u64;
         for score in &mut self.candidates {
-            score.catch_up(state, &touched);
+            score.catch_up(now, &touched);
         }
         let Some(filter) = &mut self.cells else {
             return;
         };
         let (idle, future) = (&mut self.idle, &mut self.future);
-        filter.catch_up(state, &touched, |filter, cell| {
+        filter.catch_up(now, &touched, |filter, cell| {
             set_passing(idle, future.as_mut(), filter, cell);
         });
     }
@@ -244,9 +251,9 @@ impl ClassIndex {
     }
 
     /// The best node. [`ClassIndex::catch_up`] must have been called.
-    pub fn best(&mut self, state: &State) -> Option<ChosenNode> {
+    pub fn best(&mut self, now: CountedCluster<'_>) -> Option<ChosenNode> {
         if self.parts.is_some() {
-            return self.best_of_whole_picture(state);
+            return self.best_of_whole_picture(now);
         }
         let layout = self.cells.as_ref().map(|cells| cells.layout.as_ref());
         if let Some((node, _)) = self.idle.best(layout) {
@@ -262,7 +269,7 @@ impl ClassIndex {
         })
     }
 
-    fn best_of_whole_picture(&mut self, state: &State) -> Option<ChosenNode> {
+    fn best_of_whole_picture(&mut self, now: CountedCluster<'_>) -> Option<ChosenNode> {
         let sums = self.candidate_sums();
         self.effort += (self.verdict.len() * (1 + sums)) as u64;
         for wanted in [Verdict::IDLE, Verdict::FUTURE] {
@@ -273,7 +280,7 @@ impl ClassIndex {
                 let node = *node as usize;
                 (parts.int_score[node], parts.frac_score[node])
             });
-            let keys = self.keys_among(state, &candidates, scores.collect());
+            let keys = self.keys_among(now, &candidates, scores.collect());
             if let Some(node) = first_best(&candidates, &keys) {
                 return Some(ChosenNode {
                     node: NodeIx(node),
@@ -332,7 +339,7 @@ impl ClassIndex {
     /// Final scores of candidates with these scores of their own, each compared with the others.
     pub(super) fn keys_among(
         &mut self,
-        state: &State,
+        now: CountedCluster<'_>,
         candidates: &[u32],
         scores: Vec<(i64, f64)>,
     ) -> Vec<f64> {
@@ -345,7 +352,7 @@ impl ClassIndex {
             }
         }
         for score in &mut self.candidates {
-            score.add(state, candidates, &mut whole);
+            score.add(now, candidates, &mut whole);
         }
         let sums = whole.iter().zip(&fraction);
         sums.map(|(whole, fraction)| *whole as f64 + fraction)

@@ -16,6 +16,7 @@ mod cells;
 mod classes;
 mod evaluate;
 mod index;
+mod known;
 mod layout;
 mod look;
 mod nearest;
@@ -28,10 +29,11 @@ mod wide_max;
 
 use std::sync::Arc;
 
-use pumice_framework::points::{CandidateScore, Counting, StaticPart};
+use pumice_framework::points::{CandidateScore, CountedCluster, Counting, StaticPart};
 use pumice_framework::{
     Choice, Class, FitError, Obstacles, Plugins, ReasonId, ReasonTable, TopologyKeys,
 };
+use pumice_model::topology::PodCounters;
 use pumice_model::{NodeIx, State, TaskIx};
 
 use block_index::BlockIndex;
@@ -65,10 +67,12 @@ pub struct Kernel {
     other_shard: ReasonId,
     classes: Classes,
     static_parts: StaticParts,
+    /// Who stands where, as far as some class asked.
+    counters: PodCounters,
     keys: TopologyKeys,
     layouts: Layouts,
     scratch: Box<Block>,
-    epoch: (u64, u64, u64),
+    epoch: ((u64, u64, u64), u64),
     cycle: u64,
     /// Units of work since they were last taken.
     effort: u64,
@@ -83,10 +87,11 @@ impl Kernel {
             other_shard,
             classes: Classes::default(),
             static_parts: StaticParts::default(),
+            counters: PodCounters::default(),
             keys: TopologyKeys::default(),
             layouts: Layouts::default(),
             scratch: Box::default(),
-            epoch: (0, 0, 0),
+            epoch: ((0, 0, 0), 0),
             cycle: 0,
             effort: 0,
         }
@@ -113,10 +118,14 @@ impl Kernel {
     pub fn begin_cycle(&mut self, state: &State) {
         self.cycle += 1;
         self.classes.sweep(state);
+        if self.counters.is_full() {
+            self.counters.forget();
+        }
     }
 
     /// Forgets at once the classes that nobody has any more. Cycles do it once there are many.
     pub fn forget_unused(&mut self, state: &State) {
+        self.follow_pods(state);
         self.classes.forget_unused(state);
         self.static_parts.forget_unused();
     }
@@ -127,7 +136,7 @@ impl Kernel {
     /// Why no node fits.
     pub fn best(
         &mut self,
-        state: &mut State,
+        state: &State,
         plugins: &Plugins,
         task: TaskIx,
     ) -> Result<Choice, FitError> {
@@ -141,13 +150,13 @@ impl Kernel {
     /// Why none of them fits.
     pub fn best_among(
         &mut self,
-        state: &mut State,
+        state: &State,
         plugins: &Plugins,
         task: TaskIx,
         nodes: &[NodeIx],
     ) -> Result<Choice, FitError> {
-        let found = self.with_index(state, plugins, task, |index, state, table, scratch| {
-            index.best_among(state, table, scratch, nodes)
+        let found = self.with_index(state, plugins, task, |index, now, table, scratch| {
+            index.best_among(now, table, scratch, nodes)
         })??;
         Ok(choice(state, task, found))
     }
@@ -158,7 +167,7 @@ impl Kernel {
     /// Why it does not fit.
     pub fn fits(
         &mut self,
-        state: &mut State,
+        state: &State,
         plugins: &Plugins,
         task: TaskIx,
         node: NodeIx,
@@ -175,13 +184,13 @@ impl Kernel {
     /// A reason against every node.
     pub fn candidates(
         &mut self,
-        state: &mut State,
+        state: &State,
         plugins: &Plugins,
         task: TaskIx,
         can_help: CanHelp<'_>,
     ) -> Result<Vec<Candidate>, FitError> {
-        self.with_index(state, plugins, task, |index, state, table, scratch| {
-            index.candidates(state, table, scratch, can_help)
+        self.with_index(state, plugins, task, |index, now, table, scratch| {
+            index.candidates(now, table, scratch, can_help)
         })
     }
 
@@ -199,12 +208,7 @@ impl Kernel {
     }
 
     /// Whether what is placed on one node may matter to the task on another.
-    pub(crate) fn spans_nodes(
-        &mut self,
-        state: &mut State,
-        plugins: &Plugins,
-        task: TaskIx,
-    ) -> bool {
+    pub(crate) fn spans_nodes(&mut self, state: &State, plugins: &Plugins, task: TaskIx) -> bool {
         if state
             .supplies()
             .resource_claims()
@@ -219,16 +223,18 @@ impl Kernel {
     /// Asks the index of a task's class, once it has caught up.
     fn with_index<A>(
         &mut self,
-        state: &mut State,
+        state: &State,
         plugins: &Plugins,
         task: TaskIx,
-        ask: impl FnOnce(&mut ClassIndex, &State, &mut ReasonTable, &mut Block) -> A,
+        ask: impl FnOnce(&mut ClassIndex, CountedCluster<'_>, &mut ReasonTable, &mut Block) -> A,
     ) -> Result<A, FitError> {
         let class = self.class_of(state, plugins, task);
         self.prefilter(state, plugins, class)?;
         let mut index = self.index_of_all_nodes(state, plugins, class);
-        index.catch_up(state, &mut self.reasons, &mut self.scratch);
-        let answer = ask(&mut index, state, &mut self.reasons, &mut self.scratch);
+        let counters = &self.counters;
+        let now = CountedCluster { state, counters };
+        index.catch_up(now, &mut self.reasons, &mut self.scratch);
+        let answer = ask(&mut index, now, &mut self.reasons, &mut self.scratch);
         self.keep(state, class, index);
         Ok(answer)
     }
@@ -236,7 +242,7 @@ impl Kernel {
     /// The index of all nodes of a class, out of its record: to be put back with [`Kernel::keep`].
     fn index_of_all_nodes(
         &mut self,
-        state: &mut State,
+        state: &State,
         plugins: &Plugins,
         class: ClassIx,
     ) -> Box<ClassIndex> {
@@ -260,7 +266,7 @@ impl Kernel {
 
     fn best_node(
         &mut self,
-        state: &mut State,
+        state: &State,
         plugins: &Plugins,
         task: TaskIx,
     ) -> Result<ChosenNode, FitError> {
@@ -285,8 +291,10 @@ impl Kernel {
                 Err(index) => index,
             },
         };
-        index.catch_up(state, &mut self.reasons, &mut self.scratch);
-        let answer = match index.best(state) {
+        let counters = &self.counters;
+        let now = CountedCluster { state, counters };
+        index.catch_up(now, &mut self.reasons, &mut self.scratch);
+        let answer = match index.best(now) {
             Some(choice) => Ok(choice),
             None => {
                 let known = self.classes.nearest(class);
@@ -341,17 +349,17 @@ impl Kernel {
     }
 
     /// What plugins say of a class that has no index.
-    fn describe(&mut self, state: &mut State, plugins: &Plugins, class: ClassIx) -> Description {
+    fn describe(&mut self, state: &State, plugins: &Plugins, class: ClassIx) -> Description {
         let signature = self.classes.signature(class);
         let class = self.classes.make(state, class);
         let static_part = self.static_part(state, plugins, &class, signature);
         let evaluator = ClassEvaluator::new(state, plugins, &mut self.reasons, &class, static_part);
-        let matched = state.ground().topology().effort();
-        let with = &mut Counting::new(state, &mut self.keys);
+        let matched = self.counters.effort();
+        let with = &mut Counting::new(state, &mut self.counters, &mut self.keys);
         let filters = plugins.domain_filters(with, &class);
         let candidates = plugins.candidate_scores(with, &class);
         let cells = CellFilters::new(state, filters, &mut self.keys, &mut self.layouts);
-        self.effort += UNITS_PER_MATCH * (state.ground().topology().effort() - matched);
+        self.effort += UNITS_PER_MATCH * (self.counters.effort() - matched);
         Description {
             evaluator,
             cells,
@@ -359,9 +367,16 @@ impl Kernel {
         }
     }
 
-    /// The class of a task, once everything outdated is forgotten.
+    /// Counters catch up with the pods that were put on nodes, or taken off them.
+    fn follow_pods(&mut self, state: &State) {
+        let topology = state.ground().topology();
+        self.counters.follow(topology, state.names());
+    }
+
+    /// The class of a task, once counters have caught up and everything outdated is forgotten.
     fn class_of(&mut self, state: &State, plugins: &Plugins, task: TaskIx) -> ClassIx {
-        let epoch = state.ground().class_epoch();
+        self.follow_pods(state);
+        let epoch = (state.ground().class_epoch(), self.counters.epoch());
         if self.epoch != epoch || self.classes.has_too_many_signatures() {
             self.forget();
             self.epoch = epoch;
@@ -409,7 +424,7 @@ impl Kernel {
         state: &State,
         plugins: &Plugins,
         class: &Class,
-        signature: classes::SignatureIx,
+        signature: known::SignatureIx,
     ) -> Arc<StaticPart> {
         let reasons = (&mut self.reasons, self.other_shard);
         let (parts, effort) = (&mut self.static_parts, &mut self.effort);
@@ -450,7 +465,7 @@ impl Kernel {
 }
 
 /// A node with what the task takes there.
-fn choice(state: &mut State, task: TaskIx, found: ChosenNode) -> Choice {
+fn choice(state: &State, task: TaskIx, found: ChosenNode) -> Choice {
     Choice {
         node: found.node,
         idle: found.idle,

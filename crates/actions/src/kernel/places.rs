@@ -1,6 +1,7 @@
 //! How many pods of a class could be placed at once, at most.
 
 use pumice_framework::Plugins;
+use pumice_framework::points::CountedCluster;
 use pumice_model::{NeedIx, NodeIx, Nodes, ResIx, ResVec, ResourceNeedIx, State, TaskIx};
 use smallvec::SmallVec;
 
@@ -28,7 +29,7 @@ impl Kernel {
     /// whose refusals do not last are left out, and so is what the pods would do to each other beyond the
     /// resources they ask. Of pods with volumes or claims only what nodes are counts: what a placement does
     /// to those may help another.
-    pub fn places(&mut self, state: &mut State, plugins: &Plugins, task: TaskIx) -> PlaceCount {
+    pub fn places(&mut self, state: &State, plugins: &Plugins, task: TaskIx) -> PlaceCount {
         if has_supplies(state, task) {
             let allowed = self.static_part_of(state, plugins, task);
             self.effort += state.nodes().len() as u64;
@@ -50,7 +51,9 @@ impl Kernel {
             };
         }
         let mut index = self.index_of_all_nodes(state, plugins, class);
-        index.catch_up(state, &mut self.reasons, &mut self.scratch);
+        let counters = &self.counters;
+        let now = CountedCluster { state, counters };
+        index.catch_up(now, &mut self.reasons, &mut self.scratch);
         let found = index.places(state.nodes(), request);
         self.keep(state, class, index);
         found
@@ -62,7 +65,7 @@ impl Kernel {
     /// `enough`.
     pub fn places_among(
         &mut self,
-        state: &mut State,
+        state: &State,
         plugins: &Plugins,
         task: TaskIx,
         nodes: &[NodeIx],
@@ -91,7 +94,7 @@ impl Kernel {
             return self.places_without_index(state, task, &mut described, nodes, enough);
         }
         let request = state.ground().shapes().share(state.task(task).shape);
-        let found = self.with_index(state, plugins, task, |index, state, _, _| {
+        let found = self.with_index(state, plugins, task, |index, _, _, _| {
             let lasts = index.is_lasting();
             let room = Room::new(state.nodes(), &request.request);
             let most = room.on_all(nodes, enough, |node| match lasts {

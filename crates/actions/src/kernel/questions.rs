@@ -4,6 +4,7 @@
 //! They take the index of the class, which has caught up, and look at the nodes in question by
 //! themselves: scores that depend on who the candidates are, are those among the candidates in question.
 
+use pumice_framework::points::CountedCluster;
 use pumice_framework::{FitError, ReasonId, ReasonTable, Verdict};
 use pumice_model::node::BLOCK;
 use pumice_model::{NodeIx, State};
@@ -34,7 +35,7 @@ impl ClassIndex {
     /// Why none of them fits.
     pub(super) fn best_among(
         &mut self,
-        state: &State,
+        now: CountedCluster<'_>,
         table: &mut ReasonTable,
         scratch: &mut Block,
         nodes: &[NodeIx],
@@ -45,7 +46,7 @@ impl ClassIndex {
         for wanted in [Verdict::IDLE, Verdict::FUTURE] {
             let fitting = nodes.iter().copied().filter(|node| self.is(*node, wanted));
             let fitting: Vec<u32> = fitting.collect();
-            let keys = self.keys_of(state, table, scratch, &fitting);
+            let keys = self.keys_of(now, table, scratch, &fitting);
             if let Some(node) = first_best(&fitting, &keys) {
                 return Ok(ChosenNode {
                     node: NodeIx(node),
@@ -63,7 +64,7 @@ impl ClassIndex {
     /// All nodes that fit, or against which there are only reasons that evictions can help, best first.
     pub(super) fn candidates(
         &mut self,
-        state: &State,
+        now: CountedCluster<'_>,
         table: &mut ReasonTable,
         scratch: &mut Block,
         can_help: CanHelp<'_>,
@@ -73,7 +74,7 @@ impl ClassIndex {
         let mut nodes: Vec<u32> = Vec::new();
         for start in (0..count).step_by(BLOCK) {
             let range = start..(start + BLOCK).min(count);
-            let reasons = self.all_reasons(state, table, range.clone(), scratch);
+            let reasons = self.all_reasons(now.state, table, range.clone(), scratch);
             for (node, reasons) in range.zip(reasons) {
                 let verdict = match reasons.as_slice() {
                     [] => self.verdict(node),
@@ -85,7 +86,7 @@ impl ClassIndex {
             }
         }
         self.effort += 2 * count as u64;
-        let keys = self.keys_of(state, table, scratch, &nodes);
+        let keys = self.keys_of(now, table, scratch, &nodes);
         let found = nodes.into_iter().zip(verdicts).zip(keys);
         let mut candidates: Vec<Candidate> = found
             .map(|((node, verdict), score)| Candidate {
@@ -119,7 +120,7 @@ impl ClassIndex {
     /// Final scores of candidates, each evaluated by itself and compared with the others.
     fn keys_of(
         &mut self,
-        state: &State,
+        now: CountedCluster<'_>,
         table: &mut ReasonTable,
         scratch: &mut Block,
         candidates: &[u32],
@@ -131,10 +132,10 @@ impl ClassIndex {
             for run in run.chunks(BLOCK) {
                 let (from, count) = (run[0] as usize, run.len());
                 self.evaluator_mut()
-                    .evaluate(state, table, from..from + count, scratch);
+                    .evaluate(now.state, table, from..from + count, scratch);
                 scores.extend((0..count).map(|at| scratch.scores(at)));
             }
         }
-        self.keys_among(state, candidates, scores)
+        self.keys_among(now, candidates, scores)
     }
 }

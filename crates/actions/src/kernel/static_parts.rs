@@ -8,7 +8,7 @@ use pumice_framework::{Class, Plugins, ReasonId, ReasonTable};
 use pumice_model::State;
 use rustc_hash::FxHashMap;
 
-use super::classes::SignatureIx;
+use super::known::SignatureIx;
 use super::shard;
 
 /// Bytes of static parts kept, about; beyond it those no class index uses are dropped.

@@ -10,9 +10,9 @@ use pumice_fixtures::{BuildNode as _, BuildPod as _, Cluster, node, pod};
 use pumice_framework::plugins::Member;
 use pumice_framework::points;
 use pumice_framework::points::{
-    CandidateScore, CandidateScores, Cell, ChangedDomains, Class, Counting, DomainFilter,
-    DomainFilters, NodeFilter, NodeFilters, NodeScore, NodeScores, Normalised, StaticClass,
-    StaticPart,
+    CandidateScore, CandidateScores, Cell, ChangedDomains, Class, CountedCluster, Counting,
+    DomainFilter, DomainFilters, NodeFilter, NodeFilters, NodeScore, NodeScores, Normalised,
+    StaticClass, StaticPart,
 };
 use pumice_framework::{Plugin, Plugins, ReasonId, ReasonKind, ReasonTable, Session, Unobserved};
 use pumice_model::domains::Domains;
@@ -216,7 +216,12 @@ impl DomainFilter for ZoneLimit {
         &self.keys
     }
 
-    fn catch_up(&mut self, state: &State, touched: &[NodeIx], changed: &mut ChangedDomains) {
+    fn catch_up(
+        &mut self,
+        CountedCluster { state, .. }: CountedCluster<'_>,
+        touched: &[NodeIx],
+        changed: &mut ChangedDomains,
+    ) {
         self.count(state);
         let domain = |node: &NodeIx| (0, self.domains.of_node[node.at()]);
         changed.some.extend(touched.iter().map(domain));
@@ -247,9 +252,14 @@ impl CandidateScores for Rules {
 struct Company;
 
 impl CandidateScore for Company {
-    fn catch_up(&mut self, _: &State, _: &[NodeIx]) {}
+    fn catch_up(&mut self, _: CountedCluster<'_>, _: &[NodeIx]) {}
 
-    fn add(&mut self, state: &State, candidates: &[u32], scores: &mut [i64]) {
+    fn add(
+        &mut self,
+        CountedCluster { state, .. }: CountedCluster<'_>,
+        candidates: &[u32],
+        scores: &mut [i64],
+    ) {
         for (score, node) in scores.iter_mut().zip(candidates) {
             *score += company(state, candidates, *node);
         }

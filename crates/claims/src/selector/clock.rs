@@ -5,7 +5,7 @@ use cel::{DeclarationError, Env, ExecutionError};
 use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZoneDatabase};
 
-use super::functions::failed;
+use super::failure::failed;
 use super::times::TimestampValue;
 
 /// A zone by its name, or its distance to UTC as in `-08:00`.

@@ -8,6 +8,7 @@ use cel::common::types::{CelBool, CelDouble, CelInt, CelString};
 use cel::{DeclarationError, Env, ExecutionError};
 use pumice_units::quantity::{self, Quantity};
 
+use super::failure::failed;
 use super::values::{QUANTITY, QuantityValue, SEMVER, VersionValue};
 use super::{formats, lists, macros, meter, network, patterns, sets, times, urls};
 
@@ -91,14 +92,6 @@ fn versions(env: &mut Env) -> Result<(), DeclarationError> {
         name = "minor", id = "semver_minor")?;
     cel::add_member_overload!(env, fn version_patch: (VersionValue) -> CelInt,
         name = "patch", id = "semver_patch")
-}
-
-/// An error of a function, which it names.
-pub fn failed(function: &str, message: String) -> ExecutionError {
-    ExecutionError::FunctionError {
-        function: function.to_owned(),
-        message,
-    }
 }
 
 fn quantity_of(text: &CelString<'_>) -> Result<QuantityValue, ExecutionError> {

@@ -9,7 +9,7 @@ use cel::common::types::{
 use cel::common::value::{CowVal, Val};
 use cel::{DeclarationError, Env, ExecutionError};
 
-use super::functions::failed;
+use super::failure::failed;
 use super::times::DurationValue;
 
 /// What a function is given, and what it gives.

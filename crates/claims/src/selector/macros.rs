@@ -16,7 +16,7 @@ use cel::common::value::{CowVal, Val};
 use cel::parser::{Macro, MacroExprHelper};
 use cel::{DeclarationError, Env, ExecutionError, IdedExpr, ParseError};
 
-use super::functions::failed;
+use super::failure::failed;
 use super::lists::elements;
 use super::times;
 

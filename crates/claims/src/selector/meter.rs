@@ -17,7 +17,7 @@ use cel::common::types::{CelBool, CelInt, INT_TYPE, Type};
 use cel::common::value::CowVal;
 use cel::{Context, DeclarationError, Env, ExecutionError, IdedExpr};
 
-use super::functions::failed;
+use super::failure::failed;
 use super::values::value;
 
 /// Steps that the comprehensions of the expressions of one request may take for one device: some 40 ms. What people

@@ -6,6 +6,7 @@
 
 mod clock;
 mod cost;
+mod failure;
 mod formats;
 mod functions;
 mod lists;

@@ -9,7 +9,7 @@ use cel::common::types::{CelBool, CelInt, CelString, Type};
 use cel::common::value::Val;
 use cel::{DeclarationError, Env, ExecutionError};
 
-use super::functions::failed;
+use super::failure::failed;
 use super::values::value;
 
 static ADDRESS: Type = Type::new_unspecified_type("net.IP");

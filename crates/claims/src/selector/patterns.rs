@@ -8,7 +8,7 @@ use cel::common::value::Val;
 use cel::{DeclarationError, Env, ExecutionError};
 use regex::{Regex, RegexBuilder};
 
-use super::functions::failed;
+use super::failure::failed;
 
 /// Largest compiled pattern.
 const MAX_PATTERN_BYTES: usize = 256 * 1024;

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime, date};
 
 use super::clock;
-use super::functions::failed;
+use super::failure::failed;
 use super::values::value;
 
 static DURATION: Type = Type::new_unspecified_type("google.protobuf.Duration");

@@ -11,7 +11,7 @@ use cel::common::types::{CelBool, CelList, CelMap, CelMapKey, CelString, Type};
 use cel::common::value::Val;
 use cel::{DeclarationError, Env, ExecutionError};
 
-use super::functions::failed;
+use super::failure::failed;
 use super::values::value;
 
 static URL: Type = Type::new_unspecified_type("kubernetes.URL");

@@ -15,12 +15,9 @@ use serde_json::value::RawValue;
 
 use super::ledger::Ledger;
 use super::listener::KindListener;
-use super::reading::Reading;
+use super::reading::{ReadItem, Unreadable};
 use crate::api::events::{Encoding, status};
 use crate::api::raw::{Meta, ObjectKey, RawEvent, meta_of, raw_event, raw_page};
-
-/// What a watch brings cannot be read as an event, or an answer as a page; with the reason.
-pub type Unreadable = String;
 
 /// An object as it travels.
 #[derive(Clone, Copy)]
@@ -43,14 +40,6 @@ pub(crate) fn meta_of_protobuf(object: &[u8]) -> Result<Meta, Unreadable> {
         },
         version: named.version,
     })
-}
-
-/// An object.
-#[derive(Debug, PartialEq)]
-pub(crate) struct ReadItem<C> {
-    pub(crate) meta: Meta,
-    /// What it means; `None` where this version is known already.
-    pub(crate) reading: Option<Reading<C>>,
 }
 
 /// One event of a watch.

@@ -16,13 +16,13 @@ use tokio::time::timeout;
 use tracing::{info, warn};
 
 use super::board::{KindReporter, KindState};
-use super::decode::{ObjectDecoder, ReadItem};
+use super::decode::ObjectDecoder;
 use super::failure::{STREAM, WatchFailure};
 use super::kind::FollowedKind;
 use super::ledger::{Ledger, LedgerNews, ReadBy};
 use super::listener::{Heard, KindListener, ReceiverGone};
 use super::pace::WatchTimes;
-use super::reading::Reading;
+use super::reading::{ReadItem, Reading};
 use crate::api::events::{self, Collection};
 use crate::client::Clients;
 use crate::contact::Contact;

@@ -6,8 +6,7 @@
 use pumice_ingest::ObjectProblem;
 use rustc_hash::FxHashMap;
 
-use super::decode::ReadItem;
-use super::reading::Reading;
+use super::reading::{ReadItem, Reading};
 use crate::api::raw::{Meta, ObjectKey};
 
 /// What a listener is told of an object.

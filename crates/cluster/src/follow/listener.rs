@@ -5,10 +5,9 @@ use std::future::ready;
 use serde_json::value::RawValue;
 use tracing::info;
 
-use super::decode::Unreadable;
 use super::kind::FollowedKind;
 use super::ledger::{Ledger, LedgerNews};
-use super::reading::Reading;
+use super::reading::{Reading, Unreadable};
 use crate::api::raw::Meta;
 
 /// Nobody listens any more: the follower ends.

@@ -32,11 +32,10 @@ mod pace;
 mod reading;
 mod recover;
 
-pub use decode::Unreadable;
 pub use follower::{FollowLimits, KindFollower, ReadWay};
 pub use kind::FollowedKind;
 pub use ledger::{Ledger, LedgerNews};
 pub use listener::{Heard, KindListener, ReceiverGone};
 pub use pace::WatchTimes;
 pub use pumice_ingest::ObjectProblem;
-pub use reading::{Reading, of_field};
+pub use reading::{Reading, Unreadable, of_field};

@@ -3,6 +3,11 @@
 use pumice_ingest::ObjectProblem;
 use pumice_wire::WireProblem;
 
+use crate::api::raw::Meta;
+
+/// What a watch brings cannot be read as an event, or an answer as a page; with the reason.
+pub type Unreadable = String;
+
 /// What is wrong with an object of which a field does not have its type.
 pub fn of_field(problem: WireProblem) -> ObjectProblem {
     ObjectProblem {
@@ -42,4 +47,12 @@ impl<C> Reading<C> {
             Self::Skip => Self::Skip,
         }
     }
+}
+
+/// An object.
+#[derive(Debug, PartialEq)]
+pub(crate) struct ReadItem<C> {
+    pub(crate) meta: Meta,
+    /// What it means; `None` where this version is known already.
+    pub(crate) reading: Option<Reading<C>>,
 }

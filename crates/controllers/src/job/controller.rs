@@ -15,10 +15,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::Timestamp;
 use pumice_wire::rules::RuleScope;
 
+use super::gone::GonePod;
 use super::look::{JobLook, job_of_group};
 use super::memory::JobMemory;
 use super::phase::JobPhase;
-use super::policies::GonePod;
 use super::{active, commands, ending};
 use crate::options::ControllerOptions;
 use crate::queue::queue_standing;

@@ -4,9 +4,9 @@
 
 use pumice_api::job::JobStatus;
 
+use super::gone::GonePod;
 use super::look::{JobLook, JobPod};
 use super::phase::{JobPhase, enter};
-use super::policies::GonePod;
 use super::status::recounted;
 
 /// What policies and Commands ask for.

@@ -3,7 +3,7 @@
 use pumice_api::job::TaskSpec;
 use pumice_api::{Job, keys};
 
-use super::dependency::default_minimum;
+use super::first_tasks::default_minimum;
 use super::minimum;
 
 /// Restarts of a job, and container restarts of a task, unless given.

@@ -7,6 +7,7 @@
 use pumice_api::Job;
 use pumice_api::job::TaskSpec;
 
+use super::first_tasks::{first, sum_of};
 use super::look::JobLook;
 use super::pods::startable;
 use super::{minimum, sum, task_name};
@@ -20,11 +21,6 @@ pub(super) const DEADLOCK: &str = "DependencyDeadlock";
 /// Tasks named in one message.
 const MAX_NAMED: usize = 5;
 
-/// Positions of the tasks that wait for none.
-fn first(job: &Job) -> Vec<usize> {
-    startable(job, std::iter::empty())
-}
-
 /// Tasks that are to have pods and are not at these positions, which are in order.
 fn others<'a>(job: &'a Job, positions: &'a [usize]) -> impl Iterator<Item = &'a TaskSpec> {
     let tasks = job.spec.tasks.iter().enumerate();
@@ -32,20 +28,6 @@ fn others<'a>(job: &'a Job, positions: &'a [usize]) -> impl Iterator<Item = &'a 
     others
         .map(|(_, task)| task)
         .filter(|task| task.replicas > 0)
-}
-
-fn sum_of(job: &Job, tasks: &[usize], count: impl Fn(&TaskSpec) -> i32) -> i64 {
-    let tasks = tasks.iter().filter_map(|at| job.spec.tasks.get(*at));
-    tasks.map(|task| i64::from(count(task))).sum()
-}
-
-/// `minAvailable` of a Job that has none: the minimums of the tasks that wait for no other, so that
-/// they can start; with the others it would be a gang that never does.
-pub(super) fn default_minimum(job: &Job) -> i64 {
-    match sum_of(job, &first(job), minimum) {
-        0 => sum(job, minimum),
-        started_first => started_first,
-    }
 }
 
 /// Why nothing of the Job will ever start, and what to write; `None` if it can. Expects defaults.

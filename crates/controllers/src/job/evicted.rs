@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::gone::GonePod;
 use super::look::{JobLook, JobPod, PodStanding, job_of_group};
-use super::policies::GonePod;
 use crate::runtime::{Disruption, ManagedRef};
 
 /// Event and `status.state.reason`.

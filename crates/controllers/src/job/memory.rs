@@ -7,9 +7,10 @@ use pumice_api::job::JobStatus;
 
 use super::equipment::{PluginWrites, is_recorded_anew};
 use super::evicted::EvictedPods;
+use super::gone::GonePod;
 use super::look::JobLook;
 use super::pods::pod_name;
-use super::policies::{FirstSeen, GonePod};
+use super::policies::FirstSeen;
 use super::status_write::status_write;
 use super::task_name;
 use crate::runtime::{ApiWrite, ManagedKind};

@@ -8,29 +8,14 @@ use pumice_api::job::{LifecyclePolicy, TaskSpec};
 
 use super::decision::{Decision, JobAction, RestartTarget};
 use super::evicted::how;
+use super::gone::GonePod;
 use super::look::{JobLook, JobPod};
 use super::phase::is_restarting;
 use super::task_name;
-use crate::runtime::{Disruption, FailedContainer, TrackedPhase};
+use crate::runtime::{FailedContainer, TrackedPhase};
 
 /// Any event.
 const ANY: &str = "*";
-
-/// A pod that is gone although the Job asks for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct GonePod {
-    pub name: String,
-    pub uid: String,
-    pub task: String,
-    pub partition: Option<i32>,
-    pub index: i32,
-    /// Version of the Job that made it.
-    pub version: i32,
-    /// Who evicted it, where that was told.
-    pub disruption: Option<Disruption>,
-    /// Since when that is known; `None` until it is looked at.
-    pub at: Option<Timestamp>,
-}
 
 /// Something a policy may answer.
 struct Trigger<'a> {

@@ -9,7 +9,7 @@ use pumice_model::{JobIx, NodeIx, ResourceNeedIx, TaskStatus};
 use rustc_hash::FxHasher;
 
 use super::gang::{Cause, GangCounts};
-use super::message::NEAREST_MISS;
+use super::phrases::NEAREST_MISS;
 use super::why::{Waiting, Why};
 use crate::knowledge::Knowledge;
 

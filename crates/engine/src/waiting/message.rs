@@ -1,6 +1,5 @@
 //! Why a pod waits, in Volcano's wording where it has one (spec/01 §4.4, §4.6).
 
-use pumice_conf::did_you_mean;
 use pumice_framework::reason::{NearestMiss, Shortage};
 use pumice_framework::{Bound, FitError, Overrun, Refusal, Skip};
 use pumice_model::job::SubJob;
@@ -10,13 +9,11 @@ use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 
 use super::never::NOT_EVEN_IDLE;
 use super::nobody_goes::{AND_NO_EVICTIONS, NO_EVICTIONS};
+use super::phrases::NEAREST_MISS;
 use super::why::{PodReason, Waiting, Why};
 use crate::follow_up::bind_waits::BindWait;
 use crate::knowledge::Knowledge;
 use crate::knowledge::Wording;
-
-/// Everything from here on names one node and amounts: the nearest miss.
-pub(super) const NEAREST_MISS: &str = " Nearest miss: ";
 
 /// The reason of pods beyond `spec.capability` of a queue, or a ResourceQuota.
 const QUOTA_EXCEEDED: &str = "QuotaExceeded";
@@ -348,11 +345,6 @@ impl Wording<'_> {
         }
         format!("{name} short by {short} ({asked} asked, {free} of {total} free)")
     }
-}
-
-/// Which known name may have been meant; empty if none is near.
-pub(super) fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    did_you_mean(name, known).map_or(String::new(), |asked| format!(", {asked}"))
 }
 
 /// With a capital letter and a stop.

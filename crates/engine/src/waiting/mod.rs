@@ -18,6 +18,7 @@ pub(crate) mod never;
 mod no_domain;
 mod nobody_goes;
 mod not_tried;
+mod phrases;
 mod refusal;
 mod why;
 

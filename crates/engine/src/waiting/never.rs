@@ -6,7 +6,7 @@ use pumice_framework::reason::NO_NODES;
 use pumice_model::resource::{AmountUnit, display_amount};
 use pumice_model::{JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 
-use super::message::hint;
+use super::phrases::hint;
 use crate::knowledge::Knowledge;
 use crate::knowledge::Wording;
 

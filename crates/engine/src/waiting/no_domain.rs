@@ -5,7 +5,7 @@ use pumice_model::network::CLUSTER;
 use pumice_model::object::{HighestTier, TopologyRequest};
 use pumice_model::{JobIx, TierProblem};
 
-use super::message::hint;
+use super::phrases::hint;
 use crate::knowledge::Wording;
 
 impl Wording<'_> {

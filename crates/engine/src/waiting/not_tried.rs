@@ -4,7 +4,7 @@ use pumice_framework::Skip;
 use pumice_model::JobIx;
 use pumice_model::object::NATIVE_GROUP;
 
-use super::message::hint;
+use super::phrases::hint;
 use crate::knowledge::Wording;
 
 /// Annotation that names a pod's PodGroup.

@@ -2,10 +2,10 @@
 //! spread. One placement may move them for every node, so they are computed afresh over the candidates
 //! each time a node is chosen (*candidates*); nothing is kept but what the score itself counts.
 
-use pumice_model::{NodeIx, State};
+use pumice_model::NodeIx;
 
 use super::class::Class;
-use super::domain::Counting;
+use super::domain::{CountedCluster, Counting};
 
 /// A plugin's scores that compare candidates.
 pub trait CandidateScores {
@@ -21,10 +21,10 @@ pub trait CandidateScores {
 /// A score of one class over its candidates.
 pub trait CandidateScore {
     /// Takes touched nodes into account.
-    fn catch_up(&mut self, state: &State, touched: &[NodeIx]);
+    fn catch_up(&mut self, now: CountedCluster<'_>, touched: &[NodeIx]);
 
     /// Adds the scores of the candidates, given by node index in name order.
-    fn add(&mut self, state: &State, candidates: &[u32], scores: &mut [i64]);
+    fn add(&mut self, now: CountedCluster<'_>, candidates: &[u32], scores: &mut [i64]);
 
     /// How many counts it keeps: a measure of the work a node.
     fn sums(&self) -> usize;

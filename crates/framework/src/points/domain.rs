@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use pumice_model::domains::Domains;
-use pumice_model::topology::{KeyCounter, Pull, Query};
+use pumice_model::topology::{KeyCounter, PodCounters, Pull, Query};
 use pumice_model::{AppearanceIx, CounterIx};
 use pumice_model::{LoadMoment, NodeIx, RulesIx, State};
 
@@ -60,7 +60,12 @@ pub trait DomainFilter {
     fn keys(&self) -> &[String];
 
     /// Takes touched nodes into account, and tells where its verdict on any moment may differ from before.
-    fn catch_up(&mut self, state: &State, touched: &[NodeIx], changed: &mut ChangedDomains);
+    fn catch_up(
+        &mut self,
+        now: CountedCluster<'_>,
+        touched: &[NodeIx],
+        changed: &mut ChangedDomains,
+    );
 
     /// The reason against the nodes of a cell, if there is one: now, or once what is being released is gone.
     fn reject(&self, cell: Cell<'_>, moment: LoadMoment) -> Option<ReasonId>;
@@ -79,24 +84,55 @@ pub trait DomainFilter {
     }
 }
 
-/// What filters by domain and scores of candidates are made with: counters of pods per node, kept by
-/// the state, and domains of label keys, shared by all classes.
+/// The cluster as it stands, and counters of its pods that have caught up with it.
+#[derive(Clone, Copy)]
+pub struct CountedCluster<'a> {
+    /// The cluster.
+    pub state: &'a State,
+    /// Counters of pods per node.
+    pub counters: &'a PodCounters,
+}
+
+/// What filters by domain and scores of candidates are made with: counters of pods per node and domains of
+/// label keys, kept by the kernel and shared by all classes.
 pub struct Counting<'a> {
     /// The cluster.
-    state: &'a mut State,
+    state: &'a State,
+    counters: &'a mut PodCounters,
     /// Domains of label keys.
     keys: &'a mut TopologyKeys,
 }
 
 impl<'a> Counting<'a> {
-    /// For the kernel.
-    pub fn new(state: &'a mut State, keys: &'a mut TopologyKeys) -> Self {
-        Self { state, keys }
+    /// For the kernel. The counters have caught up with the cluster.
+    pub fn new(
+        state: &'a State,
+        counters: &'a mut PodCounters,
+        keys: &'a mut TopologyKeys,
+    ) -> Self {
+        Self {
+            state,
+            counters,
+            keys,
+        }
     }
 
     /// The cluster.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &'a State {
         self.state
+    }
+
+    /// Counters made so far.
+    pub fn counters(&self) -> &PodCounters {
+        self.counters
+    }
+
+    /// The cluster with these counters.
+    pub fn now(&self) -> CountedCluster<'_> {
+        CountedCluster {
+            state: self.state,
+            counters: self.counters,
+        }
     }
 
     /// Domains of a label key.
@@ -106,17 +142,20 @@ impl<'a> Counting<'a> {
 
     /// The counter of terms or of a spread constraint.
     pub fn counter(&mut self, query: Query) -> CounterIx {
-        self.state.counters().counter(query)
+        let (topology, names) = (self.state.ground().topology(), self.state.names());
+        self.counters.counter(topology, names, query)
     }
 
     /// Counters of the terms that pods with these rules have themselves.
     pub fn own_counters(&mut self, rules: RulesIx, pull: Pull) -> Vec<KeyCounter> {
-        self.state.counters().own(rules, pull)
+        let (topology, names) = (self.state.ground().topology(), self.state.names());
+        self.counters.own(topology, names, (rules, pull))
     }
 
     /// Counters of the terms of other pods that select pods of this appearance.
     pub fn carried_counters(&mut self, look: AppearanceIx, pull: Pull) -> Vec<KeyCounter> {
-        self.state.counters().carried(look, pull)
+        let (topology, names) = (self.state.ground().topology(), self.state.names());
+        self.counters.carried(topology, names, (look, pull))
     }
 }
 

@@ -53,7 +53,9 @@ pub use bind::BindSteps;
 pub use candidates::{CandidateScore, CandidateScores};
 pub use class::{Class, ClassKey, ClassSignature, Signature, StaticClass};
 pub use consent::{ExtenderQuestions, JobConsent, NeededAnswer};
-pub use domain::{Cell, ChangedDomains, Counting, DomainFilter, DomainFilters, KeySet};
+pub use domain::{
+    Cell, ChangedDomains, CountedCluster, Counting, DomainFilter, DomainFilters, KeySet,
+};
 pub use filter::{NodeFilter, NodeFilters};
 pub use ledger::{LedgerCheck, Ledgers, ReasonDetail};
 pub use mix::{KeepsMix, LeftOutTasks};

@@ -4,23 +4,15 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use pumice_model::{DomainIx, JobIx, NetworkTree, NodeIx, QueueIx, ResIx, State};
+use pumice_model::{DomainIx, JobIx, NetworkTree, NodeIx, QueueIx, State};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::waiting_class::{TouchedNodes, WaitingClass};
-use crate::points::{ClassKey, Signature};
-
-/// Number of a group while it has members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SleepGroupIx(u32);
+use super::waiting_class::{Minimum, PodClass, SleepGroupIx, TouchedNodes, WaitingClass};
 
 /// Number of a class of pods that some group waits with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PodClassIx(u32);
-
-/// `minResources`: resource and amount in stored units, without zeros.
-pub type Minimum = SmallVec<[(ResIx, i64); 4]>;
 
 /// What a group waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -64,9 +56,6 @@ pub struct WantedPlaces {
     /// The job, if its sub-jobs ask for domains: nobody else waits for quite the same.
     pub sub_jobs_of: Option<JobIx>,
 }
-
-/// What pods of a class have in common.
-pub type PodClass = (ClassKey, Signature);
 
 /// Jobs that wait for the same.
 #[derive(Debug)]

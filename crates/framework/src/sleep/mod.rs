@@ -30,11 +30,9 @@ use std::cmp::Ordering;
 use pumice_model::{JobIx, State};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use groups::{
-    Minimum, PodClass, PodClassIx, SleepGroup, SleepGroupIx, SleepGroups, SleepReason, SleepsFor,
-    WantedPlaces,
-};
+pub use groups::{PodClassIx, SleepGroup, SleepGroups, SleepReason, SleepsFor, WantedPlaces};
 use waiting_class::TouchedNodes;
+pub use waiting_class::{Minimum, PodClass, SleepGroupIx};
 
 /// Where a job is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

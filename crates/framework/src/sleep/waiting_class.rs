@@ -1,8 +1,19 @@
 //! How many places there are for pods of a class that jobs wait with.
 
-use pumice_model::{NodeIx, Nodes};
+use pumice_model::{NodeIx, Nodes, ResIx};
+use smallvec::SmallVec;
 
-use super::groups::{Minimum, PodClass, SleepGroupIx};
+use crate::points::{ClassKey, Signature};
+
+/// Number of a group while it has members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SleepGroupIx(pub(super) u32);
+
+/// `minResources`: resource and amount in stored units, without zeros.
+pub type Minimum = SmallVec<[(ResIx, i64); 4]>;
+
+/// What pods of a class have in common.
+pub type PodClass = (ClassKey, Signature);
 
 /// A class of pods that some group waits with; of none when nobody does any more.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  population   tasks, jobs, queues, and what is remembered of them
-//!  ground       nodes, shapes, domains of the network, counters of who stands where
+//!  ground       nodes, shapes, domains of the network, who stands where
 //!  supplies     volumes, resource claims, devices, CPUs, budgets and quotas, an extender's answers
 //!  journal      what changed, and how often
 //! ```
@@ -42,7 +42,7 @@ use population::JobBooks;
 pub use applied::{Applied, GroupChange, PodChange};
 pub use books::{AnswerBooks, Charges, HeldCards};
 pub use dump::{bound_pod, unplaced_pod};
-pub use ground::{CounterBooks, Ground};
+pub use ground::Ground;
 pub use journal::{ChangeJournal, ChangeReader};
 pub use placement::{Placement, SupplyPlan};
 pub use population::{Admissions, Evictions, Hold, Holds, Population, PriorityClasses, QueueTable};
@@ -55,11 +55,11 @@ pub use sweep::Footprint;
 /// [`State::seal`] (what happened outside), by [`State::set_device_settings`] (how it is read), and by
 /// [`State::place`], [`State::move_task`], [`State::evict`], [`State::restore`] and the status setters
 /// (what a cycle decides), [`State::admissions`] among them. The other functions that take `&mut self` keep books: what was told of
-/// (`take_…`), sums that are brought up to date, counters that a search makes as it needs them.
+/// (`take_…`), sums that are brought up to date. A search takes `&State`.
 pub struct State {
     /// Tasks, jobs and queues.
     population: Population,
-    /// Nodes, shapes, domains of the network, counters of who stands where.
+    /// Nodes, shapes, domains of the network, who stands where.
     ground: Ground,
     /// Volumes, claims, devices, CPUs, allowances, and the word of an extender.
     supplies: Supplies,
@@ -89,7 +89,7 @@ impl State {
         self.population.names()
     }
 
-    /// Where pods stand: nodes, shapes, domains of the network, counters.
+    /// Where pods stand: nodes, shapes, domains of the network.
     #[inline]
     pub fn ground(&self) -> &Ground {
         &self.ground
@@ -175,13 +175,5 @@ impl State {
     /// Replaces the PodGroup status of a job, as written to the cluster.
     pub fn set_group_status(&mut self, ix: JobIx, status: GroupStatus) {
         JobBooks::of(self).set_group_status(ix, status);
-    }
-
-    /// Counters of who stands where, made when missing.
-    pub fn counters(&mut self) -> CounterBooks<'_> {
-        CounterBooks {
-            topology: self.ground.topology_mut(),
-            names: self.population.names(),
-        }
     }
 }

@@ -16,18 +16,20 @@ use super::population::Accounts;
 use super::population::JobBooks;
 use super::{Population, State, Supplies};
 use crate::claim::ClaimPlan;
-use crate::device::Holding;
+use crate::device::ChosenDevices;
 use crate::ix::{NeedIx, NodeIx, ResourceNeedIx, TaskIx};
 use crate::node::{LoadMoment, Nodes};
 use crate::numa::CpuSet;
 use crate::task::TaskStatus;
 use crate::volume::VolumePlan;
 
+use pumice_devices::LedgerTime;
+
 /// What a task takes on a node besides room.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Placement {
     /// Cards, if it asks for some and they are there.
-    pub devices: Option<Box<Holding>>,
+    pub devices: Option<Box<ChosenDevices>>,
     /// None for most: it asks for nothing of that.
     pub supplies: Option<Box<SupplyPlan>>,
 }
@@ -102,9 +104,16 @@ impl SupplyPlan {
 impl State {
     /// Chooses devices and volumes for a task on a node: of what is there now, or, with `later`, once
     /// resources are released.
-    pub fn choose_placement(&mut self, ix: TaskIx, node: NodeIx, later: bool) -> Placement {
+    pub fn choose_placement(&self, ix: TaskIx, node: NodeIx, later: bool) -> Placement {
+        let view = match later {
+            true => LedgerTime::Future,
+            false => LedgerTime::Now,
+        };
         let devices = match self.population.task(ix).involves_devices() {
-            true => CardBooks::of(self).choose_devices(ix, node, later),
+            true => {
+                let request = &self.shape(ix).request;
+                self.held_cards().choose(ix, request, (node, view))
+            }
             false => None,
         };
         let (population, nodes) = (&self.population, self.ground.nodes());
@@ -117,7 +126,9 @@ impl State {
     /// Places a pending task on a node, Allocated or Pipelined, with what was chosen for it there.
     /// The inverse is [`State::move_task`] to Pending.
     pub fn place(&mut self, ix: TaskIx, status: TaskStatus, node: NodeIx, placement: Placement) {
-        self.population.task_mut(ix).holding = placement.devices;
+        let chosen = placement.devices;
+        let holding = chosen.map(|chosen| CardBooks::of(self).holding(ix, *chosen));
+        self.population.task_mut(ix).holding = holding;
         let entry = NodeEntry {
             supplies: placement.supplies,
             keeps: false,
@@ -213,7 +224,7 @@ impl State {
         let (Some(node), Some(load)) = (task.node, task.status.load()) else {
             return;
         };
-        self.ground.count(self.population.names(), task, node, -1);
+        self.ground.count(task, node, -1);
         let has_volumes = task.volumes != NeedIx::NONE;
         let volumes = has_volumes.then(|| self.supplies.volumes().burden(ix));
         let slot = task.node_slot;
@@ -241,7 +252,7 @@ impl State {
         let (Some(node), Some(load)) = (task.node, task.status.load()) else {
             return;
         };
-        self.ground.count(self.population.names(), task, node, 1);
+        self.ground.count(task, node, 1);
         let shape = task.shape;
         let has_volumes = task.volumes != NeedIx::NONE;
         let has_claims = task.has_resource_claims();

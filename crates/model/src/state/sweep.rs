@@ -23,8 +23,6 @@ pub struct Footprint {
     pub appearances: usize,
     /// Affinity terms that pods carry.
     pub terms: usize,
-    /// Counters of queries.
-    pub counters: usize,
     /// Label keys that selectors read.
     pub label_keys: usize,
 }
@@ -43,7 +41,6 @@ impl State {
             rules,
             appearances: topology.appearance_count(),
             terms: topology.term_count(),
-            counters: topology.counter_count(),
             label_keys: topology.key_count(),
         }
     }

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::counter::{Query, Weighed};
-use super::{CountTable, Topology, anchor};
+use super::{CountTable, Topology, TopologyNews, anchor};
 use crate::intern::{Interner, Sym};
-use crate::ix::{AppearanceIx, CounterIx, RulesIx};
+use crate::ix::RulesIx;
 use crate::object::{PodTerm, Selector};
 use crate::shape::Rules;
 
@@ -17,9 +16,6 @@ const SPARE_TERMS: usize = 1024;
 
 /// Label keys nobody reads that are kept beyond the number of those in use.
 const SPARE_KEYS: usize = 64;
-
-/// Appearances a new term may select, beyond which everybody asks again instead of being told.
-const MAX_TOLD: usize = 1024;
 
 /// A term that selects nothing, in a slot that waits for the next one.
 const NO_TERM: PodTerm = PodTerm {
@@ -57,8 +53,6 @@ pub(super) struct Carrier {
     pub(super) placed: CountTable,
     /// Those of them that are being released.
     pub(super) releasing: Option<Box<CountTable>>,
-    /// Counters of carried terms they weigh something for.
-    pub(super) counted_by: Vec<Weighed>,
 }
 
 impl Topology {
@@ -86,18 +80,21 @@ impl Topology {
             .collect();
         if !terms.is_empty() {
             let carrier = Carrier {
-                terms: terms.clone(),
+                terms,
                 ..Carrier::default()
             };
             self.carriers.insert(ix, carrier);
-            self.tell_asked(names, ix, &terms);
+            self.news.push(TopologyNews::Learnt(ix));
         }
         self.read_keys(names, selectors_of(rules))
     }
 
     /// Nobody has these rules any more. No pod that carries their terms is placed.
     pub fn unlearn(&mut self, ix: RulesIx) {
-        let carrier = self.carriers.remove(&ix).unwrap_or_default();
+        let Some(carrier) = self.carriers.remove(&ix) else {
+            return;
+        };
+        self.news.push(TopologyNews::Unlearnt(ix));
         for term in carrier.terms {
             let term = &mut self.terms[term as usize];
             term.carriers.add(ix.0, -1);
@@ -133,40 +130,6 @@ impl Topology {
         at
     }
 
-    /// Somebody may have asked already which terms select a pod; these do now as well, or more
-    /// pods carry them.
-    fn tell_asked(&mut self, names: &Interner, ix: RulesIx, terms: &[u32]) {
-        for term in if self.asked.is_empty() { &[] } else { terms } {
-            let known = self.terms[*term as usize].known.clone();
-            let (pull, weight) = (known.1.pull(), known.1.weight());
-            let looks = self.looks_at.under(&anchor::of_term(&known.0));
-            if looks.len() > MAX_TOLD {
-                self.forget_counters();
-                return;
-            }
-            for look in looks.into_iter().map(AppearanceIx) {
-                let is_asked = self.asked.contains_key(&(look, pull));
-                if is_asked && self.term_selects(names, &known.0, look) {
-                    let counter = self.asked_counter(look, &known);
-                    self.count_carrier(ix, counter, weight);
-                }
-            }
-        }
-    }
-
-    /// The counter a term belongs to for an appearance somebody has asked for. Who asked did not
-    /// know of a new one.
-    fn asked_counter(&mut self, look: AppearanceIx, known: &(PodTerm, Carried)) -> CounterIx {
-        let (key, pull) = (&known.0.topology_key, known.1.pull());
-        let (counter, _) = self.find_or_make(Query::Carried(look, pull, key.clone()));
-        let counters = self.asked.entry((look, pull)).or_default();
-        if !counters.iter().any(|(_, other)| *other == counter) {
-            counters.push((key.clone(), counter));
-            self.epoch += 1;
-        }
-        counter
-    }
-
     pub(super) fn read_keys<'a>(
         &mut self,
         names: &mut Interner,
@@ -198,7 +161,7 @@ impl Topology {
             }
         }
         // Counters name terms by index.
-        self.forget_counters();
+        self.begin_epoch();
     }
 
     /// Drops label keys that none of the rules in use and no workload reads, at once or when they

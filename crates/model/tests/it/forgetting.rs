@@ -79,7 +79,6 @@ fn largest(l: Footprint, r: Footprint) -> Footprint {
         rules: l.rules.max(r.rules),
         appearances: l.appearances.max(r.appearances),
         terms: l.terms.max(r.terms),
-        counters: l.counters.max(r.counters),
         label_keys: l.label_keys.max(r.label_keys),
     }
 }

@@ -2,6 +2,7 @@
 
 mod amounts;
 mod applied;
+mod counters;
 mod extender;
 mod forgetting;
 mod network;

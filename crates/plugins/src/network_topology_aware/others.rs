@@ -1,7 +1,7 @@
 //! Nodes for pods that ask for no place in the network: by how full the domains of a node would be
 //! (spec/08 §6.2).
 
-use pumice_framework::points::CandidateScore;
+use pumice_framework::points::{CandidateScore, CountedCluster};
 use pumice_model::{DomainIx, NodeIx, State};
 use smallvec::SmallVec;
 
@@ -92,13 +92,18 @@ impl FillOfDomains {
 }
 
 impl CandidateScore for FillOfDomains {
-    fn catch_up(&mut self, state: &State, touched: &[NodeIx]) {
+    fn catch_up(&mut self, CountedCluster { state, .. }: CountedCluster<'_>, touched: &[NodeIx]) {
         for node in touched {
             self.follow(state, *node);
         }
     }
 
-    fn add(&mut self, state: &State, candidates: &[u32], scores: &mut [i64]) {
+    fn add(
+        &mut self,
+        CountedCluster { state, .. }: CountedCluster<'_>,
+        candidates: &[u32],
+        scores: &mut [i64],
+    ) {
         let network = state.ground().network();
         if !(self.all > 0.0 && self.all.is_finite()) {
             return;

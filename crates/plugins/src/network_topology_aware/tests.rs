@@ -4,8 +4,10 @@ use super::*;
 use crate::testing::*;
 use pumice_conf::Value;
 use pumice_framework::TopologyKeys;
+use pumice_framework::points::CountedCluster;
 use pumice_model::Delta;
 use pumice_model::object::{HighestTier, HyperNodeMembers, HyperNodeObject, TopologyRequest};
+use pumice_model::topology::PodCounters;
 
 type Given<'a> = &'a [(&'a str, &'a str)];
 
@@ -52,19 +54,21 @@ fn domain(state: &State, name: &str) -> DomainIx {
 }
 
 /// Scores of all nodes for a pod.
-fn scores(plugin: &NetworkTopologyAware, state: &mut State, pod: &str) -> Vec<i64> {
+fn scores(plugin: &NetworkTopologyAware, state: &State, pod: &str) -> Vec<i64> {
     let ix = task(state, pod);
     let mut signature = points::Signature::default();
     signature.add(SPEC.name, plugin.signature(state, ix));
     let key = points::ClassKey::of(state, ix);
     let class = Class::new(state, key, std::sync::Arc::new(signature));
-    let mut keys = TopologyKeys::default();
+    let (mut keys, mut counters) = (TopologyKeys::default(), PodCounters::default());
     let mut found = Vec::new();
-    plugin.candidate_scores(&mut Counting::new(state, &mut keys), &class, &mut found);
+    let with = &mut Counting::new(state, &mut counters, &mut keys);
+    plugin.candidate_scores(with, &class, &mut found);
     let nodes: Vec<u32> = state.nodes().indices().map(|node| node.0).collect();
     let mut scores = vec![0; nodes.len()];
+    let counters = &counters;
     for score in &mut found {
-        score.add(state, &nodes, &mut scores);
+        score.add(CountedCluster { state, counters }, &nodes, &mut scores);
     }
     scores
 }
@@ -149,14 +153,14 @@ fn two_tiers(placed: &[&str], asks: bool) -> State {
 fn nodes_near_to_what_is_placed_score_higher() {
     let plugin = plugin(&[]);
     // One of four pods is in s0: its nodes tie, and get a quarter besides.
-    let mut state = two_tiers(&["s0-0"], true);
-    assert_eq!(scores(&plugin, &mut state, "p0"), [125, 125, 50, 0, 0, 0]);
+    let state = two_tiers(&["s0-0"], true);
+    assert_eq!(scores(&plugin, &state, "p0"), [125, 125, 50, 0, 0, 0]);
     // s4 is around pods in s0 and s1: their nodes tie, with two fifths and one fifth.
-    let mut state = two_tiers(&["s0-0", "s1-0"], true);
-    assert_eq!(scores(&plugin, &mut state, "p0"), [70, 70, 70, 0, 0, 0]);
+    let state = two_tiers(&["s0-0", "s1-0"], true);
+    assert_eq!(scores(&plugin, &state, "p0"), [70, 70, 70, 0, 0, 0]);
     // Nothing is placed.
-    let mut state = two_tiers(&[], true);
-    assert_eq!(scores(&plugin, &mut state, "p0"), [0; 6]);
+    let state = two_tiers(&[], true);
+    assert_eq!(scores(&plugin, &state, "p0"), [0; 6]);
 }
 
 #[test]
@@ -193,8 +197,8 @@ fn pods_that_ask_for_nothing_go_where_domains_are_full() {
     for (arguments, expected) in cases {
         let mut with_weight = arguments.to_vec();
         with_weight.push(("weight", "100"));
-        let mut state = two_tiers(&used, false);
-        let found = scores(&plugin(&with_weight), &mut state, "p0");
+        let state = two_tiers(&used, false);
+        let found = scores(&plugin(&with_weight), &state, "p0");
         let expected = expected.map(|part| (part * 10_000.0) as i64);
         assert_eq!([found[0], found[2], found[5]], expected, "{arguments:?}");
     }
@@ -216,12 +220,12 @@ fn tiers_may_be_as_far_apart_as_numbers_are() {
             hyper_node("a", lowest, vec![nodes_named("a")]),
             hyper_node("b", i64::MAX, vec![nodes_named("b")]),
         ];
-        let mut state = with_hyper_nodes(cluster.with(of_g("old").on("a1")), domains);
+        let state = with_hyper_nodes(cluster.with(of_g("old").on("a1")), domains);
         // A fifth of the weight is that of a, in which there is no room; the rest is too far up to count.
-        assert_eq!(scores(&plugin(&[]), &mut state, "plain"), [80, 100, 100]);
+        assert_eq!(scores(&plugin(&[]), &state, "plain"), [80, 100, 100]);
         let same = plugin(&[("hypernode.binpack.normal-pod.fading", "1")]);
-        assert_eq!(scores(&same, &mut state, "plain"), [100; 3]);
-        assert_eq!(scores(&plugin(&[]), &mut state, "asks"), [100, 0, 0]);
+        assert_eq!(scores(&same, &state, "plain"), [100; 3]);
+        assert_eq!(scores(&plugin(&[]), &state, "asks"), [100, 0, 0]);
     }
 }
 
@@ -236,11 +240,16 @@ fn sums_of_domains_follow_the_nodes() {
     state.apply(late.on("s2-0").delta());
     state.seal();
     let node = state.nodes().find("s2-0").expect("a node");
-    kept.catch_up(&state, &[node]);
+    let counters = &PodCounters::default();
+    let now = CountedCluster {
+        state: &state,
+        counters,
+    };
+    kept.catch_up(now, &[node]);
     let all: Vec<u32> = (0..6).collect();
     let (mut of_kept, mut of_new) = (vec![0; 6], vec![0; 6]);
-    kept.add(&state, &all, &mut of_kept);
-    FillOfDomains::new(&state, parts, 0.8, 10).add(&state, &all, &mut of_new);
+    kept.add(now, &all, &mut of_kept);
+    FillOfDomains::new(&state, parts, 0.8, 10).add(now, &all, &mut of_new);
     assert_eq!(of_kept, of_new);
 }
 

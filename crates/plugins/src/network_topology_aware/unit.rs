@@ -1,6 +1,6 @@
 //! Nodes for pods of a job or sub-job that asks for a place in the network (spec/08 §6.1).
 
-use pumice_framework::points::CandidateScore;
+use pumice_framework::points::{CandidateScore, CountedCluster};
 use pumice_model::{DomainIx, JobIx, JobUnit, NetworkTree, NodeIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 
@@ -146,7 +146,7 @@ impl Nearness {
 }
 
 impl CandidateScore for Nearness {
-    fn catch_up(&mut self, state: &State, touched: &[NodeIx]) {
+    fn catch_up(&mut self, CountedCluster { state, .. }: CountedCluster<'_>, touched: &[NodeIx]) {
         if state.journal().sub_jobs_epoch() != self.epoch {
             self.count_anew(state);
             return;
@@ -154,7 +154,12 @@ impl CandidateScore for Nearness {
         touched.iter().for_each(|node| self.follow(state, *node));
     }
 
-    fn add(&mut self, state: &State, candidates: &[u32], scores: &mut [i64]) {
+    fn add(
+        &mut self,
+        CountedCluster { state, .. }: CountedCluster<'_>,
+        candidates: &[u32],
+        scores: &mut [i64],
+    ) {
         let network = state.ground().network();
         let Some(around) = self.around(state) else {
             return;

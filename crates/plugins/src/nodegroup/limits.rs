@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use pumice_framework::points::{Cell, ChangedDomains, Counting, DomainFilter, KeySet};
+use pumice_framework::points::{
+    Cell, ChangedDomains, CountedCluster, Counting, DomainFilter, KeySet,
+};
 use pumice_framework::{Class, ReasonId};
 use pumice_model::domains::Domains;
 use pumice_model::object::Amounts;
@@ -65,7 +67,7 @@ pub fn filter(
         reason,
     };
     let all: Vec<NodeIx> = state.nodes().indices().collect();
-    filter.catch_up(state, &all, &mut ChangedDomains::default());
+    filter.catch_up(with.now(), &all, &mut ChangedDomains::default());
     Some(Box::new(filter))
 }
 
@@ -103,7 +105,12 @@ impl DomainFilter for NodeGroupLimits {
         self.keys.names()
     }
 
-    fn catch_up(&mut self, state: &State, touched: &[NodeIx], changed: &mut ChangedDomains) {
+    fn catch_up(
+        &mut self,
+        CountedCluster { state, .. }: CountedCluster<'_>,
+        touched: &[NodeIx],
+        changed: &mut ChangedDomains,
+    ) {
         let Some(queue) = state.population().queue_by_name(&self.queue) else {
             return;
         };

@@ -3,6 +3,7 @@
 use pumice_model::object::{
     AssignedPod, CpuPlace, InitCpus, NumatopologyObject, PodObject, PodPhase,
 };
+use pumice_model::topology::PodCounters;
 use pumice_model::{Delta, TaskStatus};
 
 use super::*;
@@ -388,7 +389,15 @@ fn few_numa_nodes_score_higher() {
             spans: vec![None; 3],
         };
         let mut out = [0; 3];
-        score.add(&state, &[0, 1, 2], &mut out);
+        let counters = &PodCounters::default();
+        score.add(
+            CountedCluster {
+                state: &state,
+                counters,
+            },
+            &[0, 1, 2],
+            &mut out,
+        );
         out
     };
     assert_eq!(scores(10, [all, thin, all], 3), [500, 0, 500]);

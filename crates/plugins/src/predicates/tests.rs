@@ -9,6 +9,7 @@ use pumice_model::object::{
     NodeObject, NodeOp, NodeRequirement, NodeTerm, PodTerm, SpreadConstraint, TaintEffect,
     Toleration, TolerationOp, Unsatisfiable,
 };
+use pumice_model::topology::PodCounters;
 
 /// The plugin with these arguments set to `false`, and its reasons.
 fn plugin(off: &[Arg<bool>]) -> (Predicates, ReasonTable) {
@@ -291,7 +292,7 @@ fn filters_on_other_pods_follow_their_switches() {
         honor_affinity: true,
         honor_taints: false,
     };
-    let mut state = Cluster::default()
+    let state = Cluster::default()
         .with(zoned("n", "zone=a rack=b"))
         .with(pod("x", "1c").affinity([term]).spread([constraint]))
         .state();
@@ -300,10 +301,10 @@ fn filters_on_other_pods_follow_their_switches() {
         (vec![POD_AFFINITY], vec!["rack"]),
         (vec![SPREAD], vec!["zone"]),
     ] {
-        let mut all = TopologyKeys::default();
+        let (mut all, mut counters) = (TopologyKeys::default(), PodCounters::default());
         let class = class(&state, "x");
         let mut filters = Vec::new();
-        let with = &mut Counting::new(&mut state, &mut all);
+        let with = &mut Counting::new(&state, &mut counters, &mut all);
         plugin(&off).0.domain_filters(with, &class, &mut filters);
         let found: Vec<&String> = filters.iter().flat_map(|filter| filter.keys()).collect();
         assert_eq!(found, keys, "{off:?}");

@@ -1,7 +1,8 @@
 //! Water filling: the cluster divided by weight, bounded by request, ceiling and guarantee
 //! (spec/02 §7.2).
 
-use super::{EPSILON, is_pods};
+use super::is_pods;
+use crate::deserving::EPSILON;
 
 /// Rounds after which the division is taken as it is. A round settles a queue or shrinks what is
 /// left geometrically, so a real cluster needs a few dozen at most.

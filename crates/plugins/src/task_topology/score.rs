@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pumice_framework::points::CandidateScore;
+use pumice_framework::points::{CandidateScore, CountedCluster};
 use pumice_model::{NodeIx, ResIx, ResVec, State};
 
 use super::buckets::{JobBuckets, is_waiting, node_of};
@@ -89,9 +89,14 @@ impl BucketScore {
 }
 
 impl CandidateScore for BucketScore {
-    fn catch_up(&mut self, _state: &State, _touched: &[NodeIx]) {}
+    fn catch_up(&mut self, _: CountedCluster<'_>, _: &[NodeIx]) {}
 
-    fn add(&mut self, state: &State, candidates: &[u32], scores: &mut [i64]) {
+    fn add(
+        &mut self,
+        CountedCluster { state, .. }: CountedCluster<'_>,
+        candidates: &[u32],
+        scores: &mut [i64],
+    ) {
         self.count_placed(state);
         let (all, sums) = self.sums_of_waiting(state);
         for (score, node) in scores.iter_mut().zip(candidates) {

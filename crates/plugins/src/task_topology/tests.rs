@@ -4,8 +4,9 @@ use super::*;
 use crate::testing::*;
 use pumice_conf::Value;
 use pumice_framework::TopologyKeys;
-use pumice_framework::points::{ClassKey, Signature};
+use pumice_framework::points::{ClassKey, CountedCluster, Signature};
 use pumice_model::object::GroupObject;
+use pumice_model::topology::PodCounters;
 
 type Given<'a> = &'a [(&'a str, &'a str)];
 
@@ -71,18 +72,20 @@ fn tried(plugin: &TaskTopology, state: &State, pods: &[&str]) -> String {
 }
 
 /// Scores of all nodes for a pod.
-fn scores(plugin: &TaskTopology, state: &mut State, pod: &str) -> Vec<i64> {
+fn scores(plugin: &TaskTopology, state: &State, pod: &str) -> Vec<i64> {
     let ix = task(state, pod);
     let mut signature = Signature::default();
     signature.add(SPEC.name, plugin.signature(state, ix));
     let class = Class::new(state, ClassKey::of(state, ix), Arc::new(signature));
-    let mut keys = TopologyKeys::default();
+    let (mut keys, mut counters) = (TopologyKeys::default(), PodCounters::default());
     let mut found = Vec::new();
-    plugin.candidate_scores(&mut Counting::new(state, &mut keys), &class, &mut found);
+    let with = &mut Counting::new(state, &mut counters, &mut keys);
+    plugin.candidate_scores(with, &class, &mut found);
     let nodes: Vec<u32> = state.nodes().indices().map(|node| node.0).collect();
     let mut scores = vec![0; nodes.len()];
+    let counters = &counters;
     for score in &mut found {
-        score.add(state, &nodes, &mut scores);
+        score.add(CountedCluster { state, counters }, &nodes, &mut scores);
     }
     scores
 }
@@ -241,9 +244,9 @@ fn nodes_score_by_how_much_of_the_bucket_they_have_or_could_take() {
         });
         let waiting: Vec<&str> = waiting.chain(["g-other-0 other 1c"]).collect();
         let cluster = with_pods(with_pods(cluster, placed), &waiting.join("\n"));
-        let mut state = cluster.state();
+        let state = cluster.state();
         let plugin = opened(plugin(arguments), &state);
-        let found = scores(&plugin, &mut state, pod);
+        let found = scores(&plugin, &state, pod);
         assert_eq!(found, expected, "{arguments:?} {placed} {pod}");
     }
 }
@@ -253,9 +256,9 @@ fn pods_keep_apart_from_what_runs_since_long_too() {
     // Nothing is drawn anywhere: a bucket a pod, and the one that runs counts against its node.
     let cluster = nodes(&[("n1", "8c pods=9"), ("n2", "8c pods=9")]);
     let cluster = cluster.with(topology_group(&[("anti-affinity", "ps")]));
-    let mut state = with_pods(cluster, "g-ps-0 ps 1c n1\ng-ps-1 ps 1c").state();
+    let state = with_pods(cluster, "g-ps-0 ps 1c n1\ng-ps-1 ps 1c").state();
     let plugin = opened(plugin(&[]), &state);
-    assert_eq!(scores(&plugin, &mut state, "g-ps-1"), [0, 100]);
+    assert_eq!(scores(&plugin, &state, "g-ps-1"), [0, 100]);
 }
 
 #[test]
@@ -267,12 +270,12 @@ fn the_rest_of_a_bucket_counts_from_its_first_pod_on_as_far_as_it_fits() {
     ]);
     let cluster = cluster.with(topology_group(&[("affinity", "a,b")]));
     let pods = "g-a-0 a 1c\ng-a-1 a 1c\ng-b-0 b 4c\ng-b-1 b 1c";
-    let mut state = with_pods(cluster, pods).state();
+    let state = with_pods(cluster, pods).state();
     let plugin = opened(plugin(&[]), &state);
     // Two of four, then g-b-0 is too large; two places for pods; all.
-    assert_eq!(scores(&plugin, &mut state, "g-a-0"), [50, 50, 100]);
+    assert_eq!(scores(&plugin, &state, "g-a-0"), [50, 50, 100]);
     // A node that does not take the pod itself gets nothing.
-    assert_eq!(scores(&plugin, &mut state, "g-b-0"), [0, 25, 100]);
+    assert_eq!(scores(&plugin, &state, "g-b-0"), [0, 25, 100]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use pumice_model::object::{
     QueueState, SubGroupPolicy, TopologyRequest,
 };
 
-use super::nodes::{NAMESPACES, is};
+use super::nodes::{NAMESPACES, NODE_GROUPS, is};
 use super::rng::Rng;
 use super::{GPU, MIB, Theme, mindcluster, npus};
 
@@ -100,9 +100,6 @@ fn parent(rng: &mut Rng) -> String {
     let names = ["", "root", "missing", "default", "absent", "q1", "q2", "q3"];
     rng.pick(&names).to_owned()
 }
-
-/// Names of groups of nodes.
-pub const NODE_GROUPS: &[&str] = &["g1", "g2", "g3"];
 
 /// Groups of nodes a queue may use, and how much of them.
 fn node_groups(rng: &mut Rng, queue: &mut QueueObject) {

@@ -4,7 +4,7 @@
 use pumice_model::Delta;
 use pumice_model::object::{NodeObject, PodObject, PodPhase, ResourceClaimObject};
 
-use super::claims::Giver;
+use super::giver::Giver;
 use super::rng::Rng;
 use super::{amount, leave_room, nodes_of, pods_of};
 

@@ -6,7 +6,6 @@ use pumice_model::object::{
     Selector, SelectorOp, Shard, Taint, TaintEffect, WorkloadObject,
 };
 
-use super::groups::NODE_GROUPS;
 use super::rng::Rng;
 use super::{GPU, MIB, Theme, pairs};
 
@@ -18,6 +17,9 @@ pub const APPS: &[&str] = &["web", "db", "cache"];
 
 /// The namespaces pods are in. `ns-1/g` comes before `ns/g`, as `-` comes before `/`.
 pub const NAMESPACES: &[&str] = &["ns", "ns-1"];
+
+/// Names of groups of nodes.
+pub const NODE_GROUPS: &[&str] = &["g1", "g2", "g3"];
 
 pub fn nodes(rng: &mut Rng, theme: &Theme) -> Vec<NodeObject> {
     let number = match (theme.is_wide(), theme.tight) {

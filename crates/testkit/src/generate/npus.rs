@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use pumice_model::object::{NodeObject, Pairs, PodObject, PodPhase};
 
-use super::pods::put_containers;
+use super::containers::put_containers;
 use super::rng::Rng;
 use super::vendors::said_of_order;
 use super::{Theme, amount, pairs};

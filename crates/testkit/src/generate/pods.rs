@@ -1,8 +1,8 @@
 //! Pods of the groups, bare ones and those of other schedulers.
 
 use pumice_model::object::{
-    ADMITTED, Amounts, ContainerFacts, ContainerKind, Gates, GroupCondition, GroupObject,
-    GroupPhase, NodeObject, PodObject, PodPhase,
+    ADMITTED, Amounts, Gates, GroupCondition, GroupObject, GroupPhase, NodeObject, PodObject,
+    PodPhase,
 };
 
 use crate::naive::START_S;
@@ -320,21 +320,4 @@ pub fn settle(
 pub(super) fn is_to_end(rng: &Rng, pod: &mut PodObject) {
     let ends_by_s = rng.clone().pick(&[None, Some(-599), Some(-9000), Some(90)]);
     pod.ends_by_s = ends_by_s.filter(|_| pod.deleting);
-}
-
-/// Gives a pod containers that ask these amounts, in thousandths.
-pub(super) fn put_containers(pod: &mut PodObject, containers: &[Vec<(String, i64)>]) {
-    let kind = ContainerKind::Regular;
-    for amounts in containers {
-        for (name, milli) in amounts {
-            match pod.request.iter_mut().find(|(known, _)| known == name) {
-                Some((_, sum)) => *sum += milli,
-                None => pod.request.push((name.clone(), *milli)),
-            }
-        }
-        let amounts = amounts.clone();
-        pod.facts.containers.push(ContainerFacts { kind, amounts });
-    }
-    pod.request.retain(|(_, amount)| *amount > 0);
-    pod.request.sort();
 }

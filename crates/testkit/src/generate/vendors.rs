@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use pumice_model::object::{ContainerFacts, ContainerKind, NodeObject, Pairs, PodObject, PodPhase};
 
+use super::containers::put_containers;
 use super::kinds::{kinds, put_kinds};
-use super::pods::put_containers;
 use super::rng::Rng;
 use super::{Theme, amount, mig, sgpus};
 

@@ -12,7 +12,8 @@ use super::super::account::{job_phase, replicas};
 use super::super::user::{ClusterConnection, ClusterUser, list_of, typed};
 use super::super::watch::watch;
 use super::super::words::{age, or, print, some};
-use crate::output::{OutputFormat, columns_from};
+use crate::columns::columns_from;
+use crate::output::OutputFormat;
 
 /// Label with the type of a Job.
 const JOB_TYPE: &str = "volcano.sh/job-type";

@@ -17,7 +17,8 @@ use super::super::scheduler::asked_by_the_way;
 use super::super::user::{ClusterConnection, typed};
 use super::super::words::{HEAD, lines, print};
 use super::named::NamedJob;
-use crate::output::{OutputFormat, columns};
+use crate::columns::columns;
+use crate::output::OutputFormat;
 
 /// Arguments of `pumice job view`.
 #[derive(Args)]

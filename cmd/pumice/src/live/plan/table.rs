@@ -4,8 +4,8 @@ use std::io::Write;
 
 use pumice_plan::{JobPlan, PlanOutcome, PlanView, Remedy};
 
+use crate::columns::columns;
 use crate::live::words::{BAD, GOOD, HEAD, amounts, line, lines};
-use crate::output::columns;
 
 pub fn table(out: &mut dyn Write, view: &PlanView) -> anyhow::Result<()> {
     let (colour, word) = match view.outcome {

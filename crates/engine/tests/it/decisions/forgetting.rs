@@ -7,10 +7,10 @@ use super::cluster::*;
 /// Pods of a burst, each with a label and a term of its own.
 const BURST: usize = 200;
 
-/// Names, terms, counters and label keys that are kept.
-fn kept(cluster: &Cluster) -> (usize, usize, usize, usize) {
+/// Names, terms and label keys that are kept.
+fn kept(cluster: &Cluster) -> (usize, usize, usize) {
     let kept = cluster.engine.state().footprint();
-    (kept.names, kept.terms, kept.counters, kept.label_keys)
+    (kept.names, kept.terms, kept.label_keys)
 }
 
 /// A burst comes, waits, and is deleted.

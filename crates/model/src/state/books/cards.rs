@@ -1,10 +1,12 @@
 //! Cards of nodes and the tasks that hold them: chosen when a task is placed, charged and discharged with every step
 //! it takes, read back from annotations once the cluster knows them.
 
-use pumice_devices::{LedgerTime, Load, NodeDevices, PodFacts, Settings};
+use pumice_devices::{Load, NodeDevices, PodFacts, Settings};
 
 use super::held_cards::HeldCards;
-use crate::device::{DeviceNote, DeviceTable, Holding, NoteAbout, QueueCharge, charge_of};
+use crate::device::{
+    ChosenDevices, DeviceNote, DeviceTable, Holding, NoteAbout, QueueCharge, charge_of,
+};
 use crate::ix::{NodeIx, TaskIx};
 use crate::node::Nodes;
 use crate::object::{NodeObject, Pairs, PodObject};
@@ -287,31 +289,16 @@ impl CardBooks<'_> {
         }
     }
 
-    /// The best cards of a node for a task, of those that are free now or once pods are gone.
-    pub fn choose_devices(
-        &mut self,
-        ix: TaskIx,
-        node: NodeIx,
-        later: bool,
-    ) -> Option<Box<Holding>> {
-        let task = self.population.task(ix);
-        let view = match later {
-            true => LedgerTime::Future,
-            false => LedgerTime::Now,
-        };
-        let demand = self.devices.demand(task.demand).clone();
-        let asked = (&*demand, &self.shapes.get(task.shape).request);
-        let by_mix = self.devices.pick_by_mix(asked, self.nodes, (node, view));
-        let devices = &self.nodes.devices[node.at()];
-        let parts = by_mix.or_else(|| demand.choose(devices, view))?;
-        let tags = self.held().tags(task);
-        let charge = charge_of(&demand, Some(&parts), self.resources);
-        Some(Box::new(Holding {
+    /// What a task holds once it has the devices that were chosen for it.
+    pub fn holding(&mut self, ix: TaskIx, chosen: ChosenDevices) -> Box<Holding> {
+        let demand = self.devices.demand(self.population.task(ix).demand);
+        let ChosenDevices { parts, tags } = chosen;
+        Box::new(Holding {
+            charge: charge_of(demand, Some(&parts), self.resources),
             parts,
             tags,
-            charge,
             is_outdated: false,
-        }))
+        })
     }
 
     /// What annotations tell. What was known before is believed more than annotations that cannot be

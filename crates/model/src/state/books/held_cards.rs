@@ -1,12 +1,13 @@
 //! What tasks hold of the cards of their nodes, and what is written of it.
 
-use pumice_devices::{AnnotationValue, BindingAnnotations, Tags};
+use pumice_devices::{AnnotationValue, BindingAnnotations, LedgerTime, Tags};
 
-use crate::device::{DeviceTable, NoteAbout};
+use crate::device::{ChosenDevices, DeviceTable, NoteAbout};
 use crate::intern::Sym;
-use crate::ix::TaskIx;
+use crate::ix::{NodeIx, TaskIx};
 use crate::node::Nodes;
 use crate::object::Pairs;
+use crate::resource::ResVec;
 use crate::selector::label;
 use crate::state::population::Population;
 use crate::task::{Task, TaskStatus};
@@ -20,6 +21,22 @@ pub struct HeldCards<'a> {
 }
 
 impl HeldCards<'_> {
+    /// The best cards of a node for a task with this request, of those that are free now or once pods are gone.
+    pub(in crate::state) fn choose(
+        &self,
+        ix: TaskIx,
+        request: &ResVec,
+        (node, view): (NodeIx, LedgerTime),
+    ) -> Option<Box<ChosenDevices>> {
+        let task = self.population.task(ix);
+        let demand = self.devices.demand(task.demand);
+        let asked = (&**demand, request);
+        let by_mix = self.devices.pick_by_mix(asked, self.nodes, (node, view));
+        let parts = by_mix.or_else(|| demand.choose(&self.nodes.devices[node.at()], view))?;
+        let tags = self.tags(task);
+        Some(Box::new(ChosenDevices { parts, tags }))
+    }
+
     /// Annotations that tell what a task holds.
     pub fn records_of(&self, ix: TaskIx) -> Pairs {
         let task = self.population.task(ix);

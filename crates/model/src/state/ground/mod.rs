@@ -1,7 +1,6 @@
 //! What there is to stand on: nodes and their resources, shapes that pods ask for, domains of the network, and
-//! counters of who stands where.
+//! who stands where.
 
-mod counters;
 mod laws;
 mod objects;
 mod seal;
@@ -15,14 +14,12 @@ use crate::object::{Amounts, PodObject};
 use crate::resource::{ResIx, ResVec, ResourceNames};
 use crate::shape::{Shape, Shapes};
 use crate::task::Task;
-use crate::topology::{Stay, Topology};
+use crate::topology::{PodShift, Stay, Topology};
 use crate::volume::OnNode;
 
 use pumice_devices::Load;
 
-pub use counters::CounterBooks;
-
-/// Nodes, shapes, domains and counters.
+/// Nodes, shapes, domains, and who stands where.
 pub struct Ground {
     /// Interned resources.
     resources: ResourceNames,
@@ -30,13 +27,13 @@ pub struct Ground {
     nodes: Nodes,
     /// Shapes of pods.
     shapes: Shapes,
-    /// Counters behind inter-pod affinity and topology spread.
+    /// Who stands where, for inter-pod affinity and topology spread.
     topology: Topology,
     /// Domains of the network.
     network: NetworkTree,
     /// What tasks look like to selectors is to be numbered anew.
     appearances_stale: bool,
-    /// Counters begin anew.
+    /// Who stands where is to be counted anew.
     counts_stale: bool,
     rules_gone: usize,
 }
@@ -110,7 +107,7 @@ impl Ground {
         &self.shapes
     }
 
-    /// Counters behind inter-pod affinity and topology spread.
+    /// Who stands where, for inter-pod affinity and topology spread.
     #[inline]
     pub fn topology(&self) -> &Topology {
         &self.topology
@@ -171,11 +168,14 @@ impl Ground {
 
     /// Adds (`by` = 1) or removes (`by` = −1) a task that stands on a node where pods are counted.
     #[inline]
-    pub(super) fn count(&mut self, names: &Interner, task: &Task, node: NodeIx, by: i64) {
-        let rules = self.shapes.get(task.shape).rules;
-        let stay = Stay::of(task);
-        self.topology
-            .shift(names, rules, task.appearance, stay, node, by);
+    pub(super) fn count(&mut self, task: &Task, node: NodeIx, by: i8) {
+        self.topology.shift(PodShift {
+            rules: self.shapes.get(task.shape).rules,
+            look: task.appearance,
+            node,
+            stay: Stay::of(task),
+            by,
+        });
     }
 
     /// Puts a task of a shape on a node, with its volumes: its slot there.

@@ -11,14 +11,11 @@ const SPARE_APPEARANCES: usize = 4096;
 const SPARE_RULES: usize = 1_000;
 
 impl Ground {
-    /// Brings nodes, domains, appearances and counters in step.
+    /// Brings nodes, domains, appearances and who stands where in step.
     pub(in crate::state) fn seal(&mut self, population: &mut Population) {
         self.sweep_rules(population.names(), false);
         if self.topology.appearance_count() > 2 * population.counts().0 + SPARE_APPEARANCES {
             self.appearances_stale = true;
-        }
-        if self.topology.is_full() {
-            self.topology.forget_counters();
         }
         if let Some(moved) = self.nodes.seal() {
             population.renumber_nodes(&moved);
@@ -39,7 +36,7 @@ impl Ground {
         self.topology.forget_counts();
         for (_, task) in population.tasks() {
             if let (Some(node), Some(_)) = (task.node, task.status.load()) {
-                self.count(population.names(), task, node, 1);
+                self.count(task, node, 1);
             }
         }
     }

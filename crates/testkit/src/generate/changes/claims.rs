@@ -3,7 +3,8 @@
 use pumice_model::delta::Delta;
 use pumice_model::object::{PodObject, ResourceClaimObject};
 
-use super::super::claims::{Giver, any_class, slices_of, slices_of_all, taint_rule};
+use super::super::claims::{any_class, slices_of, slices_of_all, taint_rule};
+use super::super::giver::Giver;
 use super::{Changing, Kind};
 
 impl Changing {

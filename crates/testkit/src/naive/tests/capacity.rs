@@ -10,7 +10,7 @@ use crate::naive::order;
 
 /// Whole cores and GiB.
 fn of(cores: i64, gib: i64) -> Vec<(String, i64)> {
-    let mut amounts = amounts(cores * 1000, gib * GI);
+    let mut amounts = amounts(&format!("{cores}c {gib}Gi"));
     amounts.retain(|(_, amount)| *amount > 0);
     amounts
 }
@@ -18,7 +18,7 @@ fn of(cores: i64, gib: i64) -> Vec<(String, i64)> {
 fn below(parent: &str, name: &str) -> QueueObject {
     QueueObject {
         parent: parent.to_owned(),
-        ..queue(name, 1)
+        ..queue(name)
     }
 }
 
@@ -38,20 +38,21 @@ fn cluster(
     ask: i64,
 ) -> Cluster {
     let groups = running.iter();
-    let groups = groups.map(|(queue, _, _)| group(queue, queue, 0, GroupPhase::Running));
+    let groups =
+        groups.map(|(queue, _, _)| group(queue, 0).queue(queue).phase(GroupPhase::Running));
     let pods = running.iter().flat_map(|(queue, number, gib)| {
         (0..*number).map(move |at| {
-            let pod = pod(&format!("{queue}{at}"), 1000, gib * GI);
-            on("n0", member(queue, pod))
+            let pod = pod(&format!("{queue}{at}"), &format!("1c {gib}Gi"));
+            pod.group(queue).on("n0")
         })
     });
     Cluster::default()
-        .nodes([node("n0", 16, 32, 100, &[])])
+        .nodes([node("n0", "16c 32Gi pods=100")])
         .queues(queues)
         .groups(groups)
-        .groups([group("new", waits, 1, GroupPhase::Inqueue)])
+        .groups([group("new", 1).queue(waits)])
         .pods(pods)
-        .pods([member("new", pod("p", ask * 1000, ask * GI))])
+        .pods([pod("p", &format!("{ask}c {ask}Gi")).group("new")])
 }
 
 /// How many pods of a queue may go for `p`.
@@ -69,14 +70,14 @@ fn queues_side_by_side_keep_what_is_guaranteed_and_give_what_they_do_not_deserve
         QueueObject {
             deserved: of(6, 12),
             capability: of(10, 0),
-            ..queue("a", 1)
+            ..queue("a")
         },
         QueueObject {
             deserved: of(10, 20),
             guarantee: of(4, 8),
-            ..queue("b", 1)
+            ..queue("b")
         },
-        queue("c", 1),
+        queue("c"),
     ];
     let config = configured(false, 0);
     let cluster = cluster(queues, &[("a", 8, 1), ("b", 2, 2), ("c", 2, 1)], "b", 2);
@@ -191,7 +192,7 @@ fn queues_without_a_place_are_held_with_all_below_them_and_count_nowhere() {
         guaranteed(below("", "fine")),
         QueueObject {
             parent: "x".to_owned(),
-            ..queue("root", 1)
+            ..queue("root")
         },
     ];
     let config = configured(true, 0);

@@ -1,7 +1,7 @@
 //! Worked examples of spec/01 §6.8, and whole cycles around them.
 
 use pumice_conf::Config;
-use pumice_model::object::{GroupPhase, NodeObject, PodObject, QueueObject, QueueState};
+use pumice_model::object::{NodeObject, PodObject, QueueObject, QueueState};
 
 use super::builders::*;
 use crate::naive::{Outcome, schedule};
@@ -24,13 +24,16 @@ fn default_conf() -> Config {
 
 /// A gang of 5 pods of one core, minMember 3, on nodes with these numbers of cores.
 fn gang_of_five(cores: &[i64], more: Vec<PodObject>, cycles: u32) -> Outcome {
-    let pods = (0..5).map(|index| member("j", pod(&format!("p{index}"), 1000, GI)));
+    let pods = (0..5).map(|index| pod(&format!("p{index}"), "1c 1Gi").group("j"));
     let nodes = cores.iter().enumerate();
-    let cluster = Cluster::default()
-        .nodes(nodes.map(|(index, cores)| node(&format!("n{index}"), *cores, 16, 110, &[])))
-        .groups([group("j", "", 3, GroupPhase::Inqueue)])
-        .pods(pods)
-        .pods(more);
+    let cluster =
+        Cluster::default()
+            .nodes(nodes.map(|(index, cores)| {
+                node(&format!("n{index}"), &format!("{cores}c 16Gi pods=110"))
+            }))
+            .groups([group("j", 3)])
+            .pods(pods)
+            .pods(more);
     schedule(&default_conf(), &cluster.0, "default", cycles)
 }
 
@@ -56,7 +59,7 @@ fn a_gang_with_room_for_more_than_its_minimum_takes_all_the_room() {
 
 #[test]
 fn a_gang_that_needs_what_is_being_released_waits_and_binds_nothing() {
-    let mut leaving = on("n0", pod("leaving", 1000, GI));
+    let mut leaving = pod("leaving", "1c 1Gi").on("n0");
     leaving.deleting = true;
     leaving.ours = false;
     let outcome = gang_of_five(&[3], vec![leaving], 1);
@@ -83,9 +86,9 @@ fn a_gang_without_room_for_its_minimum_leaves_nothing_behind() {
 #[test]
 fn a_gang_with_too_few_pods_names_that_as_the_reason() {
     let cluster = Cluster::default()
-        .nodes([node("n0", 8, 16, 110, &[])])
-        .groups([group("j", "", 3, GroupPhase::Inqueue)])
-        .pods([member("j", pod("p0", 1000, GI))]);
+        .nodes([node("n0", "8c 16Gi pods=110")])
+        .groups([group("j", 3)])
+        .pods([pod("p0", "1c 1Gi").group("j")]);
     let outcome = schedule(&default_conf(), &cluster.0, "default", 1);
     assert_eq!(
         condition(&outcome),
@@ -98,13 +101,13 @@ fn best_effort_members_bind_with_their_gang_or_not_at_all() {
     // (pod slots of the node, binds)
     for (slots, binds) in [(3, 3), (2, 0)] {
         let pods = [
-            member("j", pod("p0", 1000, GI)),
-            member("j", pod("p1", 1000, GI)),
-            member("j", pod("p2", 0, 0)),
+            pod("p0", "1c 1Gi").group("j"),
+            pod("p1", "1c 1Gi").group("j"),
+            pod("p2", "").group("j"),
         ];
         let cluster = Cluster::default()
-            .nodes([node("n0", 8, 16, slots, &[])])
-            .groups([group("j", "", 3, GroupPhase::Inqueue)])
+            .nodes([node("n0", &format!("8c 16Gi pods={slots}"))])
+            .groups([group("j", 3)])
             .pods(pods);
         let outcome = schedule(&default_conf(), &cluster.0, "default", 1);
         assert_eq!(outcome.binds.len(), binds);
@@ -115,13 +118,13 @@ fn best_effort_members_bind_with_their_gang_or_not_at_all() {
 fn a_bare_pod_is_a_job_of_one_and_goes_through_admission() {
     let closed = QueueObject {
         state: QueueState::Closed,
-        ..queue("shut", 1)
+        ..queue("shut")
     };
     for (name, binds) in [(None, 1), (Some("shut"), 0), (Some("absent"), 0)] {
-        let mut bare = pod("bare", 1000, GI);
+        let mut bare = pod("bare", "1c 1Gi");
         bare.queue = name.map(str::to_owned);
         let cluster = Cluster::default()
-            .nodes([node("n0", 8, 16, 110, &[])])
+            .nodes([node("n0", "8c 16Gi pods=110")])
             .queues([closed.clone()])
             .pods([bare]);
         let outcome = schedule(&default_conf(), &cluster.0, "default", 1);
@@ -143,17 +146,16 @@ fn sub_groups_are_placed_one_by_one_until_the_job_is_ready() {
     };
     // The node takes three pods: the first slice, and one pod that is no slice alone.
     for (cores, binds) in [(1, 0), (3, 2), (4, 4)] {
-        let mut gang = group("j", "", 2, GroupPhase::Inqueue);
+        let mut gang = group("j", 2);
         gang.sub_groups = vec![policy.clone()];
         let pods = (0..4).map(|index| {
             let slice = (index / 2).to_string();
-            labelled(
-                member("j", pod(&format!("p{index}"), 1000, GI)),
-                &[("slice", &slice)],
-            )
+            pod(&format!("p{index}"), "1c 1Gi")
+                .group("j")
+                .labels(pairs(&[("slice", &slice)]))
         });
         let cluster = Cluster::default()
-            .nodes([node("n0", cores, 16, 110, &[])])
+            .nodes([node("n0", &format!("{cores}c 16Gi pods=110"))])
             .groups([gang])
             .pods(pods);
         let outcome = schedule(&default_conf(), &cluster.0, "default", 1);
@@ -164,9 +166,9 @@ fn sub_groups_are_placed_one_by_one_until_the_job_is_ready() {
 #[test]
 fn the_lowest_name_wins_among_equal_nodes() {
     let nodes: Vec<NodeObject> = ["n2", "n1", "n10"]
-        .map(|name| node(name, 8, 16, 110, &[]))
+        .map(|name| node(name, "8c 16Gi pods=110"))
         .to_vec();
-    let pods = [pod("bare", 1000, GI)];
+    let pods = [pod("bare", "1c 1Gi")];
     let cluster = Cluster::default().nodes(nodes).pods(pods);
     let outcome = schedule(&default_conf(), &cluster.0, "default", 1);
     assert_eq!(outcome.binds, [("ns/bare".to_owned(), "n1".to_owned())]);

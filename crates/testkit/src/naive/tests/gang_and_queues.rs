@@ -23,10 +23,8 @@ fn a_gang_is_ready_by_placed_members_and_pipelined_with_waiting_ones() {
         (Status::Pipelined, false, true),
         (Status::Pending, false, false),
     ] {
-        let pods = (0..5).map(|index| member("j", pod(&format!("p{index}"), 1000, GI)));
-        let cluster = Cluster::default()
-            .groups([group("j", "", 3, GroupPhase::Inqueue)])
-            .pods(pods);
+        let pods = (0..5).map(|index| pod(&format!("p{index}"), "1c 1Gi").group("j"));
+        let cluster = Cluster::default().groups([group("j", 3)]).pods(pods);
         let mut cycle = cluster.cycle(&config);
         for (uid, task) in &mut cycle.world.tasks {
             match uid.as_str() {
@@ -44,10 +42,10 @@ fn a_gang_is_ready_by_placed_members_and_pipelined_with_waiting_ones() {
 fn role_minima_count_unless_they_exceed_min_member() {
     let config = named(&[], &["gang"]);
     for (min_member, ready) in [(2, true), (3, false)] {
-        let mut gang = group("j", "", min_member, GroupPhase::Inqueue);
+        let mut gang = group("j", min_member);
         gang.min_task_member = vec![("ps".to_owned(), 1), ("worker".to_owned(), 2)];
         let pods = (0..3).map(|index| {
-            let mut pod = member("j", on("n1", pod(&format!("p{index}"), 1000, GI)));
+            let mut pod = pod(&format!("p{index}"), "1c 1Gi").on("n1").group("j");
             pod.role = "worker".to_owned();
             pod
         });
@@ -75,19 +73,17 @@ fn overcommit_admits_as_in_the_table() {
         let config = config(&["enqueue"], vec![plugin("overcommit", &arguments)]);
         for (m, admitted) in [4, 5, 6, 14].into_iter().zip(admitted) {
             let sized = |name, phase, cores: i64| GroupObject {
-                min_resources: Some(amounts(cores * 1000, GI)),
-                ..group(name, "", 1, phase)
+                min_resources: Some(amounts(&format!("{cores}c 1Gi"))),
+                ..group(name, 1).phase(phase)
             };
             let cluster = Cluster::default()
-                .nodes([node("n1", 10, 20, 100, &[])])
+                .nodes([node("n1", "10c 20Gi pods=100")])
                 .groups([
                     sized("r", GroupPhase::Running, 1),
                     sized("i", GroupPhase::Inqueue, 2),
                     sized("x", GroupPhase::Pending, m),
                 ])
-                .pods(
-                    (0..6).map(|index| member("r", on("n1", pod(&format!("r{index}"), 1000, GI)))),
-                );
+                .pods((0..6).map(|index| pod(&format!("r{index}"), "1c 1Gi").on("n1").group("r")));
             let mut cycle = cluster.cycle(&config);
             enqueue::run(&mut cycle);
             assert_eq!(is_inqueue(&cycle, "ns/x"), admitted, "{arguments:?} {m}");
@@ -95,19 +91,19 @@ fn overcommit_admits_as_in_the_table() {
     }
 }
 
-fn many(job: &str, count: usize, milli: i64, bytes: i64) -> Vec<PodObject> {
+fn many(job: &str, count: usize, request: &str) -> Vec<PodObject> {
     let name = |index| format!("{job}-{index}");
     (0..count)
-        .map(|index| member(job, pod(&name(index), milli, bytes)))
+        .map(|index| pod(&name(index), request).group(job))
         .collect()
 }
 
-fn running(job: &str, count: usize, milli: i64, bytes: i64) -> Vec<PodObject> {
-    let pods = many(job, count, milli, bytes).into_iter();
+fn running(job: &str, count: usize, request: &str) -> Vec<PodObject> {
+    let pods = many(job, count, request).into_iter();
     pods.map(|pod| PodObject {
         name: format!("r-{}", pod.name),
         uid: format!("r-{}", pod.uid),
-        ..on("n1", pod)
+        ..pod.on("n1")
     })
     .collect()
 }
@@ -115,13 +111,13 @@ fn running(job: &str, count: usize, milli: i64, bytes: i64) -> Vec<PodObject> {
 #[test]
 fn drf_orders_jobs_by_their_dominant_share_with_pods_as_a_dimension() {
     let config = named(&[], &["drf"]);
-    let groups = ["c", "b", "a"].map(|name| group(name, "", 1, GroupPhase::Running));
+    let groups = ["c", "b", "a"].map(|name| group(name, 1).phase(GroupPhase::Running));
     let cluster = Cluster::default()
-        .nodes([node("n1", 64, 256, 110, &[])])
+        .nodes([node("n1", "64c 256Gi pods=110")])
         .groups(groups)
-        .pods(running("a", 10, 100, 64 * MI))
-        .pods(running("b", 2, 4000, 8 * GI))
-        .pods(running("c", 1, 2000, 64 * GI));
+        .pods(running("a", 10, "100m 64Mi"))
+        .pods(running("b", 2, "4c 8Gi"))
+        .pods(running("c", 1, "2c 64Gi"));
     let cycle = cluster.cycle(&config);
     for (job, share) in [("ns/a", 10.0 / 110.0), ("ns/b", 0.125), ("ns/c", 0.25)] {
         assert_eq!(hdrf::job_share(&cycle, job), share);
@@ -138,7 +134,7 @@ fn hierarchical_queues_are_ordered_as_in_the_table_and_equal_weighted_shares_by_
     let placed = |name: &str, hierarchy: &[&str], weights: &[f64]| QueueObject {
         hierarchy: hierarchy.iter().map(|part| (*part).to_owned()).collect(),
         hierarchy_weights: weights.to_vec(),
-        ..queue(name, 1)
+        ..queue(name)
     };
     // (running of sci, dev, prod; pending each; order). In the third row dev and prod have equal
     // weighted shares up to rounding, so names decide.
@@ -149,7 +145,7 @@ fn hierarchical_queues_are_ordered_as_in_the_table_and_equal_weighted_shares_by_
         ([2, 3, 3], 0, ["sci", "prod", "dev"]),
     ] {
         let mut cluster = Cluster::default()
-            .nodes([node("n1", 20, 20, 200, &[])])
+            .nodes([node("n1", "20c 20Gi pods=200")])
             .queues([
                 placed("sci", &["root", "sci"], &[1.0, 1.0]),
                 placed("dev", &["root", "eng", "dev"], &[1.0, 2.0, 1.0]),
@@ -157,9 +153,9 @@ fn hierarchical_queues_are_ordered_as_in_the_table_and_equal_weighted_shares_by_
             ]);
         for (name, count) in ["sci", "dev", "prod"].into_iter().zip(counts) {
             cluster = cluster
-                .groups([group(name, name, 1, GroupPhase::Running)])
-                .pods(running(name, count, 1000, GI))
-                .pods(many(name, pending, 1000, GI));
+                .groups([group(name, 1).queue(name).phase(GroupPhase::Running)])
+                .pods(running(name, count, "1c 1Gi"))
+                .pods(many(name, pending, "1c 1Gi"));
         }
         let cycle = cluster.cycle(&config);
         let mut names = ["sci", "prod", "dev"];
@@ -178,36 +174,36 @@ struct ProportionCase {
 fn proportion_cases() -> Vec<ProportionCase> {
     let limited = QueueObject {
         capability: vec![("cpu".to_owned(), 2000)],
-        ..queue("qa", 1)
+        ..queue("qa")
     };
     let guaranteed = QueueObject {
         guarantee: vec![("cpu".to_owned(), 6000)],
-        ..queue("qa", 1)
+        ..queue("qa")
     };
-    let pods = |a, b| [many("a", a, 1000, GI), many("b", b, 1000, GI)].concat();
+    let pods = |a, b| [many("a", a, "1c 1Gi"), many("b", b, "1c 1Gi")].concat();
     let mixed = [
-        running("a", 3, 2000, 2 * GI),
-        many("a", 2, 2000, 2 * GI),
-        many("b", 6, 1000, GI),
+        running("a", 3, "2c 2Gi"),
+        many("a", 2, "2c 2Gi"),
+        many("b", 6, "1c 1Gi"),
     ];
     vec![
         ProportionCase {
-            queues: [queue("qa", 1), queue("qb", 3)],
+            queues: [queue("qa"), queue("qb").weight(3)],
             pods: pods(9, 4),
             deserved: [(6.0, 9.0, 9.0), (4.0, 4.0, 4.0)],
         },
         ProportionCase {
-            queues: [limited, queue("qb", 1)],
+            queues: [limited, queue("qb")],
             pods: pods(9, 12),
             deserved: [(2.0, 9.0, 9.0), (8.0, 11.0, 12.0)],
         },
         ProportionCase {
-            queues: [guaranteed, queue("qb", 1)],
+            queues: [guaranteed, queue("qb")],
             pods: pods(2, 12),
             deserved: [(6.0, 2.0, 2.0), (4.0, 12.0, 12.0)],
         },
         ProportionCase {
-            queues: [queue("qa", 1), queue("qb", 1)],
+            queues: [queue("qa"), queue("qb")],
             pods: mixed.concat(),
             deserved: [(5.0, 10.0, 5.0), (5.0, 6.0, 6.0)],
         },
@@ -216,12 +212,9 @@ fn proportion_cases() -> Vec<ProportionCase> {
 
 fn proportion_cluster(case: ProportionCase) -> Cluster {
     Cluster::default()
-        .nodes([node("n1", 10, 20, 100, &[])])
+        .nodes([node("n1", "10c 20Gi pods=100")])
         .queues(case.queues)
-        .groups([
-            group("a", "qa", 1, GroupPhase::Inqueue),
-            group("b", "qb", 1, GroupPhase::Inqueue),
-        ])
+        .groups([group("a", 1).queue("qa"), group("b", 1).queue("qb")])
         .pods(case.pods)
 }
 
@@ -265,21 +258,21 @@ fn proportion_admits_up_to_the_capability_counting_reservations_and_elastic_part
     for (cores, admitted) in [(8, true), (7, false), (6, false)] {
         let limited = QueueObject {
             capability: vec![("cpu".to_owned(), cores * 1000)],
-            ..queue("qa", 1)
+            ..queue("qa")
         };
         let sized = |name, phase, cores: i64| GroupObject {
             min_resources: Some(vec![("cpu".to_owned(), cores * 1000)]),
-            ..group(name, "qa", 1, phase)
+            ..group(name, 1).queue("qa").phase(phase)
         };
         let cluster = Cluster::default()
-            .nodes([node("n1", 10, 20, 100, &[])])
+            .nodes([node("n1", "10c 20Gi pods=100")])
             .queues([limited])
             .groups([
                 sized("r", GroupPhase::Running, 1),
                 sized("i", GroupPhase::Inqueue, 4),
                 sized("x", GroupPhase::Pending, 3),
             ])
-            .pods(running("r", 2, 1000, GI));
+            .pods(running("r", 2, "1c 1Gi"));
         let mut cycle = cluster.cycle(&config);
         enqueue::run(&mut cycle);
         assert_eq!(is_inqueue(&cycle, "ns/x"), admitted, "{cores}");

@@ -19,7 +19,7 @@ fn zones() -> Vec<NodeObject> {
     .into_iter()
     .map(|(name, zone)| {
         let labels: Vec<(&str, &str)> = zone.iter().map(|zone| ("zone", *zone)).collect();
-        node(name, 8, 16, 110, &labels)
+        labelled(name, &labels)
     })
     .collect()
 }
@@ -68,7 +68,7 @@ fn required_node_affinity_is_an_or_of_terms_and_an_empty_or_broken_term_never_ma
     ];
     let config = named(&[], &["predicates"]);
     for (terms, passes, conflict) in cases {
-        let mut new = pod("new", 1000, GI);
+        let mut new = pod("new", "1c 1Gi");
         new.node_affinity = Some(terms);
         assert_eq!(terms_conflict(&new), conflict);
         let cluster = Cluster::default().nodes(zones()).pods([new]);
@@ -96,7 +96,7 @@ fn only_untolerated_filtering_taints_and_cordons_keep_a_pod_away() {
         ),
         (vec![], true, false),
     ];
-    let mut new = pod("new", 1000, GI);
+    let mut new = pod("new", "1c 1Gi");
     new.tolerations = vec![
         Toleration {
             key: "a".to_owned(),
@@ -116,7 +116,7 @@ fn only_untolerated_filtering_taints_and_cordons_keep_a_pod_away() {
         let node = NodeObject {
             taints,
             unschedulable,
-            ..node("n1", 8, 16, 110, &[])
+            ..node("n1", "8c 16Gi pods=110")
         };
         let cluster = Cluster::default().nodes([node]).pods([new.clone()]);
         assert_eq!(
@@ -161,11 +161,11 @@ fn host_ports_clash_on_equal_protocol_and_port_when_an_address_is_shared() {
         ),
     ] {
         assert_eq!(clash(&wanted, &used), conflict, "{used:?} {wanted:?}");
-        let mut old = on("n1", pod("old", 100, MI));
+        let mut old = pod("old", "100m 1Mi").on("n1");
         old.host_ports = vec![used];
-        let mut new = pod("new", 100, MI);
+        let mut new = pod("new", "100m 1Mi");
         new.host_ports = vec![wanted];
-        let nodes = [node("n1", 8, 16, 110, &[])];
+        let nodes = [node("n1", "8c 16Gi pods=110")];
         let cluster = Cluster::default().nodes(nodes).pods([old, new]);
         let config = named(&[], &["predicates"]);
         assert_eq!(passing(&cluster.cycle(&config), "new").is_empty(), conflict);
@@ -175,9 +175,9 @@ fn host_ports_clash_on_equal_protocol_and_port_when_an_address_is_shared() {
 #[test]
 fn a_node_without_a_free_pod_slot_is_refused() {
     let config = named(&[], &["predicates"]);
-    let pods = [on("n1", pod("old", 100, MI)), pod("new", 100, MI)];
+    let pods = [pod("old", "100m 1Mi").on("n1"), pod("new", "100m 1Mi")];
     for (slots, passes) in [(0, 0), (1, 0), (2, 1)] {
-        let nodes = [node("n1", 8, 16, slots, &[])];
+        let nodes = [node("n1", &format!("8c 16Gi pods={slots}"))];
         let cluster = Cluster::default().nodes(nodes).pods(pods.clone());
         assert_eq!(passing(&cluster.cycle(&config), "new").len(), passes);
     }
@@ -192,12 +192,8 @@ struct AffinityCase {
 
 fn affinity_cases() -> Vec<AffinityCase> {
     let hostname = "kubernetes.io/hostname";
-    let old = |app: &'static str, node: &str| {
-        on(
-            node,
-            labelled(pod(&format!("{app}-{node}"), 100, MI), &[("app", app)]),
-        )
-    };
+    let old =
+        |app: &'static str, node: &str| pod(&format!("{app}-{node}"), "100m 1Mi").app(app).on(node);
     let case = |affinity, anti, existing, passes| AffinityCase {
         affinity,
         anti,
@@ -205,8 +201,8 @@ fn affinity_cases() -> Vec<AffinityCase> {
         passes,
     };
     let mut hostile = old("db", "n1");
-    hostile.anti_affinity = vec![term("zone", "web")];
-    let zone = |app| term("zone", app);
+    hostile.anti_affinity = vec![pods_of("web", "zone")];
+    let zone = |app| pods_of(app, "zone");
     vec![
         case(
             vec![zone("db")],
@@ -236,7 +232,7 @@ fn affinity_cases() -> Vec<AffinityCase> {
         case(vec![], vec![], vec![hostile], vec!["n3", "n4", "n5"]),
         case(
             vec![zone("web")],
-            vec![term(hostname, "web")],
+            vec![pods_of("web", hostname)],
             vec![old("web", "n1")],
             vec!["n2"],
         ),
@@ -247,7 +243,7 @@ fn affinity_cases() -> Vec<AffinityCase> {
 fn inter_pod_affinity_filters_as_in_the_table() {
     let config = named(&[], &["predicates"]);
     for (index, case) in affinity_cases().into_iter().enumerate() {
-        let mut new = labelled(pod("new", 100, MI), &[("app", "web")]);
+        let mut new = pod("new", "100m 1Mi").app("web");
         new.affinity = case.affinity;
         new.anti_affinity = case.anti;
         let cluster = Cluster::default()
@@ -267,8 +263,8 @@ fn webs(counts: &[(&str, usize)]) -> Vec<PodObject> {
     let mut pods = Vec::new();
     for (node, count) in counts {
         for index in 0..*count {
-            let old = pod(&format!("{node}-{index}"), 100, MI);
-            pods.push(on(node, labelled(old, &[("app", "web")])));
+            let old = pod(&format!("{node}-{index}"), "100m 1Mi");
+            pods.push(old.app("web").on(node));
         }
     }
     pods
@@ -321,7 +317,7 @@ fn topology_spread_filters_as_in_the_table() {
     ];
     let config = named(&[], &["predicates"]);
     for (index, (existing, constraints, app, honored, passes)) in cases.into_iter().enumerate() {
-        let mut new = labelled(pod("new", 100, MI), &[("app", app)]);
+        let mut new = pod("new", "100m 1Mi").app(app);
         new.spread = constraints;
         new.node_affinity = honored.then(|| vec![not_z3.clone()]);
         let cluster = Cluster::default()

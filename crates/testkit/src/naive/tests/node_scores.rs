@@ -15,22 +15,22 @@ fn three_nodes() -> Vec<NodeObject> {
         value: String::new(),
         effect: TaintEffect::PreferNoSchedule,
     };
-    let mut na = node("na", 8, 16, 110, &[("zone", "z1"), ("disk", "ssd")]);
+    let mut na = labelled("na", &[("zone", "z1"), ("disk", "ssd")]);
     na.allocatable.push((GPU.to_owned(), 4000));
     na.taints = vec![soft("k1"), soft("k2")];
-    let mut nb = node("nb", 8, 16, 110, &[("zone", "z2"), ("gen", "2")]);
+    let mut nb = labelled("nb", &[("zone", "z2"), ("gen", "2")]);
     nb.allocatable.push((GPU.to_owned(), 4000));
     nb.taints = vec![soft("k1")];
-    vec![na, nb, node("nc", 8, 16, 110, &[("zone", "z2")])]
+    vec![na, nb, labelled("nc", &[("zone", "z2")])]
 }
 
 fn running() -> Vec<PodObject> {
-    let web = |name, milli, bytes| labelled(pod(name, milli, bytes), &[("app", "web")]);
+    let web = |name, request| pod(name, request).app("web");
     vec![
-        on("na", web("a1", 1000, 4 * GI)),
-        on("na", web("a2", 1000, 4 * GI)),
-        on("nb", web("b1", 4000, 2 * GI)),
-        on("nc", labelled(pod("c1", 0, 0), &[("app", "db")])),
+        web("a1", "1c 4Gi").on("na"),
+        web("a2", "1c 4Gi").on("na"),
+        web("b1", "4c 2Gi").on("nb"),
+        pod("c1", "").app("db").on("nc"),
     ]
 }
 
@@ -58,8 +58,8 @@ fn only(scorer: &str, weight: i64) -> Config {
     config(&[], vec![plugin("nodeorder", &arguments)])
 }
 
-fn web(milli: i64, bytes: i64) -> PodObject {
-    labelled(pod("new", milli, bytes), &[("app", "web")])
+fn web(request: &str) -> PodObject {
+    pod("new", request).app("web")
 }
 
 fn with_gpu(mut pod: PodObject) -> PodObject {
@@ -76,7 +76,7 @@ fn preferring_nodes() -> PodObject {
         }],
         ..NodeTerm::default()
     };
-    let mut new = web(1000, GI);
+    let mut new = web("1c 1Gi");
     new.preferred_node_affinity = vec![
         (30, term("disk", NodeOp::In(vec!["ssd".to_owned()]))),
         (80, term("gen", NodeOp::Gt(1))),
@@ -85,15 +85,15 @@ fn preferring_nodes() -> PodObject {
 }
 
 fn preferring_pods() -> PodObject {
-    let mut new = web(1000, GI);
-    new.preferred_affinity = vec![(10, term("zone", "web"))];
-    new.preferred_anti_affinity = vec![(25, term("kubernetes.io/hostname", "web"))];
+    let mut new = web("1c 1Gi");
+    new.preferred_affinity = vec![(10, pods_of("web", "zone"))];
+    new.preferred_anti_affinity = vec![(25, pods_of("web", "kubernetes.io/hostname"))];
     new
 }
 
 fn spreading() -> PodObject {
     let soft = Unsatisfiable::ScheduleAnyway;
-    let mut new = web(1000, GI);
+    let mut new = web("1c 1Gi");
     new.spread = vec![
         constraint("zone", 1, "web", soft),
         constraint("kubernetes.io/hostname", 2, "web", soft),
@@ -104,7 +104,7 @@ fn spreading() -> PodObject {
 type Row = (&'static str, Config, PodObject, [f64; 3]);
 
 fn rows() -> Vec<Row> {
-    let plain = || web(1000, GI);
+    let plain = || web("1c 1Gi");
     let defaults = config(&[], vec![plugin("nodeorder", &[])]);
     vec![
         (
@@ -134,13 +134,13 @@ fn rows() -> Vec<Row> {
         (
             "least, none",
             only("leastrequested", 1),
-            web(0, 0),
+            web(""),
             [60.0, 67.0, 97.0],
         ),
         (
             "balanced, none",
             only("balancedresource", 1),
-            web(0, 0),
+            web(""),
             [0.0, 0.0, 0.0],
         ),
         (
@@ -204,7 +204,7 @@ fn image_locality_scales_between_23_mib_and_1000_mib_a_container() {
                 .map(|(index, size)| (image(index), size * MI))
                 .collect();
         }
-        let mut new = web(1000, GI);
+        let mut new = web("1c 1Gi");
         new.images = (0..sizes.len()).map(image).collect();
         new.container_count = sizes.len() as u32;
         let cluster = Cluster::default().nodes(nodes).pods([new]);
@@ -229,13 +229,13 @@ fn binpack_prefers_the_fuller_node_as_in_the_table() {
         ("binpack.resources.nvidia.com/gpu", Value::Int(2)),
     ];
     for (arguments, new, expected) in [
-        (&tuned[..0], web(1000, GI), [46.875, 40.625, 9.375]),
+        (&tuned[..0], web("1c 1Gi"), [46.875, 40.625, 9.375]),
         (
             &tuned,
-            with_gpu(web(1000, GI)),
+            with_gpu(web("1c 1Gi")),
             [429.6875, 539.0625, 85.9375],
         ),
-        (&tuned[..0], web(5000, GI), [71.875, 0.0, 34.375]),
+        (&tuned[..0], web("5c 1Gi"), [71.875, 0.0, 34.375]),
     ] {
         let config = config(&[], vec![plugin("binpack", arguments)]);
         let cluster = Cluster::default()

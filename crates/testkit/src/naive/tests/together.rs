@@ -2,7 +2,7 @@
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    GroupPhase, HighestTier, HyperNodeMembers, HyperNodeObject, SubGroupPolicy, TopologyRequest,
+    HighestTier, HyperNodeMembers, HyperNodeObject, SelectorOp, SubGroupPolicy, TopologyRequest,
 };
 
 use super::builders::*;
@@ -24,7 +24,7 @@ fn policy(name: &str, size: i32, min_groups: i32, asks: bool) -> SubGroupPolicy 
     let tier = HighestTier::Number(1);
     SubGroupPolicy {
         name: name.to_owned(),
-        selector: Some(selector(&[("kind", name)])),
+        selector: Some(selector("kind", SelectorOp::In(vec![name.to_owned()]))),
         match_label_keys: vec!["part".to_owned()],
         size,
         min_groups,
@@ -36,7 +36,7 @@ fn policy(name: &str, size: i32, min_groups: i32, asks: bool) -> SubGroupPolicy 
 /// is: gives (`part`, rack) of the pods that are bound.
 fn placed(racks: &[i64], policies: &[(SubGroupPolicy, &[i32])]) -> Vec<(String, String)> {
     let names: Vec<String> = (0..racks.len()).map(|at| format!("r{at}")).collect();
-    let mut gang = group("j", "", 1, GroupPhase::Inqueue);
+    let mut gang = group("j", 1);
     let mut pods = Vec::new();
     for (policy, parts) in policies {
         gang.sub_groups.push(policy.clone());
@@ -45,13 +45,13 @@ fn placed(racks: &[i64], policies: &[(SubGroupPolicy, &[i32])]) -> Vec<(String, 
             for at in 0..*number {
                 let name = format!("{}{part}x{at}", policy.name);
                 let labels = [("kind", policy.name.as_str()), ("part", &part.to_string())];
-                pods.push(labelled(member("j", pod(&name, 1000, MI)), &labels));
+                pods.push(pod(&name, "1c 1Mi").group("j").labels(pairs(&labels)));
             }
         }
     }
     let nodes = names.iter().zip(racks);
     let mut cluster = Cluster::default()
-        .nodes(nodes.map(|(name, cores)| node(name, *cores, 16, 110, &[])))
+        .nodes(nodes.map(|(name, cores)| node(name, &format!("{cores}c 16Gi pods=110"))))
         .groups([gang])
         .pods(pods);
     cluster.0.extend(names.iter().map(|name| rack(name)));

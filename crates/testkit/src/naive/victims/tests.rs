@@ -4,7 +4,7 @@ use pumice_conf::{Config, PluginConf};
 use pumice_model::delta::Delta;
 use pumice_model::object::{
     BudgetObject, GroupObject, GroupPhase, HostPort, NodeObject, PodObject, PreemptableMark,
-    PriorityClassObject, Selector,
+    PriorityClassObject, Selector, SelectorOp,
 };
 
 use crate::naive::tests::builders::*;
@@ -74,29 +74,26 @@ fn nominated(outcome: &Outcome) -> Vec<(&str, &str)> {
 }
 
 fn small_node(name: &str) -> NodeObject {
-    node(name, 1, 4, 110, &[])
+    node(name, "1c 4Gi pods=110")
 }
 
 /// One-core pods of low priority, each on a node of its own, and a gang that wants `wanted` of these.
 fn one_victim_a_node(nodes: usize, victims: usize, wanted: usize) -> Cluster {
     let names: Vec<String> = (0..nodes).map(|index| format!("n{index}")).collect();
     let there = names.iter().enumerate().map(|(index, node)| {
-        let pod = on(node, pod(&format!("v{index}"), 1000, GI));
+        let pod = pod(&format!("v{index}"), "1c 1Gi").on(node);
         match index < victims {
-            true => member("low", pod),
+            true => pod.group("low"),
             // Somebody else's: nobody may take its place.
             false => PodObject { ours: false, ..pod },
         }
     });
-    let new = (0..wanted).map(|index| member("high", pod(&format!("h{index}"), 1000, GI)));
+    let new = (0..wanted).map(|index| pod(&format!("h{index}"), "1c 1Gi").group("high"));
     cluster()
         .nodes(names.iter().map(|name| small_node(name)))
         .groups([
-            of_class("low", group("low", "", 0, GroupPhase::Running)),
-            of_class(
-                "high",
-                group("high", "", wanted as i32, GroupPhase::Inqueue),
-            ),
+            of_class("low", group("low", 0).phase(GroupPhase::Running)),
+            of_class("high", group("high", wanted as i32)),
         ])
         .pods(there)
         .pods(new)
@@ -130,7 +127,7 @@ fn nominees_are_bound_when_all_of_their_gang_have_room() {
 fn the_fewest_go_then_the_cheapest_then_the_youngest() {
     // A node each of what is there; the pod needs two cores.
     let there = |name: &str, node: &str, group: &str, milli: i64, created_s: i64| {
-        let mut pod = on(node, member(group, pod(name, milli, GI)));
+        let mut pod = pod(name, &format!("{milli}m 1Gi")).group(group).on(node);
         pod.created_s = created_s;
         pod
     };
@@ -181,17 +178,17 @@ fn the_fewest_go_then_the_cheapest_then_the_youngest() {
     for (there, expected) in cases {
         let groups = ["low", "mid", "high"].map(|name| {
             let min = i32::from(name == "high");
-            of_class(name, group(name, "", min, GroupPhase::Inqueue))
+            of_class(name, group(name, min))
         });
-        let mut foreign = on("n0", pod("z", 1000, GI));
+        let mut foreign = pod("z", "1c 1Gi").on("n0");
         foreign.ours = false;
         let only_n1 = expected == &["ns/x"];
         let cluster = cluster()
-            .nodes(["n0", "n1"].map(|name| node(name, 2, 16, 110, &[])))
+            .nodes(["n0", "n1"].map(|name| node(name, "2c 16Gi pods=110")))
             .groups(groups)
             .pods(there.iter().cloned())
             .pods(only_n1.then_some(foreign))
-            .pods([member("high", pod("new", 2000, GI))]);
+            .pods([pod("new", "2c 1Gi").group("high")]);
         assert_eq!(evicted(&run(&usual(), &cluster, 1)), *expected);
     }
 }
@@ -199,13 +196,13 @@ fn the_fewest_go_then_the_cheapest_then_the_youngest() {
 /// Four one-core pods of group `low`, which needs `min`, fill a node; `wanted` one-core pods of a group of
 /// class `class`, which needs them all, wait.
 fn full_node(min: i32, class: &str, wanted: i32) -> Cluster {
-    let there = (0..4).map(|index| on("n0", member("low", pod(&format!("v{index}"), 1000, GI))));
-    let new = (0..wanted).map(|index| member("new", pod(&format!("p{index}"), 1000, GI)));
+    let there = (0..4).map(|index| pod(&format!("v{index}"), "1c 1Gi").group("low").on("n0"));
+    let new = (0..wanted).map(|index| pod(&format!("p{index}"), "1c 1Gi").group("new"));
     cluster()
-        .nodes([node("n0", 4, 16, 110, &[])])
+        .nodes([node("n0", "4c 16Gi pods=110")])
         .groups([
-            of_class("low", group("low", "", min, GroupPhase::Running)),
-            of_class(class, group("new", "", wanted, GroupPhase::Inqueue)),
+            of_class("low", group("low", min).phase(GroupPhase::Running)),
+            of_class(class, group("new", wanted)),
         ])
         .pods(there)
         .pods(new)
@@ -314,15 +311,15 @@ fn ports_and_slots_of_evicted_pods_are_free_once_they_are_gone() {
     for (slots, ports) in [(110, true), (2, false)] {
         let dress = |pod: PodObject| if ports { with_port(pod) } else { pod };
         let gang = if ports { 1 } else { 2 };
-        let there = ["v0", "v1"].map(|name| on("n0", member("low", pod(name, 1000, GI))));
+        let there = ["v0", "v1"].map(|name| pod(name, "1c 1Gi").group("low").on("n0"));
         let there = there.into_iter().enumerate();
         let there = there.map(|(index, pod)| if index == 1 { dress(pod) } else { pod });
-        let new = (0..gang).map(|index| member("new", pod(&format!("p{index}"), 1000, GI)));
+        let new = (0..gang).map(|index| pod(&format!("p{index}"), "1c 1Gi").group("new"));
         let cluster = cluster()
-            .nodes([node("n0", 8, 32, slots, &[])])
+            .nodes([node("n0", &format!("8c 32Gi pods={slots}"))])
             .groups([
-                of_class("low", group("low", "", 0, GroupPhase::Running)),
-                of_class("high", group("new", "", gang, GroupPhase::Inqueue)),
+                of_class("low", group("low", 0).phase(GroupPhase::Running)),
+                of_class("high", group("new", gang)),
             ])
             .pods(there)
             .pods(new.map(dress));
@@ -343,17 +340,17 @@ fn ports_and_slots_of_evicted_pods_are_free_once_they_are_gone() {
 #[test]
 fn a_queue_takes_back_what_it_deserves_and_no_more() {
     // Of 8 cores each of two queues with equal weights deserves 4; qa has them all.
-    let there = (0..8).map(|index| on("n0", member("a", pod(&format!("a{index}"), 1000, GI))));
+    let there = (0..8).map(|index| pod(&format!("a{index}"), "1c 1Gi").group("a").on("n0"));
     let cluster = |wanted: i32, reclaimable: bool| {
-        let new = (0..wanted).map(|index| member("b", pod(&format!("b{index}"), 1000, GI)));
-        let mut qa = queue("qa", 1);
+        let new = (0..wanted).map(|index| pod(&format!("b{index}"), "1c 1Gi").group("b"));
+        let mut qa = queue("qa");
         qa.reclaimable = reclaimable;
         cluster()
-            .nodes([node("n0", 8, 32, 110, &[])])
-            .queues([qa, queue("qb", 1)])
+            .nodes([node("n0", "8c 32Gi pods=110")])
+            .queues([qa, queue("qb")])
             .groups([
-                group("a", "qa", 1, GroupPhase::Running),
-                group("b", "qb", wanted, GroupPhase::Inqueue),
+                group("a", 1).queue("qa").phase(GroupPhase::Running),
+                group("b", wanted).queue("qb"),
             ])
             .pods(there.clone())
             .pods(new)
@@ -383,16 +380,19 @@ fn a_queue_takes_back_what_it_deserves_and_no_more() {
 fn the_protected_do_not_protect_others() {
     // qa has 8 cores and deserves 4. Of all its pods the two of the gang come first, which may not go.
     let cluster = cluster()
-        .nodes([node("n0", 8, 32, 110, &[])])
-        .queues([queue("qa", 1), queue("qb", 1)])
+        .nodes([node("n0", "8c 32Gi pods=110")])
+        .queues([queue("qa"), queue("qb")])
         .groups([
-            group("gang", "qa", 2, GroupPhase::Running),
-            of_class("mid", group("rest", "qa", 0, GroupPhase::Running)),
-            group("b", "qb", 1, GroupPhase::Inqueue),
+            group("gang", 2).queue("qa").phase(GroupPhase::Running),
+            of_class(
+                "mid",
+                group("rest", 0).queue("qa").phase(GroupPhase::Running),
+            ),
+            group("b", 1).queue("qb"),
         ])
-        .pods([0, 1].map(|at| on("n0", member("gang", pod(&format!("g{at}"), 2000, GI)))))
-        .pods([0, 1].map(|at| on("n0", member("rest", pod(&format!("r{at}"), 2000, GI)))))
-        .pods([0, 1].map(|at| member("b", pod(&format!("b{at}"), 2000, GI))));
+        .pods([0, 1].map(|at| pod(&format!("g{at}"), "2c 1Gi").group("gang").on("n0")))
+        .pods([0, 1].map(|at| pod(&format!("r{at}"), "2c 1Gi").group("rest").on("n0")))
+        .pods([0, 1].map(|at| pod(&format!("b{at}"), "2c 1Gi").group("b")));
     assert_eq!(evicted(&run(&usual(), &cluster, 1)), ["ns/r1"]);
 }
 
@@ -400,7 +400,9 @@ fn the_protected_do_not_protect_others() {
 fn budgets_let_as_many_go_as_they_say() {
     let budget = |app: Option<&str>, allowed: i32, disrupted: &[&str]| BudgetObject {
         namespace: "ns".to_owned(),
-        selector: Some(app.map_or_else(Selector::default, |app| selector(&[("app", app)]))),
+        selector: Some(app.map_or_else(Selector::default, |app| {
+            selector("app", SelectorOp::In(vec![app.to_owned()]))
+        })),
         allowed,
         disrupted: disrupted.iter().map(|name| (*name).to_owned()).collect(),
         ..BudgetObject::default()
@@ -427,9 +429,9 @@ fn budgets_let_as_many_go_as_they_say() {
         (&[nobody, elsewhere], &["a0"], &["a0"]),
     ];
     for (budgets, pods, expected) in cases {
-        let mut cluster = cluster().nodes([node("n0", 8, 32, 110, &[])]).pods(
+        let mut cluster = cluster().nodes([node("n0", "8c 32Gi pods=110")]).pods(
             pods.iter()
-                .map(|name| labelled(on("n0", pod(name, 1000, GI)), &[("app", &name[..1])])),
+                .map(|name| pod(name, "1c 1Gi").on("n0").app(&name[..1])),
         );
         let budgets = budgets.iter().cloned();
         let budgets = budgets.map(|budget| Delta::BudgetApply(Box::new(budget)));
@@ -446,15 +448,15 @@ fn gangs_go_as_a_whole_where_nothing_less_does() {
     // Four cores: a gang of two that needs both, and two more pods of another of which one may go.
     let outcome = |wanted: i32, allowed: bool| {
         let cluster = cluster()
-            .nodes([node("n0", 4, 32, 110, &[])])
+            .nodes([node("n0", "4c 32Gi pods=110")])
             .groups([
-                of_class("low", group("tight", "", 2, GroupPhase::Running)),
-                of_class("mid", group("loose", "", 1, GroupPhase::Running)),
-                of_class("high", group("new", "", wanted, GroupPhase::Inqueue)),
+                of_class("low", group("tight", 2).phase(GroupPhase::Running)),
+                of_class("mid", group("loose", 1).phase(GroupPhase::Running)),
+                of_class("high", group("new", wanted)),
             ])
-            .pods([0, 1].map(|at| on("n0", member("tight", pod(&format!("t{at}"), 1000, GI)))))
-            .pods([0, 1].map(|at| on("n0", member("loose", pod(&format!("l{at}"), 1000, GI)))))
-            .pods((0..wanted).map(|at| member("new", pod(&format!("n{at}"), 1000, GI))));
+            .pods([0, 1].map(|at| pod(&format!("t{at}"), "1c 1Gi").group("tight").on("n0")))
+            .pods([0, 1].map(|at| pod(&format!("l{at}"), "1c 1Gi").group("loose").on("n0")))
+            .pods((0..wanted).map(|at| pod(&format!("n{at}"), "1c 1Gi").group("new")));
         let mut config = usual();
         config.actions = vec!["gangpreempt".to_owned()];
         let argument = (
@@ -478,17 +480,17 @@ fn a_later_pod_of_the_plan_makes_an_earlier_victim_stay() {
     // p0 wants one core, for which v0 would do; p1 wants four, for which v1 has to go as well, and
     // leaves five.
     let cluster = cluster()
-        .nodes([node("n0", 6, 32, 110, &[])])
+        .nodes([node("n0", "6c 32Gi pods=110")])
         .groups([
-            of_class("low", group("low", "", 0, GroupPhase::Running)),
-            of_class("mid", group("mid", "", 0, GroupPhase::Running)),
-            of_class("high", group("new", "", 2, GroupPhase::Inqueue)),
+            of_class("low", group("low", 0).phase(GroupPhase::Running)),
+            of_class("mid", group("mid", 0).phase(GroupPhase::Running)),
+            of_class("high", group("new", 2)),
         ])
         .pods([
-            on("n0", member("low", pod("v0", 1000, GI))),
-            on("n0", member("mid", pod("v1", 5000, GI))),
-            member("new", pod("p0", 1000, GI)),
-            member("new", pod("p1", 4000, GI)),
+            pod("v0", "1c 1Gi").group("low").on("n0"),
+            pod("v1", "5c 1Gi").group("mid").on("n0"),
+            pod("p0", "1c 1Gi").group("new"),
+            pod("p1", "4c 1Gi").group("new"),
         ]);
     assert_eq!(evicted(&run(&usual(), &cluster, 1)), ["ns/v1"]);
 }
@@ -502,13 +504,13 @@ fn pods_of_a_starving_job_take_the_places_of_lower_ones_of_it() {
     }
     let ranked = |priority: i32, pod: PodObject| PodObject { priority, ..pod };
     let cluster = cluster()
-        .nodes([node("n0", 2, 8, 110, &[])])
-        .groups([group("j", "", 2, GroupPhase::Running)])
+        .nodes([node("n0", "2c 8Gi pods=110")])
+        .groups([group("j", 2).phase(GroupPhase::Running)])
         .pods([
-            on("n0", member("j", ranked(3, pod("w0", 1000, GI)))),
-            on("n0", member("j", ranked(2, pod("w1", 1000, GI)))),
-            member("j", ranked(5, pod("m", 1000, GI))),
-            member("j", ranked(2, pod("w2", 1000, GI))),
+            ranked(3, pod("w0", "1c 1Gi")).group("j").on("n0"),
+            ranked(2, pod("w1", "1c 1Gi")).group("j").on("n0"),
+            ranked(5, pod("m", "1c 1Gi")).group("j"),
+            ranked(2, pod("w2", "1c 1Gi")).group("j"),
         ]);
     let outcome = run(&config, &cluster, 1);
     assert_eq!(evicted(&outcome), ["ns/w1"]);
@@ -518,15 +520,15 @@ fn pods_of_a_starving_job_take_the_places_of_lower_ones_of_it() {
 #[test]
 fn a_pending_group_with_pods_is_admitted_by_its_plan() {
     let mut cluster = full_node(0, "high", 2);
-    let mut queue = queue("default", 1);
-    queue.capability = amounts(4000, 16 * GI);
+    let mut queue = queue("default");
+    queue.capability = amounts("4c 16Gi");
     cluster = cluster.queues([queue]);
     for delta in &mut cluster.0 {
         if let Delta::GroupApply(group) = delta
             && group.name == "new"
         {
             group.status.phase = GroupPhase::Pending;
-            group.min_resources = Some(amounts(2000, 2 * GI));
+            group.min_resources = Some(amounts("2c 2Gi"));
         }
     }
     let outcome = run(&usual(), &cluster, 1);
@@ -540,20 +542,20 @@ fn a_group_without_pods_is_admitted_for_what_might_go() {
     let with = |groups: &[(&str, &str, i64)]| {
         let there = (0..4).map(|index| {
             let name = if index == 0 { "high" } else { "low" };
-            on("n0", member(name, pod(&format!("v{index}"), 1000, GI)))
+            pod(&format!("v{index}"), "1c 1Gi").group(name).on("n0")
         });
         let running = [("low", 3000), ("high", 1000)].map(|(name, milli)| {
-            let mut group = of_class(name, group(name, "", 0, GroupPhase::Running));
-            group.min_resources = Some(amounts(milli, 0));
+            let mut group = of_class(name, group(name, 0).phase(GroupPhase::Running));
+            group.min_resources = Some(amounts(&format!("{milli}m")));
             group
         });
         let new = groups.iter().map(|(name, class, milli)| {
-            let mut group = of_class(class, group(name, "", 1, GroupPhase::Pending));
-            group.min_resources = Some(amounts(*milli, GI));
+            let mut group = of_class(class, group(name, 1).phase(GroupPhase::Pending));
+            group.min_resources = Some(amounts(&format!("{milli}m 1Gi")));
             group
         });
         cluster()
-            .nodes([node("n0", 4, 64, 110, &[])])
+            .nodes([node("n0", "4c 64Gi pods=110")])
             .groups(running)
             .pods(there)
             .groups(new)
@@ -577,16 +579,16 @@ fn a_group_without_pods_is_admitted_for_what_might_go() {
 #[test]
 fn what_others_promised_holds_until_it_is_old_or_does_not_fit() {
     let waiting = |node: &str| {
-        let mut pod = pod("p", 1000, GI);
+        let mut pod = pod("p", "1c 1Gi");
         pod.nominated_node = Some(node.to_owned());
-        member("j", pod)
+        pod.group("j")
     };
     // The promised node is not the one it would go to: n0 comes first.
     for (node, expected) in [("n1", "n1"), ("n2", "n0"), ("gone", "n0")] {
         let cluster = cluster()
             .nodes([small_node("n0"), small_node("n1")])
-            .nodes([self::node("n2", 0, 0, 0, &[])])
-            .groups([group("j", "", 1, GroupPhase::Inqueue)])
+            .nodes([self::node("n2", "0c 0Gi pods=0")])
+            .groups([group("j", 1)])
             .pods([waiting(node)]);
         let outcome = run(&named(ACTIONS, &["gang", "predicates"]), &cluster, 1);
         assert_eq!(outcome.binds, [("ns/p".to_owned(), expected.to_owned())]);
@@ -595,8 +597,8 @@ fn what_others_promised_holds_until_it_is_old_or_does_not_fit() {
     let gang = |number: i32| {
         cluster()
             .nodes([small_node("n0")])
-            .groups([group("j", "", number, GroupPhase::Inqueue)])
-            .pods([waiting("n0"), member("j", pod("q", 1000, GI))])
+            .groups([group("j", number)])
+            .pods([waiting("n0"), pod("q", "1c 1Gi").group("j")])
     };
     let config = named(&["allocate"], &["gang", "predicates"]);
     let held = |after_s: i64| {
