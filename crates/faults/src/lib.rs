@@ -114,7 +114,8 @@ struct ProcessSlot {
 /// A gang, as far as invariants are about its past.
 #[derive(Clone, Copy, Debug, Default)]
 struct GangRecord {
-    /// It had its minimum since it was last without any bound pod.
+    /// It had its minimum since it was last without any bound pod, or a process that came to lead could not know
+    /// that it had not.
     was_complete: bool,
     /// The least minimum it ever had: who has that many was complete when it was decided.
     least: Option<i32>,
@@ -149,6 +150,8 @@ pub struct Simulation {
     /// What has landed of that.
     pub evicted: EvictionLog,
     gang_records: BTreeMap<String, GangRecord>,
+    /// Number of the process that leads, or did last.
+    led_by: u32,
     /// There are HyperNodes, which change, and gangs that ask for a place among them.
     topology: Option<Rng>,
     /// Bindings of pods whose gang asks for one domain.
@@ -198,6 +201,7 @@ impl Simulation {
             shuffles: has_action("shuffle"),
             evicted: EvictionLog::default(),
             gang_records: BTreeMap::new(),
+            led_by: 0,
             topology: None,
             domain_binds: 0,
             drivers: None,
@@ -415,6 +419,9 @@ impl Simulation {
         if leaders > 1 {
             return Err(Invariant::Term.broken(format!("{leaders} processes lead")));
         }
+        let leader = self.processes().find(|process| process.leads);
+        let leader = leader.map_or(self.led_by, Process::identity);
+        let is_new = std::mem::replace(&mut self.led_by, leader) != leader;
         let binds = self.network.binds_under_way();
         let all_bound = oracle::bound_by_group(&self.server);
         for (key, group) in &self.server.groups {
@@ -431,7 +438,8 @@ impl Simulation {
                 .map_or(group.min_member, |least| least.min(group.min_member));
             record.least = Some(least);
             let complete = i32::try_from(bound).unwrap_or(i32::MAX) >= least;
-            record.was_complete = stays && (record.was_complete || complete);
+            let unknown = is_new && oracle::may_have_been_whole(group);
+            record.was_complete = stays && (record.was_complete || complete || unknown);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_model::object::{Amounts, NodeObject, PodObject, PodPhase};
+use pumice_model::object::{Amounts, GroupObject, GroupPhase, NodeObject, PodObject, PodPhase};
 use pumice_model::{Delta, TaskStatus};
 
 use super::claim_oracle;
@@ -317,6 +317,15 @@ pub fn is_member(pod: &PodObject, group: &str) -> bool {
     let name = group.strip_prefix(pod.namespace.as_str());
     let name = name.and_then(|rest| rest.strip_prefix('/'));
     name.is_some() && name == pod.group.as_deref()
+}
+
+/// Whether a process that finds members on nodes must take the gang for one that was there as a whole: its status tells
+/// of such a one, and whoever knew better ended before that was written (docs/internals/partial-gangs.md).
+pub fn may_have_been_whole(group: &GroupObject) -> bool {
+    let status = &group.status;
+    let fresh = matches!(status.phase, GroupPhase::Pending | GroupPhase::Inqueue);
+    let mut conditions = status.conditions.iter();
+    !fresh && !conditions.any(|one| one.kind == "BoundInPart" && one.status == "True")
 }
 
 /// Pods of a gang that hold something.

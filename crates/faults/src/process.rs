@@ -107,6 +107,11 @@ pub struct FaultWorld<'a> {
 }
 
 impl Process {
+    /// Number of the process.
+    pub fn identity(&self) -> u32 {
+        self.elector.identity
+    }
+
     /// A process that has just been started.
     pub fn new(identity: u32, config: &Config, now_ms: u64) -> Self {
         let options = DeciderOptions {
