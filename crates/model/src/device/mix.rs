@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use pumice_devices::{AskedRoom, DeviceMix, DevicePick, DeviceRequest, LedgerTime, NodeRoom};
+use pumice_devices::{
+    AskedRoom, DeviceMix, DevicePick, DeviceRequest, LedgerTime, NodeRoom, PlainAsk,
+};
 use smallvec::SmallVec;
 
-use super::DeviceTable;
+use super::looks::{KnownLook, NodeLooks};
+use super::{DeviceRequestIx, DeviceTable};
 use crate::ix::NodeIx;
 use crate::node::Nodes;
 use crate::resource::{ResIx, ResVec};
@@ -16,14 +19,26 @@ pub type MixAmounts = SmallVec<[i64; 8]>;
 /// Namespace and name of the ConfigMap with the mix, and the text under its key `mix`.
 type MixText = ((String, String), String);
 
-/// The mix, and how often it was another one.
+/// The mix, how often it was another one, and what is known of nodes by it.
 #[derive(Clone, Default)]
 pub(super) struct KnownMix {
     mix: Option<Arc<DeviceMix>>,
     epoch: u64,
+    looks: NodeLooks,
     /// What a ConfigMap says that it is.
     text: Option<MixText>,
     text_epoch: u64,
+}
+
+/// What a task asks of one card, if summaries tell which will do and it asks no more.
+pub fn asks_one_card(demand: &DeviceRequest) -> Option<(u8, PlainAsk)> {
+    match demand.parts.as_slice() {
+        [(family, request)] => {
+            let ask = request.plain().filter(|ask| ask.cards == 1)?;
+            Some((*family, ask))
+        }
+        _ => None,
+    }
 }
 
 /// What a task takes of the resources of a mix.
@@ -68,7 +83,52 @@ impl DeviceTable {
         if !is_known {
             self.mix.mix = mix.cloned();
             self.mix.epoch += 1;
+            self.mix.looks = NodeLooks::default();
         }
+    }
+
+    /// Looks at the nodes that have changed with the eyes of the mix, if some plugin keeps one.
+    /// Somebody asks this for a task.
+    pub(crate) fn renew_looks(&mut self, nodes: &Nodes, demand: DeviceRequestIx) {
+        let looks = &mut self.mix.looks;
+        if let Some(mix) = &self.mix.mix
+            && !mix.classes().is_empty()
+        {
+            looks.renew(mix, nodes);
+            if let Some((family, ask)) = asks_one_card(&self.compiled[demand.0 as usize].demand) {
+                looks.ask(mix, family, &ask);
+            }
+        }
+    }
+
+    /// What a task adds that asks so of one card, on a node that looks so, if that follows from what all cards like these
+    /// are once it has one. The last question must have been about such a task.
+    pub fn added_by_look(
+        &self,
+        (room, look): (&NodeRoom, &KnownLook),
+        asked: &AskedRoom,
+        (family, ask): (u8, &PlainAsk),
+    ) -> Option<Option<i64>> {
+        let known = look
+            .cards
+            .as_ref()
+            .filter(|known| known.family() == family)?;
+        let after = self.mix.looks.after(family, ask)?;
+        // What has come since is not in it.
+        let is_told = |number: &u32| (*number as usize) < after.len();
+        if !look.kinds.iter().all(is_told) {
+            return None;
+        }
+        let after = |kind: usize| after[look.kinds[kind] as usize];
+        self.mix()?.added_by_worths((room, known), asked, after)
+    }
+
+    /// What is known of a node by this mix; nothing if it is not the one that is kept, or something on the node has
+    /// changed since.
+    #[inline]
+    pub fn look(&self, mix: &Arc<DeviceMix>, nodes: &Nodes, node: NodeIx) -> Option<&KnownLook> {
+        let is_kept = self.mix().is_some_and(|kept| Arc::ptr_eq(kept, mix));
+        self.mix.looks.of(nodes, node).filter(|_| is_kept)
     }
 
     /// What the ConfigMap of this namespace and name says that tasks ask.
@@ -115,6 +175,10 @@ impl DeviceTable {
             devices: demand,
             amounts: &amounts_of(mix, request),
         };
-        mix.pick(&room, &asked)
+        let look = match view {
+            LedgerTime::Now => self.mix.looks.of(nodes, node),
+            LedgerTime::Future | LedgerTime::Idle => None,
+        };
+        mix.pick(&room, &asked, look.and_then(|look| look.cards.as_ref()))
     }
 }

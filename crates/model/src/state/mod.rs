@@ -177,6 +177,13 @@ impl State {
         JobBooks::of(self).set_group_status(ix, status);
     }
 
+    /// Looks at nodes that have changed with the eyes of the mix of tasks ([`crate::device::KnownLook`]), for a task.
+    pub fn renew_looks(&mut self, task: TaskIx) {
+        let demand = self.task(task).demand;
+        let devices = self.supplies.devices_mut();
+        devices.renew_looks(self.ground.nodes(), demand);
+    }
+
     /// Counters of who stands where, made when missing.
     pub fn counters(&mut self) -> CounterBooks<'_> {
         CounterBooks {

@@ -4,6 +4,7 @@ mod amounts;
 mod applied;
 mod extender;
 mod forgetting;
+mod looks;
 mod network;
 mod network_around;
 mod sums;
