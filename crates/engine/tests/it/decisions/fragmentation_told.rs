@@ -297,3 +297,29 @@ fn whoever_makes_pods_of_ever_other_kinds_gets_few_mixes_and_no_more_classes() {
     cluster.apply(vgpu("honest", 20_000));
     assert_eq!(cluster.cycle(), ["honest n1"]);
 }
+
+/// Somebody with `edit` in a namespace makes a gang for which one card too few is there. It is tried whenever something
+/// changes, and what is tried and taken back brings no other mix, which would cost everybody a look at all nodes.
+#[test]
+fn a_gang_that_is_tried_again_and_again_brings_no_other_mix() {
+    let mut cluster = Cluster::under(&conf("fragmentation.halfLife: 1h")).with(group("gang", 25));
+    for at in 10..22 {
+        cluster.apply(two_cards(&format!("n{at}")));
+    }
+    for at in 0..25 {
+        cluster.apply(vgpu(&format!("member{at}"), 24_576).group("gang"));
+    }
+    cluster.decide();
+    let epoch = |cluster: &Cluster| cluster.engine.state().supplies().devices().mix_epoch();
+    let before = epoch(&cluster);
+    for at in 0..3 {
+        // They come and go, and the gang is tried.
+        let name = format!("short{at}");
+        let pod = holding("GPU-aa,NVIDIA,24576,0:", vgpu(&name, 24_576));
+        cluster.apply(pod.on("n10"));
+        assert!(cluster.cycle().is_empty());
+        cluster.apply(Delta::PodDelete(name));
+        assert!(cluster.cycle().is_empty());
+    }
+    assert_eq!(epoch(&cluster), before);
+}
