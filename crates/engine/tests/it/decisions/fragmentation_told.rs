@@ -298,6 +298,30 @@ fn whoever_makes_pods_of_ever_other_kinds_gets_few_mixes_and_no_more_classes() {
     assert_eq!(cluster.cycle(), ["honest n1"]);
 }
 
+/// Somebody with `edit` in a namespace makes pods that can never be served: however many, they take no place of
+/// classes of others, neither those that are seen nor those that are written.
+#[test]
+fn pods_that_can_never_be_served_take_no_place_of_those_that_can() {
+    let mut cluster = Cluster::under(&conf("fragmentation.maxClasses: 1")).with(two_cards("n1"));
+    for at in 0..40 {
+        let mut pod = vgpu(&format!("refused{at}"), 4_000);
+        pod.facts.annotations = pairs(&[("volcano.sh/vgpu-mode", "no such mode")]);
+        cluster.apply(pod);
+    }
+    cluster.apply(vgpu("honest", 8_192));
+    cluster.decide();
+    let honest = "cpu=1 volcano.sh/vgpu-memory=8192 volcano.sh/vgpu-number=1";
+    let view = mix_view(&cluster.engine);
+    assert_eq!(asks(&view), [honest]);
+
+    let written = format!(
+        "fragmentation.maxClasses: 1, fragmentation.mix: [\"1000 cpu=1 nvidia.com/gpu=1\", \"1 {honest}\"]"
+    );
+    let mut cluster = Cluster::under(&conf(&written)).with(two_cards("n1"));
+    cluster.decide();
+    assert_eq!(asks(&mix_view(&cluster.engine)), [honest]);
+}
+
 /// Somebody with `edit` in a namespace makes a gang for which one card too few is there. It is tried whenever something
 /// changes, and what is tried and taken back brings no other mix, which would cost everybody a look at all nodes.
 #[test]
