@@ -6,7 +6,7 @@ use crate::ledger::{CardSummary, LedgerTime, Load, NodeCards, Tags};
 use crate::request::{DevicePick, FamilyRequest};
 
 use super::known::{CardWorth, CardsNow, KnownCards};
-use super::measure::Question;
+use super::measure::WasteQuestion;
 use super::pieces::CardNow;
 use super::{AskedRoom, DeviceMix, NOBODY, NodeRoom};
 
@@ -114,7 +114,7 @@ impl DeviceMix {
         for family in self.families() {
             self.with_known(room, (family, known), |known| {
                 if !known.cards.kind_of.is_empty() {
-                    let after = Question::after(self, room, known, asked.amounts);
+                    let after = WasteQuestion::after(self, room, known, asked.amounts);
                     sum += after.waste_as_it_is() - known.waste;
                 }
             });
@@ -138,7 +138,7 @@ impl DeviceMix {
         if !asked.fits(room.free) {
             return Some(None);
         }
-        let question = Question::after(self, room, known, asked.amounts);
+        let question = WasteQuestion::after(self, room, known, asked.amounts);
         let least = question.least_by_worths(apart, after)?;
         Some(least.map(|least| least - known.waste))
     }
@@ -181,7 +181,7 @@ impl DeviceMix {
                     self.choices((*family, room.view), (cards, views), request.as_ref())
                 })?,
             };
-            let question = Question::after(self, room, known, asked.amounts);
+            let question = WasteQuestion::after(self, room, known, asked.amounts);
             let wastes = question.wastes(&choices).into_iter().enumerate();
             let (at, least) = wastes.min_by_key(|(_, waste)| *waste)?;
             Some((choices.sets.swap_remove(at), least - known.waste))

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::ledger::CardSummary;
 
 use super::asks::{CardSums, MixAsk};
-use super::measure::Question;
+use super::measure::WasteQuestion;
 use super::pieces::{CardNow, Pieces};
 use super::{DeviceMix, NodeRoom};
 
@@ -192,7 +192,7 @@ impl DeviceMix {
         if known.cards.are_plain() {
             known.apart = Some(self.waste_apart(room.node, &known));
         }
-        known.waste = Question::as_it_is(self, room, &known).waste_as_it_is();
+        known.waste = WasteQuestion::as_it_is(self, room, &known).waste_as_it_is();
         known
     }
 

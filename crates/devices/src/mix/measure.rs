@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!  KnownCards: what cards are to each ask ─┐
-//!  what is left of other resources ────────┼─► Question ─► waste after each choice
-//!  choices: which cards become what ───────┘      │
-//!                                                 ├ most classes: a sum over cards, of which few change
-//!                                                 └ classes that are short of cpu and the like, or ask several cards
+//!  what is left of other resources ────────┼─► WasteQuestion ─► waste after each choice
+//!  choices: which cards become what ───────┘         │
+//!                                                    ├ most classes: a sum over cards, of which few change
+//!                                                    └ classes that are short of cpu and the like, or ask several cards
 //! ```
 
 use smallvec::SmallVec;
@@ -20,7 +20,7 @@ use super::{AskedRoom, DeviceMix, MixClass, NodeRoom};
 type Left = SmallVec<[i64; 8]>;
 
 /// What is asked about cards of which something is known.
-pub(super) struct Question<'a> {
+pub(super) struct WasteQuestion<'a> {
     mix: &'a DeviceMix,
     node: usize,
     known: &'a KnownCards,
@@ -28,7 +28,7 @@ pub(super) struct Question<'a> {
     left: Left,
 }
 
-impl<'a> Question<'a> {
+impl<'a> WasteQuestion<'a> {
     /// About the node as it is.
     pub fn as_it_is(mix: &'a DeviceMix, room: &NodeRoom, known: &'a KnownCards) -> Self {
         Self {
@@ -235,7 +235,7 @@ impl DeviceMix {
         known: &KnownCards,
         mut look: impl FnMut(usize, CardSums, &dyn Fn(usize) -> Pieces),
     ) {
-        let question = Question::as_it_is(self, room, known);
+        let question = WasteQuestion::as_it_is(self, room, known);
         for (at, ask) in self.asks_of(known.family).iter().enumerate() {
             let sums = known.sums[at];
             let pieces = |kind: usize| known.pieces_of(kind)[at];

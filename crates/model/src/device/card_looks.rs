@@ -14,7 +14,7 @@ const MAX_WORTHS: usize = 1 << 17;
 
 /// What decides what a card is to a mix.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct CardLook {
+struct MetCard {
     /// [`DeviceMix::kind`] of its node.
     kind: u32,
     family: u8,
@@ -24,15 +24,15 @@ struct CardLook {
 /// Cards of nodes by what they look like to one mix.
 #[derive(Default)]
 pub(super) struct CardLooks {
-    numbers: FxHashMap<CardLook, u32>,
+    numbers: FxHashMap<MetCard, u32>,
     /// By number, with a node that has such a card.
-    looks: Vec<Option<(CardLook, NodeIx)>>,
+    looks: Vec<Option<(MetCard, NodeIx)>>,
     unused: Vec<u32>,
     /// Who asked last.
     asked: Option<(u8, PlainAsk)>,
     /// By number, what a card is once that task has it; nothing where it will not do.
     after: Vec<Option<CardWorth>>,
-    worths: FxHashMap<CardLook, CardWorth>,
+    worths: FxHashMap<MetCard, CardWorth>,
 }
 
 impl CardLooks {
@@ -44,7 +44,7 @@ impl CardLooks {
         card: CardSummary,
     ) -> u32 {
         let kind = mix.kind(node.at());
-        let look = CardLook { kind, family, card };
+        let look = MetCard { kind, family, card };
         if let Some(known) = self.numbers.get(&look) {
             return *known;
         }
@@ -78,14 +78,14 @@ impl CardLooks {
     fn once_taken(
         &mut self,
         mix: &DeviceMix,
-        (look, node): (CardLook, NodeIx),
+        (look, node): (MetCard, NodeIx),
         (family, ask): (u8, &PlainAsk),
     ) -> Option<CardWorth> {
         if look.family != family {
             return None;
         }
         let card = ask.taken_of(&look.card)?;
-        let look = CardLook { card, ..look };
+        let look = MetCard { card, ..look };
         if let Some(known) = self.worths.get(&look) {
             return Some(*known);
         }

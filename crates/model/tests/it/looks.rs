@@ -128,7 +128,7 @@ fn mix(state: &State, asks_two: bool) -> Arc<DeviceMix> {
 
 /// What is known of nodes, in tests.
 #[derive(Default)]
-struct Told {
+struct ToldOfNodes {
     /// Nodes of which something is.
     nodes: usize,
     /// Answers that followed from what cards are.
@@ -136,9 +136,9 @@ struct Told {
 }
 
 /// Compares what is known of each node with what is found anew.
-fn compare(state: &State, mix: &Arc<DeviceMix>) -> Result<Told, TestCaseError> {
+fn compare(state: &State, mix: &Arc<DeviceMix>) -> Result<ToldOfNodes, TestCaseError> {
     let (nodes, devices) = (state.nodes(), state.supplies().devices());
-    let mut told = Told::default();
+    let mut told = ToldOfNodes::default();
     let mut added_by_number: Vec<(u64, Vec<Option<i64>>)> = Vec::new();
     for node in nodes.indices() {
         let Some(look) = devices.look(mix, nodes, node) else {
