@@ -50,7 +50,7 @@ pub use family::{Decoded, Family, FamilySpec, RepeatSpec, ReportMaps, ReportPlac
 pub use gauge::{Gauge, GaugeSpec};
 pub use ledger::{
     Allocation, Allocations, Card, CardSummary, Dimension, FamilyCode, LedgerEntry, LedgerTime,
-    Load, NodeCards, Partition, Portion, Tags, UNLIMITED,
+    Load, NodeCards, Partition, PlainAsk, Portion, Tags, UNLIMITED,
 };
 pub use mix::{AskedRoom, DeviceMix, MixClass, NodeRoom, NodeSet};
 pub use node::NodeDevices;

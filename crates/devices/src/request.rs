@@ -88,7 +88,7 @@ pub trait FamilyRequest: Send + Sync {
         some: &[usize],
         view: LedgerTime,
     ) -> Option<Allocations> {
-        Some(renumbered(self.choose(&cards.only(some), view)?, some))
+        chosen_of(self, cards, some, view)
     }
 
     /// What [`FamilyRequest::piece`] takes of cards that have summaries, where these tell enough.
@@ -128,9 +128,19 @@ pub trait FamilyRequest: Send + Sync {
     }
 }
 
+/// What a pod gets of some cards as if the node had no others.
+pub(crate) fn chosen_of(
+    request: &(impl FamilyRequest + ?Sized),
+    cards: &NodeCards,
+    some: &[usize],
+    view: LedgerTime,
+) -> Option<Allocations> {
+    Some(renumbered(request.choose(&cards.only(some), view)?, some))
+}
+
 /// What was chosen among some cards of a node as if there were no others ([`NodeCards::only`]), by their positions
 /// there.
-pub(crate) fn renumbered(mut chosen: Allocations, some: &[usize]) -> Allocations {
+fn renumbered(mut chosen: Allocations, some: &[usize]) -> Allocations {
     for one in &mut chosen {
         one.card = one.card.map(|at| some[usize::from(at)] as u16);
     }

@@ -19,12 +19,15 @@ use crate::object::{NodeObject, Pairs};
 use crate::resource::{MAX_AMOUNT, ResIx, ResourceNames};
 use crate::shape::Pool;
 
+mod card_looks;
 mod groups;
+mod looks;
 mod mix;
 
 use groups::GroupHoldings;
+pub use looks::KnownLook;
 use mix::KnownMix;
-pub use mix::{MixAmounts, amounts_of, free_on};
+pub use mix::{MixAmounts, amounts_of, asks_one_card, free_on};
 
 /// Notes kept until somebody asks for them.
 const MAX_NOTES: usize = 10_000;

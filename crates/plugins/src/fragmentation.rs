@@ -150,9 +150,9 @@ pub struct Fragmentation {
     left_out: Vec<LeftOutTasks>,
     /// Epochs of nodes and device families that the mix was made for.
     made_for: Option<(u64, u64)>,
-    /// Tasks with cards that were placed or taken back since.
-    moved: u64,
-    /// As many such moves make another mix due.
+    /// Tasks with cards that were placed since, those aside whose placement was undone.
+    placed: u64,
+    /// As many make another mix due.
     due_after: u64,
 }
 
@@ -178,14 +178,14 @@ impl Fragmentation {
             mix: None,
             left_out: Vec::new(),
             made_for: None,
-            moved: 0,
+            placed: 0,
             due_after: 0,
         }
     }
 
     fn is_due(&self, state: &State) -> bool {
         let is_outdated = self.made_for != Some(epochs(state));
-        is_outdated || self.source.is_other() || (self.scarcity && self.moved >= self.due_after)
+        is_outdated || self.source.is_other() || (self.scarcity && self.placed >= self.due_after)
     }
 
     fn renew(&mut self, state: &State, now_s: i64) {
@@ -197,7 +197,7 @@ impl Fragmentation {
         self.left_out = left_out::left_out(state, &classes, &weighed);
         self.mix = Some(Arc::new(weighed));
         self.made_for = Some(epochs(state));
-        self.moved = 0;
+        self.placed = 0;
     }
 }
 
@@ -219,10 +219,13 @@ impl Plugin for Fragmentation {
     }
 
     fn observe(&mut self, state: &State, step: Step) {
-        let (Step::Placed(task) | Step::Leaving(task)) = step else {
-            return;
-        };
-        self.moved += u64::from(state.task(task).holding.is_some());
+        let has_cards = |task| u64::from(state.task(task).holding.is_some());
+        match step {
+            Step::Placed(task) => self.placed += has_cards(task),
+            // What is only tried changes nothing: a gang that is never whole must not bring a mix each time.
+            Step::Leaving(task) => self.placed = self.placed.saturating_sub(has_cards(task)),
+            Step::Evicting(_) | Step::Restored(_) | Step::Admitted(_) => {}
+        }
     }
 
     points!(self;

@@ -228,6 +228,7 @@ impl Kernel {
         task: TaskIx,
         ask: impl FnOnce(&mut ClassIndex, CountedCluster<'_>, &mut ReasonTable, &mut Block) -> A,
     ) -> Result<A, FitError> {
+        state.renew_looks(task);
         let class = self.class_of(state, plugins, task);
         self.prefilter(state, plugins, class)?;
         let mut index = self.index_of_all_nodes(state, plugins, class);
@@ -270,6 +271,7 @@ impl Kernel {
         plugins: &Plugins,
         task: TaskIx,
     ) -> Result<ChosenNode, FitError> {
+        state.renew_looks(task);
         let class = self.class_of(state, plugins, task);
         self.prefilter(state, plugins, class)?;
         let mut only_once = false;

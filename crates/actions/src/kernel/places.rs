@@ -41,6 +41,7 @@ impl Kernel {
                 spans_nodes: false,
             };
         }
+        state.renew_looks(task);
         let class = self.class_of(state, plugins, task);
         let made = self.classes.make(state, class);
         let request = &made.shape.request;

@@ -8,7 +8,7 @@ use super::{LedgerTime, NodeCards};
 ///
 /// It speaks of the first three dimensions of a family: something that cards have much of, how many
 /// share it, and a part of it in percent. A family that counts otherwise has no plain cards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CardSummary {
     /// What it has of the first dimension.
     pub capacity: i32,

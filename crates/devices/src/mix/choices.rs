@@ -5,7 +5,8 @@ use smallvec::SmallVec;
 use crate::ledger::{CardSummary, LedgerTime, Load, NodeCards, Tags};
 use crate::request::{DevicePick, FamilyRequest};
 
-use super::measure::{CardsNow, ChangedCards};
+use super::known::{CardWorth, CardsNow, KnownCards};
+use super::measure::WasteQuestion;
 use super::pieces::CardNow;
 use super::{AskedRoom, DeviceMix, NOBODY, NodeRoom};
 
@@ -15,11 +16,40 @@ const MAX_CHOICES: usize = 128;
 /// Positions of cards on a node.
 type CardSet = SmallVec<[usize; 8]>;
 
+/// A card that is otherwise than before.
+pub(super) struct ChangedCard {
+    /// Which kind of cards it was of.
+    pub kind: usize,
+    pub now: CardNow,
+    pub free: i64,
+}
+
+impl ChangedCard {
+    fn new(kind: usize, now: CardNow) -> Self {
+        let free = now.free();
+        Self { kind, now, free }
+    }
+}
+
 /// Choices of cards: which, and how they are afterwards.
 #[derive(Default)]
-struct Choices {
+pub(super) struct Choices {
     sets: SmallVec<[CardSet; 8]>,
-    after: SmallVec<[ChangedCards; 8]>,
+    /// By set, which of the changed cards its cards come to be.
+    pub changes: SmallVec<[SmallVec<[usize; 2]>; 8]>,
+    /// What cards some set makes otherwise.
+    pub cards: SmallVec<[ChangedCard; 8]>,
+}
+
+impl Choices {
+    /// Nothing but to take no card.
+    pub fn of_no_card() -> Self {
+        Self {
+            sets: SmallVec::from_iter([CardSet::new()]),
+            changes: SmallVec::from_iter([SmallVec::new()]),
+            cards: SmallVec::new(),
+        }
+    }
 }
 
 impl DeviceMix {
@@ -44,15 +74,21 @@ impl DeviceMix {
     }
 
     /// The cards for a task on a node by which least becomes useless; `None` if it does not fit, asks cards
-    /// of several families or none, or cards are not chosen by the measure.
-    pub fn pick(&self, room: &NodeRoom, asked: &AskedRoom) -> Option<DevicePick> {
+    /// of several families or none, or cards are not chosen by the measure. `known` is what is known of the node
+    /// ([`DeviceMix::known_of`]), if anything.
+    pub fn pick(
+        &self,
+        room: &NodeRoom,
+        asked: &AskedRoom,
+        known: Option<&KnownCards>,
+    ) -> Option<DevicePick> {
         if !self.chooses_cards || !asked.fits(room.free) {
             return None;
         }
         let [(family, request)] = asked.devices.parts.as_slice() else {
             return None;
         };
-        let (set, _) = self.best(room, asked)?;
+        let (set, _) = self.best(room, asked, known)?;
         let got = room
             .devices
             .with_cards(*family, |cards| request.choose_of(cards, &set, room.view))?;
@@ -61,97 +97,119 @@ impl DeviceMix {
 
     /// By how much more is wasted on a node once a task has come, in thousandths of a card times
     /// [`super::WEIGHTS`]. It is negative where less is, since what the task takes is not free any more.
-    /// `None` if the task does not fit.
-    pub fn added_waste(&self, room: &NodeRoom, asked: &AskedRoom) -> Option<i64> {
+    /// `None` if the task does not fit. `known` is as for [`DeviceMix::pick`].
+    pub fn added_waste(
+        &self,
+        room: &NodeRoom,
+        asked: &AskedRoom,
+        known: Option<&KnownCards>,
+    ) -> Option<i64> {
         if !asked.fits(room.free) {
             return None;
         }
         if !asked.devices.parts.is_empty() {
-            return self.best(room, asked).map(|(_, added)| added);
+            return self.best(room, asked, known).map(|(_, added)| added);
         }
         let mut sum = 0;
         for family in self.families() {
-            let cards = self.cards(room, family);
-            if !cards.kind_of.is_empty() {
-                let nothing = [ChangedCards::none(&cards)];
-                let wastes = self.wastes(room, (family, &cards), Some(asked.amounts), &nothing);
-                sum += wastes.after[0] - wastes.before;
-            }
+            self.with_known(room, (family, known), |known| {
+                if !known.cards.kind_of.is_empty() {
+                    let after = WasteQuestion::after(self, room, known, asked.amounts);
+                    sum += after.waste_as_it_is() - known.waste;
+                }
+            });
         }
         Some(sum)
+    }
+
+    /// [`DeviceMix::added_waste`] of a task that asks one card as summaries tell it, on a node of which something is
+    /// known; `after` is what a card of each kind is once it has ([`DeviceMix::card_worth`]), nothing of those that
+    /// will not do. Nothing if it takes more to tell.
+    pub fn added_by_worths(
+        &self,
+        (room, known): (&NodeRoom, &KnownCards),
+        asked: &AskedRoom,
+        after: impl Fn(usize) -> Option<CardWorth>,
+    ) -> Option<Option<i64>> {
+        let apart = known.apart.as_ref()?;
+        if !self.chooses_cards || apart.are_several || apart.kinds.len() > MAX_CHOICES {
+            return None;
+        }
+        if !asked.fits(room.free) {
+            return Some(None);
+        }
+        let question = WasteQuestion::after(self, room, known, asked.amounts);
+        let least = question.least_by_worths(apart, after)?;
+        Some(least.map(|least| least - known.waste))
     }
 
     /// What is wasted of the cards of a family on a node, in thousandths of a card times
     /// [`super::WEIGHTS`], and what is free, in thousandths of a card.
     pub fn waste(&self, room: &NodeRoom, family: u8) -> (i64, i64) {
-        let cards = self.cards(room, family);
-        let wastes = self.wastes(room, (family, &cards), None, &[]);
-        (wastes.before, cards.free())
+        let known = self.known(room, family);
+        (known.waste, known.cards.free())
+    }
+
+    /// Asks about the cards of a family, found out now unless they are known.
+    fn with_known<A>(
+        &self,
+        room: &NodeRoom,
+        (family, known): (u8, Option<&KnownCards>),
+        ask: impl FnOnce(&KnownCards) -> A,
+    ) -> A {
+        match known.filter(|known| known.family == family) {
+            Some(known) => ask(known),
+            None => ask(&self.known(room, family)),
+        }
     }
 
     /// The best choice for a task that finds room besides cards, and the waste it adds.
-    fn best(&self, room: &NodeRoom, asked: &AskedRoom) -> Option<(CardSet, i64)> {
+    fn best(
+        &self,
+        room: &NodeRoom,
+        asked: &AskedRoom,
+        known: Option<&KnownCards>,
+    ) -> Option<(CardSet, i64)> {
         let [(family, request)] = asked.devices.parts.as_slice() else {
             return None;
         };
-        let views = self.cards(room, *family);
-        let choices = match self.plain_choices(&views, request.as_ref()) {
-            Some(choices) => choices,
-            None => room.devices.with_cards(*family, |cards| {
-                self.choices((*family, room.view), (cards, &views), request.as_ref())
-            })?,
-        };
-        if choices.sets.is_empty() {
-            return None;
-        }
-        let mut wastes = self.wastes(room, (*family, &views), Some(asked.amounts), &choices.after);
-        let all = wastes.after.drain(..).zip(choices.sets);
-        let (least, set) = all.min_by_key(|(waste, _)| *waste)?;
-        Some((set, least - wastes.before))
+        self.with_known(room, (*family, known), |known| {
+            let mut choices = match self.plain_choices(&known.cards, request.as_ref()) {
+                Some(choices) => choices,
+                None => room.devices.with_cards(*family, |cards| {
+                    let views = &known.cards;
+                    self.choices((*family, room.view), (cards, views), request.as_ref())
+                })?,
+            };
+            let question = WasteQuestion::after(self, room, known, asked.amounts);
+            let wastes = question.wastes(&choices).into_iter().enumerate();
+            let (at, least) = wastes.min_by_key(|(_, waste)| *waste)?;
+            Some((choices.sets.swap_remove(at), least - known.waste))
+        })
     }
 
     /// All choices, where summaries tell enough; the one that the family prefers first.
     fn plain_choices(&self, views: &CardsNow, request: &dyn FamilyRequest) -> Option<Choices> {
         let ask = request.plain().filter(|_| self.chooses_cards)?;
-        let mut usable: SmallVec<[(usize, u8, CardSummary); 8]> = SmallVec::new();
-        let mut after: SmallVec<[Option<CardSummary>; 8]> = SmallVec::new();
-        for kind in &views.kinds {
+        let mut choices = Choices::default();
+        let mut kinds: SmallVec<[PlainKind; 8]> = SmallVec::new();
+        for (at, kind) in views.kinds.iter().enumerate() {
             let CardNow::Plain(card) = &kind.card else {
                 return None;
             };
-            after.push(ask.taken_of(card));
+            let after = ask.taken_of(card);
+            kinds.push(PlainKind {
+                card: *card,
+                change: after.map(|_| choices.cards.len()),
+            });
+            let changed = after.map(|after| ChangedCard::new(at, CardNow::Plain(after)));
+            choices.cards.extend(changed);
         }
-        for (at, kind) in views.kind_of.iter().enumerate() {
-            if let CardNow::Plain(card) = &views.kinds[usize::from(*kind)].card
-                && after[usize::from(*kind)].is_some()
-            {
-                usable.push((at, *kind, *card));
-            }
+        match ask.cards {
+            1 => choices.add_of_one(views, &kinds),
+            cards => choices.add_of_several(views, &kinds, cards as usize),
         }
-        usable.sort_by_key(|(_, _, card)| std::cmp::Reverse(card.used));
-        let is_like = |one: usize, other: usize| usable[one].1 == usable[other].1;
-        let mut sets = subsets(usable.len(), ask.cards as usize, is_like);
-        let is_of_one_variant = |set: &CardSet| {
-            let mut all = set.iter().map(|at| usable[*at].2.variant);
-            let first = all.next();
-            all.all(|variant| Some(variant) == first)
-        };
-        sets.retain(|set| is_of_one_variant(set));
-        let changed = |set: &CardSet| {
-            let mut changed = ChangedCards::none(views);
-            for kind in set.iter().map(|at| usable[*at].1) {
-                if let Some(after) = after[usize::from(kind)] {
-                    changed.push(views, kind, CardNow::Plain(after));
-                }
-            }
-            changed
-        };
-        let after = sets.iter().map(changed).collect();
-        for set in &mut sets {
-            set.iter_mut().for_each(|at| *at = usable[*at].0);
-            set.sort_unstable();
-        }
-        Some(Choices { sets, after })
+        Some(choices)
     }
 
     /// All choices, of cards of any kind, the one that the family prefers first.
@@ -187,11 +245,10 @@ impl DeviceMix {
         let mut choices = Choices::default();
         for mut set in sets {
             set.sort_unstable();
-            if let Some(after) = charged(request, (cards, views), &set, view)
-                && !choices.sets.contains(&set)
+            if !choices.sets.contains(&set)
+                && let Some(after) = charged(request, (cards, views), &set, view)
             {
-                choices.sets.push(set);
-                choices.after.push(after);
+                choices.add(set, after);
             }
         }
         Some(choices)
@@ -199,8 +256,60 @@ impl DeviceMix {
 
     /// Whether the same classes could use two cards: pods may name cards, and classes with them.
     fn serve_alike(&self, family: u8, one: &CardNow, other: &CardNow) -> bool {
-        let mut classes = self.classes.iter().filter(|class| class.family == family);
-        classes.all(|class| one.serves(class) == other.serves(class))
+        let mut asks = self.asks_of(family).iter();
+        asks.all(|ask| one.serves(ask) == other.serves(ask))
+    }
+}
+
+/// Cards that are alike, and which of the changed cards one of them comes to be; none if they will not do.
+struct PlainKind {
+    card: CardSummary,
+    change: Option<usize>,
+}
+
+impl Choices {
+    /// Adds a choice whose cards come to be these.
+    fn add(&mut self, set: CardSet, after: impl IntoIterator<Item = ChangedCard>) {
+        let from = self.cards.len();
+        self.cards.extend(after);
+        self.sets.push(set);
+        self.changes.push((from..self.cards.len()).collect());
+    }
+
+    /// Adds the choices of one card: the first of each kind, of the fullest kind first.
+    fn add_of_one(&mut self, views: &CardsNow, kinds: &[PlainKind]) {
+        let usable = kinds.iter().enumerate();
+        let usable = usable.filter_map(|(at, kind)| Some((-kind.card.used, at, kind.change?)));
+        let mut usable: SmallVec<[(i32, usize, usize); 8]> = usable.collect();
+        usable.sort_unstable();
+        usable.truncate(MAX_CHOICES);
+        for (_, kind, change) in usable {
+            let mut of = views.kind_of.iter();
+            let first = of.position(|of| usize::from(*of) == kind);
+            self.sets.push(first.into_iter().collect());
+            self.changes.push(SmallVec::from_iter([change]));
+        }
+    }
+
+    /// Adds the choices of so many cards of one variant.
+    fn add_of_several(&mut self, views: &CardsNow, kinds: &[PlainKind], cards: usize) {
+        let kind = |at: usize| &kinds[usize::from(views.kind_of[at])];
+        let all = 0..views.kind_of.len();
+        let mut usable: CardSet = all.filter(|at| kind(*at).change.is_some()).collect();
+        usable.sort_by_key(|at| std::cmp::Reverse(kind(*at).card.used));
+        let is_like =
+            |one: usize, other: usize| views.kind_of[usable[one]] == views.kind_of[usable[other]];
+        for mut set in subsets(usable.len(), cards, is_like) {
+            set.iter_mut().for_each(|at| *at = usable[*at]);
+            set.sort_unstable();
+            let mut variants = set.iter().map(|at| kind(*at).card.variant);
+            let first = variants.next();
+            if variants.all(|variant| Some(variant) == first) {
+                let changes = set.iter().filter_map(|at| kind(*at).change);
+                self.changes.push(changes.collect());
+                self.sets.push(set);
+            }
+        }
     }
 }
 
@@ -253,7 +362,7 @@ fn charged(
     (cards, views): (&NodeCards, &CardsNow),
     set: &[usize],
     view: LedgerTime,
-) -> Option<ChangedCards> {
+) -> Option<SmallVec<[ChangedCard; 2]>> {
     let mut some = cards.only(set);
     let mut got = request.choose_of(cards, set, view)?;
     let place = |card: u16| set.iter().position(|at| *at == usize::from(card));
@@ -261,15 +370,14 @@ fn charged(
         one.card = one.card.and_then(place).map(|at| at as u16);
     }
     some.charge(NOBODY, Tags::default(), Load::Held, &got);
-    let mut changed = ChangedCards::none(views);
-    for (at, card) in set.iter().enumerate() {
-        let kind = views.kind_of[*card];
-        let plain = match &views.kinds[usize::from(kind)].card {
+    let changed = set.iter().enumerate().map(|(at, card)| {
+        let kind = usize::from(views.kind_of[*card]);
+        let plain = match &views.kinds[kind].card {
             CardNow::Plain(_) => CardSummary::of(&some, at).map(CardNow::Plain),
             CardNow::Alone(..) => None,
         };
         let alone = || CardNow::Alone(Box::new(some.only(&[at])), view);
-        changed.push(views, kind, plain.unwrap_or_else(alone));
-    }
-    Some(changed)
+        ChangedCard::new(kind, plain.unwrap_or_else(alone))
+    });
+    Some(changed.collect())
 }

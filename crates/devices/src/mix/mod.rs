@@ -4,8 +4,9 @@
 //! ```text
 //!  what runs and waits ──► DeviceMix: classes of tasks, each with a weight and the nodes it may use
 //!                              │
-//!  a node: its cards, its room ┴─► waste: free cards that no class can use, weighted
-//!                                    │ before and after each choice of cards
+//!  a node: its cards, its room ┴─► KnownCards: how often each card could serve each class, and the
+//!                                    │ waste: free cards that no class can use, weighted
+//!  what a task asks ───────────────► │ after each choice of cards
 //!                                    ▼
 //!                                 the cards that add least waste, and how much that is
 //! ```
@@ -14,7 +15,9 @@
 //! class could not use. To that it adds what remains when as many tasks of the class have come as cpu,
 //! memory and cards allow. Everything is counted in thousandths of a card, as integers.
 
+mod asks;
 mod choices;
+mod known;
 mod measure;
 pub(crate) mod pieces;
 #[cfg(test)]
@@ -29,6 +32,8 @@ use crate::ledger::{LedgerTime, PlainAsk};
 use crate::node::NodeDevices;
 use crate::request::{DeviceRequest, FamilyRequest};
 
+use asks::{MixAsk, asks};
+pub use known::{CardWorth, KnownCards};
 pub use pieces::Pieces;
 pub use told::CardUses;
 
@@ -55,8 +60,6 @@ pub struct MixClass {
     rules: usize,
     /// What it asks of cards that have summaries, where these tell enough.
     plain: Option<PlainAsk>,
-    /// Cards that each task asks at once.
-    cards: i64,
     /// What is asked, for people.
     text: Arc<str>,
 }
@@ -76,7 +79,6 @@ impl MixClass {
             needs,
             family,
             plain: request.plain(),
-            cards: request.cards_at_once().max(1).into(),
             request,
             rules,
         }
@@ -137,6 +139,8 @@ pub struct DeviceMix {
     families: SmallVec<[(u8, bool); 2]>,
     /// By node, a number for which sets of `admitting` it is in.
     kinds: Vec<u32>,
+    /// What classes ask of cards, those of a family together.
+    asks: Vec<MixAsk>,
 }
 
 impl DeviceMix {
@@ -163,6 +167,7 @@ impl DeviceMix {
         families.sort_unstable();
         let kinds = kinds(&admitting);
         Self {
+            asks: asks(&classes),
             resources,
             classes,
             admitting,
@@ -185,6 +190,14 @@ impl DeviceMix {
     /// Families that classes ask cards of.
     pub fn families(&self) -> impl Iterator<Item = u8> {
         self.families.iter().map(|(family, _)| *family)
+    }
+
+    /// What classes ask of the cards of a family.
+    #[inline]
+    fn asks_of(&self, family: u8) -> &[MixAsk] {
+        let from = self.asks.partition_point(|ask| ask.family < family);
+        let count = self.asks[from..].partition_point(|ask| ask.family == family);
+        &self.asks[from..from + count]
     }
 
     /// A number for a node: the same for those that the same classes may use.

@@ -1,20 +1,21 @@
 //! How often a card could serve a task of a class.
 
-use crate::ledger::{CardSummary, LedgerTime, Load, NodeCards, Tags};
+use crate::ledger::{CardSummary, LedgerTime, Load, NodeCards, PlainAsk, Tags};
 use crate::request::FamilyRequest;
 
-use super::{MixClass, NOBODY, WHOLE};
+use super::asks::MixAsk;
+use super::{NOBODY, WHOLE};
 
 /// Most pieces of one card that are counted.
 pub(crate) const MAX_PIECES: i64 = 64;
 
-/// How often a card could serve a task of a class, one after the other.
+/// How often a card could serve a task of a class, one after the other, in few bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pieces {
     /// How often.
-    pub count: i64,
+    pub count: u16,
     /// Thousandths of the card that they take together.
-    pub usable: i64,
+    pub usable: u16,
 }
 
 /// A card as the measure sees it.
@@ -42,31 +43,32 @@ impl CardNow {
         }
     }
 
-    /// How often it could serve a task of a class.
+    /// How often it could serve a task that asks so; `plain` is the request in the words of summaries.
     #[inline]
-    pub fn pieces(&self, class: &MixClass) -> Pieces {
-        match (self, &class.plain) {
+    pub fn pieces(&self, plain: Option<&PlainAsk>, request: &dyn FamilyRequest) -> Pieces {
+        match (self, plain) {
             (Self::Plain(card), Some(ask)) => {
                 let (count, all) = (ask.times(card, MAX_PIECES), i64::from(card.capacity));
+                let usable = match count {
+                    0 => 0,
+                    _ => thousandths_up(all, count * ask.amount(all), true),
+                };
                 Pieces {
-                    count,
-                    usable: match count {
-                        0 => 0,
-                        _ => thousandths_up(all, count * ask.amount(all), true),
-                    },
+                    count: count as u16,
+                    usable: usable as u16,
                 }
             }
             // Cards are told by summaries only where all classes are plain.
             (Self::Plain(_), None) => Pieces::default(),
-            (Self::Alone(cards, view), _) => by_trial(class.request.as_ref(), cards, *view),
+            (Self::Alone(cards, view), _) => by_trial(request, cards, *view),
         }
     }
 
-    /// Whether it could serve a task of a class.
-    pub fn serves(&self, class: &MixClass) -> bool {
+    /// Whether it could serve a task that asks so.
+    pub fn serves(&self, ask: &MixAsk) -> bool {
         match self {
-            Self::Plain(_) => self.pieces(class).count > 0,
-            Self::Alone(cards, view) => class.request.piece(cards, 0, *view).is_some(),
+            Self::Plain(_) => ask.pieces(self).count > 0,
+            Self::Alone(cards, view) => ask.request.piece(cards, 0, *view).is_some(),
         }
     }
 
@@ -100,13 +102,14 @@ pub(crate) fn by_trial(asked: &dyn FamilyRequest, card: &NodeCards, view: Ledger
     let mut pieces = Pieces::default();
     let mut taken = 0;
     let mut card = card.clone();
-    while pieces.count < MAX_PIECES
+    while i64::from(pieces.count) < MAX_PIECES
         && let Some(piece) = asked.piece(&card, 0, view)
     {
         taken += first(&piece.charged);
         pieces.count += 1;
         card.charge(NOBODY, Tags::default(), Load::Held, &[piece]);
     }
-    pieces.usable = thousandths_up(first(card.capacity(0)), taken, pieces.count > 0);
+    let usable = thousandths_up(first(card.capacity(0)), taken, pieces.count > 0);
+    pieces.usable = usable as u16;
     pieces
 }

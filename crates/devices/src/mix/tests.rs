@@ -24,7 +24,7 @@ struct AskedLine {
 }
 
 fn asked() -> impl Strategy<Value = AskedLine> {
-    let memory = prop::sample::select(vec![1_000, 4_000, 5_120, 9_000, 16_000, 24_576]);
+    let memory = prop::sample::select(vec![1_000, 4_000, 5_120, 8_192, 9_000, 16_000, 24_576]);
     let cores = prop::sample::select(vec![0, 0, 0, 30, 50, 100]);
     let types = prop::sample::select(vec![None, None, None, Some("P40"), Some("A100")]);
     let line = (1i64..4, memory, cores, 0i64..5, types);
@@ -221,8 +221,8 @@ proptest! {
             }
         }
         let added = least.map(|least| least - before);
-        prop_assert_eq!(mix.added_waste(&room, &asked), added);
-        let pick = mix.pick(&room, &asked);
+        prop_assert_eq!(mix.added_waste(&room, &asked, None), added);
+        let pick = mix.pick(&room, &asked, None);
         prop_assert_eq!(pick.is_some(), added.is_some());
         if let (Some(pick), Some(added)) = (pick, added) {
             let mut after = cards.clone();

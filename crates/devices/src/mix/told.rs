@@ -26,14 +26,15 @@ impl CardUses {
 impl DeviceMix {
     /// Looks at the cards of a family on a node.
     pub fn card_uses(&self, room: &NodeRoom, family: u8) -> CardUses {
-        let cards = self.cards(room, family);
-        let of_card = |kind: &u8| usize::from(*kind);
+        let known = self.counted(room, family);
+        let cards = &known.cards;
         let mut serves = Vec::new();
-        self.served(room, (family, &cards), |class, _, pieces| {
-            let serving = |kind: &u8| pieces[of_card(kind)].0.count > 0;
+        self.served(room, &known, |class, _, pieces| {
+            let serving = |kind: &u16| pieces(usize::from(*kind)).count > 0;
             serves.push((class, cards.kind_of.iter().map(serving).collect()));
         });
-        let free = |kind: &u8| cards.kinds[of_card(kind)].free;
+        serves.sort_by_key(|(class, _)| *class);
+        let free = |kind: &u16| cards.kinds[usize::from(*kind)].free;
         CardUses {
             free: cards.kind_of.iter().map(free).collect(),
             serves,
@@ -63,7 +64,7 @@ impl DeviceMix {
                 let gives = |card| class.request.piece(card, 0, LedgerTime::Idle).is_some();
                 let serving: SmallVec<[bool; 8]> = alone.iter().map(gives).collect();
                 let count = serving.iter().filter(|serves| **serves).count();
-                if count as i64 >= class.cards {
+                if count as i64 >= class.request.cards_at_once().max(1).into() {
                     serves.push((at, serving));
                 }
             }

@@ -85,7 +85,7 @@ impl Pages<'_> {
             devices: devices.demand(self.state.task(ix).demand),
             amounts: &amounts_of(mix, &self.state.shape(ix).request),
         };
-        let added = mix.added_waste(&room, &asked)?;
+        let added = mix.added_waste(&room, &asked, None)?;
         let (before, _) = mix.waste(&room, family);
         Some(self.told(node, false, (before + added, added)))
     }

@@ -1,11 +1,15 @@
 //! What the tasks of this cluster ask of cards, as a plugin keeps it: cards are chosen by it.
 
+use std::cell::{Ref, RefCell};
 use std::sync::Arc;
 
-use pumice_devices::{AskedRoom, DeviceMix, DevicePick, DeviceRequest, LedgerTime, NodeRoom};
+use pumice_devices::{
+    AskedRoom, DeviceMix, DevicePick, DeviceRequest, LedgerTime, NodeRoom, PlainAsk,
+};
 use smallvec::SmallVec;
 
-use super::DeviceTable;
+use super::looks::{KnownLook, NodeLooks};
+use super::{DeviceRequestIx, DeviceTable};
 use crate::ix::NodeIx;
 use crate::node::Nodes;
 use crate::resource::{ResIx, ResVec};
@@ -16,14 +20,27 @@ pub type MixAmounts = SmallVec<[i64; 8]>;
 /// Namespace and name of the ConfigMap with the mix, and the text under its key `mix`.
 type MixText = ((String, String), String);
 
-/// The mix, and how often it was another one.
+/// The mix, how often it was another one, and what is known of nodes by it, which whoever reads the state may bring up to
+/// date: it follows from the rest.
 #[derive(Clone, Default)]
 pub(super) struct KnownMix {
     mix: Option<Arc<DeviceMix>>,
     epoch: u64,
+    looks: RefCell<NodeLooks>,
     /// What a ConfigMap says that it is.
     text: Option<MixText>,
     text_epoch: u64,
+}
+
+/// What a task asks of one card, if summaries tell which will do and it asks no more.
+pub fn asks_one_card(demand: &DeviceRequest) -> Option<(u8, PlainAsk)> {
+    match demand.parts.as_slice() {
+        [(family, request)] => {
+            let ask = request.plain().filter(|ask| ask.cards == 1)?;
+            Some((*family, ask))
+        }
+        _ => None,
+    }
 }
 
 /// What a task takes of the resources of a mix.
@@ -68,7 +85,62 @@ impl DeviceTable {
         if !is_known {
             self.mix.mix = mix.cloned();
             self.mix.epoch += 1;
+            self.mix.looks = RefCell::default();
         }
+    }
+
+    /// Looks at the nodes that have changed with the eyes of the mix, if some plugin keeps one.
+    /// Somebody asks this for a task.
+    pub(crate) fn renew_looks(&self, nodes: &Nodes, demand: DeviceRequestIx) {
+        let mut looks = self.mix.looks.borrow_mut();
+        if let Some(mix) = &self.mix.mix
+            && !mix.classes().is_empty()
+        {
+            looks.renew(mix, nodes);
+            if let Some((family, ask)) = asks_one_card(&self.compiled[demand.0 as usize].demand) {
+                looks.ask(mix, family, &ask);
+            }
+        }
+    }
+
+    /// What a task adds that asks so of one card, on a node that looks so, if that follows from what all cards like these
+    /// are once it has one. The last question must have been about such a task.
+    pub fn added_by_look(
+        &self,
+        (room, look): (&NodeRoom, &KnownLook),
+        asked: &AskedRoom,
+        (family, ask): (u8, &PlainAsk),
+    ) -> Option<Option<i64>> {
+        let known = look
+            .cards
+            .as_ref()
+            .filter(|known| known.family() == family)?;
+        let looks = self.mix.looks.borrow();
+        let after = looks.after(family, ask)?;
+        // What has come since is not in it.
+        let is_told = |number: &u32| (*number as usize) < after.len();
+        if !look.kinds.iter().all(is_told) {
+            return None;
+        }
+        let after = |kind: usize| after[look.kinds[kind] as usize];
+        self.mix()?.added_by_worths((room, known), asked, after)
+    }
+
+    /// What is known of a node by this mix; nothing if it is not the one that is kept, or something on the node has
+    /// changed since.
+    #[inline]
+    pub fn look(
+        &self,
+        mix: &Arc<DeviceMix>,
+        nodes: &Nodes,
+        node: NodeIx,
+    ) -> Option<Ref<'_, KnownLook>> {
+        let is_kept = self.mix().is_some_and(|kept| Arc::ptr_eq(kept, mix));
+        is_kept.then(|| self.look_of(nodes, node)).flatten()
+    }
+
+    fn look_of(&self, nodes: &Nodes, node: NodeIx) -> Option<Ref<'_, KnownLook>> {
+        Ref::filter_map(self.mix.looks.borrow(), |looks| looks.of(nodes, node)).ok()
     }
 
     /// What the ConfigMap of this namespace and name says that tasks ask.
@@ -115,6 +187,14 @@ impl DeviceTable {
             devices: demand,
             amounts: &amounts_of(mix, request),
         };
-        mix.pick(&room, &asked)
+        let look = match view {
+            LedgerTime::Now => self.look_of(nodes, node),
+            LedgerTime::Future | LedgerTime::Idle => None,
+        };
+        mix.pick(
+            &room,
+            &asked,
+            look.as_ref().and_then(|look| look.cards.as_ref()),
+        )
     }
 }

@@ -176,4 +176,13 @@ impl State {
     pub fn set_group_status(&mut self, ix: JobIx, status: GroupStatus) {
         JobBooks::of(self).set_group_status(ix, status);
     }
+
+    /// Looks at nodes that have changed with the eyes of the mix of tasks ([`crate::device::KnownLook`]), for a task: what
+    /// is found is kept, and says nothing that the nodes do not say.
+    pub fn renew_looks(&self, task: TaskIx) {
+        let demand = self.task(task).demand;
+        self.supplies
+            .devices()
+            .renew_looks(self.ground.nodes(), demand);
+    }
 }

@@ -5,6 +5,7 @@ mod applied;
 mod counters;
 mod extender;
 mod forgetting;
+mod looks;
 mod network;
 mod network_around;
 mod sums;

@@ -4,25 +4,19 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use pumice_devices::mix::WEIGHTS;
-use pumice_devices::{AskedRoom, CardSummary, DeviceMix, DeviceRequest, LedgerTime, NodeRoom};
+use pumice_devices::{AskedRoom, DeviceMix, DeviceRequest, LedgerTime, NodeRoom, PlainAsk};
 use pumice_framework::Class;
 use pumice_framework::points::NodeScore;
-use pumice_model::device::{MixAmounts, amounts_of, free_on};
+use pumice_model::device::{
+    DeviceTable, KnownLook, MixAmounts, amounts_of, asks_one_card, free_on,
+};
 use pumice_model::{NodeIx, Nodes, State};
-use smallvec::SmallVec;
 
-/// Nodes of different looks whose points are remembered.
-const REMEMBERED: usize = 32;
+/// Looks of nodes of which the points are remembered.
+const REMEMBERED: usize = 64;
 
-/// What decides the points of a node.
-#[derive(PartialEq)]
-struct NodeLook {
-    /// [`DeviceMix::kind`].
-    kind: u32,
-    free: MixAmounts,
-    family: u8,
-    cards: SmallVec<[CardSummary; 8]>,
-}
+/// A look that nobody has.
+const NO_LOOK: u64 = u64::MAX;
 
 /// Points for the waste that a task of a class would add.
 pub(super) struct AddedWaste {
@@ -30,97 +24,90 @@ pub(super) struct AddedWaste {
     devices: Arc<DeviceRequest>,
     amounts: MixAmounts,
     weight: i64,
-    /// Points of nodes by their looks, at a place that follows from these: many nodes are idle, and alike then.
-    known: Vec<Option<(NodeLook, f64)>>,
+    /// What the task asks of cards does not depend on which they are, so that points are those of all nodes that look
+    /// alike.
+    is_by_look: bool,
+    /// What it asks, where it is one card.
+    one_card: Option<(u8, PlainAsk)>,
+    /// Points by look of the node, at a place that follows from its number: many nodes are idle, and alike then.
+    points: Box<[(u64, Option<f64>); REMEMBERED]>,
 }
 
 impl AddedWaste {
     pub fn new(mix: &Arc<DeviceMix>, class: &Class, weight: i64) -> Self {
+        let mut parts = class.devices.parts.iter();
         Self {
             mix: Arc::clone(mix),
             devices: Arc::clone(&class.devices),
             amounts: amounts_of(mix, &class.shape.request),
             weight,
-            known: Vec::new(),
+            one_card: asks_one_card(&class.devices),
+            is_by_look: parts.all(|(_, request)| request.plain().is_some()),
+            points: Box::new([(NO_LOOK, None); REMEMBERED]),
         }
     }
 
-    fn added(&self, nodes: &Nodes, node: NodeIx, view: LedgerTime, free: &[i64]) -> Option<i64> {
+    /// Points of a node at a moment; none where the task does not fit.
+    fn points(
+        &self,
+        (nodes, devices): (&Nodes, &DeviceTable),
+        (node, view): (NodeIx, LedgerTime),
+        look: Option<&KnownLook>,
+    ) -> Option<f64> {
         let room = NodeRoom {
             node: node.at(),
             devices: &nodes.devices[node.at()],
-            free,
+            free: &free_on(&self.mix, nodes, node, view),
             view,
         };
         let asked = AskedRoom {
             devices: &self.devices,
             amounts: &self.amounts,
         };
-        self.mix.added_waste(&room, &asked)
-    }
-
-    /// Points of a node; none where the task does not fit.
-    fn points(&self, nodes: &Nodes, node: NodeIx, free: &[i64]) -> f64 {
-        let mut added = self.added(nodes, node, LedgerTime::Now, free);
-        if added.is_none() && nodes.in_transit > 0 {
-            let free = free_on(&self.mix, nodes, node, LedgerTime::Future);
-            added = self.added(nodes, node, LedgerTime::Future, &free);
-        }
-        let added = added.unwrap_or(0).saturating_mul(self.weight);
-        -(added as f64) / WEIGHTS as f64
-    }
-
-    /// [`AddedWaste::points`] while nothing is on its way.
-    fn points_by_look(&mut self, nodes: &Nodes, node: NodeIx, free: MixAmounts) -> f64 {
-        let Some((family, cards)) = nodes.devices[node.at()].look() else {
-            return self.points(nodes, node, &free);
+        let quickly = look.and_then(|look| {
+            let (family, ask) = self.one_card.as_ref()?;
+            devices.added_by_look((&room, look), &asked, (*family, ask))
+        });
+        let added = match quickly {
+            Some(added) => added,
+            None => {
+                let known = look.and_then(|look| look.cards.as_ref());
+                self.mix.added_waste(&room, &asked, known)
+            }
         };
-        let kind = self.mix.kind(node.at());
-        let place = place(&free, cards);
-        let known = self.known.get(place).and_then(Option::as_ref);
-        if let Some((look, points)) = known
-            && look.kind == kind
-            && look.free == free
-            && look.family == family
-            && *look.cards == *cards
-        {
-            return *points;
-        }
-        let points = self.points(nodes, node, &free);
-        if self.known.is_empty() {
-            self.known.resize_with(REMEMBERED, || None);
-        }
-        let look = NodeLook {
-            kind,
-            free,
-            family,
-            cards: cards.into(),
-        };
-        self.known[place] = Some((look, points));
-        points
+        let added = added?.saturating_mul(self.weight);
+        Some(-(added as f64) / WEIGHTS as f64)
     }
-}
 
-/// Where the points of a node are remembered: nodes that are not alike seldom share a place.
-fn place(free: &[i64], cards: &[CardSummary]) -> usize {
-    let used = cards.iter().map(|card| i64::from(card.used));
-    let mut mixed = used.fold(0i64, |sum, used| sum.wrapping_mul(31).wrapping_add(used));
-    for amount in free {
-        mixed = (mixed.rotate_left(5) ^ amount).wrapping_mul(0x517c_c1b7_2722_0a95);
+    /// Points of a node as it is now.
+    fn points_now(&mut self, state: &State, node: NodeIx) -> Option<f64> {
+        let (nodes, devices) = (state.nodes(), state.supplies().devices());
+        let now = (node, LedgerTime::Now);
+        let Some(look) = devices.look(&self.mix, nodes, node) else {
+            return self.points((nodes, devices), now, None);
+        };
+        let place = look.number as usize % REMEMBERED;
+        match self.points[place] {
+            (known, points) if known == look.number && self.is_by_look => points,
+            _ => {
+                let points = self.points((nodes, devices), now, Some(&look));
+                self.points[place] = (look.number, points);
+                points
+            }
+        }
     }
-    (mixed as u64 >> 59) as usize
 }
 
 impl NodeScore for AddedWaste {
     fn add_fraction(&mut self, state: &State, range: Range<usize>, out: &mut [f64]) {
-        let nodes = state.nodes();
+        let (nodes, devices) = (state.nodes(), state.supplies().devices());
         for (at, out) in range.zip(out) {
             let node = NodeIx(at as u32);
-            let free = free_on(&self.mix, nodes, node, LedgerTime::Now);
-            *out += match nodes.in_transit {
-                0 => self.points_by_look(nodes, node, free),
-                _ => self.points(nodes, node, &free),
-            };
+            let mut points = self.points_now(state, node);
+            if points.is_none() && nodes.in_transit > 0 {
+                points = self.points((nodes, devices), (node, LedgerTime::Future), None);
+            }
+            *out += points.unwrap_or(0.0);
         }
     }
 

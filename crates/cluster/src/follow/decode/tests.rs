@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::super::kind::FollowedKind;
 use super::super::ledger::{LedgerNews, ReadBy};
 use super::super::listener::Heard;
+use super::super::reading::Reading;
 use super::*;
 
 /// Keeps nothing but names.

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use crate::binding::{Annotation, AnnotationValue, BindingAnnotations, InFlightGuard};
 use crate::ledger::{Allocation, Allocations, LedgerTime, NodeCards, Partition, Tags};
-use crate::request::{Failure, FamilyRequest, NearMiss, renumbered};
+use crate::request::{Failure, FamilyRequest, NearMiss, chosen_of};
 use crate::text::Bounded;
 
 use super::mark::{VnpuMark, VnpuProgress};
@@ -262,8 +262,7 @@ impl FamilyRequest for NpuRequest {
 
     fn piece(&self, cards: &NodeCards, at: usize, view: LedgerTime) -> Option<Allocation> {
         if let Size::Virtual(_) = self.asked.size {
-            let piece = self.choose(&cards.only(&[at]), view)?;
-            return renumbered(piece, &[at]).into_iter().next();
+            return chosen_of(self, cards, &[at], view)?.into_iter().next();
         }
         let of_chip = Part::of(cards.capacity(at)).cores.max(1);
         let is_given = cards.cards[at].is_usable() && is_idle(cards, at, view);

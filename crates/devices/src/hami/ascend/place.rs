@@ -15,6 +15,7 @@ use crate::hami::place::worth_of;
 use crate::hami::variant::CardVariant;
 use crate::ledger::Card;
 use crate::part::CardPart;
+use crate::settings::Policy;
 
 use super::PodOnChips;
 use super::share::ChipNeed;
@@ -117,7 +118,7 @@ impl PodOnChips<'_> {
         let all = 0..self.cards.cards.len() as u16;
         let free = all.filter(|at| !taken.contains(at));
         let fitting = free.filter(|at| self.admits(need, usize::from(*at)).is_ok());
-        fitting.map(|at| (self.worth(at), at)).collect()
+        fitting.map(|at| (self.place_in_order(at), at)).collect()
     }
 
     fn card(&self, at: u16) -> &Card {
@@ -126,14 +127,21 @@ impl PodOnChips<'_> {
 
     /// Score of a chip as it is before the pod.
     fn worth(&self, at: u16) -> f64 {
+        self.worth_by(self.limits.preference.policy, at)
+    }
+
+    /// How early a chip comes, the largest first: cards that leave as little useless are taken as with binpack.
+    fn place_in_order(&self, at: u16) -> f64 {
+        match self.limits.preference.policy {
+            Policy::Fragmentation => self.worth_by(Policy::Binpack, at),
+            policy => self.worth_by(policy, at),
+        }
+    }
+
+    fn worth_by(&self, policy: Policy, at: u16) -> f64 {
         let used = CardPart::used(self.cards, usize::from(at), self.view);
         let all = CardPart::capacity(self.cards, usize::from(at)).memory;
-        worth_of(
-            self.limits.preference.policy,
-            used.memory,
-            used.sharers,
-            all,
-        )
+        worth_of(policy, used.memory, used.sharers, all)
     }
 
     /// All chips of the type have a group with fast links.

@@ -25,7 +25,7 @@ use crate::nvidia::vgpu::search::search;
 use crate::nvidia::vgpu::sharing::{MODES, Sharing};
 use crate::nvidia::vgpu::summary;
 use crate::part::CardPart;
-use crate::request::{Failure, FamilyRequest, NearMiss, QueueAmounts, renumbered};
+use crate::request::{Failure, FamilyRequest, NearMiss, QueueAmounts, chosen_of};
 
 /// Pod annotation: node it is bound to.
 const NODE: &str = "volcano.sh/vgpu-node";
@@ -303,10 +303,10 @@ impl FamilyRequest for VgpuRequest {
         some: &[usize],
         view: LedgerTime,
     ) -> Option<Allocations> {
-        if let ([at], Some(_)) = (some, self.one()) {
-            return Some(smallvec![self.piece(cards, *at, view)?]);
+        match (some, self.one()) {
+            ([at], Some(_)) => Some(smallvec![self.piece(cards, *at, view)?]),
+            _ => chosen_of(self, cards, some, view),
         }
-        Some(renumbered(self.choose(&cards.only(some), view)?, some))
     }
 
     fn plain(&self) -> Option<PlainAsk> {

@@ -297,3 +297,53 @@ fn whoever_makes_pods_of_ever_other_kinds_gets_few_mixes_and_no_more_classes() {
     cluster.apply(vgpu("honest", 20_000));
     assert_eq!(cluster.cycle(), ["honest n1"]);
 }
+
+/// Somebody with `edit` in a namespace makes pods that can never be served: however many, they take no place of
+/// classes of others, neither those that are seen nor those that are written.
+#[test]
+fn pods_that_can_never_be_served_take_no_place_of_those_that_can() {
+    let mut cluster = Cluster::under(&conf("fragmentation.maxClasses: 1")).with(two_cards("n1"));
+    for at in 0..40 {
+        let mut pod = vgpu(&format!("refused{at}"), 4_000);
+        pod.facts.annotations = pairs(&[("volcano.sh/vgpu-mode", "no such mode")]);
+        cluster.apply(pod);
+    }
+    cluster.apply(vgpu("honest", 8_192));
+    cluster.decide();
+    let honest = "cpu=1 volcano.sh/vgpu-memory=8192 volcano.sh/vgpu-number=1";
+    let view = mix_view(&cluster.engine);
+    assert_eq!(asks(&view), [honest]);
+
+    let written = format!(
+        "fragmentation.maxClasses: 1, fragmentation.mix: [\"1000 cpu=1 nvidia.com/gpu=1\", \"1 {honest}\"]"
+    );
+    let mut cluster = Cluster::under(&conf(&written)).with(two_cards("n1"));
+    cluster.decide();
+    assert_eq!(asks(&mix_view(&cluster.engine)), [honest]);
+}
+
+/// Somebody with `edit` in a namespace makes a gang for which one card too few is there. It is tried whenever something
+/// changes, and what is tried and taken back brings no other mix, which would cost everybody a look at all nodes.
+#[test]
+fn a_gang_that_is_tried_again_and_again_brings_no_other_mix() {
+    let mut cluster = Cluster::under(&conf("fragmentation.halfLife: 1h")).with(group("gang", 25));
+    for at in 10..22 {
+        cluster.apply(two_cards(&format!("n{at}")));
+    }
+    for at in 0..25 {
+        cluster.apply(vgpu(&format!("member{at}"), 24_576).group("gang"));
+    }
+    cluster.decide();
+    let epoch = |cluster: &Cluster| cluster.engine.state().supplies().devices().mix_epoch();
+    let before = epoch(&cluster);
+    for at in 0..3 {
+        // They come and go, and the gang is tried.
+        let name = format!("short{at}");
+        let pod = holding("GPU-aa,NVIDIA,24576,0:", vgpu(&name, 24_576));
+        cluster.apply(pod.on("n10"));
+        assert!(cluster.cycle().is_empty());
+        cluster.apply(Delta::PodDelete(name));
+        assert!(cluster.cycle().is_empty());
+    }
+    assert_eq!(epoch(&cluster), before);
+}

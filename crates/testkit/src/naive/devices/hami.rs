@@ -473,8 +473,12 @@ impl NpuShelf {
         let rings =
             kind.name.starts_with("Ascend910") && chips.iter().all(|chip| chip.ring.is_some());
         chips.retain(|chip| among.is_none_or(|set| set.contains(&chip.place)));
+        let order = match policy {
+            "fragmentation" => "binpack",
+            policy => policy,
+        };
         chips.sort_by(|a, b| {
-            let by_score = score(b, policy).total_cmp(&score(a, policy));
+            let by_score = score(b, order).total_cmp(&score(a, order));
             by_score.then(a.index.cmp(&b.index))
         });
         let (mut text, mut json, mut sum) = (String::new(), Vec::new(), 0.0);

@@ -23,8 +23,8 @@ fn sets(all: &[usize], count: usize) -> Vec<Vec<usize>> {
     with.chain(sets(later, count)).collect()
 }
 
-/// The set that makes least useless, of all of as many cards as the family's own choice has. The score of the node
-/// is that of its own choice.
+/// The set that makes least useless, of the family's own choice and all of as many cards that each give a piece. The
+/// score of the node is that of its own choice.
 pub fn choose(
     cycle: &Cycle,
     task: &Task,
@@ -38,7 +38,9 @@ pub fn choose(
     let distinct: BTreeSet<usize> = own.cards.iter().copied().collect();
     let mut idle = view.idle(&cycle.world, node);
     sub(&mut idle, &task.request());
-    let found = sets(&giving, distinct.len()).into_iter();
+    let mut all = sets(&giving, distinct.len());
+    all.push(distinct.iter().copied().collect());
+    let found = all.into_iter();
     let found = found.filter_map(|set| {
         let of = |at: &usize| (Reverse(uses[*at].used), *at);
         let mut order: Vec<(Reverse<i64>, usize)> = set.iter().map(of).collect();

@@ -46,13 +46,13 @@ pub fn are_due(cycle: &Cycle, plugin: &PluginConf) -> bool {
     };
     let all = counted(world);
     let came = all.difference(&mix.counted).count();
-    let moved = holders(world).symmetric_difference(&mix.holders).count();
+    let placed = holders(world).difference(&mix.holders).count();
     let cards: usize = devices::FAMILIES
         .iter()
         .flat_map(|family| world.nodes.values().map(|node| (*family, node)))
         .map(|(family, node)| family.shelf(world, node, View::Now).uses().len())
         .sum();
-    came >= 32.max(all.len() / 16) || (is_scarce(plugin) && moved >= 16.max(cards / 16))
+    came >= 32.max(all.len() / 16) || (is_scarce(plugin) && placed >= 16.max(cards / 16))
 }
 
 /// How often classes come.

@@ -16,10 +16,10 @@ const CASES: u64 = 60;
 const VGPUS_FOUND: &[u64] = &[132, 181, 199];
 
 /// Such clusters with NPUs.
-const NPUS_FOUND: &[u64] = &[63, 76, 91, 146, 162, 163, 170];
+const NPUS_FOUND: &[u64] = &[63, 76, 91, 146, 162, 163, 170, 227, 361];
 
 /// Such clusters with cards of HAMi's vendors.
-const VENDORS_FOUND: &[u64] = &[68, 73, 86, 127, 145, 152, 153];
+const VENDORS_FOUND: &[u64] = &[68, 73, 86, 127, 145, 152, 153, 316];
 
 /// Holds both against each other. Of so many clusters in which cards are chosen by the measure some go otherwise than
 /// by binpack.
