@@ -50,7 +50,7 @@ pub use pumice_actions::Action;
 pub use pumice_framework::{Eviction, EvictionTally, Observer, Stage, Unobserved};
 pub use pumice_plugins::{annotations_read, mix_place};
 pub use report::{GroupEvent, HyperNodeEvent, PodReport, QueueEvent, Reports};
-pub use task_mix::MIX_KEY;
+pub use task_mix::{MIX_KEY, mix_text_faults};
 pub use wasted::{FreeCardsView, MAX_CARD_ROWS};
 
 /// Everything a configuration may name.

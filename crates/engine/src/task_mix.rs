@@ -1,7 +1,7 @@
 //! What a ConfigMap says that tasks ask: taken as far as it can be read, and told where it cannot.
 
 use pumice_model::{Delta, DeviceNote, NoteAbout, State};
-use pumice_plugins::fragmentation::mix_text_faults;
+pub use pumice_plugins::fragmentation::mix_text_faults;
 
 /// Key of the ConfigMap.
 pub const MIX_KEY: &str = "mix";

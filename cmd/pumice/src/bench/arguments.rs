@@ -268,13 +268,20 @@ pub struct PackingArguments {
     /// Seed of the first draw
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Arrived GPU demand at which a draw ends, in percent of all GPUs
-    #[arg(long, default_value_t = 130, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub until: u32,
-    /// Tasks end after as long as in the trace, and come as often as to ask for all GPUs at any time; what finds no
-    /// place is rejected. Counts what is rejected of the demand between two and four times all GPUs
+    /// What plugin `fragmentation` of these configurations is told that tasks ask: a class a line, as in a ConfigMap
+    /// of `fragmentation.configMap`
+    #[arg(long, value_name = "FILE")]
+    pub mix: Option<PathBuf>,
+    /// Arrived GPU demand at which a draw ends, in percent of all GPUs; default: 130, with departures 800
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub until: Option<u32>,
+    /// Tasks come at random and last as long as in the trace, in a cluster that has run for long; what finds no place
+    /// is rejected. Counts the second half
     #[arg(long)]
     pub departures: bool,
+    /// With departures: GPU time that is asked, in percent of what there is
+    #[arg(long, default_value_t = 100, requires = "departures", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub load: u32,
     /// Writes the curves as a picture
     #[arg(long, value_name = "FILE", conflicts_with = "departures")]
     pub svg: Option<PathBuf>,

@@ -4,10 +4,9 @@
 //! shared as vGPUs by memory alone, and tasks are bare pods.
 
 mod chart;
+mod departures;
+mod mix;
 mod trace;
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 use anyhow::Context;
 use pumice_conf::Config;
@@ -19,6 +18,7 @@ use serde::Serialize;
 use super::arguments::{Output, PackingArguments};
 use super::{cluster, devices};
 use crate::check::{configuration, read};
+use departures::SteadyShares;
 use trace::{Trace, TraceNode, TraceTask, WHOLE};
 
 /// The configuration that Volcano documents for vGPUs, with the plugin that fills nodes.
@@ -54,10 +54,13 @@ struct PackingFigures {
     /// Percent given out at 100 percent arrived, of each draw.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     at_all: Vec<f64>,
-    /// With departures: percent of the GPU demand that was rejected, of each draw.
+    /// With departures, of each draw.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    rejected: Vec<f64>,
+    steady: Vec<SteadyShares>,
 }
+
+/// Demand at which a draw ends, in percent of all GPUs: without departures and with them.
+const UNTIL: (u32, u32) = (130, 800);
 
 /// Runs the benchmark.
 pub fn run(arguments: &PackingArguments) -> anyhow::Result<()> {
@@ -70,6 +73,12 @@ pub fn run(arguments: &PackingArguments) -> anyhow::Result<()> {
     if configs.is_empty() {
         let config = configuration("built-in configuration", DOCUMENTED.as_bytes())?;
         configs.push(("documented".to_owned(), config));
+    }
+    if let Some(path) = &arguments.mix {
+        let lines = mix::read_lines(path)?;
+        for (name, config) in &mut configs {
+            mix::tell(name, config, &lines)?;
+        }
     }
     let all: Vec<PackingFigures> = configs
         .iter()
@@ -100,19 +109,23 @@ fn measure(
         config: name.to_owned(),
         given_out: Vec::new(),
         at_all: Vec::new(),
-        rejected: Vec::new(),
+        steady: Vec::new(),
     };
     let seeds = (0..u64::from(arguments.draws)).map(|draw| arguments.seed.wrapping_add(draw));
     if arguments.departures {
-        let rejected = seeds.map(|seed| Draw::new(trace, config, seed).with_departures());
-        figures.rejected = rejected.collect();
+        let until = arguments.until.unwrap_or(UNTIL.1);
+        let draws = seeds.map(|seed| {
+            let draw = Draw::new(trace, config, seed);
+            draw.with_departures(arguments.load, until)
+        });
+        figures.steady = draws.collect();
         return figures;
     }
-    let curves =
-        seeds.map(|seed| Draw::new(trace, config, seed).without_departures(arguments.until));
+    let until = arguments.until.unwrap_or(UNTIL.0);
+    let curves = seeds.map(|seed| Draw::new(trace, config, seed).without_departures(until));
     let curves: Vec<Vec<f64>> = curves.collect();
     let mean = |at: usize| curves.iter().map(|curve| curve[at]).sum::<f64>() / curves.len() as f64;
-    figures.given_out = (0..arguments.until as usize).map(mean).collect();
+    figures.given_out = (0..until as usize).map(mean).collect();
     figures.at_all = curves
         .iter()
         .filter_map(|curve| curve.get(99).copied())
@@ -179,34 +192,6 @@ impl<'a> Draw<'a> {
         }
         curve
     }
-
-    /// Percent of the GPU demand that is rejected while tasks come and go.
-    fn with_departures(mut self) -> f64 {
-        let (all, interval_s) = (self.trace.capacity_milli(), self.trace.interval_s());
-        let mut ends: BinaryHeap<Reverse<(i64, u64)>> = BinaryHeap::new();
-        let (mut arrived, mut counted, mut rejected) = (0, 0, 0);
-        while arrived < 4 * all {
-            let task = self.next();
-            let now_s = (self.count as f64 * interval_s) as i64;
-            while let Some(Reverse((end_s, number))) = ends.pop() {
-                if end_s > now_s {
-                    ends.push(Reverse((end_s, number)));
-                    break;
-                }
-                self.engine.apply(Delta::PodDelete(uid(number)));
-            }
-            arrived += task.demand_milli();
-            let is_placed = self.place(task, now_s);
-            if is_placed {
-                ends.push(Reverse((now_s.saturating_add(task.lasts_s), self.count)));
-            }
-            if arrived > 2 * all {
-                counted += task.demand_milli();
-                rejected += if is_placed { 0 } else { task.demand_milli() };
-            }
-        }
-        100.0 * rejected as f64 / f64::max(1.0, counted as f64)
-    }
 }
 
 fn uid(number: u64) -> String {
@@ -253,11 +238,8 @@ fn pod(task: &TraceTask, number: u64) -> PodObject {
 fn print(all: &[PackingFigures]) {
     for figures in all {
         println!("{}", figures.config);
-        if !figures.rejected.is_empty() {
-            println!(
-                "  rejected of the GPU demand  {}",
-                spread(&figures.rejected)
-            );
+        if !figures.steady.is_empty() {
+            print_steady(figures, &all[0]);
             continue;
         }
         for (at, share) in figures.given_out.iter().enumerate() {
@@ -269,6 +251,24 @@ fn print(all: &[PackingFigures]) {
         if !figures.at_all.is_empty() {
             println!("  at 100 %                {}", spread(&figures.at_all));
         }
+    }
+}
+
+/// What came of departures, beside those of the first configuration.
+fn print_steady(figures: &PackingFigures, first: &PackingFigures) {
+    let of = |figures: &PackingFigures, share: fn(&SteadyShares) -> f64| -> Vec<f64> {
+        figures.steady.iter().map(share).collect()
+    };
+    let rejected = of(figures, |steady| steady.rejected);
+    println!("  rejected of the GPU demand  {}", spread(&rejected));
+    let unavoidable = of(figures, |steady| steady.unavoidable);
+    println!("  by a single pool of GPUs    {}", spread(&unavoidable));
+    let in_use = of(figures, |steady| steady.in_use);
+    println!("  GPUs in use                 {}", spread(&in_use));
+    let before = of(first, |steady| steady.rejected).iter().sum::<f64>();
+    if figures.config != first.config && before > 0.0 {
+        let change = 100.0 * (rejected.iter().sum::<f64>() / before - 1.0);
+        println!("  rejected against {}: {change:+.0} %", first.config);
     }
 }
 

@@ -78,10 +78,67 @@ fn a_rest_too_small_for_any_task_is_given_to_nobody() {
 }
 
 #[test]
-fn tasks_that_end_make_room() {
+fn of_tasks_that_end_as_many_are_rejected_as_queueing_theory_says() {
     let tasks = "a,1000,1024,1,1000,,0,100\n";
-    let output = packing("packing-ends", NODES, tasks, &["--departures"]);
-    assert_eq!(figures(&output)["rejected"][0].as_f64(), Some(0.0));
+    let check = |load: &str, rejected: f64| {
+        let more = ["--departures", "--load", load, "--until", "100000"];
+        let figures = figures(&packing("packing-ends", NODES, tasks, &more));
+        let of = |name: &str| figures["steady"][0][name].as_f64().expect("a share");
+        let offered = load.parse::<f64>().expect("a number");
+        let in_use = offered * (1.0 - rejected / 100.0);
+        for (name, expected) in [
+            ("rejected", rejected),
+            ("unavoidable", rejected),
+            ("in_use", in_use),
+        ] {
+            let share = of(name);
+            assert!(
+                (share - expected).abs() < 3.0,
+                "{load} {name}: {share}, not {expected}"
+            );
+        }
+    };
+    // Three GPUs, and tasks that each take one: what Erlang's formula says of three lines.
+    check("100", 34.6);
+    check("200", 59.0);
+    check("33", 6.25);
+}
+
+#[test]
+fn a_cluster_with_departures_begins_as_it_is_after_long() {
+    // One in a thousand tasks runs for so long that it holds a GPU nearly always.
+    let mut tasks = "long,1000,1024,1,1000,,0,1000000\n".to_owned();
+    for number in 0..1_000 {
+        tasks.push_str(&format!("short-{number},1000,1024,1,1000,,0,1\n"));
+    }
+    let more = ["--departures", "--until", "1000"];
+    let figures = figures(&packing("packing-long", NODES, &tasks, &more));
+    let in_use = figures["steady"][0]["in_use"].as_f64().expect("a share");
+    assert!(in_use > 60.0, "{in_use}");
+}
+
+#[test]
+fn a_written_mix_is_told_to_the_plugin_and_read_with_its_lines() {
+    let conf = "actions: \"allocate\"\ntiers:\n- plugins:\n  - name: predicates\n  - name: deviceshare\n    arguments:\n      \
+                deviceshare.VGPUEnable: true\n      deviceshare.SchedulePolicy: fragmentation\n  - name: fragmentation\n";
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("packing-mix");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("some.conf"), conf).expect("a configuration");
+    let told = |mix: &str, more: &[&str]| {
+        fs::write(folder.join("mix"), mix).expect("a mix");
+        let more = [&["--mix", "mix"], more].concat();
+        packing("packing-mix", NODES, "a,1000,1024,1,600,,0,1\n", &more)
+    };
+    let class = "# a comment\n- 3 cpu=1 volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=24000\n";
+    let with = &["--config", "some.conf"];
+    assert_eq!(given_out(&figures(&told(class, with)))[3], 60.0);
+    let wrong = error(&told(&format!("{class}nonsense\n"), with));
+    assert!(wrong.contains("mix: line 3: `nonsense`"), "{wrong}");
+    let nobody = error(&told(class, &[]));
+    assert!(
+        nobody.contains("no plugin fragmentation that --mix"),
+        "{nobody}"
+    );
 }
 
 #[test]

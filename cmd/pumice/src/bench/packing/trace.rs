@@ -44,8 +44,39 @@ impl TraceTask {
 pub struct Trace {
     pub nodes: Vec<TraceNode>,
     tasks: Vec<TraceTask>,
-    /// Up to and with each task, how often they come.
-    weights: Vec<f64>,
+    /// By how often they come.
+    coming: Lots,
+    /// By how many of them there are at any time.
+    present: Lots,
+}
+
+/// Chances of tasks to be drawn: up to and with each.
+struct Lots(Vec<f64>);
+
+impl Lots {
+    fn of(weights: impl Iterator<Item = f64>) -> Self {
+        let sums = weights.scan(0.0, |sum, weight| {
+            *sum += weight;
+            Some(*sum)
+        });
+        Self(sums.collect())
+    }
+
+    fn sum(&self) -> f64 {
+        self.0.last().copied().unwrap_or(0.0)
+    }
+
+    fn draw(&self, random: &mut u64) -> usize {
+        let point = uniform(random) * self.sum();
+        let at = self.0.partition_point(|weight| *weight <= point);
+        at.min(self.0.len() - 1)
+    }
+}
+
+/// A number from 0 to below 1.
+pub fn uniform(random: &mut u64) -> f64 {
+    // 53 bits: as many as the fraction of a number has.
+    (next(random) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 impl Trace {
@@ -86,18 +117,17 @@ impl Trace {
             })
         })?;
         ensure!(!nodes.is_empty(), "there are no nodes");
-        let mut weights = weights(&tasks, mix);
-        let mut sum = 0.0;
-        weights.iter_mut().for_each(|weight| {
-            sum += *weight;
-            *weight = sum;
-        });
+        let weights = weights(&tasks, mix);
         let demand = tasks.iter().any(|task| task.demand_milli() > 0);
+        let sum: f64 = weights.iter().sum();
         ensure!(sum > 0.0 && demand, "no task asks for a GPU");
+        let lasting = weights.iter().zip(&tasks);
+        let lasting = lasting.map(|(weight, task)| weight * task.lasts_s as f64);
         Ok(Self {
             nodes,
+            coming: Lots::of(weights.iter().copied()),
+            present: Lots::of(lasting),
             tasks,
-            weights,
         })
     }
 
@@ -106,23 +136,24 @@ impl Trace {
         self.nodes.iter().map(|node| node.gpus * WHOLE).sum()
     }
 
-    /// A task, drawn with replacement.
+    /// A task that comes, drawn with replacement.
     pub fn draw(&self, random: &mut u64) -> &TraceTask {
-        let all = self.weights.last().copied().unwrap_or(0.0);
-        // Of 53 bits, as many as the fraction of a number has.
-        let point = (next(random) >> 11) as f64 / (1u64 << 53) as f64 * all;
-        let at = self.weights.partition_point(|weight| *weight <= point);
-        &self.tasks[at.min(self.tasks.len() - 1)]
+        &self.tasks[self.coming.draw(random)]
     }
 
-    /// Seconds between two tasks at which they ask for all GPUs at any time.
+    /// A task that is there at some moment, and how many more seconds it lasts.
+    pub fn draw_present(&self, random: &mut u64) -> (&TraceTask, f64) {
+        let task = &self.tasks[self.present.draw(random)];
+        (task, uniform(random) * task.lasts_s as f64)
+    }
+
+    /// Seconds between two tasks at which they ask for as much GPU time as there is.
     pub fn interval_s(&self) -> f64 {
-        let all = self.weights.last().copied().unwrap_or(0.0);
         let mut before = 0.0;
-        let shares = self.weights.iter().map(|weight| {
+        let shares = self.coming.0.iter().map(|weight| {
             let own = weight - before;
             before = *weight;
-            own / all
+            own / self.coming.sum()
         });
         let work = self.tasks.iter().zip(shares);
         let work =

@@ -23,6 +23,7 @@ mod extender_victims;
 mod forgetting;
 mod fragmentation;
 mod fragmentation_told;
+mod fragmentation_wrong;
 mod gangs;
 mod left_alone;
 mod metrics_snapshot;
