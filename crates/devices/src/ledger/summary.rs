@@ -66,7 +66,7 @@ pub struct PlainAsk {
     pub part: AskedPart,
     /// Percent of the third dimension: 100 is for a card that nobody shares, and 0 for one of which some is left.
     pub percent: i64,
-    /// [`Card::variant`], if only such cards will do.
+    /// [`Card::variant`], if only such cards will do. Of several variants that do as well the family prefers the lowest.
     pub variant: Option<u8>,
     /// Number of different cards.
     pub cards: u32,

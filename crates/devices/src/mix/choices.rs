@@ -276,12 +276,18 @@ impl Choices {
         self.changes.push((from..self.cards.len()).collect());
     }
 
-    /// Adds the choices of one card: the first of each kind, of the fullest kind first.
+    /// Adds the choices of one card, the first of each kind: first the one that the family prefers, then that of the
+    /// fullest kind.
     fn add_of_one(&mut self, views: &CardsNow, kinds: &[PlainKind]) {
         let usable = kinds.iter().enumerate();
         let usable = usable.filter_map(|(at, kind)| Some((-kind.card.used, at, kind.change?)));
         let mut usable: SmallVec<[(i32, usize, usize); 8]> = usable.collect();
         usable.sort_unstable();
+        let places = usable.iter().enumerate();
+        let own = places.min_by_key(|(_, (_, kind, _))| kinds[*kind].card.variant);
+        if let Some((own, _)) = own {
+            usable[..=own].rotate_right(1);
+        }
         usable.truncate(MAX_CHOICES);
         for (_, kind, change) in usable {
             let mut of = views.kind_of.iter();
@@ -291,7 +297,7 @@ impl Choices {
         }
     }
 
-    /// Adds the choices of so many cards of one variant.
+    /// Adds the choices of so many cards of one variant, first the one that the family prefers.
     fn add_of_several(&mut self, views: &CardsNow, kinds: &[PlainKind], cards: usize) {
         let kind = |at: usize| &kinds[usize::from(views.kind_of[at])];
         let all = 0..views.kind_of.len();
@@ -299,15 +305,22 @@ impl Choices {
         usable.sort_by_key(|at| std::cmp::Reverse(kind(*at).card.used));
         let is_like =
             |one: usize, other: usize| views.kind_of[usable[one]] == views.kind_of[usable[other]];
-        for mut set in subsets(usable.len(), cards, is_like) {
-            set.iter_mut().for_each(|at| *at = usable[*at]);
+        let variant = |at: &usize| kind(*at).card.variant;
+        let of_variant = |of: &u8| usable.iter().filter(|at| variant(at) == *of).count();
+        let variants = usable.iter().map(variant);
+        let own = variants.filter(|of| of_variant(of) >= cards).min();
+        let own = own.map(|of| usable.iter().filter(move |at| variant(at) == of));
+        let own = own.map(|own| own.take(cards).copied().collect());
+        let sets = subsets(usable.len(), cards, is_like).into_iter();
+        let sets = sets.map(|set| set.iter().map(|at| usable[*at]).collect());
+        for mut set in own.into_iter().filter(|_| cards > 0).chain(sets) {
+            let set: &mut CardSet = &mut set;
             set.sort_unstable();
-            let mut variants = set.iter().map(|at| kind(*at).card.variant);
-            let first = variants.next();
-            if variants.all(|variant| Some(variant) == first) {
+            let first = set.first().map(variant);
+            if set.iter().all(|at| Some(variant(at)) == first) && !self.sets.contains(set) {
                 let changes = set.iter().filter_map(|at| kind(*at).change);
                 self.changes.push(changes.collect());
-                self.sets.push(set);
+                self.sets.push(std::mem::take(set));
             }
         }
     }

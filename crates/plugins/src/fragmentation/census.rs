@@ -72,33 +72,31 @@ impl Census {
         }
     }
 
-    /// Counts the tasks that came since this was last called.
+    /// Counts the tasks that came since this was last called, in the order in which they came.
     pub fn count(&mut self, state: &State, cycle: &CycleInfo) {
-        let last = self.last_serial;
+        let (last, population) = (self.last_serial, state.population());
+        let mut came: Vec<(u64, TaskIx)> = Vec::new();
+        let mut look_at = |task: TaskIx| {
+            let serial = population.task_id(task).serial();
+            came.extend((serial > last).then_some((serial, task)));
+        };
         match &cycle.changed.jobs {
-            None => {
-                for (task, _) in state.population().tasks() {
-                    self.count_task(state, task, (last, cycle.now_s));
-                }
-            }
+            None => population.tasks().for_each(|(task, _)| look_at(task)),
             Some(jobs) => {
-                let population = state.population();
                 for job in jobs.iter().filter(|job| population.has_job(**job)) {
-                    for task in &state.job(*job).tasks {
-                        self.count_task(state, *task, (last, cycle.now_s));
-                    }
+                    state.job(*job).tasks.iter().copied().for_each(&mut look_at);
                 }
             }
+        }
+        came.sort_unstable();
+        for (serial, task) in came {
+            self.last_serial = serial;
+            self.count_task(state, task, cycle.now_s);
         }
     }
 
-    fn count_task(&mut self, state: &State, ix: TaskIx, (after, now_s): (u64, i64)) {
+    fn count_task(&mut self, state: &State, ix: TaskIx, now_s: i64) {
         let task = state.task(ix);
-        let serial = state.population().task_id(ix).serial();
-        if serial <= after {
-            return;
-        }
-        self.last_serial = self.last_serial.max(serial);
         if task.demand == DeviceRequestIx::NONE {
             return;
         }
