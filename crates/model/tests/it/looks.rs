@@ -166,7 +166,7 @@ fn compare(state: &State, mix: &Arc<DeviceMix>) -> Result<ToldOfNodes, TestCaseE
                 mix.pick(&room, &asked, None)
             );
             let quickly = asks_one_card(asked.devices).and_then(|(family, ask)| {
-                devices.added_by_look((&room, look), &asked, (family, &ask))
+                devices.added_by_look((&room, &look), &asked, (family, &ask))
             });
             if let Some(quickly) = quickly {
                 prop_assert_eq!(quickly, added);
