@@ -12,8 +12,6 @@
 //! The mix is weighed when a cycle opens, and only once enough has changed: what is known of classes of
 //! tasks on nodes follows from it and is found anew then.
 
-mod alike;
-mod blend;
 mod census;
 mod left_out;
 mod score;
@@ -54,7 +52,7 @@ const WEIGHT: Arg<i64> = Arg::int(
 const MIX: Arg<Texts> = Arg::formed_texts(
     "fragmentation.mix",
     CLASS,
-    "What tasks of this cluster ask, beside what is seen of them: how often such a task comes, what it asks, and \
+    "What tasks of this cluster ask instead of what is seen of them: how often such a task comes, what it asks, and \
      after `on` labels of the nodes it may use, as `30 cpu=8 memory=32Gi volcano.sh/vgpu-number=1 on gpu=A100`.",
 );
 const CLASS: TextForm = TextForm {
@@ -150,8 +148,6 @@ pub struct Fragmentation {
     pool_labels: Vec<String>,
     mix: Option<Arc<DeviceMix>>,
     left_out: Vec<LeftOutTasks>,
-    /// The first so many classes of the mix are what somebody wrote.
-    written: usize,
     /// Epochs of nodes and device families that the mix was made for.
     made_for: Option<(u64, u64)>,
     /// Tasks with cards that were placed since, those aside whose placement was undone.
@@ -181,7 +177,6 @@ impl Fragmentation {
             },
             mix: None,
             left_out: Vec::new(),
-            written: 0,
             made_for: None,
             placed: 0,
             due_after: 0,
@@ -199,17 +194,7 @@ impl Fragmentation {
         let chooses_cards = policy == Policy::Fragmentation;
         let weighed = weigh::weigh(state, &classes, (chooses_cards, self.scarcity));
         self.due_after = weigh::moves_until_due(state);
-        // Those that somebody wrote come first. Of the others nobody has to be told: their pods are.
-        let is_written = self.source.is_written();
-        let written = classes.iter().filter(|class| class.masses.written > 0);
-        let told = if is_written {
-            written.count()
-        } else {
-            classes.len()
-        };
-        self.left_out = left_out::left_out(state, &classes[..told], &weighed);
-        let taken = told - self.left_out.len();
-        self.written = if is_written { taken } else { 0 };
+        self.left_out = left_out::left_out(state, &classes, &weighed);
         self.mix = Some(Arc::new(weighed));
         self.made_for = Some(epochs(state));
         self.placed = 0;
@@ -260,10 +245,6 @@ impl KeepsMix for Fragmentation {
 
     fn is_written(&self) -> bool {
         self.source.is_written()
-    }
-
-    fn written_classes(&self) -> usize {
-        self.written
     }
 
     fn left_out(&self) -> &[LeftOutTasks] {

@@ -54,7 +54,7 @@ pub fn problems(config: &Config, mix: Option<&MixView>) -> Vec<InputProblem> {
         texts.push(format!("{more} more classes do not count"));
     }
     let classes = mix.classes.iter();
-    let never = classes.filter(|class| class.written && class.no_room == Some(NoRoom::Ever));
+    let never = classes.filter(|class| class.no_room == Some(NoRoom::Ever));
     texts.extend(never.map(|class| format!("`{}`: {}", class.asks, NoRoom::Ever)));
     let told = |text: String| {
         let message = format!("mix of tasks ({}): {text}", mix.from);

@@ -27,7 +27,7 @@ pub struct MixView {
     /// Where the mix comes from.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub from: String,
-    /// Somebody wrote what tasks ask: what they were seen to ask is not all of it.
+    /// It is what somebody wrote, not what tasks were seen to ask.
     #[serde(default)]
     pub written: bool,
     /// Classes of tasks, the one with the largest weight first.
@@ -48,9 +48,6 @@ pub struct MixView {
 pub struct MixClassView {
     /// What one of them asks, in the words of `fragmentation.mix`.
     pub asks: String,
-    /// Somebody wrote it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub written: bool,
     /// Percent of all classes that it counts.
     pub weight_percent: f64,
     /// Cards that are free and that one more of its tasks could use.
@@ -115,13 +112,10 @@ impl Pages<'_> {
             };
         };
         let seen = self.see_all(mix);
-        let kept = self.plugins.task_mix();
-        let written = kept.map_or(0, |kept| kept.written_classes());
         let classes = mix.classes().iter().enumerate();
         let mut classes: Vec<MixClassView> = classes
             .map(|(at, class)| MixClassView {
                 asks: class.text().to_owned(),
-                written: at < written,
                 weight_percent: percent(class.weight(), WEIGHTS),
                 usable_cards: cards(seen.usable[at]),
                 useless_percent: percent(seen.free[at] - seen.usable[at], seen.free[at]),
@@ -129,6 +123,7 @@ impl Pages<'_> {
             })
             .collect();
         classes.sort_by(|l, r| r.weight_percent.total_cmp(&l.weight_percent));
+        let kept = self.plugins.task_mix();
         let left_out = kept.map_or(&[][..], |kept| kept.left_out());
         MixView {
             absent: None,

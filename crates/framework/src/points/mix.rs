@@ -25,11 +25,8 @@ pub trait KeepsMix {
     /// Where the mix comes from, as a phrase for people.
     fn origin(&self) -> &str;
 
-    /// Somebody wrote what tasks ask: what they were seen to ask is not all of it.
+    /// It is what somebody wrote, not what tasks were seen to ask.
     fn is_written(&self) -> bool;
-
-    /// The first so many classes of the mix are what somebody wrote.
-    fn written_classes(&self) -> usize;
 
     /// Classes that are not in it, the one that comes most first.
     fn left_out(&self) -> &[LeftOutTasks];

@@ -9,7 +9,7 @@ use pumice_model::{DeviceRequestIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 
 /// Mass of a task that comes now.
-pub(super) const MASS: u64 = 1 << 20;
+const MASS: u64 = 1 << 20;
 /// A class of less mass is forgotten: a thousandth of a task.
 const LEAST: u64 = MASS >> 10;
 /// Most classes that are counted; the lightest are forgotten.
@@ -18,6 +18,32 @@ const MAX_COUNTED: usize = 1024;
 const MAX_KNOWN: usize = 2 * MAX_COUNTED;
 /// Another mix is due when so many tasks came, or a sixteenth of all that count.
 const LEAST_ARRIVALS: u64 = 32;
+
+/// How unlike two classes are; amounts in sixteenths of a doubling, all together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ClassDistance {
+    other_nodes: bool,
+    other_resources: bool,
+    cards: u64,
+    amounts: u64,
+}
+
+impl ClassDistance {
+    fn is_within(self, most: Self) -> bool {
+        self.other_nodes <= most.other_nodes
+            && self.other_resources <= most.other_resources
+            && self.cards <= most.cards
+            && self.amounts <= most.amounts
+    }
+}
+
+/// What is asked of cards is at most a sixteenth of a doubling apart, and all amounts together at most a fourth.
+const NEARLY_THE_SAME: ClassDistance = ClassDistance {
+    other_nodes: false,
+    other_resources: false,
+    cards: 1,
+    amounts: 4,
+};
 
 /// What decides which nodes and cards a task may use, and how much of both.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -134,16 +160,20 @@ impl Census {
         self.arrivals >= self.due_after
     }
 
-    /// The classes that count, the heaviest first.
-    pub fn take(&mut self, now_s: i64, counts: impl Fn(&AskedClass) -> bool) -> Vec<CountedClass> {
+    /// The heaviest classes of those that count, at most so many; the mass of each of the others is with the one
+    /// that is most alike.
+    pub fn take(
+        &mut self,
+        now_s: i64,
+        most: usize,
+        counts: impl Fn(&AskedClass) -> bool,
+    ) -> Vec<CountedClass> {
         self.fade(now_s);
         let sum: u64 = self.classes.iter().map(|class| class.mass / MASS).sum();
         self.arrivals = 0;
         self.due_after = (sum / 16).max(LEAST_ARRIVALS);
         let classes = self.classes.iter().filter(|class| counts(&class.asked));
-        let mut classes: Vec<CountedClass> = classes.cloned().collect();
-        classes.sort_by_key(|class| std::cmp::Reverse(class.mass));
-        classes
+        together(classes.cloned().collect(), most)
     }
 
     /// Brings masses to now, and forgets classes that have next to none.
@@ -183,6 +213,87 @@ fn faded(mass: u64, passed_s: i64, half_life_s: i64) -> u64 {
     let mass = u128::from(mass >> halves);
     let (rest, all) = ((passed_s % half_life_s) as u128, half_life_s as u128);
     (mass * (2 * all - rest) / (2 * all)) as u64
+}
+
+/// Puts classes together that are nearly the same, and rare ones with those that are most alike, so that so many
+/// remain.
+pub(super) fn together(mut classes: Vec<CountedClass>, most: usize) -> Vec<CountedClass> {
+    classes.sort_by_key(|class| std::cmp::Reverse(class.mass));
+    let mut kept: Vec<CountedClass> = Vec::new();
+    for class in classes {
+        let distances = kept
+            .iter()
+            .map(|known| known.asked.distance(&class.asked))
+            .enumerate();
+        match distances.min_by_key(|(_, distance)| *distance) {
+            Some((at, distance)) if distance.is_within(NEARLY_THE_SAME) || kept.len() >= most => {
+                kept[at].mass += class.mass;
+            }
+            _ => kept.push(class),
+        }
+    }
+    kept
+}
+
+impl AskedClass {
+    /// Extended resources that containers ask.
+    fn extended(&self) -> impl Iterator<Item = (&str, i64)> {
+        let containers = self.facts.containers.iter();
+        let amounts = containers.flat_map(|container| container.amounts.iter());
+        amounts.map(|(name, amount)| (name.as_str(), *amount))
+    }
+
+    fn requested(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.amounts
+            .iter()
+            .map(|(name, amount)| (name.as_str(), *amount))
+    }
+
+    fn distance(&self, other: &Self) -> ClassDistance {
+        let is_of_other_nodes = self.node_selector != other.node_selector
+            || self.node_affinity != other.node_affinity
+            || self.tolerations != other.tolerations;
+        let asks_alike = same_names(self.extended(), other.extended())
+            && same_names(self.requested(), other.requested())
+            && self.facts.annotations == other.facts.annotations
+            && self.facts.labels == other.facts.labels;
+        ClassDistance {
+            other_nodes: is_of_other_nodes,
+            other_resources: !asks_alike,
+            cards: apart(self.extended(), || other.extended()),
+            amounts: apart(self.requested(), || other.requested()),
+        }
+    }
+}
+
+fn same_names<'a>(
+    own: impl Iterator<Item = (&'a str, i64)>,
+    others: impl Iterator<Item = (&'a str, i64)>,
+) -> bool {
+    own.map(|(name, _)| name).eq(others.map(|(name, _)| name))
+}
+
+/// How far amounts of the same name are apart.
+fn apart<'a, Others: Iterator<Item = (&'a str, i64)>>(
+    own: impl Iterator<Item = (&'a str, i64)>,
+    others: impl Fn() -> Others,
+) -> u64 {
+    let pairs = own.filter_map(|(name, amount)| {
+        let (_, same) = others().find(|(known, _)| *known == name)?;
+        Some(doublings(amount).abs_diff(doublings(same)))
+    });
+    pairs.sum()
+}
+
+/// The logarithm of an amount to the base of 2, in sixteenths, on straight lines between whole ones.
+fn doublings(amount: i64) -> u64 {
+    let amount = amount.max(1) as u64;
+    let whole = u64::from(amount.ilog2());
+    let rest = match whole {
+        0..4 => (amount << (4 - whole)) & 15,
+        _ => (amount >> (whole - 4)) & 15,
+    };
+    16 * whole + rest
 }
 
 /// What a task asks.
@@ -248,5 +359,24 @@ mod tests {
         }
         let at = census.by_asked[&frequent];
         assert_eq!(census.classes[at].mass, 10_000 * MASS);
+    }
+
+    #[test]
+    fn rare_classes_count_as_the_kept_one_that_is_most_alike() {
+        let all = vec![
+            class(5, 3_000, 1_000, "a"),
+            class(100, 1_000, 1_000, "a"),
+            class(90, 4_000, 1_000, "a"),
+            class(7, 1_000, 1_000, "b"),
+            class(80, 64_000, 1_000, "b"),
+        ];
+        let masses: Vec<u64> = together(all, 3).iter().map(|class| class.mass).collect();
+        assert_eq!(masses, [100, 95, 87]);
+    }
+
+    #[test]
+    fn amounts_are_as_far_apart_as_they_are_doublings() {
+        let all = [0, 1, 2, 3, 4, 6, 16, 24, 1 << 40].map(doublings);
+        assert_eq!(all, [0, 0, 16, 24, 32, 40, 64, 72, 640]);
     }
 }

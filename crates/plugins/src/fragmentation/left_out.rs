@@ -4,14 +4,13 @@ use pumice_devices::{DeviceMix, Tags};
 use pumice_framework::points::LeftOutTasks;
 use pumice_model::State;
 
-use super::blend::MixedClass;
-use super::census::AskedClass;
+use super::census::{AskedClass, CountedClass};
 use super::written;
 
 /// Those of some classes that did not come into the mix that was made of them.
 pub(super) fn left_out(
     state: &State,
-    classes: &[MixedClass],
+    classes: &[CountedClass],
     mix: &DeviceMix,
 ) -> Vec<LeftOutTasks> {
     // They are in the mix in the order in which they were given.

@@ -1,11 +1,9 @@
-//! Where the classes of the mix come from: the argument or a ConfigMap, and what tasks asked.
+//! Where the classes of the mix come from: the argument, a ConfigMap, or what tasks asked.
 
 use pumice_framework::CycleInfo;
 use pumice_model::State;
 
-use super::alike::together;
-use super::blend::MixedClass;
-use super::census::{AskedClass, Census, CountedClass};
+use super::census::{AskedClass, Census, CountedClass, together};
 use super::weigh;
 use super::written::{self, read_lines};
 
@@ -34,15 +32,17 @@ struct MixMap {
     epoch: Option<u64>,
     /// Empty as long as nothing could be read.
     classes: Vec<CountedClass>,
+    /// What people are told if there are too many of them; empty otherwise.
+    merged: String,
     is_other: bool,
 }
 
-/// Where the classes come from. What is written goes before a ConfigMap; what is seen counts beside either.
+/// Where the classes come from. What is written goes before a ConfigMap, and that before what is seen.
 pub(super) struct MixSource {
     /// By the argument.
     written: Vec<CountedClass>,
     map: Option<MixMap>,
-    /// Tasks that came.
+    /// Tasks that came, as long as nobody says what comes.
     seen: Census,
     most: usize,
     origin: String,
@@ -56,17 +56,23 @@ impl MixSource {
         most: usize,
     ) -> Self {
         let read = written.iter().filter_map(|text| written::read(text).ok());
+        let read: Vec<CountedClass> = read.collect();
+        let origin = match read.len() {
+            0 => "what tasks asked".to_owned(),
+            count => format!("the argument fragmentation.mix{}", merged(most, count)),
+        };
         Self {
-            written: read.collect(),
+            written: read,
             map: place.map(|place| MixMap {
                 place,
                 epoch: None,
                 classes: Vec::new(),
+                merged: String::new(),
                 is_other: false,
             }),
             seen: Census::new(half_life_s),
             most,
-            origin: String::new(),
+            origin,
         }
     }
 
@@ -77,70 +83,58 @@ impl MixSource {
 
     /// Somebody wrote them.
     pub fn is_written(&self) -> bool {
-        !self.of_writer().0.is_empty()
-    }
-
-    /// What somebody wrote, and where.
-    fn of_writer(&self) -> (&[CountedClass], String) {
-        match &self.map {
-            _ if !self.written.is_empty() => {
-                (&self.written, "the argument fragmentation.mix".to_owned())
-            }
-            Some(map) => {
-                let (namespace, name) = &map.place;
-                (&map.classes, format!("ConfigMap {namespace}/{name}"))
-            }
-            None => (&[], String::new()),
-        }
+        let is_read = self.map.as_ref().is_some_and(|map| !map.classes.is_empty());
+        !self.written.is_empty() || is_read
     }
 
     /// Takes in what has come.
     pub fn follow(&mut self, state: &State, cycle: &CycleInfo) {
+        if !self.written.is_empty() {
+            return;
+        }
         if let Some(map) = &mut self.map {
-            map.follow(state);
+            map.follow(state, self.most);
+            if !map.classes.is_empty() {
+                let (namespace, name) = &map.place;
+                self.origin = format!("ConfigMap {namespace}/{name}{}", map.merged);
+                return;
+            }
         }
         self.seen.count(state, cycle);
     }
 
     /// The mix may be another one.
     pub fn is_other(&self) -> bool {
-        let is_read_anew = self.map.as_ref().is_some_and(|map| map.is_other);
-        is_read_anew || self.seen.is_other()
+        if !self.written.is_empty() {
+            return false;
+        }
+        match &self.map {
+            Some(map) if !map.classes.is_empty() => map.is_other,
+            _ => self.seen.is_other(),
+        }
     }
 
-    /// The classes as they are now: first those that somebody wrote.
-    pub fn take(&mut self, state: &State, now_s: i64) -> Vec<MixedClass> {
-        if let Some(map) = &mut self.map {
-            map.is_other = false;
+    /// The classes as they are now.
+    pub fn take(&mut self, state: &State, now_s: i64) -> Vec<CountedClass> {
+        if !self.written.is_empty() {
+            return at_most(self.most, &self.written, state);
         }
-        let counts = |asked: &AskedClass| weigh::counts(state, asked);
-        let seen = self.seen.take(now_s, counts);
-        let seen: Vec<MixedClass> = seen.iter().map(MixedClass::seen).collect();
-        let (written, mut whose) = self.of_writer();
-        let all = written.iter().map(MixedClass::written);
-        let (kept, mut classes): (Vec<_>, Vec<_>) = all.partition(|class| counts(&class.asked));
-        whose.push_str(&merged(self.most, kept.len()));
-        if !seen.is_empty() {
-            whose.push_str(", and what tasks asked");
+        match &mut self.map {
+            Some(map) if !map.classes.is_empty() => {
+                map.is_other = false;
+                at_most(self.most, &map.classes, state)
+            }
+            _ => {
+                let counts = |asked: &AskedClass| weigh::counts(state, asked);
+                self.seen.take(now_s, self.most, counts)
+            }
         }
-        let kept = at_most(self.most, kept);
-        // However many are written, there is room for what is seen.
-        let most = match kept.len() {
-            0 => self.most,
-            written => self.most.max(written + self.most.div_ceil(2)),
-        };
-        classes.extend(together(kept, seen, most));
-        self.origin = match self.is_written() {
-            true => whose,
-            false => "what tasks asked".to_owned(),
-        };
-        classes
     }
 }
 
 impl MixMap {
     /// Reads the text if it is a new one. A text without a class changes nothing.
-    fn follow(&mut self, state: &State) {
+    fn follow(&mut self, state: &State, most: usize) {
         let devices = state.supplies().devices();
         let epoch = devices.mix_text_epoch();
         if self.epoch.replace(epoch) == Some(epoch) {
@@ -153,13 +147,14 @@ impl MixMap {
             .filter_map(|(_, _, read)| read.ok())
             .collect();
         if !classes.is_empty() {
+            self.merged = merged(most, classes.len());
             self.classes = classes;
             self.is_other = true;
         }
     }
 }
 
-/// What is said of classes that somebody wrote, if there are too many.
+/// What is said of where the classes come from, if there are too many.
 fn merged(most: usize, count: usize) -> String {
     match count > most {
         true => format!(", {count} classes: the rarer ones count as those that are most alike"),
@@ -168,10 +163,18 @@ fn merged(most: usize, count: usize) -> String {
 }
 
 /// The heaviest of them, if there are too many; the mass of each of the others is with the one that is most alike.
-fn at_most(most: usize, mut classes: Vec<MixedClass>) -> Vec<MixedClass> {
+/// What does not count takes no place of what does.
+fn at_most(most: usize, classes: &[CountedClass], state: &State) -> Vec<CountedClass> {
     if classes.len() <= most {
-        return classes;
+        return classes.to_vec();
     }
-    classes.sort_by_key(|class| std::cmp::Reverse(class.masses.written));
-    together(Vec::new(), classes, most)
+    let all = classes.iter().cloned();
+    let (counting, others): (Vec<_>, Vec<_>) =
+        all.partition(|class| weigh::counts(state, &class.asked));
+    let mut all = match counting.len() > most {
+        true => together(counting, most),
+        false => counting,
+    };
+    all.extend(others);
+    all
 }

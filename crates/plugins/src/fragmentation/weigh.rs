@@ -1,13 +1,12 @@
 //! From classes of tasks to the mix: what each can use of this cluster, and how much it counts.
 
-use pumice_devices::mix::MixNeeds;
+use pumice_devices::mix::{MixNeeds, WEIGHTS};
 use pumice_devices::{DeviceMix, LedgerTime, MixClass, NodeRoom, NodeSet, Tags};
 use pumice_model::State;
 use pumice_model::device::free_on;
 use pumice_model::selector::{node_affinity_holds, tolerates_cordon, tolerates_filtering};
 
-use super::blend::{self, Masses, MixedClass, Sides};
-use super::census::AskedClass;
+use super::census::{AskedClass, CountedClass};
 use super::written;
 
 /// Part of all cards that may be placed or taken back before classes are weighed again.
@@ -39,7 +38,7 @@ pub(super) fn counts(state: &State, asked: &AskedClass) -> bool {
 /// are left out.
 pub(super) fn weigh(
     state: &State,
-    classes: &[MixedClass],
+    classes: &[CountedClass],
     (chooses_cards, scarcity): (bool, bool),
 ) -> DeviceMix {
     let mut found = FoundClasses::default();
@@ -54,28 +53,25 @@ pub(super) fn weigh(
         let resources = found.resources.clone();
         DeviceMix::new(resources, classes, found.admitting.clone(), chooses_cards)
     };
-    let seen_part = blend::seen_part(&found.masses);
-    let even = |masses: &Masses| Sides {
-        written: masses.written.into(),
-        seen: masses.seen.into(),
-    };
-    let even: Vec<Sides> = found.masses.iter().map(even).collect();
-    let plain = mix(blend::weights(&even, seen_part));
+    let even = mix(of_all(&found.masses));
     if !scarcity {
-        return plain;
+        return even;
     }
-    let (usable, free) = usable(state, &plain);
-    let scarce = |(at, sides): (usize, &Sides)| {
+    let (usable, free) = usable(state, &even);
+    let scarce = |(at, mass): (usize, &i128)| {
         let (usable, free) = (i128::from(usable[at]), i128::from(free[at]));
         let least = i128::from(LEAST_USABLE);
-        let often = |mass: i128| mass * (least * (free + 1)) / (least * usable + free + least);
-        Sides {
-            written: often(sides.written),
-            seen: often(sides.seen),
-        }
+        mass * (least * (free + 1)) / (least * usable + free + least)
     };
-    let scarce: Vec<Sides> = even.iter().enumerate().map(scarce).collect();
-    mix(blend::weights(&scarce, seen_part))
+    let masses: Vec<i128> = found.masses.iter().enumerate().map(scarce).collect();
+    mix(of_all(&masses))
+}
+
+/// Weights in proportion to masses.
+fn of_all(masses: &[i128]) -> Vec<i64> {
+    let sum: i128 = masses.iter().sum::<i128>().max(1);
+    let weight = |mass: &i128| (mass * i128::from(WEIGHTS) / sum) as i64;
+    masses.iter().map(weight).collect()
 }
 
 /// By class, thousandths of free cards that one more of its tasks could use, and those that are free of its
@@ -100,13 +96,13 @@ fn usable(state: &State, mix: &DeviceMix) -> (Vec<i64>, Vec<i64>) {
 struct FoundClasses<'a> {
     resources: Vec<u32>,
     classes: Vec<MixClass>,
-    masses: Vec<Masses>,
+    masses: Vec<i128>,
     rules: Vec<&'a AskedClass>,
     admitting: Vec<NodeSet>,
 }
 
 impl<'a> FoundClasses<'a> {
-    fn add(&mut self, state: &State, class: &'a MixedClass) {
+    fn add(&mut self, state: &State, class: &'a CountedClass) {
         let asked = &*class.asked;
         let families = state.supplies().devices().families();
         let demand = families.demand(&asked.facts, Tags::default());
@@ -141,7 +137,7 @@ impl<'a> FoundClasses<'a> {
             });
             needs.push((at as u16, *amount));
         }
-        self.masses.push(class.masses);
+        self.masses.push(class.mass.into());
         let class = MixClass::new(
             needs,
             (*family, request.clone()),

@@ -89,9 +89,10 @@ fn cards_that_are_of_use_to_nobody_are_told_and_the_mix_follows_its_config_map()
         Some(1.19),
     )?;
     let page: Value = serde_json::from_str(&shown(&scheduler, &["top", "--mix", "-o", "json"])?)?;
-    let from = page["from"].as_str().unwrap_or_default();
-    let whose = "ConfigMap volcano-system/volcano-scheduler-mix";
-    ensure!(from.starts_with(whose), "{from}");
+    assert_eq!(
+        page["from"],
+        "ConfigMap volcano-system/volcano-scheduler-mix"
+    );
     assert_eq!(page["cards"][0]["uselessCards"], 0.19);
     assert_eq!(page["cards"][0]["pool"], "a");
     let table = shown(&scheduler, &["top", "--mix"])?;

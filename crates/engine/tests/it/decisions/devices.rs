@@ -43,7 +43,7 @@ pub fn split_card(name: &str) -> NodeObject {
 }
 
 /// A pod of one container that asks all this.
-pub fn asking(name: &str, text: &str) -> PodObject {
+fn asking(name: &str, text: &str) -> PodObject {
     let mut pod = pod(name, text);
     let extended = |(name, _): &&(String, i64)| name.contains('/');
     pod.facts.containers.push(ContainerFacts {

@@ -10,8 +10,7 @@ use pumice_devices::LedgerTime;
 const WRITTEN: &str = "30 cpu=1 volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=8192, \
                        10 cpu=1 volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=12288";
 
-/// A configuration with a policy for cards and, if any are given, classes that are written.
-pub fn conf(policy: &str, mix: &str) -> String {
+fn conf(policy: &str, mix: &str) -> String {
     let mix: Vec<String> = mix
         .split(", ")
         .map(|class| format!("\"{class}\""))
@@ -33,12 +32,6 @@ pub fn mix_view(engine: &Engine) -> MixView {
         Ok(View::Mix(view)) => view,
         other => unreachable!("{other:?}"),
     }
-}
-
-/// What tasks of the classes ask that somebody wrote.
-pub fn written(view: &MixView) -> Vec<&str> {
-    let classes = view.classes.iter().filter(|class| class.written);
-    classes.map(|class| class.asks.as_str()).collect()
 }
 
 /// What tasks of the classes ask.
@@ -78,7 +71,7 @@ fn the_page_tells_the_mix_as_it_is_written_and_which_cards_are_of_no_use() {
         "cpu=1 volcano.sh/vgpu-memory=8192 volcano.sh/vgpu-number=1",
         "cpu=1 volcano.sh/vgpu-memory=12288 volcano.sh/vgpu-number=1",
     ];
-    assert_eq!(written(&view), expected);
+    assert_eq!(asks(&view), expected);
     // 4384 of 24576 MiB are left of the first card, which nobody asks; the other one is idle.
     let [cards] = &view.cards[..] else {
         panic!("{:?}", view.cards)
@@ -113,11 +106,8 @@ fn a_written_class_may_name_what_no_node_counts_since_a_ledger_does() {
     let mut cluster = third_beside_a_notebook(&conf("fragmentation", mix));
     cluster.decide();
     let classes = mix_view(&cluster.engine).classes;
-    let written = classes.iter().find(|class| class.written);
-    assert!(
-        written.is_some_and(|class| class.usable_cards > 0.0),
-        "{classes:?}"
-    );
+    assert_eq!(classes.len(), 1, "{classes:?}");
+    assert!(classes[0].usable_cards > 0.0, "{classes:?}");
 }
 
 #[test]

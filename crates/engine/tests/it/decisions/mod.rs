@@ -23,7 +23,6 @@ mod extender_victims;
 mod forgetting;
 mod fragmentation;
 mod fragmentation_told;
-mod fragmentation_wrong;
 mod gangs;
 mod left_alone;
 mod metrics_snapshot;

@@ -136,27 +136,18 @@ fn doublings(amount: i64) -> i64 {
     16 * whole + rest as i64
 }
 
-/// How often tasks of a class come, as it is written and as it was seen.
-#[derive(Clone, Copy, Debug)]
-pub struct Often(pub i128, pub i128);
-
-/// Classes that count beside those that are kept: the heaviest first, of those as heavy the one that was seen first.
-/// Those that are nearly like one before, and all where so many are there, count as the one that is most like them.
-pub fn merged(
-    mut kept: Vec<(AlikeTasks, Often)>,
-    mut classes: Vec<(AlikeTasks, Often)>,
-    most: usize,
-) -> Vec<(AlikeTasks, Often)> {
-    classes.sort_by_key(|(_, often)| -(often.0 + often.1));
+/// The heaviest first, of those as heavy the one that was seen first: those that are nearly like one before, and
+/// all where so many are there, count as the one that is most like them.
+pub fn merged(mut classes: Vec<(AlikeTasks, i128)>, most: usize) -> Vec<(AlikeTasks, i128)> {
+    classes.sort_by_key(|(_, often)| -often);
+    let mut kept: Vec<(AlikeTasks, i128)> = Vec::new();
     for (class, often) in classes {
         let is_full = kept.len() >= most;
         let nearest = kept
             .iter_mut()
             .min_by_key(|(known, _)| known.distance(&class));
         match nearest {
-            Some((known, sum)) if is_full || is_near(known.distance(&class)) => {
-                *sum = Often(sum.0 + often.0, sum.1 + often.1);
-            }
+            Some((known, sum)) if is_full || is_near(known.distance(&class)) => *sum += often,
             _ => kept.push((class, often)),
         }
     }

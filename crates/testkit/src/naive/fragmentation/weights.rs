@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use pumice_conf::PluginConf;
 use pumice_units::duration::parse_go_duration;
 
-use super::classes::{AlikeTasks, Often, merged};
+use super::classes::{AlikeTasks, merged};
 use super::measure::value;
 use super::{WHOLE, WeighedMix, written};
 use crate::naive::cycle::Cycle;
@@ -84,46 +84,25 @@ fn census(cycle: &Cycle, plugin: &PluginConf) -> Vec<(AlikeTasks, i128)> {
     classes
 }
 
-/// The classes, those that are written first, each with how often it is written and seen to come.
-fn all(cycle: &Cycle, plugin: &PluginConf) -> Vec<(AlikeTasks, Often)> {
-    let most = plugin.arguments.int("fragmentation.maxClasses");
-    let most = most.unwrap_or(128) as usize;
-    let lines = written::mix(plugin).unwrap_or_default();
-    let written = written::classes(&cycle.world, &lines).into_iter();
-    let mut kept: Vec<_> = written
-        .map(|(class, often)| (class, Often(often * TASK, 0)))
-        .collect();
-    if kept.len() > most {
-        kept = merged(Vec::new(), kept, most);
-    }
-    let seen = census(cycle, plugin).into_iter();
-    let seen = seen.map(|(class, often)| (class, Often(0, often)));
-    let room = match kept.len() {
-        0 => most,
-        written => most.max(written + most.div_ceil(2)),
-    };
-    merged(kept, seen.collect(), room)
-}
-
-/// What all classes weigh together by what was seen; the rest is for what is written.
-fn of_seen(classes: &[(AlikeTasks, Often)]) -> i128 {
-    let written: i128 = classes.iter().map(|(_, often)| often.0).sum();
-    let seen: i128 = classes.iter().map(|(_, often)| often.1).sum();
-    if written == 0 || seen == 0 {
-        return if seen == 0 { 0 } else { WHOLE };
-    }
-    WHOLE * seen / (seen + 32 * TASK)
-}
-
 /// Weighs all classes as everything is now.
 pub fn weigh(cycle: &Cycle, plugin: &PluginConf) -> WeighedMix {
     let world = &cycle.world;
-    let mut classes = all(cycle, plugin);
+    let most = plugin.arguments.int("fragmentation.maxClasses");
+    let most = most.unwrap_or(128) as usize;
+    let mut classes = match written::mix(plugin) {
+        Some(lines) => {
+            let classes = written::classes(world, &lines);
+            match classes.len() > most {
+                true => merged(classes, most),
+                false => classes,
+            }
+        }
+        None => merged(census(cycle, plugin), most),
+    };
     classes.retain(|(class, _)| {
         let mut nodes = world.nodes.values();
         nodes.any(|node| class.is_admitted(node)) && class.is_offered(world)
     });
-    let of_seen = of_seen(&classes);
     if is_scarce(plugin) {
         for (class, often) in &mut classes {
             let (mut usable, mut free) = (0, 0);
@@ -134,23 +113,15 @@ pub fn weigh(cycle: &Cycle, plugin: &PluginConf) -> WeighedMix {
                 free += value.free;
                 usable += value.usable;
             }
-            for often in [&mut often.0, &mut often.1] {
-                *often = *often * 50 * (free + 1) / (50 * usable + free + 50);
-            }
+            *often = *often * 50 * (free + 1) / (50 * usable + free + 50);
         }
     }
-    let written: i128 = classes.iter().map(|(_, often)| often.0).sum();
-    let seen: i128 = classes.iter().map(|(_, often)| often.1).sum();
-    let weight = |often: Often| {
-        let by_written = ((WHOLE - of_seen) * often.0).checked_div(written);
-        let by_seen = (of_seen * often.1).checked_div(seen);
-        by_written.unwrap_or(0) + by_seen.unwrap_or(0)
-    };
-    let weighed = classes.into_iter();
+    let sum: i128 = classes.iter().map(|(_, often)| often).sum();
+    for (_, often) in &mut classes {
+        *often = (WHOLE * *often).checked_div(sum).unwrap_or(0);
+    }
     WeighedMix {
-        classes: weighed
-            .map(|(class, often)| (class, weight(often)))
-            .collect(),
+        classes,
         counted: counted(world),
         holders: holders(world),
     }
