@@ -2,7 +2,7 @@
 //! close queues, see what would be scheduled where, check a configuration, measure the engine.
 //!
 //! Exit codes: 0 done (pending pods are a result, not an error), 1 with `--strict` when something
-//! of the input was set aside or warned about, 2 when nothing could be done with the input or
+//! of the input was set aside or warned about, and where a replay decides otherwise than it must, 2 when nothing could be done with the input or
 //! configuration, or what is asked for is not there or cannot be reached. An internal error is 1
 //! too, and says so on standard error.
 //!
@@ -19,6 +19,7 @@ mod mix_table;
 #[cfg(any(not(feature = "live"), test))]
 mod not_built;
 mod output;
+mod replay;
 mod simulate;
 
 use std::process::ExitCode;
@@ -46,6 +47,8 @@ enum PumiceCommand {
     Live(live::LiveCommand),
     /// Schedule the objects of manifests and show what goes where, and why the rest waits
     Simulate(simulate::SimulateArguments),
+    /// Decide once more what a scheduler has recorded, and show where that differs, or what would have been
+    Replay(replay::ReplayArguments),
     /// Validate a volcano-scheduler.conf, plain or inside its ConfigMap
     Check(check::CheckArguments),
     /// Measure the engine on a cluster made in memory
@@ -106,6 +109,7 @@ fn main() -> ExitCode {
             Ok(completion::run(&arguments, PumiceArguments::command()))
         }
         PumiceCommand::Simulate(arguments) => simulate::run(&arguments),
+        PumiceCommand::Replay(arguments) => replay::run(&arguments),
         PumiceCommand::Check(arguments) => check::run(&arguments),
         PumiceCommand::Bench(command) => bench::run(&command),
     };
