@@ -71,7 +71,7 @@ fn whole(kind: u8, unpacked: usize, payload: &[u8]) -> Vec<u8> {
     block
 }
 
-/// Of kind and lengths, and of the payload.
+/// The checksum of a block: of kind and lengths, and of the payload.
 pub(crate) fn checksum(head: &[u8], payload: &[u8]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(head);

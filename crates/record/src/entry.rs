@@ -78,7 +78,7 @@ pub enum TapeEntry {
     Shard(ShardView),
     /// How a write ended, and what the clock said.
     Outcome(Outcome, Vec<u64>),
-    /// A step.
+    /// The decider took a step.
     Step {
         /// What it read from the clock, in nanoseconds: the first since 1970, the others since the one before.
         readings: Vec<u64>,

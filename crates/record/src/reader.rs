@@ -19,7 +19,7 @@ pub struct LostPart {
 pub enum TapePiece {
     /// A segment begins.
     Header(TapeHeader),
-    /// An entry.
+    /// The decider was told something, or did something.
     Entry(Box<TapeEntry>),
     /// Something cannot be read. What follows is about another moment.
     Lost(LostPart),
@@ -29,7 +29,7 @@ pub enum TapePiece {
 pub struct TapeReader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Of the block at hand: where it is, what is in it, and how much of that was read.
+    /// Where the block at hand is, what is in it, and how much of that was read.
     block: (Range<usize>, Vec<u8>, usize),
     /// The segment has another format: nothing of it is read up to the next header.
     foreign: bool,

@@ -85,7 +85,7 @@ pub enum ReplayEvent {
     BrokeOff {
         /// When, since 1970.
         at: Duration,
-        /// Why.
+        /// Why the recording broke off.
         why: String,
     },
 }

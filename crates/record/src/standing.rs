@@ -88,7 +88,7 @@ impl SegmentStart {
         self.at
     }
 
-    /// Its entries, as bytes.
+    /// Entries with which the segment begins, as bytes.
     pub fn bytes(self) -> Vec<u8> {
         let mut tape = Tape::default();
         let standing = self.standing;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  files, a folder ─► segments, by their time ─► TapeReader ─► Replay ─► Watcher ─► lines, or JSON
-//!                                                   └ what is lost          └ Outlook, with --conf: what would have been
+//!                                                   └ what is lost          └ Hindsight, with --conf: what would have been
 //! ```
 
 mod files;

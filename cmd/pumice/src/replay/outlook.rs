@@ -19,7 +19,7 @@ struct PodPlaces {
 
 /// See the module. Pods by UID.
 #[derive(Default)]
-pub struct Outlook {
+pub struct Hindsight {
     pods: BTreeMap<String, PodPlaces>,
     evicted: (usize, usize),
 }
@@ -27,7 +27,7 @@ pub struct Outlook {
 /// How many pods, by what would have been.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OutlookSums {
+pub struct HindsightSums {
     /// On the node where they are, in the step in which they were placed.
     pub same: usize,
     /// On that node, earlier.
@@ -47,7 +47,7 @@ pub struct OutlookSums {
 /// One pod for which something else would have been.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OutlookPod {
+pub struct HindsightPod {
     /// Namespace and name, or the UID.
     pub pod: String,
     /// Node on which it was placed.
@@ -60,7 +60,7 @@ pub struct OutlookPod {
     pub at_here: Option<String>,
 }
 
-impl Outlook {
+impl Hindsight {
     /// Takes a step in; `name` tells the name of a pod.
     pub fn see(&mut self, step: &Compared, name: impl Fn(&str) -> Option<String>) {
         self.evicted.0 += step.recorded_evicted.len();
@@ -85,11 +85,11 @@ impl Outlook {
     }
 
     /// How many of each.
-    pub fn sums(&self) -> OutlookSums {
-        let mut sums = OutlookSums {
+    pub fn sums(&self) -> HindsightSums {
+        let mut sums = HindsightSums {
             evicted: self.evicted.0,
             evicted_here: self.evicted.1,
-            ..OutlookSums::default()
+            ..HindsightSums::default()
         };
         for pod in self.pods.values() {
             *match (&pod.was, &pod.would_be) {
@@ -104,18 +104,18 @@ impl Outlook {
     }
 
     /// Those for which something else would have been, by name.
-    pub fn others(&self) -> Vec<OutlookPod> {
+    pub fn others(&self) -> Vec<HindsightPod> {
         let others = self.pods.values().filter(|pod| pod.was != pod.would_be);
         let time = |place: &Option<FirstPlace>| place.as_ref().map(|(_, at)| super::rfc3339(*at));
         let node = |place: &Option<FirstPlace>| place.as_ref().map(|(node, _)| node.clone());
-        let others = others.map(|pod| OutlookPod {
+        let others = others.map(|pod| HindsightPod {
             pod: pod.name.clone(),
             node: node(&pod.was),
             at: time(&pod.was),
             node_here: node(&pod.would_be),
             at_here: time(&pod.would_be),
         });
-        let mut others: Vec<OutlookPod> = others.collect();
+        let mut others: Vec<HindsightPod> = others.collect();
         others.sort_by(|a, b| a.pod.cmp(&b.pod));
         others
     }

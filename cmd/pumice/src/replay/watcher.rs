@@ -7,7 +7,7 @@ use std::time::Duration;
 use pumice_record::{Compared, LostPart, Replay, ReplayEvent, TapeHeader};
 use serde::Serialize;
 
-use super::outlook::{Outlook, OutlookPod, OutlookSums};
+use super::outlook::{Hindsight, HindsightPod, HindsightSums};
 use super::{ReplayFormat, rfc3339};
 
 /// Pods that are told by name.
@@ -54,14 +54,14 @@ struct ReplayReport {
     lost: Vec<LostLine>,
     problems: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    would_be: Option<OutlookSums>,
+    would_be: Option<HindsightSums>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pods: Vec<OutlookPod>,
+    pods: Vec<HindsightPod>,
 }
 
 /// See the module.
 pub struct Watcher {
-    outlook: Option<Outlook>,
+    outlook: Option<Hindsight>,
     tells_steps: bool,
     format: ReplayFormat,
     file: String,
@@ -73,7 +73,7 @@ impl Watcher {
     /// One that has seen nothing yet.
     pub fn new(is_other: bool, tells_steps: bool, format: ReplayFormat) -> Self {
         Self {
-            outlook: is_other.then(Outlook::default),
+            outlook: is_other.then(Hindsight::default),
             tells_steps: tells_steps && format == ReplayFormat::Table,
             format,
             file: String::new(),

@@ -19,7 +19,7 @@ const MAX_QUEUED_BYTES: usize = 32 << 20;
 pub(super) enum RecordingMessage {
     /// A segment begins; why the one before broke off, if it did.
     Start(Box<SegmentStart>, Option<String>),
-    /// Entries.
+    /// What was recorded in a round, and when that ended.
     Entries(Vec<u8>, Duration),
     /// What was handed over is to be kept now.
     Flush,
