@@ -12,6 +12,7 @@ mod fork;
 mod packing;
 mod placement;
 mod queues;
+mod record;
 mod scale;
 mod wake;
 
@@ -41,6 +42,8 @@ pub enum BenchCommand {
     Reclaim(EvictArguments),
     /// Copy the engine for a question
     Fork(ForkArguments),
+    /// Record what is decided, and decide it once more
+    Record(record::RecordArguments),
     /// Tasks of a trace, one by one: how much of all GPUs is given out
     Packing(PackingArguments),
 }
@@ -55,6 +58,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<ExitCode> {
         BenchCommand::Preempt(arguments) => evict::run(arguments, EvictFor::Priority)?,
         BenchCommand::Reclaim(arguments) => evict::run(arguments, EvictFor::Queue)?,
         BenchCommand::Fork(arguments) => fork::run(arguments)?,
+        BenchCommand::Record(arguments) => record::run(arguments)?,
         BenchCommand::Packing(arguments) => packing::run(arguments)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -25,6 +25,8 @@ pub enum ClusterCommand {
     #[command(hide = true)]
     Dump(Unread),
     #[command(hide = true)]
+    Record(Unread),
+    #[command(hide = true)]
     Job(Unread),
     #[command(hide = true)]
     Queue(Unread),
@@ -57,6 +59,7 @@ pub fn run(command: &ClusterCommand) -> anyhow::Result<ExitCode> {
         ClusterCommand::Cards(unread) => ("cards", unread),
         ClusterCommand::Diag(unread) => ("diag", unread),
         ClusterCommand::Dump(unread) => ("dump", unread),
+        ClusterCommand::Record(unread) => ("record", unread),
         ClusterCommand::Job(unread) => ("job", unread),
         ClusterCommand::Queue(unread) => ("queue", unread),
         ClusterCommand::JobFlow(unread) => ("jobflow", unread),

@@ -13,6 +13,7 @@ use crate::decide::{DecideRequest, NoView};
 use crate::dump;
 use crate::journal::Journal;
 use crate::planning::Planner;
+use crate::recording::MemoryRing;
 use pumice_process::DaemonStatus;
 
 /// Answers from the shared status, and from the deciding thread where only it knows.
@@ -25,10 +26,12 @@ pub struct AdminApi {
     pub journal: Arc<Journal>,
     /// The deciding thread.
     pub core: mpsc::Sender<DecideRequest>,
-    /// Held while a dump is made: each is a copy of the state.
+    /// Held while a dump or a copy of a recording is made.
     pub dumping: tokio::sync::Mutex<()>,
     /// Makes plans.
     pub planner: Planner,
+    /// What was recorded, in memory.
+    pub recording: Arc<MemoryRing>,
     /// The daemon's clock.
     pub clock: DeciderClock,
 }
@@ -72,6 +75,19 @@ impl Answers for AdminApi {
             let _alone = self.dumping.lock().await;
             let text = dump::text(&self.core).await;
             text.map_err(|error| Unanswered(format!("{error:#}")))
+        })
+    }
+
+    fn record(&self) -> PendingAnswer<'_, Vec<u8>> {
+        Box::pin(async {
+            if self.recording.is_off() {
+                let why = "nothing is recorded in memory: see --record-memory";
+                return Err(Unanswered(why.to_owned()));
+            }
+            let _alone = self.dumping.lock().await;
+            let ring = Arc::clone(&self.recording);
+            let copied = tokio::task::spawn_blocking(move || ring.bytes()).await;
+            copied.map_err(|error| Unanswered(error.to_string()))
         })
     }
 

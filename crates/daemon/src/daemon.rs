@@ -33,6 +33,7 @@ use crate::notices::{self, Notice, Notices};
 use crate::planning::Planner;
 use crate::pod_traces::{self, TraceFeed, TraceSink};
 use crate::publish::{Meters, Out, Publisher};
+use crate::recording::{self, MemoryRing, RecordingFeed};
 use crate::settings::DaemonSettings;
 use crate::shutdown::Shutdown;
 use crate::signals;
@@ -152,7 +153,9 @@ impl Daemon {
     async fn start(self, shell: &mut Shell) -> anyhow::Result<RunningDaemon> {
         let (request_sender, requests) = mpsc::channel(64);
         let (command_sender, commands) = mpsc::channel(64);
-        let pages = Arc::new(self.pages(request_sender.clone()));
+        let metrics = Arc::clone(&self.metrics);
+        let (recording, ring) = recording::start(&self.settings.recording, PROGRAM, metrics)?;
+        let pages = Arc::new(self.pages(request_sender.clone(), ring));
         shell.serve(pages, Arc::clone(&self.metrics) as _).await?;
         let flags = &self.settings.flags;
         let folder = flags.dumps.cache_dump_dir.clone();
@@ -177,7 +180,7 @@ impl Daemon {
             term: term.clone(),
             picture: watch.picture(),
         };
-        let (core, extender) = self.start_core(channels, effects.clone(), queue_gone)?;
+        let (core, extender) = self.start_core(channels, effects.clone(), queue_gone, recording)?;
         let notices = self.write_notices(effects.clone(), &term);
         let follower = self.follow_configuration(command_sender.clone(), extender, notices.clone());
         let patience = self.settings.flags.scheduling.resource_sync_timeout;
@@ -195,7 +198,7 @@ impl Daemon {
         })
     }
 
-    fn pages(&self, core: mpsc::Sender<DecideRequest>) -> AdminApi {
+    fn pages(&self, core: mpsc::Sender<DecideRequest>, recording: Arc<MemoryRing>) -> AdminApi {
         AdminApi {
             status: Arc::clone(&self.status),
             in_use: Arc::clone(&self.in_use),
@@ -203,6 +206,7 @@ impl Daemon {
             core,
             dumping: Default::default(),
             planner: Planner::new(self.settings.flags.ours.plan_time),
+            recording,
             clock: self.clock,
         }
     }
@@ -326,6 +330,7 @@ impl Daemon {
         channels: Channels,
         effects: Option<Arc<Effects>>,
         queue_gone: Arc<Notify>,
+        recording: RecordingFeed,
     ) -> anyhow::Result<(CoreThread, ExtenderFeed)> {
         let flags = &self.settings.flags;
         let dry_run = effects.is_none();
@@ -358,7 +363,8 @@ impl Daemon {
             .name("engine".to_owned())
             .spawn(move || {
                 // The engine is made here: it never leaves its thread.
-                let decide = DecideLoop::new(options, channels, publisher, status, clock);
+                let decide =
+                    DecideLoop::new(options, channels, publisher, status, clock, recording);
                 runtime.block_on(decide.run());
                 let _ = sender.send(());
             })

@@ -15,7 +15,7 @@ use pumice_cluster::effects::Outcome;
 use pumice_cluster::lease::TermWatch;
 use pumice_cluster::watch::{Picture, WatchInput};
 use pumice_conf::Config;
-use pumice_decider::{Clock as _, Decider, DeciderOptions, ReportNews};
+use pumice_decider::{Clock as _, DeciderOptions, ReportNews};
 use pumice_devices::ReportPlace;
 use pumice_engine::view::{Ask, View};
 use tokio::sync::{mpsc, oneshot};
@@ -25,10 +25,12 @@ use crate::diag::{Activity, DiagView};
 use crate::dump::DumpDocument;
 use crate::planning::PlanGround;
 use crate::publish::Publisher;
+use crate::recording::RecordingFeed;
 use pumice_model::Delta;
 use pumice_model::extender::ExtenderReply;
 use pumice_model::object::NodeUsage;
 use pumice_process::DaemonStatus;
+use pumice_record::RecordedDecider;
 
 /// Most inputs applied before the next look at everything else.
 const BUNDLE: usize = 4096;
@@ -129,7 +131,8 @@ pub struct Channels {
 
 /// The thread's own things.
 pub struct DecideLoop {
-    decider: Decider,
+    decider: RecordedDecider,
+    recording: RecordingFeed,
     /// The configuration in use, once there is one, and its text.
     config: Option<Box<Config>>,
     configuration: Option<String>,
@@ -153,9 +156,13 @@ impl DecideLoop {
         publisher: Publisher,
         status: Arc<DaemonStatus>,
         clock: DeciderClock,
+        mut recording: RecordingFeed,
     ) -> Self {
+        let (mut decider, start) = RecordedDecider::new(options, &clock);
+        recording.begin(&mut decider, start);
         Self {
-            decider: Decider::new(options, &clock),
+            decider,
+            recording,
             config: None,
             configuration: None,
             followed: true,
@@ -294,7 +301,7 @@ impl DecideLoop {
         self.publisher.does(Activity::Commands);
         match command {
             DecideCommand::Configure { config, text } => {
-                self.decider.configure(&config);
+                self.decider.configure(&config, text.as_deref());
                 (self.config, self.configuration) = (Some(config), text);
             }
             DecideCommand::DeviceConfig {
@@ -321,6 +328,9 @@ impl DecideLoop {
                 // What the outcomes before it asked for goes out before the answer.
                 let effects = self.decider.take_effects();
                 self.publisher.carry_out(&self.term, effects);
+                self.recording
+                    .hand_over(&mut self.decider, self.clock.now());
+                self.recording.flush(&mut self.decider);
                 let _ = reply.send(());
             }
         }
@@ -409,6 +419,7 @@ impl DecideLoop {
         self.publisher.does(Activity::Writes);
         let effects = self.decider.take_effects();
         self.publisher.carry_out(&self.term, effects);
+        self.recording.hand_over(&mut self.decider, now);
         if step.reported {
             self.publisher.does(Activity::Numbers);
             let silent = self.decider.silent_nodes();

@@ -28,6 +28,8 @@ pub struct Flags {
     pub ours: Ours,
     #[command(flatten)]
     pub traces: TraceFlags,
+    #[command(flatten)]
+    pub recording: RecordFlags,
     /// Print the version and exit
     #[arg(long)]
     pub version: bool,
@@ -179,6 +181,32 @@ pub struct TraceFlags {
     /// Certificates of the authorities that prove an https collector
     #[arg(long, value_name = "FILE")]
     pub tracing_ca_file: Option<PathBuf>,
+}
+
+/// The black box: what was decided from what, for `pumice replay`.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Recording")]
+pub struct RecordFlags {
+    /// Bytes of memory for the newest of what is recorded, which `pumice record export` fetches; 0: none
+    #[arg(long, default_value = "64Mi", value_parser = bytes, value_name = "BYTES")]
+    pub record_memory: u64,
+    /// Directory for files of what is recorded, such as one of a volume: new files that nobody else reads; empty: none
+    #[arg(long, default_value = "", value_name = "DIR")]
+    pub record_dir: String,
+    /// Bytes of those files: the oldest are removed
+    #[arg(long, default_value = "4Gi", value_parser = bytes, value_name = "BYTES")]
+    pub record_size: u64,
+    /// Age of those files: older ones are removed
+    #[arg(long, default_value = "168h", value_parser = duration, value_name = "DURATION")]
+    pub record_age: Duration,
+}
+
+/// Bytes as a quantity of Kubernetes.
+fn bytes(text: &str) -> Result<u64, String> {
+    let said = || format!("{text:?} is no number of bytes: write one such as 64Mi or 4Gi");
+    let quantity = pumice_units::quantity::parse(text).map_err(|_| said())?;
+    let whole = quantity.as_whole().ok_or_else(said)?;
+    u64::try_from(whole).map_err(|_| said())
 }
 
 fn eviction_method(text: &str) -> Result<EvictionMethod, String> {

@@ -32,6 +32,7 @@ mod notices;
 mod planning;
 mod pod_traces;
 mod publish;
+mod recording;
 mod settings;
 mod shutdown;
 mod signals;

@@ -7,6 +7,7 @@ use pumice_decider::Sharding;
 use pumice_process::flags::feature_gate;
 
 use crate::flags::{CommandLine, Flags};
+use crate::recording::RecordingBounds;
 
 /// Where the configuration comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub struct DaemonSettings {
     pub priority_classes: bool,
     /// Watch Numatopologies (gate `ResourceTopology`).
     pub numatopologies: bool,
+    /// What is recorded.
+    pub recording: RecordingBounds,
     /// What the user should know; logged once.
     pub warnings: Vec<String>,
 }
@@ -81,6 +84,7 @@ impl DaemonSettings {
             workloads: gates.workloads,
             priority_classes: gates.priority_class && flags.scheduling.priority_class,
             numatopologies: gates.numatopologies,
+            recording: recording(&flags)?,
             flags,
             warnings,
         })
@@ -114,6 +118,33 @@ fn check_traces(flags: &Flags, warnings: &mut Vec<String>) -> anyhow::Result<()>
             .push("--tracing-endpoint has no effect with --dry-run: no pod is bound".to_owned());
     }
     Ok(())
+}
+
+/// Least of what is recorded, where something is: less holds no copy of a small cluster.
+const LEAST_RECORDED: u64 = 1 << 20;
+
+fn recording(flags: &Flags) -> anyhow::Result<RecordingBounds> {
+    let given = &flags.recording;
+    let sizes = [
+        (
+            "record-memory",
+            given.record_memory,
+            given.record_memory != 0,
+        ),
+        ("record-size", given.record_size, true),
+    ];
+    for (flag, size, is_used) in sizes {
+        ensure!(
+            size >= LEAST_RECORDED || !is_used,
+            "--{flag}={size}: write 1Mi or more"
+        );
+    }
+    Ok(RecordingBounds {
+        memory: usize::try_from(given.record_memory).unwrap_or(usize::MAX),
+        folder: (!given.record_dir.is_empty()).then(|| PathBuf::from(&given.record_dir)),
+        size: given.record_size,
+        age: given.record_age,
+    })
 }
 
 /// Go plugins cannot be loaded; starting without them would schedule by other rules.

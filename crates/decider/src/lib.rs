@@ -69,7 +69,7 @@ pub trait Clock {
 }
 
 /// How nodes are shared with other schedulers by NodeShard objects (spec/01 §1.9).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Sharding {
     /// Not at all.
     None,
@@ -80,7 +80,7 @@ pub enum Sharding {
 }
 
 /// What a decider runs with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct DeciderOptions {
     /// Queue of PodGroups and pods that name none.
     pub default_queue: String,

@@ -12,7 +12,7 @@ use crate::silent_nodes::SilentNodes;
 pub type ReportData = Vec<(String, String)>;
 
 /// What is new of the ConfigMaps of a place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum ReportNews {
     /// All there are: name and texts.
     All(Vec<(String, ReportData)>),

@@ -34,6 +34,11 @@ impl Engine {
 }
 
 impl Fork {
+    /// The state, to be read.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
     /// An engine that knows the same, under the configuration of the one it was taken from. For another one,
     /// [`Engine::reconfigure`] it.
     pub fn wake(self, config: &Config) -> Engine {

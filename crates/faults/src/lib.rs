@@ -30,6 +30,7 @@ pub mod network;
 pub mod objects;
 pub mod oracle;
 pub mod process;
+pub mod recordings;
 pub mod rng;
 pub mod server;
 mod settled;
@@ -52,6 +53,7 @@ use lease::VirtualLease;
 use network::Network;
 use oracle::{Oracle, bound_members};
 use process::{FaultWorld, Process};
+use recordings::Recordings;
 use rng::Rng;
 use server::VirtualServer;
 pub use storm::{Summary, run, run_with_bad_input, run_with_claims, run_with_topology};
@@ -164,6 +166,7 @@ pub struct Simulation {
     claim_binds: u32,
     /// UIDs of claims on which processes that ended may have left something.
     left_claims: BTreeSet<String>,
+    recordings: Option<Recordings>,
 }
 
 impl Simulation {
@@ -208,6 +211,7 @@ impl Simulation {
             limits_devices: has_plugin("capacity"),
             claim_binds: 0,
             left_claims: BTreeSet::new(),
+            recordings: None,
         }
     }
 
@@ -390,7 +394,8 @@ impl Simulation {
                 self.identities += 1;
                 self.history
                     .push(format!("process {} starts in slot {at}", self.identities));
-                Process::new(self.identities, &self.config, now_ms)
+                let text = self.recordings.as_ref().map(|known| &*known.text);
+                Process::new(self.identities, &self.config, text, now_ms)
             }
             None => return Ok(()),
         };
@@ -403,6 +408,9 @@ impl Simulation {
             history: &mut self.history,
         };
         process.step(&mut world)?;
+        if let Some(recordings) = &mut self.recordings {
+            recordings.take(&mut process);
+        }
         self.left_claims
             .extend(process.writers.left_claims.drain(..));
         self.slots[at].process = Some(process);

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use pumice_conf::Config;
-use pumice_decider::{Clock, Decider, DeciderOptions, Effect, Sharding};
+use pumice_decider::{Clock, DeciderOptions, Effect, Sharding};
 use pumice_engine::{Decisions, Unobserved};
 use pumice_model::write::Write;
 use pumice_model::{Delta, TaskIx, TaskStatus};
+use pumice_record::RecordedDecider;
 
 use super::around::Around;
 use super::evictions;
@@ -74,7 +75,9 @@ pub struct Process {
     /// The process as a candidate for the Lease.
     pub elector: VirtualElector,
     /// The code under test.
-    pub decider: Decider,
+    pub decider: RecordedDecider,
+    /// How a recording of it begins, until that is taken.
+    pub recorded: Vec<u8>,
     /// What it sees.
     pub watches: Watches,
     /// What it writes.
@@ -107,6 +110,7 @@ pub struct FaultWorld<'a> {
 }
 
 impl Process {
+<<<<<<< HEAD
     /// Number of the process.
     pub fn identity(&self) -> u32 {
         self.elector.identity
@@ -114,6 +118,10 @@ impl Process {
 
     /// A process that has just been started.
     pub fn new(identity: u32, config: &Config, now_ms: u64) -> Self {
+=======
+    /// A process that has just been started; recorded where the text of the configuration is known.
+    pub fn new(identity: u32, config: &Config, text: Option<&str>, now_ms: u64) -> Self {
+>>>>>>> h-blackbox
         let options = DeciderOptions {
             default_queue: "default".to_owned(),
             ignored_provisioners: Vec::new(),
@@ -125,12 +133,14 @@ impl Process {
             full_check: Duration::from_secs(60),
             dry_run: false,
         };
-        let mut decider = Decider::new(options, &At(now_ms));
-        decider.configure(config);
+        let (mut decider, start) = RecordedDecider::new(options, &At(now_ms));
+        decider.record(text.is_some());
+        decider.configure(config, text);
         decider.apply(evictions::priority_classes().collect());
         Self {
             elector: VirtualElector::new(identity),
             decider,
+            recorded: start.bytes(),
             watches: Watches::default(),
             writers: Writers::default(),
             stopwatch: SpentTime::default(),

@@ -403,7 +403,7 @@ pub struct QuestionSheet {
 }
 
 /// An answer on its way.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ExtenderReply {
     /// [`QuestionSheet::generation`] of whom was asked.
     pub generation: u64,

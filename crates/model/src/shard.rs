@@ -23,7 +23,7 @@ pub struct NodeShardView {
 }
 
 /// Status the own NodeShard shall have.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ShardStatus {
     /// Name of the NodeShard.
     pub name: String,
@@ -36,7 +36,7 @@ pub struct ShardStatus {
 }
 
 /// What the own scheduler may use, and what it has to tell.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ShardView {
     /// Nodes in use by this scheduler.
     pub in_use: BTreeSet<String>,

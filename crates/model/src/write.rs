@@ -50,7 +50,7 @@ pub struct VolumeWork {
 }
 
 /// One incarnation of a pod.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PodRef {
     /// Namespace of the pod.
     pub namespace: String,
@@ -199,7 +199,7 @@ pub enum Write {
 }
 
 /// What became of a write whose result matters to decisions.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Outcome {
     /// The pod is on the node.
     Bound {
@@ -291,7 +291,7 @@ pub enum Outcome {
 }
 
 /// Why a bind failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum BindFailure {
     /// The pod does not exist, or is being deleted.
     PodGone,

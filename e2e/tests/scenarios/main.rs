@@ -26,6 +26,7 @@ mod one_life;
 mod outages;
 mod placing;
 mod plans;
+mod recordings;
 mod recovery;
 mod sample_set;
 mod secure;

@@ -54,12 +54,13 @@ const OF_EXPLAIN: [&str; 8] = [
 ];
 
 /// Pages that say nothing of what waits, beside those above.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 7] = [
     "/configz",
     "/metrics",
     "/debug",
     "/debug/decisions",
     "/debug/dump",
+    "/debug/record",
     "/debug/loglevel",
 ];
 
@@ -97,7 +98,8 @@ fn each_role_reads_its_pages_and_nothing_else_and_nobody_does_without_a_token() 
             ensure!(of(stranger)? == 401, "{page}");
         }
         ensure!(of(&process)? == 403, "{page}");
-        let expected = if page == "/debug/dump" { 200 } else { 403 };
+        let is_of_dump = matches!(page, "/debug/dump" | "/debug/record");
+        let expected = if is_of_dump { 200 } else { 403 };
         ensure!(of(&dump)? == expected, "{page}");
         let found = of(&explain)?;
         ensure!((found == 403) != is_of_explain, "{page}: {found}");

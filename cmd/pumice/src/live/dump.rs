@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::scheduler::LeaderPlace;
+use super::scheduler::{LeaderPlace, SavedPage};
 use super::user::wrong;
 
 /// Arguments of `pumice dump`.
@@ -35,7 +35,7 @@ pub fn run(arguments: &DumpArguments) -> anyhow::Result<ExitCode> {
         .mode(0o600)
         .open(path)
         .map_err(said)?;
-    let dumped = arguments.leader.dump(&mut file);
+    let dumped = arguments.leader.save(SavedPage::Dump, &mut file);
     if dumped.is_err() {
         // Nothing, or half of it, is of no use.
         let _ = std::fs::remove_file(path);

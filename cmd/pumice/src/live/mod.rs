@@ -1,4 +1,4 @@
-//! What a running scheduler sees: `explain`, `plan`, `top`, `queues`, `cards`, `diag`, `dump`; and what users do with
+//! What a running scheduler sees: `explain`, `plan`, `top`, `queues`, `cards`, `diag`, `dump`, `record`; and what users do with
 //! objects of a cluster: `job`, `queue`, `jobflow`, `jobtemplate`, `pod`.
 //!
 //! ```text
@@ -25,6 +25,7 @@ mod pod;
 mod queue;
 mod queue_lines;
 mod queues;
+mod record;
 mod scheduler;
 mod top;
 mod user;
@@ -55,6 +56,9 @@ pub enum LiveCommand {
     Diag(diag::DiagArguments),
     /// What the scheduler of a cluster has, in a file that `pumice simulate` reads
     Dump(dump::DumpArguments),
+    /// What the scheduler of a cluster has recorded: export
+    #[command(subcommand)]
+    Record(record::RecordCommand),
     /// Jobs of a cluster: run, list, view, logs, wait, scale, suspend, resume, delete
     #[command(subcommand)]
     Job(job::JobCommand),
@@ -85,6 +89,7 @@ pub fn run(command: &LiveCommand) -> anyhow::Result<ExitCode> {
         LiveCommand::Cards(arguments) => cards::run(arguments),
         LiveCommand::Diag(arguments) => diag::run(arguments),
         LiveCommand::Dump(arguments) => dump::run(arguments),
+        LiveCommand::Record(command) => record::run(command),
         LiveCommand::Job(command) => job::run(command),
         LiveCommand::Queue(command) => queue::run(command),
         LiveCommand::JobFlow(command) => flow::run_flow(command),

@@ -42,6 +42,24 @@ pub struct LeaderPlace {
     port: Option<u16>,
 }
 
+/// A page that is written to a file as it is.
+#[derive(Clone, Copy)]
+pub enum SavedPage {
+    /// The state.
+    Dump,
+    /// What was recorded.
+    Record,
+}
+
+impl SavedPage {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Dump => "dump",
+            Self::Record => "record",
+        }
+    }
+}
+
 impl LeaderPlace {
     fn options(&self, role: RemoteRole) -> RemoteOptions {
         RemoteOptions {
@@ -55,11 +73,11 @@ impl LeaderPlace {
     }
 
     /// Writes what the leading scheduler has to `out`.
-    pub fn dump(&self, out: &mut (dyn Write + Send)) -> anyhow::Result<()> {
+    pub fn save(&self, page: SavedPage, out: &mut (dyn Write + Send)) -> anyhow::Result<()> {
         let asked = async {
             let remote = Remote::connect(self.options(RemoteRole::Dump)).await?;
             let leader = remote.leader().await?;
-            let path = path(&["dump"]);
+            let path = path(&[page.name()]);
             remote.save(&leader, PageRequest::read(&path), out).await
         };
         let page = runtime()?.block_on(asked).map_err(error)?;

@@ -6,5 +6,6 @@ mod guide;
 mod live;
 mod packing;
 mod reference;
+mod replay;
 mod samples;
 mod served;

@@ -52,7 +52,7 @@ fn describe(command: &[String], page: &mut String) {
 #[test]
 fn the_page_of_commands_is_what_the_program_says() {
     let mut page = "# Commands\n\nThe user tool `pumice`. `explain` asks a running scheduler and the API server, \
-                    `top`, `queues`, `cards`, `diag` and `dump` the scheduler ([how](../why.md)), `job`, `queue`, `jobflow`, `jobtemplate` and `pod` \
+                    `top`, `queues`, `cards`, `diag`, `dump` and `record` the scheduler ([how](../why.md)), `job`, `queue`, `jobflow`, `jobtemplate` and `pod` \
                     the API server; the others need no cluster.\n\n*Made from the program by \
                     `UPDATE_EXPECT=1 cargo test -p pumice --test it reference::`.*\n"
         .to_owned();

@@ -14,7 +14,7 @@ use super::routes::{SharedEndpoints, json, later, level, set_level};
 use super::{DebugPage, DiagAsk, Endpoints};
 
 /// The pages, with what each tells.
-const PAGES: [(&str, &str); 14] = [
+const PAGES: [(&str, &str); 15] = [
     (
         "/debug/top",
         "the cluster, its queues, nodes with cards, the first waiting jobs",
@@ -55,6 +55,10 @@ const PAGES: [(&str, &str); 14] = [
     (
         "/debug/dump",
         "the state and the configuration in use; `pumice simulate` reads it",
+    ),
+    (
+        "/debug/record",
+        "what was decided from what; `pumice replay` decides it again",
     ),
     (
         "/debug/diag",
@@ -105,6 +109,7 @@ pub(super) fn open() -> Router<Arc<Endpoints>> {
 pub(super) fn all() -> Router<Arc<Endpoints>> {
     open()
         .route("/dump", get(dump))
+        .route("/record", get(record))
         .route("/diag", put(reset_diag))
         .route("/loglevel", get(level).put(set_level))
 }
@@ -186,6 +191,13 @@ async fn decisions(State(shared): SharedEndpoints) -> Response {
 async fn dump(State(shared): SharedEndpoints) -> Response {
     match shared.answers.dump().await {
         Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        Err(unanswered) => later(&unanswered),
+    }
+}
+
+async fn record(State(shared): SharedEndpoints) -> Response {
+    match shared.answers.record().await {
+        Ok(bytes) => ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response(),
         Err(unanswered) => later(&unanswered),
     }
 }

@@ -18,6 +18,7 @@
 //! | `/debug/plan` | JSON of [`Answers::plan`], to a question that is posted |
 //! | `/debug/decisions` | JSON of [`Answers::decisions`] |
 //! | `/debug/dump` | the text of [`Answers::dump`] |
+//! | `/debug/record` | the bytes of [`Answers::record`] |
 //! | `/debug/diag`, `/debug/diag/text` | JSON or text of [`Answers::diag`]; `PUT` counts anew |
 //! | `/debug/loglevel` | the verbosity; `PUT` with `?v=N` or a body changes it |
 //! | `/debug/pprof/…` | 501: there is no Go profile |
@@ -158,6 +159,11 @@ pub trait Answers: Send + Sync + 'static {
     /// The state, for `pumice simulate`. A process that schedules nothing has none.
     fn dump(&self) -> PendingAnswer<'_, Vec<u8>> {
         Box::pin(async { Err(Unanswered("the state is the scheduler's".to_owned())) })
+    }
+
+    /// What was recorded, for `pumice replay`. A process that schedules nothing has nothing.
+    fn record(&self) -> PendingAnswer<'_, Vec<u8>> {
+        Box::pin(async { Err(Unanswered("this page is the scheduler's".to_owned())) })
     }
 
     /// What would happen if, to a question in JSON; otherwise what is wrong with the question. A process that

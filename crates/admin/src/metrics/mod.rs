@@ -338,6 +338,16 @@ impl Metrics {
         add(&self.families.extender_notices, &[result], count as f64);
     }
 
+    /// Bytes of what is recorded, in memory.
+    pub fn recording_bytes(&self, bytes: usize) {
+        set(&self.families.recording_bytes, &[], bytes as f64);
+    }
+
+    /// A recording broke off.
+    pub fn recording_broke_off(&self) {
+        add(&self.families.recordings_broken, &[], 1.0);
+    }
+
     /// What became of so many traces of pods: `sent`, `failed`, `lost`.
     pub fn pod_traces(&self, result: &'static str, count: usize) {
         add(&self.families.pod_traces, &[result], count as f64);

@@ -299,6 +299,10 @@ families! {
         "Decisions an extender was to be told: told, failed, or lost because too many waited.";
     pod_traces: counter "pumice_pod_traces_total" ["result"]
         "Traces of pods: sent, failed since the collector did not take them, or lost for want of room.";
+    recording_bytes: gauge "pumice_recording_bytes" []
+        "Bytes of what is recorded that are in memory.";
+    recordings_broken: counter "pumice_recording_broke_off_total" []
+        "Times at which more was decided than could be recorded: the recording begins again at a copy of the state.";
     config_info: gauge "pumice_config_info" ["hash"]
         "Always 1; the label is the hash of the configuration in use.";
     config_reloads: counter "pumice_config_reloads_total" ["result"]

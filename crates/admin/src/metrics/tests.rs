@@ -256,6 +256,8 @@ fn use_everything(metrics: &Metrics) {
     metrics.extender_up(true);
     metrics.extender_notices("told", 1);
     metrics.pod_traces("sent", 1);
+    metrics.recording_bytes(1);
+    metrics.recording_broke_off();
     metrics.usage_source_up(true);
     metrics.usage_nodes(1);
     metrics.config_in_use("00");

@@ -44,6 +44,7 @@ async fn a_user_is_known_by_a_token_for_us_or_for_the_api_server_and_may_what_ro
         ("usual", "get", "/debug/top", Some(true)),
         ("ours", "put", "/debug/top", Some(false)),
         ("ours", "get", "/debug/dump", Some(false)),
+        ("ours", "get", "/debug/record", Some(false)),
         ("other", "get", "/debug/top", None),
     ] {
         let user = || "jane".to_owned();

@@ -76,6 +76,7 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
         publisher,
         Arc::new(DaemonStatus::default()),
         clock,
+        RecordingFeed::off(),
     );
     let bench = Bench {
         inputs,

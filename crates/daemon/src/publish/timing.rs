@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use pumice_admin::metrics::{Metrics, OnSession};
-use pumice_decider::{Decider, StepResult};
+use pumice_decider::StepResult;
 use pumice_engine::{Decisions, Engine, Observer, Stage};
+use pumice_record::RecordedDecider;
 
 use super::{Out, Publisher};
 use crate::clock::DeciderClock;
@@ -52,7 +53,7 @@ impl Observer for Stopwatch<'_> {
 
 impl Publisher {
     /// A step of the decider with the parts of its cycle timed.
-    pub fn time_step(&mut self, decider: &mut Decider, clock: &DeciderClock) -> StepResult {
+    pub fn time_step(&mut self, decider: &mut RecordedDecider, clock: &DeciderClock) -> StepResult {
         let mut stopwatch = Stopwatch {
             metrics: &self.metrics,
             times: &mut self.times,

@@ -8,7 +8,7 @@ use pumice_model::{Applied, PodChange, TaskId};
 use rustc_hash::FxHashMap;
 
 /// What a Binding waits for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum BindWait {
     /// The device plugin of the node has to answer for another pod first.
     Plugin {

@@ -9,6 +9,7 @@ mod cpus;
 mod evictions;
 mod lasting;
 mod placing;
+mod recordings;
 mod scenarios;
 mod shares;
 mod storms;

@@ -19,6 +19,7 @@ async fn pages_answer_with_status_and_text() {
         ("GET /debug/loglevel", 404, NO_PAGE),
         ("PUT /debug/loglevel?v=5", 404, NO_PAGE),
         ("GET /debug/dump", 404, NO_PAGE),
+        ("GET /debug/record", 404, NO_PAGE),
         ("GET /debug/diag", 200, "{\n  \"seconds\": 5\n}\n"),
         ("PUT /debug/diag", 405, ""),
         ("GET /debug/diag/text", 200, "THREAD\n"),

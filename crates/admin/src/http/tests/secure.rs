@@ -18,7 +18,8 @@ struct Doorman;
 impl Gatekeeper for Doorman {
     fn judge<'a>(&'a self, token: &'a str, verb: &'a str, path: &'a str) -> PendingVerdict<'a> {
         let user = token.to_owned();
-        let may = token == "root" || verb == "get" && path != "/debug/dump";
+        let may =
+            token == "root" || verb == "get" && !matches!(path, "/debug/dump" | "/debug/record");
         Box::pin(async move {
             match token {
                 "reader" | "root" if may => Ok(AccessVerdict::Allowed { user }),
@@ -118,6 +119,7 @@ async fn only_whom_the_gatekeeper_knows_and_lets_gets_a_page() {
         "/debug/decisions",
         "/debug/loglevel",
         "/debug/dump",
+        "/debug/record",
         "/debug/nothing",
         "/nothing",
     ] {
@@ -130,7 +132,7 @@ async fn only_whom_the_gatekeeper_knows_and_lets_gets_a_page() {
             false => 200,
         };
         let of_reader = match page {
-            "/debug/dump" => 403,
+            "/debug/dump" | "/debug/record" => 403,
             _ => there,
         };
         assert_eq!(status(None).await, 401, "{page}");

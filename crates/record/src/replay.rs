@@ -1,0 +1,261 @@
+//! A recording, once more.
+
+use std::time::Duration;
+
+use pumice_conf::Config;
+use pumice_decider::{Decider, report_places};
+use pumice_engine::{Engine, REGISTRY, Unobserved};
+
+use crate::clocks::{RepeatedClock, first};
+use crate::digest::digest;
+use crate::recorded::decided;
+use crate::{ReportsOf, TapeEntry};
+
+/// Why a replay cannot go on in this segment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// No text of the configuration was recorded.
+    #[error(
+        "the configuration was not recorded, since it cannot be shown without its secrets; give \
+         it with --conf FILE"
+    )]
+    HiddenConfiguration,
+    /// The text is not valid any more.
+    #[error("the configuration that was recorded is not valid in this version: {0}")]
+    InvalidConfiguration(String),
+}
+
+/// What was decided, beside what was recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// When, since 1970.
+    pub at: Duration,
+    /// Which step of the segment, from 1.
+    pub step: u64,
+    /// Pods placed as recorded: UID and node.
+    pub recorded: Vec<(String, String)>,
+    /// Pods placed now.
+    pub now: Vec<(String, String)>,
+    /// Pods evicted as recorded, by UID.
+    pub recorded_evicted: Vec<String>,
+    /// Pods evicted now.
+    pub now_evicted: Vec<String>,
+}
+
+impl Compared {
+    /// All as it was.
+    pub fn is_same(&self) -> bool {
+        self.recorded == self.now && self.recorded_evicted == self.now_evicted
+    }
+
+    /// Nothing was decided, then and now.
+    pub fn is_quiet(&self) -> bool {
+        self.recorded.is_empty()
+            && self.now.is_empty()
+            && self.recorded_evicted.is_empty()
+            && self.now_evicted.is_empty()
+    }
+}
+
+/// Something that happened in a replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplayEvent {
+    /// A decider begins, at this time. What it does afterwards is exactly what was done only if it knew nothing then.
+    Began {
+        /// When, since 1970.
+        at: Duration,
+        /// It knew nothing.
+        fresh: bool,
+    },
+    /// A step was taken.
+    Stepped(Compared),
+    /// What was wanted done since the step before is not what was recorded, although the decisions may be: how much it
+    /// was, and is.
+    ToldOtherwise {
+        /// After which step.
+        step: u64,
+        /// When, since 1970.
+        at: Duration,
+        /// How much was recorded.
+        recorded: u32,
+        /// How much there is now.
+        now: usize,
+    },
+    /// Nothing was recorded from here on.
+    BrokeOff {
+        /// When, since 1970.
+        at: Duration,
+        /// Why the recording broke off.
+        why: String,
+    },
+}
+
+/// Repeats segments, one after the other.
+pub struct Replay {
+    /// Instead of those that were recorded.
+    config: Option<Config>,
+    decider: Option<Decider>,
+    configured: Option<Config>,
+    fresh: bool,
+    step: u64,
+    now: Duration,
+}
+
+impl Replay {
+    /// A replay under the configurations that were recorded, or under another one.
+    pub fn new(config: Option<Config>) -> Self {
+        Self {
+            config,
+            decider: None,
+            configured: None,
+            fresh: false,
+            step: 0,
+            now: Duration::ZERO,
+        }
+    }
+
+    /// What it knows at this moment, unless it waits for a beginning.
+    pub fn engine(&self) -> Option<&Engine> {
+        self.decider.as_ref().map(Decider::engine)
+    }
+
+    /// The time at which it is, since 1970.
+    pub fn now(&self) -> Duration {
+        self.now
+    }
+
+    /// Decides as the recorded one, input by input; otherwise as one that was told later what that one knew.
+    pub fn is_exact(&self) -> bool {
+        self.fresh && self.config.is_none()
+    }
+
+    /// Something is missing: waits for the next beginning.
+    pub fn lose(&mut self) {
+        self.decider = None;
+    }
+
+    /// Does what the entry tells; what comes of it.
+    ///
+    /// # Errors
+    /// It cannot go on before the next beginning.
+    pub fn take(&mut self, entry: TapeEntry) -> Result<Option<ReplayEvent>, ReplayError> {
+        match entry {
+            TapeEntry::Begin { options, at, fresh } => {
+                self.decider = Some(Decider::new(options, &RepeatedClock::new(&[], at)));
+                (self.fresh, self.step, self.now) = (fresh, 0, at);
+                return Ok(Some(ReplayEvent::Began { at, fresh }));
+            }
+            TapeEntry::BreaksOff { at, why } => {
+                self.lose();
+                return Ok(Some(ReplayEvent::BrokeOff { at, why }));
+            }
+            TapeEntry::Configure(text) => {
+                let config = match self.read(text) {
+                    Ok(config) => config,
+                    Err(error) => {
+                        self.lose();
+                        return Err(error);
+                    }
+                };
+                if let Some(decider) = &mut self.decider {
+                    decider.configure(&config);
+                }
+                self.configured = Some(config);
+            }
+            TapeEntry::Step {
+                readings,
+                placed,
+                evicted,
+            } => return Ok(self.step(&readings, placed, evicted)),
+            TapeEntry::Effects {
+                count,
+                digest: recorded,
+            } => return Ok(self.compare_effects(count, recorded)),
+            input => self.tell(input),
+        }
+        Ok(None)
+    }
+
+    fn read(&self, text: Option<String>) -> Result<Config, ReplayError> {
+        if let Some(config) = &self.config {
+            return Ok(config.clone());
+        }
+        let text = text.ok_or(ReplayError::HiddenConfiguration)?;
+        let checked = pumice_conf::parse(&text, &REGISTRY);
+        checked.config.ok_or_else(|| {
+            let all: Vec<String> = checked.diagnostics.iter().map(|one| one.brief()).collect();
+            ReplayError::InvalidConfiguration(all.join("; "))
+        })
+    }
+
+    fn step(
+        &mut self,
+        readings: &[u64],
+        recorded: Vec<(String, String)>,
+        recorded_evicted: Vec<String>,
+    ) -> Option<ReplayEvent> {
+        let decider = self.decider.as_mut()?;
+        self.now = first(readings).unwrap_or(self.now);
+        self.step += 1;
+        let clock = RepeatedClock::new(readings, self.now);
+        let step = decider.step(&clock, &mut Unobserved);
+        let (now, now_evicted) = decided(decider.engine(), step.decisions.as_ref());
+        Some(ReplayEvent::Stepped(Compared {
+            at: self.now,
+            step: self.step,
+            recorded,
+            now,
+            recorded_evicted,
+            now_evicted,
+        }))
+    }
+
+    fn compare_effects(&mut self, count: u32, recorded: u64) -> Option<ReplayEvent> {
+        let effects = self.decider.as_mut()?.take_effects();
+        let is_same = usize::try_from(count) == Ok(effects.len()) && digest(&effects) == recorded;
+        (!is_same).then_some(ReplayEvent::ToldOtherwise {
+            step: self.step,
+            at: self.now,
+            recorded: count,
+            now: effects.len(),
+        })
+    }
+
+    fn tell(&mut self, input: TapeEntry) {
+        let Some(decider) = &mut self.decider else {
+            return;
+        };
+        match input {
+            TapeEntry::Deltas(deltas) => decider.apply(deltas),
+            TapeEntry::ExtenderReply(reply) => decider.take_extender_reply(*reply),
+            TapeEntry::Synced => decider.set_synced(),
+            TapeEntry::Leader(leader) => decider.set_leader(leader),
+            TapeEntry::Followed(followed) => decider.set_followed(followed),
+            TapeEntry::Rest => decider.rest(),
+            TapeEntry::DeviceConfig {
+                namespace,
+                name,
+                text,
+            } => decider.set_device_config(namespace, name, text),
+            TapeEntry::NodeReports(of, news) => {
+                let places = self.configured.iter().flat_map(report_places);
+                let place = places.into_iter().find(|place| ReportsOf::of(place) == of);
+                // Nobody follows it in this configuration.
+                if let Some(place) = place {
+                    decider.set_node_reports(&place, news);
+                }
+            }
+            TapeEntry::NodeUsage(measured) => decider.set_node_usage(measured),
+            TapeEntry::BindWaits(waits) => decider.set_bind_waits(waits),
+            TapeEntry::Shard(view) => decider.set_shard(view),
+            TapeEntry::Outcome(outcome, readings) => {
+                decider.on_outcome(outcome, &RepeatedClock::new(&readings, self.now));
+            }
+            TapeEntry::Begin { .. }
+            | TapeEntry::BreaksOff { .. }
+            | TapeEntry::Configure(_)
+            | TapeEntry::Step { .. }
+            | TapeEntry::Effects { .. } => {}
+        }
+    }
+}

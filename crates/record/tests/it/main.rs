@@ -1,0 +1,76 @@
+//! Recordings as bytes: what is read again, and what is lost with a part of them.
+
+#![expect(clippy::panic, reason = "helpers of tests fail as tests do")]
+
+mod damage;
+mod shape;
+
+use std::time::Duration;
+
+use pumice_conf::DEFAULT_CONF;
+use pumice_decider::{Clock, DeciderOptions, Sharding};
+use pumice_engine::{REGISTRY, Unobserved};
+use pumice_fixtures::{ToDelta as _, node, pod, queue};
+use pumice_record::{RecordedDecider, TapeEntry, TapePiece, TapeReader, block, header};
+
+/// A moment, in seconds.
+pub struct At(pub u64);
+
+impl Clock for At {
+    fn now(&self) -> Duration {
+        Duration::from_secs(self.0)
+    }
+}
+
+/// What deciders of these tests run with.
+pub fn options() -> DeciderOptions {
+    DeciderOptions {
+        default_queue: "default".to_owned(),
+        ignored_provisioners: Vec::new(),
+        period: Duration::from_secs(1),
+        event_lifetime: Duration::from_secs(3600),
+        sharding: Sharding::None,
+        gang_deadline: Duration::ZERO,
+        job_work_limit: None,
+        full_check: Duration::from_secs(60),
+        dry_run: false,
+    }
+}
+
+/// A decider that places a pod each second, as a header and a block for each of them.
+pub fn recorded(seconds: u64) -> Vec<u8> {
+    let (mut decider, start) = RecordedDecider::new(options(), &At(0));
+    let mut bytes = header("a test", Duration::ZERO);
+    bytes.extend(block(&start.bytes()));
+    decider.record(true);
+    let config = pumice_conf::parse(DEFAULT_CONF, &REGISTRY).config;
+    decider.configure(&config.expect("valid"), Some(DEFAULT_CONF));
+    decider.apply(vec![
+        queue("root").delta(),
+        queue("default").delta(),
+        node("n1", "100c 100Gi pods=110").delta(),
+    ]);
+    decider.set_synced();
+    decider.set_leader(true);
+    for second in 1..=seconds {
+        let pod = pod(&format!("p{second}"), "1c");
+        decider.apply(vec![pod.delta()]);
+        decider.step(&At(second), &mut Unobserved);
+        decider.take_effects();
+        bytes.extend(block(&decider.take_tape()));
+    }
+    bytes
+}
+
+/// What can be read of it, and how much is said to be lost.
+pub fn read(bytes: &[u8]) -> (Vec<TapeEntry>, usize) {
+    let (mut entries, mut lost) = (Vec::new(), 0);
+    for piece in TapeReader::new(bytes) {
+        match piece {
+            TapePiece::Header(_) => {}
+            TapePiece::Entry(entry) => entries.push(*entry),
+            TapePiece::Lost(part) => lost += part.bytes.len(),
+        }
+    }
+    (entries, lost)
+}
