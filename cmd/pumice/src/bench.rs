@@ -13,6 +13,7 @@ mod packing;
 mod placement;
 mod queues;
 mod scale;
+mod trace;
 mod wake;
 
 use std::process::ExitCode;
@@ -21,7 +22,7 @@ use clap::Subcommand;
 
 use arguments::{
     EvictArguments, EvictFor, ForkArguments, PackingArguments, PlacementArguments,
-    QueueTreeArguments, ScaleArguments, WakeArguments,
+    QueueTreeArguments, ScaleArguments, TraceBenchArguments, WakeArguments,
 };
 
 /// What is measured.
@@ -43,6 +44,8 @@ pub enum BenchCommand {
     Fork(ForkArguments),
     /// Tasks of a trace, one by one: how much of all GPUs is given out
     Packing(PackingArguments),
+    /// A made-up trace, from its text to its figures
+    Trace(TraceBenchArguments),
 }
 
 /// Runs a benchmark.
@@ -56,6 +59,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<ExitCode> {
         BenchCommand::Reclaim(arguments) => evict::run(arguments, EvictFor::Queue)?,
         BenchCommand::Fork(arguments) => fork::run(arguments)?,
         BenchCommand::Packing(arguments) => packing::run(arguments)?,
+        BenchCommand::Trace(arguments) => trace::run(arguments)?,
     }
     Ok(ExitCode::SUCCESS)
 }

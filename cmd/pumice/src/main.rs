@@ -11,6 +11,7 @@
 
 mod bad_input;
 mod bench;
+mod chart;
 mod check;
 mod completion;
 #[cfg(feature = "live")]
