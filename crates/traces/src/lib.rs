@@ -29,3 +29,6 @@ pub use machine::{TraceMachine, read_machines};
 pub use problem::TraceProblem;
 pub use reading::{TraceReading, read_trace};
 pub use times::duration_s;
+
+#[cfg(test)]
+mod tests;

@@ -52,14 +52,14 @@ fn chance(state: &mut u64) -> f64 {
     (next(state) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-struct Made {
+struct MadeJob {
     cards: i64,
     members: i64,
     lasts_s: i64,
     queue: usize,
 }
 
-fn made(state: &mut u64, queues: usize) -> Made {
+fn made(state: &mut u64, queues: usize) -> MadeJob {
     let mut point = next(state) % 1000;
     let size = SIZES.iter().find(|(_, _, share)| {
         let is_it = point < *share;
@@ -71,7 +71,7 @@ fn made(state: &mut u64, queues: usize) -> Made {
     let point = chance(state) * chance(state).max(0.25);
     let lasts_s = LASTS_S.0 * (LASTS_S.1 / LASTS_S.0).powf(point);
     let uneven = chance(state) * chance(state);
-    Made {
+    MadeJob {
         cards,
         members,
         lasts_s: lasts_s as i64,
@@ -82,7 +82,7 @@ fn made(state: &mut u64, queues: usize) -> Made {
 /// The text.
 pub fn synthetic(what: &Synthetic) -> String {
     let mut state = what.seed;
-    let jobs: Vec<Made> = (0..what.jobs)
+    let jobs: Vec<MadeJob> = (0..what.jobs)
         .map(|_| made(&mut state, what.queues))
         .collect();
     let card_seconds: i64 = jobs.iter().map(|job| job.cards * job.lasts_s).sum();

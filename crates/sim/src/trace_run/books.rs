@@ -1,7 +1,5 @@
 //! Who has how much, from event to event.
 
-use std::collections::BTreeMap;
-
 use super::curve::Curve;
 use super::objects::PodKind;
 
@@ -33,7 +31,7 @@ pub struct QueueBook {
 
 /// All books.
 #[derive(Clone, Debug)]
-pub struct Books {
+pub struct TraceBooks {
     start_s: i64,
     width_s: i64,
     nodes: Vec<NodeCards>,
@@ -53,13 +51,18 @@ pub struct Books {
     pub scattered: Curve,
     /// Thousandths of free cards that no task of the mix could use, where a plugin keeps one.
     pub useless: Option<Curve>,
-    /// By queue.
-    pub queues: BTreeMap<String, QueueBook>,
+    /// By number of the queue.
+    pub queues: Vec<QueueBook>,
 }
 
-impl Books {
-    /// Empty books of nodes with so many cards each, in thousandths.
-    pub fn new((start_s, width_s): (i64, i64), all_cpu_milli: i64, nodes: &[i64]) -> Self {
+impl TraceBooks {
+    /// Empty books of so many queues, and of nodes with so many cards each, in thousandths.
+    pub fn new(
+        (start_s, width_s): (i64, i64),
+        queues: usize,
+        all_cpu_milli: i64,
+        nodes: &[i64],
+    ) -> Self {
         let curve = || Curve::new(start_s, width_s);
         Self {
             start_s,
@@ -76,7 +79,13 @@ impl Books {
             cards: curve(),
             scattered: curve(),
             useless: None,
-            queues: BTreeMap::new(),
+            queues: vec![
+                QueueBook {
+                    has: curve(),
+                    wants: curve()
+                };
+                queues
+            ],
         }
     }
 
@@ -100,17 +109,6 @@ impl Books {
         of_node.used += sign * cards_milli;
         let more = of_node.scattered() - before;
         self.scattered.add(now_s, more);
-    }
-
-    /// The book of a queue.
-    pub fn queue(&mut self, name: &str) -> &mut QueueBook {
-        let curve = || Curve::new(self.start_s, self.width_s);
-        self.queues
-            .entry(name.to_owned())
-            .or_insert_with(|| QueueBook {
-                has: curve(),
-                wants: curve(),
-            })
     }
 
     /// How much a pod counts for its queue.
@@ -146,7 +144,7 @@ impl Books {
         self.useless
             .iter_mut()
             .for_each(|curve| curve.advance(now_s));
-        for book in self.queues.values_mut() {
+        for book in &mut self.queues {
             book.has.advance(now_s);
             book.wants.advance(now_s);
         }

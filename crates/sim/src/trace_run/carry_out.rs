@@ -42,7 +42,9 @@ impl Drive<'_> {
             pod.node = Some(node.clone());
             pod.phase = PodPhase::Running;
             pod.scheduled_s = Some(now_s);
-            pod.records = answer_at_once(&written);
+            if !written.is_empty() {
+                pod.records = answer_at_once(&written);
+            }
             news.push(Delta::PodApply(Box::new(pod)));
             live.places.push((at, bind.node.at() as u32));
             let amounts = (kind.cpu_milli, kind.cards_milli);
@@ -54,8 +56,8 @@ impl Drive<'_> {
                 .sum::<usize>()
                 == live.places.len();
             self.books.occupy(now_s, bind.node.at(), amounts, 1);
-            let queue = &self.queues[self.queue_of[number] as usize].0;
-            self.books.queue(queue).has.add(now_s, weight);
+            let queue = self.queue_of[number] as usize;
+            self.books.queues[queue].has.add(now_s, weight);
             if is_whole {
                 self.start(now_s, number);
             }

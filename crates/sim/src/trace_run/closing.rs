@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use pumice_engine::waiting::Subject;
 
 use super::drive::Drive;
-use super::figures::{MAX_NAMED, NeverStarted, RunEnd, TraceFigures, WindowSums};
+use super::figures::{MAX_NAMED, NeverStarted, TraceFigures};
 use super::objects;
+use super::summing::{RunEnd, WindowSums};
 
 /// Most reasons why jobs never started.
 const MAX_REASONS: usize = 20;

@@ -11,10 +11,11 @@ use pumice_model::Delta;
 use pumice_model::object::{GroupObject, GroupStatus};
 use pumice_traces::{TraceJob, WHOLE_CARD};
 
-use super::books::Books;
-use super::figures::{Outcome, TraceFigures, WindowSums};
+use super::books::TraceBooks;
+use super::figures::{TraceFigures, TraceOutcome};
 use super::ground::TraceGround;
 use super::objects::{self, JobMaker, NAMESPACE, PodKind};
+use super::summing::WindowSums;
 
 /// Most cycles in one second: with more the next ones are a second later.
 const MAX_CYCLES_A_SECOND: u32 = 100;
@@ -63,7 +64,7 @@ pub(super) struct Drive<'a> {
     pub(super) engine: Engine,
     pub(super) jobs: &'a [TraceJob],
     pub(super) maker: JobMaker,
-    pub(super) outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<TraceOutcome>,
     pub(super) queue_of: Vec<u32>,
     pub(super) queues: Vec<(String, i64)>,
     pub(super) live: BTreeMap<usize, LiveJob>,
@@ -73,7 +74,7 @@ pub(super) struct Drive<'a> {
     pub(super) other_pods: BTreeMap<String, OtherPod>,
     pub(super) events: BinaryHeap<Reverse<(i64, Happening, usize, u32)>>,
     pub(super) arrived: usize,
-    pub(super) books: Books,
+    pub(super) books: TraceBooks,
     pub(super) sequences: Sequences,
     pub(super) keeps_mix: bool,
     pub(super) next_look_s: i64,
@@ -191,7 +192,8 @@ impl<'a> Drive<'a> {
         let queue = self.queues[self.queue_of[number] as usize].0.clone();
         let group = self.maker.group(number, job, &queue, &kinds);
         let weight = self.books.weight_of(&kinds);
-        self.books.queue(&queue).wants.add(now_s, weight);
+        let queue = self.queue_of[number] as usize;
+        self.books.queues[queue].wants.add(now_s, weight);
         self.books.waiting.add(now_s, 1);
         self.outcomes[number].came = true;
         let live = LiveJob {
@@ -231,7 +233,7 @@ impl<'a> Drive<'a> {
             let uid = objects::uid(number, live.attempt, member);
             self.engine.apply(Delta::PodDelete(uid));
         }
-        let queue = &self.queues[self.queue_of[number] as usize].0;
+        let queue = self.queue_of[number] as usize;
         let mut given_back = 0;
         for (kind, node) in std::mem::take(&mut live.places) {
             let kind = &live.kinds[usize::from(kind)];
@@ -239,7 +241,7 @@ impl<'a> Drive<'a> {
             self.books
                 .occupy(now_s, node as usize, (kind.cpu_milli, kind.cards_milli), -1);
         }
-        self.books.queue(queue).has.add(now_s, -given_back);
+        self.books.queues[queue].has.add(now_s, -given_back);
         match live.start_s.take() {
             Some(_) => {
                 self.running -= 1;
@@ -257,8 +259,8 @@ impl<'a> Drive<'a> {
         self.outcomes[number].end_s = Some(now_s);
         if let Some(live) = self.live.remove(&number) {
             let weight = self.books.weight_of(&live.kinds);
-            let queue = &self.queues[self.queue_of[number] as usize].0;
-            self.books.queue(queue).wants.add(now_s, -weight);
+            let queue = self.queue_of[number] as usize;
+            self.books.queues[queue].wants.add(now_s, -weight);
         }
     }
 

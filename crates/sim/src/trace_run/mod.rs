@@ -12,7 +12,7 @@
 //! * [`drive`]: the loop; the engine is the one of [`crate::run`], told the same deltas. `setup`: what comes before it,
 //!   `carry_out`: how decisions come true, `closing`: what comes after it.
 //! * [`books`]: who has how much, from event to event; [`curve`]: a quantity over time, in so many parts.
-//! * [`figures`]: waits, utilisation, fairness: what is told in the end.
+//! * [`figures`]: waits, utilisation, fairness: what is told in the end; [`summing`]: how they come about.
 //!
 //! Pods run from the second in which they are bound. A job of which a pod is evicted starts over: all its pods end and come
 //! anew a second later, and what they had done is lost. What has ended is removed, so memory follows what waits and runs.
@@ -27,6 +27,7 @@ pub mod figures;
 pub mod ground;
 pub mod objects;
 mod setup;
+pub mod summing;
 
 pub use drive::{TraceRunSettings, run_trace};
 pub use figures::TraceFigures;

@@ -9,7 +9,10 @@ use pumice_traces::{TraceJob, TraceRole, WHOLE_CARD};
 use super::ground::VGPU;
 
 /// Namespace of everything that a trace brings.
-pub const NAMESPACE: &str = "trace";
+pub const NAMESPACE: &str = "pumice-trace";
+
+/// What UIDs of pods of a trace begin with: no UID of Kubernetes does.
+const PREFIX: &str = "trace:";
 
 const PERCENTAGE: &str = "volcano.sh/vgpu-memory-percentage";
 
@@ -48,12 +51,12 @@ pub fn group_name(job: usize) -> String {
 
 /// The UID of a pod: its job, for the how-manieth time, and the pod within the job.
 pub fn uid(job: usize, attempt: u32, member: u32) -> String {
-    format!("{job}.{attempt}.{member}")
+    format!("{PREFIX}{job}.{attempt}.{member}")
 }
 
 /// Job, attempt and member of a UID; `None` for that of a pod that no trace brought.
 pub fn parts(uid: &str) -> Option<(usize, u32, u32)> {
-    let mut parts = uid.splitn(3, '.');
+    let mut parts = uid.strip_prefix(PREFIX)?.splitn(3, '.');
     let job = parts.next()?.parse().ok()?;
     let attempt = parts.next()?.parse().ok()?;
     let member = parts.next()?.parse().ok()?;

@@ -9,9 +9,9 @@ use pumice_model::Delta;
 use pumice_model::object::{GroupObject, NodeObject, PodObject, PriorityClassObject, QueueObject};
 use pumice_traces::{TraceJob, WHOLE_CARD};
 
-use super::books::Books;
+use super::books::TraceBooks;
 use super::drive::{Drive, OtherPod, TraceRunSettings};
-use super::figures::{MAX_NAMED, Outcome};
+use super::figures::{MAX_NAMED, TraceOutcome};
 use super::ground::{TraceGround, cards_milli};
 use super::objects::{self, JobMaker};
 use crate::task_mix;
@@ -49,13 +49,14 @@ impl<'a> Drive<'a> {
         }
         // Nodes have their numbers from now on.
         engine.stand_by();
+        let settings = (settings, queues.len());
         let (maker, books) = surveyed(&engine, jobs, settings, card_resource, remarks);
         let start_s = jobs.first().map_or(0, |job| job.submit_s);
         let mut drive = Self {
             engine,
             jobs,
             maker,
-            outcomes: vec![Outcome::default(); jobs.len()],
+            outcomes: vec![TraceOutcome::default(); jobs.len()],
             queue_of,
             queues,
             live: BTreeMap::new(),
@@ -190,10 +191,10 @@ fn queues_of(
 fn surveyed(
     engine: &Engine,
     jobs: &[TraceJob],
-    settings: &TraceRunSettings,
+    (settings, queues): (&TraceRunSettings, usize),
     card_resource: String,
     remarks: &mut Vec<String>,
-) -> (JobMaker, Books) {
+) -> (JobMaker, TraceBooks) {
     let nodes = engine.state().nodes();
     let cpu_of = |node: &NodeObject| -> i64 {
         let cpu = node.allocatable.iter().filter(|(name, _)| name == "cpu");
@@ -236,6 +237,6 @@ fn surveyed(
     let first_s = jobs.first().map_or(0, |job| job.submit_s);
     let last_s = jobs.last().map_or(0, |job| job.submit_s);
     let width_s = ((last_s - first_s) / PARTS).max(1);
-    let books = Books::new((first_s, width_s), all_cpu_milli, &cards);
+    let books = TraceBooks::new((first_s, width_s), queues, all_cpu_milli, &cards);
     (maker, books)
 }

@@ -10,7 +10,7 @@ use super::pumice::models;
 
 const MIB: i64 = 1 << 20;
 
-struct Columns {
+struct OpenbColumns {
     name: CsvColumn,
     cpu: CsvColumn,
     memory: CsvColumn,
@@ -25,7 +25,7 @@ struct Columns {
 /// Reads all rows.
 pub fn read(text: &str, intake: &mut TraceIntake<'_>) -> Result<(), TraceProblem> {
     let names = CsvColumns::read(intake.file, text);
-    let columns = Columns {
+    let columns = OpenbColumns {
         name: names.find("name"),
         cpu: names.need("cpu_milli")?,
         memory: names.need("memory_mib")?,
@@ -42,7 +42,7 @@ pub fn read(text: &str, intake: &mut TraceIntake<'_>) -> Result<(), TraceProblem
     Ok(())
 }
 
-fn job(row: &CsvRow<'_>, columns: &Columns) -> Result<TraceJob, RowFault> {
+fn job(row: &CsvRow<'_>, columns: &OpenbColumns) -> Result<TraceJob, RowFault> {
     let cards = row.whole(columns.cards)?;
     let share = row
         .text(columns.share)

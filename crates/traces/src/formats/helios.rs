@@ -9,7 +9,7 @@ use crate::times::{between_s, lasting_s, time_s};
 
 const GB: f64 = 1e9;
 
-struct Columns {
+struct HeliosColumns {
     name: CsvColumn,
     queue: [CsvColumn; 2],
     nodes: CsvColumn,
@@ -25,7 +25,7 @@ struct Columns {
 /// Reads all rows.
 pub fn read(text: &str, intake: &mut TraceIntake<'_>) -> Result<(), TraceProblem> {
     let names = CsvColumns::read(intake.file, text);
-    let columns = Columns {
+    let columns = HeliosColumns {
         name: names.find("job_id"),
         queue: [names.find("vc"), names.find("user")],
         nodes: names.find("node_num"),
@@ -43,7 +43,7 @@ pub fn read(text: &str, intake: &mut TraceIntake<'_>) -> Result<(), TraceProblem
     Ok(())
 }
 
-fn job(row: &CsvRow<'_>, columns: &Columns) -> Result<TraceJob, RowFault> {
+fn job(row: &CsvRow<'_>, columns: &HeliosColumns) -> Result<TraceJob, RowFault> {
     let time = |column, name| row.text(column).map(|text| time_s(name, text)).transpose();
     let submit_s = time_s("submit_time", row.needed(columns.submit)?)?;
     let start_s = time(columns.start, "start_time")?;

@@ -21,7 +21,7 @@ const HOUR_S: f64 = 3600.0;
 const DAY_S: f64 = 86_400.0;
 
 /// A picture that all configurations share: one curve each.
-struct Shared {
+struct SharedPicture {
     title: &'static str,
     up: &'static str,
     /// The largest value, where that is the same for every trace.
@@ -29,38 +29,38 @@ struct Shared {
     of: fn(&TraceCurves) -> &[f64],
 }
 
-const PICTURES: [Shared; 6] = [
-    Shared {
+const PICTURES: [SharedPicture; 6] = [
+    SharedPicture {
         title: "Jobs that wait",
         up: "jobs",
         most: None,
         of: |curves| &curves.waiting,
     },
-    Shared {
+    SharedPicture {
         title: "Cards in use",
         up: "% of all cards",
         most: Some(100.0),
         of: |curves| &curves.cards_percent,
     },
-    Shared {
+    SharedPicture {
         title: "Cores in use",
         up: "% of all cores",
         most: Some(100.0),
         of: |curves| &curves.cpu_percent,
     },
-    Shared {
+    SharedPicture {
         title: "Cards free on nodes of which others are in use",
         up: "% of all cards",
         most: Some(100.0),
         of: |curves| &curves.scattered_percent,
     },
-    Shared {
+    SharedPicture {
         title: "Cards free and of use to no task",
         up: "% of all cards",
         most: Some(100.0),
         of: |curves| &curves.useless_percent,
     },
-    Shared {
+    SharedPicture {
         title: "Fairness: how evenly queues came to what was due to them (Jain's index)",
         up: "1: all alike",
         most: Some(1.0),
@@ -178,7 +178,7 @@ fn rounded_up(number: f64) -> f64 {
     }
 }
 
-fn shared(text: &mut String, picture: &Shared, runs: &[TraceFigures]) {
+fn shared(text: &mut String, picture: &SharedPicture, runs: &[TraceFigures]) {
     let longest_s = longest_s(runs);
     let (unit_s, _) = unit(longest_s);
     let curves = runs.iter().map(|run| NamedCurve {
