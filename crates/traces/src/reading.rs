@@ -139,9 +139,9 @@ impl<'a> TraceIntake<'a> {
     fn endless(&mut self) {
         let endless = self.jobs.iter().filter(|job| job.lasts_s.is_none()).count();
         if endless > 0 {
-            let message = format!(
-                "{endless} jobs have no end: they keep what they have got until the end of the run"
-            );
+            let jobs = if endless == 1 { "job has" } else { "jobs have" };
+            let what = "such keep what they have got until the end of the run";
+            let message = format!("{endless} {jobs} no end: {what}");
             self.remark(
                 0,
                 message,

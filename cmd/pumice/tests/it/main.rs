@@ -7,3 +7,4 @@ mod packing;
 mod reference;
 mod samples;
 mod served;
+mod traces;

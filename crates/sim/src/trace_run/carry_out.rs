@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use pumice_engine::Decisions;
-use pumice_model::object::PodPhase;
+use pumice_model::object::{GroupStatus, PodPhase};
 use pumice_model::{Delta, JobIx};
 
 use super::drive::{Drive, Happening};
@@ -13,8 +13,8 @@ use crate::device_plugin::answer_at_once;
 use crate::run::written_annotations;
 
 impl Drive<'_> {
-    /// Tells the engine what its decisions have led to.
-    pub(super) fn carry_out(&mut self, now_s: i64, decisions: &Decisions) {
+    /// Tells the engine what its decisions have led to; whether there was anything to tell.
+    pub(super) fn carry_out(&mut self, now_s: i64, decisions: &Decisions) -> bool {
         let mut news = Vec::new();
         for bind in &decisions.binds {
             let state = self.engine.state();
@@ -68,7 +68,9 @@ impl Drive<'_> {
             .iter()
             .filter_map(|job| self.written_group(*job));
         news.extend(groups.collect::<Vec<Delta>>());
+        let is_any = !news.is_empty();
         news.into_iter().for_each(|delta| self.engine.apply(delta));
+        is_any
     }
 
     fn start(&mut self, now_s: i64, number: usize) {
@@ -128,14 +130,26 @@ impl Drive<'_> {
             .parse()
             .ok()?;
         let live = self.live.get_mut(&number)?;
+        // Conditions tell people; with each change of their numbers the engine would look at who waits again.
+        if says_the_same(&live.status, &status) {
+            return None;
+        }
         live.status = status;
         let queue = &self.queues[self.queue_of[number] as usize].0;
-        let mut group = self
-            .maker
-            .group(number, &self.jobs[number], queue, &live.kinds);
+        let job = &self.jobs[number];
+        let mut group = self.maker.group(number, job, queue, &live.kinds);
         group.status = live.status.clone();
         Some(Delta::GroupApply(Box::new(group)))
     }
+}
+
+/// Whether two statuses differ in conditions alone.
+fn says_the_same(one: &GroupStatus, other: &GroupStatus) -> bool {
+    let told = |status: &GroupStatus| {
+        let counts = [status.running, status.succeeded, status.failed];
+        (status.phase, status.is_blank, counts)
+    };
+    told(one) == told(other)
 }
 
 /// Which kind a member of a job is of.

@@ -32,3 +32,6 @@ pub mod summing;
 pub use drive::{TraceRunSettings, run_trace};
 pub use figures::TraceFigures;
 pub use ground::TraceGround;
+
+#[cfg(test)]
+mod tests;
