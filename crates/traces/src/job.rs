@@ -15,7 +15,7 @@ pub struct TraceJob {
     pub submit_s: i64,
     /// Seconds from the start of its pods to their end, at least one; `None`: it does not end within the trace.
     pub lasts_s: Option<i64>,
-    /// Its pods.
+    /// Pods, those that are alike together.
     pub roles: Vec<TraceRole>,
     /// Queue, virtual cluster or, where the trace knows none, user; empty where it knows neither.
     pub queue: String,

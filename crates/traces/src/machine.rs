@@ -29,7 +29,7 @@ pub struct TraceMachine {
 /// Columns of Alibaba's table of machines, which is published without a line of names.
 const MACHINE_SPEC: [&str; 5] = ["machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu"];
 
-/// Of a row: for how many nodes it stands, and what each is.
+/// Reads of a row for how many nodes it stands, and what each is.
 type MachineReader = fn(&CsvColumns<'_>, &CsvRow<'_>) -> Result<(i64, TraceMachine), RowFault>;
 
 /// Reads a list of nodes.

@@ -5,12 +5,12 @@ use super::objects::PodKind;
 
 /// Cards of a node, in thousandths of one.
 #[derive(Clone, Copy, Debug, Default)]
-struct NodeCards {
+struct CardsOfNode {
     all: i64,
     used: i64,
 }
 
-impl NodeCards {
+impl CardsOfNode {
     /// Free cards of a node of which others are in use.
     fn scattered(self) -> i64 {
         match self.used > 0 {
@@ -25,7 +25,7 @@ impl NodeCards {
 pub struct QueueBook {
     /// What its jobs have: cards in thousandths, or cpu where the cluster has no cards.
     pub has: Curve,
-    /// The same of all its jobs that run or wait.
+    /// What all its jobs that run or wait ask, in the same unit.
     pub wants: Curve,
 }
 
@@ -34,7 +34,7 @@ pub struct QueueBook {
 pub struct TraceBooks {
     start_s: i64,
     width_s: i64,
-    nodes: Vec<NodeCards>,
+    nodes: Vec<CardsOfNode>,
     /// Thousandths of cores of all nodes that take pods.
     pub all_cpu_milli: i64,
     /// Thousandths of cards of the same.
@@ -69,7 +69,7 @@ impl TraceBooks {
             width_s,
             nodes: nodes
                 .iter()
-                .map(|all| NodeCards { all: *all, used: 0 })
+                .map(|all| CardsOfNode { all: *all, used: 0 })
                 .collect(),
             all_cpu_milli,
             all_cards_milli: nodes.iter().sum(),

@@ -7,7 +7,7 @@ use pumice_engine::Decisions;
 use pumice_model::object::{GroupStatus, PodPhase};
 use pumice_model::{Delta, JobIx};
 
-use super::drive::{Drive, Happening};
+use super::drive::{Drive, JobHappening};
 use super::objects::{self, NAMESPACE, PodKind};
 use crate::device_plugin::answer_at_once;
 use crate::run::written_annotations;
@@ -85,7 +85,7 @@ impl Drive<'_> {
         if let Some(lasts_s) = self.jobs[number].lasts_s {
             let event = (
                 now_s.saturating_add(lasts_s),
-                Happening::Ends,
+                JobHappening::Ends,
                 number,
                 live.attempt,
             );

@@ -48,12 +48,12 @@ pub(super) struct LiveJob {
 
 /// What may happen to a job by itself, in the order in which it does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Happening {
+pub(super) enum JobHappening {
     Ends,
     ComesAgain,
 }
 
-/// Of manifests: a pod that runs.
+/// A pod of manifests that runs.
 pub(super) struct OtherPod {
     pub(super) node: String,
     pub(super) cpu_milli: i64,
@@ -72,7 +72,7 @@ pub(super) struct Drive<'a> {
     pub(super) other_groups: BTreeMap<String, GroupObject>,
     /// Pods of manifests, by UID.
     pub(super) other_pods: BTreeMap<String, OtherPod>,
-    pub(super) events: BinaryHeap<Reverse<(i64, Happening, usize, u32)>>,
+    pub(super) events: BinaryHeap<Reverse<(i64, JobHappening, usize, u32)>>,
     pub(super) arrived: usize,
     pub(super) books: TraceBooks,
     pub(super) sequences: Sequences,
@@ -170,8 +170,8 @@ impl<'a> Drive<'a> {
             if is_meant {
                 any = true;
                 match happening {
-                    Happening::Ends => self.end(now_s, number),
-                    Happening::ComesAgain => self.make_pods(number),
+                    JobHappening::Ends => self.end(now_s, number),
+                    JobHappening::ComesAgain => self.make_pods(number),
                 }
             }
         }
@@ -223,7 +223,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Its pods are gone, and it has given back what they had.
+    /// The pods of a job are gone, and it has given back what they had.
     pub(super) fn clear(&mut self, now_s: i64, number: usize) {
         let Some(live) = self.live.get_mut(&number) else {
             return;
@@ -278,7 +278,7 @@ impl<'a> Drive<'a> {
         self.outcomes[number].restarts += 1;
         if let Some(live) = self.live.get_mut(&number) {
             live.attempt += 1;
-            let event = (now_s + 1, Happening::ComesAgain, number, live.attempt);
+            let event = (now_s + 1, JobHappening::ComesAgain, number, live.attempt);
             self.events.push(Reverse(event));
         }
     }

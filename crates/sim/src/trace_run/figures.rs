@@ -8,7 +8,7 @@ pub const MAX_NAMED: usize = 3;
 /// Mean and quantiles of some numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct QuantileLine {
-    /// Mean.
+    /// Sum by count.
     pub mean: f64,
     /// Half are at most this.
     pub median: f64,
@@ -21,7 +21,7 @@ pub struct QuantileLine {
 }
 
 impl QuantileLine {
-    /// Of these numbers; zeroes of none.
+    /// Mean and quantiles of these numbers; zeroes of none.
     pub fn of(mut numbers: Vec<f64>) -> Self {
         if numbers.is_empty() {
             return Self::default();
@@ -119,7 +119,7 @@ pub struct UseFigures {
     pub capacity: f64,
     /// Percent in use while jobs came, from the first to the last.
     pub used_percent: f64,
-    /// The same of the whole run.
+    /// Percent in use from the first job to the last event.
     pub used_of_run_percent: f64,
 }
 

@@ -16,7 +16,7 @@ const PREFIX: &str = "trace:";
 
 const PERCENTAGE: &str = "volcano.sh/vgpu-memory-percentage";
 
-/// Of each pod's container, by Kubernetes' scorers, where it asks for none.
+/// Cpu and memory by which Kubernetes' scorers count a container that asks for none.
 const NONZERO: (i64, i64) = (100, 200 << 20);
 
 /// How jobs are told to the engine.

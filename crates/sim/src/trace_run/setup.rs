@@ -87,7 +87,7 @@ impl<'a> Drive<'a> {
 
 /// What the engine was told that a run has to remember.
 struct ToldGround {
-    /// Of queues.
+    /// Weights of queues.
     weights: BTreeMap<String, i64>,
     groups: BTreeMap<String, GroupObject>,
     pods: BTreeMap<String, OtherPod>,

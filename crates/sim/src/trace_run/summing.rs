@@ -45,9 +45,9 @@ pub struct WindowSums {
     pub cpu: i128,
     /// Thousandths of cards times seconds.
     pub cards: i128,
-    /// The same of scattered ones.
+    /// Scattered ones, likewise.
     pub scattered: i128,
-    /// The same of useless ones.
+    /// Useless ones, likewise.
     pub useless: Option<i128>,
 }
 

@@ -65,9 +65,9 @@ pub struct TraceArguments {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceLine {
-    /// Its file.
+    /// Where it was read.
     file: String,
-    /// Its format.
+    /// How it was read.
     format: &'static str,
     /// Jobs.
     jobs: usize,
