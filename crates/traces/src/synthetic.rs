@@ -10,7 +10,7 @@ use crate::formats::pumice::COLUMNS;
 /// What to make up.
 #[derive(Clone, Copy, Debug)]
 pub struct Synthetic {
-    /// Jobs.
+    /// How many jobs come.
     pub jobs: usize,
     /// Cards of the cluster.
     pub cards: i64,
@@ -18,7 +18,7 @@ pub struct Synthetic {
     pub load_percent: u32,
     /// Queues, of which the first have more jobs than the last.
     pub queues: usize,
-    /// Seed.
+    /// What chance begins with.
     pub seed: u64,
 }
 

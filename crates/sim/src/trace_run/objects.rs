@@ -37,7 +37,7 @@ pub struct PodKind {
     pub members: u32,
     /// Thousandths of cores.
     pub cpu_milli: i64,
-    /// Bytes.
+    /// How much of memory each asks, in bytes.
     pub memory_bytes: i64,
     /// Thousandths of cards that it takes.
     pub cards_milli: i64,

@@ -20,7 +20,7 @@ const SHORTEST_S: f64 = 10.0;
 
 /// What figures are made of.
 pub struct RunEnd<'a> {
-    /// Jobs.
+    /// The whole trace.
     pub jobs: &'a [TraceJob],
     /// What became of each.
     pub outcomes: &'a [TraceOutcome],

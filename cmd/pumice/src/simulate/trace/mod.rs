@@ -69,7 +69,7 @@ pub struct TraceLine {
     file: String,
     /// How it was read.
     format: &'static str,
-    /// Jobs.
+    /// How many were read.
     jobs: usize,
     /// Rows that were left out.
     left_out: usize,
