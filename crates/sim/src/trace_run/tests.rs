@@ -31,6 +31,7 @@ tiers:
   - name: deviceshare
     arguments:
       deviceshare.VGPUEnable: true
+      deviceshare.SchedulePolicy: binpack
 ";
 
 fn config(text: &str) -> Config {
@@ -132,7 +133,8 @@ fn a_job_that_is_evicted_starts_over() {
 
 #[test]
 fn what_never_fits_is_told_in_the_words_of_the_scheduler() {
-    let figures = run("0,10,1,1,,16,,,,large\n5,10,1,1,,1,,,,small\n");
+    let rows = "0,10,1,1,,16,,,,large\n5,10,1,1,,1,,,,small\n";
+    let figures = run_on(&nodes(2), DEFAULT_CONF, rows);
     assert_eq!((figures.ended, figures.waiting), (1, 1));
     let line = &figures.never_started[0];
     assert_eq!(
@@ -191,7 +193,7 @@ fn cards_are_shared_where_the_configuration_shares_them() {
 #[test]
 fn queues_of_manifests_take_the_jobs_of_others_into_the_default_one() {
     let ground = manifests(
-        "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 8, memory: 8Gi, pods: 10}}\n---\n\
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: \"8\", memory: 8Gi, pods: \"10\"}}\n---\n\
          apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: known}\nspec: {weight: 2}\n",
     );
     let figures = run_on(
@@ -215,7 +217,7 @@ fn queues_of_manifests_take_the_jobs_of_others_into_the_default_one() {
 
 #[test]
 fn pods_of_manifests_keep_their_node_and_those_without_one_take_no_part() {
-    let node = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 8, memory: 8Gi, pods: 10}}\n---\n";
+    let node = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: \"8\", memory: 8Gi, pods: \"10\"}}\n---\n";
     let pod = |name: &str, node: &str| {
         format!(
             "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\nspec: {{schedulerName: volcano, {node}containers: [{{name: m, \
