@@ -13,8 +13,8 @@ use crate::device_plugin::answer_at_once;
 use crate::run::written_annotations;
 
 impl Drive<'_> {
-    /// Tells the engine what its decisions have led to.
-    pub(super) fn carry_out(&mut self, now_s: i64, decisions: &Decisions) {
+    /// Tells the engine what its decisions have led to; whether there was anything to tell.
+    pub(super) fn carry_out(&mut self, now_s: i64, decisions: &Decisions) -> bool {
         let mut news = Vec::new();
         for bind in &decisions.binds {
             let state = self.engine.state();
@@ -68,7 +68,9 @@ impl Drive<'_> {
             .iter()
             .filter_map(|job| self.written_group(*job));
         news.extend(groups.collect::<Vec<Delta>>());
+        let is_any = !news.is_empty();
         news.into_iter().for_each(|delta| self.engine.apply(delta));
+        is_any
     }
 
     fn start(&mut self, now_s: i64, number: usize) {

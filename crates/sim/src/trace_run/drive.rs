@@ -291,7 +291,14 @@ impl<'a> Drive<'a> {
             if decisions.settled {
                 return false;
             }
-            self.carry_out(now_s, &decisions);
+            let told = self.carry_out(now_s, &decisions);
+            let goes_on = told
+                || decisions.postponed
+                || !decisions.evictions.is_empty()
+                || !decisions.admitted.is_empty();
+            if !goes_on && decisions.nominations.is_empty() {
+                return false;
+            }
         }
         true
     }

@@ -23,6 +23,15 @@ tiers:
   - name: nodeorder
 ";
 
+/// No share of a queue keeps a job from what is free.
+const GANGS: &str = "actions: \"enqueue, allocate, backfill\"
+tiers:
+- plugins:
+  - name: gang
+  - name: predicates
+  - name: nodeorder
+";
+
 const SHARED: &str = "actions: \"enqueue, allocate\"
 tiers:
 - plugins:
@@ -111,11 +120,8 @@ fn the_same_trace_gives_the_same_figures() {
         rows += &format!("{},{},1,1,,{cards},,q{queue},0,\n", at * 7, 100 + at % 50);
     }
     let ground = nodes(2);
-    assert_eq!(
-        run_on(&ground, DEFAULT_CONF, &rows),
-        run_on(&ground, DEFAULT_CONF, &rows)
-    );
-    assert_eq!(run_on(&ground, DEFAULT_CONF, &rows).ended, 200);
+    assert_eq!(run_on(&ground, GANGS, &rows), run_on(&ground, GANGS, &rows));
+    assert_eq!(run_on(&ground, GANGS, &rows).ended, 200);
 }
 
 #[test]
@@ -134,7 +140,7 @@ fn a_job_that_is_evicted_starts_over() {
 #[test]
 fn what_never_fits_is_told_in_the_words_of_the_scheduler() {
     let rows = "0,10,1,1,,16,,,,large\n5,10,1,1,,1,,,,small\n";
-    let figures = run_on(&nodes(2), DEFAULT_CONF, rows);
+    let figures = run_on(&nodes(2), GANGS, rows);
     assert_eq!((figures.ended, figures.waiting), (1, 1));
     let line = &figures.never_started[0];
     assert_eq!(
