@@ -134,6 +134,23 @@ fn of_run(out: &mut impl Write, run: &TraceFigures, named: bool) -> anyhow::Resu
     } else {
         String::new()
     };
+    queues(out, run, &of)?;
+    sizes(out, run, &of)?;
+    if !run.never_started.is_empty() {
+        writeln!(out, "\nNEVER STARTED{of}")?;
+    }
+    for line in &run.never_started {
+        let jobs = if line.jobs == 1 { "job" } else { "jobs" };
+        let first = line.first.join(", ");
+        writeln!(out, "{} {jobs} ({first})\n  {}", line.jobs, line.reason)?;
+    }
+    for remark in &run.remarks {
+        writeln!(out, "\nNote: {remark}")?;
+    }
+    Ok(())
+}
+
+fn queues(out: &mut impl Write, run: &TraceFigures, of: &str) -> anyhow::Result<()> {
     writeln!(out, "\nQUEUES{of}")?;
     let mut queues: Vec<_> = run.queues.iter().collect();
     queues.sort_by_key(|queue| std::cmp::Reverse(queue.jobs));
@@ -174,6 +191,10 @@ fn of_run(out: &mut impl Write, run: &TraceFigures, named: bool) -> anyhow::Resu
             queues.len() - MAX_QUEUES
         )?;
     }
+    Ok(())
+}
+
+fn sizes(out: &mut impl Write, run: &TraceFigures, of: &str) -> anyhow::Result<()> {
     writeln!(out, "\nSIZES{of}")?;
     let rows = run.sizes.iter().map(|size| {
         [
@@ -195,17 +216,5 @@ fn of_run(out: &mut impl Write, run: &TraceFigures, named: bool) -> anyhow::Resu
         "P99",
         "SLOWDOWN",
     ];
-    columns(out, heads, rows.collect())?;
-    if !run.never_started.is_empty() {
-        writeln!(out, "\nNEVER STARTED{of}")?;
-    }
-    for line in &run.never_started {
-        let jobs = if line.jobs == 1 { "job" } else { "jobs" };
-        let first = line.first.join(", ");
-        writeln!(out, "{} {jobs} ({first})\n  {}", line.jobs, line.reason)?;
-    }
-    for remark in &run.remarks {
-        writeln!(out, "\nNote: {remark}")?;
-    }
-    Ok(())
+    columns(out, heads, rows.collect())
 }
