@@ -14,6 +14,7 @@ mod placement;
 mod queues;
 mod record;
 mod scale;
+mod trace;
 mod wake;
 
 use std::process::ExitCode;
@@ -22,7 +23,7 @@ use clap::Subcommand;
 
 use arguments::{
     EvictArguments, EvictFor, ForkArguments, PackingArguments, PlacementArguments,
-    QueueTreeArguments, ScaleArguments, WakeArguments,
+    QueueTreeArguments, ScaleArguments, TraceBenchArguments, WakeArguments,
 };
 
 /// What is measured.
@@ -46,6 +47,8 @@ pub enum BenchCommand {
     Record(record::RecordArguments),
     /// Tasks of a trace, one by one: how much of all GPUs is given out
     Packing(PackingArguments),
+    /// A made-up trace, from its text to its figures
+    Trace(TraceBenchArguments),
 }
 
 /// Runs a benchmark.
@@ -60,6 +63,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<ExitCode> {
         BenchCommand::Fork(arguments) => fork::run(arguments)?,
         BenchCommand::Record(arguments) => record::run(arguments)?,
         BenchCommand::Packing(arguments) => packing::run(arguments)?,
+        BenchCommand::Trace(arguments) => trace::run(arguments)?,
     }
     Ok(ExitCode::SUCCESS)
 }

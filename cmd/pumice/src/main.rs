@@ -1,13 +1,9 @@
 //! `pumice`, the user tool: ask a running scheduler why something waits, run and control Jobs, open and
 //! close queues, see what would be scheduled where, compare configurations, check a configuration, measure the engine.
 //!
-<<<<<<< HEAD
-//! Exit codes: 0 done (pending pods are a result, not an error; `plan` and `compare --exit-code` have more), 1 with `--strict` when something
-//! of the input was set aside or warned about, 2 when nothing could be done with the input or
-=======
-//! Exit codes: 0 done (pending pods are a result, not an error), 1 with `--strict` when something
-//! of the input was set aside or warned about, and where a replay decides otherwise than it must, 2 when nothing could be done with the input or
->>>>>>> h-blackbox
+//! Exit codes: 0 done (pending pods are a result, not an error; `plan` and `compare --exit-code` have more), 1 with `--strict` when
+//! something of the input was set aside or warned about, and where a replay decides otherwise than it must, 2 when nothing could be
+//! done with the input or
 //! configuration, or what is asked for is not there or cannot be reached. An internal error is 1
 //! too, and says so on standard error.
 //!
@@ -16,6 +12,7 @@
 
 mod bad_input;
 mod bench;
+mod chart;
 mod check;
 mod columns;
 mod compare;
@@ -54,13 +51,10 @@ enum PumiceCommand {
     Live(live::LiveCommand),
     /// Schedule the objects of manifests and show what goes where, and why the rest waits
     Simulate(simulate::SimulateArguments),
-<<<<<<< HEAD
     /// Compare two configurations over one cluster, or two results of `simulate`
     Compare(compare::CompareArguments),
-=======
     /// Decide once more what a scheduler has recorded, and show where that differs, or what would have been
     Replay(replay::ReplayArguments),
->>>>>>> h-blackbox
     /// Validate a volcano-scheduler.conf, plain or inside its ConfigMap
     Check(check::CheckArguments),
     /// Measure the engine on a cluster made in memory
@@ -121,11 +115,8 @@ fn main() -> ExitCode {
             Ok(completion::run(&arguments, PumiceArguments::command()))
         }
         PumiceCommand::Simulate(arguments) => simulate::run(&arguments),
-<<<<<<< HEAD
         PumiceCommand::Compare(arguments) => compare::run(&arguments),
-=======
         PumiceCommand::Replay(arguments) => replay::run(&arguments),
->>>>>>> h-blackbox
         PumiceCommand::Check(arguments) => check::run(&arguments),
         PumiceCommand::Bench(command) => bench::run(&command),
     };

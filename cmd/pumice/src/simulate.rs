@@ -2,6 +2,7 @@
 
 mod cluster;
 mod configuration;
+mod trace;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -49,9 +50,10 @@ pub struct SimulateArguments {
     #[arg(long = "objects", value_name = "FILE")]
     objects: Vec<PathBuf>,
     /// Scheduler configuration; default: volcano-scheduler.conf of a directory that is named, else
-    /// the ConfigMap among the manifests, else that of the dumped scheduler, else the built-in one
+    /// the ConfigMap among the manifests, else that of the dumped scheduler, else the built-in one.
+    /// With a trace several may be named, to be compared
     #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    config: Vec<PathBuf>,
     /// Run exactly this many cycles without a kubelet, instead of until nothing changes
     #[arg(long, value_name = "N")]
     cycles: Option<u32>,
@@ -63,6 +65,8 @@ pub struct SimulateArguments {
     strict: bool,
     #[command(flatten)]
     cluster: ClusterArguments,
+    #[command(flatten)]
+    trace: trace::TraceArguments,
 }
 
 /// Runs a simulation and prints its result.
@@ -70,6 +74,16 @@ pub fn run(arguments: &SimulateArguments) -> anyhow::Result<ExitCode> {
     let mut settings = arguments.cluster.settings()?;
     settings.mode = arguments.cycles.map_or(Mode::FixedPoint, Mode::Cycles);
     let paths: Vec<&PathBuf> = arguments.paths.iter().chain(&arguments.objects).collect();
+    if arguments.trace.trace.is_some() {
+        return trace::run(arguments, &settings, &paths);
+    }
+    if let [_, second, ..] = arguments.config.as_slice() {
+        let text = format!(
+            "error: --config {}: a second configuration\n  = help: several are compared over a trace (--trace)",
+            second.display()
+        );
+        return Err(BadInput(text).into());
+    }
     if paths.is_empty() {
         let text = format!(
             "error: no manifests given\n  = help: name files or directories, or `-` to read \
@@ -91,7 +105,7 @@ pub fn run(arguments: &SimulateArguments) -> anyhow::Result<ExitCode> {
                     place on them, as `kubectl get … -o yaml` prints them";
         return Err(BadInput(text.to_owned()).into());
     }
-    let flag = arguments.config.as_ref();
+    let flag = arguments.config.first();
     let (config, source) = configuration::choose(flag, &confs, &input, &sources)?;
     let progress = Progress::new(arguments.output);
     let (mut report, problems) =

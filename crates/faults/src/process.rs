@@ -110,18 +110,13 @@ pub struct FaultWorld<'a> {
 }
 
 impl Process {
-<<<<<<< HEAD
     /// Number of the process.
     pub fn identity(&self) -> u32 {
         self.elector.identity
     }
 
-    /// A process that has just been started.
-    pub fn new(identity: u32, config: &Config, now_ms: u64) -> Self {
-=======
     /// A process that has just been started; recorded where the text of the configuration is known.
     pub fn new(identity: u32, config: &Config, text: Option<&str>, now_ms: u64) -> Self {
->>>>>>> h-blackbox
         let options = DeciderOptions {
             default_queue: "default".to_owned(),
             ignored_provisioners: Vec::new(),

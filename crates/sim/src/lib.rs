@@ -11,6 +11,7 @@
 //! * [`world`]: the objects as an API server would hold them.
 //! * [`run`]: cycles until nothing changes, or a fixed number of them.
 //! * [`device_plugin`]: the plugins that hand out devices, as their own code behaves.
+//! * [`trace_run`]: the jobs of a trace as they come and go, in virtual time.
 //! * [`report`]: what came of it, in the form the user tool prints.
 
 pub mod decode;
@@ -22,6 +23,7 @@ pub mod reader;
 pub mod report;
 pub mod run;
 mod task_mix;
+pub mod trace_run;
 mod wanted;
 pub mod world;
 

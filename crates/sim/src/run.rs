@@ -3,7 +3,7 @@
 use pumice_api::keys;
 use pumice_conf::Config;
 use pumice_devices::NodeReport;
-use pumice_devices::binding::{Sent, Sequences};
+use pumice_devices::binding::{BindingAnnotations, Sent, Sequences};
 use pumice_engine::{Decisions, Engine, Eviction};
 use pumice_ingest::Options;
 use pumice_model::object::Pairs;
@@ -158,6 +158,28 @@ fn tell_devices(maps: &[DeviceMap], reports: &[NodeReport], engine: &mut Engine)
     }
 }
 
+/// Annotations that a Binding writes for the pod's devices, by key.
+pub(crate) fn written_annotations(
+    devices: Option<&BindingAnnotations>,
+    node: &str,
+    now_s: i64,
+    sequences: &mut Sequences,
+) -> Pairs {
+    let nanos = now_s.saturating_mul(1_000_000_000);
+    let sent = Sent {
+        seconds: now_s,
+        nanos,
+        sequence: sequences.next(node, now_s),
+        nano_sequence: sequences.next_nanos(node, nanos),
+    };
+    let written = devices.into_iter().flat_map(|written| &written.annotations);
+    let mut annotations: Pairs = written
+        .map(|annotation| (annotation.key.to_string(), annotation.value.text(sent)))
+        .collect();
+    annotations.sort();
+    annotations
+}
+
 /// Writes the decisions of a cycle to the world and the report.
 fn record(
     engine: &Engine,
@@ -170,18 +192,7 @@ fn record(
     for bind in &decisions.binds {
         let pod = state.population().task_key(bind.task);
         let node = state.nodes().object(bind.node).name.clone();
-        let nanos = now_s.saturating_mul(1_000_000_000);
-        let sent = Sent {
-            seconds: now_s,
-            nanos,
-            sequence: sequences.next(&node, now_s),
-            nano_sequence: sequences.next_nanos(&node, nanos),
-        };
-        let written = bind.devices.iter().flat_map(|written| &written.annotations);
-        let mut annotations: Pairs = written
-            .map(|annotation| (annotation.key.to_string(), annotation.value.text(sent)))
-            .collect();
-        annotations.sort();
+        let annotations = written_annotations(bind.devices.as_deref(), &node, now_s, sequences);
         world.bind(
             &pod,
             &node,

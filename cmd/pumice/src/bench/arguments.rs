@@ -289,3 +289,35 @@ pub struct PackingArguments {
     #[arg(long, value_enum, default_value = "table")]
     pub output: Output,
 }
+
+/// Arguments of `pumice bench trace`.
+#[derive(Args, Clone)]
+pub struct TraceBenchArguments {
+    /// Jobs
+    #[arg(long, default_value_t = 100_000)]
+    pub jobs: usize,
+    /// How many nodes the cluster has
+    #[arg(long, default_value_t = 1000)]
+    pub nodes: usize,
+    /// Cards of a node, each with 16 cores and 128 GiB beside it
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(i64).range(1..=64))]
+    pub cards: i64,
+    /// What jobs ask for of all cards, in percent
+    #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub load: u32,
+    /// Queues, of which the first have more jobs than the last
+    #[arg(long, default_value_t = 10)]
+    pub queues: usize,
+    /// Seed
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Configuration; default: the built-in one
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Writes the trace, for `pumice simulate --trace`, and does nothing else
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    pub output: Output,
+}

@@ -9,3 +9,4 @@ mod reference;
 mod replay;
 mod samples;
 mod served;
+mod traces;

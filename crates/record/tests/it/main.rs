@@ -1,7 +1,5 @@
 //! Recordings as bytes: what is read again, and what is lost with a part of them.
 
-#![expect(clippy::panic, reason = "helpers of tests fail as tests do")]
-
 mod damage;
 mod shape;
 

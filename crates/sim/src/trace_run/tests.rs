@@ -1,0 +1,291 @@
+use pumice_conf::{Config, DEFAULT_CONF, parse};
+use pumice_ingest::Options;
+use pumice_traces::{TraceMachine, read_trace};
+
+use super::{TraceFigures, TraceGround, TraceRunSettings, run_trace};
+use crate::reader::{InputObjects, InputSource};
+use crate::run::{Mode, SimulationSettings};
+
+const NAMES: &str = "submit,duration,members,cpu,memory,cards,model,queue,priority,name\n";
+
+const LABEL: &str = "nvidia.com/gpu.product";
+
+/// Gangs, and pods of higher priority evict others.
+const PREEMPT: &str = "actions: \"enqueue, allocate, preempt\"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+    enablePreemptable: false
+  - name: conformance
+- plugins:
+  - name: predicates
+  - name: nodeorder
+";
+
+/// No share of a queue keeps a job from what is free.
+const GANGS: &str = "actions: \"enqueue, allocate, backfill\"
+tiers:
+- plugins:
+  - name: gang
+  - name: predicates
+  - name: nodeorder
+";
+
+const SHARED: &str = "actions: \"enqueue, allocate\"
+tiers:
+- plugins:
+  - name: gang
+  - name: predicates
+  - name: deviceshare
+    arguments:
+      deviceshare.VGPUEnable: true
+      deviceshare.SchedulePolicy: binpack
+";
+
+fn config(text: &str) -> Config {
+    parse(text, &pumice_engine::REGISTRY).config.expect("valid")
+}
+
+fn settings() -> TraceRunSettings {
+    TraceRunSettings {
+        default_queue: "default".to_owned(),
+        card_resource: None,
+        model_label: LABEL.to_owned(),
+        until_s: None,
+    }
+}
+
+/// So many nodes with eight cards.
+fn nodes(count: usize) -> TraceGround {
+    let mut ground = TraceGround::default();
+    let shape = TraceMachine::shaped("cpu=96,memory=768Gi,cards=8").expect("a shape");
+    ground.add_shaped(count, &shape);
+    ground
+}
+
+fn run_on(ground: &TraceGround, conf: &str, rows: &str) -> TraceFigures {
+    let reading = read_trace("t", &format!("{NAMES}{rows}"), None).expect("a trace");
+    run_trace(&config(conf), ground, &reading.jobs, &settings(), |_| ())
+}
+
+fn run(rows: &str) -> TraceFigures {
+    run_on(&nodes(1), DEFAULT_CONF, rows)
+}
+
+fn manifests(text: &str) -> TraceGround {
+    let settings = SimulationSettings {
+        mode: Mode::FixedPoint,
+        now_s: 0,
+        default_queue: "default".to_owned(),
+        options: Options {
+            scheduler_names: vec!["volcano".to_owned()],
+            annotations: pumice_engine::annotations_read(),
+        },
+        ignored_provisioners: Vec::new(),
+        node_selector: Vec::new(),
+        shard: None,
+    };
+    let source = InputSource {
+        name: "t".to_owned(),
+        bytes: text.as_bytes().to_vec(),
+    };
+    let mut input = InputObjects::default();
+    input.read(&source).expect("text");
+    let (ground, problems) = TraceGround::of_manifests(input, &[source], &settings);
+    assert_eq!(problems, []);
+    ground
+}
+
+#[test]
+fn a_gang_waits_until_there_is_room_for_all_of_it() {
+    let figures = run("0,100,1,1,,6,,,,first\n10,50,2,1,,2,,,,gang\n");
+    assert_eq!((figures.came, figures.ended), (2, 2));
+    assert_eq!(
+        (figures.wait_seconds.max, figures.wait_seconds.mean),
+        (90.0, 45.0)
+    );
+    assert_eq!(figures.makespan_seconds, 150);
+    // 6 cards for 100 s and 4 for 50 s of 8 for 150 s.
+    assert_eq!(figures.cards.expect("cards").used_of_run_percent, 66.7);
+    // (90 + 50) / 50, and nothing for the first.
+    assert_eq!(figures.slowdown.max, 2.8);
+}
+
+#[test]
+fn the_same_trace_gives_the_same_figures() {
+    let mut rows = String::new();
+    for at in 0..200 {
+        let (queue, cards) = (at % 3, 1 << (at % 4));
+        rows += &format!("{},{},1,1,,{cards},,q{queue},0,\n", at * 7, 100 + at % 50);
+    }
+    let ground = nodes(2);
+    assert_eq!(run_on(&ground, GANGS, &rows), run_on(&ground, GANGS, &rows));
+    assert_eq!(run_on(&ground, GANGS, &rows).ended, 200);
+}
+
+#[test]
+fn a_job_that_is_evicted_starts_over() {
+    let figures = run_on(
+        &nodes(1),
+        PREEMPT,
+        "0,100,2,1,,4,,,1,low\n40,10,1,1,,4,,,9,high\n",
+    );
+    assert_eq!((figures.ended, figures.restarts), (2, 1));
+    // The low one ran 40 s on 8 cards for nothing, then waited until the high one was done.
+    assert_eq!(figures.lost_hours, 0.1);
+    assert_eq!(figures.makespan_seconds, 150);
+}
+
+#[test]
+fn what_never_fits_is_told_in_the_words_of_the_scheduler() {
+    let rows = "0,10,1,1,,16,,,,large\n5,10,1,1,,1,,,,small\n";
+    let figures = run_on(&nodes(2), GANGS, rows);
+    assert_eq!((figures.ended, figures.waiting), (1, 1));
+    let line = &figures.never_started[0];
+    assert_eq!(
+        (line.jobs, line.first.as_slice()),
+        (1, &["large".to_owned()][..])
+    );
+    assert!(line.reason.contains("never fits"), "{}", line.reason);
+}
+
+#[test]
+fn a_job_without_an_end_keeps_what_it_has() {
+    let figures = run("0,,1,1,,6,,,,service\n10,50,1,1,,4,,,,late\n");
+    assert_eq!((figures.ended, figures.running, figures.waiting), (0, 1, 1));
+}
+
+#[test]
+fn a_run_ends_when_it_is_told_to() {
+    let reading = read_trace(
+        "t",
+        &format!("{NAMES}0,1000,1,1,,1,,,,\n5000,10,1,1,,1,,,,\n"),
+        None,
+    )
+    .expect("a trace");
+    let settings = TraceRunSettings {
+        until_s: Some(500),
+        ..settings()
+    };
+    let figures = run_trace(
+        &config(DEFAULT_CONF),
+        &nodes(1),
+        &reading.jobs,
+        &settings,
+        |_| (),
+    );
+    assert_eq!(
+        (figures.came, figures.running, figures.makespan_seconds),
+        (1, 1, 500)
+    );
+}
+
+#[test]
+fn cards_are_shared_where_the_configuration_shares_them() {
+    let rows = "0,100,1,1,,0.5,,,,a\n0,100,1,1,,0.5,,,,b\n0,100,7,1,,1,,,,c\n";
+    let shared = run_on(&nodes(1), SHARED, rows);
+    assert_eq!((shared.wait_seconds.max, shared.ended), (0.0, 3));
+    assert_eq!(shared.cards.expect("cards").used_of_run_percent, 100.0);
+    let whole = run(rows);
+    assert_eq!(whole.wait_seconds.max, 100.0);
+    assert!(
+        whole.remarks[0].starts_with("2 jobs ask for a share of a card and get a whole one"),
+        "{:?}",
+        whole.remarks
+    );
+}
+
+#[test]
+fn queues_of_manifests_take_the_jobs_of_others_into_the_default_one() {
+    let ground = manifests(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: \"8\", memory: 8Gi, pods: \"10\"}}\n---\n\
+         apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: known}\nspec: {weight: 2}\n",
+    );
+    let figures = run_on(
+        &ground,
+        DEFAULT_CONF,
+        "0,10,1,1,,,,known,,\n0,10,1,1,,,,strange,,\n",
+    );
+    let names: Vec<&str> = figures
+        .queues
+        .iter()
+        .map(|queue| queue.name.as_str())
+        .collect();
+    assert_eq!(names, ["default", "known"]);
+    assert!(
+        figures.remarks[0].contains("strange"),
+        "{:?}",
+        figures.remarks
+    );
+    assert_eq!(figures.cards, None);
+}
+
+#[test]
+fn pods_of_manifests_keep_their_node_and_those_without_one_take_no_part() {
+    let node = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: \"8\", memory: 8Gi, pods: \"10\"}}\n---\n";
+    let pod = |name: &str, node: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\nspec: {{schedulerName: volcano, {node}containers: [{{name: m, \
+             image: i, resources: {{requests: {{cpu: 6}}}}}}]}}\n---\n"
+        )
+    };
+    let ground = manifests(&format!(
+        "{node}{}{}",
+        pod("runs", "nodeName: n1, "),
+        pod("waits", "")
+    ));
+    assert_eq!(ground.left_out, 1);
+    let figures = run_on(&ground, DEFAULT_CONF, "0,10,1,4,,,,,,\n0,10,1,2,,,,,,\n");
+    assert_eq!((figures.ended, figures.waiting), (1, 1));
+    assert!(
+        figures
+            .remarks
+            .iter()
+            .any(|remark| remark.starts_with("1 pods and Jobs")),
+        "{:?}",
+        figures.remarks
+    );
+}
+
+#[test]
+fn wishes_for_models_count_where_nodes_tell_them() {
+    let shape = |model: &str| {
+        TraceMachine::shaped(&format!("cpu=8,memory=8Gi,cards=1,model={model}")).expect("a shape")
+    };
+    let mut ground = TraceGround::default();
+    ground.add_shaped(1, &shape("A100"));
+    ground.add_shaped(1, &shape("H100"));
+    let rows = "0,10,1,1,,1,H100,,,\n0,10,1,1,,1,H100,,,\n";
+    assert_eq!(run_on(&ground, DEFAULT_CONF, rows).wait_seconds.max, 10.0);
+    let anywhere = run_on(&nodes(1), DEFAULT_CONF, rows);
+    assert_eq!(anywhere.wait_seconds.max, 0.0);
+    assert!(
+        anywhere.remarks[0].starts_with("2 jobs name models"),
+        "{:?}",
+        anywhere.remarks
+    );
+}
+
+#[test]
+fn processors_share_pods_as_large_as_nodes() {
+    let mut ground = TraceGround::default();
+    ground.add_shaped(
+        2,
+        &TraceMachine::shaped("cpu=16,memory=64Gi").expect("a shape"),
+    );
+    let job = |processors: u32| {
+        format!("1 0 -1 60 {processors} -1 -1 {processors} -1 -1 1 1 1 -1 1 -1 -1 -1\n")
+    };
+    for (processors, ended) in [(24, 1), (32, 1), (33, 0)] {
+        let reading = read_trace("t", &job(processors), None).expect("a trace");
+        let figures = run_trace(
+            &config(DEFAULT_CONF),
+            &ground,
+            &reading.jobs,
+            &settings(),
+            |_| (),
+        );
+        assert_eq!(figures.ended, ended, "{processors}");
+    }
+}
