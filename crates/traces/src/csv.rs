@@ -15,7 +15,7 @@ pub struct CsvColumns<'a> {
     before: usize,
 }
 
-/// A row.
+/// What stands in one line of a table.
 pub struct CsvRow<'a> {
     /// Line, counted from 1.
     pub line: usize,

@@ -293,7 +293,7 @@ pub struct PackingArguments {
 /// Arguments of `pumice bench trace`.
 #[derive(Args, Clone)]
 pub struct TraceBenchArguments {
-    /// Jobs
+    /// How many jobs come
     #[arg(long, default_value_t = 100_000)]
     pub jobs: usize,
     /// How many nodes the cluster has
@@ -308,7 +308,7 @@ pub struct TraceBenchArguments {
     /// Queues, of which the first have more jobs than the last
     #[arg(long, default_value_t = 10)]
     pub queues: usize,
-    /// Seed
+    /// What chance begins with
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Configuration; default: the built-in one
