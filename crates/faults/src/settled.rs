@@ -215,8 +215,9 @@ fn check_statuses(process: &Process, server: &VirtualServer) -> Result<(), Broke
     for (key, group) in &server.groups {
         let job = state.population().job_by_key(&group.namespace, &group.name);
         let newest = job.map(|job| &state.job(job).status);
-        if newest.is_some_and(|newest| *newest != group.status) {
-            let text = format!("the status of {key} on the server is an old one");
+        if let Some(newest) = newest.filter(|newest| **newest != group.status) {
+            let told = &group.status;
+            let text = format!("the status of {key} on the server is {told:?}, it is {newest:?}");
             return Err(Invariant::Ledger.broken(text));
         }
     }

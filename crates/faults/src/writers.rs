@@ -443,11 +443,12 @@ impl Writers {
             });
         }
         if write.is_over {
-            // Whoever leads by now computes its own.
-            let given_up = write.waiting.take().filter(|_| outcome.is_none());
-            let (namespace, name, _) = write.pod_group.clone();
-            outcome =
-                outcome.or(given_up.map(|_| Outcome::GroupStatusNotNeeded { namespace, name }));
+            // Whoever leads by now computes its own. One outcome a step: a status that waits behind one that was sent is
+            // told of in the next.
+            if outcome.is_none() && write.waiting.take().is_some() {
+                let (namespace, name, _) = write.pod_group.clone();
+                outcome = Some(Outcome::GroupStatusNotNeeded { namespace, name });
+            }
         } else if around.has_term()
             && let Some(status) = write.waiting.take()
         {
