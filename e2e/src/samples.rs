@@ -46,14 +46,17 @@ pub struct Sample {
     pub has_claim_templates: bool,
 }
 
-/// Names of all samples.
+/// Names of all samples of objects. Those whose jobs come from a trace are left out: nothing of it is an object.
 ///
 /// # Errors
 /// When the folder cannot be read.
 pub fn names() -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(SAMPLES).context("read config/samples")? {
-        names.push(entry?.file_name().to_string_lossy().into_owned());
+        let entry = entry?;
+        if !entry.path().join("trace.csv").exists() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
     }
     names.sort();
     Ok(names)
