@@ -70,7 +70,15 @@ impl Rest {
     /// # Errors
     /// As [`Rest::call`].
     pub fn get_protobuf(&self, path: &str) -> Result<Vec<u8>> {
-        let request = Request::get(path).header("accept", "application/vnd.kubernetes.protobuf");
+        self.get_bytes(path, "application/vnd.kubernetes.protobuf")
+    }
+
+    /// Reads what is no text, in a media type.
+    ///
+    /// # Errors
+    /// As [`Rest::call`].
+    pub fn get_bytes(&self, path: &str, accept: &str) -> Result<Vec<u8>> {
+        let request = Request::get(path).header("accept", accept);
         let request = request.body(Vec::new())?;
         run(async {
             let mut bytes = Vec::new();

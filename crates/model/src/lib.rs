@@ -1,7 +1,7 @@
 //! The cluster as dense tables.
 //!
 //! ```text
-//!  Delta ──► State::apply ──► nodes (columns)  tasks  jobs  queues  shapes  topology counters
+//!  Delta ──► State::apply ──► nodes (columns)  tasks  jobs  queues  shapes  who stands where
 //!                               ▲
 //!  a cycle's decisions ─────────┘ State::place, and back: exact inverses of each other
 //! ```

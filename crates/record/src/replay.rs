@@ -5,6 +5,7 @@ use std::time::Duration;
 use pumice_conf::Config;
 use pumice_decider::{Decider, report_places};
 use pumice_engine::{Engine, REGISTRY, Unobserved};
+use pumice_model::Delta;
 
 use crate::clocks::{RepeatedClock, first};
 use crate::digest::digest;
@@ -200,6 +201,18 @@ impl Replay {
         let clock = RepeatedClock::new(readings, self.now);
         let step = decider.step(&clock, &mut Unobserved);
         let (now, now_evicted) = decided(decider.engine(), step.decisions.as_ref());
+        if self.config.is_some() {
+            // The cluster is the one that was: nobody carried out what was not decided then.
+            let placed = now.iter().filter(|one| !recorded.contains(one));
+            let placed = placed.map(|(uid, _)| Delta::BindTakenBack { uid: uid.clone() });
+            let evicted = now_evicted.iter();
+            let evicted = evicted.filter(|uid| !recorded_evicted.contains(uid));
+            let evicted = evicted.map(|uid| Delta::EvictTakenBack { uid: uid.clone() });
+            let taken_back: Vec<Delta> = placed.chain(evicted).collect();
+            if !taken_back.is_empty() {
+                decider.apply(taken_back);
+            }
+        }
         Some(ReplayEvent::Stepped(Compared {
             at: self.now,
             step: self.step,

@@ -65,6 +65,10 @@ const UNTIL: (u32, u32) = (130, 800);
 /// Runs the benchmark.
 pub fn run(arguments: &PackingArguments) -> anyhow::Result<()> {
     let trace = Trace::read(&arguments.nodes, &arguments.pods, arguments.tasks)?;
+    anyhow::ensure!(
+        !arguments.departures || trace.interval_s() > 0.0,
+        "--departures needs tasks with GPUs that last for some time: columns creation_time and deletion_time"
+    );
     let mut configs = Vec::new();
     for path in &arguments.config {
         let name = path.display().to_string();

@@ -38,10 +38,10 @@ pub struct ReplayArguments {
     /// Recordings, or a directory of them (--record-dir); they are read in the order of their times
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Stop before the first step after this time, such as 2026-01-31T12:00:00Z, and show what waited then
-    #[arg(long, value_name = "TIME", conflicts_with = "until")]
+    /// Stop before the first step after this time, such as 2026-01-31T12:00:00Z, and write what the scheduler knew then (--dump)
+    #[arg(long, value_name = "TIME", conflicts_with = "until", requires = "dump")]
     at: Option<Timestamp>,
-    /// With --at: write what the scheduler knew then into this file, which must not exist yet; `pumice simulate` reads it
+    /// With --at: the file that what the scheduler knew then is written into, which must not exist yet; `pumice simulate` reads it
     #[arg(long, value_name = "FILE", requires = "at")]
     dump: Option<PathBuf>,
     /// Stop before the first step after this time
@@ -94,7 +94,7 @@ pub fn run(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
                         configuration.clone_from(text);
                     }
                     match replay.take(*entry) {
-                        Ok(Some(event)) => watcher.see(event, &replay)?,
+                        Ok(Some(event)) => watcher.see(event, &replay),
                         Ok(None) => {}
                         Err(error) => watcher.stuck(&error.to_string()),
                     }
@@ -105,14 +105,13 @@ pub fn run(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    if watcher.steps() == 0 && until.is_none() {
+    if watcher.steps() == 0 && (until.is_none() || watcher.misses_parts()) {
         return Err(BadInput(watcher.nothing()).into());
     }
-    if arguments.at.is_some() {
-        let asked = arguments.dump.as_deref();
-        told::state_at(&replay, configuration, asked)?;
+    if let Some(path) = &arguments.dump {
+        told::state_at(&replay, configuration, path)?;
     }
-    watcher.sum_up(&replay)
+    watcher.sum_up()
 }
 
 /// A step, or a beginning, after that time.

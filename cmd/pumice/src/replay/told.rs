@@ -8,19 +8,12 @@ use serde_json::json;
 
 use crate::bad_input::BadInput;
 
-/// Writes it as the document that `pumice simulate` reads, where somebody wants that.
-pub fn state_at(
-    replay: &Replay,
-    configuration: Option<String>,
-    path: Option<&Path>,
-) -> anyhow::Result<()> {
+/// Writes it as the document that `pumice simulate` reads.
+pub fn state_at(replay: &Replay, configuration: Option<String>, path: &Path) -> anyhow::Result<()> {
     let Some(engine) = replay.engine() else {
         let text = "error: nothing is known at that time\n  = help: it is before the first segment, \
                     or in a part that is lost";
         return Err(BadInput(text.to_owned()).into());
-    };
-    let Some(path) = path else {
-        return Ok(());
     };
     let document = json!({
         "apiVersion": "pumice.sh/v1",
@@ -28,8 +21,8 @@ pub fn state_at(
         "configuration": configuration,
         "deltas": engine.state().dump(),
     });
-    let mut file = super::new_file(path)?;
-    file.write_all(&serde_json::to_vec(&document)?)?;
+    let text = serde_json::to_vec(&document)?;
+    super::new_file(path)?.write_all(&text)?;
     let (name, at) = (path.display(), super::rfc3339(replay.now()));
     anstream::eprintln!("as of {at} in {name}; `pumice simulate {name}` shows it");
     Ok(())

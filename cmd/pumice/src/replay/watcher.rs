@@ -130,10 +130,16 @@ impl Watcher {
         self.has_failed
     }
 
+    /// A part could not be read, or not be gone on with.
+    pub fn misses_parts(&self) -> bool {
+        !self.report.lost.is_empty() || !self.report.problems.is_empty()
+    }
+
     /// Why there is nothing to tell.
     pub fn nothing(&self) -> String {
-        let why = self.report.problems.first();
-        let why = why.map_or("there is no step in it", String::as_str);
+        let lost = self.report.lost.first().map(|part| part.why.as_str());
+        let why = self.report.problems.first().map(String::as_str);
+        let why = why.or(lost).unwrap_or("there is no step in it");
         format!(
             "error: {}: {why}\n  = help: name a file of `pumice record export`, or of --record-dir",
             self.file
@@ -141,7 +147,7 @@ impl Watcher {
     }
 
     /// Takes in what a replay shows.
-    pub fn see(&mut self, event: ReplayEvent, replay: &Replay) -> anyhow::Result<()> {
+    pub fn see(&mut self, event: ReplayEvent, replay: &Replay) {
         match event {
             ReplayEvent::Began { at, fresh } => {
                 self.report.from.get_or_insert_with(|| rfc3339(at));
@@ -169,7 +175,6 @@ impl Watcher {
                 self.stuck(&why);
             }
         }
-        Ok(())
     }
 
     fn see_step(&mut self, step: &Compared, replay: &Replay) {
@@ -219,7 +224,7 @@ impl Watcher {
     }
 
     /// What it came to.
-    pub fn sum_up(mut self, _: &Replay) -> anyhow::Result<ExitCode> {
+    pub fn sum_up(mut self) -> anyhow::Result<ExitCode> {
         if let Some(outlook) = &self.outlook {
             self.report.would_be = Some(outlook.sums());
             self.report.pods = outlook.others();
@@ -282,7 +287,14 @@ impl Watcher {
                 report.copied_segments
             );
         }
+        let missing = report.lost.len() + report.problems.len();
+        if missing > 0 {
+            anstream::println!(
+                "{missing} parts are missing or could not be decided again: see above"
+            );
+        }
         match (report.differences.len(), self.has_failed) {
+            (0, _) if missing > 0 => anstream::println!("what is left was decided again: the same"),
             (0, _) => anstream::println!("decided again: the same, step by step"),
             (_, true) => anstream::println!("decided again: NOT the same; stopped there"),
             (count, false) => anstream::println!("decided again: {count} steps differ"),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pumice_admin::metrics::Metrics;
 use pumice_record::{SegmentStart, Tape, TapeEntry, block, header};
@@ -21,7 +21,7 @@ const BLOCK_AGE: Duration = Duration::from_secs(5);
 /// Segments a recording has about, of which the oldest is forgotten at once.
 const SEGMENTS: usize = 4;
 
-/// A segment has at least so much more than the copy at its begin, or most of a recording would be copies.
+/// A segment has so many times the copy at its begin beside it where there is room, or most of a recording would be copies.
 const LEAST_AFTER_COPY: usize = 2;
 
 /// See the module.
@@ -33,6 +33,8 @@ pub(super) struct RecordingWriter {
     metrics: Arc<Metrics>,
     /// Entries that are in no block yet.
     entries: Vec<u8>,
+    /// When the first of them came.
+    oldest: Option<Instant>,
     /// When the last of them was, since 1970.
     now: Duration,
     /// Bytes of the segment, and of the copy it begins with.
@@ -58,6 +60,7 @@ impl RecordingWriter {
             pipe,
             metrics,
             entries: Vec::new(),
+            oldest: None,
             now: Duration::ZERO,
             segment: (0, 0),
             has_asked: false,
@@ -68,12 +71,15 @@ impl RecordingWriter {
     /// Keeps what comes until nobody sends any more.
     pub(super) fn run(mut self) {
         loop {
-            match self.pipe.messages.recv_timeout(BLOCK_AGE) {
+            let age = self.oldest.map_or(Duration::ZERO, |at| at.elapsed());
+            let left = BLOCK_AGE.saturating_sub(age);
+            match self.pipe.messages.recv_timeout(left) {
                 Ok(RecordingMessage::Start(start, broke_off)) => self.begin(*start, broke_off),
                 Ok(RecordingMessage::Entries(entries, now)) => {
                     self.now = now;
                     self.entries.extend_from_slice(&entries);
-                    if self.entries.len() >= BLOCK_BYTES {
+                    let oldest = *self.oldest.get_or_insert_with(Instant::now);
+                    if self.entries.len() >= BLOCK_BYTES || oldest.elapsed() >= BLOCK_AGE {
                         self.keep();
                     }
                     let pipe = &self.pipe.pipe;
@@ -110,6 +116,7 @@ impl RecordingWriter {
 
     /// Makes a block of what there is.
     fn keep(&mut self) {
+        self.oldest = None;
         if self.entries.is_empty() {
             return;
         }
@@ -124,7 +131,9 @@ impl RecordingWriter {
         if let Some(folder) = &self.folder {
             limit = limit.min(usize::try_from(folder.limit()).unwrap_or(usize::MAX));
         }
-        let is_due = bytes > limit / SEGMENTS && bytes > copy * (1 + LEAST_AFTER_COPY);
+        // Of a copy that is large beside the limit less follows: the next one has to begin before there is no room.
+        let enough = (copy * (1 + LEAST_AFTER_COPY)).min(copy.midpoint(limit));
+        let is_due = bytes > limit / SEGMENTS && bytes > enough;
         if is_due && !std::mem::replace(&mut self.has_asked, true) {
             self.pipe.pipe.wants_segment.store(true, Ordering::Release);
         }

@@ -206,7 +206,7 @@ impl DeviceMix {
     }
 
     /// Whether summaries of the cards of a family tell all that is to be known.
-    fn is_plain(&self, family: u8) -> bool {
+    pub fn is_plain(&self, family: u8) -> bool {
         let mut known = self.families.iter();
         known.all(|(other, is_plain)| *other != family || *is_plain)
     }

@@ -153,7 +153,7 @@ impl NodeLooks {
         let number = self.next_number;
         self.next_number += 1;
         let has_room = self.known_bytes < MAX_KNOWN_BYTES;
-        let cards = mix.known_of(room).filter(|_| has_room);
+        let cards = has_room.then(|| mix.known_of(room)).flatten();
         let mut kinds = SmallVec::new();
         if let Some(cards) = &cards {
             let of = (NodeIx(room.node as u32), cards.family());
@@ -181,7 +181,8 @@ impl NodeLooks {
 
 /// How a node looks to a mix; nothing if summaries of its cards do not tell all of it.
 fn look_of(mix: &DeviceMix, nodes: &Nodes, node: NodeIx) -> Option<NodeLook> {
-    let (family, cards) = nodes.devices[node.at()].look()?;
+    let look = nodes.devices[node.at()].look();
+    let (family, cards) = look.filter(|(family, _)| mix.is_plain(*family))?;
     Some(NodeLook {
         kind: mix.kind(node.at()),
         family,

@@ -158,7 +158,7 @@ impl State {
         self.shift_task(ix, status, node, NodeEntry::default());
     }
 
-    /// Brings the node, the job, the queue and the topology counters in step with a new status and
+    /// Brings the node, the job, the queue and who stands where in step with a new status and
     /// node.
     fn shift_task(
         &mut self,

@@ -9,14 +9,14 @@ use pumice_model::selector::{node_affinity_holds, tolerates_cordon, tolerates_fi
 use super::census::{AskedClass, CountedClass};
 use super::written;
 
-/// Part of all cards that may be placed or taken back before classes are weighed again.
+/// Part of all cards that may be placed before classes are weighed again.
 const MOVED_PART: usize = 16;
-/// Tasks that may always be placed or taken back before classes are weighed again.
+/// Tasks that may always be placed before classes are weighed again.
 const LEAST_MOVES: u64 = 16;
 /// Part of what is free that a class counts as able to use at least, so that none counts without end.
 const LEAST_USABLE: i64 = 50;
 
-/// Tasks with cards that may be placed or taken back before classes are weighed again.
+/// Tasks with cards that may be placed before classes are weighed again.
 pub(super) fn moves_until_due(state: &State) -> u64 {
     let nodes = state.nodes();
     let cards = nodes.indices().map(|node| {
