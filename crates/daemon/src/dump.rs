@@ -5,9 +5,8 @@
 //!                                                        └─► a file of --cache-dump-dir (signals)
 //! ```
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -17,12 +16,17 @@ use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::decide::DecideRequest;
+use crate::timed_files::TimedFiles;
 
 /// Files that are kept, the newest of them. A large cluster has 100 MB in each.
 const MAX_FILES: usize = 3;
 
-/// Dumps within one second that get a name of their own.
-const MAX_NAMES: u32 = 10;
+/// How the files are called.
+const DUMPS: TimedFiles = TimedFiles {
+    prefix: "snapshot",
+    suffix: "json",
+    most_names: 10,
+};
 
 /// Every object as the engine knows it, what it has decided, and the text of the configuration in use
 /// without its secrets.
@@ -69,7 +73,8 @@ pub async fn text(core: &mpsc::Sender<DecideRequest>) -> anyhow::Result<Vec<u8>>
 pub fn write(folder: &Path, unix_s: u64, text: &[u8]) -> anyhow::Result<PathBuf> {
     // Before: the folder may have no room for one more.
     remove_oldest(folder, MAX_FILES - 1);
-    let (path, mut file) = create(folder, unix_s)
+    let (path, mut file) = DUMPS
+        .create(folder, unix_s)
         .with_context(|| format!("{}/snapshot-{unix_s}.json", folder.display()))?;
     let written = file.write_all(text);
     if written.is_err() {
@@ -80,45 +85,12 @@ pub fn write(folder: &Path, unix_s: u64, text: &[u8]) -> anyhow::Result<PathBuf>
     Ok(path)
 }
 
-fn create(folder: &Path, unix_s: u64) -> io::Result<(PathBuf, File)> {
-    let mut taken = io::Error::from(io::ErrorKind::AlreadyExists);
-    for nth in 0..MAX_NAMES {
-        let path = folder.join(name(unix_s, nth));
-        // By the rules of open(2) a link is never followed where the file must be new.
-        let created = File::options()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path);
-        match created {
-            Ok(file) => return Ok((path, file)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = error,
-            Err(error) => return Err(error),
-        }
-    }
-    Err(taken)
-}
-
-fn name(unix_s: u64, nth: u32) -> String {
-    match nth {
-        0 => format!("snapshot-{unix_s}.json"),
-        nth => format!("snapshot-{unix_s}-{nth}.json"),
-    }
-}
-
-/// The time and number in the name of a dump.
-fn age(name: &str) -> Option<(u64, u32)> {
-    let middle = name.strip_prefix("snapshot-")?.strip_suffix(".json")?;
-    let (seconds, nth) = middle.split_once('-').unwrap_or((middle, "0"));
-    let age = (seconds.parse().ok()?, nth.parse().ok()?);
-    (self::name(age.0, age.1) == name).then_some(age)
-}
-
 /// Leaves as many files as said. What cannot be removed stays: the new dump is worth more.
 fn remove_oldest(folder: &Path, leave: usize) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-    let aged = files.filter_map(|entry| Some((age(entry.file_name().to_str()?)?, entry.path())));
+    let aged =
+        files.filter_map(|entry| Some((DUMPS.age(entry.file_name().to_str()?)?, entry.path())));
     let mut dumps: Vec<_> = aged.collect();
     dumps.sort_unstable();
     let surplus = dumps.len().saturating_sub(leave);
@@ -162,14 +134,14 @@ mod tests {
         let victim = folder.path().join("victim");
         fs::write(&victim, "kept").expect("written");
         let nowhere = folder.path().join("nowhere");
-        symlink(&victim, folder.path().join(name(7, 0))).expect("linked");
-        symlink(&nowhere, folder.path().join(name(7, 1))).expect("linked");
+        symlink(&victim, folder.path().join(DUMPS.name(7, 0))).expect("linked");
+        symlink(&nowhere, folder.path().join(DUMPS.name(7, 1))).expect("linked");
         let path = write(folder.path(), 7, b"text").expect("written");
-        assert_eq!(path, folder.path().join(name(7, 2)));
+        assert_eq!(path, folder.path().join(DUMPS.name(7, 2)));
         assert_eq!(fs::read(&victim).expect("readable"), b"kept");
         assert!(!nowhere.exists());
-        for nth in 3..MAX_NAMES {
-            symlink(&victim, folder.path().join(name(7, nth))).expect("linked");
+        for nth in 3..DUMPS.most_names {
+            symlink(&victim, folder.path().join(DUMPS.name(7, nth))).expect("linked");
         }
         let error = write(folder.path(), 7, b"text").expect_err("all names are taken");
         assert!(

@@ -36,6 +36,7 @@ mod recording;
 mod settings;
 mod shutdown;
 mod signals;
+mod timed_files;
 mod watch_metrics;
 
 use std::process::ExitCode;

@@ -19,6 +19,7 @@ mod explain;
 mod file;
 mod flow;
 mod job;
+mod new_file;
 mod own_namespace;
 mod plan;
 mod pod;

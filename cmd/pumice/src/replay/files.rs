@@ -29,8 +29,8 @@ pub fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<RecordingFile>> {
     for path in paths {
         if path.is_dir() {
             let entries = std::fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
-            for entry in entries.flatten() {
-                let path = entry.path();
+            for entry in entries {
+                let path = entry.map_err(|error| unreadable(path, &error))?.path();
                 if path
                     .extension()
                     .is_some_and(|extension| extension == "pumice")

@@ -2,14 +2,19 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
 
-/// Segments within one second that get a name of their own.
-const MAX_NAMES: u32 = 100;
+use crate::timed_files::TimedFiles;
+
+/// How the files are called.
+const SEGMENTS: TimedFiles = TimedFiles {
+    prefix: "recording",
+    suffix: "pumice",
+    most_names: 100,
+};
 
 /// See the module.
 pub(super) struct RecordingFolder {
@@ -54,7 +59,7 @@ impl RecordingFolder {
     pub(super) fn begin(&mut self, at: Duration) -> io::Result<()> {
         self.newest = None;
         self.remove_old(at)?;
-        self.newest = Some(self.create(at.as_secs())?);
+        self.newest = Some(SEGMENTS.create(&self.path, at.as_secs())?);
         Ok(())
     }
 
@@ -70,31 +75,16 @@ impl RecordingFolder {
         self.remove_old(now)
     }
 
-    fn create(&self, unix_s: u64) -> io::Result<(PathBuf, File)> {
-        let mut taken = io::Error::from(io::ErrorKind::AlreadyExists);
-        for nth in 0..MAX_NAMES {
-            let path = self.path.join(name(unix_s, nth));
-            // By the rules of open(2) a link is never followed where the file must be new.
-            let created = File::options()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(&path);
-            match created {
-                Ok(file) => return Ok((path, file)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = error,
-                Err(error) => return Err(error),
-            }
-        }
-        Err(taken)
-    }
-
     /// Segments that are there, the oldest first.
     fn segments(&self) -> io::Result<Vec<SegmentFile>> {
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
-            let Some(age) = entry.file_name().to_str().and_then(age) else {
+            let Some(age) = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| SEGMENTS.age(name))
+            else {
                 continue;
             };
             // Of a link these are of the link.
@@ -130,19 +120,4 @@ impl RecordingFolder {
         }
         Ok(())
     }
-}
-
-fn name(unix_s: u64, nth: u32) -> String {
-    match nth {
-        0 => format!("recording-{unix_s}.pumice"),
-        nth => format!("recording-{unix_s}-{nth}.pumice"),
-    }
-}
-
-/// The time and number in the name of a segment.
-fn age(name: &str) -> Option<(u64, u32)> {
-    let middle = name.strip_prefix("recording-")?.strip_suffix(".pumice")?;
-    let (seconds, nth) = middle.split_once('-').unwrap_or((middle, "0"));
-    let age = (seconds.parse().ok()?, nth.parse().ok()?);
-    (self::name(age.0, age.1) == name).then_some(age)
 }

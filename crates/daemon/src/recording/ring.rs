@@ -66,7 +66,7 @@ impl MemoryRing {
 
     /// All segments, one after the other.
     pub fn bytes(&self) -> Vec<u8> {
-        let segments = self.segments();
-        segments.iter().flatten().copied().collect()
+        let mut segments = self.segments();
+        segments.make_contiguous().concat()
     }
 }
