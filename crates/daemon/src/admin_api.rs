@@ -12,7 +12,7 @@ use crate::conf::ConfInUse;
 use crate::decide::{DecideRequest, NoView};
 use crate::dump;
 use crate::journal::Journal;
-use crate::planning::Planner;
+use crate::questions::Questions;
 use crate::recording::MemoryRing;
 use pumice_process::DaemonStatus;
 
@@ -28,8 +28,8 @@ pub struct AdminApi {
     pub core: mpsc::Sender<DecideRequest>,
     /// Held while a dump or a copy of a recording is made.
     pub dumping: tokio::sync::Mutex<()>,
-    /// Makes plans.
-    pub planner: Planner,
+    /// Answers on copies.
+    pub questions: Questions,
     /// What was recorded, in memory.
     pub recording: Arc<MemoryRing>,
     /// The daemon's clock.
@@ -58,7 +58,8 @@ impl Answers for AdminApi {
 
     fn page(&self, page: DebugPage) -> PendingAnswer<'_, Result<Value, String>> {
         Box::pin(async move {
-            match self.view(ask(page)).await {
+            let ask = ask(page);
+            match self.view(ask.clone()).await {
                 // Written here, not by the thread that decides.
                 Ok(mut view) => {
                     view.set_configuration_problem(self.refused_configuration());
@@ -66,6 +67,10 @@ impl Answers for AdminApi {
                 }
                 Err(NoView::Absent(why)) => Ok(Err(why)),
                 Err(NoView::NotNow(why)) => Err(Unanswered(why)),
+                Err(NoView::StandsBy) => {
+                    let refused = self.refused_configuration();
+                    self.questions.page(&self.core, ask, refused).await
+                }
             }
         })
     }
@@ -92,10 +97,7 @@ impl Answers for AdminApi {
     }
 
     fn plan(&self, question: Vec<u8>) -> PendingAnswer<'_, Result<Value, String>> {
-        Box::pin(async move {
-            let plan = self.planner.plan(&self.core, &question).await?;
-            Ok(plan.map(|view| serde_json::to_value(view).unwrap_or_default()))
-        })
+        Box::pin(async move { self.questions.plan(&self.core, &question).await })
     }
 
     fn diag(&self, ask: DiagAsk) -> PendingAnswer<'_, Value> {
@@ -119,6 +121,10 @@ impl Answers for AdminApi {
             value["waiting"] = match self.view(Ask::Waiting).await {
                 Ok(view) => serde_json::to_value(view).unwrap_or_default(),
                 Err(NoView::Absent(why) | NoView::NotNow(why)) => json!({ "unknown": why }),
+                Err(NoView::StandsBy) => {
+                    let told = self.questions.page(&self.core, Ask::Waiting, None).await?;
+                    told.unwrap_or_else(|why| json!({ "unknown": why }))
+                }
             };
             Ok(value)
         })

@@ -30,9 +30,9 @@ use crate::mix_map;
 use crate::node_reports;
 use crate::node_usage::UsageFollower;
 use crate::notices::{self, Notice, Notices};
-use crate::planning::Planner;
 use crate::pod_traces::{self, TraceFeed, TraceSink};
 use crate::publish::{Meters, Out, Publisher};
+use crate::questions::Questions;
 use crate::recording::{self, MemoryRing, RecordingFeed};
 use crate::settings::DaemonSettings;
 use crate::shutdown::Shutdown;
@@ -205,7 +205,7 @@ impl Daemon {
             journal: Arc::clone(&self.journal),
             core,
             dumping: Default::default(),
-            planner: Planner::new(self.settings.flags.ours.plan_time),
+            questions: Questions::new(self.settings.flags.ours.plan_time),
             recording,
             clock: self.clock,
         }

@@ -23,8 +23,8 @@ use tokio::sync::{mpsc, oneshot};
 use crate::clock::DeciderClock;
 use crate::diag::{Activity, DiagView};
 use crate::dump::DumpDocument;
-use crate::planning::PlanGround;
 use crate::publish::Publisher;
+use crate::questions::{CopiedGround, Standby};
 use crate::recording::RecordingFeed;
 use pumice_model::Delta;
 use pumice_model::extender::ExtenderReply;
@@ -51,7 +51,7 @@ pub enum DecideRequest {
     /// What the engine sees.
     View(Ask, oneshot::Sender<Result<View, NoView>>),
     /// A copy for questions.
-    Fork(oneshot::Sender<Result<Box<PlanGround>, NoView>>),
+    Fork(oneshot::Sender<Result<Box<CopiedGround>, NoView>>),
     /// The state.
     Dump(oneshot::Sender<DumpDocument>),
     /// Where the thread's time went; after that it is counted anew, if `reset`.
@@ -111,6 +111,8 @@ pub enum NoView {
     Absent(String),
     /// This replica does not know at the moment: why.
     NotNow(String),
+    /// This replica stands by, so that it has decided nothing: a copy can tell what it would.
+    StandsBy,
 }
 
 /// Where the thread hears from others.
@@ -365,20 +367,32 @@ impl DecideLoop {
 
     fn view(&self, ask: &Ask) -> Result<View, NoView> {
         self.knows()?;
+        if self.standby().is_some() {
+            return Err(NoView::StandsBy);
+        }
         let view = self.decider.engine().known().view(ask);
         view.map_err(|absent| NoView::Absent(absent.to_string()))
     }
 
-    fn fork(&mut self) -> Result<Box<PlanGround>, NoView> {
+    fn fork(&mut self) -> Result<Box<CopiedGround>, NoView> {
         self.knows()?;
         let config = self.config.as_deref().cloned().unwrap_or_default();
         let now_s = i64::try_from(self.clock.now().as_secs()).unwrap_or(i64::MAX);
         let fork = self.decider.engine_mut().fork();
-        Ok(Box::new(PlanGround {
+        Ok(Box::new(CopiedGround {
             fork,
             config,
             now_s,
+            standby: self.standby(),
         }))
+    }
+
+    /// Who leads, where it is not this replica.
+    fn standby(&self) -> Option<Standby> {
+        let leads = self.publisher.may_write(&self.channels.term);
+        (!leads).then(|| Standby {
+            leader: self.channels.term.holder(),
+        })
     }
 
     /// Whether there is anything to tell.
@@ -386,12 +400,6 @@ impl DecideLoop {
         if !self.status.synced() {
             let why = "the first lists of the API server are not complete";
             return Err(NoView::NotNow(why.to_owned()));
-        }
-        if !self.publisher.may_write(&self.channels.term) {
-            return Err(NoView::NotNow(match self.channels.term.holder() {
-                Some(holder) => format!("this replica stands by; the leader is {holder}"),
-                None => "this replica stands by; there is no leader".to_owned(),
-            }));
         }
         if !self.decider.is_configured() {
             let why = "nothing is scheduled: there is no valid configuration; see /readyz";

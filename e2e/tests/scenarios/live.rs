@@ -225,7 +225,7 @@ fn what_keeps_a_user_from_asking_is_said_with_what_to_do() -> Result<()> {
 }
 
 #[test]
-fn a_standby_names_the_leader() -> Result<()> {
+fn a_standby_tells_what_it_would_decide_and_names_the_leader() -> Result<()> {
     let lab = Lab::take()?;
     let elects = |host: &str| Setup {
         elects: true,
@@ -236,10 +236,33 @@ fn a_standby_names_the_leader() -> Result<()> {
     leader.eventually(LIMIT, "the first one leads", || {
         Ok((leader.get("/debug/top")?.0 == 200).then_some(()))
     })?;
+    let large = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "large", "namespace": "default"},
+        "spec": {"schedulerName": "volcano", "containers": [{"name": "c", "image": "i",
+            "resources": {"requests": {"cpu": "4000"}}}]}});
+    lab.rest().create(crate::PODS, &large)?;
+    let page = "/debug/explain/default/large";
+    let message = |text: &str| -> Result<Value> {
+        Ok(serde_json::from_str::<Value>(text)?["message"].clone())
+    };
+    let said = leader.eventually(LIMIT, "the leader says why it waits", || {
+        let (status, text) = leader.get(page)?;
+        let is_told = status == 200 && text.contains("cpu");
+        is_told.then(|| message(&text)).transpose()
+    })?;
     let standby = Scheduler::start(lab.cluster(), &elects("second"))?;
-    standby.eventually(LIMIT, "the standby names the leader", || {
-        let (status, text) = standby.get("/debug/top")?;
-        ensure!(status == 503, "{status}: {text}");
-        Ok(text.contains("the leader is first_").then_some(()))
-    })
+    standby.eventually(LIMIT, "the standby says the same", || {
+        let (status, text) = standby.get(page)?;
+        if status != 200 {
+            return Ok(None);
+        }
+        let page: Value = serde_json::from_str(&text)?;
+        let who = page["standby"]["leader"].as_str().unwrap_or_default();
+        Ok((message(&text)? == said && who.starts_with("first_")).then_some(()))
+    })?;
+    let address = format!("http://127.0.0.1:{}", standby.port());
+    let asked = ["explain", "large", "-n", "default", "--server", &address];
+    let run = pumice(&asked, &lab.cluster().kubeconfig(Identity::Admin))?;
+    ensure_says(&run.out, &["cpu"])?;
+    let note = "what a replica that stands by would decide; the leader is first_";
+    ensure_says(&run.error, &["note: as of 20", note])
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use pumice_cluster::remote::{
-    self, Leader, PageRequest, Remote, RemoteError, RemoteOptions, RemotePage, RemoteRole,
+    self, PageRequest, Remote, RemoteError, RemoteOptions, RemotePage, RemoteRole, SchedulerPod,
 };
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
@@ -113,7 +113,7 @@ pub struct Scheduler {
 
 enum Route {
     Address(String),
-    Cluster(Box<Remote>, Leader),
+    Cluster(Box<Remote>, SchedulerPod),
 }
 
 /// An answer that is there, or why it is not.
@@ -147,7 +147,7 @@ impl SchedulerConnection {
         self.leader.options(RemoteRole::Explain)
     }
 
-    /// Finds the leading scheduler.
+    /// Finds the leading scheduler, or where there is none one that stands by.
     pub fn open(&self) -> anyhow::Result<Scheduler> {
         let runtime = runtime()?;
         let way = match &self.server {
@@ -155,8 +155,13 @@ impl SchedulerConnection {
             None => {
                 let found = runtime.block_on(async {
                     let remote = Remote::connect(self.options()).await?;
-                    let leader = remote.leader().await?;
-                    Ok((remote, leader))
+                    let asked = match remote.leader().await {
+                        Err(none @ (RemoteError::NoHolder { .. } | RemoteError::NoPod { .. })) => {
+                            remote.standby().await?.ok_or(none)?
+                        }
+                        found => found?,
+                    };
+                    Ok((remote, asked))
                 });
                 let (remote, leader) = found.map_err(error)?;
                 Route::Cluster(Box::new(remote), leader)
@@ -188,7 +193,10 @@ impl Scheduler {
         });
         let RemotePage { status, body, .. } = page.map_err(error)?;
         match status {
-            200 => Ok(Ok(body)),
+            200 => {
+                note_standby(&body);
+                Ok(Ok(body))
+            }
             404 => Ok(Err(body.trim().to_owned())),
             _ => Err(BadInput(format!("error: the scheduler says: {}", body.trim())).into()),
         }
@@ -218,6 +226,35 @@ impl Scheduler {
     pub fn get_known<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<T> {
         self.get(parts)?.map_err(absent)
     }
+}
+
+/// What a replica that stands by says of itself in an answer.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StandbyAnswer {
+    standby: StandbyWords,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StandbyWords {
+    leader: Option<String>,
+    as_of: Option<String>,
+}
+
+/// Says that an answer is not the leader's.
+fn note_standby(body: &str) {
+    let Ok(StandbyAnswer { standby }) = serde_json::from_str(body) else {
+        return;
+    };
+    let leader = match standby.leader {
+        Some(leader) => format!("the leader is {leader}"),
+        None => "there is no leader".to_owned(),
+    };
+    let as_of = standby.as_of.unwrap_or_default();
+    anstream::eprintln!(
+        "note: as of {as_of}, what a replica that stands by would decide; {leader}"
+    );
 }
 
 fn read<T: DeserializeOwned>(body: &str) -> anyhow::Result<T> {

@@ -3,7 +3,7 @@
 use kube::client::UpgradeConnectionError;
 use thiserror::Error;
 
-use super::{Leader, RemoteOptions, RemoteRole};
+use super::{RemoteOptions, RemoteRole, SchedulerPod};
 use crate::client::describe;
 
 /// A page could not be read.
@@ -135,7 +135,7 @@ pub enum RemoteError {
 const FORWARD: &str = "the verbs get and create on pods/portforward";
 
 impl RemoteError {
-    pub(super) fn not_forwarded(leader: &Leader, reason: &str) -> Self {
+    pub(super) fn not_forwarded(leader: &SchedulerPod, reason: &str) -> Self {
         Self::NotForwarded {
             pod: format!("{}/{}", leader.namespace, leader.pod),
             port: leader.port,
@@ -167,7 +167,7 @@ pub(super) fn of_request(
 }
 
 pub(super) fn of_forwarding(
-    leader: &Leader,
+    leader: &SchedulerPod,
     error: &kube::Error,
     options: &RemoteOptions,
 ) -> RemoteError {

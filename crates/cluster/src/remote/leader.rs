@@ -1,4 +1,4 @@
-//! From the Lease to the pod that holds it, and the port of its pages.
+//! From the Lease to the pod that holds it, or else to one that stands by, and the port of its pages.
 
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Container, Pod};
@@ -15,12 +15,15 @@ const PORT: u16 = 8443;
 /// The flag that moves it.
 const LISTEN: &str = "--secure-address";
 
+/// Label of the scheduler's pods in Volcano's chart and in ours.
+const SCHEDULER_PODS: &str = "app=volcano-scheduler";
+
 const GET_LEASE: &str = "the verb get on leases of coordination.k8s.io";
 const GET_PODS: &str = "the verbs get and list on pods";
 
-/// The pod of the leading scheduler.
+/// A pod of the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leader {
+pub struct SchedulerPod {
     /// Namespace of the pod.
     pub namespace: String,
     /// Name of the pod.
@@ -31,7 +34,10 @@ pub struct Leader {
     pub account: String,
 }
 
-pub(super) async fn find(client: &Client, options: &RemoteOptions) -> Result<Leader, RemoteError> {
+pub(super) async fn find(
+    client: &Client,
+    options: &RemoteOptions,
+) -> Result<SchedulerPod, RemoteError> {
     let (namespace, name) = (&options.lease_namespace, &options.lease_name);
     let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
     let lease = leases.get_opt(name).await;
@@ -47,12 +53,37 @@ pub(super) async fn find(client: &Client, options: &RemoteOptions) -> Result<Lea
         name: name.clone(),
     })?;
     let pod = pod_of(client, options, &holder).await?;
-    Ok(Leader {
-        namespace: namespace.clone(),
+    Ok(found(&pod, options))
+}
+
+/// The first by name of the scheduler's pods that are ready.
+pub(super) async fn find_standby(
+    client: &Client,
+    options: &RemoteOptions,
+) -> Result<Option<SchedulerPod>, RemoteError> {
+    let namespace = options.lease_namespace.as_str();
+    let ours = ListParams::default().labels(SCHEDULER_PODS);
+    let pods = pods::list(client, namespace, &ours).await;
+    let pods = pods.map_err(|error| of_request(&error, GET_PODS, options))?;
+    let ready = pods.into_iter().filter(is_ready);
+    let first = ready.min_by_key(ResourceExt::name_any);
+    Ok(first.map(|pod| found(&pod, options)))
+}
+
+fn found(pod: &Pod, options: &RemoteOptions) -> SchedulerPod {
+    SchedulerPod {
+        namespace: options.lease_namespace.clone(),
         pod: pod.name_any(),
-        port: options.port.unwrap_or_else(|| port_of(&pod)),
-        account: account_of(&pod),
-    })
+        port: options.port.unwrap_or_else(|| port_of(pod)),
+        account: account_of(pod),
+    }
+}
+
+fn is_ready(pod: &Pod) -> bool {
+    let conditions = pod.status.iter().flat_map(|status| &status.conditions);
+    let mut conditions = conditions.flatten();
+    let ready = conditions.any(|one| one.type_ == "Ready" && one.status == "True");
+    ready && pod.metadata.deletion_timestamp.is_none()
 }
 
 /// `<hostname>_<uuid>`: the host name of a pod is its name, cut at 63 characters, or with host

@@ -32,7 +32,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 pub use error::RemoteError;
-pub use leader::Leader;
+pub use leader::SchedulerPod;
 pub use logs::LogPart;
 pub use objects::{ClusterObjects, ObjectsError};
 pub use page::{PageRequest, RemotePage};
@@ -157,14 +157,16 @@ impl Remote {
     ///
     /// # Errors
     /// There is no Lease, nobody holds it, its holder is no pod, or a permission is missing.
-    pub async fn leader(&self) -> Result<Leader, RemoteError> {
-        let found = leader::find(&self.client, &self.options);
-        match timeout(LIMIT, found).await {
-            Ok(found) => found,
-            Err(_) => Err(RemoteError::Unreachable {
-                reason: format!("no answer within {LIMIT:?}"),
-            }),
-        }
+    pub async fn leader(&self) -> Result<SchedulerPod, RemoteError> {
+        in_time(leader::find(&self.client, &self.options)).await
+    }
+
+    /// Finds a scheduler that stands by, where there is no leader to ask.
+    ///
+    /// # Errors
+    /// A permission is missing.
+    pub async fn standby(&self) -> Result<Option<SchedulerPod>, RemoteError> {
+        in_time(leader::find_standby(&self.client, &self.options)).await
     }
 
     /// Asks a scheduler for a page.
@@ -173,7 +175,7 @@ impl Remote {
     /// The connection cannot be forwarded, it is not Pumice that answers, or it refuses.
     pub async fn ask(
         &self,
-        leader: &Leader,
+        leader: &SchedulerPod,
         asked: PageRequest<'_>,
     ) -> Result<RemotePage, RemoteError> {
         let mut body = Vec::new();
@@ -190,7 +192,7 @@ impl Remote {
     /// As [`ask`](Self::ask).
     pub async fn save(
         &self,
-        leader: &Leader,
+        leader: &SchedulerPod,
         asked: PageRequest<'_>,
         out: &mut (dyn Write + Send),
     ) -> Result<RemotePage, RemoteError> {
@@ -228,6 +230,15 @@ impl Remote {
             return Err(RemoteError::Refused { message });
         }
         Ok(page)
+    }
+}
+
+async fn in_time<T>(found: impl Future<Output = Result<T, RemoteError>>) -> Result<T, RemoteError> {
+    match timeout(LIMIT, found).await {
+        Ok(found) => found,
+        Err(_) => Err(RemoteError::Unreachable {
+            reason: format!("no answer within {LIMIT:?}"),
+        }),
     }
 }
 

@@ -79,13 +79,42 @@ async fn the_leader_is_the_pod_that_holds_the_lease() {
     let found = || Answer::Json(200, pod("vs-0"));
     let remote = cluster(|| Answer::Json(200, lease("vs-0_1f3a")), found, missing).await;
     let leader = remote.leader().await.expect("there is one");
-    let expected = Leader {
+    let expected = SchedulerPod {
         namespace: "volcano-system".to_owned(),
         pod: "vs-0".to_owned(),
         port: 9090,
         account: "vs".to_owned(),
     };
     assert_eq!(leader, expected);
+}
+
+#[tokio::test]
+async fn a_standby_is_the_first_pod_that_is_ready() {
+    let named = |name: &str, ready: &str| {
+        let mut pod = pod(name);
+        pod["status"] = json!({"conditions": [{"type": "Ready", "status": ready}]});
+        pod
+    };
+    let ready = [
+        named("vs-0", "False"),
+        named("vs-2", "True"),
+        named("vs-1", "True"),
+    ];
+    for (items, expected) in [(&ready[..], Some("vs-1")), (&ready[..1], None)] {
+        let list = json!({"metadata": {}, "items": items});
+        let answer = move |seen: &Seen| {
+            assert!(
+                seen.path
+                    .ends_with("/pods?&labelSelector=app%3Dvolcano-scheduler"),
+                "{}",
+                seen.path
+            );
+            Answer::Json(200, list.clone())
+        };
+        let remote = Remote::with(Server::start(answer).await.client(), options());
+        let found = remote.standby().await.expect("an answer");
+        assert_eq!(found.map(|pod| pod.pod).as_deref(), expected);
+    }
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 use super::error::of_request;
-use super::{LIMIT, Leader, RemoteError, RemoteOptions};
+use super::{LIMIT, RemoteError, RemoteOptions, SchedulerPod};
 use crate::access::AUDIENCE;
 
 /// How long a token is to live; the API server makes none for less.
@@ -37,7 +37,7 @@ impl RoleTokens {
     pub(super) async fn get(
         &self,
         client: &Client,
-        leader: &Leader,
+        leader: &SchedulerPod,
         options: &RemoteOptions,
     ) -> Result<String, RemoteError> {
         let mut latest = self.latest.lock().await;
@@ -55,7 +55,7 @@ impl RoleTokens {
 
 async fn create(
     client: &Client,
-    leader: &Leader,
+    leader: &SchedulerPod,
     options: &RemoteOptions,
 ) -> Result<String, RemoteError> {
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), &leader.namespace);

@@ -1,0 +1,179 @@
+//! Questions that are answered on a copy, by a thread of their own: plans, and pages of a replica that stands by.
+//!
+//! ```text
+//! POST /debug/plan ────────────────┐
+//! GET /debug/… where we stand by ──┴► one at a time ─► DecideRequest::Fork ─► the deciding thread copies, and goes on
+//!                                                        └─► another thread answers, for so long at most
+//! ```
+//!
+//! Whoever does not wait for the answer any more ends its making. A replica that stands by knows the cluster, but has
+//! decided nothing; so a cycle is run on the copy, and the answer is what this replica would decide.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use pumice_admin::http::Unanswered;
+use pumice_conf::Config;
+use pumice_engine::view::{Ask, Time, View};
+use pumice_engine::{Fork, REGISTRY};
+use pumice_plan::{PlanBounds, PlanQuestion, PlanRequest};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::{Mutex, mpsc, oneshot};
+
+use crate::decide::{DecideRequest, NoView};
+
+/// What an answer is made of.
+pub struct CopiedGround {
+    /// The cluster.
+    pub fork: Fork,
+    /// The configuration in use.
+    pub config: Config,
+    /// When it was copied, seconds since the epoch.
+    pub now_s: i64,
+    /// Set where the copy is not of a replica that decides.
+    pub standby: Option<Standby>,
+}
+
+/// A replica that stands by.
+pub struct Standby {
+    /// Identity of the leader, if there is one.
+    pub leader: Option<String>,
+}
+
+/// What is told with an answer of a replica that stands by, under the key `standby`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StandbyNote {
+    leader: Option<String>,
+    as_of: Option<Time>,
+}
+
+/// Answers on copies.
+pub struct Questions {
+    /// Held while one is answered: each is a copy of the state, and takes a processor.
+    alone: Mutex<()>,
+    /// How long a plan may take (`--plan-time`).
+    plan_limit: Duration,
+}
+
+/// Whether whoever asked still waits; ends with the value.
+struct AskerIsThere(Arc<AtomicBool>);
+
+impl Drop for AskerIsThere {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Questions {
+    /// Plans may take so long.
+    pub fn new(plan_limit: Duration) -> Self {
+        Self {
+            alone: Mutex::default(),
+            plan_limit,
+        }
+    }
+
+    /// What would happen if: JSON of the plan to a question in JSON; otherwise what is wrong with it.
+    ///
+    /// # Errors
+    /// There is no answer at the moment.
+    pub async fn plan(
+        &self,
+        core: &mpsc::Sender<DecideRequest>,
+        asked: &[u8],
+    ) -> Result<Result<Value, String>, Unanswered> {
+        let question = match read(asked) {
+            Ok(question) => question,
+            Err(wrong) => return Ok(Err(format!("{wrong:#}"))),
+        };
+        let limit = self.plan_limit;
+        let answer = move |ground: CopiedGround, is_there: &AtomicBool| {
+            let until = Instant::now() + limit;
+            let patience = || is_there.load(Ordering::Relaxed) && Instant::now() < until;
+            let CopiedGround {
+                fork,
+                config,
+                now_s,
+                ..
+            } = ground;
+            let bounds = PlanBounds::default();
+            let plan = pumice_plan::answer(fork, &config, &question, now_s, bounds, &patience);
+            plan.map_err(|wrong| wrong.to_string())
+        };
+        self.answer(core, answer).await
+    }
+
+    /// JSON of a page of a replica that stands by; otherwise why there is nothing to show under that name.
+    /// `refused` is what is wrong with the newest configuration.
+    ///
+    /// # Errors
+    /// There is no answer at the moment.
+    pub async fn page(
+        &self,
+        core: &mpsc::Sender<DecideRequest>,
+        ask: Ask,
+        refused: Option<String>,
+    ) -> Result<Result<Value, String>, Unanswered> {
+        let answer = move |ground, _: &AtomicBool| {
+            let mut view = would_be(ground, &ask)?;
+            view.set_configuration_problem(refused);
+            Ok(view)
+        };
+        self.answer(core, answer).await
+    }
+
+    async fn answer<T: Serialize + Send + 'static>(
+        &self,
+        core: &mpsc::Sender<DecideRequest>,
+        answer: impl FnOnce(CopiedGround, &AtomicBool) -> Result<T, String> + Send + 'static,
+    ) -> Result<Result<Value, String>, Unanswered> {
+        let _alone = self.alone.lock().await;
+        let ended = || Unanswered("the scheduler is stopping".to_owned());
+        let (reply, copied) = oneshot::channel();
+        core.send(DecideRequest::Fork(reply))
+            .await
+            .map_err(|_| ended())?;
+        let mut ground = match copied.await.map_err(|_| ended())? {
+            Ok(ground) => *ground,
+            Err(NoView::Absent(why) | NoView::NotNow(why)) => return Err(Unanswered(why)),
+            Err(NoView::StandsBy) => return Err(Unanswered("this replica stands by".to_owned())),
+        };
+        let note = ground.standby.take().map(|standby| StandbyNote {
+            leader: standby.leader,
+            as_of: Time::of(ground.now_s),
+        });
+        let is_there = Arc::new(AtomicBool::new(true));
+        let _asker = AskerIsThere(Arc::clone(&is_there));
+        let made = tokio::task::spawn_blocking(move || {
+            let made = answer(ground, &is_there)?;
+            let mut told = serde_json::to_value(made).unwrap_or_default();
+            if let Some(note) = note {
+                told["standby"] = json!(note);
+            }
+            Ok(told)
+        });
+        // An answer that ends in a panic ends alone.
+        made.await.map_err(|error| Unanswered(error.to_string()))
+    }
+}
+
+/// What a scheduler with this ground would tell after its next cycle.
+fn would_be(ground: CopiedGround, ask: &Ask) -> Result<View, String> {
+    let mut engine = ground.fork.wake(&ground.config);
+    engine.cycle(ground.now_s);
+    let view = engine.known().view(ask);
+    view.map_err(|absent| absent.to_string())
+}
+
+fn read(asked: &[u8]) -> anyhow::Result<PlanQuestion> {
+    let request: PlanRequest = serde_json::from_slice(asked)
+        .context("the question is not understood; use the same version of `pumice`")?;
+    Ok(request.read(&REGISTRY)?)
+}
+
+#[cfg(test)]
+mod tests;
