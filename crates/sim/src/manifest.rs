@@ -1,6 +1,7 @@
 //! The kinds of objects a simulation reads.
 
-use k8s_openapi::api::apps::v1::{ReplicaSet, StatefulSet};
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, StatefulSet};
+use k8s_openapi::api::batch::v1::Job as BatchJob;
 use k8s_openapi::api::core::v1::{
     Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
     ResourceQuota, Service,
@@ -14,6 +15,7 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::{
     DeviceTaintRule, HyperNode, Job, NativePodGroup, NodeMetrics, NodeShard, Numatopology,
     PodGroup, Queue,
@@ -51,6 +53,10 @@ pub enum Manifest {
     Service(Box<Service>),
     /// `v1/ReplicationController`.
     ReplicationController(Box<ReplicationController>),
+    /// `apps/v1/Deployment`.
+    Deployment(Box<Deployment>),
+    /// `batch/v1/Job`.
+    BatchJob(Box<BatchJob>),
     /// `apps/v1/ReplicaSet`.
     ReplicaSet(Box<ReplicaSet>),
     /// `apps/v1/StatefulSet`.
@@ -103,6 +109,38 @@ pub struct Dump {
     /// Text of the configuration in use; absent in dumps of early versions.
     #[serde(default)]
     pub configuration: Option<String>,
+}
+
+impl Manifest {
+    /// Metadata of an object of a kind that has namespaces.
+    fn spaced(&mut self) -> Option<&mut ObjectMeta> {
+        Some(match self {
+            Self::Pod(object) => &mut object.metadata,
+            Self::PodGroup(object) => &mut object.metadata,
+            Self::NativePodGroup(object) => &mut object.metadata,
+            Self::Job(object) => &mut object.metadata,
+            Self::Service(object) => &mut object.metadata,
+            Self::ReplicationController(object) => &mut object.metadata,
+            Self::Deployment(object) => &mut object.metadata,
+            Self::BatchJob(object) => &mut object.metadata,
+            Self::ReplicaSet(object) => &mut object.metadata,
+            Self::StatefulSet(object) => &mut object.metadata,
+            Self::PodDisruptionBudget(object) => &mut object.metadata,
+            Self::ResourceQuota(object) => &mut object.metadata,
+            Self::PersistentVolumeClaim(object) => &mut object.metadata,
+            Self::CsiStorageCapacity(object) => &mut object.metadata,
+            Self::ResourceClaim(object) => &mut object.metadata,
+            Self::ResourceClaimTemplate(object) => &mut object.metadata,
+            _ => return None,
+        })
+    }
+
+    /// Puts an object that names no namespace into this one, where objects of its kind have one.
+    pub fn default_namespace(&mut self, namespace: &str) {
+        if let Some(meta) = self.spaced() {
+            meta.namespace.get_or_insert_with(|| namespace.to_owned());
+        }
+    }
 }
 
 /// What a document turns out to be.
@@ -199,6 +237,8 @@ fn kind_of(
         ("resource.k8s.io", "ResourceSlice") => {
             Manifest::ResourceSlice(Box::new(typed(node, json)?))
         }
+        ("apps", "Deployment") => Manifest::Deployment(Box::new(typed(node, json)?)),
+        ("batch", "Job") => Manifest::BatchJob(Box::new(typed(node, json)?)),
         ("apps", "ReplicaSet") => Manifest::ReplicaSet(Box::new(typed(node, json)?)),
         ("topology.volcano.sh", "HyperNode") => Manifest::HyperNode(Box::new(typed(node, json)?)),
         ("nodeinfo.volcano.sh", "Numatopology") => {

@@ -14,6 +14,7 @@ mod storage;
 mod strangers;
 mod unknown_resources;
 mod waiting;
+mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,6 +40,7 @@ use remarks::Remarks;
 use storage::Storage;
 use strangers::Strangers;
 use unknown_resources::NamedResources;
+use workloads::WrittenWorkload;
 
 /// All objects, and what has changed since the engine was last told.
 #[derive(Default)]
@@ -59,6 +61,7 @@ pub struct World {
     strangers: Strangers,
     resources: NamedResources,
     shards: Vec<NodeShardView>,
+    workloads: Vec<WrittenWorkload>,
     runtime_classes: BTreeMap<String, RuntimeClass>,
     priorities: Priorities,
     /// Pods by UID.
@@ -98,6 +101,7 @@ impl World {
         for item in classes.into_iter().chain(others).chain(usage) {
             world.admit(item, settings);
         }
+        workloads::make_pods(&mut world, settings);
         world.report_broken_queue_trees();
         world.make_missing_queues(&settings.default_queue);
         world.refuse_jobs_of_inner_queues();

@@ -46,6 +46,32 @@ fn nodes_of(pods: &[Value]) -> BTreeMap<String, String> {
     pods.iter().map(pair).collect()
 }
 
+/// In the namespace that is named.
+fn a_workload_is_planned_as_its_controllers_would_make_it(
+    lab: &LabGuard,
+    folder: &Path,
+    job: &Value,
+) -> Result<()> {
+    let template = &job["spec"]["tasks"][0]["template"];
+    let mut web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}});
+    web["spec"]["template"]["metadata"] = json!({"labels": {"app": "web"}});
+    web["spec"]["template"]["spec"]["schedulerName"] = json!("volcano");
+    let web = manifest(folder, &web)?;
+    let run = plan(lab, &["-f", &web, "-n", "team"])?;
+    ensure!(
+        run.code == Some(0),
+        "{:?} {}{}",
+        run.code,
+        run.out,
+        run.error
+    );
+    ensure_says(
+        &run.out,
+        &["team/podgroup-web in queue", "team/web-0", "team/web-1"],
+    )
+}
+
 #[test]
 fn what_is_planned_is_what_then_happens_and_nothing_before() -> Result<()> {
     let lab = Lab::take()?;
@@ -99,6 +125,8 @@ fn what_is_planned_is_what_then_happens_and_nothing_before() -> Result<()> {
         run.out,
         run.error
     );
+
+    a_workload_is_planned_as_its_controllers_would_make_it(&lab, &folder, &small)?;
 
     let controllers = Controllers::start(lab.cluster(), &Setup::default())?;
     lab.rest().create(JOBS, &small)?;

@@ -12,6 +12,7 @@ use pumice_wire::rules::BrokenRule;
 use super::World;
 use super::budgets::Budgeted;
 use super::remarks::Remarks;
+use super::workloads::{WrittenWorkload, replica_set};
 use crate::manifest::Manifest;
 use crate::reader::InputItem;
 use crate::run::SimulationSettings;
@@ -39,6 +40,9 @@ impl World {
             self.found
                 .refuse(&place, &name, broken.into_iter().map(of_rule));
             return;
+        }
+        if !served {
+            self.workloads.extend(WrittenWorkload::of(&object, &place));
         }
         let put = match object {
             Manifest::Job(job) => self.admit_job(*job, key.clone(), &settings.options),
@@ -143,6 +147,7 @@ impl World {
             }
             workload @ (Manifest::Service(_)
             | Manifest::ReplicationController(_)
+            | Manifest::Deployment(_)
             | Manifest::ReplicaSet(_)
             | Manifest::StatefulSet(_)) => self.convert_workload(&workload)?,
             Manifest::PodDisruptionBudget(budget) => {
@@ -169,7 +174,7 @@ impl World {
                 let deltas = dump.deltas.into_iter();
                 deltas.for_each(|delta| self.restore(delta, settings));
             }
-            Manifest::Job(_) => {}
+            Manifest::Job(_) | Manifest::BatchJob(_) => {}
             storage => self.convert_storage(storage, key)?,
         }
         Ok(())
@@ -222,6 +227,7 @@ impl World {
         let workload = match object {
             Manifest::Service(service) => ingest::service(service)?,
             Manifest::ReplicationController(set) => ingest::replication_controller(set)?,
+            Manifest::Deployment(object) => ingest::replica_set(&replica_set(object))?,
             Manifest::ReplicaSet(set) => ingest::replica_set(set)?,
             Manifest::StatefulSet(set) => ingest::stateful_set(set)?,
             _ => return Ok(()),
@@ -322,6 +328,8 @@ fn identity(object: &Manifest) -> (&'static str, String) {
         Manifest::Namespace(o) => plain("Namespace", &o.metadata),
         Manifest::Service(o) => spaced("Service", &o.metadata),
         Manifest::ReplicationController(o) => spaced("ReplicationController", &o.metadata),
+        Manifest::Deployment(o) => spaced("Deployment", &o.metadata),
+        Manifest::BatchJob(o) => spaced("batch/Job", &o.metadata),
         Manifest::ReplicaSet(o) => spaced("ReplicaSet", &o.metadata),
         Manifest::HyperNode(o) => plain("HyperNode", &o.metadata),
         Manifest::Numatopology(o) => plain("Numatopology", &o.metadata),

@@ -6,3 +6,4 @@ mod numa;
 mod run;
 mod storage;
 mod tenants;
+mod workloads;

@@ -1,5 +1,5 @@
 use expect_test::expect_file;
-use k8s_openapi::api::apps::v1::{ReplicaSet, StatefulSet};
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::core::v1::{
     Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
     ResourceQuota, Service,
@@ -32,7 +32,7 @@ fn the_table_of_fields_is_that_of_the_types() {
     let types = kinds!(
         "": Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
             ResourceQuota, Service;
-        "apps": ReplicaSet, StatefulSet;
+        "apps": Deployment, ReplicaSet, StatefulSet;
         "batch.volcano.sh": Job;
         "metrics.k8s.io": NodeMetrics;
         "node.k8s.io": RuntimeClass;

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use clap::Args;
 use pumice_ingest::Options;
 use pumice_plan::{PlanOutcome, PlanRequest, PlanView, PlannedJob, WhatIf};
-use pumice_sim::reader::InputObjects;
+use pumice_sim::reader::{InputObjects, InputSource};
 use pumice_sim::{Mode, SimulationSettings};
 
 use super::scheduler::SchedulerConnection;
@@ -75,14 +75,16 @@ pub struct PlanArguments {
 
 /// Asks and prints; ends with 0 where all runs, 3 where something waits, 4 where others go for it.
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
-    let mut request = PlanRequest {
-        objects: objects(arguments)?,
-        configuration: conf(arguments)?,
-        ..PlanRequest::default()
-    };
+    let input = manifests(arguments)?;
+    let configuration = conf(arguments)?;
     let scheduler = arguments.connection.open()?;
     let namespace = arguments.namespace.as_deref();
     let namespace = namespace.unwrap_or(scheduler.namespace());
+    let mut request = PlanRequest {
+        objects: objects(arguments, input, namespace)?,
+        configuration,
+        ..PlanRequest::default()
+    };
     request.about = arguments
         .jobs
         .iter()
@@ -138,10 +140,10 @@ fn conf(arguments: &PlanArguments) -> anyhow::Result<Option<String>> {
     Ok(Some(text.map_err(wrong)?))
 }
 
-/// What the manifests say there would be.
-fn objects(arguments: &PlanArguments) -> anyhow::Result<Vec<pumice_model::Delta>> {
+/// The manifests, before the cluster is asked for anything.
+fn manifests(arguments: &PlanArguments) -> anyhow::Result<(InputObjects, Vec<InputSource>)> {
     if arguments.filename.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Default::default());
     }
     let paths: Vec<&PathBuf> = arguments.filename.iter().collect();
     let sources = found(&paths)?.sources;
@@ -153,8 +155,24 @@ fn objects(arguments: &PlanArguments) -> anyhow::Result<Vec<pumice_model::Delta>
     }
     for (kind, count) in &input.ignored {
         anstream::eprintln!(
-            "warning: {count} {kind}: not made into pods here\n  = help: give Jobs, PodGroups and pods"
+            "warning: {count} {kind}: not made into pods here\n  = help: give Jobs, Deployments, StatefulSets, \
+             PodGroups or pods"
         );
+    }
+    Ok((input, sources))
+}
+
+/// What the manifests say there would be; what names no namespace is in this one.
+fn objects(
+    arguments: &PlanArguments,
+    (mut input, sources): (InputObjects, Vec<InputSource>),
+    namespace: &str,
+) -> anyhow::Result<Vec<pumice_model::Delta>> {
+    if sources.is_empty() {
+        return Ok(Vec::new());
+    }
+    for item in &mut input.items {
+        item.object.default_namespace(namespace);
     }
     let settings = SimulationSettings {
         mode: Mode::FixedPoint,

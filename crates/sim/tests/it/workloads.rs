@@ -1,0 +1,126 @@
+//! Workloads that are only written down: their pods, and the PodGroups these get.
+
+use pumice_sim::{InputProblem, Mode, Report};
+
+use crate::run::{run, settings};
+
+const CONF: &str =
+    "actions: \"enqueue, allocate, backfill\"\ntiers:\n- plugins:\n  - name: gang\n  - name: predicates\n";
+
+const NODE: &str = "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: '4', pods: '110'}}}";
+
+/// A template of pods that ask so many cpus.
+fn template(app: &str, cpu: &str) -> String {
+    format!(
+        "template: {{metadata: {{labels: {{app: {app}}}}}, spec: {{schedulerName: volcano, restartPolicy: Never, \
+         containers: [{{name: c, image: i, resources: {{requests: {{cpu: '{cpu}'}}}}}}]}}}}"
+    )
+}
+
+fn workload(version: &str, kind: &str, name: &str, spec: &str) -> String {
+    let least = "annotations: {scheduling.volcano.sh/group-min-member: '3'}";
+    format!(
+        "{{apiVersion: {version}, kind: {kind}, metadata: {{name: {name}, {least}}}, spec: {{{spec}}}}}"
+    )
+}
+
+fn of(objects: &[String]) -> (Report, Vec<InputProblem>) {
+    let text = [&[NODE.to_owned()], objects].concat().join("\n---\n");
+    run(CONF, &text, &settings(Mode::FixedPoint))
+}
+
+fn bound(report: &Report) -> Vec<&str> {
+    report.binds.iter().map(|one| one.pod.as_str()).collect()
+}
+
+#[test]
+fn each_kind_gets_its_pods_and_one_group() {
+    let selector = "selector: {matchLabels: {app: a}}";
+    for (version, kind, spec) in [
+        ("apps/v1", "Deployment", format!("replicas: 3, {selector}")),
+        ("apps/v1", "ReplicaSet", format!("replicas: 3, {selector}")),
+        ("apps/v1", "StatefulSet", format!("replicas: 3, {selector}")),
+        (
+            "batch/v1",
+            "Job",
+            "parallelism: 5, completions: 3".to_owned(),
+        ),
+    ] {
+        let fits = workload(
+            version,
+            kind,
+            "w",
+            &format!("{spec}, {}", template("a", "1")),
+        );
+        let (report, problems) = of(&[fits]);
+        assert!(problems.is_empty(), "{kind}: {problems:?}");
+        assert_eq!(
+            bound(&report),
+            ["default/w-0", "default/w-1", "default/w-2"],
+            "{kind}"
+        );
+        assert!(
+            report
+                .binds
+                .iter()
+                .all(|one| one.group == "default/podgroup-w"),
+            "{kind}"
+        );
+        // All three that its annotation asks for, or none.
+        let large = workload(
+            version,
+            kind,
+            "w",
+            &format!("{spec}, {}", template("a", "2")),
+        );
+        let (report, _) = of(&[large]);
+        assert!(bound(&report).is_empty(), "{kind}: {:?}", report.binds);
+    }
+}
+
+#[test]
+fn no_pods_are_made_where_they_are_or_must_not_be() {
+    let selector = "selector: {matchLabels: {app: a}}";
+    let written = workload(
+        "apps/v1",
+        "Deployment",
+        "w",
+        &format!("{selector}, {}", template("a", "1")),
+    );
+    let served = written.replace("name: w,", "name: w, resourceVersion: '7',");
+    assert!(bound(&of(&[served]).0).is_empty());
+    let suspended = workload(
+        "batch/v1",
+        "Job",
+        "w",
+        &format!("suspend: true, {}", template("a", "1")),
+    );
+    assert!(bound(&of(&[suspended]).0).is_empty());
+    let group = "{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {minMember: 1}}";
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: a}, annotations: \
+               {scheduling.k8s.io/group-name: g}}, spec: {schedulerName: volcano, containers: [{name: c, image: i}]}}";
+    let objects = [written, group.to_owned(), pod.to_owned()];
+    assert_eq!(bound(&of(&objects).0), ["default/p"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_template_is_told_once_at_the_workload() {
+    let spec = format!(
+        "replicas: 3, selector: {{matchLabels: {{app: a}}}}, {}",
+        template("a", "many")
+    );
+    let (report, problems) = of(&[workload("apps/v1", "Deployment", "w", &spec)]);
+    assert!(bound(&report).is_empty());
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    let told = problems[0].to_string();
+    assert!(told.contains("cpu") && told.contains("many"), "{told}");
+    let spec = spec
+        .replace("replicas: 3", "replicas: 2147483647")
+        .replace("many", "1");
+    let (_, problems) = of(&[workload("apps/v1", "Deployment", "w", &spec)]);
+    let told = problems[0].to_string();
+    assert!(
+        told.contains("Deployment default/w: spec.replicas: 2147483647 pods"),
+        "{told}"
+    );
+}
