@@ -51,7 +51,7 @@ enum PumiceCommand {
     Live(live::LiveCommand),
     /// Schedule the objects of manifests and show what goes where, and why the rest waits
     Simulate(simulate::SimulateArguments),
-    /// Compare two configurations over one cluster, or two results of `simulate`
+    /// Compare two configurations over one cluster, two results of `simulate`, or a dry run and the scheduler beside it
     Compare(compare::CompareArguments),
     /// Decide once more what a scheduler has recorded, and show where that differs, or what would have been
     Replay(replay::ReplayArguments),

@@ -1,8 +1,9 @@
 //! What the HTTP server asks, answered.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use pumice_admin::http::{Answers, DebugPage, DiagAsk, PendingAnswer, Unanswered};
+use pumice_decider::beside::BesideBook;
 use pumice_engine::view::{Ask, View};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -24,6 +25,8 @@ pub struct AdminApi {
     pub in_use: Arc<RwLock<Option<ConfInUse>>>,
     /// The last decisions.
     pub journal: Arc<Journal>,
+    /// In a dry run: what the other scheduler did.
+    pub beside: Option<Arc<Mutex<BesideBook>>>,
     /// The deciding thread.
     pub core: mpsc::Sender<DecideRequest>,
     /// Held while a dump or a copy of a recording is made.
@@ -126,6 +129,10 @@ impl Answers for AdminApi {
                     told.unwrap_or_else(|why| json!({ "unknown": why }))
                 }
             };
+            if let Some(book) = &self.beside {
+                let book = book.lock().unwrap_or_else(PoisonError::into_inner);
+                value["beside"] = serde_json::to_value(book.view()).unwrap_or_default();
+            }
             Ok(value)
         })
     }

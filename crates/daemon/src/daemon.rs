@@ -1,6 +1,6 @@
 //! Puts the parts together, and takes them apart in order.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
@@ -12,6 +12,7 @@ use pumice_cluster::follow::ReadWay;
 use pumice_cluster::lease::TermWatch;
 use pumice_cluster::ring::Ring;
 use pumice_cluster::watch::{self, WatchInput, WatchOptions};
+use pumice_decider::beside::BesideBook;
 use pumice_decider::{DeciderOptions, Sharding};
 use pumice_devices::FAMILIES;
 use pumice_process::{App, DaemonStatus, NUMBERS, Running, Shell, ShellSettings};
@@ -84,6 +85,7 @@ impl App for SchedulerApp {
         let metrics = Metrics::new()?;
         metrics.declare_cards(FAMILIES.iter().flat_map(|family| family.gauges))?;
         let (metrics, clock) = (Arc::new(metrics), DeciderClock::start());
+        let beside = self.0.flags.ours.dry_run.then(Arc::default);
         let daemon = Daemon {
             clients: shell.clients.clone(),
             traces: pod_traces::start(&self.0, PROGRAM, clock, &metrics)?,
@@ -92,6 +94,7 @@ impl App for SchedulerApp {
             metrics,
             status: Arc::clone(&shell.status),
             journal: Arc::new(Journal::default()),
+            beside,
             in_use: Arc::new(RwLock::new(None)),
         };
         daemon.start(shell).await
@@ -106,6 +109,7 @@ struct Daemon {
     metrics: Arc<Metrics>,
     status: Arc<DaemonStatus>,
     journal: Arc<Journal>,
+    beside: Option<Arc<Mutex<BesideBook>>>,
     in_use: Arc<RwLock<Option<ConfInUse>>>,
     traces: TraceSink,
 }
@@ -203,6 +207,7 @@ impl Daemon {
             status: Arc::clone(&self.status),
             in_use: Arc::clone(&self.in_use),
             journal: Arc::clone(&self.journal),
+            beside: self.beside.clone(),
             core,
             dumping: Default::default(),
             questions: Questions::new(self.settings.flags.ours.plan_time),
@@ -342,6 +347,7 @@ impl Daemon {
             queue_gone,
         );
         publisher.traces = TraceFeed::new(self.traces.clone());
+        publisher.beside = self.beside.clone();
         let extender = publisher.extender_feed();
         let options = DeciderOptions {
             default_queue: flags.scheduling.default_queue.clone(),

@@ -272,9 +272,7 @@ impl DecideLoop {
     fn apply(&mut self, input: WatchInput) {
         match input {
             WatchInput::Deltas(deltas) => {
-                self.publisher.times.changes(deltas.len());
-                let engine = self.decider.engine();
-                self.publisher.traces.see(&deltas, engine);
+                self.publisher.see(&deltas, self.decider.engine());
                 self.decider.apply(deltas);
             }
             WatchInput::Problems {

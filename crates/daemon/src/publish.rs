@@ -3,7 +3,7 @@
 mod numbers;
 mod timing;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pumice_admin::log::Every;
@@ -11,11 +11,12 @@ use pumice_admin::metrics::{Metrics, PodStage, TaskStage};
 use pumice_cluster::ObjectRef;
 use pumice_cluster::effects::{BindStage, Effects, Meter, Outcome, WaitsFor, Write};
 use pumice_cluster::lease::TermWatch;
+use pumice_decider::beside::BesideBook;
 use pumice_decider::{Effect, LogLevel, LogLine, StepResult};
 use pumice_engine::{BindWait, Decisions, Engine};
 use pumice_ingest::ObjectProblem;
 use pumice_model::extender::{ExtenderNotice, QuestionSheet};
-use pumice_model::{JobIx, NodeIx, State, TaskIx};
+use pumice_model::{Delta, JobIx, NodeIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::{Notify, mpsc, watch as cell};
 
@@ -61,6 +62,8 @@ pub struct Publisher {
     /// Objects that cannot be read, by kind: namespace and name.
     unreadable: FxHashMap<String, FxHashMap<(String, String), String>>,
     floods: Every,
+    /// In a dry run: what the other scheduler did.
+    pub beside: Option<Arc<Mutex<BesideBook>>>,
     /// What is told of the way of pods.
     pub traces: TraceFeed,
     /// Where the time of the deciding thread goes.
@@ -88,6 +91,7 @@ impl Publisher {
             numbers: numbers::Numbers::default(),
             unreadable: FxHashMap::default(),
             floods: Every::new(FLOOD_PERIOD),
+            beside: None,
             traces: TraceFeed::default(),
             times: DecidingTimes::from(clock.since_epoch()),
         }
@@ -228,9 +232,23 @@ impl Publisher {
             self.journal.add(decision);
             self.numbers.placed(&self.metrics, engine, bind.task, now);
         }
+        if let Some(book) = &self.beside {
+            let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
+            book.decided(engine, decisions, unix_s(step.at));
+        }
         self.cycle_took(step.took, decisions);
         let work = engine.work_by_namespace();
         self.times.cycle(step.took, decisions, &work);
+    }
+
+    /// Tells who follows pods what has happened, before the engine knows it.
+    pub fn see(&mut self, deltas: &[Delta], engine: &Engine) {
+        self.times.changes(deltas.len());
+        self.traces.see(deltas, engine);
+        if let Some(book) = &self.beside {
+            let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
+            book.see(deltas, engine, unix_s(self.clock.since_epoch()));
+        }
     }
 
     /// Counts how a write ended.
@@ -310,6 +328,11 @@ fn queue_of(state: &State, task: TaskIx) -> String {
     job.map_or_else(String::new, |job| {
         state.names().text(state.job(job).queue_name).to_owned()
     })
+}
+
+/// Whole seconds since the epoch.
+fn unix_s(at: Duration) -> i64 {
+    i64::try_from(at.as_secs()).unwrap_or(i64::MAX)
 }
 
 fn shortened(mut text: String) -> String {

@@ -16,6 +16,7 @@
 //!
 //! Deliberately absent: threads, channels, sockets, and any clock but [`Clock`].
 
+pub mod beside;
 mod dry_decisions;
 mod effect;
 mod effect_list;

@@ -1,9 +1,10 @@
 //! The command line of vc-scheduler.
 
 use anyhow::{Result, ensure};
-use pumice_e2e::{ConfigMount, Lab, Scheduler, Setup, scratch};
+use pumice_e2e::{ConfigMount, Identity, Lab, LabGuard, Scheduler, Setup, scratch};
 use serde_json::{Value, json};
 
+use crate::live::{ensure_says, pumice};
 use crate::{LIMIT, PODS, QUIET, bare_pod, stays_pending, wait_running};
 
 /// The flags of a chart's Deployment and then some, with the argument that the chart meant for a
@@ -141,7 +142,45 @@ fn a_dry_run_decides_and_writes_nothing() -> Result<()> {
     })?;
     stays_pending(&lab, "only-shown")?;
     assert_eq!(lines()?, before, "writes of a dry run");
-    Ok(())
+    beside_another_scheduler(&lab, &scheduler)
+}
+
+/// What the other scheduler does is told beside what the dry run decided.
+fn beside_another_scheduler(lab: &LabGuard, scheduler: &Scheduler) -> Result<()> {
+    let other = |pod: &str| {
+        let binding = json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": "n-0"}});
+        lab.rest()
+            .create(&format!("{PODS}/{pod}/binding"), &binding)
+    };
+    let address = format!("http://127.0.0.1:{}", scheduler.port());
+    let compared = |format: &str| {
+        let words = [
+            "compare",
+            "--live",
+            "--exit-code",
+            "--output",
+            format,
+            "--server",
+            &address,
+        ];
+        pumice(&words, &lab.cluster().kubeconfig(Identity::Admin))
+    };
+    let run = compared("table")?;
+    ensure!(run.code == Some(3), "{:?} {}", run.code, run.error);
+    ensure_says(&run.out, &["default/only-shown", "waits there since"])?;
+    other("only-shown")?;
+    other("waits")?;
+    scheduler.eventually(LIMIT, "both are compared", || {
+        let shown: Value = serde_json::from_str(&compared("json")?.out)?;
+        let sums = &shown["sums"];
+        Ok(
+            (sums["sameNode"] == 1 && sums["theirsAlone"] == 1 && sums["oursAlone"] == 0)
+                .then_some(()),
+        )
+    })?;
+    let run = compared("table")?;
+    ensure_says(&run.out, &["default/waits", "cpu"])
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! `pumice compare`: two configurations over one cluster, or two results of `pumice simulate`, and what differs.
+//! `pumice compare`: two configurations over one cluster, two results of `pumice simulate`, or a dry run beside another
+//! scheduler, and what differs.
 //!
 //! ```text
 //!  A, B: configurations ─ simulated over the same objects ─┐
@@ -6,8 +7,10 @@
 //! ```
 //!
 //! A simulation is compared by its JSON too, so that a result of another version is read the way in which one of this
-//! version is.
+//! version is. What a dry run saw of both schedulers comes as one answer ([`beside`]).
 
+#[cfg(feature = "live")]
+mod beside;
 mod difference;
 mod outcome;
 mod settings;
@@ -23,6 +26,8 @@ use pumice_sim::reader::{InputObjects, InputSource};
 
 use crate::bad_input::BadInput;
 use crate::check::{configuration, read};
+#[cfg(feature = "live")]
+use crate::live::SchedulerPlace;
 use crate::output::{self, OutputFormat};
 use crate::simulate::{self, ClusterArguments};
 
@@ -36,14 +41,25 @@ const DIFFERS: u8 = 3;
 #[derive(Args)]
 pub struct CompareArguments {
     /// A configuration with --over, else the output of `pumice simulate --output json`
-    a: PathBuf,
+    #[cfg_attr(feature = "live", arg(required_unless_present = "live"))]
+    #[cfg_attr(not(feature = "live"), arg(required = true))]
+    a: Option<PathBuf>,
     /// What A is compared with: of the same kind
-    b: PathBuf,
+    #[cfg_attr(feature = "live", arg(required_unless_present = "live"))]
+    #[cfg_attr(not(feature = "live"), arg(required = true))]
+    b: Option<PathBuf>,
     /// Simulate both configurations over these manifests or this dump: files, directories (repeat for several)
     #[arg(long, value_name = "PATH")]
     over: Vec<PathBuf>,
     #[command(flatten)]
     cluster: ClusterArguments,
+    /// What a scheduler with --dry-run decided, and what the one beside which it runs did: name its pod with --pod
+    #[cfg(feature = "live")]
+    #[arg(long, conflicts_with_all = ["a", "b", "over"])]
+    live: bool,
+    #[cfg(feature = "live")]
+    #[command(flatten)]
+    scheduler: SchedulerPlace,
     /// End with exit code 3 when something differs
     #[arg(long)]
     exit_code: bool,
@@ -54,15 +70,27 @@ pub struct CompareArguments {
 
 /// Compares and prints.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
+    #[cfg(feature = "live")]
+    if arguments.live {
+        let differs = beside::run(&arguments.scheduler, arguments.output)?;
+        return Ok(code(arguments, differs));
+    }
+    let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else {
+        return Err(BadInput("error: what is compared with what?".to_owned()).into());
+    };
     let comparison = match arguments.over.is_empty() {
-        true => Comparison::of(&result(&arguments.a)?, &result(&arguments.b)?),
-        false => over(arguments)?,
+        true => Comparison::of(&result(a)?, &result(b)?),
+        false => over(arguments, a, b)?,
     };
     output::print(&comparison, arguments.output, table::print)?;
-    Ok(match arguments.exit_code && comparison.differs() {
+    Ok(code(arguments, comparison.differs()))
+}
+
+fn code(arguments: &CompareArguments, differs: bool) -> ExitCode {
+    match arguments.exit_code && differs {
         true => ExitCode::from(DIFFERS),
         false => ExitCode::SUCCESS,
-    })
+    }
 }
 
 /// What a file of an earlier simulation tells.
@@ -78,9 +106,9 @@ fn result(path: &Path) -> anyhow::Result<RunOutcome> {
     })
 }
 
-fn over(arguments: &CompareArguments) -> anyhow::Result<Comparison> {
+fn over(arguments: &CompareArguments, a: &Path, b: &Path) -> anyhow::Result<Comparison> {
     let named = |path: &Path| configuration(&path.display().to_string(), &read(path)?);
-    let (first, second) = (named(&arguments.a)?, named(&arguments.b)?);
+    let (first, second) = (named(a)?, named(b)?);
     let settings = arguments.cluster.settings()?;
     let paths: Vec<&PathBuf> = arguments.over.iter().collect();
     let sources = simulate::found(&paths)?.sources;

@@ -62,7 +62,7 @@ pub fn print(out: &mut dyn Write, comparison: &Comparison) -> anyhow::Result<()>
     list(out, "QUEUES", head, queues.collect())
 }
 
-fn list<const N: usize>(
+pub fn list<const N: usize>(
     out: &mut dyn Write,
     title: &str,
     head: [&str; N],
@@ -103,7 +103,7 @@ fn words(side: &JobSide) -> String {
     }
 }
 
-fn dash(text: &str) -> String {
+pub fn dash(text: &str) -> String {
     match text {
         "" => "-".to_owned(),
         text => text.to_owned(),

@@ -36,6 +36,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use scheduler::SchedulerPlace;
+
 use std::process::ExitCode;
 
 use clap::Subcommand;

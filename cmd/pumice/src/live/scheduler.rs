@@ -37,6 +37,9 @@ pub struct LeaderPlace {
     /// Lease of the scheduler
     #[arg(long, default_value = LEASE.1, value_name = "NAME")]
     lease_name: String,
+    /// Pod of the scheduler that is asked, in the namespace of the Lease; default: the leader
+    #[arg(long, value_name = "NAME")]
+    pod: Option<String>,
     /// Port of the scheduler's --secure-address; default: the one its pod tells
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
@@ -72,13 +75,26 @@ impl LeaderPlace {
         }
     }
 
+    /// The pod that is asked: the one that is named, else the leader, else one that stands by.
+    async fn asked(&self, remote: &Remote) -> Result<SchedulerPod, RemoteError> {
+        if let Some(name) = &self.pod {
+            return remote.pod(name).await;
+        }
+        match remote.leader().await {
+            Err(none @ (RemoteError::NoHolder { .. } | RemoteError::NoPod { .. })) => {
+                remote.standby().await?.ok_or(none)
+            }
+            found => found,
+        }
+    }
+
     /// Writes what the leading scheduler has to `out`.
     pub fn save(&self, page: SavedPage, out: &mut (dyn Write + Send)) -> anyhow::Result<()> {
         let asked = async {
             let remote = Remote::connect(self.options(RemoteRole::Dump)).await?;
-            let leader = remote.leader().await?;
+            let asked = self.asked(&remote).await?;
             let path = path(&[page.name()]);
-            remote.save(&leader, PageRequest::read(&path), out).await
+            remote.save(&asked, PageRequest::read(&path), out).await
         };
         let page = runtime()?.block_on(asked).map_err(error)?;
         match page.status {
@@ -88,18 +104,25 @@ impl LeaderPlace {
     }
 }
 
-/// Where the scheduler is, and how its answer is shown.
+/// Where the scheduler is.
 #[derive(Args)]
-pub struct SchedulerConnection {
+pub struct SchedulerPlace {
     #[command(flatten)]
     leader: LeaderPlace,
     /// Ask the scheduler at this address, without a cluster; one that runs with --debug-open answers
     #[arg(
         long,
         value_name = "URL",
-        conflicts_with_all = ["kubeconfig", "context", "port"]
+        conflicts_with_all = ["kubeconfig", "context", "pod", "port"]
     )]
     server: Option<String>,
+}
+
+/// Where the scheduler is, and how its answer is shown.
+#[derive(Args)]
+pub struct SchedulerConnection {
+    #[command(flatten)]
+    place: SchedulerPlace,
     /// Output format
     #[arg(long, short, value_enum, default_value = "table")]
     pub output: OutputFormat,
@@ -120,18 +143,30 @@ enum Route {
 pub type Answered<T> = Result<T, String>;
 
 impl SchedulerConnection {
+    /// The cluster it is in; `None` where the scheduler itself is named.
+    pub fn cluster(&self) -> Option<ClusterConnection> {
+        self.place.cluster()
+    }
+
+    /// Finds the scheduler that is asked.
+    pub fn open(&self) -> anyhow::Result<Scheduler> {
+        self.place.open()
+    }
+}
+
+impl SchedulerPlace {
     /// The usual scheduler of a cluster.
-    pub fn of(cluster: &ClusterConnection) -> Self {
+    fn of(cluster: &ClusterConnection) -> Self {
         Self {
             leader: LeaderPlace {
                 kubeconfig: cluster.kubeconfig.clone(),
                 context: cluster.context.clone(),
                 lease_namespace: LEASE.0.to_owned(),
                 lease_name: LEASE.1.to_owned(),
+                pod: None,
                 port: None,
             },
             server: None,
-            output: OutputFormat::Table,
         }
     }
 
@@ -155,12 +190,7 @@ impl SchedulerConnection {
             None => {
                 let found = runtime.block_on(async {
                     let remote = Remote::connect(self.options()).await?;
-                    let asked = match remote.leader().await {
-                        Err(none @ (RemoteError::NoHolder { .. } | RemoteError::NoPod { .. })) => {
-                            remote.standby().await?.ok_or(none)?
-                        }
-                        found => found?,
-                    };
+                    let asked = self.leader.asked(&remote).await?;
                     Ok((remote, asked))
                 });
                 let (remote, leader) = found.map_err(error)?;
@@ -274,7 +304,7 @@ pub fn asked_by_the_way<T: DeserializeOwned>(
     cluster: &ClusterConnection,
     parts: &[&str],
 ) -> Option<T> {
-    let connection = SchedulerConnection::of(cluster);
+    let connection = SchedulerPlace::of(cluster);
     let runtime = runtime().ok()?;
     let path = path(parts);
     let asked = async {
@@ -336,6 +366,7 @@ pub fn is_out_of_reach(error: &anyhow::Error) -> bool {
         | RemoteError::NotPumice { .. } => true,
         RemoteError::Kubeconfig { .. }
         | RemoteError::Unreachable { .. }
+        | RemoteError::NoSuchPod { .. }
         | RemoteError::Address { .. }
         | RemoteError::NoAnswer { .. } => false,
     })

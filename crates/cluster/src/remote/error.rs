@@ -93,6 +93,17 @@ pub enum RemoteError {
         /// Identity in the Lease.
         holder: String,
     },
+    /// The pod that is named does not exist.
+    #[error(
+        "there is no pod {namespace}/{name}\n  = help: kubectl -n {namespace} get pods; the namespace is that of \
+             --lease-namespace"
+    )]
+    NoSuchPod {
+        /// Namespace in which it was looked for.
+        namespace: String,
+        /// Name that was given.
+        name: String,
+    },
     /// The connection to the pod cannot be made.
     #[error(
         "port {port} of pod {pod} cannot be reached through the API server: {reason}\n  = help: \

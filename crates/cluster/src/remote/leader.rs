@@ -56,6 +56,22 @@ pub(super) async fn find(
     Ok(found(&pod, options))
 }
 
+/// The pod of this name.
+pub(super) async fn find_named(
+    client: &Client,
+    options: &RemoteOptions,
+    name: &str,
+) -> Result<SchedulerPod, RemoteError> {
+    let namespace = options.lease_namespace.as_str();
+    let pod = pods::get(client, namespace, name).await;
+    let pod = pod.map_err(|error| of_request(&error, GET_PODS, options))?;
+    let pod = pod.ok_or_else(|| RemoteError::NoSuchPod {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    })?;
+    Ok(found(&pod, options))
+}
+
 /// The first by name of the scheduler's pods that are ready.
 pub(super) async fn find_standby(
     client: &Client,

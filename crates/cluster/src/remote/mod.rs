@@ -161,6 +161,14 @@ impl Remote {
         in_time(leader::find(&self.client, &self.options)).await
     }
 
+    /// Finds a scheduler's pod by its name.
+    ///
+    /// # Errors
+    /// There is none, or a permission is missing.
+    pub async fn pod(&self, name: &str) -> Result<SchedulerPod, RemoteError> {
+        in_time(leader::find_named(&self.client, &self.options, name)).await
+    }
+
     /// Finds a scheduler that stands by, where there is no leader to ask.
     ///
     /// # Errors

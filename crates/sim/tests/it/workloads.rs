@@ -4,8 +4,7 @@ use pumice_sim::{InputProblem, Mode, Report};
 
 use crate::run::{run, settings};
 
-const CONF: &str =
-    "actions: \"enqueue, allocate, backfill\"\ntiers:\n- plugins:\n  - name: gang\n  - name: predicates\n";
+const CONF: &str = "actions: \"enqueue, allocate, backfill\"\ntiers:\n- plugins:\n  - name: gang\n  - name: predicates\n";
 
 const NODE: &str = "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: '4', pods: '110'}}}";
 
