@@ -20,6 +20,7 @@ mod encodings;
 mod jobs;
 mod load;
 mod measure;
+mod plans;
 mod policies;
 mod raw;
 mod report;
@@ -53,6 +54,8 @@ enum Part {
     Latency,
     /// From the start of a process to its first bind
     Restart,
+    /// From the start of `pumice plan` for a gang of 100 to its end, and how long decisions are held up by it
+    Plan,
     /// From the expiry of a lease to the standby's first bind
     Failover,
     /// With --controllers: pods per second of Jobs of 100 pods, against what the API server takes

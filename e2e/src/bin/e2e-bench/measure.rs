@@ -9,11 +9,12 @@ use pumice_e2e::{Cluster, Scheduler, Setup, eventually};
 
 use crate::audit::{Audit, Entry, rate};
 use crate::load::{self, PODS};
+use crate::plans;
 use crate::report::{Idle, Latency, Report, Round, Throughput};
 use crate::{Arguments, Part, cpu, raw};
 
 /// How long the log may bring nothing while pods wait.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// After so long without a write the statuses are written.
 const QUIET: Duration = Duration::from_secs(5);
@@ -62,6 +63,12 @@ pub fn scheduler(cluster: &Cluster, arguments: &Arguments, report: &mut Report) 
     let failed_over = arguments.wants(Part::Failover);
     let failover = failed_over.then(|| failover(cluster, arguments));
     let failover = note("failover", failover.transpose());
+    if arguments.wants(Part::Plan) {
+        match plans::figures(cluster, arguments.samples, &arguments.flags) {
+            Ok(figures) => report.plan = Some(figures),
+            Err(error) => report.problems.push(format!("plan: {error:#}")),
+        }
+    }
     report.restart_to_first_bind_s = restart;
     report.failover_after_expiry_s = failover;
     load::clear(cluster.rest())

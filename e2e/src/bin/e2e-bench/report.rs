@@ -38,6 +38,8 @@ pub struct Report {
     pub restart_to_first_bind_s: Option<f64>,
     /// From the expiry of a killed leader's lease to the standby's first bind.
     pub failover_after_expiry_s: Option<f64>,
+    /// Plans of a gang of 100.
+    pub plan: Option<PlanFigures>,
     /// What could not be measured, and why.
     pub problems: Vec<String>,
 }
@@ -94,6 +96,16 @@ pub struct Throughput {
     pub rss_bytes: u64,
     /// Most resident memory until then.
     pub peak_rss_bytes: u64,
+}
+
+/// What plans cost.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanFigures {
+    /// From the start of `pumice plan` to its end.
+    pub printed: Latency,
+    /// Longest time that the deciding thread spent on an answer.
+    pub held_up_ms: f64,
 }
 
 /// Times in milliseconds.
@@ -251,19 +263,26 @@ impl Report {
             ("creation to bind, idle", &self.latency_idle),
             ("creation to bind, under load", &self.latency_load),
         ];
-        for (name, latency) in latencies {
-            if let Some(Latency {
+        let plan = self.plan.as_ref();
+        let printed = plan.map(|plan| ("plan of a gang of 100, until printed", &plan.printed));
+        let latencies = latencies.into_iter();
+        let latencies = latencies.filter_map(|(name, latency)| Some((name, latency.as_ref()?)));
+        for (name, latency) in latencies.chain(printed) {
+            let Latency {
                 p50_ms,
                 p99_ms,
                 max_ms,
                 samples,
-            }) = latency
-            {
-                let text = format!(
-                    "p50 {p50_ms:.1} ms, p99 {p99_ms:.1} ms, max {max_ms:.1} ms of {samples}"
-                );
-                add(name, text);
-            }
+            } = latency;
+            let text =
+                format!("p50 {p50_ms:.1} ms, p99 {p99_ms:.1} ms, max {max_ms:.1} ms of {samples}");
+            add(name, text);
+        }
+        if let Some(plan) = plan {
+            add(
+                "decisions held up by it",
+                format!("{:.1} ms", plan.held_up_ms),
+            );
         }
         let times = [
             ("restart to first bind", self.restart_to_first_bind_s),
