@@ -21,6 +21,9 @@ pub enum ClusterCommand {
     Queues(Unread),
     #[command(hide = true)]
     Cards(Unread),
+    #[command(hide = true)]
+    Ui(Unread),
+    #[command(hide = true)]
     Diag(Unread),
     #[command(hide = true)]
     Dump(Unread),
@@ -57,6 +60,7 @@ pub fn run(command: &ClusterCommand) -> anyhow::Result<ExitCode> {
         ClusterCommand::Top(unread) => ("top", unread),
         ClusterCommand::Queues(unread) => ("queues", unread),
         ClusterCommand::Cards(unread) => ("cards", unread),
+        ClusterCommand::Ui(unread) => ("ui", unread),
         ClusterCommand::Diag(unread) => ("diag", unread),
         ClusterCommand::Dump(unread) => ("dump", unread),
         ClusterCommand::Record(unread) => ("record", unread),

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod configuration;
+mod page;
 mod trace;
 
 use std::io::IsTerminal;
@@ -11,13 +12,14 @@ use std::process::ExitCode;
 use clap::Args;
 use pumice_conf::CONF_KEY;
 use pumice_sim::reader::{InputObjects, InputSource};
-use pumice_sim::{InputProblem, Mode};
+use pumice_sim::{InputProblem, Mode, Simulated, SimulationSettings};
 
 use crate::bad_input::BadInput;
 use crate::check::read;
 use crate::output::{self, OutputFormat};
 
 pub use cluster::ClusterArguments;
+pub use page::SimulatedSource;
 
 /// Most errors, and most warnings, shown on standard error.
 const MAX_SHOWN: usize = 50;
@@ -91,7 +93,30 @@ pub fn run(arguments: &SimulateArguments) -> anyhow::Result<ExitCode> {
         );
         return Err(BadInput(text).into());
     }
-    let NamedFiles { sources, confs } = found(&paths)?;
+    let progress = Progress::new(arguments.output);
+    let config = arguments.config.first();
+    let done = simulated(&paths, config, &settings, |n, b| progress.show(n, b))?;
+    progress.finish();
+    output::print(&done.report, arguments.output, output::table)?;
+    let told = output::told_to_owners(&done.report).len();
+    let code = code(arguments.strict, &done.problems, told);
+    if let Some(path) = &arguments.trace.html {
+        page::write(path, SimulatedSource::new(&paths, done))?;
+    }
+    Ok(code)
+}
+
+/// What becomes of manifests. Problems of them are told.
+///
+/// # Errors
+/// None of them can be read, or the configuration is not valid.
+pub fn simulated(
+    paths: &[&PathBuf],
+    config: Option<&PathBuf>,
+    settings: &SimulationSettings,
+    progress: impl FnMut(u32, usize),
+) -> anyhow::Result<Simulated> {
+    let NamedFiles { sources, confs } = found(paths)?;
     let mut input = InputObjects::default();
     for source in &sources {
         // A source that is no text is set aside like a broken object: the others are read.
@@ -105,24 +130,16 @@ pub fn run(arguments: &SimulateArguments) -> anyhow::Result<ExitCode> {
                     place on them, as `kubectl get … -o yaml` prints them";
         return Err(BadInput(text.to_owned()).into());
     }
-    let flag = arguments.config.first();
-    let (config, source) = configuration::choose(flag, &confs, &input, &sources)?;
-    let progress = Progress::new(arguments.output);
-    let (mut report, problems) =
-        pumice_sim::simulate(&config, input, &sources, &settings, |n, b| {
-            progress.show(n, b);
-        });
-    progress.finish();
-    print_problems(&problems);
-    if report.objects == 0 && problems.iter().any(|problem| !problem.kept) {
+    let (config, source) = configuration::choose(config, &confs, &input, &sources)?;
+    let mut done = pumice_sim::simulated(&config, input, &sources, settings, progress);
+    print_problems(&done.problems);
+    if done.report.objects == 0 && done.problems.iter().any(|problem| !problem.kept) {
         let text = "error: every object was set aside, nothing was simulated\n  = help: correct \
                     the errors above";
         return Err(BadInput(text.to_owned()).into());
     }
-    report.configuration = Some(source);
-    output::print(&report, arguments.output, output::table)?;
-    let told = output::told_to_owners(&report).len();
-    Ok(code(arguments.strict, &problems, told))
+    done.report.configuration = Some(source);
+    Ok(done)
 }
 
 /// What the process ends with after a simulation in which owners were told so many warnings.

@@ -4,16 +4,16 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use pumice_admin::http::{Answers, DebugPage, DiagAsk, PendingAnswer, Unanswered};
 use pumice_decider::beside::BesideBook;
-use pumice_engine::view::{Ask, View};
+use pumice_engine::view::{Ask, JobsAsk, JobsShown, View};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::DeciderClock;
 use crate::conf::ConfInUse;
+use crate::copied_answers::Questions;
 use crate::decide::{DecideRequest, NoView};
 use crate::dump;
 use crate::journal::Journal;
-use crate::questions::Questions;
 use crate::recording::MemoryRing;
 use pumice_process::DaemonStatus;
 
@@ -162,5 +162,18 @@ fn ask(page: DebugPage) -> Ask {
         DebugPage::Cards(node) => Ask::Cards(node),
         DebugPage::Top => Ask::Top,
         DebugPage::Mix => Ask::Mix,
+        DebugPage::Jobs(of) => Ask::Jobs(JobsAsk {
+            search: of.search,
+            queue: of.queue,
+            reason: of.reason,
+            shown: match of.shown.as_str() {
+                "waiting" => JobsShown::Waiting,
+                "running" => JobsShown::Running,
+                _ => JobsShown::All,
+            },
+            from: of.from,
+        }),
+        DebugPage::Nodes => Ask::Nodes,
+        DebugPage::Node(name) => Ask::Node(name),
     }
 }

@@ -21,10 +21,10 @@ use pumice_engine::view::{Ask, View};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::DeciderClock;
+use crate::copied_answers::{CopiedGround, Standby};
 use crate::diag::{Activity, DiagView};
 use crate::dump::DumpDocument;
 use crate::publish::Publisher;
-use crate::questions::{CopiedGround, Standby};
 use crate::recording::RecordingFeed;
 use pumice_model::Delta;
 use pumice_model::extender::ExtenderReply;

@@ -15,6 +15,7 @@
 mod admin_api;
 mod clock;
 mod conf;
+mod copied_answers;
 mod daemon;
 mod decide;
 mod device_config;
@@ -31,7 +32,6 @@ mod node_usage;
 mod notices;
 mod pod_traces;
 mod publish;
-mod questions;
 mod recording;
 mod settings;
 mod shutdown;

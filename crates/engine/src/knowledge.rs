@@ -37,6 +37,11 @@ pub struct Knowledge<'a> {
 }
 
 impl<'a> Knowledge<'a> {
+    /// The time of the last cycle, seconds since the epoch.
+    pub fn now_s(&self) -> i64 {
+        self.now_s
+    }
+
     /// What the queue plugin says about a queue.
     pub fn queue_view(&self, queue: QueueIx) -> Option<QueueShare> {
         self.plugins.queue_view(self.state, queue)

@@ -29,5 +29,5 @@ pub mod world;
 
 pub use problem::InputProblem;
 pub use report::Report;
-pub use run::{Mode, OwnShard, SimulationSettings, simulate};
+pub use run::{Mode, OwnShard, Simulated, SimulationSettings, simulate, simulated};
 pub use wanted::wanted;

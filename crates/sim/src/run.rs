@@ -1,6 +1,8 @@
 //! The simulation loop.
 
 use pumice_api::keys;
+use std::collections::BTreeMap;
+
 use pumice_conf::Config;
 use pumice_devices::NodeReport;
 use pumice_devices::binding::{BindingAnnotations, Sent, Sequences};
@@ -60,14 +62,39 @@ pub struct SimulationSettings {
     pub node_selector: Vec<(String, String)>,
 }
 
-/// Runs a simulation. `progress` is called after every cycle with its number and the binds so far.
+/// What comes of a simulation.
+pub struct Simulated {
+    /// What was decided.
+    pub report: Report,
+    /// What was wrong with the input.
+    pub problems: Vec<crate::InputProblem>,
+    /// The engine after the last cycle, for questions about how things stand.
+    pub engine: Engine,
+    /// The configuration that it has.
+    pub config: Config,
+}
+
+/// Runs a simulation and tells what came of it. `progress` is called after every cycle with its number and the binds so
+/// far.
 pub fn simulate(
     config: &Config,
     input: InputObjects,
     sources: &[InputSource],
     settings: &SimulationSettings,
-    mut progress: impl FnMut(u32, usize),
+    progress: impl FnMut(u32, usize),
 ) -> (Report, Vec<crate::InputProblem>) {
+    let simulated = simulated(config, input, sources, settings, progress);
+    (simulated.report, simulated.problems)
+}
+
+/// Runs a simulation as [`simulate`] does, and keeps the engine.
+pub fn simulated(
+    config: &Config,
+    input: InputObjects,
+    sources: &[InputSource],
+    settings: &SimulationSettings,
+    mut progress: impl FnMut(u32, usize),
+) -> Simulated {
     let mut report = Report::default();
     let mut sequences = Sequences::default();
     let (mut world, mut problems) = World::new(input.items, sources, settings, input.problems);
@@ -124,20 +151,35 @@ pub fn simulate(
         }
     }
     report.describe(&engine);
-    report.jobs = world.job_lines();
-    report.other_schedulers = world.stranger_lines(&settings.options);
+    tell_of(&world, settings, input.ignored, &mut report);
     problems.extend(world.misspelt_schedulers(&settings.options));
-    let ignored = input.ignored.into_iter();
-    report.ignored = ignored
-        .map(|(kind, count)| Ignored { kind, count })
-        .collect();
     problems.extend(world.doubtful_budgets());
     problems.extend(engine.extender().map(extender::problem));
     let maps: Vec<&DeviceMap> = input.device_maps.iter().chain(&input.mix_maps).collect();
     problems.extend(device_problems(&mut engine, &world, &maps));
     problems.extend(task_mix::problems(config, report.mix.as_ref()));
     report.problems = problems.iter().map(problem_line).collect();
-    (report, problems)
+    Simulated {
+        report,
+        problems,
+        engine,
+        config: config.clone(),
+    }
+}
+
+/// What the report says of objects that the engine does not know.
+fn tell_of(
+    world: &World,
+    settings: &SimulationSettings,
+    ignored: BTreeMap<String, u64>,
+    report: &mut Report,
+) {
+    report.jobs = world.job_lines();
+    report.other_schedulers = world.stranger_lines(&settings.options);
+    let ignored = ignored.into_iter();
+    report.ignored = ignored
+        .map(|(kind, count)| Ignored { kind, count })
+        .collect();
 }
 
 /// What ConfigMaps tell of devices.

@@ -24,6 +24,7 @@ mod numa;
 mod observed;
 mod one_life;
 mod outages;
+mod page;
 mod placing;
 mod plans;
 mod recordings;

@@ -46,8 +46,12 @@ fn status(client: &Rest, method: Method, path: &str) -> Result<u16> {
 }
 
 /// Pages that explain what waits, as `pumice` asks for them.
-const OF_EXPLAIN: [&str; 8] = [
+const OF_EXPLAIN: [&str; 12] = [
     "/debug/mix",
+    "/debug/jobs",
+    "/debug/nodes",
+    "/debug/nodes/n-0",
+    "/debug/decisions",
     "/debug/top",
     "/debug/queues",
     "/debug/queues/default",
@@ -58,11 +62,10 @@ const OF_EXPLAIN: [&str; 8] = [
 ];
 
 /// Pages that say nothing of what waits, beside those above.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 6] = [
     "/configz",
     "/metrics",
     "/debug",
-    "/debug/decisions",
     "/debug/dump",
     "/debug/record",
     "/debug/loglevel",

@@ -1,4 +1,4 @@
-//! What a running scheduler sees: `explain`, `plan`, `top`, `queues`, `cards`, `diag`, `dump`, `record`; and what users do with
+//! What a running scheduler sees: `explain`, `plan`, `top`, `ui`, `queues`, `cards`, `diag`, `dump`, `record`; and what users do with
 //! objects of a cluster: `job`, `queue`, `jobflow`, `jobtemplate`, `pod`.
 //!
 //! ```text
@@ -29,6 +29,7 @@ mod queues;
 mod record;
 mod scheduler;
 mod top;
+mod ui;
 mod user;
 mod watch;
 mod words;
@@ -55,6 +56,8 @@ pub enum LiveCommand {
     Queues(queues::QueuesArguments),
     /// Shared cards of a cluster's nodes, and who holds them
     Cards(cards::CardsArguments),
+    /// The cluster as a page in a browser: queues, jobs, nodes, cards, why things wait; or files, without a cluster
+    Ui(ui::UiArguments),
     /// Where the time of a cluster's scheduler goes
     Diag(diag::DiagArguments),
     /// What the scheduler of a cluster has, in a file that `pumice simulate` reads
@@ -90,6 +93,7 @@ pub fn run(command: &LiveCommand) -> anyhow::Result<ExitCode> {
         LiveCommand::Top(arguments) => top::run(arguments),
         LiveCommand::Queues(arguments) => queues::run(arguments),
         LiveCommand::Cards(arguments) => cards::run(arguments),
+        LiveCommand::Ui(arguments) => ui::run(arguments),
         LiveCommand::Diag(arguments) => diag::run(arguments),
         LiveCommand::Dump(arguments) => dump::run(arguments),
         LiveCommand::Record(command) => record::run(command),

@@ -182,6 +182,17 @@ impl SchedulerPlace {
         self.leader.options(RemoteRole::Explain)
     }
 
+    /// What people call it: the context, or the address.
+    pub fn name(&self) -> String {
+        let named = self.server.as_ref().or(self.leader.context.as_ref());
+        let file = self.leader.kubeconfig.as_ref();
+        let file = || file.map(|file| file.display().to_string());
+        named
+            .cloned()
+            .or_else(file)
+            .unwrap_or_else(|| "cluster".to_owned())
+    }
+
     /// Finds the leading scheduler, or where there is none one that stands by.
     pub fn open(&self) -> anyhow::Result<Scheduler> {
         let runtime = runtime()?;
@@ -234,7 +245,23 @@ impl Scheduler {
 
     /// Reads a page; parts of the path are escaped.
     pub fn get<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<Answered<T>> {
-        let body = match self.page(parts)? {
+        self.get_with(parts, &[])
+    }
+
+    /// Reads a page of which something is asked: keys and values, which are escaped.
+    pub fn get_with<T: DeserializeOwned>(
+        &self,
+        parts: &[&str],
+        query: &[(&str, &str)],
+    ) -> anyhow::Result<Answered<T>> {
+        let mut path = path(parts);
+        for (at, (key, value)) in query.iter().enumerate() {
+            path.push(if at == 0 { '?' } else { '&' });
+            path.push_str(key);
+            path.push('=');
+            path.push_str(&escaped(value));
+        }
+        let body = match self.ask(PageRequest::read(&path))? {
             Ok(body) => body,
             Err(absent) => return Ok(Err(absent)),
         };

@@ -5,6 +5,7 @@ mod compare;
 mod guide;
 mod live;
 mod packing;
+mod page;
 mod reference;
 mod replay;
 mod samples;

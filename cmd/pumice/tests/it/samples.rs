@@ -10,7 +10,7 @@ use std::process::Command;
 
 const LEAST_SAMPLES: usize = 40;
 
-fn samples() -> Vec<PathBuf> {
+pub fn samples() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/samples");
     let entries = std::fs::read_dir(&root).expect("config/samples is there");
     let mut folders: Vec<PathBuf> = entries

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post, put};
 use serde_json::{Value, json};
 
 use super::routes::{SharedEndpoints, json, later, level, set_level};
-use super::{DebugPage, DiagAsk, Endpoints};
+use super::{DebugPage, DiagAsk, Endpoints, JobsQuery};
 
 /// The pages, with what each tells.
-const PAGES: [(&str, &str); 15] = [
+const PAGES: [(&str, &str); 18] = [
     (
         "/debug/top",
         "the cluster, its queues, nodes with cards, the first waiting jobs",
@@ -22,6 +22,10 @@ const PAGES: [(&str, &str); 15] = [
     (
         "/debug/explain/{namespace}/{pod}",
         "one pod: why it waits, its place, what would help",
+    ),
+    (
+        "/debug/jobs",
+        "jobs by name, and how many wait for which reason; ?search=, queue=, reason=, shown=all|waiting|running, from=",
     ),
     (
         "/debug/jobs/{namespace}/{name}",
@@ -35,6 +39,8 @@ const PAGES: [(&str, &str); 15] = [
         "/debug/queues/{name}",
         "one queue and the first jobs that wait in it",
     ),
+    ("/debug/nodes", "all nodes, each in few words"),
+    ("/debug/nodes/{name}", "one node, its cards and its pods"),
     (
         "/debug/cards",
         "shared cards of all nodes, and who holds them",
@@ -86,6 +92,9 @@ pub(super) fn open() -> Router<Arc<Endpoints>> {
         .route("/", get(index))
         .route("/explain", get(how_to_explain))
         .route("/explain/{namespace}/{pod}", get(explain))
+        .route("/jobs", get(jobs))
+        .route("/nodes", get(nodes))
+        .route("/nodes/{name}", get(node))
         .route("/jobs/{namespace}/{name}", get(job))
         .route("/queues", get(queues))
         .route("/queues/{name}", get(queue))
@@ -147,6 +156,18 @@ async fn job(
     Path((namespace, name)): Path<(String, String)>,
 ) -> Response {
     page(&shared, DebugPage::Job { namespace, name }).await
+}
+
+async fn jobs(State(shared): SharedEndpoints, Query(query): Query<JobsQuery>) -> Response {
+    page(&shared, DebugPage::Jobs(query)).await
+}
+
+async fn nodes(State(shared): SharedEndpoints) -> Response {
+    page(&shared, DebugPage::Nodes).await
+}
+
+async fn node(State(shared): SharedEndpoints, Path(name): Path<String>) -> Response {
+    page(&shared, DebugPage::Node(name)).await
 }
 
 async fn queues(State(shared): SharedEndpoints) -> Response {

@@ -116,6 +116,28 @@ pub enum DebugPage {
     Top,
     /// What tasks ask of cards, and which free cards are of use to none.
     Mix,
+    /// A list of jobs.
+    Jobs(JobsQuery),
+    /// All nodes, each in few words.
+    Nodes,
+    /// One node.
+    Node(String),
+}
+
+/// What is asked of the list of jobs; empty for anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(default)]
+pub struct JobsQuery {
+    /// Part of `namespace/name`.
+    pub search: String,
+    /// Queue of the jobs.
+    pub queue: String,
+    /// Kind of reason for which they wait.
+    pub reason: String,
+    /// `all`, `waiting` or `running`.
+    pub shown: String,
+    /// How many are passed over.
+    pub from: usize,
 }
 
 /// What is asked of where the time of the deciding thread goes.

@@ -108,7 +108,7 @@ impl Pages<'_> {
         Ok(view)
     }
 
-    fn find_node(&self, name: &str) -> Result<NodeIx, Absent> {
+    pub(super) fn find_node(&self, name: &str) -> Result<NodeIx, Absent> {
         let nodes = self.state.nodes();
         nodes.find(name).ok_or_else(|| {
             let names = nodes.indices().map(|node| nodes.object(node).name.as_str());
@@ -163,13 +163,13 @@ impl Pages<'_> {
     }
 }
 
-const MEMORY: &str = "memory";
+pub(super) const MEMORY: &str = "memory";
 const CORES: &str = "cores";
 /// How many containers share a card, among what is counted of it.
 pub(super) const SHARERS: &str = "sharers";
 
 /// The amount of a dimension in a row; 0 where the family counts no such thing.
-fn amount(cards: &NodeCards, row: &[i64], name: &str) -> i64 {
+pub(super) fn amount(cards: &NodeCards, row: &[i64], name: &str) -> i64 {
     cards.dimension(name).map_or(0, |at| row[at])
 }
 

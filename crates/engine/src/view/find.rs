@@ -77,6 +77,11 @@ impl Pages<'_> {
             return Ok(ix);
         }
         let inside = |ix: JobIx| state.names().text(state.job(ix).namespace) == namespace;
+        // Jobs of bare pods have no key.
+        let mut jobs = state.population().jobs();
+        if let Some((ix, _)) = jobs.find(|(ix, job)| &*job.name == name && inside(*ix)) {
+            return Ok(ix);
+        }
         let of_workload = state.population().jobs().map(|(ix, _)| ix);
         let of_workload = of_workload.filter(|ix| inside(*ix) && self.is_of_workload(*ix, name));
         // A Deployment has a PodGroup for each of its ReplicaSets: of those that wait the first.

@@ -16,8 +16,11 @@ mod cards;
 mod find;
 mod held_cards;
 mod job;
+mod jobs;
 mod leaves;
 mod mix;
+mod node_detail;
+mod node_map;
 mod pages;
 mod place;
 mod pod;
@@ -35,8 +38,11 @@ pub use cards::{CardAmount, CardPod, CardView, CardsView};
 pub use find::Absent;
 pub use held_cards::FreedCards;
 pub use job::{JobView, SameReason};
+pub use jobs::{JobsAsk, JobsShown, JobsView, ListedJob, MAX_JOBS};
 pub use leaves::NodeLeaves;
 pub use mix::{LeftOutView, MixClassView, MixView, NoRoom};
+pub use node_detail::{NodeDetailView, NodePod};
+pub use node_map::{MAX_CELLS, NodeCell, NodeMapView};
 pub use place::{Place, WaitingJob, WaitingView};
 pub use pod::{JobOfPod, PodView};
 pub use queues::{QueueView, QueuesView};
@@ -81,6 +87,12 @@ pub enum Ask {
     Mix,
     /// The first waiting jobs.
     Waiting,
+    /// A list of jobs.
+    Jobs(JobsAsk),
+    /// All nodes, each in few words.
+    Nodes,
+    /// One node and the pods on it.
+    Node(String),
 }
 
 /// An answer.
@@ -103,6 +115,12 @@ pub enum View {
     Mix(MixView),
     /// To [`Ask::Waiting`].
     Waiting(WaitingView),
+    /// To [`Ask::Jobs`].
+    Jobs(JobsView),
+    /// To [`Ask::Nodes`].
+    Nodes(NodeMapView),
+    /// To [`Ask::Node`].
+    Node(Box<NodeDetailView>),
 }
 
 impl View {
@@ -144,6 +162,9 @@ impl Knowledge<'_> {
             Ask::Top => View::Top(Box::new(self.pages().top_view())),
             Ask::Mix => View::Mix(self.pages().mix_view()),
             Ask::Waiting => View::Waiting(self.pages().waiting_view()),
+            Ask::Jobs(of) => View::Jobs(self.pages().jobs_view(of)),
+            Ask::Nodes => View::Nodes(self.pages().node_map_view()),
+            Ask::Node(name) => View::Node(Box::new(self.pages().node_detail_view(name)?)),
         })
     }
 }

@@ -141,7 +141,7 @@ impl Pages<'_> {
             .collect()
     }
 
-    fn node_view(&self, node: NodeIx) -> NodeView {
+    pub(super) fn node_view(&self, node: NodeIx) -> NodeView {
         let nodes = self.state.nodes();
         let families = nodes.devices[node.at()].families();
         let families: Vec<_> = families.map(|(_, cards)| cards).collect();
@@ -166,7 +166,7 @@ impl Pages<'_> {
         }
     }
 
-    fn node_status(&self, node: NodeIx) -> &'static str {
+    pub(super) fn node_status(&self, node: NodeIx) -> &'static str {
         let object = self.state.nodes().object(node);
         let keeps_out = |effect| effect != TaintEffect::PreferNoSchedule;
         let mut taints = object.taints.iter().filter(|taint| keeps_out(taint.effect));

@@ -6,23 +6,22 @@
 //!  --conf, names of jobs ───────────┘
 //! ```
 
+mod manifests;
 mod table;
 mod what_ifs;
+
+pub use manifests::PlanManifests;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use pumice_ingest::Options;
 use pumice_plan::{PlanOutcome, PlanRequest, PlanView, PlannedJob, WhatIf};
-use pumice_sim::reader::{InputObjects, InputSource};
-use pumice_sim::{Mode, SimulationSettings};
 
 use super::scheduler::SchedulerConnection;
 use super::words::print;
 use crate::bad_input::BadInput;
 use crate::check::read;
-use crate::simulate::found;
 
 /// Ends with what becomes of the jobs that are asked about.
 const WAITS: u8 = 3;
@@ -75,13 +74,15 @@ pub struct PlanArguments {
 
 /// Asks and prints; ends with 0 where all runs, 3 where something waits, 4 where others go for it.
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
-    let input = manifests(arguments)?;
+    let manifests = PlanManifests::read(&arguments.filename)?;
     let configuration = conf(arguments)?;
     let scheduler = arguments.connection.open()?;
     let namespace = arguments.namespace.as_deref();
     let namespace = namespace.unwrap_or(scheduler.namespace());
     let mut request = PlanRequest {
-        objects: objects(arguments, input, namespace)?,
+        objects: manifests
+            .objects(&arguments.scheduler_names, namespace)
+            .map_err(BadInput)?,
         configuration,
         ..PlanRequest::default()
     };
@@ -138,63 +139,4 @@ fn conf(arguments: &PlanArguments) -> anyhow::Result<Option<String>> {
     let text = String::from_utf8(read(path)?);
     let wrong = |_| BadInput(format!("error: {}: it is not UTF-8", path.display()));
     Ok(Some(text.map_err(wrong)?))
-}
-
-/// The manifests, before the cluster is asked for anything.
-fn manifests(arguments: &PlanArguments) -> anyhow::Result<(InputObjects, Vec<InputSource>)> {
-    if arguments.filename.is_empty() {
-        return Ok(Default::default());
-    }
-    let paths: Vec<&PathBuf> = arguments.filename.iter().collect();
-    let sources = found(&paths)?.sources;
-    let mut input = InputObjects::default();
-    for source in &sources {
-        if let Err(problem) = input.read(source) {
-            input.problems.push(problem);
-        }
-    }
-    for (kind, count) in &input.ignored {
-        anstream::eprintln!(
-            "warning: {count} {kind}: not made into pods here\n  = help: give Jobs, Deployments, StatefulSets, \
-             PodGroups or pods"
-        );
-    }
-    Ok((input, sources))
-}
-
-/// What the manifests say there would be; what names no namespace is in this one.
-fn objects(
-    arguments: &PlanArguments,
-    (mut input, sources): (InputObjects, Vec<InputSource>),
-    namespace: &str,
-) -> anyhow::Result<Vec<pumice_model::Delta>> {
-    if sources.is_empty() {
-        return Ok(Vec::new());
-    }
-    for item in &mut input.items {
-        item.object.default_namespace(namespace);
-    }
-    let settings = SimulationSettings {
-        mode: Mode::FixedPoint,
-        now_s: 0,
-        default_queue: "default".to_owned(),
-        options: Options {
-            scheduler_names: arguments.scheduler_names.clone(),
-            annotations: pumice_engine::annotations_read(),
-        },
-        ignored_provisioners: Vec::new(),
-        shard: None,
-        node_selector: Vec::new(),
-    };
-    let (objects, problems) = pumice_sim::wanted(input, &sources, &settings);
-    // What is only doubtful is so because the cluster is not among the manifests.
-    let wrong: Vec<String> = problems
-        .iter()
-        .filter(|problem| !problem.kept)
-        .map(ToString::to_string)
-        .collect();
-    if !wrong.is_empty() {
-        return Err(BadInput(wrong.join("\n")).into());
-    }
-    Ok(objects)
 }

@@ -56,9 +56,10 @@ pub struct TraceArguments {
     /// Label of nodes with the model of their cards
     #[arg(long, value_name = "KEY", default_value = "nvidia.com/gpu.product")]
     model_label: String,
-    /// Writes a page with the figures and their curves, which needs nothing but itself
-    #[arg(long, value_name = "FILE", requires = "trace")]
-    html: Option<PathBuf>,
+    /// Write a page too, which needs nothing but itself: queues, jobs, nodes, cards, reasons; of a trace its figures and
+    /// their curves
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// A trace as scripts read of it.

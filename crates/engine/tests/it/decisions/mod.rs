@@ -25,6 +25,7 @@ mod fragmentation;
 mod fragmentation_told;
 mod gangs;
 mod left_alone;
+mod lists;
 mod metrics_snapshot;
 mod native_groups;
 mod network;

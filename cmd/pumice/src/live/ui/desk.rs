@@ -1,0 +1,100 @@
+//! The thread that has a source: questions come one after the other.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use anyhow::Context;
+use pumice_page::{PageAddress, PageAnswer, Source, live_part, page, plan_result, views};
+use pumice_plan::PlanView;
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::questions::PlanForm;
+
+/// A source that can be asked what would happen if, too.
+pub trait PlanningSource: Source {
+    /// The plan, or what is wrong with the question.
+    fn plan(&mut self, asked: &PlanForm) -> Result<PlanView, String>;
+}
+
+enum DeskRequest {
+    Page(PageAddress, oneshot::Sender<PageAnswer>),
+    Live(PageAddress, oneshot::Sender<String>),
+    Views(PageAddress, oneshot::Sender<Result<Value, String>>),
+    Plan(PageAddress, PlanForm, oneshot::Sender<String>),
+}
+
+/// The way to that thread.
+#[derive(Clone)]
+pub struct PageDesk(Sender<DeskRequest>);
+
+impl PageDesk {
+    /// A desk before a source that `make` makes there.
+    pub fn start<S: PlanningSource>(
+        make: impl FnOnce() -> S + Send + 'static,
+    ) -> anyhow::Result<Self> {
+        Self::start_with(move || Some(make()))
+    }
+
+    /// A desk before the source that `make` makes there, or before none: then nothing is answered.
+    pub fn start_with<S: PlanningSource>(
+        make: impl FnOnce() -> Option<S> + Send + 'static,
+    ) -> anyhow::Result<Self> {
+        let (sender, asked) = channel();
+        std::thread::Builder::new()
+            .name("page".to_owned())
+            .spawn(move || {
+                if let Some(mut source) = make() {
+                    answer(&mut source, &asked);
+                }
+            })
+            .context("no thread")?;
+        Ok(Self(sender))
+    }
+
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> DeskRequest) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.0.send(request(reply)).ok()?;
+        answer.await.ok()
+    }
+
+    /// A whole page; `None` where the desk has ended.
+    pub async fn page(&self, address: PageAddress) -> Option<PageAnswer> {
+        self.ask(|reply| DeskRequest::Page(address, reply)).await
+    }
+
+    /// What changes of a page.
+    pub async fn live(&self, address: PageAddress) -> Option<String> {
+        self.ask(|reply| DeskRequest::Live(address, reply)).await
+    }
+
+    /// The views behind a page.
+    pub async fn views(&self, address: PageAddress) -> Option<Result<Value, String>> {
+        self.ask(|reply| DeskRequest::Views(address, reply)).await
+    }
+
+    /// A plan, as a part of a page.
+    pub async fn plan(&self, address: PageAddress, form: PlanForm) -> Option<String> {
+        self.ask(|reply| DeskRequest::Plan(address, form, reply))
+            .await
+    }
+}
+
+fn answer(source: &mut impl PlanningSource, asked: &Receiver<DeskRequest>) {
+    for request in asked {
+        // Who does not wait any more gets nothing.
+        match request {
+            DeskRequest::Page(address, reply) => drop(reply.send(page(&address, source))),
+            DeskRequest::Live(address, reply) => {
+                if !reply.is_closed() {
+                    drop(reply.send(live_part(&address, source)));
+                }
+            }
+            DeskRequest::Views(address, reply) => drop(reply.send(views(&address, source))),
+            DeskRequest::Plan(address, form, reply) => {
+                let plan = source.plan(&form);
+                let plan = plan.as_ref().map_err(String::as_str);
+                drop(reply.send(plan_result(&address, plan)));
+            }
+        }
+    }
+}

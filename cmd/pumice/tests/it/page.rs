@@ -1,0 +1,365 @@
+//! `pumice ui` as a browser meets it: the real program, its pages over HTTP, over every sample.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::samples::samples;
+
+/// A page that is served, until it is dropped.
+struct Ui {
+    child: Child,
+    port: u16,
+}
+
+impl Ui {
+    fn of(paths: &[&Path], flags: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_pumice"))
+            .args(["ui", "--no-open", "--listen", "0"])
+            .args(flags.split_whitespace())
+            .args(paths)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary runs");
+        let out = child.stdout.take().expect("standard output");
+        let mut line = String::new();
+        BufReader::new(out).read_line(&mut line).expect("a line");
+        let port = line
+            .split("127.0.0.1:")
+            .nth(1)
+            .and_then(|rest| rest.split('/').next());
+        let port = port.and_then(|port| port.parse().ok());
+        Self {
+            child,
+            port: port.expect("an address in the first line"),
+        }
+    }
+
+    fn ask(&self, request: &str) -> (u16, String, String) {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("a connection");
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("text");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
+        (status.expect("a status"), head.to_owned(), body.to_owned())
+    }
+
+    fn get(&self, path: &str) -> (u16, String) {
+        let port = self.port;
+        let request = format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n");
+        let (status, _, body) = self.ask(&request);
+        (status, body)
+    }
+
+    fn page(&self, path: &str) -> String {
+        let (status, body) = self.get(path);
+        assert_eq!(status, 200, "{path}: {body}");
+        body
+    }
+
+    fn json(&self, path: &str) -> Value {
+        let (status, body) = self.get(&format!("/json{path}"));
+        assert_eq!(status, 200, "{path}: {body}");
+        serde_json::from_str(&body).expect("JSON")
+    }
+}
+
+impl Drop for Ui {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a reader sees of HTML: the text, titles among it, with one space wherever there are several.
+fn seen(html: &str) -> String {
+    let mut text = String::new();
+    let mut rest = html;
+    while let Some((before, after)) = rest.split_once('<') {
+        text.push_str(before);
+        text.push(' ');
+        let (tag, after) = after.split_once('>').unwrap_or((after, ""));
+        for part in tag.split("title=\"").skip(1) {
+            text.push_str(part.split('"').next().unwrap_or_default());
+            text.push(' ');
+        }
+        rest = after;
+    }
+    text.push_str(rest);
+    let plain = [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&amp;", "&"),
+    ];
+    let text = plain
+        .iter()
+        .fold(text, |text, (from, to)| text.replace(from, to));
+    spaced(&text)
+}
+
+fn spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Every text and amount below one of these keys has to be seen.
+fn tells(page: &str, view: &Value, keys: &[&str], path: &str) {
+    let seen = seen(page);
+    for key in keys {
+        let mut leaves = Vec::new();
+        leaves_of(&view[*key], &mut leaves);
+        for leaf in leaves {
+            assert!(
+                seen.contains(&spaced(&leaf)),
+                "{path}: {key}: {leaf:?} in\n{seen}"
+            );
+        }
+    }
+}
+
+fn leaves_of(value: &Value, leaves: &mut Vec<String>) {
+    match value {
+        Value::String(text) => leaves.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| leaves_of(item, leaves)),
+        Value::Object(fields) => fields.values().for_each(|field| leaves_of(field, leaves)),
+        _ => {}
+    }
+}
+
+fn texts<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
+    let rows = list.as_array().map(Vec::as_slice).unwrap_or_default();
+    rows.iter().filter_map(|row| row[key].as_str()).collect()
+}
+
+/// Flags of a sample that `pumice ui` has too; `None` where another command shows the sample.
+fn flags(sample: &Path) -> Option<String> {
+    let flags = std::fs::read_to_string(sample.join("flags")).unwrap_or_default();
+    (!flags.contains("--trace") && !flags.contains("--cycles")).then_some(flags)
+}
+
+#[test]
+fn every_page_of_every_sample_says_what_the_commands_say() {
+    let mut pages = 0;
+    for sample in samples() {
+        let Some(flags) = flags(&sample) else {
+            continue;
+        };
+        let ui = Ui::of(&[&sample], &flags);
+        let jobs = ui.json("/jobs");
+        for name in texts(&jobs["jobs"], "name") {
+            let path = format!("/jobs/{name}");
+            let keys = [
+                "summary",
+                "message",
+                "changes",
+                "warnings",
+                "allocated",
+                "asks",
+                "queue",
+                "waiting",
+            ];
+            tells(&ui.page(&path), &ui.json(&path), &keys, &path);
+            pages += 1;
+        }
+        tells(&ui.page("/jobs"), &jobs, &["jobs"], "/jobs");
+        let queues = ui.json("/queues");
+        for name in texts(&queues["queues"], "name") {
+            let path = format!("/queues/{name}");
+            let keys = [
+                "allocated",
+                "deserved",
+                "capability",
+                "guarantee",
+                "warning",
+                "state",
+                "first",
+            ];
+            tells(&ui.page(&path), &ui.json(&path), &keys, &path);
+            pages += 1;
+        }
+        let nodes = ui.json("/nodes");
+        for name in texts(&nodes["nodes"], "name") {
+            let path = format!("/nodes/{name}");
+            let (page, view) = (ui.page(&path), ui.json(&path));
+            tells(&page, &view, &["node", "cards", "pods"], &path);
+            for pod in texts(&view["pods"], "pod") {
+                let path = format!("/pods/{pod}");
+                tells(
+                    &ui.page(&path),
+                    &ui.json(&path),
+                    &["pod", "status", "node", "cards"],
+                    &path,
+                );
+                pages += 1;
+            }
+            pages += 1;
+        }
+        tells(&ui.page("/nodes"), &nodes, &["nodes"], "/nodes");
+        let overview = ui.json("/");
+        tells(&ui.page("/"), &overview[0]["cluster"], &["resources"], "/");
+        tells(
+            &ui.page("/decisions"),
+            &ui.json("/decisions"),
+            &["decisions"],
+            "/decisions",
+        );
+    }
+    assert!(pages > 500, "{pages}");
+}
+
+#[test]
+fn what_somebody_writes_is_text_and_never_markup() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page-markup");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("pods.yaml");
+    let evil = "<script>alert(1)</script>&\\\"'";
+    let node = "{apiVersion: v1, kind: Node, metadata: {name: n1, annotations: {volcano.sh/node-vgpu-register: 'GPU-a,10,100,P40,true,hami-core:'}}, \
+                status: {allocatable: {cpu: '4', pods: '9', volcano.sh/vgpu-number: '10', volcano.sh/vgpu-memory: '100'}}}";
+    let pod = format!(
+        "{{apiVersion: v1, kind: Pod, metadata: {{name: p, annotations: {{volcano.sh/vgpu-mode: \"{evil}\"}}}}, spec: \
+         {{schedulerName: volcano, containers: [{{name: c, image: i, resources: {{limits: {{volcano.sh/vgpu-number: '1'}}}}}}]}}}}"
+    );
+    std::fs::write(&file, format!("{node}\n---\n{pod}\n")).expect("written");
+    let conf = folder.join("c.conf");
+    let text = "actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n  - name: predicates\n  - name: deviceshare\n    arguments:\n      \
+                deviceshare.VGPUEnable: true\n";
+    std::fs::write(&conf, text).expect("written");
+    let ui = Ui::of(&[&file], &format!("--config {}", conf.display()));
+    for path in [
+        "/",
+        "/jobs",
+        "/jobs/default/p",
+        "/pods/default/p",
+        "/queues/default",
+    ] {
+        let page = ui.page(path);
+        assert!(!page.contains("<script>alert"), "{path}: {page}");
+        assert!(
+            seen(&page).contains("<script>alert(1)</script>"),
+            "{path}: {page}"
+        );
+    }
+    let search = "/jobs?search=%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E";
+    assert!(!ui.page(search).contains("<script>alert"));
+}
+
+#[test]
+fn it_answers_to_this_machine_alone_and_a_page_may_load_nothing_from_elsewhere() {
+    let sample = &samples()[0];
+    let ui = Ui::of(&[sample], "");
+    let port = ui.port;
+    let as_host =
+        |host: &str, more: &str| ui.ask(&format!("GET / HTTP/1.0\r\nHost: {host}\r\n{more}\r\n"));
+    assert_eq!(as_host("evil.example", "").0, 403);
+    assert_eq!(as_host(&format!("evil.example:{port}"), "").0, 403);
+    let origin = "Origin: http://evil.example\r\n";
+    assert_eq!(as_host(&format!("127.0.0.1:{port}"), origin).0, 403);
+    let (status, head, body) = as_host(&format!("localhost:{port}"), "");
+    assert_eq!(status, 200);
+    let head = head.to_lowercase();
+    assert!(
+        head.contains("content-security-policy: default-src 'none'; script-src 'self'"),
+        "{head}"
+    );
+    assert!(head.contains("x-content-type-options: nosniff"), "{head}");
+    assert!(
+        !body.contains("style=") && !body.contains("onclick"),
+        "{body}"
+    );
+    for link in body
+        .split("src=\"")
+        .skip(1)
+        .chain(body.split("href=\"").skip(1))
+    {
+        assert!(link.starts_with('/') || link.starts_with('#'), "{link}");
+    }
+    assert_eq!(ui.get("/nothing").0, 404);
+    assert_eq!(ui.get("/jobs/default/nobody").0, 404);
+    assert_eq!(ui.get("/assets/nothing.js").0, 404);
+    assert!(ui.page("/?lang=zh").contains("<html lang=\"zh\">"));
+}
+
+#[test]
+fn a_plan_is_made_on_the_page() {
+    let sample = samples()
+        .into_iter()
+        .find(|path| path.ends_with("gang-too-large"));
+    let ui = Ui::of(&[&sample.expect("the sample")], "");
+    let port = ui.port;
+    let asked = |form: &str| {
+        let (status, _, body) = ui.ask(&format!(
+            "POST /what-if HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+             Content-Length: {}\r\n\r\n{form}",
+            form.len()
+        ));
+        assert_eq!(status, 200, "{body}");
+        body
+    };
+    assert!(asked("manifests=&about=").contains("would happen if what?"));
+    let wrong = asked("manifests=kind%3A+Pod&about=");
+    assert!(
+        wrong.contains("metadata.name: the name is missing"),
+        "{wrong}"
+    );
+    let pod = "manifests=%7BapiVersion%3A+v1%2C+kind%3A+Pod%2C+metadata%3A+%7Bname%3A+small%7D%2C+spec%3A+%7BschedulerName%3A+\
+               volcano%2C+containers%3A+%5B%7Bname%3A+c%2C+image%3A+i%7D%5D%7D%7D&about=";
+    let plan = asked(pod);
+    assert!(
+        plan.contains("It runs now.") && plan.contains("default/small"),
+        "{plan}"
+    );
+}
+
+/// A page of a sample in one file.
+fn document(sample: &Path, file: &Path) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_pumice"))
+        .arg("simulate")
+        .args(flags(sample).unwrap_or_default().split_whitespace())
+        .arg(sample)
+        .arg("--html")
+        .arg(file)
+        .output()
+        .expect("the binary runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    std::fs::read_to_string(file).expect("a page")
+}
+
+#[test]
+fn a_simulation_is_a_file_that_needs_nothing_else_and_leads_nowhere_that_is_not_there() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page.html");
+    let all: Vec<PathBuf> = samples()
+        .into_iter()
+        .filter(|sample| flags(sample).is_some())
+        .collect();
+    for sample in all.iter().step_by(5) {
+        let html = document(sample, &file);
+        let ids: BTreeSet<&str> = html
+            .split(" id=\"")
+            .skip(1)
+            .filter_map(|rest| rest.split('"').next())
+            .collect();
+        let links = html.split(" href=\"").skip(1);
+        let links: Vec<&str> = links.filter_map(|rest| rest.split('"').next()).collect();
+        assert!(links.len() > 5);
+        for link in links {
+            let id = link
+                .strip_prefix('#')
+                .unwrap_or_else(|| panic!("{link} leads out"));
+            assert!(ids.contains(id), "{}: {link}", sample.display());
+        }
+        assert!(!html.contains("<script"), "{}", sample.display());
+    }
+}

@@ -1,0 +1,178 @@
+//! Jobs as a list that can be searched, with how many wait for which kind of reason.
+
+use std::collections::BTreeMap;
+
+use pumice_model::{JobIx, TaskStatus};
+use serde::{Deserialize, Serialize};
+
+use super::shape::Time;
+use crate::view::pages::Pages;
+use crate::waiting::headline;
+
+/// Jobs told of at once.
+pub const MAX_JOBS: usize = 100;
+
+/// Which jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum JobsShown {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that wait for a place, in whole or in part.
+    Waiting,
+    /// Those with pods on nodes.
+    Running,
+}
+
+/// What is asked of the list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct JobsAsk {
+    /// Part of `namespace/name`; empty for any.
+    pub search: String,
+    /// Queue; empty for any.
+    pub queue: String,
+    /// Kind of reason, as [`JobsView::reasons`] names it; empty for any.
+    pub reason: String,
+    /// Which of them.
+    pub shown: JobsShown,
+    /// How many are passed over.
+    pub from: usize,
+}
+
+/// A job in the list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedJob {
+    /// `namespace/name` of its PodGroup, or of the pod that has none.
+    pub name: String,
+    /// Queue of the job.
+    pub queue: String,
+    /// Phase of the PodGroup; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// Priority of the job.
+    pub priority: i32,
+    /// When it was created.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<Time>,
+    /// Pods it has.
+    pub pods: usize,
+    /// Pods on nodes.
+    pub placed: usize,
+    /// Pods that have no node for good.
+    pub pending: usize,
+    /// Pods it must have before any starts.
+    pub min_member: i32,
+    /// Kind of reason for which it waits, as metrics name it; `None` where it does not wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// Why it waits, in short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+}
+
+/// The list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobsView {
+    /// Jobs there are that are asked for.
+    pub total: usize,
+    /// How many of them are passed over.
+    pub from: usize,
+    /// The first [`MAX_JOBS`] after those, by name.
+    pub jobs: Vec<ListedJob>,
+    /// How many jobs in the queue and with the name that are asked for wait for which kind of reason.
+    pub reasons: BTreeMap<String, usize>,
+    /// The last cycle.
+    pub cycle: u64,
+}
+
+impl Pages<'_> {
+    pub(super) fn jobs_view(&self, ask: &JobsAsk) -> JobsView {
+        let population = self.state.population();
+        let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+        let mut found: Vec<(String, JobIx, Option<&'static str>)> = Vec::new();
+        for (ix, job) in population.jobs() {
+            if !ask.queue.is_empty() && self.state.names().text(job.queue_name) != ask.queue {
+                continue;
+            }
+            let key = population.job_key(ix);
+            if !key.contains(&ask.search) {
+                continue;
+            }
+            let class = self.class_of_job(ix);
+            if let Some(class) = class {
+                *reasons.entry(class.to_owned()).or_insert(0) += 1;
+            }
+            let is_shown = match ask.shown {
+                JobsShown::All => true,
+                JobsShown::Waiting => class.is_some(),
+                JobsShown::Running => self.placed_pods(ix) > 0,
+            };
+            if is_shown && (ask.reason.is_empty() || class == Some(&*ask.reason)) {
+                found.push((key, ix, class));
+            }
+        }
+        found.sort_unstable();
+        let total = found.len();
+        let rows = found.into_iter().skip(ask.from).take(MAX_JOBS);
+        JobsView {
+            total,
+            from: ask.from.min(total),
+            jobs: rows
+                .map(|(key, ix, class)| self.job_row(key, ix, class))
+                .collect(),
+            reasons,
+            cycle: self.cycle,
+        }
+    }
+
+    fn job_row(&self, name: String, ix: JobIx, class: Option<&'static str>) -> ListedJob {
+        let job = self.state.job(ix);
+        let why = class.and_then(|_| self.why_waiting(ix));
+        ListedJob {
+            name,
+            queue: self.state.names().text(job.queue_name).to_owned(),
+            phase: job.group().map(|_| job.status.phase.name().to_owned()),
+            priority: job.priority,
+            created: Time::of(job.created_s),
+            pods: job.tasks.len(),
+            placed: self.placed_pods(ix),
+            pending: self.pending_pods(ix),
+            min_member: job.min_available,
+            class: class.map(str::to_owned),
+            summary: why.map(|(_, message)| headline(&message).to_owned()),
+        }
+    }
+
+    /// The kind of reason of a job's first pod that waits; `not-admitted` of one that has no pods yet.
+    fn class_of_job(&self, ix: JobIx) -> Option<&'static str> {
+        let job = self.state.job(ix);
+        let tasks = job.tasks.iter().copied();
+        let mut pending = tasks.filter(|task| {
+            let status = self.state.task(*task).status;
+            matches!(
+                status,
+                TaskStatus::Pending | TaskStatus::Allocated | TaskStatus::Pipelined
+            )
+        });
+        match pending.next() {
+            Some(first) => self.waiting(first).map(|waiting| waiting.class()),
+            None => (job.group().is_some() && job.is_pending()).then_some("not-admitted"),
+        }
+    }
+
+    fn placed_pods(&self, ix: JobIx) -> usize {
+        let job = self.state.job(ix);
+        let on_nodes = [
+            TaskStatus::Binding,
+            TaskStatus::Bound,
+            TaskStatus::Running,
+            TaskStatus::Releasing,
+        ];
+        let counts = on_nodes.into_iter().map(|status| job.count(status).max(0));
+        usize::try_from(counts.sum::<i32>()).unwrap_or(0)
+    }
+}

@@ -1,0 +1,118 @@
+//! All nodes at once, each in so few words that thousands can be drawn.
+
+use pumice_devices::LedgerTime;
+use pumice_model::{NodeIx, TaskStatus};
+use serde::{Deserialize, Serialize};
+
+use super::cards::{MEMORY, amount};
+use crate::view::pages::Pages;
+
+/// Nodes told of.
+pub const MAX_CELLS: usize = 20_000;
+
+/// A node of the map.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeCell {
+    /// Name of the node.
+    pub name: String,
+    /// `Ready`, `Cordoned`, `NotReady` or `Tainted`.
+    pub status: String,
+    /// Pods that hold resources on it.
+    pub pods: usize,
+    /// The most used of its resources, in percent.
+    pub percent: i64,
+    /// Which resource that is; empty where nothing is used.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub resource: String,
+    /// Shared cards it has.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub cards: usize,
+    /// Shared cards that somebody uses.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub cards_in_use: usize,
+    /// Shared cards that may not be given out.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub cards_unhealthy: usize,
+    /// Memory of its cards in use, in percent; 0 without cards.
+    #[serde(default)]
+    pub card_percent: i64,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the shape that serde asks for"
+)]
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
+/// All nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeMapView {
+    /// Nodes there are.
+    pub total: usize,
+    /// The first [`MAX_CELLS`] by name.
+    pub nodes: Vec<NodeCell>,
+    /// The last cycle.
+    pub cycle: u64,
+}
+
+impl Pages<'_> {
+    pub(super) fn node_map_view(&self) -> NodeMapView {
+        let nodes = self.state.nodes();
+        let mut all: Vec<NodeIx> = nodes.indices().collect();
+        all.sort_unstable_by_key(|node| &nodes.object(*node).name);
+        let total = all.len();
+        all.truncate(MAX_CELLS);
+        NodeMapView {
+            total,
+            nodes: all.into_iter().map(|node| self.node_cell(node)).collect(),
+            cycle: self.cycle,
+        }
+    }
+
+    fn node_cell(&self, node: NodeIx) -> NodeCell {
+        let nodes = self.state.nodes();
+        let resources = self.state.resources();
+        let shares = resources.in_order().iter().filter_map(|ix| {
+            let (used, all) = (nodes.used.get(*ix, node), nodes.allocatable.get(*ix, node));
+            (all > 0 && used > 0).then(|| (percent(used, all), *ix))
+        });
+        // The first of several with the same share.
+        let most = shares.reduce(|most, other| if other.0 > most.0 { other } else { most });
+        let families = nodes.devices[node.at()].families();
+        let (mut cards, mut in_use, mut unhealthy, mut used, mut memory) = (0, 0, 0, 0, 0_i64);
+        for (_, of) in families {
+            cards += of.cards.len();
+            in_use += (0..of.cards.len()).filter(|at| of.is_in_use(*at)).count();
+            unhealthy += of.cards.iter().filter(|card| !card.is_usable()).count();
+            for at in 0..of.cards.len() {
+                let held = amount(of, of.used(at, LedgerTime::Now), MEMORY);
+                used = held.saturating_add(used);
+                memory = amount(of, of.capacity(at), MEMORY).saturating_add(memory);
+            }
+        }
+        let holds =
+            |task: &&pumice_model::TaskIx| self.state.task(**task).status != TaskStatus::Pipelined;
+        NodeCell {
+            name: nodes.object(node).name.clone(),
+            status: self.node_status(node).to_owned(),
+            pods: nodes.tasks(node).iter().filter(holds).count(),
+            percent: most.map_or(0, |(percent, _)| percent),
+            resource: most.map_or_else(String::new, |(_, ix)| resources.name(ix).to_owned()),
+            cards,
+            cards_in_use: in_use,
+            cards_unhealthy: unhealthy,
+            card_percent: percent(used, memory),
+        }
+    }
+}
+
+fn percent(used: i64, all: i64) -> i64 {
+    match all {
+        ..=0 => 0,
+        all => (used as f64 * 100.0 / all as f64).round() as i64,
+    }
+}

@@ -1,0 +1,320 @@
+//! Addresses of pages: paths and queries, read and written.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use pumice_engine::view::{Ask, JobsAsk, JobsShown};
+
+use crate::words::PageLanguage;
+
+/// Most characters of a search: longer ones are cut.
+const MAX_SEARCH: usize = 200;
+
+/// Which page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PageName {
+    /// `/`
+    Overview,
+    /// `/queues`
+    Queues,
+    /// `/queues/NAME`
+    Queue(String),
+    /// `/jobs`
+    Jobs,
+    /// `/jobs/NAMESPACE/NAME`
+    Job((String, String)),
+    /// `/pods/NAMESPACE/NAME`
+    Pod((String, String)),
+    /// `/nodes`
+    Nodes,
+    /// `/nodes/NAME`
+    Node(String),
+    /// `/decisions`
+    Decisions,
+    /// `/what-if`
+    WhatIf,
+}
+
+/// A page with what is chosen on it, all of which the address keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageAddress {
+    /// Which page.
+    pub name: PageName,
+    /// Language (`lang`).
+    pub language: PageLanguage,
+    /// What is searched for (`search`).
+    pub search: String,
+    /// Queue to which jobs are narrowed (`queue`).
+    pub queue: String,
+    /// Kind of reason to which jobs are narrowed (`reason`).
+    pub reason: String,
+    /// Which jobs (`show`).
+    pub shown: JobsShown,
+    /// Rows that are passed over (`from`).
+    pub from: usize,
+    /// Nodes are coloured by the use of their cards (`by=cards`), not of their fullest resource.
+    pub by_cards: bool,
+    /// In a document: its parts, to which links lead.
+    pub(crate) parts: Option<Arc<BTreeSet<String>>>,
+}
+
+impl PageAddress {
+    /// A page on which nothing is chosen.
+    pub fn of(name: PageName, language: PageLanguage) -> Self {
+        Self {
+            name,
+            language,
+            search: String::new(),
+            queue: String::new(),
+            reason: String::new(),
+            shown: JobsShown::default(),
+            from: 0,
+            by_cards: false,
+            parts: None,
+        }
+    }
+
+    /// Reads the path and the query of a URL; `None` where there is no such page. `accepted` is the language that a
+    /// browser asks for (`Accept-Language`), where the query names none.
+    pub fn read(path: &str, query: &str, accepted: &str) -> Option<Self> {
+        let parts: Vec<String> = path
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .map(unescaped)
+            .collect();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let pair = |namespace: &str, name: &str| (namespace.to_owned(), name.to_owned());
+        let name = match parts[..] {
+            [] => PageName::Overview,
+            ["queues"] => PageName::Queues,
+            ["queues", name] => PageName::Queue(name.to_owned()),
+            ["jobs"] => PageName::Jobs,
+            ["jobs", namespace, name] => PageName::Job(pair(namespace, name)),
+            ["pods", namespace, name] => PageName::Pod(pair(namespace, name)),
+            ["nodes"] => PageName::Nodes,
+            ["nodes", name] => PageName::Node(name.to_owned()),
+            ["decisions"] => PageName::Decisions,
+            ["what-if"] => PageName::WhatIf,
+            _ => return None,
+        };
+        let mut address = Self::of(name, PageLanguage::accepted(accepted));
+        for pair in query.split('&') {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let mut value = unescaped(value);
+            if let Some((end, _)) = value.char_indices().nth(MAX_SEARCH) {
+                value.truncate(end);
+            }
+            match key {
+                "lang" => {
+                    address.language = PageLanguage::named(&value).unwrap_or(address.language);
+                }
+                "search" => address.search = value,
+                "queue" => address.queue = value,
+                "reason" => address.reason = value,
+                "show" => {
+                    address.shown = match value.as_str() {
+                        "waiting" => JobsShown::Waiting,
+                        "running" => JobsShown::Running,
+                        _ => JobsShown::All,
+                    };
+                }
+                "from" => address.from = value.parse().unwrap_or(0),
+                "by" => address.by_cards = value == "cards",
+                _ => {}
+            }
+        }
+        Some(address)
+    }
+
+    /// What a page is made of.
+    pub fn asks(&self) -> Vec<Ask> {
+        match &self.name {
+            PageName::Overview => vec![Ask::Top, Ask::Jobs(JobsAsk::default())],
+            PageName::Queues => vec![Ask::Queues],
+            PageName::Queue(name) => vec![Ask::Queue(name.clone())],
+            PageName::Jobs => vec![Ask::Jobs(self.jobs())],
+            PageName::Job((namespace, name)) => vec![Ask::Job {
+                namespace: namespace.clone(),
+                name: name.clone(),
+            }],
+            PageName::Pod((namespace, name)) => vec![Ask::Pod {
+                namespace: namespace.clone(),
+                name: name.clone(),
+            }],
+            PageName::Nodes => vec![Ask::Nodes],
+            PageName::Node(name) => vec![Ask::Node(name.clone())],
+            PageName::Decisions | PageName::WhatIf => Vec::new(),
+        }
+    }
+
+    /// What is asked of the list of jobs.
+    pub(crate) fn jobs(&self) -> JobsAsk {
+        JobsAsk {
+            search: self.search.clone(),
+            queue: self.queue.clone(),
+            reason: self.reason.clone(),
+            shown: self.shown,
+            from: self.from,
+        }
+    }
+
+    /// This page as a path and query.
+    pub fn url(&self) -> String {
+        let mut url = self.path();
+        let mut first = true;
+        let shown = match self.shown {
+            JobsShown::All => "",
+            JobsShown::Waiting => "waiting",
+            JobsShown::Running => "running",
+        };
+        let from = match self.from {
+            0 => String::new(),
+            from => from.to_string(),
+        };
+        let by = if self.by_cards { "cards" } else { "" };
+        for (key, value) in [
+            ("search", self.search.as_str()),
+            ("queue", &self.queue),
+            ("reason", &self.reason),
+            ("show", shown),
+            ("from", &from),
+            ("by", by),
+            ("lang", self.language.code()),
+        ] {
+            if !value.is_empty() {
+                url.push(if first { '?' } else { '&' });
+                first = false;
+                url.push_str(key);
+                url.push('=');
+                url.push_str(&escaped(value));
+            }
+        }
+        url
+    }
+
+    fn path(&self) -> String {
+        match &self.name {
+            PageName::Overview => "/".to_owned(),
+            PageName::Queues => "/queues".to_owned(),
+            PageName::Queue(name) => format!("/queues/{}", escaped(name)),
+            PageName::Jobs => "/jobs".to_owned(),
+            PageName::Job((namespace, name)) => {
+                format!("/jobs/{}/{}", escaped(namespace), escaped(name))
+            }
+            PageName::Pod((namespace, name)) => {
+                format!("/pods/{}/{}", escaped(namespace), escaped(name))
+            }
+            PageName::Nodes => "/nodes".to_owned(),
+            PageName::Node(name) => format!("/nodes/{}", escaped(name)),
+            PageName::Decisions => "/decisions".to_owned(),
+            PageName::WhatIf => "/what-if".to_owned(),
+        }
+    }
+
+    /// Where a link leads: another page in the same language, or the part of the same document that is about it;
+    /// `None` where the document has no such part.
+    pub(crate) fn link(&self, to: PageName) -> Option<String> {
+        self.target(&Self::of(to, self.language))
+    }
+
+    /// This page with something else chosen, likewise.
+    pub(crate) fn with(&self, change: impl FnOnce(&mut Self)) -> Option<String> {
+        let mut other = self.clone();
+        change(&mut other);
+        self.target(&other)
+    }
+
+    fn target(&self, other: &Self) -> Option<String> {
+        match &self.parts {
+            Some(parts) => {
+                let anchor = other.anchor();
+                parts.contains(&anchor).then(|| format!("#{anchor}"))
+            }
+            None => Some(other.url()),
+        }
+    }
+
+    /// Where what changes of this page is told, from a look on that had this fingerprint.
+    pub(crate) fn live_url(&self, seen: u64) -> String {
+        // The language always stands in the query.
+        format!("/live{}&seen={seen:x}", self.url())
+    }
+
+    /// Name of this page's part of a document.
+    pub(crate) fn anchor(&self) -> String {
+        match self.path().trim_start_matches('/') {
+            "" => "overview".to_owned(),
+            path => path.to_owned(),
+        }
+    }
+}
+
+/// The job that people mean by `namespace/name`.
+pub(crate) fn pair(key: &str) -> (String, String) {
+    let (namespace, name) = key.split_once('/').unwrap_or(("", key));
+    (namespace.to_owned(), name.to_owned())
+}
+
+fn escaped(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes()
+        .map(|byte| match plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let hex = |at: usize| char::from(*after.get(at)?).to_digit(16);
+        let code = match (first, hex(0), hex(1)) {
+            (b'%', Some(high), Some(low)) => u8::try_from(high * 16 + low).ok(),
+            _ => None,
+        };
+        bytes.push(code.unwrap_or(if *first == b'+' { b' ' } else { *first }));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_as_it_is_written() {
+        let mut address = PageAddress::of(PageName::Jobs, PageLanguage::Chinese);
+        address.search = "a b/ü&=%".to_owned();
+        address.queue = "q+1".to_owned();
+        address.reason = "no-node".to_owned();
+        address.shown = JobsShown::Waiting;
+        address.from = 100;
+        let url = address.url();
+        let (path, query) = url.split_once('?').expect("a query");
+        assert_eq!(PageAddress::read(path, query, ""), Some(address));
+        for name in [
+            PageName::Overview,
+            PageName::Queue("a/b <c>".to_owned()),
+            PageName::Job(("ns".to_owned(), "x y".to_owned())),
+            PageName::Node("n%2F1".to_owned()),
+            PageName::WhatIf,
+        ] {
+            let address = PageAddress::of(name, PageLanguage::English);
+            let url = address.url();
+            let (path, query) = url.split_once('?').expect("a query");
+            assert_eq!(PageAddress::read(path, query, ""), Some(address), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_none_and_odd_queries_do_no_harm() {
+        assert_eq!(PageAddress::read("/jobs/a/b/c", "", ""), None);
+        let long = format!("search={}&from=-1&%zz&lang=tlh", "x".repeat(5000));
+        let address = PageAddress::read("/jobs", &long, "zh-CN,zh;q=0.9").expect("a page");
+        assert_eq!(address.search.len(), MAX_SEARCH);
+        assert_eq!((address.from, address.language), (0, PageLanguage::Chinese));
+    }
+}

@@ -1,0 +1,113 @@
+//! The page: the cluster as the engine sees it, for people, as HTML.
+//!
+//! ```text
+//!  path and query ─► PageAddress ─► one room a page ─► Source::ask ─► views of pumice_engine ─► Markup
+//!                                                                        └─► frame: what is around all of them
+//!  Source ─► document: all of it in one file that can be sent to somebody
+//! ```
+//!
+//! What is told is what `explain`, `top`, `queues` and `cards` tell, since it is made of the same views. Nothing is
+//! loaded from elsewhere and nothing is written: who serves the page decides who may read it. Names and messages may hold
+//! anything that somebody wrote on an object; they are escaped where they are put into HTML, by the templates.
+//!
+//! Pure: no sockets, no clock.
+
+mod address;
+mod assets;
+mod decisions;
+mod document;
+mod frame;
+mod jobs;
+mod nodes;
+mod overview;
+mod parts;
+mod queues;
+mod source;
+mod what_if;
+mod words;
+
+pub use address::{PageAddress, PageName};
+pub use assets::{Asset, CONTENT_SECURITY_POLICY, asset};
+pub use document::document;
+pub use source::{PageDecision, PageStanding, Source};
+pub use what_if::plan_result;
+pub use words::PageLanguage;
+
+use frame::PageFrame;
+use maud::Markup;
+
+/// A page, or why there is none.
+pub struct PageAnswer {
+    /// Status of HTTP.
+    pub status: u16,
+    /// The page as HTML.
+    pub html: String,
+}
+
+/// The whole page at an address.
+pub fn page(address: &PageAddress, source: &mut dyn Source) -> PageAnswer {
+    let (status, content) = content(address, source);
+    let standing = source.standing();
+    let frame = PageFrame { address, standing };
+    let html = frame.around(&content).into_string();
+    PageAnswer { status, html }
+}
+
+/// What changes of a page while somebody looks at it.
+pub fn live_part(address: &PageAddress, source: &mut dyn Source) -> String {
+    content(address, source).1.into_string()
+}
+
+/// By which a part is known to be what somebody looks at already: `seen` in the query of the address of what changes,
+/// in hexadecimal digits (FNV-1a).
+pub fn fingerprint(part: &str) -> u64 {
+    part.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// The fingerprint that a query names.
+pub fn seen(query: &str) -> Option<u64> {
+    let seen = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("seen="))?;
+    u64::from_str_radix(seen, 16).ok()
+}
+
+/// The views behind a page, as JSON.
+///
+/// # Errors
+/// There is nothing under that name: why.
+pub fn views(address: &PageAddress, source: &mut dyn Source) -> Result<serde_json::Value, String> {
+    let views = address.asks().into_iter().map(|ask| {
+        let view = source.ask(&ask)?;
+        serde_json::to_value(view).map_err(|error| error.to_string())
+    });
+    let mut views = views.collect::<Result<Vec<_>, _>>()?;
+    if address.name == PageName::Decisions {
+        views.push(serde_json::json!({ "decisions": source.decisions()? }));
+    }
+    Ok(match views.len() {
+        1 => views.remove(0),
+        _ => views.into(),
+    })
+}
+
+fn content(address: &PageAddress, source: &mut dyn Source) -> (u16, Markup) {
+    let made = match &address.name {
+        PageName::Overview => overview::content(address, source),
+        PageName::Queues => queues::all(address, source),
+        PageName::Queue(name) => queues::one(address, name, source),
+        PageName::Jobs => jobs::all(address, source),
+        PageName::Job(job) => jobs::one(address, job, source),
+        PageName::Pod(pod) => jobs::pod(address, pod, source),
+        PageName::Nodes => nodes::all(address, source),
+        PageName::Node(name) => nodes::one(address, name, source),
+        PageName::Decisions => decisions::content(address, source),
+        PageName::WhatIf => Ok(what_if::form(address)),
+    };
+    match made {
+        Ok(content) => (200, content),
+        Err(why) => (404, frame::nothing(address.language, &why)),
+    }
+}

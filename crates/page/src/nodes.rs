@@ -1,0 +1,187 @@
+//! Nodes and cards: a map of all of them, and one node with its cards drawn as what they are.
+
+use maud::{Markup, html};
+use pumice_engine::view::{Ask, CardView, NodeCell, NodeDetailView, View};
+
+use crate::address::{PageAddress, PageName};
+use crate::parts::{amounts, full, job, level, list, phase, pod as pod_link, say};
+use crate::source::Source;
+use crate::words::Word;
+
+pub(crate) fn all(address: &PageAddress, source: &mut dyn Source) -> Result<Markup, String> {
+    let View::Nodes(view) = source.ask(&Ask::Nodes)? else {
+        return Err("another answer than asked for".to_owned());
+    };
+    let found = |cell: &&NodeCell| cell.name.contains(&address.search);
+    let cells: Vec<&NodeCell> = view.nodes.iter().filter(found).collect();
+    let choice = |by_cards: bool, word| {
+        let to = address.with(|other| other.by_cards = by_cards);
+        html! { a href=[to] aria-current=[(address.by_cards == by_cards).then_some("true")] { (say(address, word)) } " " }
+    };
+    Ok(html! {
+        h1 { (say(address, Word::Nodes)) " " small { (cells.len()) " " (say(address, Word::Of)) " " (view.total) } }
+        p.filters { (say(address, Word::ColourBy)) ": " (choice(false, Word::ByResource)) (choice(true, Word::ByCards)) }
+        (legend())
+        @if cells.is_empty() { p { (say(address, Word::NoNodes)) } }
+        ul.map { @for one in cells { (cell(address, one)) } }
+    })
+}
+
+/// A node of the map. Its title says all that its colour does.
+fn cell(address: &PageAddress, of: &NodeCell) -> Markup {
+    let percent = if address.by_cards {
+        of.card_percent
+    } else {
+        of.percent
+    };
+    let mut title = format!("{} · {} · {} %", of.name, of.status, percent);
+    if !address.by_cards && !of.resource.is_empty() {
+        title.push(' ');
+        title.push_str(&of.resource);
+    }
+    if of.cards > 0 {
+        title.push_str(&format!(" · {}/{} ", of.cards_in_use, of.cards));
+        title.push_str(say(address, Word::Cards));
+    }
+    let state = match (of.status.as_str(), of.cards_unhealthy) {
+        ("Ready", 0) => "",
+        ("NotReady", _) => " down",
+        _ => " limited",
+    };
+    html! {
+        li {
+            a class={ (level(percent)) (state) } href=[address.link(PageName::Node(of.name.clone()))] title=(title)
+                aria-label=(title) { (percent) }
+        }
+    }
+}
+
+fn legend() -> Markup {
+    html! {
+        ul.legend aria-hidden="true" {
+            @for step in 0..=10_i64 { li { span class=(level(step * 10)) { (step * 10) } } }
+        }
+    }
+}
+
+pub(crate) fn one(
+    address: &PageAddress,
+    name: &str,
+    source: &mut dyn Source,
+) -> Result<Markup, String> {
+    let View::Node(view) = source.ask(&Ask::Node(name.to_owned()))? else {
+        return Err("another answer than asked for".to_owned());
+    };
+    Ok(html! {
+        h1 { (say(address, Word::Node)) " " (view.node.name) " " (phase(&view.node.status)) }
+        table {
+            thead { tr {
+                th { (say(address, Word::Resource)) } th { (say(address, Word::Used)) } th { (say(address, Word::InAll)) } th { }
+            } }
+            tbody {
+                @for usage in &view.node.resources {
+                    tr {
+                        th scope="row" { (usage.resource) }
+                        td.number { (usage.used) } td.number { (usage.allocatable) } td { (full(usage.percent)) }
+                    }
+                }
+            }
+        }
+        h2 { (say(address, Word::Cards)) " " small { (view.cards.total) } }
+        @if view.cards.cards.is_empty() { p { (say(address, Word::NoCards)) } }
+        div.cards { @for one in &view.cards.cards { (card(address, one)) } }
+        (pods(address, &view))
+    })
+}
+
+/// A card: who holds how much of its memory and cores.
+fn card(address: &PageAddress, of: &CardView) -> Markup {
+    html! {
+        article.card {
+            h3 {
+                (say(address, Word::Card)) " " (of.index) " "
+                @if of.healthy { (crate::parts::mark("good", say(address, Word::Healthy))) }
+                @else { (crate::parts::mark("bad", say(address, Word::Unhealthy))) }
+            }
+            p { (of.kind) " · " (of.family) " · " (of.mode) " · " span.id { (of.id) } }
+            @if let Some(problem) = &of.problem { p.note { (problem) } }
+            (slices(address, of, Word::Memory, (of.memory_used, of.memory), |pod| pod.memory))
+            (slices(address, of, Word::Cores, (of.cores_used, of.cores), |pod| pod.cores))
+            p {
+                (say(address, Word::Sharers)) " " b { (of.sharers) }
+                @if let Some(slots) = of.slots { " " (say(address, Word::Of)) " " (slots) }
+                @for other in &of.others { " · " (other.name) " " b { (other.used) } " / " (other.capacity) }
+            }
+            ol.holders {
+                @for pod in &of.pods {
+                    li {
+                        (pod_link(address, &pod.pod)) " "
+                        span.amount { (say(address, Word::Memory)) " " b { (pod.memory) } } " "
+                        span.amount { (say(address, Word::Cores)) " " b { (pod.cores) } }
+                        @if !pod.certain { " ?" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One bar in as many slices as there are pods, in their order; nothing of a card that does not count this.
+fn slices(
+    address: &PageAddress,
+    of: &CardView,
+    word: Word,
+    (used, all): (i64, i64),
+    part: impl Fn(&pumice_engine::view::CardPod) -> i64,
+) -> Markup {
+    let mut from = 0.0;
+    let slices = of.pods.iter().enumerate().map(|(at, pod)| {
+        let width = (part(pod) as f64 * 100.0 / all.max(1) as f64).clamp(0.0, 100.0 - from);
+        let slice = (from, width, at, pod);
+        from += width;
+        slice
+    });
+    let slices: Vec<_> = slices.collect();
+    html! {
+        @if all > 0 {
+            div.slices {
+                span.what { (say(address, word)) }
+                svg.bar.tall viewBox="0 0 100 12" preserveAspectRatio="none" role="img"
+                    aria-label={ (say(address, word)) " " (used) " / " (all) } {
+                    rect.ground width="100" height="12" {}
+                    @for (x, width, at, pod) in slices {
+                        rect class={ "s" (at % 4) } x=(format!("{x:.2}")) width=(format!("{:.2}", (width - 0.4).max(0.2))) height="12" {
+                            title { (pod.pod) ": " (part(pod)) }
+                        }
+                    }
+                }
+                span.number { (used) " / " (all) }
+            }
+        }
+    }
+}
+
+fn pods(address: &PageAddress, view: &NodeDetailView) -> Markup {
+    html! {
+        h2 { (say(address, Word::Pods)) " " small { (view.node.pods) } }
+        @if !view.pods.is_empty() {
+            table {
+                thead { tr {
+                    th { (say(address, Word::Pod)) } th { (say(address, Word::Job)) } th { (say(address, Word::Status)) }
+                    th { (say(address, Word::Holds)) }
+                } }
+                tbody {
+                    @for one in &view.pods {
+                        tr {
+                            th scope="row" { (pod_link(address, &one.pod)) }
+                            td { @if let Some(of) = &one.job { (job(address, of)) } @else { "–" } }
+                            td { (phase(&one.status)) }
+                            td { (amounts(&one.holds)) }
+                        }
+                    }
+                }
+            }
+        }
+        (list("", &[]))
+    }
+}

@@ -1,0 +1,87 @@
+//! What would happen if: a form, and the plan that comes of it.
+
+use maud::{Markup, html};
+use pumice_plan::{JobPlan, PlanOutcome, PlanView, Remedy};
+
+use crate::address::PageAddress;
+use crate::parts::{amounts, job, mark, node, pod, queue, say};
+use crate::words::Word;
+
+pub(crate) fn form(address: &PageAddress) -> Markup {
+    html! {
+        h1 { (say(address, Word::WhatIf)) " " small { (say(address, Word::NothingIsDone)) } }
+        form.plan method="post" action=(address.url()) hx-post=(address.url()) hx-target="#plan" hx-swap="innerHTML" {
+            label for="manifests" { (say(address, Word::PasteManifest)) }
+            textarea #manifests name="manifests" rows="12" spellcheck="false" { }
+            label for="about" { (say(address, Word::OrPickJobs)) }
+            textarea #about name="about" rows="3" spellcheck="false" { (address.search) }
+            button type="submit" { (say(address, Word::PlanIt)) }
+        }
+        div #plan aria-live="polite" { }
+    }
+}
+
+/// What becomes of a question: the plan, or what is wrong with the question.
+pub fn plan_result(address: &PageAddress, plan: Result<&PlanView, &str>) -> String {
+    let result = match plan {
+        Ok(view) => plan_view(address, view),
+        Err(why) => html! { p.note role="alert" { @for line in why.lines() { (line) br; } } },
+    };
+    result.into_string()
+}
+
+fn plan_view(address: &PageAddress, view: &PlanView) -> Markup {
+    let (class, word) = match view.outcome {
+        PlanOutcome::Runs => ("good", Word::ItRuns),
+        PlanOutcome::Waits => ("waits", Word::ItWaits),
+        PlanOutcome::Evicts => ("bad", Word::OthersGo),
+    };
+    html! {
+        h2 { (mark(class, say(address, word))) }
+        @for one in &view.jobs { (job_plan(address, one)) }
+        @if !view.evicted.is_empty() {
+            h3 { (say(address, Word::EvictedBy)) }
+            ul {
+                @for one in &view.evicted {
+                    li {
+                        (pod(address, &one.pod)) " · " (node(address, &one.node)) " · " (one.action)
+                        @if let Some(by) = &one.by { " " (say(address, Word::For)) " " (job(address, by)) }
+                    }
+                }
+            }
+        }
+        @if !view.remedies.is_empty() {
+            h3 { (say(address, Word::WouldHelp)) }
+            ul { @for remedy in &view.remedies { li { (words(remedy)) } } }
+        }
+        @if view.not_told > 0 { p { (view.not_told) " " (say(address, Word::More)) } }
+    }
+}
+
+fn job_plan(address: &PageAddress, of: &JobPlan) -> Markup {
+    html! {
+        h3 { (job(address, &of.job)) " · " (queue(address, &of.queue)) " · " (of.ready) " " (say(address, Word::Of)) " " (of.needed) }
+        @if let Some(message) = &of.message { p.sentence { (message) } }
+        ul { @for change in &of.changes { li { (change) } } }
+        @if !of.pods.is_empty() {
+            table {
+                thead { tr { th { (say(address, Word::Pod)) } th { (say(address, Word::Node)) } th { (say(address, Word::Cards)) } } }
+                tbody {
+                    @for one in &of.pods {
+                        tr { th scope="row" { (one.pod) } td { (node(address, &one.node)) } td { (one.cards.join(", ")) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn words(remedy: &Remedy) -> Markup {
+    html! {
+        @match remedy {
+            Remedy::MoreNodes { count, like } => { "+" (count) " × " (like) }
+            Remedy::End { job, pods } => { "– " (job) " (" (pods) ")" }
+            Remedy::Limit { queue, holds } => { (queue) ": capability ≥ " (amounts(holds)) }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Every word of the page, in both languages: the one place for translators.
+//!
+//! Names, quantities and the scheduler's own sentences are told as they are, so that they can be searched for.
+
+/// Language of a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PageLanguage {
+    /// `en`
+    #[default]
+    English,
+    /// `zh`
+    Chinese,
+}
+
+impl PageLanguage {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::English, Self::Chinese];
+
+    /// As addresses and `lang` name it.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::Chinese => "zh",
+        }
+    }
+
+    /// As its readers call it.
+    pub(crate) fn own_name(self) -> &'static str {
+        match self {
+            Self::English => "English",
+            Self::Chinese => "中文",
+        }
+    }
+
+    /// The language of that code.
+    pub fn named(code: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|language| language.code() == code)
+    }
+
+    /// The first that a browser accepts and that there is, else English.
+    pub fn accepted(header: &str) -> Self {
+        let mut codes = header.split(',').map(|one| one.trim());
+        let known = codes.find_map(|one| Self::named(one.get(..2)?));
+        known.unwrap_or_default()
+    }
+}
+
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident: $english:literal, $chinese:literal;)*) => {
+        /// A word or sentence of the page.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Word { $($name,)* }
+
+        impl Word {
+            /// In a language.
+            pub(crate) fn in_language(self, language: PageLanguage) -> &'static str {
+                match (self, language) {
+                    $(
+                        (Self::$name, PageLanguage::English) => $english,
+                        (Self::$name, PageLanguage::Chinese) => $chinese,
+                    )*
+                }
+            }
+        }
+
+        #[cfg(test)]
+        const ALL: &[Word] = &[$(Word::$name,)*];
+    };
+}
+
+words! {
+    Overview: "Overview", "总览";
+    Queues: "Queues", "队列";
+    Queue: "Queue", "队列";
+    Jobs: "Jobs", "作业";
+    Job: "Job", "作业";
+    Pods: "Pods", "Pod";
+    Pod: "Pod", "Pod";
+    Nodes: "Nodes", "节点";
+    Node: "Node", "节点";
+    Cards: "Cards", "卡";
+    Card: "Card", "卡";
+    Decisions: "Decisions", "决策";
+    WhatIf: "What if", "假设";
+    Search: "Search", "搜索";
+    Show: "Show", "显示";
+    All: "All", "全部";
+    Waiting: "Waiting", "等待中";
+    Running: "Running", "运行中";
+    Phase: "Phase", "阶段";
+    Status: "Status", "状态";
+    Priority: "Priority", "优先级";
+    Created: "Created", "创建时间";
+    Placed: "Placed", "已放置";
+    Pending: "Pending", "待放置";
+    Needs: "Needs", "至少需要";
+    WhyItWaits: "Why it waits", "等待原因";
+    Reason: "Reason", "原因";
+    Reasons: "What waits, and why", "等待的作业与原因";
+    NothingWaits: "Nothing waits.", "没有作业在等待。";
+    ToChange: "What would have to change (any one may be enough)", "怎样才能运行（任意一项可能就够）";
+    PlaceInQueue: "Place in the queue", "排队位置";
+    Resource: "Resource", "资源";
+    Resources: "Resources", "资源";
+    Used: "Used", "已用";
+    InAll: "In all", "总量";
+    Guarantee: "Guarantee", "保障";
+    Deserved: "Deserved", "应得";
+    Capability: "Capability", "上限";
+    Allocated: "Allocated", "已分配";
+    Reserved: "Reserved", "已预留";
+    Share: "Share", "份额";
+    Weight: "Weight", "权重";
+    Memory: "Memory", "显存";
+    Cores: "Cores", "算力";
+    Sharers: "Sharers", "共享数";
+    Healthy: "Healthy", "健康";
+    Unhealthy: "Not usable", "不可用";
+    NoCards: "No shared cards.", "没有共享卡。";
+    NoNodes: "No nodes.", "没有节点。";
+    NoJobs: "No jobs match.", "没有符合条件的作业。";
+    NoDecisions: "Nothing was decided yet.", "还没有决策。";
+    ByResource: "by fullest resource", "按最满的资源";
+    ByCards: "by memory of cards", "按显存";
+    ColourBy: "Colours", "着色";
+    Time: "Time", "时间";
+    Bound: "bound", "绑定";
+    EvictedBy: "evicted by", "驱逐，动作";
+    For: "for", "为了";
+    Waits: "waits", "等待";
+    Holds: "Holds", "占用";
+    Asks: "Asks", "请求";
+    Of: "of", "/";
+    More: "more", "更多";
+    Next: "Next", "下一页";
+    Previous: "Previous", "上一页";
+    Json: "JSON", "JSON";
+    AsOf: "as of", "截至";
+    Live: "live", "实时";
+    Configuration: "The newest configuration is not in use", "最新的配置未生效";
+    NotThere: "There is nothing to show", "没有可显示的内容";
+    SkipToContent: "Skip to content", "跳到内容";
+    Language: "Language", "语言";
+    PasteManifest: "Manifests of what there would be (YAML)", "假设要提交的清单（YAML）";
+    OrPickJobs: "or jobs that exist, one NAMESPACE/NAME a line", "或已有的作业，每行一个 命名空间/名称";
+    PlanIt: "Plan", "推演";
+    NothingIsDone: "nothing of this is done", "不会真正执行";
+    ItRuns: "It runs now.", "现在就能运行。";
+    ItWaits: "It waits.", "需要等待。";
+    OthersGo: "Others are evicted for it.", "会驱逐其他 Pod。";
+    WouldHelp: "Tried, and enough alone", "试过，单独即可";
+    InState: "Jobs by phase", "各阶段的作业";
+    Warnings: "Warnings", "警告";
+    OfGang: "gang", "成组";
+    Schedulable: "nodes that take pods", "可调度的节点";
+    PodsOnNodes: "pods on nodes", "已在节点上的 Pod";
+    PodsWaiting: "pods waiting", "等待中的 Pod";
+    JobsWaiting: "jobs waiting", "等待中的作业";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_there_in_both_languages() {
+        for word in ALL {
+            for language in PageLanguage::ALL {
+                assert!(!word.in_language(language).is_empty(), "{word:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_browser_gets_the_first_language_that_there_is() {
+        for (header, language) in [
+            ("", PageLanguage::English),
+            ("de-DE,de;q=0.9", PageLanguage::English),
+            ("zh-CN,zh;q=0.9,en;q=0.8", PageLanguage::Chinese),
+            ("fr, zh-TW", PageLanguage::Chinese),
+            ("é", PageLanguage::English),
+        ] {
+            assert_eq!(PageLanguage::accepted(header), language, "{header}");
+        }
+    }
+}
