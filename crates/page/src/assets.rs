@@ -20,6 +20,7 @@ pub(crate) const STYLE: &str = include_str!("../assets/page.css");
 /// Each at a name that changes with its version, so that browsers may keep it.
 pub(crate) const HTMX: &str = "/assets/htmx-2.0.11.min.js";
 pub(crate) const EVENTS: &str = "/assets/htmx-ext-sse-2.2.4.min.js";
+pub(crate) const ICON: &str = concat!("/assets/icon-", env!("CARGO_PKG_VERSION"), ".svg");
 pub(crate) const STYLE_PATH: &str = concat!("/assets/page-", env!("CARGO_PKG_VERSION"), ".css");
 
 /// The file at a path below `/assets/`.
@@ -28,6 +29,7 @@ pub fn asset(path: &str) -> Option<Asset> {
     let (content_type, text) = match path {
         HTMX => (SCRIPT, include_str!("../assets/htmx-2.0.11.min.js")),
         EVENTS => (SCRIPT, include_str!("../assets/htmx-ext-sse-2.2.4.min.js")),
+        ICON => ("image/svg+xml", include_str!("../assets/icon.svg")),
         STYLE_PATH => ("text/css; charset=utf-8", STYLE),
         _ => return None,
     };

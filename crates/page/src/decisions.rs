@@ -26,7 +26,7 @@ pub(crate) fn content(address: &PageAddress, source: &mut dyn Source) -> Result<
             table {
                 thead { tr {
                     th { (say(address, Word::Time)) } th { (say(address, Word::Pod)) } th { (say(address, Word::Job)) }
-                    th { } th { (say(address, Word::Node)) }
+                    th { (say(address, Word::Decision)) } th { (say(address, Word::Node)) }
                 } }
                 tbody { @for one in shown { (row(address, one)) } }
             }

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, html};
 
 use crate::address::{PageAddress, PageName};
-use crate::assets::{EVENTS, HTMX, STYLE_PATH};
+use crate::assets::{EVENTS, HTMX, ICON, STYLE_PATH};
 use crate::fingerprint;
 use crate::parts::say;
 use crate::source::PageStanding;
@@ -37,6 +37,7 @@ impl PageFrame<'_> {
                     meta name="color-scheme" content="light dark";
                     meta name="htmx-config" content=r#"{"includeIndicatorStyles":false,"allowEval":false,"selfRequestsOnly":true}"#;
                     title { (title(address)) " · " (self.standing.of) " · Pumice" }
+                    link rel="icon" type="image/svg+xml" href=(ICON);
                     link rel="stylesheet" href=(STYLE_PATH);
                     script src=(HTMX) defer {}
                     script src=(EVENTS) defer {}

@@ -76,7 +76,7 @@ pub(crate) fn one(
         h1 { (say(address, Word::Node)) " " (view.node.name) " " (phase(&view.node.status)) }
         table {
             thead { tr {
-                th { (say(address, Word::Resource)) } th { (say(address, Word::Used)) } th { (say(address, Word::InAll)) } th { }
+                th { (say(address, Word::Resource)) } th { (say(address, Word::Used)) } th { (say(address, Word::InAll)) } th { "%" }
             } }
             tbody {
                 @for usage in &view.node.resources {

@@ -34,7 +34,7 @@ pub(crate) fn content(address: &PageAddress, source: &mut dyn Source) -> Result<
         }
         section {
             h2 { (say(Word::Queues)) }
-            @for one in top.queues.queues.iter().take(MAX_QUEUES) { (queues::row(address, one)) }
+            @for one in top.queues.queues.iter().take(MAX_QUEUES) { (queues::row(address, one, true)) }
             @if top.queues.total > MAX_QUEUES {
                 p { a href=[address.link(PageName::Queues)] { (top.queues.total - MAX_QUEUES) " " (say(Word::More)) } }
             }
@@ -66,7 +66,7 @@ fn resources(address: &PageAddress, top: &TopView) -> Markup {
     html! {
         table {
             thead { tr {
-                th { (say(address, Word::Resource)) } th { (say(address, Word::Used)) } th { (say(address, Word::InAll)) } th { }
+                th { (say(address, Word::Resource)) } th { (say(address, Word::Used)) } th { (say(address, Word::InAll)) } th { "%" }
             } }
             tbody {
                 @for usage in &top.cluster.resources {

@@ -26,7 +26,7 @@ pub(crate) fn all(address: &PageAddress, source: &mut dyn Source) -> Result<Mark
             p.note role="alert" { (say(address, Word::Configuration)) ": " (problem) }
         }
         @for one in shown {
-            div class={ "in" (depth(&view.queues, one)) } { (row(address, one)) }
+            div class={ "in" (depth(&view.queues, one)) } { (row(address, one, false)) }
         }
     })
 }
@@ -71,14 +71,19 @@ fn depth(queues: &[QueueView], of: &QueueView) -> usize {
     depth
 }
 
-/// A queue in brief: bars of what it has, may have and asks.
-pub(crate) fn row(address: &PageAddress, of: &QueueView) -> Markup {
+/// Name, state and what waits in it.
+fn head(address: &PageAddress, of: &QueueView) -> Markup {
+    html! {
+        (queue(address, &of.name)) " " (phase(&of.state)) " "
+        small { (say(address, Word::Waiting)) " " b { (of.waiting) } " · " (say(address, Word::Share)) " " (share(of.share)) }
+    }
+}
+
+/// A queue in brief: bars of what it has, may have and asks; below a heading of the list where it is one of a list.
+pub(crate) fn row(address: &PageAddress, of: &QueueView, is_listed: bool) -> Markup {
     html! {
         article.queue {
-            h3 {
-                (queue(address, &of.name)) " " (phase(&of.state)) " "
-                small { (say(address, Word::Waiting)) " " b { (of.waiting) } " · " (say(address, Word::Share)) " " (share(of.share)) }
-            }
+            @if is_listed { h3 { (head(address, of)) } } @else { h2 { (head(address, of)) } }
             @if !of.warning.is_empty() { p.note { (of.warning) } }
             (bars(address, of))
         }
@@ -184,7 +189,7 @@ pub(crate) fn one(
     };
     Ok(html! {
         h1 { (say(address, Word::Queue)) " " (view.name) }
-        (row(address, &view))
+        (row(address, &view, false))
         dl {
             @if !view.parent.is_empty() { dt { (say(address, Word::Queue)) " ↑" } dd { (queue(address, &view.parent)) } }
             dt { (say(address, Word::Weight)) } dd { (view.weight) }

@@ -83,6 +83,7 @@ words! {
     Cards: "Cards", "卡";
     Card: "Card", "卡";
     Decisions: "Decisions", "决策";
+    Decision: "Decision", "决策";
     WhatIf: "What if", "假设";
     Search: "Search", "搜索";
     Show: "Show", "显示";
