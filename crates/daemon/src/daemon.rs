@@ -20,8 +20,9 @@ use tokio::task::JoinHandle;
 
 use crate::admin_api::AdminApi;
 use crate::clock::DeciderClock;
+use crate::commands::DecideCommand;
 use crate::conf::{self, ConfFollower, ConfInUse};
-use crate::decide::{Channels, DecideCommand, DecideLoop, DecideRequest};
+use crate::decide::{Channels, DecideLoop};
 use crate::device_config;
 use crate::extender::{ExtenderFeed, ExtenderFollower};
 use crate::journal::Journal;
@@ -34,6 +35,7 @@ use crate::planning::Planner;
 use crate::pod_traces::{self, TraceFeed, TraceSink};
 use crate::publish::{Meters, Out, Publisher};
 use crate::recording::{self, MemoryRing, RecordingFeed};
+use crate::requests::DecideRequest;
 use crate::settings::DaemonSettings;
 use crate::shutdown::Shutdown;
 use crate::signals;

@@ -14,6 +14,7 @@
 
 mod admin_api;
 mod clock;
+mod commands;
 mod conf;
 mod daemon;
 mod decide;
@@ -33,6 +34,7 @@ mod planning;
 mod pod_traces;
 mod publish;
 mod recording;
+mod requests;
 mod settings;
 mod shutdown;
 mod signals;

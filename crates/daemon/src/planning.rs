@@ -13,22 +13,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use pumice_admin::http::Unanswered;
-use pumice_conf::Config;
-use pumice_engine::{Fork, REGISTRY};
+use pumice_engine::REGISTRY;
 use pumice_plan::{PlanBounds, PlanQuestion, PlanRequest, PlanView};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use crate::decide::{DecideRequest, NoView};
-
-/// What a plan is made of.
-pub struct PlanGround {
-    /// The cluster.
-    pub fork: Fork,
-    /// The configuration in use.
-    pub config: Config,
-    /// When it was copied, seconds since the epoch.
-    pub now_s: i64,
-}
+use crate::requests::{DecideRequest, NoView, PlanGround};
 
 /// Makes plans.
 pub struct Planner {
