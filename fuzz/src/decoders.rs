@@ -35,8 +35,9 @@ use pumice_wire::protobuf::{ProtobufObject as _, RawFrame, envelope, name_of, ra
 use pumice_wire::rules::{RuleScope, broken};
 use pumice_wire::{WireObject, WireProblem};
 use pumice_yaml::TextOrigin;
+use pumice_yaml::node::{Data, YamlNode};
 use pumice_yaml::scalar::resolve;
-use pumice_yaml::tree::{Budget, Data, YamlNode, documents};
+use pumice_yaml::tree::{Budget, documents};
 
 /// A decoder by the name of its target and of the folder of its corpus.
 pub type Decoder = (&'static str, fn(&[u8]));

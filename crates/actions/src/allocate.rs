@@ -11,72 +11,20 @@
 //! work (`pumice_framework::work_limit`) a turn may end early, and then the job has another one in the next
 //! cycle.
 
-use std::sync::Arc;
-
-use pumice_framework::Unplaced;
-use pumice_framework::{Bound, Choice, FitError, Overrun, QueueShare, Session, Skip};
-use pumice_model::object::Gates;
-use pumice_model::{DomainIx, JobIx, NodeIx, QueueIx, State, Sym, TaskIx, TaskStatus};
+use pumice_framework::{Bound, Overrun, QueueShare, Session, Skip};
+use pumice_model::{JobIx, JobUnit, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use crate::asleep::{self, WokenSleepers};
+use crate::attempt::{Attempt, allocate_tasks};
 use crate::by_queue::ByQueue;
-use crate::domains;
+use crate::domains::{self, DomainFit};
 use crate::kernel::Kernel;
 use crate::sub_jobs;
-use crate::worksheet::{TaskKind, TaskQueue, has_tasks};
+use crate::worksheet::{TaskKind, TaskQueue, Worksheet, has_tasks};
 
 /// What is left to do for each job.
 pub(crate) type Worksheets = FxHashMap<JobIx, Worksheet>;
-
-/// A job whose tasks are to be placed, and where.
-#[derive(Clone)]
-pub(crate) struct Attempt {
-    pub queue: QueueIx,
-    pub job: JobIx,
-    /// The domain of the network; `None` for the cluster.
-    pub within: Option<DomainIx>,
-    /// Nodes of the domain; `None` for all.
-    pub nodes: Option<Arc<[NodeIx]>>,
-}
-
-impl Attempt {
-    /// In the cluster.
-    pub fn anywhere(queue: QueueIx, job: JobIx) -> Self {
-        Self {
-            queue,
-            job,
-            within: None,
-            nodes: None,
-        }
-    }
-
-    /// The best place there is for a task now.
-    ///
-    /// # Errors
-    /// Why no node fits.
-    pub fn best(
-        &self,
-        session: &mut Session,
-        kernel: &mut Kernel,
-        task: TaskIx,
-    ) -> Result<Choice, FitError> {
-        let (state, plugins) = (&mut *session.state, &*session.plugins);
-        match &self.nodes {
-            None => kernel.best(state, plugins, task),
-            Some(nodes) => kernel.best_among(state, plugins, task, nodes),
-        }
-    }
-}
-
-/// Tasks of one job that have not been tried.
-#[derive(Clone)]
-pub(crate) struct Worksheet {
-    /// By sub-job; one entry when the job has none.
-    pub tasks: Vec<TaskQueue>,
-    /// Sub-jobs the job needs to reach `minSubGroups`.
-    pub required: Vec<bool>,
-}
 
 /// Places tasks until no queue has a job left that could have another turn.
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
@@ -88,7 +36,7 @@ pub fn run(session: &mut Session, kernel: &mut Kernel) {
         }
         place(session, kernel, round);
     }
-    session.all_were_tried();
+    session.hindrances.all_were_tried();
 }
 
 fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
@@ -190,7 +138,7 @@ fn turn(
     let attempt = Attempt::anywhere(queue, job);
     let record = session.state.job(job);
     let placed = if record.wants_topology() {
-        domains::allocate(session, kernel, &attempt, worksheet)
+        in_domains(session, kernel, &attempt, worksheet)
     } else if record.sub_jobs.is_empty() {
         allocate_tasks(session, kernel, &attempt, 0, &mut worksheet.tasks[0])
     } else {
@@ -212,6 +160,33 @@ fn turn(
     false
 }
 
+/// Places a job that asks for a place in the network, or whose sub-jobs do. True when the placements are
+/// to stand.
+fn in_domains(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    attempt: &Attempt,
+    worksheet: &mut Worksheet,
+) -> bool {
+    let job = attempt.job;
+    let try_in = |session: &mut Session, kernel: &mut Kernel, attempt: &Attempt| {
+        let mut sheet = worksheet.clone();
+        let stands = match session.state.job(job).sub_jobs.is_empty() {
+            true => allocate_tasks(session, kernel, attempt, 0, &mut sheet.tasks[0]),
+            false => sub_jobs::allocate(session, kernel, attempt, &mut sheet),
+        };
+        let fit = DomainFit::of(stands, session.plugins.job_ready(session.state, job));
+        (fit, sheet)
+    };
+    sub_jobs::forget_failures(session, job, None);
+    let unit = JobUnit { job, sub_job: None };
+    let Some(sheet) = domains::search(session, kernel, attempt, unit, try_in) else {
+        return false;
+    };
+    *worksheet = sheet;
+    true
+}
+
 fn worksheet(session: &Session, job: JobIx) -> Worksheet {
     let record = session.state.job(job);
     let order = |tasks: &[TaskIx]| {
@@ -231,178 +206,5 @@ fn worksheet(session: &Session, job: JobIx) -> Worksheet {
     Worksheet {
         tasks,
         required: sub_jobs::required(session, job),
-    }
-}
-
-/// Tries tasks of one sub-job in turn until it is ready. True when the placements are to stand: the
-/// sub-job is ready or would be once resources are released; otherwise they are undone.
-pub(crate) fn allocate_tasks(
-    session: &mut Session,
-    kernel: &mut Kernel,
-    attempt: &Attempt,
-    sub_job: u16,
-    tasks: &mut TaskQueue,
-) -> bool {
-    let job = attempt.job;
-    let start = session.checkpoint();
-    let mut goes_on = true;
-    while goes_on && let Some(task) = tasks.pop() {
-        goes_on = try_task(session, kernel, attempt, task);
-        if goes_on && session.work.is_over(job) {
-            session.undo_to(start);
-            session.work.give_more(job);
-            session.postpone(job);
-            return false;
-        }
-    }
-    if goes_on {
-        add_best_effort(session, kernel, attempt, sub_job);
-    }
-    if session.plugins.sub_job_ready(session.state, job, sub_job)
-        || session
-            .plugins
-            .sub_job_pipelined(session.state, job, sub_job)
-    {
-        return true;
-    }
-    session.undo_to(start);
-    false
-}
-
-/// Tries to place one task; whether to go on with the next one of its sub-job.
-pub(crate) fn try_task(
-    session: &mut Session,
-    kernel: &mut Kernel,
-    attempt: &Attempt,
-    task: TaskIx,
-) -> bool {
-    let (queue, job) = (attempt.queue, attempt.job);
-    if let Err(refusal) = session.plugins.allocatable(session.state, queue, task) {
-        session.note(job).refusal.get_or_insert(refusal);
-        return true;
-    }
-    if session.state.task(task).gates != Gates::None {
-        return true;
-    }
-    if role_has_failed(session, job, task) {
-        session
-            .note(job)
-            .unplaced
-            .push((task, Unplaced::RoleFailed));
-        return true;
-    }
-    let sub_job = session.state.task(task).sub_job;
-    let found = attempt.best(session, kernel, task);
-    session.work.spend(job, kernel.take_effort());
-    match found {
-        Ok(choice) => {
-            if !place_within_limits(session, queue, job, task, choice) {
-                return true;
-            }
-        }
-        Err(error) => {
-            note_no_node(session, job, task, error);
-            return goes_on_after_failure(session, job, sub_job);
-        }
-    }
-    !session.plugins.sub_job_ready(session.state, job, sub_job)
-}
-
-/// Places a task, unless its queue would have more than it may with what was chosen for the task.
-pub(crate) fn place_within_limits(
-    session: &mut Session,
-    queue: QueueIx,
-    job: JobIx,
-    task: TaskIx,
-    choice: Choice,
-) -> bool {
-    let before = session.checkpoint();
-    session.place(task, choice);
-    match session.plugins.within_limits(session.state, queue, task) {
-        Ok(()) => true,
-        Err(refusal) => {
-            session.undo_to(before);
-            let note = session.note(job);
-            // It is the queue that has no room, whatever the node has.
-            note.discarded.remove(&task);
-            note.refusal.get_or_insert(refusal);
-            false
-        }
-    }
-}
-
-/// Notes that a task found no node, for itself and for the others of its role.
-fn note_no_node(session: &mut Session, job: JobIx, task: TaskIx, mut error: FitError) {
-    error.claims = session.state.charges().why_claims_beside_gang(task);
-    let role = (
-        session.state.task(task).role,
-        session.state.task(task).sub_job,
-    );
-    let note = session.note(job);
-    note.unplaced
-        .push((task, Unplaced::NoNode(Arc::new(error))));
-    if !note.failed_roles.contains(&role) {
-        note.failed_roles.push(role);
-    }
-}
-
-/// Whether a task of the same role and sub-job has found no node in this cycle.
-fn role_has_failed(session: &Session, job: JobIx, task: TaskIx) -> bool {
-    let Some(note) = session.notes.get(&job) else {
-        return false;
-    };
-    let task = session.state.task(task);
-    task.role != Sym::default() && note.failed_roles.contains(&(task.role, task.sub_job))
-}
-
-/// Whether further tasks are tried after one found no node (spec/01 §3.4).
-fn goes_on_after_failure(session: &Session, job: JobIx, sub_job: u16) -> bool {
-    let record = session.state.job(job);
-    let (min, tasks) = (record.min_available as usize, record.tasks.len());
-    if let Some(sub) = record.sub_jobs.get(sub_job as usize) {
-        return min != tasks && (sub.min_available as usize) < sub.tasks.len();
-    }
-    if min >= tasks {
-        return false;
-    }
-    let failed: &[(Sym, u16)] = session
-        .notes
-        .get(&job)
-        .map_or(&[], |note| note.failed_roles.as_slice());
-    let has_failed = |role: Sym| failed.iter().any(|(other, _)| *other == role);
-    let mut hopeless = record.roles.iter().filter(|role| has_failed(role.role));
-    if record.roles_apply() {
-        return hopeless.all(|role| role.ready() >= role.min);
-    }
-    let hopeful = record.roles.iter().filter(|role| !has_failed(role.role));
-    let left: i32 = hopeful
-        .map(|role| role.by_status[TaskStatus::Pending as usize] as i32)
-        .sum();
-    record.ready() + left >= record.min_available
-}
-
-/// Best-effort members count for a gang once they are placed: adds them while it is not ready.
-fn add_best_effort(session: &mut Session, kernel: &mut Kernel, attempt: &Attempt, sub_job: u16) {
-    let job = attempt.job;
-    let record = session.state.job(job);
-    if record.pending_best_effort == 0 {
-        return;
-    }
-    let members = match record.sub_jobs.get(sub_job as usize) {
-        Some(sub) => sub.tasks.clone(),
-        None => record.tasks.clone(),
-    };
-    let mut tasks = TaskQueue::new(
-        session.state,
-        session.plugins,
-        &members,
-        TaskKind::BestEffort,
-    );
-    while !session.plugins.sub_job_ready(session.state, job, sub_job)
-        && let Some(task) = tasks.pop()
-    {
-        if !try_task(session, kernel, attempt, task) {
-            return;
-        }
     }
 }

@@ -9,8 +9,8 @@ use pumice_framework::Session;
 use pumice_framework::Unplaced;
 use pumice_model::{JobIx, QueueIx};
 
-use crate::allocate::place_within_limits;
 use crate::asleep::{self, WokenSleepers};
+use crate::attempt::place_within_limits;
 use crate::by_queue::ByQueue;
 use crate::domains;
 use crate::kernel::Kernel;
@@ -26,7 +26,7 @@ pub fn run(session: &mut Session, kernel: &mut Kernel) {
         }
         fill_all(session, kernel, round);
     }
-    session.all_were_filled_in();
+    session.hindrances.all_were_filled_in();
 }
 
 fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {

@@ -15,15 +15,14 @@ use std::sync::Arc;
 use pumice_framework::{Choice, JobNote, NoDomain, Session, Unplaced};
 use pumice_model::{DomainIx, JobIx, JobUnit, ResVec, State, TaskIx};
 
-use crate::allocate::{Attempt, Worksheet, allocate_tasks, try_task};
+use crate::attempt::{Attempt, allocate_tasks, try_task};
 use crate::kernel::Kernel;
-use crate::sub_jobs;
 use crate::worksheet::TaskQueue;
 use tries::{DomainTries, asked_by, asked_in_all, best_first};
 
 /// What came of a try.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fit {
+pub(crate) enum DomainFit {
     /// Nothing; it is undone.
     No,
     /// The unit is pipelined.
@@ -32,8 +31,8 @@ enum Fit {
     Now,
 }
 
-impl Fit {
-    fn of(stands: bool, is_ready: bool) -> Self {
+impl DomainFit {
+    pub(crate) fn of(stands: bool, is_ready: bool) -> Self {
         match (stands, is_ready) {
             (false, _) => Self::No,
             (true, true) => Self::Now,
@@ -42,34 +41,7 @@ impl Fit {
     }
 }
 
-/// Places a job that asks for a place in the network, or whose sub-jobs do. True when the placements are
-/// to stand.
-pub(crate) fn allocate(
-    session: &mut Session,
-    kernel: &mut Kernel,
-    attempt: &Attempt,
-    worksheet: &mut Worksheet,
-) -> bool {
-    let job = attempt.job;
-    let try_in = |session: &mut Session, kernel: &mut Kernel, attempt: &Attempt| {
-        let mut sheet = worksheet.clone();
-        let stands = match session.state.job(job).sub_jobs.is_empty() {
-            true => allocate_tasks(session, kernel, attempt, 0, &mut sheet.tasks[0]),
-            false => sub_jobs::allocate(session, kernel, attempt, &mut sheet),
-        };
-        let fit = Fit::of(stands, session.plugins.job_ready(session.state, job));
-        (fit, sheet)
-    };
-    sub_jobs::forget_failures(session, job, None);
-    let unit = JobUnit { job, sub_job: None };
-    let Some(sheet) = search(session, kernel, attempt, unit, try_in) else {
-        return false;
-    };
-    *worksheet = sheet;
-    true
-}
-
-/// Places a sub-job of such a job, within the domain of the job. True when the placements are to stand.
+/// Places a sub-job of a job that asks for a place in the network, or whose sub-jobs do, within the domain of the job. True when the placements are to stand.
 pub(crate) fn allocate_sub_job(
     session: &mut Session,
     kernel: &mut Kernel,
@@ -82,7 +54,7 @@ pub(crate) fn allocate_sub_job(
         let mut left = tasks.clone();
         let stands = allocate_tasks(session, kernel, attempt, sub_job, &mut left);
         let is_ready = session.plugins.sub_job_ready(session.state, job, sub_job);
-        (Fit::of(stands, is_ready), left)
+        (DomainFit::of(stands, is_ready), left)
     };
     let unit = JobUnit {
         job,
@@ -276,17 +248,17 @@ fn place_one(session: &mut Session, kernel: &mut Kernel, attempt: &Attempt, task
 }
 
 /// Tries a unit in its candidates (spec/08 §5): what is left to do once it stands in one.
-fn search<Left>(
+pub(crate) fn search<Left>(
     session: &mut Session,
     kernel: &mut Kernel,
     attempt: &Attempt,
     unit: JobUnit,
-    mut try_in: impl FnMut(&mut Session, &mut Kernel, &Attempt) -> (Fit, Left),
+    mut try_in: impl FnMut(&mut Session, &mut Kernel, &Attempt) -> (DomainFit, Left),
 ) -> Option<Left> {
     let outer = attempt.within;
     if unit.request(session.state.population()).is_none() {
         let (fit, left) = try_in(session, kernel, attempt);
-        return (fit != Fit::No).then_some(left);
+        return (fit != DomainFit::No).then_some(left);
     }
     let start = session.checkpoint();
     let before = session.notes.get(&unit.job).cloned().unwrap_or_default();
@@ -299,25 +271,25 @@ fn search<Left>(
             let (fit, left) = try_in(session, kernel, &attempt);
             // A unit that was ready before is so without having got anything.
             let fit = match session.steps_since(start) {
-                0 => Fit::No,
+                0 => DomainFit::No,
                 _ => fit,
             };
             if session.work.is_postponed(unit.job) {
                 return None;
             }
             match fit {
-                Fit::Now => return Some(left),
-                Fit::Later => {
+                DomainFit::Now => return Some(left),
+                DomainFit::Later => {
                     session.undo_to(start);
                     later.get_or_insert(attempt);
                 }
-                Fit::No => tries.note(session, domain, &before),
+                DomainFit::No => tries.note(session, domain, &before),
             }
         }
         if let Some(attempt) = later {
             forget_tries(session, unit.job, &before);
             let (fit, left) = try_in(session, kernel, &attempt);
-            return (fit != Fit::No).then_some(left);
+            return (fit != DomainFit::No).then_some(left);
         }
     }
     tries.tell(session, kernel, before);

@@ -12,6 +12,7 @@
 
 pub mod allocate;
 mod asleep;
+mod attempt;
 pub mod backfill;
 mod by_queue;
 mod domains;

@@ -5,7 +5,7 @@ use pumice_framework::Session;
 use pumice_model::{JobIx, NodeIx, TaskIx};
 use rustc_hash::FxHashMap;
 
-use crate::allocate::place_within_limits;
+use crate::attempt::place_within_limits;
 use crate::kernel::Kernel;
 use crate::worksheet::placeable;
 

@@ -5,10 +5,10 @@ mod assign;
 use pumice_framework::{Checkpoint, Session};
 use pumice_model::JobIx;
 
-use crate::allocate::{Attempt, Worksheet, allocate_tasks, try_task};
+use crate::attempt::{Attempt, allocate_tasks, try_task};
 use crate::domains;
 use crate::kernel::Kernel;
-use crate::worksheet::{TaskKind, TaskQueue};
+use crate::worksheet::{TaskKind, TaskQueue, Worksheet};
 use assign::Assignment;
 
 /// Places sub-jobs in turn until the job is ready, and where that fails assigns them domains by search. True

@@ -89,3 +89,12 @@ impl TaskQueue {
         self.0.is_empty()
     }
 }
+
+/// Tasks of one job that have not been tried.
+#[derive(Clone)]
+pub(crate) struct Worksheet {
+    /// By sub-job; one entry when the job has none.
+    pub tasks: Vec<TaskQueue>,
+    /// Sub-jobs the job needs to reach `minSubGroups`.
+    pub required: Vec<bool>,
+}

@@ -16,8 +16,8 @@ use crate::config::{Config, NamedArguments};
 use crate::diagnostic::Findings;
 use crate::nearest::nearest;
 use crate::registry::Registry;
+use pumice_yaml::node::{Data, YamlNode};
 use pumice_yaml::scalar::shorten;
-use pumice_yaml::tree::{Data, YamlNode};
 
 use fields::{expect_text, fields, report_unknown, wrong_type};
 

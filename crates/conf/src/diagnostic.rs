@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use pumice_yaml::TextOrigin;
-use pumice_yaml::tree::{Location, YamlNode};
+use pumice_yaml::node::{Location, YamlNode};
 use serde::Serialize;
 
 /// Findings kept per severity; a file with more of them has one cause behind most.

@@ -12,8 +12,9 @@ use crate::nearest::nearest;
 use crate::registry::Registry;
 use crate::{CONF_KEY, CheckOutcome, MAX_BYTES};
 use pumice_yaml::TextOrigin;
+use pumice_yaml::node::{Data, MapEntry, YamlNode};
 use pumice_yaml::scalar::{Scalar, resolve, shorten};
-use pumice_yaml::tree::{self, Budget, Data, TreeError, TreeErrorKind, YamlNode};
+use pumice_yaml::tree::{self, Budget, TreeError, TreeErrorKind};
 
 /// Nodes of all documents of a file together, so that many small alias bombs do not add up.
 const MAX_FILE_NODES: usize = 4 * Budget::CONF.nodes;
@@ -269,7 +270,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn collect_data(&mut self, data: Vec<tree::MapEntry<'a>>, place: TextRange) {
+    fn collect_data(&mut self, data: Vec<MapEntry<'a>>, place: TextRange) {
         // Volcano's chart names the key after a configurable file, `volcano-scheduler-ci.conf`.
         let similar = |key: &str| key.starts_with("volcano-scheduler") && key.ends_with(".conf");
         let exact = data

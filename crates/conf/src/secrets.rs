@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use pumice_yaml::tree::{self, Budget, YamlNode};
+use pumice_yaml::node::YamlNode;
+use pumice_yaml::tree::{self, Budget};
 
 use crate::{Config, Registry, parse};
 

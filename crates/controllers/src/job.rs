@@ -35,6 +35,7 @@ mod phase;
 pub mod plugins;
 mod pods;
 mod policies;
+mod problem;
 mod status;
 mod status_write;
 mod sync;
@@ -52,11 +53,12 @@ use pumice_api::{Job, keys};
 pub use clean_up::FinishedJobs;
 pub use controller::JobController;
 pub use defaults::defaults;
-pub use doubts::{JobDoubt, doubts};
+pub use doubts::doubts;
 pub use group::{pod_group, pod_group_name};
 pub use pods::{overridden_marks, pods, task_pod, volume_claims};
+pub use problem::{JobDoubt, JobProblem};
 pub use templates::broken_templates;
-pub use validate::{JobProblem, MAX_PODS, validate};
+pub use validate::{MAX_PODS, validate};
 
 fn name(job: &Job) -> &str {
     job.metadata.name.as_deref().unwrap_or_default()

@@ -11,10 +11,10 @@ use tokio::sync::{mpsc, oneshot};
 use crate::clock::DeciderClock;
 use crate::conf::ConfInUse;
 use crate::copied_answers::Questions;
-use crate::decide::{DecideRequest, NoView};
 use crate::dump;
 use crate::journal::Journal;
 use crate::recording::MemoryRing;
+use crate::requests::{DecideRequest, NoView};
 use pumice_process::DaemonStatus;
 
 /// Answers from the shared status, and from the deciding thread where only it knows.

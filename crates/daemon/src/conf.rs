@@ -20,7 +20,7 @@ use pumice_devices::ReportPlace;
 use pumice_engine::REGISTRY;
 use tokio::sync::{mpsc, watch as cell};
 
-use crate::decide::DecideCommand;
+use crate::commands::DecideCommand;
 use crate::notices::{Notice, Topic};
 use crate::settings::ConfSource;
 use pumice_process::DaemonStatus;

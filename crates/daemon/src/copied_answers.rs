@@ -15,33 +15,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use pumice_admin::http::Unanswered;
-use pumice_conf::Config;
+use pumice_engine::REGISTRY;
 use pumice_engine::view::{Ask, Time, View};
-use pumice_engine::{Fork, REGISTRY};
 use pumice_plan::{PlanBounds, PlanQuestion, PlanRequest};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use crate::decide::{DecideRequest, NoView};
-
-/// What an answer is made of.
-pub struct CopiedGround {
-    /// The cluster.
-    pub fork: Fork,
-    /// The configuration in use.
-    pub config: Config,
-    /// When it was copied, seconds since the epoch.
-    pub now_s: i64,
-    /// Set where the copy is not of a replica that decides.
-    pub standby: Option<Standby>,
-}
-
-/// A replica that stands by.
-pub struct Standby {
-    /// Identity of the leader, if there is one.
-    pub leader: Option<String>,
-}
+use crate::requests::{CopiedGround, DecideRequest, NoView};
 
 /// What is told with an answer of a replica that stands by, under the key `standby`.
 #[derive(Serialize)]

@@ -15,20 +15,17 @@ use pumice_cluster::effects::Outcome;
 use pumice_cluster::lease::TermWatch;
 use pumice_cluster::watch::{Picture, WatchInput};
 use pumice_conf::Config;
-use pumice_decider::{Clock as _, DeciderOptions, ReportNews};
-use pumice_devices::ReportPlace;
+use pumice_decider::{Clock as _, DeciderOptions};
 use pumice_engine::view::{Ask, View};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use crate::clock::DeciderClock;
-use crate::copied_answers::{CopiedGround, Standby};
-use crate::diag::{Activity, DiagView};
-use crate::dump::DumpDocument;
+use crate::commands::DecideCommand;
+use crate::diag::Activity;
 use crate::publish::Publisher;
 use crate::recording::RecordingFeed;
+use crate::requests::{CopiedGround, DecideRequest, DumpDocument, NoView, Standby};
 use pumice_model::Delta;
-use pumice_model::extender::ExtenderReply;
-use pumice_model::object::NodeUsage;
 use pumice_process::DaemonStatus;
 use pumice_record::RecordedDecider;
 
@@ -45,75 +42,6 @@ const PULSE: Duration = Duration::from_secs(1);
 
 /// How often it is asked which Bindings are held back.
 const BIND_WAITS_PERIOD: Duration = Duration::from_secs(1);
-
-/// What others ask the thread. Nothing that is decided changes by it.
-pub enum DecideRequest {
-    /// What the engine sees.
-    View(Ask, oneshot::Sender<Result<View, NoView>>),
-    /// A copy for questions.
-    Fork(oneshot::Sender<Result<Box<CopiedGround>, NoView>>),
-    /// The state.
-    Dump(oneshot::Sender<DumpDocument>),
-    /// Where the thread's time went; after that it is counted anew, if `reset`.
-    Diag {
-        /// Whether counting begins again.
-        reset: bool,
-        /// For the answer.
-        reply: oneshot::Sender<DiagView>,
-    },
-}
-
-/// What others order.
-pub enum DecideCommand {
-    /// Take this configuration from the next cycle on.
-    Configure {
-        /// The configuration.
-        config: Box<Config>,
-        /// Text of the configuration without secrets, for dumps.
-        text: Option<String>,
-    },
-    /// The text of the device configuration at that place, or that there is none.
-    DeviceConfig {
-        /// Namespace of the ConfigMap.
-        namespace: String,
-        /// Name of the ConfigMap.
-        name: String,
-        /// `device-config.yaml`.
-        text: Option<String>,
-    },
-    /// What the ConfigMap at that place says that tasks ask.
-    TaskMix {
-        /// Namespace of the ConfigMap.
-        namespace: String,
-        /// Name of the ConfigMap.
-        name: String,
-        /// `mix`.
-        text: String,
-    },
-    /// What is new of ConfigMaps that tell of the devices of nodes.
-    NodeReports {
-        /// Where they are.
-        place: ReportPlace,
-        /// What is new.
-        news: ReportNews,
-    },
-    /// What was measured of the use of nodes, by name.
-    NodeUsage(Vec<(String, NodeUsage)>),
-    /// What an extender said.
-    ExtenderReply(Box<ExtenderReply>),
-    /// Decide nothing any more. The answer comes after all outcomes sent before were taken in.
-    Rest(oneshot::Sender<()>),
-}
-
-/// There is nothing to show.
-pub enum NoView {
-    /// What was asked for does not exist: why.
-    Absent(String),
-    /// This replica does not know at the moment: why.
-    NotNow(String),
-    /// This replica stands by, so that it has decided nothing: a copy can tell what it would.
-    StandsBy,
-}
 
 /// Where the thread hears from others.
 pub struct Channels {

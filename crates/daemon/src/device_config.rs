@@ -6,7 +6,7 @@ use pumice_cluster::follow::ReadWay;
 use pumice_decider::DeviceConfigPlace;
 use tokio::sync::{mpsc, watch as cell};
 
-use crate::decide::DecideCommand;
+use crate::commands::DecideCommand;
 use crate::named_map;
 
 /// Key of the ConfigMap.

@@ -10,12 +10,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use pumice_engine::Engine;
-use pumice_model::Delta;
-use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::decide::DecideRequest;
+use crate::requests::DecideRequest;
 use crate::timed_files::TimedFiles;
 
 /// Files that are kept, the newest of them. A large cluster has 100 MB in each.
@@ -27,29 +24,6 @@ const DUMPS: TimedFiles = TimedFiles {
     suffix: "json",
     most_names: 10,
 };
-
-/// Every object as the engine knows it, what it has decided, and the text of the configuration in use
-/// without its secrets.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DumpDocument {
-    api_version: &'static str,
-    kind: &'static str,
-    configuration: Option<String>,
-    deltas: Vec<Delta>,
-}
-
-impl DumpDocument {
-    /// What this engine has.
-    pub fn of(engine: &Engine, configuration: Option<String>) -> Self {
-        Self {
-            api_version: "pumice.sh/v1",
-            kind: "PumiceState",
-            configuration,
-            deltas: engine.state().dump(),
-        }
-    }
-}
 
 /// The text of a new dump. The thread that decides only copies: another one writes.
 ///

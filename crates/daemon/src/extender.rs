@@ -11,7 +11,7 @@ use pumice_cluster::extender::{ExtenderClient, ExtenderRounds};
 use pumice_model::extender::{ExtenderNotice, ExtenderSettings, QuestionSheet};
 use tokio::sync::{mpsc, watch as cell};
 
-use crate::decide::DecideCommand;
+use crate::commands::DecideCommand;
 use crate::notices::{Notice, Topic};
 
 /// How often it is looked how the extender is doing.

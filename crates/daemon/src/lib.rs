@@ -14,6 +14,7 @@
 
 mod admin_api;
 mod clock;
+mod commands;
 mod conf;
 mod copied_answers;
 mod daemon;
@@ -33,6 +34,7 @@ mod notices;
 mod pod_traces;
 mod publish;
 mod recording;
+mod requests;
 mod settings;
 mod shutdown;
 mod signals;

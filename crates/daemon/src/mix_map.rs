@@ -6,7 +6,7 @@ use pumice_decider::MixPlace;
 use pumice_engine::MIX_KEY;
 use tokio::sync::{mpsc, watch as cell};
 
-use crate::decide::DecideCommand;
+use crate::commands::DecideCommand;
 use crate::named_map;
 
 /// Hands every text to the deciding thread. Ends when nobody tells places or hears texts any more.

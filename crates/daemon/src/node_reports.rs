@@ -10,7 +10,7 @@ use pumice_devices::{ReportMaps, ReportPlace};
 use tokio::sync::{mpsc, watch as cell};
 use tokio::task::JoinSet;
 
-use crate::decide::DecideCommand;
+use crate::commands::DecideCommand;
 
 /// Failure from which on it is told that ConfigMaps cannot be read: the first one may be that of an API
 /// server that is just starting.

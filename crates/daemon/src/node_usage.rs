@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch as cell};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::clock::DeciderClock;
-use crate::decide::DecideCommand;
+use crate::commands::DecideCommand;
 use crate::notices::{Notice, Topic};
 
 /// Failure in a row from which on it is told: one may be a source that is being restarted.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pumice_cluster::effects::Effects;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::decide::DecideCommand;
+use crate::commands::DecideCommand;
 
 /// What is ended in order.
 pub struct Shutdown {

@@ -7,8 +7,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::clock::DeciderClock;
-use crate::decide::DecideRequest;
 use crate::dump;
+use crate::requests::DecideRequest;
 
 /// Writes the state to files on SIGUSR1 and SIGUSR2 for ever; without a folder both signals are
 /// taken and ignored, as Volcano's scheduler does without `--cache-dumper`.

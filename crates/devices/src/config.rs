@@ -8,7 +8,8 @@ mod reader;
 use std::any::Any;
 use std::sync::Arc;
 
-use pumice_yaml::tree::{Budget, Location, YamlNode, documents};
+use pumice_yaml::node::{Location, YamlNode};
+use pumice_yaml::tree::{Budget, documents};
 use rustc_hash::FxHashSet;
 
 use reader::DOCUMENT;

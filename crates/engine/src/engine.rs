@@ -345,7 +345,7 @@ impl Engine {
         let ended = nominations.renew(&mut session, &mut self.kernel);
         observer.end(Stage::Open);
         run_actions(&self.actions, &mut session, &mut self.kernel, observer);
-        session.tell_hindrances();
+        session.hindrances.tell(&mut session.notes);
         let looked_at = pumice_actions::put_to_bed(&mut session);
         self.sleepers = std::mem::take(&mut session.sleepers);
         let plan = std::mem::take(&mut session.plan);

@@ -8,7 +8,8 @@ use super::drivers;
 use super::evictions::CLASSES;
 use super::invariant::MAX_STEP_MS;
 use super::objects::{group, node, pod, queue};
-use super::server::{KINDS, ServerKind, Template, key};
+use super::server::{Template, key};
+use super::server_kind::{KINDS, ServerKind};
 use super::shuffles;
 use super::topology;
 

@@ -13,7 +13,8 @@ use super::claim_oracle;
 use super::invariant::{Broken, Invariant, WINDOW_MS};
 use super::network::{RequestInFlight, ServerCall};
 use super::process::Process;
-use super::server::{ServerKind, VirtualServer, holds, key};
+use super::server::{VirtualServer, holds, key};
+use super::server_kind::ServerKind;
 use super::topology;
 
 /// Annotation with the card of a pod that shares one.

@@ -10,7 +10,8 @@ use super::claim_oracle;
 use super::evictions::priority_classes;
 use super::invariant::{Broken, Invariant};
 use super::process::Process;
-use super::server::{KINDS, VirtualServer};
+use super::server::VirtualServer;
+use super::server_kind::KINDS;
 
 /// An engine that is told all objects at once.
 fn fresh_engine(config: &Config, objects: impl IntoIterator<Item = Delta>) -> Engine {

@@ -13,7 +13,8 @@ use pumice_model::object::{
 use super::Simulation;
 use super::invariant::{Broken, Invariant, WINDOW_MS};
 use super::rng::Rng;
-use super::server::{ServerKind, VirtualServer, holds, key};
+use super::server::{VirtualServer, holds, key};
+use super::server_kind::ServerKind;
 
 /// HyperNodes by name.
 type HyperNodeTree = BTreeMap<String, HyperNodeObject>;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use pumice_model::Delta;
 
 use super::rng::Rng;
-use super::server::{KINDS, ServerEvent, ServerKind, VirtualServer};
+use super::server::{ServerEvent, VirtualServer};
+use super::server_kind::{KINDS, ServerKind};
 
 /// Longest delay of a watch event, milliseconds.
 pub const MAX_LAG_MS: u64 = 1000;

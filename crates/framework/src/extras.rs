@@ -7,10 +7,6 @@ use crate::outcome::{JobNote, Unplaced};
 use crate::refusal::{Bound, Overrun};
 use crate::session::Session;
 
-/// What they hold together, summed up when it is first asked for in a cycle.
-#[derive(Default)]
-pub(crate) struct Extras(Option<ResVec>);
-
 impl Session<'_> {
     /// Notes of an admitted group that found no room for its minimum how much pods beyond the minimum of
     /// others hold of what it lacks, where that would do.
@@ -27,7 +23,7 @@ impl Session<'_> {
         if needed.is_empty() {
             return;
         }
-        let held = self.extras.0.get_or_insert_with(|| sum_up(self.state));
+        let held = self.extras.get_or_insert_with(|| sum_up(self.state));
         let enough = needed
             .iter()
             .filter(|(ix, amount)| held.get(*ix) >= *amount);

@@ -2,17 +2,16 @@
 //!
 //! Every tentative step goes through the transaction ([`crate::transaction`]).
 
-use pumice_model::{JobIx, State, TaskIx};
+use pumice_model::{JobIx, ResVec, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::eviction_tally::EvictionTally;
-use crate::extras::Extras;
 use crate::hindrances::Hindrances;
 use crate::observer::Observer;
 use crate::outcome::{JobNote, Skip};
+use crate::plan::{Op, Plan};
 use crate::plugins::{Lasting, Plugins};
 use crate::sleep::Sleepers;
-use crate::transaction::{Op, Plan};
 use crate::work_limit::Work;
 
 /// Which actions of a cycle evict.
@@ -54,10 +53,10 @@ pub struct Session<'a> {
     pub lasting: Lasting,
     /// What was evicted, in numbers.
     pub tally: EvictionTally,
-    /// What pods beyond the minimum of their jobs hold.
-    pub(crate) extras: Extras,
     /// What the actions that evict found out so far.
-    pub(crate) hindrances: Hindrances,
+    pub hindrances: Hindrances,
+    /// What pods beyond the minimum of their jobs hold together, summed up when it is first asked for.
+    pub(crate) extras: Option<ResVec>,
     /// Jobs that have turns, besides those that are woken.
     awake: Vec<JobIx>,
     pub(crate) steps: Vec<Op>,
@@ -94,8 +93,8 @@ impl<'a> Session<'a> {
             sleepers: Sleepers::default(),
             lasting,
             tally: EvictionTally::default(),
-            extras: Extras::default(),
             hindrances: Hindrances::default(),
+            extras: None,
             awake: Vec::new(),
             steps: Vec::new(),
             gains: Vec::new(),
@@ -146,6 +145,13 @@ impl<'a> Session<'a> {
         self.state.admissions().admit(job);
         self.admitted.push(job);
         self.sleepers.stir(job);
+    }
+
+    /// Whether what an action that evicts finds out about a task of a job may be told: something else is
+    /// told of the job, or may yet be. Of a job that sleeps the last word stands.
+    pub fn may_be_told(&self, job: JobIx, task: TaskIx) -> bool {
+        let best_effort = self.state.task(task).best_effort;
+        !self.hindrances.were_tried(best_effort) || self.notes.contains_key(&job)
     }
 
     /// The note on a job.

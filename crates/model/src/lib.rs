@@ -20,6 +20,7 @@ pub mod extender;
 pub mod intern;
 pub mod ix;
 pub mod job;
+mod job_unit;
 mod named;
 pub mod needs;
 pub mod network;
@@ -48,7 +49,8 @@ pub use ix::{
     AppearanceIx, CounterIx, DeviceRequestIx, DomainIx, JobId, JobIx, NeedIx, NodeIx, QueueIx,
     ResourceNeedIx, RulesIx, ShapeIx, TaskId, TaskIx,
 };
-pub use job::{Job, JobUnit, Origin, SubJob};
+pub use job::{Job, Origin, SubJob};
+pub use job_unit::JobUnit;
 pub use network::{NetworkDomain, NetworkTree, TierProblem};
 pub use node::{LoadMoment, Nodes};
 pub use queue::Queue;

@@ -5,8 +5,8 @@ mod mismatch;
 mod zeroes;
 
 use pumice_wire::{WireObject, WireProblem};
+use pumice_yaml::node::{Data, Location, YamlNode};
 use pumice_yaml::scalar::{Scalar, resolve};
-use pumice_yaml::tree::{Data, Location, YamlNode};
 use serde_json::{Map, Number, Value};
 
 use fields::Unknown;

@@ -22,6 +22,7 @@ pub mod problem;
 pub mod reader;
 pub mod report;
 pub mod run;
+pub mod settings;
 mod task_mix;
 pub mod trace_run;
 mod wanted;
@@ -29,5 +30,6 @@ pub mod world;
 
 pub use problem::InputProblem;
 pub use report::Report;
-pub use run::{Mode, OwnShard, Simulated, SimulationSettings, simulate, simulated};
+pub use run::{Simulated, simulate, simulated};
+pub use settings::{Mode, OwnShard, SimulationSettings};
 pub use wanted::wanted;

@@ -22,7 +22,7 @@ use pumice_api::{
 };
 use pumice_model::Delta;
 use pumice_wire::rules::{self, BrokenRule, RuleScope};
-use pumice_yaml::tree;
+use pumice_yaml::node::YamlNode;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -175,7 +175,7 @@ pub struct ReadingNotes {
 pub fn read(
     api_version: &str,
     kind: &str,
-    node: &tree::YamlNode,
+    node: &YamlNode,
     notes: &mut ReadingNotes,
 ) -> Result<ManifestKind, Mismatch> {
     let group = group_of(api_version);
@@ -195,7 +195,7 @@ pub fn read(
 
 fn kind_of(
     (group, kind): (&str, &str),
-    node: &tree::YamlNode,
+    node: &YamlNode,
     json: &Value,
     notes: &mut ReadingNotes,
 ) -> Result<ManifestKind, Mismatch> {
@@ -261,7 +261,7 @@ fn kind_of(
 }
 
 /// Reads a pod. One on a node is read without what does not have its type.
-fn pod(node: &tree::YamlNode, json: &Value, lost: &mut Vec<Mismatch>) -> Result<Pod, Mismatch> {
+fn pod(node: &YamlNode, json: &Value, lost: &mut Vec<Mismatch>) -> Result<Pod, Mismatch> {
     typed(node, json).or_else(|mismatch| {
         let (pod, fields) = in_part(node, json).ok_or(mismatch)?;
         lost.extend(fields);
@@ -270,7 +270,7 @@ fn pod(node: &tree::YamlNode, json: &Value, lost: &mut Vec<Mismatch>) -> Result<
 }
 
 /// Reads what a scheduler wrote. It has no slips, and may be of a newer version.
-fn dump(node: &tree::YamlNode) -> Result<Dump, Mismatch> {
+fn dump(node: &YamlNode) -> Result<Dump, Mismatch> {
     serde_json::from_str(&to_json(node).to_string()).map_err(|error| Mismatch {
         location: node.location,
         path: ".".to_owned(),

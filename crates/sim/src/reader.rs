@@ -11,7 +11,8 @@ use pumice_devices::NodeReport;
 use pumice_devices::config::CONFIG_KEY as DEVICE_KEY;
 use pumice_engine::MIX_KEY;
 use pumice_wire::rules::BrokenRule;
-use pumice_yaml::tree::{Budget, Data, Location, MapEntry, YamlNode, documents};
+use pumice_yaml::node::{Data, Location, MapEntry, YamlNode};
+use pumice_yaml::tree::{Budget, documents};
 
 use crate::decode::{Mismatch, locate_dotted};
 use crate::manifest::{Manifest, ManifestKind, ReadingNotes, read};

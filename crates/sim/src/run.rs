@@ -7,13 +7,13 @@ use pumice_conf::Config;
 use pumice_devices::NodeReport;
 use pumice_devices::binding::{BindingAnnotations, Sent, Sequences};
 use pumice_engine::{Decisions, Engine, Eviction};
-use pumice_ingest::Options;
 use pumice_model::object::Pairs;
 use pumice_model::{Delta, DeviceNote, JobIx, NoteAbout, State, TaskIx};
 
 use crate::extender;
 use crate::reader::{DeviceMap, InputObjects, InputSource};
 use crate::report::{BindLine, ClaimLine, EvictionLine, Ignored, ProblemLine, Report, VolumeLine};
+use crate::settings::{Mode, SimulationSettings};
 use crate::task_mix;
 use crate::world::World;
 
@@ -24,43 +24,6 @@ pub const MAX_CYCLES: u32 = 100_000;
 /// Most seconds of a run to a fixed point in which nothing happens, before a plugin's answers change
 /// with time, or a controller does what it waits for.
 const MAX_WAIT_S: i64 = 60;
-
-/// How long to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Until nothing changes, with a kubelet and controllers.
-    FixedPoint,
-    /// This many cycles, no kubelet; Bindings are accepted between cycles.
-    Cycles(u32),
-}
-
-/// The NodeShard of the simulated scheduler.
-#[derive(Clone, Debug)]
-pub struct OwnShard {
-    /// Name of the NodeShard (`--scheduler-sharding-name`).
-    pub name: String,
-    /// What becomes of nodes it has not: `Later` in mode soft, `Never` in mode hard.
-    pub others: pumice_model::object::Shard,
-}
-
-/// What the simulation needs to know besides the objects.
-#[derive(Clone, Debug)]
-pub struct SimulationSettings {
-    /// How long to run.
-    pub mode: Mode,
-    /// Start of the virtual clock, seconds since the epoch.
-    pub now_s: i64,
-    /// Queue of PodGroups without one.
-    pub default_queue: String,
-    /// Scheduler names that are ours.
-    pub options: Options,
-    /// Further provisioners whose volumes do not count against the limits of nodes.
-    pub ignored_provisioners: Vec<String>,
-    /// Share the nodes by NodeShards.
-    pub shard: Option<OwnShard>,
-    /// Only nodes with any of these labels take part; empty: all.
-    pub node_selector: Vec<(String, String)>,
-}
 
 /// What comes of a simulation.
 pub struct Simulated {

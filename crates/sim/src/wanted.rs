@@ -5,7 +5,7 @@ use pumice_model::Delta;
 
 use crate::problem::InputProblem;
 use crate::reader::{InputObjects, InputSource};
-use crate::run::SimulationSettings;
+use crate::settings::SimulationSettings;
 use crate::world::World;
 
 /// The objects, PodGroups and pods of Jobs in the place of the Jobs; what every API server has besides is left out. Then what is

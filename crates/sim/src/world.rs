@@ -31,7 +31,7 @@ use crate::device_plugin::answer_at_once;
 use crate::manifest::Manifest;
 use crate::problem::{InputPlace, InputProblem};
 use crate::reader::{InputItem, InputSource};
-use crate::run::SimulationSettings;
+use crate::settings::SimulationSettings;
 use budgets::Budgets;
 use controllers::Controllers;
 use device_claims::DeviceClaims;

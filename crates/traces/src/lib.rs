@@ -16,6 +16,7 @@
 pub mod csv;
 pub mod format;
 pub mod formats;
+pub mod intake;
 pub mod job;
 pub mod machine;
 pub mod problem;
@@ -24,10 +25,11 @@ pub mod synthetic;
 mod times;
 
 pub use format::TraceFormat;
+pub use intake::TraceReading;
 pub use job::{TraceJob, TraceRole, WHOLE_CARD};
 pub use machine::{TraceMachine, read_machines};
 pub use problem::TraceProblem;
-pub use reading::{TraceReading, read_trace};
+pub use reading::read_trace;
 pub use times::duration_s;
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 
 mod origin;
 
+pub mod node;
 pub mod scalar;
 pub mod tree;
 

@@ -4,7 +4,8 @@
 //! (block scalar) or escaped (`kubectl get -o json`). [`Origin`] knows for each byte of the inner
 //! text where it stands outside.
 
-use crate::tree::{Data, Location, Style, YamlNode, locate};
+use crate::node::{Data, Location, Style, YamlNode};
+use crate::tree::locate;
 
 /// Longest excerpt in characters.
 const EXCERPT_CHARS: usize = 80;

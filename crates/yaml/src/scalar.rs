@@ -4,7 +4,7 @@
 //! `0b11` binary, `1_000` a number; `08` is not octal and becomes the float 8; timestamps stay
 //! strings; base 60 does not exist.
 
-use crate::tree::{Data, Style, YamlNode};
+use crate::node::{Data, Style, YamlNode};
 
 /// A typed scalar.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,15 +155,28 @@ pub fn parse_bool_text(text: &str) -> Option<bool> {
     }
 }
 
-/// The scalar as a short phrase for messages: `the number 5`, `the string "x"`.
-pub(crate) fn describe(node: &YamlNode<'_>) -> String {
-    let text = shorten(node.text().unwrap_or_default());
-    match resolve(node) {
-        Some(Ok(Scalar::Null)) => "nothing".to_owned(),
-        Some(Ok(Scalar::Bool(_))) => format!("the boolean `{text}`"),
-        Some(Ok(Scalar::Int(_) | Scalar::Uint(_))) => format!("the whole number `{text}`"),
-        Some(Ok(Scalar::Float(_))) => format!("the number `{text}`"),
-        _ => format!("the string \"{text}\""),
+impl YamlNode<'_> {
+    /// True for an empty plain scalar, `~` and the `null` forms.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        matches!(resolve(self), Some(Ok(Scalar::Null)))
+    }
+
+    /// The node as a short phrase for messages: `a list`, `the number 5`, `the string "x"`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let text = match &self.data {
+            Data::List(_) => return "a list".to_owned(),
+            Data::Map(_) => return "a map".to_owned(),
+            Data::Scalar { text, .. } => shorten(text),
+        };
+        match resolve(self) {
+            Some(Ok(Scalar::Null)) => "nothing".to_owned(),
+            Some(Ok(Scalar::Bool(_))) => format!("the boolean `{text}`"),
+            Some(Ok(Scalar::Int(_) | Scalar::Uint(_))) => format!("the whole number `{text}`"),
+            Some(Ok(Scalar::Float(_))) => format!("the number `{text}`"),
+            _ => format!("the string \"{text}\""),
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use super::over::{are_left_alone, is_idle_somewhere};
 use super::seniority::Seniority;
 use super::sets::Beneficiary;
 use super::turn::{EvictionKind, commit_plan, is_served, keep_places};
-use crate::allocate::Attempt;
+use crate::attempt::Attempt;
 use crate::domains;
 use crate::kernel::Kernel;
 use crate::worksheet::TaskQueue;
@@ -190,7 +190,7 @@ fn note(
         },
         why,
     };
-    session.hindered(job, found);
+    session.hindrances.add(job, found);
 }
 
 /// What becomes of all pods in reach of a gang.

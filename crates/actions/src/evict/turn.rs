@@ -273,7 +273,7 @@ fn note_and_undo(
         cards,
         foreign_pods,
     };
-    session.hindered(job, found);
+    session.hindrances.add(job, found);
 }
 
 /// Places a task, after evictions if need be.

@@ -7,9 +7,10 @@ use pumice_framework::{Checkpoint, Session};
 use pumice_model::JobUnit;
 
 use super::{allocate_in_turn, forget_failures};
-use crate::allocate::{Attempt, Worksheet, allocate_tasks};
+use crate::attempt::{Attempt, allocate_tasks};
 use crate::domains::{self, Places};
 use crate::kernel::Kernel;
+use crate::worksheet::Worksheet;
 
 /// More sub-jobs than these are not searched for: it goes as deep as there are of them.
 const MAX_SUB_JOBS: usize = 256;

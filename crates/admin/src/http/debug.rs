@@ -10,7 +10,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post, put};
 use serde_json::{Value, json};
 
-use super::routes::{SharedEndpoints, json, later, level, set_level};
+use super::log_level::{level, set_level};
+use super::reply::{SharedEndpoints, json, later};
 use super::{DebugPage, DiagAsk, Endpoints, JobsQuery};
 
 /// The pages, with what each tells.

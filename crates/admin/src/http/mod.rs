@@ -32,8 +32,10 @@ mod access;
 mod address;
 mod connection;
 mod debug;
+mod log_level;
 mod places;
 mod rendered;
+mod reply;
 mod routes;
 mod tls;
 

@@ -3,18 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{DefaultBodyLimit, Query, Request, State};
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
-use axum::{Extension, Router};
-use serde_json::Value;
 use tokio::time::timeout;
 
-use super::access::{Gate, PageAsker, guard};
-use super::{Answers, Endpoints, Gatekeeper, Unanswered, debug};
+use super::access::{Gate, guard};
+use super::reply::{SharedEndpoints, json, unavailable};
+use super::{Answers, Endpoints, Gatekeeper, debug};
 
 /// The answer of a healthy process.
 pub(super) const OK: &str = "ok";
@@ -38,9 +37,6 @@ const ELSEWHERE: &str = "/configz and /debug show what is of all namespaces, so 
     `cards` or `dump`; --debug-open lets everybody read them here, for trying out\n";
 
 const NO_METRICS: &str = "metrics are off; start with --enable-metrics=true to have them here\n";
-
-const BAD_LEVEL: &str = "the level must be a whole number from 0 on, as in \
-    `curl -X PUT '…/debug/loglevel?v=4'`\n";
 
 /// Those of `--listen-address`.
 pub(super) fn plain(endpoints: Endpoints) -> Router {
@@ -97,8 +93,6 @@ fn bounded(endpoints: Endpoints, pages: Router<Arc<Endpoints>>) -> Router {
         .with_state(Arc::new(endpoints))
 }
 
-pub(super) type SharedEndpoints = State<Arc<Endpoints>>;
-
 async fn in_time(request: Request, next: Next) -> Response {
     match timeout(REQUEST_TIMEOUT, next.run(request)).await {
         Ok(response) => response,
@@ -118,16 +112,6 @@ fn no_page(index: &str) -> Response {
 
 async fn elsewhere() -> Response {
     (StatusCode::FORBIDDEN, ELSEWHERE).into_response()
-}
-
-fn unavailable(text: impl Into<String>) -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, text.into()).into_response()
-}
-
-/// JSON for people: with line breaks.
-pub(super) fn json(value: &Value) -> Response {
-    let headers = [(header::CONTENT_TYPE, "application/json")];
-    (headers, format!("{value:#}\n")).into_response()
 }
 
 async fn metrics(State(shared): SharedEndpoints) -> Response {
@@ -159,33 +143,4 @@ async fn ready(State(answers): State<Arc<dyn Answers>>) -> Response {
 
 async fn config(State(shared): SharedEndpoints) -> Response {
     json(&shared.answers.config())
-}
-
-pub(super) fn later(unanswered: &Unanswered) -> Response {
-    unavailable(format!("{unanswered}\n"))
-}
-
-pub(super) async fn level(State(shared): SharedEndpoints) -> String {
-    format!("{}\n", shared.level.get())
-}
-
-pub(super) async fn set_level(
-    State(shared): SharedEndpoints,
-    Extension(PageAsker(user)): Extension<PageAsker>,
-    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
-    body: String,
-) -> Response {
-    let pairs = query.map(|Query(pairs)| pairs).unwrap_or_default();
-    let asked = pairs.iter().find(|(key, _)| key == "v");
-    let text = asked.map_or(body.trim(), |(_, value)| value.as_str());
-    let Ok(verbosity) = text.parse() else {
-        return (StatusCode::BAD_REQUEST, BAD_LEVEL).into_response();
-    };
-    match shared.level.set(verbosity) {
-        Ok(()) => {
-            tracing::info!("log level {verbosity}, as {user} asks");
-            format!("{verbosity}\n").into_response()
-        }
-        Err(error) => unavailable(format!("{error}\n")),
-    }
 }

@@ -10,7 +10,7 @@ use pumice_units::quantity::{self, Quantity};
 
 use super::failure::failed;
 use super::values::{QUANTITY, QuantityValue, SEMVER, VersionValue};
-use super::{formats, lists, macros, meter, network, patterns, sets, times, urls};
+use super::{clock, formats, lists, macros, meter, network, patterns, sets, times, urls};
 
 /// Everything an expression may use: the same for all.
 pub fn environment() -> &'static Arc<Env> {
@@ -45,6 +45,7 @@ fn declare(env: &mut Env) -> Result<(), DeclarationError> {
     urls::declare(env)?;
     formats::declare(env)?;
     times::declare(env)?;
+    clock::declare(env)?;
     meter::declare(env)
 }
 

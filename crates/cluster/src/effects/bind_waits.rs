@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::decided::Decided;
-use super::devices::BindWaiting;
+use super::devices::waiting::BindWaiting;
 use super::shared::WriterContext;
 use super::status::StatusWrite;
 use super::{Effects, Lanes, PodRef, Write};

@@ -62,7 +62,7 @@ use self::recall::Recall;
 use self::shared::WriterContext;
 use self::status::{StatusKey, StatusWrite, pod_keys};
 
-pub use devices::{BindWaiting, WaitsFor};
+pub use devices::waiting::{BindWaiting, WaitsFor};
 pub use meter::{BindStage, Meter};
 pub use options::{EffectOptions, EvictionMethod};
 pub use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, VolumeWork, Write};

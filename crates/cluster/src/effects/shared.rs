@@ -17,7 +17,7 @@ use crate::contact::Contact;
 use crate::lease::{NoTerm, TermWatch};
 use crate::watch::Picture;
 
-use super::devices::DeviceState;
+use super::devices::state::DeviceState;
 use super::recall::Recalls;
 use super::verbs::{Target, Verbs, WriteVerb};
 use super::{EffectOptions, Meter, Outcome, Sight};

@@ -9,8 +9,8 @@ use pumice_model::Delta;
 use pumice_wire::protobuf::ProtobufObject;
 use serde_json::value::RawValue;
 
-use super::kinds::{Change, Wire};
 use super::rules::WatchRules;
+use super::wire::{Change, Wire};
 use crate::api::raw::{Meta, ObjectKey, meta_of};
 use crate::follow::decode::meta_of_protobuf;
 use crate::follow::{Reading, Unreadable, of_field};

@@ -2,6 +2,7 @@
 //!
 //! To watch another kind: implement [`Wire`] for its wire type, add a row. Nothing else knows kinds.
 
+use k8s_openapi::Resource;
 use k8s_openapi::api::apps::v1::{ReplicaSet, StatefulSet};
 use k8s_openapi::api::core::v1::{
     Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
@@ -13,42 +14,20 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use k8s_openapi::{Metadata, Resource};
 use pumice_api::{
     DeviceTaintRule, HyperNode, NativePodGroup, NodeShard, Numatopology, PodGroup, Queue,
 };
 use pumice_model::Delta;
 use pumice_model::object::NATIVE_GROUP;
-use pumice_model::shard::NodeShardView;
-use pumice_wire::WireObject;
 use pumice_wire::protobuf::ProtobufObject;
 
 use super::WatchOptions;
 use super::decode::{self, ReadJson, ReadProtobuf, readable, whole};
 use super::rules::WatchRules;
+use super::wire::{Change, Wire};
 use crate::api::events::Encoding;
 use crate::api::raw::ObjectKey;
 use crate::follow::{FollowedKind, Reading};
-
-/// What an object, or its end, tells.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Change {
-    /// A change of the cluster, for the engine.
-    Engine(Delta),
-    /// The own scheduler's nodes: a shard was added or changed.
-    Shard(NodeShardView),
-    /// A shard is gone.
-    ShardGone(String),
-}
-
-/// A wire type that is watched.
-pub(super) trait Wire: Resource + Metadata<Ty = ObjectMeta> + WireObject {
-    /// What the object means.
-    fn means(&self, rules: &WatchRules) -> Reading<Change>;
-    /// What its end means.
-    fn gone(key: ObjectKey) -> Change;
-}
 
 /// What the scheduler does without a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

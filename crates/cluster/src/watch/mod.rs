@@ -24,6 +24,7 @@ mod kinds;
 mod outbox;
 mod picture;
 mod rules;
+mod wire;
 
 use std::sync::Arc;
 use std::time::Duration;

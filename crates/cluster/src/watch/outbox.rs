@@ -7,8 +7,9 @@ use tokio::sync::mpsc::Sender;
 use tracing::{error, info};
 
 use super::decode::ReadObject;
-use super::kinds::{Change, WatchedKind};
+use super::kinds::WatchedKind;
 use super::rules::WatchRules;
+use super::wire::Change;
 use super::{INSTALL_DEFINITIONS, NEEDED_DEFINITIONS, WatchInput};
 use crate::api::raw::ObjectKey;
 use crate::follow::{FollowedKind, Heard, KindListener, LedgerNews, ReceiverGone, Unreadable};

@@ -3,8 +3,8 @@
 use crate::diagnostic::{Findings, TextRange};
 use crate::nearest::nearest;
 use crate::registry::Registry;
+use pumice_yaml::node::{Data, Style, YamlNode};
 use pumice_yaml::scalar::{Scalar, resolve, shorten};
-use pumice_yaml::tree::{Data, Style, YamlNode};
 
 use super::fields::expect_text;
 

@@ -3,7 +3,7 @@
 use crate::arguments::Arguments;
 use crate::diagnostic::{Findings, TextRange};
 use crate::registry::ExclusiveSwitches;
-use pumice_yaml::tree::{MapEntry, YamlNode};
+use pumice_yaml::node::{MapEntry, YamlNode};
 
 /// Checks the switches of a plugin: `node` as they are written, `read` as they are understood.
 pub(super) fn check(

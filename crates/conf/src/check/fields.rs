@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::diagnostic::Findings;
+use pumice_yaml::node::{Data, YamlNode};
 use pumice_yaml::scalar::{resolve, shorten};
-use pumice_yaml::tree::{Data, YamlNode};
 
 /// One key of a map and the value that counts.
 #[derive(Clone, Copy)]

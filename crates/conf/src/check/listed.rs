@@ -3,8 +3,8 @@
 use crate::arguments::Arguments;
 use crate::diagnostic::Findings;
 use crate::registry::ListedArguments;
+use pumice_yaml::node::YamlNode;
 use pumice_yaml::scalar::shorten;
-use pumice_yaml::tree::YamlNode;
 
 /// Checks the arguments of a plugin: `node` as they are written, `read` as they are understood.
 pub(super) fn check(

@@ -6,8 +6,8 @@ use crate::diagnostic::Findings;
 use crate::metrics::{METRIC_TYPES, address_fault, metric_keys};
 use crate::nearest::nearest;
 use pumice_units::duration::parse_go_duration;
+use pumice_yaml::node::{Data, YamlNode};
 use pumice_yaml::scalar::shorten;
-use pumice_yaml::tree::{Data, YamlNode};
 
 use super::fields::{Field, expect_text, fields, report_unknown, wrong_type};
 

@@ -3,7 +3,7 @@
 use crate::arguments::Arguments;
 use crate::diagnostic::{Findings, TextRange};
 use crate::registry::{NeededArgument, PluginNeeded, PluginSpec};
-use pumice_yaml::tree::YamlNode;
+use pumice_yaml::node::YamlNode;
 
 use super::exclusive::entry;
 

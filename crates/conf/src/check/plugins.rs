@@ -6,8 +6,8 @@ use crate::config::{ENABLE_KEYS, PluginConf, Tier};
 use crate::diagnostic::{Findings, TextRange};
 use crate::nearest::nearest;
 use crate::registry::{PluginNeeded, PluginSpec, Registry, find_arg};
+use pumice_yaml::node::{Data, YamlNode};
 use pumice_yaml::scalar::{Scalar, parse_bool_text, resolve, shorten};
-use pumice_yaml::tree::{Data, YamlNode};
 
 use super::fields::{Field, expect_text, fields, report_unknown, wrong_type};
 use super::values::read_arguments;

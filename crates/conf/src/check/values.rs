@@ -6,8 +6,8 @@ use crate::diagnostic::Findings;
 use crate::nearest::nearest;
 use crate::registry::{ArgKind, ArgSpec, OutOfRange, Registry, TextForm, Wildcard, find_arg};
 use pumice_units::duration::parse_go_duration;
+use pumice_yaml::node::{Data, YamlNode};
 use pumice_yaml::scalar::{Scalar, TagMismatch, parse_bool_text, resolve, resolve_plain, shorten};
-use pumice_yaml::tree::{Data, YamlNode};
 
 use super::fields::{Field, fields, wrong_type};
 

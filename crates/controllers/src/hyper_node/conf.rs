@@ -17,8 +17,9 @@ use std::collections::BTreeSet;
 
 use pumice_api::name as syntax;
 use pumice_units::duration::parse_go_duration;
+use pumice_yaml::node::YamlNode;
 use pumice_yaml::scalar::{Scalar, resolve};
-use pumice_yaml::tree::{Budget, YamlNode, documents};
+use pumice_yaml::tree::{Budget, documents};
 
 /// The level of nodes themselves: it may end a list, and makes no HyperNode.
 const HOSTNAME: &str = "kubernetes.io/hostname";

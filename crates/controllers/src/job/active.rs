@@ -11,9 +11,9 @@ use super::obstacles::{self, Obstacle};
 use super::phase::{JobPhase, enter};
 use super::pods::overridden_marks;
 use super::policies::{is_answered, verdict};
+use super::problem::JobProblem;
 use super::status::{advance, counted};
 use super::status_write::status_write;
-use super::validate::JobProblem;
 use super::{dependency, doubts, equipment, evicted, kill, sync, told};
 use crate::runtime::{ApiWrite, ManagedRef, ObjectEvent, Reconciliation, TrackedPhase};
 

@@ -1,31 +1,13 @@
 //! What is odd about a Job that runs all the same.
 
-use std::fmt;
-
 use pumice_api::Job;
 use pumice_api::job::LifecyclePolicy;
 
 use super::plugins;
+use super::problem::JobDoubt;
 
 /// The event that says how long a pod may be pending.
 const PENDING: &str = "PodPending";
-
-/// Something that most likely does not mean what it seems to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobDoubt {
-    /// Field, for example `spec.plugins.ssh[0]`.
-    pub path: String,
-    /// What is odd, and what it means.
-    pub message: String,
-    /// What to write instead.
-    pub help: String,
-}
-
-impl fmt::Display for JobDoubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {}", self.path, self.message, self.help)
-    }
-}
 
 /// What is odd about a defaulted Job.
 pub fn doubts(job: &Job) -> Vec<JobDoubt> {

@@ -83,7 +83,11 @@ impl PluginWrites {
         }
         if self.found.contains(of) {
             let of = of.clone();
-            return Some(owned_patch(look.uid(), of, Value::Object(Map::new())));
+            return Some(ApiWrite::merge_owned(
+                look.uid(),
+                of,
+                Value::Object(Map::new()),
+            ));
         }
         match tries {
             Tries::Over if self.foreign.contains(of) => {
@@ -150,13 +154,6 @@ impl PluginWrites {
 /// Whether a patch may ask whose an object is.
 fn may_be_asked(of: &ManagedRef) -> bool {
     of.kind != ManagedKind::Secret
-}
-
-/// Changes an object only if it is of this owner.
-pub(super) fn owned_patch(owner: &str, of: ManagedRef, patch: Value) -> ApiWrite {
-    let owner = owner.to_owned();
-    let verb = ApiVerb::MergeOwned { patch, owner };
-    ApiWrite { of, verb }
 }
 
 fn is_of_plugins(kind: ManagedKind) -> bool {

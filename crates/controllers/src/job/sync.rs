@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::look::JobLook;
 use super::pods::{claim_name, pod_name, startable};
+use super::problem::JobProblem;
 use super::status_write::difference;
-use super::validate::JobProblem;
 use super::{plugins, pod_group, task_name, task_pod, volume_claims};
 use crate::queue::not_a_leaf;
 use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef, TrackedPod};

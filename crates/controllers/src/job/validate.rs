@@ -13,6 +13,7 @@ use pumice_units::quantity;
 use rustc_hash::FxBuildHasher;
 
 use super::pods::is_generated_claim_name;
+use super::problem::{JobProblem, JobProblems, add};
 use super::{name, plugins, sum, task_name, validate_policies};
 
 /// Most pods of one Job. Far above any gang that could be placed at once; keeps a typing mistake
@@ -21,30 +22,6 @@ pub const MAX_PODS: i64 = 1_000_000;
 
 /// Policies for the CPUs of a task.
 const TOPOLOGY_POLICIES: [&str; 4] = ["none", "best-effort", "restricted", "single-numa-node"];
-
-/// One reason why a Job is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobProblem {
-    /// Field, for example `spec.tasks[0].replicas`.
-    pub path: String,
-    /// What is wrong and what to write instead.
-    pub message: String,
-}
-
-impl fmt::Display for JobProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.message)
-    }
-}
-
-pub(super) type JobProblems = Vec<JobProblem>;
-
-pub(super) fn add(problems: &mut JobProblems, path: impl fmt::Display, message: impl Into<String>) {
-    problems.push(JobProblem {
-        path: path.to_string(),
-        message: message.into(),
-    });
-}
 
 /// Every reason why a defaulted Job would be refused; empty when it is fine.
 pub fn validate(job: &Job) -> Vec<JobProblem> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use pumice_api::job::LifecyclePolicy;
 
-use super::validate::{JobProblems, add};
+use super::problem::{JobProblems, add};
 
 /// Any event.
 const ANY: &str = "*";

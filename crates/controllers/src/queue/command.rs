@@ -51,8 +51,11 @@ pub(super) fn commands_for<'a>(queue: &str, cache: &'a ObjectCache) -> Vec<&'a C
 pub(super) fn doubt(command: &Command, cache: &ObjectCache) -> Option<String> {
     let is_change = matches!(command.action.as_str(), "CloseQueue" | "OpenQueue");
     let created = command.metadata.creation_timestamp.as_ref();
+    let guard = |kind| cache.guard(kind, command_guard::NAME);
+    let policy = guard(ManagedKind::ValidatingAdmissionPolicy);
+    let binding = guard(ManagedKind::ValidatingAdmissionPolicyBinding);
     is_change
-        .then(|| command_guard::doubt(cache, created.map(|time| time.0)))
+        .then(|| command_guard::doubt(policy, binding, created.map(|time| time.0)))
         .flatten()
 }
 

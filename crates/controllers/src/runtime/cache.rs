@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use pumice_api::{Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, Queue, keys};
 
+use super::command_guard::CommandGuard;
 use super::kind::{ManagedKind, ManagedRef};
 use super::observed::{Observed, TrackedPod, TrackedWorkload};
 
@@ -271,6 +272,14 @@ impl ObjectCache {
     ) -> Option<&TrackedWorkload> {
         match self.get(&ManagedRef::new(kind, namespace, name))? {
             Observed::Workload(workload) => Some(workload),
+            _ => None,
+        }
+    }
+
+    /// What is read of a policy of the API server, or of the binding of one.
+    pub fn guard(&self, kind: ManagedKind, name: &str) -> Option<&CommandGuard> {
+        match self.get(&ManagedRef::global(kind, name))? {
+            Observed::Guard(_, guard) => Some(guard),
             _ => None,
         }
     }

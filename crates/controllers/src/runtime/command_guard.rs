@@ -10,12 +10,8 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
-use super::cache::ObjectCache;
-use super::kind::{ManagedKind, ManagedRef};
-use super::observed::Observed;
-
 /// Name of the policy and of its binding.
-const NAME: &str = "pumice-commands";
+pub(crate) const NAME: &str = "pumice-commands";
 
 /// API servers follow policies: one that was made is in force everywhere after this time.
 const IN_FORCE_AFTER: SignedDuration = SignedDuration::from_secs(5);
@@ -106,24 +102,25 @@ fn takes_all(found: Option<&MatchResources>) -> bool {
     })
 }
 
-/// Why a Command for a queue that was made then cannot be believed; `None` if it can.
-pub(crate) fn doubt(cache: &ObjectCache, made: Option<Timestamp>) -> Option<String> {
-    let since = |kind: ManagedKind| -> Result<Timestamp, &'static str> {
-        let found = match cache.get(&ManagedRef::global(kind, NAME)) {
-            Some(Observed::Guard(_, guard)) => guard,
-            _ => return Err("is missing, or may not be read"),
-        };
+/// Why a Command for a queue that was made then cannot be believed, with this policy and its binding; `None` if it
+/// can.
+pub(crate) fn doubt(
+    policy: Option<&CommandGuard>,
+    binding: Option<&CommandGuard>,
+    made: Option<Timestamp>,
+) -> Option<String> {
+    let since = |found: Option<&CommandGuard>| -> Result<Timestamp, &'static str> {
+        let found = found.ok_or("is missing, or may not be read")?;
         let meta = &found.metadata;
         match &meta.creation_timestamp {
             Some(created) if found.holds && meta.deletion_timestamp.is_none() => Ok(created.0),
             _ => Err("was changed and asks no longer"),
         }
     };
-    let both = since(ManagedKind::ValidatingAdmissionPolicy)
+    let both = since(policy)
         .map_err(|what| format!("the ValidatingAdmissionPolicy {NAME} {what}"))
         .and_then(|policy| {
-            let binding = since(ManagedKind::ValidatingAdmissionPolicyBinding);
-            binding
+            since(binding)
                 .map(|binding| policy.max(binding))
                 .map_err(|what| format!("the ValidatingAdmissionPolicyBinding {NAME} {what}"))
         });

@@ -84,6 +84,13 @@ impl ApiWrite {
         Self::create(kind, object)
     }
 
+    /// Changes an object only if it is of this owner.
+    pub fn merge_owned(owner: &str, of: ManagedRef, patch: Value) -> Self {
+        let owner = owner.to_owned();
+        let verb = ApiVerb::MergeOwned { patch, owner };
+        Self { of, verb }
+    }
+
     /// Deletes the object with this UID.
     pub fn delete(of: ManagedRef, uid: &str) -> Self {
         let verb = ApiVerb::Delete {

@@ -4,6 +4,7 @@ use pumice_fixtures::Cluster;
 use pumice_plan::{PlanOutcome, PlanView, PlannedJob, WhatIf};
 
 use super::*;
+use crate::requests::Standby;
 
 /// A deciding thread that has a cluster and answers as often as it is asked.
 fn core(cluster: &'static str) -> mpsc::Sender<DecideRequest> {

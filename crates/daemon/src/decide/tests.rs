@@ -5,6 +5,7 @@ use pumice_decider::Sharding;
 use pumice_fixtures::ToDelta;
 use pumice_model::object::PodObject;
 use pumice_model::shard::ShardView;
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::*;

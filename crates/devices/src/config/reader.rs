@@ -1,7 +1,7 @@
 //! Reading of values with their places: each problem names line, column, path, and what to do.
 
+use pumice_yaml::node::{Data, Location, MapEntry, YamlNode};
 use pumice_yaml::scalar::{Scalar, resolve};
-use pumice_yaml::tree::{Data, Location, MapEntry, YamlNode};
 
 use crate::text::shorten;
 

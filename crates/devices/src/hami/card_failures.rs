@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::request::Failure;
 
-use super::check::CardCheck;
+use super::card_check::CardCheck;
 use super::kind::CardKind;
 use super::share::CardNeed;
 

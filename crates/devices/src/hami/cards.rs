@@ -10,27 +10,27 @@ use crate::part::{CardPart, DIMENSIONS};
 use crate::request::{Failure, QueueAmounts};
 use crate::text::{Bounded, grouped};
 
-use super::check::{CardCheck, PodOnCards, Taken};
+use super::card_check::CardCheck;
+use super::check::Taken;
 use super::kind::{CardKind, Marking};
 use super::limits::CardLimits;
+use super::own::HamiRequest;
 use super::own::{HamiFamily, TakenBy};
 use super::place::CardOrder;
-use super::register::HamiCard;
-use super::request::HamiRequest;
+use super::registered_card::HamiCard;
 use super::sgpu::ClassCounts;
 use super::share::{self, CardNeed, CardShare};
 use super::terms::{AppClass, QosPolicy, SgpuLimits, ShareTerms};
 use super::variant::{CardMode, CardVariant};
+use super::vendor_cards::PodOnCards;
+use super::vendor_cards::VendorCards;
 use super::{card_failures, gauges, place, queues};
-
-/// The cards of HAMi's vendors.
-pub struct VendorCards;
 
 impl HamiFamily for VendorCards {
     type Share = CardShare;
     type Taken = Taken;
 
-    const NOUN: &'static str = "card";
+    const NOUN: &'static str = share::NOUN;
     const DIMENSIONS: &'static [Dimension] = DIMENSIONS;
     const GAUGES: &'static [GaugeSpec] = gauges::GAUGES;
     const LISTS_ALL_CONTAINERS: bool = true;

@@ -1,6 +1,6 @@
 //! Names of resources in the device configuration of HAMi (spec/04 §19.2).
 
-use pumice_yaml::tree::YamlNode;
+use pumice_yaml::node::YamlNode;
 
 use crate::config::{Reader, field};
 use crate::text::shorten;

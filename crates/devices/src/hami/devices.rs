@@ -12,8 +12,8 @@ use crate::settings::Settings;
 
 use super::kind::CardKind;
 use super::limits::CardLimits;
+use super::own::HamiRequest;
 use super::own::{HamiFamily, HamiRules};
-use super::request::HamiRequest;
 use super::variant::CardVariant;
 use super::{discover, held, needs, protocol};
 

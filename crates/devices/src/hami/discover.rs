@@ -8,7 +8,8 @@ use crate::text::{Bounded, clip};
 
 use super::kind::{CardKind, OwnRules};
 use super::own::{HamiFamily, HamiRules};
-use super::register::{CORDON, HamiCard};
+use super::register::CORDON;
+use super::registered_card::HamiCard;
 use super::variant::{CardMode, CardVariant};
 use super::{pairs, ratings};
 

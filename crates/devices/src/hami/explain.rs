@@ -5,9 +5,9 @@ use crate::part::CardPart;
 use crate::request::{FamilyRequest, NearMiss};
 use crate::text::{SaidOfCards, grouped};
 
-use super::check::CardCheck;
+use super::card_check::CardCheck;
+use super::own::HamiRequest;
 use super::own::{HamiFamily, NeedOf, PodOnDevices, TakenBy};
-use super::request::HamiRequest;
 use super::variant::{CardMode, CardVariant};
 
 /// Why a request does not fit; `None` if it does.

@@ -2,7 +2,7 @@
 
 use crate::ledger::LedgerTime;
 
-use super::check::CardCheck;
+use super::card_check::CardCheck;
 use super::own::{HamiFamily, NeedOf, PodOnDevices};
 
 impl<F: HamiFamily> PodOnDevices<'_, F> {

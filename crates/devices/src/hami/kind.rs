@@ -5,7 +5,7 @@ use crate::facts::{NodeFacts, PodFacts};
 use crate::ledger::{Allocation, NodeCards};
 use crate::text::Bounded;
 
-use super::register::HamiCard;
+use super::registered_card::HamiCard;
 
 /// Names of resources; an empty one is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -257,7 +257,7 @@ pub fn whole_cards(
     problems: &mut Bounded,
 ) -> Vec<HamiCard> {
     let count = capacity(node, &kind.names.count);
-    let most = super::register::MAX_CARDS as i64;
+    let most = super::registered_card::MAX_CARDS as i64;
     if count > most {
         let name = &kind.names.count;
         problems.tell(|| format!("capacity: of {count} {name} only {most} are used"));
@@ -290,7 +290,7 @@ pub fn by_capacity(
     }
     let each = i128::from(memory) * i128::from(mib) * i128::from(cores) / i128::from(all.max(1));
     let each = i64::try_from(each).ok().filter(|mib| {
-        (1..=i64::from(i32::MAX)).contains(mib) && count <= super::register::MAX_CARDS as i64
+        (1..=i64::from(i32::MAX)).contains(mib) && count <= super::registered_card::MAX_CARDS as i64
     });
     let Some(each) = each.filter(|_| count > 0) else {
         problems.tell(|| {

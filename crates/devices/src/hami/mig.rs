@@ -9,7 +9,7 @@ use crate::ledger::{Card, CardSplit, Partition, SplitPlace};
 use crate::part::CardPart;
 use crate::text::clip;
 
-use super::json::number;
+use super::json_fields::number;
 
 /// Slices that no card comes near.
 const MAX_SLICES: i64 = 1024;

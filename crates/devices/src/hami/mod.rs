@@ -20,10 +20,12 @@
 //! or written.
 
 pub(crate) mod ascend;
+mod card_check;
 mod card_failures;
 mod cards;
 mod check;
 mod config;
+mod device_need;
 mod devices;
 mod discover;
 mod explain;
@@ -32,6 +34,7 @@ mod gauges;
 mod held;
 mod holding;
 mod json;
+mod json_fields;
 mod kind;
 mod limits;
 mod links;
@@ -46,12 +49,14 @@ mod protocol;
 mod queues;
 mod ratings;
 mod register;
+mod registered_card;
 mod request;
 mod sgpu;
 mod share;
 mod terms;
 mod uuid_lists;
 mod variant;
+mod vendor_cards;
 mod vendors;
 mod wire;
 
@@ -67,9 +72,9 @@ use crate::settings::Settings;
 
 pub use vendors::shared_names;
 
-use cards::VendorCards;
 use devices::HamiDevices;
 use kind::CardKind;
+use vendor_cards::VendorCards;
 
 /// The family of the vendors.
 pub const SPEC: FamilySpec = FamilySpec {

@@ -1,24 +1,10 @@
 //! What the containers of a pod ask (spec/04 §23.2, spec/05 §3.3).
 
-use crate::facts::{ContainerFacts, ContainerKind, PodFacts, container_name};
+use crate::facts::{ContainerFacts, PodFacts, container_name};
 
+use super::device_need::DeviceNeed;
 use super::kind::CardKind;
 use super::own::{HamiFamily, HamiRules, NeedOf};
-
-/// What one container asks of one kind of cards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceNeed<Share> {
-    /// Position in [`PodFacts::containers`].
-    pub container: u16,
-    /// Place of the kind among those that are on.
-    pub kind: u16,
-    /// When it runs.
-    pub runs: ContainerKind,
-    /// Different cards, at least 1.
-    pub count: u32,
-    /// How much of each card.
-    pub share: Share,
-}
 
 /// What all containers ask, in their order; nothing if none asks.
 ///

@@ -7,12 +7,13 @@ use smallvec::SmallVec;
 use crate::part::CardPart;
 use crate::settings::Policy;
 
-use super::check::{PodOnCards, Taken};
+use super::check::Taken;
 use super::links;
 use super::own::{HamiFamily, NeedOf, PodOnDevices};
 use super::place::CardOrder;
 use super::preference::{CardPreference, CardWeights, OrderKey};
 use super::share::CardNeed;
+use super::vendor_cards::PodOnCards;
 
 /// Cards of which those that are best linked are looked for.
 const MAX_LINKED: usize = 64;

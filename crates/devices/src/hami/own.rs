@@ -8,7 +8,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::binding::{Annotation, BindProtocol};
-use crate::facts::{ContainerFacts, MilliAmounts, NodeFacts, PodFacts};
+use crate::facts::{ContainerFacts, ContainerKind, MilliAmounts, NodeFacts, PodFacts};
 use crate::gauge::GaugeSpec;
 use crate::ledger::{
     Allocation, Allocations, CardSummary, Dimension, LedgerTime, NodeCards, Portion,
@@ -17,12 +17,11 @@ use crate::part::CardPart;
 use crate::request::{Failure, QueueAmounts};
 use crate::settings::Policy;
 
-use super::check::CardCheck;
+use super::card_check::CardCheck;
+use super::device_need::DeviceNeed;
 use super::kind::{CardKind, Marking};
 use super::limits::CardLimits;
-use super::needs::DeviceNeed;
-use super::register::HamiCard;
-use super::request::HamiRequest;
+use super::registered_card::HamiCard;
 
 /// Cards, by need, each as often as it counts.
 pub type TakenBy<F> = SmallVec<[<F as HamiFamily>::Taken; 4]>;
@@ -217,6 +216,16 @@ pub struct HamiRules<F> {
     pub protocol: BindProtocol,
     /// Whether locks are taken.
     pub locks: bool,
+}
+
+/// What a pod asks.
+pub struct HamiRequest<F: HamiFamily> {
+    pub(super) rules: Arc<HamiRules<F>>,
+    pub(super) needs: Vec<NeedOf<F>>,
+    pub(super) limits: CardLimits,
+    pub(super) failures: Arc<[Failure]>,
+    /// When each container of the pod runs.
+    pub(super) runs: Vec<ContainerKind>,
 }
 
 /// A node, seen by a pod.

@@ -12,8 +12,9 @@ use crate::ledger::CardSummary;
 use crate::part::CardPart;
 use crate::settings::Policy;
 
-use super::check::{PodOnCards, Taken};
+use super::check::Taken;
 use super::share::{CardMemory, CardNeed};
+use super::vendor_cards::PodOnCards;
 
 /// Cards, by need, each as often as it counts.
 pub type TakenCards = SmallVec<[Taken; 4]>;

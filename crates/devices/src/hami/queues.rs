@@ -5,9 +5,9 @@ use crate::ledger::{Allocation, Allocations, charge_peak};
 use crate::part::CardPart;
 use crate::request::QueueAmounts;
 
-use super::cards::VendorCards;
-use super::request::HamiRequest;
+use super::own::HamiRequest;
 use super::share::{CardCores, CardMemory, CardNeed};
+use super::vendor_cards::VendorCards;
 
 /// Amounts that count for the queue of a pod, of cards that are known or else as far as they can be told.
 pub fn charge<'a>(

@@ -7,9 +7,9 @@ use crate::ledger::{FamilyCode, SetRating};
 use crate::settings::Policy;
 use crate::text::{Bounded, clip};
 
-use super::check::PodOnCards;
-use super::register::MAX_CARDS;
+use super::registered_card::MAX_CARDS;
 use super::share::CardNeed;
+use super::vendor_cards::PodOnCards;
 
 /// Node annotation: by number of cards, how much is lost of the links of those that are left.
 pub const LOSSES: &str = "metax-tech.com/gpu.topology.losses";

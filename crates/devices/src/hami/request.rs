@@ -1,7 +1,5 @@
 //! What a pod asks of the family, compiled.
 
-use std::sync::Arc;
-
 use crate::binding::{Annotation, AnnotationValue, BindProtocol, BindingAnnotations};
 use crate::facts::ContainerKind;
 use crate::ledger::{Allocation, Allocations, CardSummary, LedgerTime, NodeCards, charge_peak};
@@ -10,20 +8,9 @@ use crate::request::{Failure, FamilyRequest, NearMiss, QueueAmounts};
 
 use super::explain::explain;
 use super::kind::{CardKind, Marking, PodLookup};
-use super::limits::CardLimits;
-use super::own::{HamiFamily, HamiRules, NeedOf, PodOnDevices};
+use super::own::{HamiFamily, HamiRequest, NeedOf, PodOnDevices};
 use super::protocol;
 use super::wire::{end_element, push_device};
-
-/// What a pod asks.
-pub struct HamiRequest<F: HamiFamily> {
-    pub(super) rules: Arc<HamiRules<F>>,
-    pub(super) needs: Vec<NeedOf<F>>,
-    pub(super) limits: CardLimits,
-    pub(super) failures: Arc<[Failure]>,
-    /// When each container of the pod runs.
-    pub(super) runs: Vec<ContainerKind>,
-}
 
 impl<F: HamiFamily> HamiRequest<F> {
     pub(super) fn on_node<'a>(

@@ -7,11 +7,13 @@ use smallvec::SmallVec;
 
 use crate::part::CardPart;
 
-use super::check::{CardCheck, PodOnCards, Taken};
+use super::card_check::CardCheck;
+use super::check::Taken;
 use super::links;
 use super::share::{CardCores, CardNeed};
 use super::terms::{AppClass, QosPolicy, SgpuCard, SgpuLimits, ShareTerms};
 use super::variant::CardVariant;
+use super::vendor_cards::PodOnCards;
 
 /// Cores of a pod that has a card for itself.
 const ALL_CORES: i64 = 100;

@@ -2,10 +2,11 @@
 
 use crate::facts::{ContainerFacts, amount_text};
 
-use super::cards::VendorCards;
+use super::device_need::DeviceNeed;
 use super::kind::{CardKind, KindNames, MemoryUnit, Several};
-use super::needs::DeviceNeed;
-use super::own::HamiFamily;
+
+/// What a card is called.
+pub const NOUN: &str = "card";
 
 /// Memory of each card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +88,7 @@ pub fn ask(
         .whole(&names.percentage, 100)?
         .filter(|percent| *percent > 0);
     let units = units(container, kind)?.filter(|units| *units > 0);
-    let Some(count) = number(container, names, count, VendorCards::NOUN)? else {
+    let Some(count) = number(container, names, count, NOUN)? else {
         return Ok(None);
     };
     let whole = kind.several == Several::Whole && count > 1;
@@ -232,7 +233,7 @@ fn units(container: &ContainerFacts, kind: &CardKind) -> Result<Option<i64>, Str
         }
     };
     let unit = (unit.as_str(), mib);
-    memory(container, &kind.names.memory, unit, most, VendorCards::NOUN)
+    memory(container, &kind.names.memory, unit, most, NOUN)
 }
 
 /// Units of memory that a container names: at most so many, of so many MiB where that is told.

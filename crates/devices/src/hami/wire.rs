@@ -5,7 +5,7 @@
 //! container  = *( uuid "," word "," MiB "," cores ":" )
 //! ```
 
-use super::register::MAX_CARDS;
+use super::registered_card::MAX_CARDS;
 
 /// A device as read; what is no possible number is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

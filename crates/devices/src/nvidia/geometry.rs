@@ -6,7 +6,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use pumice_yaml::tree::YamlNode;
+use pumice_yaml::node::YamlNode;
 
 use crate::config::{Reader, Section};
 

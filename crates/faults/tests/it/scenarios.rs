@@ -4,7 +4,8 @@
 use pumice_faults::Simulation;
 use pumice_faults::network::RequestFate;
 use pumice_faults::objects::{group, node, pod, queue};
-use pumice_faults::server::{KINDS, ServerKind, Template};
+use pumice_faults::server::Template;
+use pumice_faults::server_kind::{KINDS, ServerKind};
 use pumice_model::object::{GroupObject, NodeObject, PodPhase};
 
 use crate::config;

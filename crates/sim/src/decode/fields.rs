@@ -1,7 +1,7 @@
 //! Fields that a manifest has and its type has not.
 
 use pumice_wire::fields::{self, FieldShape, TypeFields};
-use pumice_yaml::tree::{Location, YamlNode};
+use pumice_yaml::node::{Location, YamlNode};
 
 /// Most fields listed for an unknown one that resembles none.
 const MAX_LISTED: usize = 12;

@@ -1,5 +1,6 @@
 use k8s_openapi::api::core::v1::Pod;
-use pumice_yaml::tree::{Budget, YamlNode, documents};
+use pumice_yaml::node::YamlNode;
+use pumice_yaml::tree::{Budget, documents};
 
 use super::{locate_dotted, to_json, typed};
 

@@ -1,7 +1,7 @@
 //! Numbers that say nothing: 0 counts as if it were not there.
 
+use pumice_yaml::node::YamlNode;
 use pumice_yaml::scalar::{Scalar, resolve};
-use pumice_yaml::tree::YamlNode;
 
 use super::Mismatch;
 

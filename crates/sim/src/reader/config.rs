@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use pumice_conf::{CONF_KEY, CheckOutcome, Registry, parse, parse_node};
-use pumice_yaml::tree::{Data, YamlNode};
+use pumice_yaml::node::{Data, YamlNode};
 
 use super::{InputObjects, InputSource, object_name, place, text};
 use crate::problem::InputPlace;

@@ -1,7 +1,7 @@
 //! Keys given twice in one map: the API server refuses such objects, and most often a line `---`
 //! between two objects was forgotten.
 
-use pumice_yaml::tree::{Data, Location, MapEntry, YamlNode};
+use pumice_yaml::node::{Data, Location, MapEntry, YamlNode};
 
 /// A key that is given twice.
 #[derive(Debug, PartialEq, Eq)]

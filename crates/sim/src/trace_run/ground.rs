@@ -10,7 +10,7 @@ use pumice_traces::TraceMachine;
 
 use crate::InputProblem;
 use crate::reader::{DeviceMap, InputObjects, InputSource};
-use crate::run::SimulationSettings;
+use crate::settings::SimulationSettings;
 use crate::world::World;
 
 const HOSTNAME: &str = "kubernetes.io/hostname";

@@ -4,7 +4,7 @@ use pumice_traces::{TraceMachine, read_trace};
 
 use super::{TraceFigures, TraceGround, TraceRunSettings, run_trace};
 use crate::reader::{InputObjects, InputSource};
-use crate::run::{Mode, SimulationSettings};
+use crate::settings::{Mode, SimulationSettings};
 
 const NAMES: &str = "submit,duration,members,cpu,memory,cards,model,queue,priority,name\n";
 

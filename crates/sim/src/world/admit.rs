@@ -11,11 +11,10 @@ use pumice_wire::rules::BrokenRule;
 
 use super::World;
 use super::budgets::Budgeted;
-use super::remarks::Remarks;
 use super::workloads::{WrittenWorkload, replica_set};
 use crate::manifest::Manifest;
 use crate::reader::InputItem;
-use crate::run::SimulationSettings;
+use crate::settings::SimulationSettings;
 
 type Admitted = Result<(), Vec<ingest::ObjectProblem>>;
 
@@ -83,7 +82,7 @@ impl World {
         self.resources.pod(pod.spec.as_ref());
         let wire = pod;
         let pod = ingest::pod(&wire, &settings.options)?;
-        let mut pod = in_use("Pod", &key, pod, &mut self.found);
+        let mut pod = self.found.in_use("Pod", &key, pod);
         if let Some(other) = self.uids.insert(pod.uid.clone(), key.clone()) {
             self.uids.insert(pod.uid.clone(), other.clone());
             let twice = ingest::ObjectProblem {
@@ -245,7 +244,7 @@ impl World {
             }
             Manifest::PersistentVolumeClaim(claim) => {
                 let claim = ingest::persistent_volume_claim(&claim)?;
-                let claim = in_use("PersistentVolumeClaim", &key, claim, &mut self.found);
+                let claim = self.found.in_use("PersistentVolumeClaim", &key, claim);
                 storage.claims.insert(key, claim);
             }
             Manifest::StorageClass(class) => {
@@ -279,17 +278,6 @@ fn is_on_node(object: &Manifest) -> bool {
     };
     let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_ref());
     node.is_some_and(|node| !node.is_empty())
-}
-
-/// An object that counts; what of it does not is told.
-pub(super) fn in_use<T>(
-    kind: &'static str,
-    key: &str,
-    read: ingest::Readable<T>,
-    found: &mut Remarks,
-) -> T {
-    found.doubt(kind, key, read.doubts);
-    read.object
 }
 
 /// A broken rule as a problem of the object.

@@ -10,7 +10,6 @@ use pumice_model::object::{
 };
 use pumice_model::{ClaimReturn, ClaimStep, Delta};
 
-use super::admit::in_use;
 use super::remarks::Remarks;
 use crate::manifest::Manifest;
 
@@ -40,7 +39,7 @@ impl DeviceClaims {
         match object {
             Manifest::ResourceClaim(claim) => {
                 let claim = ingest::resource_claim(&claim)?;
-                let claim = in_use("ResourceClaim", &key, claim, found);
+                let claim = found.in_use("ResourceClaim", &key, claim);
                 self.claims.insert(key, claim);
             }
             Manifest::ResourceClaimTemplate(template) => {

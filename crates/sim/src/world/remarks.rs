@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_ingest::ObjectProblem;
+use pumice_ingest::{ObjectProblem, Readable};
 
 use crate::problem::{InputPlace, InputProblem};
 use crate::reader::{InputSource, locate_fields};
@@ -52,6 +52,12 @@ impl Remarks {
         let found = found.into_iter();
         self.doubts
             .extend(found.map(|doubt| (kind, key.to_owned(), doubt)));
+    }
+
+    /// An object that counts; what of it does not is told.
+    pub(super) fn in_use<T>(&mut self, kind: &'static str, key: &str, read: Readable<T>) -> T {
+        self.doubt(kind, key, read.doubts);
+        read.object
     }
 
     /// Adds a warning of a field: its place is looked up when all are known.

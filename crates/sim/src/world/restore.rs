@@ -4,7 +4,7 @@ use pumice_model::Delta;
 use pumice_model::object::{NodeObject, PodObject};
 
 use super::World;
-use crate::run::SimulationSettings;
+use crate::settings::SimulationSettings;
 
 impl World {
     /// Puts what one delta of a dump tells on the virtual API server. An object that was given as a

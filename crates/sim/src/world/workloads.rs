@@ -23,7 +23,7 @@ use super::World;
 use crate::manifest::Manifest;
 use crate::problem::InputPlace;
 use crate::reader::InputItem;
-use crate::run::SimulationSettings;
+use crate::settings::SimulationSettings;
 
 /// Most pods that are made of one workload.
 const MAX_REPLICAS: i32 = 100_000;

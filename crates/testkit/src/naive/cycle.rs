@@ -53,6 +53,22 @@ impl<'a> Cycle<'a> {
         }
     }
 
+    /// A copy of the cycle that goes on with another world.
+    pub fn with_world(&self, world: World) -> Self {
+        Self {
+            config: self.config,
+            open: self.open.clone(),
+            deserved: self.deserved.clone(),
+            world,
+            now_s: self.now_s,
+            due: self.due.clone(),
+            admitted: self.admitted.clone(),
+            failed: self.failed.clone(),
+            in_vain: self.in_vain.clone(),
+            number: self.number,
+        }
+    }
+
     /// All plugins in conf order.
     pub fn plugins(&self) -> impl Iterator<Item = &'a PluginConf> + use<'a> {
         self.config.tiers.iter().flat_map(|tier| &tier.plugins)

@@ -9,7 +9,6 @@ use pumice_model::object::{GroupPhase, QueueState};
 
 use super::cycle::Cycle;
 use super::state::{Job, Res, Status, Task, World, add, foreign_gate, get, sub, to_res};
-use super::victims::with_world;
 use super::{admission, capacity, extender};
 
 /// Amounts while they are divided.
@@ -220,7 +219,7 @@ pub fn leaves_room_if_all_stay(cycle: &Cycle, uid: &str) -> bool {
     let job = world.tasks[uid].job.as_ref();
     let queue = job.and_then(|job| Some(world.jobs.get(job)?.queue.clone()));
     let queue = queue.filter(|queue| doubts && world.queues.contains_key(queue));
-    queue.is_none_or(|queue| within_limits(&with_world(cycle, world), &queue, uid))
+    queue.is_none_or(|queue| within_limits(&cycle.with_world(world), &queue, uid))
 }
 
 /// Whether the queue has no more than its capability names, of what the task asks: everything that is

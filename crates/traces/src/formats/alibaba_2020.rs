@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use crate::csv::{CsvColumn, CsvColumns, CsvRow, first_line};
 use crate::format::TASK_TABLE;
+use crate::intake::TraceIntake;
 use crate::job::{TraceJob, TraceRole, WHOLE_CARD};
 use crate::problem::{RowFault, TraceProblem};
-use crate::reading::TraceIntake;
 use crate::times::{between_s, time_s};
 
 const GIB: f64 = (1u64 << 30) as f64;

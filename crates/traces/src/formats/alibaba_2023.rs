@@ -1,9 +1,9 @@
 //! Alibaba, cluster-trace-gpu-v2023: a row a pod, each a job of its own. The trace knows neither users nor queues.
 
 use crate::csv::{CsvColumn, CsvColumns, CsvRow};
+use crate::intake::TraceIntake;
 use crate::job::{TraceJob, TraceRole, WHOLE_CARD};
 use crate::problem::{RowFault, TraceProblem};
-use crate::reading::TraceIntake;
 use crate::times::{between_s, time_s};
 
 use super::pumice::models;

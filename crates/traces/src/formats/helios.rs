@@ -2,9 +2,9 @@
 //! nodes. `queue` is how long it waited, not where: the virtual cluster is its queue, or its user where there is none.
 
 use crate::csv::{CsvColumn, CsvColumns, CsvRow};
+use crate::intake::TraceIntake;
 use crate::job::{TraceJob, TraceRole};
 use crate::problem::{RowFault, TraceProblem};
-use crate::reading::TraceIntake;
 use crate::times::{between_s, lasting_s, time_s};
 
 const GB: f64 = 1e9;

@@ -4,9 +4,9 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::intake::TraceIntake;
 use crate::job::{TraceJob, TraceRole, WHOLE_CARD};
 use crate::problem::{RowFault, TraceProblem};
-use crate::reading::TraceIntake;
 use crate::times::{between_s, time_s};
 
 #[derive(Deserialize)]

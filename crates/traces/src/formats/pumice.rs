@@ -13,9 +13,9 @@
 use pumice_units::quantity;
 
 use crate::csv::{CsvColumn, CsvColumns, CsvRow};
+use crate::intake::TraceIntake;
 use crate::job::{TraceJob, TraceRole, WHOLE_CARD};
 use crate::problem::{RowFault, TraceProblem};
-use crate::reading::TraceIntake;
 use crate::times::{lasting_s, time_s};
 
 /// Names of the columns, as they are written.

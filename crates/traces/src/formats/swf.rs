@@ -2,9 +2,9 @@
 //! with `;`. A job asks for processors, of which a pod may have as many as a node holds.
 
 use crate::format::SWF_FIELDS;
+use crate::intake::TraceIntake;
 use crate::job::{TraceJob, TraceRole};
 use crate::problem::RowFault;
-use crate::reading::TraceIntake;
 use crate::times::lasting_s;
 
 const KIB: f64 = 1024.0;

@@ -1,6 +1,7 @@
 //! Located trees and their budgets.
 
-use crate::tree::{Budget, Data, TreeErrorKind, YamlNode, documents, locate};
+use crate::node::{Data, YamlNode};
+use crate::tree::{Budget, TreeErrorKind, documents, locate};
 
 fn small(depth: usize, nodes: usize, text_bytes: usize) -> Budget {
     Budget {
@@ -22,7 +23,7 @@ fn outline(node: &YamlNode<'_>) -> String {
             )
         }
         Data::Map(entries) => {
-            let pair = |entry: &crate::tree::MapEntry<'_>| {
+            let pair = |entry: &crate::node::MapEntry<'_>| {
                 format!("{}: {}", outline(&entry.key), outline(&entry.value))
             };
             format!(

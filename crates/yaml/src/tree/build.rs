@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use granit_parser::{Event, Marker, ScalarStyle, Span, Tag};
 
-use super::{Budget, Data, Location, MapEntry, Style, TreeError, TreeErrorKind, YamlNode};
+use super::{Budget, TreeError, TreeErrorKind};
+use crate::node::{Data, Location, MapEntry, Style, YamlNode};
 
 /// What an event led to.
 pub(super) enum BuildStep<'a> {

@@ -20,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-use super::WaitsFor;
+use super::waiting::WaitsFor;
 
 /// Pods that left a lock behind which are remembered; the locks of the others run out.
 const MAX_UNSERVED: usize = 10_000;

@@ -11,7 +11,7 @@
 //! lock behind: that holds nobody else, as far as this process has taken it. Binds of this process to one node take
 //! their turns here first, so that only one of them asks.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -33,36 +33,6 @@ use crate::effects::verbs::Target;
 use super::Waits;
 
 type Failed = (BindFailure, String);
-/// A node, and the key of the lock on it.
-type LockKey = (String, &'static str);
-type LockQueue = Arc<tokio::sync::Mutex<()>>;
-
-/// Who takes a lock, of the binds of this process: by node and key.
-#[derive(Default)]
-pub(in crate::effects) struct Locks {
-    queues: Mutex<FxHashMap<LockKey, LockQueue>>,
-    /// What bound pods have left for their plugin to remove: values, and whose.
-    left: Mutex<FxHashMap<LockKey, (Vec<String>, String)>>,
-}
-
-impl Locks {
-    fn queue(&self, node: &str, key: &'static str) -> LockQueue {
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        // Held by nobody but this table: nobody waits.
-        queues.retain(|_, queue| Arc::strong_count(queue) > 1);
-        let queue = queues.entry((node.to_owned(), key)).or_default();
-        Arc::clone(queue)
-    }
-
-    /// Whose a lock of this value is, if a pod that this process has bound has it.
-    fn owner(&self, node: &str, key: &'static str, value: &str) -> Option<String> {
-        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        let (values, uid) = left.get(&(node.to_owned(), key))?;
-        let is_it = values.iter().any(|known| known == value);
-        is_it.then(|| uid.clone())
-    }
-}
-
 /// A lock that was taken, or may have been.
 pub(in crate::effects) struct Held<'a> {
     shared: &'a Arc<WriterContext>,
@@ -132,12 +102,7 @@ pub(in crate::effects) async fn take_all<'a>(
 pub(in crate::effects) fn leave_all(held: Vec<Held<'_>>, uid: &str) {
     for lock in held {
         let devices = &lock.shared.devices;
-        let mut left = devices.locks.left.lock();
-        let left = left.as_mut();
-        if let Ok(left) = left {
-            let key = (lock.node.to_owned(), lock.key);
-            left.insert(key, (lock.values, uid.to_owned()));
-        }
+        devices.locks.left_by(uid, lock.node, lock.key, lock.values);
         devices.guards.left_lock(uid);
     }
 }

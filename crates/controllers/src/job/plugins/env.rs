@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::super::validate::JobProblem;
+use super::super::problem::JobProblem;
+use super::entry::{Asked, JobPlugin, PodPlace, spec};
 use super::pods::{add_env, all_containers, env};
-use super::{Asked, JobPlugin, PodPlace, spec};
 
 pub(super) struct Env;
 

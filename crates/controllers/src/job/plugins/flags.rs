@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::validate::{JobProblems, add};
+use super::super::problem::{JobProblems, add};
 
 /// A flag that a plugin knows.
 pub(super) struct FlagSpec {

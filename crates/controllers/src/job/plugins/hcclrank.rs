@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::super::validate::JobProblem;
+use super::super::problem::JobProblem;
+use super::entry::{Asked, JobPlugin, PodPlace};
 use super::flags::{FlagKind, FlagSpec};
-use super::{Asked, JobPlugin, PodPlace};
 
 pub(super) struct Hcclrank;
 

@@ -11,6 +11,7 @@
 //! a pod is prepared, whatever the order in the Job: `hcclrank` comes after `pytorch`, whose rank
 //! it takes over.
 
+mod entry;
 mod env;
 mod flags;
 mod hcclrank;
@@ -23,14 +24,12 @@ mod ssh;
 mod svc;
 mod tensorflow;
 
-use k8s_openapi::api::core::v1::{Pod, PodSpec};
+use k8s_openapi::api::core::v1::Pod;
 use pumice_api::Job;
-use pumice_api::job::TaskSpec;
 
-use self::flags::{FlagSpec, PluginFlags};
-use super::doubts::JobDoubt;
-use super::task_name;
-use super::validate::{JobProblem, JobProblems, add};
+use self::entry::{Asked, JobPlugin, PodPlace, one_of};
+use self::flags::PluginFlags;
+use super::problem::{JobDoubt, JobProblem, JobProblems, add};
 use crate::runtime::ApiWrite;
 
 /// All plugins, in the order in which they prepare a pod.
@@ -44,99 +43,6 @@ const PLUGINS: [&dyn JobPlugin; 8] = [
     &hcclrank::Hcclrank,
     &ray::Ray,
 ];
-
-/// One plugin. What it does follows from the Job alone.
-trait JobPlugin: Sync {
-    /// Key in `spec.plugins`.
-    fn name(&self) -> &'static str;
-
-    /// PluginFlags it knows.
-    fn flags(&self) -> &'static [FlagSpec] {
-        &[]
-    }
-
-    /// What is wrong with the Job beyond the flags themselves.
-    fn problems(&self, _asked: &Asked<'_>, _problems: &mut JobProblems) {}
-
-    /// What is odd about the Job, which runs all the same.
-    fn doubts(&self, _asked: &Asked<'_>, _doubts: &mut Vec<JobDoubt>) {}
-
-    /// Whether `status.controlledResources` tells that its objects were made.
-    fn is_recorded(&self) -> bool {
-        true
-    }
-
-    /// Whether [`Self::refresh`] says anything.
-    fn follows_replicas(&self) -> bool {
-        false
-    }
-
-    /// Objects made once a Job.
-    fn objects(&self, _asked: &Asked<'_>) -> Vec<ApiWrite> {
-        Vec::new()
-    }
-
-    /// Patches of its objects that make them fit the Job as it is now.
-    fn refresh(&self, _asked: &Asked<'_>) -> Vec<ApiWrite> {
-        Vec::new()
-    }
-
-    /// Prepares a pod that carries its name and what [`super::pods`] gives it.
-    fn prepare(
-        &self,
-        asked: &Asked<'_>,
-        place: PodPlace<'_>,
-        pod: &mut Pod,
-    ) -> Result<(), JobProblem>;
-}
-
-/// A Job that asks for a plugin.
-struct Asked<'a> {
-    job: &'a Job,
-    flags: PluginFlags,
-    /// Field of the plugin.
-    path: String,
-}
-
-impl Asked<'_> {
-    /// The task that a flag names.
-    fn task(&self, flag: &str) -> Option<&TaskSpec> {
-        let wanted = self.flags.text(flag);
-        let mut tasks = self.job.spec.tasks.iter();
-        tasks.find(|task| task_name(task) == wanted)
-    }
-
-    /// Replicas of the task that a flag names; 0 without such a task.
-    fn replicas(&self, flag: &str) -> i32 {
-        self.task(flag).map_or(0, |task| task.replicas)
-    }
-
-    /// Says that a task is missing without which the plugin cannot work.
-    fn needs_task(&self, flag: &str, role: &str) -> Result<&TaskSpec, JobProblem> {
-        self.task(flag).ok_or_else(|| JobProblem {
-            path: self.path.clone(),
-            message: format!(
-                "there is no task {:?} to be the {role}; name one with \"--{flag}=<task>\"{}",
-                self.flags.text(flag),
-                one_of(self.job)
-            ),
-        })
-    }
-}
-
-/// Which pod of a Job.
-#[derive(Clone, Copy)]
-struct PodPlace<'a> {
-    task: &'a TaskSpec,
-    index: i32,
-}
-
-impl PodPlace<'_> {
-    /// Whether it is of the task that a flag names.
-    fn is(&self, asked: &Asked<'_>, flag: &str) -> bool {
-        task_name(self.task) == asked.flags.text(flag)
-    }
-}
 
 /// What is wrong with `spec.plugins` of a defaulted Job, in words for whoever wrote it.
 pub fn problems(job: &Job) -> Vec<JobProblem> {
@@ -243,14 +149,4 @@ fn wanted(job: &Job) -> impl Iterator<Item = (&'static dyn JobPlugin, Asked<'_>)
 fn asked_for(job: &Job) -> impl Iterator<Item = &'static dyn JobPlugin> {
     let asked = |plugin: &&dyn JobPlugin| job.spec.plugins.contains_key(plugin.name());
     PLUGINS.into_iter().filter(asked)
-}
-
-/// `; the tasks are a, b`.
-fn one_of(job: &Job) -> String {
-    let names: Vec<&str> = job.spec.tasks.iter().map(task_name).collect();
-    format!("; the tasks are {}", names.join(", "))
-}
-
-fn spec(pod: &mut Pod) -> &mut PodSpec {
-    pod.spec.get_or_insert_default()
 }

@@ -2,10 +2,11 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::super::validate::{JobProblem, JobProblems};
+use super::super::problem::{JobProblem, JobProblems};
+use super::entry::{Asked, JobPlugin, PodPlace, spec};
 use super::flags::{FlagKind, FlagSpec};
+use super::hosts;
 use super::pods::{add_env, all_containers, env, open_port};
-use super::{Asked, JobPlugin, PodPlace, hosts, spec};
 
 pub(super) struct Mpi;
 

@@ -2,10 +2,11 @@
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
-use super::super::validate::JobProblem;
+use super::super::problem::JobProblem;
+use super::entry::{Asked, JobPlugin, PodPlace, spec};
 use super::flags::{FlagKind, FlagSpec};
+use super::hosts;
 use super::pods::{add_env, env, open_port};
-use super::{Asked, JobPlugin, PodPlace, hosts, spec};
 
 pub(super) struct Pytorch;
 

@@ -5,11 +5,12 @@ use pumice_api::job::TaskSpec;
 use pumice_api::keys;
 use serde_json::json;
 
-use super::super::validate::{JobProblem, JobProblems, add};
+use super::super::problem::{JobProblem, JobProblems, add};
 use super::super::{name, namespace, owner, task_name};
+use super::entry::{Asked, JobPlugin, PodPlace, spec};
 use super::flags::{FlagKind, FlagSpec};
+use super::hosts;
 use super::pods::open_port;
-use super::{Asked, JobPlugin, PodPlace, hosts, spec};
 use crate::runtime::{ApiWrite, ManagedKind};
 
 pub(super) struct Ray;

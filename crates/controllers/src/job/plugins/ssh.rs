@@ -9,11 +9,12 @@ use k8s_openapi::api::core::v1::{
 use pumice_api::Job;
 use serde_json::{Value, json};
 
-use super::super::validate::{JobProblem, JobProblems, add};
+use super::super::problem::{JobProblem, JobProblems, add};
 use super::super::{name, namespace, owner, task_name};
+use super::entry::{Asked, JobPlugin, PodPlace, spec};
 use super::flags::{FlagKind, FlagSpec};
+use super::hosts;
 use super::pods::mount;
-use super::{Asked, JobPlugin, PodPlace, hosts, spec};
 use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef};
 
 pub(super) struct Ssh;

@@ -10,13 +10,13 @@ use pumice_api::job::TaskSpec;
 use pumice_api::{Job, keys};
 use serde_json::{Value, json};
 
-use super::super::doubts::JobDoubt;
-use super::super::equipment::owned_patch;
-use super::super::validate::{JobProblem, JobProblems, add};
+use super::super::problem::JobDoubt;
+use super::super::problem::{JobProblem, JobProblems, add};
 use super::super::{name, namespace, owner, task_name, uid};
+use super::entry::{Asked, JobPlugin, PodPlace, spec};
 use super::flags::{FlagKind, FlagSpec};
+use super::hosts;
 use super::pods::{add_env, all_containers, mount};
-use super::{Asked, JobPlugin, PodPlace, hosts, spec};
 use crate::runtime::{ApiWrite, ManagedKind, ManagedRef};
 
 pub(super) struct Svc;
@@ -98,7 +98,11 @@ impl JobPlugin for Svc {
     fn refresh(&self, asked: &Asked<'_>) -> Vec<ApiWrite> {
         let job = asked.job;
         let of = ManagedRef::new(ManagedKind::ConfigMap, namespace(job), &config_map(job));
-        vec![owned_patch(&uid(job), of, json!({"data": lists(job)}))]
+        vec![ApiWrite::merge_owned(
+            &uid(job),
+            of,
+            json!({"data": lists(job)}),
+        )]
     }
 
     fn prepare(&self, asked: &Asked<'_>, _: PodPlace<'_>, pod: &mut Pod) -> Result<(), JobProblem> {

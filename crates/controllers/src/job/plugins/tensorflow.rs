@@ -3,11 +3,12 @@
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 
+use super::super::problem::JobProblem;
 use super::super::task_name;
-use super::super::validate::JobProblem;
+use super::entry::{Asked, JobPlugin, PodPlace, spec};
 use super::flags::{FlagKind, FlagSpec};
+use super::hosts;
 use super::pods::{add_env, env};
-use super::{Asked, JobPlugin, PodPlace, hosts, spec};
 
 pub(super) struct Tensorflow;
 

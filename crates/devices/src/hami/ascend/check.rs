@@ -1,6 +1,6 @@
 //! Whether one chip serves one container (spec/05 §3.4, P-13), beside what no eviction changes.
 
-use crate::hami::check::CardCheck;
+use crate::hami::card_check::CardCheck;
 use crate::part::CardPart;
 
 use super::PodOnChips;

@@ -3,7 +3,7 @@
 
 mod read;
 
-use pumice_yaml::tree::YamlNode;
+use pumice_yaml::node::YamlNode;
 
 use crate::config::{Reader, Section};
 use crate::hami::kind::KindNames;

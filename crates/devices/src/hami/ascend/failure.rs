@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::hami::check::CardCheck;
+use crate::hami::card_check::CardCheck;
 use crate::request::Failure;
 
 /// What Volcano says of a node without enough chips.

@@ -34,15 +34,15 @@ use crate::request::Failure;
 use crate::settings::Settings;
 use crate::text::grouped;
 
-use super::check::CardCheck;
+use super::card_check::CardCheck;
 use super::devices::HamiDevices;
 use super::kind::{CardKind, Marking};
 use super::limits::CardLimits;
+use super::own::HamiRequest;
 use super::own::{HamiFamily, PodOnDevices, TakenBy};
 use super::preference::{NODE_POLICY, POLICY, WEIGHTS};
 use super::protocol;
-use super::register::HamiCard;
-use super::request::HamiRequest;
+use super::registered_card::HamiCard;
 
 use chips::{ChipType, VnpuConfig};
 use part::{ChipPart, DIMENSIONS};

@@ -2,7 +2,7 @@
 
 use crate::facts::NodeFacts;
 use crate::hami::kind::CardKind;
-use crate::hami::register::HamiCard;
+use crate::hami::registered_card::HamiCard;
 use crate::hami::variant::CardMode;
 use crate::hami::{json, links};
 use crate::ledger::FamilyCode;

@@ -1,7 +1,7 @@
 //! How much of each chip a container asks (spec/05 §3.3, P-14).
 
 use crate::facts::{ContainerFacts, PodFacts};
-use crate::hami::needs::DeviceNeed;
+use crate::hami::device_need::DeviceNeed;
 use crate::hami::own::HamiFamily;
 use crate::hami::share;
 use crate::text::clip;

@@ -1,12 +1,12 @@
 //! AMD GPUs. Tried in simulation only.
 
-use pumice_yaml::tree::YamlNode;
+use pumice_yaml::node::YamlNode;
 
 use crate::config::{DeviceConfig, Reader, Section};
 use crate::facts::NodeFacts;
 use crate::hami::config::{NAME_KEYS, names};
 use crate::hami::kind::{CardKind, KindNames, Several, registered};
-use crate::hami::register::HamiCard;
+use crate::hami::registered_card::HamiCard;
 use crate::text::{Bounded, clip};
 
 use super::vendor::Vendor;

@@ -1,6 +1,6 @@
 //! Cambricon MLUs, whose nodes tell cores and memory of all cards together.
 
-use pumice_yaml::tree::YamlNode;
+use pumice_yaml::node::YamlNode;
 
 use crate::binding::{Annotation, AnnotationValue, NodeLock, PluginProtocol, UntilStarted};
 use crate::config::{DeviceConfig, Reader, Section};

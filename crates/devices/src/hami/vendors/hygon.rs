@@ -1,6 +1,6 @@
 //! Hygon DCUs.
 
-use pumice_yaml::tree::YamlNode;
+use pumice_yaml::node::YamlNode;
 
 use crate::config::{DeviceConfig, Reader, Section, field};
 use crate::hami::config::{NAME_KEYS, names};

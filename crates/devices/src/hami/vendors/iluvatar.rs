@@ -1,6 +1,6 @@
 //! Iluvatar GPUs: a kind for each model.
 
-use pumice_yaml::tree::YamlNode;
+use pumice_yaml::node::YamlNode;
 
 use crate::config::{DeviceConfig, Reader, Section};
 use crate::hami::config::{NAME_KEYS, name, names};

@@ -1,6 +1,6 @@
 //! MetaX GPUs: whole ones, and those that are shared ([`super::metax_shared`]).
 
-use pumice_yaml::tree::YamlNode;
+use pumice_yaml::node::YamlNode;
 
 use crate::config::{Reader, Section, field};
 use crate::hami::config::{NameKeys, names};

@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use crate::binding::{Annotation, AnnotationValue};
 use crate::facts::NodeFacts;
-use crate::hami::json;
 use crate::hami::kind::{CardKind, KindNames, Marking, MemoryUnit, OwnRules, Several};
 use crate::hami::links;
-use crate::hami::register::{HamiCard, MAX_CARDS};
+use crate::hami::registered_card::{HamiCard, MAX_CARDS};
 use crate::hami::terms::{QOS, QosPolicy, SgpuCard, ShareTerms};
+use crate::hami::{json, json_fields};
 use crate::part::CardPart;
 use crate::text::{Bounded, clip};
 
@@ -67,11 +67,11 @@ fn entry(kind: &CardKind, value: &Value, at: usize) -> Result<HamiCard, String> 
         model => model,
     };
     Ok(HamiCard {
-        id: json::identity(value, "uuid")?,
+        id: json_fields::identity(value, "uuid")?,
         index: at as u32,
-        slots: json::number(value, "totalDevCount", 1)?,
-        memory: json::number(value, "totalVRam", 1)?,
-        cores: json::number(value, "totalCompute", 0)?,
+        slots: json_fields::number(value, "totalDevCount", 1)?,
+        memory: json_fields::number(value, "totalVRam", 1)?,
+        cores: json_fields::number(value, "totalCompute", 0)?,
         kind: model.to_owned(),
         healthy: value.get("healthy") == Some(&Value::Bool(true)),
         ..HamiCard::default()

@@ -1,7 +1,7 @@
 //! NVIDIA GPUs under HAMi's own device plugin: `nvidia.com/gpu` and parts of it.
 
+use pumice_yaml::node::YamlNode;
 use pumice_yaml::scalar::parse_bool_text;
-use pumice_yaml::tree::YamlNode;
 
 use crate::binding::{Annotation, AnnotationValue};
 use crate::config::{DeviceConfig, Reader, Section, field};

@@ -1,6 +1,6 @@
 //! The section `nvidia`.
 
-use pumice_yaml::tree::YamlNode;
+use pumice_yaml::node::YamlNode;
 
 use crate::config::{Reader, field};
 use crate::text::shorten;

@@ -1,45 +1,40 @@
 //! Why a node does not fit, card by card.
 
-use crate::ledger::{Card, LedgerTime, NodeCards};
+use crate::ledger::Card;
 use crate::nvidia::vgpu::check::{Candidates, CardCandidate, Check, PodOnNode};
 use crate::nvidia::vgpu::containers::ContainerRequest;
 use crate::nvidia::vgpu::failure::Stop;
 use crate::nvidia::vgpu::limits::{NO_UUID, USE_UUID};
-use crate::nvidia::vgpu::request::VgpuRequest;
 use crate::nvidia::vgpu::sharing::{MODES, mode};
-use crate::request::{FamilyRequest, NearMiss};
+use crate::request::{Failure, NearMiss};
 use crate::text::{SaidOfCards, grouped};
 
-/// Why a request does not fit; `None` if it does.
+/// Why what containers ask does not fit the node of this name: what the search has ended with, in words.
 pub fn explain(
-    request: &VgpuRequest,
+    on_node: &PodOnNode,
+    needs: &[ContainerRequest],
+    (stop, failure): (Stop, &Failure),
     node: &str,
-    cards: &NodeCards,
-    view: LedgerTime,
 ) -> Option<NearMiss> {
-    let on_node = request.on_node(cards, view);
-    let stop = request.choose_cards(cards, view).err()?;
-    let failure = &request.failures()[usize::from(stop.index())];
     let mut text = match stop {
         Stop::Count => format!("{} on node {node}", failure.text),
         Stop::Uuid => format!(
             "{} {USE_UUID}=\"{}\", {NO_UUID}=\"{}\" on node {node}",
             failure.text,
-            request.limits.use_uuids.join(","),
-            request.limits.no_uuids.join(",")
+            on_node.limits.use_uuids.join(","),
+            on_node.limits.no_uuids.join(",")
         ),
         Stop::Absent(_) | Stop::Mode(_) | Stop::Cards(..) => format!("{node}: {}", failure.text),
     };
     let mut own = Candidates::new();
-    let failing = request
-        .needs
+    let failing = needs
         .iter()
         .find(|need| on_node.place(need, &mut own).is_err());
     // Each fits alone, and not together: told of the last.
-    let need = failing.or(request.needs.last())?;
-    let explanation = Explanation::new(&on_node, need, &own);
+    let need = failing.or(needs.last())?;
+    let explanation = Explanation::new(on_node, need, &own);
     if !explanation.cards.is_empty() {
-        if request.needs.len() > 1 {
+        if needs.len() > 1 {
             text.push_str(&format!(" (container {})", need.container + 1));
         }
         text.push_str(": ");

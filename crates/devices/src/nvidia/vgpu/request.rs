@@ -331,7 +331,10 @@ impl FamilyRequest for VgpuRequest {
     }
 
     fn explain(&self, node: &str, cards: &NodeCards, view: LedgerTime) -> Option<NearMiss> {
-        explain(self, node, cards, view)
+        let stop = self.choose_cards(cards, view).err()?;
+        let failure = &self.failures[usize::from(stop.index())];
+        let on_node = self.on_node(cards, view);
+        explain(&on_node, &self.needs, (stop, failure), node)
     }
 
     fn annotations(

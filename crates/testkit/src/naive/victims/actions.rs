@@ -3,17 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use pumice_model::object::GroupPhase;
-
 use super::answers::{are_idle, evict, may_reclaim};
 use super::candidates::{self, is_starving, preemptors, takes_part};
-use super::promises::promise;
+use super::plan::{EvictionPlan, decide, keeps_places};
 use super::sets::{Offer, cheapest, placed_anew, queue_takes, within_limits};
 use super::{Purpose, gangs};
 use crate::naive::cycle::Cycle;
-use crate::naive::place::{Reach, commit, place};
-use crate::naive::state::{Eviction, Status};
-use crate::naive::{admission, extender, gates, network, newcomers, order, queue_share};
+use crate::naive::place::{Reach, place};
+use crate::naive::{gates, order, queue_share};
 
 /// The action `preempt`: within queues, then within jobs.
 pub fn preempt(cycle: &mut Cycle) {
@@ -88,20 +85,11 @@ fn take_first_job(cycle: &Cycle, jobs: &mut BTreeSet<String>) -> Option<String> 
     Some(job)
 }
 
-/// What a transaction did so far.
-#[derive(Default)]
-pub struct Plan {
-    /// UIDs of the placed, in order.
-    pub placed: Vec<String>,
-    /// UIDs of the evicted, with what they were before.
-    pub evicted: Vec<(String, Status)>,
-}
-
 /// One turn of a job: all of its plan or nothing.
 fn turn(cycle: &mut Cycle, purpose: Purpose, job: &str) {
     let before = cycle.world.clone();
     let held_back = queue_share::overused(cycle, &cycle.world.jobs[job].queue);
-    let mut plan = Plan::default();
+    let mut plan = EvictionPlan::default();
     let mut waiting = preemptors(&cycle.world, job);
     while is_starving(cycle, job)
         && let Some(uid) = order::take_first_task(cycle, &mut waiting)
@@ -119,36 +107,6 @@ fn turn(cycle: &mut Cycle, purpose: Purpose, job: &str) {
     decide(cycle, purpose, job, plan);
 }
 
-/// A job that has all the pods it needs without evictions keeps their places, where `allocate` would have
-/// given them (spec/07 §5).
-pub fn keeps_places(cycle: &mut Cycle, job: &str, plan: &Plan) -> bool {
-    let holds = gates::job_ready(cycle, job) || gates::job_pipelined(cycle, job);
-    let keeps = holds && plan.evicted.is_empty() && !plan.placed.is_empty();
-    if !keeps || !may_have_turns(cycle, job) {
-        return false;
-    }
-    if gates::job_ready(cycle, job) {
-        commit(cycle, job);
-    }
-    true
-}
-
-/// `allocate` would try the job (spec/01 §6.2.1). Without `enqueue` it is admitted so.
-fn may_have_turns(cycle: &mut Cycle, job: &str) -> bool {
-    let mut actions = cycle.config.actions.iter();
-    let admits = actions.any(|action| action == "enqueue");
-    let jobs = cycle.world.jobs.get_mut(job);
-    if let Some(record) = jobs.filter(|job| job.group.status.phase == GroupPhase::Pending) {
-        if admits {
-            return false;
-        }
-        admission::admit(record);
-    }
-    !network::asks_in_vain(&cycle.world, job)
-        && gates::invalid_reason(cycle, job).is_none()
-        && extender::lets_have_turns(cycle, job)
-}
-
 /// Pods of a job that starves take the places of others of it (spec/07 §5); each success is a plan.
 fn within_job(cycle: &mut Cycle, job: &str) {
     let mut waiting = preemptors(&cycle.world, job);
@@ -156,7 +114,7 @@ fn within_job(cycle: &mut Cycle, job: &str) {
         && let Some(uid) = order::take_first_task(cycle, &mut waiting)
     {
         let before = cycle.world.clone();
-        let mut plan = Plan::default();
+        let mut plan = EvictionPlan::default();
         try_task(cycle, Purpose::WithinJob, &uid, &mut plan);
         if plan.evicted.is_empty() {
             cycle.world = before;
@@ -167,7 +125,7 @@ fn within_job(cycle: &mut Cycle, job: &str) {
 }
 
 /// Places a task where it fits without evictions, else where the cheapest ones make room.
-fn try_task(cycle: &mut Cycle, purpose: Purpose, uid: &str, plan: &mut Plan) {
+fn try_task(cycle: &mut Cycle, purpose: Purpose, uid: &str, plan: &mut EvictionPlan) {
     let task = cycle.world.tasks[uid].clone();
     let before = cycle.world.clone();
     if queue_takes(cycle, &task) && place(cycle, uid, Reach::Future) {
@@ -209,7 +167,7 @@ fn try_task(cycle: &mut Cycle, purpose: Purpose, uid: &str, plan: &mut Plan) {
 
 /// On nodes with several placements victims without which all placements still fit are taken back, the
 /// dearest first.
-fn prune(cycle: &mut Cycle, job: &str, plan: &mut Plan) {
+fn prune(cycle: &mut Cycle, job: &str, plan: &mut EvictionPlan) {
     let dear = |uid: &String| {
         let task = &cycle.world.tasks[uid];
         let price = candidates::price(cycle, job, task);
@@ -234,31 +192,5 @@ fn prune(cycle: &mut Cycle, job: &str, plan: &mut Plan) {
             }
             None => evict(&mut cycle.world, &uid),
         }
-    }
-}
-
-/// The plan stands: a job that is ready is bound, its other pods are promised their places.
-pub fn decide(cycle: &mut Cycle, purpose: Purpose, job: &str, plan: Plan) {
-    cycle.world.plans += 1;
-    for (uid, _) in &plan.evicted {
-        let eviction = Eviction {
-            pod: cycle.world.tasks[uid].name(),
-            uid: uid.clone(),
-            object: cycle.world.tasks[uid].pod.clone(),
-            reason: purpose.reason().to_owned(),
-            by: job.to_owned(),
-            cycle: cycle.number,
-            at_s: cycle.now_s,
-        };
-        cycle.world.evictions.push(eviction);
-    }
-    if cycle.world.jobs[job].group.status.phase == GroupPhase::Pending {
-        newcomers::admit(cycle, job);
-    }
-    if gates::job_ready(cycle, job) {
-        commit(cycle, job);
-    }
-    for uid in &plan.placed {
-        promise(cycle, uid);
     }
 }

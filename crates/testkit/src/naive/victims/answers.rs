@@ -10,7 +10,6 @@ use pumice_units::duration::parse_go_duration;
 use super::Purpose;
 use super::budgets::within_budgets;
 use super::minima::Spare;
-use super::sets::with_world;
 use crate::naive::cycle::Cycle;
 use crate::naive::state::{Res, Status, Task, World, add, label, sub};
 use crate::naive::{capacity, hdrf, queue_share, tdm};
@@ -294,7 +293,7 @@ fn of_later_queues(cycle: &Cycle, preemptor: &Task, candidates: &[String]) -> Ve
     if let Some(task) = world.tasks.get_mut(&preemptor.pod.uid) {
         task.status = Status::Allocated;
     }
-    let mut rest = with_world(cycle, world);
+    let mut rest = cycle.with_world(world);
     let queue_of = |uid: &String| {
         let key = cycle.world.tasks[uid].job.as_ref();
         key.map(|key| cycle.world.jobs[key].queue.clone())

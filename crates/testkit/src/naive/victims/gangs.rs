@@ -6,11 +6,12 @@ mod domains;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Purpose;
 use super::answers::{are_idle, evict, may_reclaim, victims};
 use super::candidates::{self, Price, is_starving, preemptors};
 use super::minima::Spare;
+use super::plan::{self, EvictionPlan};
 use super::sets::{queue_takes, within_limits};
-use super::{Purpose, actions};
 use crate::naive::cycle::Cycle;
 use crate::naive::network::DomainNodes;
 use crate::naive::place::{Reach, place_in};
@@ -83,7 +84,7 @@ pub fn turn(cycle: &mut Cycle, purpose: Purpose, job: &str) {
         let mut placed = tasks;
         placed.sort_by_key(|uid| world.tasks[uid].placed);
         cycle.world = world;
-        actions::decide(cycle, purpose, job, actions::Plan { placed, evicted });
+        plan::decide(cycle, purpose, job, EvictionPlan { placed, evicted });
     }
 }
 
@@ -105,11 +106,11 @@ fn keeps_places(cycle: &mut Cycle, job: &str, tasks: &[String]) -> bool {
             Some(domain) => domains::place_all(cycle, job, tasks, domain),
             None => tasks.iter().all(|uid| place_one(cycle, uid, None)),
         };
-        let plan = actions::Plan {
+        let plan = EvictionPlan {
             placed: tasks.to_vec(),
             evicted: Vec::new(),
         };
-        if is_placed && actions::keeps_places(cycle, job, &plan) {
+        if is_placed && plan::keeps_places(cycle, job, &plan) {
             return true;
         }
         cycle.world = before.clone();
@@ -149,7 +150,7 @@ fn fewest(
 ) -> Option<GangPlan> {
     let bundles: Vec<&Bundle> = bundles.iter().collect();
     let try_with = |chosen: &[&Bundle]| -> Option<World> {
-        let mut tried = super::sets::with_world(cycle, cycle.world.clone());
+        let mut tried = cycle.with_world(cycle.world.clone());
         for uid in chosen.iter().flat_map(|bundle| &bundle.uids) {
             evict(&mut tried.world, uid);
         }

@@ -13,6 +13,7 @@ mod budgets;
 mod candidates;
 mod gangs;
 mod minima;
+mod plan;
 mod promises;
 mod sets;
 mod shuffle;
@@ -22,7 +23,6 @@ mod tests;
 pub use actions::{gang_preempt, gang_reclaim, preempt, reclaim};
 pub use admission::might_go;
 pub use promises::hold_promises;
-pub use sets::with_world;
 pub use shuffle::{begin, end, shuffle};
 
 /// What pods are evicted for.

@@ -16,22 +16,6 @@ const ALL_SETS: usize = 10;
 /// With more victims than that on a node, sets of up to this size are weighed.
 const SMALL_SET: usize = 3;
 
-/// A copy of the cycle that goes on with another world.
-pub fn with_world<'a>(cycle: &Cycle<'a>, world: World) -> Cycle<'a> {
-    Cycle {
-        config: cycle.config,
-        open: cycle.open.clone(),
-        deserved: cycle.deserved.clone(),
-        world,
-        now_s: cycle.now_s,
-        due: cycle.due.clone(),
-        admitted: cycle.admitted.clone(),
-        failed: cycle.failed.clone(),
-        in_vain: cycle.in_vain.clone(),
-        number: cycle.number,
-    }
-}
-
 /// The queue of the job may take the task (spec/01 §6.2.4).
 pub fn queue_takes(cycle: &Cycle, task: &Task) -> bool {
     let Some(key) = &task.job else {
@@ -73,7 +57,7 @@ pub fn fits_node(cycle: &Cycle, uid: &str, node: &NodeObject) -> Option<bool> {
 fn fits_without(cycle: &Cycle, uid: &str, node: &NodeObject, set: &[&String]) -> bool {
     let mut world = cycle.world.clone();
     set.iter().for_each(|victim| evict(&mut world, victim));
-    let mut without = with_world(cycle, world);
+    let mut without = cycle.with_world(world);
     queue_takes(&without, &cycle.world.tasks[uid]) && fit(&mut without, uid, node)
 }
 
@@ -174,7 +158,7 @@ pub fn placed_anew(cycle: &Cycle, placed: &[String]) -> Option<World> {
         }
     }
     claims::take_back(&mut world);
-    let mut anew = with_world(cycle, world);
+    let mut anew = cycle.with_world(world);
     for uid in placed {
         let name = cycle.world.tasks[uid].node.as_ref()?;
         let node = cycle.world.nodes.get(name)?.clone();

@@ -1,6 +1,6 @@
 //! The section `vnpus`, in its two shapes: a list of types, or a map with the list in `configs`.
 
-use pumice_yaml::tree::YamlNode;
+use pumice_yaml::node::YamlNode;
 
 use crate::config::{Reader, field};
 use crate::hami::config::required_name;
