@@ -17,6 +17,7 @@
 
 mod blocks;
 mod clocks;
+mod course;
 mod digest;
 mod entry;
 mod reader;
@@ -25,9 +26,9 @@ mod replay;
 mod standing;
 mod tape;
 
-pub use blocks::{FORMAT, TapeHeader, block, header};
+pub use blocks::{FORMAT, TapeBlocks, TapeHeader};
 pub use entry::{ReportsOf, TapeEntry};
-pub use reader::{LostPart, TapePiece, TapeReader};
+pub use reader::{BlockPlace, LostPart, TapePiece, TapeReader};
 pub use recorded::RecordedDecider;
 pub use replay::{Compared, Replay, ReplayError, ReplayEvent};
 pub use standing::SegmentStart;

@@ -3,6 +3,7 @@
 //! ```text
 //!  A, B: configurations ─ simulated over the same objects ─┐
 //!  A, B: JSON of `simulate` ───────────────────────────────┴─► RunOutcome ×2 ─► Comparison ─► table, JSON, YAML
+//!  A, B: configurations ─ over a recording ─► recorded: RecordedRun ×2 ─► RecordedComparison ─► the same
 //! ```
 //!
 //! A simulation is compared by its JSON too, so that a result of another version is read the way in which one of this
@@ -10,6 +11,7 @@
 
 mod difference;
 mod outcome;
+mod recorded;
 mod settings;
 mod table;
 
@@ -35,13 +37,16 @@ const DIFFERS: u8 = 3;
 /// Arguments of `pumice compare`.
 #[derive(Args)]
 pub struct CompareArguments {
-    /// A configuration with --over, else the output of `pumice simulate --output json`
+    /// A configuration with --over or --recording, else the output of `pumice simulate --output json`
     a: PathBuf,
     /// What A is compared with: of the same kind
     b: PathBuf,
     /// Simulate both configurations over these manifests or this dump: files, directories (repeat for several)
     #[arg(long, value_name = "PATH")]
     over: Vec<PathBuf>,
+    /// Decide under both configurations what these files, or those of a directory, have recorded (--record-dir, `pumice record export`)
+    #[arg(long, value_name = "FILE", conflicts_with = "over")]
+    recording: Vec<PathBuf>,
     #[command(flatten)]
     cluster: ClusterArguments,
     /// End with exit code 3 when something differs
@@ -54,6 +59,9 @@ pub struct CompareArguments {
 
 /// Compares and prints.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
+    if !arguments.recording.is_empty() {
+        return over_recording(arguments);
+    }
     let comparison = match arguments.over.is_empty() {
         true => Comparison::of(&result(&arguments.a)?, &result(&arguments.b)?),
         false => over(arguments)?,
@@ -78,8 +86,21 @@ fn result(path: &Path) -> anyhow::Result<RunOutcome> {
     })
 }
 
+fn named(path: &Path) -> anyhow::Result<Config> {
+    configuration(&path.display().to_string(), &read(path)?)
+}
+
+fn over_recording(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
+    let (first, second) = (named(&arguments.a)?, named(&arguments.b)?);
+    let comparison = recorded::over(&arguments.recording, &first, &second)?;
+    output::print(&comparison, arguments.output, recorded::print)?;
+    Ok(match arguments.exit_code && comparison.differs() {
+        true => ExitCode::from(DIFFERS),
+        false => ExitCode::SUCCESS,
+    })
+}
+
 fn over(arguments: &CompareArguments) -> anyhow::Result<Comparison> {
-    let named = |path: &Path| configuration(&path.display().to_string(), &read(path)?);
     let (first, second) = (named(&arguments.a)?, named(&arguments.b)?);
     let settings = arguments.cluster.settings()?;
     let paths: Vec<&PathBuf> = arguments.over.iter().collect();

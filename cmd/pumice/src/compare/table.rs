@@ -62,7 +62,8 @@ pub fn print(out: &mut dyn Write, comparison: &Comparison) -> anyhow::Result<()>
     list(out, "QUEUES", head, queues.collect())
 }
 
-fn list<const N: usize>(
+/// A list with its title, if there is something in it.
+pub fn list<const N: usize>(
     out: &mut dyn Write,
     title: &str,
     head: [&str; N],
