@@ -24,9 +24,11 @@ const BUSY_STEPS: usize = 30;
 /// Steps after which a segment ends in a long run.
 const SEGMENT_STEPS: u32 = 100;
 
-/// Gangs that come in an hour at most, and that are there when one begins.
+/// Gangs that come in an hour at most.
 const NEW_GANGS: u64 = 4;
-const MOST_GANGS: usize = 6;
+
+/// Gangs that are left when an hour begins.
+const MAX_GANGS_LEFT: usize = 6;
 
 /// Steps of a second at most in which what is under way comes to an end.
 const MAX_CALM_STEPS: usize = 60;
@@ -140,7 +142,12 @@ pub fn run_week(
         }
         // The users of each hour have work of their own, and take away what is left.
         simulation.most_gangs = simulation.gangs + NEW_GANGS;
-        for _ in 0..simulation.server.groups.len().saturating_sub(MOST_GANGS) {
+        for _ in 0..simulation
+            .server
+            .groups
+            .len()
+            .saturating_sub(MAX_GANGS_LEFT)
+        {
             simulation.delete_gang();
         }
         for _ in 0..BUSY_STEPS {

@@ -81,17 +81,27 @@ impl TapeBlocks {
 
     /// A segment: its header, and the blocks of what it begins with, each handed to `keep` as it is made.
     pub fn begin(&self, start: SegmentStart, keep: &mut dyn FnMut(&[u8])) {
+        self.begin_with(start.at(), |part| start.parts(part), keep);
+    }
+
+    /// A segment that begins with these parts, each of whole entries.
+    pub(crate) fn begin_with(
+        &self,
+        at: Duration,
+        parts: impl FnOnce(&mut dyn FnMut(&[u8])),
+        keep: &mut dyn FnMut(&[u8]),
+    ) {
         let header = TapeHeader {
             format: FORMAT,
             program: self.program.clone(),
             process: self.process.clone(),
             blocks: self.entries,
-            at: start.at(),
+            at,
         };
         let payload = postcard::to_extend(&header, Vec::new()).unwrap_or_default();
         keep(&whole(HEADER, self.entries, payload.len(), &payload));
         let mut number = 0;
-        start.parts(&mut |entries| {
+        parts(&mut |entries| {
             keep(&packed(COPY, number, entries));
             number += 1;
         });

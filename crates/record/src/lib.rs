@@ -15,6 +15,7 @@
 //!
 //! Deliberately absent: files, threads, sockets and clocks. Who keeps the bytes is somebody else's concern.
 
+mod anonymous;
 mod blocks;
 mod clocks;
 mod course;
@@ -26,6 +27,7 @@ mod replay;
 mod standing;
 mod tape;
 
+pub use anonymous::{AnonymousCopy, AnonymousSums, NameCollection, Pseudonyms};
 pub use blocks::{FORMAT, TapeBlocks, TapeHeader};
 pub use entry::{ReportsOf, TapeEntry};
 pub use reader::{BlockPlace, LostPart, TapePiece, TapeReader};

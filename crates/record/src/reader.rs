@@ -24,7 +24,8 @@ pub struct LostPart {
 /// Which block it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPlace {
-    /// Of the copy at which the segment begins, counted in the segment; otherwise of entries, counted in the process.
+    /// It is one of the copy at which the segment begins, counted in the segment; otherwise one of entries, counted in
+    /// the process.
     pub is_copy: bool,
     /// Which one, from 0.
     pub number: u64,

@@ -117,6 +117,8 @@ pub struct Replay {
     step: u64,
     now: Duration,
     course: TapeCourse,
+    /// How much was last wanted done, and its digest.
+    told: (u32, u64),
 }
 
 impl Replay {
@@ -130,6 +132,7 @@ impl Replay {
             step: 0,
             now: Duration::ZERO,
             course: TapeCourse::default(),
+            told: (0, 0),
         }
     }
 
@@ -156,6 +159,17 @@ impl Replay {
     /// The configuration in use, which may be another one than was recorded.
     pub fn configured(&self) -> Option<&Config> {
         self.configured.as_ref()
+    }
+
+    /// How much was last wanted done, and the digest of it.
+    pub(crate) fn told(&self) -> (u32, u64) {
+        self.told
+    }
+
+    /// The entry changes nothing: it is known, or nothing is decided before the next beginning.
+    pub(crate) fn passes_over(&self, entry: &TapeEntry) -> bool {
+        let begins = matches!(entry, TapeEntry::Begin { .. });
+        self.course.part == CoursePart::Known || self.decider.is_none() && !begins
     }
 
     /// Something is missing: waits for the next beginning.
@@ -208,7 +222,11 @@ impl Replay {
         self.decider.take().map(|_| event)
     }
 
-    fn take_placed(&mut self, entry: TapeEntry) -> Result<Option<ReplayEvent>, ReplayError> {
+    /// As [`Replay::take_piece`] an entry.
+    pub(crate) fn take_placed(
+        &mut self,
+        entry: TapeEntry,
+    ) -> Result<Option<ReplayEvent>, ReplayError> {
         match self.course.part {
             CoursePart::Known => Ok(None),
             CoursePart::Copy | CoursePart::Entries => self.take(entry),
@@ -309,7 +327,11 @@ impl Replay {
 
     fn compare_effects(&mut self, count: u32, recorded: u64) -> Option<ReplayEvent> {
         let effects = self.decider.as_mut()?.take_effects();
-        let is_same = usize::try_from(count) == Ok(effects.len()) && digest(&effects) == recorded;
+        self.told = (
+            u32::try_from(effects.len()).unwrap_or(u32::MAX),
+            digest(&effects),
+        );
+        let is_same = self.told == (count, recorded);
         (!is_same).then_some(ReplayEvent::ToldOtherwise {
             step: self.step,
             at: self.now,

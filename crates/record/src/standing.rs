@@ -6,6 +6,7 @@ use std::time::Duration;
 use pumice_decider::{DeciderOptions, ReportData, ReportNews};
 use pumice_engine::Fork;
 use pumice_model::shard::ShardView;
+use pumice_model::state::dump_in_parts;
 
 use crate::tape::Tape;
 use crate::{ReportsOf, TapeEntry};
@@ -118,7 +119,7 @@ impl SegmentStart {
             tape.push(&TapeEntry::NodeReports(place, news));
         }
         keep(&tape.take());
-        fork.state().dump_in_parts(&mut |deltas| {
+        dump_in_parts(fork.state(), &mut |deltas| {
             tape.push_deltas(deltas);
             if tape.len() >= COPY_BYTES {
                 keep(&tape.take());

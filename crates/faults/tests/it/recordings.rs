@@ -4,7 +4,9 @@ use pumice_faults::CONFIGURATION;
 use pumice_faults::evictions::EVICTING;
 use pumice_faults::recordings::{Recordings, run_recorded, run_week};
 use pumice_model::write::Outcome;
-use pumice_record::{Compared, Replay, ReplayEvent, TapeEntry, TapePiece, TapeReader};
+use pumice_record::{
+    AnonymousCopy, Compared, NameCollection, Replay, ReplayEvent, TapeEntry, TapePiece, TapeReader,
+};
 
 use crate::{config, evicting};
 
@@ -128,8 +130,15 @@ fn seven_days_are_decided_again_bit_for_bit_across_restarts_leaders_edits_and_se
                 (first_s, last_s) = (first_s.min(at_s), last_s.max(at_s));
             }
         }
+        // Some of them, under other names.
+        let unnamed = (identity % 10 == 1).then(|| without_names(&pieces));
         let shown = Shown::of(pieces);
         assert_eq!(shown.differences.first(), None, "process {identity}");
+        if let Some(unnamed) = unnamed {
+            let renamed = Shown::of(self::pieces(&[unnamed]));
+            assert_eq!(renamed.differences.first(), None, "process {identity}");
+            assert_eq!(renamed.placed, shown.placed, "process {identity}");
+        }
         // Nothing but the first begin is needed.
         assert_eq!(
             shown.began,
@@ -168,6 +177,21 @@ fn seven_days_are_decided_again_bit_for_bit_across_restarts_leaders_edits_and_se
         later * 500 < later_steps as usize,
         "{later} of {later_steps} steps differ after copies"
     );
+}
+
+/// The recording of a process under other names.
+fn without_names(pieces: &[TapePiece]) -> Vec<u8> {
+    let mut names = NameCollection::default();
+    for piece in pieces {
+        if let TapePiece::Entry(entry) = piece {
+            names.take(entry);
+        }
+    }
+    let mut copy = AnonymousCopy::new(names.pseudonyms(), "faults");
+    pieces.iter().for_each(|piece| copy.take(piece.clone()));
+    let (bytes, sums) = copy.finish();
+    assert_eq!((sums.differences, sums.left_out), (0, 0), "{sums:?}");
+    bytes
 }
 
 #[test]

@@ -29,17 +29,17 @@ impl State {
     /// Deltas that make an empty state equal to this one, each kind in the order of its names.
     pub fn dump(&self) -> Vec<Delta> {
         let mut all = Vec::new();
-        self.dump_in_parts(&mut |part| all.append(part));
+        dump_in_parts(self, &mut |part| all.append(part));
         all
     }
+}
 
-    /// As [`State::dump`], a part at a time: it is never there as a whole. What is left of a part is forgotten.
-    pub fn dump_in_parts(&self, keep: &mut dyn FnMut(&mut Vec<Delta>)) {
-        ObjectReader::of(self).dump(&mut DumpParts {
-            part: Vec::new(),
-            keep,
-        });
-    }
+/// As [`State::dump`], a part at a time: it is never there as a whole. What is left of a part is forgotten.
+pub fn dump_in_parts(state: &State, keep: &mut dyn FnMut(&mut Vec<Delta>)) {
+    ObjectReader::of(state).dump(&mut DumpParts {
+        part: Vec::new(),
+        keep,
+    });
 }
 
 /// Hands over what was collected, a part at a time.

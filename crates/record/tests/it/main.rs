@@ -1,5 +1,6 @@
 //! Recordings as bytes: what is read again, and what is lost with a part of them.
 
+mod anonymous;
 mod damage;
 mod shape;
 
