@@ -23,6 +23,7 @@ mod mix_table;
 #[cfg(any(not(feature = "live"), test))]
 mod not_built;
 mod output;
+mod recordings;
 mod replay;
 mod simulate;
 

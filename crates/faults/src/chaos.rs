@@ -14,7 +14,7 @@ use super::shuffles;
 use super::topology;
 
 /// Most gangs a simulation makes.
-const MAX_GANGS: u64 = 10;
+pub(super) const MAX_GANGS: u64 = 10;
 
 impl Simulation {
     /// A random small cluster, and how bad the network is.
@@ -128,8 +128,8 @@ impl Simulation {
         }
     }
 
-    fn new_gang(&mut self) {
-        if self.gangs >= MAX_GANGS * (1 + u64::from(self.evicts)) {
+    pub(super) fn new_gang(&mut self) {
+        if self.gangs >= self.most_gangs {
             return;
         }
         self.gangs += 1;
@@ -191,7 +191,7 @@ impl Simulation {
         self.history.push(format!("pod {uid}: {cpu_milli}m"));
     }
 
-    fn delete_gang(&mut self) {
+    pub(super) fn delete_gang(&mut self) {
         let keys: Vec<String> = self
             .server
             .groups

@@ -144,6 +144,7 @@ pub struct Simulation {
     faults: bool,
     seed: u64,
     gangs: u64,
+    most_gangs: u64,
     bare: u64,
     identities: u32,
     binds: u32,
@@ -177,6 +178,9 @@ impl Simulation {
         let mut server = VirtualServer::default();
         server.advance(START_MS);
         let has_action = |name: &str| config.actions.iter().any(|action| action == name);
+        let evicts = ["preempt", "gangpreempt", "shuffle"]
+            .into_iter()
+            .any(has_action);
         let has_plugin = |name: &str| {
             let mut plugins = config.tiers.iter().flat_map(|tier| &tier.plugins);
             plugins.any(|plugin| plugin.name == name)
@@ -199,10 +203,11 @@ impl Simulation {
             faults: false,
             seed,
             gangs: 0,
+            most_gangs: chaos::MAX_GANGS * (1 + u64::from(evicts)),
             bare: 0,
             identities: 0,
             binds: 0,
-            evicts: has_action("preempt") || has_action("gangpreempt") || has_action("shuffle"),
+            evicts,
             shuffles: has_action("shuffle"),
             evicted: EvictionLog::default(),
             gang_records: BTreeMap::new(),
@@ -411,7 +416,7 @@ impl Simulation {
         };
         process.step(&mut world)?;
         if let Some(recordings) = &mut self.recordings {
-            recordings.take(&mut process);
+            recordings.take(&mut process, now_ms);
         }
         self.left_claims
             .extend(process.writers.left_claims.drain(..));

@@ -7,7 +7,7 @@ use pumice_decider::{Clock, DeciderOptions, Effect, Sharding};
 use pumice_engine::{Decisions, Unobserved};
 use pumice_model::write::Write;
 use pumice_model::{Delta, TaskIx, TaskStatus};
-use pumice_record::RecordedDecider;
+use pumice_record::{RecordedDecider, SegmentStart};
 
 use super::around::Around;
 use super::evictions;
@@ -77,7 +77,7 @@ pub struct Process {
     /// The code under test.
     pub decider: RecordedDecider,
     /// How a recording of it begins, until that is taken.
-    pub recorded: Vec<u8>,
+    pub recorded: Option<SegmentStart>,
     /// What it sees.
     pub watches: Watches,
     /// What it writes.
@@ -135,7 +135,7 @@ impl Process {
         Self {
             elector: VirtualElector::new(identity),
             decider,
-            recorded: start.bytes(),
+            recorded: Some(start),
             watches: Watches::default(),
             writers: Writers::default(),
             stopwatch: SpentTime::default(),

@@ -42,7 +42,7 @@ pub enum TapeEntry {
         options: DeciderOptions,
         /// When it was made.
         at: Duration,
-        /// It knew nothing then. Otherwise it went on, and what follows up to the first step tells it what it knew.
+        /// It knew nothing then. Otherwise it went on, and the rest of the copy tells it what it knew.
         fresh: bool,
     },
     /// A configuration, by its text without secrets; `None` where it cannot be shown without them.
@@ -101,4 +101,6 @@ pub enum TapeEntry {
         /// For people.
         why: String,
     },
+    /// The copy at which a segment begins is all there.
+    CopyEnds,
 }

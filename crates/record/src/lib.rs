@@ -15,8 +15,10 @@
 //!
 //! Deliberately absent: files, threads, sockets and clocks. Who keeps the bytes is somebody else's concern.
 
+mod anonymous;
 mod blocks;
 mod clocks;
+mod course;
 mod digest;
 mod entry;
 mod reader;
@@ -25,9 +27,10 @@ mod replay;
 mod standing;
 mod tape;
 
-pub use blocks::{FORMAT, TapeHeader, block, header};
+pub use anonymous::{AnonymousCopy, AnonymousSums, NameCollection, Pseudonyms};
+pub use blocks::{FORMAT, TapeBlocks, TapeHeader};
 pub use entry::{ReportsOf, TapeEntry};
-pub use reader::{LostPart, TapePiece, TapeReader};
+pub use reader::{BlockPlace, LostPart, TapePiece, TapeReader};
 pub use recorded::RecordedDecider;
 pub use replay::{Compared, Replay, ReplayError, ReplayEvent};
 pub use standing::SegmentStart;

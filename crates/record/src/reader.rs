@@ -3,7 +3,14 @@
 use std::ops::Range;
 
 use crate::TapeEntry;
-use crate::blocks::{ENTRIES, FORMAT, HEAD, HEADER, MARK, MAX_UNPACKED, TapeHeader, checksum};
+use crate::blocks::{
+    CHECKSUM_AT, COPY, ENTRIES, FORMAT, HEAD, HEADER, MARK, MAX_PACKED, MAX_UNPACKED, TapeHeader,
+    checksum,
+};
+
+/// How often all bytes may be looked at in search of a block that is whole: in what was made up each mark may tell of
+/// another block.
+const MAX_SEARCHES: usize = 8;
 
 /// Bytes that tell nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,15 +21,29 @@ pub struct LostPart {
     pub why: String,
 }
 
+/// Which block it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockPlace {
+    /// It is one of the copy at which the segment begins, counted in the segment; otherwise one of entries, counted in
+    /// the process.
+    pub is_copy: bool,
+    /// Which one, from 0.
+    pub number: u64,
+}
+
 /// One thing that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TapePiece {
     /// A segment begins.
     Header(TapeHeader),
+    /// A block begins; its entries follow.
+    Block(BlockPlace),
     /// The decider was told something, or did something.
     Entry(Box<TapeEntry>),
-    /// Something cannot be read. What follows is about another moment.
+    /// Something cannot be read. Numbers of blocks tell whether entries are missing.
     Lost(LostPart),
+    /// Something in a block that is whole cannot be read: what follows is about another moment.
+    Unreadable(LostPart),
 }
 
 /// Reads segments that stand one after the other.
@@ -33,14 +54,24 @@ pub struct TapeReader<'a> {
     block: (Range<usize>, Vec<u8>, usize),
     /// The segment has another format: nothing of it is read up to the next header.
     foreign: bool,
+    /// Bytes that may still be looked at in search of a whole block.
+    search: usize,
 }
 
 /// A block that is whole.
 struct WholeBlock<'a> {
     kind: u8,
+    number: u64,
     unpacked: usize,
     payload: &'a [u8],
     end: usize,
+}
+
+/// No whole block is there.
+struct BrokenBlock {
+    why: &'static str,
+    /// Bytes of which the checksum was made to know that.
+    looked_at: usize,
 }
 
 impl<'a> TapeReader<'a> {
@@ -51,30 +82,39 @@ impl<'a> TapeReader<'a> {
             at: 0,
             block: (0..0, Vec::new(), 0),
             foreign: false,
+            search: bytes.len().saturating_mul(MAX_SEARCHES),
         }
     }
 
-    fn whole_block(&self, at: usize) -> Result<WholeBlock<'a>, &'static str> {
+    fn whole_block(&self, at: usize) -> Result<WholeBlock<'a>, BrokenBlock> {
+        let unseen = |why| BrokenBlock { why, looked_at: 0 };
         let rest = self.bytes.get(at..).unwrap_or_default();
         let (Some(mark), Some(head)) = (rest.get(..MARK.len()), rest.get(..HEAD)) else {
-            return Err("it is cut off here");
+            return Err(unseen("it is cut off here"));
         };
         if mark != MARK {
-            return Err("no block begins here");
+            return Err(unseen("no block begins here"));
         }
         let number = |from: usize| {
             let bytes = [head[from], head[from + 1], head[from + 2], head[from + 3]];
             u32::from_le_bytes(bytes)
         };
-        let (length, unpacked) = (number(5) as usize, number(9) as usize);
-        let Some(payload) = rest.get(HEAD..HEAD.saturating_add(length)) else {
-            return Err("it is cut off here, or a length is wrong");
+        let (length, unpacked) = (number(13) as usize, number(17) as usize);
+        if length > MAX_PACKED || unpacked > MAX_UNPACKED {
+            return Err(unseen("it is longer than a block may be"));
+        }
+        let Some(payload) = rest.get(HEAD..HEAD + length) else {
+            return Err(unseen("it is cut off here, or a length is wrong"));
         };
-        if checksum(&head[MARK.len()..HEAD - 4], payload) != number(13) {
-            return Err("the checksum is another one");
+        if checksum(&head[MARK.len()..CHECKSUM_AT], payload) != number(CHECKSUM_AT) {
+            return Err(BrokenBlock {
+                why: "the checksum is another one",
+                looked_at: length,
+            });
         }
         Ok(WholeBlock {
             kind: head[4],
+            number: u64::from(number(5)) | u64::from(number(9)) << 32,
             unpacked,
             payload,
             end: at + HEAD + length,
@@ -82,22 +122,27 @@ impl<'a> TapeReader<'a> {
     }
 
     /// The next place at which a whole block begins; otherwise the end.
-    fn next_whole(&self, from: usize) -> usize {
+    fn next_whole(&mut self, from: usize) -> usize {
         let mut at = from;
         while let Some(rest) = self.bytes.get(at..).filter(|rest| !rest.is_empty()) {
             let found = rest.windows(MARK.len()).position(|bytes| bytes == MARK);
             let Some(found) = found else { break };
-            if self.whole_block(at + found).is_ok() {
-                return at + found;
-            }
+            let looked_at = match self.whole_block(at + found) {
+                Ok(_) => return at + found,
+                Err(broken) => broken.looked_at,
+            };
+            let Some(left) = self.search.checked_sub(looked_at) else {
+                break;
+            };
+            self.search = left;
             at += found + 1;
         }
         self.bytes.len()
     }
 
-    fn lost(bytes: Range<usize>, why: impl Into<String>) -> TapePiece {
+    fn lost(bytes: Range<usize>, why: impl Into<String>) -> LostPart {
         let why = why.into();
-        TapePiece::Lost(LostPart { bytes, why })
+        LostPart { bytes, why }
     }
 
     /// Goes on to the next block; what is to be told of that, if something is.
@@ -105,49 +150,59 @@ impl<'a> TapeReader<'a> {
         let from = self.at;
         let block = match self.whole_block(from) {
             Ok(block) => block,
-            Err(why) => {
+            Err(broken) => {
                 self.at = self.next_whole(from + 1);
-                return Some(Self::lost(from..self.at, why));
+                return Some(TapePiece::Lost(Self::lost(from..self.at, broken.why)));
             }
         };
         self.at = block.end;
         let place = from..block.end;
         match block.kind {
             HEADER => Some(self.read_header(place, block.payload)),
-            ENTRIES if self.foreign => None,
-            ENTRIES => {
-                // LZ4 makes at most 255 bytes of one.
-                let most = block.payload.len().saturating_mul(255).min(MAX_UNPACKED);
-                if block.unpacked > most {
-                    return Some(Self::lost(place, "it is longer than a block may be"));
-                }
-                match lz4_flex::decompress(block.payload, block.unpacked) {
-                    Ok(entries) => {
-                        self.block = (place, entries, 0);
-                        None
-                    }
-                    Err(error) => Some(Self::lost(place, error.to_string())),
-                }
+            ENTRIES | COPY if self.foreign => None,
+            ENTRIES | COPY => Some(self.unpack(place, &block)),
+            _ => Some(TapePiece::Lost(Self::lost(place, "its kind is unknown"))),
+        }
+    }
+
+    fn unpack(&mut self, place: Range<usize>, block: &WholeBlock<'_>) -> TapePiece {
+        // LZ4 makes at most 255 bytes of one.
+        if block.unpacked > block.payload.len().saturating_mul(255) {
+            return TapePiece::Lost(Self::lost(place, "it is longer than a block may be"));
+        }
+        match lz4_flex::decompress(block.payload, block.unpacked) {
+            Ok(entries) => {
+                self.block = (place, entries, 0);
+                TapePiece::Block(BlockPlace {
+                    is_copy: block.kind == COPY,
+                    number: block.number,
+                })
             }
-            _ => Some(Self::lost(place, "its kind is unknown")),
+            Err(error) => TapePiece::Lost(Self::lost(place, error.to_string())),
         }
     }
 
     fn read_header(&mut self, place: Range<usize>, payload: &[u8]) -> TapePiece {
-        let format = postcard::take_from_bytes::<u32>(payload).map(|(format, _)| format);
+        // These two stand first in every format.
+        let told = postcard::from_bytes::<TapeHeader>(payload);
+        let first = postcard::take_from_bytes::<(u32, String)>(payload);
+        let format = first.as_ref().map(|((format, _), _)| *format);
         self.foreign = format != Ok(FORMAT);
-        match postcard::from_bytes::<TapeHeader>(payload) {
-            Ok(header) if !self.foreign => TapePiece::Header(header),
-            Ok(header) => Self::lost(
+        TapePiece::Lost(match (told, first) {
+            (Ok(header), _) if !self.foreign => return TapePiece::Header(header),
+            (_, Ok(((format, program), _))) if self.foreign => Self::lost(
                 place,
                 format!(
-                    "it was recorded by {}, in format {}; this program reads format {FORMAT}: use \
-                     the version that recorded it",
-                    header.program, header.format
+                    "it was recorded by {program}, in format {format}; this program reads format \
+                     {FORMAT}: use the version that recorded it"
                 ),
             ),
-            Err(error) => Self::lost(place, format!("the header cannot be read: {error}")),
-        }
+            (Err(error), _) | (_, Err(error)) => {
+                self.foreign = true;
+                Self::lost(place, format!("the header cannot be read: {error}"))
+            }
+            (Ok(_), Ok(_)) => Self::lost(place, "the header cannot be read"),
+        })
     }
 }
 
@@ -167,7 +222,7 @@ impl Iterator for TapeReader<'_> {
                     Err(error) => {
                         *read = entries.len();
                         let why = format!("an entry cannot be read: {error}");
-                        Self::lost(place.clone(), why)
+                        TapePiece::Unreadable(Self::lost(place.clone(), why))
                     }
                 });
             }

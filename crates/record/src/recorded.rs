@@ -22,7 +22,8 @@ use crate::{ReportsOf, TapeEntry};
 /// A [`Decider`] that is told things by the functions here alone, so that nothing is missing in the recording.
 pub struct RecordedDecider {
     decider: Decider,
-    standing: StandingInputs,
+    /// Not where nothing is to be recorded.
+    standing: Option<StandingInputs>,
     tape: Option<Tape>,
 }
 
@@ -38,18 +39,23 @@ impl RecordedDecider {
             at: crate::clocks::first(&clock.readings()).unwrap_or_default(),
             fork: None,
         };
-        let tape = None;
         let recorded = Self {
             decider,
-            standing,
-            tape,
+            standing: Some(standing),
+            tape: None,
         };
         (recorded, start)
     }
 
     /// Records from now on, or no more. What was not taken of an earlier recording is forgotten.
     pub fn record(&mut self, wanted: bool) {
-        self.tape = wanted.then(Tape::default);
+        self.tape = (wanted && self.standing.is_some()).then(Tape::default);
+    }
+
+    /// Nothing will be recorded any more, so that nothing has to be remembered for it.
+    pub fn never_record(&mut self) {
+        self.tape = None;
+        self.standing = None;
     }
 
     /// Whether it records.
@@ -57,13 +63,11 @@ impl RecordedDecider {
         self.tape.is_some()
     }
 
-    /// A copy at which another segment can begin.
-    pub fn segment_start(&mut self, at: Duration) -> SegmentStart {
-        SegmentStart {
-            standing: self.standing.clone(),
-            at,
-            fork: Some(self.decider.engine_mut().fork()),
-        }
+    /// A copy at which another segment can begin; none where nothing will be recorded any more.
+    pub fn segment_start(&mut self, at: Duration) -> Option<SegmentStart> {
+        let standing = self.standing.clone()?;
+        let fork = Some(self.decider.engine_mut().fork());
+        Some(SegmentStart { standing, at, fork })
     }
 
     /// What was recorded since the last time.
@@ -72,7 +76,9 @@ impl RecordedDecider {
     }
 
     fn note(&mut self, entry: &TapeEntry) {
-        self.standing.note(entry);
+        if let Some(standing) = &mut self.standing {
+            standing.note(entry);
+        }
         if let Some(tape) = &mut self.tape {
             tape.push(entry);
         }
@@ -113,7 +119,8 @@ impl RecordedDecider {
 
     /// As [`Decider::set_leader`]. Recorded when it is news.
     pub fn set_leader(&mut self, leader: bool) {
-        if self.standing.leads() != leader {
+        let known = self.standing.as_ref();
+        if known.is_some_and(|standing| standing.leads() != leader) {
             self.note(&TapeEntry::Leader(leader));
         }
         self.decider.set_leader(leader);
@@ -121,7 +128,8 @@ impl RecordedDecider {
 
     /// As [`Decider::set_followed`]. Recorded when it is news.
     pub fn set_followed(&mut self, followed: bool) {
-        if self.standing.is_followed() != followed {
+        let known = self.standing.as_ref();
+        if known.is_some_and(|standing| standing.is_followed() != followed) {
             self.note(&TapeEntry::Followed(followed));
         }
         self.decider.set_followed(followed);

@@ -8,9 +8,10 @@ use pumice_engine::{Engine, REGISTRY, Unobserved};
 use pumice_model::Delta;
 
 use crate::clocks::{RepeatedClock, first};
+use crate::course::{BlockNews, CoursePart, TapeCourse};
 use crate::digest::digest;
 use crate::recorded::decided;
-use crate::{ReportsOf, TapeEntry};
+use crate::{BlockPlace, ReportsOf, TapeEntry, TapeHeader, TapePiece};
 
 /// Why a replay cannot go on in this segment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +32,7 @@ pub enum ReplayError {
 pub struct Compared {
     /// When, since 1970.
     pub at: Duration,
-    /// Which step of the segment, from 1.
+    /// Which step since the decider began, from 1.
     pub step: u64,
     /// Pods placed as recorded: UID and node.
     pub recorded: Vec<(String, String)>,
@@ -68,6 +69,21 @@ pub enum ReplayEvent {
         /// It knew nothing.
         fresh: bool,
     },
+    /// Another segment begins, and the decider goes on in it as if it were one: the copy is not needed.
+    WentOn {
+        /// When, since 1970.
+        at: Duration,
+    },
+    /// Parts of the copy at which the segment begins are lost: what they held is not known.
+    KnowsLess {
+        /// When the step before was, since 1970.
+        at: Duration,
+    },
+    /// Something is missing here, so that nothing can be decided before the next beginning.
+    Waits {
+        /// When the step before was, since 1970.
+        at: Duration,
+    },
     /// A step was taken.
     Stepped(Compared),
     /// What was wanted done since the step before is not what was recorded, although the decisions may be: how much it
@@ -100,6 +116,9 @@ pub struct Replay {
     fresh: bool,
     step: u64,
     now: Duration,
+    course: TapeCourse,
+    /// How much was last wanted done, and its digest.
+    told: (u32, u64),
 }
 
 impl Replay {
@@ -112,12 +131,19 @@ impl Replay {
             fresh: false,
             step: 0,
             now: Duration::ZERO,
+            course: TapeCourse::default(),
+            told: (0, 0),
         }
     }
 
     /// What it knows at this moment, unless it waits for a beginning.
     pub fn engine(&self) -> Option<&Engine> {
         self.decider.as_ref().map(Decider::engine)
+    }
+
+    /// It may decide at this moment, as the one did that recorded.
+    pub fn leads(&self) -> bool {
+        self.decider.as_ref().is_some_and(Decider::may_decide)
     }
 
     /// The time at which it is, since 1970.
@@ -130,9 +156,81 @@ impl Replay {
         self.fresh && self.config.is_none()
     }
 
+    /// The configuration in use, which may be another one than was recorded.
+    pub fn configured(&self) -> Option<&Config> {
+        self.configured.as_ref()
+    }
+
+    /// How much was last wanted done, and the digest of it.
+    pub(crate) fn told(&self) -> (u32, u64) {
+        self.told
+    }
+
+    /// The entry changes nothing: it is known, or nothing is decided before the next beginning.
+    pub(crate) fn passes_over(&self, entry: &TapeEntry) -> bool {
+        let begins = matches!(entry, TapeEntry::Begin { .. });
+        self.course.part == CoursePart::Known || self.decider.is_none() && !begins
+    }
+
     /// Something is missing: waits for the next beginning.
     pub fn lose(&mut self) {
         self.decider = None;
+    }
+
+    /// Does what the next piece tells; what comes of it. Segments of one process that follow each other without a gap
+    /// are one to it.
+    ///
+    /// # Errors
+    /// It cannot go on before the next beginning.
+    pub fn take_piece(&mut self, piece: TapePiece) -> Result<Option<ReplayEvent>, ReplayError> {
+        match piece {
+            TapePiece::Header(header) => return Ok(self.begin(&header)),
+            TapePiece::Block(place) => return Ok(self.open(place)),
+            // Whether entries are lost with it tells the number of the next block.
+            TapePiece::Lost(_) => {}
+            TapePiece::Unreadable(_) => return Ok(self.wait()),
+            TapePiece::Entry(entry) => return self.take_placed(*entry),
+        }
+        Ok(None)
+    }
+
+    fn begin(&mut self, header: &TapeHeader) -> Option<ReplayEvent> {
+        if !self.course.begin(header) {
+            self.lose();
+        }
+        let goes_on = self.decider.is_some();
+        self.course.part = match goes_on {
+            true => CoursePart::Known,
+            false => CoursePart::Copy,
+        };
+        goes_on.then_some(ReplayEvent::WentOn { at: header.at })
+    }
+
+    fn open(&mut self, place: BlockPlace) -> Option<ReplayEvent> {
+        match self.course.open(place) {
+            BlockNews::Follows => None,
+            BlockNews::AfterGaps => self
+                .decider
+                .is_some()
+                .then_some(ReplayEvent::KnowsLess { at: self.now }),
+            BlockNews::Missing => self.wait(),
+        }
+    }
+
+    fn wait(&mut self) -> Option<ReplayEvent> {
+        let event = ReplayEvent::Waits { at: self.now };
+        self.decider.take().map(|_| event)
+    }
+
+    /// As [`Replay::take_piece`] an entry.
+    pub(crate) fn take_placed(
+        &mut self,
+        entry: TapeEntry,
+    ) -> Result<Option<ReplayEvent>, ReplayError> {
+        match self.course.part {
+            CoursePart::Known => Ok(None),
+            CoursePart::Copy | CoursePart::Entries => self.take(entry),
+        }
     }
 
     /// Does what the entry tells; what comes of it.
@@ -144,8 +242,12 @@ impl Replay {
             TapeEntry::Begin { options, at, fresh } => {
                 self.decider = Some(Decider::new(options, &RepeatedClock::new(&[], at)));
                 (self.fresh, self.step, self.now) = (fresh, 0, at);
+                if fresh {
+                    self.course.ends_copy();
+                }
                 return Ok(Some(ReplayEvent::Began { at, fresh }));
             }
+            TapeEntry::CopyEnds => self.course.ends_copy(),
             TapeEntry::BreaksOff { at, why } => {
                 self.lose();
                 return Ok(Some(ReplayEvent::BrokeOff { at, why }));
@@ -225,7 +327,11 @@ impl Replay {
 
     fn compare_effects(&mut self, count: u32, recorded: u64) -> Option<ReplayEvent> {
         let effects = self.decider.as_mut()?.take_effects();
-        let is_same = usize::try_from(count) == Ok(effects.len()) && digest(&effects) == recorded;
+        self.told = (
+            u32::try_from(effects.len()).unwrap_or(u32::MAX),
+            digest(&effects),
+        );
+        let is_same = self.told == (count, recorded);
         (!is_same).then_some(ReplayEvent::ToldOtherwise {
             step: self.step,
             at: self.now,
@@ -266,6 +372,7 @@ impl Replay {
             }
             TapeEntry::Begin { .. }
             | TapeEntry::BreaksOff { .. }
+            | TapeEntry::CopyEnds
             | TapeEntry::Configure(_)
             | TapeEntry::Step { .. }
             | TapeEntry::Effects { .. } => {}

@@ -6,9 +6,13 @@ use std::time::Duration;
 use pumice_decider::{DeciderOptions, ReportData, ReportNews};
 use pumice_engine::Fork;
 use pumice_model::shard::ShardView;
+use pumice_model::state::dump_in_parts;
 
 use crate::tape::Tape;
 use crate::{ReportsOf, TapeEntry};
+
+/// Bytes of entries of which a block of a copy is made, about: so much is lost with one.
+const COPY_BYTES: usize = 2 << 20;
 
 /// The newest of each.
 #[derive(Clone)]
@@ -88,8 +92,8 @@ impl SegmentStart {
         self.at
     }
 
-    /// Entries with which the segment begins, as bytes.
-    pub fn bytes(self) -> Vec<u8> {
+    /// Entries with which the segment begins, some at a time: the first say what stands, the last that this is all.
+    pub(crate) fn parts(self, keep: &mut dyn FnMut(&[u8])) {
         let mut tape = Tape::default();
         let standing = self.standing;
         tape.push(&TapeEntry::Begin {
@@ -98,7 +102,8 @@ impl SegmentStart {
             fresh: self.fork.is_none(),
         });
         let Some(fork) = self.fork else {
-            return tape.take();
+            keep(&tape.take());
+            return;
         };
         if let Some(text) = standing.configuration {
             tape.push(&TapeEntry::Configure(text));
@@ -113,12 +118,22 @@ impl SegmentStart {
             let news = ReportNews::All(maps.into_iter().collect());
             tape.push(&TapeEntry::NodeReports(place, news));
         }
-        tape.push_deltas(&fork.state().dump());
+        keep(&tape.take());
+        dump_in_parts(fork.state(), &mut |deltas| {
+            tape.push_deltas(deltas);
+            if tape.len() >= COPY_BYTES {
+                keep(&tape.take());
+            }
+        });
+        if !tape.is_empty() {
+            keep(&tape.take());
+        }
         if standing.synced {
             tape.push(&TapeEntry::Synced);
         }
         tape.push(&TapeEntry::Followed(standing.followed));
         tape.push(&TapeEntry::Leader(standing.leader));
-        tape.take()
+        tape.push(&TapeEntry::CopyEnds);
+        keep(&tape.take());
     }
 }

@@ -30,8 +30,11 @@ impl Tape {
         self.append(entry);
     }
 
-    /// Appends changes.
+    /// Appends changes. Being told of none is an input, too: a decider looks at what there is then.
     pub fn push_deltas(&mut self, deltas: &[Delta]) {
+        if deltas.is_empty() {
+            self.append(&DeltasEntry(deltas));
+        }
         for some in deltas.chunks(MAX_DELTAS) {
             self.append(&DeltasEntry(some));
         }

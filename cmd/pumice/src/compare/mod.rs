@@ -4,6 +4,7 @@
 //! ```text
 //!  A, B: configurations ─ simulated over the same objects ─┐
 //!  A, B: JSON of `simulate` ───────────────────────────────┴─► RunOutcome ×2 ─► Comparison ─► table, JSON, YAML
+//!  A, B: configurations ─ over a recording ─► recorded: RecordedRun ×2 ─► RecordedComparison ─► the same
 //! ```
 //!
 //! A simulation is compared by its JSON too, so that a result of another version is read the way in which one of this
@@ -13,6 +14,7 @@
 mod beside;
 mod difference;
 mod outcome;
+mod recorded;
 mod settings;
 mod table;
 
@@ -40,7 +42,7 @@ const DIFFERS: u8 = 3;
 /// Arguments of `pumice compare`.
 #[derive(Args)]
 pub struct CompareArguments {
-    /// A configuration with --over, else the output of `pumice simulate --output json`
+    /// A configuration with --over or --recording, else the output of `pumice simulate --output json`
     #[cfg_attr(feature = "live", arg(required_unless_present = "live"))]
     #[cfg_attr(not(feature = "live"), arg(required = true))]
     a: Option<PathBuf>,
@@ -51,11 +53,14 @@ pub struct CompareArguments {
     /// Simulate both configurations over these manifests or this dump: files, directories (repeat for several)
     #[arg(long, value_name = "PATH")]
     over: Vec<PathBuf>,
+    /// Decide under both configurations what these files, or those of a directory, have recorded (--record-dir, `pumice record export`)
+    #[arg(long, value_name = "FILE", conflicts_with = "over")]
+    recording: Vec<PathBuf>,
     #[command(flatten)]
     cluster: ClusterArguments,
     /// What a scheduler with --dry-run decided, and what the one beside which it runs did: name its pod with --pod
     #[cfg(feature = "live")]
-    #[arg(long, conflicts_with_all = ["a", "b", "over"])]
+    #[arg(long, conflicts_with_all = ["a", "b", "over", "recording"])]
     live: bool,
     #[cfg(feature = "live")]
     #[command(flatten)]
@@ -78,6 +83,11 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else {
         return Err(BadInput("error: what is compared with what?".to_owned()).into());
     };
+    if !arguments.recording.is_empty() {
+        let comparison = recorded::over(&arguments.recording, &named(a)?, &named(b)?)?;
+        output::print(&comparison, arguments.output, recorded::print)?;
+        return Ok(code(arguments, comparison.differs()));
+    }
     let comparison = match arguments.over.is_empty() {
         true => Comparison::of(&result(a)?, &result(b)?),
         false => over(arguments, a, b)?,
@@ -106,8 +116,11 @@ fn result(path: &Path) -> anyhow::Result<RunOutcome> {
     })
 }
 
+fn named(path: &Path) -> anyhow::Result<Config> {
+    configuration(&path.display().to_string(), &read(path)?)
+}
+
 fn over(arguments: &CompareArguments, a: &Path, b: &Path) -> anyhow::Result<Comparison> {
-    let named = |path: &Path| configuration(&path.display().to_string(), &read(path)?);
     let (first, second) = (named(a)?, named(b)?);
     let settings = arguments.cluster.settings()?;
     let paths: Vec<&PathBuf> = arguments.over.iter().collect();

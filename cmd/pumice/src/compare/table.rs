@@ -62,6 +62,7 @@ pub fn print(out: &mut dyn Write, comparison: &Comparison) -> anyhow::Result<()>
     list(out, "QUEUES", head, queues.collect())
 }
 
+/// A list with its title, if there is something in it.
 pub fn list<const N: usize>(
     out: &mut dyn Write,
     title: &str,

@@ -9,6 +9,7 @@ use clap::Args;
 use pumice_cluster::remote::{
     self, PageRequest, Remote, RemoteError, RemoteOptions, RemotePage, RemoteRole, SchedulerPod,
 };
+use pumice_engine::view::{Ask, JobsShown};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
@@ -243,13 +244,47 @@ impl Scheduler {
         }
     }
 
+    /// Reads the page that answers a question.
+    pub fn view<T: DeserializeOwned>(&self, ask: &Ask) -> anyhow::Result<Answered<T>> {
+        let parts = match ask {
+            Ask::Pod { namespace, name } => vec!["explain", namespace, name],
+            Ask::Job { namespace, name } => vec!["jobs", namespace, name],
+            Ask::Queue(name) => vec!["queues", name],
+            Ask::Queues => vec!["queues"],
+            Ask::Cards(None) => vec!["cards"],
+            Ask::Cards(Some(node)) => vec!["cards", node],
+            Ask::Top => vec!["top"],
+            Ask::Mix => vec!["mix"],
+            Ask::Waiting => vec!["decisions"],
+            Ask::Nodes => vec!["nodes"],
+            Ask::Node(name) => vec!["nodes", name],
+            Ask::Jobs(of) => {
+                let shown = match of.shown {
+                    JobsShown::All => "all",
+                    JobsShown::Waiting => "waiting",
+                    JobsShown::Running => "running",
+                };
+                let from = of.from.to_string();
+                let query = [
+                    ("search", of.search.as_str()),
+                    ("queue", &of.queue),
+                    ("reason", &of.reason),
+                    ("shown", shown),
+                    ("from", &from),
+                ];
+                return self.get_with(&["jobs"], &query);
+            }
+        };
+        self.get(&parts)
+    }
+
     /// Reads a page; parts of the path are escaped.
     pub fn get<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<Answered<T>> {
         self.get_with(parts, &[])
     }
 
     /// Reads a page of which something is asked: keys and values, which are escaped.
-    pub fn get_with<T: DeserializeOwned>(
+    fn get_with<T: DeserializeOwned>(
         &self,
         parts: &[&str],
         query: &[(&str, &str)],

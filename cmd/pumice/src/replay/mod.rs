@@ -1,15 +1,16 @@
 //! `pumice replay`: what was recorded is decided once more, step by step.
 //!
 //! ```text
-//!  files, a folder ─► segments, by their time ─► TapeReader ─► Replay ─► Watcher ─► lines, or JSON
-//!                                                   └ what is lost          └ Hindsight, with --conf: what would have been
+//!  recordings::read ─► Replay ─► Watcher ─► lines, or JSON
+//!                         │          └ Hindsight, with --conf: what would have been
+//!                         └ told: what was known at a time
 //! ```
 
-mod files;
-mod outlook;
+pub mod outlook;
 mod told;
 mod watcher;
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -17,10 +18,13 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
-use pumice_record::{Replay, TapeEntry, TapePiece, TapeReader};
+use pumice_conf::Config;
+use pumice_record::Replay;
 
 use crate::bad_input::BadInput;
 use crate::check;
+use crate::recordings::files::RecordingFile;
+use crate::recordings::{self, ReadingEnd, RecordingSight, since_epoch};
 use watcher::Watcher;
 
 /// How results are shown.
@@ -35,7 +39,7 @@ pub enum ReplayFormat {
 /// Arguments of `pumice replay`.
 #[derive(Args)]
 pub struct ReplayArguments {
-    /// Recordings, or a directory of them (--record-dir); they are read in the order of their times
+    /// Recordings, or a directory of them (--record-dir); they are read process by process, in the order of their times
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Stop before the first step after this time, such as 2026-01-31T12:00:00Z, and write what the scheduler knew then (--dump)
@@ -72,73 +76,82 @@ pub fn run(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
         .or(arguments.until)
         .map(since_epoch)
         .transpose()?;
-    let files = files::read(&arguments.files)?;
-    let is_other = config.is_some();
-    let mut watcher = Watcher::new(is_other, arguments.step, arguments.output);
-    let mut replay = Replay::new(config);
-    let mut configuration = None;
-    'files: for file in &files {
-        watcher.begins(&file.name);
-        for piece in TapeReader::new(&file.bytes) {
-            match piece {
-                TapePiece::Header(header) => watcher.header(&header),
-                TapePiece::Lost(part) => {
-                    replay.lose();
-                    watcher.lost(&part, replay.now());
-                }
-                TapePiece::Entry(entry) => {
-                    if is_after(&entry, until) {
-                        break 'files;
-                    }
-                    if let TapeEntry::Configure(text) = &*entry {
-                        configuration.clone_from(text);
-                    }
-                    match replay.take(*entry) {
-                        Ok(Some(event)) => watcher.see(event, &replay),
-                        Ok(None) => {}
-                        Err(error) => watcher.stuck(&error.to_string()),
-                    }
-                    if watcher.has_seen_enough() {
-                        break 'files;
-                    }
-                }
-            }
-        }
-    }
+    let files = recordings::files::find(&arguments.files)?;
+    let done = match arguments.at {
+        None => Replayed::run(arguments, &files, config.as_ref(), until)?,
+        Some(_) => led_then(arguments, &files, config.as_ref(), until)?,
+    };
+    let watcher = done.watcher;
     if watcher.steps() == 0 && (until.is_none() || watcher.misses_parts()) {
         return Err(BadInput(watcher.nothing()).into());
     }
     if let Some(path) = &arguments.dump {
-        told::state_at(&replay, configuration, path)?;
+        told::state_at(&done.replay, done.configuration, path)?;
     }
     watcher.sum_up()
 }
 
-/// A step, or a beginning, after that time.
-fn is_after(entry: &TapeEntry, until: Option<Duration>) -> bool {
-    let Some(until) = until else {
-        return false;
-    };
-    match entry {
-        TapeEntry::Begin { at, .. } => *at > until,
-        TapeEntry::Step { readings, .. } => {
-            let first = readings.first().copied().unwrap_or_default();
-            Duration::from_nanos(first) > until
-        }
-        _ => false,
+/// What a replay came to.
+struct Replayed {
+    watcher: Watcher,
+    replay: Replay,
+    /// Text of the configuration in use.
+    configuration: Option<String>,
+}
+
+impl Replayed {
+    fn run(
+        arguments: &ReplayArguments,
+        files: &[RecordingFile],
+        config: Option<&Config>,
+        until: Option<Duration>,
+    ) -> anyhow::Result<Self> {
+        let mut watcher = Watcher::new(config.is_some(), arguments.step, arguments.output);
+        let mut replay = Replay::new(config.cloned());
+        let mut configuration = None;
+        let end = ReadingEnd {
+            until,
+            at_step: false,
+        };
+        recordings::read(files, end, &mut replay, &mut |sight, replay| {
+            if let RecordingSight::Configuration(text) = &sight {
+                configuration.clone_from(text);
+            }
+            watcher.look(sight, replay);
+            match watcher.has_seen_enough() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })?;
+        Ok(Self {
+            watcher,
+            replay,
+            configuration,
+        })
     }
 }
 
-fn since_epoch(time: Timestamp) -> anyhow::Result<Duration> {
-    let time = time.duration_since(Timestamp::UNIX_EPOCH);
-    Duration::try_from(time).context("the time is before 1970")
-}
-
-/// A time since 1970, as people read it.
-fn rfc3339(time: Duration) -> String {
-    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
-    let nanos = i32::try_from(time.subsec_millis() * 1_000_000).unwrap_or(0);
-    Timestamp::new(seconds, nanos).map_or_else(|_| format!("{time:?}"), |time| time.to_string())
+/// The process that led at that time, of several; otherwise the newest.
+fn led_then(
+    arguments: &ReplayArguments,
+    files: &[RecordingFile],
+    config: Option<&Config>,
+    at: Option<Duration>,
+) -> anyhow::Result<Replayed> {
+    let all = recordings::files::by_process(files);
+    let mut newest = None;
+    for files in all.into_iter().rev() {
+        let done = Replayed::run(arguments, files, config, at)?;
+        if done.replay.leads() {
+            return Ok(done);
+        }
+        if newest.is_none() || done.replay.engine().is_some() {
+            newest = newest
+                .filter(|known: &Replayed| known.replay.engine().is_some())
+                .or(Some(done));
+        }
+    }
+    newest.context("there is no file")
 }
 
 /// A file that must not exist yet.

@@ -6,6 +6,8 @@ use std::time::Duration;
 use pumice_record::Compared;
 use serde::Serialize;
 
+use crate::recordings::rfc3339;
+
 /// First place of a pod: node and time.
 type FirstPlace = (String, Duration);
 
@@ -106,7 +108,7 @@ impl Hindsight {
     /// Those for which something else would have been, by name.
     pub fn others(&self) -> Vec<HindsightPod> {
         let others = self.pods.values().filter(|pod| pod.was != pod.would_be);
-        let time = |place: &Option<FirstPlace>| place.as_ref().map(|(_, at)| super::rfc3339(*at));
+        let time = |place: &Option<FirstPlace>| place.as_ref().map(|(_, at)| rfc3339(*at));
         let node = |place: &Option<FirstPlace>| place.as_ref().map(|(node, _)| node.clone());
         let others = others.map(|pod| HindsightPod {
             pod: pod.name.clone(),

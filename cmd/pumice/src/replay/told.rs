@@ -7,6 +7,7 @@ use pumice_record::Replay;
 use serde_json::json;
 
 use crate::bad_input::BadInput;
+use crate::recordings::rfc3339;
 
 /// Writes it as the document that `pumice simulate` reads.
 pub fn state_at(replay: &Replay, configuration: Option<String>, path: &Path) -> anyhow::Result<()> {
@@ -23,7 +24,7 @@ pub fn state_at(replay: &Replay, configuration: Option<String>, path: &Path) -> 
     });
     let text = serde_json::to_vec(&document)?;
     super::new_file(path)?.write_all(&text)?;
-    let (name, at) = (path.display(), super::rfc3339(replay.now()));
+    let (name, at) = (path.display(), rfc3339(replay.now()));
     anstream::eprintln!("as of {at} in {name}; `pumice simulate {name}` shows it");
     Ok(())
 }

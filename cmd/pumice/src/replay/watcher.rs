@@ -7,8 +7,9 @@ use std::time::Duration;
 use pumice_record::{Compared, LostPart, Replay, ReplayEvent, TapeHeader};
 use serde::Serialize;
 
+use super::ReplayFormat;
 use super::outlook::{Hindsight, HindsightPod, HindsightSums};
-use super::{ReplayFormat, rfc3339};
+use crate::recordings::{RecordingSight, rfc3339};
 
 /// Pods that are told by name.
 const MAX_TOLD: usize = 100;
@@ -47,6 +48,8 @@ struct ReplayReport {
     exact_segments: usize,
     /// Segments that begin at a copy.
     copied_segments: usize,
+    /// Segments in which the process goes on from the one before: as exact as that.
+    joined_segments: usize,
     steps: u64,
     placed: usize,
     evicted: usize,
@@ -82,20 +85,32 @@ impl Watcher {
         }
     }
 
+    /// Takes in what is read.
+    pub fn look(&mut self, sight: RecordingSight<'_>, replay: &Replay) {
+        match sight {
+            RecordingSight::File(name) => self.begins(name),
+            RecordingSight::Header(header) => self.header(header),
+            RecordingSight::Lost(part) => self.lost(part, replay.now()),
+            RecordingSight::Stuck(why) => self.stuck(&why.to_string()),
+            RecordingSight::Event(event) => self.see(event, replay),
+            RecordingSight::Configuration(_) => {}
+        }
+    }
+
     /// A file begins.
-    pub fn begins(&mut self, file: &str) {
+    fn begins(&mut self, file: &str) {
         file.clone_into(&mut self.file);
     }
 
     /// A segment begins.
-    pub fn header(&mut self, header: &TapeHeader) {
+    fn header(&mut self, header: &TapeHeader) {
         if !self.report.recorded_by.contains(&header.program) {
             self.report.recorded_by.push(header.program.clone());
         }
     }
 
     /// Something cannot be read.
-    pub fn lost(&mut self, part: &LostPart, after: Duration) {
+    fn lost(&mut self, part: &LostPart, after: Duration) {
         let line = LostLine {
             file: self.file.clone(),
             from_byte: part.bytes.start,
@@ -104,7 +119,7 @@ impl Watcher {
             why: part.why.clone(),
         };
         anstream::eprintln!(
-            "{}: bytes {} to {} are lost, after {}: {}; nothing is replayed up to the next segment",
+            "{}: bytes {} to {} are lost, after {}: {}",
             line.file,
             line.from_byte,
             line.to_byte,
@@ -115,7 +130,7 @@ impl Watcher {
     }
 
     /// The replay waits for the next segment.
-    pub fn stuck(&mut self, why: &str) {
+    fn stuck(&mut self, why: &str) {
         anstream::eprintln!("{}: {why}", self.file);
         self.report.problems.push(why.to_owned());
     }
@@ -147,7 +162,7 @@ impl Watcher {
     }
 
     /// Takes in what a replay shows.
-    pub fn see(&mut self, event: ReplayEvent, replay: &Replay) {
+    fn see(&mut self, event: ReplayEvent, replay: &Replay) {
         match event {
             ReplayEvent::Began { at, fresh } => {
                 self.report.from.get_or_insert_with(|| rfc3339(at));
@@ -155,6 +170,20 @@ impl Watcher {
                     true => self.report.exact_segments += 1,
                     false => self.report.copied_segments += 1,
                 }
+            }
+            ReplayEvent::WentOn { .. } => self.report.joined_segments += 1,
+            ReplayEvent::KnowsLess { at } => {
+                let at = rfc3339(at);
+                self.stuck(&format!(
+                    "parts of the copy of {at} are lost: what follows is decided without what they \
+                     held, and may be another decision for that"
+                ));
+            }
+            ReplayEvent::Waits { at } => {
+                let at = rfc3339(at);
+                self.stuck(&format!(
+                    "something is missing after {at}: nothing is replayed up to the next segment"
+                ));
             }
             ReplayEvent::Stepped(step) => self.see_step(&step, replay),
             ReplayEvent::ToldOtherwise {

@@ -8,7 +8,7 @@ use pumice_conf::DEFAULT_CONF;
 use pumice_decider::{Clock, DeciderOptions, Sharding};
 use pumice_engine::{REGISTRY, Unobserved};
 use pumice_fixtures::{ToDelta as _, node, pod, queue};
-use pumice_record::{RecordedDecider, Tape, TapeEntry, block, header};
+use pumice_record::{RecordedDecider, Tape, TapeBlocks, TapeEntry};
 use serde_json::Value;
 
 /// A moment, in seconds.
@@ -36,6 +36,11 @@ fn options() -> DeciderOptions {
 
 /// Blocks of a decider that places a pod each second, one for each; the first has the configuration and two nodes.
 fn blocks() -> Vec<Vec<u8>> {
+    segments(usize::MAX).concat()
+}
+
+/// As [`blocks`]: segments of so many seconds.
+fn segments(length: usize) -> Vec<Vec<Vec<u8>>> {
     let (mut decider, start) = RecordedDecider::new(options(), &At(0));
     decider.record(true);
     let config = pumice_conf::parse(DEFAULT_CONF, &REGISTRY).config;
@@ -48,15 +53,27 @@ fn blocks() -> Vec<Vec<u8>> {
     ]);
     decider.set_synced();
     decider.set_leader(true);
-    let first = [start.bytes(), decider.take_tape()].concat();
-    let mut blocks = vec![[header("a test", Duration::ZERO), block(&first)].concat()];
+    let mut maker = TapeBlocks::new("a test", "p");
+    let mut first = Vec::new();
+    maker.begin(start, &mut |block| first.extend_from_slice(block));
+    first.extend(maker.block(&decider.take_tape()));
+    let mut segments = vec![vec![first]];
     for second in 1..=4 {
+        if segments[segments.len() - 1].len() > length {
+            let copy = decider.segment_start(Duration::from_secs(second));
+            let mut segment = Vec::new();
+            maker.begin(copy.expect("recorded"), &mut |block| {
+                segment.extend_from_slice(block);
+            });
+            segments.push(vec![segment]);
+        }
         decider.apply(vec![pod(&format!("p{second}"), "1c").delta()]);
         decider.step(&At(second), &mut Unobserved);
         decider.take_effects();
-        blocks.push(block(&decider.take_tape()));
+        let block = maker.block(&decider.take_tape());
+        segments.last_mut().expect("begun").push(block);
     }
-    blocks
+    segments
 }
 
 /// A file of these bytes in a folder of its own.
@@ -117,7 +134,10 @@ fn a_decision_that_is_not_the_one_recorded_ends_it_with_code_1_and_is_told() {
         placed: vec![("p2".to_owned(), "n1".to_owned())],
         evicted: Vec::new(),
     });
-    let other = block(&other.take());
+    let mut maker = TapeBlocks::new("a test", "p");
+    // The third block of entries.
+    (0..2).for_each(|_| drop(maker.block(&[])));
+    let other = maker.block(&other.take());
     entries[2] = other;
     let (code, report) = report(&[], &file("other", &entries.concat()));
     assert_eq!(code, Some(1), "{report}");
@@ -183,4 +203,145 @@ fn what_is_no_recording_is_said() {
     let (code, said) = report(&[], &path);
     assert_eq!(code, Some(2));
     assert!(said.to_string().contains("pumice record export"), "{said}");
+}
+
+#[test]
+fn files_of_a_process_are_one_to_a_replay_and_without_the_first_it_is_as_of_a_copy() {
+    let path = file("files", b"");
+    std::fs::remove_file(&path).expect("removed");
+    let folder = path.parent().expect("a folder");
+    let name = |at: usize| folder.join(format!("recording-{at}.pumice"));
+    // Names say nothing of the order.
+    for (at, segment) in segments(1).iter().enumerate() {
+        std::fs::write(name(9 - at), segment.concat()).expect("written");
+    }
+    let (code, said) = report(&[], folder);
+    assert_eq!(code, Some(0), "{said}");
+    let counts = [
+        "exactSegments",
+        "joinedSegments",
+        "copiedSegments",
+        "placed",
+    ];
+    let numbers = counts.map(|key| said[key].as_u64());
+    assert_eq!(numbers, [Some(1), Some(3), Some(0), Some(4)], "{said}");
+    std::fs::remove_file(name(9)).expect("removed");
+    let (code, said) = report(&[], folder);
+    assert_eq!(code, Some(0), "{said}");
+    let numbers = counts.map(|key| said[key].as_u64());
+    assert_eq!(numbers, [Some(0), Some(2), Some(1), Some(3)], "{said}");
+}
+
+#[test]
+fn two_configurations_are_compared_over_what_was_recorded() {
+    let path = file("compare", &blocks().concat());
+    let conf = |name: &str, plugin: &str| {
+        let text = format!(
+            "actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n  - name: predicates\n  - name: \
+             {plugin}\n"
+        );
+        let path = path.with_file_name(name);
+        std::fs::write(&path, text).expect("written");
+        path.display().to_string()
+    };
+    let (pack, spread) = (
+        conf("pack.conf", "binpack"),
+        conf("spread.conf", "nodeorder"),
+    );
+    let name = path.display().to_string();
+    let words = [&*spread, "--recording", &name, "--exit-code", "--output"];
+    let compared = |output: &str| {
+        let words = [&words[..], &[output]].concat();
+        pumice("compare", &words, Path::new(&pack))
+    };
+    let output = compared("json");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(said["sums"][0]["a"], 4, "{said}");
+    assert_eq!(said["sums"][0]["b"], 4, "{said}");
+    let moved = said["pods"].as_array().map_or(0, Vec::len);
+    assert!((1..=4).contains(&moved), "{said}");
+    assert_eq!(said["jobs"].as_array().map(Vec::len), Some(moved), "{said}");
+    assert_eq!(said["nodes"].as_array().map(Vec::len), Some(2), "{said}");
+    let output = compared("table");
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        table.contains("pods placed") && table.contains("NODES"),
+        "{table}"
+    );
+    // A configuration is as itself.
+    let words = ["--recording", &name, "--exit-code"];
+    let words = [&[&*pack], &words[..]].concat();
+    let output = pumice("compare", &words, Path::new(&pack));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+fn explained(words: &[&str], path: &Path) -> (Option<i32>, String, String) {
+    let path = path.display().to_string();
+    let words = [words, &["--recording", &path]].concat();
+    let output = Command::new(env!("CARGO_BIN_EXE_pumice"))
+        .arg("explain")
+        .args(words)
+        .output()
+        .expect("the binary runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+#[test]
+fn explain_asks_of_the_past() {
+    // The fifth pod asks more than there is.
+    let (mut decider, start) = RecordedDecider::new(options(), &At(0));
+    decider.record(true);
+    let mut maker = TapeBlocks::new("a test", "p");
+    let mut bytes = Vec::new();
+    maker.begin(start, &mut |block| bytes.extend_from_slice(block));
+    let config = pumice_conf::parse(DEFAULT_CONF, &REGISTRY).config;
+    decider.configure(&config.expect("valid"), Some(DEFAULT_CONF));
+    decider.apply(vec![
+        queue("root").delta(),
+        queue("default").delta(),
+        node("n1", "4c 8Gi pods=110").delta(),
+        pod("big", "6c").delta(),
+    ]);
+    decider.set_synced();
+    decider.set_leader(true);
+    for second in [10, 20, 30] {
+        if second == 20 {
+            decider.apply(vec![node("n2", "8c 8Gi pods=110").delta()]);
+        }
+        decider.step(&At(second), &mut Unobserved);
+        decider.take_effects();
+    }
+    bytes.extend(maker.block(&decider.take_tape()));
+    let path = file("explain", &bytes);
+    let at = |second: &str| format!("1970-01-01T00:00:{second}Z");
+    let (code, said, notes) = explained(&["pod", "ns/big", "--at", &at("19")], &path);
+    assert_eq!(code, Some(0), "{notes}");
+    assert!(said.contains("pod ns/big  Pending"), "{said}");
+    assert!(said.contains("cpu"), "{said}");
+    assert!(
+        notes.contains("as of the step at 1970-01-01T00:00:10Z, recorded by a test"),
+        "{notes}"
+    );
+    let (code, said, _) = explained(&["ns/big", "--at", &at("20"), "-o", "json"], &path);
+    let view: Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!((code, &view["node"]), (Some(0), &"n2".into()), "{view}");
+    // The queue, at the end of it.
+    let (code, said, _) = explained(&["queue", "default"], &path);
+    assert!(code == Some(0) && said.contains("default"), "{said}");
+    // What is not known there, and a time before all of it.
+    let (code, _, notes) = explained(&["pod", "ns/bog"], &path);
+    assert_eq!(code, Some(2));
+    assert!(notes.contains("did you mean ns/big"), "{notes}");
+    let (code, _, notes) = explained(&["ns/big", "--at", &at("05")], &path);
+    assert_eq!(code, Some(2));
+    assert!(
+        notes.contains("no step up to 1970-01-01T00:00:05Z"),
+        "{notes}"
+    );
 }

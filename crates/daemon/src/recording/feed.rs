@@ -88,10 +88,12 @@ impl RecordingFeed {
 
     /// The decider begins, and knows nothing yet.
     pub fn begin(&mut self, decider: &mut RecordedDecider, start: SegmentStart) {
-        if self.sender.is_some() {
-            decider.record(true);
-            self.send(decider, RecordingMessage::Start(Box::new(start), None));
+        if self.sender.is_none() {
+            decider.never_record();
+            return;
         }
+        decider.record(true);
+        self.send(decider, RecordingMessage::Start(Box::new(start), None));
     }
 
     /// Hands over what was recorded in a round. Never waits.
@@ -102,10 +104,9 @@ impl RecordingFeed {
         let is_idle = self.pipe.queued.load(Ordering::Acquire) == 0;
         let wants = self.pipe.wants_segment.swap(false, Ordering::AcqRel);
         if self.broken.is_some() && is_idle {
-            let start = Box::new(decider.segment_start(now));
             decider.record(true);
             let why = self.broken.take();
-            self.send(decider, RecordingMessage::Start(start, why));
+            self.start(decider, now, why);
         } else if self.broken.is_none() {
             let entries = decider.take_tape();
             if !entries.is_empty() {
@@ -113,9 +114,15 @@ impl RecordingFeed {
                 self.send(decider, RecordingMessage::Entries(entries, now));
             }
             if wants && self.broken.is_none() {
-                let start = Box::new(decider.segment_start(now));
-                self.send(decider, RecordingMessage::Start(start, None));
+                self.start(decider, now, None);
             }
+        }
+    }
+
+    fn start(&mut self, decider: &mut RecordedDecider, now: Duration, broke_off: Option<String>) {
+        if let Some(start) = decider.segment_start(now) {
+            let start = Box::new(start);
+            self.send(decider, RecordingMessage::Start(start, broke_off));
         }
     }
 
@@ -148,6 +155,7 @@ impl RecordingFeed {
         }
         if ended {
             tracing::error!("nothing is recorded any more: the thread that records has ended");
+            decider.never_record();
             self.sender = None;
             return;
         }

@@ -16,6 +16,16 @@ const SEGMENTS: TimedFiles = TimedFiles {
     most_names: 100,
 };
 
+/// How files are called by which it is tried whether one can be written.
+const PROBES: TimedFiles = TimedFiles {
+    prefix: "recording-probe",
+    suffix: "tmp",
+    most_names: 100,
+};
+
+/// Bytes for which there has to be room.
+const PROBE_BYTES: usize = 1 << 20;
+
 /// See the module.
 pub(super) struct RecordingFolder {
     path: PathBuf,
@@ -73,6 +83,19 @@ impl RecordingFolder {
             return Err(error);
         }
         self.remove_old(now)
+    }
+
+    /// No segment is written at this moment.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.newest.is_none()
+    }
+
+    /// Whether a file can be written, by writing one, which is removed again.
+    pub(super) fn takes_files(&self, now: Duration) -> io::Result<()> {
+        let (path, mut file) = PROBES.create(&self.path, now.as_secs())?;
+        let written = file.write_all(&vec![0; PROBE_BYTES]);
+        fs::remove_file(path)?;
+        written
     }
 
     /// Segments that are there, the oldest first.

@@ -20,6 +20,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use pumice_admin::metrics::Metrics;
+use pumice_process::identity;
+use pumice_record::TapeBlocks;
 
 pub use feed::RecordingFeed;
 pub use ring::MemoryRing;
@@ -64,7 +66,8 @@ pub fn start(
         None => None,
     };
     let (feed, pipe) = feed::pipe(Arc::clone(&metrics));
-    let writer = RecordingWriter::new(program, Arc::clone(&ring), folder, pipe, metrics);
+    let blocks = TapeBlocks::new(program, &identity::lease_holder(program));
+    let writer = RecordingWriter::new(blocks, Arc::clone(&ring), folder, pipe, metrics);
     let thread = std::thread::Builder::new()
         .name("recorder".to_owned())
         .spawn(move || writer.run())

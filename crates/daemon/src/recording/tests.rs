@@ -7,7 +7,9 @@ use pumice_decider::{Clock, DeciderOptions, Sharding};
 use pumice_engine::{REGISTRY, Unobserved};
 use pumice_fixtures::ToDelta as _;
 use pumice_model::Delta;
-use pumice_record::{RecordedDecider, Replay, ReplayEvent, TapeEntry, TapePiece, TapeReader};
+use pumice_record::{
+    RecordedDecider, Replay, ReplayEvent, Tape, TapeBlocks, TapeEntry, TapePiece, TapeReader,
+};
 use tempfile::TempDir;
 
 use super::*;
@@ -33,6 +35,10 @@ fn options() -> DeciderOptions {
         full_check: Duration::from_secs(60),
         dry_run: false,
     }
+}
+
+fn blocks() -> TapeBlocks {
+    TapeBlocks::new("a test", "p")
 }
 
 fn metrics() -> Arc<Metrics> {
@@ -81,9 +87,9 @@ fn run(bounds: &RecordingBounds, seconds: u64) -> Vec<u8> {
 
 fn entries(bytes: &[u8]) -> Vec<TapeEntry> {
     let pieces = TapeReader::new(bytes).filter_map(|piece| match piece {
-        TapePiece::Header(_) => None,
+        TapePiece::Header(_) | TapePiece::Block(_) => None,
         TapePiece::Entry(entry) => Some(*entry),
-        TapePiece::Lost(part) => panic!("{part:?}"),
+        TapePiece::Lost(part) | TapePiece::Unreadable(part) => panic!("{part:?}"),
     });
     pieces.collect()
 }
@@ -179,7 +185,7 @@ fn where_the_writer_cannot_follow_the_recording_breaks_off_and_begins_again_at_a
     feed.hand_over(&mut decider, Duration::from_secs(rounds));
     assert!(!decider.is_recording());
     let ring = Arc::new(MemoryRing::new(1 << 20));
-    let writer = RecordingWriter::new("a test", Arc::clone(&ring), None, end, metrics);
+    let writer = RecordingWriter::new(blocks(), Arc::clone(&ring), None, end, metrics);
     let writer = std::thread::spawn(move || writer.run());
     while feed.is_busy() {
         std::thread::yield_now();
@@ -215,11 +221,77 @@ fn nothing_of_environments_and_secrets_is_recorded() {
     decider.record(true);
     decider.configure(&config, shown.as_deref());
     decider.apply(vec![Delta::PodApply(Box::new(read))]);
-    let copy = decider.segment_start(Duration::ZERO).bytes();
-    let all = [begin.bytes(), decider.take_tape(), copy].concat();
+    let copy = decider.segment_start(Duration::ZERO).expect("recorded");
+    let mut all = Vec::new();
+    let mut blocks = blocks();
+    blocks.begin(begin, &mut |block| all.extend_from_slice(block));
+    all.extend(blocks.block(&decider.take_tape()));
+    blocks.begin(copy, &mut |block| all.extend_from_slice(block));
+    let mut tape = Tape::default();
+    entries(&all).iter().for_each(|entry| tape.push(entry));
+    let all = tape.take();
     let text = String::from_utf8_lossy(&all);
     assert!(
         text.contains("elasticsearch") && text.contains("(hidden)") && text.contains("the-pod")
     );
     assert!(!text.contains("HIDDEN"), "{text}");
+}
+
+#[test]
+fn what_stands_is_not_remembered_where_nothing_is_recorded() {
+    let (mut decider, begin) = RecordedDecider::new(options(), &At(0));
+    RecordingFeed::off().begin(&mut decider, begin);
+    decider.set_leader(true);
+    assert!(!decider.is_recording());
+    assert!(decider.segment_start(Duration::ZERO).is_none());
+}
+
+#[test]
+fn a_folder_that_takes_no_files_is_tried_again_and_memory_goes_on() {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("volume");
+    std::fs::create_dir(&path).expect("made");
+    let kept = RecordingFolder::open(&path, 1 << 20, Duration::from_secs(3600)).expect("there");
+    std::fs::remove_dir(&path).expect("removed");
+    let metrics = metrics();
+    let (mut feed, end) = feed::pipe(Arc::clone(&metrics));
+    let ring = Arc::new(MemoryRing::new(1 << 20));
+    let mut writer = RecordingWriter::new(blocks(), Arc::clone(&ring), Some(kept), end, metrics);
+    writer.retry_after = Duration::ZERO;
+    let writer = std::thread::spawn(move || writer.run());
+    let (mut decider, begin) = RecordedDecider::new(options(), &At(0));
+    feed.begin(&mut decider, begin);
+    let mut round = |feed: &mut RecordingFeed, second: u64| {
+        decider.set_synced();
+        feed.hand_over(&mut decider, Duration::from_secs(second));
+        feed.flush(&mut decider);
+        while feed.is_busy() {
+            std::thread::yield_now();
+        }
+    };
+    (1..5).for_each(|second| round(&mut feed, second));
+    std::fs::create_dir(&path).expect("the volume is back");
+    (5..9).for_each(|second| round(&mut feed, second));
+    drop(feed);
+    writer.join().expect("ended");
+    // In memory is all of it, in the file what came since, after a copy.
+    let is_synced = |entry: &&TapeEntry| matches!(entry, TapeEntry::Synced);
+    let all = entries(&ring.bytes());
+    let begins = |entries: &[TapeEntry]| {
+        let begins = entries.iter().filter_map(|entry| match entry {
+            TapeEntry::Begin { fresh, .. } => Some(*fresh),
+            _ => None,
+        });
+        begins.collect::<Vec<bool>>()
+    };
+    assert_eq!(begins(&all), [true, false]);
+    let names: Vec<_> = std::fs::read_dir(&path)
+        .expect("a folder")
+        .flatten()
+        .collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    let file = entries(&std::fs::read(names[0].path()).expect("there"));
+    assert_eq!(begins(&file), [false]);
+    let (in_all, in_file) = (all.iter().filter(is_synced), file.iter().filter(is_synced));
+    assert!(in_all.count() > in_file.count());
 }

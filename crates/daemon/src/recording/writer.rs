@@ -1,12 +1,13 @@
 //! The thread that makes blocks and segments of entries, and keeps them.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use pumice_admin::metrics::Metrics;
-use pumice_record::{SegmentStart, Tape, TapeEntry, block, header};
+use pumice_record::{SegmentStart, Tape, TapeBlocks, TapeEntry};
 
 use super::feed::{PipeEnd, RecordingMessage};
 use super::folder::RecordingFolder;
@@ -24,9 +25,12 @@ const SEGMENTS: usize = 4;
 /// A segment has so many times the copy at its begin beside it where there is room, or most of a recording would be copies.
 const LEAST_AFTER_COPY: usize = 2;
 
+/// How long files that cannot be written are left alone before it is tried again whether they can.
+const RETRY_AFTER: Duration = Duration::from_secs(60);
+
 /// See the module.
 pub(super) struct RecordingWriter {
-    program: &'static str,
+    blocks: TapeBlocks,
     ring: Arc<MemoryRing>,
     folder: Option<RecordingFolder>,
     pipe: PipeEnd,
@@ -41,20 +45,22 @@ pub(super) struct RecordingWriter {
     segment: (usize, usize),
     /// Another segment was asked for, and has not begun yet.
     has_asked: bool,
-    /// What was last told of the folder.
-    trouble: Option<String>,
+    /// Since when files cannot be written: it was said then.
+    stuck_since: Option<Instant>,
+    /// How long they are left alone.
+    pub retry_after: Duration,
 }
 
 impl RecordingWriter {
     pub(super) fn new(
-        program: &'static str,
+        blocks: TapeBlocks,
         ring: Arc<MemoryRing>,
         folder: Option<RecordingFolder>,
         pipe: PipeEnd,
         metrics: Arc<Metrics>,
     ) -> Self {
         Self {
-            program,
+            blocks,
             ring,
             folder,
             pipe,
@@ -64,7 +70,8 @@ impl RecordingWriter {
             now: Duration::ZERO,
             segment: (0, 0),
             has_asked: false,
-            trouble: None,
+            stuck_since: None,
+            retry_after: RETRY_AFTER,
         }
     }
 
@@ -105,13 +112,14 @@ impl RecordingWriter {
         self.now = at;
         self.ring.begin();
         if let Some(folder) = &mut self.folder {
-            let begun = folder.begin(at).map_err(|error| error.to_string());
+            let begun = folder.begin(at);
             self.tell(begun);
         }
-        let copy = block(&start.bytes());
-        self.segment = (0, copy.len());
+        self.segment = (0, 0);
         self.has_asked = false;
-        self.append(&[header(self.program, at), copy].concat());
+        let blocks = self.blocks.clone();
+        blocks.begin(start, &mut |block| self.append(block));
+        self.segment.1 = self.segment.0;
     }
 
     /// Makes a block of what there is.
@@ -120,7 +128,7 @@ impl RecordingWriter {
         if self.entries.is_empty() {
             return;
         }
-        let block = block(&self.entries);
+        let block = self.blocks.block(&self.entries);
         self.entries.clear();
         self.append(&block);
         let (bytes, copy) = self.segment;
@@ -133,7 +141,7 @@ impl RecordingWriter {
         }
         // Of a copy that is large beside the limit less follows: the next one has to begin before there is no room.
         let enough = (copy * (1 + LEAST_AFTER_COPY)).min(copy.midpoint(limit));
-        let is_due = bytes > limit / SEGMENTS && bytes > enough;
+        let is_due = bytes > limit / SEGMENTS && bytes > enough || self.may_write_again();
         if is_due && !std::mem::replace(&mut self.has_asked, true) {
             self.pipe.pipe.wants_segment.store(true, Ordering::Release);
         }
@@ -147,19 +155,40 @@ impl RecordingWriter {
         }
         if let Some(folder) = &mut self.folder {
             let written = folder.append(block, self.now);
-            self.tell(written.map_err(|error| error.to_string()));
+            self.tell(written);
         }
         self.metrics.recording_bytes(self.ring.len());
     }
 
-    /// What is wrong with the folder, once.
-    fn tell(&mut self, done: Result<(), String>) {
-        let trouble = done.err();
-        if trouble != self.trouble
-            && let Some(trouble) = &trouble
-        {
-            tracing::error!("--record-dir: {trouble}; the next segment is tried anew");
+    /// Files could not be written, and can again: they need a segment that begins anew.
+    fn may_write_again(&mut self) -> bool {
+        let (Some(folder), Some(since)) = (&self.folder, &mut self.stuck_since) else {
+            return false;
+        };
+        if self.has_asked || since.elapsed() < self.retry_after {
+            return false;
         }
-        self.trouble = trouble;
+        *since = Instant::now();
+        folder.takes_files(self.now).is_ok()
+    }
+
+    /// What is wrong with the folder, once.
+    fn tell(&mut self, done: io::Result<()>) {
+        let is_stuck = self.folder.as_ref().is_some_and(RecordingFolder::is_stuck);
+        match (done, is_stuck) {
+            (Err(error), true) if self.stuck_since.is_none() => {
+                self.stuck_since = Some(Instant::now());
+                let rest = match self.ring.is_off() {
+                    true => "nothing is recorded",
+                    false => "what is recorded is in memory only",
+                };
+                tracing::error!("--record-dir: {error}; {rest} until files can be written again");
+            }
+            (Err(error), false) => tracing::warn!("--record-dir: {error}"),
+            (Ok(()), false) if self.stuck_since.take().is_some() => {
+                tracing::info!("--record-dir: files can be written again");
+            }
+            (Ok(()) | Err(_), _) => {}
+        }
     }
 }

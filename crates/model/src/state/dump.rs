@@ -15,6 +15,9 @@ use crate::object::{Amounts, NamespaceObject, Pairs, PodObject, PodPhase};
 use crate::shape::Shape;
 use crate::task::{Task, TaskStatus};
 
+/// Changes that are handed over at once, about.
+const PART: usize = 500;
+
 /// Writes objects as they were read.
 pub(super) struct ObjectReader<'a> {
     pub population: &'a Population,
@@ -25,7 +28,38 @@ pub(super) struct ObjectReader<'a> {
 impl State {
     /// Deltas that make an empty state equal to this one, each kind in the order of its names.
     pub fn dump(&self) -> Vec<Delta> {
-        ObjectReader::of(self).dump()
+        let mut all = Vec::new();
+        dump_in_parts(self, &mut |part| all.append(part));
+        all
+    }
+}
+
+/// As [`State::dump`], a part at a time: it is never there as a whole. What is left of a part is forgotten.
+pub fn dump_in_parts(state: &State, keep: &mut dyn FnMut(&mut Vec<Delta>)) {
+    ObjectReader::of(state).dump(&mut DumpParts {
+        part: Vec::new(),
+        keep,
+    });
+}
+
+/// Hands over what was collected, a part at a time.
+struct DumpParts<'a> {
+    part: Vec<Delta>,
+    keep: &'a mut dyn FnMut(&mut Vec<Delta>),
+}
+
+impl DumpParts<'_> {
+    fn push(&mut self, delta: Delta) {
+        self.part.push(delta);
+        self.hand_over(PART);
+    }
+
+    /// Where there are so many.
+    fn hand_over(&mut self, least: usize) {
+        if self.part.len() >= least {
+            (self.keep)(&mut self.part);
+            self.part.clear();
+        }
     }
 }
 
@@ -71,18 +105,18 @@ impl<'a> ObjectReader<'a> {
         }
     }
 
-    fn dump(&self) -> Vec<Delta> {
-        let mut out: Vec<Delta> = Vec::new();
+    fn dump(&self, out: &mut DumpParts<'_>) {
         if let Some(name) = self.population.group_controller() {
             out.push(Delta::GroupController(Some(name.to_owned())));
         }
-        self.dump_maps(&mut out);
+        self.dump_maps(&mut out.part);
         for (node, reports) in &self.supplies.devices().reports {
-            out.extend(reports.iter().map(|(topic, text)| Delta::NodeReport {
-                node: node.clone(),
-                topic: topic.clone(),
-                text: Some(text.clone()),
-            }));
+            out.part
+                .extend(reports.iter().map(|(topic, text)| Delta::NodeReport {
+                    node: node.clone(),
+                    topic: topic.clone(),
+                    text: Some(text.clone()),
+                }));
         }
         for node in self.ground.nodes().known() {
             out.push(Delta::NodeApply(Box::new(node.clone())));
@@ -90,7 +124,7 @@ impl<'a> ObjectReader<'a> {
         for hyper_node in self.ground.network().objects() {
             out.push(Delta::HyperNodeApply(Box::new(hyper_node.clone())));
         }
-        self.dump_told_of_nodes(&mut out);
+        self.dump_told_of_nodes(&mut out.part);
         let mut queues: Vec<_> = self
             .population
             .queues()
@@ -122,20 +156,23 @@ impl<'a> ObjectReader<'a> {
         for group in groups {
             out.push(Delta::GroupApply(Box::new(group.clone())));
         }
-        self.supplies.allowances().dump(&mut out);
-        self.dump_supplies(&mut out);
+        self.supplies.allowances().dump(&mut out.part);
+        self.dump_supplies(&mut out.part);
         let mut tasks: Vec<TaskIx> = self.population.tasks().map(|(ix, _)| ix).collect();
         tasks.sort_by_key(|ix| &self.population.task(*ix).uid);
         for ix in tasks {
-            self.dump_task(ix, &mut out);
+            self.dump_task(ix, &mut out.part);
+            out.hand_over(PART);
         }
-        out.extend(self.population.admissions(self.ground.resources()));
+        out.part
+            .extend(self.population.admissions(self.ground.resources()));
         let answers = self.supplies.extender_answers().all();
-        out.extend(answers.map(|(question, answer)| Delta::ExtenderAnswer {
-            question: question.clone(),
-            answer: Box::new(answer.clone()),
-        }));
-        out
+        out.part
+            .extend(answers.map(|(question, answer)| Delta::ExtenderAnswer {
+                question: question.clone(),
+                answer: Box::new(answer.clone()),
+            }));
+        out.hand_over(1);
     }
 
     /// What ConfigMaps configure.

@@ -41,7 +41,7 @@ use population::JobBooks;
 
 pub use applied::{Applied, GroupChange, PodChange};
 pub use books::{AnswerBooks, Charges, HeldCards};
-pub use dump::{bound_pod, unplaced_pod};
+pub use dump::{bound_pod, dump_in_parts, unplaced_pod};
 pub use ground::Ground;
 pub use journal::{ChangeJournal, ChangeReader};
 pub use placement::{Placement, SupplyPlan};

@@ -1,5 +1,6 @@
 //! Recordings as bytes: what is read again, and what is lost with a part of them.
 
+mod anonymous;
 mod damage;
 mod shape;
 
@@ -9,7 +10,7 @@ use pumice_conf::DEFAULT_CONF;
 use pumice_decider::{Clock, DeciderOptions, Sharding};
 use pumice_engine::{REGISTRY, Unobserved};
 use pumice_fixtures::{ToDelta as _, node, pod, queue};
-use pumice_record::{RecordedDecider, TapeEntry, TapePiece, TapeReader, block, header};
+use pumice_record::{RecordedDecider, TapeBlocks, TapeEntry, TapePiece, TapeReader};
 
 /// A moment, in seconds.
 pub struct At(pub u64);
@@ -38,9 +39,23 @@ pub fn options() -> DeciderOptions {
 /// A decider that places a pod each second, as a header and a block for each of them.
 pub fn recorded(seconds: u64) -> Vec<u8> {
     let (mut decider, start) = RecordedDecider::new(options(), &At(0));
-    let mut bytes = header("a test", Duration::ZERO);
-    bytes.extend(block(&start.bytes()));
+    let mut blocks = TapeBlocks::new("a test", "p");
+    let mut bytes = Vec::new();
+    blocks.begin(start, &mut |block| bytes.extend_from_slice(block));
     decider.record(true);
+    tell_cluster(&mut decider);
+    for second in 1..=seconds {
+        let pod = pod(&format!("p{second}"), "1c");
+        decider.apply(vec![pod.delta()]);
+        decider.step(&At(second), &mut Unobserved);
+        decider.take_effects();
+        bytes.extend(blocks.block(&decider.take_tape()));
+    }
+    bytes
+}
+
+/// A node and queues, all of them, and that it may decide.
+pub fn tell_cluster(decider: &mut RecordedDecider) {
     let config = pumice_conf::parse(DEFAULT_CONF, &REGISTRY).config;
     decider.configure(&config.expect("valid"), Some(DEFAULT_CONF));
     decider.apply(vec![
@@ -50,14 +65,6 @@ pub fn recorded(seconds: u64) -> Vec<u8> {
     ]);
     decider.set_synced();
     decider.set_leader(true);
-    for second in 1..=seconds {
-        let pod = pod(&format!("p{second}"), "1c");
-        decider.apply(vec![pod.delta()]);
-        decider.step(&At(second), &mut Unobserved);
-        decider.take_effects();
-        bytes.extend(block(&decider.take_tape()));
-    }
-    bytes
 }
 
 /// What can be read of it, and how much is said to be lost.
@@ -65,9 +72,9 @@ pub fn read(bytes: &[u8]) -> (Vec<TapeEntry>, usize) {
     let (mut entries, mut lost) = (Vec::new(), 0);
     for piece in TapeReader::new(bytes) {
         match piece {
-            TapePiece::Header(_) => {}
+            TapePiece::Header(_) | TapePiece::Block(_) => {}
             TapePiece::Entry(entry) => entries.push(*entry),
-            TapePiece::Lost(part) => lost += part.bytes.len(),
+            TapePiece::Lost(part) | TapePiece::Unreadable(part) => lost += part.bytes.len(),
         }
     }
     (entries, lost)

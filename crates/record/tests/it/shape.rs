@@ -9,9 +9,9 @@ use pumice_model::object::{
     AttachmentObject, BudgetObject, ClaimObject, DeviceClassObject, HyperNodeObject, NodeUsage,
     NumatopologyObject, PvObject, QuotaObject, ResourceClaimObject, SliceObject,
 };
-use pumice_record::{FORMAT, Tape, TapeEntry, TapePiece, TapeReader, block, header};
+use pumice_record::{FORMAT, Tape, TapeBlocks, TapeEntry, TapePiece, TapeReader};
 
-use crate::{options, read};
+use crate::{options, read, recorded};
 
 /// One of each larger kind.
 fn deltas() -> Vec<Delta> {
@@ -35,6 +35,10 @@ fn deltas() -> Vec<Delta> {
             usage: Some(NodeUsage::default()),
         },
     ]
+}
+
+fn block(entries: &[u8]) -> Vec<u8> {
+    TapeBlocks::new("a test", "p").block(entries)
 }
 
 fn tape() -> Vec<u8> {
@@ -71,31 +75,27 @@ fn the_format_has_a_number_for_each_shape() {
     let shape = crc32fast::hash(&tape());
     assert_eq!(
         (FORMAT, shape),
-        (1, 4_079_778_675),
+        (2, 4_079_778_675),
         "what is recorded has changed: add one to FORMAT, and write both numbers here"
     );
 }
 
 #[test]
 fn a_recording_of_another_format_is_told_with_who_made_it() {
-    let mut other = header("pumice-scheduler/9", Duration::ZERO);
+    let mut other = recorded(1);
     // The format is the first number of the header, which has a checksum.
-    other[17] = 99;
+    other[25] = 99;
+    let length = usize::from(other[13]);
     let sum = {
         let mut crc = crc32fast::Hasher::new();
-        crc.update(&other[4..13]);
-        crc.update(&other[17..]);
+        crc.update(&other[4..21]);
+        crc.update(&other[25..25 + length]);
         crc.finalize()
     };
-    other[13..17].copy_from_slice(&sum.to_le_bytes());
-    other.extend(block(&tape()));
+    other[21..25].copy_from_slice(&sum.to_le_bytes());
     let pieces: Vec<TapePiece> = TapeReader::new(&other).collect();
     let [TapePiece::Lost(part)] = &pieces[..] else {
         panic!("{pieces:?}");
     };
-    assert!(
-        part.why.contains("pumice-scheduler/9, in format 99"),
-        "{}",
-        part.why
-    );
+    assert!(part.why.contains("a test, in format 99"), "{}", part.why);
 }

@@ -5,13 +5,16 @@ mod short;
 mod sources;
 mod tables;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use jiff::Timestamp;
 
 use super::scheduler::{SchedulerConnection, absent};
 use crate::bad_input::BadInput;
 use crate::output::OutputFormat;
+use crate::recordings::{moment_at, since_epoch};
 pub(super) use short::shorten_why;
 #[cfg(test)]
 pub(super) use short::{shorten_job, shorten_pod};
@@ -32,6 +35,16 @@ pub struct ExplainArguments {
     /// All of why something waits: who may be evicted and who not, and how near the nearest node comes
     #[arg(long, short)]
     verbose: bool,
+    /// Ask of the past: recordings, or a directory of them (--record-dir). No cluster is asked
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["server", "kubeconfig", "context", "port"]
+    )]
+    recording: Vec<PathBuf>,
+    /// With --recording: as of the last step at this time, such as 2026-01-31T12:00:00Z; default: the last of all
+    #[arg(long, value_name = "TIME", requires = "recording")]
+    at: Option<Timestamp>,
     #[command(flatten)]
     connection: SchedulerConnection,
 }
@@ -121,7 +134,13 @@ fn wanted(what: &[String]) -> Result<Wanted, BadInput> {
 /// Asks and prints.
 pub fn run(arguments: &ExplainArguments) -> anyhow::Result<ExitCode> {
     let wanted = wanted(&arguments.what)?;
-    let sources = Sources::open(&arguments.connection)?;
+    let sources = match arguments.recording.is_empty() {
+        true => Sources::open(&arguments.connection)?,
+        false => {
+            let at = arguments.at.map(since_epoch).transpose()?;
+            Sources::past(moment_at(&arguments.recording, at)?)
+        }
+    };
     let named = wanted.namespace.as_ref().or(arguments.namespace.as_ref());
     let format = arguments.connection.output;
     let question = Question {

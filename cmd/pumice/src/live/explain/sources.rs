@@ -1,8 +1,9 @@
 //! Who is asked for an explanation: the scheduler, and the API server, which knows the workload
-//! above the PodGroup, and stands in where the scheduler is out of reach.
+//! above the PodGroup, and stands in where the scheduler is out of reach; or the scheduler as it was, from a recording.
 
+use anyhow::Context as _;
 use jiff::Timestamp;
-use pumice_engine::view::{JobView, PodView, QueueView};
+use pumice_engine::view::{Ask, JobView, PodView, QueueView};
 use serde::de::DeserializeOwned;
 
 use super::super::account;
@@ -17,6 +18,7 @@ use super::short::{shorten_job, shorten_pod};
 use super::tables::{pod_table, queue_table};
 use crate::bad_input::BadInput;
 use crate::output::OutputFormat;
+use crate::recordings::PastMoment;
 
 /// What is asked about.
 pub(super) struct Question<'a> {
@@ -27,41 +29,64 @@ pub(super) struct Question<'a> {
     pub is_short: bool,
 }
 
+/// The scheduler that is asked.
+enum AskedScheduler {
+    Running(Scheduler),
+    Past(Box<PastMoment>),
+    /// Why none can be asked.
+    OutOfReach(anyhow::Error),
+}
+
 /// Who can be asked: the scheduler, or else why not, and the API server.
 pub(super) struct Sources {
     user: Option<ClusterUser>,
-    scheduler: anyhow::Result<Scheduler>,
+    scheduler: AskedScheduler,
 }
 
 impl Sources {
     /// Finds both.
     pub fn open(connection: &SchedulerConnection) -> anyhow::Result<Self> {
         let scheduler = match connection.open() {
-            Err(error) if !is_out_of_reach(&error) => return Err(error),
-            found => found,
+            Ok(scheduler) => AskedScheduler::Running(scheduler),
+            Err(error) if is_out_of_reach(&error) => AskedScheduler::OutOfReach(error),
+            Err(error) => return Err(error),
         };
         let cluster = connection.cluster();
         let user = cluster.map(|cluster| cluster.open()).transpose()?;
         Ok(Self { user, scheduler })
     }
 
+    /// The scheduler as it was; says when that is.
+    pub fn past(moment: PastMoment) -> Self {
+        for note in moment.notes() {
+            anstream::eprintln!("{note}");
+        }
+        Self {
+            user: None,
+            scheduler: AskedScheduler::Past(Box::new(moment)),
+        }
+    }
+
     /// The namespace meant where none is named.
     pub fn namespace(&self) -> &str {
         match (&self.scheduler, &self.user) {
-            (Ok(scheduler), _) => scheduler.namespace(),
+            (AskedScheduler::Running(scheduler), _) => scheduler.namespace(),
             (_, Some(user)) => user.namespace(None),
-            (Err(_), None) => pumice_api::keys::DEFAULT_NAMESPACE,
+            (_, None) => pumice_api::keys::DEFAULT_NAMESPACE,
         }
     }
 
     /// The scheduler's answer, or why it is out of reach while the API server is not.
-    fn ask<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<SourceAnswer<T>> {
+    fn ask<T: DeserializeOwned>(&self, ask: &Ask) -> anyhow::Result<SourceAnswer<T>> {
         let scheduler = match &self.scheduler {
-            Ok(scheduler) => scheduler,
+            AskedScheduler::Running(scheduler) => scheduler,
+            AskedScheduler::Past(moment) => return past_answer(moment, ask),
             // What cannot be copied is told again in its own words.
-            Err(error) => return Ok(SourceAnswer::OutOfReach(told_again(error))),
+            AskedScheduler::OutOfReach(error) => {
+                return Ok(SourceAnswer::OutOfReach(told_again(error)));
+            }
         };
-        match scheduler.get(parts) {
+        match scheduler.view(ask) {
             Ok(Ok(view)) => Ok(SourceAnswer::View(view)),
             Ok(Err(why)) => Ok(SourceAnswer::Absent(why)),
             Err(error) if self.user.is_some() && is_out_of_reach(&error) => {
@@ -78,7 +103,7 @@ impl Sources {
             Some(user) => account::read_pod(user, namespace, name),
             None => Ok(None),
         };
-        let mut view: PodView = match self.ask(&["explain", namespace, name])? {
+        let mut view: PodView = match self.ask(&pod_of(namespace, name))? {
             SourceAnswer::View(view) => view,
             SourceAnswer::Absent(why) => {
                 // Of another scheduler, say: it is there, and says something itself.
@@ -125,7 +150,7 @@ impl Sources {
         };
         let owner = facts.owner.as_ref();
         let owner = owner.and_then(|(_, owner)| owner["metadata"]["name"].as_str());
-        let asked = self.ask(&["jobs", namespace, owner.unwrap_or(name)])?;
+        let asked = self.ask(&job_of(namespace, owner.unwrap_or(name)))?;
         let mut unknown = None;
         let mut view: Option<JobView> = match asked {
             // Of a Job that has ended it knows pods at most.
@@ -159,7 +184,7 @@ impl Sources {
     /// Explains a queue, or says why it is not there.
     pub fn queue(&self, question: &Question<'_>) -> anyhow::Result<Answered<()>> {
         let (namespace, name) = (question.namespace, question.name);
-        match self.ask::<QueueView>(&["queues", name])? {
+        match self.ask::<QueueView>(&Ask::Queue(name.to_owned()))? {
             SourceAnswer::View(view) => print(&view, question.format, queue_table)?,
             SourceAnswer::Absent(why) => return Ok(Err(why)),
             SourceAnswer::OutOfReach(error) => {
@@ -181,6 +206,32 @@ impl Sources {
         }
         Ok(Ok(()))
     }
+}
+
+fn pod_of(namespace: &str, name: &str) -> Ask {
+    Ask::Pod {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+fn job_of(namespace: &str, name: &str) -> Ask {
+    Ask::Job {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+/// As the page of the scheduler would have answered.
+fn past_answer<T: DeserializeOwned>(
+    moment: &PastMoment,
+    ask: &Ask,
+) -> anyhow::Result<SourceAnswer<T>> {
+    let engine = moment.replay.engine().context("nothing is known")?;
+    Ok(match engine.known().view(ask) {
+        Ok(view) => SourceAnswer::View(serde_json::from_value(serde_json::to_value(view)?)?),
+        Err(absent) => SourceAnswer::Absent(absent.to_string()),
+    })
 }
 
 /// How the scheduler was asked, and what came of it.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use pumice_engine::view::{Ask, JobsShown, View};
+use pumice_engine::view::{Ask, View};
 use pumice_page::{PageDecision, PageStanding, Source};
 use pumice_plan::PlanView;
 use serde::Deserialize;
@@ -39,44 +39,22 @@ impl ClusterSource {
 
     fn fetch(&self, ask: &Ask) -> Result<View, String> {
         Ok(match ask {
-            Ask::Pod { namespace, name } => {
-                View::Pod(self.get(&["explain", namespace, name], &[])?)
-            }
-            Ask::Job { namespace, name } => View::Job(self.get(&["jobs", namespace, name], &[])?),
-            Ask::Queue(name) => View::Queue(self.get(&["queues", name], &[])?),
-            Ask::Queues => View::Queues(self.get(&["queues"], &[])?),
-            Ask::Cards(None) => View::Cards(self.get(&["cards"], &[])?),
-            Ask::Cards(Some(node)) => View::Cards(self.get(&["cards", node], &[])?),
-            Ask::Top => View::Top(self.get(&["top"], &[])?),
-            Ask::Mix => View::Mix(self.get(&["mix"], &[])?),
+            Ask::Pod { .. } => View::Pod(self.view(ask)?),
+            Ask::Job { .. } => View::Job(self.view(ask)?),
+            Ask::Queue(_) => View::Queue(self.view(ask)?),
+            Ask::Queues => View::Queues(self.view(ask)?),
+            Ask::Cards(_) => View::Cards(self.view(ask)?),
+            Ask::Top => View::Top(self.view(ask)?),
+            Ask::Mix => View::Mix(self.view(ask)?),
             Ask::Waiting => return Err("nobody asks this alone".to_owned()),
-            Ask::Jobs(of) => {
-                let shown = match of.shown {
-                    JobsShown::All => "all",
-                    JobsShown::Waiting => "waiting",
-                    JobsShown::Running => "running",
-                };
-                let from = of.from.to_string();
-                let query = [
-                    ("search", of.search.as_str()),
-                    ("queue", &of.queue),
-                    ("reason", &of.reason),
-                    ("shown", shown),
-                    ("from", &from),
-                ];
-                View::Jobs(self.get(&["jobs"], &query)?)
-            }
-            Ask::Nodes => View::Nodes(self.get(&["nodes"], &[])?),
-            Ask::Node(name) => View::Node(self.get(&["nodes", name], &[])?),
+            Ask::Jobs(_) => View::Jobs(self.view(ask)?),
+            Ask::Nodes => View::Nodes(self.view(ask)?),
+            Ask::Node(_) => View::Node(self.view(ask)?),
         })
     }
 
-    fn get<T: DeserializeOwned>(
-        &self,
-        parts: &[&str],
-        query: &[(&str, &str)],
-    ) -> Result<T, String> {
-        let answer = self.scheduler.get_with(parts, query);
+    fn view<T: DeserializeOwned>(&self, ask: &Ask) -> Result<T, String> {
+        let answer = self.scheduler.view(ask);
         answer.map_err(|error| error.to_string())?
     }
 }
@@ -101,7 +79,8 @@ impl Source for ClusterSource {
     }
 
     fn decisions(&mut self) -> Result<Vec<PageDecision>, String> {
-        let page: JournalPage = self.get(&["decisions"], &[])?;
+        let page = self.scheduler.get(&["decisions"]);
+        let page: JournalPage = page.map_err(|error| error.to_string())??;
         let mut all = page.decisions;
         all.reverse();
         Ok(all)

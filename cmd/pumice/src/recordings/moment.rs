@@ -1,0 +1,140 @@
+//! One moment of the past: what the scheduler that led then knew after its last step.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pumice_record::{Replay, ReplayEvent};
+
+use super::files::{self, RecordingFile};
+use super::{ReadingEnd, RecordingSight, read, rfc3339};
+use crate::bad_input::BadInput;
+
+/// See the module.
+pub struct PastMoment {
+    /// The scheduler as it was.
+    pub replay: Replay,
+    /// Who recorded it.
+    program: String,
+    /// When the last step was.
+    at: Option<Duration>,
+    /// Where it begins at a copy: when that was made.
+    copied: Option<Duration>,
+    /// Something before it is lost, or decided otherwise than it was.
+    doubts: Vec<String>,
+}
+
+/// The moment after the last step at or before `time`; without one, at the end.
+///
+/// # Errors
+/// No file can be read, or none tells of that time.
+pub fn moment_at(paths: &[PathBuf], time: Option<Duration>) -> anyhow::Result<PastMoment> {
+    let files = files::find(paths)?;
+    let all = files::by_process(&files);
+    let begun = all.iter().filter(|files| {
+        files
+            .iter()
+            .any(|file| Some(file.at) <= time || time.is_none())
+    });
+    let mut newest = None;
+    for files in begun.rev() {
+        let moment = PastMoment::read(files, time)?;
+        if moment.at.is_none() {
+            continue;
+        }
+        if moment.replay.leads() {
+            return Ok(moment);
+        }
+        newest.get_or_insert(moment);
+    }
+    newest.ok_or_else(|| {
+        let when = time.map_or_else(String::new, |time| format!(" up to {}", rfc3339(time)));
+        let first = files.iter().map(|file| file.at).min().unwrap_or_default();
+        let text = format!(
+            "error: no step{when} can be read\n  = help: the recording begins at {}",
+            rfc3339(first)
+        );
+        BadInput(text).into()
+    })
+}
+
+impl PastMoment {
+    fn read(files: &[RecordingFile], time: Option<Duration>) -> anyhow::Result<Self> {
+        let mut replay = Replay::new(None);
+        let end = ReadingEnd {
+            until: time,
+            at_step: true,
+        };
+        let mut moment = Self {
+            replay: Replay::new(None),
+            program: String::new(),
+            at: None,
+            copied: None,
+            doubts: Vec::new(),
+        };
+        read(files, end, &mut replay, &mut |sight, replay| {
+            moment.see(sight, replay);
+            ControlFlow::Continue(())
+        })?;
+        if replay.engine().is_none() {
+            moment.at = None;
+        }
+        moment.replay = replay;
+        Ok(moment)
+    }
+
+    fn see(&mut self, sight: RecordingSight<'_>, replay: &Replay) {
+        match sight {
+            RecordingSight::Header(header) => self.program.clone_from(&header.program),
+            RecordingSight::Lost(part) => self.doubts.push(part.why.clone()),
+            RecordingSight::Stuck(why) => self.doubts.push(why.to_string()),
+            RecordingSight::Event(event) => match event {
+                ReplayEvent::Began { at, fresh } => {
+                    self.at = None;
+                    self.copied = (!fresh).then_some(at);
+                    self.doubts.clear();
+                }
+                ReplayEvent::Stepped(step) => {
+                    self.at = Some(step.at);
+                    if !step.is_same() && replay.is_exact() {
+                        let text = format!(
+                            "it decides otherwise than it was at {}; see `pumice replay`",
+                            rfc3339(step.at)
+                        );
+                        self.doubts.push(text);
+                    }
+                }
+                ReplayEvent::KnowsLess { .. } => {
+                    self.doubts
+                        .push("parts of the copy it begins with are lost".to_owned());
+                }
+                ReplayEvent::WentOn { .. }
+                | ReplayEvent::Waits { .. }
+                | ReplayEvent::ToldOtherwise { .. }
+                | ReplayEvent::BrokeOff { .. } => {}
+            },
+            RecordingSight::File(_) | RecordingSight::Configuration(_) => {}
+        }
+    }
+
+    /// When it is, in words, and what is to be known of that: a line each.
+    pub fn notes(&self) -> Vec<String> {
+        let at = rfc3339(self.at.unwrap_or_default());
+        let mut notes = vec![format!(
+            "as of the step at {at}, recorded by {}",
+            self.program
+        )];
+        if !self.replay.leads() {
+            notes.push("the scheduler that recorded this decided nothing then".to_owned());
+        }
+        if let Some(copied) = self.copied {
+            notes.push(format!(
+                "the recording begins at a copy of {}: what the scheduler remembered beside it is \
+                 not known",
+                rfc3339(copied)
+            ));
+        }
+        notes.extend(self.doubts.iter().map(|doubt| format!("mind: {doubt}")));
+        notes
+    }
+}
