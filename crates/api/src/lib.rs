@@ -11,6 +11,8 @@
 //! `pumice-controllers`, the meaning of fields in `pumice-ingest`.
 
 pub mod command;
+#[cfg(feature = "schema")]
+pub mod crds;
 pub mod cron_job;
 mod device_taint_rule;
 pub mod hyper_node;
@@ -26,8 +28,6 @@ pub mod numatopology;
 pub mod pod_group;
 pub mod queue;
 pub mod request;
-#[cfg(feature = "schema")]
-pub mod schema;
 mod wire;
 
 pub use command::Command;

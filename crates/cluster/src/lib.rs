@@ -18,13 +18,13 @@ pub mod contact;
 pub mod effects;
 pub mod extender;
 pub mod follow;
+pub mod hash_ring;
 pub mod lease;
 pub mod node_usage;
 mod outside;
 mod plugin_progress;
 pub mod pods;
 pub mod remote;
-pub mod ring;
 pub mod turns;
 pub mod watch;
 

@@ -4,13 +4,13 @@
 //! wrong is left out of the result, which is thrown away when a finding is an error.
 
 mod actions;
+mod arguments;
 mod exclusive;
 mod fields;
 mod listed;
 mod metrics;
 mod needed;
 mod plugins;
-mod values;
 
 use crate::config::{Config, NamedArguments};
 use crate::diagnostic::Findings;
@@ -133,8 +133,8 @@ fn read_configuration<'n, 'a>(
     }
     let action = name.and_then(|name| registry.action(name));
     let arguments = arguments.map(|node| match action {
-        Some(action) => values::read_arguments(node, action.name, action.args, None, found),
-        None => values::read_free_arguments(node, found),
+        Some(action) => arguments::read_arguments(node, action.name, action.args, None, found),
+        None => arguments::read_free_arguments(node, found),
     });
     // A name of the wrong type has been reported.
     let name = name?;

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::candidates::{self, Scope};
 use super::seniority::Seniority;
-use super::sets::Preemptor;
+use super::victim_sets::Preemptor;
 
 /// So many cards of a node are told of.
 const MAX_CARDS: usize = 8;

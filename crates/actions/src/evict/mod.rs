@@ -24,8 +24,8 @@ mod over;
 mod prune;
 mod search;
 mod seniority;
-mod sets;
 mod turn;
+mod victim_sets;
 
 pub(crate) use admission::Displaceable;
 pub use candidates::CheapestByQueue;

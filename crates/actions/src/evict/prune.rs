@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cost::VictimRank;
 use super::seniority::Seniority;
-use super::sets::{Beneficiary, place_for};
+use super::victim_sets::{Beneficiary, place_for};
 use crate::kernel::Kernel;
 
 /// Takes back evictions since a checkpoint without which all placements since then still fit, the dearest

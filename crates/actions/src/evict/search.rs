@@ -13,7 +13,7 @@ use super::foreign_pods::foreign_pods;
 use super::node_table::NodeTable;
 use super::over::are_idle;
 use super::seniority::Seniority;
-use super::sets::{self, Preemptor};
+use super::victim_sets::{self, Preemptor};
 use crate::kernel::Kernel;
 
 /// Tables of classes that are kept at a time: those asked for last.
@@ -222,7 +222,7 @@ impl ScopeNodes {
         if purpose != Purpose::Reclaim {
             session.tally.weighed(victims.len());
         }
-        let set = sets::cheapest(session, kernel, preemptor, node, &victims);
+        let set = victim_sets::cheapest(session, kernel, preemptor, node, &victims);
         let cost = set.as_ref().map(|set| {
             let ranks = set.iter().map(|at| victims[*at].rank);
             Cost::of(ranks)

@@ -16,7 +16,7 @@ use super::contested_cards::contested_cards;
 use super::over::is_idle_somewhere;
 use super::prune;
 use super::search::VictimSearch;
-use super::sets::{Beneficiary, Preemptor, place_for};
+use super::victim_sets::{Beneficiary, Preemptor, place_for};
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
 use crate::worksheet::TaskQueue;

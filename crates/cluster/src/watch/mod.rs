@@ -39,7 +39,7 @@ use rules::WatchRules;
 
 use crate::follow::board::{Board, KindReporter, KindSlot, KindStatus};
 use crate::follow::{FollowLimits, KindFollower, ReadWay, WatchTimes};
-use crate::ring::Ring;
+use crate::hash_ring::Ring;
 use crate::{ObjectRef, PluginProgress};
 use pumice_model::shard::ShardView;
 

@@ -6,7 +6,7 @@ use pumice_ingest::{ObjectProblem, Options};
 use pumice_model::object::{NodeObject, PodObject};
 
 use super::WatchOptions;
-use crate::ring::Ring;
+use crate::hash_ring::Ring;
 
 /// Tells ours from others'.
 #[derive(Debug)]

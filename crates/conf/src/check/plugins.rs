@@ -9,8 +9,8 @@ use crate::registry::{PluginNeeded, PluginSpec, Registry, find_arg};
 use pumice_yaml::node::{Data, YamlNode};
 use pumice_yaml::scalar::{Scalar, parse_bool_text, resolve, shorten};
 
+use super::arguments::read_arguments;
 use super::fields::{Field, expect_text, fields, report_unknown, wrong_type};
-use super::values::read_arguments;
 
 /// What the rules across plugins need to know.
 #[derive(Default)]
@@ -198,7 +198,7 @@ fn read_plugin(
                         listed.needing.extend(needing);
                         read
                     }
-                    None => super::values::read_free_arguments(field.value, found),
+                    None => super::arguments::read_free_arguments(field.value, found),
                 };
             }
             _ => read_switch(field, &mut plugin, spec, listed, found),

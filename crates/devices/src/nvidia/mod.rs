@@ -1,6 +1,6 @@
 //! NVIDIA cards: the families that hand them out, and what they have in common.
 
-pub mod geometry;
+pub mod config;
 pub mod gpushare;
 mod indices;
 pub mod product;

@@ -11,6 +11,7 @@
 //! every job and pod once, texts for at most the first [`MAX_ROWS`] of anything. What is left out is
 //! counted.
 
+mod advice;
 mod asks;
 mod cards;
 mod find;
@@ -27,7 +28,6 @@ mod pod;
 mod queues;
 mod reach;
 mod remedies;
-mod remedy;
 mod shape;
 mod top;
 

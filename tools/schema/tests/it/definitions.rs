@@ -24,7 +24,7 @@ fn files() -> Vec<String> {
 #[test]
 fn the_definitions_are_those_of_the_types() {
     let update = std::env::var_os("UPDATE_EXPECT").is_some();
-    let definitions = pumice_api::schema::definitions().expect("every rule fits a field");
+    let definitions = pumice_api::crds::definitions().expect("every rule fits a field");
     let mut expected: Vec<String> = definitions.iter().map(file_name).collect();
     expected.sort();
     for definition in &definitions {

@@ -9,7 +9,7 @@ use crate::facts::PodFacts;
 use crate::hami::config::{NAME_KEYS, names};
 use crate::hami::kind::{CardKind, KindNames, Marking, OwnRules, Several};
 use crate::hami::mig;
-use crate::nvidia::geometry::NvidiaConfig;
+use crate::nvidia::config::NvidiaConfig;
 use crate::nvidia::type_list::{REFUSE_TYPES, USE_TYPES};
 use crate::part::CardPart;
 use crate::settings::Settings;

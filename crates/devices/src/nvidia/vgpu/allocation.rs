@@ -20,8 +20,8 @@ use std::fmt::Write;
 
 use crate::facts::{ContainerFacts, ContainerKind};
 use crate::ledger::Partition;
-use crate::nvidia::vgpu::config::Table;
 use crate::nvidia::vgpu::containers::ContainerRequest;
+use crate::nvidia::vgpu::partitions::PartitionTable;
 
 /// The word of the vendor; the plugin does not see devices with another.
 pub const VENDOR: &str = "NVIDIA";
@@ -117,13 +117,13 @@ pub fn split_id(id: &str) -> (&str, Option<&str>) {
 }
 
 /// The partition of an id, without the UUID and the bracket before it; with its memory in MiB.
-pub fn unit(table: &Table, partition: &str) -> Option<(Partition, i64)> {
+pub fn unit(table: &PartitionTable, partition: &str) -> Option<(Partition, i64)> {
     let (group, position) = partition.strip_suffix(']')?.split_once('-')?;
     table.unit(group, position)
 }
 
 /// The id of a partition.
-pub fn mig_id(uuid: &str, table: &Table, partition: Partition) -> Option<String> {
+pub fn mig_id(uuid: &str, table: &PartitionTable, partition: Partition) -> Option<String> {
     let group = table.group_name(partition)?;
     Some(format!("{uuid}[{group}-{}]", partition.position))
 }

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::ledger::{Allocation, Card, FamilyCode, LedgerTime, NodeCards, Partition, Tags};
-use crate::nvidia::vgpu::config::{InUse, Table, VgpuConfig};
+use crate::nvidia::vgpu::config::VgpuConfig;
 use crate::nvidia::vgpu::containers::ContainerRequest;
 use crate::nvidia::vgpu::limits::AnnotationLimits;
+use crate::nvidia::vgpu::partitions::{InUse, PartitionTable};
 use crate::nvidia::vgpu::sharing::{Sharing, mode};
 use crate::part::CardPart;
 
@@ -193,7 +194,7 @@ impl<'a> PodOnNode<'a> {
     }
 
     /// The table of a card in MIG mode.
-    pub fn table(&self, card: &Card) -> Option<&'a Table> {
+    pub fn table(&self, card: &Card) -> Option<&'a PartitionTable> {
         match Sharing::of(card) {
             Sharing::Mig(Some(at)) => self.config.tables.get(usize::from(at)),
             Sharing::Mig(None) | Sharing::HamiCore | Sharing::Mps => None,

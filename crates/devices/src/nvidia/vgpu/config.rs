@@ -1,22 +1,16 @@
-//! The device configuration as the family uses it: names of resources, capacities, and the tables
-//! of MIG partitions sorted for best fit.
+//! The device configuration as the family uses it: names of resources, capacities, the tables of MIG partitions.
 
 use std::sync::Arc;
-
-use smallvec::SmallVec;
 
 use crate::binding::{BindProtocol, NodeLock};
 use crate::config::DeviceConfig;
 use crate::hami::shares_gpus;
-use crate::ledger::Partition;
-use crate::nvidia::geometry::{ModelGeometry, NvidiaConfig};
+use crate::nvidia::config::NvidiaConfig;
+use crate::nvidia::vgpu::partitions::PartitionTable;
 use crate::settings::{Policy, Settings};
 
 /// Node annotation that is the lock.
 const LOCK: NodeLock = NodeLock::new("hamivgpu");
-
-/// Partitions of a card in use.
-pub type InUse = SmallVec<[Partition; 16]>;
 
 /// Settings and configuration, compiled.
 #[derive(Debug)]
@@ -28,7 +22,7 @@ pub struct VgpuConfig {
     /// Cores a card gives out, in percent of a card.
     pub cores: u32,
     /// By [`super::sharing::Sharing::Mig`].
-    pub tables: Vec<Table>,
+    pub tables: Vec<PartitionTable>,
     /// The plugin is configured at all.
     pub configured: bool,
     /// The family is on.
@@ -66,7 +60,7 @@ impl VgpuConfig {
             factor: nvidia.memory_factor.max(1),
             // Less than a card is no capacity anybody asks for (spec/04 R14).
             cores: if scaled > 100.0 { scaled as u32 } else { 100 },
-            tables: nvidia.geometries.iter().map(Table::new).collect(),
+            tables: nvidia.geometries.iter().map(PartitionTable::new).collect(),
             configured: settings.configured,
             enabled: settings.configured && settings.vgpu,
             policy: settings.policy,
@@ -77,125 +71,5 @@ impl VgpuConfig {
     /// Memory in MiB for units of memory.
     pub fn mib(&self, units: i64) -> i64 {
         units.saturating_mul(self.factor)
-    }
-}
-
-/// Equal partitions of one group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct PartitionRun {
-    memory_mib: i64,
-    group: u16,
-    start: u16,
-    count: u16,
-}
-
-/// The partitions cards of some models may have.
-#[derive(Debug)]
-pub struct Table {
-    /// Name of each group, and how many partitions it has.
-    groups: Vec<(String, u16)>,
-    /// By memory, then group, then position: the first that will do is the best fit (spec/04 R19).
-    runs: Vec<PartitionRun>,
-}
-
-impl Table {
-    fn new(geometry: &ModelGeometry) -> Self {
-        let mut runs = Vec::new();
-        let mut groups = Vec::new();
-        for (at, group) in geometry
-            .groups
-            .iter()
-            .enumerate()
-            .take(usize::from(u16::MAX))
-        {
-            let mut start = 0u16;
-            for instance in &group.instances {
-                let count = instance.count.min(u16::MAX - start);
-                runs.push(PartitionRun {
-                    memory_mib: instance.memory_mib,
-                    group: at as u16,
-                    start,
-                    count,
-                });
-                start += count;
-            }
-            groups.push((group.name.clone(), start));
-        }
-        runs.retain(|run| run.count > 0);
-        runs.sort_unstable();
-        Self { groups, runs }
-    }
-
-    /// Memory of the largest partition in MiB; 0 if there is none.
-    pub fn largest_mib(&self) -> i64 {
-        self.runs.last().map_or(0, |run| run.memory_mib)
-    }
-
-    /// Number of groups.
-    pub fn groups(&self) -> u16 {
-        self.groups.len() as u16
-    }
-
-    /// The name of the group of a partition.
-    pub fn group_name(&self, unit: Partition) -> Option<&str> {
-        let group = self.groups.get(usize::from(unit.group))?;
-        Some(&group.0)
-    }
-
-    /// The partition with a name, and its memory in MiB.
-    pub fn unit(&self, group: &str, position: &str) -> Option<(Partition, i64)> {
-        let digits = !position.is_empty() && position.bytes().all(|b| b.is_ascii_digit());
-        let position = digits.then(|| position.parse::<u16>().ok()).flatten()?;
-        let at = self.groups.iter().position(|(name, _)| name == group)?;
-        let group = at as u16;
-        let holds = |run: &&PartitionRun| {
-            run.group == group && position >= run.start && position - run.start < run.count
-        };
-        let run = self.runs.iter().find(holds)?;
-        Some((Partition { group, position }, run.memory_mib))
-    }
-
-    /// The group in which further partitions may be given out: `None` if any may be, an error if
-    /// what is in use cannot be told or contradicts itself.
-    fn fixed(&self, in_use: &[Partition]) -> Result<Option<u16>, ()> {
-        let Some(first) = in_use.first() else {
-            return Ok(None);
-        };
-        let alike = in_use.iter().all(|unit| unit.group == first.group);
-        if alike && first.group < self.groups() {
-            Ok(Some(first.group))
-        } else {
-            Err(())
-        }
-    }
-
-    /// The smallest free partition with at least this memory, and its memory in MiB; a request for
-    /// more than the largest gets the largest. `only` restricts it to a group.
-    pub fn best(
-        &self,
-        need_mib: i64,
-        in_use: &[Partition],
-        only: Option<u16>,
-    ) -> Option<(Partition, i64)> {
-        let need = need_mib.min(self.largest_mib());
-        let fixed = self.fixed(in_use).ok()?;
-        let open = |group: u16| {
-            fixed.is_none_or(|known| known == group) && only.is_none_or(|known| known == group)
-        };
-        let from = self.runs.partition_point(|run| run.memory_mib < need);
-        let fitting = self.runs[from..].iter().filter(|run| open(run.group));
-        let found = fitting.filter_map(|run| Some((run.free(in_use)?, run.memory_mib)));
-        found.into_iter().next()
-    }
-}
-
-impl PartitionRun {
-    fn free(&self, in_use: &[Partition]) -> Option<Partition> {
-        let units = (0..self.count).map(|at| Partition {
-            group: self.group,
-            position: self.start + at,
-        });
-        // Ends after at most one more step than there are partitions in use.
-        units.into_iter().find(|unit| !in_use.contains(unit))
     }
 }

@@ -9,8 +9,9 @@ use crate::facts::{Pairs, PodFacts, container_name, lookup};
 use crate::family::Decoded;
 use crate::ledger::{Allocation, Allocations, NodeCards, Partition, charge_peak, share_out};
 use crate::nvidia::vgpu::allocation::{Read, decode, layout, packed, split_id, unit};
-use crate::nvidia::vgpu::config::{Table, VgpuConfig};
+use crate::nvidia::vgpu::config::VgpuConfig;
 use crate::nvidia::vgpu::containers::{ContainerRequest, needs_at_most};
+use crate::nvidia::vgpu::partitions::PartitionTable;
 use crate::nvidia::vgpu::sharing::{Sharing, SharingMode, mode};
 use crate::part::CardPart;
 use crate::text::{Bounded, clip};
@@ -176,7 +177,7 @@ impl Holder<'_> {
             Sharing::Mig(Some(table)) => self.config.tables.get(usize::from(table)),
             Sharing::Mig(None) | Sharing::HamiCore | Sharing::Mps => None,
         };
-        let read = |(text, table): (&str, &Table)| unit(table, text);
+        let read = |(text, table): (&str, &PartitionTable)| unit(table, text);
         match partition.zip(table).and_then(read) {
             Some((partition, mib)) => {
                 taken.partition = Some(partition);

@@ -23,6 +23,7 @@ mod failure;
 mod gauges;
 mod held;
 mod limits;
+mod partitions;
 mod place;
 mod register;
 mod request;
@@ -39,7 +40,7 @@ use crate::facts::{NodeFacts, Pairs, PodFacts, too_many_init_containers, zero_co
 use crate::family::{Decoded, Family, FamilySpec};
 use crate::gauge::{Gauge, card_gauges};
 use crate::ledger::{Card, NodeCards, Tags};
-use crate::nvidia::geometry::NvidiaConfig;
+use crate::nvidia::config::NvidiaConfig;
 use crate::nvidia::indices::{INDEX, UNHEALTHY};
 use crate::nvidia::type_list;
 use crate::nvidia::vgpu::config::VgpuConfig;

@@ -7,8 +7,8 @@
 use smallvec::SmallVec;
 
 use crate::nvidia::vgpu::check::{Candidates, CardCandidate, Check, PodOnNode};
-use crate::nvidia::vgpu::config::Table;
 use crate::nvidia::vgpu::containers::ContainerRequest;
+use crate::nvidia::vgpu::partitions::PartitionTable;
 use crate::nvidia::vgpu::place::Rank;
 use crate::nvidia::vgpu::sharing::{SharingMode, mode};
 
@@ -86,7 +86,7 @@ impl Search<'_> {
             let groups = self
                 .on_node
                 .table(self.on_node.card(card))
-                .map(Table::groups);
+                .map(PartitionTable::groups);
             for group in 0..groups.unwrap_or(1) {
                 self.steps += 1;
                 let only = groups.map(|_| group);

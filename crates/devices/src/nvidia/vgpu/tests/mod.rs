@@ -15,7 +15,7 @@ use crate::config::DeviceConfig;
 use crate::facts::{ContainerFacts, ContainerKind, NodeFacts, PodFacts};
 use crate::family::Family;
 use crate::ledger::{Allocations, LedgerTime, Load, NodeCards, Tags};
-use crate::nvidia::geometry::{Group, Instance, ModelGeometry, NvidiaConfig};
+use crate::nvidia::config::{Group, Instance, ModelGeometry, NvidiaConfig};
 use crate::nvidia::vgpu::SPEC;
 use crate::request::{Failure, FamilyRequest};
 use crate::settings::{Policy, Settings};

@@ -1,7 +1,7 @@
 //! Whether a pod fits, by trying everything: written from spec/04 alone, slow and plain.
 
 use crate::ledger::{LedgerTime, NodeCards};
-use crate::nvidia::geometry::NvidiaConfig;
+use crate::nvidia::config::NvidiaConfig;
 use crate::nvidia::vgpu::sharing::{SharingMode, mode};
 use crate::part::CardPart;
 
@@ -55,14 +55,14 @@ fn state(config: &NvidiaConfig, cards: &NodeCards, view: LedgerTime, at: usize) 
             .map(|one| (usize::from(one.group), usize::from(one.position)));
         taken.extend(unit);
     }
-    let of_model = |model: &&crate::nvidia::geometry::ModelGeometry| {
+    let of_model = |model: &&crate::nvidia::config::ModelGeometry| {
         model
             .models
             .iter()
             .any(|name| card.kind.contains(name.as_str()))
     };
     let model = config.geometries.iter().find(of_model);
-    let memories = |group: &crate::nvidia::geometry::Group| -> Vec<i64> {
+    let memories = |group: &crate::nvidia::config::Group| -> Vec<i64> {
         let each = group.instances.iter();
         each.flat_map(|i| std::iter::repeat_n(i.memory_mib, usize::from(i.count)))
             .collect()
