@@ -21,6 +21,7 @@ use tokio::task::JoinHandle;
 use crate::admin_api::AdminApi;
 use crate::clock::DeciderClock;
 use crate::conf::{self, ConfFollower, ConfInUse};
+use crate::counted_map;
 use crate::decide::{Channels, DecideCommand, DecideLoop, DecideRequest};
 use crate::device_config;
 use crate::extender::{ExtenderFeed, ExtenderFollower};
@@ -386,6 +387,8 @@ impl Daemon {
         tokio::spawn(device_config::follow(way.clone(), places, core.clone()));
         let (mix, places) = cell::channel(None);
         tokio::spawn(mix_map::follow(way.clone(), places, core.clone()));
+        let (counted, places) = cell::channel(None);
+        tokio::spawn(counted_map::follow(way.clone(), places, core.clone()));
         let (reports, places) = cell::channel(Vec::new());
         tokio::spawn(node_reports::follow(way.clone(), places, core.clone()));
         let (usage, source_of_usage) = cell::channel(None);
@@ -417,6 +420,7 @@ impl Daemon {
             core,
             devices,
             mix,
+            counted,
             reports,
             usage,
             status: Arc::clone(&self.status),

@@ -15,6 +15,7 @@
 mod admin_api;
 mod clock;
 mod conf;
+mod counted_map;
 mod daemon;
 mod decide;
 mod device_config;

@@ -16,6 +16,7 @@
 //!
 //! Deliberately absent: threads, channels, sockets, and any clock but [`Clock`].
 
+mod counted_tasks;
 mod dry_decisions;
 mod effect;
 mod effect_list;
@@ -42,12 +43,14 @@ use std::time::Duration;
 use pumice_conf::Config;
 use pumice_engine::Engine;
 
+pub use counted_tasks::counted_place;
 pub use effect::{Effect, LogLevel, LogLine};
 pub use inputs::{DeviceConfigPlace, device_config_place, report_places};
 pub use node_reports::{ReportData, ReportNews};
 pub use step::StepResult;
 pub use task_mix::{MixPlace, mix_place};
 
+use counted_tasks::CountedTasksKeeper;
 use dry_decisions::DryDecisions;
 use effect_list::EffectList;
 use expectations::Expectations;
@@ -134,6 +137,7 @@ pub struct Decider {
     unanswered: UnansweredPods,
     expectations: Expectations,
     dry_decisions: DryDecisions,
+    counted: CountedTasksKeeper,
     effects: EffectList,
 }
 
@@ -169,6 +173,7 @@ impl Decider {
             unanswered: UnansweredPods::default(),
             expectations: Expectations::default(),
             dry_decisions: DryDecisions::default(),
+            counted: CountedTasksKeeper::default(),
             effects: EffectList::new(options.dry_run),
         }
     }

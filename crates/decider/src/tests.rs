@@ -1,5 +1,6 @@
 //! What is written, and what is not, for decisions and outcomes.
 
+mod counted_tasks;
 mod evictions;
 mod expectations;
 mod first_reasons;
