@@ -56,6 +56,9 @@ fn short(cards: &FreeCardsView) -> String {
 #[cfg(any(feature = "live", test))]
 pub fn classes(out: &mut dyn Write, view: &MixView) -> anyhow::Result<()> {
     writeln!(out, "{HEAD}TASKS{HEAD:#} ({})", view.from)?;
+    if let Some(doubt) = &view.doubt {
+        writeln!(out, "{doubt}")?;
+    }
     let classes = view.classes.iter().map(|class| {
         let asks = match class.no_room {
             None => class.asks.clone(),

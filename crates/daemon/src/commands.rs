@@ -34,6 +34,15 @@ pub enum DecideCommand {
         /// `mix`.
         text: String,
     },
+    /// The tasks that were counted before, as the ConfigMap at that place has them.
+    CountedTasks {
+        /// Namespace of the ConfigMap.
+        namespace: String,
+        /// Name of the ConfigMap.
+        name: String,
+        /// `counted`, empty where it has no such key; `None` where there is no such ConfigMap.
+        text: Option<String>,
+    },
     /// What is new of ConfigMaps that tell of the devices of nodes.
     NodeReports {
         /// Where they are.

@@ -24,6 +24,7 @@ use crate::clock::DeciderClock;
 use crate::commands::DecideCommand;
 use crate::conf::{self, ConfFollower, ConfInUse};
 use crate::copied_answers::Questions;
+use crate::counted_map;
 use crate::decide::{Channels, DecideLoop};
 use crate::device_config;
 use crate::extender::{ExtenderFeed, ExtenderFollower};
@@ -394,6 +395,8 @@ impl Daemon {
         tokio::spawn(device_config::follow(way.clone(), places, core.clone()));
         let (mix, places) = cell::channel(None);
         tokio::spawn(mix_map::follow(way.clone(), places, core.clone()));
+        let (counted, places) = cell::channel(None);
+        tokio::spawn(counted_map::follow(way.clone(), places, core.clone()));
         let (reports, places) = cell::channel(Vec::new());
         tokio::spawn(node_reports::follow(way.clone(), places, core.clone()));
         let (usage, source_of_usage) = cell::channel(None);
@@ -425,6 +428,7 @@ impl Daemon {
             core,
             devices,
             mix,
+            counted,
             reports,
             usage,
             status: Arc::clone(&self.status),

@@ -246,6 +246,15 @@ impl DecideLoop {
                 name,
                 text,
             }]),
+            DecideCommand::CountedTasks {
+                namespace,
+                name,
+                text,
+            } => self.decider.apply(vec![Delta::CountedTasks {
+                namespace,
+                name,
+                text,
+            }]),
             DecideCommand::NodeReports { place, news } => {
                 self.decider.set_node_reports(&place, news);
             }

@@ -17,6 +17,7 @@ mod clock;
 mod commands;
 mod conf;
 mod copied_answers;
+mod counted_map;
 mod daemon;
 mod decide;
 mod device_config;

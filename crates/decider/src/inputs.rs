@@ -10,7 +10,7 @@ use pumice_model::{Delta, NoteAbout};
 
 use crate::node_reports::ReportNews;
 use crate::notes::noted;
-use crate::{Decider, Effect, LogLevel, task_mix};
+use crate::{Decider, Effect, LogLevel, counted_place, task_mix};
 
 /// Namespace and name of the ConfigMap with the device configuration; `None` where nothing would
 /// read it.
@@ -38,6 +38,13 @@ impl Decider {
                 && (*name == "root" || *name == self.default_queue)
             {
                 self.effects.push(Effect::MakeDefaultQueues);
+            }
+            let (is_taken, told) = self.counted.takes(&delta);
+            if let Some(line) = told {
+                self.effects.push(Effect::Log(line));
+            }
+            if !is_taken {
+                continue;
             }
             self.cleanups.note(&delta);
             self.unanswered.note(&delta);
@@ -75,6 +82,9 @@ impl Decider {
         if leader && !self.leader && std::mem::replace(&mut self.has_led, true) {
             self.lead_again();
         }
+        if leader && !self.leader {
+            self.counted.begin_term();
+        }
         self.changed |= leader != self.leader;
         self.leader = leader;
     }
@@ -104,6 +114,7 @@ impl Decider {
         self.engine.reconfigure(config);
         self.configured = true;
         self.changed = true;
+        self.counted.follow(counted_place(config));
         let place = device_config_place(config);
         if place != self.device_config.0 {
             // Cards must not be given away by a device configuration that is about to be replaced.

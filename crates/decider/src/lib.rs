@@ -17,6 +17,7 @@
 //! Deliberately absent: threads, channels, sockets, and any clock but [`Clock`].
 
 pub mod beside;
+mod counted_tasks;
 mod dry_decisions;
 mod effect;
 mod effect_list;
@@ -43,12 +44,14 @@ use std::time::Duration;
 use pumice_conf::Config;
 use pumice_engine::Engine;
 
+pub use counted_tasks::counted_place;
 pub use effect::{Effect, LogLevel, LogLine};
 pub use inputs::{DeviceConfigPlace, device_config_place, report_places};
 pub use node_reports::{ReportData, ReportNews};
 pub use step::StepResult;
 pub use task_mix::{MixPlace, mix_place};
 
+use counted_tasks::CountedTasksKeeper;
 use dry_decisions::DryDecisions;
 use effect_list::EffectList;
 use expectations::Expectations;
@@ -135,6 +138,7 @@ pub struct Decider {
     unanswered: UnansweredPods,
     expectations: Expectations,
     dry_decisions: DryDecisions,
+    counted: CountedTasksKeeper,
     effects: EffectList,
 }
 
@@ -170,6 +174,7 @@ impl Decider {
             unanswered: UnansweredPods::default(),
             expectations: Expectations::default(),
             dry_decisions: DryDecisions::default(),
+            counted: CountedTasksKeeper::default(),
             effects: EffectList::new(options.dry_run),
         }
     }

@@ -19,7 +19,8 @@ impl Decider {
         let silent = self.reports.silent.due_s();
         let unanswered = self.unanswered.due_s();
         let due = dry.into_iter().chain(self.retries.due_s());
-        due.chain(silent).chain(unanswered).min()
+        let counted = self.counted.due_s(&self.engine);
+        due.chain(silent).chain(unanswered).chain(counted).min()
     }
 
     /// Brings conditions, queue statuses and events up to date.
@@ -70,6 +71,9 @@ impl Decider {
             self.report_device(note);
         }
         self.report_devices();
+        if let Some(write) = self.counted.take_write(&self.engine, now_s) {
+            self.effects.write(write);
+        }
     }
 
     fn report_pod(&mut self, report: PodReport) {

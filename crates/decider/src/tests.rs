@@ -1,6 +1,7 @@
 //! What is written, and what is not, for decisions and outcomes.
 
 mod beside;
+mod counted_tasks;
 mod evictions;
 mod expectations;
 mod first_reasons;

@@ -84,6 +84,9 @@ impl Engine {
     pub fn reconfigure(&mut self, config: &Config) {
         // The old plugins placed them.
         self.release_kept();
+        if let Some(counted) = self.known().counted_tasks() {
+            self.state.supplies_mut().set_counted_before(counted);
+        }
         let mut reasons = ReasonTable::default();
         self.plugins = pumice_plugins::build(config, &mut reasons);
         // Pools may be named by other labels.

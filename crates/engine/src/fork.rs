@@ -1,6 +1,7 @@
 //! A copy of an engine, for questions: what would be decided if.
 
 use pumice_conf::Config;
+use pumice_model::device::CountedTasks;
 use pumice_model::{State, TaskId, TaskStatus};
 
 use crate::engine::{Engine, tentative};
@@ -16,6 +17,7 @@ pub struct Fork {
     kept: Vec<TaskId>,
     nominations: Nominations,
     partial: PartialGangs,
+    counted: Option<CountedTasks>,
 }
 
 const fn is_sent<T: Send>() {}
@@ -29,6 +31,7 @@ impl Engine {
             kept: self.kept.clone(),
             nominations: self.follow_up.nominations.clone(),
             partial: self.follow_up.partial.clone(),
+            counted: self.known().counted_tasks(),
         }
     }
 }
@@ -52,6 +55,9 @@ impl Fork {
         }
         engine.follow_up.nominations = self.nominations;
         engine.follow_up.partial = self.partial;
+        if let Some(counted) = self.counted {
+            engine.state.supplies_mut().set_counted_before(counted);
+        }
         engine
     }
 }

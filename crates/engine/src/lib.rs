@@ -48,9 +48,9 @@ pub use knowledge::Knowledge;
 pub use metrics_snapshot::{JobSnapshot, MetricsSnapshot, QueueSnapshot};
 pub use pumice_actions::Action;
 pub use pumice_framework::{Eviction, EvictionTally, Observer, Stage, Unobserved};
-pub use pumice_plugins::{annotations_read, mix_place};
+pub use pumice_plugins::{annotations_read, counted_place, mix_place};
 pub use report::{GroupEvent, HyperNodeEvent, PodReport, QueueEvent, Reports};
-pub use task_mix::{MIX_KEY, mix_text_faults};
+pub use task_mix::{COUNTED_KEY, MIX_KEY, kept_mix_fault, mix_text_faults};
 pub use wasted::{FreeCardsView, MAX_CARD_ROWS};
 
 /// Everything a configuration may name.

@@ -1,10 +1,17 @@
 //! What a ConfigMap says that tasks ask: taken as far as it can be read, and told where it cannot.
 
+use pumice_framework::points::KeepsMix;
+use pumice_model::device::CountedTasks;
 use pumice_model::{Delta, DeviceNote, NoteAbout, State};
-pub use pumice_plugins::fragmentation::mix_text_faults;
+pub use pumice_plugins::fragmentation::{kept_mix_fault, mix_text_faults};
+
+use crate::knowledge::Knowledge;
 
 /// Key of the ConfigMap.
 pub const MIX_KEY: &str = "mix";
+
+/// Key of the ConfigMap in which is kept what was counted.
+pub const COUNTED_KEY: &str = "counted";
 
 /// What is to be applied of a mix: nothing, where no class of it can be read. What is wrong with it is noted.
 pub(crate) fn readable_mix(state: &mut State, delta: Delta) -> Option<Delta> {
@@ -35,4 +42,23 @@ pub(crate) fn readable_mix(state: &mut State, delta: Delta) -> Option<Delta> {
         });
     }
     (classes > 0).then_some(delta)
+}
+
+impl Knowledge<'_> {
+    /// The tasks that were counted for the mix, for plugins that come after those that are there.
+    pub(crate) fn counted_tasks(&self) -> Option<CountedTasks> {
+        let keeper = self.plugins.task_mix()?;
+        keeper.counted(self.state)
+    }
+
+    /// The serial of the last task that was counted for the mix, if some plugin keeps one.
+    pub fn last_counted(&self) -> Option<u64> {
+        self.plugins.task_mix().map(KeepsMix::last_counted)
+    }
+
+    /// The tasks that were counted for the mix, as a text that another process can begin with; empty where none were.
+    pub fn mix_to_keep(&self) -> String {
+        let keeper = self.plugins.task_mix();
+        keeper.map_or_else(String::new, KeepsMix::text_to_keep)
+    }
 }

@@ -196,6 +196,7 @@ impl Writers {
             Write::BindWaits { .. }
             | Write::QueueStatus { .. }
             | Write::CleanUp { .. }
+            | Write::CountedTasks { .. }
             | Write::ShardStatus { .. } => {}
         }
     }

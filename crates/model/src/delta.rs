@@ -233,6 +233,15 @@ pub enum Delta {
     TaintRuleApply(Box<TaintRuleObject>),
     /// A DeviceTaintRule is gone.
     TaintRuleDelete(String),
+    /// The tasks that were counted for the mix by whoever led before, as the ConfigMap has them where they are kept.
+    CountedTasks {
+        /// Namespace of the ConfigMap.
+        namespace: String,
+        /// Name of the ConfigMap.
+        name: String,
+        /// Text under its key `counted`, empty where it has none; `None` where there is no ConfigMap.
+        text: Option<String>,
+    },
 }
 
 impl Delta {

@@ -27,7 +27,7 @@ mod mix;
 use groups::GroupHoldings;
 pub use looks::KnownLook;
 use mix::KnownMix;
-pub use mix::{MixAmounts, amounts_of, asks_one_card, free_on};
+pub use mix::{CountedTasks, MixAmounts, amounts_of, asks_one_card, free_on};
 
 /// Notes kept until somebody asks for them.
 const MAX_NOTES: usize = 10_000;

@@ -185,6 +185,15 @@ pub enum Write {
         /// `status.nodesToAdd`.
         nodes_to_add: Vec<String>,
     },
+    /// The tasks that were counted for the mix: the text of a ConfigMap, which is there, under its key `counted`.
+    CountedTasks {
+        /// Namespace of the ConfigMap.
+        namespace: String,
+        /// Name of the ConfigMap.
+        name: String,
+        /// The whole text.
+        text: String,
+    },
     /// An event (spec/01 §4.7).
     Event {
         /// What it is about.

@@ -12,7 +12,9 @@
 //! The mix is weighed when a cycle opens, and only once enough has changed: what is known of classes of
 //! tasks on nodes follows from it and is found anew then.
 
+mod belief;
 mod census;
+mod kept;
 mod left_out;
 mod score;
 mod source;
@@ -29,8 +31,10 @@ use pumice_framework::points;
 use pumice_framework::points::{KeepsMix, LeftOutTasks, NodeScore, NodeScores};
 use pumice_framework::{Class, CycleInfo, Plugin, Step};
 use pumice_model::State;
+use pumice_model::device::CountedTasks;
 
 use crate::entry::PluginEntry;
+pub use kept::kept_mix_fault;
 use score::AddedWaste;
 use source::MixSource;
 pub use written::mix_text_faults;
@@ -52,7 +56,7 @@ const WEIGHT: Arg<i64> = Arg::int(
 const MIX: Arg<Texts> = Arg::formed_texts(
     "fragmentation.mix",
     CLASS,
-    "What tasks of this cluster ask instead of what is seen of them: how often such a task comes, what it asks, and \
+    "What tasks of this cluster ask, in place of what is seen of them: how often such a task comes, what it asks, and \
      after `on` labels of the nodes it may use, as `30 cpu=8 memory=32Gi volcano.sh/vgpu-number=1 on gpu=A100`.",
 );
 const CLASS: TextForm = TextForm {
@@ -72,6 +76,20 @@ const MAP_FORM: TextForm = TextForm {
     example: "volcano-system/task-mix",
     fault: source::place_fault,
 };
+const MIX_STANDS: Arg<bool> = Arg::switch(
+    "fragmentation.mixStands",
+    false,
+    "Let the mix that is written count whatever tasks ask. Without it what they are seen to ask counts instead, once 32 \
+     came, and a fourth of all that came lately, that are not as it says.",
+);
+const KEEP_IN: Arg<FormedText> = Arg::formed(
+    "fragmentation.keepIn",
+    MAP_FORM,
+    "",
+    "ConfigMap in which what tasks were seen to ask is kept under the key `counted`, as `namespace/name`, for the process \
+     that leads next; it has to be there, and is written every ten minutes at most. Without it what is seen is forgotten \
+     at a restart but for the pods that are there.",
+);
 const POOLS: Arg<Texts> = Arg::texts(
     "fragmentation.poolLabels",
     "Keys of labels of nodes; the first that a node has names the pool that its cards are told under. Without it \
@@ -102,7 +120,17 @@ pub fn map_place(arguments: &Arguments) -> Option<(String, String)> {
     {
         return None;
     }
-    let (namespace, name) = MIX_MAP.read(arguments).trim().split_once('/')?;
+    place(&MIX_MAP, arguments)
+}
+
+/// Namespace and name of the ConfigMap in which is kept what was counted, if the arguments name one.
+pub fn counted_place(arguments: &Arguments) -> Option<(String, String)> {
+    place(&KEEP_IN, arguments)
+}
+
+fn place(argument: &Arg<FormedText>, arguments: &Arguments) -> Option<(String, String)> {
+    let text = argument.read(arguments);
+    let (namespace, name) = text.trim().split_once('/')?;
     Some((namespace.to_owned(), name.to_owned()))
 }
 
@@ -114,6 +142,8 @@ pub const SPEC: PluginSpec = PluginSpec {
         WEIGHT.spec(),
         MIX.spec(),
         MIX_MAP.spec(),
+        MIX_STANDS.spec(),
+        KEEP_IN.spec(),
         POOLS.spec(),
         HALF_LIFE.spec(),
         CLASSES.spec(),
@@ -167,7 +197,7 @@ impl Fragmentation {
             weight: WEIGHT.read(arguments),
             scarcity: SCARCITY.read(arguments),
             source: MixSource::new(
-                (&written, map_place(arguments)),
+                (&written, map_place(arguments), MIX_STANDS.read(arguments)),
                 half_life_ns / 1_000_000_000,
                 max_classes,
             ),
@@ -192,9 +222,9 @@ impl Fragmentation {
         let classes = self.source.take(state, now_s);
         let policy = state.supplies().devices().families().settings().policy;
         let chooses_cards = policy == Policy::Fragmentation;
-        let weighed = weigh::weigh(state, &classes, (chooses_cards, self.scarcity));
+        let (weighed, taken) = weigh::weigh(state, &classes, (chooses_cards, self.scarcity));
         self.due_after = weigh::moves_until_due(state);
-        self.left_out = left_out::left_out(state, &classes, &weighed);
+        self.left_out = left_out::left_out(state, &classes, &taken);
         self.mix = Some(Arc::new(weighed));
         self.made_for = Some(epochs(state));
         self.placed = 0;
@@ -247,8 +277,25 @@ impl KeepsMix for Fragmentation {
         self.source.is_written()
     }
 
+    fn doubt(&self) -> Option<&str> {
+        self.source.doubt()
+    }
+
     fn left_out(&self) -> &[LeftOutTasks] {
         &self.left_out
+    }
+
+    fn counted(&self, state: &State) -> Option<CountedTasks> {
+        self.source.counted(state)
+    }
+
+    fn last_counted(&self) -> u64 {
+        self.source.seen().last_counted()
+    }
+
+    fn text_to_keep(&self) -> String {
+        let kept = self.source.seen().as_kept();
+        kept.map_or_else(String::new, |kept| kept.short_text())
     }
 
     fn pool_labels(&self) -> &[String] {

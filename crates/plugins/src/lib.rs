@@ -98,6 +98,12 @@ pub fn mix_place(conf: &Config) -> Option<(String, String)> {
     fragmentation::map_place(&conf.plugin(fragmentation::SPEC.name)?.arguments)
 }
 
+/// Namespace and name of the ConfigMap in which the tasks that were counted for the mix are kept, if a checked configuration
+/// names one.
+pub fn counted_place(conf: &Config) -> Option<(String, String)> {
+    fragmentation::counted_place(&conf.plugin(fragmentation::SPEC.name)?.arguments)
+}
+
 /// Where the extender of a checked configuration is, if it is asked or told anything.
 pub fn extender_settings(conf: &Config) -> Option<ExtenderSettings> {
     let settings = extender::settings(conf.plugin(extender::SPEC.name)?);

@@ -36,6 +36,13 @@ pub fn problems(config: &Config, mix: Option<&MixView>) -> Vec<InputProblem> {
         help,
         kept: true,
     };
+    if let Some(doubt) = &mix.doubt {
+        return vec![problem(
+            String::new(),
+            format!("mix of tasks: {doubt}"),
+            String::new(),
+        )];
+    }
     if !mix.written {
         let named = mix_place(config).map(|(namespace, name)| {
             let message = "fragmentation.configMap names it, and there is no class to be read of it here: tasks are \

@@ -37,6 +37,8 @@ pub(super) enum StatusKey {
     Group(String, String),
     Queue(String),
     Shard(String),
+    /// By namespace and name of the ConfigMap.
+    CountedTasks(String, String),
 }
 
 /// A status to write.
@@ -50,6 +52,7 @@ pub(super) enum StatusWrite {
     },
     Queue(body::QueueStatusBody),
     Shard(body::NodeShardStatusBody),
+    CountedTasks(body::CountedTasksBody),
 }
 
 impl StatusWrite {
@@ -95,6 +98,15 @@ impl StatusWrite {
                 nodes_to_remove,
                 nodes_to_add,
             }),
+            Write::CountedTasks {
+                namespace,
+                name,
+                text,
+            } => Self::CountedTasks(body::CountedTasksBody {
+                namespace,
+                name,
+                text,
+            }),
             Write::Bind(_)
             | Write::BindWaits { .. }
             | Write::Evict { .. }
@@ -113,6 +125,9 @@ impl StatusWrite {
             }
             Self::Queue(queue) => StatusKey::Queue(queue.name.clone()),
             Self::Shard(shard) => StatusKey::Shard(shard.name.clone()),
+            Self::CountedTasks(counted) => {
+                StatusKey::CountedTasks(counted.namespace.clone(), counted.name.clone())
+            }
         }
     }
 }
@@ -281,6 +296,18 @@ fn plan(shared: &WriterContext, status: &StatusWrite) -> StatusRoute {
                 put,
             }
         }
+        StatusWrite::CountedTasks(counted) => {
+            let one = counted.path();
+            StatusRoute {
+                target: Target::CountedTasks,
+                kind: "counted_tasks",
+                rate: Rate::Core,
+                patches: vec![ApiCall::patch(one.clone(), MERGE_PATCH, &counted.patch())],
+                read: one.clone(),
+                listed: false,
+                put: one,
+            }
+        }
         StatusWrite::Shard(shard) => {
             let one = format!("/apis/shard.volcano.sh/v1alpha1/nodeshards/{}", shard.name);
             let put = format!("{one}/status");
@@ -336,6 +363,7 @@ async fn attempt(
         StatusWrite::Group { status, .. } => status.edit(object),
         StatusWrite::Queue(queue) => queue.edit(object),
         StatusWrite::Shard(shard) => shard.edit(object, now),
+        StatusWrite::CountedTasks(counted) => counted.edit(object),
     };
     by_any_way(shared, plan, &edit).await
 }

@@ -279,6 +279,36 @@ impl NodeShardStatusBody {
     }
 }
 
+/// The tasks that were counted for the mix, in a ConfigMap.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct CountedTasksBody {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) text: String,
+}
+
+impl CountedTasksBody {
+    pub(super) fn path(&self) -> String {
+        format!(
+            "/api/v1/namespaces/{}/configmaps/{}",
+            self.namespace, self.name
+        )
+    }
+
+    fn data(&self) -> Value {
+        json!({"counted": self.text})
+    }
+
+    pub(super) fn patch(&self) -> Value {
+        json!({"data": self.data()})
+    }
+
+    pub(super) fn edit(&self, map: &mut Value) -> bool {
+        merge(map, "data", self.data());
+        true
+    }
+}
+
 /// Sets the fields of `object[field]` that `value` has.
 fn merge(object: &mut Value, field: &str, value: Value) {
     if !object[field].is_object() {

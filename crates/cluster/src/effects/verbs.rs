@@ -32,7 +32,7 @@ const CLOSED: Duration = Duration::from_secs(10);
 const APART: Duration = Duration::from_secs(180);
 /// Least time between two messages about one target.
 const QUIET: Duration = Duration::from_secs(30);
-const TARGETS: usize = 10;
+const TARGETS: usize = 11;
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,7 @@ pub(super) enum Target {
     Group,
     QueueStatus,
     ShardStatus,
+    CountedTasks,
     Event,
     NodeLock,
     DeviceCleanup,
@@ -109,6 +110,9 @@ impl Target {
             Self::Group => "patch (or list and update) on podgroups of scheduling.volcano.sh",
             Self::QueueStatus => {
                 "patch (or update) on queues/status and get on queues of scheduling.volcano.sh"
+            }
+            Self::CountedTasks => {
+                "patch (or get and update) on the ConfigMap that fragmentation.keepIn names, in its namespace"
             }
             Self::Event => "create and patch on events of the core group",
             Self::NodeLock => "get and patch on nodes of the core group",

@@ -30,6 +30,9 @@ pub struct MixView {
     /// It is what somebody wrote, not what tasks were seen to ask.
     #[serde(default)]
     pub written: bool,
+    /// Why what somebody wrote does not count, if it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
     /// Classes of tasks, the one with the largest weight first.
     pub classes: Vec<MixClassView>,
     /// Free cards by pool of nodes and type.
@@ -129,6 +132,7 @@ impl Pages<'_> {
             absent: None,
             from: kept.map_or_else(String::new, |kept| kept.origin().to_owned()),
             written: kept.is_some_and(|kept| kept.is_written()),
+            doubt: kept.and_then(|kept| kept.doubt()).map(str::to_owned),
             classes,
             cards: self.card_rows(mix, &seen),
             left_out: left_out

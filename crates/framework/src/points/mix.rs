@@ -7,6 +7,8 @@
 use std::sync::Arc;
 
 use pumice_devices::DeviceMix;
+use pumice_model::State;
+use pumice_model::device::CountedTasks;
 
 /// Tasks that the mix would know of and does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +30,22 @@ pub trait KeepsMix {
     /// It is what somebody wrote, not what tasks were seen to ask.
     fn is_written(&self) -> bool;
 
+    /// Why what somebody wrote does not count, if it does not: a sentence for people.
+    fn doubt(&self) -> Option<&str>;
+
     /// Classes that are not in it, the one that comes most first.
     fn left_out(&self) -> &[LeftOutTasks];
+
+    /// The tasks that were counted so far, for a plugin that comes after this one: `None` where this one has not taken in
+    /// yet what was counted before it.
+    fn counted(&self, state: &State) -> Option<CountedTasks>;
+
+    /// The serial of the last task that was counted since this process began; 0 where none was.
+    fn last_counted(&self) -> u64;
+
+    /// The tasks that were counted so far, as a text that another process can begin with: never longer than a ConfigMap may
+    /// be.
+    fn text_to_keep(&self) -> String;
 
     /// Keys of labels of nodes: the first that a node has names its pool.
     fn pool_labels(&self) -> &[String];

@@ -30,6 +30,19 @@ pub(super) struct KnownMix {
     /// What a ConfigMap says that it is.
     text: Option<MixText>,
     text_epoch: u64,
+    /// What was counted before the plugin that counts now.
+    counted: Option<CountedTasks>,
+    counted_epoch: u64,
+}
+
+/// Tasks that were counted by a plugin that is no more, in its own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedTasks {
+    /// What the plugin says of them.
+    pub text: Arc<str>,
+    /// The last of them, by serial, where they were counted of this state; else the text says by when those that are in it
+    /// were made.
+    pub last: Option<u64>,
 }
 
 /// What a task asks of one card, if summaries tell which will do and it asks no more.
@@ -167,6 +180,22 @@ impl DeviceTable {
             self.mix.text_epoch += 1;
         }
         is_news
+    }
+
+    /// What was counted before the plugin that counts now, if anything is known of it.
+    pub fn counted_before(&self) -> Option<&CountedTasks> {
+        self.mix.counted.as_ref()
+    }
+
+    /// Changes whenever something else is known to have been counted before.
+    pub fn counted_epoch(&self) -> u64 {
+        self.mix.counted_epoch
+    }
+
+    /// Takes what was counted before.
+    pub(crate) fn set_counted_before(&mut self, counted: CountedTasks) {
+        self.mix.counted = Some(counted);
+        self.mix.counted_epoch += 1;
     }
 
     /// The cards by which least becomes useless, where cards are chosen so.

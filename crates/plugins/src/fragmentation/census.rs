@@ -7,13 +7,16 @@ use pumice_framework::CycleInfo;
 use pumice_model::object::{NodeTerm, Pairs, Toleration};
 use pumice_model::{DeviceRequestIx, State, TaskIx};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::kept::{KeptCensus, ReadCensus};
 
 /// Mass of a task that comes now.
-const MASS: u64 = 1 << 20;
+pub(super) const MASS: u64 = 1 << 20;
 /// A class of less mass is forgotten: a thousandth of a task.
 const LEAST: u64 = MASS >> 10;
 /// Most classes that are counted; the lightest are forgotten.
-const MAX_COUNTED: usize = 1024;
+pub(super) const MAX_COUNTED: usize = 1024;
 /// Most that may be known at a time, between one look at which are the lightest and the next.
 const MAX_KNOWN: usize = 2 * MAX_COUNTED;
 /// Another mix is due when so many tasks came, or a sixteenth of all that count.
@@ -21,15 +24,15 @@ const LEAST_ARRIVALS: u64 = 32;
 
 /// How unlike two classes are; amounts in sixteenths of a doubling, all together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct ClassDistance {
-    other_nodes: bool,
-    other_resources: bool,
-    cards: u64,
-    amounts: u64,
+pub(super) struct ClassDistance {
+    pub other_nodes: bool,
+    pub other_resources: bool,
+    pub cards: u64,
+    pub amounts: u64,
 }
 
 impl ClassDistance {
-    fn is_within(self, most: Self) -> bool {
+    pub fn is_within(self, most: Self) -> bool {
         self.other_nodes <= most.other_nodes
             && self.other_resources <= most.other_resources
             && self.cards <= most.cards
@@ -46,15 +49,19 @@ const NEARLY_THE_SAME: ClassDistance = ClassDistance {
 };
 
 /// What decides which nodes and cards a task may use, and how much of both.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct AskedClass {
     /// What it requests, in stored units, by name.
     pub amounts: Vec<(String, i64)>,
     /// `spec.nodeSelector`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub node_selector: Pairs,
     /// Required node affinity.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub node_affinity: Option<Vec<NodeTerm>>,
     /// Taints it tolerates.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tolerations: Vec<Toleration>,
     /// What it asks of devices, as written.
     pub facts: PodFacts,
@@ -76,10 +83,17 @@ pub(super) struct Census {
     by_asked: FxHashMap<Arc<AskedClass>, usize>,
     /// Classes by serials of shape and of what is asked of devices.
     by_serials: FxHashMap<(u64, u64), usize>,
-    /// The last task that was counted.
+    /// The last task that was looked at, and the last one that was counted since the process began.
     last_serial: u64,
+    last_counted: u64,
+    /// When the last of those that were counted was made.
+    newest_s: i64,
     /// When masses were as they stand.
     as_of_s: Option<i64>,
+    /// Who was made by then is counted already, of those whom this process has not looked at yet.
+    known_until_s: Option<i64>,
+    /// All tasks that are there are to be looked at, whatever has changed.
+    looks_at_all: bool,
     arrivals: u64,
     due_after: u64,
 }
@@ -92,9 +106,13 @@ impl Census {
             by_asked: FxHashMap::default(),
             by_serials: FxHashMap::default(),
             last_serial: 0,
+            last_counted: 0,
+            newest_s: i64::MIN,
             as_of_s: None,
+            known_until_s: None,
+            looks_at_all: true,
             arrivals: 0,
-            due_after: 1,
+            due_after: 0,
         }
     }
 
@@ -106,7 +124,8 @@ impl Census {
             let serial = population.task_id(task).serial();
             came.extend((serial > last).then_some((serial, task)));
         };
-        match &cycle.changed.jobs {
+        let all = std::mem::take(&mut self.looks_at_all);
+        match cycle.changed.jobs.as_ref().filter(|_| !all) {
             None => population.tasks().for_each(|(task, _)| look_at(task)),
             Some(jobs) => {
                 for job in jobs.iter().filter(|job| population.has_job(**job)) {
@@ -115,9 +134,12 @@ impl Census {
             }
         }
         came.sort_unstable();
+        let known_until_s = self.known_until_s.take().unwrap_or(i64::MIN);
         for (serial, task) in came {
             self.last_serial = serial;
-            self.count_task(state, task, cycle.now_s);
+            if state.task(task).created_s > known_until_s {
+                self.count_task(state, task, cycle.now_s);
+            }
         }
     }
 
@@ -141,6 +163,8 @@ impl Census {
             }
         };
         let age_s = now_s.saturating_sub(task.created_s);
+        self.newest_s = self.newest_s.max(task.created_s);
+        self.last_counted = self.last_serial;
         self.classes[class].mass += faded(MASS, age_s, self.half_life_s);
         self.arrivals += 1;
     }
@@ -158,6 +182,36 @@ impl Census {
     /// So many tasks came that the mix may be another one.
     pub fn is_other(&self) -> bool {
         self.arrivals >= self.due_after
+    }
+
+    /// The serial of the last task that was looked at.
+    pub fn last(&self) -> u64 {
+        self.last_serial
+    }
+
+    /// The serial of the last task that was counted here; 0 where none was.
+    pub fn last_counted(&self) -> u64 {
+        self.last_counted
+    }
+
+    /// What is known, for a text; nothing before masses were looked at.
+    pub fn as_kept(&self) -> Option<KeptCensus<'_>> {
+        Some(KeptCensus {
+            as_of_s: self.as_of_s?,
+            newest_s: self.newest_s,
+            classes: &self.classes,
+        })
+    }
+
+    /// Goes on from what was counted before: up to the task of this serial, or where none is given of tasks that were made by
+    /// then.
+    pub fn go_on(&mut self, before: ReadCensus, last: Option<u64>) {
+        self.classes = before.classes;
+        self.forget_lightest();
+        (self.as_of_s, self.newest_s) = (Some(before.as_of_s), before.newest_s);
+        self.known_until_s = last.is_none().then_some(before.newest_s);
+        self.last_serial = last.unwrap_or(0);
+        (self.looks_at_all, self.due_after) = (true, 0);
     }
 
     /// The heaviest classes of those that count, at most so many; the mass of each of the others is with the one
@@ -249,11 +303,17 @@ impl AskedClass {
             .map(|(name, amount)| (name.as_str(), *amount))
     }
 
-    fn distance(&self, other: &Self) -> ClassDistance {
+    /// Both ask the same resources of cards, in whatever amounts.
+    pub fn names_the_cards_of(&self, other: &Self) -> bool {
+        same_names(self.extended(), other.extended())
+    }
+
+    /// How unlike two classes are.
+    pub fn distance(&self, other: &Self) -> ClassDistance {
         let is_of_other_nodes = self.node_selector != other.node_selector
             || self.node_affinity != other.node_affinity
             || self.tolerations != other.tolerations;
-        let asks_alike = same_names(self.extended(), other.extended())
+        let asks_alike = self.names_the_cards_of(other)
             && same_names(self.requested(), other.requested())
             && self.facts.annotations == other.facts.annotations
             && self.facts.labels == other.facts.labels;

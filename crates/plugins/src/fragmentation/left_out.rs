@@ -1,32 +1,26 @@
 //! Classes that are not in the mix, and why.
 
-use pumice_devices::{DeviceMix, Tags};
+use pumice_devices::Tags;
 use pumice_framework::points::LeftOutTasks;
 use pumice_model::State;
 
 use super::census::{AskedClass, CountedClass};
 use super::written;
 
-/// Those of some classes that did not come into the mix that was made of them.
+/// Those of some classes that did not come into the mix, of which it is said of each whether it did.
 pub(super) fn left_out(
     state: &State,
     classes: &[CountedClass],
-    mix: &DeviceMix,
+    taken: &[bool],
 ) -> Vec<LeftOutTasks> {
-    // They are in the mix in the order in which they were given.
-    let mut taken = mix.classes().iter().peekable();
-    let mut out = Vec::new();
-    for class in classes {
-        let asks = written::text(&class.asked);
-        match taken.next_if(|known| known.text() == asks) {
-            Some(_) => {}
-            None => out.push(LeftOutTasks {
-                why: why(state, &class.asked),
-                asks,
-            }),
-        }
-    }
-    out
+    let all = classes.iter().zip(taken);
+    let left_out = all.filter(|(_, is_taken)| !**is_taken);
+    left_out
+        .map(|(class, _)| LeftOutTasks {
+            asks: written::text(&class.asked),
+            why: why(state, &class.asked),
+        })
+        .collect()
 }
 
 fn why(state: &State, asked: &AskedClass) -> String {

@@ -2,8 +2,11 @@
 
 use pumice_framework::CycleInfo;
 use pumice_model::State;
+use pumice_model::device::CountedTasks;
 
+use super::belief::Surprises;
 use super::census::{AskedClass, Census, CountedClass, together};
+use super::kept;
 use super::weigh;
 use super::written::{self, read_lines};
 
@@ -32,47 +35,49 @@ struct MixMap {
     epoch: Option<u64>,
     /// Empty as long as nothing could be read.
     classes: Vec<CountedClass>,
-    /// What people are told if there are too many of them; empty otherwise.
-    merged: String,
     is_other: bool,
 }
 
-/// Where the classes come from. What is written goes before a ConfigMap, and that before what is seen.
+/// Where the classes come from. What is written goes before a ConfigMap, and that before what is seen, unless that is
+/// something else.
 pub(super) struct MixSource {
     /// By the argument.
     written: Vec<CountedClass>,
     map: Option<MixMap>,
-    /// Tasks that came, as long as nobody says what comes.
+    /// What is written counts whatever comes.
+    stands: bool,
+    /// Tasks that came.
     seen: Census,
+    /// Epoch of what was counted before, as it was taken in last.
+    before: u64,
     most: usize,
     origin: String,
+    /// Why what is written does not count.
+    doubt: Option<String>,
 }
 
 impl MixSource {
     /// With at most so many classes.
     pub fn new(
-        (written, place): (&[String], Option<MapPlace>),
+        (written, place, stands): (&[String], Option<MapPlace>, bool),
         half_life_s: i64,
         most: usize,
     ) -> Self {
         let read = written.iter().filter_map(|text| written::read(text).ok());
-        let read: Vec<CountedClass> = read.collect();
-        let origin = match read.len() {
-            0 => "what tasks asked".to_owned(),
-            count => format!("the argument fragmentation.mix{}", merged(most, count)),
-        };
         Self {
-            written: read,
+            written: read.collect(),
             map: place.map(|place| MixMap {
                 place,
                 epoch: None,
                 classes: Vec::new(),
-                merged: String::new(),
                 is_other: false,
             }),
+            stands,
             seen: Census::new(half_life_s),
+            before: 0,
             most,
-            origin,
+            origin: String::new(),
+            doubt: None,
         }
     }
 
@@ -81,60 +86,111 @@ impl MixSource {
         &self.origin
     }
 
-    /// Somebody wrote them.
+    /// Why what somebody wrote does not count, if it does not.
+    pub fn doubt(&self) -> Option<&str> {
+        self.doubt.as_deref()
+    }
+
+    /// Somebody wrote the classes that count.
     pub fn is_written(&self) -> bool {
-        let is_read = self.map.as_ref().is_some_and(|map| !map.classes.is_empty());
-        !self.written.is_empty() || is_read
+        self.doubt.is_none() && !self.all_written().is_empty()
+    }
+
+    fn all_written(&self) -> &[CountedClass] {
+        match &self.map {
+            Some(map) if self.written.is_empty() => &map.classes,
+            _ => &self.written,
+        }
+    }
+
+    /// Where the written classes are, for people.
+    fn place(&self) -> String {
+        match &self.map {
+            Some(map) if self.written.is_empty() => {
+                let (namespace, name) = &map.place;
+                format!("ConfigMap {namespace}/{name}")
+            }
+            _ => "the argument fragmentation.mix".to_owned(),
+        }
     }
 
     /// Takes in what has come.
     pub fn follow(&mut self, state: &State, cycle: &CycleInfo) {
-        if !self.written.is_empty() {
+        if let Some(map) = &mut self.map {
+            map.follow(state);
+        }
+        self.go_on(state, cycle.now_s);
+        self.seen.count(state, cycle);
+    }
+
+    /// Takes in what was counted before, once.
+    fn go_on(&mut self, state: &State, now_s: i64) {
+        let devices = state.supplies().devices();
+        if std::mem::replace(&mut self.before, devices.counted_epoch()) == devices.counted_epoch() {
             return;
         }
-        if let Some(map) = &mut self.map {
-            map.follow(state, self.most);
-            if !map.classes.is_empty() {
-                let (namespace, name) = &map.place;
-                self.origin = format!("ConfigMap {namespace}/{name}{}", map.merged);
-                return;
-            }
+        // Who kept a text that cannot be read is told elsewhere.
+        if let Some(counted) = devices.counted_before()
+            && let Ok(before) = kept::read(&counted.text, now_s)
+        {
+            self.seen.go_on(before, counted.last);
         }
-        self.seen.count(state, cycle);
+    }
+
+    /// The tasks that were counted, for a plugin that comes after this one.
+    pub fn counted(&self, state: &State) -> Option<CountedTasks> {
+        let is_up_to_date = self.before == state.supplies().devices().counted_epoch();
+        let kept = self.seen.as_kept().filter(|_| is_up_to_date)?;
+        Some(CountedTasks {
+            text: kept.text().into(),
+            last: Some(self.seen.last()),
+        })
+    }
+
+    /// Tasks that came.
+    pub fn seen(&self) -> &Census {
+        &self.seen
     }
 
     /// The mix may be another one.
     pub fn is_other(&self) -> bool {
-        if !self.written.is_empty() {
-            return false;
-        }
-        match &self.map {
-            Some(map) if !map.classes.is_empty() => map.is_other,
-            _ => self.seen.is_other(),
-        }
+        let is_fixed = self.stands && !self.all_written().is_empty();
+        let is_rewritten = self.map.as_ref().is_some_and(|map| map.is_other);
+        is_rewritten || !is_fixed && self.seen.is_other()
     }
 
     /// The classes as they are now.
     pub fn take(&mut self, state: &State, now_s: i64) -> Vec<CountedClass> {
-        if !self.written.is_empty() {
-            return at_most(self.most, &self.written, state);
+        if let Some(map) = &mut self.map {
+            map.is_other = false;
         }
-        match &mut self.map {
-            Some(map) if !map.classes.is_empty() => {
-                map.is_other = false;
-                at_most(self.most, &map.classes, state)
-            }
-            _ => {
-                let counts = |asked: &AskedClass| weigh::counts(state, asked);
-                self.seen.take(now_s, self.most, counts)
-            }
+        let counts = |asked: &AskedClass| weigh::counts(state, asked);
+        let seen = self.seen.take(now_s, self.most, counts);
+        (self.origin, self.doubt) = ("what tasks asked".to_owned(), None);
+        let count = self.all_written().len();
+        if count == 0 {
+            return seen;
         }
+        let written = at_most(self.most, self.all_written(), state);
+        let surprises = Surprises::of(&written, &seen);
+        if !self.stands && surprises.are_too_many() {
+            self.doubt = Some(format!(
+                "{} does not count: of the tasks that came lately, {} in all, {} are not as it says; mend it, or set \
+                 fragmentation.mixStands",
+                self.place(),
+                surprises.came,
+                surprises.unforetold
+            ));
+            return seen;
+        }
+        self.origin = format!("{}{}", self.place(), merged(self.most, count));
+        written
     }
 }
 
 impl MixMap {
     /// Reads the text if it is a new one. A text without a class changes nothing.
-    fn follow(&mut self, state: &State, most: usize) {
+    fn follow(&mut self, state: &State) {
         let devices = state.supplies().devices();
         let epoch = devices.mix_text_epoch();
         if self.epoch.replace(epoch) == Some(epoch) {
@@ -147,7 +203,6 @@ impl MixMap {
             .filter_map(|(_, _, read)| read.ok())
             .collect();
         if !classes.is_empty() {
-            self.merged = merged(most, classes.len());
             self.classes = classes;
             self.is_other = true;
         }

@@ -34,16 +34,19 @@ pub(super) fn counts(state: &State, asked: &AskedClass) -> bool {
     demand.refusal.is_none() && demand.parts.len() == 1
 }
 
-/// The mix of some classes. Classes that ask cards of no family, or of several, and those that no node admits
-/// are left out.
+/// The mix of some classes, and of each whether it is in it. Classes that ask cards of no family, or of several, and
+/// those that no node admits are left out.
 pub(super) fn weigh(
     state: &State,
     classes: &[CountedClass],
     (chooses_cards, scarcity): (bool, bool),
-) -> DeviceMix {
+) -> (DeviceMix, Vec<bool>) {
     let mut found = FoundClasses::default();
+    let mut taken = Vec::with_capacity(classes.len());
     for class in classes {
+        let before = found.classes.len();
         found.add(state, class);
+        taken.push(found.classes.len() > before);
     }
     let mix = |weights: Vec<i64>| {
         let classes = found.classes.iter().cloned().zip(weights);
@@ -55,7 +58,7 @@ pub(super) fn weigh(
     };
     let even = mix(of_all(&found.masses));
     if !scarcity {
-        return even;
+        return (even, taken);
     }
     let (usable, free) = usable(state, &even);
     let scarce = |(at, mass): (usize, &i128)| {
@@ -64,7 +67,7 @@ pub(super) fn weigh(
         mass * (least * (free + 1)) / (least * usable + free + least)
     };
     let masses: Vec<i128> = found.masses.iter().enumerate().map(scarce).collect();
-    mix(of_all(&masses))
+    (mix(of_all(&masses)), taken)
 }
 
 /// Weights in proportion to masses.

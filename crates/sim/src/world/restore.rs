@@ -43,6 +43,7 @@ impl World {
             | Delta::CsiCapacityApply(_)
             | Delta::DeviceConfig { .. }
             | Delta::TaskMix { .. }
+            | Delta::CountedTasks { .. }
             | Delta::NodeReport { .. }
             | Delta::NodeUsage { .. }
             | Delta::GroupController(_)

@@ -349,6 +349,41 @@ async fn with_volcanos_role_queue_and_shard_statuses_are_read_and_put() {
     assert_eq!(shard.body["status"]["nodesToAdd"], json!(["n2"]));
 }
 
+fn counted_tasks(text: &str) -> Write {
+    Write::CountedTasks {
+        namespace: "volcano-system".to_owned(),
+        name: "kept".to_owned(),
+        text: text.to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn of_the_config_map_with_counted_tasks_one_key_is_written_the_newest_text_alone() {
+    const MAP: &str = "/api/v1/namespaces/volcano-system/configmaps/kept";
+    let bench = Bench::new(|_| Answer::ok()).await;
+    bench
+        .written([counted_tasks("old"), counted_tasks("new")])
+        .await;
+    assert_eq!(bench.server.lines(), [format!("PATCH {MAP}")]);
+    let log = bench.server.log();
+    assert_eq!(log[0].media, "application/merge-patch+json");
+    assert_eq!(log[0].body, json!({"data": {"counted": "new"}}));
+    // Without the verb patch it is read and put, and what else stands there stays.
+    let script = |seen: &Seen| match seen.method.as_str() {
+        "PATCH" => rbac("patch", "configmaps"),
+        "GET" => Answer::Json(
+            200,
+            json!({"metadata": {"name": "kept"}, "data": {"mix": "m"}}),
+        ),
+        _ => Answer::ok(),
+    };
+    let bench = Bench::new(script).await;
+    bench.written([counted_tasks("new")]).await;
+    let puts = bench.server.all("PUT");
+    assert_eq!(puts[0].path, MAP);
+    assert_eq!(puts[0].body["data"], json!({"mix": "m", "counted": "new"}));
+}
+
 #[tokio::test]
 async fn what_a_starting_api_server_refused_is_written_once_it_is_up() {
     let mut requests = 0;

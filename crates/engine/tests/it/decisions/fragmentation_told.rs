@@ -11,7 +11,7 @@ use super::fragmentation::{asks, mix_view};
 use super::views::pod_view;
 
 /// With these lines of arguments of the plugin.
-fn conf(arguments: &str) -> String {
+pub fn conf(arguments: &str) -> String {
     format!(
         "actions: \"enqueue, allocate, backfill\"\n\
          tiers: [{{plugins: [{{name: gang}}, {{name: predicates}}, {{name: deviceshare, arguments: \
@@ -184,7 +184,7 @@ fn what_a_pod_is_told_to_leave_is_what_it_has_left_afterwards() {
     assert_eq!(pod_view(&cluster.engine, "third").leaves, []);
 }
 
-fn map(text: &str) -> Delta {
+pub fn map(text: &str) -> Delta {
     Delta::TaskMix {
         namespace: "volcano-system".to_owned(),
         name: "task-mix".to_owned(),

@@ -22,6 +22,7 @@ mod extender;
 mod extender_victims;
 mod forgetting;
 mod fragmentation;
+mod fragmentation_counted;
 mod fragmentation_told;
 mod gangs;
 mod left_alone;

@@ -5,7 +5,8 @@ use pumice_devices::{Load, NodeDevices, PodFacts, Settings};
 
 use super::held_cards::HeldCards;
 use crate::device::{
-    ChosenDevices, DeviceNote, DeviceTable, Holding, NoteAbout, QueueCharge, charge_of,
+    ChosenDevices, CountedTasks, DeviceNote, DeviceTable, Holding, NoteAbout, QueueCharge,
+    charge_of,
 };
 use crate::ix::{NodeIx, TaskIx};
 use crate::node::Nodes;
@@ -79,6 +80,14 @@ impl CardBooks<'_> {
         if self.devices.set_mix_text(place, text) {
             self.journal.changed();
         }
+    }
+
+    /// Takes what was counted of tasks by another process.
+    pub fn set_counted_before(&mut self, text: String) {
+        let text = text.into();
+        let counted = CountedTasks { text, last: None };
+        self.devices.set_counted_before(counted);
+        self.journal.changed();
     }
 
     /// Takes what a ConfigMap tells of a node. Writers repeat themselves with a new time: only what

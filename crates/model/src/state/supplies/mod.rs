@@ -10,7 +10,7 @@ use pumice_devices::DeviceMix;
 
 use crate::claim::{ClaimCounts, ResourceClaims};
 use crate::delta::Delta;
-use crate::device::{DeviceNote, DeviceTable};
+use crate::device::{CountedTasks, DeviceNote, DeviceTable};
 use crate::extender::ExtenderAnswers;
 use crate::ix::TaskIx;
 use crate::object::PodObject;
@@ -135,6 +135,11 @@ impl Supplies {
     /// Takes the mix of tasks by which cards are chosen from the plugin that keeps it.
     pub fn set_device_mix(&mut self, mix: Option<&Arc<DeviceMix>>) {
         self.devices.set_mix(mix);
+    }
+
+    /// Takes what was counted of tasks that came, for the plugin that is opened next.
+    pub fn set_counted_before(&mut self, counted: CountedTasks) {
+        self.devices.set_counted_before(counted);
     }
 
     /// Keeps a note for whoever takes them next.

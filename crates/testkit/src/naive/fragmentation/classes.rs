@@ -106,6 +106,17 @@ impl AlikeTasks {
         all.cloned().collect()
     }
 
+    /// How unlike a class that was seen is to this one as it is written, in what lines have words for.
+    fn distance_of_words(&self, seen: &Self) -> (bool, bool, i64, i64) {
+        let (_, _, cards, all) = self.distance(seen);
+        let names = |class: &Self| -> Vec<String> {
+            class.of_cards().into_iter().map(|(name, _)| name).collect()
+        };
+        let (one, two) = (&self.task.pod, &seen.task.pod);
+        let is_on_others = one.node_selector != two.node_selector && two.node_affinity.is_none();
+        (is_on_others, names(self) != names(seen), cards, all)
+    }
+
     /// How unlike two are: the first that differs counts.
     fn distance(&self, other: &Self) -> (bool, bool, i64, i64) {
         (
@@ -156,4 +167,25 @@ pub fn merged(mut classes: Vec<(AlikeTasks, i128)>, most: usize) -> Vec<(AlikeTa
 
 fn is_near((on_others, of_others, cards, all): (bool, bool, i64, i64)) -> bool {
     !on_others && !of_others && cards < 2 && all <= 4
+}
+
+/// Whole tasks that were seen, and those among them that are more than was written (spec/10 §4).
+pub fn surprises(written: &[(AlikeTasks, i128)], seen: &[(AlikeTasks, i128)]) -> (i128, i128) {
+    let task = 1 << 20;
+    let of_all =
+        |classes: &[(AlikeTasks, i128)]| -> i128 { classes.iter().map(|(_, often)| often).sum() };
+    let mut foretold = 0;
+    for (at, (known, often)) in written.iter().enumerate() {
+        let met = seen.iter().filter(|(class, _)| {
+            let distances = written.iter().map(|(one, _)| one.distance_of_words(class));
+            let nearest = distances.enumerate().min_by_key(|(_, distance)| *distance);
+            let (_, _, cards, all) = known.distance_of_words(class);
+            nearest.is_some_and(|(nearest, (on_others, of_others, ..))| {
+                nearest == at && !on_others && !of_others && cards <= 4 && all <= 16
+            })
+        });
+        let met: i128 = met.map(|(_, often)| often).sum();
+        foretold += met.min(of_all(seen) * often / of_all(written).max(1));
+    }
+    (of_all(seen) / task, (of_all(seen) - foretold) / task)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use pumice_conf::PluginConf;
 use pumice_units::duration::parse_go_duration;
 
-use super::classes::{AlikeTasks, merged};
+use super::classes::{AlikeTasks, merged, surprises};
 use super::measure::value;
 use super::{WHOLE, WeighedMix, written};
 use crate::naive::cycle::Cycle;
@@ -84,21 +84,30 @@ fn census(cycle: &Cycle, plugin: &PluginConf) -> Vec<(AlikeTasks, i128)> {
     classes
 }
 
+/// What is written, unless something else comes; else what was seen.
+fn believed(cycle: &Cycle, plugin: &PluginConf, most: usize) -> Vec<(AlikeTasks, i128)> {
+    let seen = merged(census(cycle, plugin), most);
+    let Some(lines) = written::mix(plugin) else {
+        return seen;
+    };
+    let mut classes = written::classes(&cycle.world, &lines);
+    if classes.len() > most {
+        classes = merged(classes, most);
+    }
+    let stands = plugin.arguments.bool("fragmentation.mixStands");
+    let (came, unforetold) = surprises(&classes, &seen);
+    match unforetold >= 32 && 4 * unforetold >= came && !stands.unwrap_or(false) {
+        true => seen,
+        false => classes,
+    }
+}
+
 /// Weighs all classes as everything is now.
 pub fn weigh(cycle: &Cycle, plugin: &PluginConf) -> WeighedMix {
     let world = &cycle.world;
     let most = plugin.arguments.int("fragmentation.maxClasses");
     let most = most.unwrap_or(128) as usize;
-    let mut classes = match written::mix(plugin) {
-        Some(lines) => {
-            let classes = written::classes(world, &lines);
-            match classes.len() > most {
-                true => merged(classes, most),
-                false => classes,
-            }
-        }
-        None => merged(census(cycle, plugin), most),
-    };
+    let mut classes = believed(cycle, plugin, most);
     classes.retain(|(class, _)| {
         let mut nodes = world.nodes.values();
         nodes.any(|node| class.is_admitted(node)) && class.is_offered(world)

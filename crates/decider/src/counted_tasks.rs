@@ -1,0 +1,122 @@
+//! The tasks that were counted for the mix, kept in a ConfigMap for whoever leads next.
+//!
+//! ```text
+//!  ConfigMap ─► as long as nothing was written in this term ─► the engine, in place of what it has counted
+//!  tasks were counted, and nothing was written for ten minutes ─► Write
+//! ```
+//!
+//! Who leads hears its own text again, and whoever else may write the ConfigMap: neither counts once it has written.
+
+use pumice_conf::Config;
+use pumice_engine::{Engine, kept_mix_fault};
+use pumice_model::Delta;
+use pumice_model::write::Write;
+
+use crate::{LogLevel, LogLine, MixPlace};
+
+/// Seconds from the begin of a term to the first text, and from one to the next.
+const PAUSE_S: i64 = 600;
+
+/// Where the tasks are kept that were counted, in a configuration.
+pub fn counted_place(config: &Config) -> MixPlace {
+    pumice_engine::counted_place(config)
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct CountedTasksKeeper {
+    place: MixPlace,
+    /// The ConfigMap was there when it was last heard of.
+    is_there: bool,
+    /// Something was written in this term.
+    has_written: bool,
+    /// When the next text is due, once the term has begun.
+    due_s: Option<i64>,
+    /// The last task of the text that was written in this term.
+    written: Option<u64>,
+}
+
+impl CountedTasksKeeper {
+    /// A configuration names this place.
+    pub fn follow(&mut self, place: MixPlace) {
+        if self.place != place {
+            *self = Self {
+                place,
+                ..Self::default()
+            };
+        }
+    }
+
+    /// This replica leads from now on.
+    pub fn begin_term(&mut self) {
+        (self.has_written, self.due_s, self.written) = (false, None, None);
+    }
+
+    /// Whether a change is for the engine, and what is to be said of it. It is, unless it is of a ConfigMap.
+    pub fn takes(&mut self, delta: &Delta) -> (bool, Option<LogLine>) {
+        let Delta::CountedTasks {
+            namespace,
+            name,
+            text,
+        } = delta
+        else {
+            return (true, None);
+        };
+        let is_ours = self
+            .place
+            .as_ref()
+            .is_some_and(|(ours, place)| (ours, place) == (namespace, name));
+        if !is_ours {
+            // The scheduler's configuration has changed meanwhile.
+            return (false, None);
+        }
+        self.is_there = text.is_some();
+        let Some(text) = text
+            .as_deref()
+            .filter(|text| !text.is_empty() && !self.has_written)
+        else {
+            return (false, None);
+        };
+        let Some(fault) = kept_mix_fault(text) else {
+            return (true, None);
+        };
+        let told = format!(
+            "tasks counted before, in ConfigMap {namespace}/{name}: {fault}; the pods that are there are counted, and the \
+             text is replaced"
+        );
+        (false, Some(LogLine::new(LogLevel::Warning, told)))
+    }
+
+    /// When something is to be written although nothing happens, in seconds since the epoch.
+    pub fn due_s(&self, engine: &Engine) -> Option<i64> {
+        self.due_s.filter(|_| self.is_needed(engine))
+    }
+
+    fn is_needed(&self, engine: &Engine) -> bool {
+        let last = engine.known().last_counted().filter(|last| *last > 0);
+        self.is_there && last.is_some() && last != self.written
+    }
+
+    /// What is to be written, if it is time.
+    pub fn take_write(&mut self, engine: &Engine, now_s: i64) -> Option<Write> {
+        let due_s = *self.due_s.get_or_insert(now_s.saturating_add(PAUSE_S));
+        let (namespace, name) = self.place.clone()?;
+        if now_s < due_s || !self.is_needed(engine) {
+            return None;
+        }
+        let text = engine.known().mix_to_keep();
+        (self.due_s, self.written) = (
+            Some(now_s.saturating_add(PAUSE_S)),
+            engine.known().last_counted(),
+        );
+        if text.is_empty() {
+            return None;
+        }
+        self.has_written = true;
+        Some(Write::CountedTasks {
+            namespace,
+            name,
+            text,
+        })
+    }
+}
