@@ -1,14 +1,18 @@
 //! One moment of the past: what the scheduler that led then knew after its last step.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pumice_record::{Replay, ReplayEvent};
+use pumice_record::{Compared, Replay, ReplayEvent};
 
 use super::files::{self, RecordingFile};
 use super::{ReadingEnd, RecordingSight, read, rfc3339};
 use crate::bad_input::BadInput;
+
+/// Decisions that are kept.
+const MAX_DECISIONS: usize = 1_000;
 
 /// See the module.
 pub struct PastMoment {
@@ -22,6 +26,21 @@ pub struct PastMoment {
     copied: Option<Duration>,
     /// Something before it is lost, or decided otherwise than it was.
     doubts: Vec<String>,
+    /// The last of what was decided.
+    decided: VecDeque<PastDecision>,
+}
+
+/// What was decided.
+#[derive(Clone)]
+pub struct PastDecision {
+    /// When, since 1970.
+    pub at: Duration,
+    /// `namespace/name` of the pod.
+    pub pod: String,
+    /// `namespace/name` of its PodGroup, or of the pod that has none.
+    pub job: String,
+    /// Node on which it was placed; `None` where it was evicted.
+    pub node: Option<String>,
 }
 
 /// The moment after the last step at or before `time`; without one, at the end.
@@ -71,6 +90,7 @@ impl PastMoment {
             at: None,
             copied: None,
             doubts: Vec::new(),
+            decided: VecDeque::new(),
         };
         read(files, end, &mut replay, &mut |sight, replay| {
             moment.see(sight, replay);
@@ -96,6 +116,7 @@ impl PastMoment {
                 }
                 ReplayEvent::Stepped(step) => {
                     self.at = Some(step.at);
+                    self.note(&step, replay);
                     if !step.is_same() && replay.is_exact() {
                         let text = format!(
                             "it decides otherwise than it was at {}; see `pumice replay`",
@@ -115,6 +136,40 @@ impl PastMoment {
             },
             RecordingSight::File(_) | RecordingSight::Configuration(_) => {}
         }
+    }
+
+    fn note(&mut self, step: &Compared, replay: &Replay) {
+        let Some(engine) = replay.engine() else {
+            return;
+        };
+        let placed = step.recorded.iter().map(|(uid, node)| (uid, Some(node)));
+        let evicted = step.recorded_evicted.iter().map(|uid| (uid, None));
+        for (uid, node) in placed.chain(evicted) {
+            let population = engine.state().population();
+            let Some(task) = population.task_by_uid(uid) else {
+                continue;
+            };
+            let pod = population.task_key(task);
+            let job = engine.state().task(task).job;
+            self.decided.push_back(PastDecision {
+                at: step.at,
+                job: job.map_or_else(|| pod.clone(), |job| population.job_key(job)),
+                pod,
+                node: node.cloned(),
+            });
+        }
+        let over = self.decided.len().saturating_sub(MAX_DECISIONS);
+        self.decided.drain(..over);
+    }
+
+    /// The last of what was decided until then, newest first.
+    pub fn decided(&self) -> impl Iterator<Item = &PastDecision> {
+        self.decided.iter().rev()
+    }
+
+    /// When the last step was.
+    pub fn at(&self) -> Duration {
+        self.at.unwrap_or_default()
     }
 
     /// When it is, in words, and what is to be known of that: a line each.

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
+use crate::replay::{blocks, file};
 use crate::samples::samples;
 
 /// A page that is served, until it is dropped.
@@ -362,4 +363,20 @@ fn a_simulation_is_a_file_that_needs_nothing_else_and_leads_nowhere_that_is_not_
         }
         assert!(!html.contains("<script"), "{}", sample.display());
     }
+}
+
+#[test]
+fn a_recording_is_shown_as_of_a_time_with_what_was_decided_until_then() {
+    let path = file("page", &blocks().concat());
+    let recording = format!("--recording {}", path.display());
+    let ui = Ui::of(&[], &format!("{recording} --at 1970-01-01T00:00:02Z"));
+    let page = ui.page("/decisions");
+    let seen = seen(&page);
+    assert!(seen.contains("as of 1970-01-01T00:00:02Z"), "{seen}");
+    assert!(seen.contains("ns/p1") && seen.contains("ns/p2"), "{seen}");
+    assert!(!seen.contains("ns/p3"), "{seen}");
+    let whole = Ui::of(&[], &recording);
+    assert!(whole.page("/decisions").contains("ns/p4"));
+    assert_eq!(whole.json("/nodes")["total"], 2);
+    assert!(!whole.page("/").contains("/what-if"));
 }

@@ -35,7 +35,7 @@ fn options() -> DeciderOptions {
 }
 
 /// Blocks of a decider that places a pod each second, one for each; the first has the configuration and two nodes.
-fn blocks() -> Vec<Vec<u8>> {
+pub fn blocks() -> Vec<Vec<u8>> {
     segments(usize::MAX).concat()
 }
 
@@ -77,7 +77,7 @@ fn segments(length: usize) -> Vec<Vec<Vec<u8>>> {
 }
 
 /// A file of these bytes in a folder of its own.
-fn file(name: &str, bytes: &[u8]) -> PathBuf {
+pub fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("replay-{name}"));
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("a folder");

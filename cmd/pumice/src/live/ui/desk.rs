@@ -28,13 +28,6 @@ enum DeskRequest {
 pub struct PageDesk(Sender<DeskRequest>);
 
 impl PageDesk {
-    /// A desk before a source that `make` makes there.
-    pub fn start<S: PlanningSource>(
-        make: impl FnOnce() -> S + Send + 'static,
-    ) -> anyhow::Result<Self> {
-        Self::start_with(move || Some(make()))
-    }
-
     /// A desk before the source that `make` makes there, or before none: then nothing is answered.
     pub fn start_with<S: PlanningSource>(
         make: impl FnOnce() -> Option<S> + Send + 'static,

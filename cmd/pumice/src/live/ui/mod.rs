@@ -2,11 +2,13 @@
 //!
 //! ```text
 //!  cluster: pages of the scheduler ─┐
-//!  FILE, DIR: a simulation ─────────┴► Source ─ a thread of its own, the desk ─► pumice_page ─► server on 127.0.0.1
+//!  FILE, DIR: a simulation ─────────┤
+//!  a moment of a recording ─────────┴► Source ─ a thread of its own, the desk ─► pumice_page ─► server on 127.0.0.1
 //! ```
 
 mod cluster;
 mod desk;
+mod past;
 mod questions;
 mod server;
 
@@ -16,14 +18,17 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::Context;
 use clap::Args;
+use jiff::Timestamp;
 use pumice_sim::Mode;
 
 use super::scheduler::SchedulerPlace;
 use crate::bad_input::BadInput;
+use crate::recordings::{moment_at, since_epoch};
 use crate::simulate::{self, ClusterArguments, SimulatedSource};
 
 use cluster::ClusterSource;
-use desk::PageDesk;
+use desk::{PageDesk, PlanningSource};
+use past::PastSource;
 
 /// Arguments of `pumice ui`.
 #[derive(Args)]
@@ -34,6 +39,12 @@ pub struct UiArguments {
     /// Scheduler configuration for PATH, as `pumice simulate` takes it
     #[arg(long, value_name = "FILE", requires = "paths")]
     config: Option<PathBuf>,
+    /// Show what a scheduler knew, by recordings or a directory of them (--record-dir, `pumice record export`)
+    #[arg(long, value_name = "FILE", conflicts_with = "paths")]
+    recording: Vec<PathBuf>,
+    /// With --recording: as of the last step at this time, such as 2026-01-31T12:00:00Z; default: the last of all
+    #[arg(long, value_name = "TIME", requires = "recording")]
+    at: Option<Timestamp>,
     /// Port of the page on this machine; 0 takes a free one
     #[arg(long, default_value_t = 8765, value_name = "PORT")]
     listen: u16,
@@ -48,13 +59,14 @@ pub struct UiArguments {
 
 /// Serves the page until it is interrupted.
 pub fn run(arguments: &UiArguments) -> anyhow::Result<ExitCode> {
-    let desk = match arguments.paths.is_empty() {
-        true => {
-            // Whoever cannot be asked is known before anything is opened.
-            let source = ClusterSource::open(&arguments.place)?;
-            PageDesk::start(move || source)?
-        }
-        false => simulation(arguments)?,
+    let desk = if !arguments.recording.is_empty() {
+        past(arguments)?
+    } else if !arguments.paths.is_empty() {
+        simulation(arguments)?
+    } else {
+        // Whoever cannot be asked is known before anything is opened.
+        let source = ClusterSource::open(&arguments.place)?;
+        PageDesk::start_with(move || Some(source))?
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -78,23 +90,50 @@ pub fn run(arguments: &UiArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A desk before a simulation, which is run on the desk's own thread: engines stay where they are made.
+/// A desk before a simulation.
 fn simulation(arguments: &UiArguments) -> anyhow::Result<PageDesk> {
     let mut settings = arguments.simulation.settings()?;
     settings.mode = Mode::FixedPoint;
     let (paths, config) = (arguments.paths.clone(), arguments.config.clone());
+    made_there(move || {
+        let paths: Vec<&PathBuf> = paths.iter().collect();
+        let done = simulate::simulated(&paths, config.as_ref(), &settings, |_, _| {})?;
+        Ok(SimulatedSource::new(&paths, done))
+    })
+}
+
+/// A desk before a moment of a recording.
+fn past(arguments: &UiArguments) -> anyhow::Result<PageDesk> {
+    let (paths, at) = (arguments.recording.clone(), arguments.at);
+    let at = at.map(since_epoch).transpose()?;
+    made_there(move || {
+        let names: Vec<String> = paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        Ok(PastSource {
+            of: names.join(", "),
+            moment: moment_at(&paths, at)?,
+        })
+    })
+}
+
+/// A desk before a source that is made on the desk's own thread, since engines stay where they are made.
+fn made_there<S: PlanningSource>(
+    make: impl FnOnce() -> anyhow::Result<S> + Send + 'static,
+) -> anyhow::Result<PageDesk> {
     let (told, ended) = std::sync::mpsc::channel();
     let desk = PageDesk::start_with(move || {
-        let paths: Vec<&PathBuf> = paths.iter().collect();
-        let done = simulate::simulated(&paths, config.as_ref(), &settings, |_, _| {});
-        let (source, result) = match done {
-            Ok(done) => (Some(SimulatedSource::new(&paths, done)), Ok(())),
+        let (source, result) = match make() {
+            Ok(source) => (Some(source), Ok(())),
             Err(error) => (None, Err(error)),
         };
         let _ = told.send(result);
         source
     })?;
-    ended.recv().context("the simulation ended in a panic")??;
+    ended
+        .recv()
+        .context("what was to be shown ended in a panic")??;
     Ok(desk)
 }
 
