@@ -6,7 +6,7 @@
 
 use pumice_model::Delta;
 
-use crate::Engine;
+use crate::engine::Engine;
 
 /// From one time to the next, at least, while nothing is to be decided. It costs about what there is: some hundredths of a
 /// second with 100,000 pods.
