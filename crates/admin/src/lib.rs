@@ -12,5 +12,6 @@
 
 pub mod conf_watch;
 pub mod http;
+pub mod level_socket;
 pub mod log;
 pub mod metrics;

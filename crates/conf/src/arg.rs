@@ -241,7 +241,7 @@ impl Arg<ArgMap> {
         Self::new(name, ArgKind::Map(keys), ArgDefault::None, doc)
     }
 
-    /// What stands for the `*` of the name is a [`Wildcard`](crate::Wildcard) itself.
+    /// What stands for the `*` of the name is a [`Wildcard`](crate::registry::Wildcard) itself.
     #[must_use]
     pub const fn wildcard(mut self) -> Self {
         self.spec.is_wildcard = true;

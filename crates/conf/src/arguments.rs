@@ -90,7 +90,7 @@ impl Value {
 ///
 /// An argument with a spec has the kind its spec names: quoted numbers and booleans have become
 /// numbers and booleans. Arguments without a spec are as written, so the getters also read a
-/// number or boolean out of a text. Plugins read theirs with an [`Arg`](crate::Arg), which has the default
+/// number or boolean out of a text. Plugins read theirs with an [`Arg`](crate::arg::Arg), which has the default
 /// and the range.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arguments {

@@ -6,6 +6,8 @@ use pumice_yaml::TextOrigin;
 use pumice_yaml::node::{Location, YamlNode};
 use serde::Serialize;
 
+use crate::config::Config;
+
 /// Findings kept per severity; a file with more of them has one cause behind most.
 const MAX_FINDINGS: usize = 100;
 
@@ -225,5 +227,24 @@ impl Findings {
         all.extend(self.warnings);
         all.sort_by_key(|finding| (finding.start, finding.severity));
         all
+    }
+}
+
+/// What a check of one file found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckOutcome {
+    /// The configuration; `None` if and only if a diagnostic is an error.
+    pub config: Option<Config>,
+    /// All findings, ordered by place in the file.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl CheckOutcome {
+    /// True when at least one finding is an error.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics
+            .iter()
+            .any(|found| found.severity == Severity::Error)
     }
 }

@@ -7,14 +7,21 @@
 
 use crate::check;
 use crate::config::Config;
+use crate::diagnostic::CheckOutcome;
 use crate::diagnostic::{Findings, TextRange};
 use crate::nearest::nearest;
 use crate::registry::Registry;
-use crate::{CONF_KEY, CheckOutcome, MAX_BYTES};
 use pumice_yaml::TextOrigin;
 use pumice_yaml::node::{Data, MapEntry, YamlNode};
 use pumice_yaml::scalar::{Scalar, resolve, shorten};
 use pumice_yaml::tree::{self, Budget, TreeError, TreeErrorKind};
+
+/// The key of the ConfigMap under which the configuration text is stored.
+pub const CONF_KEY: &str = "volcano-scheduler.conf";
+
+/// Largest accepted input in bytes. A ConfigMap has at most 1 MiB in a cluster; manifests around it, such as
+/// those that install Volcano with its definitions of resources, have more.
+pub const MAX_BYTES: usize = 4 << 20;
 
 /// Nodes of all documents of a file together, so that many small alias bombs do not add up.
 const MAX_FILE_NODES: usize = 4 * Budget::CONF.nodes;

@@ -29,8 +29,8 @@ pub use arg::{
 };
 pub use arguments::{Arguments, Value};
 pub use config::{Config, ENABLE_KEYS, EnableKey, Enabled, NamedArguments, PluginConf, Tier};
-pub use diagnostic::{Diagnostic, Severity};
-pub use file::{parse, parse_bytes, parse_node};
+pub use diagnostic::{CheckOutcome, Diagnostic, Severity};
+pub use file::{CONF_KEY, MAX_BYTES, parse, parse_bytes, parse_node};
 pub use metrics::{
     HttpSource, METRIC_KEYS, METRIC_TYPES, UsageSource, UsageSourceKind, usage_source,
 };
@@ -41,32 +41,6 @@ pub use registry::{
     Wildcard,
 };
 pub use secrets::{HIDDEN, text_without_secrets};
-
-/// The key of the ConfigMap under which the configuration text is stored.
-pub const CONF_KEY: &str = "volcano-scheduler.conf";
-
-/// Largest accepted input in bytes. A ConfigMap has at most 1 MiB in a cluster; manifests around it, such as
-/// those that install Volcano with its definitions of resources, have more.
-pub const MAX_BYTES: usize = 4 << 20;
-
-/// What a check of one file found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CheckOutcome {
-    /// The configuration; `None` if and only if a diagnostic is an error.
-    pub config: Option<Config>,
-    /// All findings, ordered by place in the file.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-impl CheckOutcome {
-    /// True when at least one finding is an error.
-    #[must_use]
-    pub fn has_errors(&self) -> bool {
-        self.diagnostics
-            .iter()
-            .any(|found| found.severity == Severity::Error)
-    }
-}
 
 /// The configuration used when no file is given (spec/01 §2.4).
 pub const DEFAULT_CONF: &str = r#"actions: "enqueue, allocate, backfill"

@@ -131,7 +131,7 @@ pub enum OutOfRange {
 }
 
 /// One argument of a plugin or action, as lists of different kinds hold it. Made from an
-/// [`Arg`](crate::Arg), with which the value is read.
+/// [`Arg`](crate::arg::Arg), with which the value is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArgSpec {
     /// The exact key; a trailing `*` makes it a prefix, as in `binpack.resources.*`, or any key.

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use pumice_yaml::node::YamlNode;
 use pumice_yaml::tree::{self, Budget};
 
-use crate::{Config, Registry, parse};
+use crate::config::Config;
+use crate::file::parse;
+use crate::registry::Registry;
 
 /// The secret keys of `metrics`.
 const SECRET_KEYS: [&str; 1] = ["elasticsearch.password"];

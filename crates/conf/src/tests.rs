@@ -11,9 +11,11 @@ mod rules;
 mod secrets;
 mod switches;
 
-use crate::{
-    ActionSpec, Arg, ArgSpec, Config, PluginConflict, PluginMissed, PluginNeeded, PluginSpec,
-    Registry, TextForm, parse,
+use crate::arg::Arg;
+use crate::config::Config;
+use crate::file::parse;
+use crate::registry::{
+    ActionSpec, ArgSpec, PluginConflict, PluginMissed, PluginNeeded, PluginSpec, Registry, TextForm,
 };
 
 const fn plugin(name: &'static str, args: &'static [ArgSpec]) -> PluginSpec {
@@ -182,7 +184,7 @@ fn render(text: &str) -> String {
 fn codes(text: &str) -> Vec<String> {
     let outcome = parse(text, &REGISTRY);
     let short = |code: &'static str| code.split('-').next().unwrap_or(code);
-    let place = |found: &crate::Diagnostic| {
+    let place = |found: &crate::diagnostic::Diagnostic| {
         format!("{} {}:{}", short(found.code), found.line, found.column)
     };
     outcome.diagnostics.iter().map(place).collect()

@@ -31,9 +31,6 @@ pub use flags::command;
 use flags::ControllerCommandLine;
 use settings::ControllerSettings;
 
-/// How others see this program.
-const PROGRAM: &str = concat!("pumice-controllers/", env!("CARGO_PKG_VERSION"));
-
 /// Runs the controllers with the arguments of this process until it is told to end.
 #[expect(
     clippy::print_stdout,

@@ -14,13 +14,15 @@ use pumice_controllers::runtime::{ManagedKind, ManagedRef, Manager, ManagerInput
 use pumice_process::{App, DaemonStatus, MonotonicClock, Running, Shell, ShellSettings};
 use tokio::sync::{mpsc, oneshot, watch as cell};
 
-use crate::PROGRAM;
 use crate::follow::{self, ControllerWatch};
 use crate::numbers::ControllerNumbers;
 use crate::pages::ControllerPages;
 use crate::settings::ControllerSettings;
 use crate::work::{WorkChannels, WorkLoop, WorkOutlets};
 use crate::writes::{ControllerWrites, WriteMeter, WriteOptions};
+
+/// How others see this program.
+const PROGRAM: &str = concat!("pumice-controllers/", env!("CARGO_PKG_VERSION"));
 
 /// Inputs that may wait for the thread before the watch waits too.
 const INPUTS: usize = 4096;

@@ -11,10 +11,9 @@
 //!
 //! All functions but [`defaults`] and [`validate`] expect a Job that went through both. What job
 //! plugins add is in [`plugins`]. [`JobController`] does all of it, with restarts, policies and
-//! Commands; [`FinishedJobs`] deletes Jobs when their time is over.
+//! Commands; [`crate::finished_jobs`] deletes Jobs when their time is over.
 
 mod active;
-mod clean_up;
 mod commands;
 mod controller;
 mod decision;
@@ -31,7 +30,7 @@ mod kill;
 mod look;
 mod memory;
 mod obstacles;
-mod phase;
+pub(crate) mod phase;
 pub mod plugins;
 mod pods;
 mod policies;
@@ -42,7 +41,6 @@ mod sync;
 mod templates;
 mod told;
 
-pub(crate) mod usage;
 mod validate;
 mod validate_policies;
 
@@ -50,7 +48,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use pumice_api::job::TaskSpec;
 use pumice_api::{Job, keys};
 
-pub use clean_up::FinishedJobs;
 pub use controller::JobController;
 pub use defaults::defaults;
 pub use doubts::doubts;

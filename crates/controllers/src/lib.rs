@@ -10,6 +10,7 @@
 //! (priority classes, existing pods) is passed in.
 
 pub mod cron_job;
+pub mod finished_jobs;
 pub mod hyper_node;
 pub mod job;
 pub mod job_flow;
@@ -20,3 +21,4 @@ pub mod pod_group;
 pub mod queue;
 pub mod queue_gate;
 pub mod runtime;
+mod usage;

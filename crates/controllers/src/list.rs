@@ -3,8 +3,9 @@
 //! Nothing that is listed here imports from here: what controllers are made with is in `options.rs`.
 
 use crate::cron_job::CronJobController;
+use crate::finished_jobs::FinishedJobs;
 use crate::hyper_node::HyperNodeController;
-use crate::job::{FinishedJobs, JobController};
+use crate::job::JobController;
 use crate::job_flow::JobFlowController;
 use crate::job_template::JobTemplateController;
 use crate::pod_group::PodGroupController;

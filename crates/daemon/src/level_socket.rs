@@ -2,17 +2,20 @@
 
 use std::path::PathBuf;
 
-use pumice_admin::log;
+use pumice_admin::{level_socket, log};
 use pumice_cluster::lease::TermWatch;
 
 /// The socket for the log level, which only a leader has (spec/01 §9.2): replicas on one machine
 /// would take it from each other. It goes with the term.
 pub async fn serve(level: log::LevelHandle, mut term: TermWatch) {
     let folder = std::env::var_os("DEBUG_SOCKET_DIR");
-    let folder = folder.map_or_else(|| PathBuf::from(log::DEFAULT_DIRECTORY), PathBuf::from);
+    let folder = folder.map_or_else(
+        || PathBuf::from(level_socket::DEFAULT_DIRECTORY),
+        PathBuf::from,
+    );
     loop {
         term.leading().await;
-        let socket = log::serve_level(&folder, level.clone());
+        let socket = level_socket::serve_level(&folder, level.clone());
         if let Err(error) = &socket {
             tracing::debug!("no log level socket: {error}");
         }

@@ -2,7 +2,7 @@
 
 use pumice_model::write::{ObjectRef, PodRef, Write};
 
-use crate::{Effect, LogLevel, LogLine};
+use crate::effect::{Effect, LogLevel, LogLine};
 
 /// Effects that nobody has taken yet. Whoever is handed the list may have things done, and decides nothing.
 pub struct EffectList {

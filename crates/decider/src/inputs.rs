@@ -1,31 +1,20 @@
 //! What a decider is told.
 
 use pumice_conf::Config;
-use pumice_devices::{ReportPlace, families};
+use pumice_devices::ReportPlace;
 use pumice_engine::BindWait;
 use pumice_model::extender::ExtenderReply;
 use pumice_model::object::NodeUsage;
 use pumice_model::shard::ShardView;
 use pumice_model::{Delta, NoteAbout};
 
+use crate::config_maps::{device_config_place, report_places};
+use crate::counted_tasks::counted_place;
+use crate::decider::Decider;
+use crate::effect::{Effect, LogLevel};
 use crate::node_reports::ReportNews;
 use crate::notes::noted;
-use crate::{Decider, Effect, LogLevel, counted_place, task_mix};
-
-/// Namespace and name of the ConfigMap with the device configuration; `None` where nothing would
-/// read it.
-pub type DeviceConfigPlace = Option<(String, String)>;
-
-/// Where a configuration has the device configuration.
-pub fn device_config_place(config: &Config) -> DeviceConfigPlace {
-    let settings = pumice_plugins::device_settings(config);
-    settings.reads_config_map().then_some(settings.config_map)
-}
-
-/// ConfigMaps that tell of the devices of nodes, of which a configuration has need.
-pub fn report_places(config: &Config) -> Vec<ReportPlace> {
-    families::report_places(&pumice_plugins::device_settings(config))
-}
+use crate::task_mix;
 
 impl Decider {
     /// Changes of the cluster, in order.

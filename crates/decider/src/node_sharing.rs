@@ -8,7 +8,7 @@ use pumice_model::object::{NodeObject, Shard};
 use pumice_model::shard::{ShardStatus, ShardView};
 use pumice_model::write::Write;
 
-use crate::Sharding;
+use crate::options::Sharding;
 
 /// What is known of the own shard.
 pub struct NodeSharing {

@@ -3,8 +3,11 @@
 use pumice_model::Delta;
 use pumice_model::write::{BindFailure, Outcome, PodRef};
 
+use crate::clock::Clock;
+use crate::clock::whole_s;
+use crate::decider::Decider;
+use crate::effect::LogLevel;
 use crate::status_retries::StatusOwner;
-use crate::{Clock, Decider, LogLevel, whole_s};
 
 /// What a failure is called where many of a kind are counted.
 fn kind_of(failure: &BindFailure) -> &'static str {

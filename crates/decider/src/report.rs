@@ -7,12 +7,36 @@ use pumice_engine::{GivenUp, HyperNodeEvent, PodReport, QueueEvent};
 use pumice_model::write::Write;
 use pumice_model::{DeviceNote, NoteAbout, TaskStatus};
 
+use crate::clock::whole_s;
+use crate::decider::Decider;
+use crate::effect::LogLevel;
 use crate::object_refs::{
     group_or_pod_ref, group_ref, hyper_node_ref, note_ref, pod_ref, queue_ref,
 };
-use crate::{Decider, LogLevel, whole_s};
+use crate::status_retries::StatusOwner;
 
 impl Decider {
+    /// Makes those statuses anew whose pause is over.
+    pub(crate) fn retry_statuses(&mut self, now_s: i64) {
+        while let Some(owner) = self.retries.pop(now_s) {
+            match owner {
+                StatusOwner::Group(namespace, name) => {
+                    if let Some(job) = self
+                        .engine
+                        .state()
+                        .population()
+                        .job_by_key(&namespace, &name)
+                    {
+                        self.write_group(job);
+                    }
+                }
+                StatusOwner::Pod(uid) => self.engine.pod_report_failed(&uid),
+                StatusOwner::Nominee(pod) => self.evictions().renominate(pod),
+                StatusOwner::Queue(name) => self.engine.queue_report_failed(&name),
+            }
+        }
+    }
+
     /// When a report is due although nothing happens, in seconds since the epoch.
     pub(crate) fn report_due_s(&self) -> Option<i64> {
         let dry = self.dry_decisions.due_s();

@@ -7,8 +7,6 @@ use std::collections::VecDeque;
 
 use pumice_model::write::PodRef;
 
-use crate::Decider;
-
 /// Seconds before a status that was given up is made anew.
 const PAUSE_S: i64 = 60;
 
@@ -45,33 +43,11 @@ impl StatusRetries {
         self.0.front().map(|(due_s, _)| *due_s)
     }
 
-    fn pop(&mut self, now_s: i64) -> Option<StatusOwner> {
+    /// One whose pause is over.
+    pub fn pop(&mut self, now_s: i64) -> Option<StatusOwner> {
         let due = self.due_s().is_some_and(|due_s| due_s <= now_s);
         due.then(|| self.0.pop_front())
             .flatten()
             .map(|(_, owner)| owner)
-    }
-}
-
-impl Decider {
-    /// Makes those statuses anew whose pause is over.
-    pub(crate) fn retry_statuses(&mut self, now_s: i64) {
-        while let Some(owner) = self.retries.pop(now_s) {
-            match owner {
-                StatusOwner::Group(namespace, name) => {
-                    if let Some(job) = self
-                        .engine
-                        .state()
-                        .population()
-                        .job_by_key(&namespace, &name)
-                    {
-                        self.write_group(job);
-                    }
-                }
-                StatusOwner::Pod(uid) => self.engine.pod_report_failed(&uid),
-                StatusOwner::Nominee(pod) => self.evictions().renominate(pod),
-                StatusOwner::Queue(name) => self.engine.queue_report_failed(&name),
-            }
-        }
     }
 }

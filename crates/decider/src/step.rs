@@ -8,9 +8,13 @@ use pumice_model::object::GroupPhase;
 use pumice_model::volume::VolumeStep;
 use pumice_model::write::{BindRequest, PodRef, VolumeWork, Write};
 
+use crate::clock::Clock;
+use crate::clock::whole_s;
+use crate::decider::Decider;
+use crate::decider::SHORTEST_PAUSE;
+use crate::effect::{Effect, LogLevel};
 use crate::evictions::EvictionWriter;
 use crate::object_refs::{group_ref, pod_ref};
-use crate::{Clock, Decider, Effect, LogLevel, SHORTEST_PAUSE, whole_s};
 
 /// Longest pause between cycles that changes are collected in.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);

@@ -4,8 +4,8 @@ use pumice_conf::Config;
 use pumice_engine::Engine;
 use pumice_model::{Delta, NoteAbout};
 
+use crate::effect::{LogLevel, LogLine};
 use crate::notes::noted;
-use crate::{LogLevel, LogLine};
 
 /// Namespace and name of the ConfigMap with the mix of tasks; `None` where none is named.
 pub type MixPlace = Option<(String, String)>;

@@ -9,6 +9,7 @@ mod silent_nodes;
 mod standby;
 
 use std::cell::Cell;
+use std::time::Duration;
 
 use pumice_conf::{Arguments, Config, DEFAULT_CONF, PluginConf, Tier, Value};
 use pumice_engine::Unobserved;

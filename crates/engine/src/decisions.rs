@@ -3,7 +3,7 @@
 use pumice_framework::{Bind, Eviction};
 use pumice_model::{ClaimReturn, JobIx, NodeIx, TaskIx};
 
-/// What a cycle decided. Names are read from [`Engine::state`](crate::Engine::state).
+/// What a cycle decided. Names are read from [`Engine::state`](crate::engine::Engine::state).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decisions {
     /// Pods to bind, in the order of the decisions.

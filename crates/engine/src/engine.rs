@@ -425,6 +425,21 @@ impl Engine {
         self.state.return_devices(&tasks)
     }
 
+    /// Forgets what nobody uses any more, if it is time, in a replica that decides nothing. After [`Engine::stand_by`].
+    pub fn tidy(&mut self, now_s: i64) {
+        if self.tidying.take_due(now_s, true) {
+            self.forget_unused();
+        }
+    }
+
+    /// Forgets at once what nobody uses any more: names, terms, label keys, classes. Cycles do it by themselves when it
+    /// pays, and some time after a good deal has gone. Places that are held until the next cycle are given up with it.
+    pub fn forget_unused(&mut self) {
+        self.release_kept();
+        self.state.forget_unused();
+        self.kernel.forget_unused(&self.state);
+    }
+
     /// Tentative placements of the last cycle end with it.
     pub(crate) fn release_kept(&mut self) {
         for id in std::mem::take(&mut self.kept) {

@@ -64,7 +64,7 @@ impl Engine {
         is_news
     }
 
-    /// The Binding of a pod waited, its object was to say so ([`PodReport`](crate::PodReport) of a pod that is
+    /// The Binding of a pod waited, its object was to say so ([`PodReport`](crate::report::PodReport) of a pod that is
     /// Binding), and nothing came of it.
     pub fn expect_no_more(&mut self, uid: &str, node: &str) {
         if let Some(task) = self.state.population().task_by_uid(uid) {

@@ -6,8 +6,6 @@
 
 use pumice_model::Delta;
 
-use crate::Engine;
-
 /// From one time to the next, at least, while nothing is to be decided. It costs about what there is: some hundredths of a
 /// second with 100,000 pods.
 const QUIET_S: i64 = 30;
@@ -43,22 +41,5 @@ impl Tidying {
             (self.lost, self.at_s) = (0, now_s);
         }
         is_due
-    }
-}
-
-impl Engine {
-    /// Forgets what nobody uses any more, if it is time, in a replica that decides nothing. After [`Engine::stand_by`].
-    pub fn tidy(&mut self, now_s: i64) {
-        if self.tidying.take_due(now_s, true) {
-            self.forget_unused();
-        }
-    }
-
-    /// Forgets at once what nobody uses any more: names, terms, label keys, classes. Cycles do it by themselves when it
-    /// pays, and some time after a good deal has gone. Places that are held until the next cycle are given up with it.
-    pub fn forget_unused(&mut self) {
-        self.release_kept();
-        self.state.forget_unused();
-        self.kernel.forget_unused(&self.state);
     }
 }

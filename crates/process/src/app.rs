@@ -26,7 +26,9 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::flags::{ApiServerFlags, LeaseFlags, ServingFlags};
-use crate::{DaemonStatus, EndSignals, identity};
+use crate::identity;
+use crate::signals::EndSignals;
+use crate::status::DaemonStatus;
 
 /// How often the numbers of a process are published.
 pub const NUMBERS: Duration = Duration::from_secs(5);

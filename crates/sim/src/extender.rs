@@ -4,8 +4,8 @@ use pumice_engine::Engine;
 use pumice_model::Delta;
 use pumice_model::extender::{ExtenderAnswer, ExtenderSettings, StandingQuestion};
 
-use crate::InputProblem;
 use crate::problem::InputPlace;
+use crate::problem::InputProblem;
 
 /// What there is to say to questions that stand and were not answered before.
 pub(crate) fn answers(engine: &mut Engine) -> Vec<Delta> {

@@ -45,7 +45,7 @@ pub fn simulate(
     sources: &[InputSource],
     settings: &SimulationSettings,
     progress: impl FnMut(u32, usize),
-) -> (Report, Vec<crate::InputProblem>) {
+) -> (Report, Vec<crate::problem::InputProblem>) {
     let simulated = simulated(config, input, sources, settings, progress);
     (simulated.report, simulated.problems)
 }
@@ -274,7 +274,7 @@ fn device_problems(
     engine: &mut Engine,
     world: &World,
     maps: &[&DeviceMap],
-) -> Vec<crate::InputProblem> {
+) -> Vec<crate::problem::InputProblem> {
     let notes = engine.take_device_notes().into_iter();
     notes
         .map(|note| device_problem(note, world, maps))
@@ -282,7 +282,11 @@ fn device_problems(
 }
 
 /// Something about devices that was left out or counts as used.
-fn device_problem(note: DeviceNote, world: &World, maps: &[&DeviceMap]) -> crate::InputProblem {
+fn device_problem(
+    note: DeviceNote,
+    world: &World,
+    maps: &[&DeviceMap],
+) -> crate::problem::InputProblem {
     let (object, place) = match note.about {
         NoteAbout::Node(name) => (format!("Node {name}"), world.place("Node", &name)),
         NoteAbout::Pod {
@@ -297,7 +301,7 @@ fn device_problem(note: DeviceNote, world: &World, maps: &[&DeviceMap]) -> crate
             (format!("ConfigMap {namespace}/{name}"), place)
         }
     };
-    crate::InputProblem {
+    crate::problem::InputProblem {
         place: place.unwrap_or_default(),
         object,
         message: note.text,
@@ -306,7 +310,7 @@ fn device_problem(note: DeviceNote, world: &World, maps: &[&DeviceMap]) -> crate
     }
 }
 
-fn problem_line(problem: &crate::InputProblem) -> ProblemLine {
+fn problem_line(problem: &crate::problem::InputProblem) -> ProblemLine {
     ProblemLine {
         place: problem.place.to_string(),
         object: problem.object.clone(),

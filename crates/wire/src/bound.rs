@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
-use crate::WireObject;
+use crate::object::WireObject;
 use crate::problem::WireProblem;
 
 /// Fields that are taken out of one pod. One with more is read without anything but its name and node.

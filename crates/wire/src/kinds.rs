@@ -24,23 +24,9 @@ use pumice_api::{
 };
 
 use crate::bound;
+use crate::object::WireObject;
 use crate::problem::{WireProblem, read};
 use crate::workload_ref;
-
-/// An object as the API server and manifests write it.
-pub trait WireObject: Sized {
-    /// Reads the JSON text of one object.
-    ///
-    /// # Errors
-    /// The first field that does not have its type.
-    fn read(json: &[u8]) -> Result<Self, WireProblem>;
-
-    /// Reads an object that must count without the fields that do not have their type, and tells these; nothing of
-    /// one that need not.
-    fn read_in_part(_json: &[u8]) -> Option<(Self, Vec<WireProblem>)> {
-        None
-    }
-}
 
 impl WireObject for Pod {
     #[inline(never)]

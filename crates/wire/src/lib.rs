@@ -21,11 +21,12 @@
 mod bound;
 pub mod fields;
 mod kinds;
+mod object;
 mod place;
 mod problem;
 pub mod protobuf;
 pub mod rules;
 mod workload_ref;
 
-pub use kinds::WireObject;
+pub use object::WireObject;
 pub use problem::WireProblem;

@@ -303,7 +303,7 @@ impl Kernel {
                 let (reasons, cycle) = (&mut self.reasons, self.cycle);
                 Err(index.explain(state, reasons, known, cycle, |serves| {
                     let rules = state.ground().shapes().rules(state.shape(task).rules);
-                    Obstacles::find(state, plugins, rules, serves)
+                    Obstacles::find(state, rules, |node| plugins.barriers(rules, node), serves)
                 }))
             }
         };

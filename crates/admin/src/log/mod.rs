@@ -13,12 +13,10 @@
 mod every;
 mod level;
 mod line;
-mod socket;
 
 pub use every::Every;
 pub use level::{LevelHandle, SetLevelError};
 pub use line::KlogLine;
-pub use socket::{DEFAULT_DIRECTORY, LevelSocket, SOCKET_NAME, SocketError, serve_level};
 
 use tracing::Subscriber;
 use tracing_subscriber::filter::Targets;

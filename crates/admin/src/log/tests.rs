@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tracing_subscriber::fmt::MakeWriter;
 
-use super::{Every, LevelHandle, LogFormat, SOCKET_NAME, SocketError, serve_level, subscriber};
+use super::{Every, LevelHandle, LogFormat, subscriber};
+use crate::level_socket::{SOCKET_NAME, SocketError, serve_level};
 
 /// Keeps what is logged.
 #[derive(Clone, Default)]

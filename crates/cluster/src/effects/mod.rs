@@ -45,9 +45,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::PluginProgress;
 use crate::contact::Contact;
 use crate::lease::TermWatch;
+use crate::plugin_progress::PluginProgress;
 use crate::watch::Picture;
 
 use self::bind::{BindInFlight, Ready};

@@ -12,9 +12,9 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
-use crate::PluginProgress;
 use crate::contact::Contact;
 use crate::lease::{NoTerm, TermWatch};
+use crate::plugin_progress::PluginProgress;
 use crate::watch::Picture;
 
 use super::devices::state::DeviceState;

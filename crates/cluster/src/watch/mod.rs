@@ -37,10 +37,11 @@ use tokio::task::JoinSet;
 use outbox::Outbox;
 use rules::WatchRules;
 
+use crate::ObjectRef;
 use crate::follow::board::{Board, KindReporter, KindSlot, KindStatus};
 use crate::follow::{FollowLimits, KindFollower, ReadWay, WatchTimes};
 use crate::hash_ring::Ring;
-use crate::{ObjectRef, PluginProgress};
+use crate::plugin_progress::PluginProgress;
 use pumice_model::shard::ShardView;
 
 pub use picture::Picture;

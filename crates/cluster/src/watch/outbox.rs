@@ -11,9 +11,10 @@ use super::kinds::WatchedKind;
 use super::rules::WatchRules;
 use super::wire::Change;
 use super::{INSTALL_DEFINITIONS, NEEDED_DEFINITIONS, WatchInput};
+use crate::ObjectRef;
 use crate::api::raw::ObjectKey;
 use crate::follow::{FollowedKind, Heard, KindListener, LedgerNews, ReceiverGone, Unreadable};
-use crate::{ObjectRef, PluginProgress};
+use crate::plugin_progress::PluginProgress;
 
 /// The way of one kind to the receiver.
 pub(super) struct Outbox {

@@ -1,9 +1,9 @@
 //! Arguments of plugins and actions.
 
-use crate::{
-    Arg, ArgMap, ArgMaps, Arguments, FormedText, GoDuration, OneOf, PluginSpec, Text, TextMaps,
-    Value, parse,
-};
+use crate::arg::{Arg, ArgMap, ArgMaps, FormedText, GoDuration, OneOf, Text, TextMaps};
+use crate::arguments::{Arguments, Value};
+use crate::file::parse;
+use crate::registry::PluginSpec;
 
 use super::{REGISTRY, clean, codes, with_arguments};
 

@@ -1,6 +1,7 @@
 //! Configurations inside ConfigMaps.
 
-use crate::{DEFAULT_CONF, MAX_BYTES, parse, parse_bytes, parse_node};
+use crate::file::{parse, parse_bytes, parse_node};
+use crate::{DEFAULT_CONF, MAX_BYTES};
 use pumice_yaml::tree::{Budget, documents};
 
 use super::{REGISTRY, codes, render};

@@ -1,6 +1,8 @@
 //! Published examples are accepted as they stand.
 
-use crate::{CHART_CONF, Config, DEFAULT_CONF, parse};
+use crate::config::Config;
+use crate::file::parse;
+use crate::{CHART_CONF, DEFAULT_CONF};
 
 use super::{REGISTRY, clean};
 
@@ -111,7 +113,7 @@ fn without_gang(text: &str) -> Config {
     let outcome = parse(text, &REGISTRY);
     let others = outcome.diagnostics.iter();
     let others: Vec<_> = others.filter(|d| d.code != "W0111-no-gang").collect();
-    assert_eq!(others, [] as [&crate::Diagnostic; 0]);
+    assert_eq!(others, [] as [&crate::diagnostic::Diagnostic; 0]);
     let warned = others.len() < outcome.diagnostics.len();
     assert_eq!(warned, !text.contains("name: gang"));
     outcome.config.expect("a configuration")

@@ -3,7 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::{CHART_CONF, CheckOutcome, parse, parse_bytes};
+use crate::file::{parse, parse_bytes};
+use crate::{CHART_CONF, CheckOutcome};
 
 use super::REGISTRY;
 

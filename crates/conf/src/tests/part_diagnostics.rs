@@ -464,7 +464,7 @@ fn of_a_long_line_the_part_around_the_place_is_shown() {
         "allocate, ".repeat(30),
         "x".repeat(300)
     );
-    let outcome = crate::parse(&long, &super::REGISTRY);
+    let outcome = crate::file::parse(&long, &super::REGISTRY);
     let fly = outcome
         .diagnostics
         .iter()

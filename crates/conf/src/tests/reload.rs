@@ -1,8 +1,9 @@
 //! What becomes of a configuration that is read again.
 
 use super::{REGISTRY, parse};
+use crate::MAX_BYTES;
+use crate::diagnostic::Severity;
 use crate::reload::{Reload, decide, render};
-use crate::{MAX_BYTES, Severity};
 
 const GOOD: &str = "actions: \"allocate\"\ntiers:\n- plugins:\n  - name: gang\n";
 const MISSPELT: &str = "actions: \"allocate\"\ntiers:\n- plugins:\n  - name: gagn\n";

@@ -3,9 +3,10 @@
 use expect_test::{Expect, expect};
 
 use super::with_arguments;
-use crate::{
-    ActionSpec, Arg, ArgMap, ExclusiveSwitches, ListedArguments, NeededArgument, OneOf, PluginSpec,
-    Registry, Text, TextMaps, Texts, parse,
+use crate::arg::{Arg, ArgMap, OneOf, Text, TextMaps, Texts};
+use crate::file::parse;
+use crate::registry::{
+    ActionSpec, ExclusiveSwitches, ListedArguments, NeededArgument, PluginSpec, Registry,
 };
 
 const MEMORY: Arg<bool> = Arg::switch("share.Memory", false, "");
@@ -72,7 +73,7 @@ const REGISTRY: Registry = Registry {
 /// Severity letter and number of each finding with its place.
 fn codes(lines: &str) -> Vec<String> {
     let outcome = parse(&with_arguments("share", lines), &REGISTRY);
-    let of = |found: &crate::Diagnostic| {
+    let of = |found: &crate::diagnostic::Diagnostic| {
         let code = found.code.split('-').next().unwrap_or_default();
         format!("{code} {}:{}", found.line, found.column)
     };

@@ -1,5 +1,7 @@
 use super::REGISTRY;
-use crate::{Config, HIDDEN, parse, text_without_secrets};
+use crate::config::Config;
+use crate::file::parse;
+use crate::secrets::{HIDDEN, text_without_secrets};
 
 const HEAD: &str = "actions: \"allocate\"\ntiers:\n- plugins:\n  - name: gang\n";
 

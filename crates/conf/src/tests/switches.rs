@@ -1,6 +1,6 @@
 //! The `enable…` keys.
 
-use crate::{ENABLE_KEYS, Enabled};
+use crate::config::{ENABLE_KEYS, Enabled};
 
 use super::{clean, codes};
 
@@ -96,7 +96,7 @@ fn the_other_spelling_of_a_switch_is_warned_about_and_names_the_right_one() {
         ];
         for spelling in spellings.iter().filter(|spelling| *spelling != key.name) {
             let text = conf(&format!("{spelling}: false"));
-            let outcome = crate::parse(&text, &super::REGISTRY);
+            let outcome = crate::file::parse(&text, &super::REGISTRY);
             let [found] = outcome.diagnostics.as_slice() else {
                 panic!("{spelling}")
             };

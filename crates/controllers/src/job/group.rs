@@ -8,8 +8,8 @@ use pumice_api::job::TaskSpec;
 use pumice_api::pod_group::{PodGroupSpec, PodGroupStatus, SubGroupPolicy};
 use pumice_api::{Job, NetworkTopology, PodGroup, ResourceList, keys};
 
-use super::usage::{self, QuotaUsage};
 use super::{minimum, name, namespace, owner, sum, task_name};
+use crate::usage::{self, QuotaUsage};
 
 /// Name of the PodGroup: `<job>-<uid>`, or the legacy `<job>` for a Job without UID.
 pub fn pod_group_name(job: &Job) -> String {

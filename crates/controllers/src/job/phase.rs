@@ -6,7 +6,7 @@ use pumice_api::job::{JobCondition, JobStatus};
 
 /// `status.state.phase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum JobPhase {
+pub(crate) enum JobPhase {
     /// Nothing was done for the Job yet.
     New,
     Pending,

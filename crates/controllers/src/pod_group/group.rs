@@ -9,8 +9,8 @@ use pumice_units::quantity::{self, Quantity};
 use serde_json::{Map, Value, json};
 
 use super::owners::{Owners, controlling};
-use crate::job::usage::{self, QuotaUsage};
 use crate::runtime::{LonePod, ManagedKind, ManagedRef, ObjectEvent, Observed, TrackedPod};
+use crate::usage::{self, QuotaUsage};
 
 /// Annotations of a pod its group takes over, before those of its owner.
 const POD_ANNOTATIONS: [&str; 3] = [keys::PREEMPTABLE, keys::COOLDOWN_TIME, keys::REVOCABLE_ZONE];

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use pumice_api::{ResourceList, keys};
 
-use crate::job::usage;
+use crate::usage;
 
 /// What is read of a pod that asked to wait for its queue, or that has the gate for it.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -15,7 +15,7 @@ use super::disruption::Disruption;
 use super::failed_container::{FailedContainer, failed_containers, init_statuses, statuses};
 use super::gated_pod::GatedPod;
 use super::kind::{ManagedKind, ManagedRef};
-use crate::job::usage;
+use crate::usage;
 
 type TextMap = BTreeMap<String, String>;
 

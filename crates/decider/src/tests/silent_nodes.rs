@@ -2,7 +2,8 @@
 
 use pumice_devices::ContainerFacts;
 
-use crate::{ReportNews, report_places};
+use crate::config_maps::report_places;
+use crate::node_reports::ReportNews;
 
 use super::*;
 

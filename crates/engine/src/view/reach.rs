@@ -71,7 +71,12 @@ impl Remedies<'_> {
             .ground()
             .shapes()
             .rules(self.state.shape(ix).rules);
-        let obstacles = Obstacles::find(self.state, self.plugins, rules, has_room);
+        let obstacles = Obstacles::find(
+            self.state,
+            rules,
+            |node| self.plugins.barriers(rules, node),
+            has_room,
+        );
         changes.extend(obstacles.remedies());
     }
 

@@ -11,8 +11,6 @@ mod labels;
 use pumice_model::object::{NodeObject, Taint, TaintEffect};
 use pumice_model::{NodeIx, Rules, State};
 
-use crate::Plugins;
-
 pub use labels::LabelMiss;
 
 /// So many nodes are named of one obstacle.
@@ -92,11 +90,12 @@ pub struct Obstacles {
 }
 
 impl Obstacles {
-    /// Those of a class with these rules; `serves`: whether a node could serve it, were it idle.
-    pub fn find(
-        state: &State,
-        plugins: &Plugins,
+    /// Those of a class with these rules; `barriers`: what of a node's object keeps it away, `serves`: whether a
+    /// node could serve it, were it idle.
+    pub fn find<'s>(
+        state: &'s State,
         rules: &Rules,
+        barriers: impl Fn(&'s NodeObject) -> Barriers<'s>,
         serves: impl Fn(NodeIx) -> bool,
     ) -> Self {
         let mut found = Self::default();
@@ -104,7 +103,7 @@ impl Obstacles {
         let mut has_labels = false;
         for ix in nodes.indices() {
             let node = nodes.object(ix);
-            let barriers = plugins.barriers(rules, node);
+            let barriers = barriers(node);
             has_labels |= !barriers.labels;
             let is_open = !barriers.cordoned && barriers.taints.is_empty();
             if barriers.labels || is_open || !serves(ix) {

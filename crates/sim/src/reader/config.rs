@@ -72,7 +72,7 @@ impl InputObjects {
             "a second {CONF_KEY}: that of {}, at {}, is used",
             kept.object, kept.place
         );
-        self.problems.push(crate::InputProblem {
+        self.problems.push(crate::problem::InputProblem {
             place: spare.place,
             object: spare.object,
             message,

@@ -3,8 +3,8 @@ use pumice_engine::Engine;
 use pumice_ingest::Options;
 
 use super::{Mode, SimulationSettings, simulate};
-use crate::Report;
 use crate::reader::{InputObjects, InputSource};
+use crate::report::Report;
 use crate::world::World;
 
 mod restarts;
@@ -84,7 +84,7 @@ fn run_with_problems(
     config: &Config,
     text: &str,
     mode: Mode,
-) -> (Report, Vec<crate::InputProblem>) {
+) -> (Report, Vec<crate::problem::InputProblem>) {
     let source = InputSource {
         name: "f".to_owned(),
         bytes: text.as_bytes().to_vec(),

@@ -8,7 +8,7 @@ use pumice_model::Delta;
 use pumice_model::object::{Amounts, NodeObject};
 use pumice_traces::TraceMachine;
 
-use crate::InputProblem;
+use crate::problem::InputProblem;
 use crate::reader::{DeviceMap, InputObjects, InputSource};
 use crate::settings::SimulationSettings;
 use crate::world::World;

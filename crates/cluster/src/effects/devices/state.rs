@@ -8,7 +8,7 @@ use super::guards::InFlightGuards;
 use super::lock_turns::LockTurns;
 use super::stamps::Stamps;
 use super::waiting::{BindWaiting, WaitsFor};
-use crate::PluginProgress;
+use crate::plugin_progress::PluginProgress;
 
 /// What all binds share.
 pub(in crate::effects) struct DeviceState {

@@ -20,10 +20,11 @@ use pumice_devices::{Annotation, AnnotationValue, BindingAnnotations};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use crate::ObjectRef;
 use crate::contact::Contact;
 use crate::lease::TermWatch;
+use crate::plugin_progress::PluginProgress;
 use crate::watch::Picture;
-use crate::{ObjectRef, PluginProgress};
 use pumice_scripted::{Answer, Seen, Server};
 
 use super::shared::WriterContext;

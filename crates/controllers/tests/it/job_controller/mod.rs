@@ -14,7 +14,8 @@ mod pod_group_told;
 mod policies;
 mod samples;
 
-use pumice_controllers::job::{FinishedJobs, JobController};
+use pumice_controllers::finished_jobs::FinishedJobs;
+use pumice_controllers::job::JobController;
 use pumice_controllers::runtime::{Controller, ManagedKind, ManagedRef};
 use serde_json::{Value, json};
 

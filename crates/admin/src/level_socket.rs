@@ -20,8 +20,8 @@ use pumice_units::duration::parse_go_duration;
 use tokio::net::UnixListener;
 use tokio::sync::watch;
 
-use super::LevelHandle;
 use crate::http::{ConnectionRules, PlaceLimits, attend};
+use crate::log::LevelHandle;
 
 /// The directory when `DEBUG_SOCKET_DIR` is not set.
 pub const DEFAULT_DIRECTORY: &str = "/tmp/klog-socks";
