@@ -6,7 +6,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use pumice_e2e::{Identity, Lab, LabGuard, PortForwarder, programs};
+use pumice_e2e::{
+    Identity, Lab, LabGuard, PortForwarder, Scheduler, Setup, Signal, eventually, programs,
+};
 
 use crate::live::leader_in_a_pod;
 use crate::{LIMIT, PODS, bare_pod};
@@ -66,7 +68,7 @@ impl Drop for Ui {
 fn the_page_shows_what_happens_while_one_looks() -> Result<()> {
     let lab = Lab::take()?;
     let forwarder = PortForwarder::start(lab.cluster())?;
-    let _scheduler = leader_in_a_pod(&lab, &forwarder)?;
+    let mut scheduler = leader_in_a_pod(&lab, &forwarder)?;
     lab.nodes(1, "4", "8Gi")?;
     let ui = Ui::start(&lab)?;
     ensure!(ui.page("/nodes")?.contains("n-0"), "the node is on the map");
@@ -94,5 +96,19 @@ fn the_page_shows_what_happens_while_one_looks() -> Result<()> {
         "decisions may be read"
     );
     drop(changes);
+    // One that leads after it is found.
+    scheduler.process().signal(Signal::TERM);
+    eventually(LIMIT, "the page says that nobody answers", || {
+        Ok(ui.page("/nodes").is_err().then_some(()))
+    })?;
+    let _other = Scheduler::start_in_pod(
+        lab.cluster(),
+        "volcano-scheduler-1",
+        "control",
+        Setup::default(),
+    )?;
+    eventually(LIMIT, "the page is there again", || {
+        Ok(ui.page("/nodes").ok().filter(|page| page.contains("n-0")))
+    })?;
     Ok(())
 }

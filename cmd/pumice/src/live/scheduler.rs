@@ -24,7 +24,7 @@ const LEASE: (&str, &str) = ("volcano-system", "volcano");
 const SOON: Duration = Duration::from_secs(3);
 
 /// Which cluster's scheduler.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct LeaderPlace {
     /// Kubeconfig; default: $KUBECONFIG, ~/.kube/config, or the service account of the pod
     #[arg(long, value_name = "FILE")]
@@ -106,7 +106,7 @@ impl LeaderPlace {
 }
 
 /// Where the scheduler is.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct SchedulerPlace {
     #[command(flatten)]
     leader: LeaderPlace,

@@ -16,11 +16,14 @@ use crate::live::scheduler::{Scheduler, SchedulerPlace};
 const FRESH: Duration = Duration::from_millis(900);
 /// Answers kept.
 const MAX_KEPT: usize = 32;
+/// A scheduler that does not answer is looked for anew this often: another one may lead by now.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// Asks a scheduler.
 pub struct ClusterSource {
+    place: SchedulerPlace,
     scheduler: Scheduler,
-    of: String,
+    looked_at: Instant,
     kept: Vec<(Ask, Instant, Result<View, String>)>,
 }
 
@@ -31,13 +34,29 @@ impl ClusterSource {
         // Whether it answers, and this user may ask.
         let _: serde::de::IgnoredAny = scheduler.get_known(&["top"])?;
         Ok(Self {
-            of: place.name(),
+            place: place.clone(),
             scheduler,
+            looked_at: Instant::now(),
             kept: Vec::new(),
         })
     }
 
-    fn fetch(&self, ask: &Ask) -> Result<View, String> {
+    /// Asks, and asks another one where the one that was found has gone.
+    fn asked<T>(&mut self, ask: impl Fn(&Scheduler) -> anyhow::Result<T>) -> Result<T, String> {
+        let answer = ask(&self.scheduler);
+        let error = match answer {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        if self.looked_at.elapsed() < LOOK_AGAIN {
+            return Err(error.to_string());
+        }
+        self.looked_at = Instant::now();
+        self.scheduler = self.place.open().map_err(|_| error.to_string())?;
+        ask(&self.scheduler).map_err(|error| error.to_string())
+    }
+
+    fn fetch(&mut self, ask: &Ask) -> Result<View, String> {
         Ok(match ask {
             Ask::Pod { .. } => View::Pod(self.view(ask)?),
             Ask::Job { .. } => View::Job(self.view(ask)?),
@@ -53,9 +72,8 @@ impl ClusterSource {
         })
     }
 
-    fn view<T: DeserializeOwned>(&self, ask: &Ask) -> Result<T, String> {
-        let answer = self.scheduler.view(ask);
-        answer.map_err(|error| error.to_string())?
+    fn view<T: DeserializeOwned>(&mut self, ask: &Ask) -> Result<T, String> {
+        self.asked(|scheduler| scheduler.view(ask))?
     }
 }
 
@@ -79,8 +97,7 @@ impl Source for ClusterSource {
     }
 
     fn decisions(&mut self) -> Result<Vec<PageDecision>, String> {
-        let page = self.scheduler.get(&["decisions"]);
-        let page: JournalPage = page.map_err(|error| error.to_string())??;
+        let page: JournalPage = self.asked(|scheduler| scheduler.get(&["decisions"]))??;
         let mut all = page.decisions;
         all.reverse();
         Ok(all)
@@ -88,7 +105,7 @@ impl Source for ClusterSource {
 
     fn standing(&mut self) -> PageStanding {
         PageStanding {
-            of: self.of.clone(),
+            of: self.place.name(),
             is_live: true,
             plans: true,
             ..PageStanding::default()
@@ -100,7 +117,6 @@ impl PlanningSource for ClusterSource {
     fn plan(&mut self, asked: &PlanForm) -> Result<PlanView, String> {
         let request = asked.request(self.scheduler.namespace())?;
         let question = serde_json::to_string(&request).map_err(|error| error.to_string())?;
-        let answer = self.scheduler.post(&["plan"], &question);
-        answer.map_err(|error| error.to_string())
+        self.asked(|scheduler| scheduler.post(&["plan"], &question))
     }
 }
