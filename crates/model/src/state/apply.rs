@@ -66,11 +66,7 @@ impl State {
                 name,
                 text,
             } => CardBooks::of(self).set_mix_text((namespace, name), text),
-            Delta::CountedTasks { text, .. } => {
-                if let Some(text) = text.filter(|text| !text.is_empty()) {
-                    CardBooks::of(self).set_counted_before(text);
-                }
-            }
+            Delta::CountedTasks { text, .. } => CardBooks::of(self).set_counted_before(text),
             Delta::NodeReport { node, topic, text } => {
                 CardBooks::of(self).set_node_report(node, topic, text)
             }

@@ -82,8 +82,11 @@ impl CardBooks<'_> {
         }
     }
 
-    /// Takes what was counted of tasks by another process.
-    pub fn set_counted_before(&mut self, text: String) {
+    /// Takes what was counted of tasks by another process, if it said anything.
+    pub fn set_counted_before(&mut self, text: Option<String>) {
+        let Some(text) = text.filter(|text| !text.is_empty()) else {
+            return;
+        };
         let text = text.into();
         let counted = CountedTasks { text, last: None };
         self.devices.set_counted_before(counted);
