@@ -22,7 +22,7 @@ use crate::recordings::{self, ReadingEnd, RecordingSight, files, rfc3339};
 
 /// Where a pod was placed first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct FirstPlace {
+struct RecordedPlace {
     node: String,
     at: Duration,
 }
@@ -39,7 +39,7 @@ struct RecordedPod {
 #[derive(Default)]
 struct RecordedRun {
     /// By UID.
-    pods: BTreeMap<String, (RecordedPod, FirstPlace)>,
+    pods: BTreeMap<String, (RecordedPod, RecordedPlace)>,
     evictions: usize,
     steps: u64,
     /// What is missing.
@@ -64,7 +64,7 @@ pub struct RecordedJobRow {
     /// Pods placed.
     a: usize,
     b: usize,
-    /// Of those on other nodes under the other.
+    /// Pods that both place, on different nodes.
     elsewhere: usize,
     /// How much later B places the pods that both place, in seconds, all together; less than nothing: sooner.
     later_s: i64,
@@ -123,7 +123,7 @@ impl RecordedRun {
         self.evictions += step.now_evicted.len();
         for (uid, node) in &step.now {
             self.pods.entry(uid.clone()).or_insert_with(|| {
-                let place = FirstPlace {
+                let place = RecordedPlace {
                     node: node.clone(),
                     at: step.at,
                 };
@@ -223,7 +223,7 @@ fn count(number: usize) -> i64 {
 /// Pods placed, by what they have in common.
 fn sums(
     runs: &[RecordedRun; 2],
-    of: impl Fn(&RecordedPod, &FirstPlace) -> String,
+    of: impl Fn(&RecordedPod, &RecordedPlace) -> String,
 ) -> Vec<RecordedSum> {
     let mut rows: BTreeMap<String, [i64; 2]> = BTreeMap::new();
     for (at, run) in runs.iter().enumerate() {
@@ -263,7 +263,7 @@ fn others(
         row.b += usize::from(in_b.is_some());
         if let [Some(first), Some(second)] = places {
             row.elsewhere += usize::from(first.node != second.node);
-            let second_s = |place: &FirstPlace| count(place.at.as_secs() as usize);
+            let second_s = |place: &RecordedPlace| count(place.at.as_secs() as usize);
             row.later_s += second_s(second) - second_s(first);
         }
         if places[0] != places[1] {
