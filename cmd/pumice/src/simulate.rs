@@ -17,6 +17,7 @@ use pumice_sim::{InputProblem, Mode, Simulated, SimulationSettings};
 use crate::bad_input::BadInput;
 use crate::check::read;
 use crate::output::{self, OutputFormat};
+use crate::recordings;
 
 pub use cluster::ClusterArguments;
 pub use page::SimulatedSource;
@@ -210,7 +211,15 @@ pub fn found(paths: &[&PathBuf]) -> anyhow::Result<NamedFiles> {
 /// Reads a path; of a directory, every YAML and JSON file in it, in name order.
 fn gather(path: &Path, sources: &mut Vec<InputSource>) -> anyhow::Result<()> {
     if !path.is_dir() {
-        let bytes = read(path)?;
+        let mut bytes = read(path)?;
+        if recordings::is_recording(&bytes) && path != Path::new("-") {
+            let moment = recordings::moment_at(&[path.to_owned()], None)?;
+            moment
+                .notes()
+                .iter()
+                .for_each(|note| anstream::eprintln!("{note}"));
+            bytes = recordings::state_document(&moment.replay, moment.configuration.as_deref())?;
+        }
         let name = if path == Path::new("-") {
             "stdin".to_owned()
         } else {

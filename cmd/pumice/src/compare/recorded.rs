@@ -64,7 +64,7 @@ pub struct RecordedJobRow {
     /// Pods placed.
     a: usize,
     b: usize,
-    /// Pods of these that stand on other nodes under the other configuration.
+    /// Pods that both place, on different nodes.
     elsewhere: usize,
     /// How much later B places the pods that both place, in seconds, all together; less than nothing: sooner.
     later_s: i64,

@@ -7,8 +7,11 @@
 
 pub mod files;
 mod moment;
+#[cfg(feature = "live")]
+pub mod unnamed;
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -17,8 +20,9 @@ use pumice_record::{
     LostPart, Replay, ReplayError, ReplayEvent, TapeEntry, TapeHeader, TapePiece, TapeReader,
 };
 
+use crate::bad_input::BadInput;
 use files::RecordingFile;
-pub use moment::{PastMoment, moment_at};
+pub use moment::{PastMoment, moment_at, state_document};
 
 /// What somebody who reads along sees.
 pub enum RecordingSight<'a> {
@@ -55,7 +59,7 @@ pub fn read(
     replay: &mut Replay,
     see: &mut dyn FnMut(RecordingSight<'_>, &Replay) -> ControlFlow<()>,
 ) -> anyhow::Result<()> {
-    let mut reading = FilesReading {
+    let mut reading = RecordingReading {
         end,
         held_back: Vec::new(),
         over: None,
@@ -78,7 +82,7 @@ pub fn read(
     Ok(())
 }
 
-struct FilesReading {
+struct RecordingReading {
     end: ReadingEnd,
     /// Pieces since the last step, where they are held back.
     held_back: Vec<TapePiece>,
@@ -87,7 +91,7 @@ struct FilesReading {
     process: String,
 }
 
-impl FilesReading {
+impl RecordingReading {
     fn take(
         &mut self,
         piece: TapePiece,
@@ -159,6 +163,11 @@ fn is_after(entry: &TapeEntry, until: Option<Duration>) -> bool {
     }
 }
 
+/// It begins as recordings do.
+pub fn is_recording(bytes: &[u8]) -> bool {
+    matches!(TapeReader::new(bytes).next(), Some(TapePiece::Header(_)))
+}
+
 /// A time, since 1970.
 ///
 /// # Errors
@@ -173,4 +182,21 @@ pub fn rfc3339(time: Duration) -> String {
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     let nanos = i32::try_from(time.subsec_millis() * 1_000_000).unwrap_or(0);
     Timestamp::new(seconds, nanos).map_or_else(|_| format!("{time:?}"), |time| time.to_string())
+}
+
+/// A file that must not exist yet.
+///
+/// # Errors
+/// It exists, or cannot be made.
+pub fn new_file(path: &Path) -> anyhow::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let file = std::fs::File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path);
+    file.map_err(|error| {
+        let text = format!("{}: {error}\n  = help: name another file", path.display());
+        BadInput(format!("error: {text}")).into()
+    })
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pumice_record::{Compared, Replay, ReplayEvent};
+use serde_json::json;
 
 use super::files::{self, RecordingFile};
 use super::{ReadingEnd, RecordingSight, read, rfc3339};
@@ -18,6 +19,8 @@ const MAX_DECISIONS: usize = 1_000;
 pub struct PastMoment {
     /// The scheduler as it was.
     pub replay: Replay,
+    /// Text of the configuration in use, where it can be shown.
+    pub configuration: Option<String>,
     /// Who recorded it.
     program: String,
     /// When the last step was.
@@ -77,6 +80,24 @@ pub fn moment_at(paths: &[PathBuf], time: Option<Duration>) -> anyhow::Result<Pa
     })
 }
 
+/// What is known in a replay, as the document that `pumice simulate` reads.
+///
+/// # Errors
+/// Nothing is known at that time.
+pub fn state_document(replay: &Replay, configuration: Option<&str>) -> anyhow::Result<Vec<u8>> {
+    let Some(engine) = replay.engine() else {
+        let text = "error: nothing is known at that time\n  = help: it is before the first segment, \
+                    or in a part that is lost";
+        return Err(BadInput(text.to_owned()).into());
+    };
+    Ok(serde_json::to_vec(&json!({
+        "apiVersion": "pumice.sh/v1",
+        "kind": "PumiceState",
+        "configuration": configuration,
+        "deltas": engine.state().dump(),
+    }))?)
+}
+
 impl PastMoment {
     fn read(files: &[RecordingFile], time: Option<Duration>) -> anyhow::Result<Self> {
         let mut replay = Replay::new(None);
@@ -86,6 +107,7 @@ impl PastMoment {
         };
         let mut moment = Self {
             replay: Replay::new(None),
+            configuration: None,
             program: String::new(),
             at: None,
             copied: None,
@@ -134,7 +156,8 @@ impl PastMoment {
                 | ReplayEvent::ToldOtherwise { .. }
                 | ReplayEvent::BrokeOff { .. } => {}
             },
-            RecordingSight::File(_) | RecordingSight::Configuration(_) => {}
+            RecordingSight::Configuration(text) => self.configuration.clone_from(text),
+            RecordingSight::File(_) => {}
         }
     }
 

@@ -11,7 +11,7 @@ mod told;
 mod watcher;
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ pub fn run(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
         return Err(BadInput(watcher.nothing()).into());
     }
     if let Some(path) = &arguments.dump {
-        told::state_at(&done.replay, done.configuration, path)?;
+        told::state_at(&done.replay, done.configuration.as_deref(), path)?;
     }
     watcher.sum_up()
 }
@@ -131,7 +131,7 @@ impl Replayed {
     }
 }
 
-/// The process that led at that time, of several; otherwise the newest.
+/// Replays the process that led at that time; where none did, the newest.
 fn led_then(
     arguments: &ReplayArguments,
     files: &[RecordingFile],
@@ -152,18 +152,4 @@ fn led_then(
         }
     }
     newest.context("there is no file")
-}
-
-/// A file that must not exist yet.
-fn new_file(path: &Path) -> anyhow::Result<std::fs::File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let file = std::fs::File::options()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path);
-    file.map_err(|error| {
-        let text = format!("{}: {error}\n  = help: name another file", path.display());
-        BadInput(format!("error: {text}")).into()
-    })
 }

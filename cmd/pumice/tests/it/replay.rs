@@ -195,6 +195,15 @@ fn what_was_known_at_a_time_is_a_document_that_simulate_reads() {
     );
     let again = pumice("replay", &words, &path);
     assert_eq!(again.status.code(), Some(2), "the file is there already");
+    // A recording is taken for what was known at its end.
+    let output = pumice("simulate", &["--output", "json"], &path);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    assert_eq!(report["binds"], Value::Array(Vec::new()), "{report}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("as of the step at 1970-01-01T00:00:04Z"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -344,4 +353,29 @@ fn explain_asks_of_the_past() {
         notes.contains("no step up to 1970-01-01T00:00:05Z"),
         "{notes}"
     );
+}
+
+#[test]
+fn a_recording_without_names_is_one_file_that_replays() {
+    let path = file("unnamed", &blocks().concat());
+    let out = path.with_file_name("out.pumice");
+    let (from, to) = (path.display().to_string(), out.display().to_string());
+    let output = Command::new(env!("CARGO_BIN_EXE_pumice"))
+        .args(["record", "export", &to, "--anonymous", "--from", &from])
+        .output()
+        .expect("the binary runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{output:?}");
+    assert!(
+        said.contains("all 4 steps decide the same under other names"),
+        "{said}"
+    );
+    let (code, report) = report(&["--step"], &out);
+    assert_eq!((code, &report["placed"]), (Some(0), &4.into()), "{report}");
+    // Nothing is written over, and what is no recording makes no file.
+    let again = Command::new(env!("CARGO_BIN_EXE_pumice"))
+        .args(["record", "export", &to, "--anonymous", "--from", &from])
+        .output()
+        .expect("the binary runs");
+    assert_eq!(again.status.code(), Some(2), "{again:?}");
 }
