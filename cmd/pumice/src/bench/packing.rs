@@ -265,14 +265,25 @@ fn print_steady(figures: &PackingFigures, first: &PackingFigures) {
     };
     let rejected = of(figures, |steady| steady.rejected);
     println!("  rejected of the GPU demand  {}", spread(&rejected));
+    let several = of(figures, |steady| steady.several);
+    println!("  of it for several GPUs      {}", spread(&several));
+    let time = of(figures, |steady| steady.rejected_time);
+    println!("  rejected of the GPU time    {}", spread(&time));
     let unavoidable = of(figures, |steady| steady.unavoidable);
     println!("  by a single pool of GPUs    {}", spread(&unavoidable));
     let in_use = of(figures, |steady| steady.in_use);
     println!("  GPUs in use                 {}", spread(&in_use));
-    let before = of(first, |steady| steady.rejected).iter().sum::<f64>();
-    if figures.config != first.config && before > 0.0 {
-        let change = 100.0 * (rejected.iter().sum::<f64>() / before - 1.0);
-        println!("  rejected against {}: {change:+.0} %", first.config);
+    let sum = |shares: &[f64]| shares.iter().sum::<f64>();
+    let before = of(first, |steady| steady.rejected);
+    let time_before = of(first, |steady| steady.rejected_time);
+    if figures.config != first.config && sum(&before) > 0.0 && sum(&time_before) > 0.0 {
+        let change = |now: &[f64], before: &[f64]| 100.0 * (sum(now) / sum(before) - 1.0);
+        println!(
+            "  rejected against {}: {:+.0} %, of the time {:+.0} %",
+            first.config,
+            change(&rejected, &before),
+            change(&time, &time_before)
+        );
     }
 }
 

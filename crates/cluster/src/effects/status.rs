@@ -296,18 +296,7 @@ fn plan(shared: &WriterContext, status: &StatusWrite) -> StatusRoute {
                 put,
             }
         }
-        StatusWrite::CountedTasks(counted) => {
-            let one = counted.path();
-            StatusRoute {
-                target: Target::CountedTasks,
-                kind: "counted_tasks",
-                rate: Rate::Core,
-                patches: vec![ApiCall::patch(one.clone(), MERGE_PATCH, &counted.patch())],
-                read: one.clone(),
-                listed: false,
-                put: one,
-            }
-        }
+        StatusWrite::CountedTasks(counted) => counted_tasks_route(counted),
         StatusWrite::Shard(shard) => {
             let one = format!("/apis/shard.volcano.sh/v1alpha1/nodeshards/{}", shard.name);
             let put = format!("{one}/status");
@@ -325,6 +314,19 @@ fn plan(shared: &WriterContext, status: &StatusWrite) -> StatusRoute {
                 put,
             }
         }
+    }
+}
+
+fn counted_tasks_route(counted: &body::CountedTasksBody) -> StatusRoute {
+    let one = counted.path();
+    StatusRoute {
+        target: Target::CountedTasks,
+        kind: "counted_tasks",
+        rate: Rate::Core,
+        patches: vec![ApiCall::patch(one.clone(), MERGE_PATCH, &counted.patch())],
+        read: one.clone(),
+        listed: false,
+        put: one,
     }
 }
 

@@ -20,8 +20,7 @@ impl World {
                 }
             }
             Delta::PodEvicting { uid } => {
-                let pod = self.pod_of_uid(&uid);
-                pod.into_iter().for_each(|pod| pod.deleting = true);
+                (self.pod_of_uid(&uid).into_iter()).for_each(|pod| pod.deleting = true);
             }
             Delta::PodHeld { .. } | Delta::PodSpared { .. } | Delta::Admissions(_) => {
                 self.last_words.push(delta);

@@ -25,6 +25,10 @@ pub struct SteadyShares {
     pub rejected: f64,
     /// GPUs given out at any time.
     pub in_use: f64,
+    /// GPU time that was rejected, those who were there in the beginning included: a task counts by how long it lasts.
+    pub rejected_time: f64,
+    /// Demand of tasks that ask several GPUs, as a share of the GPU demand that was rejected.
+    pub several: f64,
     /// What would be rejected if all GPUs were one, and nothing else were asked: so much is not for want of packing.
     pub unavoidable: f64,
 }
@@ -104,35 +108,71 @@ impl Draw<'_> {
             pool: PresentTasks::default(),
         };
         let mut there = 0;
+        let mut asked = AskedShares::default();
         while 100 * there < load * all {
             let (task, left_s) = trace.draw_present(&mut both.draw.random);
             both.draw.count += 1;
             there += task.demand_milli();
-            both.come(task, left_s);
+            let (is_placed, _) = both.come(task, left_s);
+            asked.add_time(task, left_s, is_placed);
         }
-        let (mut arrived, mut counted, mut rejected, mut unavoidable) = (0, 0, 0, 0);
-        let (mut looks, mut held) = (0, 0.0);
+        let mut arrived = 0;
         while 100 * arrived < until * all {
             let task = both.draw.next();
             let chance = uniform(&mut both.draw.random);
             both.pass(-(1.0 - chance).ln() * mean_s);
-            let demand = task.demand_milli();
             let held_before = both.real.held_milli;
             let (is_placed, is_pooled) = both.come(task, task.lasts_s as f64);
-            arrived += demand;
+            arrived += task.demand_milli();
+            asked.add_time(task, task.lasts_s as f64, is_placed);
             if 200 * arrived > until * all {
-                counted += demand;
-                rejected += if is_placed { 0 } else { demand };
-                unavoidable += if is_pooled { 0 } else { demand };
-                looks += 1;
-                held += held_before as f64;
+                asked.add(task, is_placed, is_pooled);
+                asked.looks += 1;
+                asked.held += held_before as f64;
             }
         }
-        let of_counted = |part: i64| 100.0 * part as f64 / f64::max(1.0, counted as f64);
+        asked.shares(all as f64)
+    }
+}
+
+/// What was asked, and what of it was rejected.
+#[derive(Default)]
+struct AskedShares {
+    demand: i64,
+    rejected: i64,
+    several: i64,
+    unavoidable: i64,
+    time: f64,
+    rejected_time: f64,
+    looks: u32,
+    held: f64,
+}
+
+impl AskedShares {
+    fn add_time(&mut self, task: &TraceTask, lasts_s: f64, is_placed: bool) {
+        let time = task.demand_milli() as f64 * lasts_s;
+        self.time += time;
+        self.rejected_time += if is_placed { 0.0 } else { time };
+    }
+
+    fn add(&mut self, task: &TraceTask, is_placed: bool, is_pooled: bool) {
+        let demand = task.demand_milli();
+        let of = |counts: bool| if counts { demand } else { 0 };
+        self.demand += demand;
+        self.rejected += of(!is_placed);
+        self.several += of(!is_placed && task.gpus > 1);
+        self.unavoidable += of(!is_pooled);
+    }
+
+    fn shares(&self, all: f64) -> SteadyShares {
+        let percent = |part: f64, whole: f64| 100.0 * part / f64::max(1.0, whole);
+        let of_asked = |part: i64| percent(part as f64, self.demand as f64);
         SteadyShares {
-            rejected: of_counted(rejected),
-            in_use: 100.0 * held / f64::from(looks.max(1)) / all as f64,
-            unavoidable: of_counted(unavoidable),
+            rejected: of_asked(self.rejected),
+            in_use: percent(self.held, f64::from(self.looks) * all),
+            rejected_time: percent(self.rejected_time, self.time),
+            several: percent(self.several as f64, self.rejected as f64),
+            unavoidable: of_asked(self.unavoidable),
         }
     }
 }
