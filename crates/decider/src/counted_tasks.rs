@@ -12,7 +12,8 @@ use pumice_engine::{Engine, kept_mix_fault};
 use pumice_model::Delta;
 use pumice_model::write::Write;
 
-use crate::{LogLevel, LogLine, MixPlace};
+use crate::effect::{LogLevel, LogLine};
+use crate::task_mix::MixPlace;
 
 /// Seconds from the begin of a term to the first text, and from one to the next.
 const PAUSE_S: i64 = 600;

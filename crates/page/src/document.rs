@@ -8,6 +8,7 @@ use pumice_engine::view::{Ask, JobsAsk, JobsShown, View};
 
 use crate::address::{PageAddress, PageName, pair};
 use crate::assets::STYLE;
+use crate::content::content;
 use crate::frame::PLACES;
 use crate::parts::say;
 use crate::source::Source;
@@ -34,7 +35,7 @@ pub fn document(language: PageLanguage, source: &mut dyn Source) -> String {
         .into_iter()
         .map(address)
         .map(|address| {
-            let (_, content) = crate::content(&address, source);
+            let (_, content) = content(&address, source);
             (address, content)
         })
         .collect();

@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use crate::address::{PageAddress, PageName};
 use crate::assets::{EVENTS, HTMX, ICON, STYLE_PATH};
-use crate::fingerprint;
+use crate::fingerprint::fingerprint;
 use crate::parts::say;
 use crate::source::PageStanding;
 use crate::words::{PageLanguage, Word};

@@ -14,8 +14,10 @@
 
 mod address;
 mod assets;
+mod content;
 mod decisions;
 mod document;
+mod fingerprint;
 mod frame;
 mod jobs;
 mod nodes;
@@ -29,12 +31,13 @@ mod words;
 pub use address::{PageAddress, PageName};
 pub use assets::{Asset, CONTENT_SECURITY_POLICY, asset};
 pub use document::document;
+pub use fingerprint::{fingerprint, seen};
 pub use source::{PageDecision, PageStanding, Source};
 pub use what_if::plan_result;
 pub use words::PageLanguage;
 
+use content::content;
 use frame::PageFrame;
-use maud::Markup;
 
 /// A page, or why there is none.
 pub struct PageAnswer {
@@ -58,22 +61,6 @@ pub fn live_part(address: &PageAddress, source: &mut dyn Source) -> String {
     content(address, source).1.into_string()
 }
 
-/// By which a part is known to be what somebody looks at already: `seen` in the query of the address of what changes,
-/// in hexadecimal digits (FNV-1a).
-pub fn fingerprint(part: &str) -> u64 {
-    part.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
-/// The fingerprint that a query names.
-pub fn seen(query: &str) -> Option<u64> {
-    let seen = query
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("seen="))?;
-    u64::from_str_radix(seen, 16).ok()
-}
-
 /// The views behind a page, as JSON.
 ///
 /// # Errors
@@ -91,23 +78,4 @@ pub fn views(address: &PageAddress, source: &mut dyn Source) -> Result<serde_jso
         1 => views.remove(0),
         _ => views.into(),
     })
-}
-
-fn content(address: &PageAddress, source: &mut dyn Source) -> (u16, Markup) {
-    let made = match &address.name {
-        PageName::Overview => overview::content(address, source),
-        PageName::Queues => queues::all(address, source),
-        PageName::Queue(name) => queues::one(address, name, source),
-        PageName::Jobs => jobs::all(address, source),
-        PageName::Job(job) => jobs::one(address, job, source),
-        PageName::Pod(pod) => jobs::pod(address, pod, source),
-        PageName::Nodes => nodes::all(address, source),
-        PageName::Node(name) => nodes::one(address, name, source),
-        PageName::Decisions => decisions::content(address, source),
-        PageName::WhatIf => Ok(what_if::form(address)),
-    };
-    match made {
-        Ok(content) => (200, content),
-        Err(why) => (404, frame::nothing(address.language, &why)),
-    }
 }

@@ -64,7 +64,7 @@ impl<'c> TwoClusters<'c> {
                 .filter(|one| matches!(one, Delta::PodApply(_)))
                 .cloned()
                 .collect();
-            crate::apply(&mut changed, deltas);
+            crate::course::apply(&mut changed, deltas);
             // What has to find another place is asked about too.
             for job in made(&changed, &again) {
                 add(&mut about, key(&changed, job));
@@ -74,7 +74,7 @@ impl<'c> TwoClusters<'c> {
         let taken: Vec<Delta> = objects
             .map(|object| as_taken(&changed, object, now_s))
             .collect();
-        crate::apply(&mut changed, taken);
+        crate::course::apply(&mut changed, taken);
         for job in made(&changed, &question.objects) {
             add(&mut about, key(&changed, job));
         }

@@ -7,7 +7,7 @@ use pumice_model::state::bound_pod;
 use pumice_model::{Delta, TaskIx};
 use serde::{Deserialize, Serialize};
 
-use crate::{Patience, PlanBounds};
+use crate::bounds::{Patience, PlanBounds};
 
 /// A pod and its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ impl Runner<'_> {
             if decisions.settled && news.is_empty() {
                 return course;
             }
-            crate::apply(engine, news);
+            apply(engine, news);
         }
         course.is_cut = true;
         course
@@ -134,4 +134,9 @@ fn consequences(engine: &Engine, decisions: &Decisions) -> Vec<Delta> {
         .chain(gone)
         .chain(returns.map(Delta::DevicesKept))
         .collect()
+}
+
+/// Applies what comes from outside.
+pub fn apply(engine: &mut Engine, deltas: impl IntoIterator<Item = Delta>) {
+    deltas.into_iter().for_each(|delta| engine.apply(delta));
 }

@@ -13,6 +13,7 @@
 //! Pure: the caller says how long it may take ([`PlanBounds`], [`Patience`]).
 
 mod ask;
+mod bounds;
 mod compare;
 mod course;
 mod error;
@@ -22,36 +23,15 @@ mod what_if;
 
 use pumice_conf::Config;
 use pumice_engine::Fork;
-use pumice_model::Delta;
 
 pub use ask::PlanQuestion;
+pub use bounds::{Patience, PlanBounds};
 pub use compare::{JobPlan, PlanOutcome, PlanView, PodDifference};
 pub use course::{Course, PlacedPod, PlannedEviction};
 pub use error::PlanError;
 pub use remedies::Remedy;
 pub use request::PlanRequest;
 pub use what_if::{AmountsThen, PlannedJob, WhatIf};
-
-/// How much work a plan may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlanBounds {
-    /// Most cycles of one course.
-    pub cycles: u32,
-    /// Most changes that are tried for what waits.
-    pub tries: u32,
-}
-
-impl Default for PlanBounds {
-    fn default() -> Self {
-        Self {
-            cycles: 100,
-            tries: 40,
-        }
-    }
-}
-
-/// Whether whoever asks still waits for the answer: looked at between cycles.
-pub type Patience<'a> = &'a dyn Fn() -> bool;
 
 /// Answers a question on a fork of an engine that has this configuration, at `now_s` (seconds since the epoch).
 ///
@@ -80,9 +60,4 @@ pub fn answer(
         view.remedies = remedies::search(&mut asked, &mut runner);
     }
     Ok(view)
-}
-
-/// Applies what comes from outside.
-fn apply(engine: &mut pumice_engine::Engine, deltas: impl IntoIterator<Item = Delta>) {
-    deltas.into_iter().for_each(|delta| engine.apply(delta));
 }

@@ -74,7 +74,7 @@ impl RemedySearch<'_, '_, '_> {
     fn enough(&mut self, change: Vec<Delta>) -> Option<Engine> {
         self.left = self.left.checked_sub(1)?;
         let mut engine = self.asked.changed.fork().wake(self.asked.config_then);
-        crate::apply(&mut engine, change);
+        crate::course::apply(&mut engine, change);
         let course = self.runner.run(&mut engine);
         let population = engine.state().population();
         let runs = |key: &String| {

@@ -12,6 +12,7 @@
 //! The mix is weighed when a cycle opens, and only once enough has changed: what is known of classes of
 //! tasks on nodes follows from it and is found anew then.
 
+mod asked_class;
 mod belief;
 mod census;
 mod kept;

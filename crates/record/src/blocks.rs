@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::SegmentStart;
+use crate::standing::SegmentStart;
 
 /// Version of the format. It goes up with every change of what is recorded, so that nobody reads what means something
 /// else now: encoded types have no names in them.

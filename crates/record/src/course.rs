@@ -6,7 +6,8 @@
 //!                                                                               └ no: waits for the next segment
 //! ```
 
-use crate::{BlockPlace, TapeHeader};
+use crate::blocks::TapeHeader;
+use crate::reader::BlockPlace;
 
 /// What is to be done with entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::TapeEntry;
 use crate::blocks::{
     CHECKSUM_AT, COPY, ENTRIES, FORMAT, HEAD, HEADER, MARK, MAX_PACKED, MAX_UNPACKED, TapeHeader,
     checksum,
 };
+use crate::entry::TapeEntry;
 
 /// How often all bytes may be looked at in search of a block that is whole: in what was made up each mark may tell of
 /// another block.

@@ -15,9 +15,9 @@ use pumice_model::write::Outcome;
 
 use crate::clocks::NotingClock;
 use crate::digest::digest;
+use crate::entry::{ReportsOf, TapeEntry};
 use crate::standing::{SegmentStart, StandingInputs};
 use crate::tape::Tape;
-use crate::{ReportsOf, TapeEntry};
 
 /// A [`Decider`] that is told things by the functions here alone, so that nothing is missing in the recording.
 pub struct RecordedDecider {

@@ -7,11 +7,13 @@ use pumice_decider::{Decider, report_places};
 use pumice_engine::{Engine, REGISTRY, Unobserved};
 use pumice_model::Delta;
 
+use crate::blocks::TapeHeader;
 use crate::clocks::{RepeatedClock, first};
 use crate::course::{BlockNews, CoursePart, TapeCourse};
 use crate::digest::digest;
+use crate::entry::{ReportsOf, TapeEntry};
+use crate::reader::{BlockPlace, TapePiece};
 use crate::recorded::decided;
-use crate::{BlockPlace, ReportsOf, TapeEntry, TapeHeader, TapePiece};
 
 /// Why a replay cannot go on in this segment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -8,8 +8,8 @@ use pumice_engine::Fork;
 use pumice_model::shard::ShardView;
 use pumice_model::state::dump_in_parts;
 
+use crate::entry::{ReportsOf, TapeEntry};
 use crate::tape::Tape;
-use crate::{ReportsOf, TapeEntry};
 
 /// Bytes of entries of which a block of a copy is made, about: so much is lost with one.
 const COPY_BYTES: usize = 2 << 20;

@@ -3,7 +3,7 @@
 use pumice_model::Delta;
 use serde::{Serialize, Serializer};
 
-use crate::TapeEntry;
+use crate::entry::TapeEntry;
 
 /// Deltas of which one entry is made at most.
 const MAX_DELTAS: usize = 1000;

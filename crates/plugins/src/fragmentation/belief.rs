@@ -3,7 +3,8 @@
 //! A wrong mix must not cost more than what it takes to notice. Who wrote a coarse one is not wrong: what comes may
 //! differ somewhat, and in what the text has no words for.
 
-use super::census::{AskedClass, ClassDistance, CountedClass, MASS};
+use super::asked_class::{AskedClass, CountedClass, MASS};
+use super::census::ClassDistance;
 
 /// Tasks that may come unforetold in any case.
 const MAX_SURPRISES: u64 = 32;

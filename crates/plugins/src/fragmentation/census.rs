@@ -2,21 +2,15 @@
 
 use std::sync::Arc;
 
-use pumice_devices::PodFacts;
 use pumice_framework::CycleInfo;
-use pumice_model::object::{NodeTerm, Pairs, Toleration};
 use pumice_model::{DeviceRequestIx, State, TaskIx};
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
 
+use super::asked_class::{AskedClass, CountedClass, MASS, MAX_COUNTED};
 use super::kept::{KeptCensus, ReadCensus};
 
-/// Mass of a task that comes now.
-pub(super) const MASS: u64 = 1 << 20;
 /// A class of less mass is forgotten: a thousandth of a task.
 const LEAST: u64 = MASS >> 10;
-/// Most classes that are counted; the lightest are forgotten.
-pub(super) const MAX_COUNTED: usize = 1024;
 /// Most that may be known at a time, between one look at which are the lightest and the next.
 const MAX_KNOWN: usize = 2 * MAX_COUNTED;
 /// Another mix is due when so many tasks came, or a sixteenth of all that count.
@@ -47,34 +41,6 @@ const NEARLY_THE_SAME: ClassDistance = ClassDistance {
     cards: 1,
     amounts: 4,
 };
-
-/// What decides which nodes and cards a task may use, and how much of both.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct AskedClass {
-    /// What it requests, in stored units, by name.
-    pub amounts: Vec<(String, i64)>,
-    /// `spec.nodeSelector`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub node_selector: Pairs,
-    /// Required node affinity.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_affinity: Option<Vec<NodeTerm>>,
-    /// Taints it tolerates.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tolerations: Vec<Toleration>,
-    /// What it asks of devices, as written.
-    pub facts: PodFacts,
-}
-
-/// A class and how often such tasks come.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct CountedClass {
-    /// What one of its tasks asks.
-    pub asked: Arc<AskedClass>,
-    /// How often, in any unit.
-    pub mass: u64,
-}
 
 /// Tasks that came.
 pub(super) struct Census {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::census::{AskedClass, CountedClass, MASS, MAX_COUNTED};
+use super::asked_class::{AskedClass, CountedClass, MASS, MAX_COUNTED};
 
 /// Longest text that is kept outside of the process: less than a third of what a ConfigMap may have.
 pub(super) const MAX_KEPT_BYTES: usize = 256 << 10;

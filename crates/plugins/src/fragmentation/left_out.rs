@@ -4,7 +4,7 @@ use pumice_devices::Tags;
 use pumice_framework::points::LeftOutTasks;
 use pumice_model::State;
 
-use super::census::{AskedClass, CountedClass};
+use super::asked_class::{AskedClass, CountedClass};
 use super::written;
 
 /// Those of some classes that did not come into the mix, of which it is said of each whether it did.

@@ -4,8 +4,9 @@ use pumice_framework::CycleInfo;
 use pumice_model::State;
 use pumice_model::device::CountedTasks;
 
+use super::asked_class::{AskedClass, CountedClass};
 use super::belief::Surprises;
-use super::census::{AskedClass, Census, CountedClass, together};
+use super::census::{Census, together};
 use super::kept;
 use super::weigh;
 use super::written::{self, read_lines};

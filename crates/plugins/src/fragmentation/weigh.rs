@@ -6,7 +6,7 @@ use pumice_model::State;
 use pumice_model::device::free_on;
 use pumice_model::selector::{node_affinity_holds, tolerates_cordon, tolerates_filtering};
 
-use super::census::{AskedClass, CountedClass};
+use super::asked_class::{AskedClass, CountedClass};
 use super::written;
 
 /// Part of all cards that may be placed before classes are weighed again.

@@ -6,7 +6,7 @@ use pumice_devices::{ContainerFacts, PodFacts};
 use pumice_model::resource::display_amount;
 use pumice_units::quantity;
 
-use super::census::{AskedClass, CountedClass};
+use super::asked_class::{AskedClass, CountedClass};
 
 /// How often the most frequent class may come, in the unit of the writer.
 const MAX_OFTEN: u64 = 1_000_000_000;

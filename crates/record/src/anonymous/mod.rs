@@ -8,6 +8,7 @@
 //!
 //! What was wanted done is told of by a digest of texts with names, so it cannot be renamed: it is made anew.
 
+mod fields;
 mod pseudonyms;
 mod wording;
 
@@ -16,9 +17,11 @@ use std::time::Duration;
 
 pub use pseudonyms::{NameCollection, Pseudonyms};
 
+use crate::blocks::TapeBlocks;
+use crate::entry::TapeEntry;
+use crate::reader::TapePiece;
 use crate::replay::{Replay, ReplayEvent};
 use crate::tape::Tape;
-use crate::{TapeBlocks, TapeEntry, TapePiece};
 
 /// Bytes of entries that make a block.
 const BLOCK_BYTES: usize = 256 << 10;

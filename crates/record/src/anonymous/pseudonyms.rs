@@ -5,61 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_engine::REGISTRY;
 
+use super::fields::{KEPT_FIELDS, TEXT_FIELDS};
 use super::wording::{WordPlace, Worded};
-use crate::TapeEntry;
-
-/// Fields whose strings name resources, kinds and the like: words of Kubernetes and of drivers, by which is decided.
-pub(super) const KEPT_FIELDS: [&str; 29] = [
-    "allocatable",
-    "allocated",
-    "api_version",
-    "capability",
-    "deserved",
-    "device_capacity",
-    "driver",
-    "drivers",
-    "extended_resource",
-    "effect",
-    "guarantee",
-    "hard",
-    "ignored_provisioners",
-    "kind",
-    "limits",
-    "migrated",
-    "migrated_from",
-    "min_resources",
-    "oversubscription",
-    "protocol",
-    "provisioner",
-    "quota_request",
-    "reason",
-    "request",
-    "requests",
-    "status",
-    "topic",
-    "uncounted",
-    "used",
-];
-
-/// Fields that are texts with a form of their own, which is kept: only names of objects in them are others.
-pub(super) const TEXT_FIELDS: [&str; 16] = [
-    "All",
-    "Configure",
-    "One",
-    "annotations",
-    "attributes",
-    "capacity",
-    "config",
-    "constraints",
-    "device_annotations",
-    "facts",
-    "group_limits",
-    "opaque",
-    "records",
-    "selectors",
-    "text",
-    "which",
-];
+use crate::entry::TapeEntry;
 
 /// Fields with names of objects: these are looked for in texts, too.
 const OBJECT_FIELDS: [&str; 17] = [

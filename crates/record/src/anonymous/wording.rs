@@ -8,7 +8,7 @@ use serde::ser::{
     SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
 
-use super::pseudonyms::{KEPT_FIELDS, TEXT_FIELDS};
+use super::fields::{KEPT_FIELDS, TEXT_FIELDS};
 
 /// Where a string stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

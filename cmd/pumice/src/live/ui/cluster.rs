@@ -8,8 +8,7 @@ use pumice_plan::PlanView;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::desk::PlanningSource;
-use super::questions::PlanForm;
+use super::questions::{PlanForm, PlanningSource};
 use crate::live::scheduler::{Scheduler, SchedulerPlace};
 
 /// An answer is told again for so long, however many watch.

@@ -3,18 +3,11 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use anyhow::Context;
-use pumice_page::{PageAddress, PageAnswer, Source, live_part, page, plan_result, views};
-use pumice_plan::PlanView;
+use pumice_page::{PageAddress, PageAnswer, live_part, page, plan_result, views};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::questions::PlanForm;
-
-/// A source that can be asked what would happen if, too.
-pub trait PlanningSource: Source {
-    /// The plan, or what is wrong with the question.
-    fn plan(&mut self, asked: &PlanForm) -> Result<PlanView, String>;
-}
+use super::questions::{PlanForm, PlanningSource};
 
 enum DeskRequest {
     Page(PageAddress, oneshot::Sender<PageAnswer>),

@@ -27,8 +27,9 @@ use crate::recordings::{moment_at, since_epoch};
 use crate::simulate::{self, ClusterArguments, SimulatedSource};
 
 use cluster::ClusterSource;
-use desk::{PageDesk, PlanningSource};
+use desk::PageDesk;
 use past::PastSource;
+use questions::PlanningSource;
 
 /// Arguments of `pumice ui`.
 #[derive(Args)]

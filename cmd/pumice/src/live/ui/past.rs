@@ -4,8 +4,7 @@ use pumice_engine::view::{Ask, Time, View};
 use pumice_page::{PageDecision, PageStanding, Source};
 use pumice_plan::PlanView;
 
-use super::desk::PlanningSource;
-use super::questions::PlanForm;
+use super::questions::{PlanForm, PlanningSource};
 use crate::recordings::{PastMoment, rfc3339};
 
 /// What a scheduler knew.

@@ -5,15 +5,21 @@ use std::time::{Duration, Instant};
 use pumice_api::keys;
 use pumice_conf::Config;
 use pumice_engine::Engine;
+use pumice_page::Source;
 use pumice_plan::{PlanBounds, PlanQuestion, PlanRequest, PlanView, PlannedJob};
 use serde::Deserialize;
 
-use super::desk::PlanningSource;
 use crate::live::plan::PlanManifests;
 use crate::simulate::SimulatedSource;
 
 /// How long a plan over a simulation may take.
 const LIMIT: Duration = Duration::from_secs(10);
+
+/// A source that can be asked what would happen if, too.
+pub trait PlanningSource: Source {
+    /// The plan, or what is wrong with the question.
+    fn plan(&mut self, asked: &PlanForm) -> Result<PlanView, String>;
+}
 
 /// What stands in the form.
 #[derive(Debug, Default, Deserialize)]
