@@ -27,8 +27,12 @@ function complain(where, what) {
 async function serve(folder) {
   const flags = existsSync(join(folder, "flags")) ? readFileSync(join(folder, "flags"), "utf8").split(/\s+/).filter(Boolean) : [];
   if (flags.some((flag) => flag.startsWith("--trace") || flag.startsWith("--cycles"))) return null;
-  const child = spawn(pumice, ["ui", "--no-open", "--listen", "0", ...flags, folder], { stdio: ["ignore", "pipe", "ignore"] });
-  const [line] = await once(child.stdout, "data");
+  const child = spawn(pumice, ["ui", "--no-open", "--listen", "0", ...flags, folder], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(child, "exit").then(([code]) => {
+    throw new Error(`pumice ui ${folder} ended with ${code} before it said where the page is`);
+  });
+  ended.catch(() => {});
+  const [line] = await Promise.race([once(child.stdout, "data"), ended]);
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(String(line))[0];
   return { url, end: () => child.kill() };
 }

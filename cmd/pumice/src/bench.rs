@@ -13,6 +13,7 @@ mod packing;
 mod placement;
 mod queues;
 mod record;
+mod replay;
 mod scale;
 mod trace;
 mod wake;
@@ -45,6 +46,8 @@ pub enum BenchCommand {
     Fork(ForkArguments),
     /// Record what is decided, and decide it once more
     Record(record::RecordArguments),
+    /// Decide once more what a scheduler has recorded, on its own cluster and load
+    Replay(replay::ReplayBenchArguments),
     /// Tasks of a trace, one by one: how much of all GPUs is given out
     Packing(PackingArguments),
     /// A made-up trace, from its text to its figures
@@ -62,6 +65,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<ExitCode> {
         BenchCommand::Reclaim(arguments) => evict::run(arguments, EvictFor::Queue)?,
         BenchCommand::Fork(arguments) => fork::run(arguments)?,
         BenchCommand::Record(arguments) => record::run(arguments)?,
+        BenchCommand::Replay(arguments) => replay::run(arguments)?,
         BenchCommand::Packing(arguments) => packing::run(arguments)?,
         BenchCommand::Trace(arguments) => trace::run(arguments)?,
     }

@@ -166,11 +166,7 @@ fn ask(page: DebugPage) -> Ask {
             search: of.search,
             queue: of.queue,
             reason: of.reason,
-            shown: match of.shown.as_str() {
-                "waiting" => JobsShown::Waiting,
-                "running" => JobsShown::Running,
-                _ => JobsShown::All,
-            },
+            shown: JobsShown::named(&of.shown).unwrap_or_default(),
             from: of.from,
         }),
         DebugPage::Nodes => Ask::Nodes,

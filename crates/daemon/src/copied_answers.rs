@@ -34,8 +34,9 @@ struct StandbyNote {
 
 /// Answers on copies.
 pub struct Questions {
-    /// Held while one is answered: each is a copy of the state, and takes a processor.
-    alone: Mutex<()>,
+    /// Held while one is answered, also where nobody waits for it any more: each is a copy of the state, and takes a
+    /// processor.
+    alone: Arc<Mutex<()>>,
     /// How long a plan may take (`--plan-time`).
     plan_limit: Duration,
 }
@@ -53,7 +54,7 @@ impl Questions {
     /// Plans may take so long.
     pub fn new(plan_limit: Duration) -> Self {
         Self {
-            alone: Mutex::default(),
+            alone: Arc::default(),
             plan_limit,
         }
     }
@@ -99,7 +100,10 @@ impl Questions {
         ask: Ask,
         refused: Option<String>,
     ) -> Result<Result<Value, String>, Unanswered> {
-        let answer = move |ground, _: &AtomicBool| {
+        let answer = move |ground, is_there: &AtomicBool| {
+            if !is_there.load(Ordering::Relaxed) {
+                return Err("nobody waits for it any more".to_owned());
+            }
             let mut view = would_be(ground, &ask)?;
             view.set_configuration_problem(refused);
             Ok(view)
@@ -112,7 +116,7 @@ impl Questions {
         core: &mpsc::Sender<DecideRequest>,
         answer: impl FnOnce(CopiedGround, &AtomicBool) -> Result<T, String> + Send + 'static,
     ) -> Result<Result<Value, String>, Unanswered> {
-        let _alone = self.alone.lock().await;
+        let alone = Arc::clone(&self.alone).lock_owned().await;
         let ended = || Unanswered("the scheduler is stopping".to_owned());
         let (reply, copied) = oneshot::channel();
         core.send(DecideRequest::Fork(reply))
@@ -130,6 +134,7 @@ impl Questions {
         let is_there = Arc::new(AtomicBool::new(true));
         let _asker = AskerIsThere(Arc::clone(&is_there));
         let made = tokio::task::spawn_blocking(move || {
+            let _alone = alone;
             let made = answer(ground, &is_there)?;
             let mut told = serde_json::to_value(made).unwrap_or_default();
             if let Some(note) = note {

@@ -277,7 +277,9 @@ impl DecideLoop {
         self.publisher.does(Activity::Answers);
         match request {
             DecideRequest::View(ask, reply) => {
-                let _ = reply.send(self.view(&ask));
+                if !reply.is_closed() {
+                    let _ = reply.send(self.view(&ask));
+                }
             }
             DecideRequest::Fork(reply) => {
                 if !reply.is_closed() {

@@ -6,9 +6,9 @@
 //!  changes, before they are applied ─► see ─────┴► same node, another node, theirs alone (and why not ours), ours alone
 //! ```
 //!
-//! A pod that had its node when it was first seen is not compared. What somebody writes on their own pods moves no more
-//! than their own rows: sums are by queue, rows the newest [`MAX_ROWS`], and of pods that wait for the other scheduler
-//! at most [`MAX_OPEN`] are kept.
+//! A pod that had its node when it was first seen is not compared, nor one that had it before a cycle ran here. Sums are
+//! by queue, rows the newest [`MAX_ROWS`], and of pods that wait for the other scheduler at most [`MAX_OPEN`] are kept, so
+//! many pods of one namespace can push rows of others out, and no more.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -81,6 +81,8 @@ pub struct BesideSums {
     pub other_node: u64,
     /// Pods that have a node there alone.
     pub theirs_alone: u64,
+    /// Pods that have a node there before any cycle ran here with them.
+    pub theirs_first: u64,
     /// Pods that would have a node here alone, now.
     pub ours_alone: u64,
     /// Evictions decided here.
@@ -128,6 +130,8 @@ pub struct BesideBook {
     since_s: Option<i64>,
     /// Pods with a node here and none there, by UID.
     open: BTreeMap<String, Open>,
+    /// Pods that were seen waiting, by UID: after how many cycles.
+    waiting: BTreeMap<String, u64>,
     /// Pods whose eviction was decided here, by UID: their queue.
     evicted: BTreeMap<String, String>,
     queues: BTreeMap<String, BesideSums>,
@@ -187,6 +191,10 @@ impl BesideBook {
                         self.gone(&pod.uid);
                     } else if let Some(node) = &pod.node {
                         self.bound(pod, node, engine, now_s);
+                        self.waiting.remove(&pod.uid);
+                    } else if pod.ours && self.waiting.len() < MAX_OPEN {
+                        let cycles = engine.cycles();
+                        self.waiting.entry(pod.uid.clone()).or_insert(cycles);
                     }
                 }
                 Delta::PodDelete(uid) => self.gone(uid),
@@ -196,6 +204,7 @@ impl BesideBook {
     }
 
     fn gone(&mut self, uid: &str) {
+        self.waiting.remove(uid);
         self.open.remove(uid);
         if let Some(queue) = self.evicted.remove(uid) {
             self.sums_of(&queue).evicted_and_gone += 1;
@@ -229,6 +238,10 @@ impl BesideBook {
             return;
         }
         let mut row = row(engine, task, BesideVerdict::TheirsAlone, now_s);
+        if self.waiting.get(&pod.uid) == Some(&engine.cycles()) {
+            self.sums_of(&row.queue).theirs_first += 1;
+            return;
+        }
         row.theirs = Some(node.to_owned());
         row.why = why_it_waits(engine, pod);
         self.sums_of(&row.queue).theirs_alone += 1;
@@ -263,6 +276,7 @@ impl BesideBook {
             sums.same_node += one.same_node;
             sums.other_node += one.other_node;
             sums.theirs_alone += one.theirs_alone;
+            sums.theirs_first += one.theirs_first;
             sums.ours_alone += one.ours_alone;
             sums.evicted += one.evicted;
             sums.evicted_and_gone += one.evicted_and_gone;
@@ -303,7 +317,7 @@ fn row(engine: &Engine, task: TaskIx, verdict: BesideVerdict, now_s: i64) -> Bes
     }
 }
 
-/// Why a pod waits here; `None` where no cycle has looked at it.
+/// Why a pod waits here.
 fn why_it_waits(engine: &Engine, pod: &PodObject) -> Option<String> {
     let ask = Ask::Pod {
         namespace: pod.namespace.clone(),

@@ -112,11 +112,7 @@ impl PageAddress {
                 "queue" => address.queue = value,
                 "reason" => address.reason = value,
                 "show" => {
-                    address.shown = match value.as_str() {
-                        "waiting" => JobsShown::Waiting,
-                        "running" => JobsShown::Running,
-                        _ => JobsShown::All,
-                    };
+                    address.shown = JobsShown::named(&value).unwrap_or_default();
                 }
                 "from" => address.from = value.parse().unwrap_or(0),
                 "by" => address.by_cards = value == "cards",
@@ -164,8 +160,7 @@ impl PageAddress {
         let mut first = true;
         let shown = match self.shown {
             JobsShown::All => "",
-            JobsShown::Waiting => "waiting",
-            JobsShown::Running => "running",
+            shown => shown.name(),
         };
         let from = match self.from {
             0 => String::new(),
@@ -228,7 +223,9 @@ impl PageAddress {
         match &self.parts {
             Some(parts) => {
                 let anchor = other.anchor();
-                parts.contains(&anchor).then(|| format!("#{anchor}"))
+                // What is chosen on a page is a matter of addresses, and a document has none.
+                let is_plain = other.url() == Self::of(other.name.clone(), other.language).url();
+                (is_plain && parts.contains(&anchor)).then(|| format!("#{anchor}"))
             }
             None => Some(other.url()),
         }

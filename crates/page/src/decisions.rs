@@ -21,7 +21,8 @@ pub(crate) fn content(address: &PageAddress, source: &mut dyn Source) -> Result<
     let shown: Vec<&PageDecision> = all.iter().filter(found).take(MAX_SHOWN).collect();
     Ok(html! {
         h1 { (say(address, Word::Decisions)) " " small { (shown.len()) " " (say(address, Word::Of)) " " (all.len()) } }
-        @if shown.is_empty() { p { (say(address, Word::NoDecisions)) } }
+        @if all.is_empty() { p { (say(address, Word::NoDecisions)) } }
+        @else if shown.is_empty() { p { (say(address, Word::NoMatch)) } }
         @else {
             table {
                 thead { tr {
@@ -41,7 +42,8 @@ fn row(address: &PageAddress, one: &PageDecision) -> Markup {
             th scope="row" { (pod(address, &one.pod)) }
             td { @if one.group.is_empty() { "–" } @else { (job(address, &one.group)) } }
             td {
-                @if one.action.is_empty() { (say(address, Word::Bound)) }
+                @if one.action.is_empty() && one.node.is_empty() { (say(address, Word::Evicted)) }
+                @else if one.action.is_empty() { (say(address, Word::Bound)) }
                 @else {
                     (say(address, Word::EvictedBy)) " " (one.action)
                     @if let Some(by) = &one.evicted_for { " " (say(address, Word::For)) " " (job(address, by)) }

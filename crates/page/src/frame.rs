@@ -35,7 +35,7 @@ impl PageFrame<'_> {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
-                    meta name="htmx-config" content=r#"{"includeIndicatorStyles":false,"allowEval":false,"selfRequestsOnly":true}"#;
+                    meta name="htmx-config" content=r#"{"includeIndicatorStyles":false,"allowEval":false,"selfRequestsOnly":true,"responseHandling":[{"code":".*","swap":true}]}"#;
                     title { (title(address)) " · " (self.standing.of) " · Pumice" }
                     link rel="icon" type="image/svg+xml" href=(ICON);
                     link rel="stylesheet" href=(STYLE_PATH);
@@ -76,7 +76,6 @@ impl PageFrame<'_> {
                 }
                 (languages(address))
             }
-            @if !self.standing.note.is_empty() { p.note role="note" { (self.standing.note) } }
         }
     }
 
@@ -91,6 +90,14 @@ impl PageFrame<'_> {
                 main #content tabindex="-1" { (content) }
             }
         }
+    }
+}
+
+/// What a reader has to know, and what is told.
+pub(crate) fn noted(standing: &PageStanding, content: &Markup) -> Markup {
+    html! {
+        @if !standing.note.is_empty() { p.note role="note" { (standing.note) } }
+        (content)
     }
 }
 
@@ -142,7 +149,10 @@ fn choices(address: &PageAddress) -> Markup {
                 label for="search" { (say(address, Word::Search)) }
                 input #search type="search" name="search" value=(address.search) maxlength="200";
                 input type="hidden" name="lang" value=(address.language.code());
-                @for (key, value) in [("queue", &address.queue), ("reason", &address.reason)] {
+                @let by = if address.by_cards { "cards" } else { "" };
+                @for (key, value) in [
+                    ("queue", address.queue.as_str()), ("reason", &address.reason), ("show", address.shown.name()), ("by", by),
+                ] {
                     @if !value.is_empty() { input type="hidden" name=(key) value=(value); }
                 }
                 button type="submit" { (say(address, Word::Search)) }

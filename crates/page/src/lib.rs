@@ -51,6 +51,7 @@ pub struct PageAnswer {
 pub fn page(address: &PageAddress, source: &mut dyn Source) -> PageAnswer {
     let (status, content) = content(address, source);
     let standing = source.standing();
+    let content = frame::noted(&standing, &content);
     let frame = PageFrame { address, standing };
     let html = frame.around(&content).into_string();
     PageAnswer { status, html }
@@ -58,7 +59,8 @@ pub fn page(address: &PageAddress, source: &mut dyn Source) -> PageAnswer {
 
 /// What changes of a page while somebody looks at it.
 pub fn live_part(address: &PageAddress, source: &mut dyn Source) -> String {
-    content(address, source).1.into_string()
+    let (_, content) = content(address, source);
+    frame::noted(&source.standing(), &content).into_string()
 }
 
 /// The views behind a page, as JSON.

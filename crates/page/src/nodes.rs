@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use pumice_engine::view::{Ask, CardView, NodeCell, NodeDetailView, View};
 
 use crate::address::{PageAddress, PageName};
-use crate::parts::{amounts, full, job, level, list, phase, pod as pod_link, say};
+use crate::parts::{amounts, full, job, level, phase, pod as pod_link, say};
 use crate::source::Source;
 use crate::words::Word;
 
@@ -182,6 +182,6 @@ fn pods(address: &PageAddress, view: &NodeDetailView) -> Markup {
                 }
             }
         }
-        (list("", &[]))
+        @if view.node.pods > view.pods.len() { p { (view.node.pods - view.pods.len()) " " (say(address, Word::More)) } }
     }
 }

@@ -64,6 +64,7 @@ fn depth(queues: &[QueueView], of: &QueueView) -> usize {
     let mut parent = of.parent.as_str();
     while depth < MAX_DEPTH
         && let Some(queue) = queues.iter().find(|queue| queue.name == parent)
+        && queue.name != of.name
     {
         depth += 1;
         parent = &queue.parent;

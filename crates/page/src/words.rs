@@ -128,6 +128,8 @@ words! {
     ColourBy: "Colours", "着色";
     Time: "Time", "时间";
     Bound: "bound", "绑定";
+    Evicted: "evicted", "驱逐";
+    NoMatch: "Nothing matches.", "没有符合条件的内容。";
     EvictedBy: "evicted by", "驱逐，动作";
     For: "for", "为了";
     Waits: "waits", "等待";

@@ -79,7 +79,7 @@ struct VirtualRun {
 }
 
 /// What this thread has had of a processor: on a machine that others use, too, time that passes says little.
-fn processor_time() -> Duration {
+pub fn processor_time() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanos = text.split(' ').next().and_then(|word| word.parse().ok());
     Duration::from_nanos(nanos.unwrap_or(0))

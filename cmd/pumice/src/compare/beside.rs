@@ -39,10 +39,11 @@ fn print(out: &mut dyn Write, view: &BesideView) -> anyhow::Result<()> {
         Some(since) => writeln!(out, "since {}", since.0)?,
         None => writeln!(out, "no cycle has run yet")?,
     }
-    let rows: [(&str, u64); 6] = [
+    let rows: [(&str, u64); 7] = [
         ("the same node", sums.same_node),
         ("another node", sums.other_node),
         ("placed by the other scheduler alone", sums.theirs_alone),
+        ("placed there before a cycle ran here", sums.theirs_first),
         ("placed by the dry run alone, so far", sums.ours_alone),
         ("evicted by the dry run", sums.evicted),
         ("of these ended or deleted since", sums.evicted_and_gone),
@@ -50,9 +51,12 @@ fn print(out: &mut dyn Write, view: &BesideView) -> anyhow::Result<()> {
     let rows = rows.map(|(what, count)| [what.to_owned(), count.to_string()]);
     columns(out, ["", "PODS"], rows.to_vec())?;
     if let Some(mean) = mean_s(sums) {
-        writeln!(out, "later there than here, on the mean: {mean:.1} s")?;
+        writeln!(
+            out,
+            "later there than here, of pods decided here first, on the mean: {mean:.1} s"
+        )?;
     }
-    if !differs(sums) {
+    if !differs(sums) && since.is_some() && view.not_kept == 0 {
         writeln!(out, "\nNothing differs.")?;
     }
     queues(out, view)?;

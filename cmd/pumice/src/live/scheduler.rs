@@ -1,5 +1,6 @@
 //! The way to the leading scheduler, for `pumice explain`, `top`, `queues`, `cards`, `diag` and `dump`.
 
+use std::cell::RefCell;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use clap::Args;
 use pumice_cluster::remote::{
     self, PageRequest, Remote, RemoteError, RemoteOptions, RemotePage, RemoteRole, SchedulerPod,
 };
-use pumice_engine::view::{Ask, JobsShown};
+use pumice_engine::view::Ask;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
@@ -133,6 +134,10 @@ pub struct SchedulerConnection {
 pub struct Scheduler {
     runtime: Runtime,
     way: Route,
+    /// What the last answer said of a replica that stands by.
+    standby: RefCell<Option<StandbyWords>>,
+    /// Whoever asks tells of that.
+    is_silent: bool,
 }
 
 enum Route {
@@ -209,11 +214,37 @@ impl SchedulerPlace {
                 Route::Cluster(Box::new(remote), leader)
             }
         };
-        Ok(Scheduler { runtime, way })
+        Ok(Scheduler {
+            runtime,
+            way,
+            standby: RefCell::default(),
+            is_silent: false,
+        })
     }
 }
 
 impl Scheduler {
+    /// Says nothing on standard error of who answers: whoever asks tells that.
+    pub fn silenced(mut self) -> Self {
+        self.is_silent = true;
+        self
+    }
+
+    /// Who answered last, where it was a replica that stands by.
+    pub fn standby(&self) -> Option<StandbyWords> {
+        self.standby.borrow().clone()
+    }
+
+    fn note_standby(&self, body: &str) {
+        let answer = serde_json::from_str(body);
+        let standby = answer.ok().map(|StandbyAnswer { standby }| standby);
+        if let (Some(standby), false) = (&standby, self.is_silent) {
+            let as_of = standby.as_of.as_deref().unwrap_or_default();
+            anstream::eprintln!("note: as of {as_of}, {}", standby.words());
+        }
+        self.standby.replace(standby);
+    }
+
     /// The namespace meant where none is named.
     pub fn namespace(&self) -> &str {
         match &self.way {
@@ -236,7 +267,7 @@ impl Scheduler {
         let RemotePage { status, body, .. } = page.map_err(error)?;
         match status {
             200 => {
-                note_standby(&body);
+                self.note_standby(&body);
                 Ok(Ok(body))
             }
             404 => Ok(Err(body.trim().to_owned())),
@@ -259,17 +290,12 @@ impl Scheduler {
             Ask::Nodes => vec!["nodes"],
             Ask::Node(name) => vec!["nodes", name],
             Ask::Jobs(of) => {
-                let shown = match of.shown {
-                    JobsShown::All => "all",
-                    JobsShown::Waiting => "waiting",
-                    JobsShown::Running => "running",
-                };
                 let from = of.from.to_string();
                 let query = [
                     ("search", of.search.as_str()),
                     ("queue", &of.queue),
                     ("reason", &of.reason),
-                    ("shown", shown),
+                    ("shown", of.shown.name()),
                     ("from", &from),
                 ];
                 return self.get_with(&["jobs"], &query);
@@ -327,26 +353,24 @@ struct StandbyAnswer {
     standby: StandbyWords,
 }
 
-#[derive(serde::Deserialize)]
+/// A replica that stands by.
+#[derive(Clone, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct StandbyWords {
+pub struct StandbyWords {
     leader: Option<String>,
-    as_of: Option<String>,
+    /// As of when it answers, as RFC 3339 writes it.
+    pub as_of: Option<String>,
 }
 
-/// Says that an answer is not the leader's.
-fn note_standby(body: &str) {
-    let Ok(StandbyAnswer { standby }) = serde_json::from_str(body) else {
-        return;
-    };
-    let leader = match standby.leader {
-        Some(leader) => format!("the leader is {leader}"),
-        None => "there is no leader".to_owned(),
-    };
-    let as_of = standby.as_of.unwrap_or_default();
-    anstream::eprintln!(
-        "note: as of {as_of}, what a replica that stands by would decide; {leader}"
-    );
+impl StandbyWords {
+    /// Whose answer it is, in words.
+    pub fn words(&self) -> String {
+        let leader = match &self.leader {
+            Some(leader) => format!("the leader is {leader}"),
+            None => "there is no leader".to_owned(),
+        };
+        format!("what a replica that stands by would decide; {leader}")
+    }
 }
 
 fn read<T: DeserializeOwned>(body: &str) -> anyhow::Result<T> {
@@ -406,6 +430,11 @@ pub fn escaped(part: &str) -> String {
 fn error(error: RemoteError) -> anyhow::Error {
     let said = BadInput(format!("error: {error}"));
     anyhow::Error::new(error).context(said)
+}
+
+/// Nobody answers, or nobody of us: another one may.
+pub fn is_gone(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<RemoteError>().is_some()
 }
 
 /// The API server answers, but the one who asks may not ask the scheduler.

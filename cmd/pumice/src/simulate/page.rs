@@ -71,7 +71,8 @@ fn decisions(report: &Report) -> Vec<PageDecision> {
         cards: eviction.cards.clone(),
         ..PageDecision::default()
     });
-    evictions.chain(binds).collect()
+    // Newest first, of each kind.
+    binds.rev().chain(evictions.rev()).collect()
 }
 
 impl Source for SimulatedSource {

@@ -264,6 +264,12 @@ fn it_answers_to_this_machine_alone_and_a_page_may_load_nothing_from_elsewhere()
     assert_eq!(as_host(&format!("evil.example:{port}"), "").0, 403);
     let origin = "Origin: http://evil.example\r\n";
     assert_eq!(as_host(&format!("127.0.0.1:{port}"), origin).0, 403);
+    let picture =
+        "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\n";
+    assert_eq!(as_host(&format!("127.0.0.1:{port}"), picture).0, 403);
+    let link =
+        "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n";
+    assert_eq!(as_host(&format!("127.0.0.1:{port}"), link).0, 200);
     let (status, head, body) = as_host(&format!("localhost:{port}"), "");
     assert_eq!(status, 200);
     let head = head.to_lowercase();

@@ -90,6 +90,17 @@ fn each_pod_is_told_with_both_nodes_or_why_it_has_one_alone() {
 }
 
 #[test]
+fn what_is_placed_there_before_a_cycle_runs_here_is_no_difference() {
+    let mut pair = Pair::of(CLUSTER);
+    pair.decides(10);
+    let quick = pod("quick", "1c");
+    pair.sees(quick.delta(), 11);
+    pair.sees(pod("quick", "1c").on("n2").delta(), 11);
+    let sums = pair.view().sums;
+    assert_eq!((sums.theirs_first, sums.theirs_alone), (1, 0));
+}
+
+#[test]
 fn a_decision_that_is_made_again_counts_once_and_goes_with_its_pod() {
     let mut pair = Pair::of(CLUSTER);
     pair.decides(10);

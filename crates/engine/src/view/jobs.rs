@@ -25,6 +25,24 @@ pub enum JobsShown {
     Running,
 }
 
+impl JobsShown {
+    /// As addresses name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+        }
+    }
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::All, Self::Waiting, Self::Running]
+            .into_iter()
+            .find(|shown| shown.name() == name)
+    }
+}
+
 /// What is asked of the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

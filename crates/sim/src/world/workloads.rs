@@ -182,10 +182,11 @@ fn seen(kind: ManagedKind, object: &impl Serialize) -> Option<Observed> {
 
 /// Puts the pods of all workloads that are only written down on the API server.
 pub(super) fn make_pods(world: &mut World, settings: &SimulationSettings) {
-    for workload in std::mem::take(&mut world.workloads) {
-        if !has_pods(world, &workload) {
-            make_pods_of(world, &workload, settings);
-        }
+    // Those of all are looked for before any is made: pods of one workload may have the labels of another.
+    let mut left = std::mem::take(&mut world.workloads);
+    left.retain(|workload| !has_pods(world, workload));
+    for workload in left {
+        make_pods_of(world, &workload, settings);
     }
 }
 

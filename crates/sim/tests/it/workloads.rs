@@ -103,6 +103,17 @@ fn no_pods_are_made_where_they_are_or_must_not_be() {
 }
 
 #[test]
+fn workloads_of_the_same_labels_get_their_pods_each() {
+    let of_one = |name: &str| {
+        let spec = format!("parallelism: 1, {}", template("a", "1"));
+        workload("batch/v1", "Job", name, &spec).replace("'3'", "'1'")
+    };
+    let (report, problems) = of(&[of_one("v"), of_one("w")]);
+    assert!(problems.is_empty(), "{problems:?}");
+    assert_eq!(bound(&report), ["default/v-0", "default/w-0"]);
+}
+
+#[test]
 fn what_is_wrong_with_a_template_is_told_once_at_the_workload() {
     let spec = format!(
         "replicas: 3, selector: {{matchLabels: {{app: a}}}}, {}",

@@ -31,7 +31,7 @@ pub(super) struct Question<'a> {
 
 /// The scheduler that is asked.
 enum AskedScheduler {
-    Running(Scheduler),
+    Running(Box<Scheduler>),
     Past(Box<PastMoment>),
     /// Why none can be asked.
     OutOfReach(anyhow::Error),
@@ -47,7 +47,7 @@ impl Sources {
     /// Finds both.
     pub fn open(connection: &SchedulerConnection) -> anyhow::Result<Self> {
         let scheduler = match connection.open() {
-            Ok(scheduler) => AskedScheduler::Running(scheduler),
+            Ok(scheduler) => AskedScheduler::Running(Box::new(scheduler)),
             Err(error) if is_out_of_reach(&error) => AskedScheduler::OutOfReach(error),
             Err(error) => return Err(error),
         };

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use pumice_engine::view::{Ask, View};
+use pumice_engine::view::{Ask, Time, View};
 use pumice_page::{PageDecision, PageStanding, Source};
 use pumice_plan::PlanView;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::questions::{PlanForm, PlanningSource};
-use crate::live::scheduler::{Scheduler, SchedulerPlace};
+use crate::live::scheduler::{Scheduler, SchedulerPlace, is_gone};
 
 /// An answer is told again for so long, however many watch.
 const FRESH: Duration = Duration::from_millis(900);
@@ -24,12 +24,13 @@ pub struct ClusterSource {
     scheduler: Scheduler,
     looked_at: Instant,
     kept: Vec<(Ask, Instant, Result<View, String>)>,
+    decided: Option<(Instant, Vec<PageDecision>)>,
 }
 
 impl ClusterSource {
     /// Finds the scheduler.
     pub fn open(place: &SchedulerPlace) -> anyhow::Result<Self> {
-        let scheduler = place.open()?;
+        let scheduler = place.open()?.silenced();
         // Whether it answers, and this user may ask.
         let _: serde::de::IgnoredAny = scheduler.get_known(&["top"])?;
         Ok(Self {
@@ -37,22 +38,38 @@ impl ClusterSource {
             scheduler,
             looked_at: Instant::now(),
             kept: Vec::new(),
+            decided: None,
         })
     }
 
     /// Asks, and asks another one where the one that was found has gone.
     fn asked<T>(&mut self, ask: impl Fn(&Scheduler) -> anyhow::Result<T>) -> Result<T, String> {
-        let answer = ask(&self.scheduler);
-        let error = match answer {
+        // Whoever stands by answers only as long as nobody leads.
+        if self.scheduler.standby().is_some() && self.may_look_again() {
+            self.look_again();
+        }
+        let error = match ask(&self.scheduler) {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        if self.looked_at.elapsed() < LOOK_AGAIN {
+        if !is_gone(&error) || !self.may_look_again() || !self.look_again() {
             return Err(error.to_string());
         }
-        self.looked_at = Instant::now();
-        self.scheduler = self.place.open().map_err(|_| error.to_string())?;
         ask(&self.scheduler).map_err(|error| error.to_string())
+    }
+
+    fn may_look_again(&self) -> bool {
+        self.looked_at.elapsed() >= LOOK_AGAIN
+    }
+
+    fn look_again(&mut self) -> bool {
+        self.looked_at = Instant::now();
+        let found = self.place.open().ok();
+        let is_found = found.is_some();
+        if let Some(found) = found {
+            self.scheduler = found.silenced();
+        }
+        is_found
     }
 
     fn fetch(&mut self, ask: &Ask) -> Result<View, String> {
@@ -96,18 +113,29 @@ impl Source for ClusterSource {
     }
 
     fn decisions(&mut self) -> Result<Vec<PageDecision>, String> {
+        if let Some((at, known)) = &self.decided
+            && at.elapsed() < FRESH
+        {
+            return Ok(known.clone());
+        }
         let page: JournalPage = self.asked(|scheduler| scheduler.get(&["decisions"]))??;
         let mut all = page.decisions;
         all.reverse();
+        self.decided = Some((Instant::now(), all.clone()));
         Ok(all)
     }
 
     fn standing(&mut self) -> PageStanding {
+        let standby = self.scheduler.standby();
         PageStanding {
             of: self.place.name(),
+            as_of: standby
+                .as_ref()
+                .and_then(|standby| standby.as_of.clone())
+                .map(Time),
+            note: standby.map_or_else(String::new, |standby| standby.words()),
             is_live: true,
             plans: true,
-            ..PageStanding::default()
         }
     }
 }
@@ -116,6 +144,8 @@ impl PlanningSource for ClusterSource {
     fn plan(&mut self, asked: &PlanForm) -> Result<PlanView, String> {
         let request = asked.request(self.scheduler.namespace())?;
         let question = serde_json::to_string(&request).map_err(|error| error.to_string())?;
-        self.asked(|scheduler| scheduler.post(&["plan"], &question))
+        // A question is posted once.
+        let answer = self.scheduler.post(&["plan"], &question);
+        answer.map_err(|error| error.to_string())
     }
 }

@@ -67,20 +67,23 @@ impl PageDesk {
 
 fn answer(source: &mut impl PlanningSource, asked: &Receiver<DeskRequest>) {
     for request in asked {
-        // Who does not wait any more gets nothing.
+        // Nothing is asked for who does not wait any more.
         match request {
-            DeskRequest::Page(address, reply) => drop(reply.send(page(&address, source))),
-            DeskRequest::Live(address, reply) => {
-                if !reply.is_closed() {
-                    drop(reply.send(live_part(&address, source)));
-                }
+            DeskRequest::Page(address, reply) if !reply.is_closed() => {
+                drop(reply.send(page(&address, source)));
             }
-            DeskRequest::Views(address, reply) => drop(reply.send(views(&address, source))),
-            DeskRequest::Plan(address, form, reply) => {
+            DeskRequest::Live(address, reply) if !reply.is_closed() => {
+                drop(reply.send(live_part(&address, source)));
+            }
+            DeskRequest::Views(address, reply) if !reply.is_closed() => {
+                drop(reply.send(views(&address, source)));
+            }
+            DeskRequest::Plan(address, form, reply) if !reply.is_closed() => {
                 let plan = source.plan(&form);
                 let plan = plan.as_ref().map_err(String::as_str);
                 drop(reply.send(plan_result(&address, plan)));
             }
+            _ => {}
         }
     }
 }

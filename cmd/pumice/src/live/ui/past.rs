@@ -33,11 +33,6 @@ impl Source for PastSource {
             } else {
                 one.job.clone()
             },
-            action: if one.node.is_none() {
-                "–".to_owned()
-            } else {
-                String::new()
-            },
             ..PageDecision::default()
         });
         Ok(decided.collect())

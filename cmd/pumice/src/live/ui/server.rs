@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Form, Request, State};
+use axum::extract::{DefaultBodyLimit, Form, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -18,6 +18,10 @@ use tokio::net::TcpListener;
 use super::desk::PageDesk;
 use super::questions::PlanForm;
 
+/// The port that addresses need not name.
+const HTTP_PORT: u16 = 80;
+/// Largest form, in bytes: a few thousand pods.
+const MAX_FORM_BYTES: usize = 32 << 20;
 /// A page that is looked at is looked at anew this often.
 const PERIOD: Duration = Duration::from_secs(1);
 
@@ -30,7 +34,12 @@ pub async fn serve(listener: TcpListener, desk: PageDesk) -> anyhow::Result<()> 
         .route("/json/{*page}", get(json))
         .route("/live/", get(live))
         .route("/live/{*page}", get(live))
-        .route("/what-if", get(page).post(plan))
+        .route(
+            "/what-if",
+            get(page)
+                .post(plan)
+                .layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
+        )
         .fallback(get(page))
         .layer(middleware::from_fn(move |request, next| {
             guarded(port, request, next)
@@ -42,19 +51,7 @@ pub async fn serve(listener: TcpListener, desk: PageDesk) -> anyhow::Result<()> 
 /// A page of another site that names this machine by a name of its own gets nothing, and what is answered may load
 /// nothing from elsewhere.
 async fn guarded(port: u16, request: Request, next: Next) -> Response {
-    let host = request
-        .headers()
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok());
-    let own = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
-    let is_own = host.is_some_and(|host| own.iter().any(|own| own == host));
-    let origin = request
-        .headers()
-        .get(header::ORIGIN)
-        .and_then(|origin| origin.to_str().ok());
-    let is_from_here =
-        origin.is_none_or(|origin| own.iter().any(|own| origin == format!("http://{own}")));
-    if !is_own || !is_from_here {
+    if !is_from_here(port, request.headers()) {
         let text = "this page answers to 127.0.0.1 and localhost alone\n";
         return (StatusCode::FORBIDDEN, text).into_response();
     }
@@ -66,8 +63,26 @@ async fn guarded(port: u16, request: Request, next: Next) -> Response {
         fixed(CONTENT_SECURITY_POLICY),
     );
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, fixed("nosniff"));
-    headers.insert(header::REFERRER_POLICY, fixed("no-referrer"));
+    headers.insert(header::REFERRER_POLICY, fixed("same-origin"));
     response
+}
+
+fn is_from_here(port: u16, headers: &HeaderMap) -> bool {
+    let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let mut own = vec![format!("127.0.0.1:{port}"), format!("localhost:{port}")];
+    if port == HTTP_PORT {
+        own.extend(["127.0.0.1".to_owned(), "localhost".to_owned()]);
+    }
+    let is_own = said("host").is_some_and(|host| own.iter().any(|own| own == host));
+    let origin = said("origin");
+    let has_own_origin =
+        origin.is_none_or(|origin| own.iter().any(|own| origin == format!("http://{own}")));
+    // A picture or a frame of another site has no origin, but browsers say whence it is asked for; a link is followed.
+    let site = said("sec-fetch-site").unwrap_or("none");
+    let is_followed =
+        said("sec-fetch-mode") == Some("navigate") && said("sec-fetch-dest") == Some("document");
+    let is_foreign = matches!(site, "cross-site" | "same-site") && !is_followed;
+    is_own && has_own_origin && !is_foreign
 }
 
 fn address_of(uri: &Uri, below: &str, headers: &HeaderMap) -> Option<PageAddress> {
@@ -151,7 +166,12 @@ async fn live(State(desk): State<PageDesk>, uri: Uri, headers: HeaderMap) -> Res
     let Some(address) = address_of(&uri, "/live", &headers) else {
         return nothing();
     };
-    let seen = seen(uri.query().unwrap_or_default());
+    // A stream that broke goes on from what was sent last.
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
+    let seen = match last {
+        Some(id) => u64::from_str_radix(id, 16).ok(),
+        None => seen(uri.query().unwrap_or_default()),
+    };
     Sse::new(changes(desk, address, seen))
         .keep_alive(KeepAlive::default())
         .into_response()
@@ -168,8 +188,12 @@ fn changes(
         |(desk, address, mut seen)| async move {
             loop {
                 let part = desk.live(address.clone()).await?;
-                if seen.replace(fingerprint(&part)) != Some(fingerprint(&part)) {
-                    let event = Event::default().event("page").data(part.replace('\r', " "));
+                let print = fingerprint(&part);
+                if seen.replace(print) != Some(print) {
+                    let event = Event::default()
+                        .event("page")
+                        .id(format!("{print:x}"))
+                        .data(part.replace('\r', " "));
                     return Some((Ok(event), (desk, address, seen)));
                 }
                 tokio::time::sleep(PERIOD).await;
