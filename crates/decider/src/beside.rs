@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A pod that had its node when it was first seen is not compared, nor one that had it before a cycle ran here. Sums are
-//! by queue, rows the newest [`MAX_ROWS`], and of pods that wait for the other scheduler at most [`MAX_OPEN`] are kept, so
+//! by queue, rows the newest [`MAX_ROWS`], and of pods that wait for the other scheduler at most `MAX_OPEN` are kept, so
 //! many pods of one namespace can push rows of others out, and no more.
 
 use std::collections::{BTreeMap, VecDeque};

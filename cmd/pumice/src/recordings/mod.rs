@@ -22,7 +22,9 @@ use pumice_record::{
 
 use crate::bad_input::BadInput;
 use files::RecordingFile;
-pub use moment::{PastMoment, moment_at, state_document};
+#[cfg(feature = "live")]
+pub use moment::PastMoment;
+pub use moment::{moment_at, state_document};
 
 /// What somebody who reads along sees.
 pub enum RecordingSight<'a> {

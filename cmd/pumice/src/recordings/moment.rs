@@ -1,11 +1,14 @@
 //! One moment of the past: what the scheduler that led then knew after its last step.
 
+#[cfg(feature = "live")]
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pumice_record::{Compared, Replay, ReplayEvent};
+#[cfg(feature = "live")]
+use pumice_record::Compared;
+use pumice_record::{Replay, ReplayEvent};
 use serde_json::json;
 
 use super::files::{self, RecordingFile};
@@ -13,6 +16,7 @@ use super::{ReadingEnd, RecordingSight, read, rfc3339};
 use crate::bad_input::BadInput;
 
 /// Decisions that are kept.
+#[cfg(feature = "live")]
 const MAX_DECISIONS: usize = 1_000;
 
 /// See the module.
@@ -29,12 +33,13 @@ pub struct PastMoment {
     copied: Option<Duration>,
     /// Something before it is lost, or decided otherwise than it was.
     doubts: Vec<String>,
-    /// The last of what was decided.
+    /// The last of what was decided, for the page.
+    #[cfg(feature = "live")]
     decided: VecDeque<PastDecision>,
 }
 
 /// What was decided.
-#[derive(Clone)]
+#[cfg(feature = "live")]
 pub struct PastDecision {
     /// When, since 1970.
     pub at: Duration,
@@ -112,6 +117,7 @@ impl PastMoment {
             at: None,
             copied: None,
             doubts: Vec::new(),
+            #[cfg(feature = "live")]
             decided: VecDeque::new(),
         };
         read(files, end, &mut replay, &mut |sight, replay| {
@@ -138,6 +144,7 @@ impl PastMoment {
                 }
                 ReplayEvent::Stepped(step) => {
                     self.at = Some(step.at);
+                    #[cfg(feature = "live")]
                     self.note(&step, replay);
                     if !step.is_same() && replay.is_exact() {
                         let text = format!(
@@ -161,6 +168,7 @@ impl PastMoment {
         }
     }
 
+    #[cfg(feature = "live")]
     fn note(&mut self, step: &Compared, replay: &Replay) {
         let Some(engine) = replay.engine() else {
             return;
@@ -186,11 +194,13 @@ impl PastMoment {
     }
 
     /// The last of what was decided until then, newest first.
+    #[cfg(feature = "live")]
     pub fn decided(&self) -> impl Iterator<Item = &PastDecision> {
         self.decided.iter().rev()
     }
 
     /// When the last step was.
+    #[cfg(feature = "live")]
     pub fn at(&self) -> Duration {
         self.at.unwrap_or_default()
     }
