@@ -249,9 +249,7 @@ impl BesideBook {
     }
 
     fn sums_of(&mut self, queue: &str) -> &mut BesideSums {
-        let is_known = self.queues.contains_key(queue) || self.queues.len() < MAX_QUEUES;
-        let name = if is_known { queue } else { OTHER_QUEUES };
-        self.queues.entry(name.to_owned()).or_default()
+        sums_in(&mut self.queues, queue)
     }
 
     fn keep(&mut self, row: BesideRow) {
@@ -263,13 +261,7 @@ impl BesideBook {
     pub fn view(&self) -> BesideView {
         let mut queues = self.queues.clone();
         for open in self.open.values() {
-            let is_known = queues.contains_key(&open.row.queue) || queues.len() < MAX_QUEUES;
-            let name = if is_known {
-                &open.row.queue
-            } else {
-                OTHER_QUEUES
-            };
-            queues.entry(name.to_owned()).or_default().ours_alone += 1;
+            sums_in(&mut queues, &open.row.queue).ours_alone += 1;
         }
         let mut sums = BesideSums::default();
         for one in queues.values() {
@@ -294,6 +286,13 @@ impl BesideBook {
             not_kept: self.not_kept,
         }
     }
+}
+
+/// Sums of a queue, or of all those for which there is no room.
+fn sums_in<'q>(queues: &'q mut BTreeMap<String, BesideSums>, queue: &str) -> &'q mut BesideSums {
+    let has_own = queues.contains_key(queue) || queues.len() < MAX_QUEUES;
+    let name = if has_own { queue } else { OTHER_QUEUES };
+    queues.entry(name.to_owned()).or_default()
 }
 
 fn row(engine: &Engine, task: TaskIx, verdict: BesideVerdict, now_s: i64) -> BesideRow {

@@ -3,9 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use pumice_engine::view::{Ask, JobsAsk, JobsShown};
 
 use crate::words::PageLanguage;
+
+/// All that may mean something else within a part of a path or of a query.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// Most characters of a search: longer ones are cut.
 const MAX_SEARCH: usize = 200;
@@ -253,28 +261,13 @@ pub(crate) fn pair(key: &str) -> (String, String) {
 }
 
 fn escaped(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes()
-        .map(|byte| match plain(byte) {
-            true => char::from(byte).to_string(),
-            false => format!("%{byte:02X}"),
-        })
-        .collect()
+    utf8_percent_encode(text, ESCAPED).to_string()
 }
 
+/// A part of a path or of a query as it was before it was escaped; a form writes a space as `+`.
 fn unescaped(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let hex = |at: usize| char::from(*after.get(at)?).to_digit(16);
-        let code = match (first, hex(0), hex(1)) {
-            (b'%', Some(high), Some(low)) => u8::try_from(high * 16 + low).ok(),
-            _ => None,
-        };
-        bytes.push(code.unwrap_or(if *first == b'+' { b' ' } else { *first }));
-        rest = if code.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    let text = text.replace('+', " ");
+    percent_decode_str(&text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! What would happen if: a form, and the plan that comes of it.
 
 use maud::{Markup, html};
-use pumice_plan::{JobPlan, PlanOutcome, PlanView, Remedy};
+use pumice_plan::{JobPlan, PlanOutcome, PlanView};
 
 use crate::address::PageAddress;
-use crate::parts::{amounts, job, mark, node, pod, queue, say};
+use crate::parts::{job, mark, node, pod, queue, say};
 use crate::words::Word;
 
 pub(crate) fn form(address: &PageAddress) -> Markup {
@@ -52,7 +52,7 @@ fn plan_view(address: &PageAddress, view: &PlanView) -> Markup {
         }
         @if !view.remedies.is_empty() {
             h3 { (say(address, Word::WouldHelp)) }
-            ul { @for remedy in &view.remedies { li { (words(remedy)) } } }
+            ul { @for remedy in &view.remedies { li { (remedy) } } }
         }
         @if view.not_told > 0 { p { (view.not_told) " " (say(address, Word::More)) } }
     }
@@ -72,16 +72,6 @@ fn job_plan(address: &PageAddress, of: &JobPlan) -> Markup {
                     }
                 }
             }
-        }
-    }
-}
-
-fn words(remedy: &Remedy) -> Markup {
-    html! {
-        @match remedy {
-            Remedy::MoreNodes { count, like } => { "+" (count) " × " (like) }
-            Remedy::End { job, pods } => { "– " (job) " (" (pods) ")" }
-            Remedy::Limit { queue, holds } => { (queue) ": capability ≥ " (amounts(holds)) }
         }
     }
 }

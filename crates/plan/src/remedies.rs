@@ -1,6 +1,7 @@
 //! What would let a job run that waits, each found by trying it: more nodes, the end of another job, another limit.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use pumice_engine::Engine;
 use pumice_model::object::{Amounts, Pairs, Taint};
@@ -48,6 +49,24 @@ pub enum Remedy {
         /// What it would hold then of that which is limited now.
         holds: BTreeMap<String, String>,
     },
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MoreNodes { count: 1, like } => write!(out, "1 node more like {like}"),
+            Self::MoreNodes { count, like } => write!(out, "{count} nodes more like {like}"),
+            Self::End { job, pods: 1 } => write!(out, "the end of {job} (1 pod)"),
+            Self::End { job, pods } => write!(out, "the end of {job} ({pods} pods)"),
+            Self::Limit { queue, holds } => {
+                let holds = holds
+                    .iter()
+                    .map(|(name, amount)| format!("{name} {amount}"));
+                let holds = holds.collect::<Vec<_>>().join(", ");
+                write!(out, "a capability of queue {queue} of at least {holds}")
+            }
+        }
+    }
 }
 
 struct RemedySearch<'s, 'c, 'r> {

@@ -9,6 +9,7 @@ use anyhow::Context;
 use clap::Args;
 use pumice_cluster::remote::{
     self, PageRequest, Remote, RemoteError, RemoteOptions, RemotePage, RemoteRole, SchedulerPod,
+    path_part,
 };
 use pumice_engine::view::Ask;
 use serde::de::DeserializeOwned;
@@ -320,7 +321,7 @@ impl Scheduler {
             path.push(if at == 0 { '?' } else { '&' });
             path.push_str(key);
             path.push('=');
-            path.push_str(&escaped(value));
+            path.push_str(&path_part(value));
         }
         let body = match self.ask(PageRequest::read(&path))? {
             Ok(body) => body,
@@ -410,20 +411,8 @@ fn runtime() -> anyhow::Result<Runtime> {
 
 /// Path of a page; the parts are escaped.
 fn path(parts: &[&str]) -> String {
-    let parts: Vec<String> = parts.iter().map(|part| escaped(part)).collect();
+    let parts: Vec<String> = parts.iter().map(|part| path_part(part)).collect();
     format!("/debug/{}", parts.join("/"))
-}
-
-/// A name of Kubernetes has nothing to be escaped; anything else is no name, but is said to be
-/// unknown by the scheduler, not by a broken request.
-pub fn escaped(part: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    part.bytes()
-        .map(|byte| match plain(byte) {
-            true => char::from(byte).to_string(),
-            false => format!("%{byte:02X}"),
-        })
-        .collect()
 }
 
 /// Said on standard error; what it was can still be asked.

@@ -9,9 +9,9 @@ use pumice_engine::view::{
 use serde_json::Value;
 
 use super::queue_lines::{self, QueueTableRow};
-use super::scheduler::escaped;
 use super::words::{MAX_REASON, age, brief, ordinal, short_group};
 use super::{cards, explain, pod, queues, top};
+use pumice_cluster::remote::path_part;
 
 fn text(table: impl FnOnce(&mut dyn std::io::Write) -> anyhow::Result<()>) -> String {
     let mut out = Vec::new();
@@ -360,8 +360,8 @@ fn places_are_counted_as_people_count() {
 
 #[test]
 fn what_is_no_name_makes_no_other_path() {
-    assert_eq!(escaped("web-0.a_b"), "web-0.a_b");
-    assert_eq!(escaped("../x?y z"), "..%2Fx%3Fy%20z");
+    assert_eq!(path_part("web-0.a_b"), "web-0.a_b");
+    assert_eq!(path_part("../x?y z"), "..%2Fx%3Fy%20z");
 }
 
 #[test]

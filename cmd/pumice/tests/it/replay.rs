@@ -8,6 +8,7 @@ use pumice_conf::DEFAULT_CONF;
 use pumice_decider::{Clock, DeciderOptions, Sharding};
 use pumice_engine::{REGISTRY, Unobserved};
 use pumice_fixtures::{ToDelta as _, node, pod, queue};
+use pumice_model::Delta;
 use pumice_record::{RecordedDecider, Tape, TapeBlocks, TapeEntry};
 use serde_json::Value;
 
@@ -39,8 +40,8 @@ pub fn blocks() -> Vec<Vec<u8>> {
     segments(usize::MAX).concat()
 }
 
-/// As [`blocks`]: segments of so many seconds.
-fn segments(length: usize) -> Vec<Vec<Vec<u8>>> {
+/// A leader that records, with two queues, node `n1` and one object more; who makes blocks of it; the begin of a segment.
+fn leader_with(object: Delta) -> (RecordedDecider, TapeBlocks, Vec<u8>) {
     let (mut decider, start) = RecordedDecider::new(options(), &At(0));
     decider.record(true);
     let config = pumice_conf::parse(DEFAULT_CONF, &REGISTRY).config;
@@ -49,13 +50,20 @@ fn segments(length: usize) -> Vec<Vec<Vec<u8>>> {
         queue("root").delta(),
         queue("default").delta(),
         node("n1", "4c 8Gi pods=110").delta(),
-        node("n2", "8c 8Gi pods=110").delta(),
+        object,
     ]);
     decider.set_synced();
     decider.set_leader(true);
-    let mut maker = TapeBlocks::new("a test", "p");
+    let maker = TapeBlocks::new("a test", "p");
     let mut first = Vec::new();
     maker.begin(start, &mut |block| first.extend_from_slice(block));
+    (decider, maker, first)
+}
+
+/// As [`blocks`]: segments of so many seconds.
+fn segments(length: usize) -> Vec<Vec<Vec<u8>>> {
+    let n2 = node("n2", "8c 8Gi pods=110").delta();
+    let (mut decider, mut maker, mut first) = leader_with(n2);
     first.extend(maker.block(&decider.take_tape()));
     let mut segments = vec![vec![first]];
     for second in 1..=4 {
@@ -304,21 +312,7 @@ fn explained(words: &[&str], path: &Path) -> (Option<i32>, String, String) {
 #[test]
 fn explain_asks_of_the_past() {
     // The fifth pod asks more than there is.
-    let (mut decider, start) = RecordedDecider::new(options(), &At(0));
-    decider.record(true);
-    let mut maker = TapeBlocks::new("a test", "p");
-    let mut bytes = Vec::new();
-    maker.begin(start, &mut |block| bytes.extend_from_slice(block));
-    let config = pumice_conf::parse(DEFAULT_CONF, &REGISTRY).config;
-    decider.configure(&config.expect("valid"), Some(DEFAULT_CONF));
-    decider.apply(vec![
-        queue("root").delta(),
-        queue("default").delta(),
-        node("n1", "4c 8Gi pods=110").delta(),
-        pod("big", "6c").delta(),
-    ]);
-    decider.set_synced();
-    decider.set_leader(true);
+    let (mut decider, mut maker, mut bytes) = leader_with(pod("big", "6c").delta());
     for second in [10, 20, 30] {
         if second == 20 {
             decider.apply(vec![node("n2", "8c 8Gi pods=110").delta()]);

@@ -34,7 +34,7 @@ use tokio::time::timeout;
 pub use error::RemoteError;
 pub use leader::SchedulerPod;
 pub use logs::LogPart;
-pub use objects::{ClusterObjects, ObjectsError};
+pub use objects::{ClusterObjects, ObjectsError, path_part};
 pub use page::{PageRequest, RemotePage};
 
 use crate::client::describe;

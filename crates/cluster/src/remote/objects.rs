@@ -277,17 +277,18 @@ pub(super) fn path<K: Resource>(namespace: &str, name: &str) -> String {
     };
     let mut path = root;
     if !namespace.is_empty() {
-        path = format!("{path}/namespaces/{}", segment(namespace));
+        path = format!("{path}/namespaces/{}", path_part(namespace));
     }
     path = format!("{path}/{}", K::URL_PATH_SEGMENT);
     match name {
         "" => path,
-        name => format!("{path}/{}", segment(name)),
+        name => format!("{path}/{}", path_part(name)),
     }
 }
 
-/// What users type is one part of a path, whatever it is.
-fn segment(text: &str) -> String {
+/// A text as one part of a path or of a query, whatever users have typed: a name of Kubernetes has nothing to be escaped,
+/// and anything else is said to be unknown, not to be a broken request.
+pub fn path_part(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes()
         .map(|byte| match plain(byte) {

@@ -1,10 +1,11 @@
 //! All nodes at once, each in so few words that thousands can be drawn.
 
 use pumice_devices::LedgerTime;
-use pumice_model::{NodeIx, TaskStatus};
+use pumice_model::NodeIx;
 use serde::{Deserialize, Serialize};
 
 use super::cards::{MEMORY, amount};
+use super::top::percent;
 use crate::view::pages::Pages;
 
 /// Nodes told of.
@@ -82,37 +83,25 @@ impl Pages<'_> {
         });
         // The first of several with the same share.
         let most = shares.reduce(|most, other| if other.0 > most.0 { other } else { most });
-        let families = nodes.devices[node.at()].families();
-        let (mut cards, mut in_use, mut unhealthy, mut used, mut memory) = (0, 0, 0, 0, 0_i64);
-        for (_, of) in families {
-            cards += of.cards.len();
-            in_use += (0..of.cards.len()).filter(|at| of.is_in_use(*at)).count();
-            unhealthy += of.cards.iter().filter(|card| !card.is_usable()).count();
+        let (mut used, mut memory) = (0, 0_i64);
+        for (_, of) in nodes.devices[node.at()].families() {
             for at in 0..of.cards.len() {
                 let held = amount(of, of.used(at, LedgerTime::Now), MEMORY);
                 used = held.saturating_add(used);
                 memory = amount(of, of.capacity(at), MEMORY).saturating_add(memory);
             }
         }
-        let holds =
-            |task: &&pumice_model::TaskIx| self.state.task(**task).status != TaskStatus::Pipelined;
+        let cards = self.card_counts(node);
         NodeCell {
             name: nodes.object(node).name.clone(),
             status: self.node_status(node).to_owned(),
-            pods: nodes.tasks(node).iter().filter(holds).count(),
+            pods: self.pods_on(node),
             percent: most.map_or(0, |(percent, _)| percent),
             resource: most.map_or_else(String::new, |(_, ix)| resources.name(ix).to_owned()),
-            cards,
-            cards_in_use: in_use,
-            cards_unhealthy: unhealthy,
+            cards: cards.all,
+            cards_in_use: cards.in_use,
+            cards_unhealthy: cards.unhealthy,
             card_percent: percent(used, memory),
         }
-    }
-}
-
-fn percent(used: i64, all: i64) -> i64 {
-    match all {
-        ..=0 => 0,
-        all => (used as f64 * 100.0 / all as f64).round() as i64,
     }
 }

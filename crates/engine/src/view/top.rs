@@ -83,6 +83,16 @@ pub struct NodeView {
     pub cards_unhealthy: usize,
 }
 
+/// How many cards.
+#[derive(Default)]
+pub(super) struct CardCounts {
+    pub all: usize,
+    /// Those that somebody uses.
+    pub in_use: usize,
+    /// Those that may not be given out.
+    pub unhealthy: usize,
+}
+
 impl Pages<'_> {
     pub(super) fn top_view(&self) -> TopView {
         let waiting = self.waiting_view();
@@ -141,28 +151,39 @@ impl Pages<'_> {
             .collect()
     }
 
+    /// Shared cards of a node.
+    pub(super) fn card_counts(&self, node: NodeIx) -> CardCounts {
+        let mut counts = CardCounts::default();
+        for (_, of) in self.state.nodes().devices[node.at()].families() {
+            counts.all += of.cards.len();
+            counts.in_use += (0..of.cards.len()).filter(|at| of.is_in_use(*at)).count();
+            counts.unhealthy += of.cards.iter().filter(|card| !card.is_usable()).count();
+        }
+        counts
+    }
+
+    /// Pods that hold resources on a node.
+    pub(super) fn pods_on(&self, node: NodeIx) -> usize {
+        let holds =
+            |task: &&pumice_model::TaskIx| self.state.task(**task).status != TaskStatus::Pipelined;
+        self.state.nodes().tasks(node).iter().filter(holds).count()
+    }
+
     pub(super) fn node_view(&self, node: NodeIx) -> NodeView {
         let nodes = self.state.nodes();
-        let families = nodes.devices[node.at()].families();
-        let families: Vec<_> = families.map(|(_, cards)| cards).collect();
-        let in_use = |of: &&pumice_devices::NodeCards| {
-            (0..of.cards.len()).filter(|at| of.is_in_use(*at)).count()
-        };
-        let cards: Vec<_> = families.iter().flat_map(|of| &of.cards).collect();
+        let cards = self.card_counts(node);
         let resources = self.state.resources().in_order().iter().filter_map(|ix| {
             let (used, all) = (nodes.used.get(*ix, node), nodes.allocatable.get(*ix, node));
             usage(self.state.resources().name(*ix), used, all)
         });
-        let holds =
-            |task: &&pumice_model::TaskIx| self.state.task(**task).status != TaskStatus::Pipelined;
         NodeView {
             name: nodes.object(node).name.clone(),
             status: self.node_status(node).to_owned(),
-            pods: nodes.tasks(node).iter().filter(holds).count(),
+            pods: self.pods_on(node),
             resources: resources.collect(),
-            cards: cards.len(),
-            cards_in_use: families.iter().map(in_use).sum(),
-            cards_unhealthy: cards.iter().filter(|card| !card.is_usable()).count(),
+            cards: cards.all,
+            cards_in_use: cards.in_use,
+            cards_unhealthy: cards.unhealthy,
         }
     }
 
@@ -196,9 +217,14 @@ fn usage(name: &str, used: i64, allocatable: i64) -> Option<Usage> {
         resource: name.to_owned(),
         used: display_amount(name, used),
         allocatable: display_amount(name, allocatable),
-        percent: match allocatable {
-            0 => 0,
-            all => (used as f64 * 100.0 / all as f64).round() as i64,
-        },
+        percent: percent(used, allocatable),
     })
+}
+
+/// How much of all is used; 0 of nothing.
+pub(super) fn percent(used: i64, all: i64) -> i64 {
+    match all {
+        0 => 0,
+        all => (used as f64 * 100.0 / all as f64).round() as i64,
+    }
 }

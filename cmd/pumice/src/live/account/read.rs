@@ -8,10 +8,9 @@ use k8s_openapi::api::batch::v1::{CronJob as BatchCronJob, Job as BatchJob};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Event, Pod};
 use pumice_api::{CronJob, Job, JobFlow, PodGroup, keys};
-use pumice_cluster::remote::ObjectsError;
+use pumice_cluster::remote::{ObjectsError, path_part};
 use serde_json::Value;
 
-use super::super::scheduler::escaped;
 use super::super::user::{ClusterUser, wrong};
 use super::super::words::age;
 use super::AccountFacts;
@@ -223,8 +222,8 @@ fn read_below(user: &ClusterUser, namespace: &str, facts: &mut AccountFacts) -> 
 pub(in crate::live) fn job_query(job: &str) -> String {
     format!(
         "labelSelector={}%3D{}",
-        escaped(keys::JOB_NAME),
-        escaped(job)
+        path_part(keys::JOB_NAME),
+        path_part(job)
     )
 }
 

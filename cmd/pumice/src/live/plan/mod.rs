@@ -108,7 +108,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// A job as the user names it.
-fn named(job: &str, namespace: &str) -> PlannedJob {
+pub fn named(job: &str, namespace: &str) -> PlannedJob {
     let (namespace, name) = job.split_once('/').unwrap_or((namespace, job));
     PlannedJob {
         namespace: namespace.to_owned(),

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use pumice_plan::{JobPlan, PlanOutcome, PlanView, Remedy};
+use pumice_plan::{JobPlan, PlanOutcome, PlanView};
 
 use crate::columns::columns;
-use crate::live::words::{BAD, GOOD, HEAD, amounts, line, lines};
+use crate::live::words::{BAD, GOOD, HEAD, line, lines};
 
 pub fn table(out: &mut dyn Write, view: &PlanView) -> anyhow::Result<()> {
     let (colour, word) = match view.outcome {
@@ -49,7 +49,7 @@ pub fn table(out: &mut dyn Write, view: &PlanView) -> anyhow::Result<()> {
     if !view.remedies.is_empty() {
         writeln!(out, "\n{HEAD}TRIED, AND ENOUGH ALONE{HEAD:#}")?;
         for remedy in &view.remedies {
-            writeln!(out, "  {}", words(remedy))?;
+            writeln!(out, "  {remedy}")?;
         }
     }
     if view.not_told > 0 {
@@ -95,21 +95,6 @@ fn job_lines(out: &mut dyn Write, job: &JobPlan) -> anyhow::Result<()> {
                 .iter()
                 .map(|pod| [pod.pod.clone(), pod.node.clone()]);
             columns(out, ["POD", "NODE"], rows.collect())
-        }
-    }
-}
-
-fn words(remedy: &Remedy) -> String {
-    match remedy {
-        Remedy::MoreNodes { count: 1, like } => format!("1 node more like {like}"),
-        Remedy::MoreNodes { count, like } => format!("{count} nodes more like {like}"),
-        Remedy::End { job, pods: 1 } => format!("the end of {job} (1 pod)"),
-        Remedy::End { job, pods } => format!("the end of {job} ({pods} pods)"),
-        Remedy::Limit { queue, holds } => {
-            format!(
-                "a capability of queue {queue} of at least {}",
-                amounts(holds)
-            )
         }
     }
 }

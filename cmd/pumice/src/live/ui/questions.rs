@@ -6,10 +6,10 @@ use pumice_api::keys;
 use pumice_conf::Config;
 use pumice_engine::Engine;
 use pumice_page::Source;
-use pumice_plan::{PlanBounds, PlanQuestion, PlanRequest, PlanView, PlannedJob};
+use pumice_plan::{PlanBounds, PlanQuestion, PlanRequest, PlanView};
 use serde::Deserialize;
 
-use crate::live::plan::PlanManifests;
+use crate::live::plan::{PlanManifests, named};
 use crate::simulate::SimulatedSource;
 
 /// How long a plan over a simulation may take.
@@ -51,14 +51,6 @@ impl PlanForm {
             }
             false => Ok(request),
         }
-    }
-}
-
-fn named(job: &str, namespace: &str) -> PlannedJob {
-    let (namespace, name) = job.split_once('/').unwrap_or((namespace, job));
-    PlannedJob {
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
     }
 }
 
