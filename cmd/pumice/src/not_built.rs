@@ -16,6 +16,8 @@ pub enum ClusterCommand {
     #[command(hide = true)]
     Plan(Unread),
     #[command(hide = true)]
+    When(Unread),
+    #[command(hide = true)]
     Top(Unread),
     #[command(hide = true)]
     Queues(Unread),
@@ -57,6 +59,7 @@ pub fn run(command: &ClusterCommand) -> anyhow::Result<ExitCode> {
     let (name, unread) = match command {
         ClusterCommand::Explain(unread) => ("explain", unread),
         ClusterCommand::Plan(unread) => ("plan", unread),
+        ClusterCommand::When(unread) => ("when", unread),
         ClusterCommand::Top(unread) => ("top", unread),
         ClusterCommand::Queues(unread) => ("queues", unread),
         ClusterCommand::Cards(unread) => ("cards", unread),

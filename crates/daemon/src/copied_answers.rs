@@ -17,7 +17,7 @@ use anyhow::Context as _;
 use pumice_admin::http::Unanswered;
 use pumice_engine::REGISTRY;
 use pumice_engine::view::{Ask, Time, View};
-use pumice_plan::{PlanBounds, PlanQuestion, PlanRequest};
+use pumice_plan::{PlanBounds, PlanQuestion, PlanRequest, PlannedJob, WhenRequest};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc, oneshot};
@@ -59,7 +59,7 @@ impl Questions {
         }
     }
 
-    /// What would happen if: JSON of the plan to a question in JSON; otherwise what is wrong with it.
+    /// What would happen if, or when a job starts: JSON of the answer to a question in JSON; otherwise what is wrong with it.
     ///
     /// # Errors
     /// There is no answer at the moment.
@@ -83,8 +83,18 @@ impl Questions {
                 ..
             } = ground;
             let bounds = PlanBounds::default();
-            let plan = pumice_plan::answer(fork, &config, &question, now_s, bounds, &patience);
-            plan.map_err(|wrong| wrong.to_string())
+            let made = match &question {
+                CopyQuestion::Plan(question) => {
+                    let plan =
+                        pumice_plan::answer(fork, &config, question, now_s, bounds, &patience);
+                    plan.map(|plan| json!(plan))
+                }
+                CopyQuestion::When(job) => {
+                    let start = pumice_plan::when(fork, &config, job, now_s, bounds, &patience);
+                    start.map(|start| json!(start))
+                }
+            };
+            made.map_err(|wrong| wrong.to_string())
         };
         self.answer(core, answer).await
     }
@@ -155,10 +165,21 @@ fn would_be(ground: CopiedGround, ask: &Ask) -> Result<View, String> {
     view.map_err(|absent| absent.to_string())
 }
 
-fn read(asked: &[u8]) -> anyhow::Result<PlanQuestion> {
-    let request: PlanRequest = serde_json::from_slice(asked)
-        .context("the question is not understood; use the same version of `pumice`")?;
-    Ok(request.read(&REGISTRY)?)
+/// What may be asked of a copy.
+enum CopyQuestion {
+    Plan(Box<PlanQuestion>),
+    When(PlannedJob),
+}
+
+fn read(asked: &[u8]) -> anyhow::Result<CopyQuestion> {
+    let not_understood = "the question is not understood; use the same version of `pumice`";
+    let value: Value = serde_json::from_slice(asked).context(not_understood)?;
+    if value.get("when").is_some() {
+        let request: WhenRequest = serde_json::from_value(value).context(not_understood)?;
+        return Ok(CopyQuestion::When(request.when));
+    }
+    let request: PlanRequest = serde_json::from_slice(asked).context(not_understood)?;
+    Ok(CopyQuestion::Plan(Box::new(request.read(&REGISTRY)?)))
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub use compare::{JobPlan, PlanOutcome, PlanView, PodDifference};
 pub use course::{Course, PlacedPod, PlannedEviction};
 pub use error::PlanError;
 pub use remedies::Remedy;
-pub use request::PlanRequest;
+pub use request::{PlanRequest, WhenRequest};
 pub use what_if::{AmountsThen, PlannedJob, WhatIf};
 pub use when::{EndBasis, JobMoment, JobStart, WhenView, when};
 

@@ -30,6 +30,14 @@ pub struct PlanRequest {
     pub configuration: Option<String>,
 }
 
+/// The question when a job starts, to the same page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WhenRequest {
+    /// The job.
+    pub when: PlannedJob,
+}
+
 impl PlanRequest {
     /// The question, once all of it can be read.
     ///

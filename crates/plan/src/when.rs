@@ -33,9 +33,9 @@ const MAX_MOMENTS: usize = 20_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EndBasis {
-    /// Its expected run time.
+    /// The run time that its owner expects.
     RunTime,
-    /// Its limit.
+    /// The limit of its run time.
     Limit,
 }
 

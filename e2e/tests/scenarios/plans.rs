@@ -21,6 +21,13 @@ fn halves(name: &str, replicas: usize) -> Value {
     object
 }
 
+/// An hour after its pods got their nodes, two at the latest.
+fn that_ends(mut job: Value) -> Value {
+    job["metadata"]["annotations"] = json!({"pumice.sh/run-time": "1h"});
+    job["spec"]["tasks"][0]["template"]["spec"]["activeDeadlineSeconds"] = json!(7200);
+    job
+}
+
 fn plan(lab: &LabGuard, words: &[&str]) -> Result<Run> {
     let arguments = [&["plan"], words].concat();
     pumice(&arguments, &lab.cluster().kubeconfig(Identity::Admin))
@@ -72,6 +79,36 @@ fn a_workload_is_planned_as_its_controllers_would_make_it(
     )
 }
 
+/// By the run time on the Job that runs, and at the latest by the deadline of its pods.
+fn when_the_next_one_starts_is_told(lab: &LabGuard, controllers: &Controllers) -> Result<()> {
+    let when = |words: &[&str]| {
+        let arguments = [&["when"], words].concat();
+        pumice(&arguments, &lab.cluster().kubeconfig(Identity::Admin))
+    };
+    lab.rest().create(JOBS, &halves("next", 2))?;
+    controllers.eventually(LIMIT, "it is told when the next Job starts", || {
+        let run = when(&["next"])?;
+        ensure!(
+            run.code == Some(0),
+            "{:?} {}{}",
+            run.code,
+            run.out,
+            run.error
+        );
+        ensure_says(
+            &run.out,
+            &["starts in 59m", "at the latest in 119m", "by its run time"],
+        )?;
+        Ok(Some(()))
+    })?;
+    let run = when(&["small", "-o", "json"])?;
+    let told: Value = serde_json::from_str(&run.out)?;
+    ensure!(told["jobs"][0]["hasStarted"] == true, "{told:#}");
+    let run = when(&["smal"])?;
+    ensure!(run.code == Some(2), "{:?} {}", run.code, run.out);
+    ensure_says(&run.error, &["default/smal is not known here"])
+}
+
 #[test]
 fn what_is_planned_is_what_then_happens_and_nothing_before() -> Result<()> {
     let lab = Lab::take()?;
@@ -79,7 +116,7 @@ fn what_is_planned_is_what_then_happens_and_nothing_before() -> Result<()> {
     let forwarder = PortForwarder::start(lab.cluster())?;
     let scheduler = leader_in_a_pod(&lab, &forwarder)?;
     lab.nodes(2, "4", "8Gi")?;
-    let small = halves("small", 3);
+    let small = that_ends(halves("small", 3));
     let file = manifest(&folder, &small)?;
     let planned = scheduler.eventually(
         LIMIT,
@@ -148,5 +185,5 @@ fn what_is_planned_is_what_then_happens_and_nothing_before() -> Result<()> {
     ensure!(run.code == Some(2), "{:?} {}", run.code, run.out);
     ensure_says(&run.error, &["node n-9 is not known here"])?;
     ensure!(nodes_of(&lab.rest().list(PODS)?) == places);
-    Ok(())
+    when_the_next_one_starts_is_told(&lab, &controllers)
 }

@@ -32,6 +32,7 @@ mod top;
 mod ui;
 mod user;
 mod watch;
+mod when;
 mod words;
 
 #[cfg(test)]
@@ -50,6 +51,8 @@ pub enum LiveCommand {
     Explain(explain::ExplainArguments),
     /// What would happen if: where pods of a manifest would go, who for them, what a change would do; nothing is done
     Plan(plan::PlanArguments),
+    /// When jobs start, if what runs ends when its owners say
+    When(when::WhenArguments),
     /// Queues, nodes, cards and what waits, at a glance
     Top(top::TopArguments),
     /// Queues of a cluster: allocated, deserved, capability, what waits
@@ -90,6 +93,7 @@ pub fn run(command: &LiveCommand) -> anyhow::Result<ExitCode> {
     match command {
         LiveCommand::Explain(arguments) => explain::run(arguments),
         LiveCommand::Plan(arguments) => plan::run(arguments),
+        LiveCommand::When(arguments) => when::run(arguments),
         LiveCommand::Top(arguments) => top::run(arguments),
         LiveCommand::Queues(arguments) => queues::run(arguments),
         LiveCommand::Cards(arguments) => cards::run(arguments),

@@ -113,6 +113,24 @@ async fn who_stands_by_tells_what_it_would_decide_and_who_leads() {
 }
 
 #[tokio::test]
+async fn when_a_job_starts_is_asked_of_a_copy_too() {
+    const ENDS: &str = "
+        node  n1 1c 8Gi pods=9
+        group g
+        pod   a 1c group:g on:n1 since:1 runs:1h
+        group w
+        pod   b 1c group:w
+    ";
+    let questions = Questions::new(Duration::from_secs(60));
+    let asked = br#"{"when": {"namespace": "ns", "name": "w"}}"#;
+    let told = questions.plan(&core(ENDS), asked).await;
+    let told = told.expect("an answer").expect("a start");
+    assert_eq!(told["expected"]["at"], "1970-01-01T01:00:01Z");
+    assert_eq!(told["expected"]["after"][0]["job"], "ns/g");
+    assert_eq!(told.get("latest"), None);
+}
+
+#[tokio::test]
 async fn a_plan_ends_at_its_limit_and_says_so() {
     let plan = ask(Duration::ZERO, &about("w")).await.expect("a plan");
     assert!(plan.is_cut);
@@ -133,6 +151,11 @@ async fn what_is_wrong_with_a_question_is_said() {
             "{\"about\": [{\"namespace\": \"ns\", \"name\": \"x\"}]}",
             "job ns/x is not known here",
         ),
+        (
+            "{\"when\": {\"namespace\": \"ns\", \"name\": \"x\"}}",
+            "job ns/x is not known here",
+        ),
+        ("{\"when\": \"x\"}", "the question is not understood"),
         (
             "{\"whatIfs\": [{\"drain\": \"n7\"}]}",
             "node n7 is not known here",
