@@ -9,4 +9,5 @@ mod network_domains;
 mod plans_come_true;
 mod plans_that_evict;
 mod run;
+mod starts_come_true;
 mod workspace;
