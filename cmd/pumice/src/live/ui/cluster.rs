@@ -4,17 +4,14 @@ use std::time::{Duration, Instant};
 
 use pumice_engine::view::{Ask, Time, View};
 use pumice_page::{PageDecision, PageStanding, Source};
+use pumice_page_server::{PlanForm, PlanningSource};
 use pumice_plan::PlanView;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::questions::{PlanForm, PlanningSource};
+use super::questions::question;
 use crate::live::scheduler::{Scheduler, SchedulerPlace, is_gone};
 
-/// An answer is told again for so long, however many watch.
-const FRESH: Duration = Duration::from_millis(900);
-/// Answers kept.
-const MAX_KEPT: usize = 32;
 /// A scheduler that does not answer is looked for anew this often: another one may lead by now.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
@@ -23,8 +20,6 @@ pub struct ClusterSource {
     place: SchedulerPlace,
     scheduler: Scheduler,
     looked_at: Instant,
-    kept: Vec<(Ask, Instant, Result<View, String>)>,
-    decided: Option<(Instant, Vec<PageDecision>)>,
 }
 
 impl ClusterSource {
@@ -37,8 +32,6 @@ impl ClusterSource {
             place: place.clone(),
             scheduler,
             looked_at: Instant::now(),
-            kept: Vec::new(),
-            decided: None,
         })
     }
 
@@ -72,7 +65,19 @@ impl ClusterSource {
         is_found
     }
 
-    fn fetch(&mut self, ask: &Ask) -> Result<View, String> {
+    fn view<T: DeserializeOwned>(&mut self, ask: &Ask) -> Result<T, String> {
+        self.asked(|scheduler| scheduler.view(ask))?
+    }
+}
+
+/// The page of decisions.
+#[derive(Deserialize)]
+struct JournalPage {
+    decisions: Vec<PageDecision>,
+}
+
+impl Source for ClusterSource {
+    fn ask(&mut self, ask: &Ask) -> Result<View, String> {
         Ok(match ask {
             Ask::Pod { .. } => View::Pod(self.view(ask)?),
             Ask::Job { .. } => View::Job(self.view(ask)?),
@@ -88,40 +93,10 @@ impl ClusterSource {
         })
     }
 
-    fn view<T: DeserializeOwned>(&mut self, ask: &Ask) -> Result<T, String> {
-        self.asked(|scheduler| scheduler.view(ask))?
-    }
-}
-
-/// The page of decisions.
-#[derive(Deserialize)]
-struct JournalPage {
-    decisions: Vec<PageDecision>,
-}
-
-impl Source for ClusterSource {
-    fn ask(&mut self, ask: &Ask) -> Result<View, String> {
-        self.kept.retain(|(_, at, _)| at.elapsed() < FRESH);
-        if let Some((.., view)) = self.kept.iter().find(|(known, ..)| known == ask) {
-            return view.clone();
-        }
-        let view = self.fetch(ask);
-        if self.kept.len() < MAX_KEPT {
-            self.kept.push((ask.clone(), Instant::now(), view.clone()));
-        }
-        view
-    }
-
     fn decisions(&mut self) -> Result<Vec<PageDecision>, String> {
-        if let Some((at, known)) = &self.decided
-            && at.elapsed() < FRESH
-        {
-            return Ok(known.clone());
-        }
         let page: JournalPage = self.asked(|scheduler| scheduler.get(&["decisions"]))??;
         let mut all = page.decisions;
         all.reverse();
-        self.decided = Some((Instant::now(), all.clone()));
         Ok(all)
     }
 
@@ -136,13 +111,14 @@ impl Source for ClusterSource {
             note: standby.map_or_else(String::new, |standby| standby.words()),
             is_live: true,
             plans: true,
+            unanswered: false,
         }
     }
 }
 
 impl PlanningSource for ClusterSource {
     fn plan(&mut self, asked: &PlanForm) -> Result<PlanView, String> {
-        let request = asked.request(self.scheduler.namespace())?;
+        let request = question(asked, self.scheduler.namespace())?;
         let question = serde_json::to_string(&request).map_err(|error| error.to_string())?;
         // A question is posted once.
         let answer = self.scheduler.post(&["plan"], &question);
