@@ -14,41 +14,60 @@ use crate::live::scheduler::{Scheduler, SchedulerPlace, is_gone};
 
 /// A scheduler that does not answer is looked for anew this often: another one may lead by now.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// Longest wait for a scheduler, and for the begin of its answer, before whoever looks is told that there is none.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// A scheduler that has gone is told from one that is silent by this: then another one is asked at once.
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// Asks a scheduler.
 pub struct ClusterSource {
     place: SchedulerPlace,
     scheduler: Scheduler,
     looked_at: Instant,
+    /// Nobody answered when it was last asked.
+    unanswered: bool,
 }
 
 impl ClusterSource {
     /// Finds the scheduler.
     pub fn open(place: &SchedulerPlace) -> anyhow::Result<Self> {
-        let scheduler = place.open()?.silenced();
+        let scheduler = place.open_within(PATIENCE)?;
         // Whether it answers, and this user may ask.
         let _: serde::de::IgnoredAny = scheduler.get_known(&["top"])?;
         Ok(Self {
             place: place.clone(),
             scheduler,
             looked_at: Instant::now(),
+            unanswered: false,
+        })
+    }
+
+    /// Asks, and notes whether somebody answers.
+    fn asked<T>(&mut self, ask: impl Fn(&Scheduler) -> anyhow::Result<T>) -> Result<T, String> {
+        let answer = self.answer(ask);
+        self.unanswered = answer.is_err();
+        answer.map_err(|error| {
+            let error = error.to_string();
+            error.strip_prefix("error: ").unwrap_or(&error).to_owned()
         })
     }
 
     /// Asks, and asks another one where the one that was found has gone.
-    fn asked<T>(&mut self, ask: impl Fn(&Scheduler) -> anyhow::Result<T>) -> Result<T, String> {
+    fn answer<T>(&mut self, ask: impl Fn(&Scheduler) -> anyhow::Result<T>) -> anyhow::Result<T> {
         // Whoever stands by answers only as long as nobody leads.
         if self.scheduler.standby().is_some() && self.may_look_again() {
             self.look_again();
         }
+        let since = Instant::now();
         let error = match ask(&self.scheduler) {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        if !is_gone(&error) || !self.may_look_again() || !self.look_again() {
-            return Err(error.to_string());
+        let is_silent = since.elapsed() >= AT_ONCE;
+        if !is_gone(&error) || !self.may_look_again() || !self.look_again() || is_silent {
+            return Err(error);
         }
-        ask(&self.scheduler).map_err(|error| error.to_string())
+        ask(&self.scheduler)
     }
 
     fn may_look_again(&self) -> bool {
@@ -57,10 +76,10 @@ impl ClusterSource {
 
     fn look_again(&mut self) -> bool {
         self.looked_at = Instant::now();
-        let found = self.place.open().ok();
+        let found = self.place.open_within(PATIENCE).ok();
         let is_found = found.is_some();
         if let Some(found) = found {
-            self.scheduler = found.silenced();
+            self.scheduler = found;
         }
         is_found
     }
@@ -111,7 +130,7 @@ impl Source for ClusterSource {
             note: standby.map_or_else(String::new, |standby| standby.words()),
             is_live: true,
             plans: true,
-            unanswered: false,
+            unanswered: self.unanswered,
         }
     }
 }
