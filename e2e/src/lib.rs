@@ -35,6 +35,7 @@ mod rest;
 mod restricted;
 pub mod samples;
 mod scheduler;
+mod ui;
 mod wait;
 
 pub use at_once::each_at_once;
@@ -54,4 +55,5 @@ pub use proxy::{Fault, FaultProxy, Matcher};
 pub use rest::{Rest, is_status};
 pub use restricted::restricted;
 pub use scheduler::{Scheduler, Setup, Usage};
+pub use ui::Ui;
 pub use wait::{eventually, run};

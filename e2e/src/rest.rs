@@ -1,12 +1,15 @@
 //! The API by paths and JSON, as a test writes it down.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 use futures::StreamExt;
-use futures::io::AsyncReadExt as _;
+use futures::io::{AsyncBufReadExt as _, AsyncReadExt as _};
 use http::{Method, Request};
 use kube::Client;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::wait::run;
 
@@ -85,6 +88,28 @@ impl Rest {
             let body = self.client.request_stream(request).await?;
             Box::pin(body).read_to_end(&mut bytes).await?;
             Ok(bytes)
+        })
+    }
+
+    /// Reads what is sent piece by piece, until a line holds this text.
+    ///
+    /// # Errors
+    /// As [`Rest::call`], or the stream ends before or brings nothing for so long.
+    pub fn until_line_with(&self, path: &str, text: &str, patience: Duration) -> Result<()> {
+        let request = Request::get(path).body(Vec::new())?;
+        run(async {
+            let stream = self.client.request_stream(request).await?;
+            let mut lines = Box::pin(stream.lines());
+            loop {
+                let line = timeout(patience, lines.next()).await;
+                let line = line.with_context(|| format!("{path}: nothing more"))?;
+                if line
+                    .with_context(|| format!("{path} has ended"))??
+                    .contains(text)
+                {
+                    return Ok(());
+                }
+            }
         })
     }
 

@@ -122,7 +122,7 @@ impl ControllerProcess {
             controllers: self.names(),
         };
         let metrics = Arc::clone(&self.metrics) as _;
-        shell.serve(Arc::new(pages), metrics).await?;
+        shell.serve(Arc::new(pages), metrics, None).await?;
         let term = shell.elect()?;
         let (stop, stopped) = cell::channel(false);
         let (sender, inputs) = mpsc::channel(INPUTS);

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::DeciderClock;
 use crate::conf::ConfInUse;
-use crate::copied_answers::Questions;
+use crate::copied_answers::{Questions, ToldView};
 use crate::dump;
 use crate::journal::Journal;
 use crate::recording::MemoryRing;
@@ -61,20 +61,9 @@ impl Answers for AdminApi {
 
     fn page(&self, page: DebugPage) -> PendingAnswer<'_, Result<Value, String>> {
         Box::pin(async move {
-            let ask = ask(page);
-            match self.view(ask.clone()).await {
-                // Written here, not by the thread that decides.
-                Ok(mut view) => {
-                    view.set_configuration_problem(self.refused_configuration());
-                    Ok(Ok(serde_json::to_value(view).unwrap_or_default()))
-                }
-                Err(NoView::Absent(why)) => Ok(Err(why)),
-                Err(NoView::NotNow(why)) => Err(Unanswered(why)),
-                Err(NoView::StandsBy) => {
-                    let refused = self.refused_configuration();
-                    self.questions.page(&self.core, ask, refused).await
-                }
-            }
+            // Written here, not by the thread that decides.
+            let told = self.told(ask(page)).await?;
+            Ok(told.map(|told| told.json()))
         })
     }
 
@@ -121,13 +110,9 @@ impl Answers for AdminApi {
     fn decisions(&self) -> PendingAnswer<'_, Value> {
         Box::pin(async {
             let mut value = self.journal.json();
-            value["waiting"] = match self.view(Ask::Waiting).await {
-                Ok(view) => serde_json::to_value(view).unwrap_or_default(),
-                Err(NoView::Absent(why) | NoView::NotNow(why)) => json!({ "unknown": why }),
-                Err(NoView::StandsBy) => {
-                    let told = self.questions.page(&self.core, Ask::Waiting, None).await?;
-                    told.unwrap_or_else(|why| json!({ "unknown": why }))
-                }
+            value["waiting"] = match self.told(Ask::Waiting).await {
+                Ok(Ok(told)) => told.json(),
+                Ok(Err(why)) | Err(Unanswered(why)) => json!({ "unknown": why }),
             };
             if let Some(book) = &self.beside {
                 let book = book.lock().unwrap_or_else(PoisonError::into_inner);
@@ -139,6 +124,24 @@ impl Answers for AdminApi {
 }
 
 impl AdminApi {
+    /// What is seen; otherwise why there is nothing to show under that name.
+    ///
+    /// # Errors
+    /// There is no answer at the moment.
+    pub async fn told(&self, ask: Ask) -> Result<Result<ToldView, String>, Unanswered> {
+        let refused = self.refused_configuration();
+        match self.view(ask.clone()).await {
+            Ok(mut view) => {
+                view.set_configuration_problem(refused);
+                let standby = None;
+                Ok(Ok(ToldView { view, standby }))
+            }
+            Err(NoView::Absent(why)) => Ok(Err(why)),
+            Err(NoView::NotNow(why)) => Err(Unanswered(why)),
+            Err(NoView::StandsBy) => self.questions.page(&self.core, ask, refused).await,
+        }
+    }
+
     fn refused_configuration(&self) -> Option<String> {
         let in_use = self.in_use.read().ok()?;
         in_use.as_ref()?.refused.clone()

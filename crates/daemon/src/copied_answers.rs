@@ -24,12 +24,37 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::requests::{CopiedGround, DecideRequest, NoView};
 
-/// What is told with an answer of a replica that stands by, under the key `standby`.
+/// What is told with an answer of a replica that stands by, in JSON under the key `standby`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct StandbyNote {
-    leader: Option<String>,
-    as_of: Option<Time>,
+pub struct StandbyNote {
+    /// Identity of the leader, if there is one.
+    pub leader: Option<String>,
+    /// When what is told was so.
+    pub as_of: Option<Time>,
+}
+
+/// A view, and whose it is.
+pub struct ToldView {
+    /// What is seen.
+    pub view: View,
+    /// Set where it is what a replica that stands by would see after a cycle of its own.
+    pub standby: Option<StandbyNote>,
+}
+
+impl ToldView {
+    /// The view as JSON, with the note in it.
+    pub fn json(&self) -> Value {
+        noted(&self.view, self.standby.as_ref())
+    }
+}
+
+fn noted(told: &impl Serialize, note: Option<&StandbyNote>) -> Value {
+    let mut told = serde_json::to_value(told).unwrap_or_default();
+    if let Some(note) = note {
+        told["standby"] = json!(note);
+    }
+    told
 }
 
 /// Answers on copies.
@@ -73,7 +98,8 @@ impl Questions {
             Err(wrong) => return Ok(Err(format!("{wrong:#}"))),
         };
         let limit = self.plan_limit;
-        let answer = move |ground: CopiedGround, is_there: &AtomicBool| {
+        let answer = move |mut ground: CopiedGround, is_there: &AtomicBool| {
+            let standby = note(&mut ground);
             let until = Instant::now() + limit;
             let patience = || is_there.load(Ordering::Relaxed) && Instant::now() < until;
             let CopiedGround {
@@ -87,11 +113,11 @@ impl Questions {
                 CopyQuestion::Plan(question) => {
                     let plan =
                         pumice_plan::answer(fork, &config, question, now_s, bounds, &patience);
-                    plan.map(|plan| json!(plan))
+                    plan.map(|plan| noted(&plan, standby.as_ref()))
                 }
                 CopyQuestion::When(job) => {
                     let start = pumice_plan::when(fork, &config, job, now_s, bounds, &patience);
-                    start.map(|start| json!(start))
+                    start.map(|start| noted(&start, standby.as_ref()))
                 }
             };
             made.map_err(|wrong| wrong.to_string())
@@ -99,8 +125,8 @@ impl Questions {
         self.answer(core, answer).await
     }
 
-    /// JSON of a page of a replica that stands by; otherwise why there is nothing to show under that name.
-    /// `refused` is what is wrong with the newest configuration.
+    /// A page of a replica that stands by; otherwise why there is nothing to show under that name. `refused` is what
+    /// is wrong with the newest configuration.
     ///
     /// # Errors
     /// There is no answer at the moment.
@@ -109,52 +135,53 @@ impl Questions {
         core: &mpsc::Sender<DecideRequest>,
         ask: Ask,
         refused: Option<String>,
-    ) -> Result<Result<Value, String>, Unanswered> {
-        let answer = move |ground, is_there: &AtomicBool| {
+    ) -> Result<Result<ToldView, String>, Unanswered> {
+        let answer = move |mut ground: CopiedGround, is_there: &AtomicBool| {
             if !is_there.load(Ordering::Relaxed) {
                 return Err("nobody waits for it any more".to_owned());
             }
+            let standby = note(&mut ground);
             let mut view = would_be(ground, &ask)?;
             view.set_configuration_problem(refused);
-            Ok(view)
+            Ok(ToldView { view, standby })
         };
         self.answer(core, answer).await
     }
 
-    async fn answer<T: Serialize + Send + 'static>(
+    async fn answer<T: Send + 'static>(
         &self,
         core: &mpsc::Sender<DecideRequest>,
         answer: impl FnOnce(CopiedGround, &AtomicBool) -> Result<T, String> + Send + 'static,
-    ) -> Result<Result<Value, String>, Unanswered> {
+    ) -> Result<Result<T, String>, Unanswered> {
         let alone = Arc::clone(&self.alone).lock_owned().await;
         let ended = || Unanswered("the scheduler is stopping".to_owned());
         let (reply, copied) = oneshot::channel();
         core.send(DecideRequest::Fork(reply))
             .await
             .map_err(|_| ended())?;
-        let mut ground = match copied.await.map_err(|_| ended())? {
+        let ground = match copied.await.map_err(|_| ended())? {
             Ok(ground) => *ground,
             Err(NoView::Absent(why) | NoView::NotNow(why)) => return Err(Unanswered(why)),
             Err(NoView::StandsBy) => return Err(Unanswered("this replica stands by".to_owned())),
         };
-        let note = ground.standby.take().map(|standby| StandbyNote {
-            leader: standby.leader,
-            as_of: Time::of(ground.now_s),
-        });
         let is_there = Arc::new(AtomicBool::new(true));
         let _asker = AskerIsThere(Arc::clone(&is_there));
         let made = tokio::task::spawn_blocking(move || {
             let _alone = alone;
-            let made = answer(ground, &is_there)?;
-            let mut told = serde_json::to_value(made).unwrap_or_default();
-            if let Some(note) = note {
-                told["standby"] = json!(note);
-            }
-            Ok(told)
+            answer(ground, &is_there)
         });
         // An answer that ends in a panic ends alone.
         made.await.map_err(|error| Unanswered(error.to_string()))
     }
+}
+
+/// Whose answer it is, where the copy is not of a replica that decides.
+fn note(ground: &mut CopiedGround) -> Option<StandbyNote> {
+    let standby = ground.standby.take()?;
+    Some(StandbyNote {
+        leader: standby.leader,
+        as_of: Time::of(ground.now_s),
+    })
 }
 
 /// What a scheduler with this ground would tell after its next cycle.

@@ -121,6 +121,10 @@ pub struct Ours {
     /// time takes twice as long; 0 leaves them
     #[arg(long, default_value = "5m", value_parser = duration, value_name = "DURATION")]
     pub partial_gang_deadline: Duration,
+    /// Serve the page of `pumice ui` at --secure-address below /ui, for whom the API server lets ask
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
+          default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
+    pub enable_ui: bool,
     /// How long the answer to a question of `pumice plan` may take to be made, on a copy and by a thread of its
     /// own; one at a time
     #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]

@@ -59,6 +59,12 @@ impl Journal {
         entries.push_back(entry);
     }
 
+    /// The newest, first, as they are.
+    pub fn newest(&self) -> Vec<JournalEntry> {
+        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.iter().rev().cloned().collect()
+    }
+
     /// All of them as JSON.
     pub fn json(&self) -> serde_json::Value {
         let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -32,6 +32,7 @@ mod named_map;
 mod node_reports;
 mod node_usage;
 mod notices;
+mod own_page;
 mod pod_traces;
 mod publish;
 mod recording;

@@ -69,6 +69,9 @@ impl DaemonSettings {
             .collect();
         flags.lease.check(&mut warnings)?;
         check_traces(&flags, &mut warnings)?;
+        if flags.ours.enable_ui && flags.serving.secure_address.is_empty() {
+            warnings.push("--enable-ui has no effect without --secure-address".to_owned());
+        }
         check_plugins_dir(&flags.scheduling.plugins_dir)?;
         let gates = FeatureGates::read(&flags.scheduling.feature_gates, &mut warnings)?;
         ensure!(

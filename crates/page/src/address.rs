@@ -62,6 +62,8 @@ pub struct PageAddress {
     pub from: usize,
     /// Nodes are coloured by the use of their cards (`by=cards`), not of their fullest resource.
     pub by_cards: bool,
+    /// Path below which all pages lie, as browsers name it; empty for none.
+    pub(crate) base: &'static str,
     /// In a document: its parts, to which links lead.
     pub(crate) parts: Option<Arc<BTreeSet<String>>>,
 }
@@ -78,8 +80,16 @@ impl PageAddress {
             shown: JobsShown::default(),
             from: 0,
             by_cards: false,
+            base: "",
             parts: None,
         }
+    }
+
+    /// Where this page lies if all of them lie below this path.
+    #[must_use]
+    pub fn below(mut self, base: &'static str) -> Self {
+        self.base = base;
+        self
     }
 
     /// Reads the path and the query of a URL; `None` where there is no such page. `accepted` is the language that a
@@ -162,7 +172,7 @@ impl PageAddress {
         }
     }
 
-    /// This page as a path and query.
+    /// This page as a path and query, behind what all of them lie below.
     pub fn url(&self) -> String {
         let mut url = self.path();
         let mut first = true;
@@ -235,14 +245,19 @@ impl PageAddress {
                 let is_plain = other.url() == Self::of(other.name.clone(), other.language).url();
                 (is_plain && parts.contains(&anchor)).then(|| format!("#{anchor}"))
             }
-            None => Some(other.url()),
+            None => Some(self.placed(&other.url())),
         }
     }
 
     /// Where what changes of this page is told, from a look on that had this fingerprint.
     pub(crate) fn live_url(&self, seen: u64) -> String {
         // The language always stands in the query.
-        format!("/live{}&seen={seen:x}", self.url())
+        self.placed(&format!("/live{}&seen={seen:x}", self.url()))
+    }
+
+    /// A path as browsers name it.
+    pub(crate) fn placed(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
     }
 
     /// Name of this page's part of a document.
@@ -297,6 +312,17 @@ mod tests {
             let (path, query) = url.split_once('?').expect("a query");
             assert_eq!(PageAddress::read(path, query, ""), Some(address), "{url}");
         }
+    }
+
+    #[test]
+    fn below_a_path_every_address_begins_with_it() {
+        let jobs = PageAddress::read("/jobs", "search=a", "").expect("a page");
+        let jobs = jobs.below("/ui");
+        let target = jobs.with(|other| other.from = 10);
+        assert_eq!(target.as_deref(), Some("/ui/jobs?search=a&from=10&lang=en"));
+        let node = jobs.link(PageName::Node("n".to_owned()));
+        assert_eq!(node.as_deref(), Some("/ui/nodes/n?lang=en"));
+        assert_eq!(jobs.live_url(10), "/ui/live/jobs?search=a&lang=en&seen=a");
     }
 
     #[test]

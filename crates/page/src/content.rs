@@ -22,6 +22,7 @@ pub(crate) fn content(address: &PageAddress, source: &mut dyn Source) -> (u16, M
     };
     match made {
         Ok(content) => (200, content),
+        Err(why) if source.standing().unanswered => (503, frame::nobody(address.language, &why)),
         Err(why) => (404, frame::nothing(address.language, &why)),
     }
 }

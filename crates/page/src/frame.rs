@@ -37,10 +37,10 @@ impl PageFrame<'_> {
                     meta name="color-scheme" content="light dark";
                     meta name="htmx-config" content=r#"{"includeIndicatorStyles":false,"allowEval":false,"selfRequestsOnly":true,"responseHandling":[{"code":".*","swap":true}]}"#;
                     title { (title(address)) " · " (self.standing.of) " · Pumice" }
-                    link rel="icon" type="image/svg+xml" href=(ICON);
-                    link rel="stylesheet" href=(STYLE_PATH);
-                    script src=(HTMX) defer {}
-                    script src=(EVENTS) defer {}
+                    link rel="icon" type="image/svg+xml" href=(address.placed(ICON));
+                    link rel="stylesheet" href=(address.placed(STYLE_PATH));
+                    script src=(address.placed(HTMX)) defer {}
+                    script src=(address.placed(EVENTS)) defer {}
                 }
                 body {
                     a.skip href="#content" { (say(address, Word::SkipToContent)) }
@@ -109,7 +109,7 @@ fn languages(address: &PageAddress) -> Markup {
                 a href=[address.with(|other| other.language = language)] lang=(language.code())
                     hreflang=(language.code()) aria-current=[is_here.then_some("true")] { (language.own_name()) }
             }
-            a href={ "/json" (address.url()) } { (say(address, Word::Json)) }
+            a href=(address.placed(&format!("/json{}", address.url()))) { (say(address, Word::Json)) }
         }
     }
 }
@@ -158,6 +158,15 @@ fn choices(address: &PageAddress) -> Markup {
                 button type="submit" { (say(address, Word::Search)) }
             }
         }
+    }
+}
+
+/// A page that nobody can tell at the moment; looking on brings it.
+pub(crate) fn nobody(language: PageLanguage, why: &str) -> Markup {
+    html! {
+        h1 { (Word::NobodyAnswers.in_language(language)) }
+        p.note role="status" { @for line in why.lines() { (line) br; } }
+        p { (Word::ComesBack.in_language(language)) }
     }
 }
 

@@ -34,6 +34,8 @@ pub struct PageStanding {
     pub is_live: bool,
     /// What would happen if can be asked.
     pub plans: bool,
+    /// Nobody answers at the moment: where something cannot be told, that is why.
+    pub unanswered: bool,
 }
 
 /// A decision, as the journal of a scheduler has it.

@@ -10,7 +10,7 @@ use crate::words::Word;
 pub(crate) fn form(address: &PageAddress) -> Markup {
     html! {
         h1 { (say(address, Word::WhatIf)) " " small { (say(address, Word::NothingIsDone)) } }
-        form.plan method="post" action=(address.url()) hx-post=(address.url()) hx-target="#plan" hx-swap="innerHTML" {
+        form.plan method="post" action=(address.placed(&address.url())) hx-post=(address.placed(&address.url())) hx-target="#plan" hx-swap="innerHTML" {
             label for="manifests" { (say(address, Word::PasteManifest)) }
             textarea #manifests name="manifests" rows="12" spellcheck="false" { }
             label for="about" { (say(address, Word::OrPickJobs)) }

@@ -143,6 +143,8 @@ words! {
     AsOf: "as of", "截至";
     Live: "live", "实时";
     Configuration: "The newest configuration is not in use", "最新的配置未生效";
+    NobodyAnswers: "Nobody answers at the moment", "暂时无人应答";
+    ComesBack: "This page comes by itself as soon as somebody does.", "一旦有人应答，本页会自动出现。";
     NotThere: "There is nothing to show", "没有可显示的内容";
     SkipToContent: "Skip to content", "跳到内容";
     Language: "Language", "语言";

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use pumice_admin::http::{Answers, Endpoints, RenderedMetrics};
+use pumice_admin::http::{Answers, Endpoints, OwnPages, RenderedMetrics};
 use pumice_admin::log;
 use pumice_admin::metrics::MetricsPage;
 use pumice_cluster::client::{self, Clients, ConnectOptions};
@@ -228,7 +228,7 @@ impl Shell {
         })
     }
 
-    /// Opens the ports.
+    /// Opens the ports, with pages that only this process has.
     ///
     /// # Errors
     /// An address is taken or none, or a certificate cannot be used.
@@ -236,6 +236,7 @@ impl Shell {
         &self,
         answers: Arc<dyn Answers>,
         metrics: Arc<dyn MetricsPage>,
+        own: Option<OwnPages>,
     ) -> anyhow::Result<()> {
         let serving = &self.settings.serving;
         let endpoints = Endpoints {
@@ -246,6 +247,7 @@ impl Shell {
             answers,
             level: self.level.clone(),
             debug_open: serving.debug_open,
+            own,
         };
         let api = self.clients.probe.clone();
         serving.open_ports(endpoints, api).await

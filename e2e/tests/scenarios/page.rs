@@ -1,68 +1,19 @@
-//! `pumice ui` on a cluster: the page through the API server, and that it changes while one looks at it.
+//! The page on a cluster: `pumice ui` through the API server, and the scheduler's own, for whom roles let ask; and that
+//! it changes while one looks at it.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::io::BufRead as _;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use http::Method;
 use pumice_e2e::{
-    Identity, Lab, LabGuard, PortForwarder, Scheduler, Setup, Signal, eventually, programs,
+    Identity, Lab, LabGuard, PortForwarder, Rest, Scheduler, Setup, Signal, Ui, eventually,
 };
+use serde_json::json;
 
 use crate::live::leader_in_a_pod;
-use crate::{LIMIT, PODS, bare_pod};
-
-/// A page that is served, until it is dropped.
-struct Ui {
-    child: Child,
-    port: u16,
-}
-
-impl Ui {
-    fn start(lab: &LabGuard) -> Result<Self> {
-        let mut child = Command::new(programs::ours("pumice")?)
-            .args(["ui", "--no-open", "--listen", "0", "--kubeconfig"])
-            .arg(lab.cluster().kubeconfig(Identity::Admin))
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().context("standard output")?).read_line(&mut line)?;
-        let port = line
-            .split("127.0.0.1:")
-            .nth(1)
-            .and_then(|rest| rest.split('/').next());
-        let port = port
-            .with_context(|| format!("an address: {line:?}"))?
-            .parse()?;
-        Ok(Self { child, port })
-    }
-
-    fn open(&self, path: &str) -> Result<TcpStream> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        stream.set_read_timeout(Some(LIMIT))?;
-        let port = self.port;
-        write!(
-            stream,
-            "GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n"
-        )?;
-        Ok(stream)
-    }
-
-    fn page(&self, path: &str) -> Result<String> {
-        let mut text = String::new();
-        self.open(path)?.read_to_string(&mut text)?;
-        ensure!(text.starts_with("HTTP/1.0 200"), "{path}: {text}");
-        Ok(text)
-    }
-}
-
-impl Drop for Ui {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use crate::secure::{client, status, token_of};
+use crate::{LIMIT, PODS, bare_pod, wait_running};
 
 #[test]
 fn the_page_shows_what_happens_while_one_looks() -> Result<()> {
@@ -70,16 +21,10 @@ fn the_page_shows_what_happens_while_one_looks() -> Result<()> {
     let forwarder = PortForwarder::start(lab.cluster())?;
     let mut scheduler = leader_in_a_pod(&lab, &forwarder)?;
     lab.nodes(1, "4", "8Gi")?;
-    let ui = Ui::start(&lab)?;
+    let kubeconfig = lab.cluster().kubeconfig(Identity::Admin);
+    let ui = Ui::start(["--kubeconfig".as_ref(), kubeconfig.as_os_str()])?;
     ensure!(ui.page("/nodes")?.contains("n-0"), "the node is on the map");
-    // From what the page had, so that nothing is lost between both.
-    let jobs = ui.page("/jobs?show=waiting")?;
-    let stream = jobs
-        .split("sse-connect=\"")
-        .nth(1)
-        .and_then(|rest| rest.split('"').next());
-    let stream = stream.context("a stream")?.replace("&amp;", "&");
-    let mut changes = BufReader::new(ui.open(&stream)?);
+    let mut changes = ui.changes("/jobs?show=waiting")?;
     lab.rest()
         .create(PODS, &bare_pod("looked-for", Some("40")))?;
     let since = Instant::now();
@@ -111,4 +56,104 @@ fn the_page_shows_what_happens_while_one_looks() -> Result<()> {
         Ok(ui.page("/nodes").ok().filter(|page| page.contains("n-0")))
     })?;
     Ok(())
+}
+
+/// What the scheduler serves of its page.
+const SERVED: [&str; 8] = [
+    "/ui",
+    "/ui/",
+    "/ui/nodes",
+    "/ui/queues/default",
+    "/ui/jobs/default/runs",
+    "/ui/decisions",
+    "/ui/json/nodes",
+    "/ui/nothing",
+];
+
+/// A token of a new account in the namespace `default` that has this ClusterRole there, and the ClusterRole with these
+/// pages everywhere.
+fn tenant(lab: &LabGuard, role: &str, pages: &[&str]) -> Result<String> {
+    let name = format!("has-{role}");
+    let kubectl = |words: &[&str]| lab.cluster().kubectl(words, "");
+    kubectl(&["create", "serviceaccount", &name])?;
+    let subject = format!("--serviceaccount=default:{name}");
+    let of_role = format!("--clusterrole={role}");
+    kubectl(&["create", "rolebinding", &name, &of_role, &subject])?;
+    if !pages.is_empty() {
+        let reads = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
+            "rules": [{"nonResourceURLs": pages, "verbs": ["get"]}]});
+        let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+        lab.rest().create(roles, &reads)?;
+        let of_pages = format!("--clusterrole={name}");
+        kubectl(&["create", "clusterrolebinding", &name, &of_pages, &subject])?;
+    }
+    Ok(kubectl(&["create", "token", &name])?.trim().to_owned())
+}
+
+#[test]
+fn the_scheduler_serves_its_page_to_whom_roles_let_ask_and_to_nobody_else() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(1, "4", "8Gi")?;
+    let setup = Setup {
+        is_closed: true,
+        flags: vec!["--enable-ui".to_owned()],
+        ..Setup::default()
+    };
+    let scheduler = Scheduler::start(lab.cluster(), &setup)?;
+    lab.rest().create(PODS, &bare_pod("runs", Some("1")))?;
+    wait_running(&lab, &scheduler, "runs", 1)?;
+
+    let port = scheduler.secure_port();
+    let of = |account: &str| -> Result<Rest> {
+        let token = token_of(&lab, account, &["--audience=pumice.sh"])?;
+        client(port, Some(token))
+    };
+    let explain = of("volcano-scheduler-explain")?;
+    let strangers = [
+        client(port, None)?,
+        client(port, Some("forged".to_owned()))?,
+    ];
+    let denied = [
+        of("volcano-scheduler-dump")?,
+        of("volcano-scheduler")?,
+        // All that there is in a namespace opens nothing of the page.
+        client(port, Some(tenant(&lab, "admin", &[])?))?,
+    ];
+    for page in SERVED {
+        for stranger in &strangers {
+            ensure!(status(stranger, Method::GET, page)? == 401, "{page}");
+        }
+        for one in &denied {
+            ensure!(status(one, Method::GET, page)? == 403, "{page}");
+        }
+        let there = if page == "/ui/nothing" { 404 } else { 200 };
+        let found = status(&explain, Method::GET, page)?;
+        ensure!(found == there, "{page}: {found}");
+        // On the port of metrics there is nothing of all this.
+        ensure!(scheduler.get(page)?.0 == 404, "{page}");
+    }
+    ensure!(status(&explain, Method::POST, "/ui/what-if")? == 403);
+    // Who has one page has no other, and nothing of what changes on it.
+    let nodes = client(port, Some(tenant(&lab, "view", &["/ui/nodes"])?))?;
+    ensure!(status(&nodes, Method::GET, "/ui/nodes")? == 200);
+    for page in [
+        "/ui",
+        "/ui/nodes/n-0",
+        "/ui/jobs",
+        "/ui/live/nodes",
+        "/ui/json/nodes",
+    ] {
+        ensure!(status(&nodes, Method::GET, page)? == 403, "{page}");
+    }
+
+    let overview = explain.get("/ui")?;
+    let overview = overview.as_str().context("a page")?;
+    ensure!(
+        overview.contains("href=\"/ui/nodes?lang=en\""),
+        "{overview}"
+    );
+    lab.rest()
+        .create(PODS, &bare_pod("looked-for", Some("40")))?;
+    let stream = "/ui/live/jobs?show=waiting&lang=en&seen=0";
+    explain.until_line_with(stream, "default/looked-for", LIMIT)
 }

@@ -15,14 +15,14 @@ use serde_json::json;
 use crate::{LIMIT, bare_pod, wait_running};
 
 /// A token of one of the accounts of the scheduler's namespace.
-fn token_of(lab: &LabGuard, account: &str, audience: &[&str]) -> Result<String> {
+pub(crate) fn token_of(lab: &LabGuard, account: &str, audience: &[&str]) -> Result<String> {
     let words = ["-n", "volcano-system", "create", "token", account];
     let token = lab.cluster().kubectl(&[&words, audience].concat(), "")?;
     Ok(token.trim().to_owned())
 }
 
 /// A client of a secure port that shows this token.
-fn client(port: u16, token: Option<String>) -> Result<Rest> {
+pub(crate) fn client(port: u16, token: Option<String>) -> Result<Rest> {
     let mut config = kube::Config::new(format!("https://127.0.0.1:{port}").parse()?);
     config.accept_invalid_certs = true;
     config.default_retry = false;
@@ -31,7 +31,7 @@ fn client(port: u16, token: Option<String>) -> Result<Rest> {
 }
 
 /// The status a request comes to.
-fn status(client: &Rest, method: Method, path: &str) -> Result<u16> {
+pub(crate) fn status(client: &Rest, method: Method, path: &str) -> Result<u16> {
     let answered = match path {
         // A recording is no text.
         "/debug/record" if method == Method::GET => client.get_bytes(path, "*/*").map(drop),

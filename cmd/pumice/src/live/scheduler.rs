@@ -75,6 +75,7 @@ impl LeaderPlace {
             lease_name: self.lease_name.clone(),
             port: self.port,
             role,
+            patience: None,
         }
     }
 
@@ -139,6 +140,8 @@ pub struct Scheduler {
     standby: RefCell<Option<StandbyWords>>,
     /// Whoever asks tells of that.
     is_silent: bool,
+    /// Longest wait until an answer to a page that is read begins; usual where there is none.
+    patience: Option<Duration>,
 }
 
 enum Route {
@@ -189,6 +192,12 @@ impl SchedulerPlace {
         self.leader.options(RemoteRole::Explain)
     }
 
+    /// Finds the scheduler as [`open`](Self::open) does, for a page that somebody looks at: neither finding it nor the
+    /// begin of an answer takes longer than this.
+    pub fn open_within(&self, patience: Duration) -> anyhow::Result<Scheduler> {
+        self.found(Some(patience))
+    }
+
     /// What people call it: the context, or the address.
     pub fn name(&self) -> String {
         let named = self.server.as_ref().or(self.leader.context.as_ref());
@@ -202,12 +211,20 @@ impl SchedulerPlace {
 
     /// Finds the leading scheduler, or where there is none one that stands by.
     pub fn open(&self) -> anyhow::Result<Scheduler> {
+        self.found(None)
+    }
+
+    fn found(&self, patience: Option<Duration>) -> anyhow::Result<Scheduler> {
         let runtime = runtime()?;
+        let options = RemoteOptions {
+            patience,
+            ..self.options()
+        };
         let way = match &self.server {
             Some(address) => Route::Address(address.clone()),
             None => {
                 let found = runtime.block_on(async {
-                    let remote = Remote::connect(self.options()).await?;
+                    let remote = Remote::connect(options).await?;
                     let asked = self.leader.asked(&remote).await?;
                     Ok((remote, asked))
                 });
@@ -219,18 +236,13 @@ impl SchedulerPlace {
             runtime,
             way,
             standby: RefCell::default(),
-            is_silent: false,
+            is_silent: patience.is_some(),
+            patience,
         })
     }
 }
 
 impl Scheduler {
-    /// Says nothing on standard error of who answers: whoever asks tells that.
-    pub fn silenced(mut self) -> Self {
-        self.is_silent = true;
-        self
-    }
-
     /// Who answered last, where it was a replica that stands by.
     pub fn standby(&self) -> Option<StandbyWords> {
         self.standby.borrow().clone()
@@ -255,7 +267,15 @@ impl Scheduler {
     }
 
     fn page(&self, parts: &[&str]) -> anyhow::Result<Answered<String>> {
-        self.ask(PageRequest::read(&path(parts)))
+        self.read(&path(parts))
+    }
+
+    fn read(&self, path: &str) -> anyhow::Result<Answered<String>> {
+        let asked = PageRequest::read(path);
+        self.ask(match self.patience {
+            Some(patience) => asked.within(patience),
+            None => asked,
+        })
     }
 
     fn ask(&self, asked: PageRequest<'_>) -> anyhow::Result<Answered<String>> {
@@ -323,7 +343,7 @@ impl Scheduler {
             path.push('=');
             path.push_str(&path_part(value));
         }
-        let body = match self.ask(PageRequest::read(&path))? {
+        let body = match self.read(&path)? {
             Ok(body) => body,
             Err(absent) => return Ok(Err(absent)),
         };

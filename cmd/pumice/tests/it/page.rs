@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -385,4 +387,86 @@ fn a_recording_is_shown_as_of_a_time_with_what_was_decided_until_then() {
     assert!(whole.page("/decisions").contains("ns/p4"));
     assert_eq!(whole.json("/nodes")["total"], 2);
     assert!(!whole.page("/").contains("/what-if"));
+}
+
+/// What a scheduler does with a question.
+#[derive(Clone)]
+enum Asked {
+    /// Answers with this status and text.
+    Answers(u16, String),
+    /// Holds the connection and says nothing.
+    IsSilent,
+    /// Ends the connection.
+    IsGone,
+}
+
+/// A scheduler that does as it is told; its address.
+fn told_scheduler(does: Arc<Mutex<Asked>>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        let mut held = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let mut head = [0; 4096];
+            let _ = stream.read(&mut head);
+            match does.lock().expect("no panic").clone() {
+                Asked::Answers(status, text) => {
+                    let length = text.len();
+                    let head = format!(
+                        "HTTP/1.1 {status} X\r\nServer: pumice-scheduler/0\r\nContent-Length: {length}\r\n\r\n"
+                    );
+                    let _ = stream.write_all((head + &text).as_bytes());
+                }
+                Asked::IsSilent => held.push(stream),
+                Asked::IsGone => {}
+            }
+        }
+    });
+    format!("http://{address}")
+}
+
+/// Asks until the page has this status.
+fn comes_to(ui: &Ui, status: u16) -> String {
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let (found, page) = ui.get("/nodes");
+        if found == status {
+            return page;
+        }
+        assert!(
+            Instant::now() < until,
+            "{found} instead of {status}: {page}"
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_scheduler_that_says_nothing_is_told_as_that_and_the_page_goes_on_when_one_answers() {
+    let nodes = Ui::of(&[&samples()[0]], "").json("/nodes").to_string();
+    let answers = Asked::Answers(200, nodes);
+    let does = Arc::new(Mutex::new(answers.clone()));
+    let address = told_scheduler(Arc::clone(&does));
+    let ui = Ui::of(&[], &format!("--server {address}"));
+    let late = "no answer at the moment: the first lists of the API server are not complete";
+    for (then, said) in [
+        (Asked::IsSilent, "no answer within"),
+        (Asked::IsGone, "connection"),
+        (Asked::Answers(503, late.to_owned()), "the first lists"),
+    ] {
+        *does.lock().expect("no panic") = answers.clone();
+        assert!(comes_to(&ui, 200).contains("sse-connect"));
+        *does.lock().expect("no panic") = then;
+        let page = comes_to(&ui, 503);
+        assert!(page.contains("Nobody answers at the moment"), "{page}");
+        assert!(page.contains(said), "{page}");
+        // The way to other pages, and the stream that brings this one back.
+        assert!(page.contains("sse-connect=\"/live/nodes"), "{page}");
+        assert!(page.contains("href=\"/queues"), "{page}");
+    }
+    // What is not there is another matter.
+    *does.lock().expect("no panic") = Asked::Answers(404, "node n9 is not known".to_owned());
+    let page = comes_to(&ui, 404);
+    assert!(page.contains("node n9 is not known"), "{page}");
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! --listen-address   /metrics /healthz /livez /readyz              plain
 //! --healthz-address  /healthz /healthz/ping /livez /readyz         plain or TLS, by a thread of its own
-//! --secure-address   /metrics /configz /debug/…                    TLS; whom the API server lets ask
+//! --secure-address   /metrics /configz /debug/… and [`OwnPages`]   TLS; whom the API server lets ask
 //! ```
 //!
 //! | page | answer |
@@ -22,6 +22,7 @@
 //! | `/debug/diag`, `/debug/diag/text` | JSON or text of [`Answers::diag`]; `PUT` counts anew |
 //! | `/debug/loglevel` | the verbosity; `PUT` with `?v=N` or a body changes it |
 //! | `/debug/pprof/…` | 501: there is no Go profile |
+//! | below [`OwnPages::path`] | what a process shows besides |
 //!
 //! `/configz` and `/debug` show names of pods of all tenants, so they are answered only to whom the
 //! API server knows and lets ask ([`Gatekeeper`]), unless reading them was opened to all on
@@ -210,6 +211,15 @@ pub trait Answers: Send + Sync + 'static {
     }
 }
 
+/// Pages that a process has besides those of all processes, for whom the gatekeeper lets ask.
+#[derive(Clone)]
+pub struct OwnPages {
+    /// Path below which they lie, such as `/ui`.
+    pub path: &'static str,
+    /// The pages; paths begin behind that one. Its own bounds hold for bodies, the server's for time.
+    pub pages: axum::Router,
+}
+
 /// What the servers of `--listen-address` and `--secure-address` show.
 #[derive(Clone)]
 pub struct Endpoints {
@@ -223,6 +233,8 @@ pub struct Endpoints {
     pub level: LevelHandle,
     /// Let everybody read `/configz` and `/debug` on `--listen-address`, whoever it is.
     pub debug_open: bool,
+    /// What `--secure-address` shows besides.
+    pub own: Option<OwnPages>,
 }
 
 /// A running server, until it is dropped or [`HttpServer::stop`] is called.

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::access::{Gate, guard};
 use super::reply::{SharedEndpoints, json, unavailable};
-use super::{Answers, Endpoints, Gatekeeper, debug};
+use super::{Answers, Endpoints, Gatekeeper, OwnPages, debug};
 
 /// The answer of a healthy process.
 pub(super) const OK: &str = "ok";
@@ -30,7 +30,8 @@ const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 const INDEX: &str = "pages: /metrics /healthz /livez /readyz; with a token, on the port of \
     --secure-address: /configz /debug\n";
 
-const SECURE_INDEX: &str = "pages: /metrics /configz /debug\n";
+const SECURE_INDEX: &str =
+    "pages: /metrics /configz /debug; of a scheduler with --enable-ui: /ui\n";
 
 const ELSEWHERE: &str = "/configz and /debug show what is of all namespaces, so they are answered on the \
     port of --secure-address, to whom the API server lets ask: use `pumice explain`, `top`, `queues`, \
@@ -72,14 +73,17 @@ pub(super) fn probes<S>(answers: Arc<dyn Answers>) -> Router<S> {
 /// Those of `--secure-address`: nothing, not even that a page does not exist, is told to whom the
 /// gatekeeper does not let ask.
 pub(super) fn secure(endpoints: Endpoints, gatekeeper: Arc<dyn Gatekeeper>) -> Router {
-    let pages = Router::new()
+    let mut pages = Router::new()
         .route("/", get(SECURE_INDEX))
         .route("/metrics", get(metrics))
         .route("/configz", get(config))
         .route("/debug/", get(debug::index))
         .nest("/debug", debug::all())
-        .fallback(|| async { no_page(SECURE_INDEX) })
-        .layer(middleware::from_fn_with_state(Gate::new(gatekeeper), guard));
+        .fallback(|| async { no_page(SECURE_INDEX) });
+    if let Some(OwnPages { path, pages: own }) = endpoints.own.clone() {
+        pages = pages.nest_service(path, own);
+    }
+    let pages = pages.layer(middleware::from_fn_with_state(Gate::new(gatekeeper), guard));
     bounded(endpoints, pages)
 }
 

@@ -104,6 +104,7 @@ fn endpoints(daemon: Daemon) -> Endpoints {
         answers: Arc::new(daemon),
         level: LevelHandle::new(3, |_| Ok(())),
         debug_open: false,
+        own: None,
     }
 }
 

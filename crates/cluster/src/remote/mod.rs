@@ -85,6 +85,14 @@ pub struct RemoteOptions {
     pub port: Option<u16>,
     /// As whom it is asked.
     pub role: RemoteRole,
+    /// Longest time in which the scheduler is found; without it [`LIMIT`].
+    pub patience: Option<Duration>,
+}
+
+impl RemoteOptions {
+    fn patience(&self) -> Duration {
+        self.patience.unwrap_or(LIMIT)
+    }
 }
 
 /// A client as kubectl would make it, and the namespace of its context.
@@ -158,7 +166,11 @@ impl Remote {
     /// # Errors
     /// There is no Lease, nobody holds it, its holder is no pod, or a permission is missing.
     pub async fn leader(&self) -> Result<SchedulerPod, RemoteError> {
-        in_time(leader::find(&self.client, &self.options)).await
+        in_time(
+            self.options.patience(),
+            leader::find(&self.client, &self.options),
+        )
+        .await
     }
 
     /// Finds a scheduler's pod by its name.
@@ -166,7 +178,11 @@ impl Remote {
     /// # Errors
     /// There is none, or a permission is missing.
     pub async fn pod(&self, name: &str) -> Result<SchedulerPod, RemoteError> {
-        in_time(leader::find_named(&self.client, &self.options, name)).await
+        in_time(
+            self.options.patience(),
+            leader::find_named(&self.client, &self.options, name),
+        )
+        .await
     }
 
     /// Finds a scheduler that stands by, where there is no leader to ask.
@@ -174,7 +190,11 @@ impl Remote {
     /// # Errors
     /// A permission is missing.
     pub async fn standby(&self) -> Result<Option<SchedulerPod>, RemoteError> {
-        in_time(leader::find_standby(&self.client, &self.options)).await
+        in_time(
+            self.options.patience(),
+            leader::find_standby(&self.client, &self.options),
+        )
+        .await
     }
 
     /// Asks a scheduler for a page.
@@ -204,15 +224,20 @@ impl Remote {
         asked: PageRequest<'_>,
         out: &mut (dyn Write + Send),
     ) -> Result<RemotePage, RemoteError> {
-        let token = self.tokens.get(&self.client, leader, &self.options).await?;
+        let patience = asked.patience;
+        let token = self.tokens.get(&self.client, leader, &self.options);
+        let token = in_time(patience, token).await?;
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &leader.namespace);
         let ports = [leader.port];
         let forwarded = pods.portforward(&leader.pod, &ports);
-        let mut forwarded = match timeout(LIMIT, forwarded).await {
+        let mut forwarded = match timeout(patience, forwarded).await {
             Ok(forwarded) => {
                 forwarded.map_err(|error| error::of_forwarding(leader, &error, &self.options))?
             }
-            Err(_) => return Err(RemoteError::not_forwarded(leader, "no answer")),
+            Err(_) => {
+                let reason = format!("no answer within {patience:?}");
+                return Err(RemoteError::not_forwarded(leader, &reason));
+            }
         };
         let stream = forwarded.take_stream(leader.port);
         let reason = forwarded.take_error(leader.port);
@@ -241,11 +266,14 @@ impl Remote {
     }
 }
 
-async fn in_time<T>(found: impl Future<Output = Result<T, RemoteError>>) -> Result<T, RemoteError> {
-    match timeout(LIMIT, found).await {
+async fn in_time<T>(
+    patience: Duration,
+    found: impl Future<Output = Result<T, RemoteError>>,
+) -> Result<T, RemoteError> {
+    match timeout(patience, found).await {
         Ok(found) => found,
         Err(_) => Err(RemoteError::Unreachable {
-            reason: format!("no answer within {LIMIT:?}"),
+            reason: format!("no answer within {patience:?}"),
         }),
     }
 }
@@ -258,8 +286,8 @@ async fn encrypted(
     token: &str,
     out: &mut (dyn Write + Send),
 ) -> Result<RemotePage, String> {
-    let stream = timeout(LIMIT, tls::encrypt(stream)).await;
-    let stream = stream.map_err(|_| "no answer in time")??;
+    let stream = timeout(asked.patience, tls::encrypt(stream)).await;
+    let stream = stream.map_err(|_| format!("no answer within {:?}", asked.patience))??;
     page::ask(stream, asked, Some(token), out).await
 }
 
@@ -284,8 +312,9 @@ pub async fn ask_at(address: &str, asked: PageRequest<'_>) -> Result<RemotePage,
         address: address.to_owned(),
         reason,
     };
-    let silent = |_| at(format!("no answer within {LIMIT:?}"));
-    let connected = timeout(LIMIT, TcpStream::connect((host, port))).await;
+    let patience = asked.patience;
+    let silent = |_| at(format!("no answer within {patience:?}"));
+    let connected = timeout(patience, TcpStream::connect((host, port))).await;
     let stream = connected
         .map_err(silent)?
         .map_err(|error| at(error.to_string()))?;

@@ -1,6 +1,7 @@
 //! One request over a stream that is there already.
 
 use std::io::Write;
+use std::time::Duration;
 
 use http::{Method, Request, header};
 use http_body_util::{BodyExt, Full};
@@ -40,19 +41,32 @@ pub struct PageRequest<'a> {
     pub path: &'a str,
     /// A question in JSON, which is posted; without one the page is read.
     pub question: Option<&'a str>,
+    /// Longest time for each step until the answer begins.
+    pub patience: Duration,
 }
 
 impl<'a> PageRequest<'a> {
     /// Reads a page.
     pub fn read(path: &'a str) -> Self {
-        let question = None;
-        Self { path, question }
+        Self {
+            path,
+            question: None,
+            patience: LIMIT,
+        }
     }
 
     /// Posts a question.
     pub fn post(path: &'a str, question: &'a str) -> Self {
-        let question = Some(question);
-        Self { path, question }
+        Self {
+            question: Some(question),
+            ..Self::read(path)
+        }
+    }
+
+    /// Waits so long at most.
+    #[must_use]
+    pub fn within(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 }
 
@@ -67,7 +81,8 @@ pub(super) async fn ask(
     out: &mut (dyn Write + Send),
 ) -> Result<RemotePage, String> {
     let broken = |error: hyper::Error| describe(&error);
-    let silent = |_| format!("no answer within {LIMIT:?}");
+    let patience = asked.patience;
+    let silent = |_| format!("no answer within {patience:?}");
     let handshake = http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = handshake.map_err(broken)?;
     let connection = tokio::spawn(connection);
@@ -86,7 +101,7 @@ pub(super) async fn ask(
     let question = asked.question.unwrap_or_default().to_owned();
     let request = request.body(Full::new(Bytes::from(question)));
     let request = request.map_err(|error| error.to_string())?;
-    let response = timeout(LIMIT, sender.send_request(request)).await;
+    let response = timeout(patience, sender.send_request(request)).await;
     let (head, body) = response.map_err(silent)?.map_err(broken)?.into_parts();
     let server = head.headers.get(header::SERVER);
     let server = server.and_then(|name| name.to_str().ok());

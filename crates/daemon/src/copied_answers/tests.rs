@@ -91,16 +91,16 @@ async fn who_stands_by_tells_what_it_would_decide_and_who_leads() {
     };
     let refused = Some("line 3 is wrong".to_owned());
     let page = questions.page(&core, pod("b"), refused.clone()).await;
-    let page = page.expect("an answer").expect("a page");
+    let page = page.expect("an answer").expect("a page").json();
     let note = json!({"leader": "first_1", "asOf": "1970-01-01T00:00:01Z"});
     assert_eq!(page["standby"], note);
     let text = page.to_string();
     assert!(text.contains("the cluster is full: cpu"), "{text}");
     let top = questions.page(&core, Ask::Top, refused).await;
-    let top = top.expect("an answer").expect("a page");
+    let top = top.expect("an answer").expect("a page").json();
     assert_eq!(top["configuration"], "line 3 is wrong");
     let absent = questions.page(&core, pod("c"), None).await;
-    let absent = absent.expect("an answer").expect_err("no such pod");
+    let absent = absent.expect("an answer").err().expect("no such pod");
     assert!(absent.contains("ns/c"), "{absent}");
     // A plan too.
     let asked = serde_json::to_vec(&about("w")).expect("JSON");

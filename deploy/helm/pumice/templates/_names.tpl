@@ -43,6 +43,9 @@ object.spec.?schedulerName.orValue('') in {{ include "pumice.celList" (include "
 {{- if $custom.scheduler_pprof_enable }}
 - --enable-pprof=true
 {{- end }}
+{{- if $custom.scheduler_ui_enable }}
+- --enable-ui=true
+{{- end }}
 - --leader-elect={{ $custom.leader_elect_enable }}
 - --leader-elect-resource-namespace={{ .Release.Namespace }}
 {{- with $custom.scheduler_kube_api_qps }}

@@ -3,14 +3,12 @@
 //! ```text
 //!  cluster: pages of the scheduler ─┐
 //!  FILE, DIR: a simulation ─────────┤
-//!  a moment of a recording ─────────┴► Source ─ a thread of its own, the desk ─► pumice_page ─► server on 127.0.0.1
+//!  a moment of a recording ─────────┴► Source ─ a thread of its own, the desk ─► pumice_page_server, on 127.0.0.1
 //! ```
 
 mod cluster;
-mod desk;
 mod past;
 mod questions;
-mod server;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -19,6 +17,7 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::Context;
 use clap::Args;
 use jiff::Timestamp;
+use pumice_page_server::{FreshAnswers, PageDesk, PageVisitors, PlanningSource, router, serve};
 use pumice_sim::Mode;
 
 use super::scheduler::SchedulerPlace;
@@ -27,9 +26,9 @@ use crate::recordings::{moment_at, since_epoch};
 use crate::simulate::{self, ClusterArguments, SimulatedSource};
 
 use cluster::ClusterSource;
-use desk::PageDesk;
 use past::PastSource;
-use questions::PlanningSource;
+
+const NO_THREAD: &str = "the system has no thread for the page";
 
 /// Arguments of `pumice ui`.
 #[derive(Args)]
@@ -67,7 +66,7 @@ pub fn run(arguments: &UiArguments) -> anyhow::Result<ExitCode> {
     } else {
         // Whoever cannot be asked is known before anything is opened.
         let source = ClusterSource::open(&arguments.place)?;
-        PageDesk::start_with(move || Some(source))?
+        PageDesk::start_with(move || Some(FreshAnswers::of(source))).context(NO_THREAD)?
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -81,12 +80,15 @@ pub fn run(arguments: &UiArguments) -> anyhow::Result<ExitCode> {
                 arguments.listen
             ))
         })?;
-        let url = format!("http://{}/", listener.local_addr()?);
+        let address = listener.local_addr()?;
+        let url = format!("http://{address}/");
         anstream::println!("The page is at {url} until this is interrupted (Ctrl-C).");
         if !arguments.no_open {
             open(&url);
         }
-        server::serve(listener, desk).await
+        let port = address.port();
+        let pages = router("", PageVisitors::OfThisMachine { port }, desk);
+        serve(listener, pages).await.context("the page has ended")
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -131,7 +133,8 @@ fn made_there<S: PlanningSource>(
         };
         let _ = told.send(result);
         source
-    })?;
+    })
+    .context(NO_THREAD)?;
     ended
         .recv()
         .context("what was to be shown ended in a panic")??;

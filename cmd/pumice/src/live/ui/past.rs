@@ -2,9 +2,9 @@
 
 use pumice_engine::view::{Ask, Time, View};
 use pumice_page::{PageDecision, PageStanding, Source};
+use pumice_page_server::{PlanForm, PlanningSource};
 use pumice_plan::PlanView;
 
-use super::questions::{PlanForm, PlanningSource};
 use crate::recordings::{PastMoment, rfc3339};
 
 /// What a scheduler knew.

@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 use pumice_api::keys;
 use pumice_conf::Config;
 use pumice_engine::Engine;
-use pumice_page::Source;
+use pumice_page_server::{PlanForm, PlanningSource};
 use pumice_plan::{PlanBounds, PlanQuestion, PlanRequest, PlanView};
-use serde::Deserialize;
 
 use crate::live::plan::{PlanManifests, named};
 use crate::simulate::SimulatedSource;
@@ -15,48 +14,28 @@ use crate::simulate::SimulatedSource;
 /// How long a plan over a simulation may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// A source that can be asked what would happen if, too.
-pub trait PlanningSource: Source {
-    /// The plan, or what is wrong with the question.
-    fn plan(&mut self, asked: &PlanForm) -> Result<PlanView, String>;
-}
-
-/// What stands in the form.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct PlanForm {
-    /// YAML.
-    pub manifests: String,
-    /// Jobs, one a line.
-    pub about: String,
-}
-
-impl PlanForm {
-    /// The question; what names no namespace is in this one.
-    pub fn request(&self, namespace: &str) -> Result<PlanRequest, String> {
-        let lines = self
-            .about
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty());
-        let names = [keys::DEFAULT_SCHEDULER.to_owned()];
-        let request = PlanRequest {
-            objects: PlanManifests::of_text(&self.manifests).objects(&names, namespace)?,
-            about: lines.map(|line| named(line, namespace)).collect(),
-            ..PlanRequest::default()
-        };
-        match request == PlanRequest::default() {
-            true => {
-                Err("what would happen if what? Give manifests, or the name of a job".to_owned())
-            }
-            false => Ok(request),
-        }
+/// What is asked; what names no namespace is in this one.
+pub fn question(form: &PlanForm, namespace: &str) -> Result<PlanRequest, String> {
+    let lines = form
+        .about
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    let names = [keys::DEFAULT_SCHEDULER.to_owned()];
+    let request = PlanRequest {
+        objects: PlanManifests::of_text(&form.manifests).objects(&names, namespace)?,
+        about: lines.map(|line| named(line, namespace)).collect(),
+        ..PlanRequest::default()
+    };
+    match request == PlanRequest::default() {
+        true => Err("what would happen if what? Give manifests, or the name of a job".to_owned()),
+        false => Ok(request),
     }
 }
 
 impl PlanningSource for SimulatedSource {
     fn plan(&mut self, asked: &PlanForm) -> Result<PlanView, String> {
-        let question = asked.request("default")?.read(&pumice_engine::REGISTRY);
+        let question = question(asked, "default")?.read(&pumice_engine::REGISTRY);
         let question = question.map_err(|wrong| wrong.to_string())?;
         let (engine, config) = self.parts();
         plan_on(engine, config, &question)

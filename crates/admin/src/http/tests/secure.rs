@@ -9,8 +9,10 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::super::{AccessVerdict, Gatekeeper, HttpServer, PendingVerdict, serve_secure};
-use super::{Daemon, Reply, endpoints, exchange};
+use super::super::{
+    AccessVerdict, Gatekeeper, HttpServer, OwnPages, PendingVerdict, serve, serve_secure,
+};
+use super::{Daemon, Reply, ask, endpoints, exchange};
 
 /// Knows `reader`, who may get what is not a dump, and `root`, who may do everything.
 struct Doorman;
@@ -105,6 +107,42 @@ async fn send(server: &HttpServer, token: Option<&str>, request: &str, body: &st
         body.len()
     );
     exchange(connect(server).await, &text).await
+}
+
+#[tokio::test]
+async fn own_pages_are_answered_to_the_same_people_and_on_this_port_alone() {
+    let pages = axum::Router::new()
+        .route("/", axum::routing::get("overview"))
+        .route("/jobs/{*job}", axum::routing::get("a job"))
+        .fallback(|| async { (axum::http::StatusCode::NOT_FOUND, "nothing of ours") });
+    let mut endpoints = endpoints(Daemon::default());
+    endpoints.own = Some(OwnPages { path: "/ui", pages });
+    endpoints.debug_open = true;
+    let open = serve("127.0.0.1:0", endpoints.clone()).await;
+    let open = open.expect("it listens");
+    let server = serve_secure("127.0.0.1:0", None, endpoints, Arc::new(Doorman)).await;
+    let server = server.expect("it listens");
+    for (page, there) in [
+        ("/ui", "overview"),
+        ("/ui/", "overview"),
+        ("/ui/jobs/a/b", "a job"),
+        ("/ui/nothing", "nothing of ours"),
+    ] {
+        let get = format!("GET {page}");
+        let reply = send(&server, Some("reader"), &get, "").await;
+        assert_eq!(reply.body, there, "{page}");
+        for (token, status) in [(None, 401), (Some("stranger"), 401)] {
+            let reply = send(&server, token, &get, "").await;
+            assert_eq!(reply.status, status, "{page}");
+        }
+        let reply = send(&server, Some("reader"), &format!("POST {page}"), "").await;
+        assert_eq!(reply.status, 403, "{page}");
+        assert_eq!(ask(open.address(), &get).await.status, 404, "{page}");
+    }
+    assert_eq!(
+        send(&server, Some("reader"), "GET /uix", "").await.status,
+        404
+    );
 }
 
 #[tokio::test]

@@ -25,8 +25,8 @@ pub(super) const CONTROLLERS: [&str; 13] = [
     "v",
 ];
 
-/// The one flag of the chart that is ours: Volcano's scheduler reads a mounted file.
-pub(super) const OURS: &str = "scheduler-configmap";
+/// The flags of the chart that are ours: Volcano's scheduler reads a mounted file, and has no page.
+pub(super) const OURS: [&str; 2] = ["scheduler-configmap", "enable-ui"];
 
 /// Flags of vc-scheduler (spec/01 §1.1).
 pub(super) const FLAGS: [&str; 47] = [
@@ -339,7 +339,7 @@ fn the_scheduler_is_started_as_volcano_starts_its_own_but_watches_its_config_map
     }
     for arg in args {
         let flag = arg.trim_start_matches('-').split('=').next();
-        let known = flag.is_some_and(|flag| flag == OURS || FLAGS.contains(&flag));
+        let known = flag.is_some_and(|flag| OURS.contains(&flag) || FLAGS.contains(&flag));
         assert!(known, "{arg}");
     }
 }

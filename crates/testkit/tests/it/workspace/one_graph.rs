@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{ROOT, metadata};
 
 /// Packages whose own build may differ, with the reason.
-const EXEMPT: [(&str, &str); 4] = [
+const EXEMPT: [(&str, &str); 5] = [
     (
         "pumice-admin",
         "what reaches outside is completed in cluster, on which it does not stand",
@@ -15,6 +15,10 @@ const EXEMPT: [(&str, &str); 4] = [
     (
         "pumice-e2e",
         "the same; its programs and tests are built with everything",
+    ),
+    (
+        "pumice-page-server",
+        "what reaches outside is completed in cluster, on which it does not stand",
     ),
     ("pumice-features", "completes what the others bring"),
     (

@@ -1,19 +1,27 @@
 //! The thread that has a source: questions come one after the other.
 
+use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use anyhow::Context;
 use pumice_page::{PageAddress, PageAnswer, live_part, page, plan_result, views};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::questions::{PlanForm, PlanningSource};
+use crate::source::{PlanForm, PlanningSource};
 
 enum DeskRequest {
     Page(PageAddress, oneshot::Sender<PageAnswer>),
     Live(PageAddress, oneshot::Sender<String>),
-    Views(PageAddress, oneshot::Sender<Result<Value, String>>),
+    Views(PageAddress, oneshot::Sender<Result<Value, NoViews>>),
     Plan(PageAddress, PlanForm, oneshot::Sender<String>),
+}
+
+/// Why there are no views behind a page.
+pub(crate) struct NoViews {
+    /// Status of HTTP.
+    pub status: u16,
+    /// A sentence.
+    pub why: String,
 }
 
 /// The way to that thread.
@@ -22,9 +30,12 @@ pub struct PageDesk(Sender<DeskRequest>);
 
 impl PageDesk {
     /// A desk before the source that `make` makes there, or before none: then nothing is answered.
+    ///
+    /// # Errors
+    /// The system has no thread for it.
     pub fn start_with<S: PlanningSource>(
         make: impl FnOnce() -> Option<S> + Send + 'static,
-    ) -> anyhow::Result<Self> {
+    ) -> io::Result<Self> {
         let (sender, asked) = channel();
         std::thread::Builder::new()
             .name("page".to_owned())
@@ -32,8 +43,7 @@ impl PageDesk {
                 if let Some(mut source) = make() {
                     answer(&mut source, &asked);
                 }
-            })
-            .context("no thread")?;
+            })?;
         Ok(Self(sender))
     }
 
@@ -44,22 +54,22 @@ impl PageDesk {
     }
 
     /// A whole page; `None` where the desk has ended.
-    pub async fn page(&self, address: PageAddress) -> Option<PageAnswer> {
+    pub(crate) async fn page(&self, address: PageAddress) -> Option<PageAnswer> {
         self.ask(|reply| DeskRequest::Page(address, reply)).await
     }
 
     /// What changes of a page.
-    pub async fn live(&self, address: PageAddress) -> Option<String> {
+    pub(crate) async fn live(&self, address: PageAddress) -> Option<String> {
         self.ask(|reply| DeskRequest::Live(address, reply)).await
     }
 
     /// The views behind a page.
-    pub async fn views(&self, address: PageAddress) -> Option<Result<Value, String>> {
+    pub(crate) async fn views(&self, address: PageAddress) -> Option<Result<Value, NoViews>> {
         self.ask(|reply| DeskRequest::Views(address, reply)).await
     }
 
     /// A plan, as a part of a page.
-    pub async fn plan(&self, address: PageAddress, form: PlanForm) -> Option<String> {
+    pub(crate) async fn plan(&self, address: PageAddress, form: PlanForm) -> Option<String> {
         self.ask(|reply| DeskRequest::Plan(address, form, reply))
             .await
     }
@@ -76,7 +86,8 @@ fn answer(source: &mut impl PlanningSource, asked: &Receiver<DeskRequest>) {
                 drop(reply.send(live_part(&address, source)));
             }
             DeskRequest::Views(address, reply) if !reply.is_closed() => {
-                drop(reply.send(views(&address, source)));
+                let views = views(&address, source);
+                drop(reply.send(views.map_err(|why| no_views(why, source))));
             }
             DeskRequest::Plan(address, form, reply) if !reply.is_closed() => {
                 let plan = source.plan(&form);
@@ -86,4 +97,13 @@ fn answer(source: &mut impl PlanningSource, asked: &Receiver<DeskRequest>) {
             _ => {}
         }
     }
+}
+
+fn no_views(why: String, source: &mut impl PlanningSource) -> NoViews {
+    let status = if source.standing().unanswered {
+        503
+    } else {
+        404
+    };
+    NoViews { status, why }
 }

@@ -1,0 +1,170 @@
+//! Answers that are told again for a while, however many look at the page.
+
+use std::time::{Duration, Instant};
+
+use pumice_engine::view::{Ask, View};
+use pumice_page::{PageDecision, PageStanding, Source};
+use pumice_plan::PlanView;
+
+use crate::source::{PlanForm, PlanningSource};
+
+/// An answer is told again for so long.
+const FRESH: Duration = Duration::from_millis(900);
+/// Where nobody has answered it is tried anew after so long: whoever asks meanwhile need not wait for it again.
+const TRIED_ANEW: Duration = Duration::from_secs(2);
+/// Answers kept.
+const MAX_KEPT: usize = 32;
+
+/// A source that is asked the same once in [`FRESH`] at most.
+pub struct FreshAnswers<S> {
+    source: S,
+    kept: Vec<(Ask, Instant, Result<View, String>)>,
+    decided: Option<(Instant, Result<Vec<PageDecision>, String>)>,
+    /// When nobody answered, and why.
+    away: Option<(Instant, String)>,
+}
+
+impl<S> FreshAnswers<S> {
+    /// Before this source.
+    pub fn of(source: S) -> Self {
+        Self {
+            source,
+            kept: Vec::new(),
+            decided: None,
+            away: None,
+        }
+    }
+}
+
+impl<S: Source> FreshAnswers<S> {
+    /// Why it is not asked now.
+    fn is_away(&self) -> Result<(), String> {
+        match &self.away {
+            Some((at, why)) if at.elapsed() < TRIED_ANEW => Err(why.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an answer is kept: not where nobody gave one.
+    fn is_answer<T>(&mut self, answer: &Result<T, String>) -> bool {
+        self.away = match answer {
+            Err(why) if self.source.standing().unanswered => Some((Instant::now(), why.clone())),
+            _ => None,
+        };
+        self.away.is_none()
+    }
+}
+
+impl<S: Source> Source for FreshAnswers<S> {
+    fn ask(&mut self, ask: &Ask) -> Result<View, String> {
+        self.is_away()?;
+        self.kept.retain(|(_, at, _)| at.elapsed() < FRESH);
+        if let Some((.., view)) = self.kept.iter().find(|(known, ..)| known == ask) {
+            return view.clone();
+        }
+        let view = self.source.ask(ask);
+        if self.is_answer(&view) && self.kept.len() < MAX_KEPT {
+            self.kept.push((ask.clone(), Instant::now(), view.clone()));
+        }
+        view
+    }
+
+    fn decisions(&mut self) -> Result<Vec<PageDecision>, String> {
+        self.is_away()?;
+        if let Some((at, known)) = &self.decided
+            && at.elapsed() < FRESH
+        {
+            return known.clone();
+        }
+        let decided = self.source.decisions();
+        let kept = self.is_answer(&decided);
+        self.decided = kept.then(|| (Instant::now(), decided.clone()));
+        decided
+    }
+
+    fn standing(&mut self) -> PageStanding {
+        self.source.standing()
+    }
+}
+
+impl<S: PlanningSource> PlanningSource for FreshAnswers<S> {
+    fn plan(&mut self, asked: &PlanForm) -> Result<PlanView, String> {
+        self.source.plan(asked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers as it is told, and counts.
+    #[derive(Default)]
+    struct Counted {
+        asked: usize,
+        is_away: bool,
+    }
+
+    impl Source for Counted {
+        fn ask(&mut self, ask: &Ask) -> Result<View, String> {
+            self.asked += 1;
+            Err(format!("{ask:?} {}", self.asked))
+        }
+
+        fn decisions(&mut self) -> Result<Vec<PageDecision>, String> {
+            self.asked += 1;
+            Ok(Vec::new())
+        }
+
+        fn standing(&mut self) -> PageStanding {
+            PageStanding {
+                unanswered: self.is_away,
+                ..PageStanding::default()
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_is_asked_once_and_something_else_for_itself() {
+        let mut fresh = FreshAnswers::of(Counted::default());
+        for (ask, said) in [
+            (Ask::Top, "Top 1"),
+            (Ask::Nodes, "Nodes 2"),
+            (Ask::Top, "Top 1"),
+        ] {
+            assert_eq!(fresh.ask(&ask).err().as_deref(), Some(said));
+        }
+        assert!(fresh.decisions().is_ok() && fresh.decisions().is_ok());
+        assert_eq!(fresh.source.asked, 3);
+    }
+
+    #[test]
+    fn where_nobody_answers_nobody_else_waits_for_that_again() {
+        let mut fresh = FreshAnswers::of(Counted {
+            is_away: true,
+            ..Counted::default()
+        });
+        for ask in [Ask::Top, Ask::Nodes, Ask::Queues] {
+            assert_eq!(fresh.ask(&ask).err().as_deref(), Some("Top 1"));
+        }
+        assert_eq!(fresh.decisions().err().as_deref(), Some("Top 1"));
+        // Time has passed, and somebody is there.
+        fresh.source.is_away = false;
+        fresh.away = fresh
+            .away
+            .map(|(at, why)| (at.checked_sub(TRIED_ANEW).expect("a time"), why));
+        assert_eq!(fresh.ask(&Ask::Nodes).err().as_deref(), Some("Nodes 2"));
+        assert_eq!(fresh.ask(&Ask::Top).err().as_deref(), Some("Top 3"));
+    }
+
+    #[test]
+    fn more_questions_than_are_kept_are_asked_again_and_take_no_more_memory() {
+        let mut fresh = FreshAnswers::of(Counted::default());
+        for node in 0..MAX_KEPT * 2 {
+            assert!(fresh.ask(&Ask::Node(node.to_string())).is_err());
+        }
+        assert_eq!(fresh.kept.len(), MAX_KEPT);
+        let asked = fresh.source.asked;
+        assert!(fresh.ask(&Ask::Node("63".to_owned())).is_err());
+        assert_eq!(fresh.source.asked, asked + 1);
+    }
+}

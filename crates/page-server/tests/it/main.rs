@@ -1,0 +1,3 @@
+//! The pages over HTTP, before a source that the test makes.
+
+mod served;
