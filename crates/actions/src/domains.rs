@@ -8,6 +8,7 @@
 //!                                         neither ─► undone, the next one
 //! ```
 
+mod compared;
 mod tries;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use pumice_model::{DomainIx, JobIx, JobUnit, ResVec, State, TaskIx};
 use crate::attempt::{Attempt, allocate_tasks, try_task};
 use crate::kernel::Kernel;
 use crate::worksheet::TaskQueue;
+use compared::ComparedDomains;
 use tries::{DomainTries, asked_by, asked_in_all, best_first};
 
 /// What came of a try.
@@ -265,7 +267,9 @@ pub(crate) fn search<Left>(
     let mut tries = DomainTries::new(session, unit);
     for tier in tiers(session.state, unit, outer) {
         let mut later = None;
-        for domain in tries.promising(session, kernel, &tier) {
+        let promising = tries.promising(session, kernel, &tier);
+        let mut ready = ComparedDomains::new(session, unit, promising.len());
+        for domain in promising {
             let attempt = within(session.state, attempt, domain);
             forget_tries(session, unit.job, &before);
             let (fit, left) = try_in(session, kernel, &attempt);
@@ -278,7 +282,15 @@ pub(crate) fn search<Left>(
                 return None;
             }
             match fit {
-                DomainFit::Now => return Some(left),
+                DomainFit::Now => {
+                    let Some(ready) = &mut ready else {
+                        return Some(left);
+                    };
+                    ready.add(session, (domain, attempt), tries.asked(), start);
+                    if ready.is_enough(session) {
+                        break;
+                    }
+                }
                 DomainFit::Later => {
                     session.undo_to(start);
                     later.get_or_insert(attempt);
@@ -286,7 +298,7 @@ pub(crate) fn search<Left>(
                 DomainFit::No => tries.note(session, domain, &before),
             }
         }
-        if let Some(attempt) = later {
+        if let Some(attempt) = ready.and_then(ComparedDomains::best).or(later) {
             forget_tries(session, unit.job, &before);
             let (fit, left) = try_in(session, kernel, &attempt);
             return (fit != DomainFit::No).then_some(left);

@@ -5,8 +5,8 @@ use pumice_model::{JobIx, QueueIx, State, TaskIx};
 use crate::points::{
     Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, DomainScore,
     ExtenderQuestions, JobConsent, JobOrder, JobPipelined, JobReady, JobShares, JobStarving,
-    JobValid, KeepsMix, Ledgers, NetworkSettings, NodeFilters, NodeScores, Overused, QueueDistance,
-    QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder, VictimTasks, Victims,
+    JobValid, KeepsMix, Ledgers, NetworkSettings, NodeFilters, NodeScores, NodesRest, Overused,
+    QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder, VictimTasks, Victims,
 };
 
 /// What a plugin may know about the cycle besides the state.
@@ -143,6 +143,11 @@ pub trait Plugin {
 
     /// Which domain of the network is better.
     fn as_domain_score(&self) -> Option<&dyn DomainScore> {
+        None
+    }
+
+    /// What is left for others where a unit was placed.
+    fn as_nodes_rest(&self) -> Option<&dyn NodesRest> {
         None
     }
 

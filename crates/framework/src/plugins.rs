@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use pumice_conf::Enabled;
 use pumice_devices::Settings;
 use pumice_model::object::NodeObject;
-use pumice_model::{DomainIx, JobIx, QueueIx, ResVec, Rules, State, TaskIx};
+use pumice_model::{DomainIx, JobIx, NodeIx, QueueIx, ResVec, Rules, State, TaskIx};
 
 use crate::observer::{Observer, Stage};
 use crate::obstacles::Barriers;
@@ -306,6 +306,17 @@ impl Plugins {
     pub fn domain_score(&self, state: &State, domain: DomainIx, asked: &ResVec) -> f64 {
         let scores = self.ask(&self.points.domain_score, |x| x.as_domain_score());
         scores.map(|p| p.domain_score(state, domain, asked)).sum()
+    }
+
+    /// Whether domains are compared by what is left of them.
+    pub fn has_nodes_rest(&self) -> bool {
+        !self.points.nodes_rest.is_empty()
+    }
+
+    /// How good what is left of these nodes is, in parts of a point ([`crate::points::POINT`]).
+    pub fn nodes_rest(&self, state: &State, nodes: &[NodeIx]) -> i128 {
+        let rests = self.ask(&self.points.nodes_rest, |x| x.as_nodes_rest());
+        rests.map(|p| p.nodes_rest(state, nodes)).sum()
     }
 
     /// JobReady: all agree.

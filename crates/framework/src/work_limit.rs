@@ -79,6 +79,12 @@ impl Work {
         self.limit.is_some() && spent > self.share(job)
     }
 
+    /// Whether a job has taken so much of its share that what it could do without should end.
+    pub fn is_half_over(&self, job: JobIx) -> bool {
+        let spent = self.by_job.get(&job).copied().unwrap_or(0);
+        self.limit.is_some() && spent > self.share(job) / 2
+    }
+
     /// Whether no further job should get a turn in this cycle.
     pub fn is_full(&self) -> bool {
         let full = |limit: u64| self.spent > limit.saturating_mul(JOBS_PER_CYCLE);

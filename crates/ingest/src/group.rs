@@ -7,7 +7,7 @@ use pumice_model::resource::is_of_device_class;
 
 use crate::options::Options;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
-use crate::{amount, bounds, hyper_node, meta, selector};
+use crate::{amount, bounds, hyper_node, meta, run_time, selector};
 
 /// Reads a PodGroup.
 ///
@@ -56,7 +56,7 @@ pub fn pod_group(group: &PodGroup, options: &Options) -> Result<GroupObject, Vec
             &mut problems,
         ),
         preemptable: meta::preemptable(&group.metadata),
-        annotations: meta::annotations(&group.metadata, &options.annotations),
+        annotations: run_time::annotations(&group.metadata, options, None),
         status: status(&group.status, &mut problems),
         is_native: false,
         namespace,

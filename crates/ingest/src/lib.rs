@@ -41,6 +41,7 @@ mod pod;
 mod problem;
 mod queue;
 mod request;
+mod run_time;
 mod selector;
 mod shard;
 mod spread;

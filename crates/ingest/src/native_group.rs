@@ -7,6 +7,7 @@ use pumice_model::object::{GroupObject, GroupPhase, GroupStatus, NATIVE_GROUP};
 use crate::meta;
 use crate::options::Options;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
+use crate::run_time;
 
 /// Reads a PodGroup of `scheduling.k8s.io`. Its pods are there already, so it counts as admitted.
 ///
@@ -51,7 +52,7 @@ pub fn native_pod_group(
         queue: queue.unwrap_or_default().to_owned(),
         priority_class: group.spec.priority_class_name.clone(),
         preemptable: meta::preemptable(&group.metadata),
-        annotations: meta::annotations(&group.metadata, &options.annotations),
+        annotations: run_time::annotations(&group.metadata, options, None),
         status: GroupStatus {
             phase: GroupPhase::Inqueue,
             ..GroupStatus::default()

@@ -12,7 +12,9 @@ use pumice_model::object::{
 use crate::native_group::native_group;
 use crate::options::Options;
 use crate::problem::{ObjectProblem, ObjectProblems, Path, Readable};
-use crate::{affinity, bounds, device, device_claim, image, meta, numa, request, spread, volume};
+use crate::{
+    affinity, bounds, device, device_claim, image, meta, numa, request, run_time, spread, volume,
+};
 
 /// Scheduler of a pod that names none, as the API server sets it.
 const KUBERNETES_SCHEDULER: &str = "default-scheduler";
@@ -56,7 +58,8 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<Readable<PodObject>, Vec<Obje
     out.gates = gates(spec);
     out.told = told(pod);
     out.scheduled_s = scheduled_s(pod);
-    out.annotations = meta::annotations(&pod.metadata, &options.annotations);
+    let deadline_s = spec.active_deadline_seconds;
+    out.annotations = run_time::annotations(&pod.metadata, options, deadline_s);
     out.cpus = numa::cpu_request(pod, spec).map(Box::new);
     containers(&mut out, spec, &mut problems);
     device::fill_pod(&mut out, &pod.metadata, spec);

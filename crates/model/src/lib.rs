@@ -29,6 +29,7 @@ pub mod numa;
 pub mod object;
 pub mod queue;
 pub mod resource;
+pub mod run_time;
 pub mod selector;
 pub mod shape;
 pub mod shard;

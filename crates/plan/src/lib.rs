@@ -8,7 +8,8 @@
 //!
 //! A course runs cycles until nothing changes any more: pods that are bound stay where they are bound, pods that are
 //! evicted are gone. What their controllers would make instead of them is no part of it, nor is anything that ends by
-//! itself. So a plan says what happens now, if nobody else does anything.
+//! itself. So a plan says what happens now, if nobody else does anything. When a job starts is asked of courses one after
+//! the other, between which pods end as their owners say ([`when`]).
 //!
 //! Pure: the caller says how long it may take ([`PlanBounds`], [`Patience`]).
 
@@ -20,6 +21,7 @@ mod error;
 mod remedies;
 mod request;
 mod what_if;
+mod when;
 
 use pumice_conf::Config;
 use pumice_engine::Fork;
@@ -32,6 +34,7 @@ pub use error::PlanError;
 pub use remedies::Remedy;
 pub use request::PlanRequest;
 pub use what_if::{AmountsThen, PlannedJob, WhatIf};
+pub use when::{EndBasis, JobMoment, JobStart, WhenView, when};
 
 /// Answers a question on a fork of an engine that has this configuration, at `now_s` (seconds since the epoch).
 ///

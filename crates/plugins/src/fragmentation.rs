@@ -6,6 +6,7 @@
 //!  the argument fragmentation.mix, or a ConfigMap ───────────────────────────────┴► weigh ──► DeviceMix
 //!                                                                                               │ the state keeps it
 //!  scores of nodes: how much more would be wasted ◄── pumice_devices::mix ◄─────────────────────┤
+//!  domains, for all that a gang gets there ◄────────────────────────────────────────────────────┤
 //!  cards, with deviceshare.SchedulePolicy: fragmentation ◄──────────────────────────────────────┘
 //! ```
 //!
@@ -17,6 +18,7 @@ mod belief;
 mod census;
 mod kept;
 mod left_out;
+mod rest;
 mod score;
 mod source;
 #[cfg(test)]
@@ -29,7 +31,7 @@ use std::sync::Arc;
 use pumice_conf::{Arg, Arguments, FormedText, GoDuration, PluginSpec, TextForm, Texts};
 use pumice_devices::{DeviceMix, Policy};
 use pumice_framework::points;
-use pumice_framework::points::{KeepsMix, LeftOutTasks, NodeScore, NodeScores};
+use pumice_framework::points::{KeepsMix, LeftOutTasks, NodeScore, NodeScores, NodesRest};
 use pumice_framework::{Class, CycleInfo, Plugin, Step};
 use pumice_model::State;
 use pumice_model::device::CountedTasks;
@@ -261,6 +263,7 @@ impl Plugin for Fragmentation {
 
     points!(self;
         as_node_scores: NodeScores if self.weight != 0,
+        as_nodes_rest: NodesRest if self.weight != 0,
         as_task_mix: KeepsMix,
     );
 }

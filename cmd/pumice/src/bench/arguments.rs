@@ -242,7 +242,7 @@ pub enum TaskMix {
     Several,
     /// Tasks with GPUs ask for a share of one
     Shares,
-    /// Tasks without GPUs come 2.5 times as often
+    /// A fourth of the tasks ask for no GPU
     CpuHeavy,
 }
 
@@ -252,8 +252,8 @@ pub struct PackingArguments {
     /// Nodes, as CSV with the columns `sn`, `cpu_milli`, `memory_mib`, `gpu` and `model`
     #[arg(long, value_name = "FILE")]
     pub nodes: PathBuf,
-    /// Tasks, as CSV with the columns `cpu_milli`, `memory_mib`, `num_gpu`, `gpu_milli`, `gpu_spec`, and for
-    /// `--departures` `creation_time` and `deletion_time`
+    /// Tasks, as CSV with the columns `cpu_milli`, `memory_mib`, `num_gpu` and `gpu_milli`, with `gpu_spec`
+    /// where models are required, and for `--departures` with `creation_time` and `deletion_time`
     #[arg(long, value_name = "FILE")]
     pub pods: PathBuf,
     /// Which tasks come

@@ -89,6 +89,11 @@ impl DomainTries {
         tries
     }
 
+    /// What the pending pods of the unit ask in all.
+    pub(super) fn asked(&self) -> &ResVec {
+        &self.asked
+    }
+
     fn count(&mut self, session: &Session) {
         let (state, plugins) = (&*session.state, &*session.plugins);
         self.classes = pods_by_class(state, plugins, self.waiting(state).into_iter());

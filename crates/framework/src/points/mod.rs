@@ -59,7 +59,7 @@ pub use domain::{
 pub use filter::{NodeFilter, NodeFilters};
 pub use ledger::{LedgerCheck, Ledgers, ReasonDetail};
 pub use mix::{KeepsMix, LeftOutTasks};
-pub use network::{DomainScore, NetworkSettings};
+pub use network::{DomainScore, NetworkSettings, NodesRest, POINT};
 pub use order::{JobOrder, MovedQueues, QueueBranches, QueueOrder, SubJobOrder, TaskOrder};
 pub use queue::{Admission, Allocatable, Overused};
 pub use report::{JobShares, QueueShare, QueueViews};

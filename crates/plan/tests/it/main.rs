@@ -2,3 +2,4 @@
 
 mod asking;
 mod questions;
+mod when;

@@ -112,6 +112,19 @@ pub fn network_cluster(seed: u64) -> Vec<Delta> {
     objects(&mut rng, &theme)
 }
 
+/// A small cluster of vGPUs in which jobs ask for a place among HyperNodes; otherwise as [`cluster`].
+#[must_use]
+pub fn vgpu_network_cluster(seed: u64) -> Vec<Delta> {
+    let mut rng = Rng::new(seed, 73);
+    let theme = Theme {
+        npus: Vec::new(),
+        mindcluster: false,
+        devices: true,
+        ..Theme::of_network(&mut rng)
+    };
+    objects(&mut rng, &theme)
+}
+
 fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
     let mut nodes = nodes::nodes(rng, theme);
     let queues = groups::queues(rng, theme);

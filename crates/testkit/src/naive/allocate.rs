@@ -24,6 +24,9 @@ struct Worksheet {
 /// UIDs of pods that fitted on no node.
 type InVain = BTreeSet<String>;
 
+/// What came of a sub-job in a domain: the world with it, what is left of its tasks, and how many were placed.
+type TriedSubJob = (World, Vec<String>, u32, InVain);
+
 /// The action.
 pub fn run(cycle: &mut Cycle) {
     let mut sheets = collect(cycle);
@@ -139,9 +142,11 @@ fn sub_job_order(cycle: &Cycle, job: &str, sheet: &Worksheet, l: &SubJob, r: &Su
 /// says whether what was placed is to be kept.
 fn allocate_in_network(cycle: &mut Cycle, job: &str, sheet: &mut Worksheet) -> bool {
     let plain = cycle.world.jobs[job].group.sub_groups.is_empty();
+    let asks = cycle.world.jobs[job].group.topology.is_some();
     let in_vain = cycle.in_vain.clone();
     for tier in network::candidates(cycle, job) {
         let mut waiting: Option<(World, Worksheet, InVain)> = None;
+        let mut ready: Vec<(f64, (World, Worksheet, InVain))> = Vec::new();
         for domain in tier {
             let before = cycle.world.clone();
             let mut rest = sheet.clone();
@@ -150,17 +155,27 @@ fn allocate_in_network(cycle: &mut Cycle, job: &str, sheet: &mut Worksheet) -> b
                 true => allocate_plain_job(cycle, job, &mut rest, Some(&domain)) > Some(0),
                 false => allocate_job_with_sub_groups(cycle, job, &mut rest, &domain),
             };
-            if placed && gates::job_ready(cycle, job) {
+            let is_ready = placed && gates::job_ready(cycle, job);
+            let worth = match is_ready && asks {
+                true => network::worth(cycle, (job, None), &domain, &before),
+                false => None,
+            };
+            if is_ready && worth.is_none() {
                 *sheet = rest;
                 return true;
             }
             let world = std::mem::replace(&mut cycle.world, before);
             let tried = std::mem::replace(&mut cycle.in_vain, in_vain.clone());
-            if placed && waiting.is_none() {
-                waiting = Some((world, rest, tried));
+            match worth {
+                Some(worth) => ready.push((worth, (world, rest, tried))),
+                None if placed && waiting.is_none() => waiting = Some((world, rest, tried)),
+                None => {}
+            }
+            if ready.len() >= network::COMPARED {
+                break;
             }
         }
-        if let Some((world, rest, tried)) = waiting {
+        if let Some((world, rest, tried)) = network::of_most_worth(ready).or(waiting) {
             (cycle.world, *sheet, cycle.in_vain) = (world, rest, tried);
             return true;
         }
@@ -273,14 +288,20 @@ fn allocate_sub_job(
     let asks = network::asks(&cycle.world, job, sub_job);
     let in_vain = cycle.in_vain.clone();
     for tier in network::of_member(cycle, job, sub_job, within) {
-        let mut waiting: Option<(World, Vec<String>, u32, InVain)> = None;
+        let mut waiting: Option<TriedSubJob> = None;
+        let mut ready: Vec<(f64, TriedSubJob)> = Vec::new();
         for domain in tier {
             let before = cycle.world.clone();
             let mut rest = tasks.clone();
             cycle.failed.retain(|key| key.0 != job || key.1 != *sub_job);
             let placed = allocate_tasks(cycle, job, sub_job, &mut rest, Some(&domain));
             let placed = placed.filter(|placed| *placed > 0);
-            if placed.is_some() && gates::sub_job_ready(cycle, job, sub_job) {
+            let is_ready = placed.is_some() && gates::sub_job_ready(cycle, job, sub_job);
+            let worth = match is_ready && asks {
+                true => network::worth(cycle, (job, Some(sub_job)), &domain, &before),
+                false => None,
+            };
+            if is_ready && worth.is_none() {
                 *tasks = rest;
                 return placed;
             }
@@ -289,11 +310,18 @@ fn allocate_sub_job(
             if asks {
                 cycle.in_vain.clone_from(&in_vain);
             }
-            if let (Some(placed), true) = (placed, waiting.is_none()) {
-                waiting = Some((world, rest, placed, tried));
+            match (placed, worth) {
+                (Some(placed), Some(worth)) => ready.push((worth, (world, rest, placed, tried))),
+                (Some(placed), None) if waiting.is_none() => {
+                    waiting = Some((world, rest, placed, tried));
+                }
+                _ => {}
+            }
+            if ready.len() >= network::COMPARED {
+                break;
             }
         }
-        if let Some((world, rest, placed, tried)) = waiting {
+        if let Some((world, rest, placed, tried)) = network::of_most_worth(ready).or(waiting) {
             (cycle.world, *tasks, cycle.in_vain) = (world, rest, tried);
             return Some(placed);
         }

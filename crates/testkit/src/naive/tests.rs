@@ -4,6 +4,7 @@ pub mod builders;
 mod capacity;
 mod cycles;
 mod gang_and_queues;
+mod gangs_by_measure;
 mod node_filters;
 mod node_scores;
 mod together;

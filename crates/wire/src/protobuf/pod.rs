@@ -75,6 +75,7 @@ impl Message for PodSpec {
         match field.number {
             1 => self.volumes.accept(field),
             2 => self.containers.accept(field),
+            5 => self.active_deadline_seconds.accept(field),
             7 => self.node_selector.accept(field),
             10 => self.node_name.accept(field),
             11 => self.host_network.accept(field),

@@ -95,7 +95,8 @@ impl Trace {
             })
         })?;
         let tasks = TraceTable::read(tasks)?.rows(|row| {
-            let models = row.text("gpu_spec")?.split('|');
+            // Lists of the trace without required models leave the column out.
+            let models = row.text("gpu_spec").unwrap_or_default().split('|');
             let times = row.number("deletion_time").ok();
             let times = times.zip(row.number("creation_time").ok());
             let gpu_milli = row.number("gpu_milli")?;
@@ -174,11 +175,12 @@ fn weights(tasks: &[TraceTask], mix: TaskMix) -> Vec<f64> {
     let any = |task: &TraceTask| task.gpus > 0;
     let of_several = (demand(any) - demand(several)) as f64 / demand(several).max(1) as f64;
     let of_shares = count(any) as f64 / count(share).max(1) as f64;
+    let of_none = count(any) as f64 / (3 * count(|task| task.gpus == 0)).max(1) as f64;
     let weight = |task: &TraceTask| match mix {
         TaskMix::Several if several(task) => of_several,
         TaskMix::Shares if share(task) => of_shares,
         TaskMix::Shares if any(task) => 0.0,
-        TaskMix::CpuHeavy if !any(task) => 2.5,
+        TaskMix::CpuHeavy if !any(task) => of_none,
         _ => 1.0,
     };
     tasks.iter().map(weight).collect()

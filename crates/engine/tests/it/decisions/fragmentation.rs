@@ -5,6 +5,7 @@ use pumice_engine::view::{Ask, MixView, View};
 
 use super::cluster::*;
 use super::devices::{holding, split_card, two_cards, used, vgpu};
+use super::network::{asking, hard, hyper_node, nodes_named};
 use pumice_devices::LedgerTime;
 
 const WRITTEN: &str = "30 cpu=1 volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=8192, \
@@ -131,4 +132,36 @@ fn without_the_plugin_there_is_no_mix_and_the_page_says_so() {
     let why = "the plugin fragmentation, which keeps the mix of tasks, is not configured";
     assert_eq!(view.absent.as_deref(), Some(why));
     assert_eq!((view.classes.len(), view.cards.len()), (0, 0));
+}
+
+/// Two halves fill what two others left, or break into a card that nobody has. Every card is the same to the rules of
+/// the network; of the racks n2 makes nothing useless, and without the plugin's score the first one is taken.
+#[test]
+fn a_gang_goes_where_all_of_it_makes_least_useless() {
+    let scored = conf("fragmentation", WRITTEN);
+    let unscored = scored.replace(
+        "fragmentation.mix:",
+        "fragmentation.weight: 0, fragmentation.mix:",
+    );
+    for (conf, expected) in [(&scored, "n2"), (&unscored, "n1")] {
+        let mut cluster = Cluster::under(conf)
+            .with(two_cards("n1"))
+            .with(two_cards("n2"))
+            .with(holding("GPU-aa,NVIDIA,12288,0:", vgpu("one", 12_288)).on("n2"))
+            .with(holding("GPU-bb,NVIDIA,12288,0:", vgpu("two", 12_288)).on("n2"))
+            .with(asking("g", 2, hard(1)));
+        for node in ["n1", "n2"] {
+            cluster.apply(hyper_node(
+                &format!("rack-{node}"),
+                1,
+                &[nodes_named(&format!("^{node}$"))],
+            ));
+        }
+        for name in ["a", "b"] {
+            cluster = cluster.with(vgpu(name, 12_288).group("g"));
+        }
+        let binds = cluster.cycle();
+        let nodes = binds.iter().filter_map(|bind| bind.split(' ').nth(1));
+        assert_eq!(nodes.collect::<Vec<_>>(), [expected; 2]);
+    }
 }

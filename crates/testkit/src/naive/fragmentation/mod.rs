@@ -21,6 +21,7 @@ use pumice_model::object::NodeObject;
 
 use super::cycle::Cycle;
 use super::devices::{self, CardFamily, View};
+use super::network::DomainNodes;
 use super::state::{Task, sub};
 pub use choice::choose;
 use classes::AlikeTasks;
@@ -56,6 +57,24 @@ pub fn begin(cycle: &mut Cycle) {
         let mix = weights::weigh(cycle, plugin);
         cycle.world.mix = Some(Arc::new(mix));
     }
+}
+
+/// Points for what is left of a domain, in 65536ths; `None`: domains are not compared by it (§3).
+pub fn left_of(cycle: &Cycle, domain: &DomainNodes) -> Option<i128> {
+    let plugin = cycle.plugin("fragmentation")?;
+    let weight = plugin.arguments.int("fragmentation.weight").unwrap_or(1);
+    if weight == 0 || !plugin.enabled.hyper_node_order {
+        return None;
+    }
+    let mut wasted = 0;
+    for node in domain.nodes.iter().map(|name| &cycle.world.nodes[name]) {
+        let idle = View::Now.idle(&cycle.world, node);
+        for family in devices::FAMILIES {
+            let shelf = family.shelf(&cycle.world, node, View::Now);
+            wasted += waste(cycle, family, (node, &*shelf), &idle);
+        }
+    }
+    Some(-i128::from(weight) * wasted)
 }
 
 /// Points of a node for what the task makes useless there (§3).

@@ -10,7 +10,7 @@ use super::measure::value;
 use super::{WHOLE, WeighedMix, written};
 use crate::naive::cycle::Cycle;
 use crate::naive::devices::{self, View};
-use crate::naive::state::{Task, World};
+use crate::naive::state::{Status, Task, World};
 
 /// A task that comes now.
 const TASK: i128 = 1 << 20;
@@ -29,7 +29,16 @@ fn uids(world: &World, holds: impl Fn(&Task) -> bool) -> BTreeSet<String> {
 }
 
 fn counted(world: &World) -> BTreeSet<String> {
-    uids(world, |task| AlikeTasks::of(task).is_some())
+    uids(world, |task| {
+        is_counted(world, task) && AlikeTasks::of(task).is_some()
+    })
+}
+
+/// One of another scheduler that had ended when it was first seen never came.
+fn is_counted(world: &World, task: &Task) -> bool {
+    let is_over = [Status::Succeeded, Status::Failed].contains(&task.status);
+    let known = world.mix.as_ref().map(|mix| &mix.counted);
+    task.job.is_some() || !is_over || known.is_some_and(|known| known.contains(&task.pod.uid))
 }
 
 fn holders(world: &World) -> BTreeSet<String> {
@@ -63,7 +72,10 @@ fn census(cycle: &Cycle, plugin: &PluginConf) -> Vec<(AlikeTasks, i128)> {
     let mut classes: Vec<(AlikeTasks, i128)> = Vec::new();
     let mut tasks: Vec<&Task> = cycle.world.tasks.values().collect();
     tasks.sort_by_key(|task| task.came);
-    for task in tasks {
+    for task in tasks
+        .into_iter()
+        .filter(|task| is_counted(&cycle.world, task))
+    {
         let Some(class) = AlikeTasks::of(task) else {
             continue;
         };

@@ -11,6 +11,7 @@ pub use scores::{domain_score, node_scores};
 pub use tree::{DomainNodes, DomainTree};
 
 use super::cycle::Cycle;
+use super::fragmentation;
 use super::gates;
 use super::state::{Status, SubJob, Task, World};
 
@@ -143,4 +144,33 @@ fn in_order(
         }
     }
     tiers
+}
+
+/// So many domains of a tier in which a unit is ready are compared by what it leaves of them.
+pub const COMPARED: usize = 8;
+
+/// What a domain is worth in which a unit became ready since `before`; `None`: the first such one will do.
+pub fn worth(
+    cycle: &mut Cycle,
+    (job, sub_job): (&str, Option<&SubJob>),
+    domain: &DomainNodes,
+    before: &World,
+) -> Option<f64> {
+    let after = fragmentation::left_of(cycle, domain)?;
+    let world = std::mem::replace(&mut cycle.world, before.clone());
+    let left = fragmentation::left_of(cycle, domain)?;
+    let score = domain_score(cycle, job, sub_job, domain);
+    cycle.world = world;
+    Some(score + (after - left) as f64 / 65_536.0)
+}
+
+/// The first of those that are worth most.
+pub fn of_most_worth<T>(all: Vec<(f64, T)>) -> Option<T> {
+    let mut best: Option<(f64, T)> = None;
+    for (worth, one) in all {
+        if best.as_ref().is_none_or(|(most, _)| worth > *most) {
+            best = Some((worth, one));
+        }
+    }
+    best.map(|(_, one)| one)
 }

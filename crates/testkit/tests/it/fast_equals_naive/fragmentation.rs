@@ -2,7 +2,7 @@
 
 use pumice_model::Delta;
 use pumice_testkit::generate::{
-    fragmentation_conf_text, npu_cluster, vendor_cluster, vgpu_cluster,
+    fragmentation_conf_text, npu_cluster, vendor_cluster, vgpu_cluster, vgpu_network_cluster,
 };
 use pumice_testkit::naive;
 
@@ -13,7 +13,7 @@ use crate::run;
 const CASES: u64 = 60;
 
 /// Others of them that told the two apart once.
-const VGPUS_FOUND: &[u64] = &[132, 181, 199];
+const VGPUS_FOUND: &[u64] = &[132, 181, 199, 688];
 
 /// Such clusters with NPUs.
 const NPUS_FOUND: &[u64] = &[63, 76, 91, 146, 162, 163, 170, 227, 310, 361];
@@ -57,4 +57,10 @@ fn what_is_left_of_npus_is_measured_as_by_the_naive_loop() {
 #[test]
 fn what_is_left_of_cards_of_hamis_vendors_is_measured_as_by_the_naive_loop() {
     check_all(vendor_cluster, VENDORS_FOUND);
+}
+
+/// Gangs that ask for a place in the network: domains are compared by all that a gang leaves of each.
+#[test]
+fn what_gangs_leave_of_domains_is_measured_as_by_the_naive_loop() {
+    check_all(vgpu_network_cluster, &[]);
 }

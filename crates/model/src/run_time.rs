@@ -1,0 +1,95 @@
+//! How long pods run, as their owners say it.
+
+use pumice_units::duration::parse_go_duration;
+
+use crate::object::{Pairs, value_of};
+
+/// Annotation of pods and PodGroups: how long a pod runs, as its owner expects; a duration such as `2h30m`.
+pub const RUN_TIME: &str = "pumice.sh/run-time";
+
+/// Annotation of pods and PodGroups: how long a pod runs at most. Of a pod with `spec.activeDeadlineSeconds`, which the
+/// kubelet keeps, the smaller of both.
+pub const RUN_TIME_LIMIT: &str = "pumice.sh/run-time-limit";
+
+/// Both, in the order of their names.
+pub const RUN_TIMES: [&str; 2] = [RUN_TIME, RUN_TIME_LIMIT];
+
+/// Longer than that nobody knows: ten years, in seconds.
+const MAX_RUN_TIME_S: i64 = 10 * 366 * 24 * 3600;
+
+/// How long a pod runs, in seconds, from when it got its node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunTime {
+    /// As its owner expects.
+    pub expected_s: Option<i64>,
+    /// At most.
+    pub limit_s: Option<i64>,
+}
+
+impl RunTime {
+    /// What annotations of a pod say, and those of its PodGroup where the pod says nothing. What cannot be read says
+    /// nothing ([`run_time_s`] tells why).
+    pub fn of(pod: Option<&Pairs>, group: Option<&Pairs>) -> Self {
+        let said = |key| {
+            let mut all = [pod, group].into_iter().flatten();
+            let text = all.find_map(|annotations| value_of(annotations, key));
+            text.and_then(|text| run_time_s(text).ok())
+        };
+        Self {
+            expected_s: said(RUN_TIME),
+            limit_s: said(RUN_TIME_LIMIT),
+        }
+    }
+}
+
+/// Seconds of a run time as it is written; parts of one count as one.
+///
+/// # Errors
+/// Why it is none, as a sentence goes on after the text.
+pub fn run_time_s(text: &str) -> Result<i64, &'static str> {
+    let nanos = parse_go_duration(text).map_err(|_| "is no duration such as 2h30m")?;
+    let seconds = nanos.div_euclid(1_000_000_000) + i64::from(nanos % 1_000_000_000 != 0);
+    match seconds {
+        ..=0 => Err("is not above 0"),
+        1..=MAX_RUN_TIME_S => Ok(seconds),
+        _ => Err("is more than ten years"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(all: &[(&str, &str)]) -> Pairs {
+        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        all.iter().map(own).collect()
+    }
+
+    #[test]
+    fn a_run_time_is_a_duration_above_0_and_below_ten_years() {
+        let all = ["90m", "1.5s", "0", "-3h", "tomorrow", "200000h"].map(run_time_s);
+        let none = "is no duration such as 2h30m";
+        let expected = [
+            Ok(5400),
+            Ok(2),
+            Err("is not above 0"),
+            Err("is not above 0"),
+            Err(none),
+            Err("is more than ten years"),
+        ];
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_pod_is_believed_before_its_group_and_what_cannot_be_read_says_nothing() {
+        let pod = pairs(&[(RUN_TIME, "1h")]);
+        let group = pairs(&[(RUN_TIME, "2h"), (RUN_TIME_LIMIT, "3h")]);
+        let of_both = RunTime {
+            expected_s: Some(3600),
+            limit_s: Some(10_800),
+        };
+        assert_eq!(RunTime::of(Some(&pod), Some(&group)), of_both);
+        let odd = pairs(&[(RUN_TIME, "soon")]);
+        assert_eq!(RunTime::of(Some(&odd), None), RunTime::default());
+    }
+}

@@ -1,0 +1,116 @@
+//! When jobs start. Questions are asked at 200 seconds.
+
+use pumice_plan::{EndBasis, JobMoment, JobStart, PlanBounds, PlanError, WhenView, when};
+
+use super::asking::{Asking, name};
+
+fn ask(cluster: &str, job: &str) -> Result<WhenView, PlanError> {
+    let mut asking = Asking::of(cluster);
+    let bounds = PlanBounds::default();
+    let fork = asking.engine.fork();
+    when(fork, &asking.config, &name(job), 200, bounds, &|| true)
+}
+
+fn told(cluster: &str, job: &str) -> WhenView {
+    ask(cluster, job).expect("an answer")
+}
+
+/// Seconds until a start, and after whom.
+fn start(start: Option<&JobStart>) -> Option<(i64, Vec<&str>)> {
+    let start = start?;
+    let after = start.after.iter().map(|one| one.job.as_str());
+    Some((start.in_s, after.collect()))
+}
+
+const FULL: &str = "
+    node  n1 2c 8Gi pods=9
+    node  n2 2c 8Gi pods=9
+    group a
+    pod   a1 2c group:a on:n1 since:100 runs:10m limit:20m
+    group b
+    pod   b1 2c group:b on:n2 since:100 runs:30m limit:1h
+";
+
+#[test]
+fn a_job_starts_when_enough_has_ended_as_expected_and_at_the_latest_by_limits() {
+    let view = told(&format!("{FULL} group one\n pod one1 2c group:one"), "one");
+    assert_eq!(start(view.expected.as_ref()), Some((500, vec!["ns/a"])));
+    assert_eq!(start(view.latest.as_ref()), Some((1100, vec!["ns/a"])));
+    let expected = view.expected.expect("a start");
+    assert_eq!(expected.nodes, ["n1"]);
+    assert_eq!(expected.at.expect("a time").0, "1970-01-01T00:11:40Z");
+    let ends = JobMoment {
+        basis: Some(EndBasis::RunTime),
+        ..expected.after[0].clone()
+    };
+    assert_eq!(expected.after, [ends]);
+    let message = view.message.expect("a reason");
+    assert!(message.contains("the cluster is full"), "{message}");
+    assert!(!view.has_started && !view.is_cut);
+}
+
+#[test]
+fn a_gang_waits_for_all_of_its_places_and_whoever_comes_first_gets_them() {
+    let cluster = format!(
+        "{FULL}
+        group first min:2 created:1 runs:1h
+        pod   first*2 2c group:first
+        group gang  min:2 created:2
+        pod   gang*2 2c group:gang"
+    );
+    let view = told(&cluster, "gang");
+    // b ends at 1900, then first runs for an hour.
+    let expected = view.expected.as_ref();
+    let after = vec!["ns/first", "ns/b", "ns/a"];
+    assert_eq!(start(expected), Some((1700 + 3600, after)));
+    let ahead: Vec<&str> = expected.map_or(Vec::new(), |start| {
+        start.ahead.iter().map(|one| one.job.as_str()).collect()
+    });
+    assert_eq!(ahead, ["ns/first"]);
+    // Nobody says how long the first one runs at most.
+    assert_eq!(view.latest, None);
+}
+
+#[test]
+fn who_says_nothing_or_runs_longer_than_was_said_stays() {
+    let cluster = "
+        node  n1 2c 8Gi pods=9
+        node  n2 2c 8Gi pods=9
+        pod   a1 2c on:n1 since:100
+        pod   b1 2c on:n2 since:100 runs:1m
+        pod   odd 0c on:n2 since:100 runs:soon
+        pod   waits 2c
+    ";
+    let view = told(cluster, "waits");
+    assert_eq!((view.expected, view.latest), (None, None));
+    assert_eq!((view.unknown, view.overrun), (2, 1));
+}
+
+#[test]
+fn a_job_that_runs_has_started_and_one_that_fits_starts_now() {
+    assert!(told(FULL, "a").has_started);
+    let cluster = "node n1 2c 8Gi pods=9 cordoned\n pod p 1c";
+    let mut asking = Asking::of(cluster);
+    let node = pumice_fixtures::node("n1", "2c 8Gi pods=9");
+    asking.engine.apply(pumice_fixtures::ToDelta::delta(node));
+    let bounds = PlanBounds::default();
+    let fork = asking.engine.fork();
+    let view = when(fork, &asking.config, &name("p"), 200, bounds, &|| true).expect("an answer");
+    assert_eq!(start(view.expected.as_ref()), Some((0, vec![])));
+}
+
+#[test]
+fn a_job_that_is_nowhere_is_told_with_its_neighbours() {
+    let wrong = ask(FULL, "aa").expect_err("no such job");
+    assert!(wrong.to_string().contains("aa"), "{wrong}");
+}
+
+#[test]
+fn without_patience_nothing_is_promised() {
+    let mut asking = Asking::of(&format!("{FULL} group one\n pod one1 2c group:one"));
+    let bounds = PlanBounds::default();
+    let fork = asking.engine.fork();
+    let view = when(fork, &asking.config, &name("one"), 200, bounds, &|| false);
+    let view = view.expect("an answer");
+    assert!(view.is_cut && view.expected.is_none() && view.latest.is_none());
+}
