@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use pumice_admin::http::{Answers, DebugPage, DiagAsk, PendingAnswer, Unanswered};
 use pumice_decider::beside::BesideBook;
-use pumice_engine::view::{Ask, JobsAsk, JobsShown, View};
+use pumice_engine::view::{Ask, JobsAsk, JobsShown, TopologyAsk, View};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
@@ -174,5 +174,12 @@ fn ask(page: DebugPage) -> Ask {
         }),
         DebugPage::Nodes => Ask::Nodes,
         DebugPage::Node(name) => Ask::Node(name),
+        DebugPage::Topology(of) => Ask::Topology(TopologyAsk {
+            search: of.search,
+            tier: of.tier,
+            job: of.job,
+            pods: of.pods,
+            from: of.from,
+        }),
     }
 }

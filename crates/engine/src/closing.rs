@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::epochs::ClosedEpochs;
 use crate::follow_up::FollowUp;
 use crate::report::Due;
+use crate::view::note_stretch;
 
 impl Engine {
     /// Brings the status of every PodGroup up to date that may differ from last time; the jobs
@@ -24,7 +25,9 @@ impl Engine {
             self.look_at(*ix);
             self.counted.look_at(&self.state, *ix);
         }
-        self.close_groups(jobs, now_s)
+        let changed = self.close_groups(&jobs, now_s);
+        jobs.iter().for_each(|ix| note_stretch(self, *ix, now_s));
+        changed
     }
 
     /// Brings the status of PodGroups up to date whose status, or what is told of them, was too young
@@ -32,7 +35,7 @@ impl Engine {
     pub(crate) fn close_due(&mut self, now_s: i64) -> Vec<JobIx> {
         let due = self.report_log.take_due(&self.state, now_s);
         due.iter().for_each(|ix| self.look_at(*ix));
-        let changed = self.close_groups(due, now_s);
+        let changed = self.close_groups(&due, now_s);
         if !changed.is_empty() {
             // A condition that says so with other numbers decides nothing.
             self.settled = Some(self.state.journal().generation());
@@ -40,9 +43,9 @@ impl Engine {
         changed
     }
 
-    fn close_groups(&mut self, jobs: Vec<JobIx>, now_s: i64) -> Vec<JobIx> {
+    fn close_groups(&mut self, jobs: &[JobIx], now_s: i64) -> Vec<JobIx> {
         let mut changed = Vec::new();
-        for ix in jobs {
+        for ix in jobs.iter().copied() {
             let FollowUp {
                 serviceable, notes, ..
             } = &mut self.follow_up;

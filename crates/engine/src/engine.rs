@@ -362,8 +362,8 @@ impl Engine {
         drop(session);
         let claims = self.state.supplies().resource_claims();
         let postponed = self.work.end_cycle(&self.state) || claims.stock().is_asking_selectors();
+        self.follow_up.take_in(&self.state, &plan, now_s);
         let nominations = &mut self.follow_up.nominations;
-        nominations.take_in(&self.state, &plan, now_s);
         let nominations_ended = nominations.still_waiting(&self.state, ended);
         let device_returns = self.return_devices(&notes);
         let before = self.follow_up.notes.renew(&self.sleepers, looked_at, notes);

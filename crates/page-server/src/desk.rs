@@ -92,7 +92,7 @@ fn answer(source: &mut impl PlanningSource, asked: &Receiver<DeskRequest>) {
             DeskRequest::Plan(address, form, reply) if !reply.is_closed() => {
                 let plan = source.plan(&form);
                 let plan = plan.as_ref().map_err(String::as_str);
-                drop(reply.send(plan_result(&address, plan)));
+                drop(reply.send(plan_result(&address, plan, source)));
             }
             _ => {}
         }

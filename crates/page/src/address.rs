@@ -6,6 +6,7 @@ use std::sync::Arc;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use pumice_engine::view::{Ask, JobsAsk, JobsShown};
 
+use crate::chosen::{DomainChoice, NodeColour};
 use crate::words::PageLanguage;
 
 /// All that may mean something else within a part of a path or of a query.
@@ -37,6 +38,8 @@ pub enum PageName {
     Nodes,
     /// `/nodes/NAME`
     Node(String),
+    /// `/topology`
+    Topology,
     /// `/decisions`
     Decisions,
     /// `/what-if`
@@ -60,8 +63,10 @@ pub struct PageAddress {
     pub shown: JobsShown,
     /// Rows that are passed over (`from`).
     pub from: usize,
-    /// Nodes are coloured by the use of their cards (`by=cards`), not of their fullest resource.
-    pub by_cards: bool,
+    /// What nodes are coloured by (`by`).
+    pub by: NodeColour,
+    /// What is chosen of domains.
+    pub domains: DomainChoice,
     /// Path below which all pages lie, as browsers name it; empty for none.
     pub(crate) base: &'static str,
     /// In a document: its parts, to which links lead.
@@ -79,7 +84,8 @@ impl PageAddress {
             reason: String::new(),
             shown: JobsShown::default(),
             from: 0,
-            by_cards: false,
+            by: NodeColour::default(),
+            domains: DomainChoice::default(),
             base: "",
             parts: None,
         }
@@ -111,6 +117,7 @@ impl PageAddress {
             ["pods", namespace, name] => PageName::Pod(pair(namespace, name)),
             ["nodes"] => PageName::Nodes,
             ["nodes", name] => PageName::Node(name.to_owned()),
+            ["topology"] => PageName::Topology,
             ["decisions"] => PageName::Decisions,
             ["what-if"] => PageName::WhatIf,
             _ => return None,
@@ -133,8 +140,8 @@ impl PageAddress {
                     address.shown = JobsShown::named(&value).unwrap_or_default();
                 }
                 "from" => address.from = value.parse().unwrap_or(0),
-                "by" => address.by_cards = value == "cards",
-                _ => {}
+                "by" => address.by = NodeColour::named(&value),
+                key => address.domains.take(key, &value),
             }
         }
         Some(address)
@@ -157,6 +164,7 @@ impl PageAddress {
             }],
             PageName::Nodes => vec![Ask::Nodes],
             PageName::Node(name) => vec![Ask::Node(name.clone())],
+            PageName::Topology => vec![Ask::Topology(self.domains.ask(&self.search, self.from))],
             PageName::Decisions | PageName::WhatIf => Vec::new(),
         }
     }
@@ -184,14 +192,17 @@ impl PageAddress {
             0 => String::new(),
             from => from.to_string(),
         };
-        let by = if self.by_cards { "cards" } else { "" };
+        let [job, pods, tier] = self.domains.pairs();
         for (key, value) in [
             ("search", self.search.as_str()),
             ("queue", &self.queue),
             ("reason", &self.reason),
             ("show", shown),
             ("from", &from),
-            ("by", by),
+            ("by", self.by.name()),
+            (job.0, &job.1),
+            (pods.0, &pods.1),
+            (tier.0, &tier.1),
             ("lang", self.language.code()),
         ] {
             if !value.is_empty() {
@@ -219,6 +230,7 @@ impl PageAddress {
             }
             PageName::Nodes => "/nodes".to_owned(),
             PageName::Node(name) => format!("/nodes/{}", escaped(name)),
+            PageName::Topology => "/topology".to_owned(),
             PageName::Decisions => "/decisions".to_owned(),
             PageName::WhatIf => "/what-if".to_owned(),
         }
@@ -234,6 +246,13 @@ impl PageAddress {
     pub(crate) fn with(&self, change: impl FnOnce(&mut Self)) -> Option<String> {
         let mut other = self.clone();
         change(&mut other);
+        self.target(&other)
+    }
+
+    /// Another page with something chosen on it, likewise.
+    pub(crate) fn elsewhere(&self, to: PageName, choose: impl FnOnce(&mut Self)) -> Option<String> {
+        let mut other = Self::of(to, self.language);
+        choose(&mut other);
         self.target(&other)
     }
 
@@ -297,6 +316,12 @@ mod tests {
         address.reason = "no-node".to_owned();
         address.shown = JobsShown::Waiting;
         address.from = 100;
+        address.by = NodeColour::Cards;
+        address.domains = DomainChoice {
+            job: "a/b c".to_owned(),
+            pods: 64,
+            tier: Some(-1),
+        };
         let url = address.url();
         let (path, query) = url.split_once('?').expect("a query");
         assert_eq!(PageAddress::read(path, query, ""), Some(address));
@@ -306,6 +331,7 @@ mod tests {
             PageName::Job(("ns".to_owned(), "x y".to_owned())),
             PageName::Node("n%2F1".to_owned()),
             PageName::WhatIf,
+            PageName::Topology,
         ] {
             let address = PageAddress::of(name, PageLanguage::English);
             let url = address.url();

@@ -4,7 +4,7 @@ use maud::Markup;
 
 use crate::address::{PageAddress, PageName};
 use crate::source::Source;
-use crate::{decisions, frame, jobs, nodes, overview, queues, what_if};
+use crate::{decisions, frame, jobs, nodes, overview, queues, topology, what_if};
 
 /// The status of HTTP, and what stands there.
 pub(crate) fn content(address: &PageAddress, source: &mut dyn Source) -> (u16, Markup) {
@@ -17,8 +17,9 @@ pub(crate) fn content(address: &PageAddress, source: &mut dyn Source) -> (u16, M
         PageName::Pod(pod) => jobs::pod(address, pod, source),
         PageName::Nodes => nodes::all(address, source),
         PageName::Node(name) => nodes::one(address, name, source),
+        PageName::Topology => topology::content(address, source),
         PageName::Decisions => decisions::content(address, source),
-        PageName::WhatIf => Ok(what_if::form(address)),
+        PageName::WhatIf => Ok(what_if::form(address, source)),
     };
     match made {
         Ok(content) => (200, content),

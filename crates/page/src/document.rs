@@ -74,6 +74,7 @@ fn parts(source: &mut dyn Source) -> Vec<PageName> {
         PageName::Queues,
         PageName::Jobs,
         PageName::Nodes,
+        PageName::Topology,
         PageName::Decisions,
     ];
     if let Ok(View::Queues(view)) = source.ask(&Ask::Queues) {

@@ -7,14 +7,16 @@ use crate::assets::{EVENTS, HTMX, ICON, STYLE_PATH};
 use crate::fingerprint::fingerprint;
 use crate::parts::say;
 use crate::source::PageStanding;
+use crate::topology;
 use crate::words::{PageLanguage, Word};
 
 /// The pages that every page leads to.
-pub(crate) const PLACES: [(PageName, Word); 6] = [
+pub(crate) const PLACES: [(PageName, Word); 7] = [
     (PageName::Overview, Word::Overview),
     (PageName::Queues, Word::Queues),
     (PageName::Jobs, Word::Jobs),
     (PageName::Nodes, Word::Nodes),
+    (PageName::Topology, Word::Topology),
     (PageName::Decisions, Word::Decisions),
     (PageName::WhatIf, Word::WhatIf),
 ];
@@ -141,7 +143,11 @@ fn title(address: &PageAddress) -> String {
 fn choices(address: &PageAddress) -> Markup {
     let is_searched = matches!(
         address.name,
-        PageName::Queues | PageName::Jobs | PageName::Nodes | PageName::Decisions
+        PageName::Queues
+            | PageName::Jobs
+            | PageName::Nodes
+            | PageName::Topology
+            | PageName::Decisions
     );
     html! {
         @if is_searched {
@@ -149,9 +155,9 @@ fn choices(address: &PageAddress) -> Markup {
                 label for="search" { (say(address, Word::Search)) }
                 input #search type="search" name="search" value=(address.search) maxlength="200";
                 input type="hidden" name="lang" value=(address.language.code());
-                @let by = if address.by_cards { "cards" } else { "" };
+                @if address.name == PageName::Topology { (topology::questions(address)) }
                 @for (key, value) in [
-                    ("queue", address.queue.as_str()), ("reason", &address.reason), ("show", address.shown.name()), ("by", by),
+                    ("queue", address.queue.as_str()), ("reason", &address.reason), ("show", address.shown.name()), ("by", address.by.name()),
                 ] {
                     @if !value.is_empty() { input type="hidden" name=(key) value=(value); }
                 }

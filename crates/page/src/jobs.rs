@@ -7,6 +7,9 @@ use crate::address::{PageAddress, PageName};
 use crate::overview::reasons;
 use crate::parts::{amounts, job, list, node, phase, pod as pod_link, queue, say, sentence, time};
 use crate::source::Source;
+use crate::timeline::timeline;
+use crate::topology;
+use crate::what_if;
 use crate::words::Word;
 
 pub(crate) fn all(address: &PageAddress, source: &mut dyn Source) -> Result<Markup, String> {
@@ -107,8 +110,12 @@ pub(crate) fn one(
     Ok(html! {
         h1 { (say(address, Word::Job)) " " (view.name) " " @if let Some(text) = &view.phase { (phase(text)) } }
         (why(address, view.summary.as_deref(), view.message.as_deref(), &view.changes))
+        @if view.summary.is_some() && source.standing().plans {
+            p { a href=[what_if::about(address, &view.name)] { (say(address, Word::WhatIfIt)) } }
+        }
         (list(say(address, Word::Warnings), &view.warnings))
         (facts(address, &view))
+        (timeline(address, &view, source))
         @if !view.waiting.is_empty() {
             h2 { (say(address, Word::Pending)) }
             table {
@@ -154,6 +161,8 @@ fn facts(address: &PageAddress, view: &JobView) -> Markup {
             dd { @for (status, count) in &view.pods { (phase(status)) " " b { (count) } " " } }
             dt { (say(address, Word::Holds)) } dd { (amounts(&view.allocated)) }
             dt { (say(address, Word::Asks)) } dd { (amounts(&view.asks)) }
+            dt { (say(address, Word::Topology)) }
+            dd { a href=[topology::for_job(address, &view.name)] { (say(address, Word::RoomByDomain)) } }
         }
     }
 }

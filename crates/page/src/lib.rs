@@ -14,22 +14,28 @@
 
 mod address;
 mod assets;
+mod chosen;
 mod content;
 mod decisions;
 mod document;
 mod fingerprint;
 mod frame;
 mod jobs;
+mod node_map;
 mod nodes;
 mod overview;
 mod parts;
+mod plan_map;
 mod queues;
 mod source;
+mod timeline;
+mod topology;
 mod what_if;
 mod words;
 
 pub use address::{PageAddress, PageName};
 pub use assets::{Asset, CONTENT_SECURITY_POLICY, asset};
+pub use chosen::{DomainChoice, NodeColour};
 pub use document::document;
 pub use fingerprint::{fingerprint, seen};
 pub use source::{PageDecision, PageStanding, Source};

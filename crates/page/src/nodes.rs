@@ -3,8 +3,10 @@
 use maud::{Markup, html};
 use pumice_engine::view::{Ask, CardView, NodeCell, NodeDetailView, View};
 
-use crate::address::{PageAddress, PageName};
-use crate::parts::{amounts, full, job, level, phase, pod as pod_link, say};
+use crate::address::PageAddress;
+use crate::chosen::NodeColour;
+use crate::node_map;
+use crate::parts::{amounts, full, job, phase, pod as pod_link, say};
 use crate::source::Source;
 use crate::words::Word;
 
@@ -14,53 +16,34 @@ pub(crate) fn all(address: &PageAddress, source: &mut dyn Source) -> Result<Mark
     };
     let found = |cell: &&NodeCell| cell.name.contains(&address.search);
     let cells: Vec<&NodeCell> = view.nodes.iter().filter(found).collect();
-    let choice = |by_cards: bool, word| {
-        let to = address.with(|other| other.by_cards = by_cards);
-        html! { a href=[to] aria-current=[(address.by_cards == by_cards).then_some("true")] { (say(address, word)) } " " }
-    };
     Ok(html! {
         h1 { (say(address, Word::Nodes)) " " small { (cells.len()) " " (say(address, Word::Of)) " " (view.total) } }
-        p.filters { (say(address, Word::ColourBy)) ": " (choice(false, Word::ByResource)) (choice(true, Word::ByCards)) }
-        (legend())
+        (colours(address))
+        (node_map::legend(address))
         @if cells.is_empty() { p { (say(address, Word::NoNodes)) } }
-        ul.map { @for one in cells { (cell(address, one)) } }
+        ul.map { @for one in cells { (node_map::cell(address, one)) } }
     })
 }
 
-/// A node of the map. Its title says all that its colour does.
-fn cell(address: &PageAddress, of: &NodeCell) -> Markup {
-    let percent = if address.by_cards {
-        of.card_percent
-    } else {
-        of.percent
-    };
-    let mut title = format!("{} · {} · {} %", of.name, of.status, percent);
-    if !address.by_cards && !of.resource.is_empty() {
-        title.push(' ');
-        title.push_str(&of.resource);
-    }
-    if of.cards > 0 {
-        title.push_str(&format!(" · {}/{} ", of.cards_in_use, of.cards));
-        title.push_str(say(address, Word::Cards));
-    }
-    let state = match (of.status.as_str(), of.cards_unhealthy) {
-        ("Ready", 0) => "",
-        ("NotReady", _) => " down",
-        _ => " limited",
-    };
+/// What the map may be coloured by.
+fn colours(address: &PageAddress) -> Markup {
     html! {
-        li {
-            a class={ (level(percent)) (state) } href=[address.link(PageName::Node(of.name.clone()))] title=(title)
-                aria-label=(title) { (percent) }
+        p.filters {
+            (say(address, Word::ColourBy)) ": "
+            @for by in NodeColour::ALL {
+                @let to = address.with(|other| other.by = by);
+                a href=[to] aria-current=[(address.by == by).then_some("true")] { (say(address, word_of(by))) } " "
+            }
         }
     }
 }
 
-fn legend() -> Markup {
-    html! {
-        ul.legend aria-hidden="true" {
-            @for step in 0..=10_i64 { li { span class=(level(step * 10)) { (step * 10) } } }
-        }
+fn word_of(by: NodeColour) -> Word {
+    match by {
+        NodeColour::Resource => Word::ByResource,
+        NodeColour::Cards => Word::ByCards,
+        NodeColour::Fragmentation => Word::ByFragmentation,
+        NodeColour::Health => Word::ByHealth,
     }
 }
 
@@ -90,8 +73,36 @@ pub(crate) fn one(
         h2 { (say(address, Word::Cards)) " " small { (view.cards.total) } }
         @if view.cards.cards.is_empty() { p { (say(address, Word::NoCards)) } }
         div.cards { @for one in &view.cards.cards { (card(address, one)) } }
+        (numa(address, &view))
         (pods(address, &view))
     })
+}
+
+/// NUMA nodes: what is free in each; nothing where nobody tells of any.
+fn numa(address: &PageAddress, view: &NodeDetailView) -> Markup {
+    html! {
+        @if let Some(of) = &view.numa {
+            h2 { (say(address, Word::NumaNodes)) " " @if let Some(policy) = &of.policy { small { (policy) } } }
+            table {
+                thead { tr {
+                    th { (say(address, Word::NumaNode)) } th { (say(address, Word::FreeCpus)) } th { "%" }
+                    th { (say(address, Word::FreeCards)) } th { (say(address, Word::Cards)) }
+                } }
+                tbody {
+                    @for one in &of.nodes {
+                        @let used = one.cpus.saturating_sub(one.cpus_free) as i64 * 100 / (one.cpus.max(1) as i64);
+                        tr {
+                            th scope="row" { (one.numa) }
+                            td.number { (one.cpus_free) " / " (one.cpus) }
+                            td { @if one.cpus == 0 { "–" } @else { (full(used)) } }
+                            td.number { (one.cards_free) " / " (one.cards.len()) }
+                            td { (one.cards.join(", ")) }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// A card: who holds how much of its memory and cores.

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use pumice_engine::view::{Ask, JobsShown, JobsView, TopView, View};
 
 use crate::address::{PageAddress, PageName};
-use crate::parts::{full, job, queue, say};
+use crate::parts::{full, job, queue, say, time};
 use crate::queues;
 use crate::source::Source;
 use crate::words::Word;
@@ -32,6 +32,8 @@ pub(crate) fn content(address: &PageAddress, source: &mut dyn Source) -> Result<
             section { h2 { (say(Word::Resources)) } (resources(address, &top)) }
             section { h2 { (say(Word::Reasons)) } (reasons(address, &jobs)) }
         }
+        (last_hour(address, &top))
+        (cards(address, &top))
         section {
             h2 { (say(Word::Queues)) }
             @for one in top.queues.queues.iter().take(MAX_QUEUES) { (queues::row(address, one, true)) }
@@ -73,6 +75,54 @@ fn resources(address: &PageAddress, top: &TopView) -> Markup {
                     tr {
                         th scope="row" { (usage.resource) }
                         td.number { (usage.used) } td.number { (usage.allocatable) } td { (full(usage.percent)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn last_hour(address: &PageAddress, top: &TopView) -> Markup {
+    let of = &top.cluster.last_hour;
+    html! {
+        p {
+            (say(address, Word::LastHour)) ": "
+            a href=[address.link(PageName::Decisions)] {
+                b { (of.binds) } " " (say(address, Word::PodsBound)) ", " b { (of.evictions) } " " (say(address, Word::PodsEvicted))
+            }
+            @if let Some(since) = &of.since { " (" (say(address, Word::DecidingSince)) " " (time(Some(since))) ")" }
+        }
+    }
+}
+
+/// Shared cards by kind; nothing where there are none.
+fn cards(address: &PageAddress, top: &TopView) -> Markup {
+    let share = |used: i64, all: i64, percent: i64| {
+        html! {
+            @if all == 0 { "–" }
+            @else { span.number { (used) " / " (all) } " " (full(percent)) }
+        }
+    };
+    html! {
+        @if !top.cluster.cards.is_empty() {
+            section {
+                h2 { (say(address, Word::Cards)) }
+                table {
+                    thead { tr {
+                        th { (say(address, Word::Cards)) } th { (say(address, Word::InUse)) } th { (say(address, Word::Unhealthy)) }
+                        th { (say(address, Word::Memory)) } th { (say(address, Word::Cores)) } th { (say(address, Word::Slots)) }
+                    } }
+                    tbody {
+                        @for of in &top.cluster.cards {
+                            tr {
+                                th scope="row" { (of.cards) " " (of.family) }
+                                td.number { (of.in_use) }
+                                td.number { (of.unhealthy) }
+                                td { (share(of.memory_used, of.memory, of.memory_percent)) }
+                                td { (share(of.cores_used, of.cores, of.cores_percent)) }
+                                td.number { @if of.slots == 0 { "–" } @else { (of.slots_used) " / " (of.slots) } }
+                            }
+                        }
                     }
                 }
             }

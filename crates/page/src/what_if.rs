@@ -1,13 +1,20 @@
 //! What would happen if: a form, and the plan that comes of it.
 
 use maud::{Markup, html};
+use pumice_engine::view::{Ask, JobsAsk, JobsShown, View};
 use pumice_plan::{JobPlan, PlanOutcome, PlanView};
 
-use crate::address::PageAddress;
+use crate::address::{PageAddress, PageName};
 use crate::parts::{job, mark, node, pod, queue, say};
+use crate::plan_map;
+use crate::source::Source;
 use crate::words::Word;
 
-pub(crate) fn form(address: &PageAddress) -> Markup {
+/// Jobs that wait and are offered to be picked.
+const MAX_OFFERED: usize = 30;
+
+pub(crate) fn form(address: &PageAddress, source: &mut dyn Source) -> Markup {
+    let waiting = waiting(source);
     html! {
         h1 { (say(address, Word::WhatIf)) " " small { (say(address, Word::NothingIsDone)) } }
         form.plan method="post" action=(address.placed(&address.url())) hx-post=(address.placed(&address.url())) hx-target="#plan" hx-swap="innerHTML" {
@@ -17,14 +24,50 @@ pub(crate) fn form(address: &PageAddress) -> Markup {
             textarea #about name="about" rows="3" spellcheck="false" { (address.search) }
             button type="submit" { (say(address, Word::PlanIt)) }
         }
+        @if !waiting.is_empty() {
+            p.filters {
+                (say(address, Word::PickWaiting)) ": "
+                @for name in &waiting {
+                    a href=[address.with(|other| other.search.clone_from(name))]
+                        aria-current=[(address.search == *name).then_some("true")] { (name) } " "
+                }
+            }
+        }
         div #plan aria-live="polite" { }
     }
 }
 
-/// What becomes of a question: the plan, or what is wrong with the question.
-pub fn plan_result(address: &PageAddress, plan: Result<&PlanView, &str>) -> String {
+/// The page that is asked about a job.
+pub(crate) fn about(address: &PageAddress, key: &str) -> Option<String> {
+    address.elsewhere(PageName::WhatIf, |other| key.clone_into(&mut other.search))
+}
+
+/// The first jobs that wait; none where nobody can tell.
+fn waiting(source: &mut dyn Source) -> Vec<String> {
+    let ask = Ask::Jobs(JobsAsk {
+        shown: JobsShown::Waiting,
+        ..JobsAsk::default()
+    });
+    match source.ask(&ask) {
+        Ok(View::Jobs(view)) => {
+            let first = view.jobs.into_iter().take(MAX_OFFERED);
+            first.map(|job| job.name).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What becomes of a question: the plan, over the map of the nodes as they are, or what is wrong with the question.
+pub fn plan_result(
+    address: &PageAddress,
+    plan: Result<&PlanView, &str>,
+    source: &mut dyn Source,
+) -> String {
     let result = match plan {
-        Ok(view) => plan_view(address, view),
+        Ok(view) => html! {
+            (plan_view(address, view))
+            (plan_map::plan_map(address, view, source))
+        },
         Err(why) => html! { p.note role="alert" { @for line in why.lines() { (line) br; } } },
     };
     result.into_string()

@@ -46,8 +46,9 @@ pub(crate) fn status(client: &Rest, method: Method, path: &str) -> Result<u16> {
 }
 
 /// Pages that explain what waits, as `pumice` asks for them.
-const OF_EXPLAIN: [&str; 12] = [
+const OF_EXPLAIN: [&str; 13] = [
     "/debug/mix",
+    "/debug/topology",
     "/debug/jobs",
     "/debug/nodes",
     "/debug/nodes/n-0",

@@ -11,7 +11,7 @@ use pumice_cluster::remote::{
     self, PageRequest, Remote, RemoteError, RemoteOptions, RemotePage, RemoteRole, SchedulerPod,
     path_part,
 };
-use pumice_engine::view::Ask;
+use pumice_engine::view::{Ask, TopologyAsk};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
@@ -310,6 +310,7 @@ impl Scheduler {
             Ask::Waiting => vec!["decisions"],
             Ask::Nodes => vec!["nodes"],
             Ask::Node(name) => vec!["nodes", name],
+            Ask::Topology(of) => return self.topology(of),
             Ask::Jobs(of) => {
                 let from = of.from.to_string();
                 let query = [
@@ -323,6 +324,19 @@ impl Scheduler {
             }
         };
         self.get(&parts)
+    }
+
+    fn topology<T: DeserializeOwned>(&self, of: &TopologyAsk) -> anyhow::Result<Answered<T>> {
+        let (from, pods) = (of.from.to_string(), of.pods.to_string());
+        let tier = of.tier.map(|tier| tier.to_string());
+        let mut query = vec![
+            ("search", of.search.as_str()),
+            ("job", &of.job),
+            ("pods", &pods),
+            ("from", &from),
+        ];
+        query.extend(tier.as_deref().map(|tier| ("tier", tier)));
+        self.get_with(&["topology"], &query)
     }
 
     /// Reads a page; parts of the path are escaped.

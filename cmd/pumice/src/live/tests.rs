@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use pumice_engine::view::{
-    CardAmount, CardPod, CardView, ClusterView, JobOfPod, JobView, NodeView, Place, PodView,
-    QueueView, QueuesView, SameReason, TopView, Usage, WaitingJob, WaitingView,
+    CardAmount, CardPod, CardView, ClusterView, FamilySums, JobOfPod, JobView, LastHour, NodeView,
+    Place, PodView, QueueView, QueuesView, SameReason, Time, TopView, Usage, WaitingJob,
+    WaitingView,
 };
 use serde_json::Value;
 
@@ -190,6 +191,18 @@ WAITING
     assert_eq!(text(|out| explain::queue_table(out, &queue())), expected);
 }
 
+fn sums() -> FamilySums {
+    FamilySums {
+        family: "vgpu".to_owned(),
+        cards: 2,
+        in_use: 1,
+        memory_used: 12_000,
+        memory: 48_000,
+        memory_percent: 25,
+        ..FamilySums::default()
+    }
+}
+
 #[test]
 fn the_glance_shows_cluster_queues_nodes_and_what_waits() {
     let usage = |resource: &str, used: &str, allocatable: &str, percent| Usage {
@@ -207,6 +220,12 @@ fn the_glance_shows_cluster_queues_nodes_and_what_waits() {
             pods_waiting: 1,
             jobs_waiting: 1,
             resources: vec![usage("cpu", "2", "4", 50)],
+            cards: vec![sums()],
+            last_hour: LastHour {
+                binds: 12,
+                evictions: 3,
+                since: Some(Time("2026-01-31T12:00:00Z".to_owned())),
+            },
         },
         queues: QueuesView {
             configuration: None,
@@ -233,6 +252,11 @@ fn the_glance_shows_cluster_queues_nodes_and_what_waits() {
 1 nodes (1 take pods), 2 pods on nodes, 1 pods of 1 jobs wait
 RESOURCE  USED  ALLOCATABLE
 cpu       2     4            50%
+
+CARDS   IN USE  UNHEALTHY  MEMORY             CORES  SLOTS
+2 vgpu  1       0          12000/48000 (25%)  -      -
+
+last hour: 12 pods bound, 3 evicted (deciding since 2026-01-31T12:00:00Z)
 
 QUEUES
 NAME      STATE  WEIGHT  SHARE  PENDING  INQUEUE  RUNNING  PODS-WAIT  PODS-RUN  ALLOCATED  DESERVED  CAPABILITY

@@ -1,12 +1,13 @@
 //! `pumice top`: the cluster at a glance.
 
 mod mix;
+mod topology;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
-use pumice_engine::view::{ClusterView, NodeView, TopView, Usage};
+use pumice_engine::view::{ClusterView, FamilySums, LastHour, NodeView, TopView, Usage};
 
 use super::own_namespace;
 use super::queues::{self, waiting};
@@ -21,6 +22,8 @@ pub struct TopArguments {
     #[arg(long)]
     mix: bool,
     #[command(flatten)]
+    topology: topology::TopologyArguments,
+    #[command(flatten)]
     connection: SchedulerConnection,
 }
 
@@ -29,6 +32,9 @@ pub fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
     let connection = &arguments.connection;
     if arguments.mix {
         return mix::run(connection);
+    }
+    if arguments.topology.topology {
+        return topology::run(&arguments.topology, connection);
     }
     let view = connection
         .open()
@@ -73,7 +79,45 @@ fn cluster(out: &mut dyn Write, view: &ClusterView) -> anyhow::Result<()> {
             format!("{}%", usage.percent),
         ]
     });
-    columns(out, ["RESOURCE", "USED", "ALLOCATABLE", ""], rows.collect())
+    columns(out, ["RESOURCE", "USED", "ALLOCATABLE", ""], rows.collect())?;
+    if !view.cards.is_empty() {
+        writeln!(out)?;
+        let head = ["CARDS", "IN USE", "UNHEALTHY", "MEMORY", "CORES", "SLOTS"];
+        columns(out, head, view.cards.iter().map(card_row).collect())?;
+    }
+    last_hour(out, &view.last_hour)
+}
+
+fn last_hour(out: &mut dyn Write, of: &LastHour) -> anyhow::Result<()> {
+    let since = of.since.as_ref();
+    let since = since.map_or_else(String::new, |since| {
+        format!(" (deciding since {})", since.0)
+    });
+    writeln!(
+        out,
+        "\nlast hour: {} pods bound, {} evicted{since}",
+        of.binds, of.evictions
+    )?;
+    Ok(())
+}
+
+/// Cards of a kind; a dash for what is not counted of them.
+fn card_row(of: &FamilySums) -> [String; 6] {
+    let share = |used: i64, all: i64, percent: i64| match all {
+        0 => "-".to_owned(),
+        all => format!("{used}/{all} ({percent}%)"),
+    };
+    [
+        format!("{} {}", of.cards, of.family),
+        of.in_use.to_string(),
+        of.unhealthy.to_string(),
+        share(of.memory_used, of.memory, of.memory_percent),
+        share(of.cores_used, of.cores, of.cores_percent),
+        match of.slots {
+            0 => "-".to_owned(),
+            slots => format!("{}/{slots}", of.slots_used),
+        },
+    ]
 }
 
 fn row(node: &NodeView) -> [String; 7] {

@@ -6,6 +6,7 @@ mod guide;
 mod live;
 mod packing;
 mod page;
+mod page_text;
 mod reference;
 mod replay;
 mod samples;

@@ -14,13 +14,13 @@ use crate::replay::{blocks, file};
 use crate::samples::samples;
 
 /// A page that is served, until it is dropped.
-struct Ui {
+pub struct Ui {
     child: Child,
     port: u16,
 }
 
 impl Ui {
-    fn of(paths: &[&Path], flags: &str) -> Self {
+    pub fn of(paths: &[&Path], flags: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_pumice"))
             .args(["ui", "--no-open", "--listen", "0"])
             .args(flags.split_whitespace())
@@ -63,13 +63,13 @@ impl Ui {
         (status, body)
     }
 
-    fn page(&self, path: &str) -> String {
+    pub fn page(&self, path: &str) -> String {
         let (status, body) = self.get(path);
         assert_eq!(status, 200, "{path}: {body}");
         body
     }
 
-    fn json(&self, path: &str) -> Value {
+    pub fn json(&self, path: &str) -> Value {
         let (status, body) = self.get(&format!("/json{path}"));
         assert_eq!(status, 200, "{path}: {body}");
         serde_json::from_str(&body).expect("JSON")
@@ -129,6 +129,35 @@ fn tells(page: &str, view: &Value, keys: &[&str], path: &str) {
     }
 }
 
+/// Every number has to be seen, but for shares that are not counted and so are 0.
+fn counts(page: &str, value: &Value, path: &str) {
+    let seen = seen(page);
+    match value {
+        Value::Number(number) if number.as_i64() != Some(0) => {
+            let number = number.to_string();
+            let mut words = seen.split(|letter: char| !letter.is_ascii_digit());
+            assert!(
+                words.any(|word| word == number),
+                "{path}: {number} in\n{seen}"
+            );
+        }
+        Value::Array(items) => items.iter().for_each(|item| counts(page, item, path)),
+        Value::Object(fields) => fields.values().for_each(|item| counts(page, item, path)),
+        _ => {}
+    }
+}
+
+/// As [`tells`], and of each domain for how many pods it has room.
+fn tells_domains(page: &str, view: &Value, path: &str) {
+    tells(page, view, &["domains", "roomFor", "faults"], path);
+    for of in view["domains"].as_array().expect("domains") {
+        let Some(room) = of["room"]["pods"].as_u64() else {
+            continue;
+        };
+        assert!(seen(page).contains(&format!(" {room} ")), "{path}: {room}");
+    }
+}
+
 fn leaves_of(value: &Value, leaves: &mut Vec<String>) {
     match value {
         Value::String(text) => leaves.push(text.clone()),
@@ -138,15 +167,33 @@ fn leaves_of(value: &Value, leaves: &mut Vec<String>) {
     }
 }
 
-fn texts<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
+pub fn texts<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
     let rows = list.as_array().map(Vec::as_slice).unwrap_or_default();
     rows.iter().filter_map(|row| row[key].as_str()).collect()
 }
 
 /// Flags of a sample that `pumice ui` has too; `None` where another command shows the sample.
-fn flags(sample: &Path) -> Option<String> {
+pub fn flags(sample: &Path) -> Option<String> {
     let flags = std::fs::read_to_string(sample.join("flags")).unwrap_or_default();
     (!flags.contains("--trace") && !flags.contains("--cycles")).then_some(flags)
+}
+
+/// The pages that tell of the whole cluster, and how many of them there are.
+fn whole_cluster(ui: &Ui, jobs: &Value) -> usize {
+    let mut pages = 1;
+    let first = texts(&jobs["jobs"], "name").first().copied();
+    for path in std::iter::once("/topology".to_owned())
+        .chain(first.map(|name| format!("/topology?job={name}")))
+    {
+        tells_domains(&ui.page(&path), &ui.json(&path), &path);
+        pages += 1;
+    }
+    let overview = ui.json("/");
+    let cluster = &overview[0]["cluster"];
+    tells(&ui.page("/"), cluster, &["resources", "cards"], "/");
+    counts(&ui.page("/"), &cluster["cards"], "/");
+    counts(&ui.page("/"), &cluster["lastHour"], "/");
+    pages
 }
 
 #[test]
@@ -207,8 +254,7 @@ fn every_page_of_every_sample_says_what_the_commands_say() {
             pages += 1;
         }
         tells(&ui.page("/nodes"), &nodes, &["nodes"], "/nodes");
-        let overview = ui.json("/");
-        tells(&ui.page("/"), &overview[0]["cluster"], &["resources"], "/");
+        pages += whole_cluster(&ui, &jobs);
         tells(
             &ui.page("/decisions"),
             &ui.json("/decisions"),

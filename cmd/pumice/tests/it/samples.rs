@@ -41,7 +41,7 @@ fn simulate(sample: &Path, format: &str) -> String {
     String::from_utf8(output.stdout).expect("output is text")
 }
 
-fn differs(sample: &Path, file: &str, actual: &str) -> bool {
+pub fn differs(sample: &Path, file: &str, actual: &str) -> bool {
     let path = sample.join(file);
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&path, actual).expect("the sample can be written");

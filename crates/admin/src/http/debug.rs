@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::log_level::{level, set_level};
 use super::reply::{SharedEndpoints, json, later};
-use super::{DebugPage, DiagAsk, Endpoints, JobsQuery};
+use super::{DebugPage, DiagAsk, Endpoints, JobsQuery, TopologyQuery};
 
 /// The pages, with what each tells.
-const PAGES: [(&str, &str); 18] = [
+const PAGES: [(&str, &str); 19] = [
     (
         "/debug/top",
         "the cluster, its queues, nodes with cards, the first waiting jobs",
@@ -42,6 +42,10 @@ const PAGES: [(&str, &str); 18] = [
     ),
     ("/debug/nodes", "all nodes, each in few words"),
     ("/debug/nodes/{name}", "one node, its cards and its pods"),
+    (
+        "/debug/topology",
+        "domains of the network and what is free in each; ?search=, tier=, from=, and room for pods like those of job=, pods=",
+    ),
     (
         "/debug/cards",
         "shared cards of all nodes, and who holds them",
@@ -96,6 +100,7 @@ pub(super) fn open() -> Router<Arc<Endpoints>> {
         .route("/jobs", get(jobs))
         .route("/nodes", get(nodes))
         .route("/nodes/{name}", get(node))
+        .route("/topology", get(topology))
         .route("/jobs/{namespace}/{name}", get(job))
         .route("/queues", get(queues))
         .route("/queues/{name}", get(queue))
@@ -169,6 +174,10 @@ async fn nodes(State(shared): SharedEndpoints) -> Response {
 
 async fn node(State(shared): SharedEndpoints, Path(name): Path<String>) -> Response {
     page(&shared, DebugPage::Node(name)).await
+}
+
+async fn topology(State(shared): SharedEndpoints, Query(query): Query<TopologyQuery>) -> Response {
+    page(&shared, DebugPage::Topology(query)).await
 }
 
 async fn queues(State(shared): SharedEndpoints) -> Response {

@@ -125,6 +125,8 @@ pub enum DebugPage {
     Nodes,
     /// One node.
     Node(String),
+    /// Domains of the network.
+    Topology(TopologyQuery),
 }
 
 /// What is asked of the list of jobs; empty for anything.
@@ -139,6 +141,22 @@ pub struct JobsQuery {
     pub reason: String,
     /// `all`, `waiting` or `running`.
     pub shown: String,
+    /// How many are passed over.
+    pub from: usize,
+}
+
+/// What is asked of the domains of the network; nothing for any.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(default)]
+pub struct TopologyQuery {
+    /// Part of the name of a domain.
+    pub search: String,
+    /// Tier of the domains.
+    pub tier: Option<i64>,
+    /// `namespace/name` of a job for whose pods room is counted.
+    pub job: String,
+    /// Pods there have to be room for; 0 for as many as the job needs.
+    pub pods: u64,
     /// How many are passed over.
     pub from: usize,
 }

@@ -14,11 +14,14 @@ pub(crate) mod bind_waits;
 pub(crate) mod nominations;
 pub(crate) mod notes;
 pub(crate) mod partial;
+pub(crate) mod past_hour;
 pub(crate) mod serviceable;
 pub(crate) mod setbacks;
+pub(crate) mod stretches;
 pub(crate) mod suspects;
 pub(crate) mod unread_reports;
 
+use pumice_framework::Plan;
 use pumice_model::{Applied, Delta, State, TaskStatus};
 
 use assumed_status::AssumedStatuses;
@@ -27,7 +30,9 @@ use bind_waits::BindWaits;
 use nominations::Nominations;
 use notes::Notes;
 use partial::PartialGangs;
+use past_hour::{DecidedCount, PastHour};
 use serviceable::Serviceable;
+use stretches::Stretches;
 use suspects::Suspects;
 use unread_reports::UnreadReports;
 
@@ -44,6 +49,8 @@ pub(crate) struct FollowUp {
     pub assumed_statuses: AssumedStatuses,
     pub unread_reports: UnreadReports,
     pub serviceable: Serviceable,
+    pub past_hour: PastHour,
+    pub stretches: Stretches,
 }
 
 impl FollowUp {
@@ -83,10 +90,21 @@ impl FollowUp {
         }
     }
 
+    /// A cycle decided this.
+    pub fn take_in(&mut self, state: &State, plan: &Plan, now_s: i64) {
+        self.nominations.take_in(state, plan, now_s);
+        let decided = DecidedCount {
+            binds: plan.binds.len() as u64,
+            evictions: plan.evictions.len() as u64,
+        };
+        self.past_hour.note(now_s, decided);
+    }
+
     /// A change was applied.
     pub fn follow(&mut self, applied: &Applied, state: &State) {
         self.notes.follow(applied);
         self.partial.follow(applied);
+        self.stretches.follow(applied);
         self.bind_waits.follow(applied);
         self.nominations.follow(applied, state);
         self.assumed_statuses.follow(applied);

@@ -164,7 +164,7 @@ impl Pages<'_> {
 }
 
 pub(super) const MEMORY: &str = "memory";
-const CORES: &str = "cores";
+pub(super) const CORES: &str = "cores";
 /// How many containers share a card, among what is counted of it.
 pub(super) const SHARERS: &str = "sharers";
 

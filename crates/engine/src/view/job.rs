@@ -7,8 +7,10 @@ use pumice_model::{JobIx, Origin, TaskIx, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 use super::find::Absent;
+use super::node_map::is_none;
 use super::place::Place;
 use super::shape::{Quantities, Time, quantities};
+use super::timeline::StretchView;
 use crate::view::pages::Pages;
 use crate::waiting::{NOT_ENOUGH, Subject, headline};
 
@@ -80,6 +82,12 @@ pub struct JobView {
     /// Pods that wait and are not told of.
     #[serde(default)]
     pub not_told: usize,
+    /// What became of it since this scheduler knows it, oldest first: the first stretch and the last ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timeline: Vec<StretchView>,
+    /// Stretches after the first that are not kept.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub stretches_dropped: usize,
     /// The last cycle.
     pub cycle: u64,
 }
@@ -125,6 +133,7 @@ impl Pages<'_> {
         let pending = pending.filter(|ix| self.state.task(*ix).status == TaskStatus::Pending);
         let waiting = self.same_reasons(ix);
         let told: usize = waiting.iter().map(|same| same.count).sum();
+        let (timeline, stretches_dropped) = self.timeline(ix);
         Ok(JobView {
             kind: match job.origin {
                 Origin::BarePod => "Pod".to_owned(),
@@ -150,6 +159,8 @@ impl Pages<'_> {
             warnings: self.teller().job_warnings(ix),
             not_told: self.pending_pods(ix).saturating_sub(told),
             waiting,
+            timeline,
+            stretches_dropped,
             cycle: self.cycle,
         })
     }

@@ -166,15 +166,19 @@ impl Pages<'_> {
     }
 
     /// The kind of reason of a job's first pod that waits; `not-admitted` of one that has no pods yet.
-    fn class_of_job(&self, ix: JobIx) -> Option<&'static str> {
+    pub(super) fn class_of_job(&self, ix: JobIx) -> Option<&'static str> {
         let job = self.state.job(ix);
-        let tasks = job.tasks.iter().copied();
+        let waits = [
+            TaskStatus::Pending,
+            TaskStatus::Allocated,
+            TaskStatus::Pipelined,
+        ];
+        // Of a large job that runs nobody looks at all pods.
+        let has_some = waits.iter().any(|status| job.count(*status) != 0);
+        let tasks = job.tasks.iter().copied().filter(|_| has_some);
         let mut pending = tasks.filter(|task| {
             let status = self.state.task(*task).status;
-            matches!(
-                status,
-                TaskStatus::Pending | TaskStatus::Allocated | TaskStatus::Pipelined
-            )
+            waits.contains(&status)
         });
         match pending.next() {
             Some(first) => self.waiting(first).map(|waiting| waiting.class()),
@@ -182,7 +186,7 @@ impl Pages<'_> {
         }
     }
 
-    fn placed_pods(&self, ix: JobIx) -> usize {
+    pub(super) fn placed_pods(&self, ix: JobIx) -> usize {
         let job = self.state.job(ix);
         let on_nodes = [
             TaskStatus::Binding,

@@ -13,6 +13,7 @@
 
 mod advice;
 mod asks;
+mod card_sums;
 mod cards;
 mod find;
 mod held_cards;
@@ -22,18 +23,23 @@ mod leaves;
 mod mix;
 mod node_detail;
 mod node_map;
+mod numa;
 mod pages;
 mod place;
 mod pod;
 mod queues;
 mod reach;
 mod remedies;
+mod room;
 mod shape;
+mod timeline;
 mod top;
+mod topology;
 
 use pumice_model::JobIx;
 use serde::{Deserialize, Serialize};
 
+pub use card_sums::FamilySums;
 pub use cards::{CardAmount, CardPod, CardView, CardsView};
 pub use find::Absent;
 pub use held_cards::FreedCards;
@@ -43,11 +49,18 @@ pub use leaves::NodeLeaves;
 pub use mix::{LeftOutView, MixClassView, MixView, NoRoom};
 pub use node_detail::{NodeDetailView, NodePod};
 pub use node_map::{MAX_CELLS, NodeCell, NodeMapView};
+pub use numa::{NumaNodeView, NumaView};
 pub use place::{Place, WaitingJob, WaitingView};
 pub use pod::{JobOfPod, PodView};
 pub use queues::{QueueView, QueuesView};
 pub use shape::{Quantities, Time};
-pub use top::{ClusterView, NodeView, TopView, Usage};
+pub use timeline::StretchView;
+pub(crate) use timeline::note_stretch;
+pub use top::{ClusterView, LastHour, NodeView, TopView, Usage};
+pub use topology::{
+    DomainRoom, DomainSource, DomainView, FreeAmount, MAX_DOMAINS, RoomFor, TierView, TopologyAsk,
+    TopologyView,
+};
 
 use crate::knowledge::Knowledge;
 pub use crate::wasted::FreeCardsView;
@@ -93,6 +106,8 @@ pub enum Ask {
     Nodes,
     /// One node and the pods on it.
     Node(String),
+    /// Domains of the network.
+    Topology(TopologyAsk),
 }
 
 /// An answer.
@@ -121,6 +136,8 @@ pub enum View {
     Nodes(NodeMapView),
     /// To [`Ask::Node`].
     Node(Box<NodeDetailView>),
+    /// To [`Ask::Topology`].
+    Topology(TopologyView),
 }
 
 impl View {
@@ -165,6 +182,7 @@ impl Knowledge<'_> {
             Ask::Jobs(of) => View::Jobs(self.pages().jobs_view(of)),
             Ask::Nodes => View::Nodes(self.pages().node_map_view()),
             Ask::Node(name) => View::Node(Box::new(self.pages().node_detail_view(name)?)),
+            Ask::Topology(of) => View::Topology(self.pages().domains().topology_view(of)?),
         })
     }
 }

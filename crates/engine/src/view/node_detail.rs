@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::MAX_ROWS;
 use super::cards::CardsView;
 use super::find::Absent;
+use super::numa::NumaView;
 use super::shape::Quantities;
 use super::top::NodeView;
 use crate::view::pages::Pages;
@@ -19,6 +20,9 @@ pub struct NodeDetailView {
     pub node: NodeView,
     /// Shared cards of the node.
     pub cards: CardsView,
+    /// NUMA nodes of it; `None` where nobody tells of any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa: Option<NumaView>,
     /// The first pods that hold resources on it, by name.
     pub pods: Vec<NodePod>,
     /// The last cycle.
@@ -68,6 +72,7 @@ impl Pages<'_> {
         Ok(NodeDetailView {
             node: self.node_view(node),
             cards,
+            numa: self.numa_view(node),
             pods: pods.collect(),
             cycle: self.cycle,
         })

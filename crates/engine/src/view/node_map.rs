@@ -38,13 +38,17 @@ pub struct NodeCell {
     /// Memory of its cards in use, in percent; 0 without cards.
     #[serde(default)]
     pub card_percent: i64,
+    /// How much of the free memory of its cards is on cards that somebody uses, in percent: whoever asks for whole
+    /// cards has none of that memory; 0 where none is free.
+    #[serde(default)]
+    pub card_pieces_percent: i64,
 }
 
 #[allow(
     clippy::trivially_copy_pass_by_ref,
     reason = "the shape that serde asks for"
 )]
-fn is_none(count: &usize) -> bool {
+pub(super) fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
@@ -83,12 +87,16 @@ impl Pages<'_> {
         });
         // The first of several with the same share.
         let most = shares.reduce(|most, other| if other.0 > most.0 { other } else { most });
-        let (mut used, mut memory) = (0, 0_i64);
+        let (mut used, mut memory, mut pieces) = (0, 0_i64, 0_i64);
         for (_, of) in nodes.devices[node.at()].families() {
             for at in 0..of.cards.len() {
                 let held = amount(of, of.used(at, LedgerTime::Now), MEMORY);
                 used = held.saturating_add(used);
-                memory = amount(of, of.capacity(at), MEMORY).saturating_add(memory);
+                let capacity = amount(of, of.capacity(at), MEMORY);
+                memory = memory.saturating_add(capacity);
+                if of.is_in_use(at) {
+                    pieces = pieces.saturating_add(capacity.saturating_sub(held).max(0));
+                }
             }
         }
         let cards = self.card_counts(node);
@@ -102,6 +110,7 @@ impl Pages<'_> {
             cards_in_use: cards.in_use,
             cards_unhealthy: cards.unhealthy,
             card_percent: percent(used, memory),
+            card_pieces_percent: percent(pieces, memory.saturating_sub(used).max(0)),
         }
     }
 }

@@ -5,8 +5,10 @@ use pumice_model::resource::display_amount;
 use pumice_model::{NodeIx, TaskStatus};
 use serde::{Deserialize, Serialize};
 
+use super::card_sums::FamilySums;
 use super::place::WaitingView;
 use super::queues::QueuesView;
+use super::shape::Time;
 use crate::view::pages::Pages;
 
 /// Nodes told of.
@@ -47,6 +49,25 @@ pub struct ClusterView {
     pub jobs_waiting: usize,
     /// Resources, cpu and memory first.
     pub resources: Vec<Usage>,
+    /// Shared cards, by kind of devices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cards: Vec<FamilySums>,
+    /// What was decided in the last hour.
+    #[serde(default)]
+    pub last_hour: LastHour,
+}
+
+/// What was decided in the last hour, by this scheduler and since it decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LastHour {
+    /// Pods that were to be bound.
+    pub binds: u64,
+    /// Pods that were to be evicted.
+    pub evictions: u64,
+    /// When it began to decide; `None` before it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Time>,
 }
 
 /// How much of a resource is in use.
@@ -125,6 +146,18 @@ impl Pages<'_> {
             pods_waiting: waiting.pods,
             jobs_waiting: waiting.total,
             resources: resources.collect(),
+            cards: self.card_sums(),
+            last_hour: self.last_hour(),
+        }
+    }
+
+    fn last_hour(&self) -> LastHour {
+        let hour = &self.follow_up.past_hour;
+        let decided = hour.sum(self.now_s);
+        LastHour {
+            binds: decided.binds,
+            evictions: decided.evictions,
+            since: hour.since_s().and_then(Time::of),
         }
     }
 

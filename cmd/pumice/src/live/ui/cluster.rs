@@ -109,6 +109,7 @@ impl Source for ClusterSource {
             Ask::Jobs(_) => View::Jobs(self.view(ask)?),
             Ask::Nodes => View::Nodes(self.view(ask)?),
             Ask::Node(_) => View::Node(self.view(ask)?),
+            Ask::Topology(_) => View::Topology(self.view(ask)?),
         })
     }
 

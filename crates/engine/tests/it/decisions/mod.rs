@@ -47,6 +47,8 @@ mod shuffle;
 mod sleep;
 mod strange_resources;
 mod ties;
+mod timeline;
+mod topology_view;
 mod usage;
 mod vendor_cards;
 mod victims;
