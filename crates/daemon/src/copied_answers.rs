@@ -17,7 +17,7 @@ use anyhow::Context as _;
 use pumice_admin::http::Unanswered;
 use pumice_engine::REGISTRY;
 use pumice_engine::view::{Ask, Time, View};
-use pumice_plan::{PlanBounds, PlanQuestion, PlanRequest, PlannedJob, WhenRequest};
+use pumice_plan::{PlanBounds, PlanQuestion, PlanRequest, WhenAbout, WhenRequest};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc, oneshot};
@@ -115,8 +115,8 @@ impl Questions {
                         pumice_plan::answer(fork, &config, question, now_s, bounds, &patience);
                     plan.map(|plan| noted(&plan, standby.as_ref()))
                 }
-                CopyQuestion::When(job) => {
-                    let start = pumice_plan::when(fork, &config, job, now_s, bounds, &patience);
+                CopyQuestion::When(about) => {
+                    let start = pumice_plan::when(fork, &config, about, now_s, bounds, &patience);
                     start.map(|start| noted(&start, standby.as_ref()))
                 }
             };
@@ -195,7 +195,7 @@ fn would_be(ground: CopiedGround, ask: &Ask) -> Result<View, String> {
 /// What may be asked of a copy.
 enum CopyQuestion {
     Plan(Box<PlanQuestion>),
-    When(PlannedJob),
+    When(WhenAbout),
 }
 
 fn read(asked: &[u8]) -> anyhow::Result<CopyQuestion> {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::ask::PlanQuestion;
 use crate::error::PlanError;
 use crate::what_if::{PlannedJob, WhatIf};
+use crate::when::WhenAbout;
 
 /// Most objects of a question.
 const MAX_OBJECTS: usize = 20_000;
@@ -30,12 +31,12 @@ pub struct PlanRequest {
     pub configuration: Option<String>,
 }
 
-/// The question when a job starts, to the same page.
+/// The question when jobs start, to the same page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WhenRequest {
-    /// The job.
-    pub when: PlannedJob,
+    /// The jobs.
+    pub when: WhenAbout,
 }
 
 impl PlanRequest {

@@ -26,6 +26,9 @@ use crate::what_if::PlannedJob;
 /// Most jobs of a list in an answer.
 const MAX_ROWS: usize = 20;
 
+/// Most jobs of a queue that are asked about.
+const MAX_JOBS: usize = 500;
+
 /// Most moments at which something ends that are looked at.
 const MAX_MOMENTS: usize = 20_000;
 
@@ -97,58 +100,112 @@ pub struct WhenView {
     pub is_cut: bool,
 }
 
-/// When a job starts, by a fork of an engine that has this configuration, at `now_s` (seconds since the epoch).
+/// About whom it is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum WhenAbout {
+    /// One job.
+    Job(PlannedJob),
+    /// The jobs of a queue that wait.
+    Queue {
+        /// Name of the queue.
+        queue: String,
+    },
+}
+
+/// When jobs start: those that start first come first, those of which nobody can say last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartsView {
+    /// Jobs that are asked about.
+    pub jobs: Vec<WhenView>,
+    /// Jobs of the queue that are not told because there are too many.
+    pub not_told: usize,
+}
+
+/// When jobs start, by a fork of an engine that has this configuration, at `now_s` (seconds since the epoch).
 ///
 /// # Errors
-/// The job does not exist.
+/// The job or the queue does not exist.
 pub fn when(
     fork: Fork,
     config: &Config,
-    job: &PlannedJob,
+    about: &WhenAbout,
     now_s: i64,
     bounds: PlanBounds,
     patience: Patience<'_>,
-) -> Result<WhenView, PlanError> {
+) -> Result<StartsView, PlanError> {
     let mut engine = fork.wake(config);
-    let ix = job.find(&engine)?;
-    let mut view = WhenView {
-        job: engine.state().population().job_key(ix),
-        ..WhenView::default()
-    };
-    if waiting(&engine, ix).is_empty() {
-        view.has_started = true;
-        return Ok(view);
-    }
-    let limits = engine.fork().wake(config);
-    for (engine, uses_limits) in [(engine, false), (limits, true)] {
-        let runner = Runner {
-            now_s,
-            bounds,
-            patience,
+    let (all, not_told) = asked_about(&engine, about)?;
+    let (waiting, started): (Vec<JobIx>, Vec<JobIx>) =
+        all.into_iter().partition(|job| waits(&engine, *job));
+    let key = |job: &JobIx| engine.state().population().job_key(*job);
+    let mut jobs: Vec<WhenView> = started
+        .iter()
+        .map(|job| WhenView {
+            job: key(job),
+            has_started: true,
+            ..WhenView::default()
+        })
+        .collect();
+    let waiting: Vec<String> = waiting.iter().map(key).collect();
+    if !waiting.is_empty() {
+        let limits = engine.fork().wake(config);
+        let go = |engine, uses_limits| {
+            let runner = Runner {
+                now_s,
+                bounds,
+                patience,
+            };
+            let mut forward = Forward::new(engine, runner, uses_limits);
+            forward.until(&waiting);
+            forward
         };
-        let mut forward = Forward::new(engine, runner, uses_limits);
-        if !uses_limits {
-            (view.unknown, view.overrun) = (forward.unknown, forward.overrun);
-        }
-        let start = forward.until(&view.job);
-        view.is_cut |= forward.is_cut;
-        match uses_limits {
-            true => view.latest = start,
-            false => {
-                (view.queue, view.message) = (forward.queue, forward.message);
-                view.expected = start;
+        let (mut expected, mut latest) = (go(engine, false), go(limits, true));
+        jobs.extend(waiting.into_iter().map(|job| {
+            let (queue, message) = expected.told.remove(&job).unwrap_or_default();
+            WhenView {
+                expected: expected.starts.remove(&job),
+                latest: latest.starts.remove(&job),
+                unknown: expected.unknown,
+                overrun: expected.overrun,
+                is_cut: expected.is_cut || latest.is_cut,
+                has_started: false,
+                job,
+                queue,
+                message,
             }
-        }
+        }));
     }
-    Ok(view)
+    let in_s = |view: &WhenView| view.expected.as_ref().map_or(i64::MAX, |start| start.in_s);
+    jobs.sort_by_key(in_s);
+    Ok(StartsView { jobs, not_told })
 }
 
-/// Pods of a job that have no node.
-fn waiting(engine: &Engine, job: JobIx) -> Vec<TaskIx> {
+/// The jobs, and how many are left out.
+fn asked_about(engine: &Engine, about: &WhenAbout) -> Result<(Vec<JobIx>, usize), PlanError> {
+    let queue = match about {
+        WhenAbout::Job(job) => return Ok((vec![job.find(engine)?], 0)),
+        WhenAbout::Queue { queue } => queue,
+    };
+    let population = engine.state().population();
+    let found = population.queue_by_name(queue);
+    let found = found.ok_or_else(|| PlanError::NoQueue(queue.clone()))?;
+    let of_queue = population.jobs().map(|(ix, _)| ix);
+    let mut all: Vec<JobIx> = of_queue
+        .filter(|ix| engine.state().job(*ix).queue == Some(found) && waits(engine, *ix))
+        .collect();
+    all.sort_by_cached_key(|ix| population.job_key(*ix));
+    let not_told = all.len().saturating_sub(MAX_JOBS);
+    all.truncate(MAX_JOBS);
+    Ok((all, not_told))
+}
+
+/// Some pod of the job has no node.
+fn waits(engine: &Engine, job: JobIx) -> bool {
     let state = engine.state();
-    let is_waiting = |task: &&TaskIx| state.task(**task).status.is_undecided();
-    let tasks = state.job(job).tasks.iter();
-    tasks.filter(is_waiting).copied().collect()
+    let mut tasks = state.job(job).tasks.iter();
+    tasks.any(|task| state.task(*task).status.is_undecided())
 }
 
 /// A pod that ends.
@@ -169,8 +226,9 @@ struct Forward<'a> {
     ends: BTreeMap<i64, Vec<EndingPod>>,
     unknown: usize,
     overrun: usize,
-    queue: String,
-    message: Option<String>,
+    /// Queue and reason of each job that is asked about, as it waits now.
+    told: BTreeMap<String, (String, Option<String>)>,
+    starts: BTreeMap<String, JobStart>,
     is_cut: bool,
 }
 
@@ -184,8 +242,8 @@ impl<'a> Forward<'a> {
             ends: BTreeMap::new(),
             unknown: 0,
             overrun: 0,
-            queue: String::new(),
-            message: None,
+            told: BTreeMap::new(),
+            starts: BTreeMap::new(),
             is_cut: false,
         };
         let state = forward.engine.state();
@@ -237,25 +295,40 @@ impl<'a> Forward<'a> {
         self.ends.entry(end_s).or_default().push(pod);
     }
 
-    /// Goes on until a job gets places.
-    fn until(&mut self, job: &str) -> Option<JobStart> {
+    /// Goes on until each of these jobs got places.
+    fn until(&mut self, jobs: &[String]) {
         let began_s = self.now_s;
         let mut ended: BTreeMap<String, Vec<JobMoment>> = BTreeMap::new();
-        let mut ahead: Vec<JobMoment> = Vec::new();
+        let asked: BTreeSet<&str> = jobs.iter().map(String::as_str).collect();
+        let (mut ahead, mut known): (Vec<JobMoment>, BTreeSet<String>) = Default::default();
         for moment in 0..MAX_MOMENTS {
             self.runner.now_s = self.now_s;
             let course = self.runner.run(&mut self.engine);
             if course.is_cut && !(self.runner.patience)() {
                 break;
             }
-            let nodes = self.settle(&course, job, &mut ahead);
-            if !nodes.is_empty() {
-                return Some(started((began_s, self.now_s), nodes, &ended, ahead));
+            for (job, nodes) in self.settle(&course) {
+                if asked.contains(job.as_str()) && !self.starts.contains_key(&job) {
+                    let start = started((began_s, self.now_s), nodes, &ended, &ahead);
+                    self.starts.insert(job.clone(), start);
+                }
+                if known.insert(job.clone()) {
+                    ahead.push(JobMoment {
+                        job,
+                        at: Time::of(self.now_s),
+                        basis: None,
+                    });
+                }
+            }
+            if self.starts.len() == jobs.len() {
+                return;
             }
             if moment == 0 {
-                self.tell(job);
+                jobs.iter().for_each(|job| self.tell(job));
             }
-            let (end_s, pods) = self.ends.pop_first()?;
+            let Some((end_s, pods)) = self.ends.pop_first() else {
+                return;
+            };
             self.now_s = end_s;
             for pod in pods {
                 let moment = JobMoment {
@@ -270,51 +343,39 @@ impl<'a> Forward<'a> {
             }
         }
         self.is_cut = true;
-        None
     }
 
-    /// What a course did: nodes that the job got, and others that started.
-    fn settle(
-        &mut self,
-        course: &Course,
-        job: &str,
-        ahead: &mut Vec<JobMoment>,
-    ) -> BTreeSet<String> {
-        let mut nodes = BTreeSet::new();
+    /// What a course did: nodes that jobs got.
+    fn settle(&mut self, course: &Course) -> BTreeMap<String, BTreeSet<String>> {
+        let mut jobs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (uid, placed) in &course.placed {
             let Some(ix) = self.engine.state().population().task_by_uid(uid) else {
                 continue;
             };
-            let of = job_of(&self.engine, ix);
-            if of == job {
-                nodes.insert(placed.node.clone());
-            } else if !ahead.iter().any(|one| one.job == of) {
-                ahead.push(JobMoment {
-                    job: of,
-                    at: Time::of(self.now_s),
-                    basis: None,
-                });
-            }
+            let nodes = jobs.entry(job_of(&self.engine, ix)).or_default();
+            nodes.insert(placed.node.clone());
             self.note_end(ix, Some(self.now_s));
         }
-        nodes
+        jobs
     }
 
-    /// What is told of the job as it waits now.
+    /// What is told of a job as it waits now.
     fn tell(&mut self, job: &str) {
         let state = self.engine.state();
         let (namespace, name) = job.split_once('/').unwrap_or_default();
         let Some(ix) = state.population().job_by_key(namespace, name) else {
             return;
         };
-        self.queue = state.names().text(state.job(ix).queue_name).to_owned();
+        let queue = state.names().text(state.job(ix).queue_name).to_owned();
         let ask = Ask::Job {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
         };
-        if let Ok(View::Job(told)) = self.engine.known().view(&ask) {
-            self.message = told.message;
-        }
+        let message = match self.engine.known().view(&ask) {
+            Ok(View::Job(told)) => told.message,
+            _ => None,
+        };
+        self.told.insert(job.to_owned(), (queue, message));
     }
 }
 
@@ -337,7 +398,7 @@ fn started(
     (began_s, at_s): (i64, i64),
     nodes: BTreeSet<String>,
     ended: &BTreeMap<String, Vec<JobMoment>>,
-    mut ahead: Vec<JobMoment>,
+    ahead: &[JobMoment],
 ) -> JobStart {
     let mut after: Vec<JobMoment> = Vec::new();
     for one in nodes.iter().filter_map(|node| ended.get(node)).flatten() {
@@ -351,13 +412,12 @@ fn started(
     let too_many = |len: usize| len.saturating_sub(MAX_ROWS);
     let not_told = too_many(after.len()) + too_many(ahead.len());
     after.truncate(MAX_ROWS);
-    ahead.truncate(MAX_ROWS);
     JobStart {
         at: Time::of(at_s),
         in_s: at_s - began_s,
         nodes: nodes.into_iter().take(MAX_ROWS).collect(),
         after,
-        ahead,
+        ahead: ahead.iter().take(MAX_ROWS).cloned().collect(),
         not_told,
     }
 }

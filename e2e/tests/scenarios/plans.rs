@@ -104,6 +104,11 @@ fn when_the_next_one_starts_is_told(lab: &LabGuard, controllers: &Controllers) -
     let run = when(&["small", "-o", "json"])?;
     let told: Value = serde_json::from_str(&run.out)?;
     ensure!(told["jobs"][0]["hasStarted"] == true, "{told:#}");
+    let run = when(&["--queue", "default"])?;
+    ensure!(run.code == Some(0), "{:?} {}", run.code, run.error);
+    ensure_says(&run.out, &["AT THE LATEST", "default/next", "59m"])?;
+    let run = when(&["--queue", "nobodys"])?;
+    ensure!(run.code == Some(2), "{:?} {}", run.code, run.out);
     let run = when(&["smal"])?;
     ensure!(run.code == Some(2), "{:?} {}", run.code, run.out);
     ensure_says(&run.error, &["default/smal is not known here"])

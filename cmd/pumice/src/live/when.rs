@@ -4,12 +4,12 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
-use pumice_plan::{EndBasis, JobMoment, JobStart, WhenRequest, WhenView};
-use serde::Serialize;
+use pumice_plan::{EndBasis, JobMoment, JobStart, StartsView, WhenAbout, WhenRequest, WhenView};
 
 use super::plan::named;
 use super::scheduler::SchedulerConnection;
 use super::words::{BAD, GOOD, HEAD, age, line, lines, print};
+use crate::columns::columns;
 
 /// Ends with that where nobody can say when a job starts.
 const UNKNOWN: u8 = 3;
@@ -18,8 +18,11 @@ const UNKNOWN: u8 = 3;
 #[derive(Args)]
 pub struct WhenArguments {
     /// Jobs of the cluster: a PodGroup, a workload or a pod, as NAME or NAMESPACE/NAME
-    #[arg(value_name = "JOB", required = true)]
+    #[arg(value_name = "JOB", required_unless_present = "queue")]
     jobs: Vec<String>,
+    /// All jobs of this queue that wait, in the order in which they start
+    #[arg(long, short, value_name = "NAME", conflicts_with = "jobs")]
+    queue: Option<String>,
     /// Namespace; default: the one of the context
     #[arg(long, short, value_name = "NAME")]
     namespace: Option<String>,
@@ -27,25 +30,33 @@ pub struct WhenArguments {
     connection: SchedulerConnection,
 }
 
-/// The answers, in the order of the question.
-#[derive(Serialize)]
-struct WhenList {
-    jobs: Vec<WhenView>,
-}
-
 /// Asks and prints; ends with 0 where a start is known of each, else with 3.
 pub fn run(arguments: &WhenArguments) -> anyhow::Result<ExitCode> {
     let scheduler = arguments.connection.open()?;
     let namespace = arguments.namespace.as_deref();
     let namespace = namespace.unwrap_or(scheduler.namespace());
-    let mut all = WhenList { jobs: Vec::new() };
-    for job in &arguments.jobs {
-        let when = named(job, namespace);
+    let ask = |when: WhenAbout| -> anyhow::Result<StartsView> {
         let question = serde_json::to_string(&WhenRequest { when })?;
-        let view: WhenView = scheduler.post(&["plan"], &question)?;
-        all.jobs.push(view);
-    }
-    print(&all, arguments.connection.output, table)?;
+        scheduler.post(&["plan"], &question)
+    };
+    let output = arguments.connection.output;
+    let all = match &arguments.queue {
+        Some(queue) => {
+            let queue = queue.clone();
+            let all = ask(WhenAbout::Queue { queue })?;
+            print(&all, output, of_queue)?;
+            all
+        }
+        None => {
+            let mut all = StartsView::default();
+            for job in &arguments.jobs {
+                let told = ask(WhenAbout::Job(named(job, namespace)))?;
+                all.jobs.extend(told.jobs);
+            }
+            print(&all, output, table)?;
+            all
+        }
+    };
     let is_known = |view: &WhenView| view.has_started || view.expected.is_some();
     Ok(match all.jobs.iter().all(is_known) {
         true => ExitCode::SUCCESS,
@@ -53,7 +64,41 @@ pub fn run(arguments: &WhenArguments) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn table(out: &mut dyn Write, all: &WhenList) -> anyhow::Result<()> {
+/// A line a job, as `squeue --start` has it.
+fn of_queue(out: &mut dyn Write, all: &StartsView) -> anyhow::Result<()> {
+    if all.jobs.is_empty() {
+        writeln!(out, "no job waits")?;
+        return Ok(());
+    }
+    let dash = || "-".to_owned();
+    let at = |start: Option<&JobStart>| {
+        let at = start.and_then(|start| start.at.as_ref());
+        at.map_or_else(dash, |at| at.0.clone())
+    };
+    let rows = all.jobs.iter().map(|view| {
+        let expected = view.expected.as_ref();
+        let after = expected.and_then(|start| start.after.first());
+        [
+            view.job.clone(),
+            at(expected),
+            expected.map_or_else(dash, |start| age(start.in_s)),
+            at(view.latest.as_ref()),
+            after.map_or_else(dash, |one| one.job.clone()),
+        ]
+    });
+    let heads = ["JOB", "STARTS", "IN", "AT THE LATEST", "AFTER"];
+    columns(out, heads, rows.collect())?;
+    if all.not_told > 0 {
+        writeln!(out, "… and {} more jobs", all.not_told)?;
+    }
+    let stay = all.jobs.first().and_then(taken_to_stay);
+    if let Some(stay) = stay {
+        writeln!(out, "{stay}")?;
+    }
+    Ok(())
+}
+
+fn table(out: &mut dyn Write, all: &StartsView) -> anyhow::Result<()> {
     for (at, view) in all.jobs.iter().enumerate() {
         if at > 0 {
             writeln!(out)?;
@@ -77,6 +122,14 @@ fn one(out: &mut dyn Write, view: &WhenView) -> anyhow::Result<()> {
             line(out, "", &format!("… and {} more jobs", start.not_told))?;
         }
     }
+    if let Some(stay) = taken_to_stay(view) {
+        line(out, "unknown", &stay)?;
+    }
+    Ok(())
+}
+
+/// Pods of which nobody knows when they end.
+fn taken_to_stay(view: &WhenView) -> Option<String> {
     let count = |count: usize, one: &str, several: &str| match count {
         0 => None,
         1 => Some(format!("1 pod on a node {one}")),
@@ -89,11 +142,7 @@ fn one(out: &mut dyn Write, view: &WhenView) -> anyhow::Result<()> {
         "run longer than was said",
     );
     let stay: Vec<String> = silent.into_iter().chain(late).collect();
-    if !stay.is_empty() && !view.has_started {
-        let text = format!("{}: taken to stay", stay.join(", "));
-        line(out, "unknown", &text)?;
-    }
-    Ok(())
+    (!stay.is_empty()).then(|| format!("{}: taken to stay", stay.join(", ")))
 }
 
 fn headline(view: &WhenView) -> (anstyle::Style, String) {

@@ -125,6 +125,7 @@ async fn when_a_job_starts_is_asked_of_a_copy_too() {
     let asked = br#"{"when": {"namespace": "ns", "name": "w"}}"#;
     let told = questions.plan(&core(ENDS), asked).await;
     let told = told.expect("an answer").expect("a start");
+    let told = &told["jobs"][0];
     assert_eq!(told["expected"]["at"], "1970-01-01T01:00:01Z");
     assert_eq!(told["expected"]["after"][0]["job"], "ns/g");
     assert_eq!(told.get("latest"), None);
@@ -156,6 +157,10 @@ async fn what_is_wrong_with_a_question_is_said() {
             "job ns/x is not known here",
         ),
         ("{\"when\": \"x\"}", "the question is not understood"),
+        (
+            "{\"when\": {\"queue\": \"q7\"}}",
+            "queue q7 is not known here",
+        ),
         (
             "{\"whatIfs\": [{\"drain\": \"n7\"}]}",
             "node n7 is not known here",

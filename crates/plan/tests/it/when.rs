@@ -1,14 +1,21 @@
 //! When jobs start. Questions are asked at 200 seconds.
 
-use pumice_plan::{EndBasis, JobMoment, JobStart, PlanBounds, PlanError, WhenView, when};
+use pumice_plan::{
+    EndBasis, JobMoment, JobStart, PlanBounds, PlanError, StartsView, WhenAbout, WhenView, when,
+};
 
 use super::asking::{Asking, name};
 
-fn ask(cluster: &str, job: &str) -> Result<WhenView, PlanError> {
-    let mut asking = Asking::of(cluster);
+fn ask_of(asking: &mut Asking, about: &WhenAbout, waits: bool) -> Result<StartsView, PlanError> {
     let bounds = PlanBounds::default();
     let fork = asking.engine.fork();
-    when(fork, &asking.config, &name(job), 200, bounds, &|| true)
+    when(fork, &asking.config, about, 200, bounds, &|| waits)
+}
+
+fn ask(cluster: &str, job: &str) -> Result<WhenView, PlanError> {
+    let about = WhenAbout::Job(name(job));
+    let mut told = ask_of(&mut Asking::of(cluster), &about, true)?;
+    Ok(told.jobs.remove(0))
 }
 
 fn told(cluster: &str, job: &str) -> WhenView {
@@ -93,10 +100,9 @@ fn a_job_that_runs_has_started_and_one_that_fits_starts_now() {
     let mut asking = Asking::of(cluster);
     let node = pumice_fixtures::node("n1", "2c 8Gi pods=9");
     asking.engine.apply(pumice_fixtures::ToDelta::delta(node));
-    let bounds = PlanBounds::default();
-    let fork = asking.engine.fork();
-    let view = when(fork, &asking.config, &name("p"), 200, bounds, &|| true).expect("an answer");
-    assert_eq!(start(view.expected.as_ref()), Some((0, vec![])));
+    let about = WhenAbout::Job(name("p"));
+    let told = ask_of(&mut asking, &about, true).expect("an answer");
+    assert_eq!(start(told.jobs[0].expected.as_ref()), Some((0, vec![])));
 }
 
 #[test]
@@ -108,9 +114,49 @@ fn a_job_that_is_nowhere_is_told_with_its_neighbours() {
 #[test]
 fn without_patience_nothing_is_promised() {
     let mut asking = Asking::of(&format!("{FULL} group one\n pod one1 2c group:one"));
-    let bounds = PlanBounds::default();
-    let fork = asking.engine.fork();
-    let view = when(fork, &asking.config, &name("one"), 200, bounds, &|| false);
-    let view = view.expect("an answer");
+    let about = WhenAbout::Job(name("one"));
+    let told = ask_of(&mut asking, &about, false).expect("an answer");
+    let view = &told.jobs[0];
     assert!(view.is_cut && view.expected.is_none() && view.latest.is_none());
+}
+
+#[test]
+fn of_a_queue_those_that_start_first_come_first_and_those_of_which_nobody_can_say_last() {
+    let cluster = format!(
+        "{FULL}
+        queue other
+        group never created:1
+        pod   never 9c group:never
+        group later created:3
+        pod   later 2c group:later
+        group first created:2 runs:1m
+        pod   first 2c group:first
+        group there queue:other
+        pod   there 1c group:there"
+    );
+    let about = WhenAbout::Queue {
+        queue: "default".to_owned(),
+    };
+    let told = ask_of(&mut Asking::of(&cluster), &about, true).expect("an answer");
+    let starts = told.jobs.iter();
+    let starts: Vec<_> = starts
+        .map(|view| {
+            (
+                view.job.as_str(),
+                view.expected.as_ref().map(|start| start.in_s),
+            )
+        })
+        .collect();
+    let expected = [
+        ("ns/first", Some(500)),
+        ("ns/later", Some(560)),
+        ("ns/never", None),
+    ];
+    assert_eq!(starts, expected);
+    assert_eq!(told.not_told, 0);
+    let nobody = WhenAbout::Queue {
+        queue: "nobody".to_owned(),
+    };
+    let wrong = ask_of(&mut Asking::of(FULL), &nobody, true).expect_err("no such queue");
+    assert_eq!(wrong.to_string(), "queue nobody is not known here");
 }

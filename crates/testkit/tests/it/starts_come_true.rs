@@ -1,6 +1,7 @@
 //! When a job starts (spec/11 §2), by the naive scheduler from one moment at which something ends to the next, each time
 //! on objects alone.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use pumice_conf::Config;
@@ -8,7 +9,7 @@ use pumice_fixtures::{Cluster, Dice};
 use pumice_model::Delta;
 use pumice_model::object::{PodObject, PodPhase};
 use pumice_model::run_time::RunTime;
-use pumice_plan::{PlanBounds, PlannedJob, when};
+use pumice_plan::{PlanBounds, PlannedJob, WhenAbout, when};
 use pumice_testkit::naive;
 
 use crate::run;
@@ -135,17 +136,31 @@ fn a_job_starts_when_the_naive_scheduler_starts_it() {
         let config = run::config(CONF);
         let objects = Cluster::of(&text).0;
         let mut engine = run::engine(&config, &objects);
+        let all: BTreeMap<String, Option<i64>> = ["q", "default"]
+            .into_iter()
+            .flat_map(|queue| {
+                let about = WhenAbout::Queue {
+                    queue: queue.to_owned(),
+                };
+                let (fork, bounds) = (engine.fork(), PlanBounds::default());
+                let told = when(fork, &config, &about, ASKED_S, bounds, &|| true);
+                told.expect("a queue").jobs
+            })
+            .map(|view| (view.job, view.expected.map(|start| start.in_s)))
+            .collect();
+        assert_eq!(all.len() as u64, gangs, "seed {seed}:\n{text}");
         for gang in 0..gangs {
             let name = format!("w{gang}");
-            let job = PlannedJob {
+            let job = WhenAbout::Job(PlannedJob {
                 namespace: "ns".to_owned(),
                 name: name.clone(),
-            };
+            });
             let (fork, bounds) = (engine.fork(), PlanBounds::default());
             let told = when(fork, &config, &job, ASKED_S, bounds, &|| true).expect("a job");
-            let start = told.expected.map(|start| start.in_s);
+            let start = told.jobs[0].expected.as_ref().map(|start| start.in_s);
             let expected = naive_start(&config, objects.clone(), &name);
             assert_eq!(start, expected, "seed {seed}, {name}:\n{text}");
+            assert_eq!(all[&format!("ns/{name}")], start, "seed {seed}, {name}");
             later += u64::from(expected.is_some_and(|in_s| in_s > 0));
             never += u64::from(expected.is_none());
         }
