@@ -200,6 +200,11 @@ impl Scheduler {
         fetch(self.port, path)
     }
 
+    /// Where its pages are to be had by everybody, unless it is closed.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
     /// Port of its server for what is of all namespaces.
     pub fn secure_port(&self) -> u16 {
         self.secure_port

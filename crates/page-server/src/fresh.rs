@@ -10,14 +10,24 @@ use crate::source::{PlanForm, PlanningSource};
 
 /// An answer is told again for so long.
 const FRESH: Duration = Duration::from_millis(900);
+/// One that took long is told again for so many times that: whoever makes it has other things to do.
+const TIMES_TAKEN: u32 = 30;
+/// Longest time for which one is told again.
+const MAX_FRESH: Duration = Duration::from_secs(10);
 /// Where nobody has answered it is tried anew after so long: whoever asks meanwhile need not wait for it again.
 const TRIED_ANEW: Duration = Duration::from_secs(2);
 /// Answers kept.
 const MAX_KEPT: usize = 32;
 
-/// A source that is asked the same once in [`FRESH`] at most.
+/// For how long an answer is told again that took so long.
+fn lasts(took: Duration) -> Duration {
+    (took * TIMES_TAKEN).clamp(FRESH, MAX_FRESH)
+}
+
+/// A source that is asked the same once in [`FRESH`] at most, and less often what takes it long.
 pub struct FreshAnswers<S> {
     source: S,
+    /// With when each is to be asked again.
     kept: Vec<(Ask, Instant, Result<View, String>)>,
     decided: Option<(Instant, Result<Vec<PageDecision>, String>)>,
     /// When nobody answered, and why.
@@ -58,13 +68,15 @@ impl<S: Source> FreshAnswers<S> {
 impl<S: Source> Source for FreshAnswers<S> {
     fn ask(&mut self, ask: &Ask) -> Result<View, String> {
         self.is_away()?;
-        self.kept.retain(|(_, at, _)| at.elapsed() < FRESH);
+        let now = Instant::now();
+        self.kept.retain(|(_, until, _)| now < *until);
         if let Some((.., view)) = self.kept.iter().find(|(known, ..)| known == ask) {
             return view.clone();
         }
         let view = self.source.ask(ask);
         if self.is_answer(&view) && self.kept.len() < MAX_KEPT {
-            self.kept.push((ask.clone(), Instant::now(), view.clone()));
+            let until = Instant::now() + lasts(now.elapsed());
+            self.kept.push((ask.clone(), until, view.clone()));
         }
         view
     }
@@ -135,6 +147,14 @@ mod tests {
         }
         assert!(fresh.decisions().is_ok() && fresh.decisions().is_ok());
         assert_eq!(fresh.source.asked, 3);
+    }
+
+    #[test]
+    fn what_takes_long_is_asked_less_often_so_that_it_takes_a_thirtieth_of_the_time() {
+        let ms = Duration::from_millis;
+        assert_eq!(lasts(ms(1)), FRESH);
+        assert_eq!(lasts(ms(100)), ms(3000));
+        assert_eq!(lasts(ms(60_000)), MAX_FRESH);
     }
 
     #[test]

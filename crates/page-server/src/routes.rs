@@ -77,6 +77,12 @@ async fn guarded(State(visitors): State<PageVisitors>, request: Request, next: N
     );
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, fixed("nosniff"));
     headers.insert(header::REFERRER_POLICY, fixed("same-origin"));
+    if visitors == PageVisitors::Judged {
+        // What lies between keeps nothing that another one may not see.
+        headers
+            .entry(header::CACHE_CONTROL)
+            .or_insert(fixed("no-store"));
+    }
     response
 }
 

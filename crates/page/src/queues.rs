@@ -16,10 +16,12 @@ pub(crate) fn all(address: &PageAddress, source: &mut dyn Source) -> Result<Mark
         return Err("another answer than asked for".to_owned());
     };
     let found = |queue: &&QueueView| queue.name.contains(&address.search);
-    let shown: Vec<&QueueView> = match address.search.is_empty() {
+    let named = not_listed(&address.search, &view.queues, source);
+    let mut shown: Vec<&QueueView> = match address.search.is_empty() {
         true => tree(&view.queues),
         false => view.queues.iter().filter(found).collect(),
     };
+    shown.extend(named.as_deref());
     Ok(html! {
         h1 { (say(address, Word::Queues)) " " small { (shown.len()) " " (say(address, Word::Of)) " " (view.total) } }
         @if let Some(problem) = &view.configuration {
@@ -29,6 +31,17 @@ pub(crate) fn all(address: &PageAddress, source: &mut dyn Source) -> Result<Mark
             div class={ "in" (depth(&view.queues, one)) } { (row(address, one, false)) }
         }
     })
+}
+
+/// The queue of that name, where the list, which holds the first ones alone, has it not.
+fn not_listed(name: &str, listed: &[QueueView], source: &mut dyn Source) -> Option<Box<QueueView>> {
+    if name.is_empty() || listed.iter().any(|queue| queue.name == name) {
+        return None;
+    }
+    match source.ask(&Ask::Queue(name.to_owned())) {
+        Ok(View::Queue(queue)) => Some(queue),
+        _ => None,
+    }
 }
 
 /// Queues with those below each right after it, by name.

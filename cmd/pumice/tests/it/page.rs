@@ -516,3 +516,83 @@ fn a_scheduler_that_says_nothing_is_told_as_that_and_the_page_goes_on_when_one_a
     let page = comes_to(&ui, 404);
     assert!(page.contains("node n9 is not known"), "{page}");
 }
+
+/// A file below the build with this text.
+fn written(name: &str, text: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page-bad-input");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join(name);
+    std::fs::write(&file, text).expect("written");
+    file
+}
+
+const PLAIN_NODE: &str = "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: '4', memory: 8Gi, pods: '9'}}}";
+
+#[test]
+fn ten_thousand_queues_are_a_page_of_the_first_ones_and_each_is_found_by_its_name() {
+    let queues = (0..10_000).map(|n| {
+        format!("---\n{{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {{name: q-{n}}}, spec: {{weight: 1}}}}\n")
+    });
+    let text = format!("{PLAIN_NODE}\n{}", queues.collect::<String>());
+    let ui = Ui::of(&[&written("queues.yaml", &text)], "");
+    let all = ui.page("/queues");
+    // Beside them are the two that every cluster has.
+    assert!(seen(&all).contains("500 of 10002"), "{}", seen(&all));
+    assert!(all.len() < 1 << 20, "{}", all.len());
+    assert!(ui.page("/").len() < 1 << 20);
+    let name = "q-9876";
+    assert!(!all.contains(name));
+    let found = ui.page(&format!("/queues?search={name}"));
+    assert!(
+        found.contains(&format!("href=\"/queues/{name}?")),
+        "{found}"
+    );
+    assert!(seen(&ui.page(&format!("/queues/{name}"))).contains(name));
+    assert!(seen(&ui.page("/queues?search=nobody")).contains("0 of 10002"));
+}
+
+#[test]
+fn a_large_gang_is_told_in_few_words_on_every_page() {
+    let group = "{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: big}, \
+                 spec: {minMember: 2000}, status: {phase: Inqueue}}";
+    let pods = (0..2_000).map(|n| {
+        format!(
+            "---\n{{apiVersion: v1, kind: Pod, metadata: {{name: p-{n}, annotations: {{scheduling.k8s.io/group-name: big}}}}, spec: \
+             {{schedulerName: volcano, containers: [{{name: c, image: i, resources: {{requests: {{cpu: '1'}}}}}}]}}}}\n"
+        )
+    });
+    let text = format!("{PLAIN_NODE}\n---\n{group}\n{}", pods.collect::<String>());
+    let ui = Ui::of(&[&written("gang.yaml", &text)], "");
+    let job = ui.page("/jobs/default/big");
+    assert!(seen(&job).contains("2000"), "{}", seen(&job));
+    for page in [
+        "/",
+        "/jobs",
+        "/jobs/default/big",
+        "/queues/default",
+        "/pods/default/p-777",
+    ] {
+        let page = ui.page(page);
+        assert!(page.len() < 64 << 10, "{}: {page}", page.len());
+    }
+}
+
+#[test]
+fn a_cluster_without_cards_and_one_with_nothing_have_every_page() {
+    let nothing = "{apiVersion: v1, kind: Namespace, metadata: {name: empty}}\n";
+    for (name, text, nodes) in [("plain.yaml", PLAIN_NODE, 1), ("empty.yaml", nothing, 0)] {
+        let ui = Ui::of(&[&written(name, text)], "");
+        for page in [
+            "/",
+            "/queues",
+            "/jobs",
+            "/nodes",
+            "/nodes?by=cards",
+            "/decisions",
+            "/what-if",
+        ] {
+            assert!(seen(&ui.page(page)).contains("Pumice"), "{page}");
+        }
+        assert_eq!(ui.json("/nodes")["total"], nodes);
+    }
+}

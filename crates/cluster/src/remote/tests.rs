@@ -227,3 +227,20 @@ async fn somebody_elses_answer_is_told_apart() {
         );
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn whoever_has_little_patience_is_told_sooner_that_nobody_answers() {
+    let patience = Duration::from_secs(4);
+    let silent = Server::start(|_| Answer::Silence).await;
+    let hurried = RemoteOptions {
+        patience: Some(patience),
+        ..options()
+    };
+    let remote = Remote::with(silent.client(), hurried);
+    let error = remote.leader().await.expect_err("no answer").to_string();
+    assert!(error.contains("no answer within 4s"), "{error}");
+    let address = silent.url();
+    let asked = PageRequest::read("/debug/top").within(patience);
+    let error = ask_at(&address, asked).await.expect_err("no answer");
+    assert!(error.to_string().contains("no answer within 4s"), "{error}");
+}

@@ -122,6 +122,7 @@ async fn below_a_path_every_link_script_and_stream_leads_below_it_and_is_answere
     let (status, text) = get(port, "/ui/decisions").await;
     assert!(status == 200 && text.contains("/ui/pods/ns/p"), "{text}");
     assert!(text.contains("sse-connect=\"/ui/live/decisions?"), "{text}");
+    assert!(text.contains("cache-control: no-store"), "{text}");
     assert!(
         text.contains("content-security-policy: default-src 'none'"),
         "{text}"

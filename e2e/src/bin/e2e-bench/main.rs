@@ -25,6 +25,7 @@ mod policies;
 mod raw;
 mod report;
 mod report_jobs;
+mod watchers;
 
 use std::process::ExitCode;
 
@@ -56,6 +57,8 @@ enum Part {
     Restart,
     /// From the start of `pumice plan` for a gang of 100 to its end, and how long decisions are held up by it
     Plan,
+    /// What ten who look at the page cost the deciding thread, and how soon a change is on it
+    Page,
     /// From the expiry of a lease to the standby's first bind
     Failover,
     /// With --controllers: pods per second of Jobs of 100 pods, against what the API server takes

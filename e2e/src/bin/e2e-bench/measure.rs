@@ -11,6 +11,7 @@ use crate::audit::{Audit, Entry, rate};
 use crate::load::{self, PODS};
 use crate::plans;
 use crate::report::{Idle, Latency, Report, Round, Throughput};
+use crate::watchers;
 use crate::{Arguments, Part, cpu, raw};
 
 /// How long the log may bring nothing while pods wait.
@@ -67,6 +68,12 @@ pub fn scheduler(cluster: &Cluster, arguments: &Arguments, report: &mut Report) 
         match plans::figures(cluster, arguments.samples, &arguments.flags) {
             Ok(figures) => report.plan = Some(figures),
             Err(error) => report.problems.push(format!("plan: {error:#}")),
+        }
+    }
+    if arguments.wants(Part::Page) {
+        match watchers::figures(cluster, arguments.samples, &arguments.flags) {
+            Ok(figures) => report.page = Some(figures),
+            Err(error) => report.problems.push(format!("page: {error:#}")),
         }
     }
     report.restart_to_first_bind_s = restart;

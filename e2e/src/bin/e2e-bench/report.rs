@@ -40,8 +40,22 @@ pub struct Report {
     pub failover_after_expiry_s: Option<f64>,
     /// Plans of a gang of 100.
     pub plan: Option<PlanFigures>,
+    /// Ten who look at the page.
+    pub page: Option<PageFigures>,
     /// What could not be measured, and why.
     pub problems: Vec<String>,
+}
+
+/// What ten who look at the page cost.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PageFigures {
+    /// Part of its time in which the deciding thread answers.
+    pub of_thread: f64,
+    /// Milliseconds that the longest of these answers took.
+    pub longest_ms: f64,
+    /// From the creation of a pod until the page of somebody who looks has it.
+    pub seen: Latency,
 }
 
 /// Bare Bindings.
@@ -264,10 +278,12 @@ impl Report {
             ("creation to bind, under load", &self.latency_load),
         ];
         let plan = self.plan.as_ref();
+        let page = self.page.as_ref();
+        let seen = page.map(|page| ("a change, until the page has it", &page.seen));
         let printed = plan.map(|plan| ("plan of a gang of 100, until printed", &plan.printed));
         let latencies = latencies.into_iter();
         let latencies = latencies.filter_map(|(name, latency)| Some((name, latency.as_ref()?)));
-        for (name, latency) in latencies.chain(printed) {
+        for (name, latency) in latencies.chain(printed).chain(seen) {
             let Latency {
                 p50_ms,
                 p99_ms,
@@ -282,6 +298,14 @@ impl Report {
             add(
                 "decisions held up by it",
                 format!("{:.1} ms", plan.held_up_ms),
+            );
+        }
+        if let Some(page) = page {
+            let of_thread = 100.0 * page.of_thread;
+            let longest = page.longest_ms;
+            add(
+                "deciding thread with ten who look",
+                format!("{of_thread:.2} % of its time, {longest:.1} ms at the longest"),
             );
         }
         let times = [

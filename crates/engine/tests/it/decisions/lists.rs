@@ -68,6 +68,27 @@ fn jobs_are_found_by_name_reason_and_whether_they_wait() {
 }
 
 #[test]
+fn jobs_beyond_the_first_ones_follow_in_order_and_each_once() {
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN).with(node("n1", "4c 8Gi pods=9"));
+    for n in (0..250).rev() {
+        cluster = cluster.with(pod(&format!("p{n:03}"), "9c"));
+    }
+    cluster.cycle();
+    let mut told: Vec<String> = Vec::new();
+    for from in [0, 100, 200, 300] {
+        let ask = JobsAsk {
+            from,
+            ..JobsAsk::default()
+        };
+        let view = jobs(&cluster, ask);
+        assert_eq!((view.total, view.from), (250, from.min(250)));
+        told.extend(view.jobs.into_iter().map(|job| job.name));
+    }
+    let all: Vec<String> = (0..250).map(|n| format!("ns/p{n:03}")).collect();
+    assert_eq!(told, all);
+}
+
+#[test]
 fn each_job_of_the_list_can_be_asked_about_by_its_name() {
     let cluster = three();
     for row in jobs(&cluster, JobsAsk::default()).jobs {
