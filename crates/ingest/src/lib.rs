@@ -62,6 +62,7 @@ pub use hyper_node::hyper_node;
 pub use measured::{
     Measured, UsageNews, node_usages, of_custom_metrics, of_elasticsearch, of_prometheus,
 };
+pub use meta::named;
 pub use native_group::native_pod_group;
 pub use node::node;
 pub use numa::{numatopology, numatopology_doubt};

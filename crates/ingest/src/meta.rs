@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use pumice_api::keys;
 use pumice_model::object::{Pairs, PreemptableMark};
 
-use crate::problem::{ObjectProblems, Path};
+use crate::problem::{ObjectProblem, ObjectProblems, Path};
 
 /// `metadata.name`, which must be there.
 pub(crate) fn name(meta: &ObjectMeta, problems: &mut ObjectProblems) -> String {
@@ -20,6 +20,16 @@ pub(crate) fn name(meta: &ObjectMeta, problems: &mut ObjectProblems) -> String {
         );
     }
     name
+}
+
+/// Whether an object has a name of which nothing else is read.
+///
+/// # Errors
+/// It has none.
+pub fn named(meta: &ObjectMeta) -> Result<(), Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
+    name(meta, &mut problems);
+    problems.or(())
 }
 
 /// `metadata.namespace`, or the default one.

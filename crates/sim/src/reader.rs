@@ -1,6 +1,7 @@
 //! Reads any mix of manifests: multi-document YAML, JSON, `List`s as kubectl prints them.
 
 mod config;
+mod made_names;
 mod repeated;
 mod text;
 
@@ -18,6 +19,7 @@ use crate::decode::{Mismatch, locate_dotted};
 use crate::manifest::{Manifest, ManifestKind, ReadingNotes, read};
 use crate::problem::{InputPlace, InputProblem};
 pub use config::{Dumped, Embedded};
+use made_names::MadeNames;
 use repeated::Repeated;
 
 /// Fields that users look for in another place, and where that is.
@@ -82,6 +84,7 @@ pub struct InputObjects {
     pub ignored: BTreeMap<String, u64>,
     /// What was set aside, or is odd.
     pub problems: Vec<InputProblem>,
+    made_names: MadeNames,
 }
 
 impl InputObjects {
@@ -313,6 +316,8 @@ impl InputObjects {
     }
 
     fn typed_object(&mut self, file: &str, node: &YamlNode, api_version: &str, kind: &str) {
+        let named = self.made_names.named(kind, node);
+        let node = named.as_ref().unwrap_or(node);
         let mut notes = ReadingNotes::default();
         let result = read(api_version, kind, node, &mut notes);
         // What an API server has accepted has no slips, but it may know newer fields of core kinds.

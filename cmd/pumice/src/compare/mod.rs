@@ -80,6 +80,14 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
         let differs = beside::run(&arguments.scheduler, arguments.output)?;
         return Ok(code(arguments, differs));
     }
+    #[cfg(feature = "live")]
+    if let Some(flag) = arguments.scheduler.given() {
+        let text = format!(
+            "error: {flag} names a scheduler, and none is asked where A and B are compared\n  = help: remove {flag}; \
+             with --live in the place of A and B the scheduler that it names tells what its dry run decided"
+        );
+        return Err(BadInput(text).into());
+    }
     let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else {
         return Err(BadInput("error: what is compared with what?".to_owned()).into());
     };

@@ -67,6 +67,19 @@ impl SavedPage {
 }
 
 impl LeaderPlace {
+    fn given(&self) -> Option<&'static str> {
+        let flags = [
+            ("--pod", self.pod.is_some()),
+            ("--port", self.port.is_some()),
+            ("--kubeconfig", self.kubeconfig.is_some()),
+            ("--context", self.context.is_some()),
+            ("--lease-namespace", self.lease_namespace != LEASE.0),
+            ("--lease-name", self.lease_name != LEASE.1),
+        ];
+        let given = flags.into_iter().find(|(_, is_given)| *is_given);
+        given.map(|(flag, _)| flag)
+    }
+
     fn options(&self, role: RemoteRole) -> RemoteOptions {
         RemoteOptions {
             kubeconfig: self.kubeconfig.clone(),
@@ -120,6 +133,14 @@ pub struct SchedulerPlace {
         conflicts_with_all = ["kubeconfig", "context", "pod", "port"]
     )]
     server: Option<String>,
+}
+
+impl SchedulerPlace {
+    /// A flag by which somebody has named a scheduler.
+    pub fn given(&self) -> Option<&'static str> {
+        let server = self.server.as_ref().map(|_| "--server");
+        server.or_else(|| self.leader.given())
+    }
 }
 
 /// Where the scheduler is, and how its answer is shown.

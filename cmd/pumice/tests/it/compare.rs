@@ -60,6 +60,18 @@ fn what_cannot_be_compared_is_said_with_what_to_do() {
         (&[BINPACK, OWN, "--over", "no-such"], "no-such"),
         (&[SPREAD, OWN, "--over", SPREAD], SPREAD),
         (&[BINPACK, OWN, "--over", OWN], "no object could be read"),
+        (
+            &[BINPACK, OWN, "--over", SPREAD, "--pod", "p"],
+            "--pod names a scheduler",
+        ),
+        (
+            &[BINPACK, OWN, "--over", SPREAD, "--server", "http://h"],
+            "--server names a scheduler",
+        ),
+        (
+            &[BINPACK, OWN, "--over", SPREAD, "--lease-name", "l"],
+            "--lease-name names a scheduler",
+        ),
     ] {
         let output = pumice(&[&["compare"], arguments].concat());
         let text = String::from_utf8_lossy(&output.stderr);

@@ -173,7 +173,9 @@ impl World {
                 let deltas = dump.deltas.into_iter();
                 deltas.for_each(|delta| self.restore(delta, settings));
             }
-            Manifest::Job(_) | Manifest::BatchJob(_) => {}
+            Manifest::Job(_) => {}
+            // Its pods are made from it as written, and called after it.
+            Manifest::BatchJob(job) => ingest::named(&job.metadata)?,
             storage => self.convert_storage(storage, key)?,
         }
         Ok(())

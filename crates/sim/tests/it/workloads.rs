@@ -134,3 +134,59 @@ fn what_is_wrong_with_a_template_is_told_once_at_the_workload() {
         "{told}"
     );
 }
+
+#[test]
+fn what_has_only_the_beginning_of_a_name_gets_one_and_always_the_same() {
+    let named = |kind: &str, version: &str, name: &str| {
+        let spec = match kind {
+            "Job" => "parallelism: 1".to_owned(),
+            _ => "replicas: 1, selector: {matchLabels: {app: a}}".to_owned(),
+        };
+        let template = template("a", "500m");
+        format!(
+            "{{apiVersion: {version}, kind: {kind}, metadata: {{{name}}}, spec: {{{spec}, {template}}}}}"
+        )
+    };
+    let task = template("a", "500m");
+    let objects = [
+        named("Job", "batch/v1", "generateName: b-"),
+        named("Job", "batch/v1", "generateName: b-, name: \"\""),
+        named("Job", "batch/v1", "generateName: b-, name: own"),
+        named("StatefulSet", "apps/v1", "generateName: s-"),
+        format!(
+            "{{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {{generateName: v-}}, \
+             spec: {{minAvailable: 1, schedulerName: volcano, tasks: [{{name: t, replicas: 1, {task}}}]}}}}"
+        ),
+        "{apiVersion: v1, kind: Pod, metadata: {generateName: p-}, spec: {schedulerName: volcano, \
+         containers: [{name: c, image: i}]}}"
+            .to_owned(),
+    ];
+    let (report, problems) = of(&objects);
+    assert!(problems.is_empty(), "{problems:?}");
+    let mut pods = bound(&report);
+    pods.sort_unstable();
+    assert_eq!(
+        pods,
+        [
+            "default/b-bbbbb-0",
+            "default/b-bbbbc-0",
+            "default/own-0",
+            "default/p-bbbbb",
+            "default/s-bbbbb-0",
+            "default/v-bbbbb-t-0"
+        ]
+    );
+    let (_, problems) = of(&[named("Job", "batch/v1", "labels: {a: b}")]);
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert!(
+        problems.len() == 1 && problems[0].contains("metadata.name: the name is missing"),
+        "{problems:?}"
+    );
+    let long = "a".repeat(80);
+    let (report, _) = of(&[named(
+        "StatefulSet",
+        "apps/v1",
+        &format!("generateName: {long}"),
+    )]);
+    assert_eq!(bound(&report), [format!("default/{}bbbbb-0", &long[..58])]);
+}
