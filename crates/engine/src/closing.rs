@@ -119,6 +119,8 @@ impl Engine {
             match (old.filter(|_| same_nodes), self.follow_up.notes.get(ix)) {
                 (_, None) if old.is_none() => {}
                 (Some(old), Some(note)) if says_as_before && old == note => {}
+                (Some(old), Some(note))
+                    if self.report_log.numbers_stay && old.differs_in_amounts_only(note) => {}
                 (Some(old), Some(note)) if old == note || old.differs_in_amounts_only(note) => {
                     let written_s = written_s(&self.state, *ix).unwrap_or(now_s);
                     match Due::of_numbers(written_s, now_s) {

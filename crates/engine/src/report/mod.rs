@@ -142,6 +142,8 @@ pub(crate) struct ReportLog {
     warned_queues: BTreeSet<QueueIx>,
     hyper_nodes: HyperNodeWarnings,
     repeats: Repeats,
+    /// What was told is not told again with other numbers, and nobody is looked at for that.
+    pub numbers_stay: bool,
     /// Jobs to be looked at again, by time.
     due: BTreeMap<i64, FxHashSet<JobId>>,
     /// Those of them of which only numbers have changed.
@@ -221,6 +223,9 @@ impl ReportLog {
 
     /// A job is to be looked at then, even if nothing happens.
     pub fn later(&mut self, job: JobId, at_s: i64) {
+        if self.numbers_stay {
+            return;
+        }
         self.due.entry(at_s).or_default().insert(job);
     }
 

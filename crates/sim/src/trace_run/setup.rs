@@ -34,6 +34,7 @@ impl<'a> Drive<'a> {
         let (deltas, card_resource) = ground.first(config, settings);
         let mut engine = Engine::new(config, &settings.default_queue);
         engine.set_full_check_interval_s(Some(i64::MAX));
+        engine.let_numbers_stay();
         task_mix::tell(config, &ground.mix_maps, &mut engine);
         let told = tell_ground(&mut engine, deltas, &card_resource);
         let mut weights = told.weights;
