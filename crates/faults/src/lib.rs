@@ -22,6 +22,7 @@ mod chaos;
 mod claim_oracle;
 mod claim_writer;
 pub mod claims;
+mod counted_writer;
 pub mod device_objects;
 mod drivers;
 pub mod evictions;

@@ -49,6 +49,11 @@ pub enum ServerCall {
         /// Name of the node, or none.
         node: Option<String>,
     },
+    /// The tasks that were counted for the mix, into the ConfigMap that keeps them.
+    KeepCounted {
+        /// The text under its key.
+        text: String,
+    },
     /// A claim of devices.
     UpdateClaim {
         /// The version that was read.
@@ -109,7 +114,7 @@ pub struct Network {
     sent: u64,
     /// What happens to the next Bindings, before chance decides.
     pub next_binds: Vec<RequestFate>,
-    /// What happens to the next writes of statuses, before chance decides.
+    /// What happens to the next writes of statuses and counted tasks, before chance decides.
     pub next_statuses: Vec<RequestFate>,
     /// What happens to the next evictions, before chance decides.
     pub next_evictions: Vec<RequestFate>,
@@ -155,7 +160,7 @@ impl Network {
     fn fate(&mut self, call: &ServerCall, rng: &mut Rng) -> RequestFate {
         let next = match call {
             ServerCall::Bind { .. } => &mut self.next_binds,
-            ServerCall::Status { .. } => &mut self.next_statuses,
+            ServerCall::Status { .. } | ServerCall::KeepCounted { .. } => &mut self.next_statuses,
             ServerCall::UpdateClaim { .. } => &mut self.next_claims,
             ServerCall::Evict { .. } if !self.next_evictions.is_empty() => &mut self.next_evictions,
             ServerCall::Evict { .. } | ServerCall::Nominate { .. } if !self.evictions_may_fail => {
@@ -204,6 +209,11 @@ impl Network {
             }
             ServerCall::Status { group, uid, status } => {
                 ServerAnswer::Other(server.put_status(group, uid, status.clone()))
+            }
+            ServerCall::KeepCounted { text } => {
+                let is_there = server.counted.is_some();
+                server.counted = server.counted.take().map(|_| text.clone());
+                ServerAnswer::Other(is_there)
             }
             ServerCall::Evict { uid, .. } => {
                 server.delete_pod(uid);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pumice_conf::Config;
-use pumice_decider::{Clock, DeciderOptions, Effect, Sharding};
+use pumice_decider::{Clock, DeciderOptions, Effect, MixPlace, Sharding, counted_place};
 use pumice_engine::{Decisions, Unobserved};
 use pumice_model::write::Write;
 use pumice_model::{Delta, TaskIx, TaskStatus};
@@ -86,8 +86,12 @@ pub struct Process {
     pub stopwatch: SpentTime,
     /// The server does not answer it about the lease before then.
     pub lease_cut_until_ms: u64,
-    /// When it looks next at what is measured.
+    /// When it looks next at what is measured, and at the ConfigMap with what was counted.
     looks_ms: u64,
+    /// Where the tasks are kept that were counted.
+    counted_place: MixPlace,
+    /// What is there, as far as it has heard.
+    counted: Option<String>,
     /// May write.
     pub leads: bool,
     synced: bool,
@@ -141,6 +145,8 @@ impl Process {
             stopwatch: SpentTime::default(),
             lease_cut_until_ms: 0,
             looks_ms: now_ms,
+            counted_place: counted_place(config),
+            counted: None,
             leads: false,
             synced: false,
         }
@@ -159,6 +165,7 @@ impl Process {
         if now_ms >= self.looks_ms {
             self.looks_ms = now_ms + LOOK_EACH_MS;
             self.decider.apply(measured(world.server));
+            self.hear_counted(world.server);
         }
         if !self.synced {
             self.synced = true;
@@ -188,6 +195,20 @@ impl Process {
         }
         self.write(world, followed, now_ms);
         Ok(())
+    }
+
+    /// Hears what the ConfigMap says by now with the tasks that were counted.
+    fn hear_counted(&mut self, server: &VirtualServer) {
+        if let Some((namespace, name)) = self.counted_place.clone()
+            && self.counted != server.counted
+        {
+            self.counted.clone_from(&server.counted);
+            self.decider.apply(vec![Delta::CountedTasks {
+                namespace,
+                name,
+                text: server.counted.clone(),
+            }]);
+        }
     }
 
     fn write(&mut self, world: &mut FaultWorld<'_>, followed: bool, now_ms: u64) {

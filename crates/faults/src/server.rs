@@ -86,6 +86,8 @@ pub struct VirtualServer {
     pub templates: BTreeMap<String, Template>,
     /// How much of nodes is used, as it was measured last.
     pub usage: BTreeMap<String, NodeUsage>,
+    /// What the ConfigMap says that keeps the tasks that were counted for the mix; `None`: there is none.
+    pub counted: Option<String>,
     /// Everything that has happened.
     pub events: Vec<ServerEvent>,
     /// How much longer than a moment pods take to end, milliseconds.

@@ -12,6 +12,7 @@ use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, Write};
 use super::around::Around;
 use super::binding::{Binding, Phase, stamp};
 use super::claim_writer::{ClaimWriter, DeviceReturn};
+use super::counted_writer::CountedWriter;
 use super::network::{ANSWER_MS, REQUEST_MS, ServerAnswer, ServerCall};
 use super::server::{ToldEvent, key};
 
@@ -107,6 +108,7 @@ pub struct Writers {
     /// Pods' conditions: UID, reason and message.
     conditions: Vec<(String, (String, String))>,
     events: Vec<ToldEvent>,
+    counted: CountedWriter,
     sequences: Sequences,
     /// How writes ended that their term has left behind.
     left_behind: Vec<Outcome>,
@@ -126,7 +128,8 @@ impl Writers {
     pub fn is_idle(&self) -> bool {
         let pods = self.evictions.is_empty() && self.nominations.is_empty();
         let claims = self.returns.is_empty();
-        self.binds.is_empty() && self.statuses.is_empty() && pods && claims
+        let statuses = self.statuses.is_empty() && self.counted.is_idle();
+        self.binds.is_empty() && statuses && pods && claims
     }
 
     /// UIDs of the claims that binds under way are about.
@@ -193,10 +196,10 @@ impl Writers {
                 reason,
                 message,
             }),
+            Write::CountedTasks { text, .. } => self.counted.submit(text),
             Write::BindWaits { .. }
             | Write::QueueStatus { .. }
             | Write::CleanUp { .. }
-            | Write::CountedTasks { .. }
             | Write::ShardStatus { .. } => {}
         }
     }
@@ -255,6 +258,7 @@ impl Writers {
         self.returns
             .values_mut()
             .for_each(|write| write.is_over = true);
+        self.counted.term_over();
         self.events.clear();
         for (uid, _) in std::mem::take(&mut self.conditions) {
             let (namespace, name) = (String::new(), String::new());
@@ -282,6 +286,7 @@ impl Writers {
             outcomes.extend(self.step_status(&group, around));
         }
         outcomes.extend(self.step_pods(around));
+        self.counted.step(around);
         self.returns.retain(|_, write| match write.step(around) {
             None => true,
             Some(outcome) => {

@@ -183,7 +183,7 @@ impl ClassEvaluator {
         fraction.fill(0.0);
         if self.has_fraction {
             for score in &mut self.scores {
-                score.add_fraction(state, range.clone(), fraction);
+                score.add_fraction_when(state, range.clone(), &block.verdict[..count], fraction);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::ledger::{CardSummary, LedgerTime, Load, NodeCards, Tags};
+use crate::ledger::{Allocations, CardSummary, LedgerTime, Load, NodeCards, Tags};
 use crate::request::{DevicePick, FamilyRequest};
 
 use super::known::{CardWorth, CardsNow, KnownCards};
@@ -34,6 +34,8 @@ impl ChangedCard {
 /// Choices of cards: which, and how they are afterwards.
 #[derive(Default)]
 pub(super) struct Choices {
+    /// What the family itself gives, which is the first set; `None` where it gives of that set what it would of any.
+    own: Option<Allocations>,
     sets: SmallVec<[CardSet; 8]>,
     /// By set, which of the changed cards its cards come to be.
     pub changes: SmallVec<[SmallVec<[usize; 2]>; 8]>,
@@ -45,11 +47,20 @@ impl Choices {
     /// Nothing but to take no card.
     pub fn of_no_card() -> Self {
         Self {
+            own: None,
             sets: SmallVec::from_iter([CardSet::new()]),
             changes: SmallVec::from_iter([SmallVec::new()]),
             cards: SmallVec::new(),
         }
     }
+}
+
+/// The choice that wastes least.
+enum LeastWaste {
+    /// The choice of the family itself, as it gives cards to containers.
+    Own(Allocations),
+    /// What the family gives of these alone.
+    Of(CardSet),
 }
 
 impl DeviceMix {
@@ -88,10 +99,13 @@ impl DeviceMix {
         let [(family, request)] = asked.devices.parts.as_slice() else {
             return None;
         };
-        let (set, _) = self.best(room, asked, known)?;
-        let got = room
-            .devices
-            .with_cards(*family, |cards| request.choose_of(cards, &set, room.view))?;
+        let (best, _) = self.best(room, asked, known)?;
+        let got = match best {
+            LeastWaste::Own(own) => own,
+            LeastWaste::Of(set) => room
+                .devices
+                .with_cards(*family, |cards| request.choose_of(cards, &set, room.view))?,
+        };
         Some(SmallVec::from_iter([(*family, got)]))
     }
 
@@ -169,7 +183,7 @@ impl DeviceMix {
         room: &NodeRoom,
         asked: &AskedRoom,
         known: Option<&KnownCards>,
-    ) -> Option<(CardSet, i64)> {
+    ) -> Option<(LeastWaste, i64)> {
         let [(family, request)] = asked.devices.parts.as_slice() else {
             return None;
         };
@@ -184,7 +198,11 @@ impl DeviceMix {
             let question = WasteQuestion::after(self, room, known, asked.amounts);
             let wastes = question.wastes(&choices).into_iter().enumerate();
             let (at, least) = wastes.min_by_key(|(_, waste)| *waste)?;
-            Some((choices.sets.swap_remove(at), least - known.waste))
+            let best = match choices.own.take().filter(|_| at == 0) {
+                Some(own) => LeastWaste::Own(own),
+                None => LeastWaste::Of(choices.sets.swap_remove(at)),
+            };
+            Some((best, least - known.waste))
         })
     }
 
@@ -227,7 +245,10 @@ impl DeviceMix {
         first.sort_unstable();
         first.dedup();
         let count = first.len();
-        let mut sets: SmallVec<[CardSet; 8]> = SmallVec::from_iter([first]);
+        let mut choices = Choices::default();
+        choices.add(first.clone(), charged((cards, views), &first, &own, view));
+        choices.own = Some(own);
+        let mut sets: SmallVec<[CardSet; 8]> = SmallVec::new();
         if self.chooses_cards && !request.has_preference() {
             let serves = |at: &usize| request.piece(cards, *at, view).is_some();
             let mut usable: CardSet = (0..cards.cards.len()).filter(serves).collect();
@@ -242,12 +263,12 @@ impl DeviceMix {
                 sets.push(set);
             }
         }
-        let mut choices = Choices::default();
         for mut set in sets {
             set.sort_unstable();
             if !choices.sets.contains(&set)
-                && let Some(after) = charged(request, (cards, views), &set, view)
+                && let Some(got) = request.choose_of(cards, &set, view)
             {
+                let after = charged((cards, views), &set, &got, view);
                 choices.add(set, after);
             }
         }
@@ -369,15 +390,14 @@ fn extend(groups: &[CardSet], left: usize, set: &mut CardSet, sets: &mut SmallVe
     }
 }
 
-/// How some cards are once a task has what it asks of them; `None` if it needs others.
+/// How some cards are once a task has got this of them.
 fn charged(
-    request: &dyn FamilyRequest,
     (cards, views): (&NodeCards, &CardsNow),
     set: &[usize],
+    got: &Allocations,
     view: LedgerTime,
-) -> Option<SmallVec<[ChangedCard; 2]>> {
-    let mut some = cards.only(set);
-    let mut got = request.choose_of(cards, set, view)?;
+) -> SmallVec<[ChangedCard; 2]> {
+    let (mut some, mut got) = (cards.only(set), got.clone());
     let place = |card: u16| set.iter().position(|at| *at == usize::from(card));
     for one in &mut got {
         one.card = one.card.and_then(place).map(|at| at as u16);
@@ -392,5 +412,5 @@ fn charged(
         let alone = || CardNow::Alone(Box::new(some.only(&[at])), view);
         ChangedCard::new(kind, plain.unwrap_or_else(alone))
     });
-    Some(changed.collect())
+    changed.collect()
 }

@@ -5,6 +5,7 @@
 
 mod calm;
 mod claims;
+mod counted;
 mod cpus;
 mod evictions;
 mod lasting;

@@ -8,6 +8,7 @@ use pumice_model::State;
 
 use super::class::{Class, StaticClass};
 use crate::reason::ReasonId;
+use crate::verdict::Verdict;
 
 /// A plugin's scores of one node.
 pub trait NodeScores {
@@ -33,6 +34,18 @@ pub trait NodeScore {
     /// Adds the fractional scores of the nodes of `range` to `out[node - range.start]`. A score may remember
     /// what it has found: what it says follows from the state alone.
     fn add_fraction(&mut self, _state: &State, _range: Range<usize>, _out: &mut [f64]) {}
+
+    /// As [`NodeScore::add_fraction`], for a score that depends on whether a node has room now: `verdicts` say of each
+    /// node of `range` whether the class fits there, and when. Those that say no may get any points.
+    fn add_fraction_when(
+        &mut self,
+        state: &State,
+        range: Range<usize>,
+        _verdicts: &[Verdict],
+        out: &mut [f64],
+    ) {
+        self.add_fraction(state, range, out);
+    }
 
     /// Whether [`NodeScore::add_fraction`] does anything.
     fn has_fraction(&self) -> bool {

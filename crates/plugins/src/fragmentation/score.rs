@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use pumice_devices::mix::WEIGHTS;
 use pumice_devices::{AskedRoom, DeviceMix, DeviceRequest, LedgerTime, NodeRoom, PlainAsk};
-use pumice_framework::Class;
 use pumice_framework::points::NodeScore;
+use pumice_framework::{Class, Verdict};
 use pumice_model::device::{
     DeviceTable, KnownLook, MixAmounts, amounts_of, asks_one_card, free_on,
 };
@@ -99,14 +99,22 @@ impl AddedWaste {
 }
 
 impl NodeScore for AddedWaste {
-    fn add_fraction(&mut self, state: &State, range: Range<usize>, out: &mut [f64]) {
+    /// Where the task has to wait for room it is the moment at which it has that, also where cards and what the mix
+    /// asks would do now.
+    fn add_fraction_when(
+        &mut self,
+        state: &State,
+        range: Range<usize>,
+        verdicts: &[Verdict],
+        out: &mut [f64],
+    ) {
         let (nodes, devices) = (state.nodes(), state.supplies().devices());
-        for (at, out) in range.zip(out) {
+        for ((at, verdict), out) in range.zip(verdicts).zip(out) {
             let node = NodeIx(at as u32);
-            let mut points = self.points_now(state, node);
-            if points.is_none() && nodes.in_transit > 0 {
-                points = self.points((nodes, devices), (node, LedgerTime::Future), None);
-            }
+            let points = match *verdict == Verdict::FUTURE {
+                true => self.points((nodes, devices), (node, LedgerTime::Future), None),
+                false => self.points_now(state, node),
+            };
             *out += points.unwrap_or(0.0);
         }
     }

@@ -15,6 +15,7 @@ pub struct CardUse {
 }
 
 /// What a task gets.
+#[derive(Clone)]
 pub struct CardChoice {
     /// As its annotations say it.
     pub held: Pairs,

@@ -23,8 +23,8 @@ fn sets(all: &[usize], count: usize) -> Vec<Vec<usize>> {
     with.chain(sets(later, count)).collect()
 }
 
-/// The set that makes least useless, of the family's own choice and all of as many cards that each give a piece. The
-/// score of the node is that of its own choice.
+/// What makes least useless, of the family's own choice and all other sets of as many cards that each give a piece.
+/// The score of the node is that of its own choice.
 pub fn choose(
     cycle: &Cycle,
     task: &Task,
@@ -38,18 +38,21 @@ pub fn choose(
     let distinct: BTreeSet<usize> = own.cards.iter().copied().collect();
     let mut idle = view.idle(&cycle.world, node);
     sub(&mut idle, &task.request());
-    let mut all = sets(&giving, distinct.len());
-    all.push(distinct.iter().copied().collect());
-    let found = all.into_iter();
-    let found = found.filter_map(|set| {
+    let others = sets(&giving, distinct.len()).into_iter();
+    let others = others.filter(|set| !set.iter().all(|at| distinct.contains(at)));
+    let others = others.filter_map(|set| {
+        let choice = shelf.choose(cycle, task, Some(&set))?;
+        Some((set, choice))
+    });
+    let own_set = distinct.iter().copied().collect();
+    let found = others.chain([(own_set, own.clone())]).map(|(set, choice)| {
         let of = |at: &usize| (Reverse(uses[*at].used), *at);
         let mut order: Vec<(Reverse<i64>, usize)> = set.iter().map(of).collect();
         order.sort_unstable();
-        let choice = shelf.choose(cycle, task, Some(&set))?;
         let after = shelf.with(&task.having(choice.held.clone()));
         let waste = waste(cycle, family, (node, &*after), &idle);
         let is_own = set.iter().all(|at| distinct.contains(at));
-        Some(((waste, !is_own, order), choice))
+        ((waste, !is_own, order), choice)
     });
     let best = found.min_by(|(one, _), (other, _)| one.cmp(other));
     let score = own.score;
