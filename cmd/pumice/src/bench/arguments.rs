@@ -268,8 +268,8 @@ pub struct PackingArguments {
     /// Seed of the first draw
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// What plugin `fragmentation` of these configurations is told that tasks ask: a class a line, as in a ConfigMap
-    /// of `fragmentation.configMap`
+    /// What plugin `fragmentation` is told that tasks ask, in all of these configurations that have it: a class a line,
+    /// as in a ConfigMap of `fragmentation.configMap`
     #[arg(long, value_name = "FILE")]
     pub mix: Option<PathBuf>,
     /// Arrived GPU demand at which a draw ends, in percent of all GPUs; default: 130, with departures 800

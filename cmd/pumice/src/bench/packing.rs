@@ -80,9 +80,7 @@ pub fn run(arguments: &PackingArguments) -> anyhow::Result<()> {
     }
     if let Some(path) = &arguments.mix {
         let lines = mix::read_lines(path)?;
-        for (name, config) in &mut configs {
-            mix::tell(name, config, &lines)?;
-        }
+        mix::tell(&mut configs, &lines)?;
     }
     let all: Vec<PackingFigures> = configs
         .iter()

@@ -134,6 +134,17 @@ fn a_written_mix_is_told_to_the_plugin_and_read_with_its_lines() {
     assert_eq!(given_out(&figures(&told(class, with)))[3], 60.0);
     let wrong = error(&told(&format!("{class}nonsense\n"), with));
     assert!(wrong.contains("mix: line 3: `nonsense`"), "{wrong}");
+    // Others are measured beside it as they are.
+    let plain = conf.replace("  - name: fragmentation\n", "");
+    let plain = plain.replace("SchedulePolicy: fragmentation", "SchedulePolicy: binpack");
+    fs::write(folder.join("plain.conf"), plain).expect("a configuration");
+    let both = told(class, &["--config", "plain.conf", "--config", "some.conf"]);
+    assert_eq!(figures(&both)["config"], "plain.conf");
+    let neither = error(&told(class, &["--config", "plain.conf"]));
+    assert!(
+        neither.contains("plain.conf: there is no plugin"),
+        "{neither}"
+    );
     let nobody = error(&told(class, &[]));
     assert!(
         nobody.contains("no plugin fragmentation that --mix"),

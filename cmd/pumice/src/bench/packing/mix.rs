@@ -27,26 +27,31 @@ pub fn read_lines(path: &Path) -> anyhow::Result<Vec<String>> {
     Ok(classes.map(str::to_owned).collect())
 }
 
-/// Has the plugin told so in a configuration.
+/// Has the plugin told so in every configuration that has it.
 ///
 /// # Errors
 /// Nobody there would hear it.
-pub fn tell(name: &str, config: &mut Config, lines: &[String]) -> anyhow::Result<()> {
-    let plugins = config.tiers.iter_mut().flat_map(|tier| &mut tier.plugins);
+pub fn tell(configs: &mut [(String, Config)], lines: &[String]) -> anyhow::Result<()> {
     let mut told = 0;
-    for plugin in plugins.filter(|plugin| plugin.name == "fragmentation") {
-        let known = plugin.arguments.iter();
-        let mut pairs: Vec<(String, Value)> = known
-            .map(|(name, value)| (name.to_owned(), value.clone()))
-            .collect();
-        let classes = lines.iter().cloned().map(Value::Str).collect();
-        pairs.push(("fragmentation.mix".to_owned(), Value::List(classes)));
-        plugin.arguments = pairs.into_iter().collect::<Arguments>();
-        told += 1;
+    for (_, config) in &mut *configs {
+        let plugins = config.tiers.iter_mut().flat_map(|tier| &mut tier.plugins);
+        for plugin in plugins.filter(|plugin| plugin.name == "fragmentation") {
+            let known = plugin.arguments.iter();
+            let mut pairs: Vec<(String, Value)> = known
+                .map(|(name, value)| (name.to_owned(), value.clone()))
+                .collect();
+            let classes = lines.iter().cloned().map(Value::Str).collect();
+            pairs.push(("fragmentation.mix".to_owned(), Value::List(classes)));
+            plugin.arguments = pairs.into_iter().collect::<Arguments>();
+            told += 1;
+        }
     }
+    let names: Vec<&str> = configs.iter().map(|(name, _)| name.as_str()).collect();
     ensure!(
         told > 0,
-        "{name}: there is no plugin fragmentation that --mix could tell anything"
+        "{}: there is no plugin fragmentation that --mix could tell anything; add the plugin to a configuration, or \
+         leave --mix out",
+        names.join(", ")
     );
     Ok(())
 }
