@@ -18,7 +18,8 @@ use pumice_admin::http::Unanswered;
 use pumice_engine::REGISTRY;
 use pumice_engine::view::{Ask, Time, View};
 use pumice_plan::{PlanBounds, PlanQuestion, PlanRequest, WhenAbout, WhenRequest};
-use serde::Serialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
@@ -100,8 +101,10 @@ impl Questions {
         let limit = self.plan_limit;
         let answer = move |mut ground: CopiedGround, is_there: &AtomicBool| {
             let standby = note(&mut ground);
-            let until = Instant::now() + limit;
-            let patience = || is_there.load(Ordering::Relaxed) && Instant::now() < until;
+            let now = Instant::now();
+            let until = |end: Instant| is_there.load(Ordering::Relaxed) && Instant::now() < end;
+            let patience = || until(now + limit);
+            let half = || until(now + limit / 2);
             let CopiedGround {
                 fork,
                 config,
@@ -116,7 +119,8 @@ impl Questions {
                     plan.map(|plan| noted(&plan, standby.as_ref()))
                 }
                 CopyQuestion::When(about) => {
-                    let start = pumice_plan::when(fork, &config, about, now_s, bounds, &patience);
+                    let start =
+                        pumice_plan::when(fork, &config, about, now_s, bounds, [&half, &patience]);
                     start.map(|start| noted(&start, standby.as_ref()))
                 }
             };
@@ -198,11 +202,17 @@ enum CopyQuestion {
     When(WhenAbout),
 }
 
+/// Looks whether a question is when jobs start, without making anything of it.
+#[derive(Deserialize)]
+struct QuestionKind {
+    when: Option<IgnoredAny>,
+}
+
 fn read(asked: &[u8]) -> anyhow::Result<CopyQuestion> {
     let not_understood = "the question is not understood; use the same version of `pumice`";
-    let value: Value = serde_json::from_slice(asked).context(not_understood)?;
-    if value.get("when").is_some() {
-        let request: WhenRequest = serde_json::from_value(value).context(not_understood)?;
+    let kind: QuestionKind = serde_json::from_slice(asked).context(not_understood)?;
+    if kind.when.is_some() {
+        let request: WhenRequest = serde_json::from_slice(asked).context(not_understood)?;
         return Ok(CopyQuestion::When(request.when));
     }
     let request: PlanRequest = serde_json::from_slice(asked).context(not_understood)?;

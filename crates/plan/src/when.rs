@@ -40,6 +40,8 @@ pub enum EndBasis {
     RunTime,
     /// The limit of its run time.
     Limit,
+    /// It is being deleted.
+    Deletion,
 }
 
 /// A job that ends, or starts, before.
@@ -83,21 +85,25 @@ pub struct WhenView {
     pub queue: String,
     /// It has what it needs, and no pod of it waits for a node.
     pub has_started: bool,
+    /// Nobody has made a pod of it yet: it starts no earlier than that.
+    pub has_no_pods: bool,
     /// As owners expect; nothing where it does not start as far as anybody has said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<JobStart>,
-    /// If everything runs to its limit; nothing where limits do not tell.
+    /// If everything runs to its limit, and no earlier than expected; nothing where limits do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latest: Option<JobStart>,
-    /// Pods on nodes of which nobody says how long they run.
+    /// Pods on nodes, now, of which nobody says how long they run.
     pub unknown: usize,
-    /// Pods on nodes that run longer than was said.
+    /// Pods on nodes, now, that run longer than was said.
     pub overrun: usize,
     /// Why it waits now, in one sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// It was broken off at its bound: the job may start later than anything that was looked at.
-    pub is_cut: bool,
+    /// What is expected was broken off at its bound: the job may start later than anything that was looked at.
+    pub expected_is_cut: bool,
+    /// What limits say was.
+    pub latest_is_cut: bool,
 }
 
 /// About whom it is asked.
@@ -123,7 +129,8 @@ pub struct StartsView {
     pub not_told: usize,
 }
 
-/// When jobs start, by a fork of an engine that has this configuration, at `now_s` (seconds since the epoch).
+/// When jobs start, by a fork of an engine that has this configuration, at `now_s` (seconds since the epoch). One
+/// patience is with what is expected, then one with what limits say.
 ///
 /// # Errors
 /// The job or the queue does not exist.
@@ -133,49 +140,40 @@ pub fn when(
     about: &WhenAbout,
     now_s: i64,
     bounds: PlanBounds,
-    patience: Patience<'_>,
+    patience: [Patience<'_>; 2],
 ) -> Result<StartsView, PlanError> {
     let mut engine = fork.wake(config);
     let (all, not_told) = asked_about(&engine, about)?;
-    let (waiting, started): (Vec<JobIx>, Vec<JobIx>) =
-        all.into_iter().partition(|job| waits(&engine, *job));
-    let key = |job: &JobIx| engine.state().population().job_key(*job);
-    let mut jobs: Vec<WhenView> = started
-        .iter()
-        .map(|job| WhenView {
-            job: key(job),
-            has_started: true,
-            ..WhenView::default()
-        })
-        .collect();
-    let waiting: Vec<String> = waiting.iter().map(key).collect();
+    let mut jobs: Vec<WhenView> = all.iter().map(|job| asked(&engine, *job)).collect();
+    let waiting = jobs.iter().filter(|view| !view.has_started);
+    let waiting: Vec<String> = waiting.map(|view| view.job.clone()).collect();
     if !waiting.is_empty() {
         let limits = engine.fork().wake(config);
         let go = |engine, uses_limits| {
             let runner = Runner {
                 now_s,
                 bounds,
-                patience,
+                patience: patience[usize::from(uses_limits)],
             };
             let mut forward = Forward::new(engine, runner, uses_limits);
             forward.until(&waiting);
             forward
         };
         let (mut expected, mut latest) = (go(engine, false), go(limits, true));
-        jobs.extend(waiting.into_iter().map(|job| {
-            let (queue, message) = expected.told.remove(&job).unwrap_or_default();
-            WhenView {
-                expected: expected.starts.remove(&job),
-                latest: latest.starts.remove(&job),
-                unknown: expected.unknown,
-                overrun: expected.overrun,
-                is_cut: expected.is_cut || latest.is_cut,
-                has_started: false,
-                job,
-                queue,
-                message,
+        for view in jobs.iter_mut().filter(|view| !view.has_started) {
+            view.message = expected.messages.remove(&view.job);
+            view.expected = expected.starts.remove(&view.job);
+            view.latest = latest.starts.remove(&view.job);
+            if let (Some(expected), Some(latest)) = (&view.expected, &mut view.latest)
+                && latest.in_s < expected.in_s
+            {
+                // Who runs for a shorter time may let another one in before.
+                *latest = expected.clone();
             }
-        }));
+            (view.unknown, view.overrun) = (expected.unknown, expected.overrun);
+            view.expected_is_cut = expected.is_cut && view.expected.is_none();
+            view.latest_is_cut = latest.is_cut && view.latest.is_none();
+        }
     }
     let in_s = |view: &WhenView| view.expected.as_ref().map_or(i64::MAX, |start| start.in_s);
     jobs.sort_by_key(in_s);
@@ -201,11 +199,26 @@ fn asked_about(engine: &Engine, about: &WhenAbout) -> Result<(Vec<JobIx>, usize)
     Ok((all, not_told))
 }
 
-/// Some pod of the job has no node.
+/// Some pod of the job has no node, or it lacks pods that nobody has made.
 fn waits(engine: &Engine, job: JobIx) -> bool {
     let state = engine.state();
-    let mut tasks = state.job(job).tasks.iter();
-    tasks.any(|task| state.task(*task).status.is_undecided())
+    let status = |task: &TaskIx| state.task(*task).status;
+    let job = state.job(job);
+    let has_ended = |task| matches!(status(task), TaskStatus::Succeeded | TaskStatus::Failed);
+    job.tasks.iter().any(|task| status(task).is_undecided())
+        || (!job.is_ready() && !job.tasks.iter().any(has_ended))
+}
+
+/// What is known of a job before time passes.
+fn asked(engine: &Engine, job: JobIx) -> WhenView {
+    let state = engine.state();
+    WhenView {
+        job: state.population().job_key(job),
+        queue: state.names().text(state.job(job).queue_name).to_owned(),
+        has_started: !waits(engine, job),
+        has_no_pods: state.job(job).tasks.is_empty(),
+        ..WhenView::default()
+    }
 }
 
 /// A pod that ends.
@@ -214,6 +227,13 @@ struct EndingPod {
     job: String,
     node: String,
     basis: EndBasis,
+}
+
+/// What is known of the end of a pod.
+enum RunEnd {
+    Known,
+    Unknown,
+    Over,
 }
 
 /// A cluster in which time passes.
@@ -226,8 +246,8 @@ struct Forward<'a> {
     ends: BTreeMap<i64, Vec<EndingPod>>,
     unknown: usize,
     overrun: usize,
-    /// Queue and reason of each job that is asked about, as it waits now.
-    told: BTreeMap<String, (String, Option<String>)>,
+    /// Why jobs that are asked about wait now.
+    messages: BTreeMap<String, String>,
     starts: BTreeMap<String, JobStart>,
     is_cut: bool,
 }
@@ -242,7 +262,7 @@ impl<'a> Forward<'a> {
             ends: BTreeMap::new(),
             unknown: 0,
             overrun: 0,
-            told: BTreeMap::new(),
+            messages: BTreeMap::new(),
             starts: BTreeMap::new(),
             is_cut: false,
         };
@@ -251,17 +271,21 @@ impl<'a> Forward<'a> {
         let on_nodes = on_nodes.filter(|(_, task)| task.node.is_some() && is_there(task.status));
         let all: Vec<TaskIx> = on_nodes.map(|(ix, _)| ix).collect();
         for ix in all {
-            forward.note_end(ix, None);
+            match forward.note_end(ix, None) {
+                RunEnd::Known => {}
+                RunEnd::Unknown => forward.unknown += 1,
+                RunEnd::Over => forward.overrun += 1,
+            }
         }
         forward
     }
 
     /// Notes when a pod ends that got its node then; at the time that its object tells, if nothing is given.
-    fn note_end(&mut self, ix: TaskIx, since_s: Option<i64>) {
+    fn note_end(&mut self, ix: TaskIx, since_s: Option<i64>) -> RunEnd {
         let state = self.engine.state();
         let task = state.task(ix);
         let Some(node) = task.node else {
-            return;
+            return RunEnd::Unknown;
         };
         let since_s = since_s.or(task.scheduled_s).unwrap_or(task.created_s);
         let run_time = run_time(&self.engine, task);
@@ -277,15 +301,17 @@ impl<'a> Forward<'a> {
                 .chain(limit)
                 .min_by_key(|(seconds, _)| *seconds),
         };
-        let Some((seconds, basis)) = said else {
-            self.unknown += 1;
-            return;
+        let said = said.map(|(seconds, basis)| (since_s.saturating_add(seconds), basis));
+        let (end_s, basis) = match (task.status == TaskStatus::Releasing, said) {
+            // The kubelet ends it, sooner or later.
+            (true, _) => {
+                let by_s = task.ends_by_s.unwrap_or(self.now_s);
+                (by_s.max(self.now_s + 1), EndBasis::Deletion)
+            }
+            (false, Some((end_s, basis))) if end_s > self.now_s => (end_s, basis),
+            (false, Some(_)) => return RunEnd::Over,
+            (false, None) => return RunEnd::Unknown,
         };
-        let end_s = since_s.saturating_add(seconds);
-        if end_s <= self.now_s {
-            self.overrun += 1;
-            return;
-        }
         let pod = EndingPod {
             uid: task.uid.to_string(),
             job: job_of(&self.engine, ix),
@@ -293,6 +319,7 @@ impl<'a> Forward<'a> {
             basis,
         };
         self.ends.entry(end_s).or_default().push(pod);
+        RunEnd::Known
     }
 
     /// Goes on until each of these jobs got places.
@@ -304,14 +331,21 @@ impl<'a> Forward<'a> {
         for moment in 0..MAX_MOMENTS {
             self.runner.now_s = self.now_s;
             let course = self.runner.run(&mut self.engine);
+            self.is_cut |= course.is_cut;
             if course.is_cut && !(self.runner.patience)() {
                 break;
             }
-            for (job, nodes) in self.settle(&course) {
-                if asked.contains(job.as_str()) && !self.starts.contains_key(&job) {
+            if moment == 0 {
+                jobs.iter().for_each(|job| self.tell(job));
+            }
+            let placed = self.settle(&course);
+            for (job, nodes) in &placed {
+                if asked.contains(job.as_str()) && !self.starts.contains_key(job) {
                     let start = started((began_s, self.now_s), nodes, &ended, &ahead);
                     self.starts.insert(job.clone(), start);
                 }
+            }
+            for job in placed.into_keys() {
                 if known.insert(job.clone()) {
                     ahead.push(JobMoment {
                         job,
@@ -322,9 +356,6 @@ impl<'a> Forward<'a> {
             }
             if self.starts.len() == jobs.len() {
                 return;
-            }
-            if moment == 0 {
-                jobs.iter().for_each(|job| self.tell(job));
             }
             let Some((end_s, pods)) = self.ends.pop_first() else {
                 return;
@@ -345,8 +376,13 @@ impl<'a> Forward<'a> {
         self.is_cut = true;
     }
 
-    /// What a course did: nodes that jobs got.
+    /// What a course did: nodes that jobs got. Who is evicted ends no more.
     fn settle(&mut self, course: &Course) -> BTreeMap<String, BTreeSet<String>> {
+        if !course.evicted.is_empty() {
+            self.ends.values_mut().for_each(|pods| {
+                pods.retain(|pod| !course.evicted.contains_key(&pod.uid));
+            });
+        }
         let mut jobs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (uid, placed) in &course.placed {
             let Some(ix) = self.engine.state().population().task_by_uid(uid) else {
@@ -359,30 +395,25 @@ impl<'a> Forward<'a> {
         jobs
     }
 
-    /// What is told of a job as it waits now.
+    /// Why a job waits now, if it still does.
     fn tell(&mut self, job: &str) {
-        let state = self.engine.state();
         let (namespace, name) = job.split_once('/').unwrap_or_default();
-        let Some(ix) = state.population().job_by_key(namespace, name) else {
-            return;
-        };
-        let queue = state.names().text(state.job(ix).queue_name).to_owned();
         let ask = Ask::Job {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
         };
-        let message = match self.engine.known().view(&ask) {
-            Ok(View::Job(told)) => told.message,
-            _ => None,
-        };
-        self.told.insert(job.to_owned(), (queue, message));
+        if let Ok(View::Job(told)) = self.engine.known().view(&ask)
+            && let Some(message) = told.message
+        {
+            self.messages.insert(job.to_owned(), message);
+        }
     }
 }
 
 fn is_there(status: TaskStatus) -> bool {
     matches!(
         status,
-        TaskStatus::Binding | TaskStatus::Bound | TaskStatus::Running
+        TaskStatus::Binding | TaskStatus::Bound | TaskStatus::Running | TaskStatus::Releasing
     )
 }
 
@@ -396,7 +427,7 @@ fn run_time(engine: &Engine, task: &Task) -> RunTime {
 
 fn started(
     (began_s, at_s): (i64, i64),
-    nodes: BTreeSet<String>,
+    nodes: &BTreeSet<String>,
     ended: &BTreeMap<String, Vec<JobMoment>>,
     ahead: &[JobMoment],
 ) -> JobStart {
@@ -415,7 +446,7 @@ fn started(
     JobStart {
         at: Time::of(at_s),
         in_s: at_s - began_s,
-        nodes: nodes.into_iter().take(MAX_ROWS).collect(),
+        nodes: nodes.iter().take(MAX_ROWS).cloned().collect(),
         after,
         ahead: ahead.iter().take(MAX_ROWS).cloned().collect(),
         not_told,

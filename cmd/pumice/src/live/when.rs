@@ -150,14 +150,18 @@ fn headline(view: &WhenView) -> (anstyle::Style, String) {
         return (GOOD, "has started".to_owned());
     }
     let Some(expected) = &view.expected else {
-        let why = match view.is_cut {
-            true => "later than could be looked at; see --plan-time of the scheduler",
-            false => "nobody can say: not when all has ended of which somebody said when",
+        let why = match (view.has_no_pods, view.expected_is_cut) {
+            (true, _) => "nobody can say: none of its pods is made yet",
+            (false, true) => "later than could be looked at; see --plan-time of the scheduler",
+            (false, false) => "nobody can say: not when all has ended of which somebody said when",
         };
         return (BAD, why.to_owned());
     };
     let latest = view.latest.as_ref().map_or_else(
-        || "no latest time: limits are not known".to_owned(),
+        || match view.latest_is_cut {
+            true => "the latest time is later than could be looked at".to_owned(),
+            false => "no latest time: limits are not known".to_owned(),
+        },
         |latest| format!("at the latest {}", moment_of(latest)),
     );
     let text = match expected.in_s {
@@ -180,6 +184,7 @@ fn moment(one: &JobMoment) -> String {
     match one.basis {
         None => format!("{} starts {at}", one.job),
         Some(EndBasis::RunTime) => format!("{} ends {at}, by its run time", one.job),
+        Some(EndBasis::Deletion) => format!("{} ends {at}, being deleted", one.job),
         Some(EndBasis::Limit) => format!("{} ends {at}, by its limit", one.job),
     }
 }

@@ -9,7 +9,7 @@ pub trait DomainScore {
     fn domain_score(&self, state: &State, domain: DomainIx, asked: &ResVec) -> f64;
 }
 
-/// What is left for others where a unit was placed (spec/10 §7): asked while domains of one tier in which it is ready are
+/// What is left for others where a unit was placed (spec/10 §3): asked while domains of one tier in which it is ready are
 /// compared. Nothing is kept.
 pub trait NodesRest {
     /// How good what is left of these nodes is for those to come, in parts of a point of a domain

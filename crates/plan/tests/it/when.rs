@@ -9,7 +9,14 @@ use super::asking::{Asking, name};
 fn ask_of(asking: &mut Asking, about: &WhenAbout, waits: bool) -> Result<StartsView, PlanError> {
     let bounds = PlanBounds::default();
     let fork = asking.engine.fork();
-    when(fork, &asking.config, about, 200, bounds, &|| waits)
+    when(
+        fork,
+        &asking.config,
+        about,
+        200,
+        bounds,
+        [&|| waits, &|| waits],
+    )
 }
 
 fn ask(cluster: &str, job: &str) -> Result<WhenView, PlanError> {
@@ -53,7 +60,7 @@ fn a_job_starts_when_enough_has_ended_as_expected_and_at_the_latest_by_limits() 
     assert_eq!(expected.after, [ends]);
     let message = view.message.expect("a reason");
     assert!(message.contains("the cluster is full"), "{message}");
-    assert!(!view.has_started && !view.is_cut);
+    assert!(!view.has_started && !view.expected_is_cut && !view.latest_is_cut);
 }
 
 #[test]
@@ -117,7 +124,8 @@ fn without_patience_nothing_is_promised() {
     let about = WhenAbout::Job(name("one"));
     let told = ask_of(&mut asking, &about, false).expect("an answer");
     let view = &told.jobs[0];
-    assert!(view.is_cut && view.expected.is_none() && view.latest.is_none());
+    assert!(view.expected_is_cut && view.expected.is_none());
+    assert!(view.latest_is_cut && view.latest.is_none());
 }
 
 #[test]
@@ -159,4 +167,50 @@ fn of_a_queue_those_that_start_first_come_first_and_those_of_which_nobody_can_sa
     };
     let wrong = ask_of(&mut Asking::of(FULL), &nobody, true).expect_err("no such queue");
     assert_eq!(wrong.to_string(), "queue nobody is not known here");
+}
+
+#[test]
+fn a_job_without_pods_has_not_started_and_nobody_can_say_when() {
+    let view = told(&format!("{FULL} group made min:2 waiting"), "made");
+    assert!(!view.has_started && view.has_no_pods);
+    assert_eq!((view.expected, view.latest), (None, None));
+    assert!(!view.expected_is_cut);
+}
+
+#[test]
+fn a_pod_that_is_being_deleted_ends_and_who_comes_meanwhile_is_not_counted() {
+    let cluster = "
+        node  n1 2c 8Gi pods=9
+        group a
+        pod   a1 2c group:a on:n1 going:230
+        group w
+        pod   w1 2c group:w
+    ";
+    let view = told(cluster, "w");
+    assert_eq!(start(view.expected.as_ref()), Some((30, vec!["ns/a"])));
+    assert_eq!(start(view.latest.as_ref()), Some((30, vec!["ns/a"])));
+    assert_eq!((view.unknown, view.overrun), (0, 0));
+    let basis = view.expected.and_then(|start| start.after[0].basis);
+    assert_eq!(basis, Some(EndBasis::Deletion));
+}
+
+#[test]
+fn who_starts_at_the_same_moment_is_not_ahead_and_the_latest_start_is_not_before_the_expected_one()
+{
+    let cluster = "
+        node  n1 2c 8Gi pods=9
+        group a
+        pod   a1 2c group:a on:n1 since:100 runs:10m limit:20m
+        group first created:1
+        pod   first 1c group:first
+        group second created:2
+        pod   second 1c group:second
+    ";
+    for job in ["first", "second"] {
+        let view = told(cluster, job);
+        let expected = view.expected.expect("a start");
+        assert!(expected.ahead.is_empty(), "{expected:?}");
+        assert!(view.latest.expect("a start").in_s >= expected.in_s);
+        assert_eq!(view.queue, "default");
+    }
 }

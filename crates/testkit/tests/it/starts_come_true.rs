@@ -143,7 +143,7 @@ fn a_job_starts_when_the_naive_scheduler_starts_it() {
                     queue: queue.to_owned(),
                 };
                 let (fork, bounds) = (engine.fork(), PlanBounds::default());
-                let told = when(fork, &config, &about, ASKED_S, bounds, &|| true);
+                let told = when(fork, &config, &about, ASKED_S, bounds, [&|| true, &|| true]);
                 told.expect("a queue").jobs
             })
             .map(|view| (view.job, view.expected.map(|start| start.in_s)))
@@ -156,7 +156,8 @@ fn a_job_starts_when_the_naive_scheduler_starts_it() {
                 name: name.clone(),
             });
             let (fork, bounds) = (engine.fork(), PlanBounds::default());
-            let told = when(fork, &config, &job, ASKED_S, bounds, &|| true).expect("a job");
+            let told =
+                when(fork, &config, &job, ASKED_S, bounds, [&|| true, &|| true]).expect("a job");
             let start = told.jobs[0].expected.as_ref().map(|start| start.in_s);
             let expected = naive_start(&config, objects.clone(), &name);
             assert_eq!(start, expected, "seed {seed}, {name}:\n{text}");
