@@ -7,7 +7,7 @@ use crate::facts::{NodeFacts, NodeReport, Pairs, PodFacts};
 use crate::family::{Decoded, Family, FamilySpec, RepeatSpec, ReportPlace};
 use crate::gauge::Gauge;
 use crate::hami;
-use crate::ledger::{Card, NodeCards, Tags};
+use crate::ledger::{Card, LedgerEntry, NodeCards, Tags};
 use crate::node::NodeDevices;
 use crate::nvidia::{gpushare, product, vgpu};
 use crate::request::DeviceRequest;
@@ -125,6 +125,16 @@ impl Devices {
     /// How a card of a family is shared.
     pub fn mode(&self, family: u8, card: &Card) -> &'static str {
         self.families[usize::from(family)].mode(card)
+    }
+
+    /// What the part of a card is called that somebody holds ([`Family::part_name`]).
+    pub fn part_name(&self, family: u8, cards: &NodeCards, entry: &LedgerEntry) -> Option<String> {
+        self.families[usize::from(family)].part_name(cards, entry)
+    }
+
+    /// Parts of a card that nobody holds ([`Family::free_parts`]).
+    pub fn free_parts(&self, family: u8, cards: &NodeCards, card: usize) -> Vec<(String, i64)> {
+        self.families[usize::from(family)].free_parts(cards, card)
     }
 
     /// Gauges of a node.

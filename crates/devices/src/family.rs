@@ -6,7 +6,7 @@ use crate::binding::PluginProtocol;
 use crate::config::{DeviceConfig, SectionSpec};
 use crate::facts::{NodeFacts, NodeReport, Pairs, PodFacts};
 use crate::gauge::{Gauge, GaugeSpec};
-use crate::ledger::{Allocations, Card, Dimension, NodeCards, Tags};
+use crate::ledger::{Allocations, Card, Dimension, LedgerEntry, NodeCards, Tags};
 use crate::request::FamilyRequest;
 use crate::settings::Settings;
 
@@ -61,6 +61,16 @@ pub trait Family: Send + Sync {
     /// How a card is shared, in the words of node and pod annotations.
     fn mode(&self, _card: &Card) -> &'static str {
         ""
+    }
+
+    /// What the part of a card is called that somebody holds, where cards are split: an instance, a template.
+    fn part_name(&self, _cards: &NodeCards, _entry: &LedgerEntry) -> Option<String> {
+        None
+    }
+
+    /// Parts of a card that nobody holds, where it is known how the card is split: name and memory.
+    fn free_parts(&self, _cards: &NodeCards, _card: usize) -> Vec<(String, i64)> {
+        Vec::new()
     }
 
     /// Gauges of the cards of a node.

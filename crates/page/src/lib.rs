@@ -14,6 +14,7 @@
 
 mod address;
 mod assets;
+mod card;
 mod chosen;
 mod content;
 mod decisions;

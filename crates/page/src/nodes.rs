@@ -1,9 +1,10 @@
 //! Nodes and cards: a map of all of them, and one node with its cards drawn as what they are.
 
 use maud::{Markup, html};
-use pumice_engine::view::{Ask, CardView, NodeCell, NodeDetailView, View};
+use pumice_engine::view::{Ask, NodeCell, NodeDetailView, View};
 
 use crate::address::PageAddress;
+use crate::card::card;
 use crate::chosen::NodeColour;
 use crate::node_map;
 use crate::parts::{amounts, full, job, phase, pod as pod_link, say};
@@ -100,73 +101,6 @@ fn numa(address: &PageAddress, view: &NodeDetailView) -> Markup {
                         }
                     }
                 }
-            }
-        }
-    }
-}
-
-/// A card: who holds how much of its memory and cores.
-fn card(address: &PageAddress, of: &CardView) -> Markup {
-    html! {
-        article.card {
-            h3 {
-                (say(address, Word::Card)) " " (of.index) " "
-                @if of.healthy { (crate::parts::mark("good", say(address, Word::Healthy))) }
-                @else { (crate::parts::mark("bad", say(address, Word::Unhealthy))) }
-            }
-            p { (of.kind) " · " (of.family) " · " (of.mode) " · " span.id { (of.id) } }
-            @if let Some(problem) = &of.problem { p.note { (problem) } }
-            (slices(address, of, Word::Memory, (of.memory_used, of.memory), |pod| pod.memory))
-            (slices(address, of, Word::Cores, (of.cores_used, of.cores), |pod| pod.cores))
-            p {
-                (say(address, Word::Sharers)) " " b { (of.sharers) }
-                @if let Some(slots) = of.slots { " " (say(address, Word::Of)) " " (slots) }
-                @for other in &of.others { " · " (other.name) " " b { (other.used) } " / " (other.capacity) }
-            }
-            ol.holders {
-                @for pod in &of.pods {
-                    li {
-                        (pod_link(address, &pod.pod)) " "
-                        span.amount { (say(address, Word::Memory)) " " b { (pod.memory) } } " "
-                        span.amount { (say(address, Word::Cores)) " " b { (pod.cores) } }
-                        @if !pod.certain { " ?" }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// One bar in as many slices as there are pods, in their order; nothing of a card that does not count this.
-fn slices(
-    address: &PageAddress,
-    of: &CardView,
-    word: Word,
-    (used, all): (i64, i64),
-    part: impl Fn(&pumice_engine::view::CardPod) -> i64,
-) -> Markup {
-    let mut from = 0.0;
-    let slices = of.pods.iter().enumerate().map(|(at, pod)| {
-        let width = (part(pod) as f64 * 100.0 / all.max(1) as f64).clamp(0.0, 100.0 - from);
-        let slice = (from, width, at, pod);
-        from += width;
-        slice
-    });
-    let slices: Vec<_> = slices.collect();
-    html! {
-        @if all > 0 {
-            div.slices {
-                span.what { (say(address, word)) }
-                svg.bar.tall viewBox="0 0 100 12" preserveAspectRatio="none" role="img"
-                    aria-label={ (say(address, word)) " " (used) " / " (all) } {
-                    rect.ground width="100" height="12" {}
-                    @for (x, width, at, pod) in slices {
-                        rect class={ "s" (at % 4) } x=(format!("{x:.2}")) width=(format!("{:.2}", (width - 0.4).max(0.2))) height="12" {
-                            title { (pod.pod) ": " (part(pod)) }
-                        }
-                    }
-                }
-                span.number { (used) " / " (all) }
             }
         }
     }

@@ -6,7 +6,7 @@ use pumice_engine::view::{
 };
 
 use crate::address::{PageAddress, PageName};
-use crate::parts::{job, list, mark, pod, say};
+use crate::parts::{job, mark, pod, say};
 use crate::source::Source;
 use crate::words::Word;
 
@@ -38,7 +38,10 @@ pub(crate) fn content(address: &PageAddress, source: &mut dyn Source) -> Result<
         @if view.domains.is_empty() { p { (say(address, Word::NoMatch)) } }
         @else { (table(address, &view)) }
         (turns(address, &view))
-        (list(say(address, Word::LeftOut), &view.faults))
+        @if !view.faults.is_empty() {
+            h2 { (say(address, Word::LeftOut)) }
+            ul { @for fault in &view.faults { li { (fault) } } }
+        }
     })
 }
 
@@ -103,7 +106,10 @@ fn row(address: &PageAddress, of: &DomainView) -> Markup {
     };
     html! {
         tr {
-            th scope="row" { span class={ "in" (of.depth.min(MAX_STEPS)) } title=(of.name) { (name) } }
+            th scope="row" { span class={ "in" (of.depth.min(MAX_STEPS)) } title=(of.name) {
+                    a href=[address.with(|other| { other.search.clone_from(&of.name); other.from = 0; })] { (name) }
+                }
+            }
             td.number { (of.tier) @if !of.tier_name.is_empty() { " " (of.tier_name) } }
             td.number { (of.schedulable) " / " (of.nodes) }
             @if let Some(room) = &of.room { td { (room_in(address, room)) } }

@@ -161,6 +161,7 @@ words! {
     ByFragmentation: "by free memory in pieces", "按空闲显存的碎片";
     ByHealth: "by health", "按健康状况";
     InPieces: "of the free memory of cards is on cards in use", "的空闲显存位于使用中的卡上";
+    Parts: "Parts of the card", "卡的切分";
     NumaNodes: "NUMA nodes", "NUMA 节点";
     NumaNode: "NUMA node", "NUMA 节点";
     FreeCpus: "Free CPUs", "空闲 CPU";

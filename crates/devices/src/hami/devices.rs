@@ -6,7 +6,7 @@ use crate::binding::BindProtocol;
 use crate::facts::{NodeFacts, Pairs, PodFacts, too_many_init_containers, zero_count};
 use crate::family::{Decoded, Family};
 use crate::gauge::{Gauge, card_gauges};
-use crate::ledger::{Card, NodeCards, Tags};
+use crate::ledger::{Card, LedgerEntry, NodeCards, Tags};
 use crate::request::FamilyRequest;
 use crate::settings::Settings;
 
@@ -15,7 +15,7 @@ use super::limits::CardLimits;
 use super::own::HamiRequest;
 use super::own::{HamiFamily, HamiRules};
 use super::variant::CardVariant;
-use super::{discover, held, needs, protocol};
+use super::{discover, held, mig, needs, protocol};
 
 /// A family of HAMi's devices with the kinds of cards that are on.
 pub struct HamiDevices<F> {
@@ -100,6 +100,17 @@ impl<F: HamiFamily> Family for HamiDevices<F> {
         match kind.is_some_and(|kind| kind.keys.mode.is_some()) {
             true => variant.mode.name(),
             false => "",
+        }
+    }
+
+    fn part_name(&self, cards: &NodeCards, entry: &LedgerEntry) -> Option<String> {
+        let card = cards.cards.get(usize::from(entry.card))?;
+        match entry.partition {
+            Some(partition) => mig::profile_at(card, partition),
+            None => {
+                let kind = CardVariant::of(card).kind;
+                self.rules.own.part_name(usize::from(kind), &entry.held)
+            }
         }
     }
 

@@ -87,6 +87,16 @@ pub fn at_place(place: SplitPlace) -> Partition {
     }
 }
 
+/// The name of the profile that has an instance at a place, where the card tells of one.
+pub fn profile_at(card: &Card, partition: Partition) -> Option<String> {
+    let place = SplitPlace {
+        start: partition.position,
+        size: partition.group,
+    };
+    let profile = card.splits.iter().find(|one| one.places.contains(&place))?;
+    Some(format!("{} @{}", profile.name, place.start))
+}
+
 /// Two instances, one of which may be unknown, cannot be at the same time.
 pub fn overlap(one: Partition, other: Partition) -> bool {
     let end = |of: Partition| u32::from(of.position) + u32::from(of.group);

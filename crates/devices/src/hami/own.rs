@@ -69,6 +69,11 @@ pub trait HamiFamily: Send + Sync + Sized + 'static {
         None
     }
 
+    /// What a part of a card is called that has so much of it, where cards of the kind are split.
+    fn part_name(&self, _kind: usize, _held: &[i64]) -> Option<String> {
+        None
+    }
+
     /// What a container asks of a kind: how many cards, and how much of each; nothing if none.
     ///
     /// # Errors

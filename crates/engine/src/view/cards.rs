@@ -50,6 +50,19 @@ pub struct CardView {
     pub problem: Option<String>,
     /// Who holds part of it.
     pub pods: Vec<CardPod>,
+    /// Parts that nobody holds, where it is known how the card is split.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub free_parts: Vec<FreePart>,
+}
+
+/// A part of a card that nobody holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FreePart {
+    /// Name of the part, as its kind of devices has it.
+    pub name: String,
+    /// Memory it has.
+    pub memory: i64,
 }
 
 /// An amount of a card that only its kind of devices counts.
@@ -74,6 +87,9 @@ pub struct CardPod {
     pub memory: i64,
     /// Cores it holds, in percent of a card.
     pub cores: i64,
+    /// Parts of the card that it holds, where the card is split: MIG instances, templates of NPUs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
     /// It is known to be on this card. What cannot be read counts on every card it could be on.
     pub certain: bool,
 }
@@ -119,6 +135,7 @@ impl Pages<'_> {
     fn cards_of(&self, node: NodeIx, family: u8, all: &NodeCards) -> Vec<CardView> {
         let devices = self.state.supplies().devices().families();
         let mut held: BTreeMap<(u16, u32), (Portion, bool)> = BTreeMap::new();
+        let mut parts: BTreeMap<(u16, u32), Vec<String>> = BTreeMap::new();
         for entry in all.entries(LedgerTime::Now) {
             let idle = (all.used(0, LedgerTime::Idle).into(), true);
             let of = held.entry((entry.card, entry.pod)).or_insert(idle);
@@ -126,6 +143,10 @@ impl Pages<'_> {
                 *sum += part;
             }
             of.1 &= entry.certain;
+            if let Some(part) = devices.part_name(family, all, entry) {
+                let known = parts.entry((entry.card, entry.pod)).or_default();
+                known.push(part);
+            }
         }
         let cards = all.cards.iter().enumerate();
         cards
@@ -149,11 +170,13 @@ impl Pages<'_> {
                     others: others(all, at),
                     healthy: card.is_usable(),
                     problem: card.unusable.as_deref().map(str::to_owned),
+                    free_parts: free_parts(devices.free_parts(family, all, at)),
                     pods: pods
                         .map(|(of, (part, certain))| CardPod {
                             pod: self.state.population().task_key(TaskIx(of.1)),
                             memory: amount(all, part, MEMORY),
                             cores: amount(all, part, CORES),
+                            parts: parts.get(of).cloned().unwrap_or_default(),
                             certain: *certain,
                         })
                         .collect(),
@@ -161,6 +184,13 @@ impl Pages<'_> {
             })
             .collect()
     }
+}
+
+fn free_parts(parts: Vec<(String, i64)>) -> Vec<FreePart> {
+    let parts = parts.into_iter();
+    parts
+        .map(|(name, memory)| FreePart { name, memory })
+        .collect()
 }
 
 pub(super) const MEMORY: &str = "memory";

@@ -40,7 +40,7 @@ use pumice_model::JobIx;
 use serde::{Deserialize, Serialize};
 
 pub use card_sums::FamilySums;
-pub use cards::{CardAmount, CardPod, CardView, CardsView};
+pub use cards::{CardAmount, CardPod, CardView, CardsView, FreePart};
 pub use find::Absent;
 pub use held_cards::FreedCards;
 pub use job::{JobView, SameReason};

@@ -31,10 +31,11 @@ use crate::config::DeviceConfig;
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Decoded, Family, FamilySpec, ReportSpec};
 use crate::gauge::Gauge;
-use crate::ledger::{Card, NodeCards, Tags};
+use crate::ledger::{Card, LedgerEntry, NodeCards, Tags};
 use crate::request::FamilyRequest;
 use crate::settings::Settings;
 
+use mark::VnpuMark;
 use node::NodeWithoutNpus;
 use place::NpuRequest;
 use request::{CoreRequest, Size};
@@ -166,6 +167,10 @@ impl Family for MindClusterFamily {
 
     fn mode(&self, _card: &Card) -> &'static str {
         "vnpu"
+    }
+
+    fn part_name(&self, _cards: &NodeCards, entry: &LedgerEntry) -> Option<String> {
+        VnpuMark::of(entry.partition).map(|mark| mark.template.name().to_owned())
     }
 
     fn gauges(&self, cards: &NodeCards) -> Vec<Gauge> {

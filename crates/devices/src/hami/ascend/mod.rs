@@ -153,6 +153,15 @@ impl HamiFamily for AscendChips {
         ((!card.healthy).then_some("unhealthy"), all.portion())
     }
 
+    /// The template that has as much memory: by it the chip was split, unless hami-core limits the container.
+    fn part_name(&self, kind: usize, held: &[i64]) -> Option<String> {
+        let part = ChipPart::of(held);
+        let chip = self.config.types.get(kind).filter(|_| part.soft == 0)?;
+        let mut templates = chip.templates.iter();
+        let found = templates.find(|one| one.memory == part.memory)?;
+        Some(found.name.clone())
+    }
+
     /// An NPU handed out as a bare number would be refused by its device plugin, or be any one.
     fn refusal(&self, pod: &PodFacts) -> Option<String> {
         let containers = pod.containers.iter();

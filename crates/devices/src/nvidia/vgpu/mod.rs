@@ -39,12 +39,13 @@ use crate::config::{DeviceConfig, SectionSpec};
 use crate::facts::{NodeFacts, Pairs, PodFacts, too_many_init_containers, zero_count};
 use crate::family::{Decoded, Family, FamilySpec};
 use crate::gauge::{Gauge, card_gauges};
-use crate::ledger::{Card, NodeCards, Tags};
+use crate::ledger::{Card, LedgerEntry, LedgerTime, NodeCards, Tags};
 use crate::nvidia::config::NvidiaConfig;
 use crate::nvidia::indices::{INDEX, UNHEALTHY};
 use crate::nvidia::type_list;
 use crate::nvidia::vgpu::config::VgpuConfig;
 use crate::nvidia::vgpu::failure::NoVgpuCards;
+use crate::nvidia::vgpu::partitions::{InUse, PartitionTable};
 use crate::nvidia::vgpu::request::VgpuRequest;
 use crate::nvidia::vgpu::sharing::{MODES, Sharing};
 use crate::part::DIMENSIONS;
@@ -109,6 +110,14 @@ impl Vgpu {
         for card in cards.cards.iter().filter(closed) {
             let why = card.unusable.as_deref().unwrap_or_default();
             problems.tell(|| format!("{}: card {}: {why}", register::REGISTER, card.id));
+        }
+    }
+
+    /// The partitions of a card in MIG mode.
+    fn table(&self, cards: &NodeCards, card: usize) -> Option<&PartitionTable> {
+        match Sharing::of(cards.cards.get(card)?) {
+            Sharing::Mig(Some(at)) => self.config.tables.get(usize::from(at)),
+            Sharing::Mig(None) | Sharing::HamiCore | Sharing::Mps => None,
         }
     }
 
@@ -208,6 +217,24 @@ impl Family for Vgpu {
 
     fn mode(&self, card: &Card) -> &'static str {
         Sharing::of(card).mode().name()
+    }
+
+    fn part_name(&self, cards: &NodeCards, entry: &LedgerEntry) -> Option<String> {
+        let table = self.table(cards, usize::from(entry.card))?;
+        let partition = entry.partition?;
+        let group = table.group_name(partition)?;
+        Some(format!("{group}-{}", partition.position))
+    }
+
+    /// Instances of the group that is in use; before one is in use, any group may still be taken.
+    fn free_parts(&self, cards: &NodeCards, card: usize) -> Vec<(String, i64)> {
+        let Some(table) = self.table(cards, card) else {
+            return Vec::new();
+        };
+        let in_use: InUse = cards.partitions(card, LedgerTime::Now).collect();
+        let factor = self.config.factor;
+        let free = table.free(&in_use).into_iter();
+        free.map(|(name, mib)| (name, mib / factor)).collect()
     }
 
     fn gauges(&self, cards: &NodeCards) -> Vec<Gauge> {

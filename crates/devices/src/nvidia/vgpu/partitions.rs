@@ -83,6 +83,27 @@ impl PartitionTable {
         Some((Partition { group, position }, run.memory_mib))
     }
 
+    /// Partitions that nobody has in the group of those in use, by position: name and memory in MiB. None before one is
+    /// in use, since any group may be taken then.
+    pub fn free(&self, in_use: &[Partition]) -> Vec<(String, i64)> {
+        let Ok(Some(group)) = self.fixed(in_use) else {
+            return Vec::new();
+        };
+        let mut free = Vec::new();
+        for run in self.runs.iter().filter(|run| run.group == group) {
+            for position in run.start..run.start + run.count {
+                let is_free = in_use.iter().all(|unit| unit.position != position);
+                free.extend(is_free.then_some((position, run.memory_mib)));
+            }
+        }
+        free.sort_unstable();
+        let name = &self.groups[usize::from(group)].0;
+        let named = free.into_iter();
+        named
+            .map(|(position, mib)| (format!("{name}-{position}"), mib))
+            .collect()
+    }
+
     /// The group in which further partitions may be given out: `None` if any may be, an error if
     /// what is in use cannot be told or contradicts itself.
     fn fixed(&self, in_use: &[Partition]) -> Result<Option<u16>, ()> {
