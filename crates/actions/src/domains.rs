@@ -283,11 +283,15 @@ pub(crate) fn search<Left>(
             }
             match fit {
                 DomainFit::Now => {
-                    let Some(ready) = &mut ready else {
+                    let is_last = ready.as_ref().is_none_or(|ready| ready.is_last(session));
+                    let Some(ready) = ready
+                        .as_mut()
+                        .filter(|ready| !(is_last && ready.is_empty()))
+                    else {
                         return Some(left);
                     };
                     ready.add(session, (domain, attempt), tries.asked(), start);
-                    if ready.is_enough(session) {
+                    if is_last {
                         break;
                     }
                 }

@@ -79,10 +79,11 @@ impl Work {
         self.limit.is_some() && spent > self.share(job)
     }
 
-    /// Whether a job has taken so much of its share that what it could do without should end.
-    pub fn is_half_over(&self, job: JobIx) -> bool {
+    /// Whether the share of a job is enough for two more of so many tries that it has made.
+    pub fn allows_two_more(&self, job: JobIx, tries: u64) -> bool {
         let spent = self.by_job.get(&job).copied().unwrap_or(0);
-        self.limit.is_some() && spent > self.share(job) / 2
+        let each = spent / tries.max(1);
+        self.limit.is_none() || spent.saturating_add(each.saturating_mul(2)) <= self.share(job)
     }
 
     /// Whether no further job should get a turn in this cycle.

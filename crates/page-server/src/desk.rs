@@ -1,6 +1,7 @@
 //! The thread that has a source: questions come one after the other.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use pumice_page::{PageAddress, PageAnswer, live_part, page, plan_result, views};
@@ -40,9 +41,12 @@ impl PageDesk {
         std::thread::Builder::new()
             .name("page".to_owned())
             .spawn(move || {
-                if let Some(mut source) = make() {
-                    answer(&mut source, &asked);
-                }
+                let Some(mut source) = make() else {
+                    return;
+                };
+                // A page that ends in a panic ends alone.
+                let mut answers = || answer(&mut source, &asked);
+                while catch_unwind(AssertUnwindSafe(&mut answers)).is_err() {}
             })?;
         Ok(Self(sender))
     }

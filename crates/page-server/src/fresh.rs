@@ -74,7 +74,13 @@ impl<S: Source> Source for FreshAnswers<S> {
             return view.clone();
         }
         let view = self.source.ask(ask);
-        if self.is_answer(&view) && self.kept.len() < MAX_KEPT {
+        if self.is_answer(&view) {
+            // The one that is asked anew soonest makes room.
+            let kept = self.kept.iter().enumerate();
+            let first = kept.min_by_key(|(_, (_, until, _))| *until);
+            if let Some((at, _)) = first.filter(|_| self.kept.len() >= MAX_KEPT) {
+                drop(self.kept.swap_remove(at));
+            }
             let until = Instant::now() + lasts(now.elapsed());
             self.kept.push((ask.clone(), until, view.clone()));
         }
@@ -184,7 +190,10 @@ mod tests {
         }
         assert_eq!(fresh.kept.len(), MAX_KEPT);
         let asked = fresh.source.asked;
-        assert!(fresh.ask(&Ask::Node("63".to_owned())).is_err());
-        assert_eq!(fresh.source.asked, asked + 1);
+        // The newest are kept, and those that were asked first are asked anew.
+        for (node, times) in [("63", 0), ("0", 1), ("0", 1)] {
+            assert!(fresh.ask(&Ask::Node(node.to_owned())).is_err());
+            assert_eq!(fresh.source.asked, asked + times, "{node}");
+        }
     }
 }

@@ -293,6 +293,7 @@ fn a_card_is_a_line_with_its_pods() {
             memory: 3000,
             cores: 50,
             certain: true,
+            parts: Vec::new(),
         }],
         ..CardView::default()
     };

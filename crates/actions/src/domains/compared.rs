@@ -53,9 +53,16 @@ impl ComparedDomains {
         }
     }
 
-    /// As many as are compared, or as the job's share of work allows.
-    pub fn is_enough(&self, session: &Session) -> bool {
-        self.count >= MAX_COMPARED || session.work.is_half_over(self.unit.job)
+    /// Whether there is an end to comparing once the unit is ready in one domain more: as many are compared, or the share
+    /// of work of its job is not enough to try another one and to come back.
+    pub fn is_last(&self, session: &Session) -> bool {
+        let tries = self.count as u64 + 1;
+        self.count + 1 >= MAX_COMPARED || !session.work.allows_two_more(self.unit.job, tries)
+    }
+
+    /// Nothing was compared yet.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
     /// Where the unit is to be.

@@ -61,11 +61,11 @@ impl Stretches {
     pub fn note(&mut self, job: JobId, namespace: Sym, stretch: Stretch) {
         let is_new = !self.jobs.contains_key(&job);
         if is_new {
-            let count = self.of_namespace.entry(namespace).or_insert(0);
-            if *count >= MAX_JOBS_OF_NAMESPACE || self.jobs.len() >= MAX_JOBS {
+            let count = self.of_namespace.get(&namespace).copied().unwrap_or(0);
+            if count >= MAX_JOBS_OF_NAMESPACE || self.jobs.len() >= MAX_JOBS {
                 return;
             }
-            *count += 1;
+            self.of_namespace.insert(namespace, count + 1);
         }
         let known = self.jobs.entry(job).or_default();
         known.namespace = namespace;

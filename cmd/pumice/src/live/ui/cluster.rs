@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::questions::question;
-use crate::live::scheduler::{Scheduler, SchedulerPlace, is_gone};
+use crate::live::scheduler::{Scheduler, SchedulerPlace, is_denied, is_gone};
 
 /// A scheduler that does not answer is looked for anew this often: another one may lead by now.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
@@ -45,7 +45,8 @@ impl ClusterSource {
     /// Asks, and notes whether somebody answers.
     fn asked<T>(&mut self, ask: impl Fn(&Scheduler) -> anyhow::Result<T>) -> Result<T, String> {
         let answer = self.answer(ask);
-        self.unanswered = answer.is_err();
+        // Who refuses one page has answered.
+        self.unanswered = answer.as_ref().is_err_and(|error| !is_denied(error));
         answer.map_err(|error| {
             let error = error.to_string();
             error.strip_prefix("error: ").unwrap_or(&error).to_owned()
