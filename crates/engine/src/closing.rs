@@ -10,6 +10,12 @@ use crate::follow_up::FollowUp;
 use crate::report::Due;
 use crate::view::note_stretch;
 
+/// What was told of a job is not told again with other numbers by this engine: for runs in which nobody reads it.
+/// Decisions are the same.
+pub fn let_numbers_stay(engine: &mut Engine) {
+    engine.report_log.numbers_stay = true;
+}
+
 impl Engine {
     /// Brings the status of every PodGroup up to date that may differ from last time; the jobs
     /// whose status changed. `before`: the jobs that were looked at, and what was noted of them last.

@@ -249,12 +249,6 @@ impl Engine {
         self.sleepers.set_check_interval_s(interval_s);
     }
 
-    /// What was told of a job is not told again with other numbers: for runs in which nobody reads it. Decisions are
-    /// the same.
-    pub fn let_numbers_stay(&mut self) {
-        self.report_log.numbers_stay = true;
-    }
-
     /// How much memory what is known of classes of pods may have, in bytes; 512 MiB unless set. With less,
     /// the same decisions take longer.
     pub fn set_index_budget_bytes(&mut self, bytes: usize) {

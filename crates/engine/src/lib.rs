@@ -38,6 +38,7 @@ mod wasted;
 
 use pumice_conf::Registry;
 
+pub use closing::let_numbers_stay;
 pub use decisions::Decisions;
 pub use engine::Engine;
 pub use follow_up::bind_waits::BindWait;

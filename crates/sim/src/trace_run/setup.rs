@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use pumice_conf::Config;
 use pumice_devices::binding::Sequences;
-use pumice_engine::Engine;
+use pumice_engine::{Engine, let_numbers_stay};
 use pumice_model::Delta;
 use pumice_model::object::{GroupObject, NodeObject, PodObject, PriorityClassObject, QueueObject};
 use pumice_traces::{TraceJob, WHOLE_CARD};
@@ -34,7 +34,7 @@ impl<'a> Drive<'a> {
         let (deltas, card_resource) = ground.first(config, settings);
         let mut engine = Engine::new(config, &settings.default_queue);
         engine.set_full_check_interval_s(Some(i64::MAX));
-        engine.let_numbers_stay();
+        let_numbers_stay(&mut engine);
         task_mix::tell(config, &ground.mix_maps, &mut engine);
         let told = tell_ground(&mut engine, deltas, &card_resource);
         let mut weights = told.weights;
