@@ -230,7 +230,7 @@ struct EndingPod {
 }
 
 /// What is known of the end of a pod.
-enum RunEnd {
+enum PodEnd {
     Known,
     Unknown,
     Over,
@@ -272,20 +272,20 @@ impl<'a> Forward<'a> {
         let all: Vec<TaskIx> = on_nodes.map(|(ix, _)| ix).collect();
         for ix in all {
             match forward.note_end(ix, None) {
-                RunEnd::Known => {}
-                RunEnd::Unknown => forward.unknown += 1,
-                RunEnd::Over => forward.overrun += 1,
+                PodEnd::Known => {}
+                PodEnd::Unknown => forward.unknown += 1,
+                PodEnd::Over => forward.overrun += 1,
             }
         }
         forward
     }
 
     /// Notes when a pod ends that got its node then; at the time that its object tells, if nothing is given.
-    fn note_end(&mut self, ix: TaskIx, since_s: Option<i64>) -> RunEnd {
+    fn note_end(&mut self, ix: TaskIx, since_s: Option<i64>) -> PodEnd {
         let state = self.engine.state();
         let task = state.task(ix);
         let Some(node) = task.node else {
-            return RunEnd::Unknown;
+            return PodEnd::Unknown;
         };
         let since_s = since_s.or(task.scheduled_s).unwrap_or(task.created_s);
         let run_time = run_time(&self.engine, task);
@@ -309,8 +309,8 @@ impl<'a> Forward<'a> {
                 (by_s.max(self.now_s + 1), EndBasis::Deletion)
             }
             (false, Some((end_s, basis))) if end_s > self.now_s => (end_s, basis),
-            (false, Some(_)) => return RunEnd::Over,
-            (false, None) => return RunEnd::Unknown,
+            (false, Some(_)) => return PodEnd::Over,
+            (false, None) => return PodEnd::Unknown,
         };
         let pod = EndingPod {
             uid: task.uid.to_string(),
@@ -319,7 +319,7 @@ impl<'a> Forward<'a> {
             basis,
         };
         self.ends.entry(end_s).or_default().push(pod);
-        RunEnd::Known
+        PodEnd::Known
     }
 
     /// Goes on until each of these jobs got places.
