@@ -24,7 +24,7 @@ fn lasts(took: Duration) -> Duration {
     (took * TIMES_TAKEN).clamp(FRESH, MAX_FRESH)
 }
 
-/// A source that is asked the same once in [`FRESH`] at most, and less often what takes it long.
+/// A source that is asked the same once in 0.9 s at most, and less often what takes it long.
 pub struct FreshAnswers<S> {
     source: S,
     /// With when each is to be asked again.

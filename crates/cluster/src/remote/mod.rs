@@ -85,7 +85,7 @@ pub struct RemoteOptions {
     pub port: Option<u16>,
     /// As whom it is asked.
     pub role: RemoteRole,
-    /// Longest time in which the scheduler is found; without it [`LIMIT`].
+    /// Longest time in which the scheduler is found; without it 30 s for each step.
     pub patience: Option<Duration>,
 }
 
