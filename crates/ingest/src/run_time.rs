@@ -7,11 +7,15 @@ use pumice_model::run_time::{RUN_TIME_LIMIT, RUN_TIMES, run_time_s};
 use crate::meta;
 use crate::options::Options;
 
+/// Longer texts are no run times, and are not kept: whoever may write a PodGroup fills no memory with them.
+const MAX_RUN_TIME_BYTES: usize = 64;
+
 /// The annotations that some plugin reads, and what is said of run times, sorted. The deadline of a pod, which the kubelet
 /// keeps, is told as a limit, where the pod has no smaller one.
 pub(crate) fn annotations(meta: &ObjectMeta, options: &Options, deadline_s: Option<i64>) -> Pairs {
     let mut annotations = meta::annotations(meta, &options.annotations);
-    annotations.extend(meta::annotations(meta, &RUN_TIMES));
+    let said = meta::annotations(meta, &RUN_TIMES).into_iter();
+    annotations.extend(said.filter(|(_, text)| text.len() <= MAX_RUN_TIME_BYTES));
     if let Some(deadline_s) = deadline_s.filter(|seconds| *seconds > 0) {
         let limit = annotations.iter().find(|(key, _)| key == RUN_TIME_LIMIT);
         let limit_s = limit.and_then(|(_, text)| run_time_s(text).ok());
@@ -52,5 +56,7 @@ mod tests {
         let odd = [("pumice.sh/run-time-limit", "soon")];
         assert_eq!(added(&odd, Some(60)), [limit("60s")]);
         assert_eq!(added(&odd, None), [limit("soon")]);
+        let long = "1".repeat(65);
+        assert_eq!(added(&[("pumice.sh/run-time", &long)], None), [""; 0]);
     }
 }
