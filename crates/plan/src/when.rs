@@ -335,7 +335,8 @@ impl<'a> Forward<'a> {
             if course.is_cut && !(self.runner.patience)() {
                 break;
             }
-            if moment == 0 {
+            // It is the same by both readings.
+            if moment == 0 && !self.uses_limits {
                 jobs.iter().for_each(|job| self.tell(job));
             }
             let placed = self.settle(&course);

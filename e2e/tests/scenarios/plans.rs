@@ -33,6 +33,18 @@ fn plan(lab: &LabGuard, words: &[&str]) -> Result<Run> {
     pumice(&arguments, &lab.cluster().kubeconfig(Identity::Admin))
 }
 
+/// It ended with that code; otherwise what it printed.
+fn ends_with(run: &Run, code: i32) -> Result<()> {
+    ensure!(
+        run.code == Some(code),
+        "{:?} {}{}",
+        run.code,
+        run.out,
+        run.error
+    );
+    Ok(())
+}
+
 /// Writes a manifest to be asked about.
 fn manifest(folder: &Path, object: &Value) -> Result<String> {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
@@ -66,13 +78,7 @@ fn a_workload_is_planned_as_its_controllers_would_make_it(
     web["spec"]["template"]["spec"]["schedulerName"] = json!("volcano");
     let web = manifest(folder, &web)?;
     let run = plan(lab, &["-f", &web, "-n", "team"])?;
-    ensure!(
-        run.code == Some(0),
-        "{:?} {}{}",
-        run.code,
-        run.out,
-        run.error
-    );
+    ends_with(&run, 0)?;
     ensure_says(
         &run.out,
         &["team/podgroup-web in queue", "team/web-0", "team/web-1"],
@@ -88,13 +94,7 @@ fn when_the_next_one_starts_is_told(lab: &LabGuard, controllers: &Controllers) -
     lab.rest().create(JOBS, &halves("next", 2))?;
     controllers.eventually(LIMIT, "it is told when the next Job starts", || {
         let run = when(&["next"])?;
-        ensure!(
-            run.code == Some(0),
-            "{:?} {}{}",
-            run.code,
-            run.out,
-            run.error
-        );
+        ends_with(&run, 0)?;
         ensure_says(
             &run.out,
             &["starts in 59m", "at the latest in 119m", "by its run time"],
@@ -105,12 +105,12 @@ fn when_the_next_one_starts_is_told(lab: &LabGuard, controllers: &Controllers) -
     let told: Value = serde_json::from_str(&run.out)?;
     ensure!(told["jobs"][0]["hasStarted"] == true, "{told:#}");
     let run = when(&["--queue", "default"])?;
-    ensure!(run.code == Some(0), "{:?} {}", run.code, run.error);
+    ends_with(&run, 0)?;
     ensure_says(&run.out, &["AT THE LATEST", "default/next", "59m"])?;
     let run = when(&["--queue", "nobodys"])?;
-    ensure!(run.code == Some(2), "{:?} {}", run.code, run.out);
+    ends_with(&run, 2)?;
     let run = when(&["smal"])?;
-    ensure!(run.code == Some(2), "{:?} {}", run.code, run.out);
+    ends_with(&run, 2)?;
     ensure_says(&run.error, &["default/smal is not known here"])
 }
 
@@ -128,13 +128,7 @@ fn what_is_planned_is_what_then_happens_and_nothing_before() -> Result<()> {
         "the nodes are known, and the plan is that it runs",
         || {
             let run = plan(&lab, &["-f", &file, "-o", "json"])?;
-            ensure!(
-                run.code == Some(0),
-                "{:?} {}{}",
-                run.code,
-                run.out,
-                run.error
-            );
+            ends_with(&run, 0)?;
             Ok(Some(serde_json::from_str::<Value>(&run.out)?))
         },
     )?;
@@ -153,20 +147,14 @@ fn what_is_planned_is_what_then_happens_and_nothing_before() -> Result<()> {
 
     let large = manifest(&folder, &halves("large", 7))?;
     let run = plan(&lab, &["-f", &large])?;
-    ensure!(run.code == Some(3), "{:?} {}", run.code, run.error);
+    ends_with(&run, 3)?;
     let enough = [
         "it waits; nothing of this was done",
         "2 nodes more like n-0",
     ];
     ensure_says(&run.out, &enough)?;
     let run = plan(&lab, &["-f", &large, "--add-nodes", "2", "--like", "n-0"])?;
-    ensure!(
-        run.code == Some(0),
-        "{:?} {}{}",
-        run.code,
-        run.out,
-        run.error
-    );
+    ends_with(&run, 0)?;
 
     a_workload_is_planned_as_its_controllers_would_make_it(&lab, &folder, &small)?;
 
@@ -179,15 +167,9 @@ fn what_is_planned_is_what_then_happens_and_nothing_before() -> Result<()> {
     })?;
 
     let run = plan(&lab, &["small", "--drain", "n-0"])?;
-    ensure!(
-        run.code == Some(3),
-        "{:?} {}{}",
-        run.code,
-        run.out,
-        run.error
-    );
+    ends_with(&run, 3)?;
     let run = plan(&lab, &["small", "--drain", "n-9"])?;
-    ensure!(run.code == Some(2), "{:?} {}", run.code, run.out);
+    ends_with(&run, 2)?;
     ensure_says(&run.error, &["node n-9 is not known here"])?;
     ensure!(nodes_of(&lab.rest().list(PODS)?) == places);
     when_the_next_one_starts_is_told(&lab, &controllers)
