@@ -304,7 +304,6 @@ impl Engine {
             self.plugins_wake_at_s(),
             self.sleepers.check_due_s(),
             self.follow_up.nominations.next_s(),
-            self.follow_up.reserved.due_s(),
         ];
         let due_s = due_s.into_iter().chain(others_s).flatten();
         release_s.chain(due_s).min()
@@ -314,7 +313,11 @@ impl Engine {
     /// with time, or what was measured of a node becomes old. Seconds since the epoch.
     pub fn plugins_wake_at_s(&self) -> Option<i64> {
         let old_s = self.state.nodes().usage_old_from_s();
-        old_s.into_iter().chain(self.plugins.wake_at_s()).min()
+        let others_s = [self.plugins.wake_at_s(), self.follow_up.reserved.due_s()];
+        old_s
+            .into_iter()
+            .chain(others_s.into_iter().flatten())
+            .min()
     }
 
     /// Runs one cycle at `now_s` (seconds since the epoch).
