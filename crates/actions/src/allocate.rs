@@ -20,6 +20,7 @@ use crate::attempt::{Attempt, allocate_tasks};
 use crate::by_queue::ByQueue;
 use crate::domains::{self, DomainFit};
 use crate::kernel::Kernel;
+use crate::line;
 use crate::reserve;
 use crate::sub_jobs;
 use crate::worksheet::{TaskKind, TaskQueue, Worksheet, has_tasks};
@@ -74,6 +75,10 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
         };
         let others_decided = !session.plan.binds.is_empty();
         let sleeper = woken.take(job);
+        if !line::has_turn(session, job) {
+            jobs.put_back(session, queue);
+            continue;
+        }
         if sleeper.is_some_and(|turn| asleep::sleeps_on(session, kernel, turn)) {
             jobs.put_back(session, queue);
             continue;

@@ -399,7 +399,7 @@ fn how(
             let minimum: Minimum = minimum.filter(|(_, amount)| *amount != 0).collect();
             return Some(Sleep::For(SleepsFor::Admission(record.queue?, minimum)));
         }
-        Some(Skip::NotEnqueued(_) | Skip::Postponed) => return None,
+        Some(Skip::NotEnqueued(_) | Skip::Postponed | Skip::Behind(_)) => return None,
         Some(Skip::Overused(_) | Skip::QueueHeldBack(_)) if !lasting.overused => return None,
         Some(Skip::Overused(_) | Skip::QueueHeldBack(_)) | None => {}
     }

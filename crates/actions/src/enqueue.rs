@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 use crate::asleep::WokenSleepers;
 use crate::by_queue::ByQueue;
 use crate::evict::Displaceable;
+use crate::line;
 
 /// Admits waiting jobs, one per queue and turn, as long as the plugins permit it. A job without
 /// `minResources` is admitted unasked.
@@ -47,6 +48,10 @@ pub fn run(session: &mut Session) {
         let turn = woken.take(job);
         if turn.is_some() {
             session.sleepers.woken(job);
+        }
+        if !line::has_turn(session, job) {
+            jobs.put_back(session, queue);
+            continue;
         }
         let admitted = admit(session, job, &mut displaceable);
         refused.note(session, job, admitted);

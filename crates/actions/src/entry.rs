@@ -32,6 +32,18 @@ pub fn passes_marks(action: &str, arguments: &Arguments) -> bool {
     matches!(action, "reclaim" | "gangreclaim") && !HONOR_PREEMPTABLE.read(arguments)
 }
 
+/// Argument of `allocate`, which counts for all actions.
+pub(crate) const KEEPS_LINE: Arg<bool> = Arg::switch(
+    "honorDequeueStrategy",
+    false,
+    "Whether in queues with `dequeueStrategy: fifo` nobody passes the first job that waits: neither to be admitted nor to be placed, nor does anybody go for a later one.",
+);
+
+/// Whether an action of this name, configured so, keeps the order of queues that ask for it.
+pub fn keeps_line(action: &str, arguments: &Arguments) -> bool {
+    action == "allocate" && KEEPS_LINE.read(arguments)
+}
+
 /// Argument of the actions that evict for whole gangs.
 pub(crate) const ALLOW_WHOLE_BUNDLE: Arg<bool> = Arg::switch(
     "allowWholeBundle",

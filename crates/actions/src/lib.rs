@@ -23,6 +23,7 @@ pub mod gangpreempt;
 pub mod gangreclaim;
 mod heap;
 pub mod kernel;
+mod line;
 mod nominees;
 mod pod_classes;
 pub mod preempt;
@@ -35,7 +36,7 @@ mod tournament;
 mod worksheet;
 
 pub use asleep::put_to_bed;
-pub use entry::{Action, RunAction, passes_marks};
+pub use entry::{Action, RunAction, keeps_line, passes_marks};
 pub use evict::CheapestByQueue;
 pub use kernel::{Kernel, nodes_with_room};
 pub use nominees::{JobNominees, place_nominees};

@@ -4,7 +4,7 @@
 
 use pumice_conf::{ActionSpec, Arg, ArgSpec};
 
-use crate::entry::{ALLOW_WHOLE_BUNDLE, Action, HONOR_PREEMPTABLE};
+use crate::entry::{ALLOW_WHOLE_BUNDLE, Action, HONOR_PREEMPTABLE, KEEPS_LINE};
 use crate::{allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim, shuffle};
 
 /// The list. To add an action: a module with its function, and its entry here.
@@ -26,7 +26,7 @@ const LIST: [Action; 8] = [
         spec: ActionSpec {
             name: "allocate",
             summary: "Places the pods of admitted jobs, gang by gang.",
-            args: &[ERROR_CACHE],
+            args: &[ERROR_CACHE, KEEPS_LINE.spec()],
         },
         run: |session, kernel, _| allocate::run(session, kernel),
     },

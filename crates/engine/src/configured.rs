@@ -2,6 +2,7 @@
 
 use pumice_actions::{Action, Kernel};
 use pumice_conf::{Arguments, Config};
+use pumice_framework::line::WaitingLine;
 use pumice_framework::{Evicts, Observer, Session, Stage};
 
 /// The actions of a checked configuration, each with its arguments.
@@ -28,6 +29,19 @@ pub(crate) fn evicts(actions: &[(&'static Action, Arguments)]) -> Evicts {
             .iter()
             .any(|(action, arguments)| pumice_actions::passes_marks(action.spec.name, arguments)),
     }
+}
+
+/// Whether queues that ask for it have their order kept.
+pub(crate) fn keep_line(actions: &[(&'static Action, Arguments)]) -> bool {
+    actions
+        .iter()
+        .any(|(action, arguments)| pumice_actions::keeps_line(action.spec.name, arguments))
+}
+
+/// What the actions of a cycle may do.
+pub(crate) fn set_up(session: &mut Session, actions: &[(&'static Action, Arguments)]) {
+    session.evicts = evicts(actions);
+    session.line = WaitingLine::new(keep_line(actions));
 }
 
 /// Runs the actions in their order.

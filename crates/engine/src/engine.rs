@@ -13,7 +13,7 @@ use pumice_model::object::QueueObject;
 use pumice_model::{ClaimReturn, Delta, DeviceNote, JobIx, State, TaskId, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
-use crate::configured::{actions, evicts, has_action, run_actions};
+use crate::configured::{actions, has_action, run_actions, set_up};
 use crate::decisions::Decisions;
 use crate::devices::Told;
 use crate::epochs::ClosedEpochs;
@@ -345,7 +345,7 @@ impl Engine {
         let has_enqueue = has_action(&self.actions, &["enqueue"]);
         let (state, plugins) = (&mut self.state, &mut self.plugins);
         let mut session = Session::open(state, plugins, has_enqueue, now_s, observer);
-        session.evicts = evicts(&self.actions);
+        set_up(&mut session, &self.actions);
         session.work = std::mem::take(&mut self.work);
         session.open_reservations(std::mem::take(&mut self.follow_up.reserved));
         session.wake(std::mem::take(&mut self.sleepers), time_matters);

@@ -20,6 +20,7 @@
 //! * [`nobody_goes`]: why nobody is evicted for a job, likewise.
 //! * [`obstacles`]: what of node objects keeps pods from nodes that would do, likewise.
 //! * [`reserved`]: places that are kept for jobs that wait.
+//! * [`line`]: queues in which nobody passes the first job that waits.
 //! * [`sleep`]: jobs that are not tried, because it is known that nothing would come of it.
 //! * [`work_limit`]: how much of a cycle one job may take.
 
@@ -27,6 +28,7 @@ pub mod domain_sum;
 mod eviction_tally;
 mod extras;
 mod hindrances;
+pub mod line;
 pub mod nobody_goes;
 pub mod observer;
 pub mod obstacles;

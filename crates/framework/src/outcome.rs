@@ -29,6 +29,8 @@ pub enum Skip {
     Invalid(Invalid),
     /// The queue of the job has all it deserves: of each resource the waiting pods ask, how much.
     Overused(Overruns),
+    /// The job, as `namespace/name`, that waits before it in a queue in which nobody passes another.
+    Behind(Box<str>),
     /// Somebody outside keeps it from having turns.
     NoConsent(Refusal),
     /// Somebody outside keeps its queue from having turns.
@@ -63,7 +65,7 @@ impl Skip {
     pub fn is_of_queue(&self) -> bool {
         matches!(
             self,
-            Self::NotEnqueued(_) | Self::Overused(_) | Self::QueueHeldBack(_)
+            Self::NotEnqueued(_) | Self::Overused(_) | Self::QueueHeldBack(_) | Self::Behind(_)
         )
     }
 

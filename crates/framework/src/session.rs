@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::eviction_tally::EvictionTally;
 use crate::hindrances::Hindrances;
+use crate::line::WaitingLine;
 use crate::observer::Observer;
 use crate::outcome::{JobNote, Skip};
 use crate::plan::{Op, Plan};
@@ -48,6 +49,8 @@ pub struct Session<'a> {
     pub notes: FxHashMap<JobIx, JobNote>,
     /// How much jobs have taken of the cycle.
     pub work: Work,
+    /// Queues in which nobody passes the first job that waits.
+    pub line: WaitingLine,
     /// Places that are kept for jobs that wait.
     pub reserved: Reservations,
     /// The jobs that sleep.
@@ -93,6 +96,7 @@ impl<'a> Session<'a> {
             kept: Vec::new(),
             notes: FxHashMap::default(),
             work: Work::default(),
+            line: WaitingLine::default(),
             reserved: Reservations::default(),
             sleepers: Sleepers::default(),
             lasting,

@@ -70,6 +70,7 @@ pub fn queue(queue: &Queue) -> Result<QueueObject, Vec<ObjectProblem>> {
         allocated,
         affinity: spec.affinity.as_ref().map(node_groups),
         group_limits: group_limits(&queue.metadata),
+        in_order: spec.dequeue_strategy == "fifo",
     };
     problems.or(out)
 }

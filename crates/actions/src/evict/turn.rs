@@ -19,6 +19,7 @@ use super::search::VictimSearch;
 use super::victim_sets::{Beneficiary, Preemptor, place_for};
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
+use crate::line;
 use crate::worksheet::TaskQueue;
 
 /// So many pods that would have gone are noted.
@@ -155,9 +156,11 @@ pub fn queue_turn(
 
 /// Whether others may be evicted for a job (spec/07 §2.1).
 fn takes_part(session: &mut Session, what: &EvictionKind, ix: JobIx) -> bool {
+    let is_behind = line::first_before(session, ix).is_some();
     let job = session.state.job(ix);
     let has_group = Skip::without_group(job).is_none() && job.queue.is_some();
     has_group
+        && !is_behind
         && (what.whole_gangs || !job.wants_topology())
         && session.plugins.job_valid(session.state, ix).is_ok()
         && session.plugins.job_starving(session.state, ix)

@@ -27,6 +27,9 @@ use crate::worksheet::placeable;
 /// What steps of plans are called; none of them is ever decided.
 const REASON: &str = "plan";
 
+/// Behind so many jobs of a queue for which no moment is known nobody is looked at.
+const MAX_IN_VAIN: usize = 16;
+
 /// Whether the end of a pod on a node makes room: it holds a place, and is not on its way out already.
 fn may_end(session: &Session, task: TaskIx) -> bool {
     let status = session.state.task(task).status;
@@ -127,21 +130,18 @@ pub(crate) fn renew(session: &mut Session, kernel: &mut Kernel) {
     let Some(settings) = session.reserved.settings().copied() else {
         return;
     };
-    let first = first_of_queues(session, &settings);
-    let kept: Vec<JobId> = session.reserved.all().iter().map(|one| one.job).collect();
+    let queues = waiting_by_queue(session, &settings);
     let population = session.state.population();
-    let first_ids: Vec<JobId> = first.iter().map(|job| population.job_id(*job)).collect();
-    for id in kept {
-        if !first_ids.contains(&id) {
-            session.reserved.remove(id);
-        }
+    let waiting = queues.iter().flatten().map(|job| population.job_id(*job));
+    let waiting: FxHashSet<JobId> = waiting.collect();
+    let kept = session.reserved.all().iter().map(|one| one.job);
+    let over: Vec<JobId> = kept.filter(|id| !waiting.contains(id)).collect();
+    for id in over {
+        session.reserved.remove(id);
     }
     replace_broken(session, kernel, &settings);
-    for job in first {
-        let id = session.state.population().job_id(job);
-        if session.reserved.of(id).is_none() && !session.reserved.was_sought(id) {
-            plan(session, kernel, job, None);
-        }
+    for jobs in queues {
+        keep_first(session, kernel, &settings, jobs);
     }
     if session
         .reserved
@@ -154,9 +154,9 @@ pub(crate) fn renew(session: &mut Session, kernel: &mut Kernel) {
         .settle(session.state.nodes().touch_cursor());
 }
 
-/// Jobs that may have places kept, the first of each queue, in the order in which they are planned: by priority, then
-/// queue by queue.
-fn first_of_queues(session: &mut Session, settings: &ReservationSettings) -> Vec<JobIx> {
+/// Jobs that may have places kept, by queue and in the order of each; the queues in the order in which they are planned:
+/// by the highest priority, then by index.
+fn waiting_by_queue(session: &mut Session, settings: &ReservationSettings) -> Vec<Vec<JobIx>> {
     let mut by_queue: BTreeMap<QueueIx, Vec<JobIx>> = BTreeMap::new();
     for job in session.state.journal().waiting_jobs() {
         if may_have(session, settings, job)
@@ -166,13 +166,37 @@ fn first_of_queues(session: &mut Session, settings: &ReservationSettings) -> Vec
         }
     }
     let (state, plugins) = (&*session.state, &*session.plugins);
-    let mut first: Vec<JobIx> = Vec::new();
-    for mut jobs in by_queue.into_values() {
+    let mut queues: Vec<Vec<JobIx>> = by_queue.into_values().collect();
+    for jobs in &mut queues {
         jobs.sort_by(|left, right| plugins.job_order(state, *left, *right));
-        first.extend(jobs.into_iter().take(settings.jobs_of_queue));
     }
-    first.sort_by_key(|job| std::cmp::Reverse(state.job(*job).priority));
-    first
+    let highest = |jobs: &Vec<JobIx>| jobs.iter().map(|job| state.job(*job).priority).max();
+    queues.sort_by_key(|jobs| std::cmp::Reverse(highest(jobs)));
+    queues
+}
+
+/// The first jobs of a queue for which a moment is known have places kept, and no others of it.
+fn keep_first(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    settings: &ReservationSettings,
+    jobs: Vec<JobIx>,
+) {
+    let (mut kept, mut in_vain) = (0, 0);
+    for job in jobs {
+        let id = session.state.population().job_id(job);
+        if kept == settings.jobs_of_queue || in_vain == MAX_IN_VAIN {
+            session.reserved.remove(id);
+            continue;
+        }
+        if session.reserved.of(id).is_none() && !session.reserved.was_sought(id) {
+            plan(session, kernel, job, None);
+        }
+        match session.reserved.of(id) {
+            Some(_) => kept += 1,
+            None => in_vain += 1,
+        }
+    }
 }
 
 /// Plans anew what was promised for a moment that has passed, and what does not hold any more on a node that has changed.

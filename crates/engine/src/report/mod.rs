@@ -13,6 +13,7 @@
 mod log;
 mod lost;
 mod misnamed;
+mod passed;
 mod pods;
 mod queues;
 mod shielded;

@@ -9,6 +9,7 @@ use pumice_model::{Job, JobIx, Origin, QueueIx, State, TaskIx};
 
 use super::log::{LastReport, ReportTime};
 use super::misnamed::misnamed;
+use super::passed;
 use super::shielded;
 use super::{GroupEvent, HyperNodeEvent, QueueEvent, ReportLog};
 use crate::report::teller::Teller;
@@ -167,7 +168,13 @@ impl Teller<'_> {
         let mut all = self.plugins.queue_warnings(self.state)?;
         let shielded = self.shielded_queues().into_iter();
         let shielded = shielded.map(|queue| (queue, shielded::TEXT.to_owned()));
-        for (queue, text) in misnamed(self.state).into_iter().chain(shielded) {
+        let passed = self.passed_queues().into_iter();
+        let passed = passed.map(|queue| (queue, passed::TEXT.to_owned()));
+        for (queue, text) in misnamed(self.state)
+            .into_iter()
+            .chain(shielded)
+            .chain(passed)
+        {
             match all.entry(queue) {
                 Entry::Vacant(none) => {
                     none.insert(text);

@@ -258,6 +258,7 @@ impl Prints<'_> {
             Skip::NoQueue => which.with(self.state.journal().queue_tree_epoch()),
             Skip::Overused(overruns) => which.with(overruns),
             Skip::Tier(problem) => which.with((problem, self.state.ground().network().epoch())),
+            Skip::Behind(first) => which.with(first),
             Skip::NoGroup | Skip::AwaitsGroup | Skip::Postponed => which,
         }
     }

@@ -62,6 +62,9 @@ impl Wording<'_> {
                 "queue \"{queue}\" of {key} has no turn: {}",
                 self.refusal_text(ix, refusal)
             ),
+            Skip::Behind(first) => format!(
+                "{key} waits behind {first}: nobody passes another in queue \"{queue}\" (dequeueStrategy fifo)"
+            ),
             Skip::Postponed => format!(
                 "{key} goes on in the next cycle: more work was to be done in this one than the \
                  limit (--job-work-limit) allows"

@@ -105,6 +105,7 @@ fn class_of_untried(skip: &Skip) -> &'static str {
         Skip::Invalid(_) => "gang-incomplete",
         Skip::Overused(_) => "queue-overused",
         Skip::NoConsent(_) | Skip::QueueHeldBack(_) => "extender",
+        Skip::Behind(_) => "behind",
         Skip::Postponed => "postponed",
     }
 }

@@ -220,6 +220,8 @@ pub struct QueueObject {
     pub affinity: Option<NodeGroups>,
     /// Annotation `volcano.sh/nodegroup-resource-limits`.
     pub group_limits: GroupLimits,
+    /// `spec.dequeueStrategy` is `fifo`: nobody passes the first job that waits, where that is kept.
+    pub in_order: bool,
 }
 
 /// `spec.affinity` of a queue: names of groups of nodes.

@@ -26,6 +26,7 @@ mod fragmentation_counted;
 mod fragmentation_told;
 mod gangs;
 mod left_alone;
+mod lines;
 mod lists;
 mod metrics_snapshot;
 mod native_groups;
