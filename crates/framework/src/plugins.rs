@@ -17,14 +17,15 @@ use crate::points::{
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
-use crate::reserved::ReservationSettings;
 use crate::tiers::{self, Vote};
 
 mod asked;
 mod placing_order;
+mod reserving;
 mod victims;
 
 pub use placing_order::sort_by_number_and_age;
+pub use reserving::ReservationRules;
 pub use victims::EvictionRules;
 
 use asked::{PluginsOfPoint, Points};
@@ -170,13 +171,9 @@ impl Plugins {
         keepers.next()
     }
 
-    /// How places are kept for jobs that wait, if they are.
-    pub fn reservation_settings(&self) -> Option<ReservationSettings> {
-        let mut all = self.ask(&self.points.keeps_places, |x| x.as_keeps_places());
-        all.next().map(|plugin| ReservationSettings {
-            queues_have_limits: !self.points.allocatable.is_empty(),
-            ..plugin.reservation_settings()
-        })
+    /// What plugins say of places that are kept for jobs that wait.
+    pub fn reserving(&self) -> ReservationRules<'_> {
+        ReservationRules(self)
     }
 
     fn changed(&mut self, state: &mut State) -> Changed {

@@ -8,7 +8,7 @@
 //! Here is what is remembered from cycle to cycle. Who gets a reservation and whether a pod keeps clear of one is
 //! found by the actions, which have the kernel.
 
-use pumice_model::{JobId, NodeIx, TaskId};
+use pumice_model::{JobId, NodeIx, ResIx, ResVec, TaskId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -29,8 +29,6 @@ pub struct ReservationSettings {
     pub slack_s: i64,
     /// How often an earlier start is looked for, in seconds.
     pub interval_s: i64,
-    /// Some plugin limits what queues may take; [`crate::Plugins`] sets it.
-    pub queues_have_limits: bool,
 }
 
 /// Places for the pods that a job needs to start, from a moment on.
@@ -44,6 +42,8 @@ pub struct JobReservation {
     pub end_s: Option<i64>,
     /// Where its pods go, in the order in which they are placed.
     pub pods: Vec<(TaskId, NodeIx)>,
+    /// How much more the queue of the job may hold then by its limits, of each resource that has one.
+    pub room: Vec<(ResIx, i64)>,
     /// Job, as `namespace/name`, whose end it waits for last.
     pub after: Option<Box<str>>,
     /// When it was promised first that it starts then, seconds since the epoch.
@@ -90,6 +90,9 @@ pub struct Reservations {
     nodes_epoch: u64,
     /// End of the touch log when the places were looked at last.
     pub cursor: u64,
+    /// What pods that were let past take of the room of a queue when a job is to start; of those that were tried only what
+    /// stands counts.
+    let_past: Vec<(JobId, TaskId, ResVec)>,
     /// When an earlier start was last looked for, seconds since the epoch.
     looked_s: Option<i64>,
     /// Something has changed since.
@@ -120,6 +123,33 @@ impl Reservations {
             true => all.map(|one| (one.job, one.start_s)).collect(),
             false => FxHashMap::default(),
         };
+    }
+
+    /// A pod is let past a job although it will hold so much of the room of its queue when the job is to start.
+    pub fn let_past(&mut self, reserved: JobId, task: TaskId, holds: ResVec) {
+        self.let_past.push((reserved, task, holds));
+    }
+
+    /// Pods that were let past a job, with what each will hold.
+    pub fn past(&self, reserved: JobId) -> impl Iterator<Item = (TaskId, &ResVec)> {
+        let past = self
+            .let_past
+            .iter()
+            .filter(move |(job, ..)| *job == reserved);
+        past.map(|(_, task, holds)| (*task, holds))
+    }
+
+    /// Of the pods that were let past those that stand take their part of the room for good.
+    pub fn settle_past(&mut self, stands: impl Fn(TaskId) -> bool) {
+        for (job, task, holds) in std::mem::take(&mut self.let_past) {
+            let reserved = self.all.iter_mut().find(|one| one.job == job);
+            let Some(reserved) = reserved.filter(|_| stands(task)) else {
+                continue;
+            };
+            for (ix, room) in &mut reserved.room {
+                *room = room.saturating_sub(holds.get(*ix));
+            }
+        }
     }
 
     /// What was promised to a job on nodes that are others now.

@@ -114,7 +114,7 @@ impl<'a> Session<'a> {
     /// What was kept for jobs before is theirs in this cycle, as the configuration says.
     pub fn open_reservations(&mut self, reserved: Reservations) {
         self.reserved = reserved;
-        let settings = self.plugins.reservation_settings();
+        let settings = self.plugins.reserving().settings();
         let nodes_epoch = self.state.nodes().static_epoch();
         self.reserved.open(settings, nodes_epoch, self.now_s);
     }

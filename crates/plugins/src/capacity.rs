@@ -28,7 +28,7 @@ use pumice_framework::points::{
 use pumice_framework::{
     ChangedQueues, CycleInfo, Plugin, QueueFault, QueueShare, Refusal, Step, Vote,
 };
-use pumice_model::{JobIx, QueueIx, ResVec, State, TaskIx};
+use pumice_model::{JobIx, QueueIx, ResIx, ResVec, State, TaskIx};
 
 use crate::capability;
 use crate::entry::PluginEntry;
@@ -313,6 +313,15 @@ impl Allocatable for CapacityPlugin {
     fn within_limits(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
         self.takes_part(queue)?;
         self.has_room(state, queue, task)
+    }
+
+    fn room(&self, state: &State, queue: QueueIx, ix: ResIx) -> i64 {
+        let left = |above| {
+            let limit = self.limit_of(state, above, ix)?;
+            Some(limit.saturating_sub(self.held(above).get(ix)))
+        };
+        let path = self.tree.path(queue);
+        path.filter_map(left).min().unwrap_or(i64::MAX)
     }
 
     fn leaves_room_if_all_stay(&self, state: &State, queue: QueueIx, task: TaskIx) -> bool {

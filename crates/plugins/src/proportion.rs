@@ -259,6 +259,17 @@ impl Allocatable for Proportion {
         capability::holds(state, record, |ix| held(record, ix), task)
     }
 
+    fn room(&self, state: &State, queue: QueueIx, ix: ResIx) -> i64 {
+        let record = state.queue(queue);
+        let deserved = self
+            .of(queue)
+            .map(|entitlement| amount(&entitlement.deserved, ix));
+        let limits = record.limits(state.resources());
+        let own = limits.filter(|(of, _)| *of == ix).map(|(_, limit)| limit);
+        let limit = own.chain(deserved.map(|deserved| deserved as i64)).min();
+        limit.map_or(i64::MAX, |limit| limit.saturating_sub(held(record, ix)))
+    }
+
     fn leaves_room_if_all_stay(&self, state: &State, queue: QueueIx, task: TaskIx) -> bool {
         let record = state.queue(queue);
         let held = |ix| held(record, ix).saturating_add(record.in_doubt.get(ix));

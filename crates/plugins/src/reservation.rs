@@ -90,7 +90,6 @@ impl KeptPlaces {
             default_limit_s: seconds(&DEFAULT_LIMIT).filter(|limit_s| *limit_s > 0),
             slack_s: seconds(&SLACK).map_or(SLACK_S, not_below_0),
             interval_s: seconds(&INTERVAL).map_or(INTERVAL_S, not_below_0),
-            queues_have_limits: false,
         })
     }
 }

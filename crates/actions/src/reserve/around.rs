@@ -12,7 +12,7 @@
 
 use pumice_framework::reserved::JobReservation;
 use pumice_framework::{Choice, Session};
-use pumice_model::{JobId, JobIx, NodeIx, QueueIx, TaskIx, TaskStatus};
+use pumice_model::{JobId, JobIx, NodeIx, QueueIx, ResVec, State, TaskId, TaskIx, TaskStatus};
 
 use super::ends;
 use crate::attempt::place_within_limits;
@@ -39,8 +39,12 @@ pub(crate) fn in_whose_way(
             continue;
         }
         let is_near = near.contains(&one.job);
-        let pods = planned(session, one, None).into_iter().map(|(pod, _)| pod);
-        let whole = shares_limits(session, job, one.job) || span_nodes(session, pods.chain([task]));
+        let pods = planned(session, one, None);
+        let pods = pods.into_iter().map(|(pod, _)| pod);
+        let whole = span_nodes(session, pods.chain([task]));
+        if shares_limits(session, job, one.job) && !leaves_room(session, one, task) {
+            return Some(one.job);
+        }
         if is_near || whole {
             threatened.push((one.clone(), whole));
         }
@@ -51,7 +55,26 @@ pub(crate) fn in_whose_way(
         let only = (!whole).then_some(node);
         !stands_beside(session, kernel, one, Some(task), only)
     });
-    found.map(|(one, _)| one.job)
+    if let Some((one, _)) = found {
+        return Some(one.job);
+    }
+    note_past(session, task, job, gone_by_s);
+    None
+}
+
+/// A pod is let past: what it will hold of the room of queues when others are to start is remembered.
+fn note_past(session: &mut Session, task: TaskIx, job: JobIx, gone_by_s: Option<i64>) {
+    let own = session.state.population().job_id(job);
+    let minded = session.reserved.all().iter().filter(|one| {
+        let stays = gone_by_s.is_none_or(|gone_by_s| gone_by_s > begins_s(session, one));
+        one.job != own && stays && shares_limits(session, job, one.job)
+    });
+    let minded: Vec<JobId> = minded.map(|one| one.job).collect();
+    let holds = session.state.charges().charged(task).into_owned();
+    let id = session.state.population().task_id(task);
+    for one in minded {
+        session.reserved.let_past(one, id, holds.clone());
+    }
 }
 
 /// When a reservation begins: a moment that has just passed is put off.
@@ -72,13 +95,8 @@ pub(super) fn goes_before(session: &Session, job: JobIx, reserved: JobId) -> boo
     }
 }
 
-/// Whether what one job gets may keep the other one from its places although they are on other nodes: their queues have
-/// limits, and one above both.
+/// Whether what one job gets counts against limits of the queue of the other one, or of queues above it.
 fn shares_limits(session: &Session, job: JobIx, reserved: JobId) -> bool {
-    let settings = session.reserved.settings();
-    if !settings.is_some_and(|settings| settings.queues_have_limits) {
-        return false;
-    }
     let population = session.state.population();
     let Some(other) = population.known_job(reserved) else {
         return false;
@@ -88,6 +106,30 @@ fn shares_limits(session: &Session, job: JobIx, reserved: JobId) -> bool {
         (Some(one), Some(other)) => one == other || have_common_parent(session, one, other),
         _ => false,
     }
+}
+
+/// Whether the queue of a job has room for it when it is to start although a pod that was just placed is there still, and
+/// others that were let past.
+fn leaves_room(session: &Session, one: &JobReservation, task: TaskIx) -> bool {
+    let state = &session.state;
+    let holds = state.charges().charged(task);
+    let past: Vec<&ResVec> = session
+        .reserved
+        .past(one.job)
+        .filter(|(id, _)| is_placed(state, *id))
+        .map(|(_, holds)| holds)
+        .collect();
+    one.room.iter().all(|(ix, room)| {
+        let taken = past.iter().map(|holds| holds.get(*ix));
+        let taken = taken.fold(0, i64::saturating_add);
+        holds.get(*ix) <= 0 || holds.get(*ix).saturating_add(taken) <= *room
+    })
+}
+
+/// Whether a pod that was let past has its place still.
+pub(super) fn is_placed(state: &State, task: TaskId) -> bool {
+    let task = state.population().known_task(task);
+    task.is_some_and(|task| state.task(task).node.is_some())
 }
 
 /// Whether there is a queue above both that is not the root.

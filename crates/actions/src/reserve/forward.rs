@@ -7,11 +7,9 @@
 //!  everything is taken back
 //! ```
 
-use std::collections::BTreeMap;
-
 use pumice_framework::reserved::JobReservation;
 use pumice_framework::{Checkpoint, Choice, Session};
-use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
+use pumice_model::{JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 
 use super::around::goes_before;
 use super::ends;
@@ -24,14 +22,23 @@ use crate::worksheet::placeable;
 /// Most moments at which a job is tried.
 const MAX_TRIES: usize = 1_000;
 
-/// What happens at a moment.
-enum Event {
-    /// A pod is gone.
-    Ends(TaskIx),
-    /// The job of a reservation is gone: position among the reservations.
+/// What a reservation does at a moment, with its position among them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    /// Its job is gone.
     Leaves(usize),
-    /// A reservation begins.
+    /// It begins.
     Begins(usize),
+}
+
+/// When pods end, the first one first.
+pub(super) fn ends_of_all(session: &Session) -> Vec<(i64, TaskIx)> {
+    let tasks = session.state.population().tasks();
+    let on_nodes = tasks.filter(|(ix, task)| task.node.is_some() && super::may_end(session, *ix));
+    let ends = on_nodes.filter_map(|(ix, _)| Some((ends::end_s(session, ix)?, ix)));
+    let mut ends: Vec<(i64, TaskIx)> = ends.collect();
+    ends.sort_unstable();
+    ends
 }
 
 /// A reservation for a job, at the earliest moment there is. Nothing: no moment is known at which it fits.
@@ -39,12 +46,13 @@ pub(super) fn earliest(
     session: &mut Session,
     kernel: &mut Kernel,
     job: JobIx,
+    ends: &[(i64, TaskIx)],
 ) -> Option<JobReservation> {
     let work = std::mem::take(&mut session.work);
     let note = session.notes.remove(&job);
     let gains = session.gains();
     let clock_s = session.reserved.clock_s;
-    let mut walk = Walk::new(session, kernel, job);
+    let mut walk = Walk::new(session, kernel, job, ends);
     let found = walk.until_it_fits();
     walk.take_back();
     session.reserved.clock_s = clock_s;
@@ -71,7 +79,8 @@ struct Walk<'w, 's> {
     kernel: &'w mut Kernel,
     job: JobIx,
     others: Vec<JobReservation>,
-    events: BTreeMap<i64, Vec<Event>>,
+    ends: std::vec::IntoIter<(i64, TaskIx)>,
+    turns: std::vec::IntoIter<(i64, Turn)>,
     done: Vec<WalkStep>,
     /// What pods of reservations got when these began.
     given: Vec<(usize, TaskIx, Choice)>,
@@ -81,35 +90,33 @@ struct Walk<'w, 's> {
 }
 
 impl<'w, 's> Walk<'w, 's> {
-    fn new(session: &'w mut Session<'s>, kernel: &'w mut Kernel, job: JobIx) -> Self {
+    fn new(
+        session: &'w mut Session<'s>,
+        kernel: &'w mut Kernel,
+        job: JobIx,
+        ends: &[(i64, TaskIx)],
+    ) -> Self {
         let own = session.state.population().job_id(job);
         let known = session.reserved.all().iter();
         let minded = known.filter(|one| one.job != own && !goes_before(session, job, one.job));
         let others: Vec<JobReservation> = minded.cloned().collect();
-        let mut events: BTreeMap<i64, Vec<Event>> = BTreeMap::new();
-        let on_nodes = session.state.population().tasks();
-        for (task, known) in on_nodes.filter(|(_, task)| task.node.is_some()) {
-            if known.job == Some(job) || !super::may_end(session, task) {
-                continue;
-            }
-            if let Some(end_s) = ends::end_s(session, task) {
-                events.entry(end_s).or_default().push(Event::Ends(task));
-            }
-        }
+        let mut turns: Vec<(i64, Turn)> = Vec::new();
         for (at, one) in others.iter().enumerate() {
-            if let Some(end_s) = one.end_s {
-                events.entry(end_s).or_default().push(Event::Leaves(at));
-            }
+            turns.extend(one.end_s.map(|end_s| (end_s, Turn::Leaves(at))));
             let begins_s = one.start_s.max(session.now_s.saturating_add(1));
-            events.entry(begins_s).or_default().push(Event::Begins(at));
+            turns.push((begins_s, Turn::Begins(at)));
         }
+        turns.sort_unstable();
+        let is_other = |(_, task): &(i64, TaskIx)| session.state.task(*task).job != Some(job);
+        let ends: Vec<(i64, TaskIx)> = ends.iter().copied().filter(is_other).collect();
         let outlook = PlacesAhead::new(session, kernel, job);
         Self {
             session,
             kernel,
             job,
             others,
-            events,
+            ends: ends.into_iter(),
+            turns: turns.into_iter(),
             done: Vec::new(),
             given: Vec::new(),
             outlook,
@@ -119,10 +126,16 @@ impl<'w, 's> Walk<'w, 's> {
 
     fn until_it_fits(&mut self) -> Option<JobReservation> {
         let mut tries = 0;
-        while let Some((at_s, events)) = self.events.pop_first() {
+        while let Some(at_s) = self.next_s() {
             self.session.reserved.clock_s = at_s;
-            for event in events {
-                self.happens(event);
+            while let Some((_, task)) = next_by(&mut self.ends, at_s) {
+                self.ends(task);
+            }
+            while let Some((_, turn)) = next_by(&mut self.turns, at_s) {
+                match turn {
+                    Turn::Begins(at) => self.begins(at),
+                    Turn::Leaves(at) => self.leaves(at),
+                }
             }
             if !self.outlook.may_suffice() {
                 continue;
@@ -138,21 +151,23 @@ impl<'w, 's> Walk<'w, 's> {
         None
     }
 
-    fn happens(&mut self, event: Event) {
-        match event {
-            Event::Ends(task) => {
-                let Some(node) = self.session.state.task(task).node else {
-                    return;
-                };
-                self.outlook.forget(self.session, self.kernel, node);
-                self.done.push(WalkStep::Steps(self.session.checkpoint()));
-                self.session.evict(task, super::REASON, None);
-                self.outlook.count(self.session, self.kernel, node);
-                self.last = Some(task);
-            }
-            Event::Begins(at) => self.begins(at),
-            Event::Leaves(at) => self.leaves(at),
-        }
+    /// The next moment at which something happens.
+    fn next_s(&self) -> Option<i64> {
+        let ends = self.ends.as_slice().first().map(|(at_s, _)| *at_s);
+        let turns = self.turns.as_slice().first().map(|(at_s, _)| *at_s);
+        ends.into_iter().chain(turns).min()
+    }
+
+    /// A pod is gone.
+    fn ends(&mut self, task: TaskIx) {
+        let Some(node) = self.session.state.task(task).node else {
+            return;
+        };
+        self.outlook.forget(self.session, self.kernel, node);
+        self.done.push(WalkStep::Steps(self.session.checkpoint()));
+        self.session.evict(task, super::REASON, None);
+        self.outlook.count(self.session, self.kernel, node);
+        self.last = Some(task);
     }
 
     /// The pods of a reservation get their places.
@@ -209,12 +224,18 @@ impl<'w, 's> Walk<'w, 's> {
         let placed = session.placed_since(start);
         let node = |task: &TaskIx| Some((*task, session.state.task(*task).node?));
         let pods: Vec<(TaskIx, NodeIx)> = placed.iter().filter_map(node).collect();
-        let found = (stands && pods.len() >= needed).then(|| self.reservation(at_s, &pods));
+        let room = session.plugins.reserving().room(session.state, queue);
+        let found = (stands && pods.len() >= needed).then(|| self.reservation(at_s, &pods, room));
         self.session.undo_tries_to(start);
         found
     }
 
-    fn reservation(&self, at_s: i64, pods: &[(TaskIx, NodeIx)]) -> JobReservation {
+    fn reservation(
+        &self,
+        at_s: i64,
+        pods: &[(TaskIx, NodeIx)],
+        room: Vec<(ResIx, i64)>,
+    ) -> JobReservation {
         let population = self.session.state.population();
         let tasks: Vec<TaskIx> = pods.iter().map(|(task, _)| *task).collect();
         let ids = pods
@@ -225,6 +246,7 @@ impl<'w, 's> Walk<'w, 's> {
             start_s: at_s,
             end_s: ends::last_end_s(self.session, &tasks, at_s),
             pods: ids.collect(),
+            room,
             after: self.last.map(|task| match population.task(task).job {
                 Some(job) => population.job_key(job).into(),
                 None => population.task_key(task).into(),
@@ -244,6 +266,12 @@ impl<'w, 's> Walk<'w, 's> {
             }
         }
     }
+}
+
+/// The next of what happens by then.
+fn next_by<T: Copy>(all: &mut std::vec::IntoIter<(i64, T)>, by_s: i64) -> Option<(i64, T)> {
+    let (at_s, _) = all.as_slice().first()?;
+    if *at_s <= by_s { all.next() } else { None }
 }
 
 /// How many of the pods of a job there are places for, never too few: node by node, as they change.

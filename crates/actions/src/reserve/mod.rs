@@ -111,15 +111,21 @@ pub(crate) fn after_vain_turn(session: &mut Session, kernel: &mut Kernel, job: J
         })
     });
     if ahead.count() < settings.jobs_of_queue {
-        plan(session, kernel, job, None);
+        let ends = forward::ends_of_all(session);
+        plan(session, kernel, (job, &ends), None);
     }
 }
 
 /// Looks for the earliest moment for a job, and keeps its places from then on.
-fn plan(session: &mut Session, kernel: &mut Kernel, job: JobIx, moved: Option<Moved>) {
+fn plan(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    (job, ends): (JobIx, &[(i64, TaskIx)]),
+    moved: Option<Moved>,
+) {
     let id = session.state.population().job_id(job);
     let moved = moved.or(session.reserved.take_lost(id));
-    match forward::earliest(session, kernel, job) {
+    match forward::earliest(session, kernel, job, ends) {
         Some(found) => session.reserved.insert(JobReservation { moved, ..found }),
         None => session.reserved.sought_in_vain(id),
     }
@@ -139,15 +145,23 @@ pub(crate) fn renew(session: &mut Session, kernel: &mut Kernel) {
     for id in over {
         session.reserved.remove(id);
     }
-    replace_broken(session, kernel, &settings);
+    let state = &*session.state;
+    session
+        .reserved
+        .settle_past(|task| around::is_placed(state, task));
+    let ends = match queues.is_empty() {
+        true => Vec::new(),
+        false => forward::ends_of_all(session),
+    };
+    replace_broken(session, kernel, &settings, &ends);
     for jobs in queues {
-        keep_first(session, kernel, &settings, jobs);
+        keep_first(session, kernel, &settings, (jobs, &ends));
     }
     if session
         .reserved
         .takes_look(session.now_s, settings.interval_s)
     {
-        look_for_earlier(session, kernel);
+        look_for_earlier(session, kernel, &ends);
     }
     session
         .reserved
@@ -180,7 +194,7 @@ fn keep_first(
     session: &mut Session,
     kernel: &mut Kernel,
     settings: &ReservationSettings,
-    jobs: Vec<JobIx>,
+    (jobs, ends): (Vec<JobIx>, &[(i64, TaskIx)]),
 ) {
     let (mut kept, mut in_vain) = (0, 0);
     for job in jobs {
@@ -190,7 +204,7 @@ fn keep_first(
             continue;
         }
         if session.reserved.of(id).is_none() && !session.reserved.was_sought(id) {
-            plan(session, kernel, job, None);
+            plan(session, kernel, (job, ends), None);
         }
         match session.reserved.of(id) {
             Some(_) => kept += 1,
@@ -200,7 +214,12 @@ fn keep_first(
 }
 
 /// Plans anew what was promised for a moment that has passed, and what does not hold any more on a node that has changed.
-fn replace_broken(session: &mut Session, kernel: &mut Kernel, settings: &ReservationSettings) {
+fn replace_broken(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    settings: &ReservationSettings,
+    ends: &[(i64, TaskIx)],
+) {
     let touched = session.state.nodes().touched_since(session.reserved.cursor);
     let touched: Option<FxHashSet<NodeIx>> = touched.map(Iterator::collect);
     let all: Vec<JobReservation> = session.reserved.all().to_vec();
@@ -214,9 +233,9 @@ fn replace_broken(session: &mut Session, kernel: &mut Kernel, settings: &Reserva
             nodes.all(|node| around::stands_beside(session, kernel, &one, None, Some(*node)))
         };
         match is_over {
-            true => replan(session, kernel, &one, MovedBy::Overrun),
+            true => replan(session, kernel, (&one, ends), MovedBy::Overrun),
             false if !stands(session, kernel) => {
-                replan(session, kernel, &one, MovedBy::PlacesTaken);
+                replan(session, kernel, (&one, ends), MovedBy::PlacesTaken);
             }
             false => {}
         }
@@ -224,24 +243,29 @@ fn replace_broken(session: &mut Session, kernel: &mut Kernel, settings: &Reserva
 }
 
 /// A promise is not kept: the next one, if there is any.
-fn replan(session: &mut Session, kernel: &mut Kernel, one: &JobReservation, why: MovedBy) {
+fn replan(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    (one, ends): (&JobReservation, &[(i64, TaskIx)]),
+    why: MovedBy,
+) {
     session.reserved.remove(one.job);
     let from_s = one.start_s;
     if let Some(job) = session.state.population().known_job(one.job) {
-        plan(session, kernel, job, Some(Moved { from_s, why }));
+        plan(session, kernel, (job, ends), Some(Moved { from_s, why }));
     }
 }
 
 /// Looks whether somebody may start earlier than was promised, without anybody else starting later; and whether what was
 /// promised holds as a whole.
-fn look_for_earlier(session: &mut Session, kernel: &mut Kernel) {
+fn look_for_earlier(session: &mut Session, kernel: &mut Kernel, ends: &[(i64, TaskIx)]) {
     session.reserved.forget_sought();
     let all: Vec<JobReservation> = session.reserved.all().to_vec();
     for one in all {
         let Some(job) = session.state.population().known_job(one.job) else {
             continue;
         };
-        let found = forward::earliest(session, kernel, job);
+        let found = forward::earliest(session, kernel, job, ends);
         match found.filter(|found| found.start_s < one.start_s) {
             Some(found) => {
                 let moved = Some(Moved {
@@ -251,7 +275,7 @@ fn look_for_earlier(session: &mut Session, kernel: &mut Kernel) {
                 session.reserved.replace(JobReservation { moved, ..found });
             }
             None if !around::stands_beside(session, kernel, &one, None, None) => {
-                replan(session, kernel, &one, MovedBy::PlacesTaken);
+                replan(session, kernel, (&one, ends), MovedBy::PlacesTaken);
             }
             None => {}
         }

@@ -2,7 +2,7 @@
 //! [`Overused`] before every turn of a queue and [`Allocatable`] before every task. No answer is kept:
 //! amounts a queue holds are read live from the state, so undoing a transaction undoes them too.
 
-use pumice_model::{JobIx, QueueIx, State, TaskIx};
+use pumice_model::{JobIx, QueueIx, ResIx, State, TaskIx};
 
 use crate::refusal::Refusal;
 use crate::tiers::Vote;
@@ -64,6 +64,11 @@ pub trait Allocatable {
     /// decided and of which the pod's object shows nothing yet. Otherwise the task waits on its node.
     fn leaves_room_if_all_stay(&self, _: &State, _: QueueIx, _: TaskIx) -> bool {
         true
+    }
+
+    /// How much more of a resource the queue may hold by these limits and those of the queues above it, in stored units.
+    fn room(&self, _: &State, _: QueueIx, _: ResIx) -> i64 {
+        i64::MAX
     }
 
     /// A refusal of a task that waits stays one however much is placed or admitted, and depends on the

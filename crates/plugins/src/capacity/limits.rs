@@ -93,6 +93,22 @@ impl CapacityPlugin {
         })
     }
 
+    /// How much of a resource a queue may have at most.
+    pub(super) fn limit_of(&self, state: &State, queue: QueueIx, ix: ResIx) -> Option<i64> {
+        self.bound_of(state, queue, ix).map(|(limit, _)| limit)
+    }
+
+    /// The limit of a queue that counts, and what sets it; of `pods` only what it names.
+    fn bound_of(&self, state: &State, queue: QueueIx, ix: ResIx) -> Option<(i64, Bound)> {
+        let limit = self.of(queue).limit(ix)?;
+        match limit.1 {
+            bound if ix == PODS && bound != Bound::Capability => None,
+            // A class that is new since the cycle began.
+            Bound::Cluster if is_of_device_class(state.resources().name(ix)) => None,
+            _ => Some(limit),
+        }
+    }
+
     /// The resources of which a queue would have more than it may; `pods` only where it names them.
     fn overruns(
         &self,
@@ -102,15 +118,9 @@ impl CapacityPlugin {
         demand: impl Fn(ResIx) -> i64,
         overrun: impl Fn(ResIx, (i64, Bound)) -> Overrun,
     ) -> Overruns {
-        let own = self.of(queue);
         let exceeds = |ix: ResIx| {
-            let limit = own.limit(ix).filter(|(limit, _)| demand(ix) > *limit)?;
-            match limit.1 {
-                bound if ix == PODS && bound != Bound::Capability => None,
-                // A class that is new since the cycle began.
-                Bound::Cluster if is_of_device_class(state.resources().name(ix)) => None,
-                _ => Some(limit),
-            }
+            let limit = self.bound_of(state, queue, ix)?;
+            (demand(ix) > limit.0).then_some(limit)
         };
         if request
             .iter()

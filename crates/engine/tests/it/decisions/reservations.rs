@@ -176,3 +176,34 @@ fn with_many_every_job_is_promised_a_start_around_those_before() {
     // Nobody says when the first one ends.
     assert_eq!(start(&cluster, "last"), None);
 }
+
+#[test]
+fn what_a_queue_may_have_is_kept_too() {
+    let conf = PLUGIN.replace("{name: reservation", "{name: capacity}, {name: reservation");
+    let text = "
+        queue q capability:8c
+        queue other
+        node n1 4c 8Gi pods=9
+        node n2 4c 8Gi pods=9
+        node n3 4c 8Gi pods=9
+        node n4 2c 8Gi pods=9
+        group runs min:1 queue:q created:1
+        pod  a 4c on:n1 since:100 limit:1000s group:runs
+        pod  b 4c on:n2 since:100 limit:2000s group:runs
+        group big min:2 queue:q created:10
+        pod  big-0 4c group:big created:10
+        pod  big-1 4c group:big created:10";
+    let mut cluster = cluster(&conf, text);
+    assert_eq!(cycle(&mut cluster, 200), [""; 0]);
+    assert_eq!(start(&cluster, "big").map(|(at, _)| at), Some(2100));
+    cluster.engine.apply(Delta::PodDelete("a".to_owned()));
+    let small = |queue: &str| {
+        format!("group of-{queue} min:1 queue:{queue} created:20\npod of-{queue}-0 1c group:of-{queue} created:20")
+    };
+    come(&mut cluster, &small("q"));
+    come(&mut cluster, &small("other"));
+    let bound = cycle(&mut cluster, 1_100);
+    assert_eq!(bound, ["of-other-0 n4"], "{:?}", planned(&cluster, "big"));
+    let (_, message) = cluster.why("of-q-0");
+    assert!(message.contains("kept for ns/big"), "{message}");
+}
