@@ -124,6 +124,10 @@ impl Simulation {
                 self.cut_lease(slot, for_ms);
             }
             11..18 => self.delete_mid_bind(),
+            18..20 => {
+                let down_ms = self.chance.between(200, 3000);
+                self.stop(slot, down_ms);
+            }
             _ => {}
         }
     }

@@ -25,6 +25,7 @@ pub mod claims;
 mod counted_writer;
 pub mod device_objects;
 mod drivers;
+mod endings;
 pub mod evictions;
 pub mod invariant;
 mod lease;
@@ -249,18 +250,6 @@ impl Simulation {
         self.slots[slot].process.take()
     }
 
-    /// A process is killed; another one is started after a while.
-    pub fn kill(&mut self, slot: usize, down_ms: u64) {
-        if let Some(process) = self.slots[slot].process.take() {
-            let identity = process.elector.identity;
-            self.left_claims.extend(process.writers.claims().cloned());
-            self.history.push(format!(
-                "process {identity} is killed, slot {slot} is empty for {down_ms} ms"
-            ));
-        }
-        self.slots[slot].start_ms = self.server.now_ms() + down_ms;
-    }
-
     /// The server does not answer a process about the lease for a while.
     pub fn cut_lease(&mut self, slot: usize, for_ms: u64) {
         let until_ms = self.server.now_ms() + for_ms;
@@ -422,6 +411,7 @@ impl Simulation {
         self.left_claims
             .extend(process.writers.left_claims.drain(..));
         self.slots[at].process = Some(process);
+        self.end(at, now_ms);
         Ok(())
     }
 

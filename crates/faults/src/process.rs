@@ -94,6 +94,8 @@ pub struct Process {
     counted: Option<String>,
     /// May write.
     pub leads: bool,
+    /// It was told to end: by when it does at the latest, and how long its slot is empty then, milliseconds.
+    pub ends: Option<(u64, u64)>,
     synced: bool,
 }
 
@@ -148,8 +150,21 @@ impl Process {
             counted_place: counted_place(config),
             counted: None,
             leads: false,
+            ends: None,
             synced: false,
         }
+    }
+
+    /// It is told to end: nothing more is decided, and what was decided is written.
+    pub fn rest(&mut self, until_ms: u64, down_ms: u64) {
+        self.decider.rest();
+        self.ends = Some((until_ms, down_ms));
+    }
+
+    /// How long its slot is empty, if it has come to rest or has no more time for that.
+    pub fn has_ended(&self, now_ms: u64) -> Option<u64> {
+        let (until_ms, down_ms) = self.ends?;
+        (self.writers.is_idle() || now_ms >= until_ms).then_some(down_ms)
     }
 
     /// One round of the loop.
