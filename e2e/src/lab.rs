@@ -16,9 +16,10 @@ use crate::{
 /// How long cleaning up may take.
 const CLEAN: Duration = Duration::from_secs(60);
 
-/// The device configuration, and what a test may grant the scheduler beside its role. Other objects of
+/// The device configuration, what was counted, and what a test may grant the scheduler beside its role. Other objects of
 /// these kinds are the API server's.
-const SINGLE: [&str; 10] = [
+const SINGLE: [&str; 11] = [
+    "/api/v1/namespaces/volcano-system/configmaps/volcano-scheduler-counted",
     "/api/v1/namespaces/kube-system/configmaps/volcano-vgpu-device-config",
     "/api/v1/namespaces/kube-system/configmaps/hami-scheduler-device",
     "/apis/rbac.authorization.k8s.io/v1/clusterroles/volcano-scheduler-node-lock",

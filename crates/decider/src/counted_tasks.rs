@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  ConfigMap ─► as long as nothing was written in this term ─► the engine, in place of what it has counted
-//!  tasks were counted, and nothing was written for ten minutes ─► Write
+//!  tasks were counted ─┬► half a minute after the term began, and ten minutes after the last text ─► Write
+//!                      └► the process ends in order ─► Write, before the lease is released
 //! ```
 //!
 //! Who leads hears its own text again, and whoever else may write the ConfigMap: neither counts once it has written.
@@ -15,7 +16,10 @@ use pumice_model::write::Write;
 use crate::effect::{LogLevel, LogLine};
 use crate::task_mix::MixPlace;
 
-/// Seconds from the begin of a term to the first text, and from one to the next.
+/// Seconds from the begin of a term to the first text: whoever is told late of what was kept before has that time.
+const FIRST_S: i64 = 30;
+
+/// Seconds from one text to the next.
 const PAUSE_S: i64 = 600;
 
 /// Where the tasks are kept that were counted, in a configuration.
@@ -100,20 +104,27 @@ impl CountedTasksKeeper {
 
     /// What is to be written, if it is time.
     pub fn take_write(&mut self, engine: &Engine, now_s: i64) -> Option<Write> {
-        let due_s = *self.due_s.get_or_insert(now_s.saturating_add(PAUSE_S));
-        let (namespace, name) = self.place.clone()?;
-        if now_s < due_s || !self.is_needed(engine) {
+        let due_s = *self.due_s.get_or_insert(now_s.saturating_add(FIRST_S));
+        if now_s < due_s {
             return None;
         }
+        let write = self.take_last_write(engine)?;
+        self.due_s = Some(now_s.saturating_add(PAUSE_S));
+        Some(write)
+    }
+
+    /// What is to be written where this is the last time: what was counted and is not written yet.
+    pub fn take_last_write(&mut self, engine: &Engine) -> Option<Write> {
+        let (namespace, name) = self.place.clone()?;
+        if !self.is_needed(engine) {
+            return None;
+        }
+        // Nothing as long as what was counted before is not in it: that would be lost.
         let text = engine.known().mix_to_keep();
-        (self.due_s, self.written) = (
-            Some(now_s.saturating_add(PAUSE_S)),
-            engine.known().last_counted(),
-        );
         if text.is_empty() {
             return None;
         }
-        self.has_written = true;
+        (self.has_written, self.written) = (true, engine.known().last_counted());
         Some(Write::CountedTasks {
             namespace,
             name,

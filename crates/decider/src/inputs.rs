@@ -93,9 +93,12 @@ impl Decider {
         self.followed = followed;
     }
 
-    /// Decide nothing any more.
+    /// Decide nothing any more. What only this process knows is written, as long as it may.
     pub fn rest(&mut self) {
-        self.resting = true;
+        let leads = self.leader && !std::mem::replace(&mut self.resting, true);
+        if leads && let Some(write) = self.counted.take_last_write(&self.engine) {
+            self.effects.write(write);
+        }
     }
 
     /// A valid configuration, to be used from the next cycle on.

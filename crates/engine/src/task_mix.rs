@@ -56,9 +56,10 @@ impl Knowledge<'_> {
         self.plugins.task_mix().map(KeepsMix::last_counted)
     }
 
-    /// The tasks that were counted for the mix, as a text that another process can begin with; empty where none were.
+    /// The tasks that were counted for the mix, as a text that another process can begin with; empty where none were, or
+    /// before a cycle has taken in what was counted before.
     pub fn mix_to_keep(&self) -> String {
         let keeper = self.plugins.task_mix();
-        keeper.map_or_else(String::new, KeepsMix::text_to_keep)
+        keeper.map_or_else(String::new, |keeper| keeper.text_to_keep(self.state))
     }
 }

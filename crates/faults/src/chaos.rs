@@ -46,6 +46,16 @@ impl Simulation {
         };
         let queue = self.limited(queue("q", capability));
         self.server.put_queue(queue);
+        self.make_trouble();
+        self.build_network();
+        self.build_devices();
+        for _ in 0..2 {
+            self.new_gang();
+        }
+    }
+
+    /// How bad the network is, and how long pods take to end.
+    pub(super) fn make_trouble(&mut self) {
         let rng = &mut self.chance;
         if self.faults {
             let chance =
@@ -56,11 +66,6 @@ impl Simulation {
         if self.evicts {
             self.server.grace_ms = [0, 500, 3000, 8000][rng.below(4) as usize];
             self.network.evictions_may_fail = self.faults;
-        }
-        self.build_network();
-        self.build_devices();
-        for _ in 0..2 {
-            self.new_gang();
         }
     }
 
@@ -124,6 +129,10 @@ impl Simulation {
                 self.cut_lease(slot, for_ms);
             }
             11..18 => self.delete_mid_bind(),
+            18..20 => {
+                let down_ms = self.chance.between(200, 3000);
+                self.stop(slot, down_ms);
+            }
             _ => {}
         }
     }
@@ -196,7 +205,7 @@ impl Simulation {
             .server
             .groups
             .keys()
-            .filter(|key| key.starts_with("ns/"))
+            .filter(|key| !key.starts_with("bad/"))
             .cloned()
             .collect();
         let Some(gone) = self.chance.pick(&keys).cloned() else {
@@ -226,7 +235,7 @@ impl Simulation {
 
     fn finish_or_delete_pod(&mut self, delete: bool) {
         let ours =
-            |pod: &&PodObject| pod.namespace == "ns" && (delete || pod.phase == PodPhase::Running);
+            |pod: &&PodObject| pod.namespace != "bad" && (delete || pod.phase == PodPhase::Running);
         let uids: Vec<String> = self
             .server
             .pods
@@ -306,7 +315,7 @@ impl Simulation {
             .server
             .groups
             .keys()
-            .filter(|key| key.starts_with("ns/"))
+            .filter(|key| !key.starts_with("bad/"))
             .cloned()
             .collect();
         let group = self

@@ -77,6 +77,15 @@ impl VirtualElector {
         }
     }
 
+    /// Gives back what it holds.
+    pub fn release(&mut self, record: &mut VirtualLease, now_ms: u64) {
+        let term = self.term_end_ms.take().filter(|end| now_ms < *end);
+        if term.is_some() && record.holder == Some(self.identity) {
+            record.holder = None;
+            record.version += 1;
+        }
+    }
+
     /// Tries what is due. `reachable`: whether the server answers this replica about leases.
     pub fn step(&mut self, record: &mut VirtualLease, now_ms: u64, reachable: bool) -> Leadership {
         if self.term_end_ms.take_if(|end| now_ms >= *end).is_some() {

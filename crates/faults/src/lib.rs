@@ -25,6 +25,7 @@ pub mod claims;
 mod counted_writer;
 pub mod device_objects;
 mod drivers;
+mod endings;
 pub mod evictions;
 pub mod invariant;
 mod lease;
@@ -32,6 +33,7 @@ pub mod network;
 pub mod objects;
 pub mod oracle;
 pub mod process;
+pub mod recorded_world;
 pub mod recordings;
 pub mod rng;
 pub mod server;
@@ -47,6 +49,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use pumice_conf::Config;
+use pumice_model::Delta;
 use pumice_model::object::ResourceClaimObject;
 
 use drivers::Drivers;
@@ -59,7 +62,7 @@ use process::{FaultWorld, Process};
 use recordings::Recordings;
 use rng::Rng;
 use server::VirtualServer;
-pub use storm::{Summary, run, run_with_bad_input, run_with_claims, run_with_topology};
+pub use storm::{Summary, run, run_from, run_with_bad_input, run_with_claims, run_with_topology};
 
 /// Start of the virtual clock, milliseconds since 1970.
 const START_MS: u64 = 1_800_000_000_000;
@@ -171,6 +174,10 @@ pub struct Simulation {
     /// UIDs of claims on which processes that ended may have left something.
     left_claims: BTreeSet<String>,
     recordings: Option<Recordings>,
+    /// When it began.
+    start_ms: u64,
+    /// What is there and never changes: processes are told when they start.
+    ground: Vec<Delta>,
 }
 
 impl Simulation {
@@ -182,10 +189,6 @@ impl Simulation {
         let evicts = ["preempt", "gangpreempt", "shuffle"]
             .into_iter()
             .any(has_action);
-        let has_plugin = |name: &str| {
-            let mut plugins = config.tiers.iter().flat_map(|tier| &tier.plugins);
-            plugins.any(|plugin| plugin.name == name)
-        };
         let slot = |_| ProcessSlot {
             process: None,
             start_ms: 0,
@@ -216,10 +219,12 @@ impl Simulation {
             topology: None,
             domain_binds: 0,
             drivers: None,
-            limits_devices: has_plugin("capacity"),
+            limits_devices: process::has_plugin(config, "capacity"),
             claim_binds: 0,
             left_claims: BTreeSet::new(),
             recordings: None,
+            start_ms: START_MS,
+            ground: Vec::new(),
         }
     }
 
@@ -247,18 +252,6 @@ impl Simulation {
     pub fn take_leader(&mut self) -> Option<Process> {
         let slot = self.leading_slot()?;
         self.slots[slot].process.take()
-    }
-
-    /// A process is killed; another one is started after a while.
-    pub fn kill(&mut self, slot: usize, down_ms: u64) {
-        if let Some(process) = self.slots[slot].process.take() {
-            let identity = process.elector.identity;
-            self.left_claims.extend(process.writers.claims().cloned());
-            self.history.push(format!(
-                "process {identity} is killed, slot {slot} is empty for {down_ms} ms"
-            ));
-        }
-        self.slots[slot].start_ms = self.server.now_ms() + down_ms;
     }
 
     /// The server does not answer a process about the lease for a while.
@@ -337,7 +330,7 @@ impl Simulation {
             let had_devices = self.has_devices(&request.call);
             let answer = self.network.carry_out(&request, &mut self.server);
             if let network::ServerCall::Bind { uid, node, .. } = &request.call {
-                let at_ms = now_ms - START_MS;
+                let at_ms = now_ms - self.start_ms;
                 self.history
                     .push(format!("{at_ms} ms: {uid} to {node}: {answer:?}"));
                 if answer == network::ServerAnswer::Bind(server::BindAnswer::Done) {
@@ -361,7 +354,7 @@ impl Simulation {
             if let (network::ServerCall::Evict { uid, beneficiary }, Some(victim)) =
                 (&request.call, goes)
             {
-                let at_ms = now_ms - START_MS;
+                let at_ms = now_ms - self.start_ms;
                 self.history.push(format!("{at_ms} ms: {uid} goes"));
                 let whom = beneficiary.clone().unwrap_or_default();
                 self.evicted.land(victim, whom)?;
@@ -383,7 +376,7 @@ impl Simulation {
 
     /// A claim was updated by a process.
     fn note_claim(&mut self, new: &ResourceClaimObject, now_ms: u64) {
-        let at_ms = now_ms - START_MS;
+        let at_ms = now_ms - self.start_ms;
         let (name, users) = (&new.name, &new.reserved_for);
         let devices = new.allocation.as_ref().map(|given| &given.devices.devices);
         let devices = devices.map(|all| all.iter().map(|given| given.key.to_string()));
@@ -403,7 +396,9 @@ impl Simulation {
                 self.history
                     .push(format!("process {} starts in slot {at}", self.identities));
                 let text = self.recordings.as_ref().map(|known| &*known.text);
-                Process::new(self.identities, &self.config, text, now_ms)
+                let mut process = Process::new(self.identities, &self.config, text, now_ms);
+                process.tell(&self.config, &self.ground);
+                process
             }
             None => return Ok(()),
         };
@@ -422,6 +417,7 @@ impl Simulation {
         self.left_claims
             .extend(process.writers.left_claims.drain(..));
         self.slots[at].process = Some(process);
+        self.end(at, now_ms);
         Ok(())
     }
 
@@ -491,7 +487,8 @@ impl Simulation {
             let record = self.gang_records.get(key).copied().unwrap_or_default();
             let complete = i32::try_from(bound).unwrap_or(i32::MAX) >= group.min_member;
             let holding = oracle::holding_members(&self.server, key);
-            if holding > 0 && !complete && !record.was_complete {
+            let is_in_part = holding > 0 && !complete && !record.was_complete;
+            if is_in_part && !self.oracle.gangs_may_be_partial {
                 let text = format!(
                     "{bound} of the {} pods of {key} stay bound",
                     group.min_member
@@ -504,7 +501,7 @@ impl Simulation {
             return Err(Invariant::Memory.broken(text));
         }
         let (server, config) = (self.server.clone(), self.config.clone());
-        let left = self.left_claims.clone();
+        let (left, ground) = (self.left_claims.clone(), self.ground.clone());
         let Some(leader) = self.leader() else {
             return Err(Invariant::Progress.broken("nobody leads".to_owned()));
         };
@@ -513,6 +510,6 @@ impl Simulation {
             let text = format!("nothing happens, and writes go on: {handed_in:?}, then {now}");
             return Err(Invariant::Quiet.broken(text));
         }
-        settled::check(leader, &server, &config, &left)
+        settled::check(leader, &server, (&config, &ground), &left)
     }
 }

@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 
+use pumice_conf::Config;
 use pumice_model::object::{Amounts, GroupObject, GroupPhase, NodeObject, PodObject, PodPhase};
 use pumice_model::{Delta, TaskStatus};
 
 use super::claim_oracle;
 use super::invariant::{Broken, Invariant, WINDOW_MS};
 use super::network::{RequestInFlight, ServerCall};
-use super::process::Process;
+use super::process::{Process, has_plugin};
 use super::server::{VirtualServer, holds, key};
 use super::server_kind::ServerKind;
 use super::topology;
@@ -33,6 +34,12 @@ pub struct Oracle {
     binds: BTreeMap<String, u32>,
     /// Pods that were bound by somebody else, and when.
     foreign: BTreeMap<String, u64>,
+    /// Amounts that nobody counts on nodes: the cards themselves say what is left.
+    uncounted: Vec<String>,
+    /// The configuration does not limit queues.
+    queues_are_open: bool,
+    /// The configuration does not place gangs as a whole.
+    pub(super) gangs_may_be_partial: bool,
 }
 
 /// The amount of a resource.
@@ -42,6 +49,14 @@ pub fn amount(amounts: &Amounts, name: &str) -> i64 {
 }
 
 impl Oracle {
+    /// What holds under a configuration that somebody has written.
+    pub(super) fn take_rules(&mut self, config: &Config, uncounted: &[String]) {
+        self.uncounted = uncounted.to_vec();
+        let limiting = ["proportion", "capacity"];
+        self.queues_are_open = !limiting.iter().any(|name| has_plugin(config, name));
+        self.gangs_may_be_partial = !has_plugin(config, "gang");
+    }
+
     /// Somebody else puts a pod on a node.
     pub fn note_foreign(&mut self, uid: String, now_ms: u64) {
         self.foreign.insert(uid, now_ms);
@@ -105,7 +120,8 @@ impl Oracle {
                 .map(|node| amount(&node.allocatable, name))
                 .max()
         };
-        for (name, asked) in &pod.request {
+        let counted = pod.request.iter();
+        for (name, asked) in counted.filter(|(name, _)| !self.uncounted.contains(name)) {
             let used = self.used(server, node, name);
             let most = most(name).unwrap_or(0);
             if *asked > 0 && used > most {
@@ -116,7 +132,10 @@ impl Oracle {
         self.check_card(server, pod, &recent)?;
         topology::check(server, pod)?;
         claim_oracle::check_bind(server, pod)?;
-        check_queue(server, pod)
+        match self.queues_are_open {
+            true => Ok(()),
+            false => check_queue(server, pod),
+        }
     }
 
     /// What the pods of a node ask, those aside that somebody else has just put there.

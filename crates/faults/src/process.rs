@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use pumice_conf::Config;
-use pumice_decider::{Clock, DeciderOptions, Effect, MixPlace, Sharding, counted_place};
+use pumice_decider::{
+    Clock, DeciderOptions, Effect, MixPlace, Sharding, counted_place, device_config_place,
+};
 use pumice_engine::{Decisions, Unobserved};
 use pumice_model::write::Write;
 use pumice_model::{Delta, TaskIx, TaskStatus};
@@ -42,6 +44,12 @@ impl Clock for At {
     fn now(&self) -> Duration {
         Duration::from_millis(self.0)
     }
+}
+
+/// Whether a configuration has a plugin.
+pub(super) fn has_plugin(config: &Config, name: &str) -> bool {
+    let mut plugins = config.tiers.iter().flat_map(|tier| &tier.plugins);
+    plugins.any(|plugin| plugin.name == name)
 }
 
 /// How long deciding takes, for who wants to know: the simulation itself reads no clock.
@@ -94,6 +102,10 @@ pub struct Process {
     counted: Option<String>,
     /// May write.
     pub leads: bool,
+    /// Gangs are placed as a whole.
+    keeps_gangs: bool,
+    /// It was told to end: by when it does at the latest, and how long its slot is empty then, milliseconds.
+    pub ends: Option<(u64, u64)>,
     synced: bool,
 }
 
@@ -148,8 +160,43 @@ impl Process {
             counted_place: counted_place(config),
             counted: None,
             leads: false,
+            keeps_gangs: has_plugin(config, "gang"),
+            ends: None,
             synced: false,
         }
+    }
+
+    /// It is told at its start of what never changes, and what the ConfigMap says in which cards are described.
+    pub fn tell(&mut self, config: &Config, ground: &[Delta]) {
+        let (maps, rest): (Vec<&Delta>, Vec<&Delta>) = ground
+            .iter()
+            .partition(|delta| matches!(delta, Delta::DeviceConfig { .. }));
+        if let Some(place) = device_config_place(config) {
+            let text = maps.into_iter().find_map(|delta| match delta {
+                Delta::DeviceConfig {
+                    namespace,
+                    name,
+                    text,
+                } if (namespace, name) == (&place.0, &place.1) => text.clone(),
+                _ => None,
+            });
+            self.decider.set_device_config(place.0, place.1, text);
+        }
+        if !rest.is_empty() {
+            self.decider.apply(rest.into_iter().cloned().collect());
+        }
+    }
+
+    /// It is told to end: nothing more is decided, and what was decided is written.
+    pub fn rest(&mut self, until_ms: u64, down_ms: u64) {
+        self.decider.rest();
+        self.ends = Some((until_ms, down_ms));
+    }
+
+    /// How long its slot is empty, if it has come to rest or has no more time for that.
+    pub fn has_ended(&self, now_ms: u64) -> Option<u64> {
+        let (until_ms, down_ms) = self.ends?;
+        (self.writers.is_idle() || now_ms >= until_ms).then_some(down_ms)
     }
 
     /// One round of the loop.
@@ -187,7 +234,9 @@ impl Process {
         let decide = || self.decider.step(&At(now_ms), &mut Unobserved);
         let step = self.stopwatch.time(decide);
         if let Some(decisions) = &step.decisions {
-            self.check_gangs(decisions)?;
+            if self.keeps_gangs {
+                self.check_gangs(decisions)?;
+            }
             evictions::check_decisions(self.decider.engine(), decisions)?;
         }
         for effect in self.decider.take_effects() {

@@ -333,6 +333,15 @@ impl VirtualServer {
         uid
     }
 
+    /// A pod that was there before this world began: others of its name get other UIDs.
+    pub fn put_old_pod(&mut self, pod: PodObject) {
+        let number = pod.uid.rsplit_once('#');
+        let number = number.and_then(|(_, number)| number.parse().ok());
+        let made = self.made.entry(key(&pod.namespace, &pod.name)).or_insert(0);
+        *made = (*made).max(number.unwrap_or(0));
+        self.put_pod(pod);
+    }
+
     /// Changes a pod.
     pub fn put_pod(&mut self, pod: PodObject) {
         let node_is_there = pod

@@ -61,23 +61,24 @@ fn ledger(state: &State) -> Vec<String> {
     lines
 }
 
-/// The engine of a leader that has seen everything, against one that is told it now. `left`: UIDs of claims
-/// on which processes that ended may have left something.
+/// The engine of a leader that has seen everything, against one that is told it now. `ground`: what processes are told
+/// at their start; `left`: UIDs of claims on which processes that ended may have left something.
 ///
 /// # Errors
 /// What differs.
 pub fn check(
     process: &mut Process,
     server: &VirtualServer,
-    config: &Config,
+    (config, ground): (&Config, &[Delta]),
     left: &BTreeSet<String>,
 ) -> Result<(), Broken> {
     claim_oracle::check_settled(process, server, left)?;
     let now_s = i64::try_from(server.now_ms() / 1000).unwrap_or(0);
     let objects = || {
-        KINDS
+        let listed = KINDS
             .into_iter()
-            .flat_map(|kind| server.list(kind).into_values())
+            .flat_map(|kind| server.list(kind).into_values());
+        ground.iter().cloned().chain(listed)
     };
     let mut fresh = fresh_engine(config, objects());
     fresh.stand_by();

@@ -4,6 +4,7 @@ use pumice_conf::Config;
 
 use super::drivers::Drivers;
 use super::invariant::Invariant;
+use super::recorded_world::RecordedMoment;
 use super::rng::Rng;
 use super::{BrokenInvariant, Simulation};
 
@@ -68,6 +69,24 @@ fn storm(
     simulation.topology = topology;
     simulation.drivers = drivers;
     simulation.build_cluster();
+    rage(simulation)
+}
+
+/// Runs one seed that begins at a moment of a recording.
+///
+/// # Errors
+/// An invariant is broken.
+pub fn run_from(moment: &RecordedMoment, seed: u64) -> Result<Summary, Box<BrokenInvariant>> {
+    let replicas = 1 + usize::from(seed.is_multiple_of(3));
+    let mut simulation = Simulation::at_moment(moment, replicas, seed);
+    simulation.faults = true;
+    simulation.lag = true;
+    simulation.make_trouble();
+    rage(simulation)
+}
+
+/// The storm, and the calm after it.
+fn rage(mut simulation: Simulation) -> Result<Summary, Box<BrokenInvariant>> {
     for _ in 0..STORMY_STEPS {
         simulation.churn();
         simulation.disturb();

@@ -90,8 +90,8 @@ const KEEP_IN: Arg<FormedText> = Arg::formed(
     MAP_FORM,
     "",
     "ConfigMap in which what tasks were seen to ask is kept under the key `counted`, as `namespace/name`, for the process \
-     that leads next; it has to be there, and is written every ten minutes at most. Without it what is seen is forgotten \
-     at a restart but for the pods that are there.",
+     that leads next; it has to be there, and is written every ten minutes at most, and when the process ends in order. \
+     Without it what is seen is forgotten at a restart but for the pods that are there.",
 );
 const POOLS: Arg<Texts> = Arg::texts(
     "fragmentation.poolLabels",
@@ -297,8 +297,8 @@ impl KeepsMix for Fragmentation {
         self.source.seen().last_counted()
     }
 
-    fn text_to_keep(&self) -> String {
-        let kept = self.source.seen().as_kept();
+    fn text_to_keep(&self, state: &State) -> String {
+        let kept = self.source.kept(state);
         kept.map_or_else(String::new, |kept| kept.short_text())
     }
 

@@ -2,6 +2,7 @@
 
 mod config_map;
 mod faults;
+mod kept_mix;
 mod mig;
 mod mix;
 mod node_lock;

@@ -65,14 +65,19 @@ fn tasks(text: &str) -> u64 {
 }
 
 #[test]
-fn what_is_counted_is_written_every_ten_minutes_at_most_and_only_if_somebody_came() {
+fn what_is_counted_is_written_soon_then_every_ten_minutes_at_most_and_only_if_somebody_came() {
     let mut bench = bench();
     bench.apply(heard(Some("")));
     bench.apply(asks("a", 1));
     assert_eq!(texts(&bench.at(10)), [""; 0], "nobody is in a hurry");
     let due = bench.decider.next_step(Duration::from_secs(10));
-    assert!(due <= Duration::from_secs(610));
-    let first = texts(&bench.at(620));
+    assert!(due <= Duration::from_secs(40));
+    assert_eq!(
+        texts(&bench.at(39)),
+        [""; 0],
+        "the old text may be told late"
+    );
+    let first = texts(&bench.at(41));
     assert_eq!((first.len(), tasks(&first[0])), (1, 1));
     assert_eq!(texts(&bench.at(2_000)), [""; 0], "nobody has come since");
     bench.apply(asks("b", 2_000));
@@ -82,6 +87,52 @@ fn what_is_counted_is_written_every_ten_minutes_at_most_and_only_if_somebody_cam
     bench.apply(asks("d", 2_010));
     assert_eq!(texts(&bench.at(2_020)), [""; 0]);
     assert_eq!(texts(&bench.at(2_611)).len(), 1);
+}
+
+/// What is written when a process is told to end.
+fn last_texts(bench: &mut Bench) -> Vec<String> {
+    bench.decider.rest();
+    let effects = bench.decider.take_effects().into_iter();
+    let writes = effects.filter_map(|effect| match effect {
+        Effect::Write(write) => Some(write),
+        _ => None,
+    });
+    texts(&writes.collect::<Vec<_>>())
+}
+
+#[test]
+fn who_ends_in_order_writes_what_is_not_written_yet_once() {
+    let mut bench = bench();
+    bench.apply(heard(Some("")));
+    bench.apply(asks("a", 1));
+    bench.at(10);
+    let last = last_texts(&mut bench);
+    assert_eq!((last.len(), tasks(&last[0])), (1, 1));
+    assert_eq!(last_texts(&mut bench), [""; 0], "it rests already");
+}
+
+#[test]
+fn who_ends_in_order_writes_nothing_that_is_written_that_it_may_not_write_or_that_is_in_part() {
+    type Prepared = fn(&mut Bench);
+    let cases: [(&str, Prepared); 4] = [
+        ("it is written", |bench| {
+            assert_eq!(texts(&bench.at(100)).len(), 1);
+        }),
+        ("it does not lead", |bench| bench.decider.set_leader(false)),
+        ("the ConfigMap is gone", |bench| bench.apply(heard(None))),
+        ("what was counted before is not taken in", |bench| {
+            let before = "{\"format\":1,\"asOf\":1,\"newest\":1}";
+            bench.apply(heard(Some(before)));
+        }),
+    ];
+    for (why, prepare) in cases {
+        let mut bench = bench();
+        bench.apply(heard(Some("")));
+        bench.apply(asks("a", 1));
+        bench.at(10);
+        prepare(&mut bench);
+        assert_eq!(last_texts(&mut bench), [""; 0], "{why}");
+    }
 }
 
 #[test]

@@ -20,7 +20,7 @@ tiers:
 "#;
 
 /// From the begin of a term to the first text, and a little more, seconds.
-const PAUSE_S: u64 = 630;
+const PAUSE_S: u64 = 60;
 
 /// A cluster with cards in which that ConfigMap is, once three pods have come for cards and gone again.
 fn cluster() -> CalmCluster {
@@ -69,6 +69,40 @@ fn the_next_process_knows_the_tasks_that_the_last_one_counted_though_a_write_was
     cluster.0.kill(0, 1500);
     pass_quickly(&mut cluster, 60);
     assert_eq!(counted(&mut cluster), 3);
+}
+
+/// Whatever becomes of its first requests, and whoever comes next.
+#[test]
+fn an_orderly_restart_loses_nothing_of_what_was_counted() {
+    use RequestFate::{Lost, Refused};
+    let fates: [&[RequestFate]; 3] = [&[], &[Refused, Refused], &[Lost, Refused]];
+    for fates in fates {
+        let mut cluster = cluster();
+        cluster.0.network.next_statuses = fates.to_vec();
+        cluster.0.stop(0, 1500);
+        pass_quickly(&mut cluster, 60);
+        assert!(cluster.0.network.next_statuses.is_empty(), "it was tried");
+        assert_eq!(counted(&mut cluster), 3, "{fates:?}");
+    }
+}
+
+#[test]
+fn nonsense_that_somebody_wrote_is_replaced_and_an_orderly_end_writes_over_it_too() {
+    for stops in [false, true] {
+        let mut cluster = cluster();
+        cluster.0.server.counted = Some("{\"format\":1".to_owned());
+        match stops {
+            true => {
+                pass_quickly(&mut cluster, 3);
+                cluster.0.stop(0, 1500);
+            }
+            false => pass_quickly(&mut cluster, PAUSE_S),
+        }
+        pass_quickly(&mut cluster, 60);
+        let text = cluster.0.server.counted.clone().expect("the ConfigMap");
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert_eq!(counted(&mut cluster), 3);
+    }
 }
 
 #[test]

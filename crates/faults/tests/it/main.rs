@@ -10,6 +10,7 @@ mod cpus;
 mod evictions;
 mod lasting;
 mod placing;
+mod recorded_worlds;
 mod recordings;
 mod scenarios;
 mod shares;

@@ -44,8 +44,8 @@ pub trait KeepsMix {
     fn last_counted(&self) -> u64;
 
     /// The tasks that were counted so far, as a text that another process can begin with: never longer than a ConfigMap may
-    /// be.
-    fn text_to_keep(&self) -> String;
+    /// be, and empty where this plugin has not taken in yet what was counted before it.
+    fn text_to_keep(&self, state: &State) -> String;
 
     /// Keys of labels of nodes: the first that a node has names its pool.
     fn pool_labels(&self) -> &[String];

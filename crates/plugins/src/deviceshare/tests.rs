@@ -156,6 +156,17 @@ fn the_weight_counts_only_with_a_policy_unless_it_is_given() {
 }
 
 #[test]
+fn the_policy_fragmentation_weighs_as_much_as_the_others() {
+    let outcome = arguments(&["deviceshare.SchedulePolicy: fragmentation"]);
+    // That nobody keeps a mix there is a warning.
+    let settings = settings(outcome.config.as_ref().expect("no errors"));
+    assert_eq!(
+        (settings.policy, settings.weight),
+        (Policy::Fragmentation, 10)
+    );
+}
+
+#[test]
 fn node_order_switched_off_switches_the_score_off() {
     for (switch, weight) in [("true", 10), ("\"false\"", 0)] {
         let outcome = file(&format!(

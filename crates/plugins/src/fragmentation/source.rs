@@ -7,7 +7,7 @@ use pumice_model::device::CountedTasks;
 use super::asked_class::{AskedClass, CountedClass};
 use super::belief::Surprises;
 use super::census::{Census, together};
-use super::kept;
+use super::kept::{self, KeptCensus};
 use super::weigh;
 use super::written::{self, read_lines};
 
@@ -140,12 +140,16 @@ impl MixSource {
 
     /// The tasks that were counted, for a plugin that comes after this one.
     pub fn counted(&self, state: &State) -> Option<CountedTasks> {
-        let is_up_to_date = self.before == state.supplies().devices().counted_epoch();
-        let kept = self.seen.as_kept().filter(|_| is_up_to_date)?;
         Some(CountedTasks {
-            text: kept.text().into(),
+            text: self.kept(state)?.text().into(),
             last: Some(self.seen.last()),
         })
+    }
+
+    /// The tasks that were counted, once what was counted before is among them.
+    pub fn kept(&self, state: &State) -> Option<KeptCensus<'_>> {
+        let is_up_to_date = self.before == state.supplies().devices().counted_epoch();
+        self.seen.as_kept().filter(|_| is_up_to_date)
     }
 
     /// Tasks that came.

@@ -44,7 +44,7 @@ fn write_mix(lab: &LabGuard, text: &str) -> Result<()> {
 }
 
 /// What the tool says of the scheduler.
-fn shown(scheduler: &Scheduler, words: &[&str]) -> Result<String> {
+pub fn shown(scheduler: &Scheduler, words: &[&str]) -> Result<String> {
     let address = format!("http://127.0.0.1:{}", scheduler.port());
     let output = Command::new(programs::ours("pumice")?)
         .args(words)

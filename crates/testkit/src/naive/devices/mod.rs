@@ -220,14 +220,13 @@ fn is_guarded(cycle: &Cycle) -> bool {
     guard.unwrap_or(true)
 }
 
-/// Weight of the score of devices: 10 where a policy is set, or MindCluster shares its NPUs, and no
+/// Weight of the score of devices: 10 where a policy is set, whichever it is, or MindCluster shares its NPUs, and no
 /// weight is given.
 fn weight(cycle: &Cycle) -> i64 {
     let Some(plugin) = cycle.plugin("deviceshare") else {
         return 0;
     };
-    let prefers =
-        matches!(policy(cycle), "binpack" | "spread") || On::of(cycle.config).mindcluster.on;
+    let prefers = !policy(cycle).is_empty() || On::of(cycle.config).mindcluster.on;
     let weight = plugin.arguments.int("deviceshare.ScheduleWeight");
     let weight = weight.unwrap_or(if prefers { 10 } else { 0 });
     match plugin.enabled.node_order {

@@ -17,7 +17,7 @@ const VGPUS_FOUND: &[u64] = &[132, 181, 199, 688];
 
 /// Such clusters with NPUs.
 const NPUS_FOUND: &[u64] = &[
-    63, 76, 91, 146, 162, 163, 170, 227, 310, 361, 565, 640, 721, 2275, 2900,
+    63, 76, 91, 146, 162, 163, 170, 227, 310, 361, 565, 640, 674, 721, 1621, 2275, 2900,
 ];
 
 /// Such clusters with cards of HAMi's vendors.
