@@ -26,6 +26,7 @@ pub mod domain_sum;
 mod eviction_tally;
 mod extras;
 mod hindrances;
+mod memory;
 pub mod nobody_goes;
 pub mod observer;
 pub mod obstacles;
@@ -46,6 +47,7 @@ pub mod work_limit;
 
 pub use domain_sum::DomainSum;
 pub use eviction_tally::EvictionTally;
+pub use memory::{PluginMemory, RememberedObject};
 pub use nobody_goes::{
     BundleCounts, ContestedCard, ContestedCards, ForeignPod, ForeignPods, Hindrance, Keeper,
     NobodyGoes, VictimCounts,

@@ -8,6 +8,7 @@ use pumice_devices::Settings;
 use pumice_model::object::NodeObject;
 use pumice_model::{DomainIx, JobIx, NodeIx, QueueIx, ResVec, Rules, State, TaskIx};
 
+use crate::memory::PluginMemory;
 use crate::observer::{Observer, Stage};
 use crate::obstacles::Barriers;
 use crate::plugin::{Changed, ChangedQueues, CycleInfo, Plugin, Step};
@@ -201,6 +202,27 @@ impl Plugins {
     pub fn wake_at_s(&self) -> Option<i64> {
         let members = self.tiers.iter().flatten();
         members.filter_map(|member| member.plugin.wake_at_s()).min()
+    }
+
+    /// What plugins remember, in their order.
+    pub fn keep(&self, state: &State) -> Vec<PluginMemory> {
+        let members = self.tiers.iter().flatten();
+        let told = members.filter_map(|member| {
+            let plugin = member.plugin.name().to_owned();
+            let told = member.plugin.keep(state)?;
+            Some(PluginMemory { plugin, ..told })
+        });
+        told.collect()
+    }
+
+    /// Tells each plugin what one of its name remembered of the same state.
+    pub fn restore(&mut self, told: &[PluginMemory], state: &State) {
+        for member in self.tiers.iter_mut().flatten() {
+            let name = member.plugin.name();
+            if let Some(told) = told.iter().find(|told| told.plugin == name) {
+                member.plugin.restore(told, state);
+            }
+        }
     }
 
     /// What the owner of a PodGroup should know, by all plugins in their order.
