@@ -86,7 +86,7 @@ impl Decider {
     /// Goes on where another one was that was told the same. What this one wants done for having been told is forgotten: the
     /// other one has done it.
     pub fn remember(&mut self, memory: DeciderMemory) {
-        self.engine.remember(memory.engine);
+        memory.engine.restore(&mut self.engine);
         self.has_led = memory.has_led;
         self.resting = memory.resting;
         self.changed = memory.changed;

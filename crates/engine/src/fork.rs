@@ -33,7 +33,7 @@ impl Engine {
             kept: self.kept.clone(),
             nominations: self.follow_up.nominations.clone(),
             partial: self.follow_up.partial.clone(),
-            remembered: self.remembered(),
+            remembered: Remembered::of(self),
             counted: self.known().counted_tasks(),
         }
     }

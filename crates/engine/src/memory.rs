@@ -2,13 +2,13 @@
 //! one was: a recording that begins in the middle.
 //!
 //! ```text
-//!  Fork ─► Fork::memory ─► EngineMemory ─► Engine::remember, in an engine that was told the same state
+//!  Fork ─► Fork::memory ─► EngineMemory ─► EngineMemory::restore, in an engine that was told the same state
 //! ```
 //!
 //! Everybody is named by UID, or by namespace and name: an index means nothing to another engine. Each part is told and
 //! taken in next to what it is a part of. What only saves work is not in it, nor what was told on objects before.
 
-use pumice_framework::PluginMemory;
+use pumice_framework::{PluginMemory, keep_memories, restore_memories};
 use pumice_model::state::PodsBefore;
 use pumice_model::{JobId, JobIx, State, TaskId, TaskIx};
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,22 @@ pub struct EngineMemory {
 }
 
 impl EngineMemory {
+    /// Makes an engine that was told the same state go on where the other one was.
+    pub fn restore(self, engine: &mut Engine) {
+        self.pods.restore(&mut engine.state);
+        let (state, follow_up) = (&engine.state, &mut engine.follow_up);
+        follow_up.suspects = Suspects::restore(self.suspects, state);
+        follow_up.bind_backoffs = Backoffs::restore(self.bind_backoffs, state);
+        follow_up.evict_backoffs = Backoffs::restore(self.evict_backoffs, state);
+        follow_up.nominations.restore(self.nominations, state);
+        follow_up.assumed_statuses = AssumedStatuses::restore(self.assumed_statuses, state);
+        follow_up.partial.restore(self.partial, state);
+        restore_memories(&mut engine.plugins, &self.plugins, &engine.state);
+        engine.tidying = self.tidying;
+        let generation = engine.state.journal().generation();
+        engine.settled = self.is_settled.then_some(generation);
+    }
+
     /// What there was besides and may be decided by, for people.
     pub fn lacks(&self) -> Vec<String> {
         let plugins = self.plugins.iter().filter(|told| told.in_part);
@@ -105,33 +121,19 @@ pub(crate) struct Remembered {
     is_settled: bool,
 }
 
-impl Engine {
-    pub(crate) fn remembered(&self) -> Remembered {
-        let follow_up = &self.follow_up;
-        Remembered {
+impl Remembered {
+    /// What an engine remembers at this moment.
+    pub fn of(engine: &Engine) -> Self {
+        let follow_up = &engine.follow_up;
+        Self {
             suspects: follow_up.suspects.clone(),
             bind_backoffs: follow_up.bind_backoffs.clone(),
             evict_backoffs: follow_up.evict_backoffs.clone(),
             assumed_statuses: follow_up.assumed_statuses.clone(),
-            plugins: self.plugins.keep(&self.state),
-            tidying: self.tidying.clone(),
-            is_settled: self.settled == Some(self.state.journal().generation()),
+            plugins: keep_memories(&engine.plugins, &engine.state),
+            tidying: engine.tidying.clone(),
+            is_settled: engine.settled == Some(engine.state.journal().generation()),
         }
-    }
-
-    /// Goes on where another engine was that knew the same state.
-    pub fn remember(&mut self, memory: EngineMemory) {
-        self.state.recall(&memory.pods);
-        let (state, follow_up) = (&self.state, &mut self.follow_up);
-        follow_up.suspects = Suspects::restore(memory.suspects, state);
-        follow_up.bind_backoffs = Backoffs::restore(memory.bind_backoffs, state);
-        follow_up.evict_backoffs = Backoffs::restore(memory.evict_backoffs, state);
-        follow_up.nominations.restore(memory.nominations, state);
-        follow_up.assumed_statuses = AssumedStatuses::restore(memory.assumed_statuses, state);
-        follow_up.partial.restore(memory.partial, state);
-        self.plugins.restore(&memory.plugins, &self.state);
-        self.tidying = memory.tidying;
-        self.settled = memory.is_settled.then(|| self.state.journal().generation());
     }
 }
 
@@ -140,7 +142,7 @@ impl Fork {
     pub fn memory(&self) -> EngineMemory {
         let (state, known) = (&self.state, &self.remembered);
         EngineMemory {
-            pods: state.pods_before(),
+            pods: PodsBefore::of(state),
             suspects: known.suspects.keep(),
             bind_backoffs: known.bind_backoffs.keep(state),
             evict_backoffs: known.evict_backoffs.keep(state),

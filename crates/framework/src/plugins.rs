@@ -102,6 +102,27 @@ struct OpenedEpochs {
     queue_tree: u64,
 }
 
+/// What plugins remember, in their order.
+pub fn keep_memories(plugins: &Plugins, state: &State) -> Vec<PluginMemory> {
+    let members = plugins.tiers.iter().flatten();
+    let told = members.filter_map(|member| {
+        let plugin = member.plugin.name().to_owned();
+        let told = member.plugin.keep(state)?;
+        Some(PluginMemory { plugin, ..told })
+    });
+    told.collect()
+}
+
+/// Tells each plugin what one of its name remembered of the same state.
+pub fn restore_memories(plugins: &mut Plugins, told: &[PluginMemory], state: &State) {
+    for member in plugins.tiers.iter_mut().flatten() {
+        let name = member.plugin.name();
+        if let Some(told) = told.iter().find(|told| told.plugin == name) {
+            member.plugin.restore(told, state);
+        }
+    }
+}
+
 impl Plugins {
     /// Plugins by tier, in the order of the configuration.
     pub fn new(tiers: Vec<Vec<Member>>) -> Self {
@@ -202,27 +223,6 @@ impl Plugins {
     pub fn wake_at_s(&self) -> Option<i64> {
         let members = self.tiers.iter().flatten();
         members.filter_map(|member| member.plugin.wake_at_s()).min()
-    }
-
-    /// What plugins remember, in their order.
-    pub fn keep(&self, state: &State) -> Vec<PluginMemory> {
-        let members = self.tiers.iter().flatten();
-        let told = members.filter_map(|member| {
-            let plugin = member.plugin.name().to_owned();
-            let told = member.plugin.keep(state)?;
-            Some(PluginMemory { plugin, ..told })
-        });
-        told.collect()
-    }
-
-    /// Tells each plugin what one of its name remembered of the same state.
-    pub fn restore(&mut self, told: &[PluginMemory], state: &State) {
-        for member in self.tiers.iter_mut().flatten() {
-            let name = member.plugin.name();
-            if let Some(told) = told.iter().find(|told| told.plugin == name) {
-                member.plugin.restore(told, state);
-            }
-        }
     }
 
     /// What the owner of a PodGroup should know, by all plugins in their order.

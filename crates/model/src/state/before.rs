@@ -16,10 +16,10 @@ pub struct PodsBefore {
     admitted: Vec<String>,
 }
 
-impl State {
+impl PodsBefore {
     /// What another state has to be told besides [`State::dump`] to decide the same.
-    pub fn pods_before(&self) -> PodsBefore {
-        let population = &self.population;
+    pub fn of(state: &State) -> Self {
+        let population = &state.population;
         let joined = population.tasks().filter(|(_, task)| task.joined_bound);
         let mut joined_bound: Vec<String> = joined.map(|(_, task)| task.uid.to_string()).collect();
         joined_bound.sort_unstable();
@@ -27,35 +27,32 @@ impl State {
             job.origin == Origin::BarePod && job.status.phase == GroupPhase::Inqueue
         });
         let pods = admitted.flat_map(|(_, job)| &job.tasks);
-        let mut admitted: Vec<String> = pods.map(|ix| self.task(*ix).uid.to_string()).collect();
+        let mut admitted: Vec<String> = pods.map(|ix| state.task(*ix).uid.to_string()).collect();
         admitted.sort_unstable();
-        PodsBefore {
+        Self {
             joined_bound,
             admitted,
         }
     }
 
     /// Takes in what another state says of the same pods.
-    pub fn recall(&mut self, before: &PodsBefore) {
-        for uid in &before.joined_bound {
-            if let Some(ix) = self.population.task_by_uid(uid) {
-                self.population.task_mut(ix).joined_bound = true;
+    pub fn restore(&self, state: &mut State) {
+        for uid in &self.joined_bound {
+            if let Some(ix) = state.population.task_by_uid(uid) {
+                state.population.task_mut(ix).joined_bound = true;
             }
         }
-        for uid in &before.admitted {
-            if let Some(job) = self
-                .population
-                .task_by_uid(uid)
-                .and_then(|ix| self.bare(ix))
-            {
-                self.admissions().admit(job);
+        for uid in &self.admitted {
+            let pod = state.population.task_by_uid(uid);
+            if let Some(job) = pod.and_then(|ix| bare(state, ix)) {
+                state.admissions().admit(job);
             }
         }
     }
+}
 
-    /// The job of a pod without PodGroup.
-    fn bare(&self, ix: TaskIx) -> Option<JobIx> {
-        let job = self.task(ix).job;
-        job.filter(|job| self.job(*job).origin == Origin::BarePod)
-    }
+/// The job of a pod without PodGroup.
+fn bare(state: &State, ix: TaskIx) -> Option<JobIx> {
+    let job = state.task(ix).job;
+    job.filter(|job| state.job(*job).origin == Origin::BarePod)
 }
