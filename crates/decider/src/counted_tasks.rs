@@ -41,7 +41,35 @@ pub(crate) struct CountedTasksKeeper {
     written: Option<u64>,
 }
 
+/// What was written of tasks that were counted, as another one is told of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct CountedMemory {
+    is_there: bool,
+    has_written: bool,
+    due_s: Option<i64>,
+    /// Nothing was counted since.
+    is_newest: bool,
+}
+
 impl CountedTasksKeeper {
+    /// As another one is told of it.
+    pub fn keep(&self, engine: &Engine) -> CountedMemory {
+        CountedMemory {
+            is_there: self.is_there,
+            has_written: self.has_written,
+            due_s: self.due_s,
+            is_newest: self.written == engine.known().last_counted(),
+        }
+    }
+
+    /// What another one told of.
+    pub fn restore(&mut self, told: CountedMemory, engine: &Engine) {
+        (self.is_there, self.has_written) = (told.is_there, told.has_written);
+        self.due_s = told.due_s;
+        let newest = engine.known().last_counted();
+        self.written = newest.filter(|_| told.is_newest);
+    }
+
     /// A configuration names this place.
     pub fn follow(&mut self, place: MixPlace) {
         if self.place != place {

@@ -11,7 +11,7 @@ use crate::object_refs::pod_ref;
 const DRY_RUN_HOLDS_S: i64 = 60;
 
 /// Oldest first: second of the decision, and what takes it back.
-#[derive(Default)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct DryDecisions(VecDeque<(i64, Delta)>);
 
 impl DryDecisions {

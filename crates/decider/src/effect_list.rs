@@ -27,6 +27,11 @@ impl EffectList {
         std::mem::take(&mut self.effects)
     }
 
+    /// All of it that nobody has taken yet.
+    pub fn untaken(&self) -> &[Effect] {
+        &self.effects
+    }
+
     /// In a dry run as well.
     pub fn push(&mut self, effect: Effect) {
         self.effects.push(effect);

@@ -3,15 +3,16 @@
 //!
 //! The node is told with the reason why the Binding waits, and taken back when nothing comes of it.
 
+use std::collections::BTreeSet;
+
 use pumice_engine::Engine;
 use pumice_model::write::{BindFailure, PodRef, Write};
-use rustc_hash::FxHashSet;
 
 use crate::effect_list::EffectList;
 
 /// UIDs of pods of which it was told.
-#[derive(Debug, Default)]
-pub struct Expectations(FxHashSet<String>);
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Expectations(BTreeSet<String>);
 
 impl Expectations {
     /// The pod is on its node.

@@ -21,7 +21,26 @@ pub struct NodeSharing {
     told: Option<ShardStatus>,
 }
 
+/// What is to be said of the own shard, as another one is told of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ShardMemory {
+    /// What was last told of the own shard was not written.
+    is_due: bool,
+}
+
 impl NodeSharing {
+    /// As another one is told of it that was told of the same shard.
+    pub fn keep(&self) -> ShardMemory {
+        ShardMemory {
+            is_due: self.status.is_some(),
+        }
+    }
+
+    /// What another one told of.
+    pub fn restore(&mut self, told: ShardMemory) {
+        self.status = self.told.clone().filter(|_| told.is_due);
+    }
+
     /// Nothing is known yet.
     pub fn new(mode: Sharding) -> Self {
         Self {

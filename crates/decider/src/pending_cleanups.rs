@@ -4,6 +4,8 @@
 //! A standby keeps the same list, so that it goes on where the leader stopped; what is handed out stays on
 //! it until the pod shows it, for the case that the lease is lost before it is written.
 
+use std::collections::BTreeSet;
+
 use pumice_devices::families::protocols;
 use pumice_model::Delta;
 use pumice_model::object::{PodObject, PodPhase};
@@ -67,6 +69,20 @@ impl PendingCleanups {
         self.handed_out.remove(uid);
     }
 
+    /// UIDs of pods of which it was handed out.
+    pub(crate) fn keep(&self) -> BTreeSet<String> {
+        self.handed_out.keys().cloned().collect()
+    }
+
+    /// Another one, which was told of the same pods, has handed it out of these.
+    pub(crate) fn restore(&mut self, handed_out: &BTreeSet<String>) {
+        for uid in handed_out {
+            if let Some(waits) = self.waiting.remove(uid) {
+                self.handed_out.insert(uid.clone(), waits);
+            }
+        }
+    }
+
     /// What was handed out in a term of before may not have been written.
     pub fn start_over(&mut self) {
         let handed_out = std::mem::take(&mut self.handed_out);
@@ -76,7 +92,8 @@ impl PendingCleanups {
     /// What is to be written now.
     fn take(&mut self) -> Vec<(PodRef, Annotations)> {
         let waiting = std::mem::take(&mut self.waiting);
-        let due = waiting.values().cloned().collect();
+        let mut due: Vec<(PodRef, Annotations)> = waiting.values().cloned().collect();
+        due.sort_unstable_by(|(left, _), (right, _)| left.uid.cmp(&right.uid));
         self.handed_out.extend(waiting);
         due
     }

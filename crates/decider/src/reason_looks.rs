@@ -19,7 +19,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const PAUSE_FACTOR: u32 = 20;
 
 /// When looks are due.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ReasonLooks {
     /// After a cycle.
     due: Option<Duration>,

@@ -15,7 +15,43 @@ pub(crate) struct SilentNodes {
     waited_for: BTreeSet<(i64, About)>,
 }
 
+/// Nodes that were not found overdue yet, as another one is told of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct SilentMemory {
+    waited_for: Vec<WaitedReport>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+struct WaitedReport {
+    node: String,
+    topic: String,
+}
+
 impl SilentNodes {
+    /// As another one is told of them that was told the same reports.
+    pub(crate) fn keep(&self) -> SilentMemory {
+        let waited_for = self
+            .waited_for
+            .iter()
+            .map(|(_, (node, topic))| WaitedReport {
+                node: node.clone(),
+                topic: (*topic).to_owned(),
+            });
+        let waited_for = waited_for.collect();
+        SilentMemory { waited_for }
+    }
+
+    /// What another one told of.
+    pub(crate) fn restore(&mut self, mut told: SilentMemory) {
+        told.waited_for.sort_unstable();
+        self.waited_for.retain(|(_, (node, topic))| {
+            let (node, topic) = (node.clone(), (*topic).to_owned());
+            told.waited_for
+                .binary_search(&WaitedReport { node, topic })
+                .is_ok()
+        });
+    }
+
     /// Something was told: the next is overdue from this second on; `None` if nothing is to be waited
     /// for any more.
     pub(crate) fn told(&mut self, about: About, overdue_s: Option<i64>) {

@@ -11,7 +11,7 @@ use pumice_model::write::PodRef;
 const PAUSE_S: i64 = 60;
 
 /// Whose status.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum StatusOwner {
     /// A PodGroup, by namespace and name.
     Group(String, String),
@@ -24,7 +24,7 @@ pub enum StatusOwner {
 }
 
 /// Statuses that were given up, the first due first.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct StatusRetries(VecDeque<(i64, StatusOwner)>);
 
 impl StatusRetries {

@@ -37,6 +37,16 @@ impl ToldUsage {
         ))
     }
 
+    /// It is told by names that no node has, and that was said.
+    pub fn is_of_strangers(&self) -> bool {
+        self.is_of_strangers
+    }
+
+    /// Whether that was said.
+    pub fn set_of_strangers(&mut self, was_said: bool) {
+        self.is_of_strangers = was_said;
+    }
+
     /// All nodes are known: what was measured before.
     pub fn take_early(&mut self) -> Vec<(String, NodeUsage)> {
         std::mem::take(&mut self.early)

@@ -21,6 +21,20 @@ pub(crate) struct UnansweredPods {
     due: BTreeSet<(i64, String)>,
 }
 
+/// Since when device plugins have not answered, as another one is told of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct UnansweredMemory {
+    dated: Vec<DatedPod>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+struct DatedPod {
+    uid: String,
+    due_s: i64,
+    /// It was not told of yet.
+    is_due: bool,
+}
+
 struct SilentPlugin {
     note: DeviceNote,
     /// When to tell of it.
@@ -28,6 +42,35 @@ struct SilentPlugin {
 }
 
 impl UnansweredPods {
+    /// As another one is told of them that was told of the same pods.
+    pub(crate) fn keep(&self) -> UnansweredMemory {
+        let dated = self
+            .pods
+            .iter()
+            .filter(|(uid, _)| !self.fresh.contains(*uid));
+        let dated = dated.map(|(uid, pod)| DatedPod {
+            uid: uid.clone(),
+            due_s: pod.due_s,
+            is_due: self.due.contains(&(pod.due_s, uid.clone())),
+        });
+        let dated = dated.collect();
+        UnansweredMemory { dated }
+    }
+
+    /// What another one told of.
+    pub(crate) fn restore(&mut self, told: UnansweredMemory) {
+        for DatedPod { uid, due_s, is_due } in told.dated {
+            let Some(pod) = self.pods.get_mut(&uid) else {
+                continue;
+            };
+            pod.due_s = due_s;
+            self.fresh.remove(&uid);
+            if is_due {
+                self.due.insert((due_s, uid));
+            }
+        }
+    }
+
     /// Notes what a change says of a pod.
     pub(crate) fn note(&mut self, delta: &Delta) {
         match delta {

@@ -8,16 +8,18 @@ use pumice_model::{State, TaskId, TaskStatus};
 use crate::engine::{Engine, tentative};
 use crate::follow_up::nominations::Nominations;
 use crate::follow_up::partial::PartialGangs;
+use crate::memory::Remembered;
 
 /// What an engine knows and has promised, as it was when it was asked for. It can be sent to another thread, where
 /// [`Fork::wake`] makes an engine of it; the one that it was taken from goes on, and neither sees what the other does.
 ///
 /// What only saves work is not in it: the fork finds out anew which nodes suit a class of pods, and tries all jobs.
 pub struct Fork {
-    state: State,
+    pub(crate) state: State,
     kept: Vec<TaskId>,
-    nominations: Nominations,
-    partial: PartialGangs,
+    pub(crate) nominations: Nominations,
+    pub(crate) partial: PartialGangs,
+    pub(crate) remembered: Remembered,
     reserved: Reservations,
     counted: Option<CountedTasks>,
 }
@@ -34,6 +36,7 @@ impl Engine {
             nominations: self.follow_up.nominations.clone(),
             partial: self.follow_up.partial.clone(),
             reserved: self.follow_up.reserved.clone(),
+            remembered: Remembered::of(self),
             counted: self.known().counted_tasks(),
         }
     }

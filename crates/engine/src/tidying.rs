@@ -5,6 +5,7 @@
 //! forgotten at once: as soon as nothing is to be decided, but not soon after the last time; a busy cluster waits longer.
 
 use pumice_model::Delta;
+use serde::{Deserialize, Serialize};
 
 /// From one time to the next, at least, while nothing is to be decided. It costs about what there is: some hundredths of a
 /// second with 100,000 pods.
@@ -17,7 +18,7 @@ const BUSY_S: i64 = 60;
 const MIN_LOST: usize = 100;
 
 /// How much may be left behind.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tidying {
     lost: usize,
     /// When it was last done, seconds since the epoch.

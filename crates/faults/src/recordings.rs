@@ -6,7 +6,9 @@ use std::time::Duration;
 use pumice_conf::Config;
 use pumice_record::TapeBlocks;
 
+use super::drivers::Drivers;
 use super::process::Process;
+use super::rng::Rng;
 use super::{BrokenInvariant, Simulation};
 
 /// Steps in which something may happen.
@@ -35,6 +37,17 @@ const MAX_CALM_STEPS: usize = 60;
 
 /// What is left of an hour, in one step: nobody has had a processor, say.
 const LEFT_MS: u64 = 3_600_000;
+
+/// What there is in a cluster under faults besides nodes, gangs and pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StormKind {
+    /// Nothing.
+    Plain,
+    /// HyperNodes that change, and gangs that ask for a place among them.
+    Topology,
+    /// Devices that change, and pods with claims of them.
+    Claims,
+}
 
 /// What one process has recorded.
 pub struct ProcessTape {
@@ -68,8 +81,8 @@ pub struct Recordings {
     pub text: String,
     /// By identity of the process.
     pub tapes: BTreeMap<u32, ProcessTape>,
-    /// Another segment begins now and then.
-    has_segments: bool,
+    /// Steps after which another segment begins.
+    segment_steps: Option<u32>,
 }
 
 impl Recordings {
@@ -85,7 +98,7 @@ impl Recordings {
             tape.append(&block);
             tape.steps += 1;
         }
-        if self.has_segments && tape.steps >= SEGMENT_STEPS {
+        if self.segment_steps.is_some_and(|most| tape.steps >= most) {
             start = process.decider.segment_start(Duration::from_millis(now_ms));
         }
         if let Some(start) = start {
@@ -112,7 +125,29 @@ pub fn run_recorded(
     seed: u64,
 ) -> Result<Recordings, Box<BrokenInvariant>> {
     let replicas = 1 + usize::from(seed.is_multiple_of(2));
-    let mut simulation = Simulation::recorded(configurations, replicas, seed, false);
+    let simulation = Simulation::recorded(configurations, replicas, seed, StormKind::Plain, None);
+    run_edited(simulation, configurations)
+}
+
+/// As [`run_recorded`], of any kind of storm, with another segment after so many steps.
+///
+/// # Errors
+/// An invariant is broken.
+pub fn run_in_segments(
+    configurations: &[(&str, Config)],
+    seed: u64,
+    storm: StormKind,
+    steps: u32,
+) -> Result<Recordings, Box<BrokenInvariant>> {
+    let replicas = 1 + usize::from(seed.is_multiple_of(2));
+    let simulation = Simulation::recorded(configurations, replicas, seed, storm, Some(steps));
+    run_edited(simulation, configurations)
+}
+
+fn run_edited(
+    mut simulation: Simulation,
+    configurations: &[(&str, Config)],
+) -> Result<Recordings, Box<BrokenInvariant>> {
     for step in 0..STORMY_STEPS {
         if step % EDIT_EACH == EDIT_EACH - 1 {
             simulation.edit(&configurations[(step / EDIT_EACH + 1) % configurations.len()]);
@@ -135,7 +170,13 @@ pub fn run_week(
     configurations: &[(&str, Config)],
     seed: u64,
 ) -> Result<Recordings, Box<BrokenInvariant>> {
-    let mut simulation = Simulation::recorded(configurations, 2, seed, true);
+    let mut simulation = Simulation::recorded(
+        configurations,
+        2,
+        seed,
+        StormKind::Plain,
+        Some(SEGMENT_STEPS),
+    );
     for hour in 0..HOURS {
         if hour % 5 == 4 {
             simulation.edit(&configurations[(hour / 5 + 1) as usize % configurations.len()]);
@@ -173,18 +214,27 @@ impl Simulation {
         configurations: &[(&str, Config)],
         replicas: usize,
         seed: u64,
-        has_segments: bool,
+        storm: StormKind,
+        segment_steps: Option<u32>,
     ) -> Self {
         let mut simulation = Self::new(&configurations[0].1, replicas, seed);
         simulation.recordings = Some(Recordings {
-            has_segments,
+            segment_steps,
             ..Recordings::default()
         });
         simulation.edit(&configurations[0]);
         simulation.faults = true;
         simulation.lag = true;
+        simulation.have(storm);
         simulation.build_cluster();
         simulation
+    }
+
+    /// What there is besides.
+    fn have(&mut self, storm: StormKind) {
+        let seed = self.seed;
+        self.topology = (storm == StormKind::Topology).then(|| Rng::new(seed ^ 0xd0d0));
+        self.drivers = (storm == StormKind::Claims).then(|| Drivers::new(seed ^ 0xc1a1));
     }
 
     /// Nothing is under way.

@@ -29,6 +29,7 @@ mod eviction_tally;
 mod extras;
 mod hindrances;
 pub mod line;
+mod memory;
 pub mod nobody_goes;
 pub mod observer;
 pub mod obstacles;
@@ -50,6 +51,7 @@ pub mod work_limit;
 
 pub use domain_sum::DomainSum;
 pub use eviction_tally::EvictionTally;
+pub use memory::{PluginMemory, RememberedObject};
 pub use nobody_goes::{
     BundleCounts, ContestedCard, ContestedCards, ForeignPod, ForeignPods, Hindrance, Keeper,
     NobodyGoes, VictimCounts,
@@ -59,7 +61,7 @@ pub use obstacles::{Barriers, Obstacles};
 pub use outcome::{JobNote, KeptForOther, NearestDomain, NoDomain, Skip, Unplaced};
 pub use plan::{Bind, Eviction, Plan};
 pub use plugin::{Changed, ChangedQueues, CycleInfo, Plugin, Step};
-pub use plugins::{Plugins, sort_by_number_and_age};
+pub use plugins::{Plugins, keep_memories, restore_memories, sort_by_number_and_age};
 pub use points::{Class, Invalid, QueueShare};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
 pub use refusal::{Bound, Overrun, Overruns, QueueFault, QuotaRefusal, QuotaShortage, Refusal};

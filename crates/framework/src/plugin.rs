@@ -2,6 +2,7 @@
 
 use pumice_model::{JobIx, QueueIx, State, TaskIx};
 
+use crate::memory::PluginMemory;
 use crate::points::{
     Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, DomainScore,
     ExtenderQuestions, JobConsent, JobOrder, JobPipelined, JobReady, JobShares, JobStarving,
@@ -109,6 +110,14 @@ pub trait Plugin {
     fn wake_at_s(&self) -> Option<i64> {
         None
     }
+
+    /// What it remembers from one cycle to the next and cannot find out from the state; `None` for nothing.
+    fn keep(&self, _state: &State) -> Option<PluginMemory> {
+        None
+    }
+
+    /// Takes in what one like it remembered of the same state, before its first cycle.
+    fn restore(&mut self, _told: &PluginMemory, _state: &State) {}
 
     /// What the owner of a PodGroup should know of what is written on it or its pods: an annotation
     /// that cannot be read and is passed over. Told as an event; nothing is decided by it.

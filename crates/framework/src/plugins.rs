@@ -8,6 +8,7 @@ use pumice_devices::Settings;
 use pumice_model::object::NodeObject;
 use pumice_model::{DomainIx, JobIx, NodeIx, QueueIx, ResVec, Rules, State, TaskIx};
 
+use crate::memory::PluginMemory;
 use crate::observer::{Observer, Stage};
 use crate::obstacles::Barriers;
 use crate::plugin::{Changed, ChangedQueues, CycleInfo, Plugin, Step};
@@ -101,6 +102,27 @@ struct OpenedEpochs {
     nodes: u64,
     queues: u64,
     queue_tree: u64,
+}
+
+/// What plugins remember, in their order.
+pub fn keep_memories(plugins: &Plugins, state: &State) -> Vec<PluginMemory> {
+    let members = plugins.tiers.iter().flatten();
+    let told = members.filter_map(|member| {
+        let plugin = member.plugin.name().to_owned();
+        let told = member.plugin.keep(state)?;
+        Some(PluginMemory { plugin, ..told })
+    });
+    told.collect()
+}
+
+/// Tells each plugin what one of its name remembered of the same state.
+pub fn restore_memories(plugins: &mut Plugins, told: &[PluginMemory], state: &State) {
+    for member in plugins.tiers.iter_mut().flatten() {
+        let name = member.plugin.name();
+        if let Some(told) = told.iter().find(|told| told.plugin == name) {
+            member.plugin.restore(told, state);
+        }
+    }
 }
 
 impl Plugins {

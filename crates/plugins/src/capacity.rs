@@ -200,7 +200,11 @@ impl Plugin for CapacityPlugin {
     }
 
     fn observe(&mut self, state: &State, step: Step) {
-        let queue_of = |job: Option<JobIx>| job.and_then(|job| state.job(job).queue);
+        // Before the first cycle, and of a queue that is newer than the last one, there are no sums yet.
+        let queue_of = |job: Option<JobIx>| {
+            let queue = job.and_then(|job| state.job(job).queue);
+            queue.filter(|queue| self.sums.knows(*queue))
+        };
         match step {
             Step::Placed(task) | Step::Restored(task) => {
                 if let Some(queue) = queue_of(state.task(task).job) {

@@ -22,7 +22,9 @@ use pumice_framework::points::{
     Admission, ClassSignature, ExtenderQuestions, JobConsent, NeededAnswer, NodeFilters,
     NodeScores, Overused, Victims,
 };
-use pumice_framework::{CycleInfo, Plugin, ReasonId, ReasonKind, ReasonTable, Refusal, Vote};
+use pumice_framework::{
+    CycleInfo, Plugin, PluginMemory, ReasonId, ReasonKind, ReasonTable, Refusal, Vote,
+};
 use pumice_model::extender::{ExtenderAnswer, ExtenderQuestion, ExtenderSettings, ExtenderVerb};
 use pumice_model::{JobIx, QueueIx, State};
 
@@ -118,6 +120,14 @@ impl Plugin for Extender {
         self.asked.update(state, &cycle.changed);
         self.questions
             .update(state, &self.settings, &self.asked, cycle.now_s);
+    }
+
+    fn keep(&self, _: &State) -> Option<PluginMemory> {
+        // When it was asked what.
+        Some(PluginMemory {
+            in_part: true,
+            ..PluginMemory::default()
+        })
     }
 
     fn wake_at_s(&self) -> Option<i64> {

@@ -32,7 +32,7 @@ use pumice_conf::{Arg, Arguments, FormedText, GoDuration, PluginSpec, TextForm, 
 use pumice_devices::{DeviceMix, Policy};
 use pumice_framework::points;
 use pumice_framework::points::{KeepsMix, LeftOutTasks, NodeScore, NodeScores, NodesRest};
-use pumice_framework::{Class, CycleInfo, Plugin, Step};
+use pumice_framework::{Class, CycleInfo, Plugin, PluginMemory, Step};
 use pumice_model::State;
 use pumice_model::device::CountedTasks;
 
@@ -249,6 +249,14 @@ impl Plugin for Fragmentation {
         if self.is_due(state) {
             self.renew(state, cycle.now_s);
         }
+    }
+
+    fn keep(&self, _: &State) -> Option<PluginMemory> {
+        // The tasks that were counted.
+        Some(PluginMemory {
+            in_part: true,
+            ..PluginMemory::default()
+        })
     }
 
     fn observe(&mut self, state: &State, step: Step) {

@@ -18,7 +18,7 @@ use pumice_framework::points::{
     Victims, WhyKept,
 };
 use pumice_framework::tiers::{VictimAnswer, Weight};
-use pumice_framework::{CycleInfo, Plugin, Refusal, Step, Vote};
+use pumice_framework::{CycleInfo, Plugin, PluginMemory, Refusal, Step, Vote};
 use pumice_model::job::RoleCount;
 use pumice_model::{Job, JobIx, QueueIx, SparePods, State, TaskIx, spare};
 use rustc_hash::FxHashMap;
@@ -96,6 +96,14 @@ impl Plugin for Gang {
             Step::Admitted(job) => self.newcomers.admitted(state, job),
             Step::Evicting(_) | Step::Restored(_) => {}
         }
+    }
+
+    fn keep(&self, state: &State) -> Option<PluginMemory> {
+        Some(self.newcomers.keep(state))
+    }
+
+    fn restore(&mut self, told: &PluginMemory, state: &State) {
+        self.newcomers.restore(told, state);
     }
 
     fn wake_at_s(&self) -> Option<i64> {

@@ -13,7 +13,7 @@ use pumice_framework::points;
 use pumice_framework::points::victims::Purpose;
 use pumice_framework::points::{Victims, WhyKept};
 use pumice_framework::tiers::{VictimAnswer, Weight};
-use pumice_framework::{CycleInfo, Plugin, Step};
+use pumice_framework::{CycleInfo, Plugin, PluginMemory, RememberedObject, Step};
 use pumice_model::state::KnownBudget;
 use pumice_model::{State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
@@ -128,6 +128,24 @@ impl Pdb {
 }
 
 impl ExpectedEviction {
+    /// As one of another process is told of it, with each budget: when it was decided, and whether the deletion was seen.
+    /// A budget that has moved on since counts it no more.
+    fn told(&self, state: &State, uid: &str) -> Vec<RememberedObject> {
+        let budgets = self.budgets.iter().filter(|(name, seen_at)| {
+            let known = state.supplies().allowances().budget(&self.namespace, name);
+            let version = known.map(|budget| budget.version);
+            seen_at.is_none() || version == *seen_at
+        });
+        let told = budgets.map(|(name, seen_at)| RememberedObject {
+            namespace: self.namespace.clone(),
+            name: self.pod.to_string(),
+            uid: uid.to_owned(),
+            beside: Some(name.clone()),
+            numbers: vec![Some(self.at_s), seen_at.map(|_| 1)],
+        });
+        told.collect()
+    }
+
     /// Brings it in step with what is seen; false once no budget needs it any more.
     fn follow(&mut self, state: &State, uid: &str, now_s: i64) -> bool {
         let victim = state.population().task_by_uid(uid);
@@ -178,6 +196,34 @@ impl Plugin for Pdb {
                 self.expected.remove(&state.task(victim).uid);
             }
             Step::Placed(_) | Step::Leaving(_) | Step::Admitted(_) => {}
+        }
+    }
+
+    fn keep(&self, state: &State) -> Option<PluginMemory> {
+        let expected = self.expected.iter();
+        let objects = expected.flat_map(|(uid, eviction)| eviction.told(state, uid));
+        Some(PluginMemory {
+            numbers: vec![Some(self.now_s)],
+            objects: objects.collect(),
+            ..PluginMemory::default()
+        })
+    }
+
+    fn restore(&mut self, told: &PluginMemory, state: &State) {
+        self.now_s = told.number(0).unwrap_or(self.now_s);
+        for one in &told.objects {
+            let Some(budget) = &one.beside else { continue };
+            let eviction = self.expected.entry(one.uid.as_str().into());
+            let eviction = eviction.or_insert_with(|| ExpectedEviction {
+                namespace: one.namespace.clone(),
+                pod: one.name.as_str().into(),
+                at_s: one.number(0).unwrap_or(self.now_s),
+                budgets: Vec::new(),
+            });
+            let known = state.supplies().allowances().budget(&one.namespace, budget);
+            let seen_at = known.filter(|_| one.number(1).is_some());
+            let seen_at = seen_at.map(|budget| budget.version);
+            eviction.budgets.push((budget.clone(), seen_at));
         }
     }
 

@@ -35,6 +35,16 @@ impl Period {
         }
     }
 
+    /// When it was due last, and whether that is in this cycle, as one of another process is told of it.
+    pub fn keep(&self) -> [Option<i64>; 2] {
+        [self.last_s, Some(i64::from(self.is_due))]
+    }
+
+    /// What one of another process told of.
+    pub fn restore(&mut self, last_s: Option<i64>, is_due: bool) {
+        (self.last_s, self.is_due) = (last_s, is_due);
+    }
+
     /// A cycle begins: whether it is due in it.
     pub fn open(&mut self, now_s: i64) -> bool {
         let since = self.last_s.map(|last| now_s.saturating_sub(last));

@@ -17,7 +17,7 @@ use pumice_conf::{
 };
 use pumice_framework::points;
 use pumice_framework::points::VictimTasks;
-use pumice_framework::{CycleInfo, Plugin, Step};
+use pumice_framework::{CycleInfo, Plugin, PluginMemory, Step};
 use pumice_model::{NodeIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 
@@ -330,6 +330,27 @@ impl Plugin for Rescheduling {
             Step::Restored(_) => self.evicted = self.evicted.saturating_sub(1),
             _ => {}
         }
+    }
+
+    fn keep(&self, _: &State) -> Option<PluginMemory> {
+        let [last_s, is_due] = self.interval.keep();
+        let count = i64::try_from(self.evicted).unwrap_or(i64::MAX);
+        let is_news = i64::from(self.seen != self.told);
+        let others = [Some(self.now_s), self.evicted_s, Some(count), Some(is_news)];
+        Some(PluginMemory {
+            numbers: [last_s, is_due].into_iter().chain(others).collect(),
+            ..PluginMemory::default()
+        })
+    }
+
+    fn restore(&mut self, told: &PluginMemory, state: &State) {
+        self.interval.restore(told.number(0), told.is_so(1));
+        self.now_s = told.number(2).unwrap_or(self.now_s);
+        self.evicted_s = told.number(3);
+        let evicted = told.number(4).and_then(|count| usize::try_from(count).ok());
+        self.evicted = evicted.unwrap_or(0);
+        self.told = state.nodes().usage_epoch();
+        self.seen = self.told.wrapping_sub(u64::from(told.is_so(5)));
     }
 
     fn wake_at_s(&self) -> Option<i64> {

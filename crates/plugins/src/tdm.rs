@@ -22,7 +22,9 @@ use pumice_framework::points::{
     ClassSignature, JobOrder, JobPipelined, JobStarving, NodeFilters, NodeScores, StaticClass,
     StaticPart, VictimTasks, Victims,
 };
-use pumice_framework::{CycleInfo, Plugin, ReasonId, ReasonKind, ReasonTable, Step, Vote};
+use pumice_framework::{
+    CycleInfo, Plugin, PluginMemory, ReasonId, ReasonKind, ReasonTable, Step, Vote,
+};
 use pumice_model::object::PreemptableMark;
 use pumice_model::selector::pair;
 use pumice_model::{Job, JobIx, NodeIx, State, TaskIx, TaskStatus};
@@ -282,6 +284,23 @@ impl Plugin for Tdm {
         if let Step::Evicting(task) = step {
             self.is_stirred = self.is_stirred || self.has_to_leave(state, task);
         }
+    }
+
+    fn keep(&self, _: &State) -> Option<PluginMemory> {
+        let [last_s, is_due] = self.period.keep();
+        let others = [Some(self.now_s), Some(i64::from(self.is_stirred))];
+        Some(PluginMemory {
+            numbers: [last_s, is_due].into_iter().chain(others).collect(),
+            // Which zones were open, and who has left since.
+            in_part: true,
+            ..PluginMemory::default()
+        })
+    }
+
+    fn restore(&mut self, told: &PluginMemory, _: &State) {
+        self.period.restore(told.number(0), told.is_so(1));
+        self.now_s = told.number(2).unwrap_or(self.now_s);
+        self.is_stirred = told.is_so(3);
     }
 
     fn wake_at_s(&self) -> Option<i64> {

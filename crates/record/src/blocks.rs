@@ -19,7 +19,10 @@ use crate::standing::SegmentStart;
 
 /// Version of the format. It goes up with every change of what is recorded, so that nobody reads what means something
 /// else now: encoded types have no names in them.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
+
+/// The oldest format that is read. What was added since has its place behind all that was there.
+pub const OLDEST_FORMAT: u32 = 2;
 
 /// How a block begins.
 pub(crate) const MARK: [u8; 4] = *b"PuBB";

@@ -4,6 +4,8 @@ use std::fmt::{self, Write as _};
 
 use pumice_decider::Effect;
 
+use crate::entry::UntakenEffects;
+
 /// FNV-1a with 64 bits: the draft by Fowler, Noll and Vo says its two numbers.
 struct Fnv(u64);
 
@@ -19,10 +21,43 @@ impl fmt::Write for Fnv {
     }
 }
 
+impl UntakenEffects {
+    /// These.
+    pub fn of(effects: &[Effect]) -> Self {
+        Self::default().with(effects)
+    }
+
+    /// As many, of which nothing is told: a digest of texts with names.
+    pub(crate) fn without_digest(self) -> Self {
+        let digest = OFFSET;
+        Self { digest, ..self }
+    }
+
+    /// These, and what was wanted done after them.
+    pub(crate) fn with(self, effects: &[Effect]) -> Self {
+        let more = u32::try_from(effects.len()).unwrap_or(u32::MAX);
+        Self {
+            count: self.count.saturating_add(more),
+            digest: digest_after(self.digest, effects),
+        }
+    }
+}
+
+impl Default for UntakenEffects {
+    fn default() -> Self {
+        let (count, digest) = (0, OFFSET);
+        Self { count, digest }
+    }
+}
+
 /// Digest of effects. Of what an extender is asked only that it is: the sheet repeats what the state says, and is as
 /// large; answers are inputs.
 pub(crate) fn digest(effects: &[Effect]) -> u64 {
-    let mut fnv = Fnv(OFFSET);
+    digest_after(OFFSET, effects)
+}
+
+fn digest_after(before: u64, effects: &[Effect]) -> u64 {
+    let mut fnv = Fnv(before);
     for effect in effects {
         // Nothing that is written into a number fails.
         let _ = match effect {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pumice_decider::{DeciderOptions, ReportNews};
+use pumice_decider::{DeciderMemory, DeciderOptions, ReportNews};
 use pumice_devices::{ReportMaps, ReportPlace};
 use pumice_engine::BindWait;
 use pumice_model::Delta;
@@ -103,4 +103,18 @@ pub enum TapeEntry {
     },
     /// The copy at which a segment begins is all there.
     CopyEnds,
+    /// What the decider remembered at a copy, beside what it was told. In recordings of format 2 it is missing.
+    Memory {
+        /// What it remembered.
+        of: Box<DeciderMemory>,
+        /// What was wanted done and not taken then.
+        untaken: UntakenEffects,
+    },
+}
+
+/// How much was wanted done and not taken when a copy was made, and the digest of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UntakenEffects {
+    pub(crate) count: u32,
+    pub(crate) digest: u64,
 }

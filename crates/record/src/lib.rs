@@ -28,8 +28,8 @@ mod standing;
 mod tape;
 
 pub use anonymous::{AnonymousCopy, AnonymousSums, NameCollection, Pseudonyms};
-pub use blocks::{FORMAT, TapeBlocks, TapeHeader};
-pub use entry::{ReportsOf, TapeEntry};
+pub use blocks::{FORMAT, OLDEST_FORMAT, TapeBlocks, TapeHeader};
+pub use entry::{ReportsOf, TapeEntry, UntakenEffects};
 pub use reader::{BlockPlace, LostPart, TapePiece, TapeReader};
 pub use recorded::RecordedDecider;
 pub use replay::{Compared, Replay, ReplayError, ReplayEvent};

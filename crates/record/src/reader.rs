@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::blocks::{
-    CHECKSUM_AT, COPY, ENTRIES, FORMAT, HEAD, HEADER, MARK, MAX_PACKED, MAX_UNPACKED, TapeHeader,
-    checksum,
+    CHECKSUM_AT, COPY, ENTRIES, FORMAT, HEAD, HEADER, MARK, MAX_PACKED, MAX_UNPACKED,
+    OLDEST_FORMAT, TapeHeader, checksum,
 };
 use crate::entry::TapeEntry;
 
@@ -187,14 +187,15 @@ impl<'a> TapeReader<'a> {
         let told = postcard::from_bytes::<TapeHeader>(payload);
         let first = postcard::take_from_bytes::<(u32, String)>(payload);
         let format = first.as_ref().map(|((format, _), _)| *format);
-        self.foreign = format != Ok(FORMAT);
+        let is_known = |format: &u32| (OLDEST_FORMAT..=FORMAT).contains(format);
+        self.foreign = !format.as_ref().is_ok_and(is_known);
         TapePiece::Lost(match (told, first) {
             (Ok(header), _) if !self.foreign => return TapePiece::Header(header),
             (_, Ok(((format, program), _))) if self.foreign => Self::lost(
                 place,
                 format!(
-                    "it was recorded by {program}, in format {format}; this program reads format \
-                     {FORMAT}: use the version that recorded it"
+                    "it was recorded by {program}, in format {format}; this program reads formats \
+                     {OLDEST_FORMAT} to {FORMAT}: use the version that recorded it"
                 ),
             ),
             (Err(error), _) | (_, Err(error)) => {

@@ -15,8 +15,8 @@ use pumice_model::write::Outcome;
 
 use crate::clocks::NotingClock;
 use crate::digest::digest;
-use crate::entry::{ReportsOf, TapeEntry};
-use crate::standing::{SegmentStart, StandingInputs};
+use crate::entry::{ReportsOf, TapeEntry, UntakenEffects};
+use crate::standing::{SegmentStart, StandingCopy, StandingInputs};
 use crate::tape::Tape;
 
 /// A [`Decider`] that is told things by the functions here alone, so that nothing is missing in the recording.
@@ -37,7 +37,7 @@ impl RecordedDecider {
         let start = SegmentStart {
             standing: standing.clone(),
             at: crate::clocks::first(&clock.readings()).unwrap_or_default(),
-            fork: None,
+            copy: None,
         };
         let recorded = Self {
             decider,
@@ -66,8 +66,12 @@ impl RecordedDecider {
     /// A copy at which another segment can begin; none where nothing will be recorded any more.
     pub fn segment_start(&mut self, at: Duration) -> Option<SegmentStart> {
         let standing = self.standing.clone()?;
-        let fork = Some(self.decider.engine_mut().fork());
-        Some(SegmentStart { standing, at, fork })
+        let copy = Some(StandingCopy {
+            fork: self.decider.engine_mut().fork(),
+            memory: self.decider.memory(),
+            untaken: UntakenEffects::of(self.decider.untaken()),
+        });
+        Some(SegmentStart { standing, at, copy })
     }
 
     /// What was recorded since the last time.

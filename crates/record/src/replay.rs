@@ -10,10 +10,13 @@ use pumice_model::Delta;
 use crate::blocks::TapeHeader;
 use crate::clocks::{RepeatedClock, first};
 use crate::course::{BlockNews, CoursePart, TapeCourse};
-use crate::digest::digest;
-use crate::entry::{ReportsOf, TapeEntry};
+use crate::entry::{ReportsOf, TapeEntry, UntakenEffects};
 use crate::reader::{BlockPlace, TapePiece};
 use crate::recorded::decided;
+
+/// What a copy does not hold in recordings of format 2.
+const FORMAT_2_LACKS: &str =
+    "what the scheduler remembered beside the state (recorded in format 2)";
 
 /// Why a replay cannot go on in this segment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,6 +74,13 @@ pub enum ReplayEvent {
         /// It knew nothing.
         fresh: bool,
     },
+    /// The copy at which a decider began is all there.
+    Copied {
+        /// When, since 1970.
+        at: Duration,
+        /// What it does not hold by which is decided, for people; nothing: what is decided is exactly what was.
+        lacks: Vec<String>,
+    },
     /// Another segment begins, and the decider goes on in it as if it were one: the copy is not needed.
     WentOn {
         /// When, since 1970.
@@ -119,6 +129,10 @@ pub struct Replay {
     step: u64,
     now: Duration,
     course: TapeCourse,
+    /// What the copy does not hold by which is decided.
+    lacks: Vec<String>,
+    /// What was wanted done at the copy and not taken.
+    untaken: UntakenEffects,
     /// How much was last wanted done, and its digest.
     told: (u32, u64),
 }
@@ -134,6 +148,8 @@ impl Replay {
             step: 0,
             now: Duration::ZERO,
             course: TapeCourse::default(),
+            lacks: Vec::new(),
+            untaken: UntakenEffects::default(),
             told: (0, 0),
         }
     }
@@ -156,6 +172,12 @@ impl Replay {
     /// Decides as the recorded one, input by input; otherwise as one that was told later what that one knew.
     pub fn is_exact(&self) -> bool {
         self.fresh && self.config.is_none()
+    }
+
+    /// Decides as the recorded one, although what it wants told on objects may be told again: what was told before a copy
+    /// is not known.
+    pub fn decides_exactly(&self) -> bool {
+        self.lacks.is_empty() && self.config.is_none()
     }
 
     /// The configuration in use, which may be another one than was recorded.
@@ -211,10 +233,11 @@ impl Replay {
     fn open(&mut self, place: BlockPlace) -> Option<ReplayEvent> {
         match self.course.open(place) {
             BlockNews::Follows => None,
-            BlockNews::AfterGaps => self
-                .decider
-                .is_some()
-                .then_some(ReplayEvent::KnowsLess { at: self.now }),
+            BlockNews::AfterGaps => {
+                self.lacks.push("what the lost parts held".to_owned());
+                let event = ReplayEvent::KnowsLess { at: self.now };
+                self.decider.as_ref().map(|_| event)
+            }
             BlockNews::Missing => self.wait(),
         }
     }
@@ -244,12 +267,25 @@ impl Replay {
             TapeEntry::Begin { options, at, fresh } => {
                 self.decider = Some(Decider::new(options, &RepeatedClock::new(&[], at)));
                 (self.fresh, self.step, self.now) = (fresh, 0, at);
+                self.untaken = UntakenEffects::default();
+                self.lacks = match fresh {
+                    true => Vec::new(),
+                    false => vec![FORMAT_2_LACKS.to_owned()],
+                };
                 if fresh {
                     self.course.ends_copy();
                 }
                 return Ok(Some(ReplayEvent::Began { at, fresh }));
             }
-            TapeEntry::CopyEnds => self.course.ends_copy(),
+            TapeEntry::CopyEnds => {
+                self.course.ends_copy();
+                let lacks = self.lacks.clone();
+                let event = ReplayEvent::Copied {
+                    at: self.now,
+                    lacks,
+                };
+                return Ok(self.decider.as_ref().map(|_| event));
+            }
             TapeEntry::BreaksOff { at, why } => {
                 self.lose();
                 return Ok(Some(ReplayEvent::BrokeOff { at, why }));
@@ -266,6 +302,13 @@ impl Replay {
                     decider.configure(&config);
                 }
                 self.configured = Some(config);
+            }
+            TapeEntry::Memory { of, untaken } => {
+                self.lacks = of.lacks();
+                if let Some(decider) = &mut self.decider {
+                    decider.remember(*of);
+                }
+                self.untaken = untaken;
             }
             TapeEntry::Step {
                 readings,
@@ -329,16 +372,14 @@ impl Replay {
 
     fn compare_effects(&mut self, count: u32, recorded: u64) -> Option<ReplayEvent> {
         let effects = self.decider.as_mut()?.take_effects();
-        self.told = (
-            u32::try_from(effects.len()).unwrap_or(u32::MAX),
-            digest(&effects),
-        );
+        let wanted = std::mem::take(&mut self.untaken).with(&effects);
+        self.told = (wanted.count, wanted.digest);
         let is_same = self.told == (count, recorded);
         (!is_same).then_some(ReplayEvent::ToldOtherwise {
             step: self.step,
             at: self.now,
             recorded: count,
-            now: effects.len(),
+            now: usize::try_from(wanted.count).unwrap_or(usize::MAX),
         })
     }
 
@@ -377,6 +418,7 @@ impl Replay {
             | TapeEntry::CopyEnds
             | TapeEntry::Configure(_)
             | TapeEntry::Step { .. }
+            | TapeEntry::Memory { .. }
             | TapeEntry::Effects { .. } => {}
         }
     }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pumice_decider::{DeciderOptions, ReportData, ReportNews};
+use pumice_decider::{DeciderMemory, DeciderOptions, ReportData, ReportNews};
 use pumice_engine::Fork;
 use pumice_model::shard::ShardView;
 use pumice_model::state::dump_in_parts;
 
-use crate::entry::{ReportsOf, TapeEntry};
+use crate::entry::{ReportsOf, TapeEntry, UntakenEffects};
 use crate::tape::Tape;
 
 /// Bytes of entries of which a block of a copy is made, about: so much is lost with one.
@@ -83,7 +83,14 @@ impl StandingInputs {
 pub struct SegmentStart {
     pub(crate) standing: StandingInputs,
     pub(crate) at: Duration,
-    pub(crate) fork: Option<Fork>,
+    pub(crate) copy: Option<StandingCopy>,
+}
+
+/// What a decider knows and remembers at a moment.
+pub(crate) struct StandingCopy {
+    pub fork: Fork,
+    pub memory: DeciderMemory,
+    pub untaken: UntakenEffects,
 }
 
 impl SegmentStart {
@@ -99,9 +106,9 @@ impl SegmentStart {
         tape.push(&TapeEntry::Begin {
             options: standing.options,
             at: self.at,
-            fresh: self.fork.is_none(),
+            fresh: self.copy.is_none(),
         });
-        let Some(fork) = self.fork else {
+        let Some(copy) = self.copy else {
             keep(&tape.take());
             return;
         };
@@ -119,7 +126,7 @@ impl SegmentStart {
             tape.push(&TapeEntry::NodeReports(place, news));
         }
         keep(&tape.take());
-        dump_in_parts(fork.state(), &mut |deltas| {
+        dump_in_parts(copy.fork.state(), &mut |deltas| {
             tape.push_deltas(deltas);
             if tape.len() >= COPY_BYTES {
                 keep(&tape.take());
@@ -133,6 +140,10 @@ impl SegmentStart {
         }
         tape.push(&TapeEntry::Followed(standing.followed));
         tape.push(&TapeEntry::Leader(standing.leader));
+        tape.push(&TapeEntry::Memory {
+            of: Box::new(copy.memory.with_engine(&copy.fork)),
+            untaken: copy.untaken,
+        });
         tape.push(&TapeEntry::CopyEnds);
         keep(&tape.take());
     }

@@ -31,6 +31,8 @@ pub struct PastMoment {
     at: Option<Duration>,
     /// Where it begins at a copy: when that was made.
     copied: Option<Duration>,
+    /// What that copy does not hold by which is decided.
+    lacks: Vec<String>,
     /// Something before it is lost, or decided otherwise than it was.
     doubts: Vec<String>,
     /// The last of what was decided, for the page.
@@ -116,6 +118,7 @@ impl PastMoment {
             program: String::new(),
             at: None,
             copied: None,
+            lacks: Vec::new(),
             doubts: Vec::new(),
             #[cfg(feature = "live")]
             decided: VecDeque::new(),
@@ -140,13 +143,14 @@ impl PastMoment {
                 ReplayEvent::Began { at, fresh } => {
                     self.at = None;
                     self.copied = (!fresh).then_some(at);
+                    self.lacks.clear();
                     self.doubts.clear();
                 }
                 ReplayEvent::Stepped(step) => {
                     self.at = Some(step.at);
                     #[cfg(feature = "live")]
                     self.note(&step, replay);
-                    if !step.is_same() && replay.is_exact() {
+                    if !step.is_same() && replay.decides_exactly() {
                         let text = format!(
                             "it decides otherwise than it was at {}; see `pumice replay`",
                             rfc3339(step.at)
@@ -158,6 +162,7 @@ impl PastMoment {
                     self.doubts
                         .push("parts of the copy it begins with are lost".to_owned());
                 }
+                ReplayEvent::Copied { lacks, .. } => self.lacks = lacks,
                 ReplayEvent::WentOn { .. }
                 | ReplayEvent::Waits { .. }
                 | ReplayEvent::ToldOtherwise { .. }
@@ -217,10 +222,11 @@ impl PastMoment {
         }
         if let Some(copied) = self.copied {
             notes.push(format!(
-                "the recording begins at a copy of {}: what the scheduler remembered beside it is \
-                 not known",
+                "the recording begins at a copy of {}: what was told before is not known",
                 rfc3339(copied)
             ));
+            let lacks = self.lacks.iter();
+            notes.extend(lacks.map(|what| format!("mind: the copy lacks {what}")));
         }
         notes.extend(self.doubts.iter().map(|doubt| format!("mind: {doubt}")));
         notes

@@ -171,6 +171,7 @@ impl Watcher {
                     false => self.report.copied_segments += 1,
                 }
             }
+            ReplayEvent::Copied { at, lacks } => self.copied(at, &lacks),
             ReplayEvent::WentOn { .. } => self.report.joined_segments += 1,
             ReplayEvent::KnowsLess { at } => {
                 let at = rfc3339(at);
@@ -206,6 +207,21 @@ impl Watcher {
         }
     }
 
+    /// What is to be known of a beginning in the middle, before anything follows from it.
+    fn copied(&mut self, at: Duration, lacks: &[String]) {
+        let (file, at) = (&self.file, rfc3339(at));
+        match lacks {
+            [] => anstream::eprintln!(
+                "{file}: it begins at a copy of {at}: what is decided from there on is exact; what is \
+                 written on objects is not compared, since what was told before is not known"
+            ),
+            lacks => anstream::eprintln!(
+                "{file}: it begins at a copy of {at} that lacks {}: decisions may be others for that",
+                lacks.join(", ")
+            ),
+        }
+    }
+
     fn see_step(&mut self, step: &Compared, replay: &Replay) {
         let name = |uid: &str| {
             let state = replay.engine()?.state();
@@ -231,7 +247,7 @@ impl Watcher {
         }
         if self.outlook.is_none() && !step.is_same() {
             let what = difference(step, name);
-            self.differs(step.at, step.step, replay.is_exact(), what);
+            self.differs(step.at, step.step, replay.decides_exactly(), what);
         }
     }
 
@@ -312,7 +328,7 @@ impl Watcher {
         }
         if report.copied_segments > 0 {
             anstream::println!(
-                "{} segments begin at a copy of the state: what differs in them may come of that",
+                "{} segments begin at a copy of the state: what is written on objects is not compared in them",
                 report.copied_segments
             );
         }

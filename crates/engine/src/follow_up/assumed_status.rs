@@ -7,8 +7,10 @@ use pumice_model::object::{GroupObject, GroupStatus};
 use pumice_model::{Applied, Delta, GroupChange, JobId, State};
 use rustc_hash::FxHashSet;
 
+use crate::memory::GroupName;
+
 /// Jobs whose PodGroup's newest status is not known to be on the server.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct AssumedStatuses(FxHashSet<JobId>);
 
 impl AssumedStatuses {
@@ -54,6 +56,19 @@ impl AssumedStatuses {
                 group.status = newest.status.clone();
             }
         }
+    }
+
+    /// As another engine is told of them, by name.
+    pub fn keep(&self, state: &State) -> Vec<GroupName> {
+        let named = self.0.iter().filter_map(|id| GroupName::of(state, *id));
+        let mut named: Vec<GroupName> = named.collect();
+        named.sort_unstable();
+        named
+    }
+
+    /// What another engine told of.
+    pub fn restore(told: Vec<GroupName>, state: &State) -> Self {
+        Self(told.iter().filter_map(|name| name.find(state)).collect())
     }
 
     /// A change was applied.

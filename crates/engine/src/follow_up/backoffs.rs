@@ -6,6 +6,9 @@
 
 use pumice_model::{Applied, PodChange, State, Task, TaskId, TaskStatus};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::memory::{find_pod, uid_of};
 
 /// Seconds a pod is held back after its first failure.
 const FIRST_S: i64 = 1;
@@ -14,8 +17,15 @@ const FIRST_S: i64 = 1;
 const LONGEST_S: i64 = 60;
 
 /// Failures in a row, by pod.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Backoffs(FxHashMap<TaskId, u32>);
+
+/// How often something failed in a row for a pod, as another engine is told of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct BackoffMemory {
+    uid: String,
+    failures: u32,
+}
 
 impl Backoffs {
     /// One more failure, at `at_s`: when the next try is.
@@ -24,6 +34,24 @@ impl Backoffs {
         let wait_s = FIRST_S << (*count).min(16);
         *count += 1;
         at_s.saturating_add(wait_s.min(LONGEST_S))
+    }
+
+    /// As another engine is told of them.
+    pub fn keep(&self, state: &State) -> Vec<BackoffMemory> {
+        let told = self.0.iter().filter_map(|(id, failures)| {
+            let (uid, failures) = (uid_of(state, *id)?, *failures);
+            Some(BackoffMemory { uid, failures })
+        });
+        let mut told: Vec<BackoffMemory> = told.collect();
+        told.sort_unstable();
+        told
+    }
+
+    /// What another engine told of.
+    pub fn restore(told: Vec<BackoffMemory>, state: &State) -> Self {
+        let known = told.iter();
+        let known = known.filter_map(|one| Some((find_pod(state, &one.uid)?, one.failures)));
+        Self(known.collect())
     }
 
     /// A change was applied. Pods that are gone, or that were read and for which what failed has happened, start

@@ -5,8 +5,10 @@ use pumice_actions::{JobNominees, Kernel};
 use pumice_framework::{Plan, Session};
 use pumice_model::{Applied, NodeIx, PodChange, State, TaskId, TaskIx};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::backoffs::is_placed;
+use crate::memory::{find_pod, uid_of};
 
 /// Seconds after which a nomination ends that nothing has come of.
 const EXPIRY_S: i64 = 600;
@@ -31,7 +33,70 @@ pub(crate) struct Nominations {
     turns: u64,
 }
 
+/// A nomination as another engine is told of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct NominationTold {
+    uid: String,
+    node: String,
+    since_s: Option<i64>,
+    turn: Option<u64>,
+}
+
+/// All nominations as another engine is told of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NominationMemory {
+    standing: Vec<NominationTold>,
+    ended: Vec<NominationTold>,
+    turns: u64,
+}
+
 impl Nominations {
+    /// As another engine is told of them.
+    pub fn keep(&self, state: &State) -> NominationMemory {
+        let standing = self.standing.iter().filter_map(|(id, known)| {
+            Some(NominationTold {
+                uid: uid_of(state, *id)?,
+                node: known.node.clone(),
+                since_s: known.since_s,
+                turn: known.turn,
+            })
+        });
+        let ended = self.ended.iter().filter_map(|(id, node)| {
+            Some(NominationTold {
+                uid: uid_of(state, *id)?,
+                node: node.clone(),
+                since_s: None,
+                turn: None,
+            })
+        });
+        let mut told = NominationMemory {
+            standing: standing.collect(),
+            ended: ended.collect(),
+            turns: self.turns,
+        };
+        told.standing.sort_unstable();
+        told.ended.sort_unstable();
+        told
+    }
+
+    /// Takes what another engine told in the place of what pods' objects say.
+    pub fn restore(&mut self, told: NominationMemory, state: &State) {
+        let pod = |uid: &str| find_pod(state, uid);
+        let standing = told.standing.into_iter().filter_map(|one| {
+            let nomination = Nomination {
+                node: one.node,
+                since_s: one.since_s,
+                turn: one.turn,
+            };
+            Some((pod(&one.uid)?, nomination))
+        });
+        self.standing = standing.collect();
+        let ended = told.ended.into_iter();
+        let ended = ended.filter_map(|one| Some((pod(&one.uid)?, one.node)));
+        self.ended = ended.collect();
+        self.turns = told.turns;
+    }
+
     /// A cycle has decided. A nomination stands until the pod is bound or gone, or gets another one.
     pub fn take_in(&mut self, state: &State, plan: &Plan, now_s: i64) {
         for bind in &plan.binds {

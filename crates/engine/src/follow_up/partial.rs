@@ -7,8 +7,10 @@
 use pumice_model::object::{GroupPhase, GroupStatus};
 use pumice_model::{Applied, GroupChange, Job, JobId, JobIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
-use super::setbacks::Setbacks;
+use super::setbacks::{SetbackMemory, Setbacks};
+use crate::memory::GroupName;
 
 /// Partial gangs by job; of another PodGroup in its place nothing is known.
 #[derive(Clone, Default)]
@@ -19,6 +21,15 @@ pub struct PartialGangs {
     /// The other gangs with pods on nodes.
     begun: FxHashSet<JobId>,
     pub(crate) setbacks: Setbacks,
+}
+
+/// What is remembered of gangs, as another engine is told of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PartialMemory {
+    since: Vec<(GroupName, i64)>,
+    whole: Vec<GroupName>,
+    begun: Vec<GroupName>,
+    setbacks: SetbackMemory,
 }
 
 /// A gang that was bound in part for too long.
@@ -65,6 +76,40 @@ fn is_younger_than_its_pods(state: &State, ix: JobIx) -> bool {
 }
 
 impl PartialGangs {
+    /// As another engine is told of them.
+    pub fn keep(&self, state: &State) -> PartialMemory {
+        let names = |of: &FxHashSet<JobId>| {
+            let names = of.iter().filter_map(|id| GroupName::of(state, *id));
+            let mut names: Vec<GroupName> = names.collect();
+            names.sort_unstable();
+            names
+        };
+        let since = self.since.iter();
+        let since = since.filter_map(|(id, at_s)| Some((GroupName::of(state, *id)?, *at_s)));
+        let mut since: Vec<(GroupName, i64)> = since.collect();
+        since.sort_unstable();
+        PartialMemory {
+            since,
+            whole: names(&self.whole),
+            begun: names(&self.begun),
+            setbacks: self.setbacks.keep(),
+        }
+    }
+
+    /// Takes in what another engine told of.
+    pub fn restore(&mut self, told: PartialMemory, state: &State) {
+        let find = |names: Vec<GroupName>| {
+            let found = names.iter().filter_map(|name| name.find(state));
+            found.collect()
+        };
+        let since = told.since.iter();
+        let since = since.filter_map(|(name, at_s)| Some((name.find(state)?, *at_s)));
+        self.since = since.collect();
+        self.whole = find(told.whole);
+        self.begun = find(told.begun);
+        self.setbacks.restore(told.setbacks);
+    }
+
     /// Looks at a job again at the end of a cycle, before its phase is computed anew.
     pub fn look_at(&mut self, state: &State, ix: JobIx, now_s: i64) {
         if !state.population().has_job(ix) {

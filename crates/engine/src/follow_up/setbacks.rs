@@ -2,6 +2,7 @@
 //! namespace and name of the PodGroup, which outlive the pods.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// Longest time a gang stays partial before it is given up once more, unless the deadline itself is
 /// longer.
@@ -26,7 +27,51 @@ struct Setback {
     last_s: i64,
 }
 
+/// How often a gang was given up, as another engine is told of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct SetbackTold {
+    namespace: String,
+    name: String,
+    times: u32,
+    last_s: i64,
+}
+
+/// All of that.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SetbackMemory {
+    known: Vec<SetbackTold>,
+    next_s: Option<i64>,
+}
+
 impl Setbacks {
+    /// As another engine is told of them.
+    pub fn keep(&self) -> SetbackMemory {
+        let told = self.known.iter().map(|(key, known)| {
+            let (namespace, name) = key.split_once('/').unwrap_or(("", key));
+            SetbackTold {
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+                times: known.times,
+                last_s: known.last_s,
+            }
+        });
+        let mut known: Vec<SetbackTold> = told.collect();
+        known.sort_unstable();
+        let next_s = self.next_s;
+        SetbackMemory { known, next_s }
+    }
+
+    /// Takes in what another engine told of.
+    pub fn restore(&mut self, told: SetbackMemory) {
+        let known = told.known.into_iter().map(|one| {
+            let (times, last_s) = (one.times, one.last_s);
+            let key = format!("{}/{}", one.namespace, one.name);
+            (key, Setback { times, last_s })
+        });
+        self.known = known.collect();
+        self.next_s = told.next_s;
+    }
+
     /// A gang was complete: the next time is its first again.
     pub fn forget(&mut self, key: impl FnOnce() -> String) {
         if !self.known.is_empty() {

@@ -16,6 +16,9 @@ use pumice_model::object::Gates;
 use pumice_model::resource::ResVec;
 use pumice_model::{Delta, NodeIx, State, TaskId, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::memory::find_pod;
 
 /// A decision that no longer fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,10 +30,41 @@ pub struct Outdated {
 }
 
 /// Pods whose Bindings have to be looked at, each with the UID by which it is told of even when it is gone.
-#[derive(Default)]
-pub(crate) struct Suspects(FxHashMap<TaskId, Box<str>>);
+#[derive(Clone, Default)]
+pub(crate) struct Suspects {
+    known: FxHashMap<TaskId, Box<str>>,
+    /// Those that were gone already when another engine told of them.
+    gone: Vec<Box<str>>,
+}
+
+/// Suspects as another engine is told of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SuspectMemory {
+    uid: Vec<String>,
+}
 
 impl Suspects {
+    /// As another engine is told of them.
+    pub fn keep(&self) -> SuspectMemory {
+        let uids = self.known.values().chain(&self.gone);
+        let mut uid: Vec<String> = uids.map(|uid| uid.to_string()).collect();
+        uid.sort_unstable();
+        SuspectMemory { uid }
+    }
+
+    /// What another engine told of.
+    pub fn restore(told: SuspectMemory, state: &State) -> Self {
+        let mut suspects = Self::default();
+        for uid in told.uid {
+            let uid = uid.into_boxed_str();
+            match find_pod(state, &uid) {
+                Some(id) => drop(suspects.known.insert(id, uid)),
+                None => suspects.gone.push(uid),
+            }
+        }
+        suspects
+    }
+
     /// A change is about to be applied.
     pub fn note(&mut self, state: &State, delta: &Delta) {
         match delta {
@@ -67,13 +101,13 @@ impl Suspects {
         let task = state.task(ix);
         if task.status == TaskStatus::Binding {
             let id = state.population().task_id(ix);
-            self.0.entry(id).or_insert_with(|| task.uid.clone());
+            self.known.entry(id).or_insert_with(|| task.uid.clone());
         }
     }
 
     /// There are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.known.is_empty() && self.gone.is_empty()
     }
 
     /// Those that changes have touched since the last call and that would not be decided so any more. The state
@@ -84,8 +118,10 @@ impl Suspects {
         kernel: &mut Kernel,
         plugins: &Plugins,
     ) -> Vec<Outdated> {
-        let suspects = std::mem::take(&mut self.0);
-        let mut suspects: Vec<(TaskId, Box<str>)> = suspects.into_iter().collect();
+        let Self { known, gone } = std::mem::take(self);
+        let known = known.into_iter().map(|(id, uid)| (Some(id), uid));
+        let gone = gone.into_iter().map(|uid| (None, uid));
+        let mut suspects: Vec<(Option<TaskId>, Box<str>)> = known.chain(gone).collect();
         suspects.sort_by(|(_, left), (_, right)| left.cmp(right));
         let mut recheck = Recheck {
             state,
@@ -94,7 +130,8 @@ impl Suspects {
             freed: FxHashMap::default(),
         };
         let outdated = suspects.into_iter().filter_map(|(id, uid)| {
-            let why = match state.population().known_task(id) {
+            let known = id.and_then(|id| state.population().known_task(id));
+            let why = match known {
                 Some(ix) => recheck.why_outdated(ix)?,
                 None => "the pod is gone".to_owned(),
             };

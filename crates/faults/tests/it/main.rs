@@ -5,6 +5,7 @@
 
 mod calm;
 mod claims;
+mod copies;
 mod counted;
 mod cpus;
 mod evictions;

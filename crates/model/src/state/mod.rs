@@ -13,6 +13,7 @@
 
 mod applied;
 mod apply;
+mod before;
 mod books;
 mod counting;
 mod dump;
@@ -40,6 +41,7 @@ use crate::task::Task;
 use population::JobBooks;
 
 pub use applied::{Applied, GroupChange, PodChange};
+pub use before::PodsBefore;
 pub use books::{AnswerBooks, Charges, HeldCards};
 pub use dump::{bound_pod, dump_in_parts, unplaced_pod};
 pub use ground::Ground;

@@ -122,6 +122,11 @@ impl TreeSums {
         queues
     }
 
+    /// There are sums of this queue.
+    pub fn knows(&self, queue: QueueIx) -> bool {
+        queue.at() < self.own.len()
+    }
+
     /// A queue holds so much more.
     pub fn hold(&mut self, tree: &QueueTree, queue: QueueIx, amounts: &ResVec) {
         self.own[queue.at()].held.add(amounts);

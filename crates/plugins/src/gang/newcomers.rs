@@ -10,7 +10,7 @@
 //! elastic job take, in the moment they appear, the room for which the newcomer was admitted. What is
 //! left is counted over the whole cluster, not by node.
 
-use pumice_framework::{Bound, Overrun, Overruns, Refusal};
+use pumice_framework::{Bound, Overrun, Overruns, PluginMemory, Refusal, RememberedObject};
 use pumice_model::job::RoleCount;
 use pumice_model::object::GroupPhase;
 use pumice_model::resource::{PODS, WideSum};
@@ -42,6 +42,42 @@ impl Newcomers {
             hold_s,
             ..Self::default()
         }
+    }
+
+    /// As one of another process is told of them: when the last cycle was, whether some pod may be waiting because of
+    /// them, and until when each is one.
+    pub fn keep(&self, state: &State) -> PluginMemory {
+        let known = self.until_s.iter();
+        let known = known.filter(|(ix, (uid, _))| {
+            let job = state.population().has_job(**ix).then(|| state.job(**ix));
+            job.is_some_and(|job| job.uid == *uid)
+        });
+        let told = known.map(|(ix, (uid, until_s))| RememberedObject {
+            namespace: state.names().text(state.job(*ix).namespace).to_owned(),
+            name: state.job(*ix).name.to_string(),
+            uid: uid.to_string(),
+            numbers: vec![Some(*until_s)],
+            ..RememberedObject::default()
+        });
+        let mut objects: Vec<RememberedObject> = told.collect();
+        objects.sort_unstable();
+        PluginMemory {
+            numbers: vec![Some(self.now_s), Some(i64::from(self.is_waited_for))],
+            objects,
+            ..PluginMemory::default()
+        }
+    }
+
+    /// What one of another process told of.
+    pub fn restore(&mut self, told: &PluginMemory, state: &State) {
+        self.now_s = told.number(0).unwrap_or(self.now_s);
+        self.is_waited_for = told.is_so(1);
+        let known = told.objects.iter().filter_map(|one| {
+            let job = state.population().job_by_key(&one.namespace, &one.name)?;
+            Some((job, (one.uid.clone().into_boxed_str(), one.number(0)?)))
+        });
+        self.until_s = known.collect();
+        self.sum(state);
     }
 
     /// There is none.

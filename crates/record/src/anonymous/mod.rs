@@ -104,6 +104,13 @@ impl AnonymousCopy {
             self.sums.left_out += 1;
             return;
         };
+        let entry = match entry {
+            TapeEntry::Memory { of, untaken } => TapeEntry::Memory {
+                of,
+                untaken: untaken.without_digest(),
+            },
+            entry => entry,
+        };
         let event = self.replay.take_placed(entry.clone());
         let entry = match (entry, event) {
             (TapeEntry::Step { readings, .. }, Ok(Some(ReplayEvent::Stepped(step)))) => {

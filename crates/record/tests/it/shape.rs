@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use pumice_conf::DEFAULT_CONF;
+use pumice_decider::DeciderMemory;
 use pumice_fixtures::{ToDelta as _, group, node, pod, queue};
 use pumice_model::Delta;
 use pumice_model::object::{
     AttachmentObject, BudgetObject, ClaimObject, DeviceClassObject, HyperNodeObject, NodeUsage,
     NumatopologyObject, PvObject, QuotaObject, ResourceClaimObject, SliceObject,
 };
-use pumice_record::{FORMAT, Tape, TapeBlocks, TapeEntry, TapePiece, TapeReader};
+use pumice_record::{
+    FORMAT, OLDEST_FORMAT, Tape, TapeBlocks, TapeEntry, TapePiece, TapeReader, UntakenEffects,
+};
 
 use crate::{options, read, recorded};
 
@@ -55,13 +58,17 @@ fn tape() -> Vec<u8> {
         placed: vec![("u".to_owned(), "n".to_owned())],
         evicted: Vec::new(),
     });
+    tape.push(&TapeEntry::Memory {
+        of: Box::<DeciderMemory>::default(),
+        untaken: UntakenEffects::of(&[]),
+    });
     tape.take()
 }
 
 #[test]
 fn entries_are_read_as_they_were_written() {
     let (entries, lost) = read(&block(&tape()));
-    assert_eq!((entries.len(), lost), (4, 0));
+    assert_eq!((entries.len(), lost), (5, 0));
     assert_eq!(entries[2], TapeEntry::Deltas(deltas()));
     // Many changes are several entries.
     let mut many = Tape::default();
@@ -75,16 +82,16 @@ fn the_format_has_a_number_for_each_shape() {
     let shape = crc32fast::hash(&tape());
     assert_eq!(
         (FORMAT, shape),
-        (2, 4_079_778_675),
+        (3, 934_797_070),
         "what is recorded has changed: add one to FORMAT, and write both numbers here"
     );
 }
 
-#[test]
-fn a_recording_of_another_format_is_told_with_who_made_it() {
+/// A recording whose header says so.
+fn in_format(format: u8) -> Vec<u8> {
     let mut other = recorded(1);
     // The format is the first number of the header, which has a checksum.
-    other[25] = 99;
+    other[25] = format;
     let length = usize::from(other[13]);
     let sum = {
         let mut crc = crc32fast::Hasher::new();
@@ -93,6 +100,22 @@ fn a_recording_of_another_format_is_told_with_who_made_it() {
         crc.finalize()
     };
     other[21..25].copy_from_slice(&sum.to_le_bytes());
+    other
+}
+
+#[test]
+fn formats_from_the_oldest_that_is_known_on_are_read() {
+    let formats = OLDEST_FORMAT - 1..=FORMAT + 1;
+    let read = formats.filter(|format| {
+        let format = u8::try_from(*format).expect("small");
+        read(&in_format(format)).1 == 0
+    });
+    assert_eq!(read.collect::<Vec<u32>>(), [2, 3]);
+}
+
+#[test]
+fn a_recording_of_another_format_is_told_with_who_made_it() {
+    let other = in_format(99);
     let pieces: Vec<TapePiece> = TapeReader::new(&other).collect();
     let [TapePiece::Lost(part)] = &pieces[..] else {
         panic!("{pieces:?}");

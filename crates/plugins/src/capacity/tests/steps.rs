@@ -89,6 +89,26 @@ fn a_placement_changes_its_path_and_nothing_else_and_undo_is_exact() {
 }
 
 #[test]
+fn what_comes_to_nothing_before_the_first_cycle_or_in_a_newer_queue_is_no_fault() {
+    let cluster = Cluster::default().with(node("n", "16c 32Gi pods=100"));
+    let cluster = cluster.with(tree_queue("a", "", "4c", "", ""));
+    let mut state = filled(cluster, "a", (1, "1c 1Gi"), "").state();
+    let running = state.job(job(&state, "a")).tasks[0];
+    // After an edit of the configuration a Binding fails before the next cycle.
+    let mut unopened = CapacityPlugin::new(true, 0);
+    for step in [Step::Leaving(running), Step::Restored(running)] {
+        unopened.observe(&state, step);
+    }
+    // The group is moved to a queue that was made since the last cycle.
+    let mut opened = hierarchical(&state, 0);
+    state.apply(tree_queue("b", "", "4c", "", "").delta());
+    state.apply(group("a", 1).queue("b").delta());
+    state.seal();
+    opened.observe(&state, Step::Leaving(running));
+    assert!(!opened.sums.knows(queue_ix(&state, "b")));
+}
+
+#[test]
 fn a_cycle_looks_at_the_queues_of_jobs_that_changed() {
     let (mut cluster, leaves) = wide_tree();
     for name in leaves.iter().step_by(5) {
