@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use pumice_admin::http::{OwnPages, Unanswered};
-use pumice_engine::view::{Ask, View};
-use pumice_page::{PageDecision, PageStanding, Source};
+use pumice_engine::view::{Ask, JobView, View};
+use pumice_page::{PageDecision, PageStanding, Source, ToldWorkload};
 use pumice_page_server::{FreshAnswers, PageDesk, PageVisitors, PlanForm, PlanningSource, router};
 use pumice_plan::PlanView;
 use pumice_process::identity;
@@ -82,6 +82,10 @@ impl Source for OwnSource {
         self.unanswered = false;
         let newest = self.api.journal.newest();
         Ok(newest.into_iter().map(decision).collect())
+    }
+
+    fn workload(&mut self, of: &JobView) -> ToldWorkload {
+        ToldWorkload::elsewhere(of)
     }
 
     fn standing(&mut self) -> PageStanding {

@@ -2,14 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use pumice_engine::view::{Ask, View};
-use pumice_page::{PageDecision, PageStanding, Source};
+use pumice_engine::view::{Ask, JobView, View};
+use pumice_page::{PageDecision, PageStanding, Source, ToldWorkload};
 use pumice_plan::PlanView;
 
 use crate::source::{PlanForm, PlanningSource};
 
 /// An answer is told again for so long.
 const FRESH: Duration = Duration::from_millis(900);
+/// What a Job says itself is told again for so long at least: whoever is asked for it is not the scheduler.
+const JOB_FRESH: Duration = Duration::from_secs(3);
 /// One that took long is told again for so many times that: whoever makes it has other things to do.
 const TIMES_TAKEN: u32 = 30;
 /// Longest time for which one is told again.
@@ -29,6 +31,8 @@ pub struct FreshAnswers<S> {
     source: S,
     /// With when each is to be asked again.
     kept: Vec<(Ask, Instant, Result<View, String>)>,
+    /// By name, with when each is to be asked for again.
+    workloads: Vec<(String, Instant, ToldWorkload)>,
     decided: Option<(Instant, Result<Vec<PageDecision>, String>)>,
     /// When nobody answered, and why.
     away: Option<(Instant, String)>,
@@ -40,6 +44,7 @@ impl<S> FreshAnswers<S> {
         Self {
             source,
             kept: Vec::new(),
+            workloads: Vec::new(),
             decided: None,
             away: None,
         }
@@ -100,6 +105,23 @@ impl<S: Source> Source for FreshAnswers<S> {
         decided
     }
 
+    fn workload(&mut self, of: &JobView) -> ToldWorkload {
+        let now = Instant::now();
+        self.workloads.retain(|(_, until, _)| now < *until);
+        let known = self.workloads.iter().find(|(known, ..)| *known == of.name);
+        if let Some((.., told)) = known {
+            return told.clone();
+        }
+        let told = self.source.workload(of);
+        // The oldest makes room.
+        if self.workloads.len() >= MAX_KEPT {
+            drop(self.workloads.remove(0));
+        }
+        let until = Instant::now() + lasts(now.elapsed()).max(JOB_FRESH);
+        self.workloads.push((of.name.clone(), until, told.clone()));
+        told
+    }
+
     fn standing(&mut self) -> PageStanding {
         self.source.standing()
     }
@@ -133,6 +155,11 @@ mod tests {
             Ok(Vec::new())
         }
 
+        fn workload(&mut self, of: &JobView) -> ToldWorkload {
+            self.asked += 1;
+            ToldWorkload::AskedBy(of.name.clone())
+        }
+
         fn standing(&mut self) -> PageStanding {
             PageStanding {
                 unanswered: self.is_away,
@@ -153,6 +180,24 @@ mod tests {
         }
         assert!(fresh.decisions().is_ok() && fresh.decisions().is_ok());
         assert_eq!(fresh.source.asked, 3);
+    }
+
+    #[test]
+    fn jobs_are_asked_for_once_in_a_while_each_and_so_many_are_kept() {
+        let mut fresh = FreshAnswers::of(Counted::default());
+        let of = |name: usize| JobView {
+            name: name.to_string(),
+            ..JobView::default()
+        };
+        for name in [0, 1, 0, 1] {
+            let told = fresh.workload(&of(name));
+            assert_eq!(told, ToldWorkload::AskedBy(name.to_string()));
+        }
+        assert_eq!(fresh.source.asked, 2);
+        for name in 0..MAX_KEPT * 2 {
+            fresh.workload(&of(name));
+        }
+        assert_eq!(fresh.workloads.len(), MAX_KEPT);
     }
 
     #[test]

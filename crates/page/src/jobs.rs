@@ -11,6 +11,7 @@ use crate::timeline::timeline;
 use crate::topology;
 use crate::what_if;
 use crate::words::Word;
+use crate::workload::workload;
 
 pub(crate) fn all(address: &PageAddress, source: &mut dyn Source) -> Result<Markup, String> {
     let View::Jobs(view) = source.ask(&Ask::Jobs(address.jobs()))? else {
@@ -115,6 +116,7 @@ pub(crate) fn one(
         }
         (list(say(address, Word::Warnings), &view.warnings))
         (facts(address, &view))
+        (workload(address, &view, source))
         (timeline(address, &view, source))
         @if !view.waiting.is_empty() {
             h2 { (say(address, Word::Pending)) }

@@ -1,7 +1,9 @@
 //! Where a page gets what it tells.
 
-use pumice_engine::view::{Ask, Time, View};
+use pumice_engine::view::{Ask, JobView, Time, View};
 use serde::{Deserialize, Serialize};
+
+use crate::workload::ToldWorkload;
 
 /// Who answers: a running scheduler, a simulation, a dump.
 pub trait Source {
@@ -16,6 +18,9 @@ pub trait Source {
     /// # Errors
     /// Nobody answers: why.
     fn decisions(&mut self) -> Result<Vec<PageDecision>, String>;
+
+    /// The Job behind a PodGroup that is told of.
+    fn workload(&mut self, of: &JobView) -> ToldWorkload;
 
     /// Whose page it is, and as of when.
     fn standing(&mut self) -> PageStanding;

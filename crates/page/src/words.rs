@@ -91,6 +91,15 @@ words! {
     DecidingSince: "deciding since", "调度始于";
     InUse: "In use", "使用中";
     Slots: "Slots", "可共享数";
+    TheJobSays: "What the Job says itself", "Job 对象自己的说明";
+    JobAskedBy: "Its policies, restarts and tasks are told by", "其策略、重启和任务由此命令给出：";
+    JobUnread: "The Job cannot be read", "无法读取 Job";
+    Restarts: "Restarts", "重启次数";
+    Minimum: "Minimum", "最少";
+    Policies: "Policies", "策略";
+    Tasks: "Tasks", "任务";
+    Task: "Task", "任务";
+    Replicas: "Replicas", "副本数";
     TimeLine: "Time line", "时间线";
     TimeLineIsOf: "From what this scheduler has seen since it started and from the latest decisions that are kept.", "依据本调度器启动以来所见，以及保留的最近决策。";
     From: "From", "开始";

@@ -147,6 +147,22 @@ fn counts(page: &str, value: &Value, path: &str) {
     }
 }
 
+/// What a Job says has to be seen; the number of Jobs.
+fn tells_workload(page: &str, view: &Value, path: &str) -> usize {
+    let keys = [
+        "name", "phase", "reason", "message", "restarts", "minimum", "policies",
+    ];
+    tells(page, view, &keys, path);
+    let tasks = view["tasks"].as_array().map(Vec::as_slice);
+    for task in tasks.unwrap_or_default() {
+        tells(page, task, &["name", "policies"], path);
+        let mut of_task = task.clone();
+        of_task["name"] = Value::Null;
+        counts(page, &of_task, path);
+    }
+    usize::from(view.is_object())
+}
+
 /// As [`tells`], and of each domain for how many pods it has room.
 fn tells_domains(page: &str, view: &Value, path: &str) {
     tells(page, view, &["domains", "roomFor", "faults"], path);
@@ -198,7 +214,7 @@ fn whole_cluster(ui: &Ui, jobs: &Value) -> usize {
 
 #[test]
 fn every_page_of_every_sample_says_what_the_commands_say() {
-    let mut pages = 0;
+    let (mut pages, mut workloads) = (0, 0);
     for sample in samples() {
         let Some(flags) = flags(&sample) else {
             continue;
@@ -217,7 +233,9 @@ fn every_page_of_every_sample_says_what_the_commands_say() {
                 "queue",
                 "waiting",
             ];
-            tells(&ui.page(&path), &ui.json(&path), &keys, &path);
+            let (page, view) = (ui.page(&path), ui.json(&path));
+            tells(&page, &view, &keys, &path);
+            workloads += tells_workload(&page, &view["workload"], &path);
             pages += 1;
         }
         tells(&ui.page("/jobs"), &jobs, &["jobs"], "/jobs");
@@ -263,6 +281,7 @@ fn every_page_of_every_sample_says_what_the_commands_say() {
         );
     }
     assert!(pages > 500, "{pages}");
+    assert!(workloads > 30, "{workloads}");
 }
 
 #[test]

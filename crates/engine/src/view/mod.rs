@@ -41,7 +41,7 @@ use serde::{Deserialize, Serialize};
 
 pub use card_sums::FamilySums;
 pub use cards::{CardAmount, CardPod, CardView, CardsView, FreePart};
-pub use find::Absent;
+pub use find::{Absent, short_group};
 pub use held_cards::FreedCards;
 pub use job::{JobView, SameReason};
 pub use jobs::{JobsAsk, JobsShown, JobsView, ListedJob, MAX_JOBS};

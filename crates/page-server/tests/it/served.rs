@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
 use axum::Router;
-use pumice_engine::view::{Ask, View};
-use pumice_page::{PageDecision, PageStanding, Source};
+use pumice_engine::view::{Ask, JobView, View};
+use pumice_page::{PageDecision, PageStanding, Source, ToldWorkload};
 use pumice_page_server::{
     FreshAnswers, PageDesk, PageVisitors, PlanForm, PlanningSource, router, serve,
 };
@@ -30,6 +30,10 @@ impl Source for Silent {
                 ..PageDecision::default()
             }]),
         }
+    }
+
+    fn workload(&mut self, _: &JobView) -> ToldWorkload {
+        ToldWorkload::Nothing
     }
 
     fn standing(&mut self) -> PageStanding {
