@@ -126,6 +126,8 @@ words! {
     AtLeast: "at least", "至少";
     Enough: "enough", "足够";
     NotEnough: "not enough", "不够";
+    MayBeEnough: "not known: counting was stopped", "未知：计数已提前停止";
+    DomainsUnknown: "of which it is not known, since counting was stopped", "个域未知，因计数已提前停止";
     LeftOut: "Left out of the tree", "未纳入的部分";
     Search: "Search", "搜索";
     Show: "Show", "显示";

@@ -58,8 +58,8 @@ pub use timeline::StretchView;
 pub(crate) use timeline::note_stretch;
 pub use top::{ClusterView, LastHour, NodeView, TopView, Usage};
 pub use topology::{
-    DomainRoom, DomainSource, DomainView, FreeAmount, MAX_DOMAINS, RoomFor, TierView, TopologyAsk,
-    TopologyView,
+    DomainRoom, DomainSource, DomainView, EnoughRoom, FreeAmount, MAX_DOMAINS, RoomFor, TierView,
+    TopologyAsk, TopologyView,
 };
 
 use crate::knowledge::Knowledge;
