@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::Context;
 use pumice_admin::http::{OwnPages, Unanswered};
 use pumice_engine::view::{Ask, JobView, View};
-use pumice_page::{PageDecision, PageStanding, Source, ToldWorkload};
+use pumice_page::{PageDecision, PageStanding, PlansAsked, Source, ToldWorkload};
 use pumice_page_server::{FreshAnswers, PageDesk, PageVisitors, PlanForm, PlanningSource, router};
 use pumice_plan::PlanView;
 use pumice_process::identity;
@@ -95,7 +95,7 @@ impl Source for OwnSource {
             as_of: standby.and_then(|standby| standby.as_of.clone()),
             note: standby.map_or_else(String::new, stands_by),
             is_live: true,
-            plans: false,
+            plans: PlansAsked::ByCommand,
             unanswered: self.unanswered,
         }
     }

@@ -6,7 +6,7 @@ use pumice_engine::view::{Ask, JobView, JobsShown, JobsView, ListedJob, MAX_JOBS
 use crate::address::{PageAddress, PageName};
 use crate::overview::reasons;
 use crate::parts::{amounts, job, list, node, phase, pod as pod_link, queue, say, sentence, time};
-use crate::source::Source;
+use crate::source::{PlansAsked, Source};
 use crate::timeline::timeline;
 use crate::topology;
 use crate::what_if;
@@ -111,7 +111,7 @@ pub(crate) fn one(
     Ok(html! {
         h1 { (say(address, Word::Job)) " " (view.name) " " @if let Some(text) = &view.phase { (phase(text)) } }
         (why(address, view.summary.as_deref(), view.message.as_deref(), &view.changes))
-        @if view.summary.is_some() && source.standing().plans {
+        @if view.summary.is_some() && source.standing().plans == PlansAsked::Here {
             p { a href=[what_if::about(address, &view.name)] { (say(address, Word::WhatIfIt)) } }
         }
         (list(say(address, Word::Warnings), &view.warnings))

@@ -40,7 +40,7 @@ pub use assets::{Asset, CONTENT_SECURITY_POLICY, asset};
 pub use chosen::{DomainChoice, NodeColour};
 pub use document::document;
 pub use fingerprint::{fingerprint, seen};
-pub use source::{PageDecision, PageStanding, Source};
+pub use source::{PageDecision, PageStanding, PlansAsked, Source};
 pub use what_if::plan_result;
 pub use words::PageLanguage;
 pub use workload::{ToldWorkload, WorkloadTask, WorkloadView};

@@ -37,10 +37,22 @@ pub struct PageStanding {
     pub note: String,
     /// It changes while one looks at it.
     pub is_live: bool,
-    /// What would happen if can be asked.
-    pub plans: bool,
+    /// Where it is asked what would happen if.
+    pub plans: PlansAsked,
     /// Nobody answers at the moment: where something cannot be told, that is why.
     pub unanswered: bool,
+}
+
+/// Where it is asked what would happen if.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlansAsked {
+    /// On this page.
+    Here,
+    /// By commands, of whom this page is of.
+    ByCommand,
+    /// Nowhere: what is shown is past.
+    #[default]
+    Nowhere,
 }
 
 /// A decision, as the journal of a scheduler has it.

@@ -85,6 +85,8 @@ words! {
     Decisions: "Decisions", "决策";
     Decision: "Decision", "决策";
     WhatIf: "What if", "假设";
+    PlansByCommand: "This page does not ask what would happen if; these commands do:", "此页面不做假设推演；请使用命令：";
+    PlansNowhere: "What is shown is past, and of the past it is not asked what would happen if.", "此处显示的是过去的状态，不能对过去做假设推演。";
     LastHour: "In the last hour", "最近一小时";
     PodsBound: "pods bound", "个 Pod 已绑定";
     PodsEvicted: "evicted", "个被驱逐";

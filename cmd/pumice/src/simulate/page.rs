@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use pumice_api::Job;
 use pumice_engine::Engine;
 use pumice_engine::view::{Ask, JobView, View};
-use pumice_page::{PageDecision, PageLanguage, PageStanding, Source, ToldWorkload, document};
+use pumice_page::{
+    PageDecision, PageLanguage, PageStanding, PlansAsked, Source, ToldWorkload, document,
+};
 use pumice_sim::Simulated;
 use pumice_sim::report::Report;
 
@@ -101,7 +103,7 @@ impl Source for SimulatedSource {
         PageStanding {
             of: self.of.clone(),
             note: self.note.clone(),
-            plans: true,
+            plans: PlansAsked::Here,
             ..PageStanding::default()
         }
     }

@@ -452,6 +452,9 @@ fn a_recording_is_shown_as_of_a_time_with_what_was_decided_until_then() {
     assert!(whole.page("/decisions").contains("ns/p4"));
     assert_eq!(whole.json("/nodes")["total"], 2);
     assert!(!whole.page("/").contains("/what-if"));
+    let what_if = whole.page("/what-if");
+    assert!(what_if.contains("of the past it is not asked"), "{what_if}");
+    assert!(!what_if.contains("<textarea"), "{what_if}");
 }
 
 /// What a scheduler does with a question.

@@ -103,7 +103,8 @@ fn it_tells_what_the_deciding_thread_sees_and_what_is_not_there() {
         (standing.of.as_str(), standing.note.as_str()),
         ("scheduler-0", "")
     );
-    assert!(!standing.unanswered && !standing.plans && standing.is_live);
+    assert!(!standing.unanswered && standing.is_live);
+    assert_eq!(standing.plans, PlansAsked::ByCommand);
 }
 
 #[test]

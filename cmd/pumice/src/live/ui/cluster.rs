@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use pumice_engine::view::{Ask, JobView, Time, View};
-use pumice_page::{PageDecision, PageStanding, Source, ToldWorkload};
+use pumice_page::{PageDecision, PageStanding, PlansAsked, Source, ToldWorkload};
 use pumice_page_server::{PlanForm, PlanningSource};
 use pumice_plan::PlanView;
 use serde::Deserialize;
@@ -153,7 +153,7 @@ impl Source for ClusterSource {
                 .map(Time),
             note: standby.map_or_else(String::new, |standby| standby.words()),
             is_live: true,
-            plans: true,
+            plans: PlansAsked::Here,
             unanswered: self.unanswered,
         }
     }
