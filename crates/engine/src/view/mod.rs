@@ -62,7 +62,9 @@ pub use topology::{
     TopologyAsk, TopologyView,
 };
 
+pub use crate::follow_up::stretches::StretchKind;
 use crate::knowledge::Knowledge;
+pub use crate::waiting::WaitKind;
 pub use crate::wasted::FreeCardsView;
 
 /// Most rows of one kind in a view: more than anybody reads, few enough to be made at once.

@@ -7,6 +7,7 @@ use pumice_model::resource::{AmountUnit, NOBODYS};
 use pumice_model::state::Hold;
 use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 
+use super::kind::WaitKind;
 use super::never::NOT_EVEN_IDLE;
 use super::nobody_goes::{AND_NO_EVICTIONS, NO_EVICTIONS};
 use super::phrases::NEAREST_MISS;
@@ -91,6 +92,11 @@ impl Waiting<'_> {
     /// In one word of a bounded set, for metrics and programs.
     pub fn class(&self) -> &'static str {
         self.why.class()
+    }
+
+    /// Which kind of reason it is.
+    pub fn kind(&self) -> WaitKind {
+        self.why.kind()
     }
 }
 
