@@ -188,6 +188,9 @@ words! {
     ByResource: "by fullest resource", "按最满的资源";
     ByCards: "by memory of cards", "按显存";
     ByFragmentation: "by free memory in pieces", "按空闲显存的碎片";
+    ByNoUse: "by free cards of no use", "按无用的空闲卡";
+    OfNoUse: "of the free cards is of use to no task of the mix", "的空闲卡对任务组合中的任何任务都无用";
+    OfNoUseIs: "How much of what is free of its cards no task of this cluster's own mix can use.", "其卡的空闲部分中，本集群自身任务组合里没有任务能用的比例。";
     ByHealth: "by health", "按健康状况";
     InPieces: "of the free memory of cards is on cards in use", "的空闲显存位于使用中的卡上";
     Parts: "Parts of the card", "卡的切分";
