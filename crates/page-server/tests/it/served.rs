@@ -3,9 +3,7 @@ use std::collections::BTreeSet;
 use axum::Router;
 use pumice_engine::view::{Ask, JobView, View};
 use pumice_page::{PageDecision, PageStanding, PlansAsked, Source, ToldWorkload};
-use pumice_page_server::{
-    FreshAnswers, PageDesk, PageVisitors, PlanForm, PlanningSource, router, serve,
-};
+use pumice_page_server::{PageDesk, PageVisitors, PlanForm, PlanningSource, router, serve};
 use pumice_plan::PlanView;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -59,7 +57,7 @@ async fn below_a_path(unanswered: bool) -> u16 {
         unanswered,
         says: "no answer\n  = help: wait",
     };
-    let desk = PageDesk::start_with(|| Some(FreshAnswers::of(source))).expect("a thread");
+    let desk = PageDesk::start_with(|| Some(source)).expect("a thread");
     let pages = router("/ui", PageVisitors::Judged, desk);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
