@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use pumice_engine::view::{
-    Ask, DomainRoom, DomainSource, DomainView, EnoughRoom, MAX_DOMAINS, TopologyView, View,
+    Ask, CLUSTER, DomainRoom, DomainSource, DomainView, EnoughRoom, MAX_DOMAINS, TopologyView, View,
 };
 
 use crate::address::{PageAddress, PageName};
@@ -10,8 +10,6 @@ use crate::parts::{job, mark, pod, say};
 use crate::source::Source;
 use crate::words::Word;
 
-/// How the scheduler calls the whole cluster as a domain.
-const CLUSTER: &str = "<cluster-top-hypernode>";
 /// Steps by which what is deeper stands further in.
 const MAX_STEPS: usize = 8;
 

@@ -121,6 +121,26 @@ fn who_stands_by_says_so_and_shows_what_it_would_decide() {
 }
 
 #[test]
+fn who_stands_by_tells_of_no_past_since_it_has_decided_nothing() {
+    let runtime = runtime(false);
+    let ask_of = |thread: Thread, ask: Ask| source(&runtime, thread).ask(&ask).expect("a view");
+    let job = Ask::Job {
+        namespace: "ns".to_owned(),
+        name: "w".to_owned(),
+    };
+    for (thread, tells) in [(Thread::Answers, true), (Thread::StandsBy, false)] {
+        let View::Top(top) = ask_of(thread, Ask::Top) else {
+            panic!("another view");
+        };
+        assert_eq!(top.cluster.last_hour.is_some(), tells);
+        let View::Job(job) = ask_of(thread, job.clone()) else {
+            panic!("another view");
+        };
+        assert_eq!(!job.timeline.is_empty(), tells);
+    }
+}
+
+#[test]
 fn where_nothing_is_known_yet_that_is_told_and_nothing_is_called_absent() {
     let runtime = runtime(false);
     let mut source = source(&runtime, Thread::Starts);

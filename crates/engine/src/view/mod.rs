@@ -37,6 +37,7 @@ mod top;
 mod topology;
 
 use pumice_model::JobIx;
+pub use pumice_model::network::CLUSTER;
 use serde::{Deserialize, Serialize};
 
 pub use card_sums::FamilySums;
@@ -143,6 +144,18 @@ pub enum View {
 }
 
 impl View {
+    /// Of a copy that has run a cycle of its own: what it would tell of its past is not what happened.
+    pub fn leave_out_past(&mut self) {
+        match self {
+            Self::Top(view) => view.cluster.last_hour = None,
+            Self::Job(view) => {
+                view.timeline.clear();
+                view.stretches_dropped = 0;
+            }
+            _ => {}
+        }
+    }
+
     /// Where the cluster is told of at a glance: what is wrong with the newest configuration, which is not in
     /// use.
     pub fn set_configuration_problem(&mut self, problem: Option<String>) {
