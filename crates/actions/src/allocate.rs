@@ -20,6 +20,7 @@ use crate::attempt::{Attempt, allocate_tasks};
 use crate::by_queue::ByQueue;
 use crate::domains::{self, DomainFit};
 use crate::kernel::Kernel;
+use crate::reserve;
 use crate::sub_jobs;
 use crate::worksheet::{TaskKind, TaskQueue, Worksheet, has_tasks};
 
@@ -36,6 +37,7 @@ pub fn run(session: &mut Session, kernel: &mut Kernel) {
         }
         place(session, kernel, round);
     }
+    reserve::renew(session, kernel);
     session.hindrances.all_were_tried();
 }
 
@@ -136,16 +138,9 @@ fn turn(
         .or_insert_with(|| worksheet(session, job));
     let start = session.checkpoint();
     let attempt = Attempt::anywhere(queue, job);
-    let record = session.state.job(job);
-    let placed = if record.wants_topology() {
-        in_domains(session, kernel, &attempt, worksheet)
-    } else if record.sub_jobs.is_empty() {
-        allocate_tasks(session, kernel, &attempt, 0, &mut worksheet.tasks[0])
-    } else {
-        sub_jobs::allocate(session, kernel, &attempt, worksheet)
-    };
-    if !placed {
+    if !place_job(session, kernel, &attempt, worksheet) {
         session.note_extras(job);
+        reserve::after_vain_turn(session, kernel, job);
         return false;
     }
     if session.plugins.job_ready(session.state, job) {
@@ -158,6 +153,23 @@ fn turn(
     }
     session.keep_from(start);
     false
+}
+
+/// Places what a job needs. True when the placements are to stand.
+pub(crate) fn place_job(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    attempt: &Attempt,
+    worksheet: &mut Worksheet,
+) -> bool {
+    let record = session.state.job(attempt.job);
+    if record.wants_topology() {
+        in_domains(session, kernel, attempt, worksheet)
+    } else if record.sub_jobs.is_empty() {
+        allocate_tasks(session, kernel, attempt, 0, &mut worksheet.tasks[0])
+    } else {
+        sub_jobs::allocate(session, kernel, attempt, worksheet)
+    }
 }
 
 /// Places a job that asks for a place in the network, or whose sub-jobs do. True when the placements are
@@ -187,7 +199,8 @@ fn in_domains(
     true
 }
 
-fn worksheet(session: &Session, job: JobIx) -> Worksheet {
+/// What is left to do for a job.
+pub(crate) fn worksheet(session: &Session, job: JobIx) -> Worksheet {
     let record = session.state.job(job);
     let order = |tasks: &[TaskIx]| {
         TaskQueue::new(session.state, session.plugins, tasks, TaskKind::Requesting)

@@ -7,6 +7,7 @@ use pumice_model::object::Gates;
 use pumice_model::{DomainIx, JobIx, NodeIx, QueueIx, Sym, TaskIx, TaskStatus};
 
 use crate::kernel::Kernel;
+use crate::reserve;
 use crate::worksheet::{TaskKind, TaskQueue};
 
 /// A job whose tasks are to be placed, and where.
@@ -41,6 +42,10 @@ impl Attempt {
         kernel: &mut Kernel,
         task: TaskIx,
     ) -> Result<Choice, FitError> {
+        if session.reserved.has_passed_over() {
+            let left = reserve::nodes_left(session, task, self.nodes.as_deref());
+            return kernel.best_among(session.state, session.plugins, task, &left);
+        }
         let (state, plugins) = (&mut *session.state, &*session.plugins);
         match &self.nodes {
             None => kernel.best(state, plugins, task),
@@ -60,6 +65,7 @@ pub(crate) fn allocate_tasks(
 ) -> bool {
     let job = attempt.job;
     let start = session.checkpoint();
+    session.reserved.begin_try();
     let mut goes_on = true;
     while goes_on && let Some(task) = tasks.pop() {
         goes_on = try_task(session, kernel, attempt, task);
@@ -107,20 +113,36 @@ pub(crate) fn try_task(
         return true;
     }
     let sub_job = session.state.task(task).sub_job;
-    let found = attempt.best(session, kernel, task);
-    session.work.spend(job, kernel.take_effort());
-    match found {
-        Ok(choice) => {
-            if !place_within_limits(session, queue, job, task, choice) {
-                return true;
+    loop {
+        let found = attempt.best(session, kernel, task);
+        session.work.spend(job, kernel.take_effort());
+        let before = session.checkpoint();
+        match found {
+            Ok(choice) => {
+                let node = choice.node;
+                if !place_within_limits(session, queue, job, task, choice) {
+                    return true;
+                }
+                let Some(reserved) = reserve::in_whose_way(session, kernel, task) else {
+                    break;
+                };
+                session.undo_tries_to(before);
+                reserve::pass_over(session, task, node, reserved);
+            }
+            Err(error) => {
+                note_no_node(session, job, task, error);
+                return goes_on_after_failure(session, job, sub_job);
             }
         }
-        Err(error) => {
-            note_no_node(session, job, task, error);
-            return goes_on_after_failure(session, job, sub_job);
-        }
     }
-    !session.plugins.sub_job_ready(session.state, job, sub_job)
+    let may_stop = match session.reserved.is_ahead(session.now_s) {
+        // In a plan for the future everybody waits for somebody.
+        true => session
+            .plugins
+            .sub_job_pipelined(session.state, job, sub_job),
+        false => false,
+    };
+    !may_stop && !session.plugins.sub_job_ready(session.state, job, sub_job)
 }
 
 /// Places a task, unless its queue would have more than it may with what was chosen for the task.
@@ -153,9 +175,12 @@ fn note_no_node(session: &mut Session, job: JobIx, task: TaskIx, mut error: FitE
         session.state.task(task).role,
         session.state.task(task).sub_job,
     );
+    let why = match reserve::kept_for_other(session, task) {
+        Some(kept) => Unplaced::Kept(Arc::new(kept)),
+        None => Unplaced::NoNode(Arc::new(error)),
+    };
     let note = session.note(job);
-    note.unplaced
-        .push((task, Unplaced::NoNode(Arc::new(error))));
+    note.unplaced.push((task, why));
     if !note.failed_roles.contains(&role) {
         note.failed_roles.push(role);
     }

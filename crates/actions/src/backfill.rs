@@ -14,6 +14,7 @@ use crate::attempt::place_within_limits;
 use crate::by_queue::ByQueue;
 use crate::domains;
 use crate::kernel::Kernel;
+use crate::reserve;
 use crate::worksheet::{TaskKind, TaskQueue, has_tasks};
 
 /// Goes through queues, their jobs, and their best-effort tasks.
@@ -85,7 +86,13 @@ fn fill(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) 
         session.work.spend(job, kernel.take_effort());
         match found {
             Ok(choice) if choice.idle => {
+                let before = session.checkpoint();
                 if !place_within_limits(session, queue, job, task, choice) {
+                    continue;
+                }
+                if reserve::in_whose_way(session, kernel, task).is_some() {
+                    // It takes no more than a slot for a pod: it waits.
+                    session.undo_tries_to(before);
                     continue;
                 }
             }

@@ -28,6 +28,7 @@ mod pod_classes;
 pub mod preempt;
 pub mod reclaim;
 mod registry;
+mod reserve;
 pub mod shuffle;
 mod sub_jobs;
 mod tournament;

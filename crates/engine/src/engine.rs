@@ -313,7 +313,11 @@ impl Engine {
     /// with time, or what was measured of a node becomes old. Seconds since the epoch.
     pub fn plugins_wake_at_s(&self) -> Option<i64> {
         let old_s = self.state.nodes().usage_old_from_s();
-        old_s.into_iter().chain(self.plugins.wake_at_s()).min()
+        let others_s = [self.plugins.wake_at_s(), self.follow_up.reserved.due_s()];
+        old_s
+            .into_iter()
+            .chain(others_s.into_iter().flatten())
+            .min()
     }
 
     /// Runs one cycle at `now_s` (seconds since the epoch).
@@ -343,6 +347,7 @@ impl Engine {
         let mut session = Session::open(state, plugins, has_enqueue, now_s, observer);
         session.evicts = evicts(&self.actions);
         session.work = std::mem::take(&mut self.work);
+        session.open_reservations(std::mem::take(&mut self.follow_up.reserved));
         session.wake(std::mem::take(&mut self.sleepers), time_matters);
         let nominations = &mut self.follow_up.nominations;
         let ended = nominations.renew(&mut session, &mut self.kernel);
@@ -359,6 +364,7 @@ impl Engine {
         let notes = std::mem::take(&mut session.notes);
         self.counted.tally.add(std::mem::take(&mut session.tally));
         self.work = std::mem::take(&mut session.work);
+        self.follow_up.reserved = std::mem::take(&mut session.reserved);
         drop(session);
         let claims = self.state.supplies().resource_claims();
         let postponed = self.work.end_cycle(&self.state) || claims.stock().is_asking_selectors();
@@ -370,17 +376,9 @@ impl Engine {
         observer.begin(Stage::Close);
         let groups = self.close(&before, now_s);
         observer.end(Stage::Close);
-        let forgot = forget_answers(&mut self.state, &self.plugins);
-        // A bare pod that was admitted shows in no decision.
-        let settled = plan.is_empty()
-            && nominations_ended.is_empty()
-            && device_returns.is_empty()
-            && groups.is_empty()
-            && !postponed
-            && !forgot
-            && phase_changes == self.state.journal().phase_changes();
-        self.settled = settled.then(|| self.state.journal().generation());
-        Decisions {
+        let mut forgot = forget_answers(&mut self.state, &self.plugins);
+        forgot |= self.follow_up.reserved.take_given_up();
+        let mut decisions = Decisions {
             binds: plan.binds,
             evictions: plan.evictions,
             nominations: plan.nominations,
@@ -389,11 +387,17 @@ impl Engine {
             groups,
             admitted,
             skipped: false,
-            settled,
+            settled: false,
             postponed,
             tried: self.sleepers.tried(),
             missed: self.sleepers.missed_jobs().to_vec(),
-        }
+        };
+        // A bare pod that was admitted shows in no decision.
+        decisions.settled = decisions.is_empty()
+            && !(postponed || forgot)
+            && phase_changes == self.state.journal().phase_changes();
+        self.settled = (decisions.settled).then(|| self.state.journal().generation());
+        decisions
     }
 
     /// Whether time alone may change what is decided, and whether nothing is to be decided. Forgets what nobody uses any
@@ -401,7 +405,10 @@ impl Engine {
     fn look_at_time(&mut self, now_s: i64) -> (bool, bool) {
         let is_due = |at_s: Option<i64>| at_s.is_some_and(|at_s| at_s <= now_s);
         let nominations_s = self.follow_up.nominations.next_s();
-        let time_matters = is_due(self.plugins.wake_at_s()) || is_due(nominations_s);
+        let reserved_s = self.follow_up.reserved.due_s();
+        let time_matters = [self.plugins.wake_at_s(), nominations_s, reserved_s]
+            .into_iter()
+            .any(is_due);
         let settled = self.settled == Some(self.state.journal().generation());
         let quiet = settled && !time_matters && !is_due(self.sleepers.check_due_s());
         let tidies = self.tidying.take_due(now_s, quiet);

@@ -1,6 +1,7 @@
 //! A copy of an engine, for questions: what would be decided if.
 
 use pumice_conf::Config;
+use pumice_framework::reserved::Reservations;
 use pumice_model::device::CountedTasks;
 use pumice_model::{State, TaskId, TaskStatus};
 
@@ -17,6 +18,7 @@ pub struct Fork {
     kept: Vec<TaskId>,
     nominations: Nominations,
     partial: PartialGangs,
+    reserved: Reservations,
     counted: Option<CountedTasks>,
 }
 
@@ -31,6 +33,7 @@ impl Engine {
             kept: self.kept.clone(),
             nominations: self.follow_up.nominations.clone(),
             partial: self.follow_up.partial.clone(),
+            reserved: self.follow_up.reserved.clone(),
             counted: self.known().counted_tasks(),
         }
     }
@@ -55,6 +58,7 @@ impl Fork {
         }
         engine.follow_up.nominations = self.nominations;
         engine.follow_up.partial = self.partial;
+        engine.follow_up.reserved = self.reserved;
         if let Some(counted) = self.counted {
             engine.state.supplies_mut().set_counted_before(counted);
         }

@@ -38,7 +38,7 @@ fn short_of(note: &JobNote) -> Vec<ResIx> {
     let refused = refusal.filter(is_of_room).map(|overrun| overrun.resource);
     let nearest = note.unplaced.iter().filter_map(|(_, why)| match why {
         Unplaced::NoNode(error) => error.nearest.as_ref(),
-        Unplaced::RoleFailed | Unplaced::NoDomain(_) => None,
+        Unplaced::RoleFailed | Unplaced::NoDomain(_) | Unplaced::Kept(_) => None,
     });
     let missed = nearest.flat_map(|miss| &miss.short);
     refused.chain(missed.map(|short| short.resource)).collect()

@@ -19,6 +19,7 @@
 //! * [`refusal`]: why a queue or the cluster says no, likewise.
 //! * [`nobody_goes`]: why nobody is evicted for a job, likewise.
 //! * [`obstacles`]: what of node objects keeps pods from nodes that would do, likewise.
+//! * [`reserved`]: places that are kept for jobs that wait.
 //! * [`sleep`]: jobs that are not tried, because it is known that nothing would come of it.
 //! * [`work_limit`]: how much of a cycle one job may take.
 
@@ -36,6 +37,7 @@ pub mod plugins;
 pub mod points;
 pub mod reason;
 pub mod refusal;
+pub mod reserved;
 pub mod session;
 pub mod sleep;
 pub mod tiers;
@@ -52,7 +54,7 @@ pub use nobody_goes::{
 };
 pub use observer::{Observer, Stage, Unobserved};
 pub use obstacles::{Barriers, Obstacles};
-pub use outcome::{JobNote, NearestDomain, NoDomain, Skip, Unplaced};
+pub use outcome::{JobNote, KeptForOther, NearestDomain, NoDomain, Skip, Unplaced};
 pub use plan::{Bind, Eviction, Plan};
 pub use plugin::{Changed, ChangedQueues, CycleInfo, Plugin, Step};
 pub use plugins::{Plugins, sort_by_number_and_age};

@@ -95,6 +95,19 @@ pub enum Unplaced {
     RoleFailed,
     /// No domain of the network holds its unit.
     NoDomain(Arc<NoDomain>),
+    /// It would be in the way of another job.
+    Kept(Arc<KeptForOther>),
+}
+
+/// Places that a task does not get because another job is to have them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KeptForOther {
+    /// The other job, as `namespace/name`.
+    pub job: Box<str>,
+    /// When it is to start, seconds since the epoch.
+    pub start_s: i64,
+    /// Nodes on which the task was found to be in the way of some job.
+    pub nodes: usize,
 }
 
 /// Why no domain holds what a unit of a job lacks (spec/08 §7).

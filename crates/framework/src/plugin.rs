@@ -5,8 +5,9 @@ use pumice_model::{JobIx, QueueIx, State, TaskIx};
 use crate::points::{
     Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, DomainScore,
     ExtenderQuestions, JobConsent, JobOrder, JobPipelined, JobReady, JobShares, JobStarving,
-    JobValid, KeepsMix, Ledgers, NetworkSettings, NodeFilters, NodeScores, NodesRest, Overused,
-    QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder, VictimTasks, Victims,
+    JobValid, KeepsMix, KeepsPlaces, Ledgers, NetworkSettings, NodeFilters, NodeScores, NodesRest,
+    Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder,
+    VictimTasks, Victims,
 };
 
 /// What a plugin may know about the cycle besides the state.
@@ -153,6 +154,11 @@ pub trait Plugin {
 
     /// What the tasks of the cluster ask of cards.
     fn as_task_mix(&self) -> Option<&dyn KeepsMix> {
+        None
+    }
+
+    /// How places are kept for jobs that wait.
+    fn as_keeps_places(&self) -> Option<&dyn KeepsPlaces> {
         None
     }
 

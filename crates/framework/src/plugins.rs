@@ -17,6 +17,7 @@ use crate::points::{
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
+use crate::reserved::ReservationSettings;
 use crate::tiers::{self, Vote};
 
 mod asked;
@@ -167,6 +168,15 @@ impl Plugins {
     pub fn task_mix(&self) -> Option<&dyn KeepsMix> {
         let mut keepers = self.ask(&self.points.task_mix, |x| x.as_task_mix());
         keepers.next()
+    }
+
+    /// How places are kept for jobs that wait, if they are.
+    pub fn reservation_settings(&self) -> Option<ReservationSettings> {
+        let mut all = self.ask(&self.points.keeps_places, |x| x.as_keeps_places());
+        all.next().map(|plugin| ReservationSettings {
+            queues_have_limits: !self.points.allocatable.is_empty(),
+            ..plugin.reservation_settings()
+        })
     }
 
     fn changed(&mut self, state: &mut State) -> Changed {

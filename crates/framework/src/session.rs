@@ -11,6 +11,7 @@ use crate::observer::Observer;
 use crate::outcome::{JobNote, Skip};
 use crate::plan::{Op, Plan};
 use crate::plugins::{Lasting, Plugins};
+use crate::reserved::Reservations;
 use crate::sleep::Sleepers;
 use crate::work_limit::Work;
 
@@ -47,6 +48,8 @@ pub struct Session<'a> {
     pub notes: FxHashMap<JobIx, JobNote>,
     /// How much jobs have taken of the cycle.
     pub work: Work,
+    /// Places that are kept for jobs that wait.
+    pub reserved: Reservations,
     /// The jobs that sleep.
     pub sleepers: Sleepers,
     /// What of the plugins' refusals lasts.
@@ -90,6 +93,7 @@ impl<'a> Session<'a> {
             kept: Vec::new(),
             notes: FxHashMap::default(),
             work: Work::default(),
+            reserved: Reservations::default(),
             sleepers: Sleepers::default(),
             lasting,
             tally: EvictionTally::default(),
@@ -101,6 +105,14 @@ impl<'a> Session<'a> {
             served: Vec::new(),
             is_served: FxHashSet::default(),
         }
+    }
+
+    /// What was kept for jobs before is theirs in this cycle, as the configuration says.
+    pub fn open_reservations(&mut self, reserved: Reservations) {
+        self.reserved = reserved;
+        let settings = self.plugins.reservation_settings();
+        let nodes_epoch = self.state.nodes().static_epoch();
+        self.reserved.open(settings, nodes_epoch, self.now_s);
     }
 
     /// Jobs for which others go by plans of this cycle, in that order: none of their pods goes for others

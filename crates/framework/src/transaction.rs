@@ -94,6 +94,18 @@ impl Session<'_> {
         self.plugins.observe(self.state, Step::Placed(task));
     }
 
+    /// A task that waits on a node in a plan for the future is gone from it at a later moment of that plan. No step:
+    /// the inverse is [`Session::put_back`], before anything that came before is undone.
+    pub fn withdraw(&mut self, task: TaskIx) {
+        self.plugins.observe(self.state, Step::Leaving(task));
+        self.state.move_task(task, TaskStatus::Pending, None);
+    }
+
+    /// The inverse of [`Session::withdraw`], with what the task was given.
+    pub fn put_back(&mut self, task: TaskIx, status: TaskStatus, choice: Choice) {
+        self.enter(task, status, choice);
+    }
+
     /// Evicts a task that holds a place, for a job or for none: what it has is being released from now on.
     /// The reason is what the pod is told: `preempt`, `reclaim`, `shuffle`.
     pub fn evict(&mut self, task: TaskIx, reason: &'static str, by: impl Into<Option<JobIx>>) {

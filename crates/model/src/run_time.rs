@@ -3,6 +3,8 @@
 use pumice_units::duration::parse_go_duration;
 
 use crate::object::{Pairs, value_of};
+use crate::state::State;
+use crate::task::Task;
 
 /// Annotation of pods and PodGroups: how long a pod runs, as its owner expects; a duration such as `2h30m`.
 pub const RUN_TIME: &str = "pumice.sh/run-time";
@@ -27,6 +29,13 @@ pub struct RunTime {
 }
 
 impl RunTime {
+    /// What is said of a pod.
+    pub fn of_task(state: &State, task: &Task) -> Self {
+        let group = task.job.and_then(|job| state.job(job).group());
+        let of_group = group.map(|group| &group.annotations);
+        Self::of(task.annotations.as_deref(), of_group)
+    }
+
     /// What annotations of a pod say, and those of its PodGroup where the pod says nothing. What cannot be read says
     /// nothing ([`run_time_s`] tells why).
     pub fn of(pod: Option<&Pairs>, group: Option<&Pairs>) -> Self {

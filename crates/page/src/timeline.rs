@@ -126,6 +126,7 @@ pub(crate) fn word_of(kind: WaitKind) -> Word {
         WaitKind::BindFailed => Word::WaitsBindFailed,
         WaitKind::NoNode => Word::WaitsNoNode,
         WaitKind::Topology => Word::WaitsTopology,
+        WaitKind::Reserved => Word::WaitsReserved,
         WaitKind::Gated => Word::WaitsGated,
         WaitKind::QueueQuota => Word::WaitsQueueQuota,
         WaitKind::NoPodGroup => Word::WaitsNoPodGroup,

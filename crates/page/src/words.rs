@@ -117,6 +117,7 @@ words! {
     WaitsBindFailed: "it could not be bound", "绑定失败";
     WaitsNoNode: "no node has room", "没有节点能容纳";
     WaitsTopology: "no domain of the network has room", "没有网络域能容纳";
+    WaitsReserved: "its room is kept for others", "空位为其他作业保留";
     WaitsGated: "somebody has put a gate before it", "有调度门（gate）未解除";
     WaitsQueueQuota: "a quota is used up", "配额已用完";
     WaitsNoPodGroup: "its PodGroup is not there", "PodGroup 不存在";

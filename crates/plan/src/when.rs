@@ -15,7 +15,7 @@ use pumice_conf::Config;
 use pumice_engine::view::{Ask, Time, View};
 use pumice_engine::{Engine, Fork};
 use pumice_model::run_time::RunTime;
-use pumice_model::{Delta, JobIx, Task, TaskIx, TaskStatus};
+use pumice_model::{Delta, JobIx, TaskIx, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::{Patience, PlanBounds};
@@ -288,7 +288,7 @@ impl<'a> Forward<'a> {
             return PodEnd::Unknown;
         };
         let since_s = since_s.or(task.scheduled_s).unwrap_or(task.created_s);
-        let run_time = run_time(&self.engine, task);
+        let run_time = RunTime::of_task(state, task);
         let expected = run_time
             .expected_s
             .map(|seconds| (seconds, EndBasis::RunTime));
@@ -415,14 +415,6 @@ fn is_there(status: TaskStatus) -> bool {
     matches!(
         status,
         TaskStatus::Binding | TaskStatus::Bound | TaskStatus::Running | TaskStatus::Releasing
-    )
-}
-
-fn run_time(engine: &Engine, task: &Task) -> RunTime {
-    let group = task.job.and_then(|job| engine.state().job(job).group());
-    RunTime::of(
-        task.annotations.as_deref(),
-        group.map(|group| &group.annotations),
     )
 }
 

@@ -7,6 +7,7 @@
 //!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit · tdm · usage · numa-aware
 //!   nodes of a job    task-topology · network-topology-aware
 //!   cards left over   fragmentation
+//!   time              reservation
 //!   devices           deviceshare (the families of pumice-devices judge)
 //!   outside           extender
 //!   victims           conformance · proportion · capacity · cdp · pdb · tdm · rescheduling
@@ -22,6 +23,7 @@ pub mod capacity;
 pub mod cdp;
 mod columns;
 pub mod conformance;
+mod demand;
 mod deserving;
 pub mod deviceshare;
 pub mod drf;
@@ -42,7 +44,7 @@ pub mod priority;
 pub mod proportion;
 pub mod registry;
 pub mod rescheduling;
-mod reservation;
+pub mod reservation;
 pub mod resource_strategy_fit;
 mod resource_weights;
 pub mod resourcequota;

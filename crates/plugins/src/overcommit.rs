@@ -8,8 +8,8 @@ use pumice_framework::points::Admission;
 use pumice_framework::{Bound, CycleInfo, Overrun, Plugin, Refusal, Step, Vote};
 use pumice_model::{JobIx, ResIx, ResVec, State};
 
+use crate::demand::{self, amount, is_within};
 use crate::entry::PluginEntry;
-use crate::reservation::{self, amount, is_within};
 
 const FACTOR: Arg<f64> = Arg::float(
     "overcommit-factor",
@@ -124,7 +124,7 @@ impl Admission for Overcommit {
             reserved: self.inqueue.get(ix),
             asked: wanted.get(ix),
         };
-        let overruns = reservation::overruns(state, wanted, demand, limit, overrun);
+        let overruns = demand::overruns(state, wanted, demand, limit, overrun);
         let refusal = Refusal::Overcommit(overruns, self.factor_in_thousandths());
         (Vote::Reject, Some(refusal))
     }

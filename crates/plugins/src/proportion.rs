@@ -25,8 +25,8 @@ use pumice_model::resource::PODS;
 use pumice_model::{JobIx, Queue, QueueIx, ResIx, ResVec, State, TaskIx};
 use rustc_hash::FxHashMap;
 
+use crate::demand::{self, amount, is_within};
 use crate::deserving::EPSILON;
-use crate::reservation::{self, amount, is_within};
 use crate::{capability, deserving};
 use filling::QueueClaim;
 
@@ -250,7 +250,7 @@ impl Allocatable for Proportion {
                 asked,
             }
         };
-        let overruns = reservation::overruns(state, request, demand, limit, overrun);
+        let overruns = demand::overruns(state, request, demand, limit, overrun);
         Err(Refusal::Quota(overruns))
     }
 
@@ -285,7 +285,7 @@ impl Admission for Proportion {
         };
         let demand = |ix| {
             let (inqueue, elastic) = (entitlement.inqueue.get(ix), entitlement.elastic.get(ix));
-            reservation::demand(wanted.get(ix), held(queue, ix), inqueue, elastic)
+            demand::demand(wanted.get(ix), held(queue, ix), inqueue, elastic)
         };
         let limit = |ix| amount(&entitlement.ceiling, ix);
         if is_within(wanted, demand, limit) {
@@ -305,7 +305,7 @@ impl Admission for Proportion {
                 asked: wanted.get(ix),
             }
         };
-        let overruns = reservation::overruns(state, wanted, demand, limit, overrun);
+        let overruns = demand::overruns(state, wanted, demand, limit, overrun);
         (Vote::Reject, Some(Refusal::Quota(overruns)))
     }
 

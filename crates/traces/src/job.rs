@@ -15,6 +15,8 @@ pub struct TraceJob {
     pub submit_s: i64,
     /// Seconds from the start of its pods to their end, at least one; `None`: it does not end within the trace.
     pub lasts_s: Option<i64>,
+    /// Seconds that its user allowed it, above 0; `None`: the trace does not tell.
+    pub limit_s: Option<i64>,
     /// Pods, those that are alike together.
     pub roles: Vec<TraceRole>,
     /// Queue, virtual cluster or, where the trace knows none, user; empty where it knows neither.

@@ -96,9 +96,12 @@ pub fn synthetic(what: &Synthetic) -> String {
     let mut text = format!("{}\n", COLUMNS.join(","));
     for (at, (job, submit_s)) in jobs.iter().zip(arrivals).enumerate() {
         let cards = job.cards / job.members;
+        // Users allow one to six times what a job takes, in whole hours.
+        let allowed_s = job.lasts_s as f64 * (1.0 + 5.0 * chance(&mut state));
+        let limit_s = (allowed_s / 3600.0).ceil() as i64 * 3600;
         let _ = writeln!(
             text,
-            "{submit_s},{},{},{},{}Gi,{cards},,team-{:02},0,job-{at:06}",
+            "{submit_s},{},{},{},{}Gi,{cards},,team-{:02},0,job-{at:06},{limit_s}",
             job.lasts_s,
             job.members,
             cards * 12,

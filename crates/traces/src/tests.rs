@@ -87,11 +87,25 @@ fn our_own_format_has_amounts_as_kubernetes_writes_them() {
         name: "a, b".to_owned(),
         submit_s: 60,
         lasts_s: Some(60),
+        limit_s: None,
         roles: vec![role],
         queue: "q".to_owned(),
         priority: -3,
     };
     assert_eq!(read, expected);
+}
+
+#[test]
+fn how_long_users_allowed_a_job_is_read_where_a_trace_tells_it() {
+    let swf = |asked: &str| format!("1 0 5 60 4 -1 -1 4 {asked} -1 1 1 1 -1 2 -1 -1 -1\n");
+    let own = |limit: &str| format!("submit,duration,cards,limit\n0,60,1,{limit}\n");
+    let told = |text: &str| job(text).limit_s;
+    assert_eq!(
+        (told(&swf("7200")), told(&own("3600"))),
+        (Some(7200), Some(3600))
+    );
+    assert_eq!((told(&swf("-1")), told(&own(""))), (None, None));
+    assert_eq!((told(&swf("0")), told(&own("0"))), (None, None));
 }
 
 #[test]

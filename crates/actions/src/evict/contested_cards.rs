@@ -96,7 +96,7 @@ fn nearest_node(
     let told = note.into_iter().flat_map(|note| &note.unplaced);
     let told = told.filter_map(|(_, why)| match why {
         Unplaced::NoNode(error) => Some(error.nearest.as_ref()?.node),
-        Unplaced::RoleFailed | Unplaced::NoDomain(_) => None,
+        Unplaced::RoleFailed | Unplaced::NoDomain(_) | Unplaced::Kept(_) => None,
     });
     if let Some(node) = told.chain(nearest).find(has_cards) {
         return Some((node, node_victims(session, scope, preemptor, node)));

@@ -22,6 +22,7 @@ pub(crate) mod suspects;
 pub(crate) mod unread_reports;
 
 use pumice_framework::Plan;
+use pumice_framework::reserved::Reservations;
 use pumice_model::{Applied, Delta, State, TaskStatus};
 
 use assumed_status::AssumedStatuses;
@@ -51,6 +52,7 @@ pub(crate) struct FollowUp {
     pub serviceable: Serviceable,
     pub past_hour: PastHour,
     pub stretches: Stretches,
+    pub reserved: Reservations,
 }
 
 impl FollowUp {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::find::Absent;
 use super::node_map::is_none;
 use super::place::Place;
+use super::planned::PlannedStart;
 use super::shape::{Quantities, Time, quantities};
 use super::timeline::StretchView;
 use crate::view::pages::Pages;
@@ -72,6 +73,9 @@ pub struct JobView {
     /// Where it stands in its queue, while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
+    /// When it is to start, if places are kept for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<PlannedStart>,
     /// What would have to change, a sentence each; any one of them may be enough.
     pub changes: Vec<String>,
     /// What is written on it or its pods that does not mean what it seems to.
@@ -155,6 +159,7 @@ impl Pages<'_> {
             summary: why.as_ref().map(|why| headline(&why.1).to_owned()),
             message: why.map(|why| why.1),
             place: self.place_of(ix),
+            planned: self.planned_start(ix),
             changes: self.remedies().changes_for_job(ix),
             warnings: self.teller().job_warnings(ix),
             not_told: self.pending_pods(ix).saturating_sub(told),

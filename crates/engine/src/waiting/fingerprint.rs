@@ -4,7 +4,7 @@
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
-use pumice_framework::{FitError, NoDomain, ReasonTable, Refusal, Skip, Unplaced};
+use pumice_framework::{FitError, KeptForOther, NoDomain, ReasonTable, Refusal, Skip, Unplaced};
 use pumice_model::{JobIx, NodeIx, ResourceNeedIx, TaskStatus};
 use rustc_hash::FxHasher;
 
@@ -113,6 +113,7 @@ enum MessageKind {
     Promised,
     NoNode,
     NoDomain,
+    Kept,
     RoleFailed,
     Gang,
     NoDevices,
@@ -197,6 +198,7 @@ impl Prints<'_> {
                 kind.with(exceeds.then_some(nodes))
             }
             Why::NoDomain(none) => self.fingerprint_of_no_domain(none).and(nobody()),
+            Why::Kept(kept) => fingerprint_of_kept(kept),
             Why::Refused(refusal) => Fingerprint::of_refusal(refusal).and(nobody()),
             Why::Untried => Fingerprint::of(MessageKind::Turn),
         }
@@ -222,6 +224,7 @@ impl Prints<'_> {
             }
             Unplaced::NoDomain(inner) => self.fingerprint_of_no_domain(inner),
             Unplaced::RoleFailed => Fingerprint::of(MessageKind::RoleFailed),
+            Unplaced::Kept(kept) => fingerprint_of_kept(kept),
         };
         own.and(why).with(task)
     }
@@ -337,6 +340,11 @@ fn reasons_of(error: &FitError, table: &ReasonTable) -> u64 {
     reasons.sort_unstable();
     reasons.dedup();
     hash_of(reasons)
+}
+
+/// For whom places are kept; when and how many is a detail.
+fn fingerprint_of_kept(kept: &KeptForOther) -> Fingerprint {
+    Fingerprint::of((MessageKind::Kept, &kept.job)).with((kept.start_s, kept.nodes))
 }
 
 #[cfg(test)]

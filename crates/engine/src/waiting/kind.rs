@@ -33,6 +33,8 @@ kinds! {
     NoNode: "no-node";
     /// No domain of the network has room for all of it.
     Topology: "topology";
+    /// The room that it would have is kept for others.
+    Reserved: "reserved";
     /// Somebody has put a gate before it.
     Gated: "gated";
     /// A quota of its queue or namespace is used up.

@@ -7,6 +7,7 @@ use pumice_model::resource::{AmountUnit, NOBODYS};
 use pumice_model::state::Hold;
 use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 
+use super::kept::kept_text;
 use super::kind::WaitKind;
 use super::never::NOT_EVEN_IDLE;
 use super::nobody_goes::{AND_NO_EVICTIONS, NO_EVICTIONS};
@@ -191,6 +192,7 @@ impl Wording<'_> {
             Why::RoleFailed if self.exceeds_nodes(ix) => self.never_text(ix),
             Why::RoleFailed => self.role_failed_text(ix, subject),
             Why::NoDomain(none) => self.no_domain_text(job, none),
+            Why::Kept(kept) => kept_text(kept),
             Why::Refused(_) | Why::Untried => self.untried_text(job),
         }
     }

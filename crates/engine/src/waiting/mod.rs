@@ -12,6 +12,7 @@
 
 pub(crate) mod fingerprint;
 mod gang;
+mod kept;
 mod kind;
 mod ladder;
 mod message;

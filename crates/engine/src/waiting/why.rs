@@ -1,6 +1,6 @@
 //! The reasons for which pods wait, as data.
 
-use pumice_framework::{FitError, NoDomain, Refusal, Skip, Unplaced};
+use pumice_framework::{FitError, KeptForOther, NoDomain, Refusal, Skip, Unplaced};
 use pumice_model::job::SubJob;
 use pumice_model::state::Hold;
 use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
@@ -49,6 +49,8 @@ pub enum Why<'a> {
     RoleFailed,
     /// No domain of the network holds its job or sub-job.
     NoDomain(&'a NoDomain),
+    /// It would be in the way of another job.
+    Kept(&'a KeptForOther),
     /// The pod's queue has no room for it.
     Refused(&'a Refusal),
     /// Nothing is in its own way: the rest of its gang has no place, or its turn has not come.
@@ -61,6 +63,7 @@ impl<'a> From<&'a Unplaced> for Why<'a> {
             Unplaced::NoNode(error) => Self::NoNode(error),
             Unplaced::RoleFailed => Self::RoleFailed,
             Unplaced::NoDomain(none) => Self::NoDomain(none),
+            Unplaced::Kept(kept) => Self::Kept(kept),
         }
     }
 }
@@ -83,6 +86,7 @@ impl Why<'_> {
             | Self::NoNode(_)
             | Self::RoleFailed => WaitKind::NoNode,
             Self::NoDomain(_) => WaitKind::Topology,
+            Self::Kept(_) => WaitKind::Reserved,
             Self::NotTried(skip) => kind_of_untried(skip),
             Self::Gated => WaitKind::Gated,
             Self::Refused(_) => WaitKind::QueueQuota,

@@ -15,6 +15,7 @@
 //! | [`ledger`] | what nodes have in ledgers of their own: cards | a node | until the node is touched |
 //! | [`mod@mix`] | what tasks ask of cards | the cluster | until another answer is given |
 //! | [`network`] | scores of domains of the network | – | not at all |
+//! | [`reserve`] | places that are kept for jobs that wait | – | for the cycle |
 //! | [`victims`] | who may be evicted for whom, which queue may reclaim, from whom first, who goes for nobody | – | not at all |
 //! | [`report`] | numbers for reports | – | not at all |
 //! | [`bind`] | what a Binding waits for | – | not at all |
@@ -45,6 +46,7 @@ pub mod network;
 pub mod order;
 pub mod queue;
 pub mod report;
+pub mod reserve;
 pub mod score;
 pub mod victims;
 pub mod vote;
@@ -63,6 +65,7 @@ pub use network::{DomainScore, NetworkSettings, NodesRest, POINT};
 pub use order::{JobOrder, MovedQueues, QueueBranches, QueueOrder, SubJobOrder, TaskOrder};
 pub use queue::{Admission, Allocatable, Overused};
 pub use report::{JobShares, QueueShare, QueueViews};
+pub use reserve::KeepsPlaces;
 pub use score::{NodeScore, NodeScores, Normalised, StaticPart};
 pub use victims::{Purpose, QueueDistance, Reclaimer, VictimTasks, Victims, WhyKept};
 pub use vote::{Invalid, JobPipelined, JobReady, JobStarving, JobValid};

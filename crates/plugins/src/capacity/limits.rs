@@ -6,7 +6,7 @@ use pumice_model::{QueueIx, ResIx, ResVec, State, TaskIx};
 
 use super::CapacityPlugin;
 use crate::capability::{cluster_total, held_besides};
-use crate::reservation;
+use crate::demand;
 
 impl CapacityPlugin {
     /// Whether a queue and all of its ancestors stay within their real capability with a task, which
@@ -74,7 +74,7 @@ impl CapacityPlugin {
             let demand = |ix| {
                 let (inqueue, elastic) =
                     (self.sums.inqueue(above, ix), self.sums.elastic(above, ix));
-                reservation::demand(wanted.get(ix), held.get(ix), inqueue, elastic)
+                demand::demand(wanted.get(ix), held.get(ix), inqueue, elastic)
             };
             let whose = (above != queue).then_some(above);
             let mut overruns =

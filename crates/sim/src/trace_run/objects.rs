@@ -4,6 +4,7 @@ use pumice_model::object::{
     Amounts, ContainerFacts, ContainerKind, GroupObject, NodeOp, NodeRequirement, NodeTerm,
     PodObject,
 };
+use pumice_model::run_time::RUN_TIME_LIMIT;
 use pumice_traces::{TraceJob, TraceRole, WHOLE_CARD};
 
 use super::ground::VGPU;
@@ -144,6 +145,10 @@ impl JobMaker {
                 priority => class_name(priority),
             },
             min_resources: Some(least),
+            annotations: match job.limit_s {
+                Some(limit_s) => vec![(RUN_TIME_LIMIT.to_owned(), format!("{limit_s}s"))],
+                None => Vec::new(),
+            },
             ..GroupObject::default()
         }
     }

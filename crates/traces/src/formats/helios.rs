@@ -67,6 +67,7 @@ fn job(row: &CsvRow<'_>, columns: &HeliosColumns) -> Result<TraceJob, RowFault> 
             .map_or_else(|| format!("line-{}", row.line), str::to_owned),
         submit_s,
         lasts_s: row.number(columns.duration)?.map(lasting_s).or(by_times),
+        limit_s: None,
         roles: TraceRole::spread(nodes, cpu_milli, memory, row.whole(columns.cards)?),
         queue: queue.unwrap_or_default().to_owned(),
         priority: 0,

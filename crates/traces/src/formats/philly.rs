@@ -118,6 +118,7 @@ fn job(line: usize, entry: &str) -> Result<TraceJob, RowFault> {
         },
         submit_s,
         lasts_s: lasts_s.map(|sum| sum.max(1)),
+        limit_s: None,
         roles,
         queue: entry.vc,
         priority: 0,

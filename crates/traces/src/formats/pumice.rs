@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `submit` | seconds, or a time |
 //! | `duration` | seconds; nothing: the job does not end |
+//! | `limit` | seconds that its user allowed it |
 //! | `members` | pods, which start together; 1 |
 //! | `cpu`, `memory` | what each asks, as Kubernetes writes amounts |
 //! | `cards` | whole ones, or a share of one such as 0.25 |
@@ -19,8 +20,9 @@ use crate::problem::{RowFault, TraceProblem};
 use crate::times::{lasting_s, time_s};
 
 /// Names of the columns, as they are written.
-pub const COLUMNS: [&str; 10] = [
-    "submit", "duration", "members", "cpu", "memory", "cards", "model", "queue", "priority", "name",
+pub const COLUMNS: [&str; 11] = [
+    "submit", "duration", "members", "cpu", "memory", "cards", "model", "queue", "priority",
+    "name", "limit",
 ];
 
 /// Reads all rows.
@@ -30,8 +32,8 @@ pub fn read(text: &str, intake: &mut TraceIntake<'_>) -> Result<(), TraceProblem
     let duration = columns.need("duration")?;
     let [members, cpu, memory, cards] =
         ["members", "cpu", "memory", "cards"].map(|name| columns.find(name));
-    let [model, queue, priority, name] =
-        ["model", "queue", "priority", "name"].map(|name| columns.find(name));
+    let [model, queue, priority, name, limit] =
+        ["model", "queue", "priority", "name", "limit"].map(|name| columns.find(name));
     columns.rows(text, |line, row| {
         let job = row.and_then(|row| {
             let count = row.text(members).map(|_| row.whole(members)).transpose()?;
@@ -50,6 +52,10 @@ pub fn read(text: &str, intake: &mut TraceIntake<'_>) -> Result<(), TraceProblem
                     .map_or_else(|| format!("line-{line}"), str::to_owned),
                 submit_s: time_s("submit", row.needed(submit)?)?,
                 lasts_s: row.number(duration)?.map(lasting_s),
+                limit_s: row
+                    .number(limit)?
+                    .filter(|limit| *limit > 0.0)
+                    .map(lasting_s),
                 roles: vec![role],
                 queue: row.text(queue).unwrap_or_default().to_owned(),
                 priority: priority_of(row, priority)?,

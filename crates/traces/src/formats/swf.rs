@@ -15,6 +15,7 @@ const RUN_TIME: usize = 3;
 const GOT_PROCESSORS: usize = 4;
 const USED_MEMORY: usize = 6;
 const ASKED_PROCESSORS: usize = 7;
+const ASKED_TIME: usize = 8;
 const ASKED_MEMORY: usize = 9;
 const QUEUE: usize = 14;
 
@@ -68,6 +69,9 @@ fn job(line: &str) -> Result<TraceJob, RowFault> {
         lasts_s: Some(lasting_s(
             known(RUN_TIME).ok_or_else(|| missing("run time"))?,
         )),
+        limit_s: known(ASKED_TIME)
+            .map(|limit| limit as i64)
+            .filter(|limit_s| *limit_s > 0),
         roles: vec![role],
         queue: known(QUEUE).map_or_else(String::new, |queue| format!("queue-{queue}")),
         priority: 0,

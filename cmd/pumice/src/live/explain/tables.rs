@@ -111,6 +111,8 @@ pub(super) fn job_lines(
         line(out, "Why", view.message.as_deref().unwrap_or_default())?;
     }
     as_of(out, view.as_of.as_ref())?;
+    let planned = view.planned.as_ref().map(ToString::to_string);
+    lines(out, "Planned", planned.as_slice())?;
     lines(out, "To change", &view.changes)?;
     lines(out, "Warning", &view.warnings)?;
     if view.waiting.is_empty() {

@@ -42,6 +42,7 @@ mod queues;
 mod reasons;
 mod reclaim_deserved;
 mod reports;
+mod reservations;
 mod shielded;
 mod shuffle;
 mod sleep;

@@ -1,0 +1,234 @@
+//! Whether a pod that was just placed is in the way of a reservation (spec/12 §3).
+//!
+//! ```text
+//!  placed ─► reservations it could touch: not its own job's, not of jobs it goes before, that begin before it is gone
+//!              └─ for each: who ends until then goes, others that begin until then come, its pods are placed once more
+//!                             all fit ─► it is not in the way     one does not ─► it is
+//!            everything is taken back
+//! ```
+//!
+//! What is looked at is a node: what is placed on one takes nothing on others. Where a reservation and the pod count
+//! against the limits of one queue, or the reservation's pods look at pods on other nodes, it is looked at whole.
+
+use pumice_framework::reserved::JobReservation;
+use pumice_framework::{Choice, Session};
+use pumice_model::{JobId, JobIx, NodeIx, QueueIx, TaskIx, TaskStatus};
+
+use super::ends;
+use crate::attempt::place_within_limits;
+use crate::kernel::Kernel;
+
+/// The job with a reservation in whose way a pod is that was just placed on a node.
+pub(crate) fn in_whose_way(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    task: TaskIx,
+) -> Option<JobId> {
+    if session.reserved.is_empty() {
+        return None;
+    }
+    let placed = session.state.task(task);
+    let (node, job) = (placed.node?, placed.job?);
+    let own = session.state.population().job_id(job);
+    let gone_by_s = ends::gone_by_s(session, task);
+    let near: Vec<JobId> = session.reserved.on(node).map(|one| one.job).collect();
+    let mut threatened: Vec<(JobReservation, bool)> = Vec::new();
+    for one in session.reserved.all() {
+        let is_gone = gone_by_s.is_some_and(|gone_by_s| gone_by_s <= begins_s(session, one));
+        if one.job == own || is_gone || goes_before(session, job, one.job) {
+            continue;
+        }
+        let is_near = near.contains(&one.job);
+        let pods = planned(session, one, None).into_iter().map(|(pod, _)| pod);
+        let whole = shares_limits(session, job, one.job) || span_nodes(session, pods.chain([task]));
+        if is_near || whole {
+            threatened.push((one.clone(), whole));
+        }
+    }
+    threatened.sort_by_key(|(one, _)| one.start_s);
+    let mut all = threatened.into_iter();
+    let found = all.find(|(one, whole)| {
+        let only = (!whole).then_some(node);
+        !stands_beside(session, kernel, one, Some(task), only)
+    });
+    found.map(|(one, _)| one.job)
+}
+
+/// When a reservation begins: a moment that has just passed is put off.
+fn begins_s(session: &Session, one: &JobReservation) -> i64 {
+    one.start_s.max(session.now_s.saturating_add(1))
+}
+
+/// Whether a job comes before one with a reservation, so that it need not mind it: by the order of their queue; of another
+/// queue by its priority.
+pub(super) fn goes_before(session: &Session, job: JobIx, reserved: JobId) -> bool {
+    let Some(other) = session.state.population().known_job(reserved) else {
+        return true;
+    };
+    let (left, right) = (session.state.job(job), session.state.job(other));
+    match left.queue == right.queue {
+        true => session.plugins.job_order(session.state, job, other).is_lt(),
+        false => left.priority > right.priority,
+    }
+}
+
+/// Whether what one job gets may keep the other one from its places although they are on other nodes: their queues have
+/// limits, and one above both.
+fn shares_limits(session: &Session, job: JobIx, reserved: JobId) -> bool {
+    let settings = session.reserved.settings();
+    if !settings.is_some_and(|settings| settings.queues_have_limits) {
+        return false;
+    }
+    let population = session.state.population();
+    let Some(other) = population.known_job(reserved) else {
+        return false;
+    };
+    let queue = |job: JobIx| session.state.job(job).queue;
+    match (queue(job), queue(other)) {
+        (Some(one), Some(other)) => one == other || have_common_parent(session, one, other),
+        _ => false,
+    }
+}
+
+/// Whether there is a queue above both that is not the root.
+fn have_common_parent(session: &Session, one: QueueIx, other: QueueIx) -> bool {
+    let above = above(session, one);
+    self::above(session, other)
+        .iter()
+        .any(|queue| above.contains(queue))
+}
+
+/// A queue and those above it, without the root.
+fn above(session: &Session, queue: QueueIx) -> Vec<QueueIx> {
+    let mut all = vec![queue];
+    let parent = |queue: QueueIx| {
+        let name = &session.state.queue(queue).object.parent;
+        let known = session.state.population().queue_by_name(name);
+        known.filter(|queue| !session.state.queue(*queue).object.parent.is_empty())
+    };
+    while let Some(next) = parent(all[all.len() - 1])
+        && !all.contains(&next)
+    {
+        all.push(next);
+    }
+    all
+}
+
+/// Whether what is on other nodes matters to some of these pods, or these to what is there.
+fn span_nodes(session: &Session, pods: impl IntoIterator<Item = TaskIx>) -> bool {
+    let state = &session.state;
+    pods.into_iter().any(|task| {
+        let rules = state.ground().shapes().rules(state.shape(task).rules);
+        rules.looks_at_pods() || state.task(task).has_resource_claims()
+    })
+}
+
+/// Whether the pods of a reservation still fit when it begins, where they are planned: on one node, or on all of them and
+/// within the limits of their queue. A pod that was just placed is there for longer, whatever is said of its end.
+pub(super) fn stands_beside(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    one: &JobReservation,
+    stays: Option<TaskIx>,
+    only: Option<NodeIx>,
+) -> bool {
+    let start = session.checkpoint();
+    let gains = session.gains();
+    let clock_s = session.reserved.clock_s;
+    let begins_s = begins_s(session, one);
+    for task in who_ends(session, one, begins_s, only) {
+        if Some(task) != stays {
+            session.evict(task, super::REASON, None);
+        }
+    }
+    session.reserved.clock_s = begins_s;
+    for (task, node) in others_until(session, one, begins_s, only) {
+        if let Ok(choice) = kernel.fits(session.state, session.plugins, task, node) {
+            session.place(task, choice);
+        }
+    }
+    let all_fit = planned(session, one, only).into_iter().all(|(task, node)| {
+        let found = kernel.fits(session.state, session.plugins, task, node);
+        found.is_ok_and(|choice| place(session, task, choice, only.is_none()))
+    });
+    session.undo_tries_to(start);
+    session.forget_gains_since(gains);
+    session.reserved.clock_s = clock_s;
+    all_fit
+}
+
+fn place(session: &mut Session, task: TaskIx, choice: Choice, within_limits: bool) -> bool {
+    let of_job = session.state.task(task).job;
+    let queue = of_job.and_then(|job| session.state.job(job).queue);
+    let (Some(job), Some(queue), true) = (of_job, queue, within_limits) else {
+        session.place(task, choice);
+        return true;
+    };
+    let note = session.notes.remove(&job);
+    let may = session
+        .plugins
+        .allocatable(session.state, queue, task)
+        .is_ok();
+    let placed = may && place_within_limits(session, queue, job, task, choice);
+    session.notes.remove(&job);
+    if let Some(note) = note {
+        session.notes.insert(job, note);
+    }
+    placed
+}
+
+/// Pods of a reservation that wait, with the nodes that are kept for them: those on a node, or all.
+fn planned(session: &Session, one: &JobReservation, only: Option<NodeIx>) -> Vec<(TaskIx, NodeIx)> {
+    let population = session.state.population();
+    let waits = |task: &TaskIx| population.task(*task).status == TaskStatus::Pending;
+    let pods = one.pods.iter();
+    let pods = pods.filter(|(_, node)| only.is_none_or(|only| only == *node));
+    pods.filter_map(|(id, node)| Some((population.known_task(*id).filter(waits)?, *node)))
+        .collect()
+}
+
+/// Pods of other reservations that have begun by then and not ended, on the nodes of one.
+fn others_until(
+    session: &Session,
+    one: &JobReservation,
+    begins_s: i64,
+    only: Option<NodeIx>,
+) -> Vec<(TaskIx, NodeIx)> {
+    let is_there = |other: &&JobReservation| {
+        other.job != one.job
+            && self::begins_s(session, other) <= begins_s
+            && other.end_s.is_none_or(|end_s| end_s > begins_s)
+    };
+    let others = session.reserved.all().iter().filter(is_there);
+    let pods = others.flat_map(|other| planned(session, other, only));
+    let is_near = |node: &NodeIx| one.pods.iter().any(|(_, own)| own == node);
+    pods.filter(|(_, node)| is_near(node)).collect()
+}
+
+/// Who is gone when a reservation begins: of the pods on its nodes, and of its queue where limits count.
+fn who_ends(
+    session: &Session,
+    one: &JobReservation,
+    begins_s: i64,
+    only: Option<NodeIx>,
+) -> Vec<TaskIx> {
+    let state = &session.state;
+    let mut nodes: Vec<NodeIx> = match only {
+        Some(node) => vec![node],
+        None => one.pods.iter().map(|(_, node)| *node).collect(),
+    };
+    nodes.sort_unstable();
+    nodes.dedup();
+    let on_nodes = nodes.iter().flat_map(|node| state.nodes().tasks(*node));
+    let mut all: Vec<TaskIx> = on_nodes.copied().collect();
+    if only.is_none() {
+        let population = state.population();
+        let others = population.tasks();
+        let others =
+            others.filter(|(_, task)| task.node.is_some_and(|node| !nodes.contains(&node)));
+        all.extend(others.map(|(ix, _)| ix));
+    }
+    let ends = |task: &TaskIx| ends::end_s(session, *task).is_some_and(|end_s| end_s <= begins_s);
+    all.retain(|task| super::may_end(session, *task) && ends(task));
+    all
+}

@@ -1,0 +1,54 @@
+//! When pods end, as places are planned by it (spec/12 §1).
+
+use pumice_framework::Session;
+use pumice_model::run_time::RunTime;
+use pumice_model::{JobIx, TaskIx, TaskStatus};
+
+/// When a pod that is on a node ends, seconds since the epoch, by what its owner says: its limit, else what is expected;
+/// else by what the configuration says. Nothing: nobody says, or it runs longer than was said.
+pub(super) fn end_s(session: &Session, task: TaskIx) -> Option<i64> {
+    let settings = session.reserved.settings()?;
+    let known = session.state.task(task);
+    let said = RunTime::of_task(session.state, known);
+    let said_s = said.limit_s.or(said.expected_s);
+    let runs_s = said_s.or(settings.default_limit_s)?;
+    let since_s = match known.status {
+        TaskStatus::Allocated | TaskStatus::Binding | TaskStatus::Pipelined => session.now_s,
+        _ => known.scheduled_s.unwrap_or(known.created_s),
+    };
+    let end_s = since_s.saturating_add(runs_s);
+    let may_last_s = end_s.saturating_add(settings.slack_s);
+    match session.now_s {
+        now_s if end_s > now_s => Some(end_s),
+        now_s if may_last_s > now_s => Some(now_s.saturating_add(1)),
+        _ => None,
+    }
+}
+
+/// How long a pod runs at most that gets its node now, in seconds: its limit, or what the configuration says. What is only
+/// expected does not count. Nothing: nobody says.
+fn limit_s(session: &Session, task: TaskIx) -> Option<i64> {
+    let settings = session.reserved.settings()?;
+    let said = RunTime::of_task(session.state, session.state.task(task));
+    said.limit_s.or(settings.default_limit_s)
+}
+
+/// When a pod is gone for certain that gets its node at the moment that is looked at, seconds since the epoch.
+pub(super) fn gone_by_s(session: &Session, task: TaskIx) -> Option<i64> {
+    let slack_s = session.reserved.settings()?.slack_s;
+    let limit_s = limit_s(session, task)?;
+    let runs_s = limit_s.saturating_add(slack_s);
+    Some(session.reserved.clock_s.saturating_add(runs_s))
+}
+
+/// When the last of some pods of a job ends that get their nodes then, by their limits. Nothing: nobody says of one of them.
+pub(super) fn last_end_s(session: &Session, pods: &[TaskIx], start_s: i64) -> Option<i64> {
+    let ends = pods.iter().map(|task| limit_s(session, *task));
+    let last_s = ends.collect::<Option<Vec<i64>>>()?.into_iter().max()?;
+    Some(start_s.saturating_add(last_s))
+}
+
+/// When a job begins to wait, seconds since the epoch.
+pub(super) fn waits_since_s(session: &Session, job: JobIx) -> i64 {
+    session.state.job(job).created_s
+}

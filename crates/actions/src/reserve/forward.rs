@@ -1,0 +1,303 @@
+//! The earliest moment at which all that a job needs has places (spec/12 §2).
+//!
+//! ```text
+//!  now ─► the next moment at which somebody ends, or a reservation begins or ends ─► enough places, perhaps?
+//!           ▲                                                                          │ yes: tried as `allocate` does
+//!           └───────────────────────── it does not fit ◄──────────────────────────────┴─► it fits: then
+//!  everything is taken back
+//! ```
+
+use std::collections::BTreeMap;
+
+use pumice_framework::reserved::JobReservation;
+use pumice_framework::{Checkpoint, Choice, Session};
+use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
+
+use super::around::goes_before;
+use super::ends;
+use crate::allocate::{place_job, worksheet};
+use crate::attempt::Attempt;
+use crate::kernel::Kernel;
+use crate::pod_classes::pods_by_class;
+use crate::worksheet::placeable;
+
+/// Most moments at which a job is tried.
+const MAX_TRIES: usize = 1_000;
+
+/// What happens at a moment.
+enum Event {
+    /// A pod is gone.
+    Ends(TaskIx),
+    /// The job of a reservation is gone: position among the reservations.
+    Leaves(usize),
+    /// A reservation begins.
+    Begins(usize),
+}
+
+/// A reservation for a job, at the earliest moment there is. Nothing: no moment is known at which it fits.
+pub(super) fn earliest(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    job: JobIx,
+) -> Option<JobReservation> {
+    let work = std::mem::take(&mut session.work);
+    let note = session.notes.remove(&job);
+    let gains = session.gains();
+    let clock_s = session.reserved.clock_s;
+    let mut walk = Walk::new(session, kernel, job);
+    let found = walk.until_it_fits();
+    walk.take_back();
+    session.reserved.clock_s = clock_s;
+    session.forget_gains_since(gains);
+    session.notes.remove(&job);
+    if let Some(note) = note {
+        session.notes.insert(job, note);
+    }
+    session.work = work;
+    found
+}
+
+/// What the walk did, to be taken back the last one first.
+enum WalkStep {
+    /// Steps of the transaction, from there on.
+    Steps(Checkpoint),
+    /// A pod was withdrawn from its place.
+    Withdrawn(TaskIx, TaskStatus, Choice),
+}
+
+/// A walk into the future, for one job.
+struct Walk<'w, 's> {
+    session: &'w mut Session<'s>,
+    kernel: &'w mut Kernel,
+    job: JobIx,
+    others: Vec<JobReservation>,
+    events: BTreeMap<i64, Vec<Event>>,
+    done: Vec<WalkStep>,
+    /// What pods of reservations got when these began.
+    given: Vec<(usize, TaskIx, Choice)>,
+    outlook: PlacesAhead,
+    /// Who ended last.
+    last: Option<TaskIx>,
+}
+
+impl<'w, 's> Walk<'w, 's> {
+    fn new(session: &'w mut Session<'s>, kernel: &'w mut Kernel, job: JobIx) -> Self {
+        let own = session.state.population().job_id(job);
+        let known = session.reserved.all().iter();
+        let minded = known.filter(|one| one.job != own && !goes_before(session, job, one.job));
+        let others: Vec<JobReservation> = minded.cloned().collect();
+        let mut events: BTreeMap<i64, Vec<Event>> = BTreeMap::new();
+        let on_nodes = session.state.population().tasks();
+        for (task, known) in on_nodes.filter(|(_, task)| task.node.is_some()) {
+            if known.job == Some(job) || !super::may_end(session, task) {
+                continue;
+            }
+            if let Some(end_s) = ends::end_s(session, task) {
+                events.entry(end_s).or_default().push(Event::Ends(task));
+            }
+        }
+        for (at, one) in others.iter().enumerate() {
+            if let Some(end_s) = one.end_s {
+                events.entry(end_s).or_default().push(Event::Leaves(at));
+            }
+            let begins_s = one.start_s.max(session.now_s.saturating_add(1));
+            events.entry(begins_s).or_default().push(Event::Begins(at));
+        }
+        let outlook = PlacesAhead::new(session, kernel, job);
+        Self {
+            session,
+            kernel,
+            job,
+            others,
+            events,
+            done: Vec::new(),
+            given: Vec::new(),
+            outlook,
+            last: None,
+        }
+    }
+
+    fn until_it_fits(&mut self) -> Option<JobReservation> {
+        let mut tries = 0;
+        while let Some((at_s, events)) = self.events.pop_first() {
+            self.session.reserved.clock_s = at_s;
+            for event in events {
+                self.happens(event);
+            }
+            if !self.outlook.may_suffice() {
+                continue;
+            }
+            if let Some(found) = self.try_now(at_s) {
+                return Some(found);
+            }
+            tries += 1;
+            if tries >= MAX_TRIES {
+                return None;
+            }
+        }
+        None
+    }
+
+    fn happens(&mut self, event: Event) {
+        match event {
+            Event::Ends(task) => {
+                let Some(node) = self.session.state.task(task).node else {
+                    return;
+                };
+                self.outlook.forget(self.session, self.kernel, node);
+                self.done.push(WalkStep::Steps(self.session.checkpoint()));
+                self.session.evict(task, super::REASON, None);
+                self.outlook.count(self.session, self.kernel, node);
+                self.last = Some(task);
+            }
+            Event::Begins(at) => self.begins(at),
+            Event::Leaves(at) => self.leaves(at),
+        }
+    }
+
+    /// The pods of a reservation get their places.
+    fn begins(&mut self, at: usize) {
+        let population = self.session.state.population();
+        let pods = self.others[at].pods.iter();
+        let pods = pods.filter_map(|(id, node)| Some((population.known_task(*id)?, *node)));
+        for (task, node) in pods.collect::<Vec<_>>() {
+            let state = &mut *self.session.state;
+            if state.task(task).status != TaskStatus::Pending {
+                continue;
+            }
+            let Ok(choice) = self.kernel.fits(state, self.session.plugins, task, node) else {
+                continue;
+            };
+            self.outlook.forget(self.session, self.kernel, node);
+            self.done.push(WalkStep::Steps(self.session.checkpoint()));
+            self.session.place(task, choice.clone());
+            self.given.push((at, task, choice));
+            self.outlook.count(self.session, self.kernel, node);
+        }
+    }
+
+    /// The pods of a reservation are gone again.
+    fn leaves(&mut self, at: usize) {
+        let (gone, given) = std::mem::take(&mut self.given)
+            .into_iter()
+            .partition(|(of, ..)| *of == at);
+        self.given = given;
+        let gone: Vec<(usize, TaskIx, Choice)> = gone;
+        for (_, task, choice) in gone {
+            let (node, status) = (choice.node, self.session.state.task(task).status);
+            self.outlook.forget(self.session, self.kernel, node);
+            self.session.withdraw(task);
+            self.done.push(WalkStep::Withdrawn(task, status, choice));
+            self.outlook.count(self.session, self.kernel, node);
+            self.last = Some(task);
+        }
+    }
+
+    /// Places for all that the job needs, at this moment.
+    fn try_now(&mut self, at_s: i64) -> Option<JobReservation> {
+        let (session, job) = (&mut *self.session, self.job);
+        let queue = session.state.job(job).queue?;
+        if session.plugins.overused(session.state, queue) {
+            return None;
+        }
+        let needed = session.plugins.lacks(session.state, job).max(1) as usize;
+        let start = session.checkpoint();
+        let mut sheet = worksheet(session, job);
+        let attempt = Attempt::anywhere(queue, job);
+        session.notes.remove(&job);
+        let stands = place_job(session, self.kernel, &attempt, &mut sheet);
+        let placed = session.placed_since(start);
+        let node = |task: &TaskIx| Some((*task, session.state.task(*task).node?));
+        let pods: Vec<(TaskIx, NodeIx)> = placed.iter().filter_map(node).collect();
+        let found = (stands && pods.len() >= needed).then(|| self.reservation(at_s, &pods));
+        self.session.undo_tries_to(start);
+        found
+    }
+
+    fn reservation(&self, at_s: i64, pods: &[(TaskIx, NodeIx)]) -> JobReservation {
+        let population = self.session.state.population();
+        let tasks: Vec<TaskIx> = pods.iter().map(|(task, _)| *task).collect();
+        let ids = pods
+            .iter()
+            .map(|(task, node)| (population.task_id(*task), *node));
+        JobReservation {
+            job: population.job_id(self.job),
+            start_s: at_s,
+            end_s: ends::last_end_s(self.session, &tasks, at_s),
+            pods: ids.collect(),
+            after: self.last.map(|task| match population.task(task).job {
+                Some(job) => population.job_key(job).into(),
+                None => population.task_key(task).into(),
+            }),
+            promised_s: self.session.now_s,
+            moved: None,
+        }
+    }
+
+    fn take_back(self) {
+        for done in self.done.into_iter().rev() {
+            match done {
+                WalkStep::Steps(checkpoint) => self.session.undo_tries_to(checkpoint),
+                WalkStep::Withdrawn(task, status, choice) => {
+                    self.session.put_back(task, status, choice);
+                }
+            }
+        }
+    }
+}
+
+/// How many of the pods of a job there are places for, never too few: node by node, as they change.
+struct PlacesAhead {
+    needed: i128,
+    classes: Vec<ClassAhead>,
+}
+
+struct ClassAhead {
+    sample: TaskIx,
+    pods: i128,
+    /// As many as were counted at first, and from then on what nodes gained and lost.
+    places: i128,
+}
+
+impl PlacesAhead {
+    fn new(session: &mut Session, kernel: &mut Kernel, job: JobIx) -> Self {
+        let (state, plugins) = (&*session.state, &*session.plugins);
+        let classes = pods_by_class(state, plugins, placeable(state, job));
+        let classes = classes.into_iter().map(|of_class| ClassAhead {
+            sample: of_class.sample,
+            pods: i128::from(of_class.count),
+            places: i128::from(kernel.places(state, plugins, of_class.sample).most),
+        });
+        Self {
+            needed: i128::from(plugins.lacks(state, job).max(1)),
+            classes: classes.collect(),
+        }
+    }
+
+    fn may_suffice(&self) -> bool {
+        let of_class = |class: &ClassAhead| class.places.min(class.pods);
+        self.classes.iter().map(of_class).sum::<i128>() >= self.needed
+    }
+
+    /// A node is about to change.
+    fn forget(&mut self, session: &Session, kernel: &mut Kernel, node: NodeIx) {
+        for class in &mut self.classes {
+            class.places -= class.on(session, kernel, node);
+        }
+    }
+
+    /// A node has changed.
+    fn count(&mut self, session: &Session, kernel: &mut Kernel, node: NodeIx) {
+        for class in &mut self.classes {
+            class.places += class.on(session, kernel, node);
+        }
+    }
+}
+
+impl ClassAhead {
+    fn on(&self, session: &Session, kernel: &mut Kernel, node: NodeIx) -> i128 {
+        let (state, plugins) = (&*session.state, &*session.plugins);
+        let found = kernel.places_among(state, plugins, self.sample, &[node], u64::MAX);
+        i128::from(found.most)
+    }
+}

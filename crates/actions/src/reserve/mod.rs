@@ -1,0 +1,235 @@
+//! Keeping places for jobs that wait (docs/spec/12-reservations.md): who has a reservation, and for how long.
+//!
+//! ```text
+//!  a turn brought nothing ─► among the first of its queue? ─► forward: the earliest moment ─► Reservations
+//!  a pod was placed ─► around: is it in somebody's way? ─► the next node
+//!  the turns are over ─► renew: who started or is gone loses what was kept; what does not hold any more, and who is
+//!                        first now without anything, is planned anew; from time to time an earlier start is looked for
+//! ```
+
+mod around;
+mod ends;
+mod forward;
+
+use std::collections::BTreeMap;
+
+use pumice_framework::reserved::{JobReservation, Moved, MovedBy, ReservationSettings};
+use pumice_framework::{KeptForOther, Session, Skip};
+use pumice_model::{JobId, JobIx, NodeIx, QueueIx, TaskIx, TaskStatus};
+use rustc_hash::FxHashSet;
+
+pub(crate) use around::in_whose_way;
+
+use crate::kernel::Kernel;
+use crate::pod_classes::class_of;
+use crate::worksheet::placeable;
+
+/// What steps of plans are called; none of them is ever decided.
+const REASON: &str = "plan";
+
+/// Whether the end of a pod on a node makes room: it holds a place, and is not on its way out already.
+fn may_end(session: &Session, task: TaskIx) -> bool {
+    let status = session.state.task(task).status;
+    matches!(
+        status,
+        TaskStatus::Allocated | TaskStatus::Binding | TaskStatus::Bound | TaskStatus::Running
+    )
+}
+
+/// Whether a job may have places kept: it waits for all that it needs to start, and would be tried.
+fn may_have(session: &mut Session, settings: &ReservationSettings, job: JobIx) -> bool {
+    let (state, plugins) = (&*session.state, &*session.plugins);
+    let record = state.job(job);
+    let lacks = plugins.lacks(state, job);
+    let waited_s = session
+        .now_s
+        .saturating_sub(ends::waits_since_s(session, job));
+    record.queue.is_some()
+        && Skip::without_group(record).is_none()
+        && Skip::without_tier(state, record).is_none()
+        && !record.is_pending()
+        && !plugins.job_ready(state, job)
+        && lacks >= settings.min_pods.max(1)
+        && waited_s >= settings.min_age_s
+        && placeable(state, job).count() >= lacks as usize
+        && plugins.job_valid(state, job).is_ok()
+        && plugins.job_consent(state, job).is_ok()
+}
+
+/// A pod would be in the way of a job on a node: pods of its class are not tried there again in this try.
+pub(crate) fn pass_over(session: &mut Session, task: TaskIx, node: NodeIx, reserved: JobId) {
+    let class = class_of(session.state, session.plugins, task);
+    session.reserved.pass_over(class, node, reserved);
+}
+
+/// Nodes, all or of those given, on which pods of the class of one were not found to be in the way.
+pub(crate) fn nodes_left(session: &Session, task: TaskIx, nodes: Option<&[NodeIx]>) -> Vec<NodeIx> {
+    let class = class_of(session.state, session.plugins, task);
+    let passed_over: Vec<NodeIx> = session.reserved.passed_over(&class).collect();
+    let is_free = |node: &NodeIx| !passed_over.contains(node);
+    match nodes {
+        None => session.state.nodes().indices().filter(is_free).collect(),
+        Some(nodes) => nodes.iter().copied().filter(is_free).collect(),
+    }
+}
+
+/// For whom the places are kept that a pod does not get, if that is why.
+pub(crate) fn kept_for_other(session: &Session, task: TaskIx) -> Option<KeptForOther> {
+    if !session.reserved.has_passed_over() {
+        return None;
+    }
+    let class = class_of(session.state, session.plugins, task);
+    let nodes = session.reserved.passed_over(&class).count();
+    let first = session.reserved.of(session.reserved.kept_for()?)?;
+    let population = session.state.population();
+    let job = population.known_job(first.job)?;
+    (nodes > 0).then(|| KeptForOther {
+        job: population.job_key(job).into(),
+        start_s: first.start_s,
+        nodes,
+    })
+}
+
+/// The turn of a job brought nothing: it has places kept if it is among the first of its queue.
+pub(crate) fn after_vain_turn(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
+    let Some(settings) = session.reserved.settings().copied() else {
+        return;
+    };
+    let id = session.state.population().job_id(job);
+    let is_known = session.reserved.of(id).is_some() || session.reserved.was_sought(id);
+    if is_known || session.work.is_postponed(job) || !may_have(session, &settings, job) {
+        return;
+    }
+    let queue = session.state.job(job).queue;
+    let ahead = session.reserved.all().iter().filter(|one| {
+        let known = session.state.population().known_job(one.job);
+        known.is_some_and(|other| {
+            session.state.job(other).queue == queue && !around::goes_before(session, job, one.job)
+        })
+    });
+    if ahead.count() < settings.jobs_of_queue {
+        plan(session, kernel, job, None);
+    }
+}
+
+/// Looks for the earliest moment for a job, and keeps its places from then on.
+fn plan(session: &mut Session, kernel: &mut Kernel, job: JobIx, moved: Option<Moved>) {
+    let id = session.state.population().job_id(job);
+    let moved = moved.or(session.reserved.take_lost(id));
+    match forward::earliest(session, kernel, job) {
+        Some(found) => session.reserved.insert(JobReservation { moved, ..found }),
+        None => session.reserved.sought_in_vain(id),
+    }
+}
+
+/// The turns of a cycle are over: brings what is kept in step with what is so.
+pub(crate) fn renew(session: &mut Session, kernel: &mut Kernel) {
+    let Some(settings) = session.reserved.settings().copied() else {
+        return;
+    };
+    let first = first_of_queues(session, &settings);
+    let kept: Vec<JobId> = session.reserved.all().iter().map(|one| one.job).collect();
+    let population = session.state.population();
+    let first_ids: Vec<JobId> = first.iter().map(|job| population.job_id(*job)).collect();
+    for id in kept {
+        if !first_ids.contains(&id) {
+            session.reserved.remove(id);
+        }
+    }
+    replace_broken(session, kernel, &settings);
+    for job in first {
+        let id = session.state.population().job_id(job);
+        if session.reserved.of(id).is_none() && !session.reserved.was_sought(id) {
+            plan(session, kernel, job, None);
+        }
+    }
+    if session
+        .reserved
+        .takes_look(session.now_s, settings.interval_s)
+    {
+        look_for_earlier(session, kernel);
+    }
+    session
+        .reserved
+        .settle(session.state.nodes().touch_cursor());
+}
+
+/// Jobs that may have places kept, the first of each queue, in the order in which they are planned: by priority, then
+/// queue by queue.
+fn first_of_queues(session: &mut Session, settings: &ReservationSettings) -> Vec<JobIx> {
+    let mut by_queue: BTreeMap<QueueIx, Vec<JobIx>> = BTreeMap::new();
+    for job in session.state.journal().waiting_jobs() {
+        if may_have(session, settings, job)
+            && let Some(queue) = session.state.job(job).queue
+        {
+            by_queue.entry(queue).or_default().push(job);
+        }
+    }
+    let (state, plugins) = (&*session.state, &*session.plugins);
+    let mut first: Vec<JobIx> = Vec::new();
+    for mut jobs in by_queue.into_values() {
+        jobs.sort_by(|left, right| plugins.job_order(state, *left, *right));
+        first.extend(jobs.into_iter().take(settings.jobs_of_queue));
+    }
+    first.sort_by_key(|job| std::cmp::Reverse(state.job(*job).priority));
+    first
+}
+
+/// Plans anew what was promised for a moment that has passed, and what does not hold any more on a node that has changed.
+fn replace_broken(session: &mut Session, kernel: &mut Kernel, settings: &ReservationSettings) {
+    let touched = session.state.nodes().touched_since(session.reserved.cursor);
+    let touched: Option<FxHashSet<NodeIx>> = touched.map(Iterator::collect);
+    let all: Vec<JobReservation> = session.reserved.all().to_vec();
+    for one in all {
+        let is_over = one.start_s.saturating_add(settings.slack_s) < session.now_s;
+        let mut nodes: Vec<NodeIx> = one.pods.iter().map(|(_, node)| *node).collect();
+        nodes.retain(|node| touched.as_ref().is_none_or(|all| all.contains(node)));
+        nodes.dedup();
+        let stands = |session: &mut Session, kernel: &mut Kernel| {
+            let mut nodes = nodes.iter();
+            nodes.all(|node| around::stands_beside(session, kernel, &one, None, Some(*node)))
+        };
+        match is_over {
+            true => replan(session, kernel, &one, MovedBy::Overrun),
+            false if !stands(session, kernel) => {
+                replan(session, kernel, &one, MovedBy::PlacesTaken);
+            }
+            false => {}
+        }
+    }
+}
+
+/// A promise is not kept: the next one, if there is any.
+fn replan(session: &mut Session, kernel: &mut Kernel, one: &JobReservation, why: MovedBy) {
+    session.reserved.remove(one.job);
+    let from_s = one.start_s;
+    if let Some(job) = session.state.population().known_job(one.job) {
+        plan(session, kernel, job, Some(Moved { from_s, why }));
+    }
+}
+
+/// Looks whether somebody may start earlier than was promised, without anybody else starting later; and whether what was
+/// promised holds as a whole.
+fn look_for_earlier(session: &mut Session, kernel: &mut Kernel) {
+    session.reserved.forget_sought();
+    let all: Vec<JobReservation> = session.reserved.all().to_vec();
+    for one in all {
+        let Some(job) = session.state.population().known_job(one.job) else {
+            continue;
+        };
+        let found = forward::earliest(session, kernel, job);
+        match found.filter(|found| found.start_s < one.start_s) {
+            Some(found) => {
+                let moved = Some(Moved {
+                    from_s: one.start_s,
+                    why: MovedBy::Room,
+                });
+                session.reserved.replace(JobReservation { moved, ..found });
+            }
+            None if !around::stands_beside(session, kernel, &one, None, None) => {
+                replan(session, kernel, &one, MovedBy::PlacesTaken);
+            }
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Places that are kept for jobs that wait (docs/spec/12-reservations.md).
+
+use pumice_engine::view::{Ask, PlannedStart, View};
+use pumice_model::Delta;
+
+use super::cluster::*;
+
+const PLUGIN: &str = "actions: \"enqueue, allocate, backfill\"\n\
+    tiers: [{plugins: [{name: priority}, {name: gang}, {name: predicates}, \
+    {name: reservation, arguments: {reservation.slack: 0s}}]}]\n";
+
+/// A cluster of a text under a configuration.
+fn cluster(conf: &str, text: &str) -> Cluster {
+    let mut cluster = Cluster::under(conf);
+    come(&mut cluster, text);
+    cluster
+}
+
+/// The objects of a text come.
+fn come(cluster: &mut Cluster, text: &str) {
+    for delta in pumice_fixtures::Cluster::of(text).0 {
+        if let Delta::PodApply(pod) = &delta {
+            let key = format!("{}/{}", pod.namespace, pod.name);
+            cluster.pods.insert(key, (**pod).clone());
+        }
+        cluster.engine.apply(delta);
+    }
+}
+
+fn planned(cluster: &Cluster, name: &str) -> Option<PlannedStart> {
+    let (namespace, name) = ("ns".to_owned(), name.to_owned());
+    match cluster.engine.known().view(&Ask::Job { namespace, name }) {
+        Ok(View::Job(view)) => view.planned,
+        other => unreachable!("{other:?}"),
+    }
+}
+
+/// When a job is to start, in seconds, and on which nodes.
+fn start(cluster: &Cluster, name: &str) -> Option<(i64, Vec<String>)> {
+    let planned = planned(cluster, name)?;
+    let at: jiff::Timestamp = planned.at?.0.parse().expect("a time");
+    Some((at.as_second(), planned.nodes))
+}
+
+/// The pods of a cycle at a moment, bound: `pod node` of each, in order.
+fn cycle(cluster: &mut Cluster, now_s: i64) -> Vec<String> {
+    let decisions = cluster.engine.cycle(now_s);
+    cluster.accept(&decisions)
+}
+
+const TWO_NODES: &str = "
+    node n1 4c 8Gi pods=9
+    node n2 4c 8Gi pods=9
+    pod  a  3c on:n1 since:100 limit:1000s
+    pod  b  3c on:n2 since:100 limit:2000s
+    group big min:2 created:10
+    pod  big-0 4c group:big created:10
+    pod  big-1 4c group:big created:10
+";
+
+#[test]
+fn the_first_that_does_not_fit_is_promised_the_moment_at_which_it_does() {
+    let mut cluster = cluster(PLUGIN, TWO_NODES);
+    assert_eq!(cycle(&mut cluster, 200), [""; 0]);
+    let expected = (2100, vec!["n1".to_owned(), "n2".to_owned()]);
+    assert_eq!(start(&cluster, "big"), Some(expected));
+    let planned = planned(&cluster, "big").expect("a plan");
+    assert_eq!(planned.after.as_deref(), Some("ns/b"));
+    assert_eq!(planned.moved, None);
+}
+
+#[test]
+fn others_run_meanwhile_only_where_they_are_gone_by_then() {
+    let mut cluster = cluster(PLUGIN, TWO_NODES);
+    cycle(&mut cluster, 200);
+    for (name, limit) in [
+        ("long", "limit:2000s"),
+        ("short", "limit:1900s"),
+        ("mute", ""),
+    ] {
+        let pod = format!("pod {name} 1c created:20 {limit}");
+        come(&mut cluster, &pod);
+    }
+    assert_eq!(cycle(&mut cluster, 200), ["short n1"]);
+    let (reason, message) = cluster.why("long");
+    assert_eq!(reason, "Unschedulable");
+    assert_eq!(
+        message,
+        "2 nodes with room are kept for ns/big, which is to start at 1970-01-01T00:35:00Z: a pod may run there before \
+         if it says that it ends by then (annotation pumice.sh/run-time-limit, or spec.activeDeadlineSeconds)"
+    );
+    // On the node on which nobody has a place anybody may run.
+    cluster.apply(node("n3", "2c 8Gi pods=9"));
+    assert_eq!(cycle(&mut cluster, 201), ["long n3", "mute n3"]);
+}
+
+#[test]
+fn the_promise_is_kept() {
+    let mut cluster = cluster(PLUGIN, TWO_NODES);
+    cycle(&mut cluster, 200);
+    for at in 0..8 {
+        let pod = format!("pod s{at} 1c created:20 limit:{}s", 200 + at * 300);
+        come(&mut cluster, &pod);
+    }
+    assert_eq!(cycle(&mut cluster, 200), ["s0 n1", "s1 n2"]);
+    cluster.engine.apply(Delta::PodDelete("s0".to_owned()));
+    assert_eq!(cycle(&mut cluster, 400), ["s2 n1"]);
+    for gone in ["s1", "s2", "a"] {
+        cluster.engine.apply(Delta::PodDelete(gone.to_owned()));
+    }
+    // What is left would be there for too long.
+    assert_eq!(cycle(&mut cluster, 1_100), [""; 0]);
+    cluster.engine.apply(Delta::PodDelete("b".to_owned()));
+    assert_eq!(cycle(&mut cluster, 2_100), ["big-0 n1", "big-1 n2"]);
+    assert_eq!(planned(&cluster, "big"), None);
+}
+
+#[test]
+fn who_comes_first_by_priority_need_not_mind() {
+    let mut cluster = cluster(PLUGIN, TWO_NODES);
+    cycle(&mut cluster, 200);
+    come(
+        &mut cluster,
+        "class high value:100\ngroup urgent min:1 class:high created:30\npod urgent-0 1c group:urgent priority:100 created:30",
+    );
+    assert_eq!(cycle(&mut cluster, 210), ["urgent-0 n1"]);
+    let planned = planned(&cluster, "big");
+    assert_eq!(planned, None, "nobody says when what runs on n1 ends");
+}
+
+#[test]
+fn what_ends_earlier_lets_it_start_earlier() {
+    let mut cluster = cluster(PLUGIN, TWO_NODES);
+    cycle(&mut cluster, 200);
+    cluster.engine.apply(Delta::PodDelete("b".to_owned()));
+    cycle(&mut cluster, 240);
+    let planned = planned(&cluster, "big").expect("a plan");
+    assert_eq!(start(&cluster, "big").map(|(at, _)| at), Some(1100));
+    assert_eq!(
+        planned.before.map(|at| at.0),
+        Some("1970-01-01T00:35:00Z".to_owned())
+    );
+}
+
+#[test]
+fn a_moment_that_passes_in_vain_is_no_promise_any_more() {
+    let mut cluster = cluster(PLUGIN, TWO_NODES);
+    cycle(&mut cluster, 200);
+    cluster.engine.apply(Delta::PodDelete("a".to_owned()));
+    cycle(&mut cluster, 2_150);
+    assert_eq!(
+        planned(&cluster, "big"),
+        None,
+        "b runs longer than was said"
+    );
+}
+
+#[test]
+fn with_many_every_job_is_promised_a_start_around_those_before() {
+    let many = PLUGIN.replace(
+        "reservation.slack: 0s",
+        "reservation.slack: 0s, reservation.jobs: 10",
+    );
+    let text = format!(
+        "{TWO_NODES}
+        group next min:1 created:11
+        pod next-0 4c group:next created:11 limit:500s
+        group last min:1 created:12
+        pod last-0 4c group:last created:12 limit:2000s"
+    );
+    let mut cluster = cluster(&many, &text);
+    cycle(&mut cluster, 200);
+    assert_eq!(start(&cluster, "big").map(|(at, _)| at), Some(2100));
+    // It is gone again when the first one starts.
+    assert_eq!(start(&cluster, "next"), Some((1100, vec!["n1".to_owned()])));
+    // Nobody says when the first one ends.
+    assert_eq!(start(&cluster, "last"), None);
+}

@@ -1,0 +1,282 @@
+//! Places that are kept for jobs that wait: from when on, and whose they are (docs/spec/12-reservations.md).
+//!
+//! ```text
+//!  a job is first in its queue and does not fit ─► the earliest moment at which it does ─► JobReservation
+//!  another one is placed on a node of it ─► ends before, or leaves room then ─► stands, otherwise the next node
+//! ```
+//!
+//! Here is what is remembered from cycle to cycle. Who gets a reservation and whether a pod keeps clear of one is
+//! found by the actions, which have the kernel.
+
+use pumice_model::{JobId, NodeIx, TaskId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::sleep::PodClass;
+
+/// How places are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReservationSettings {
+    /// Most jobs of a queue that have places kept.
+    pub jobs_of_queue: usize,
+    /// Fewest pods that a job needs at once.
+    pub min_pods: u32,
+    /// For how long a job has waited at least, in seconds.
+    pub min_age_s: i64,
+    /// How long a pod runs at most of which nobody says it, in seconds; nothing: for ever.
+    pub default_limit_s: Option<i64>,
+    /// How much later than its limit a pod may end, in seconds.
+    pub slack_s: i64,
+    /// How often an earlier start is looked for, in seconds.
+    pub interval_s: i64,
+    /// Some plugin limits what queues may take; [`crate::Plugins`] sets it.
+    pub queues_have_limits: bool,
+}
+
+/// Places for the pods that a job needs to start, from a moment on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobReservation {
+    /// Job that has the places.
+    pub job: JobId,
+    /// When it starts, seconds since the epoch.
+    pub start_s: i64,
+    /// When the last of its pods ends by its limit, seconds since the epoch; nothing: nobody says.
+    pub end_s: Option<i64>,
+    /// Where its pods go, in the order in which they are placed.
+    pub pods: Vec<(TaskId, NodeIx)>,
+    /// Job, as `namespace/name`, whose end it waits for last.
+    pub after: Option<Box<str>>,
+    /// When it was promised first that it starts then, seconds since the epoch.
+    pub promised_s: i64,
+    /// What was promised before, and why that is not so any more.
+    pub moved: Option<Moved>,
+}
+
+/// A promise that was not kept, or was bettered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// When it was to start, seconds since the epoch.
+    pub from_s: i64,
+    /// Why it does not.
+    pub why: MovedBy,
+}
+
+/// Why a start moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MovedBy {
+    /// Something ended earlier, or there is more room.
+    Room,
+    /// The moment passed and there was no room: something runs longer than was said.
+    Overrun,
+    /// The places are not free then any more: somebody went first, or a node changed.
+    PlacesTaken,
+    /// The nodes of the cluster are others.
+    Nodes,
+}
+
+/// The reservations of a cluster, in the order in which they were made.
+#[derive(Clone, Debug, Default)]
+pub struct Reservations {
+    settings: Option<ReservationSettings>,
+    all: Vec<JobReservation>,
+    on_nodes: FxHashMap<NodeIx, SmallVec<[u32; 2]>>,
+    /// Now, or the moment of the future that is being tried; seconds since the epoch.
+    pub clock_s: i64,
+    /// Nodes that were passed over in one try of a job, by the class of the pod.
+    passed_over: Vec<(PodClass, NodeIx)>,
+    /// In whose way the job would have been on the first of them.
+    kept_for: Option<JobId>,
+    /// Epoch of the nodes when places were chosen.
+    nodes_epoch: u64,
+    /// End of the touch log when the places were looked at last.
+    pub cursor: u64,
+    /// When an earlier start was last looked for, seconds since the epoch.
+    looked_s: Option<i64>,
+    /// Something has changed since.
+    has_changed: bool,
+    /// Jobs for which no moment was found since an earlier start was last looked for.
+    in_vain: FxHashSet<JobId>,
+    /// Places were given up since this was last asked.
+    lets_go: bool,
+    /// What was promised to jobs on nodes that are others now.
+    lost: FxHashMap<JobId, i64>,
+}
+
+impl Reservations {
+    /// A cycle begins under these settings; without any nothing is kept. Nodes that came or went change what an index of
+    /// one means: then all is planned anew.
+    pub fn open(&mut self, settings: Option<ReservationSettings>, nodes_epoch: u64, now_s: i64) {
+        self.clock_s = now_s;
+        self.has_changed = true;
+        self.settings = settings;
+        let same = std::mem::replace(&mut self.nodes_epoch, nodes_epoch) == nodes_epoch;
+        if settings.is_some() && same {
+            return;
+        }
+        self.on_nodes.clear();
+        self.in_vain.clear();
+        let all = std::mem::take(&mut self.all).into_iter();
+        self.lost = match settings.is_some() {
+            true => all.map(|one| (one.job, one.start_s)).collect(),
+            false => FxHashMap::default(),
+        };
+    }
+
+    /// What was promised to a job on nodes that are others now.
+    pub fn take_lost(&mut self, job: JobId) -> Option<Moved> {
+        let why = MovedBy::Nodes;
+        self.lost.remove(&job).map(|from_s| Moved { from_s, why })
+    }
+
+    /// No moment was found for a job.
+    pub fn sought_in_vain(&mut self, job: JobId) {
+        self.in_vain.insert(job);
+    }
+
+    /// Whether no moment was found for a job since an earlier start was last looked for.
+    pub fn was_sought(&self, job: JobId) -> bool {
+        self.in_vain.contains(&job)
+    }
+
+    /// What was sought in vain is to be sought again.
+    pub fn forget_sought(&mut self) {
+        self.in_vain.clear();
+    }
+
+    /// Whether it is time to look for an earlier start; from then on it is not, for so many seconds.
+    pub fn takes_look(&mut self, now_s: i64, interval_s: i64) -> bool {
+        let is_due = self
+            .look_due_s(interval_s)
+            .is_some_and(|due_s| due_s <= now_s);
+        let looks = self.looked_s.is_none() || is_due;
+        if looks {
+            self.looked_s = Some(now_s);
+            self.has_changed = false;
+        }
+        looks
+    }
+
+    /// When an earlier start is to be looked for, seconds since the epoch.
+    fn look_due_s(&self, interval_s: i64) -> Option<i64> {
+        let has_some = !self.all.is_empty() || !self.in_vain.is_empty();
+        let looked_s = self.looked_s.filter(|_| has_some && self.has_changed)?;
+        Some(looked_s.saturating_add(interval_s))
+    }
+
+    /// What is kept is in step with the nodes, as far as they were touched.
+    pub fn settle(&mut self, cursor: u64) {
+        self.cursor = cursor;
+    }
+
+    /// How places are kept, if they are.
+    pub fn settings(&self) -> Option<&ReservationSettings> {
+        self.settings.as_ref()
+    }
+
+    /// All of them, in the order in which they were made.
+    pub fn all(&self) -> &[JobReservation] {
+        &self.all
+    }
+
+    /// Nothing is kept for anybody.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Whether places were given up since this was last asked: others may get them at once.
+    pub fn take_given_up(&mut self) -> bool {
+        std::mem::take(&mut self.lets_go)
+    }
+
+    /// What is kept for a job.
+    pub fn of(&self, job: JobId) -> Option<&JobReservation> {
+        self.all.iter().find(|one| one.job == job)
+    }
+
+    /// Those with places on a node.
+    pub fn on(&self, node: NodeIx) -> impl Iterator<Item = &JobReservation> {
+        let known = self.on_nodes.get(&node).into_iter().flatten();
+        known.filter_map(|at| self.all.get(*at as usize))
+    }
+
+    /// Keeps places for a job, besides those that are kept already.
+    pub fn insert(&mut self, one: JobReservation) {
+        self.all.push(one);
+        self.index();
+    }
+
+    /// Keeps nothing for a job any more; what was kept.
+    pub fn remove(&mut self, job: JobId) -> Option<JobReservation> {
+        let at = self.all.iter().position(|one| one.job == job)?;
+        self.lets_go = true;
+        let removed = self.all.remove(at);
+        self.index();
+        Some(removed)
+    }
+
+    /// Keeps places for a job in place of what was kept, at the same position.
+    pub fn replace(&mut self, one: JobReservation) {
+        if let Some(known) = self.all.iter_mut().find(|known| known.job == one.job) {
+            *known = one;
+            self.lets_go = true;
+            self.index();
+        }
+    }
+
+    /// When what is kept is to be looked at although nothing happens, seconds since the epoch.
+    pub fn due_s(&self) -> Option<i64> {
+        let settings = self.settings?;
+        let over_s = |one: &JobReservation| {
+            let start_s = one.start_s.saturating_add(settings.slack_s);
+            start_s.saturating_add(1)
+        };
+        let over_s = self.all.iter().map(over_s).min();
+        let look_s = self.look_due_s(settings.interval_s);
+        over_s.into_iter().chain(look_s).min()
+    }
+
+    /// A try of a job begins: nothing was passed over.
+    pub fn begin_try(&mut self) {
+        self.passed_over.clear();
+        self.kept_for = None;
+    }
+
+    /// A pod would have been in somebody's way on a node: others of the same try are not tried there.
+    pub fn pass_over(&mut self, class: PodClass, node: NodeIx, reserved: JobId) {
+        self.passed_over.push((class, node));
+        self.kept_for.get_or_insert(reserved);
+    }
+
+    /// For whom nodes are kept that were passed over in this try.
+    pub fn kept_for(&self) -> Option<JobId> {
+        self.kept_for
+    }
+
+    /// Whether what is tried is a moment of the future.
+    pub fn is_ahead(&self, now_s: i64) -> bool {
+        self.clock_s > now_s
+    }
+
+    /// Some node was passed over in this try.
+    pub fn has_passed_over(&self) -> bool {
+        !self.passed_over.is_empty()
+    }
+
+    /// Nodes that were passed over in this try for pods of a class.
+    pub fn passed_over(&self, class: &PodClass) -> impl Iterator<Item = NodeIx> {
+        let of_class = self.passed_over.iter().filter(move |(of, _)| of == class);
+        of_class.map(|(_, node)| *node)
+    }
+
+    fn index(&mut self) {
+        self.on_nodes.clear();
+        for (at, one) in self.all.iter().enumerate() {
+            for (_, node) in &one.pods {
+                let known = self.on_nodes.entry(*node).or_default();
+                if known.last() != Some(&(at as u32)) {
+                    known.push(at as u32);
+                }
+            }
+        }
+    }
+}
