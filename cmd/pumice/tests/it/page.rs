@@ -165,7 +165,12 @@ fn tells_workload(page: &str, view: &Value, path: &str) -> usize {
 
 /// As [`tells`], and of each domain for how many pods it has room.
 fn tells_domains(page: &str, view: &Value, path: &str) {
-    tells(page, view, &["domains", "roomFor", "faults"], path);
+    let mut told = view.clone();
+    for of in told["domains"].as_array_mut().expect("domains") {
+        // Told in the words of the page.
+        of["room"]["enough"] = Value::Null;
+    }
+    tells(page, &told, &["domains", "roomFor", "faults"], path);
     for of in view["domains"].as_array().expect("domains") {
         let Some(room) = of["room"]["pods"].as_u64() else {
             continue;
