@@ -14,7 +14,7 @@ import { chromium } from "playwright-core";
 const [pumice, samples] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 // All pages of these by the rules of accessibility; of the others the first page.
-const THOROUGH = ["vgpu-mig", "queue-tree", "gang-too-large", "npu-hami", "network-topology", "numa-aware"];
+const THOROUGH = ["vgpu-mig", "queue-tree", "gang-too-large", "npu-hami", "network-topology", "numa-aware", "cpu-jobs", "fragmentation"];
 const MOST_BYTES = 300_000;
 const wrong = [];
 let looked = 0;
@@ -46,9 +46,12 @@ async function first(url, list, of) {
 async function pagesOf(url) {
   const pages = ["/", "/queues", "/jobs", "/nodes", "/nodes?by=cards", "/nodes?by=fragmentation", "/nodes?by=health", "/topology", "/decisions", "/what-if"];
   const job = await first(url, "/jobs?show=waiting", "jobs");
+  // One that runs, too: of a Job the pods of its tasks are told.
+  const runs = await first(url, "/jobs?show=running", "jobs");
   const node = await first(url, "/nodes", "nodes");
   const queue = await first(url, "/queues", "queues");
   if (job) pages.push(`/jobs/${job}`, `/topology?job=${job}`);
+  if (runs) pages.push(`/jobs/${runs}`);
   if (node) pages.push(`/nodes/${node}`);
   if (queue) pages.push(`/queues/${queue}`);
   return pages;

@@ -17,6 +17,7 @@ mod check;
 mod columns;
 mod compare;
 mod completion;
+mod job_told;
 #[cfg(feature = "live")]
 mod live;
 mod mix_table;

@@ -146,6 +146,7 @@ impl Questions {
             }
             let standby = note(&mut ground);
             let mut view = would_be(ground, &ask)?;
+            view.leave_out_past();
             view.set_configuration_problem(refused);
             Ok(ToldView { view, standby })
         };

@@ -20,7 +20,7 @@ pub struct Fork {
     pub(crate) nominations: Nominations,
     pub(crate) partial: PartialGangs,
     pub(crate) remembered: Remembered,
-    reserved: Reservations,
+    pub(crate) reserved: Reservations,
     counted: Option<CountedTasks>,
 }
 

@@ -36,6 +36,9 @@ pub struct EngineMemory {
     tidying: Tidying,
     /// There are pods with resource claims. What is on its way of these is not told.
     has_claims: bool,
+    /// Places are kept for jobs. Which ones is not told: they are planned anew.
+    #[serde(default)]
+    has_reservations: bool,
     /// The last cycle has left nothing to decide, and nothing has happened since.
     is_settled: bool,
 }
@@ -63,7 +66,9 @@ impl EngineMemory {
         let plugins = plugins.map(|told| format!("some of what plugin {} remembers", told.plugin));
         let claims = self.has_claims;
         let claims = claims.then(|| "which writes of resource claims were on their way".to_owned());
-        plugins.chain(claims).collect()
+        let reserved = self.has_reservations;
+        let reserved = reserved.then(|| "which places were kept for jobs that wait".to_owned());
+        plugins.chain(claims).chain(reserved).collect()
     }
 }
 
@@ -152,6 +157,7 @@ impl Fork {
             plugins: known.plugins.clone(),
             tidying: known.tidying.clone(),
             has_claims: state.supplies().resource_claims().version() != 0,
+            has_reservations: !self.reserved.is_empty(),
             is_settled: known.is_settled,
         }
     }

@@ -118,25 +118,11 @@ impl WasteBook {
             self.sums[row].add(sums, -1);
         }
         let of_node = &state.nodes().devices[node.at()];
-        if of_node.families().next().is_none() {
-            return;
-        }
-        let room = NodeRoom {
-            node: node.at(),
-            devices: of_node,
-            free: &free_on(mix, state.nodes(), node, LedgerTime::Now),
-            view: LedgerTime::Now,
-        };
         let pool = pool_of(state, plugins, node);
         let mut of_rows: BTreeMap<(u8, &str), FreeSums> = BTreeMap::new();
-        mix.uses(&room, |(family, at), free, serves| {
+        each_card(state, mix, node, |(family, at), sums| {
             let cards = of_node.family(family);
             let card_type = cards.map_or("", |cards| &cards.cards[at].kind);
-            let sums = FreeSums {
-                free,
-                useless: if serves { 0 } else { free },
-                cards: 1,
-            };
             of_rows.entry((family, card_type)).or_default().add(sums, 1);
         });
         for ((family, card_type), sums) in of_rows {
@@ -192,6 +178,40 @@ fn view((pool, family, card_type): (&str, &str, &str), sums: FreeSums) -> FreeCa
         useless_percent: percent(sums.useless, sums.free),
         ..FreeCardsView::default()
     }
+}
+
+/// What is free of each card of a node, and of use to no class.
+fn each_card(
+    state: &State,
+    mix: &DeviceMix,
+    node: NodeIx,
+    mut told: impl FnMut((u8, usize), FreeSums),
+) {
+    let of_node = &state.nodes().devices[node.at()];
+    if of_node.families().next().is_none() {
+        return;
+    }
+    let room = NodeRoom {
+        node: node.at(),
+        devices: of_node,
+        free: &free_on(mix, state.nodes(), node, LedgerTime::Now),
+        view: LedgerTime::Now,
+    };
+    mix.uses(&room, |card, free, serves| {
+        let sums = FreeSums {
+            free,
+            useless: if serves { 0 } else { free },
+            cards: 1,
+        };
+        told(card, sums);
+    });
+}
+
+/// What is free of the cards of a node, and of use to no class.
+pub(crate) fn free_of_node(state: &State, mix: &DeviceMix, node: NodeIx) -> FreeSums {
+    let mut sum = FreeSums::default();
+    each_card(state, mix, node, |_, sums| sum.add(sums, 1));
+    sum
 }
 
 /// The pool of a node: the value of the first of the labels that it has.

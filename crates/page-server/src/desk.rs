@@ -1,18 +1,21 @@
-//! The thread that has a source: questions come one after the other.
+//! The thread that has a source: questions come one after the other, and the same is asked once for all.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use pumice_page::{PageAddress, PageAnswer, live_part, page, plan_result, views};
+use pumice_page::{PageAddress, PageAnswer, page, plan_result, views};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use crate::fresh::FreshAnswers;
+use crate::renderings::{Rendering, Renderings};
 use crate::source::{PlanForm, PlanningSource};
 
 enum DeskRequest {
     Page(PageAddress, oneshot::Sender<PageAnswer>),
-    Live(PageAddress, oneshot::Sender<String>),
+    Live(PageAddress, oneshot::Sender<Arc<Rendering>>),
     Views(PageAddress, oneshot::Sender<Result<Value, NoViews>>),
     Plan(PageAddress, PlanForm, oneshot::Sender<String>),
 }
@@ -41,11 +44,13 @@ impl PageDesk {
         std::thread::Builder::new()
             .name("page".to_owned())
             .spawn(move || {
-                let Some(mut source) = make() else {
+                let Some(source) = make() else {
                     return;
                 };
+                let mut source = FreshAnswers::of(source);
+                let mut renderings = Renderings::default();
                 // A page that ends in a panic ends alone.
-                let mut answers = || answer(&mut source, &asked);
+                let mut answers = || answer(&mut source, &mut renderings, &asked);
                 while catch_unwind(AssertUnwindSafe(&mut answers)).is_err() {}
             })?;
         Ok(Self(sender))
@@ -63,7 +68,7 @@ impl PageDesk {
     }
 
     /// What changes of a page.
-    pub(crate) async fn live(&self, address: PageAddress) -> Option<String> {
+    pub(crate) async fn live(&self, address: PageAddress) -> Option<Arc<Rendering>> {
         self.ask(|reply| DeskRequest::Live(address, reply)).await
     }
 
@@ -79,7 +84,11 @@ impl PageDesk {
     }
 }
 
-fn answer(source: &mut impl PlanningSource, asked: &Receiver<DeskRequest>) {
+fn answer(
+    source: &mut FreshAnswers<impl PlanningSource>,
+    renderings: &mut Renderings,
+    asked: &Receiver<DeskRequest>,
+) {
     for request in asked {
         // Nothing is asked for who does not wait any more.
         match request {
@@ -87,7 +96,7 @@ fn answer(source: &mut impl PlanningSource, asked: &Receiver<DeskRequest>) {
                 drop(reply.send(page(&address, source)));
             }
             DeskRequest::Live(address, reply) if !reply.is_closed() => {
-                drop(reply.send(live_part(&address, source)));
+                drop(reply.send(renderings.of(&address, source)));
             }
             DeskRequest::Views(address, reply) if !reply.is_closed() => {
                 let views = views(&address, source);

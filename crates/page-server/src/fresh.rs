@@ -2,16 +2,23 @@
 
 use std::time::{Duration, Instant};
 
-use pumice_engine::view::{Ask, View};
-use pumice_page::{PageDecision, PageStanding, Source};
+use pumice_engine::view::{Ask, JobView, View};
+use pumice_page::{PageDecision, PageStanding, Source, ToldWorkload};
 use pumice_plan::PlanView;
 
 use crate::source::{PlanForm, PlanningSource};
 
-/// An answer is told again for so long.
-const FRESH: Duration = Duration::from_millis(900);
-/// One that took long is told again for so many times that: whoever makes it has other things to do.
-const TIMES_TAKEN: u32 = 30;
+/// An answer is told again for so long at least.
+const FRESH: Duration = Duration::from_millis(400);
+/// Whoever makes answers has other things to do: one is told again for so many times what it took, up to
+/// [`BUSY_FRESH`], so that making it takes a hundredth of the time.
+const TIMES_TAKEN: u32 = 100;
+/// For longer than this one is told again only if it took very long.
+const BUSY_FRESH: Duration = Duration::from_millis(900);
+/// Then for so many times what it took.
+const TIMES_TAKEN_LONG: u32 = 30;
+/// What a Job says itself is told again for so long at least: whoever is asked for it is not the scheduler.
+const JOB_FRESH: Duration = Duration::from_secs(3);
 /// Longest time for which one is told again.
 const MAX_FRESH: Duration = Duration::from_secs(10);
 /// Where nobody has answered it is tried anew after so long: whoever asks meanwhile need not wait for it again.
@@ -21,17 +28,22 @@ const MAX_KEPT: usize = 32;
 
 /// For how long an answer is told again that took so long.
 fn lasts(took: Duration) -> Duration {
-    (took * TIMES_TAKEN).clamp(FRESH, MAX_FRESH)
+    let wanted = (took * TIMES_TAKEN).min(BUSY_FRESH);
+    wanted.max(took * TIMES_TAKEN_LONG).clamp(FRESH, MAX_FRESH)
 }
 
-/// A source that is asked the same once in 0.9 s at most, and less often what takes it long.
-pub struct FreshAnswers<S> {
+/// A source that is asked the same once in 0.4 s at most, and less often what takes it longer than 4 ms.
+pub(crate) struct FreshAnswers<S> {
     source: S,
     /// With when each is to be asked again.
     kept: Vec<(Ask, Instant, Result<View, String>)>,
+    /// By name, with when each is to be asked for again.
+    workloads: Vec<(String, Instant, ToldWorkload)>,
     decided: Option<(Instant, Result<Vec<PageDecision>, String>)>,
     /// When nobody answered, and why.
     away: Option<(Instant, String)>,
+    /// When the first of the answers told since somebody asked for this is to be asked for again.
+    lasts_until: Option<Instant>,
 }
 
 impl<S> FreshAnswers<S> {
@@ -40,9 +52,40 @@ impl<S> FreshAnswers<S> {
         Self {
             source,
             kept: Vec::new(),
+            workloads: Vec::new(),
             decided: None,
             away: None,
+            lasts_until: None,
         }
+    }
+
+    /// What is made of answers, and until when they are the newest there are.
+    pub fn lasting<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> (T, Instant) {
+        self.lasts_until = None;
+        let made = make(self);
+        let until = self.lasts_until.take();
+        (made, until.unwrap_or_else(|| Instant::now() + FRESH))
+    }
+
+    /// An answer is told that lasts until then.
+    fn note(&mut self, until: Instant) {
+        let first = self.lasts_until.map_or(until, |first| first.min(until));
+        self.lasts_until = Some(first);
+    }
+}
+
+#[cfg(test)]
+impl<S> FreshAnswers<S> {
+    /// Who is asked.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    /// As if much time had passed.
+    pub fn age(&mut self) {
+        self.kept.clear();
+        self.workloads.clear();
+        self.decided = None;
     }
 }
 
@@ -70,8 +113,10 @@ impl<S: Source> Source for FreshAnswers<S> {
         self.is_away()?;
         let now = Instant::now();
         self.kept.retain(|(_, until, _)| now < *until);
-        if let Some((.., view)) = self.kept.iter().find(|(known, ..)| known == ask) {
-            return view.clone();
+        if let Some((_, until, view)) = self.kept.iter().find(|(known, ..)| known == ask) {
+            let (until, view) = (*until, view.clone());
+            self.note(until);
+            return view;
         }
         let view = self.source.ask(ask);
         if self.is_answer(&view) {
@@ -82,6 +127,7 @@ impl<S: Source> Source for FreshAnswers<S> {
                 drop(self.kept.swap_remove(at));
             }
             let until = Instant::now() + lasts(now.elapsed());
+            self.note(until);
             self.kept.push((ask.clone(), until, view.clone()));
         }
         view
@@ -89,15 +135,37 @@ impl<S: Source> Source for FreshAnswers<S> {
 
     fn decisions(&mut self) -> Result<Vec<PageDecision>, String> {
         self.is_away()?;
-        if let Some((at, known)) = &self.decided
-            && at.elapsed() < FRESH
-        {
-            return known.clone();
+        let now = Instant::now();
+        if let Some((until, known)) = self.decided.as_ref().filter(|(until, _)| now < *until) {
+            let (until, known) = (*until, known.clone());
+            self.note(until);
+            return known;
         }
         let decided = self.source.decisions();
+        let until = Instant::now() + lasts(now.elapsed());
         let kept = self.is_answer(&decided);
-        self.decided = kept.then(|| (Instant::now(), decided.clone()));
+        if kept {
+            self.note(until);
+        }
+        self.decided = kept.then(|| (until, decided.clone()));
         decided
+    }
+
+    fn workload(&mut self, of: &JobView) -> ToldWorkload {
+        let now = Instant::now();
+        self.workloads.retain(|(_, until, _)| now < *until);
+        let known = self.workloads.iter().find(|(known, ..)| *known == of.name);
+        if let Some((.., told)) = known {
+            return told.clone();
+        }
+        let told = self.source.workload(of);
+        // The oldest makes room.
+        if self.workloads.len() >= MAX_KEPT {
+            drop(self.workloads.remove(0));
+        }
+        let until = Instant::now() + lasts(now.elapsed()).max(JOB_FRESH);
+        self.workloads.push((of.name.clone(), until, told.clone()));
+        told
     }
 
     fn standing(&mut self) -> PageStanding {
@@ -133,6 +201,11 @@ mod tests {
             Ok(Vec::new())
         }
 
+        fn workload(&mut self, of: &JobView) -> ToldWorkload {
+            self.asked += 1;
+            ToldWorkload::AskedBy(of.name.clone())
+        }
+
         fn standing(&mut self) -> PageStanding {
             PageStanding {
                 unanswered: self.is_away,
@@ -156,9 +229,29 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_long_is_asked_less_often_so_that_it_takes_a_thirtieth_of_the_time() {
+    fn jobs_are_asked_for_once_in_a_while_each_and_so_many_are_kept() {
+        let mut fresh = FreshAnswers::of(Counted::default());
+        let of = |name: usize| JobView {
+            name: name.to_string(),
+            ..JobView::default()
+        };
+        for name in [0, 1, 0, 1] {
+            let told = fresh.workload(&of(name));
+            assert_eq!(told, ToldWorkload::AskedBy(name.to_string()));
+        }
+        assert_eq!(fresh.source.asked, 2);
+        for name in 0..MAX_KEPT * 2 {
+            fresh.workload(&of(name));
+        }
+        assert_eq!(fresh.workloads.len(), MAX_KEPT);
+    }
+
+    #[test]
+    fn what_takes_longer_is_asked_less_often() {
         let ms = Duration::from_millis;
         assert_eq!(lasts(ms(1)), FRESH);
+        assert_eq!(lasts(ms(6)), ms(600));
+        assert_eq!(lasts(ms(20)), ms(900));
         assert_eq!(lasts(ms(100)), ms(3000));
         assert_eq!(lasts(ms(60_000)), MAX_FRESH);
     }

@@ -3,20 +3,20 @@
 //!
 //! ```text
 //!  browser ─► visitors: who is let in ─► routes ─► PageDesk ─► the desk's thread ─► FreshAnswers ─► a source
-//!                                          └ stream: what changes of a page while somebody looks at it
+//!                                          └ stream: what changes of a page while somebody looks at it ◄─ Renderings
 //! ```
 //!
 //! Below which path the page lies is told by whoever serves it, and every link and stream on it begins with that.
 
 mod desk;
 mod fresh;
+mod renderings;
 mod routes;
 mod source;
 mod stream;
 mod visitors;
 
 pub use desk::PageDesk;
-pub use fresh::FreshAnswers;
 pub use routes::{router, serve};
 pub use source::{PlanForm, PlanningSource};
 pub use visitors::PageVisitors;

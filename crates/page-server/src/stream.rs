@@ -6,13 +6,14 @@ use std::time::Duration;
 use axum::response::sse::Event;
 use futures::Stream;
 use futures::stream::unfold;
-use pumice_page::{PageAddress, fingerprint};
+use pumice_page::PageAddress;
 use tokio::time::{Instant, sleep};
 
 use crate::desk::PageDesk;
 
-/// A page that is looked at is looked at anew this often.
-const PERIOD: Duration = Duration::from_secs(1);
+/// A page that is looked at is looked at anew this often: what changes of it is rendered anew only when there are new
+/// answers, and once for all who look at it.
+const PERIOD: Duration = Duration::from_millis(250);
 /// A browser whose stream has ended asks again after so long.
 const AGAIN: Duration = Duration::from_millis(500);
 
@@ -38,12 +39,11 @@ pub(crate) fn changes(page: WatchedPage) -> impl Stream<Item = Result<Event, Inf
                 return None;
             }
             let part = page.desk.live(page.address.clone()).await?;
-            let print = fingerprint(&part);
-            if page.seen.replace(print) != Some(print) {
+            if page.seen.replace(part.print) != Some(part.print) {
                 let event = Event::default()
                     .event("page")
-                    .id(format!("{print:x}"))
-                    .data(part.replace('\r', " "));
+                    .id(format!("{:x}", part.print))
+                    .data(&part.html);
                 return Some((Ok(event), (page, true)));
             }
             sleep(PERIOD).await;

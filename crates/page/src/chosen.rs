@@ -54,7 +54,7 @@ pub enum NodeColour {
     Resource,
     /// Memory of their cards in use.
     Cards,
-    /// How much of what is free of their cards is in pieces.
+    /// How much of what is free of their cards no task of the mix can use, or is in pieces where there is no mix.
     Fragmentation,
     /// Whether they and their cards may be used.
     Health,

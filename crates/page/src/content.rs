@@ -19,7 +19,7 @@ pub(crate) fn content(address: &PageAddress, source: &mut dyn Source) -> (u16, M
         PageName::Node(name) => nodes::one(address, name, source),
         PageName::Topology => topology::content(address, source),
         PageName::Decisions => decisions::content(address, source),
-        PageName::WhatIf => Ok(what_if::form(address, source)),
+        PageName::WhatIf => Ok(what_if::content(address, source)),
     };
     match made {
         Ok(content) => (200, content),

@@ -6,7 +6,7 @@ use crate::address::{PageAddress, PageName};
 use crate::assets::{EVENTS, HTMX, ICON, STYLE_PATH};
 use crate::fingerprint::fingerprint;
 use crate::parts::say;
-use crate::source::PageStanding;
+use crate::source::{PageStanding, PlansAsked};
 use crate::topology;
 use crate::words::{PageLanguage, Word};
 
@@ -57,9 +57,9 @@ impl PageFrame<'_> {
     fn head(&self) -> Markup {
         let address = self.address;
         let group = group_of(&address.name);
-        let places = PLACES
-            .into_iter()
-            .filter(|(name, _)| self.standing.plans || *name != PageName::WhatIf);
+        let places = PLACES.into_iter().filter(|(name, _)| {
+            self.standing.plans == PlansAsked::Here || *name != PageName::WhatIf
+        });
         html! {
             header {
                 strong.product { "Pumice" }

@@ -6,11 +6,12 @@ use pumice_engine::view::{Ask, JobView, JobsShown, JobsView, ListedJob, MAX_JOBS
 use crate::address::{PageAddress, PageName};
 use crate::overview::reasons;
 use crate::parts::{amounts, job, list, node, phase, pod as pod_link, queue, say, sentence, time};
-use crate::source::Source;
+use crate::source::{PlansAsked, Source};
 use crate::timeline::timeline;
 use crate::topology;
 use crate::what_if;
 use crate::words::Word;
+use crate::workload::workload;
 
 pub(crate) fn all(address: &PageAddress, source: &mut dyn Source) -> Result<Markup, String> {
     let View::Jobs(view) = source.ask(&Ask::Jobs(address.jobs()))? else {
@@ -110,11 +111,12 @@ pub(crate) fn one(
     Ok(html! {
         h1 { (say(address, Word::Job)) " " (view.name) " " @if let Some(text) = &view.phase { (phase(text)) } }
         (why(address, view.summary.as_deref(), view.message.as_deref(), &view.changes))
-        @if view.summary.is_some() && source.standing().plans {
+        @if view.summary.is_some() && source.standing().plans == PlansAsked::Here {
             p { a href=[what_if::about(address, &view.name)] { (say(address, Word::WhatIfIt)) } }
         }
         (list(say(address, Word::Warnings), &view.warnings))
         (facts(address, &view))
+        (workload(address, &view, source))
         (timeline(address, &view, source))
         @if !view.waiting.is_empty() {
             h2 { (say(address, Word::Pending)) }

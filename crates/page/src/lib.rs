@@ -33,15 +33,19 @@ mod timeline;
 mod topology;
 mod what_if;
 mod words;
+mod workload;
 
 pub use address::{PageAddress, PageName};
 pub use assets::{Asset, CONTENT_SECURITY_POLICY, asset};
 pub use chosen::{DomainChoice, NodeColour};
 pub use document::document;
 pub use fingerprint::{fingerprint, seen};
-pub use source::{PageDecision, PageStanding, Source};
+pub use source::{PageDecision, PageStanding, PlansAsked, Source};
 pub use what_if::plan_result;
 pub use words::PageLanguage;
+pub use workload::{ToldWorkload, WorkloadTask, WorkloadView};
+
+use pumice_engine::view::View;
 
 use content::content;
 use frame::PageFrame;
@@ -77,9 +81,15 @@ pub fn live_part(address: &PageAddress, source: &mut dyn Source) -> String {
 pub fn views(address: &PageAddress, source: &mut dyn Source) -> Result<serde_json::Value, String> {
     let views = address.asks().into_iter().map(|ask| {
         let view = source.ask(&ask)?;
-        serde_json::to_value(view).map_err(|error| error.to_string())
+        let mut told = serde_json::to_value(&view).map_err(|error| error.to_string())?;
+        if let View::Job(view) = &view
+            && let ToldWorkload::Job(job) = source.workload(view)
+        {
+            told["workload"] = serde_json::json!(job);
+        }
+        Ok(told)
     });
-    let mut views = views.collect::<Result<Vec<_>, _>>()?;
+    let mut views = views.collect::<Result<Vec<_>, String>>()?;
     if address.name == PageName::Decisions {
         views.push(serde_json::json!({ "decisions": source.decisions()? }));
     }

@@ -27,7 +27,7 @@ fn look(by: NodeColour, of: &NodeCell) -> (String, String) {
         NodeColour::Cards => of.card_percent,
         // Without cards there is nothing in pieces, which is not the same as nothing being in pieces.
         NodeColour::Fragmentation if of.cards == 0 => return ("u0".to_owned(), "–".to_owned()),
-        NodeColour::Fragmentation => of.card_pieces_percent,
+        NodeColour::Fragmentation => of.card_useless_percent.unwrap_or(of.card_pieces_percent),
         NodeColour::Health => return health(of),
     };
     (level(percent), percent.to_string())
@@ -59,11 +59,13 @@ fn title(address: &PageAddress, of: &NodeCell) -> String {
         NodeColour::Resource => title.push_str(&format!(" · {} % {}", of.percent, of.resource)),
         NodeColour::Cards => title.push_str(&format!(" · {} %", of.card_percent)),
         NodeColour::Fragmentation if of.cards == 0 => {}
-        NodeColour::Fragmentation => title.push_str(&format!(
-            " · {} % {}",
-            of.card_pieces_percent,
-            say(address, Word::InPieces)
-        )),
+        NodeColour::Fragmentation => {
+            let (percent, word) = match of.card_useless_percent {
+                Some(useless) => (useless, Word::OfNoUse),
+                None => (of.card_pieces_percent, Word::InPieces),
+            };
+            title.push_str(&format!(" · {percent} % {}", say(address, word)));
+        }
         NodeColour::Health => {}
     }
     if of.cards > 0 {

@@ -17,9 +17,12 @@ pub(crate) fn all(address: &PageAddress, source: &mut dyn Source) -> Result<Mark
     };
     let found = |cell: &&NodeCell| cell.name.contains(&address.search);
     let cells: Vec<&NodeCell> = view.nodes.iter().filter(found).collect();
+    let mut all = view.nodes.iter();
+    let has_mix = all.any(|cell| cell.card_useless_percent.is_some());
     Ok(html! {
         h1 { (say(address, Word::Nodes)) " " small { (cells.len()) " " (say(address, Word::Of)) " " (view.total) } }
-        (colours(address))
+        (colours(address, has_mix))
+        @if address.by == NodeColour::Fragmentation && has_mix { p { (say(address, Word::OfNoUseIs)) } }
         (node_map::legend(address))
         @if cells.is_empty() { p { (say(address, Word::NoNodes)) } }
         ul.map { @for one in cells { (node_map::cell(address, one)) } }
@@ -27,22 +30,23 @@ pub(crate) fn all(address: &PageAddress, source: &mut dyn Source) -> Result<Mark
 }
 
 /// What the map may be coloured by.
-fn colours(address: &PageAddress) -> Markup {
+fn colours(address: &PageAddress, has_mix: bool) -> Markup {
     html! {
         p.filters {
             (say(address, Word::ColourBy)) ": "
             @for by in NodeColour::ALL {
                 @let to = address.with(|other| other.by = by);
-                a href=[to] aria-current=[(address.by == by).then_some("true")] { (say(address, word_of(by))) } " "
+                a href=[to] aria-current=[(address.by == by).then_some("true")] { (say(address, word_of(by, has_mix))) } " "
             }
         }
     }
 }
 
-fn word_of(by: NodeColour) -> Word {
+fn word_of(by: NodeColour, has_mix: bool) -> Word {
     match by {
         NodeColour::Resource => Word::ByResource,
         NodeColour::Cards => Word::ByCards,
+        NodeColour::Fragmentation if has_mix => Word::ByNoUse,
         NodeColour::Fragmentation => Word::ByFragmentation,
         NodeColour::Health => Word::ByHealth,
     }

@@ -83,15 +83,14 @@ fn resources(address: &PageAddress, top: &TopView) -> Markup {
 }
 
 fn last_hour(address: &PageAddress, top: &TopView) -> Markup {
-    let of = &top.cluster.last_hour;
     html! {
-        p {
+        @if let Some(of) = &top.cluster.last_hour { p {
             (say(address, Word::LastHour)) ": "
             a href=[address.link(PageName::Decisions)] {
                 b { (of.binds) } " " (say(address, Word::PodsBound)) ", " b { (of.evictions) } " " (say(address, Word::PodsEvicted))
             }
             @if let Some(since) = &of.since { " (" (say(address, Word::DecidingSince)) " " (time(Some(since))) ")" }
-        }
+        } }
     }
 }
 

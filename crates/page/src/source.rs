@@ -1,7 +1,9 @@
 //! Where a page gets what it tells.
 
-use pumice_engine::view::{Ask, Time, View};
+use pumice_engine::view::{Ask, JobView, Time, View};
 use serde::{Deserialize, Serialize};
+
+use crate::workload::ToldWorkload;
 
 /// Who answers: a running scheduler, a simulation, a dump.
 pub trait Source {
@@ -16,6 +18,9 @@ pub trait Source {
     /// # Errors
     /// Nobody answers: why.
     fn decisions(&mut self) -> Result<Vec<PageDecision>, String>;
+
+    /// The Job behind a PodGroup that is told of.
+    fn workload(&mut self, of: &JobView) -> ToldWorkload;
 
     /// Whose page it is, and as of when.
     fn standing(&mut self) -> PageStanding;
@@ -32,10 +37,22 @@ pub struct PageStanding {
     pub note: String,
     /// It changes while one looks at it.
     pub is_live: bool,
-    /// What would happen if can be asked.
-    pub plans: bool,
+    /// Where it is asked what would happen if.
+    pub plans: PlansAsked,
     /// Nobody answers at the moment: where something cannot be told, that is why.
     pub unanswered: bool,
+}
+
+/// Where it is asked what would happen if.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlansAsked {
+    /// On this page.
+    Here,
+    /// By commands, of whom this page is of.
+    ByCommand,
+    /// Nowhere: what is shown is past.
+    #[default]
+    Nowhere,
 }
 
 /// A decision, as the journal of a scheduler has it.

@@ -1,7 +1,7 @@
 //! What became of a job: stretches of waiting and running, and what was decided about its pods.
 
 use maud::{Markup, html};
-use pumice_engine::view::{JobView, StretchView};
+use pumice_engine::view::{JobView, StretchKind, StretchView, WaitKind};
 
 use crate::address::PageAddress;
 use crate::parts::{node, phase, pod, say, time};
@@ -106,20 +106,45 @@ fn decisions(address: &PageAddress, own: &[&PageDecision]) -> Markup {
 
 fn kind(address: &PageAddress, of: &StretchView) -> Markup {
     html! {
-        @match of.kind.as_str() {
-            "runs" => { (say(address, Word::Running)) }
-            "ended" => { (say(address, Word::Ended)) }
-            "no-pods" => { (say(address, Word::HasNoPods)) }
-            kind => { (say(address, Word::Waiting)) ": " (kind) }
+        @match of.kind {
+            StretchKind::Runs => { (say(address, Word::Running)) }
+            StretchKind::Ended => { (say(address, Word::Ended)) }
+            StretchKind::NoPods => { (say(address, Word::HasNoPods)) }
+            StretchKind::Waits(kind) => { (say(address, Word::Waiting)) ": " (say(address, word_of(kind))) " (" (kind.name()) ")" }
+            StretchKind::Other => { "–" }
         }
     }
 }
 
+/// For what a job waits; metrics and addresses have names for it that are the same in all languages.
+pub(crate) fn word_of(kind: WaitKind) -> Word {
+    match kind {
+        WaitKind::Releasing => Word::WaitsReleasing,
+        WaitKind::Gang => Word::WaitsGang,
+        WaitKind::GangIncomplete => Word::WaitsGangIncomplete,
+        WaitKind::DevicePlugin => Word::WaitsDevicePlugin,
+        WaitKind::BindFailed => Word::WaitsBindFailed,
+        WaitKind::NoNode => Word::WaitsNoNode,
+        WaitKind::Topology => Word::WaitsTopology,
+        WaitKind::Reserved => Word::WaitsReserved,
+        WaitKind::Gated => Word::WaitsGated,
+        WaitKind::QueueQuota => Word::WaitsQueueQuota,
+        WaitKind::NoPodGroup => Word::WaitsNoPodGroup,
+        WaitKind::AwaitsPodGroup => Word::WaitsAwaitsPodGroup,
+        WaitKind::NoQueue => Word::WaitsNoQueue,
+        WaitKind::NotAdmitted => Word::WaitsNotAdmitted,
+        WaitKind::QueueOverused => Word::WaitsQueueOverused,
+        WaitKind::Behind => Word::WaitsBehind,
+        WaitKind::Extender => Word::WaitsExtender,
+        WaitKind::Postponed => Word::WaitsPostponed,
+    }
+}
+
 fn colour(of: &StretchView) -> &'static str {
-    match of.kind.as_str() {
-        "runs" => "guarantee",
-        "ended" | "no-pods" => "reserved",
-        _ => "waits",
+    match of.kind {
+        StretchKind::Runs => "guarantee",
+        StretchKind::Ended | StretchKind::NoPods | StretchKind::Other => "reserved",
+        StretchKind::Waits(_) => "waits",
     }
 }
 

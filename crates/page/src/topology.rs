@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use pumice_engine::view::{
-    Ask, DomainRoom, DomainSource, DomainView, MAX_DOMAINS, TopologyView, View,
+    Ask, CLUSTER, DomainRoom, DomainSource, DomainView, EnoughRoom, MAX_DOMAINS, TopologyView, View,
 };
 
 use crate::address::{PageAddress, PageName};
@@ -10,8 +10,6 @@ use crate::parts::{job, mark, pod, say};
 use crate::source::Source;
 use crate::words::Word;
 
-/// How the scheduler calls the whole cluster as a domain.
-const CLUSTER: &str = "<cluster-top-hypernode>";
 /// Steps by which what is deeper stands further in.
 const MAX_STEPS: usize = 8;
 
@@ -33,6 +31,7 @@ pub(crate) fn content(address: &PageAddress, source: &mut dyn Source) -> Result<
             p {
                 (say(address, Word::RoomLike)) " " (pod(address, &of.pod)) " (" (job(address, &of.job)) "): "
                 b { (of.enough_in) } " " (say(address, Word::DomainsWithRoom)) " " b { (of.pods) }
+                @if of.unknown_in > 0 { "; " b { (of.unknown_in) } " " (say(address, Word::DomainsUnknown)) }
             }
         }
         @if view.domains.is_empty() { p { (say(address, Word::NoMatch)) } }
@@ -127,8 +126,9 @@ fn row(address: &PageAddress, of: &DomainView) -> Markup {
 
 fn room_in(address: &PageAddress, of: &DomainRoom) -> Markup {
     let (class, word) = match of.enough {
-        true => ("good", Word::Enough),
-        false => ("waits", Word::NotEnough),
+        EnoughRoom::Yes => ("good", Word::Enough),
+        EnoughRoom::No => ("waits", Word::NotEnough),
+        EnoughRoom::Unknown => ("plain", Word::MayBeEnough),
     };
     html! {
         span.number { @if of.at_least { (say(address, Word::AtLeast)) " " } b { (of.pods) } } " "

@@ -7,13 +7,30 @@ use pumice_plan::{JobPlan, PlanOutcome, PlanView};
 use crate::address::{PageAddress, PageName};
 use crate::parts::{job, mark, node, pod, queue, say};
 use crate::plan_map;
-use crate::source::Source;
+use crate::source::{PlansAsked, Source};
 use crate::words::Word;
 
 /// Jobs that wait and are offered to be picked.
 const MAX_OFFERED: usize = 30;
 
-pub(crate) fn form(address: &PageAddress, source: &mut dyn Source) -> Markup {
+pub(crate) fn content(address: &PageAddress, source: &mut dyn Source) -> Markup {
+    match source.standing().plans {
+        PlansAsked::Here => form(address, source),
+        PlansAsked::ByCommand => html! {
+            h1 { (say(address, Word::WhatIf)) }
+            p {
+                (say(address, Word::PlansByCommand)) " " code { "pumice plan -f FILE" } ", " code { "pumice plan JOB" } ", "
+                code { "pumice ui" }
+            }
+        },
+        PlansAsked::Nowhere => html! {
+            h1 { (say(address, Word::WhatIf)) }
+            p { (say(address, Word::PlansNowhere)) }
+        },
+    }
+}
+
+fn form(address: &PageAddress, source: &mut dyn Source) -> Markup {
     let waiting = waiting(source);
     html! {
         h1 { (say(address, Word::WhatIf)) " " small { (say(address, Word::NothingIsDone)) } }

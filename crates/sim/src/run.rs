@@ -1,8 +1,8 @@
 //! The simulation loop.
 
-use pumice_api::keys;
 use std::collections::BTreeMap;
 
+use pumice_api::{Job, keys};
 use pumice_conf::Config;
 use pumice_devices::NodeReport;
 use pumice_devices::binding::{BindingAnnotations, Sent, Sequences};
@@ -35,6 +35,8 @@ pub struct Simulated {
     pub engine: Engine,
     /// The configuration that it has.
     pub config: Config,
+    /// Jobs (`batch.volcano.sh`) as their controllers left them, by `namespace/name` of their PodGroups.
+    pub jobs: BTreeMap<String, Job>,
 }
 
 /// Runs a simulation and tells what came of it. `progress` is called after every cycle with its number and the binds so
@@ -127,6 +129,7 @@ pub fn simulated(
         problems,
         engine,
         config: config.clone(),
+        jobs: world.into_jobs(),
     }
 }
 

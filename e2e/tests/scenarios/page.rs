@@ -11,9 +11,10 @@ use pumice_e2e::{
 };
 use serde_json::json;
 
+use crate::controllers::JOBS;
 use crate::live::leader_in_a_pod;
 use crate::secure::{client, status, token_of};
-use crate::{LIMIT, PODS, bare_pod, wait_running};
+use crate::{GROUPS, LIMIT, PODS, bare_pod, wait_running};
 
 #[test]
 fn the_page_shows_what_happens_while_one_looks() -> Result<()> {
@@ -41,6 +42,7 @@ fn the_page_shows_what_happens_while_one_looks() -> Result<()> {
         "decisions may be read"
     );
     drop(changes);
+    the_job_of_a_podgroup_is_told(&lab, &ui)?;
     // One that leads after it is found.
     scheduler.process().signal(Signal::TERM);
     eventually(LIMIT, "the page says that nobody answers", || {
@@ -55,6 +57,42 @@ fn the_page_shows_what_happens_while_one_looks() -> Result<()> {
     eventually(LIMIT, "the page is there again", || {
         Ok(ui.page("/nodes").ok().filter(|page| page.contains("n-0")))
     })?;
+    Ok(())
+}
+
+/// The Job that owns a PodGroup is read by the rights of the one who looks; another of that name is not.
+fn the_job_of_a_podgroup_is_told(lab: &LabGuard, ui: &Ui) -> Result<()> {
+    let template = bare_pod("unused", Some("40"))["spec"].clone();
+    let policies = json!([{"action": "RestartJob", "events": ["PodFailed", "PodEvicted"]}]);
+    let job = json!({"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "train"}, "spec": {
+        "minAvailable": 2, "maxRetry": 5, "policies": policies,
+        "tasks": [{"name": "worker", "replicas": 3, "template": {"spec": template}}]}});
+    let job = lab.rest().create(JOBS, &job)?;
+    let owned = |uid: &str, name: &str| {
+        let owner = json!({"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "train", "uid": uid, "controller": true});
+        json!({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
+            "metadata": {"name": name, "ownerReferences": [owner]}, "spec": {"minMember": 2, "queue": "default"}})
+    };
+    let uid = job["metadata"]["uid"].as_str().context("a UID")?;
+    lab.rest().create(GROUPS, &owned(uid, "of-train"))?;
+    let gone = "00000000-0000-4000-8000-000000000000";
+    lab.rest().create(GROUPS, &owned(gone, "of-another"))?;
+    let page = eventually(LIMIT, "the page of the PodGroup", || {
+        Ok(ui.page("/jobs/default/of-train").ok())
+    })?;
+    let told = [
+        "0 of 5",
+        "2 of 3",
+        "RestartJob on PodFailed, PodEvicted",
+        "worker",
+    ];
+    for words in told {
+        ensure!(page.contains(words), "{words}: {page}");
+    }
+    let other = eventually(LIMIT, "the page of the other one", || {
+        Ok(ui.page("/jobs/default/of-another").ok())
+    })?;
+    ensure!(!other.contains("RestartJob"), "{other}");
     Ok(())
 }
 

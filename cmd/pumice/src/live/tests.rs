@@ -221,11 +221,11 @@ fn the_glance_shows_cluster_queues_nodes_and_what_waits() {
             jobs_waiting: 1,
             resources: vec![usage("cpu", "2", "4", 50)],
             cards: vec![sums()],
-            last_hour: LastHour {
+            last_hour: Some(LastHour {
                 binds: 12,
                 evictions: 3,
                 since: Some(Time("2026-01-31T12:00:00Z".to_owned())),
-            },
+            }),
         },
         queues: QueuesView {
             configuration: None,

@@ -85,7 +85,9 @@ fn cluster(out: &mut dyn Write, view: &ClusterView) -> anyhow::Result<()> {
         let head = ["CARDS", "IN USE", "UNHEALTHY", "MEMORY", "CORES", "SLOTS"];
         columns(out, head, view.cards.iter().map(card_row).collect())?;
     }
-    last_hour(out, &view.last_hour)
+    view.last_hour
+        .as_ref()
+        .map_or(Ok(()), |of| last_hour(out, of))
 }
 
 fn last_hour(out: &mut dyn Write, of: &LastHour) -> anyhow::Result<()> {

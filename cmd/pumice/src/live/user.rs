@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -135,6 +136,20 @@ impl ClusterUser {
         self.runtime.block_on(request)
     }
 
+    /// As [`try_ask`](Self::try_ask), for so long at most.
+    pub fn ask_within<T>(
+        &self,
+        patience: Duration,
+        request: impl Future<Output = Result<T, ObjectsError>>,
+    ) -> Result<T, ObjectsError> {
+        let asked = async { tokio::time::timeout(patience, request).await };
+        self.runtime.block_on(asked).unwrap_or_else(|_| {
+            Err(ObjectsError::Unreachable {
+                reason: format!("no answer within {patience:?}"),
+            })
+        })
+    }
+
     /// The namespace named, else that of the context.
     pub fn namespace<'a>(&'a self, named: Option<&'a str>) -> &'a str {
         named.unwrap_or(self.objects.namespace())
@@ -146,7 +161,7 @@ impl ClusterUser {
     }
 
     /// Lets time pass.
-    pub fn pause(&self, time: std::time::Duration) {
+    pub fn pause(&self, time: Duration) {
         let slept = async { tokio::time::sleep(time).await };
         self.runtime.block_on(slept);
     }

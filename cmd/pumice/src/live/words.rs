@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use pumice_engine::view::Quantities;
+pub use pumice_engine::view::short_group;
 use serde_json::Value;
 
 pub use crate::output::print;
@@ -87,25 +88,6 @@ pub fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
     match text {
         "" => otherwise,
         text => text,
-    }
-}
-
-/// Characters of the UID that a controller hangs on the name of the PodGroup of a Job.
-const UID_CHARS: usize = 36;
-
-/// A PodGroup by the name people gave: without the UID that a controller has hung on it.
-pub fn short_group(name: &str) -> &str {
-    let at = name.len().saturating_sub(UID_CHARS + 1);
-    let (Some(short), Some(rest)) = (name.get(..at), name.get(at..)) else {
-        return name;
-    };
-    let is_of_uid = |(at, letter): (usize, char)| match at {
-        0 | 9 | 14 | 19 | 24 => letter == '-',
-        _ => letter.is_ascii_hexdigit(),
-    };
-    match !short.is_empty() && rest.char_indices().all(is_of_uid) {
-        true => short,
-        false => name,
     }
 }
 

@@ -1,14 +1,19 @@
 //! A simulation as a page.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use pumice_api::Job;
 use pumice_engine::Engine;
-use pumice_engine::view::{Ask, View};
-use pumice_page::{PageDecision, PageLanguage, PageStanding, Source, document};
+use pumice_engine::view::{Ask, JobView, View};
+use pumice_page::{
+    PageDecision, PageLanguage, PageStanding, PlansAsked, Source, ToldWorkload, document,
+};
 use pumice_sim::Simulated;
 use pumice_sim::report::Report;
 
 use crate::bad_input::BadInput;
+use crate::job_told::told;
 
 /// How things stand after a simulation.
 pub struct SimulatedSource {
@@ -18,6 +23,7 @@ pub struct SimulatedSource {
     #[cfg(feature = "live")]
     config: pumice_conf::Config,
     decisions: Vec<PageDecision>,
+    jobs: BTreeMap<String, Job>,
 }
 
 impl SimulatedSource {
@@ -38,6 +44,7 @@ impl SimulatedSource {
             },
             decisions: decisions(&done.report),
             engine: done.engine,
+            jobs: done.jobs,
             #[cfg(feature = "live")]
             config: done.config,
         }
@@ -85,11 +92,18 @@ impl Source for SimulatedSource {
         Ok(self.decisions.clone())
     }
 
+    fn workload(&mut self, of: &JobView) -> ToldWorkload {
+        match self.jobs.get(&of.name) {
+            Some(job) => ToldWorkload::Job(Box::new(told(job))),
+            None => ToldWorkload::Nothing,
+        }
+    }
+
     fn standing(&mut self) -> PageStanding {
         PageStanding {
             of: self.of.clone(),
             note: self.note.clone(),
-            plans: true,
+            plans: PlansAsked::Here,
             ..PageStanding::default()
         }
     }

@@ -1,5 +1,5 @@
 //! What a reader sees of the pages of each sample, as a small text beside it: the overview, the first job that waits (or
-//! the first of all), the first node, and the topology.
+//! the first Job, or the first of all), the first node, and the topology.
 //!
 //! `UPDATE_EXPECT=1 cargo test -p pumice --test it page_text::` writes `expected-page.txt` anew: read the difference before
 //! you believe it.
@@ -10,7 +10,7 @@ use crate::page::{Ui, flags, texts};
 use crate::samples::{differs, samples};
 
 /// Lines kept of each page: enough to see that something is missing, few enough to be read.
-const MAX_LINES: usize = 22;
+const MAX_LINES: usize = 30;
 /// Characters kept of a line.
 const MAX_LINE: usize = 160;
 
@@ -73,7 +73,11 @@ fn pages(sample: &Path, flags: &str) -> String {
     let waiting = ui.json("/jobs?show=waiting");
     let (jobs, nodes) = (ui.json("/jobs"), ui.json("/nodes"));
     let first = texts(&waiting["jobs"], "name").first().copied();
-    let first = first.or_else(|| texts(&jobs["jobs"], "name").first().copied());
+    let all = texts(&jobs["jobs"], "name");
+    // Of a Job more is told than of a pod.
+    let is_job = |name: &&&str| ui.json(&format!("/jobs/{name}"))["workload"].is_object();
+    let first = first.or_else(|| all.iter().find(is_job).copied());
+    let first = first.or_else(|| all.first().copied());
     let job = first.map(|name| format!("/jobs/{name}"));
     let node = texts(&nodes["nodes"], "name").first().copied();
     let node = node.map(|name| format!("/nodes/{name}"));

@@ -21,6 +21,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use super::places::PlaceBooking;
+
 /// How long a verdict holds, as long as those of Kubernetes' own components do.
 const HOLDS: Duration = Duration::from_secs(10);
 
@@ -154,6 +156,9 @@ pub(super) async fn guard(
     let path = request.uri().path();
     match gate.judge(token, &verb, path).await {
         Ok(AccessVerdict::Allowed { user }) => {
+            if let Some(booking) = request.extensions().get::<PlaceBooking>() {
+                booking.is_of(&user);
+            }
             request.extensions_mut().insert(PageAsker(user));
             next.run(request).await
         }

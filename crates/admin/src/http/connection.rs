@@ -14,7 +14,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -24,7 +27,7 @@ use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use super::places::{ClientKey, ConnectionPlace, ConnectionPlaces, PlaceLimits};
+use super::places::{ClientKey, ConnectionPlace, ConnectionPlaces, PlaceBooking, PlaceLimits};
 use super::tls::CurrentTls;
 
 /// Time for a request's head, and between requests (spec/01 §1.6); for TLS as well.
@@ -143,33 +146,39 @@ impl Conversation {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let booking = place.booking();
         tokio::select! {
             biased;
             () = place.displaced() => {}
-            () = self.encrypted(stream) => {}
+            () = self.encrypted(stream, booking) => {}
         }
     }
 
-    async fn encrypted<S>(&self, stream: S)
+    async fn encrypted<S>(&self, stream: S, booking: PlaceBooking)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let Some(tls) = &self.tls else {
-            return self.answer(stream).await;
+            return self.answer(stream, booking).await;
         };
         let accepted = TlsAcceptor::from(tls.config()).accept(stream);
         // A client that does not speak TLS, or is not one of the authority's, is let go.
         if let Ok(Ok(stream)) = timeout(HEADER_TIMEOUT, accepted).await {
-            self.answer(stream).await;
+            self.answer(stream, booking).await;
         }
     }
 
-    async fn answer<S>(&self, stream: S)
+    async fn answer<S>(&self, stream: S, booking: PlaceBooking)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let stream = TokioIo::new(Guarded::new(stream, WRITE_TIMEOUT));
-        let service = TowerToHyperService::new(self.router.clone());
+        let routes = TowerToHyperService::new(self.router.clone());
+        // Whoever finds out who asks books the place anew.
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(booking.clone());
+            routes.call(request)
+        });
         let mut connection = pin!(self.http.serve_connection(stream, service));
         let mut stop = self.stop.clone();
         tokio::select! {

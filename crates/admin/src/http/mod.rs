@@ -77,10 +77,10 @@ const METRICS_PLACES: PlaceLimits = PlaceLimits {
     of_client: 32,
 };
 
-/// Connections to `--secure-address` at a time. Forwarded ports all come from one client, the pod's
-/// own machine.
+/// Connections to `--secure-address` at a time. Forwarded ports all come from one address, the pod's
+/// own machine, and so do all who come through one proxy; each user counts alone once it has asked.
 const SECURE_PLACES: PlaceLimits = PlaceLimits {
-    all: 64,
+    all: 128,
     of_client: 32,
 };
 

@@ -103,7 +103,8 @@ fn it_tells_what_the_deciding_thread_sees_and_what_is_not_there() {
         (standing.of.as_str(), standing.note.as_str()),
         ("scheduler-0", "")
     );
-    assert!(!standing.unanswered && !standing.plans && standing.is_live);
+    assert!(!standing.unanswered && standing.is_live);
+    assert_eq!(standing.plans, PlansAsked::ByCommand);
 }
 
 #[test]
@@ -117,6 +118,26 @@ fn who_stands_by_says_so_and_shows_what_it_would_decide() {
     let standing = source.standing();
     assert!(standing.note.contains("stands by") && standing.note.contains("other_1 leads"));
     assert!(standing.as_of.is_some() && !standing.unanswered);
+}
+
+#[test]
+fn who_stands_by_tells_of_no_past_since_it_has_decided_nothing() {
+    let runtime = runtime(false);
+    let ask_of = |thread: Thread, ask: Ask| source(&runtime, thread).ask(&ask).expect("a view");
+    let job = Ask::Job {
+        namespace: "ns".to_owned(),
+        name: "w".to_owned(),
+    };
+    for (thread, tells) in [(Thread::Answers, true), (Thread::StandsBy, false)] {
+        let View::Top(top) = ask_of(thread, Ask::Top) else {
+            panic!("another view");
+        };
+        assert_eq!(top.cluster.last_hour.is_some(), tells);
+        let View::Job(job) = ask_of(thread, job.clone()) else {
+            panic!("another view");
+        };
+        assert_eq!(!job.timeline.is_empty(), tells);
+    }
 }
 
 #[test]

@@ -12,6 +12,9 @@ use std::collections::VecDeque;
 
 use pumice_model::{Applied, JobId, Sym};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::waiting::WaitKind;
 
 /// Stretches kept of a job.
 const MAX_STRETCHES: usize = 12;
@@ -22,13 +25,58 @@ const MAX_JOBS: usize = 20_000;
 /// Bytes kept of what is told of a stretch.
 const MAX_TEXT_BYTES: usize = 160;
 
+/// What a job does for some time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum StretchKind {
+    /// It waits, for this kind of reason.
+    Waits(WaitKind),
+    /// Pods of it are on nodes, and none waits.
+    Runs,
+    /// No pod waits, and none is on a node any more.
+    Ended,
+    /// There are no pods, and nobody is asked to make some.
+    NoPods,
+    /// What another version tells.
+    #[default]
+    Other,
+}
+
+impl StretchKind {
+    /// As programs read it; a reason as metrics name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Waits(kind) => kind.name(),
+            Self::Runs => "runs",
+            Self::Ended => "ended",
+            Self::NoPods => "no-pods",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl From<StretchKind> for String {
+    fn from(kind: StretchKind) -> Self {
+        kind.name().to_owned()
+    }
+}
+
+impl From<String> for StretchKind {
+    fn from(name: String) -> Self {
+        let mut plain = [Self::Runs, Self::Ended, Self::NoPods].into_iter();
+        let plain = plain.find(|kind| kind.name() == name);
+        let waits = || WaitKind::named(&name).map(Self::Waits);
+        plain.or_else(waits).unwrap_or_default()
+    }
+}
+
 /// Some time in which a job waited for one kind of reason, or ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     /// When it began, seconds since the epoch.
     pub from_s: i64,
-    /// Kind of reason, as metrics name it; `running` and `ended` of a job that does not wait.
-    pub kind: &'static str,
+    /// What the job did.
+    pub kind: StretchKind,
     /// What was told of it first; empty for nothing.
     pub text: Box<str>,
 }
@@ -51,7 +99,7 @@ pub(crate) struct Stretches {
 
 impl Stretches {
     /// Whether that would be news of a job.
-    pub fn is_news(&self, job: JobId, kind: &str) -> bool {
+    pub fn is_news(&self, job: JobId, kind: StretchKind) -> bool {
         let known = self.jobs.get(&job);
         let last = known.and_then(|known| known.stretches.back());
         last.is_none_or(|last| last.kind != kind)
@@ -103,7 +151,7 @@ impl Stretches {
 
 impl Stretch {
     /// A stretch with the beginning of what is told of it.
-    pub fn new(from_s: i64, kind: &'static str, text: &str) -> Self {
+    pub fn new(from_s: i64, kind: StretchKind, text: &str) -> Self {
         let mut end = text.len().min(MAX_TEXT_BYTES);
         while !text.is_char_boundary(end) {
             end -= 1;

@@ -187,6 +187,22 @@ fn near<'a>(
     all.into_iter().collect()
 }
 
+/// A PodGroup by the name people gave: without the UID that a controller has hung on it.
+pub fn short_group(name: &str) -> &str {
+    let at = name.len().saturating_sub(UID_CHARS + 1);
+    let (Some(short), Some(rest)) = (name.get(..at), name.get(at..)) else {
+        return name;
+    };
+    let is_of_uid = |(at, letter): (usize, char)| match at {
+        0 | 9 | 14 | 19 | 24 => letter == '-',
+        _ => letter.is_ascii_hexdigit(),
+    };
+    match !short.is_empty() && rest.char_indices().all(is_of_uid) {
+        true => short,
+        false => name,
+    }
+}
+
 /// A node that is not known.
 pub(super) fn no_node<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Absent {
     let nearest = nearest(name, names.take(MAX_NAMES));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::shape::Time;
 use crate::view::pages::Pages;
-use crate::waiting::headline;
+use crate::waiting::{WaitKind, headline};
 
 /// Jobs told of at once.
 pub const MAX_JOBS: usize = 100;
@@ -111,7 +111,7 @@ impl Pages<'_> {
     pub(super) fn jobs_view(&self, ask: &JobsAsk) -> JobsView {
         let population = self.state.population();
         let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-        let mut found: Vec<(String, JobIx, Option<&'static str>)> = Vec::new();
+        let mut found: Vec<(String, JobIx, Option<WaitKind>)> = Vec::new();
         for (ix, job) in population.jobs() {
             if !ask.queue.is_empty() && self.state.names().text(job.queue_name) != ask.queue {
                 continue;
@@ -120,17 +120,18 @@ impl Pages<'_> {
             if !key.contains(&ask.search) {
                 continue;
             }
-            let class = self.class_of_job(ix);
-            if let Some(class) = class {
-                *reasons.entry(class.to_owned()).or_insert(0) += 1;
+            let kind = self.kind_of_job(ix);
+            if let Some(kind) = kind {
+                *reasons.entry(kind.name().to_owned()).or_insert(0) += 1;
             }
             let is_shown = match ask.shown {
                 JobsShown::All => true,
-                JobsShown::Waiting => class.is_some(),
+                JobsShown::Waiting => kind.is_some(),
                 JobsShown::Running => self.placed_pods(ix) > 0,
             };
-            if is_shown && (ask.reason.is_empty() || class == Some(&*ask.reason)) {
-                found.push((key, ix, class));
+            let is_asked = kind.is_some_and(|kind| kind.name() == ask.reason);
+            if is_shown && (ask.reason.is_empty() || is_asked) {
+                found.push((key, ix, kind));
             }
         }
         let total = found.len();
@@ -146,16 +147,16 @@ impl Pages<'_> {
             total,
             from: ask.from.min(total),
             jobs: rows
-                .map(|(key, ix, class)| self.job_row(key, ix, class))
+                .map(|(key, ix, kind)| self.job_row(key, ix, kind))
                 .collect(),
             reasons,
             cycle: self.cycle,
         }
     }
 
-    fn job_row(&self, name: String, ix: JobIx, class: Option<&'static str>) -> ListedJob {
+    fn job_row(&self, name: String, ix: JobIx, kind: Option<WaitKind>) -> ListedJob {
         let job = self.state.job(ix);
-        let why = class.and_then(|_| self.why_waiting(ix));
+        let why = kind.and_then(|_| self.why_waiting(ix));
         ListedJob {
             name,
             queue: self.state.names().text(job.queue_name).to_owned(),
@@ -166,13 +167,13 @@ impl Pages<'_> {
             placed: self.placed_pods(ix),
             pending: self.pending_pods(ix),
             min_member: job.min_available,
-            class: class.map(str::to_owned),
+            class: kind.map(|kind| kind.name().to_owned()),
             summary: why.map(|(_, message)| headline(&message).to_owned()),
         }
     }
 
-    /// The kind of reason of a job's first pod that waits; `not-admitted` of one that has no pods yet.
-    pub(super) fn class_of_job(&self, ix: JobIx) -> Option<&'static str> {
+    /// The kind of reason of a job's first pod that waits; that it is not admitted of one that has no pods yet.
+    pub(super) fn kind_of_job(&self, ix: JobIx) -> Option<WaitKind> {
         let job = self.state.job(ix);
         let waits = [
             TaskStatus::Pending,
@@ -187,8 +188,8 @@ impl Pages<'_> {
             waits.contains(&status)
         });
         match pending.next() {
-            Some(first) => self.waiting(first).map(|waiting| waiting.class()),
-            None => (job.group().is_some() && job.is_pending()).then_some("not-admitted"),
+            Some(first) => self.waiting(first).map(|waiting| waiting.kind()),
+            None => (job.group().is_some() && job.is_pending()).then_some(WaitKind::NotAdmitted),
         }
     }
 

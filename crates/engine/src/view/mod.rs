@@ -38,11 +38,12 @@ mod top;
 mod topology;
 
 use pumice_model::JobIx;
+pub use pumice_model::network::CLUSTER;
 use serde::{Deserialize, Serialize};
 
 pub use card_sums::FamilySums;
 pub use cards::{CardAmount, CardPod, CardView, CardsView, FreePart};
-pub use find::Absent;
+pub use find::{Absent, short_group};
 pub use held_cards::FreedCards;
 pub use job::{JobView, SameReason};
 pub use jobs::{JobsAsk, JobsShown, JobsView, ListedJob, MAX_JOBS};
@@ -60,11 +61,13 @@ pub use timeline::StretchView;
 pub(crate) use timeline::note_stretch;
 pub use top::{ClusterView, LastHour, NodeView, TopView, Usage};
 pub use topology::{
-    DomainRoom, DomainSource, DomainView, FreeAmount, MAX_DOMAINS, RoomFor, TierView, TopologyAsk,
-    TopologyView,
+    DomainRoom, DomainSource, DomainView, EnoughRoom, FreeAmount, MAX_DOMAINS, RoomFor, TierView,
+    TopologyAsk, TopologyView,
 };
 
+pub use crate::follow_up::stretches::StretchKind;
 use crate::knowledge::Knowledge;
+pub use crate::waiting::WaitKind;
 pub use crate::wasted::FreeCardsView;
 
 /// Most rows of one kind in a view: more than anybody reads, few enough to be made at once.
@@ -143,6 +146,18 @@ pub enum View {
 }
 
 impl View {
+    /// Of a copy that has run a cycle of its own: what it would tell of its past is not what happened.
+    pub fn leave_out_past(&mut self) {
+        match self {
+            Self::Top(view) => view.cluster.last_hour = None,
+            Self::Job(view) => {
+                view.timeline.clear();
+                view.stretches_dropped = 0;
+            }
+            _ => {}
+        }
+    }
+
     /// Where the cluster is told of at a glance: what is wrong with the newest configuration, which is not in
     /// use.
     pub fn set_configuration_problem(&mut self, problem: Option<String>) {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::cards::{MEMORY, amount};
 use super::top::percent;
 use crate::view::pages::Pages;
+use crate::wasted::free_of_node;
 
 /// Nodes told of.
 pub const MAX_CELLS: usize = 20_000;
@@ -42,6 +43,10 @@ pub struct NodeCell {
     /// cards has none of that memory; 0 where none is free.
     #[serde(default)]
     pub card_pieces_percent: i64,
+    /// How much of what is free of its cards is of use to no class of the mix of tasks, in percent; 0 where nothing is
+    /// free, `None` where there is no mix.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card_useless_percent: Option<i64>,
 }
 
 #[allow(
@@ -78,6 +83,12 @@ impl Pages<'_> {
         }
     }
 
+    fn useless_percent(&self, node: NodeIx) -> Option<i64> {
+        let mix = self.state.supplies().devices().mix()?;
+        let sums = free_of_node(self.state, mix, node);
+        Some(percent(sums.useless, sums.free))
+    }
+
     fn node_cell(&self, node: NodeIx) -> NodeCell {
         let nodes = self.state.nodes();
         let resources = self.state.resources();
@@ -111,6 +122,7 @@ impl Pages<'_> {
             cards_unhealthy: cards.unhealthy,
             card_percent: percent(used, memory),
             card_pieces_percent: percent(pieces, memory.saturating_sub(used).max(0)),
+            card_useless_percent: self.useless_percent(node),
         }
     }
 }

@@ -5,18 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::shape::Time;
 use crate::engine::Engine;
-use crate::follow_up::stretches::Stretch;
+use crate::follow_up::stretches::{Stretch, StretchKind};
 use crate::view::pages::Pages;
-use crate::waiting::headline;
-
-/// Kind of a stretch in which pods of a job are on nodes and none waits.
-const RUNS: &str = "runs";
-/// Kind of a stretch in which no pod waits, and none is on a node any more.
-const ENDED: &str = "ended";
-/// Kind of a stretch in which there are no pods, and nobody is asked to make some.
-const NO_PODS: &str = "no-pods";
-/// Kind of reason of a job that goes on in the next cycle: nothing new is known of it.
-const POSTPONED: &str = "postponed";
+use crate::waiting::{WaitKind, headline};
 
 /// Some time in which a job waited for one kind of reason, or ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,8 +21,8 @@ pub struct StretchView {
     /// It is the one that goes on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub goes_on: bool,
-    /// Kind of reason, as metrics name it; `runs`, `ended` or `no-pods` of a job that does not wait.
-    pub kind: String,
+    /// What the job did: the kind of reason for which it waited, as metrics name it, or `runs`, `ended` or `no-pods`.
+    pub kind: StretchKind,
     /// What was told of it first, cut short; empty for nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
@@ -49,22 +40,22 @@ impl Pages<'_> {
             from: Time::of(stretch.from_s),
             seconds: end.unwrap_or(self.now_s).saturating_sub(stretch.from_s),
             goes_on: end.is_none(),
-            kind: stretch.kind.to_owned(),
+            kind: stretch.kind,
             text: stretch.text.to_string(),
         });
         (told.collect(), dropped)
     }
 
     /// What a job does now, of those things that make stretches.
-    fn kind_of_stretch(&self, ix: JobIx) -> &'static str {
-        if let Some(class) = self.class_of_job(ix) {
-            return class;
+    fn kind_of_stretch(&self, ix: JobIx) -> StretchKind {
+        if let Some(kind) = self.kind_of_job(ix) {
+            return StretchKind::Waits(kind);
         }
         let job = self.state.job(ix);
         match (self.placed_pods(ix), job.tasks.is_empty()) {
-            (0, true) => NO_PODS,
-            (0, false) => ENDED,
-            _ => RUNS,
+            (0, true) => StretchKind::NoPods,
+            (0, false) => StretchKind::Ended,
+            _ => StretchKind::Runs,
         }
     }
 }
@@ -77,7 +68,10 @@ pub(crate) fn note_stretch(engine: &mut Engine, ix: JobIx, now_s: i64) {
     }
     let (id, job) = (population.job_id(ix), engine.state.job(ix));
     let kind = engine.known().pages().kind_of_stretch(ix);
-    if kind == POSTPONED || !engine.follow_up.stretches.is_news(id, kind) {
+    // Of one that goes on in the next cycle nothing new is known.
+    if kind == StretchKind::Waits(WaitKind::Postponed)
+        || !engine.follow_up.stretches.is_news(id, kind)
+    {
         return;
     }
     let waits = job.count(TaskStatus::Pending) > 0 || job.is_pending();

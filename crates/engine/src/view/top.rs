@@ -52,9 +52,9 @@ pub struct ClusterView {
     /// Shared cards, by kind of devices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<FamilySums>,
-    /// What was decided in the last hour.
-    #[serde(default)]
-    pub last_hour: LastHour,
+    /// What was decided in the last hour; `None` of who has not decided, but only would.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_hour: Option<LastHour>,
 }
 
 /// What was decided in the last hour, by this scheduler and since it decides.
@@ -147,7 +147,7 @@ impl Pages<'_> {
             jobs_waiting: waiting.total,
             resources: resources.collect(),
             cards: self.card_sums(),
-            last_hour: self.last_hour(),
+            last_hour: Some(self.last_hour()),
         }
     }
 

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::find::Absent;
+use super::node_map::is_none;
 use super::room::NodePlaces;
 use crate::view::pages::Pages;
 
@@ -90,6 +91,9 @@ pub struct RoomFor {
     pub pods: u64,
     /// Domains with room for all of them, of those that are asked for.
     pub enough_in: usize,
+    /// Domains of which it is not known, since counting was stopped.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unknown_in: usize,
 }
 
 /// A domain of the network.
@@ -144,8 +148,30 @@ pub struct DomainRoom {
     /// There may be room for more: counting was stopped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
-    /// As many as there have to be have room.
-    pub enough: bool,
+    /// Whether as many as there have to be have room.
+    pub enough: EnoughRoom,
+}
+
+/// Whether there is room for as many as there have to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EnoughRoom {
+    /// There is.
+    Yes,
+    /// There is not.
+    #[default]
+    No,
+    /// Counting was stopped before there was.
+    Unknown,
+}
+
+/// What domains are told of a node.
+#[derive(Clone, Copy, Default)]
+struct SeenNode {
+    takes_pods: bool,
+    cards: usize,
+    /// Those that nobody uses and that may be given out, if it takes pods.
+    cards_free: usize,
 }
 
 /// What is counted for one question.
@@ -163,7 +189,11 @@ impl CountedRoom {
         DomainRoom {
             pods,
             at_least,
-            enough: pods >= self.pods,
+            enough: match (pods >= self.pods, at_least) {
+                (true, _) => EnoughRoom::Yes,
+                (false, true) => EnoughRoom::Unknown,
+                (false, false) => EnoughRoom::No,
+            },
         }
     }
 }
@@ -200,10 +230,16 @@ impl DomainPages<'_> {
         };
         let all: Vec<(DomainIx, usize)> = self.tree().into_iter().filter(found).collect();
         if let (Some(told), Some(room)) = (&mut room_for, &room) {
-            let nodes = all.iter().map(|(ix, _)| network.nodes(*ix));
-            told.enough_in = nodes.filter(|nodes| room.on(nodes).enough).count();
+            for (ix, _) in &all {
+                match room.on(network.nodes(*ix)).enough {
+                    EnoughRoom::Yes => told.enough_in += 1,
+                    EnoughRoom::Unknown => told.unknown_in += 1,
+                    EnoughRoom::No => {}
+                }
+            }
         }
         let shown = all.iter().skip(ask.from).take(MAX_DOMAINS);
+        let seen = self.seen_nodes();
         let faults = network.faults().iter().take(MAX_DOMAINS);
         Ok(TopologyView {
             made_of: match (network.has_domains(), network.objects().next()) {
@@ -216,7 +252,7 @@ impl DomainPages<'_> {
             total: all.len(),
             from: ask.from,
             domains: shown
-                .map(|(ix, depth)| self.domain_view(*ix, *depth, room.as_ref()))
+                .map(|(ix, depth)| self.domain_view((*ix, *depth), &seen, room.as_ref()))
                 .collect(),
             faults: faults
                 .map(|fault| format!("HyperNode {}: {}", fault.hyper_node, fault.message))
@@ -292,28 +328,47 @@ impl DomainPages<'_> {
             job: population.job_key(ix),
             pod: sample.map_or_else(String::new, |task| population.task_key(task)),
             pods,
-            enough_in: 0,
+            ..RoomFor::default()
         };
         let places = places.unwrap_or_default();
         Ok(Some((room_for, CountedRoom { places, pods })))
     }
 
-    fn domain_view(&self, ix: DomainIx, depth: usize, room: Option<&CountedRoom>) -> DomainView {
-        let network = self.state.ground().network();
-        let domain = network.domain(ix);
-        let takes = |node: &&NodeIx| self.node_status(**node) == "Ready";
-        let ready: Vec<NodeIx> = domain.nodes.iter().filter(takes).copied().collect();
-        let (mut cards, mut cards_free) = (0, 0);
-        for node in domain.nodes.iter() {
-            cards += self.card_counts(*node).all;
-        }
-        for node in &ready {
-            for (_, of) in self.state.nodes().devices[node.at()].families() {
+    /// What domains are told of their nodes, asked of each node once, however many domains hold it.
+    fn seen_nodes(&self) -> Vec<SeenNode> {
+        let nodes = self.state.nodes();
+        let mut seen = vec![SeenNode::default(); nodes.len()];
+        for node in nodes.indices() {
+            let takes_pods = self.node_status(node) == "Ready";
+            let mut cards_free = 0;
+            for (_, of) in nodes.devices[node.at()].families().filter(|_| takes_pods) {
                 let each = of.cards.iter().enumerate();
                 let free = each.filter(|(at, card)| card.is_usable() && !of.is_in_use(*at));
                 cards_free += free.count();
             }
+            seen[node.at()] = SeenNode {
+                takes_pods,
+                cards: self.card_counts(node).all,
+                cards_free,
+            };
         }
+        seen
+    }
+
+    fn domain_view(
+        &self,
+        (ix, depth): (DomainIx, usize),
+        seen: &[SeenNode],
+        room: Option<&CountedRoom>,
+    ) -> DomainView {
+        let network = self.state.ground().network();
+        let domain = network.domain(ix);
+        let takes = |node: &&NodeIx| seen[node.at()].takes_pods;
+        let ready: Vec<NodeIx> = domain.nodes.iter().filter(takes).copied().collect();
+        let of_nodes = domain.nodes.iter().map(|node| seen[node.at()]);
+        let (cards, cards_free) = of_nodes.fold((0, 0), |(cards, free), of| {
+            (cards + of.cards, free + of.cards_free)
+        });
         let is_cluster = &*domain.name == CLUSTER;
         DomainView {
             name: domain.name.to_string(),

@@ -8,6 +8,7 @@ use pumice_model::state::Hold;
 use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 
 use super::kept::kept_text;
+use super::kind::WaitKind;
 use super::never::NOT_EVEN_IDLE;
 use super::nobody_goes::{AND_NO_EVICTIONS, NO_EVICTIONS};
 use super::phrases::NEAREST_MISS;
@@ -92,6 +93,11 @@ impl Waiting<'_> {
     /// In one word of a bounded set, for metrics and programs.
     pub fn class(&self) -> &'static str {
         self.why.class()
+    }
+
+    /// Which kind of reason it is.
+    pub fn kind(&self) -> WaitKind {
+        self.why.kind()
     }
 }
 

@@ -13,6 +13,7 @@
 pub(crate) mod fingerprint;
 mod gang;
 mod kept;
+mod kind;
 mod ladder;
 mod message;
 pub(crate) mod never;
@@ -25,6 +26,7 @@ mod why;
 
 pub(crate) use fingerprint::{Fingerprint, hash_of, stable_words_hash};
 pub(crate) use gang::NOT_ENOUGH;
+pub use kind::WaitKind;
 pub use message::Subject;
 pub(crate) use message::headline;
 pub use why::{PodReason, Waiting, Why};

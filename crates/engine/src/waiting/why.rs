@@ -7,6 +7,7 @@ use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 
 use crate::follow_up::bind_waits::BindWait;
 use crate::knowledge::Knowledge;
+use crate::waiting::WaitKind;
 
 /// Why a pod waits. The first of these that holds is the answer.
 #[derive(Clone, Copy, Debug)]
@@ -68,45 +69,50 @@ impl<'a> From<&'a Unplaced> for Why<'a> {
 }
 
 impl Why<'_> {
-    /// In one word of a bounded set, for metrics and programs.
-    pub fn class(&self) -> &'static str {
+    /// Which kind of reason it is.
+    pub fn kind(&self) -> WaitKind {
         match self {
             Self::HasRoom { status, .. } => match status {
-                TaskStatus::Pipelined => "releasing",
-                _ => "gang",
+                TaskStatus::Pipelined => WaitKind::Releasing,
+                _ => WaitKind::Gang,
             },
-            Self::IncompleteSubGroup(_) => "gang-incomplete",
-            Self::Promised(_) => "releasing",
-            Self::BindWaits { .. } => "device-plugin",
-            Self::BindFailed(_) => "bind-failed",
+            Self::IncompleteSubGroup(_) => WaitKind::GangIncomplete,
+            Self::Promised(_) => WaitKind::Releasing,
+            Self::BindWaits { .. } => WaitKind::DevicePlugin,
+            Self::BindFailed(_) => WaitKind::BindFailed,
             Self::NoDevices(_)
             | Self::ClaimsUnseen(_)
             | Self::NeverFits
             | Self::NoNode(_)
-            | Self::RoleFailed => "no-node",
-            Self::NoDomain(_) => "topology",
-            Self::Kept(_) => "reserved",
-            Self::NotTried(skip) => class_of_untried(skip),
-            Self::Gated => "gated",
-            Self::Refused(_) => "queue-quota",
-            Self::Untried => "gang",
+            | Self::RoleFailed => WaitKind::NoNode,
+            Self::NoDomain(_) => WaitKind::Topology,
+            Self::Kept(_) => WaitKind::Reserved,
+            Self::NotTried(skip) => kind_of_untried(skip),
+            Self::Gated => WaitKind::Gated,
+            Self::Refused(_) => WaitKind::QueueQuota,
+            Self::Untried => WaitKind::Gang,
         }
+    }
+
+    /// In one word of a bounded set, for metrics and programs.
+    pub fn class(&self) -> &'static str {
+        self.kind().name()
     }
 }
 
-fn class_of_untried(skip: &Skip) -> &'static str {
+fn kind_of_untried(skip: &Skip) -> WaitKind {
     match skip {
-        Skip::NoGroup => "no-podgroup",
-        Skip::AwaitsGroup => "awaits-podgroup",
-        Skip::NoQueue => "no-queue",
-        Skip::Tier(_) => "topology",
-        Skip::Unserved(_) => "no-node",
-        Skip::NotEnqueued(_) => "not-admitted",
-        Skip::Invalid(_) => "gang-incomplete",
-        Skip::Overused(_) => "queue-overused",
-        Skip::NoConsent(_) | Skip::QueueHeldBack(_) => "extender",
-        Skip::Behind(_) => "behind",
-        Skip::Postponed => "postponed",
+        Skip::NoGroup => WaitKind::NoPodGroup,
+        Skip::AwaitsGroup => WaitKind::AwaitsPodGroup,
+        Skip::NoQueue => WaitKind::NoQueue,
+        Skip::Tier(_) => WaitKind::Topology,
+        Skip::Unserved(_) => WaitKind::NoNode,
+        Skip::NotEnqueued(_) => WaitKind::NotAdmitted,
+        Skip::Invalid(_) => WaitKind::GangIncomplete,
+        Skip::Overused(_) => WaitKind::QueueOverused,
+        Skip::NoConsent(_) | Skip::QueueHeldBack(_) => WaitKind::Extender,
+        Skip::Behind(_) => WaitKind::Behind,
+        Skip::Postponed => WaitKind::Postponed,
     }
 }
 

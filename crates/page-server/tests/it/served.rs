@@ -1,11 +1,9 @@
 use std::collections::BTreeSet;
 
 use axum::Router;
-use pumice_engine::view::{Ask, View};
-use pumice_page::{PageDecision, PageStanding, Source};
-use pumice_page_server::{
-    FreshAnswers, PageDesk, PageVisitors, PlanForm, PlanningSource, router, serve,
-};
+use pumice_engine::view::{Ask, JobView, View};
+use pumice_page::{PageDecision, PageStanding, PlansAsked, Source, ToldWorkload};
+use pumice_page_server::{PageDesk, PageVisitors, PlanForm, PlanningSource, router, serve};
 use pumice_plan::PlanView;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -32,10 +30,15 @@ impl Source for Silent {
         }
     }
 
+    fn workload(&mut self, _: &JobView) -> ToldWorkload {
+        ToldWorkload::Nothing
+    }
+
     fn standing(&mut self) -> PageStanding {
         PageStanding {
             of: "here".to_owned(),
             is_live: true,
+            plans: PlansAsked::ByCommand,
             unanswered: self.unanswered,
             ..PageStanding::default()
         }
@@ -54,7 +57,7 @@ async fn below_a_path(unanswered: bool) -> u16 {
         unanswered,
         says: "no answer\n  = help: wait",
     };
-    let desk = PageDesk::start_with(|| Some(FreshAnswers::of(source))).expect("a thread");
+    let desk = PageDesk::start_with(|| Some(source)).expect("a thread");
     let pages = router("/ui", PageVisitors::Judged, desk);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -154,4 +157,19 @@ async fn what_nobody_can_tell_at_the_moment_is_not_called_absent_and_the_page_go
     assert_eq!(get(there, "/ui/nodes/n9").await.0, 404);
     assert_eq!(get(there, "/ui/json/nodes/n9").await.0, 404);
     assert_eq!(get(there, "/ui/nothing").await.0, 404);
+}
+
+#[tokio::test]
+async fn where_plans_are_asked_by_commands_there_is_no_form_but_the_commands() {
+    let port = below_a_path(false).await;
+    for (language, words) in [("en", "these commands do"), ("zh", "请使用命令")] {
+        let (status, page) = get(port, &format!("/ui/what-if?lang={language}")).await;
+        assert_eq!(status, 200);
+        assert!(page.contains(words), "{page}");
+        assert!(page.contains("<code>pumice plan -f FILE</code>"), "{page}");
+        assert!(
+            !page.contains("<textarea") && !page.contains("hx-post"),
+            "{page}"
+        );
+    }
 }

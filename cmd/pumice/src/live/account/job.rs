@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::super::words::{age, or};
 use super::{AccountFacts, AccountWhy};
+use crate::job_told::{phase, replicas};
 
 /// Seconds within which somebody looks at a new object, if anybody does.
 const FIRST_LOOK_S: i64 = 10;
@@ -28,17 +29,6 @@ const DONE_WITH_IT: [&str; 10] = [
     "RestartPartition",
     "SyncJob",
 ];
-
-/// The phase as it is shown: a Job that nobody has looked at is Pending.
-pub(in crate::live) fn phase(job: &Job) -> String {
-    or(&job.status.state.phase, "Pending").to_owned()
-}
-
-/// Pods of all tasks.
-pub(in crate::live) fn replicas(job: &Job) -> i64 {
-    let tasks = job.spec.tasks.iter();
-    tasks.map(|task| i64::from(task.replicas)).sum()
-}
 
 /// A Job in this phase has ended, well or not.
 pub(in crate::live) fn has_ended(phase: &str) -> bool {

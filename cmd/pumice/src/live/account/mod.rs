@@ -27,9 +27,10 @@ use serde_json::Value;
 use super::user::typed;
 use super::words::{self, short_group};
 
-pub(super) use job::{has_ended, is_suspended, phase as job_phase, replicas};
+pub(super) use crate::job_told::{phase as job_phase, replicas};
+pub(super) use job::{has_ended, is_suspended};
 pub(super) use pods::{of_pod, phase as pod_phase, waited};
-pub(super) use read::{is_owned_by, job_query, read, read_job, read_pod};
+pub(super) use read::{is_owned_by, job_of_group, job_query, read, read_job, read_pod};
 pub(super) use show::account_table;
 
 /// What groups of our kinds have in their names.
@@ -192,7 +193,7 @@ pub(super) fn account(
             text(&metadata["namespace"]),
             text(&metadata["name"])
         ),
-        phase: job.as_ref().map_or_else(String::new, job::phase),
+        phase: job.as_ref().map_or_else(String::new, job_phase),
         why,
         steps,
     }

@@ -1,6 +1,8 @@
 //! What is read of a workload, by the rights of the one who asks. What may not be read is noted and
 //! left out.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use k8s_openapi::Resource;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
@@ -11,7 +13,7 @@ use pumice_api::{CronJob, Job, JobFlow, PodGroup, keys};
 use pumice_cluster::remote::{ObjectsError, path_part};
 use serde_json::Value;
 
-use super::super::user::{ClusterUser, wrong};
+use super::super::user::{ClusterUser, typed, wrong};
 use super::super::words::age;
 use super::AccountFacts;
 use super::job::since;
@@ -158,6 +160,29 @@ pub(in crate::live) fn read_job(user: &ClusterUser, job: Value) -> anyhow::Resul
     };
     read_below(user, &namespace, &mut facts)?;
     Ok(facts)
+}
+
+/// The Job of ours that owns a PodGroup; `None` where another owns it, or nobody. Neither answer may take longer than
+/// `patience`.
+pub(in crate::live) fn job_of_group(
+    user: &ClusterUser,
+    (namespace, group): (&str, &str),
+    patience: Duration,
+) -> Result<Option<Job>, ObjectsError> {
+    let group = user.ask_within(patience, user.objects.get::<PodGroup>(namespace, group))?;
+    let owners = group.as_ref();
+    let owners = owners.and_then(|group| group["metadata"]["ownerReferences"].as_array());
+    let is_job = |owner: &&Value| {
+        owner["apiVersion"] == keys::BATCH_API_VERSION && owner["kind"] == keys::JOB_KIND
+    };
+    let Some(owner) = owners.into_iter().flatten().find(is_job) else {
+        return Ok(None);
+    };
+    let job = user.objects.get::<Job>(namespace, text(&owner["name"]));
+    let job = user.ask_within(patience, job)?;
+    // Another one may have the name by now.
+    let job = job.filter(|job| job["metadata"]["uid"] == owner["uid"]);
+    Ok(job.and_then(|job| typed(&job).ok()))
 }
 
 /// A pod alone, if it is there.

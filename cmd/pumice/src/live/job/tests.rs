@@ -104,7 +104,8 @@ fn job(phase: &str) -> Value {
         "metadata": {"name": "j", "namespace": "team", "uid": "u",
             "creationTimestamp": "2026-01-02T03:04:05Z"},
         "spec": {"minAvailable": 2, "queue": "q", "maxRetry": 3, "plugins": {"svc": [], "env": []},
-            "tasks": [{"name": "t", "replicas": 3, "template": {"spec": {"containers": [
+            "policies": [{"action": "RestartJob", "event": "PodFailed"}, {"action": "AbortJob", "exitCode": 3}],
+            "tasks": [{"name": "t", "replicas": 3, "policies": [{"action": "CompleteJob", "event": "TaskCompleted"}], "template": {"spec": {"containers": [
                 {"name": "c", "image": "train:1"}]}}}]},
         "status": {"state": {"phase": phase}, "running": 2, "pending": 1, "retryCount": 1,
             "taskStatusCount": {"t": {"phase": {"Running": 2}}}},
@@ -267,7 +268,8 @@ fn a_view_tells_what_is_wanted_and_how_far_it_is() {
         "Plugins:        env, svc",
         "Minimum:        2 of 3",
         "Pods:           1 pending, 2 running",
-        "t     3         3    train:1  2 Running",
+        "Policies:       RestartJob on PodFailed; AbortJob on exit code 3",
+        "t     3         3    train:1  2 Running  CompleteJob on TaskCompleted",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }

@@ -7,10 +7,10 @@ use clap::Args;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
 use pumice_api::Job;
-use pumice_api::job::TaskSpec;
 use pumice_engine::view::JobView;
+use pumice_page::WorkloadTask;
 
-use super::super::account::{self, job_phase, replicas};
+use super::super::account;
 use super::super::events::show_events;
 use super::super::explain::shorten_why;
 use super::super::scheduler::asked_by_the_way;
@@ -18,6 +18,7 @@ use super::super::user::{ClusterConnection, typed};
 use super::super::words::{HEAD, lines, print};
 use super::named::NamedJob;
 use crate::columns::columns;
+use crate::job_told::told;
 use crate::output::OutputFormat;
 
 /// Arguments of `pumice job view`.
@@ -69,6 +70,7 @@ pub fn run(arguments: &JobViewArguments) -> anyhow::Result<ExitCode> {
 /// What it wants, and how far it is.
 pub(super) fn describe(out: &mut dyn Write, job: &Job) -> anyhow::Result<()> {
     let (meta, spec, status) = (&job.metadata, &job.spec, &job.status);
+    let told = told(job);
     let mut line = |name: &str, value: &str| match value {
         "" => Ok(()),
         value => writeln!(out, "{:<16}{value}", format!("{name}:")),
@@ -81,18 +83,17 @@ pub(super) fn describe(out: &mut dyn Write, job: &Job) -> anyhow::Result<()> {
     if let Some(time) = &meta.creation_timestamp {
         line("Created", &time.0.to_string())?;
     }
-    line("Phase", &job_phase(job))?;
-    line("Reason", &status.state.reason)?;
-    line("Message", &status.state.message)?;
+    line("Phase", &told.phase)?;
+    line("Reason", &told.reason)?;
+    line("Message", &told.message)?;
     if let Some(time) = &status.state.last_transition_time {
         line("Since", &time.0.to_string())?;
     }
-    let retries = format!("{} of {}", status.retry_count, spec.max_retry);
-    line("Restarts", &retries)?;
+    line("Restarts", &told.restarts)?;
+    line("Policies", &told.policies.join("; "))?;
     let plugins: Vec<&str> = spec.plugins.keys().map(String::as_str).collect();
     line("Plugins", &plugins.join(", "))?;
-    let minimum = format!("{} of {}", spec.min_available, replicas(job));
-    line("Minimum", &minimum)?;
+    line("Minimum", &told.minimum)?;
     let pods = [
         ("pending", status.pending),
         ("running", status.running),
@@ -110,28 +111,27 @@ pub(super) fn describe(out: &mut dyn Write, job: &Job) -> anyhow::Result<()> {
         false => pods.join(", "),
     };
     line("Pods", &pods)?;
-    let rows = spec.tasks.iter().map(|task| task_line(job, task));
+    let rows = told.tasks.iter().map(task_line);
     writeln!(out, "\n{HEAD}Tasks{HEAD:#}")?;
-    let head = ["NAME", "REPLICAS", "MIN", "IMAGES", "PODS"];
+    let head = ["NAME", "REPLICAS", "MIN", "IMAGES", "PODS", "POLICIES"];
     columns(out, head, rows.collect())
 }
 
-fn task_line(job: &Job, task: &TaskSpec) -> [String; 5] {
-    let containers = task.template.spec.iter().flat_map(|pod| &pod.containers);
-    let images: Vec<&str> = containers.filter_map(|one| one.image.as_deref()).collect();
-    let counts = job.status.task_status_count.get(&task.name);
-    let counts = counts.into_iter().flat_map(|state| &state.phase);
-    let pods: Vec<String> = counts
+fn task_line(of: &WorkloadTask) -> [String; 6] {
+    let pods = of.pods.iter();
+    let pods: Vec<String> = pods
         .map(|(phase, count)| format!("{count} {phase}"))
         .collect();
+    let or_none = |texts: &[String], between: &str| match texts.is_empty() {
+        true => "-".to_owned(),
+        false => texts.join(between),
+    };
     [
-        task.name.clone(),
-        task.replicas.to_string(),
-        task.min_available.unwrap_or(task.replicas).to_string(),
-        images.join(","),
-        match pods.is_empty() {
-            true => "-".to_owned(),
-            false => pods.join(", "),
-        },
+        of.name.clone(),
+        of.replicas.to_string(),
+        of.minimum.to_string(),
+        of.images.join(","),
+        or_none(&pods, ", "),
+        or_none(&of.policies, "; "),
     ]
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
-use pumice_engine::view::{Ask, DomainSource, DomainView, TopologyAsk, TopologyView};
+use pumice_engine::view::{Ask, DomainSource, DomainView, EnoughRoom, TopologyAsk, TopologyView};
 
 use crate::bad_input::BadInput;
 use crate::columns::columns;
@@ -72,6 +72,13 @@ pub fn table(out: &mut dyn Write, view: &TopologyView) -> anyhow::Result<()> {
             "Room is counted for pods like {} ({}): {HEAD}{}{HEAD:#} domains with room for {}",
             of.pod, of.job, of.enough_in, of.pods
         )?;
+        if of.unknown_in > 0 {
+            writeln!(
+                out,
+                "Of {} more it is not known, since counting was stopped",
+                of.unknown_in
+            )?;
+        }
     }
     let rows = view.domains.iter().map(row).collect();
     columns(
@@ -96,7 +103,11 @@ fn row(of: &DomainView) -> [String; 6] {
     };
     let room = of.room.as_ref().map_or("-".to_owned(), |room| {
         let at_least = if room.at_least { "at least " } else { "" };
-        let enough = if room.enough { "enough" } else { "not enough" };
+        let enough = match room.enough {
+            EnoughRoom::Yes => "enough",
+            EnoughRoom::No => "not enough",
+            EnoughRoom::Unknown => "not known: counting was stopped",
+        };
         format!("{at_least}{} ({enough})", room.pods)
     });
     let free = of.free.iter();

@@ -2,15 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use pumice_engine::view::{Ask, Time, View};
-use pumice_page::{PageDecision, PageStanding, Source};
+use pumice_engine::view::{Ask, JobView, Time, View};
+use pumice_page::{PageDecision, PageStanding, PlansAsked, Source, ToldWorkload};
 use pumice_page_server::{PlanForm, PlanningSource};
 use pumice_plan::PlanView;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::questions::question;
+use crate::job_told::told;
+use crate::live::account::job_of_group;
 use crate::live::scheduler::{Scheduler, SchedulerPlace, is_denied, is_gone};
+use crate::live::user::ClusterUser;
 
 /// A scheduler that does not answer is looked for anew this often: another one may lead by now.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
@@ -18,11 +21,15 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(4);
 /// A scheduler that has gone is told from one that is silent by this: then another one is asked at once.
 const AT_ONCE: Duration = Duration::from_secs(1);
+/// Longest wait for an object: of what it says one can do without.
+const OBJECT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Asks a scheduler.
 pub struct ClusterSource {
     place: SchedulerPlace,
     scheduler: Scheduler,
+    /// The API server as the one who looks may read it; `None` where the scheduler itself is named.
+    user: Option<ClusterUser>,
     looked_at: Instant,
     /// Nobody answered when it was last asked.
     unanswered: bool,
@@ -37,6 +44,7 @@ impl ClusterSource {
         Ok(Self {
             place: place.clone(),
             scheduler,
+            user: place.cluster().and_then(|cluster| cluster.open().ok()),
             looked_at: Instant::now(),
             unanswered: false,
         })
@@ -121,6 +129,20 @@ impl Source for ClusterSource {
         Ok(all)
     }
 
+    fn workload(&mut self, of: &JobView) -> ToldWorkload {
+        let Some(user) = &self.user else {
+            return ToldWorkload::elsewhere(of);
+        };
+        let Some(group) = of.name.split_once('/').filter(|_| of.kind == "PodGroup") else {
+            return ToldWorkload::Nothing;
+        };
+        match job_of_group(user, group, OBJECT_PATIENCE) {
+            Ok(Some(job)) => ToldWorkload::Job(Box::new(told(&job))),
+            Ok(None) => ToldWorkload::Nothing,
+            Err(why) => ToldWorkload::Unread(why.to_string()),
+        }
+    }
+
     fn standing(&mut self) -> PageStanding {
         let standby = self.scheduler.standby();
         PageStanding {
@@ -131,7 +153,7 @@ impl Source for ClusterSource {
                 .map(Time),
             note: standby.map_or_else(String::new, |standby| standby.words()),
             is_live: true,
-            plans: true,
+            plans: PlansAsked::Here,
             unanswered: self.unanswered,
         }
     }

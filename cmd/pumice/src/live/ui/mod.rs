@@ -17,7 +17,7 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::Context;
 use clap::Args;
 use jiff::Timestamp;
-use pumice_page_server::{FreshAnswers, PageDesk, PageVisitors, PlanningSource, router, serve};
+use pumice_page_server::{PageDesk, PageVisitors, PlanningSource, router, serve};
 use pumice_sim::Mode;
 
 use super::scheduler::SchedulerPlace;
@@ -66,7 +66,7 @@ pub fn run(arguments: &UiArguments) -> anyhow::Result<ExitCode> {
     } else {
         // Whoever cannot be asked is known before anything is opened.
         let source = ClusterSource::open(&arguments.place)?;
-        PageDesk::start_with(move || Some(FreshAnswers::of(source))).context(NO_THREAD)?
+        PageDesk::start_with(move || Some(source)).context(NO_THREAD)?
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

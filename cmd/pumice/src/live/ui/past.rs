@@ -1,7 +1,7 @@
 //! A moment of a recording as the source of the page.
 
-use pumice_engine::view::{Ask, Time, View};
-use pumice_page::{PageDecision, PageStanding, Source};
+use pumice_engine::view::{Ask, JobView, Time, View};
+use pumice_page::{PageDecision, PageStanding, Source, ToldWorkload};
 use pumice_page_server::{PlanForm, PlanningSource};
 use pumice_plan::PlanView;
 
@@ -36,6 +36,11 @@ impl Source for PastSource {
             ..PageDecision::default()
         });
         Ok(decided.collect())
+    }
+
+    // A recording has no Jobs, and what one says now is not what it said then.
+    fn workload(&mut self, _: &JobView) -> ToldWorkload {
+        ToldWorkload::Nothing
     }
 
     fn standing(&mut self) -> PageStanding {

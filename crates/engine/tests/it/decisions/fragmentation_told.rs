@@ -1,7 +1,7 @@
 //! What people are told of free cards that are of use to nobody (spec/10 §5), where the mix may come from, and what
 //! somebody who makes pods can do with it.
 
-use pumice_engine::view::{FreeCardsView, LeftOutView, NoRoom};
+use pumice_engine::view::{Ask, FreeCardsView, LeftOutView, NoRoom, View};
 use pumice_model::object::NodeObject;
 use pumice_model::{Delta, NoteAbout};
 
@@ -80,6 +80,54 @@ fn free_cards_are_told_by_pool_and_the_metric_says_what_the_page_says() {
         told += free.iter().filter(|row| row.useless_cards > 0.0).count();
     }
     assert!(told > 0, "some of it was of use to nobody");
+}
+
+/// Useless cards in percent of the free ones, by node; `None` where there is no mix.
+fn on_the_map(cluster: &Cluster) -> Vec<(String, Option<i64>)> {
+    let Ok(View::Nodes(map)) = cluster.engine.known().view(&Ask::Nodes) else {
+        panic!("another view");
+    };
+    let cells = map.nodes.into_iter();
+    cells
+        .map(|cell| (cell.name, cell.card_useless_percent))
+        .collect()
+}
+
+#[test]
+fn the_map_of_nodes_says_of_each_what_its_pool_says_where_it_is_alone_in_it() {
+    let mut cluster = Cluster::under(&conf(THIRDS_AND_HALVES))
+        .with(in_pool(two_cards("n1"), "volcano.sh/nodegroup-name", "a"))
+        .with(in_pool(two_cards("n2"), "volcano.sh/nodegroup-name", "b"))
+        .with(in_pool(
+            node("n3", "8c 64Gi pods=20"),
+            "volcano.sh/nodegroup-name",
+            "c",
+        ))
+        .with(notebook("one", "n1"));
+    let mut useless = 0;
+    for at in 0..12 {
+        cluster.apply(vgpu(&format!("more{at}"), 8_192));
+        cluster.cycle();
+        let told = mix_view(&cluster.engine).cards;
+        for (node, percent) in on_the_map(&cluster) {
+            let pool = match node.as_str() {
+                "n1" => "a",
+                "n2" => "b",
+                _ => "c",
+            };
+            let row = told.iter().find(|row| row.pool == pool);
+            let of_pool = row.map_or(0.0, |row| row.useless_percent);
+            let percent = percent.expect("there is a mix");
+            assert!(
+                (percent as f64 - of_pool).abs() <= 1.0,
+                "{node} {percent} {of_pool}"
+            );
+            useless += percent;
+        }
+    }
+    assert!(useless > 0);
+    let without = Cluster::under(NO_QUEUE_PLUGIN).with(two_cards("n1"));
+    assert_eq!(on_the_map(&without), [("n1".to_owned(), None)]);
 }
 
 #[test]

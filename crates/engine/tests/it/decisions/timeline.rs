@@ -1,6 +1,6 @@
 //! What became of a job, as its page tells it.
 
-use pumice_engine::view::{Ask, JobView, View};
+use pumice_engine::view::{Ask, JobView, StretchKind, View, WaitKind};
 use pumice_model::object::Gates;
 
 use super::cluster::*;
@@ -15,7 +15,7 @@ fn job(cluster: &Cluster, namespace: &str, name: &str) -> JobView {
 
 fn stretches(view: &JobView) -> Vec<(&str, i64, bool)> {
     let told = view.timeline.iter();
-    told.map(|one| (one.kind.as_str(), one.seconds, one.goes_on))
+    told.map(|one| (one.kind.name(), one.seconds, one.goes_on))
         .collect()
 }
 
@@ -95,4 +95,15 @@ fn who_makes_many_jobs_crowds_out_those_of_the_same_namespace_alone() {
         stretches(&job(&cluster, "ns", "later")),
         [("no-node", 0, true)]
     );
+}
+
+#[test]
+fn every_kind_of_stretch_is_read_as_it_is_told() {
+    let waits = WaitKind::ALL.iter().copied().map(StretchKind::Waits);
+    let plain = [StretchKind::Runs, StretchKind::Ended, StretchKind::NoPods];
+    for kind in waits.chain(plain) {
+        assert_eq!(StretchKind::from(String::from(kind)), kind);
+    }
+    let later = StretchKind::from("of another version".to_owned());
+    assert_eq!(later, StretchKind::Other);
 }

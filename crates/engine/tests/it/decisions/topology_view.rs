@@ -1,6 +1,8 @@
 //! What is told of the domains of the network.
 
-use pumice_engine::view::{Ask, DomainSource, DomainView, TopologyAsk, TopologyView, View};
+use pumice_engine::view::{
+    Ask, DomainSource, DomainView, EnoughRoom, TopologyAsk, TopologyView, View,
+};
 
 use super::cluster::*;
 use super::devices::{two_cards, vgpu};
@@ -112,8 +114,37 @@ fn room_ends_where_cards_do() {
     let whole = &view.domains[0];
     let room = whole.room.as_ref().expect("asked for");
     // Two cards of 24576 MiB have two pieces of 12000 each.
-    assert_eq!((room.pods, room.enough, room.at_least), (4, false, false));
+    assert_eq!(
+        (room.pods, room.enough, room.at_least),
+        (4, EnoughRoom::No, false)
+    );
     assert_eq!((whole.cards, whole.cards_free), (2, 2));
+}
+
+#[test]
+fn where_counting_was_stopped_it_is_not_known_whether_there_is_enough() {
+    let conf = "actions: \"enqueue, allocate, backfill\"\n\
+                tiers: [{plugins: [{name: gang}, {name: predicates}, {name: deviceshare, arguments: \
+                {deviceshare.VGPUEnable: true}}]}]\n";
+    // Each of these nodes takes eight, and 4,000 choices of cards are tried.
+    let mut cluster = Cluster::under(conf).with(asking("g", 9_000, None));
+    for at in 0..510 {
+        cluster = cluster.with(two_cards(&format!("n{at}")));
+    }
+    cluster = cluster.with(vgpu("g0", 100).group("g"));
+    cluster.cycle();
+    for (pods, enough, sums) in [
+        (4_000, EnoughRoom::Yes, (1, 0)),
+        (9_000, EnoughRoom::Unknown, (0, 1)),
+    ] {
+        let view = topology(&cluster, of_job(pods));
+        let room = view.domains[0].room.clone().expect("asked for");
+        // The last ten nodes have room for one at least.
+        assert_eq!((room.pods, room.at_least), (4_010, true));
+        assert_eq!(room.enough, enough);
+        let told = view.room_for.expect("asked for");
+        assert_eq!((told.enough_in, told.unknown_in), sums);
+    }
 }
 
 #[test]
@@ -126,5 +157,5 @@ fn who_asks_for_very_little_does_not_keep_the_scheduler_counting() {
     let view = topology(&cluster, of_job(0));
     let room = view.domains[0].room.clone().expect("asked for");
     // Places for pods end at what nodes take: nine on each of five.
-    assert_eq!((room.pods, room.enough), (45, false));
+    assert_eq!((room.pods, room.enough), (45, EnoughRoom::No));
 }
