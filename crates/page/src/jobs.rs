@@ -156,6 +156,13 @@ fn facts(address: &PageAddress, view: &JobView) -> Markup {
                     @if let Some(first) = &place.first { " · " (job(address, first)) }
                 }
             }
+            @if let Some(planned) = &view.planned {
+                dt { (say(address, Word::Planned)) }
+                dd {
+                    (planned)
+                    @if let Some(after) = &planned.after { " · " (job(address, after)) }
+                }
+            }
             dt { (say(address, Word::Priority)) } dd { (view.priority) }
             dt { (say(address, Word::Created)) } dd { (time(view.created.as_ref())) }
             dt { (say(address, Word::Needs)) } dd { (view.min_member) }

@@ -165,6 +165,7 @@ words! {
     Reason: "Reason", "原因";
     Reasons: "What waits, and why", "等待的作业与原因";
     NothingWaits: "Nothing waits.", "没有作业在等待。";
+    Planned: "Planned", "计划";
     ToChange: "What would have to change (any one may be enough)", "怎样才能运行（任意一项可能就够）";
     PlaceInQueue: "Place in the queue", "排队位置";
     Resource: "Resource", "资源";

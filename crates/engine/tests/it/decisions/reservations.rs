@@ -198,7 +198,9 @@ fn what_a_queue_may_have_is_kept_too() {
     assert_eq!(start(&cluster, "big").map(|(at, _)| at), Some(2100));
     cluster.engine.apply(Delta::PodDelete("a".to_owned()));
     let small = |queue: &str| {
-        format!("group of-{queue} min:1 queue:{queue} created:20\npod of-{queue}-0 1c group:of-{queue} created:20")
+        format!(
+            "group of-{queue} min:1 queue:{queue} created:20\npod of-{queue}-0 1c group:of-{queue} created:20"
+        )
     };
     come(&mut cluster, &small("q"));
     come(&mut cluster, &small("other"));
