@@ -1,8 +1,9 @@
 //! Jobs as a list that can be searched, with how many wait for which kind of reason.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use pumice_model::{JobIx, TaskStatus};
+use pumice_model::{Job, JobIx, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 use super::shape::Time;
@@ -111,13 +112,12 @@ impl Pages<'_> {
     pub(super) fn jobs_view(&self, ask: &JobsAsk) -> JobsView {
         let population = self.state.population();
         let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-        let mut found: Vec<(String, JobIx, Option<WaitKind>)> = Vec::new();
+        let mut found: Vec<(JobIx, Option<WaitKind>)> = Vec::new();
         for (ix, job) in population.jobs() {
             if !ask.queue.is_empty() && self.state.names().text(job.queue_name) != ask.queue {
                 continue;
             }
-            let key = population.job_key(ix);
-            if !key.contains(&ask.search) {
+            if !self.is_named(ix, &ask.search) {
                 continue;
             }
             let kind = self.kind_of_job(ix);
@@ -131,27 +131,57 @@ impl Pages<'_> {
             };
             let is_asked = kind.is_some_and(|kind| kind.name() == ask.reason);
             if is_shown && (ask.reason.is_empty() || is_asked) {
-                found.push((key, ix, kind));
+                found.push((ix, kind));
             }
         }
         let total = found.len();
         // Who is told of comes first; to sort the others by name would cost the thread that decides far more.
         let told = ask.from.saturating_add(MAX_JOBS);
+        let by_name = |(left, _): &(JobIx, Option<WaitKind>),
+                       (right, _): &(JobIx, Option<WaitKind>)| {
+            self.order_of_names(*left, *right)
+        };
         if told < total {
-            found.select_nth_unstable(told);
+            found.select_nth_unstable_by(told, by_name);
             found.truncate(told);
         }
-        found.sort_unstable();
+        found.sort_unstable_by(by_name);
         let rows = found.into_iter().skip(ask.from).take(MAX_JOBS);
         JobsView {
             total,
             from: ask.from.min(total),
             jobs: rows
-                .map(|(key, ix, kind)| self.job_row(key, ix, kind))
+                .map(|(ix, kind)| self.job_row(population.job_key(ix), ix, kind))
                 .collect(),
             reasons,
             cycle: self.cycle,
         }
+    }
+
+    /// Whether the name of a job, with its namespace, has this text in it.
+    fn is_named(&self, ix: JobIx, text: &str) -> bool {
+        if text.is_empty() {
+            return true;
+        }
+        if text.contains('/') {
+            return self.state.population().job_key(ix).contains(text);
+        }
+        let job = self.state.job(ix);
+        job.name.contains(text) || self.state.names().text(job.namespace).contains(text)
+    }
+
+    /// The order of two jobs by `namespace/name`, without a text of it: there may be very many.
+    fn order_of_names(&self, left: JobIx, right: JobIx) -> Ordering {
+        let (l, r) = (self.state.job(left), self.state.job(right));
+        let by_name = match l.namespace == r.namespace {
+            true => l.name.cmp(&r.name),
+            false => {
+                let names = self.state.names();
+                let namespace = |job: &Job| names.text(job.namespace).bytes().chain([b'/']);
+                namespace(l).cmp(namespace(r))
+            }
+        };
+        by_name.then_with(|| left.cmp(&right))
     }
 
     fn job_row(&self, name: String, ix: JobIx, kind: Option<WaitKind>) -> ListedJob {
