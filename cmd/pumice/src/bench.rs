@@ -14,6 +14,7 @@ mod placement;
 mod queues;
 mod record;
 mod replay;
+mod reserve;
 mod scale;
 mod trace;
 mod wake;
@@ -48,6 +49,8 @@ pub enum BenchCommand {
     Record(record::RecordArguments),
     /// Decide once more what a scheduler has recorded, on its own cluster and load
     Replay(replay::ReplayBenchArguments),
+    /// Keep places for gangs that wait
+    Reserve(reserve::ReserveArguments),
     /// Tasks of a trace, one by one: how much of all GPUs is given out
     Packing(PackingArguments),
     /// A made-up trace, from its text to its figures
@@ -66,6 +69,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<ExitCode> {
         BenchCommand::Fork(arguments) => fork::run(arguments)?,
         BenchCommand::Record(arguments) => record::run(arguments)?,
         BenchCommand::Replay(arguments) => replay::run(arguments)?,
+        BenchCommand::Reserve(arguments) => reserve::run(arguments)?,
         BenchCommand::Packing(arguments) => packing::run(arguments)?,
         BenchCommand::Trace(arguments) => trace::run(arguments)?,
     }

@@ -209,3 +209,37 @@ fn what_a_queue_may_have_is_kept_too() {
     let (_, message) = cluster.why("of-q-0");
     assert!(message.contains("kept for ns/big"), "{message}");
 }
+
+#[test]
+fn with_no_end_in_sight_nothing_is_kept_and_nobody_is_kept_off() {
+    let text = TWO_NODES.replace("limit:2000s", "");
+    let mut cluster = cluster(PLUGIN, &text);
+    cycle(&mut cluster, 200);
+    assert_eq!(planned(&cluster, "big"), None);
+    come(&mut cluster, "pod mute 1c created:20");
+    assert_eq!(cycle(&mut cluster, 200), ["mute n1"]);
+    // Whoever writes the configuration may say how long such pods run.
+    let guessed = PLUGIN.replace("slack: 0s", "slack: 0s, reservation.defaultLimit: 1h");
+    let mut cluster = self::cluster(&guessed, &text);
+    cycle(&mut cluster, 200);
+    assert_eq!(start(&cluster, "big").map(|(at, _)| at), Some(3700));
+}
+
+#[test]
+fn jobs_that_can_never_run_take_nobodys_place() {
+    let hopeless = (0..5).map(|at| format!("pod never-{at} 99c created:{at}\n"));
+    let text = format!("{TWO_NODES}{}", hopeless.collect::<String>());
+    let mut cluster = cluster(PLUGIN, &text);
+    cycle(&mut cluster, 200);
+    assert_eq!(start(&cluster, "big").map(|(at, _)| at), Some(2100));
+}
+
+#[test]
+fn who_makes_many_jobs_in_a_queue_has_places_kept_for_its_first_alone() {
+    let more = (0..5).map(|at| format!("pod more-{at} 4c created:{}\n", 50 + at));
+    let text = format!("{TWO_NODES}{}", more.collect::<String>());
+    let mut cluster = cluster(PLUGIN, &text);
+    cycle(&mut cluster, 200);
+    let kept = (0..5).filter(|at| planned(&cluster, &format!("more-{at}")).is_some());
+    assert_eq!((kept.count(), start(&cluster, "big").is_some()), (0, true));
+}
