@@ -17,7 +17,7 @@ const MAX_KEPT_BYTES: usize = 16 << 20;
 pub(crate) struct Rendering {
     /// By which it is known to be what somebody looks at already.
     pub print: u64,
-    /// HTML.
+    /// The part of the page as HTML.
     pub html: String,
 }
 

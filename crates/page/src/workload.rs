@@ -76,7 +76,7 @@ pub struct WorkloadTask {
 }
 
 impl ToldWorkload {
-    /// Of a PodGroup that was made for a Job: who tells of it. The controllers call it as the Job, with a UID behind.
+    /// Who tells of the Job for which a PodGroup was made. The controllers call that as the Job, with a UID behind.
     pub fn elsewhere(view: &JobView) -> Self {
         let (namespace, group) = pair(&view.name);
         let job = short_group(&group);

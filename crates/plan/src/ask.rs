@@ -117,6 +117,14 @@ fn key(engine: &Engine, job: JobIx) -> String {
     engine.state().population().job_key(job)
 }
 
+/// The job of that key: a pod without a PodGroup is one, too.
+pub(crate) fn asked_job(engine: &Engine, of: &str) -> Option<JobIx> {
+    let (namespace, name) = of.split_once('/')?;
+    let grouped = engine.state().population().job_by_key(namespace, name);
+    let alone = || engine.known().find_job(namespace, name).ok();
+    grouped.or_else(|| alone().filter(|ix| key(engine, *ix) == of))
+}
+
 /// Jobs of new objects.
 fn made(engine: &Engine, objects: &[Delta]) -> Vec<JobIx> {
     let population = engine.state().population();

@@ -7,7 +7,7 @@ use pumice_engine::view::{Ask, View};
 use pumice_model::TaskIx;
 use serde::{Deserialize, Serialize};
 
-use crate::ask::TwoClusters;
+use crate::ask::{TwoClusters, asked_job};
 use crate::course::{Course, PlacedPod, PlannedEviction, job_of};
 use crate::remedies::Remedy;
 
@@ -136,7 +136,7 @@ impl PlanView {
 fn job_plan(engine: &Engine, key: &str, evicted: &[PlannedEviction]) -> JobPlan {
     let state = engine.state();
     let (namespace, name) = key.split_once('/').unwrap_or_default();
-    let Some(ix) = state.population().job_by_key(namespace, name) else {
+    let Some(ix) = asked_job(engine, key) else {
         return JobPlan {
             job: key.to_owned(),
             outcome: PlanOutcome::Waits,

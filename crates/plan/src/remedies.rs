@@ -9,7 +9,7 @@ use pumice_model::resource::display_amount;
 use pumice_model::{Delta, JobIx, NodeIx, QueueIx};
 use serde::{Deserialize, Serialize};
 
-use crate::ask::TwoClusters;
+use crate::ask::{TwoClusters, asked_job};
 use crate::course::Runner;
 use crate::what_if::{more_nodes, removed};
 
@@ -95,10 +95,8 @@ impl RemedySearch<'_, '_, '_> {
         let mut engine = self.asked.changed.fork().wake(self.asked.config_then);
         crate::course::apply(&mut engine, change);
         let course = self.runner.run(&mut engine);
-        let population = engine.state().population();
         let runs = |key: &String| {
-            let (namespace, name) = key.split_once('/').unwrap_or_default();
-            let job = population.job_by_key(namespace, name);
+            let job = asked_job(&engine, key);
             job.is_some_and(|ix| engine.state().job(ix).is_ready())
         };
         let all_run = course.evicted.is_empty() && self.asked.about.iter().all(runs);
@@ -180,8 +178,7 @@ impl RemedySearch<'_, '_, '_> {
         let engine = &self.asked.changed;
         let population = engine.state().population();
         let queues = self.asked.about.iter().filter_map(|key| {
-            let (namespace, name) = key.split_once('/')?;
-            let job = population.job_by_key(namespace, name)?;
+            let job = asked_job(engine, key)?;
             let queue = engine.state().job(job).queue_name;
             population.queue_by_name(population.names().text(queue))
         });

@@ -15,7 +15,7 @@ use crate::reader::{DeviceMap, InputObjects, InputSource};
 use crate::report::{BindLine, ClaimLine, EvictionLine, Ignored, ProblemLine, Report, VolumeLine};
 use crate::settings::{Mode, SimulationSettings};
 use crate::task_mix;
-use crate::world::World;
+use crate::world::{World, jobs};
 
 /// Most cycles of a run to a fixed point. A run ends long before: every cycle but the last binds a
 /// pod, evicts one, changes a PodGroup or lets a pod end.
@@ -129,7 +129,7 @@ pub fn simulated(
         problems,
         engine,
         config: config.clone(),
-        jobs: world.into_jobs(),
+        jobs: jobs::by_group(world),
     }
 }
 

@@ -5,7 +5,7 @@ mod admit;
 mod budgets;
 mod controllers;
 mod device_claims;
-mod jobs;
+pub(crate) mod jobs;
 mod priorities;
 mod references;
 mod remarks;

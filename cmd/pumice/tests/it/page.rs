@@ -389,11 +389,11 @@ fn a_plan_is_made_on_the_page() {
         wrong.contains("metadata.name: the name is missing"),
         "{wrong}"
     );
-    let pod = "manifests=%7BapiVersion%3A+v1%2C+kind%3A+Pod%2C+metadata%3A+%7Bname%3A+small%7D%2C+spec%3A+%7BschedulerName%3A+\
+    let pod = "manifests=%7BapiVersion%3A+v1%2C+kind%3A+Pod%2C+metadata%3A+%7Bname%3A+alone%7D%2C+spec%3A+%7BschedulerName%3A+\
                volcano%2C+containers%3A+%5B%7Bname%3A+c%2C+image%3A+i%7D%5D%7D%7D&about=";
     let plan = asked(pod);
     assert!(
-        plan.contains("It runs now.") && plan.contains("default/small"),
+        plan.contains("It runs now.") && plan.contains("default/alone"),
         "{plan}"
     );
 }

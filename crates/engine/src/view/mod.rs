@@ -146,7 +146,7 @@ pub enum View {
 }
 
 impl View {
-    /// Of a copy that has run a cycle of its own: what it would tell of its past is not what happened.
+    /// What a copy that has run a cycle of its own would tell of its past is not what happened.
     pub fn leave_out_past(&mut self) {
         match self {
             Self::Top(view) => view.cluster.last_hour = None,

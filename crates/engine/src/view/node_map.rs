@@ -1,7 +1,7 @@
 //! All nodes at once, each in so few words that thousands can be drawn.
 
 use pumice_devices::LedgerTime;
-use pumice_model::NodeIx;
+use pumice_model::{NodeIx, State};
 use serde::{Deserialize, Serialize};
 
 use super::cards::{MEMORY, amount};
@@ -83,12 +83,6 @@ impl Pages<'_> {
         }
     }
 
-    fn useless_percent(&self, node: NodeIx) -> Option<i64> {
-        let mix = self.state.supplies().devices().mix()?;
-        let sums = free_of_node(self.state, mix, node);
-        Some(percent(sums.useless, sums.free))
-    }
-
     fn node_cell(&self, node: NodeIx) -> NodeCell {
         let nodes = self.state.nodes();
         let resources = self.state.resources();
@@ -122,7 +116,14 @@ impl Pages<'_> {
             cards_unhealthy: cards.unhealthy,
             card_percent: percent(used, memory),
             card_pieces_percent: percent(pieces, memory.saturating_sub(used).max(0)),
-            card_useless_percent: self.useless_percent(node),
+            card_useless_percent: useless_percent(self.state, node),
         }
     }
+}
+
+/// How much of what is free of the cards of a node is of use to no class of the mix; `None` where there is no mix.
+fn useless_percent(state: &State, node: NodeIx) -> Option<i64> {
+    let mix = state.supplies().devices().mix()?;
+    let sums = free_of_node(state, mix, node);
+    Some(percent(sums.useless, sums.free))
 }

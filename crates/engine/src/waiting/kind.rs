@@ -23,7 +23,7 @@ kinds! {
     Releasing: "releasing";
     /// It has room, or was not looked at, since its gang has not.
     Gang: "gang";
-    /// Its gang has too few pods to be tried.
+    /// The gang has too few pods to be tried.
     GangIncomplete: "gang-incomplete";
     /// A device plugin has to answer on the node first.
     DevicePlugin: "device-plugin";
@@ -39,15 +39,15 @@ kinds! {
     Gated: "gated";
     /// A quota of its queue or namespace is used up.
     QueueQuota: "queue-quota";
-    /// Its PodGroup is not there.
+    /// The PodGroup that it names is not there.
     NoPodGroup: "no-podgroup";
-    /// Its PodGroup is being made.
+    /// The PodGroup that it needs is being made.
     AwaitsPodGroup: "awaits-podgroup";
-    /// Its queue is not there.
+    /// The queue that it names is not there.
     NoQueue: "no-queue";
-    /// Its queue has not admitted its job.
+    /// The queue has not admitted the job.
     NotAdmitted: "not-admitted";
-    /// Its queue has more than its share.
+    /// The queue has more than its share.
     QueueOverused: "queue-overused";
     /// Nobody passes the first job that waits in its queue.
     Behind: "behind";

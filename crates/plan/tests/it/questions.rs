@@ -200,6 +200,33 @@ fn another_configuration_may_know_cards_that_this_one_does_not() {
 }
 
 #[test]
+fn a_pod_without_a_podgroup_is_asked_about_as_any_job() {
+    let mut asking = Asking::of(
+        "node n1 2c 8Gi pods=9
+         group b
+         pod b 1c group:b on:n1 made",
+    );
+    for (cpu, places_of, outcome) in [
+        ("1c", vec!["ns/alone on n1"], PlanOutcome::Runs),
+        ("2c", vec![], PlanOutcome::Waits),
+    ] {
+        let question = PlanQuestion {
+            objects: vec![pod("alone", cpu).delta()],
+            ..PlanQuestion::default()
+        };
+        let plan = asking.ask(&question).expect("a plan");
+        assert_eq!(places(&plan), places_of);
+        let job = &plan.jobs[0];
+        assert_eq!(
+            (&*job.job, job.outcome, job.needed),
+            ("ns/alone", outcome, 1)
+        );
+        // What would help is found by the same name.
+        assert_eq!(plan.remedies.is_empty(), outcome == PlanOutcome::Runs);
+    }
+}
+
+#[test]
 fn jobs_that_have_to_find_another_place_are_asked_about_without_being_named() {
     let mut asking = Asking::of(
         "node  n1 2c 8Gi pods=9

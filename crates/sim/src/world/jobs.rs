@@ -192,19 +192,6 @@ impl World {
             })
     }
 
-    /// Every Job, by its PodGroup.
-    pub fn into_jobs(self) -> BTreeMap<String, Job> {
-        let groups = self.groups;
-        let jobs = self.jobs.into_iter().map(|(key, job)| {
-            let (namespace, _) = key.split_once('/').unwrap_or_default();
-            let made = format!("{namespace}/{}", controller::pod_group_name(&job));
-            // One of an older version has the name of the Job alone.
-            let is_legacy = !groups.contains_key(&made) && groups.contains_key(&key);
-            (if is_legacy { key } else { made }, job)
-        });
-        jobs.collect()
-    }
-
     /// Every Job with its phase.
     pub fn job_lines(&self) -> Vec<JobLine> {
         let line = |(name, job): (&String, &Job)| {
@@ -224,6 +211,19 @@ impl World {
         };
         self.jobs.iter().map(line).collect()
     }
+}
+
+/// Every Job of a world that has come to its end, by `namespace/name` of its PodGroup.
+pub(crate) fn by_group(world: World) -> BTreeMap<String, Job> {
+    let groups = world.groups;
+    let jobs = world.jobs.into_iter().map(|(key, job)| {
+        let (namespace, _) = key.split_once('/').unwrap_or_default();
+        let made = format!("{namespace}/{}", controller::pod_group_name(&job));
+        // One of an older version has the name of the Job alone.
+        let is_legacy = !groups.contains_key(&made) && groups.contains_key(&key);
+        (if is_legacy { key } else { made }, job)
+    });
+    jobs.collect()
 }
 
 fn of_doubt(doubt: controller::JobDoubt) -> ObjectProblem {

@@ -85,7 +85,7 @@ fn free_cards_are_told_by_pool_and_the_metric_says_what_the_page_says() {
 /// Useless cards in percent of the free ones, by node; `None` where there is no mix.
 fn on_the_map(cluster: &Cluster) -> Vec<(String, Option<i64>)> {
     let Ok(View::Nodes(map)) = cluster.engine.known().view(&Ask::Nodes) else {
-        panic!("another view");
+        unreachable!("another view");
     };
     let cells = map.nodes.into_iter();
     cells
