@@ -123,11 +123,16 @@ pub(crate) fn try_task(
                 if !place_within_limits(session, queue, job, task, choice) {
                     return true;
                 }
-                let Some(reserved) = reserve::in_whose_way(session, kernel, task) else {
+                let Some(way) = reserve::in_whose_way(session, kernel, task) else {
                     break;
                 };
                 session.undo_tries_to(before);
-                reserve::pass_over(session, task, node, reserved);
+                if way.everywhere {
+                    let why = reserve::kept_in_queue(session, way.job);
+                    note_unplaced(session, job, task, why);
+                    return goes_on_after_failure(session, job, sub_job);
+                }
+                reserve::pass_over(session, task, node, way.job);
             }
             Err(error) => {
                 note_no_node(session, job, task, error);
@@ -171,14 +176,19 @@ pub(crate) fn place_within_limits(
 /// Notes that a task found no node, for itself and for the others of its role.
 fn note_no_node(session: &mut Session, job: JobIx, task: TaskIx, mut error: FitError) {
     error.claims = session.state.charges().why_claims_beside_gang(task);
-    let role = (
-        session.state.task(task).role,
-        session.state.task(task).sub_job,
-    );
     let why = match reserve::kept_for_other(session, task) {
         Some(kept) => Unplaced::Kept(Arc::new(kept)),
         None => Unplaced::NoNode(Arc::new(error)),
     };
+    note_unplaced(session, job, task, why);
+}
+
+/// Notes why a task is not placed, for itself and for the others of its role.
+fn note_unplaced(session: &mut Session, job: JobIx, task: TaskIx, why: Unplaced) {
+    let role = (
+        session.state.task(task).role,
+        session.state.task(task).sub_job,
+    );
     let note = session.note(job);
     note.unplaced.push((task, why));
     if !note.failed_roles.contains(&role) {

@@ -102,13 +102,13 @@ pub enum Unplaced {
 }
 
 /// Places that a task does not get because another job is to have them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct KeptForOther {
     /// The other job, as `namespace/name`.
     pub job: Box<str>,
     /// When it is to start, seconds since the epoch.
     pub start_s: i64,
-    /// Nodes on which the task was found to be in the way of some job.
+    /// Nodes on which the task was found to be in the way of some job; 0 where it is the queue that has no room for both.
     pub nodes: usize,
 }
 

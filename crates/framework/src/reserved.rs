@@ -44,6 +44,8 @@ pub struct JobReservation {
     pub pods: Vec<(TaskId, NodeIx)>,
     /// How much more the queue of the job may hold then by its limits, of each resource that has one.
     pub room: Vec<(ResIx, i64)>,
+    /// What is on other nodes matters to some of its pods.
+    pub spans_nodes: bool,
     /// Job, as `namespace/name`, whose end it waits for last.
     pub after: Option<Box<str>>,
     /// When it was promised first that it starts then, seconds since the epoch.

@@ -18,12 +18,21 @@ use super::ends;
 use crate::attempt::place_within_limits;
 use crate::kernel::Kernel;
 
-/// The job with a reservation in whose way a pod is that was just placed on a node.
+/// In whose way a pod is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InTheWay {
+    /// The job with a reservation.
+    pub job: JobId,
+    /// It is wherever it is placed: its queue has no room for both.
+    pub everywhere: bool,
+}
+
+/// In whose way a pod is that was just placed on a node.
 pub(crate) fn in_whose_way(
     session: &mut Session,
     kernel: &mut Kernel,
     task: TaskIx,
-) -> Option<JobId> {
+) -> Option<InTheWay> {
     if session.reserved.is_empty() {
         return None;
     }
@@ -32,6 +41,7 @@ pub(crate) fn in_whose_way(
     let own = session.state.population().job_id(job);
     let gone_by_s = ends::gone_by_s(session, task);
     let near: Vec<JobId> = session.reserved.on(node).map(|one| one.job).collect();
+    let looks_at_pods = span_nodes(session, [task]);
     let mut threatened: Vec<(JobReservation, bool)> = Vec::new();
     for one in session.reserved.all() {
         let is_gone = gone_by_s.is_some_and(|gone_by_s| gone_by_s <= begins_s(session, one));
@@ -39,11 +49,12 @@ pub(crate) fn in_whose_way(
             continue;
         }
         let is_near = near.contains(&one.job);
-        let pods = planned(session, one, None);
-        let pods = pods.into_iter().map(|(pod, _)| pod);
-        let whole = span_nodes(session, pods.chain([task]));
+        let whole = looks_at_pods || one.spans_nodes;
         if shares_limits(session, job, one.job) && !leaves_room(session, one, task) {
-            return Some(one.job);
+            return Some(InTheWay {
+                job: one.job,
+                everywhere: true,
+            });
         }
         if is_near || whole {
             threatened.push((one.clone(), whole));
@@ -56,7 +67,10 @@ pub(crate) fn in_whose_way(
         !stands_beside(session, kernel, one, Some(task), only)
     });
     if let Some((one, _)) = found {
-        return Some(one.job);
+        return Some(InTheWay {
+            job: one.job,
+            everywhere: false,
+        });
     }
     note_past(session, task, job, gone_by_s);
     None
@@ -157,7 +171,7 @@ fn above(session: &Session, queue: QueueIx) -> Vec<QueueIx> {
 }
 
 /// Whether what is on other nodes matters to some of these pods, or these to what is there.
-fn span_nodes(session: &Session, pods: impl IntoIterator<Item = TaskIx>) -> bool {
+pub(super) fn span_nodes(session: &Session, pods: impl IntoIterator<Item = TaskIx>) -> bool {
     let state = &session.state;
     pods.into_iter().any(|task| {
         let rules = state.ground().shapes().rules(state.shape(task).rules);

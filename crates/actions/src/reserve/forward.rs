@@ -11,7 +11,7 @@ use pumice_framework::reserved::JobReservation;
 use pumice_framework::{Checkpoint, Choice, Session};
 use pumice_model::{JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 
-use super::around::goes_before;
+use super::around::{goes_before, span_nodes};
 use super::ends;
 use crate::allocate::{place_job, worksheet};
 use crate::attempt::Attempt;
@@ -247,6 +247,7 @@ impl<'w, 's> Walk<'w, 's> {
             end_s: ends::last_end_s(self.session, &tasks, at_s),
             pods: ids.collect(),
             room,
+            spans_nodes: span_nodes(self.session, tasks.iter().copied()),
             after: self.last.map(|task| match population.task(task).job {
                 Some(job) => population.job_key(job).into(),
                 None => population.task_key(task).into(),

@@ -12,9 +12,10 @@ mod ends;
 mod forward;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use pumice_framework::reserved::{JobReservation, Moved, MovedBy, ReservationSettings};
-use pumice_framework::{KeptForOther, Session, Skip};
+use pumice_framework::{KeptForOther, Session, Skip, Unplaced};
 use pumice_model::{JobId, JobIx, NodeIx, QueueIx, TaskIx, TaskStatus};
 use rustc_hash::FxHashSet;
 
@@ -83,12 +84,21 @@ pub(crate) fn kept_for_other(session: &Session, task: TaskIx) -> Option<KeptForO
     }
     let class = class_of(session.state, session.plugins, task);
     let nodes = session.reserved.passed_over(&class).count();
-    let first = session.reserved.of(session.reserved.kept_for()?)?;
+    let first = session.reserved.kept_for().filter(|_| nodes > 0)?;
+    kept(session, first, nodes)
+}
+
+/// The queue has no room for a pod besides a job that is to start.
+pub(crate) fn kept_in_queue(session: &Session, reserved: JobId) -> Unplaced {
+    let kept = kept(session, reserved, 0).unwrap_or_default();
+    Unplaced::Kept(Arc::new(kept))
+}
+
+fn kept(session: &Session, reserved: JobId, nodes: usize) -> Option<KeptForOther> {
     let population = session.state.population();
-    let job = population.known_job(first.job)?;
-    (nodes > 0).then(|| KeptForOther {
-        job: population.job_key(job).into(),
-        start_s: first.start_s,
+    Some(KeptForOther {
+        job: population.job_key(population.known_job(reserved)?).into(),
+        start_s: session.reserved.of(reserved)?.start_s,
         nodes,
     })
 }

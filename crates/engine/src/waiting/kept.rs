@@ -7,6 +7,7 @@ use crate::view::Time;
 /// The places there are belong to somebody else, and what would let the pod run before.
 pub(super) fn kept_text(kept: &KeptForOther) -> String {
     let nodes = match kept.nodes {
+        0 => "what is left of the limits of its queue is".to_owned(),
         1 => "1 node with room is".to_owned(),
         several => format!("{several} nodes with room are"),
     };
@@ -15,7 +16,7 @@ pub(super) fn kept_text(kept: &KeptForOther) -> String {
         None => String::new(),
     };
     format!(
-        "{nodes} kept for {}{starts}: a pod may run there before if it says that it ends by then \
+        "{nodes} kept for {}{starts}: a pod may run before if it says that it ends by then \
          (annotation pumice.sh/run-time-limit, or spec.activeDeadlineSeconds)",
         kept.job
     )
