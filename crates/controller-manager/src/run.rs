@@ -123,7 +123,7 @@ impl ControllerProcess {
         };
         let metrics = Arc::clone(&self.metrics) as _;
         shell.serve(Arc::new(pages), metrics, None).await?;
-        let term = shell.elect()?;
+        let term = shell.elect().await?;
         let (stop, stopped) = cell::channel(false);
         let (sender, inputs) = mpsc::channel(INPUTS);
         let way = ReadWay::from(&self.clients);

@@ -173,7 +173,7 @@ impl Daemon {
         let folder = flags.dumps.cache_dumper.then_some(folder);
         signals::dump_on_demand(folder, request_sender, self.clock)?;
 
-        let term = shell.elect()?;
+        let term = shell.elect().await?;
         let (input_sender, inputs) = mpsc::channel(INPUTS);
         tokio::spawn(watch_metrics::probe(input_sender.clone(), NUMBERS));
         let (watch, sight) = self.watch(input_sender)?;

@@ -1,12 +1,17 @@
 //! The lease between replicas, by the rules at the head of `crates/cluster/src/lease/mod.rs`: a holder counts
 //! from when it sent the request that made or kept it the holder, a standby from when it saw the
-//! record change. Clocks of replicas are never compared.
+//! record change, and what somebody else has given back is left alone for a pause. Clocks of replicas are never compared.
+
+use pumice_model::lag::RELEASE_PAUSE;
 
 /// A holder's term without renewal, milliseconds.
 pub const TERM_MS: u64 = 10_000;
 
 /// A record that has not changed for so long may be taken over, milliseconds.
 pub const EXPIRY_MS: u64 = 15_000;
+
+/// What somebody else gave back may be taken after so long, milliseconds.
+const RELEASE_PAUSE_MS: u64 = RELEASE_PAUSE.as_millis() as u64;
 
 /// Pause between two tries, milliseconds.
 const RETRY_MS: u64 = 2_000;
@@ -36,8 +41,10 @@ pub struct VirtualTerm {
 pub struct VirtualElector {
     /// Who it is: another one after every start.
     pub identity: u32,
-    /// The record last seen, and when it changed.
+    /// The record last seen, and from when on it may be taken over if it stays so.
     seen: Option<(VirtualLease, u64)>,
+    /// It has not stepped yet: what it sees of the lease it sees with its first lists.
+    is_new: bool,
     next_ms: u64,
     /// End of the own term.
     term_end_ms: Option<u64>,
@@ -62,6 +69,7 @@ impl VirtualElector {
         Self {
             identity,
             seen: None,
+            is_new: true,
             next_ms: 0,
             term_end_ms: None,
             terms: 0,
@@ -88,23 +96,24 @@ impl VirtualElector {
 
     /// Tries what is due. `reachable`: whether the server answers this replica about leases.
     pub fn step(&mut self, record: &mut VirtualLease, now_ms: u64, reachable: bool) -> Leadership {
+        let is_new = std::mem::take(&mut self.is_new);
         if self.term_end_ms.take_if(|end| now_ms >= *end).is_some() {
             return Leadership::Lost;
         }
         if reachable && now_ms >= self.next_ms {
-            self.next_ms = now_ms + RETRY_MS;
-            if self.seen.as_ref().is_none_or(|(seen, _)| seen != record) {
-                self.seen = Some((record.clone(), now_ms));
-            }
-            let since = self.seen.as_ref().map_or(now_ms, |(_, since)| *since);
+            let free_ms = self.look(record, now_ms, is_new);
+            self.next_ms = match now_ms < free_ms {
+                true => free_ms.min(now_ms + RETRY_MS),
+                false => now_ms + RETRY_MS,
+            };
             let is_ours = record.holder == Some(self.identity);
             if !is_ours && self.term_end_ms.take().is_some() {
                 return Leadership::Lost;
             }
-            if is_ours || record.holder.is_none() || now_ms >= since + EXPIRY_MS {
+            if is_ours || now_ms >= free_ms {
                 record.holder = Some(self.identity);
                 record.version += 1;
-                self.seen = Some((record.clone(), now_ms));
+                self.seen = Some((record.clone(), now_ms + EXPIRY_MS));
                 self.terms += u64::from(self.term_end_ms.is_none());
                 self.term_end_ms = Some(now_ms + TERM_MS);
             }
@@ -113,5 +122,19 @@ impl VirtualElector {
             Some(_) => Leadership::Leader,
             None => Leadership::Standby,
         }
+    }
+
+    /// From when on the record may be taken over. `is_new`: what its last holder wrote is in lists made now.
+    fn look(&mut self, record: &VirtualLease, now_ms: u64, is_new: bool) -> u64 {
+        let wait_ms = match record.holder {
+            Some(_) => EXPIRY_MS,
+            None if is_new => 0,
+            None => RELEASE_PAUSE_MS,
+        };
+        let known = self.seen.take().filter(|(seen, _)| seen == record);
+        let (_, free_ms) = self
+            .seen
+            .insert(known.unwrap_or_else(|| (record.clone(), now_ms + wait_ms)));
+        *free_ms
     }
 }

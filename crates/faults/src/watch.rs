@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use pumice_model::Delta;
+use pumice_model::lag::{MAX_WATCH_LAG, WATCH_GRACE};
 
 use super::rng::Rng;
 use super::server::{ServerEvent, VirtualServer};
 use super::server_kind::{KINDS, ServerKind};
 
 /// Longest delay of a watch event, milliseconds.
-pub const MAX_LAG_MS: u64 = 1000;
+pub const MAX_LAG_MS: u64 = MAX_WATCH_LAG.as_millis() as u64;
 
 /// A kind that is not followed for so long stops decisions (`--watch-grace`), milliseconds.
-pub const GRACE_MS: u64 = 2000;
+pub const GRACE_MS: u64 = WATCH_GRACE.as_millis() as u64;
 
 /// One kind.
 #[derive(Clone, Debug)]

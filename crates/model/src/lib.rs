@@ -21,6 +21,7 @@ pub mod intern;
 pub mod ix;
 pub mod job;
 mod job_unit;
+pub mod lag;
 mod named;
 pub mod needs;
 pub mod network;

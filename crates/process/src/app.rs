@@ -253,17 +253,18 @@ impl Shell {
         serving.open_ports(endpoints, api).await
     }
 
-    /// Stands for election, where there is one, and gives the term it sets.
+    /// Stands for election, where there is one, and gives the term it sets. Nothing may be listed before that.
     ///
     /// # Errors
     /// The times of the election do not fit together.
-    pub fn elect(&mut self) -> anyhow::Result<TermWatch> {
+    pub async fn elect(&mut self) -> anyhow::Result<TermWatch> {
         let holder = identity::lease_holder(self.settings.name);
         let election = self.settings.lease.election(&holder);
         let Some(election) = election.filter(|_| self.settings.stands) else {
             return Ok(TermWatch::always());
         };
-        let (elector, term) = Elector::new(self.clients.lease.clone(), election)?;
+        let (mut elector, term) = Elector::new(self.clients.lease.clone(), election)?;
+        elector.look_before_lists().await;
         let (release, released) = cell::channel(false);
         self.election = Some(Election {
             elector: tokio::spawn(elector.run(told(released))),

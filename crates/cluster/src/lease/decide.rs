@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use pumice_model::lag::RELEASE_PAUSE;
+
 use super::ElectionSettings;
 
 /// A reading of the local monotonic clock; only differences mean something.
@@ -53,6 +55,8 @@ pub struct CandidateView {
     last: Option<LeaseRecord>,
     freshness: Freshness,
     since: Mono,
+    /// The last record was seen before this process listed anything.
+    precedes_lists: bool,
     term_from: Option<Mono>,
     read_at: Mono,
     not_before: Mono,
@@ -95,6 +99,7 @@ impl CandidateView {
                 if self.last.as_ref() != Some(&record) {
                     self.last = Some(record);
                     self.since = now;
+                    self.precedes_lists = false;
                 }
                 self.freshness = Freshness::Known;
             }
@@ -102,6 +107,11 @@ impl CandidateView {
             // until its term ends.
             None => self.freshness = Freshness::Missing,
         }
+    }
+
+    /// What this process knows of the cluster is listed from now on: what was written before the last record is in it.
+    pub fn lists_follow(&mut self) {
+        self.precedes_lists = true;
     }
 
     /// We have become or stayed the holder by a request sent at `sent` and answered at `now`.
@@ -144,13 +154,15 @@ impl CandidateView {
     /// When the last record may be taken over: `None` now, else that moment.
     fn foreign_until(&self, me: &ElectionSettings) -> Option<Mono> {
         let record = self.last.as_ref()?;
-        if record.holder.is_empty() || record.holder == me.identity {
+        let is_released = record.holder.is_empty();
+        if record.holder == me.identity || is_released && self.precedes_lists {
             return None;
         }
-        Some(
-            self.since
-                .plus(record.duration.unwrap_or(me.lease_duration)),
-        )
+        let pause = match is_released {
+            true => RELEASE_PAUSE,
+            false => record.duration.unwrap_or(me.lease_duration),
+        };
+        Some(self.since.plus(pause))
     }
 }
 
@@ -175,6 +187,7 @@ impl CandidateView {
             last,
             freshness: self.freshness,
             since: shift(self.since),
+            precedes_lists: self.precedes_lists,
             term_from: self.term_from.map(shift),
             read_at: floor,
             not_before: floor,

@@ -21,6 +21,9 @@ use super::{
 /// adds to a failover is a fraction of the retry period.
 const LOOKS_PER_PERIOD: u32 = 4;
 
+/// How long the first lists of a process wait for its first look at the Lease.
+const MAX_FIRST_LOOK: Duration = Duration::from_secs(1);
+
 /// Takes part in the election until it is told to stop.
 pub struct Elector {
     leases: Api<Lease>,
@@ -67,6 +70,13 @@ impl Elector {
             conflicts: 0,
         };
         Ok((elector, watch))
+    }
+
+    /// Looks at the Lease before anything is listed: one that has been released by then is taken without a pause. What is
+    /// not answered in time is looked at by [`Elector::run`], as something that may have happened after the lists.
+    pub async fn look_before_lists(&mut self) {
+        let _ = tokio::time::timeout(MAX_FIRST_LOOK, self.read()).await;
+        self.observed.lists_follow();
     }
 
     /// Runs until `shutdown` is ready, then gives the Lease back. Drain the writers first: the
@@ -261,7 +271,7 @@ impl Elector {
         })
     }
 
-    /// Names no holder, as client-go does on cancel, so that a standby starts at once.
+    /// Names no holder, as client-go does on cancel, so that a standby need not wait until the Lease runs out.
     async fn release(&mut self) {
         for _ in 0..2 {
             let mut lease = self.blank();

@@ -7,12 +7,14 @@
 //!   Elector (own connection) ──► TermWatch ──► effects ask it right before every write
 //! ```
 //!
-//! Three times by the *local monotonic* clock; clocks of others are never compared with it:
+//! All times by the *local monotonic* clock; clocks of others are never compared with it:
 //!
 //! * the **holder** counts its term from the moment it *sent* the request that made or kept it the
 //!   holder, and lets it end one *renew deadline* later, whatever happens;
 //! * a **standby** counts from the moment it *saw* the record change, and takes the Lease one *lease
 //!   duration* later, by an update on the record's resource version;
+//! * a Lease that was **released** is taken [`RELEASE_PAUSE`](pumice_model::lag::RELEASE_PAUSE) after it was *seen* so, when
+//!   what its holder wrote last has reached our watches; at once where it was seen so before anything was listed;
 //! * a write goes out only when the rest of the term is longer than its own deadline, and only in the
 //!   term in which it was decided ([`TermWatch::this_one`]): a process that has lost the Lease stands
 //!   for election again, and what it had decided before is decided anew.

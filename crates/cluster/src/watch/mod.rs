@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use pumice_ingest::ObjectProblem;
 use pumice_model::Delta;
+use pumice_model::lag::WATCH_GRACE;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
@@ -125,7 +126,7 @@ impl Default for WatchOptions {
             group_controller: None,
             page_size: 500,
             pace: WatchTimes::default(),
-            grace: Duration::from_secs(2),
+            grace: WATCH_GRACE,
         }
     }
 }

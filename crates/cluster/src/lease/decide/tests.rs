@@ -49,11 +49,64 @@ fn a_missing_lease_is_created() {
     assert_eq!(decide(&observed, &settings(), s(0)), ElectionStep::Create);
 }
 
+/// When what was seen free at second 110 may be taken, if it is looked at in between.
+fn pause_from_110() -> u64 {
+    110 + RELEASE_PAUSE.as_secs()
+}
+
 #[test]
-fn a_lease_without_holder_is_taken_at_once() {
+fn a_lease_that_somebody_gives_back_is_taken_after_a_pause_whatever_its_record_says() {
+    for seconds in [None, Some(1), Some(15)] {
+        let mut observed = standby(100);
+        let mut released = record("", 2);
+        released.duration = seconds.map(Duration::from_secs);
+        observed.saw(Some(released), s(110));
+        observed.read_again(s(200));
+        let free = pause_from_110();
+        assert_eq!(decide(&observed, &settings(), s(free - 1)), wait(1));
+        assert_eq!(decide(&observed, &settings(), s(free)), ElectionStep::Take);
+    }
+}
+
+#[test]
+fn a_lease_that_was_given_back_and_deleted_is_made_after_that_pause() {
+    let mut observed = standby(100);
+    observed.saw(Some(record("", 2)), s(110));
+    observed.saw(None, s(111));
+    observed.read_again(s(200));
+    let free = pause_from_110();
+    assert_eq!(decide(&observed, &settings(), s(free - 1)), wait(1));
+    assert_eq!(
+        decide(&observed, &settings(), s(free)),
+        ElectionStep::Create
+    );
+}
+
+#[test]
+fn what_was_given_back_before_anything_was_listed_is_taken_at_once() {
     let mut observed = CandidateView::default();
-    observed.saw(Some(record("", 1)), s(0));
-    assert_eq!(decide(&observed, &settings(), s(0)), ElectionStep::Take);
+    observed.saw(Some(record("", 1)), s(110));
+    let unsure = decide(&observed, &settings(), s(110));
+    assert_ne!(unsure, ElectionStep::Take, "it may be newer than the lists");
+    observed.lists_follow();
+    assert_eq!(decide(&observed, &settings(), s(110)), ElectionStep::Take);
+    observed.saw(Some(record("", 1)), s(111));
+    assert_eq!(decide(&observed, &settings(), s(111)), ElectionStep::Take);
+}
+
+#[test]
+fn what_is_given_back_after_the_lists_began_is_waited_for() {
+    let befores = [None, Some(record("other", 1)), Some(record("", 1))];
+    for before in befores {
+        let mut observed = CandidateView::default();
+        observed.saw(before, s(100));
+        observed.lists_follow();
+        observed.saw(Some(record("", 3)), s(110));
+        observed.read_again(s(200));
+        let free = pause_from_110();
+        assert_eq!(decide(&observed, &settings(), s(free - 1)), wait(1));
+        assert_eq!(decide(&observed, &settings(), s(free)), ElectionStep::Take);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::*;
+use pumice_model::lag::RELEASE_PAUSE;
 use pumice_scripted::{Answer, Seen, Server};
 
 /// A Lease as an API server keeps it, with optimistic concurrency; `None` when there is none.
@@ -86,8 +87,10 @@ struct Candidate {
     task: JoinHandle<()>,
 }
 
-fn candidate(server: &Server, identity: &str) -> Candidate {
-    let (elector, term) = Elector::new(server.client(), settings(identity)).expect("valid");
+/// A process that stands for election before it lists anything.
+async fn candidate(server: &Server, identity: &str) -> Candidate {
+    let (mut elector, term) = Elector::new(server.client(), settings(identity)).expect("valid");
+    elector.look_before_lists().await;
     let (stop, stopped) = oneshot::channel::<()>();
     let task = tokio::spawn(elector.run(async {
         let _ = stopped.await;
@@ -99,13 +102,13 @@ fn candidate(server: &Server, identity: &str) -> Candidate {
 async fn the_first_makes_the_lease_and_the_second_stands_by() {
     let store = Store::default();
     let server = store.server().await;
-    let mut first = candidate(&server, "a");
+    let mut first = candidate(&server, "a").await;
     first.term.leading().await;
     let spec = store.spec();
     assert_eq!(spec["holderIdentity"], "a");
     assert_eq!(spec["leaseDurationSeconds"], 2);
     assert_eq!(spec["leaseTransitions"], 0);
-    let second = candidate(&server, "b");
+    let second = candidate(&server, "b").await;
     let looks = server.all("GET").len();
     server.until("GET", looks + 3).await;
     assert!(!second.term.is_leader());
@@ -117,7 +120,7 @@ async fn the_first_makes_the_lease_and_the_second_stands_by() {
 async fn a_holder_that_stops_gives_the_lease_back_and_the_standby_takes_it() {
     let store = Store::default();
     let server = store.server().await;
-    let mut first = candidate(&server, "a");
+    let mut first = candidate(&server, "a").await;
     first.term.leading().await;
     store.edit(|lease| lease["metadata"]["labels"] = json!({"keep": "me"}));
     first.stop.send(()).expect("it runs");
@@ -128,7 +131,7 @@ async fn a_holder_that_stops_gives_the_lease_back_and_the_standby_takes_it() {
         (&spec["holderIdentity"], &spec["leaseDurationSeconds"]),
         (&json!(""), &json!(1))
     );
-    let mut second = candidate(&server, "b");
+    let mut second = candidate(&server, "b").await;
     second.term.leading().await;
     assert_eq!(store.spec()["leaseTransitions"], 1);
     let labels = store
@@ -143,6 +146,42 @@ async fn a_holder_that_stops_gives_the_lease_back_and_the_standby_takes_it() {
         Some(json!({"keep": "me"})),
         "what we do not know stays"
     );
+}
+
+#[tokio::test]
+async fn a_standby_takes_what_is_given_back_after_a_pause_and_a_process_that_starts_then_at_once() {
+    let store = Store::default();
+    let server = store.server().await;
+    let mut first = candidate(&server, "a").await;
+    first.term.leading().await;
+    let mut second = candidate(&server, "b").await;
+    first.stop.send(()).expect("it runs");
+    first.task.await.expect("it ends well");
+    second.term.leading().await;
+    let by = |who: &str| {
+        let puts = server.all("PUT").into_iter();
+        let mut of_it = puts.filter(|put| put.body["spec"]["holderIdentity"] == who);
+        of_it.next().map(|put| put.at)
+    };
+    let (released, taken) = (by("").expect("released"), by("b").expect("taken"));
+    assert!(taken - released >= RELEASE_PAUSE, "{:?}", taken - released);
+    second.stop.send(()).expect("it runs");
+    second.task.await.expect("it ends well");
+    let looks = server.all("GET").len();
+    let mut third = candidate(&server, "c").await;
+    third.term.leading().await;
+    assert_eq!(server.all("GET").len(), looks + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_look_holds_up_nobody_for_long() {
+    let server = Server::start(|_: &Seen| Answer::Silence).await;
+    let settings = ElectionSettings::new("a");
+    let limit = settings.renew_deadline / 2;
+    let (mut elector, _term) = Elector::new(server.client(), settings).expect("valid");
+    let before = Instant::now();
+    elector.look_before_lists().await;
+    assert!(before.elapsed() < limit, "{:?}", before.elapsed());
 }
 
 #[tokio::test]
@@ -174,9 +213,9 @@ async fn a_candidate_that_is_stopped_while_it_takes_the_lease_gives_it_back() {
 async fn a_standby_follows_a_holder_that_crashed_but_not_before_its_lease_is_over() {
     let store = Store::default();
     let server = store.server().await;
-    let mut first = candidate(&server, "a");
+    let mut first = candidate(&server, "a").await;
     first.term.leading().await;
-    let mut second = candidate(&server, "b");
+    let mut second = candidate(&server, "b").await;
     server.until("GET", 4).await;
     first.task.abort();
     second.term.leading().await;
@@ -200,7 +239,7 @@ async fn a_standby_follows_a_holder_that_crashed_but_not_before_its_lease_is_ove
 async fn a_holder_whose_renewals_fail_stops_at_its_deadline_and_comes_back() {
     let store = Store::default();
     let server = store.server().await;
-    let mut only = candidate(&server, "a");
+    let mut only = candidate(&server, "a").await;
     only.term.leading().await;
     server.change(|_: &Seen| Answer::Json(500, status(500)));
     only.term.lost().await;
@@ -215,7 +254,7 @@ async fn a_holder_whose_renewals_fail_stops_at_its_deadline_and_comes_back() {
 async fn a_change_by_others_does_not_cost_the_lease_but_another_holder_does() {
     let store = Store::default();
     let server = store.server().await;
-    let mut only = candidate(&server, "a");
+    let mut only = candidate(&server, "a").await;
     only.term.leading().await;
     store.edit(|lease| lease["metadata"]["labels"] = json!({"x": "y"}));
     let renewals = server.all("PUT").len();
@@ -230,7 +269,7 @@ async fn a_change_by_others_does_not_cost_the_lease_but_another_holder_does() {
 async fn a_deleted_lease_ends_the_term_and_is_made_again() {
     let store = Store::default();
     let server = store.server().await;
-    let mut only = candidate(&server, "a");
+    let mut only = candidate(&server, "a").await;
     only.term.leading().await;
     store.delete();
     server.until("POST", 2).await;
@@ -242,7 +281,7 @@ async fn a_deleted_lease_ends_the_term_and_is_made_again() {
 async fn an_update_that_always_conflicts_is_not_tried_without_pause() {
     let store = Store::default();
     let server = store.server().await;
-    let first = candidate(&server, "a");
+    let first = candidate(&server, "a").await;
     server.until("POST", 1).await;
     first.task.abort();
     store.edit(|lease| lease["spec"]["holderIdentity"] = json!(""));
@@ -252,7 +291,7 @@ async fn an_update_that_always_conflicts_is_not_tried_without_pause() {
         _ => refusing.answer(seen),
     });
     let start = Instant::now();
-    let _second = candidate(&server, "b");
+    let _second = candidate(&server, "b").await;
     server.until("PUT", 4).await;
     let pauses = settings("b").retry_period / LOOKS_PER_PERIOD * 2;
     assert!(start.elapsed() >= pauses, "{:?}", start.elapsed());
