@@ -42,7 +42,8 @@ pub(crate) fn plan_map(address: &PageAddress, view: &PlanView, source: &mut dyn 
             h3 { (say(address, Word::PlanOnMap)) }
             p.filters {
                 span.mark.good { "+2" } " " (say(address, Word::PodsCome)) " "
-                span.mark.bad { "−1" } " " (say(address, Word::PodsGo))
+                span.mark.bad { "−1" } " " (say(address, Word::PodsGo)) " "
+                span.mark.waits { "+2−1" } " " (say(address, Word::PodsComeAndGo))
             }
             ul.map {
                 @for of in &nodes { (cell(address, of, turns.get(of.name.as_str()).copied().unwrap_or_default())) }
@@ -53,7 +54,7 @@ pub(crate) fn plan_map(address: &PageAddress, view: &PlanView, source: &mut dyn 
 
 fn cell(address: &PageAddress, of: &NodeCell, turn: NodeTurn) -> Markup {
     let (class, text) = match turn {
-        NodeTurn { come: 0, go: 0 } => ("u0", "·".to_owned()),
+        NodeTurn { come: 0, go: 0 } => ("still", "·".to_owned()),
         NodeTurn { come, go: 0 } => ("good takes", format!("+{come}")),
         NodeTurn { come: 0, go } => ("bad takes", format!("−{go}")),
         NodeTurn { come, go } => ("waits takes", format!("+{come}−{go}")),

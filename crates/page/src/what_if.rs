@@ -10,6 +10,9 @@ use crate::plan_map;
 use crate::source::{PlansAsked, Source};
 use crate::words::Word;
 
+/// Pods of a job that are told one by one unasked; more of them stand below a line that opens.
+const MAX_OPEN_PODS: usize = 20;
+
 /// Jobs that wait and are offered to be picked.
 const MAX_OFFERED: usize = 30;
 
@@ -82,22 +85,26 @@ pub fn plan_result(
 ) -> String {
     let result = match plan {
         Ok(view) => html! {
-            (plan_view(address, view))
+            (outcome(address, view))
             (plan_map::plan_map(address, view, source))
+            (plan_view(address, view))
         },
         Err(why) => html! { p.note role="alert" { @for line in why.lines() { (line) br; } } },
     };
     result.into_string()
 }
 
-fn plan_view(address: &PageAddress, view: &PlanView) -> Markup {
+fn outcome(address: &PageAddress, view: &PlanView) -> Markup {
     let (class, word) = match view.outcome {
         PlanOutcome::Runs => ("good", Word::ItRuns),
         PlanOutcome::Waits => ("waits", Word::ItWaits),
         PlanOutcome::Evicts => ("bad", Word::OthersGo),
     };
+    html! { h2 { (mark(class, say(address, word))) } }
+}
+
+fn plan_view(address: &PageAddress, view: &PlanView) -> Markup {
     html! {
-        h2 { (mark(class, say(address, word))) }
         @for one in &view.jobs { (job_plan(address, one)) }
         @if !view.evicted.is_empty() {
             h3 { (say(address, Word::EvictedBy)) }
@@ -123,13 +130,24 @@ fn job_plan(address: &PageAddress, of: &JobPlan) -> Markup {
         h3 { (job(address, &of.job)) " · " (queue(address, &of.queue)) " · " (of.ready) " " (say(address, Word::Of)) " " (of.needed) }
         @if let Some(message) = &of.message { p.sentence { (message) } }
         ul { @for change in &of.changes { li { (change) } } }
-        @if !of.pods.is_empty() {
-            table {
-                thead { tr { th { (say(address, Word::Pod)) } th { (say(address, Word::Node)) } th { (say(address, Word::Cards)) } } }
-                tbody {
-                    @for one in &of.pods {
-                        tr { th scope="row" { (one.pod) } td { (node(address, &one.node)) } td { (one.cards.join(", ")) } }
-                    }
+        @if of.pods.len() > MAX_OPEN_PODS {
+            details {
+                summary { (say(address, Word::Pods)) " " (of.pods.len()) }
+                (pods(address, of))
+            }
+        } @else if !of.pods.is_empty() {
+            (pods(address, of))
+        }
+    }
+}
+
+fn pods(address: &PageAddress, of: &JobPlan) -> Markup {
+    html! {
+        table {
+            thead { tr { th { (say(address, Word::Pod)) } th { (say(address, Word::Node)) } th { (say(address, Word::Cards)) } } }
+            tbody {
+                @for one in &of.pods {
+                    tr { th scope="row" { (one.pod) } td { (node(address, &one.node)) } td { (one.cards.join(", ")) } }
                 }
             }
         }

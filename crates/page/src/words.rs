@@ -229,6 +229,7 @@ words! {
     PickWaiting: "or pick a job that waits", "或选择一个等待中的作业";
     PlanOnMap: "On the map of the nodes", "在节点图上";
     PodsCome: "pods come", "个 Pod 到来";
+    PodsComeAndGo: "both", "两者皆有";
     PodsGo: "pods are evicted", "个 Pod 被驱逐";
     WhatIfIt: "What would happen to it now", "推演现在会怎样";
     PlanIt: "Plan", "推演";
