@@ -21,8 +21,8 @@ use crate::standing::SegmentStart;
 /// else now: encoded types have no names in them.
 pub const FORMAT: u32 = 3;
 
-/// The oldest format that is read. What was added since has its place behind all that was there.
-pub const OLDEST_FORMAT: u32 = 2;
+/// The oldest format that is read. A newer one is read with it where all that was added stands behind what was there.
+pub const OLDEST_FORMAT: u32 = 3;
 
 /// How a block begins.
 pub(crate) const MARK: [u8; 4] = *b"PuBB";

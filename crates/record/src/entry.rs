@@ -103,7 +103,7 @@ pub enum TapeEntry {
     },
     /// The copy at which a segment begins is all there.
     CopyEnds,
-    /// What the decider remembered at a copy, beside what it was told. In recordings of format 2 it is missing.
+    /// What the decider remembered at a copy, beside what it was told.
     Memory {
         /// What it remembered.
         of: Box<DeciderMemory>,

@@ -14,9 +14,8 @@ use crate::entry::{ReportsOf, TapeEntry, UntakenEffects};
 use crate::reader::{BlockPlace, TapePiece};
 use crate::recorded::decided;
 
-/// What a copy does not hold in recordings of format 2.
-const FORMAT_2_LACKS: &str =
-    "what the scheduler remembered beside the state (recorded in format 2)";
+/// What a copy does not hold of which that block is lost.
+const LOST_MEMORY: &str = "what the scheduler remembered beside the state (its block is lost)";
 
 /// Why a replay cannot go on in this segment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -270,7 +269,7 @@ impl Replay {
                 self.untaken = UntakenEffects::default();
                 self.lacks = match fresh {
                     true => Vec::new(),
-                    false => vec![FORMAT_2_LACKS.to_owned()],
+                    false => vec![LOST_MEMORY.to_owned()],
                 };
                 if fresh {
                     self.course.ends_copy();
