@@ -141,7 +141,7 @@ impl Reservations {
         past.map(|(_, task, holds)| (*task, holds))
     }
 
-    /// Of the pods that were let past those that stand take their part of the room for good.
+    /// Pods that were let past and stand take their part of the room for good.
     pub fn settle_past(&mut self, stands: impl Fn(TaskId) -> bool) {
         for (job, task, holds) in std::mem::take(&mut self.let_past) {
             let reserved = self.all.iter_mut().find(|one| one.job == job);

@@ -24,10 +24,10 @@ const MAX_TRIES: usize = 1_000;
 
 /// What a reservation does at a moment, with its position among them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Turn {
-    /// Its job is gone.
+enum KeptTurn {
+    /// The job that has the places is gone.
     Leaves(usize),
-    /// It begins.
+    /// Pods of the job get their places.
     Begins(usize),
 }
 
@@ -80,7 +80,7 @@ struct Walk<'w, 's> {
     job: JobIx,
     others: Vec<JobReservation>,
     ends: std::vec::IntoIter<(i64, TaskIx)>,
-    turns: std::vec::IntoIter<(i64, Turn)>,
+    turns: std::vec::IntoIter<(i64, KeptTurn)>,
     done: Vec<WalkStep>,
     /// What pods of reservations got when these began.
     given: Vec<(usize, TaskIx, Choice)>,
@@ -100,11 +100,11 @@ impl<'w, 's> Walk<'w, 's> {
         let known = session.reserved.all().iter();
         let minded = known.filter(|one| one.job != own && !goes_before(session, job, one.job));
         let others: Vec<JobReservation> = minded.cloned().collect();
-        let mut turns: Vec<(i64, Turn)> = Vec::new();
+        let mut turns: Vec<(i64, KeptTurn)> = Vec::new();
         for (at, one) in others.iter().enumerate() {
-            turns.extend(one.end_s.map(|end_s| (end_s, Turn::Leaves(at))));
+            turns.extend(one.end_s.map(|end_s| (end_s, KeptTurn::Leaves(at))));
             let begins_s = one.start_s.max(session.now_s.saturating_add(1));
-            turns.push((begins_s, Turn::Begins(at)));
+            turns.push((begins_s, KeptTurn::Begins(at)));
         }
         turns.sort_unstable();
         let is_other = |(_, task): &(i64, TaskIx)| session.state.task(*task).job != Some(job);
@@ -133,8 +133,8 @@ impl<'w, 's> Walk<'w, 's> {
             }
             while let Some((_, turn)) = next_by(&mut self.turns, at_s) {
                 match turn {
-                    Turn::Begins(at) => self.begins(at),
-                    Turn::Leaves(at) => self.leaves(at),
+                    KeptTurn::Begins(at) => self.begins(at),
+                    KeptTurn::Leaves(at) => self.leaves(at),
                 }
             }
             if !self.outlook.may_suffice() {

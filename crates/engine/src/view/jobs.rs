@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use pumice_model::{Job, JobIx, TaskStatus};
+use pumice_model::{Job, JobIx, State, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 use super::shape::Time;
@@ -117,7 +117,7 @@ impl Pages<'_> {
             if !ask.queue.is_empty() && self.state.names().text(job.queue_name) != ask.queue {
                 continue;
             }
-            if !self.is_named(ix, &ask.search) {
+            if !is_named(self.state, ix, &ask.search) {
                 continue;
             }
             let kind = self.kind_of_job(ix);
@@ -139,7 +139,7 @@ impl Pages<'_> {
         let told = ask.from.saturating_add(MAX_JOBS);
         let by_name = |(left, _): &(JobIx, Option<WaitKind>),
                        (right, _): &(JobIx, Option<WaitKind>)| {
-            self.order_of_names(*left, *right)
+            order_of_names(self.state, *left, *right)
         };
         if told < total {
             found.select_nth_unstable_by(told, by_name);
@@ -156,32 +156,6 @@ impl Pages<'_> {
             reasons,
             cycle: self.cycle,
         }
-    }
-
-    /// Whether the name of a job, with its namespace, has this text in it.
-    fn is_named(&self, ix: JobIx, text: &str) -> bool {
-        if text.is_empty() {
-            return true;
-        }
-        if text.contains('/') {
-            return self.state.population().job_key(ix).contains(text);
-        }
-        let job = self.state.job(ix);
-        job.name.contains(text) || self.state.names().text(job.namespace).contains(text)
-    }
-
-    /// The order of two jobs by `namespace/name`, without a text of it: there may be very many.
-    fn order_of_names(&self, left: JobIx, right: JobIx) -> Ordering {
-        let (l, r) = (self.state.job(left), self.state.job(right));
-        let by_name = match l.namespace == r.namespace {
-            true => l.name.cmp(&r.name),
-            false => {
-                let names = self.state.names();
-                let namespace = |job: &Job| names.text(job.namespace).bytes().chain([b'/']);
-                namespace(l).cmp(namespace(r))
-            }
-        };
-        by_name.then_with(|| left.cmp(&right))
     }
 
     fn job_row(&self, name: String, ix: JobIx, kind: Option<WaitKind>) -> ListedJob {
@@ -234,4 +208,30 @@ impl Pages<'_> {
         let counts = on_nodes.into_iter().map(|status| job.count(status).max(0));
         usize::try_from(counts.sum::<i32>()).unwrap_or(0)
     }
+}
+
+/// Whether the name of a job, with its namespace, has this text in it.
+fn is_named(state: &State, ix: JobIx, text: &str) -> bool {
+    if text.is_empty() {
+        return true;
+    }
+    if text.contains('/') {
+        return state.population().job_key(ix).contains(text);
+    }
+    let job = state.job(ix);
+    job.name.contains(text) || state.names().text(job.namespace).contains(text)
+}
+
+/// The order of two jobs by `namespace/name`, without a text of it: there may be very many.
+fn order_of_names(state: &State, left: JobIx, right: JobIx) -> Ordering {
+    let (l, r) = (state.job(left), state.job(right));
+    let by_name = match l.namespace == r.namespace {
+        true => l.name.cmp(&r.name),
+        false => {
+            let names = state.names();
+            let namespace = |job: &Job| names.text(job.namespace).bytes().chain([b'/']);
+            namespace(l).cmp(namespace(r))
+        }
+    };
+    by_name.then_with(|| left.cmp(&right))
 }
