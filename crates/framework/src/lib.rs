@@ -20,7 +20,7 @@
 //! * [`nobody_goes`]: why nobody is evicted for a job, likewise.
 //! * [`obstacles`]: what of node objects keeps pods from nodes that would do, likewise.
 //! * [`reserved`]: places that are kept for jobs that wait.
-//! * [`line`]: queues in which nobody passes the first job that waits.
+//! * [`mod@line`]: queues in which nobody passes the first job that waits.
 //! * [`sleep`]: jobs that are not tried, because it is known that nothing would come of it.
 //! * [`work_limit`]: how much of a cycle one job may take.
 
