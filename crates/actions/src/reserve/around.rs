@@ -35,7 +35,9 @@ pub(crate) fn in_whose_way(
     let mut threatened: Vec<(JobReservation, bool)> = Vec::new();
     for one in session.reserved.all() {
         let is_gone = gone_by_s.is_some_and(|gone_by_s| gone_by_s <= begins_s(session, one));
-        if one.job == own || is_gone || goes_before(session, job, one.job) {
+        // At a moment to come those that have begun are on their nodes, or are gone again.
+        let has_begun = begins_s(session, one) <= session.reserved.clock_s;
+        if one.job == own || is_gone || has_begun || goes_before(session, job, one.job) {
             continue;
         }
         let is_near = near.contains(&one.job);

@@ -8,6 +8,7 @@ mod kubelet;
 mod network_domains;
 mod plans_come_true;
 mod plans_that_evict;
+mod promises;
 mod run;
 mod starts_come_true;
 mod workspace;
