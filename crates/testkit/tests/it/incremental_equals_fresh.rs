@@ -110,14 +110,14 @@ struct Seen {
 }
 
 /// Amounts by what they are and resource, without zeros.
-type Books = BTreeMap<(&'static str, String), i64>;
+pub(crate) type Books = BTreeMap<(&'static str, String), i64>;
 
 fn enter(books: &mut Books, state: &State, what: &'static str, amounts: &ResVec) {
     let real = amounts.iter().filter(|(_, amount)| *amount != 0);
     books.extend(real.map(|(ix, amount)| ((what, state.resources().name(ix).to_owned()), amount)));
 }
 
-fn books_of_nodes(state: &State) -> BTreeMap<String, Books> {
+pub(crate) fn books_of_nodes(state: &State) -> BTreeMap<String, Books> {
     let nodes = state.nodes();
     let of = |node| {
         let mut books = Books::new();
@@ -186,7 +186,7 @@ fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
 }
 
 /// Cards of nodes and who holds them, each entry as a line.
-fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
+pub(crate) fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
     let of = |node: NodeIx| {
         let mut lines = Vec::new();
         for (family, cards) in state.nodes().devices[node.at()].families() {
@@ -229,7 +229,7 @@ fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
     state.nodes().indices().map(of).collect()
 }
 
-fn books_of_queues(state: &State) -> BTreeMap<String, Books> {
+pub(crate) fn books_of_queues(state: &State) -> BTreeMap<String, Books> {
     let of = |queue: &pumice_model::Queue| {
         let mut books = Books::new();
         enter(&mut books, state, "allocated", &queue.allocated);
