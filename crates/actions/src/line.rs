@@ -50,20 +50,28 @@ fn first(session: &Session, line: &mut WaitingLine, queue: QueueIx) -> Option<Jo
     None
 }
 
-/// Whether a job waits for its start and has all it needs for that but places: one whose pods are not there, or that can
-/// never be ready as it is, holds nobody back.
+/// Whether a job waits for its start and has all it needs for that but places, or is not admitted: one whose pods are not
+/// there, or that can never be ready as it is, holds nobody back.
 fn stands_in_line(session: &Session, job: JobIx) -> bool {
-    let (state, plugins) = (&*session.state, &*session.plugins);
-    let record = state.job(job);
+    let (state, record) = (&*session.state, session.state.job(job));
     if Skip::without_group(record).is_some() || Skip::without_tier(state, record).is_some() {
         return false;
     }
-    if record.is_pending() {
-        return true;
-    }
-    let lacks = plugins.lacks(state, job).max(1);
-    !plugins.job_ready(state, job)
-        && placeable(state, job).count() >= lacks as usize
+    record.is_pending() || lacks_places_alone(session, job).is_some()
+}
+
+/// How many pods a job lacks to start, if it lacks nothing for them but places: it is admitted and valid, has its group
+/// and everybody's consent, and as many pods wait.
+pub(crate) fn lacks_places_alone(session: &Session, job: JobIx) -> Option<u32> {
+    let (state, plugins) = (&*session.state, &*session.plugins);
+    let record = state.job(job);
+    let lacks = plugins.lacks(state, job);
+    let waits = Skip::without_group(record).is_none()
+        && Skip::without_tier(state, record).is_none()
+        && !record.is_pending()
+        && !plugins.job_ready(state, job)
+        && placeable(state, job).count() >= lacks.max(1) as usize
         && plugins.job_valid(state, job).is_ok()
-        && plugins.job_consent(state, job).is_ok()
+        && plugins.job_consent(state, job).is_ok();
+    waits.then_some(lacks)
 }

@@ -37,7 +37,6 @@ pub struct EngineMemory {
     /// There are pods with resource claims. What is on its way of these is not told.
     has_claims: bool,
     /// Places are kept for jobs. Which ones is not told: they are planned anew.
-    #[serde(default)]
     has_reservations: bool,
     /// The last cycle has left nothing to decide, and nothing has happened since.
     is_settled: bool,

@@ -2,7 +2,7 @@
 
 use pumice_framework::Session;
 use pumice_model::run_time::RunTime;
-use pumice_model::{JobIx, TaskIx, TaskStatus};
+use pumice_model::{TaskIx, TaskStatus};
 
 /// When a pod that is on a node ends, seconds since the epoch, by what its owner says: its limit, else what is expected;
 /// else by what the configuration says. Nothing: nobody says, or it runs longer than was said.
@@ -46,9 +46,4 @@ pub(super) fn last_end_s(session: &Session, pods: &[TaskIx], start_s: i64) -> Op
     let ends = pods.iter().map(|task| limit_s(session, *task));
     let last_s = ends.collect::<Option<Vec<i64>>>()?.into_iter().max()?;
     Some(start_s.saturating_add(last_s))
-}
-
-/// When a job begins to wait, seconds since the epoch.
-pub(super) fn waits_since_s(session: &Session, job: JobIx) -> i64 {
-    session.state.job(job).created_s
 }

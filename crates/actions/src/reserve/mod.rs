@@ -15,15 +15,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pumice_framework::reserved::{JobReservation, Moved, MovedBy, ReservationSettings};
-use pumice_framework::{KeptForOther, Session, Skip, Unplaced};
+use pumice_framework::{KeptForOther, Session, Unplaced};
 use pumice_model::{JobId, JobIx, NodeIx, QueueIx, TaskIx, TaskStatus};
 use rustc_hash::FxHashSet;
 
 pub(crate) use around::in_whose_way;
 
 use crate::kernel::Kernel;
+use crate::line;
 use crate::pod_classes::class_of;
-use crate::worksheet::placeable;
 
 /// What steps of plans are called; none of them is ever decided.
 const REASON: &str = "plan";
@@ -41,23 +41,13 @@ fn may_end(session: &Session, task: TaskIx) -> bool {
 }
 
 /// Whether a job may have places kept: it waits for all that it needs to start, and would be tried.
-fn may_have(session: &mut Session, settings: &ReservationSettings, job: JobIx) -> bool {
-    let (state, plugins) = (&*session.state, &*session.plugins);
-    let record = state.job(job);
-    let lacks = plugins.lacks(state, job);
-    let waited_s = session
-        .now_s
-        .saturating_sub(ends::waits_since_s(session, job));
+fn may_have(session: &Session, settings: &ReservationSettings, job: JobIx) -> bool {
+    let record = session.state.job(job);
+    let waited_s = session.now_s.saturating_sub(record.created_s);
+    let lacks = line::lacks_places_alone(session, job);
     record.queue.is_some()
-        && Skip::without_group(record).is_none()
-        && Skip::without_tier(state, record).is_none()
-        && !record.is_pending()
-        && !plugins.job_ready(state, job)
-        && lacks >= settings.min_pods.max(1)
         && waited_s >= settings.min_age_s
-        && placeable(state, job).count() >= lacks as usize
-        && plugins.job_valid(state, job).is_ok()
-        && plugins.job_consent(state, job).is_ok()
+        && lacks.is_some_and(|lacks| lacks >= settings.min_pods.max(1))
 }
 
 /// A pod would be in the way of a job on a node: pods of its class are not tried there again in this try.
