@@ -55,6 +55,8 @@ pub struct JobReservation {
     pub promised_s: i64,
     /// What was promised before, and why that is not so any more.
     pub moved: Option<Moved>,
+    /// Larger than that of all that were found before.
+    pub serial: u64,
 }
 
 /// A promise that was not kept, or was bettered.
@@ -112,6 +114,8 @@ pub struct Reservations {
     /// Pods that have their places at the moment that is tried alone: of reservations that have begun, and of the job.
     ahead: FxHashMap<TaskIx, PodAhead>,
     outranked: Outranked,
+    /// The serial of the last reservation that was found.
+    serial: u64,
 }
 
 /// Whose reservations a job need not mind, as it was before any pod of it was placed: jobs that start may come after
@@ -136,11 +140,11 @@ pub struct PodAhead {
 struct KnownEnds {
     cursor: u64,
     /// The first one first.
-    all: Option<Arc<[PodEnd]>>,
+    all: Option<Arc<[EndOfPod]>>,
 }
 
 /// When a pod ends, seconds since the epoch.
-pub type PodEnd = (i64, TaskIx);
+pub type EndOfPod = (i64, TaskIx);
 
 impl Reservations {
     /// A cycle begins under these settings; without any nothing is kept. Nodes that came or went change what an index of
@@ -237,12 +241,12 @@ impl Reservations {
     }
 
     /// When pods end, if no node was touched since that was found out. `cursor`: the end of the touch log.
-    pub fn ends(&self, cursor: u64) -> Option<Arc<[PodEnd]>> {
+    pub fn ends(&self, cursor: u64) -> Option<Arc<[EndOfPod]>> {
         self.ends.all.clone().filter(|_| self.ends.cursor == cursor)
     }
 
     /// When pods end, the first one first.
-    pub fn set_ends(&mut self, cursor: u64, all: Arc<[PodEnd]>) {
+    pub fn set_ends(&mut self, cursor: u64, all: Arc<[EndOfPod]>) {
         let all = Some(all);
         self.ends = KnownEnds { cursor, all };
     }
@@ -312,7 +316,9 @@ impl Reservations {
 
     /// Keeps places for a job, besides those that are kept already.
     pub fn insert(&mut self, one: JobReservation) {
-        self.all.push(one);
+        self.serial += 1;
+        let serial = self.serial;
+        self.all.push(JobReservation { serial, ..one });
         self.index();
     }
 
@@ -328,7 +334,9 @@ impl Reservations {
     /// Keeps places for a job in place of what was kept, at the same position.
     pub fn replace(&mut self, one: JobReservation) {
         if let Some(known) = self.all.iter_mut().find(|known| known.job == one.job) {
-            *known = one;
+            self.serial += 1;
+            let serial = self.serial;
+            *known = JobReservation { serial, ..one };
             self.lets_go = true;
             self.index();
         }

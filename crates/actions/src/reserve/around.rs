@@ -83,9 +83,13 @@ pub(crate) fn in_whose_way(
 /// A pod is let past: what it will hold of the room of queues when others are to start is remembered.
 fn note_past(session: &mut Session, task: TaskIx, job: JobIx, gone_by_s: Option<i64>) {
     let own = session.state.population().job_id(job);
+    let planned = session.reserved.of(own).map(|own| own.serial);
     let minded = session.reserved.all().iter().filter(|one| {
         let stays = gone_by_s.is_none_or(|gone_by_s| gone_by_s > begins_s(session, one));
-        one.job != own && stays && shares_limits(session, job, one.job)
+        // The room that was found for one is what is left beside those that were planned before and go first.
+        let is_counted = planned.is_some_and(|serial| serial < one.serial)
+            && session.reserved.outranks(job, one.job) == Some(true);
+        one.job != own && stays && !is_counted && shares_limits(session, job, one.job)
     });
     let minded: Vec<JobId> = minded.map(|one| one.job).collect();
     let holds = session.state.charges().charged(task).into_owned();
@@ -239,7 +243,7 @@ pub(super) fn stands_beside(
     all_fit
 }
 
-/// Of these pods, those that have their place at the moment that is tried alone are gone from it: what each had.
+/// Takes pods from their places which have these at the moment that is tried alone. Returns what each had.
 fn withdraw_ahead(session: &mut Session, gone: &[TaskIx]) -> Vec<(TaskIx, TaskStatus, Choice)> {
     let ahead = gone.iter().filter_map(|task| {
         let choice = session.reserved.ahead(*task)?.choice.clone();

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use pumice_framework::reserved::{JobReservation, PodAhead, PodEnd};
+use pumice_framework::reserved::{EndOfPod, JobReservation, PodAhead};
 use pumice_framework::{Checkpoint, Choice, Session};
 use pumice_model::{JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 
@@ -36,7 +36,7 @@ enum KeptTurn {
 }
 
 /// When pods end, the first one first.
-pub(super) fn ends_of_all(session: &mut Session) -> Arc<[PodEnd]> {
+pub(super) fn ends_of_all(session: &mut Session) -> Arc<[EndOfPod]> {
     let cursor = session.state.nodes().touch_cursor();
     if let Some(known) = session.reserved.ends(cursor) {
         return known;
@@ -44,9 +44,9 @@ pub(super) fn ends_of_all(session: &mut Session) -> Arc<[PodEnd]> {
     let tasks = session.state.population().tasks();
     let on_nodes = tasks.filter(|(ix, task)| task.node.is_some() && super::may_end(session, *ix));
     let ends = on_nodes.filter_map(|(ix, _)| Some((ends::end_s(session, ix)?, ix)));
-    let mut ends: Vec<PodEnd> = ends.collect();
+    let mut ends: Vec<EndOfPod> = ends.collect();
     ends.sort_unstable();
-    let ends: Arc<[PodEnd]> = ends.into();
+    let ends: Arc<[EndOfPod]> = ends.into();
     session.reserved.set_ends(cursor, Arc::clone(&ends));
     ends
 }
@@ -98,7 +98,7 @@ struct Walk<'w, 's> {
     kernel: &'w mut Kernel,
     job: JobIx,
     others: Vec<JobReservation>,
-    ends: std::vec::IntoIter<PodEnd>,
+    ends: std::vec::IntoIter<EndOfPod>,
     turns: std::vec::IntoIter<(i64, KeptTurn)>,
     done: Vec<WalkStep>,
     /// Pods of reservations that have begun, and of which.
@@ -113,7 +113,7 @@ impl<'w, 's> Walk<'w, 's> {
         session: &'w mut Session<'s>,
         kernel: &'w mut Kernel,
         job: JobIx,
-        ends: &[PodEnd],
+        ends: &[EndOfPod],
     ) -> Self {
         let own = session.state.population().job_id(job);
         let known = session.reserved.all().iter();
@@ -127,8 +127,8 @@ impl<'w, 's> Walk<'w, 's> {
             turns.push((begins_s, KeptTurn::Begins(at)));
         }
         turns.sort_unstable();
-        let is_other = |(_, task): &PodEnd| session.state.task(*task).job != Some(job);
-        let ends: Vec<PodEnd> = ends.iter().copied().filter(is_other).collect();
+        let is_other = |(_, task): &EndOfPod| session.state.task(*task).job != Some(job);
+        let ends: Vec<EndOfPod> = ends.iter().copied().filter(is_other).collect();
         let outlook = PlacesAhead::new(session, kernel, job);
         Self {
             session,
@@ -285,6 +285,7 @@ impl<'w, 's> Walk<'w, 's> {
             }),
             promised_s: self.session.now_s,
             moved: None,
+            serial: 0,
         }
     }
 

@@ -130,7 +130,6 @@ fn plan(session: &mut Session, kernel: &mut Kernel, job: JobIx, moved: Option<Mo
     keep(session, kernel, job, moved);
     for one in displaced(session, kernel, job) {
         let moved = moved_from(session, &one, MovedBy::PlacesTaken);
-        session.reserved.remove(one.job);
         if let Some(job) = session.state.population().known_job(one.job) {
             keep(session, kernel, job, moved);
         }
@@ -248,17 +247,39 @@ fn replace_broken(session: &mut Session, kernel: &mut Kernel, settings: &Reserva
     }
 }
 
-/// Whose places a job has got, of those that it goes before.
+/// Gives up what is kept for those that a job goes before and with which it cannot be together: the last ones first, where
+/// it needs the places of several that begin before it.
 fn displaced(session: &mut Session, kernel: &mut Kernel, job: JobIx) -> Vec<JobReservation> {
     let id = session.state.population().job_id(job);
-    if session.reserved.of(id).is_none() {
+    let Some(own) = session.reserved.of(id).cloned() else {
         return Vec::new();
-    }
+    };
     let others = session.reserved.all().iter();
     let behind = others.filter(|one| one.job != id && around::goes_before(session, job, one.job));
     let mut behind: Vec<JobReservation> = behind.cloned().collect();
-    behind.retain(|one| !around::stands_beside(session, kernel, one, None, None));
-    behind
+    let is_near = |one: &JobReservation| {
+        let nodes = one.pods.iter().map(|(_, node)| node);
+        nodes
+            .into_iter()
+            .any(|node| own.pods.iter().any(|(_, own)| own == node))
+    };
+    let mut displaced = Vec::new();
+    behind.retain(|one| {
+        let stands = around::stands_beside(session, kernel, one, None, None);
+        if !stands {
+            session.reserved.remove(one.job);
+            displaced.push(one.clone());
+        }
+        stands
+    });
+    behind.retain(|one| one.start_s <= own.start_s && is_near(one));
+    while !around::stands_beside(session, kernel, &own, None, None)
+        && let Some(last) = behind.pop()
+    {
+        session.reserved.remove(last.job);
+        displaced.push(last);
+    }
+    displaced
 }
 
 /// What was promised before. Of what was promised in this cycle nobody knows yet.

@@ -40,6 +40,8 @@ pub struct Job {
     pub group: GroupObject,
     /// It has started at some time.
     pub has_started: bool,
+    /// It lacked pods again when the cycle began.
+    pub is_incomplete: bool,
 }
 
 /// A cluster and what is outside of it.
@@ -386,6 +388,7 @@ impl Driven {
         let job = Job {
             group: object,
             has_started: false,
+            is_incomplete: false,
         };
         self.jobs.insert(name, job);
     }
@@ -456,13 +459,33 @@ impl Driven {
         members.filter(|pod| pod.node.is_some()).count()
     }
 
+    /// Who has enough pods has started.
+    pub fn note_started(&mut self) {
+        let names: Vec<String> = self.jobs.keys().cloned().collect();
+        for name in names {
+            let ready = self.ready(&name);
+            let job = self.jobs.get_mut(&name).expect("a job");
+            job.has_started |= ready >= job.group.min_member as usize;
+        }
+    }
+
+    /// Who has started and has not enough pods any more is completed before others.
+    pub fn note_incomplete(&mut self) {
+        let names: Vec<String> = self.jobs.keys().cloned().collect();
+        for name in names {
+            let ready = self.ready(&name);
+            let job = self.jobs.get_mut(&name).expect("a job");
+            job.is_incomplete = job.has_started && ready < job.group.min_member as usize;
+        }
+    }
+
     /// Whether one job is before another one in the queue of both.
     pub fn goes_before(&self, one: &str, other: &str) -> bool {
-        let group = |job: &str| self.jobs.get(job).map(|job| &job.group);
-        let (Some(one), Some(other)) = (group(one), group(other)) else {
+        let (Some(one), Some(other)) = (self.jobs.get(one), self.jobs.get(other)) else {
             return false;
         };
-        one.queue == other.queue && one.created_s < other.created_s
+        let is_older = one.group.created_s < other.group.created_s;
+        one.group.queue == other.group.queue && (is_older || one.is_incomplete)
     }
 
     /// When the job is to start.

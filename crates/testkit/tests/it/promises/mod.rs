@@ -62,12 +62,7 @@ fn drive(seed: u64, manners: Manners) -> u64 {
             );
             assert_eq!(ledgers(live), ledgers(fresh), "{}", context());
         }
-        let names: Vec<String> = driven.jobs.keys().cloned().collect();
-        for name in names {
-            let ready = driven.ready(&name);
-            let job = driven.jobs.get_mut(&name).expect("a job");
-            job.has_started |= ready >= job.group.min_member as usize;
-        }
+        driven.note_started();
     }
     planned
 }
@@ -79,7 +74,9 @@ fn keeps_promises(seed: u64) -> u64 {
     let mut looked_at = 0;
     for step in 0..STEPS {
         driven.step();
+        driven.note_incomplete();
         let bound = driven.cycle();
+        driven.note_started();
         let names: Vec<String> = driven.jobs.keys().cloned().collect();
         let (before, mut ahead) = (promised.clone(), bound.into_keys().collect::<Vec<_>>());
         promised.retain(|name, _| names.contains(name));
