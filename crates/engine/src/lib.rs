@@ -30,6 +30,7 @@ mod knowledge;
 mod memory;
 pub mod metrics_snapshot;
 pub mod report;
+mod snapshot;
 mod surroundings;
 mod task_mix;
 mod tidying;
@@ -53,6 +54,7 @@ pub use pumice_actions::Action;
 pub use pumice_framework::{Eviction, EvictionTally, Observer, Stage, Unobserved};
 pub use pumice_plugins::{annotations_read, counted_place, mix_place};
 pub use report::{GroupEvent, HyperNodeEvent, PodReport, QueueEvent, Reports};
+pub use snapshot::ViewSnapshot;
 pub use task_mix::{COUNTED_KEY, MIX_KEY, kept_mix_fault, mix_text_faults};
 pub use wasted::{FreeCardsView, MAX_CARD_ROWS};
 
