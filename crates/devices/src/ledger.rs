@@ -88,6 +88,8 @@ pub struct Card {
     pub is_plain: bool,
     /// What else its family knows of it, which no summary tells.
     pub details: FamilyCode,
+    /// Nothing of it may be given out until it is split, and then the rest.
+    pub only_rest: bool,
 }
 
 impl Card {
@@ -284,6 +286,20 @@ impl NodeCards {
         self.used(card, LedgerTime::Now)
             .iter()
             .any(|amount| *amount != 0)
+    }
+
+    /// Whether something of a card may be given out, if nobody has it.
+    pub fn is_given_out(&self, at: usize) -> bool {
+        let card = &self.cards[at];
+        card.is_usable() && (!card.only_rest || self.is_split(at))
+    }
+
+    /// Whether pods have parts of a card, for certain.
+    fn is_split(&self, card: usize) -> bool {
+        self.entries(LedgerTime::Now).any(|entry| {
+            let is_part = entry.certain && entry.partition.is_some();
+            is_part && usize::from(entry.card) == card
+        })
     }
 
     /// Whether the two views may differ.

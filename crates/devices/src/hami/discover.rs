@@ -95,6 +95,7 @@ fn add_card<F: HamiFamily>(
         // What a summary says of cores is in percent, and of what the node tells nothing.
         is_plain: card.cores == 100 && mode != CardMode::Mig && cards.ratings.is_empty(),
         details: card.details,
+        only_rest: false,
     };
     cards.add(card, &all);
 }

@@ -42,8 +42,11 @@ impl NodeCards {
     pub fn is_held_like(&self, other: &Self) -> bool {
         let kinds = |cards: &Self| -> SmallVec<[_; 4]> {
             let all = cards.cards.iter();
-            all.map(|card| (card.variant.get(), card.details.get(), card.is_usable()))
-                .collect()
+            all.map(|card| {
+                let kind = (card.variant.get(), card.details.get());
+                (kind, card.is_usable(), card.only_rest)
+            })
+            .collect()
         };
         let held = |cards: &Self| {
             let entries = cards.entries.iter();

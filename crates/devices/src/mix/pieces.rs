@@ -34,7 +34,7 @@ impl CardNow {
             Self::Plain(card) if card.usable => {
                 WHOLE - thousandths_up(card.capacity.into(), card.used.into(), card.sharers > 0)
             }
-            Self::Alone(cards, view) if cards.cards[0].is_usable() => {
+            Self::Alone(cards, view) if cards.is_given_out(0) => {
                 let used = cards.used(0, *view);
                 let is_used = used.iter().any(|amount| *amount != 0);
                 WHOLE - thousandths_up(first(cards.capacity(0)), first(used), is_used)

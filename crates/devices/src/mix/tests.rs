@@ -165,6 +165,63 @@ fn sets(cards: usize, count: usize) -> Vec<Vec<usize>> {
         .collect()
 }
 
+/// A device plugin leaves chips out of its list that are in use, whoever has them: nobody gets such a one, but what is
+/// beside its vNPUs.
+#[test]
+fn chips_that_may_not_be_given_out_are_not_free() {
+    const NPUS: &str = "huawei.com/npu-core";
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let mut settings = Settings {
+        configured: true,
+        ..Settings::default()
+    };
+    settings.mind_cluster.enabled = true;
+    settings.mind_cluster.self_maintain_available_card = false;
+    let devices = Devices::new(settings, DeviceConfig::default());
+    let list = r#"{"DeviceList":{"huawei.com/Ascend310P":"Ascend310P-0"},"UpdateTime":1}"#;
+    let mut node = devices.cards(&NodeFacts {
+        name: "n1",
+        labels: &[
+            pair("accelerator", "huawei-Ascend310P"),
+            pair("node.kubernetes.io/npu.chip.name", "310P3"),
+            pair("servertype", "Ascend310P-8"),
+        ],
+        annotations: &[],
+        allocatable: &[],
+        capacity: &[(NPUS.to_owned(), 16_000)],
+        reports: &[pair("cluster-info-device", list)],
+    });
+    let asked = PodFacts {
+        containers: vec![ContainerFacts {
+            kind: ContainerKind::Regular,
+            amounts: vec![(NPUS.to_owned(), 1_000)],
+        }],
+        labels: vec![pair("ring-controller.atlas", "ascend-310P")],
+        ..PodFacts::default()
+    };
+    let demand = devices.demand(&asked, Tags::default());
+    let (family, request) = demand.parts.first().cloned().expect("it asks NPUs");
+    let class = MixClass::new(MixNeeds::new(), (family, request), 0, "");
+    let everywhere = vec![NodeSet::of(1, |_| true)];
+    let mix = DeviceMix::new(Vec::new(), vec![class.weighing(1)], everywhere, false);
+    let free = |node: &NodeDevices| {
+        let room = NodeRoom {
+            node: 0,
+            devices: node,
+            free: &[],
+            view: LedgerTime::Now,
+        };
+        mix.waste(&room, family).1
+    };
+    assert_eq!(free(&node), 1000);
+    let records = vec![pair(NPUS, "1-vir01")];
+    let mut held = node.with_cards(family, |cards| {
+        devices.decode(family, &records, &asked, cards).allocations
+    });
+    node.charge(family, 1, Tags::default(), Load::Held, &mut held);
+    assert_eq!(free(&node), 1875);
+}
+
 proptest! {
     #[test]
     fn waste_and_choice_are_what_trying_everything_finds(

@@ -5,6 +5,7 @@ use pumice_framework::points::LeftOutTasks;
 use pumice_model::State;
 
 use super::asked_class::{AskedClass, CountedClass};
+use super::weigh::offered;
 use super::written;
 
 /// Those of some classes that did not come into the mix, of which it is said of each whether it did.
@@ -37,7 +38,7 @@ fn why(state: &State, asked: &AskedClass) -> String {
     let ignored = families.ignored_resources();
     let mut counted = asked.amounts.iter();
     let unknown = counted.find(|(name, amount)| {
-        *amount > 0 && !ignored.contains(name) && state.resources().get(name).is_none()
+        *amount > 0 && !ignored.contains(name) && offered(state, name).is_none()
     });
     match unknown {
         Some((name, _)) => format!("no node has {name}"),

@@ -2,9 +2,9 @@
 
 use pumice_devices::mix::{MixNeeds, WEIGHTS};
 use pumice_devices::{DeviceMix, LedgerTime, MixClass, NodeRoom, NodeSet, Tags};
-use pumice_model::State;
 use pumice_model::device::free_on;
 use pumice_model::selector::{node_affinity_holds, tolerates_cordon, tolerates_filtering};
+use pumice_model::{ResIx, State};
 
 use super::asked_class::{AskedClass, CountedClass};
 use super::written;
@@ -32,6 +32,12 @@ pub(super) fn counts(state: &State, asked: &AskedClass) -> bool {
     let families = state.supplies().devices().families();
     let demand = families.demand(&asked.facts, Tags::default());
     demand.refusal.is_none() && demand.parts.len() == 1
+}
+
+/// A resource, if some node has any of it: what queues or other pods name is not there for that.
+pub(super) fn offered(state: &State, name: &str) -> Option<ResIx> {
+    let known = state.resources().get(name);
+    known.filter(|ix| state.nodes().cluster_total.get(*ix) > 0)
 }
 
 /// The mix of some classes, and of each whether it is in it. Classes that ask cards of no family, or of several, and
@@ -129,7 +135,7 @@ impl<'a> FoundClasses<'a> {
         let ignored = families.ignored_resources();
         let counts = |(name, amount): &&(String, i64)| *amount > 0 && !ignored.contains(name);
         for (name, amount) in asked.amounts.iter().filter(counts) {
-            let Some(resource) = state.resources().get(name) else {
+            let Some(resource) = offered(state, name) else {
                 return;
             };
             let resource = u32::from(resource.0);

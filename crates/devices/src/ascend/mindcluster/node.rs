@@ -90,26 +90,6 @@ impl NodeWithoutNpus {
     }
 }
 
-/// Whether a chip is on the list of what is given out, which is the annotation with all chips or
-/// that of the device plugin: what [`Card::variant`] means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Listing {
-    /// It is.
-    Listed,
-    /// It is not, as it is in use: only the rest of a chip with vNPUs may be given out.
-    Unlisted,
-}
-
-impl Listing {
-    /// Whether a chip is listed, as the ledger keeps it.
-    pub fn of(card: &Card) -> Self {
-        match card.variant.get() {
-            0 => Self::Listed,
-            _ => Self::Unlisted,
-        }
-    }
-}
-
 /// Why a node has none, in short and in full.
 struct NodeRefusal(NodeWithoutNpus, String);
 
@@ -172,16 +152,13 @@ fn read(
     let all: BTreeSet<u32> = all.into_iter().chain(listed).chain(named).collect();
     for id in all.into_iter().take(MAX_CHIPS) {
         let why = aside.iter().find(|(named, _)| *named == id);
-        let listing = match given_out.contains(&id) {
-            true => Listing::Listed,
-            false => Listing::Unlisted,
-        };
         let card = Card {
             id: Arc::from(id.to_string()),
             kind: Arc::from(CHIP),
             unusable: why.map(|(_, why)| (*why).into()),
             index: id,
-            variant: FamilyCode::new(listing as u16),
+            // One that is not on the list is in use: there may be room beside its vNPUs.
+            only_rest: !given_out.contains(&id),
             ..Card::default()
         };
         cards.add(card, &Part::whole(cores).row());

@@ -6,7 +6,6 @@ use crate::ledger::{LedgerTime, NodeCards};
 
 use super::CORES;
 use super::mark::{VnpuMark, VnpuProgress};
-use super::node::Listing;
 use super::request::CoreRequest;
 use super::template::{Part, VnpuTemplate};
 
@@ -100,8 +99,7 @@ pub(super) fn check(
     view: LedgerTime,
     mistakable: Mistakable,
 ) -> Result<(), NpuShortage> {
-    let card = &cards.cards[at];
-    if !card.is_usable() || (Listing::of(card) == Listing::Unlisted && !is_split(cards, at)) {
+    if !cards.is_given_out(at) {
         return Err(NpuShortage::NoUsable);
     }
     let (part, free) = (template.part(), free(cards, at, view));
@@ -135,17 +133,7 @@ pub(super) fn free(cards: &NodeCards, at: usize, view: LedgerTime) -> Part {
 
 /// A chip nobody has any of, and that the plugin gives out.
 pub(super) fn is_idle(cards: &NodeCards, at: usize, view: LedgerTime) -> bool {
-    let is_listed = Listing::of(&cards.cards[at]) == Listing::Listed;
-    is_listed && cards.used(at, view).iter().all(|used| *used == 0)
-}
-
-/// Whether there are vNPUs on a chip, for certain.
-fn is_split(cards: &NodeCards, at: usize) -> bool {
-    let mut entries = cards.entries(LedgerTime::Now);
-    entries.any(|entry| {
-        let is_here = usize::from(entry.card) == at && entry.certain;
-        is_here && VnpuMark::of(entry.partition).is_some()
-    })
+    !cards.cards[at].only_rest && cards.used(at, view).iter().all(|used| *used == 0)
 }
 
 /// Groups in use of a chip. A vNPU that is not made yet may be in one of its own.

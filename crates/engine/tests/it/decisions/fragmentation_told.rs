@@ -206,6 +206,21 @@ fn classes_without_room_are_named_where_such_cards_are_free_and_those_that_count
     assert_eq!(view.left_out_classes, 3);
 }
 
+/// Such a class would count most of all, the scarcer the cards that it can use.
+#[test]
+fn a_class_asks_in_vain_for_what_only_a_queue_names() {
+    let mix = "fragmentation.mix: [\
+         \"5 cpu=1 volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=4000\", \
+         \"1 cpu=1 a.b/c=1 volcano.sh/vgpu-number=1\"]";
+    let mut cluster = Cluster::under(&conf(mix))
+        .with(two_cards("n1"))
+        .with(queue("q").capability("a.b/c=1"));
+    cluster.decide();
+    let view = mix_view(&cluster.engine);
+    assert_eq!(view.classes.len(), 1);
+    assert_eq!(view.left_out[0].why, "no node has a.b/c");
+}
+
 #[test]
 fn what_a_pod_is_told_to_leave_is_what_it_has_left_afterwards() {
     let mut cluster = Cluster::under(&conf(THIRDS_AND_HALVES))

@@ -6,7 +6,7 @@ use pumice_model::object::{NodeObject, PodObject};
 
 use crate::naive::devices::{self, CardFamily};
 use crate::naive::filters;
-use crate::naive::state::{Res, Status, Task, World};
+use crate::naive::state::{Res, Status, Task, World, get};
 
 /// Tasks that ask the same.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ impl AlikeTasks {
         let names = self.amounts.iter().filter(|(_, amount)| **amount > 0);
         names.into_iter().all(|(name, _)| {
             let mut nodes = world.nodes.values();
-            nodes.any(|node| world.capacity(node).contains_key(name))
+            nodes.any(|node| get(&world.capacity(node), name) > 0)
         })
     }
 
