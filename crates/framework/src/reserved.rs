@@ -105,6 +105,8 @@ pub struct Reservations {
     lets_go: bool,
     /// What was promised to jobs on nodes that are others now.
     lost: FxHashMap<JobId, i64>,
+    /// Jobs of which something else is kept than when this was last asked, or nothing.
+    news: FxHashSet<JobId>,
 }
 
 impl Reservations {
@@ -120,6 +122,7 @@ impl Reservations {
         }
         self.on_nodes.clear();
         self.in_vain.clear();
+        self.news.extend(self.all.iter().map(|one| one.job));
         let all = std::mem::take(&mut self.all).into_iter();
         self.lost = match settings.is_some() {
             true => all.map(|one| (one.job, one.start_s)).collect(),
@@ -220,6 +223,13 @@ impl Reservations {
         std::mem::take(&mut self.lets_go)
     }
 
+    /// Jobs of which something else is kept than when this was last asked, or nothing any more.
+    pub fn take_news(&mut self) -> Vec<JobId> {
+        let mut jobs: Vec<JobId> = self.news.drain().collect();
+        jobs.sort_unstable();
+        jobs
+    }
+
     /// What is kept for a job.
     pub fn of(&self, job: JobId) -> Option<&JobReservation> {
         self.all.iter().find(|one| one.job == job)
@@ -233,6 +243,7 @@ impl Reservations {
 
     /// Keeps places for a job, besides those that are kept already.
     pub fn insert(&mut self, one: JobReservation) {
+        self.news.insert(one.job);
         self.all.push(one);
         self.index();
     }
@@ -241,6 +252,7 @@ impl Reservations {
     pub fn remove(&mut self, job: JobId) -> Option<JobReservation> {
         let at = self.all.iter().position(|one| one.job == job)?;
         self.lets_go = true;
+        self.news.insert(job);
         let removed = self.all.remove(at);
         self.index();
         Some(removed)
@@ -249,6 +261,7 @@ impl Reservations {
     /// Keeps places for a job in place of what was kept, at the same position.
     pub fn replace(&mut self, one: JobReservation) {
         if let Some(known) = self.all.iter_mut().find(|known| known.job == one.job) {
+            self.news.insert(one.job);
             *known = one;
             self.lets_go = true;
             self.index();

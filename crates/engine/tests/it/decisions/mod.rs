@@ -38,6 +38,7 @@ mod npus;
 mod obstacles;
 mod operators;
 mod placement;
+mod planned_starts;
 mod queue_room;
 mod queues;
 mod reasons;
