@@ -9,11 +9,13 @@ use crate::task::Task;
 /// Annotation of pods and PodGroups: how long a pod runs, as its owner expects; a duration such as `2h30m`.
 pub const RUN_TIME: &str = "pumice.sh/run-time";
 
-/// Annotation of pods and PodGroups: how long a pod runs at most. Of a pod with `spec.activeDeadlineSeconds`, which the
-/// kubelet keeps, the smaller of both.
+/// Annotation of pods and PodGroups: how long a pod runs at most. Of a pod with a [`DEADLINE`] the smaller of both.
 pub const RUN_TIME_LIMIT: &str = "pumice.sh/run-time-limit";
 
-/// Both, in the order of their names.
+/// Under that name the deadline of a pod, which the kubelet keeps, stands among its annotations.
+pub const DEADLINE: &str = "spec.activeDeadlineSeconds";
+
+/// Annotations of run times, in the order of their names.
 pub const RUN_TIMES: [&str; 2] = [RUN_TIME, RUN_TIME_LIMIT];
 
 /// Longer than that nobody knows: ten years, in seconds.
@@ -39,16 +41,30 @@ impl RunTime {
     /// What annotations of a pod say, and those of its PodGroup where the pod says nothing. What cannot be read says
     /// nothing ([`run_time_s`] tells why).
     pub fn of(pod: Option<&Pairs>, group: Option<&Pairs>) -> Self {
-        let said = |key| {
-            let mut all = [pod, group].into_iter().flatten();
-            let text = all.find_map(|annotations| value_of(annotations, key));
-            text.and_then(|text| run_time_s(text).ok())
-        };
+        let of_pod = [said_s(pod, RUN_TIME_LIMIT), said_s(pod, DEADLINE)];
+        let limit_s = of_pod.into_iter().flatten().min();
         Self {
-            expected_s: said(RUN_TIME),
-            limit_s: said(RUN_TIME_LIMIT),
+            expected_s: said_s(pod, RUN_TIME).or_else(|| said_s(group, RUN_TIME)),
+            limit_s: limit_s.or_else(|| said_s(group, RUN_TIME_LIMIT)),
         }
     }
+}
+
+/// What one of these annotations says, in seconds.
+fn said_s(annotations: Option<&Pairs>, key: &str) -> Option<i64> {
+    let text = value_of(annotations?, key)?;
+    run_time_s(text).ok()
+}
+
+/// Which of these annotations say nothing, what they say instead, and why that is no run time.
+pub fn run_time_faults<'a>(
+    annotations: &'a Pairs,
+    keys: &'a [&'static str],
+) -> impl Iterator<Item = (&'static str, &'a str, &'static str)> {
+    let texts = keys
+        .iter()
+        .filter_map(|key| Some((*key, value_of(annotations, key)?)));
+    texts.filter_map(|(key, text)| Some((key, text, run_time_s(text).err()?)))
 }
 
 /// Seconds of a run time as it is written; parts of one count as one.
@@ -98,7 +114,35 @@ mod tests {
             limit_s: Some(10_800),
         };
         assert_eq!(RunTime::of(Some(&pod), Some(&group)), of_both);
-        let odd = pairs(&[(RUN_TIME, "soon")]);
+        let odd = pairs(&[(RUN_TIME, "soon"), (RUN_TIME_LIMIT, "0")]);
         assert_eq!(RunTime::of(Some(&odd), None), RunTime::default());
+        let of_group = RunTime::of(None, Some(&group));
+        assert_eq!(RunTime::of(Some(&odd), Some(&group)), of_group);
+        let faults: Vec<_> = run_time_faults(&odd, &RUN_TIMES).collect();
+        let expected = [
+            (RUN_TIME, "soon", "is no duration such as 2h30m"),
+            (RUN_TIME_LIMIT, "0", "is not above 0"),
+        ];
+        assert_eq!(faults, expected);
+    }
+
+    #[test]
+    fn a_deadline_is_a_limit_where_the_pod_says_none_that_is_smaller() {
+        let group = pairs(&[(RUN_TIME_LIMIT, "3h")]);
+        let limit_s = |own: &[(&str, &str)]| RunTime::of(Some(&pairs(own)), Some(&group)).limit_s;
+        assert_eq!(limit_s(&[(DEADLINE, "60s")]), Some(60));
+        assert_eq!(
+            limit_s(&[(DEADLINE, "7200s"), (RUN_TIME_LIMIT, "1h")]),
+            Some(3600)
+        );
+        assert_eq!(
+            limit_s(&[(DEADLINE, "60s"), (RUN_TIME_LIMIT, "1h")]),
+            Some(60)
+        );
+        assert_eq!(
+            limit_s(&[(DEADLINE, "60s"), (RUN_TIME_LIMIT, "soon")]),
+            Some(60)
+        );
+        assert_eq!(limit_s(&[(RUN_TIME_LIMIT, "soon")]), Some(10_800));
     }
 }
