@@ -1,8 +1,7 @@
 //! The condition of a PodGroup that tells when its job is to start, while places are kept for it (spec/12 §4).
 
-use pumice_model::Job;
-use pumice_model::JobIx;
 use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
+use pumice_model::{Job, JobIx};
 
 use crate::group_status::Statuses;
 
@@ -14,7 +13,7 @@ const PLANNED_START: &str = "PlannedStart";
 const RETOLD_AFTER_S: i64 = 30;
 
 /// What the condition says.
-struct Told {
+struct PlanWords {
     status: &'static str,
     reason: &'static str,
     message: String,
@@ -33,8 +32,8 @@ impl Statuses<'_> {
             .conditions
             .iter()
             .position(|one| one.kind == PLANNED_START);
-        let told = match (self.planned_start(ix), known) {
-            (Some(planned), _) => Told {
+        let told = match (self.pages().planned_start(ix), known) {
+            (Some(planned), _) => PlanWords {
                 status: "True",
                 reason: match planned.moved {
                     None => "PlacesKept",
@@ -47,13 +46,13 @@ impl Statuses<'_> {
                 status.conditions.remove(at);
                 return None;
             }
-            (None, Some(_)) => Told {
+            (None, Some(_)) => PlanWords {
                 status: "False",
                 reason: "NotPlanned",
                 message: "no places are kept for it any more".to_owned(),
             },
         };
-        let condition = |told: Told| GroupCondition {
+        let condition = |told: PlanWords| GroupCondition {
             kind: PLANNED_START.to_owned(),
             status: told.status.to_owned(),
             reason: told.reason.to_owned(),

@@ -111,8 +111,8 @@ fn when_the_next_one_starts_is_told(lab: &LabGuard, controllers: &Controllers) -
         let arguments = [&["queue", "list", "--start"], words].concat();
         pumice(&arguments, &lab.cluster().kubeconfig(Identity::Admin))
     };
-    for words in [&[][..], &["default"]] {
-        let run = list(words)?;
+    for words in [Vec::new(), vec!["default"]] {
+        let run = list(&words)?;
         ends_with(&run, 0)?;
         ensure_says(&run.out, &["QUEUE", "default/next", "59m"])?;
     }

@@ -6,8 +6,8 @@ use pumice_framework::reserved::{JobReservation, MovedBy};
 use pumice_model::JobIx;
 use serde::{Deserialize, Serialize};
 
+use super::pages::Pages;
 use super::shape::Time;
-use crate::knowledge::Knowledge;
 
 /// Most nodes that are named.
 const MAX_NODES: usize = 20;
@@ -59,7 +59,7 @@ impl fmt::Display for PlannedStart {
     }
 }
 
-impl Knowledge<'_> {
+impl Pages<'_> {
     /// When a job is to start, if places are kept for it.
     pub(crate) fn planned_start(&self, ix: JobIx) -> Option<PlannedStart> {
         let id = self.state.population().job_id(ix);

@@ -68,7 +68,7 @@ fn however_often_the_plan_moves_it_is_told_every_half_minute_and_in_the_end_as_i
     let mut cluster = cluster(&conf, TWO_NODES);
     let mut count = written(&mut cluster, 200..=200);
     for now_s in 201..=280 {
-        // Its owner cannot make up his mind.
+        // Somebody cannot make up his mind.
         let limit_s = 2000 + (now_s % 7) * 100;
         let pod = format!("pod b 3c on:n2 since:100 limit:{limit_s}s");
         come(&mut cluster, &pod);

@@ -43,7 +43,7 @@ fn what_a_group_and_its_pods_say_in_vain_is_told_once_in_one_event() {
     let warnings = cluster.engine.known().job_warnings(job.expect("a group"));
     assert_eq!(warnings, [expected]);
     assert_eq!(told(&mut cluster, 1), [""; 0]);
-    // Its owner corrects a part, and then the rest.
+    // The owner corrects a part, and then the rest.
     group.annotations = says(RUN_TIME, "1h");
     cluster.apply(group);
     let left = told(&mut cluster, 2);
