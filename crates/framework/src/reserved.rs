@@ -8,6 +8,7 @@
 //! Here is what is remembered from cycle to cycle. Who gets a reservation and whether a pod keeps clear of one is
 //! found by the actions, which have the kernel.
 
+use pumice_model::run_time::RunTime;
 use pumice_model::{JobId, NodeIx, ResIx, ResVec, TaskId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -29,6 +30,20 @@ pub struct ReservationSettings {
     pub slack_s: i64,
     /// How often an earlier start is looked for, in seconds.
     pub interval_s: i64,
+}
+
+impl ReservationSettings {
+    /// How long a pod runs as places are planned by it, in seconds: never longer than [`Self::latest_s`], if that is known.
+    pub fn planned_s(&self, said: RunTime) -> Option<i64> {
+        let said_s = said.limit_s.or(said.expected_s);
+        said_s.or(self.default_limit_s)
+    }
+
+    /// How long a pod runs at most, in seconds. What is only expected is no limit; a default that is below it counts as
+    /// much as it.
+    pub fn latest_s(&self, said: RunTime) -> Option<i64> {
+        said.limit_or_s(self.default_limit_s)
+    }
 }
 
 /// Places for the pods that a job needs to start, from a moment on.
@@ -321,6 +336,35 @@ impl Reservations {
                 if known.last() != Some(&(at as u32)) {
                     known.push(at as u32);
                 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_let_past_for_less_than_he_is_then_counted() {
+        let known = [None, Some(10), Some(20), Some(30)];
+        for default_limit_s in known {
+            let settings = ReservationSettings {
+                jobs_of_queue: 1,
+                min_pods: 1,
+                min_age_s: 0,
+                default_limit_s,
+                slack_s: 0,
+                interval_s: 0,
+            };
+            for (expected_s, limit_s) in known.iter().flat_map(|l| known.map(|r| (*l, r))) {
+                let said = RunTime {
+                    expected_s,
+                    limit_s,
+                };
+                let (planned_s, latest_s) = (settings.planned_s(said), settings.latest_s(said));
+                assert!(latest_s.is_none() || planned_s <= latest_s, "{said:?}");
+                assert_eq!(latest_s.is_some(), limit_s.or(default_limit_s).is_some());
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_model::object::Pairs;
-use pumice_model::run_time::{DEADLINE, RUN_TIMES};
+use pumice_model::run_time::{DEADLINE, DEFAULT_RUN_TIMES, RUN_TIMES};
 
 use crate::meta;
 use crate::options::Options;
@@ -21,6 +21,13 @@ pub(crate) fn annotations(meta: &ObjectMeta, options: &Options, deadline_s: Opti
     annotations.extend(deadline);
     annotations.sort();
     annotations
+}
+
+/// What annotations of a queue say of the run times of its pods, sorted.
+pub(crate) fn defaults(meta: &ObjectMeta) -> Pairs {
+    let mut said = said(meta, &DEFAULT_RUN_TIMES);
+    said.sort();
+    said
 }
 
 /// What annotations with these keys say, as far as it may be kept.
@@ -69,5 +76,19 @@ mod tests {
         let long = format!("{}é", "1".repeat(63)).repeat(9);
         let kept = format!("pumice.sh/run-time={}…", "1".repeat(63));
         assert_eq!(added(&[("pumice.sh/run-time", &long)], None), [kept]);
+    }
+
+    #[test]
+    fn of_a_queue_its_defaults_are_kept_and_of_a_pod_what_is_said_of_it() {
+        let written = ["default-run-time-limit", "run-time", "default-run-time"];
+        let written = written.map(|name| (format!("pumice.sh/{name}"), "1h".to_owned()));
+        let meta = ObjectMeta {
+            annotations: Some(written.into_iter().collect()),
+            ..ObjectMeta::default()
+        };
+        let keys = |kept: Pairs| kept.into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+        assert_eq!(keys(defaults(&meta)), DEFAULT_RUN_TIMES);
+        let of_pod = annotations(&meta, &Options::default(), None);
+        assert_eq!(keys(of_pod), ["pumice.sh/run-time"]);
     }
 }

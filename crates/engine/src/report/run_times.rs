@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use pumice_model::object::Pairs;
-use pumice_model::run_time::{RUN_TIMES, run_time_faults};
-use pumice_model::{Job, State};
+use pumice_model::run_time::{DEFAULT_RUN_TIMES, RUN_TIMES, run_time_faults};
+use pumice_model::{Job, QueueIx, State};
 
 /// What to write.
 const HELP: &str = "write a time above 0 and of ten years at most, such as \"2h30m\"";
@@ -14,14 +14,24 @@ pub(super) fn run_times_warning(state: &State, job: &Job) -> Option<String> {
     let group = job.group().map(|group| &group.annotations);
     let of_group = group
         .into_iter()
-        .flat_map(|all| faults(all, "the PodGroup"));
+        .flat_map(|all| faults(all, &RUN_TIMES, "the PodGroup"));
     let all: Vec<String> = of_group.chain(faults_of_pods(state, job)).collect();
     told(&all)
 }
 
+/// What is wrong with what queues say of the run times of their pods.
+pub(super) fn run_times_of_queues(state: &State) -> Vec<(QueueIx, String)> {
+    let all = state.population().queues().iter();
+    let told = all.filter_map(|(ix, queue)| {
+        let faults = faults(&queue.object.run_times, &DEFAULT_RUN_TIMES, "the queue");
+        Some((ix, told(&faults)?))
+    });
+    told.collect()
+}
+
 /// What is wrong with annotations of an object, a sentence each.
-fn faults(annotations: &Pairs, place: &str) -> Vec<String> {
-    let faults = run_time_faults(annotations, &RUN_TIMES);
+fn faults(annotations: &Pairs, keys: &[&'static str], place: &str) -> Vec<String> {
+    let faults = run_time_faults(annotations, keys);
     faults.map(|fault| sentence(fault, place)).collect()
 }
 

@@ -10,7 +10,7 @@ use pumice_model::{Job, JobIx, Origin, QueueIx, State, TaskIx};
 use super::log::{LastReport, ReportTime};
 use super::misnamed::misnamed;
 use super::passed;
-use super::run_times::run_times_warning;
+use super::run_times::{run_times_of_queues, run_times_warning};
 use super::shielded;
 use super::{GroupEvent, HyperNodeEvent, QueueEvent, ReportLog};
 use crate::report::teller::Teller;
@@ -175,6 +175,7 @@ impl Teller<'_> {
             .into_iter()
             .chain(shielded)
             .chain(passed)
+            .chain(run_times_of_queues(self.state))
         {
             match all.entry(queue) {
                 Entry::Vacant(none) => {

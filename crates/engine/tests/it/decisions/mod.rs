@@ -45,6 +45,7 @@ mod reasons;
 mod reclaim_deserved;
 mod reports;
 mod reservations;
+mod run_times_of_queues;
 mod run_times_told;
 mod shielded;
 mod shuffle;

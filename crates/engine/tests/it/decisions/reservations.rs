@@ -36,7 +36,7 @@ pub(super) fn planned(cluster: &Cluster, name: &str) -> Option<PlannedStart> {
 }
 
 /// When a job is to start, in seconds, and on which nodes.
-fn start(cluster: &Cluster, name: &str) -> Option<(i64, Vec<String>)> {
+pub(super) fn start(cluster: &Cluster, name: &str) -> Option<(i64, Vec<String>)> {
     let planned = planned(cluster, name)?;
     let at: jiff::Timestamp = planned.at?.0.parse().expect("a time");
     Some((at.as_second(), planned.nodes))
