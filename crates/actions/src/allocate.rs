@@ -167,6 +167,9 @@ pub(crate) fn place_job(
     attempt: &Attempt,
     worksheet: &mut Worksheet,
 ) -> bool {
+    if !session.reserved.is_ahead(session.now_s) {
+        reserve::find_outranked(session, attempt.job);
+    }
     let record = session.state.job(attempt.job);
     if record.wants_topology() {
         in_domains(session, kernel, attempt, worksheet)

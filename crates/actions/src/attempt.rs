@@ -120,10 +120,12 @@ pub(crate) fn try_task(
         match found {
             Ok(choice) => {
                 let node = choice.node;
+                let ahead = reserve::ahead(session, task, &choice);
                 if !place_within_limits(session, queue, job, task, choice) {
                     return true;
                 }
                 let Some(way) = reserve::in_whose_way(session, kernel, task) else {
+                    session.reserved.set_ahead(task, ahead);
                     break;
                 };
                 session.undo_tries_to(before);

@@ -66,6 +66,7 @@ fn fill(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) 
     let tasks = session.state.job(job).tasks.clone();
     let mut tasks = TaskQueue::new(session.state, session.plugins, &tasks, TaskKind::BestEffort);
     let start = session.checkpoint();
+    reserve::find_outranked(session, job);
     while let Some(task) = tasks.pop() {
         if session.work.is_over(job) {
             session.work.give_more(job);

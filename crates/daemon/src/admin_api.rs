@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use pumice_admin::http::{Answers, DebugPage, DiagAsk, PendingAnswer, Unanswered};
 use pumice_decider::beside::BesideBook;
-use pumice_engine::view::{Ask, JobsAsk, JobsShown, TopologyAsk, View};
+use pumice_engine::view::{Ask, JobsAsk, JobsShown, TopologyAsk};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
@@ -15,6 +15,7 @@ use crate::dump;
 use crate::journal::Journal;
 use crate::recording::MemoryRing;
 use crate::requests::{DecideRequest, NoView};
+use crate::shared_copy::SharedCopy;
 use pumice_process::DaemonStatus;
 
 /// Answers from the shared status, and from the deciding thread where only it knows.
@@ -31,8 +32,10 @@ pub struct AdminApi {
     pub core: mpsc::Sender<DecideRequest>,
     /// Held while a dump or a copy of a recording is made.
     pub dumping: tokio::sync::Mutex<()>,
-    /// Answers on copies.
+    /// Plans, and pages of a replica that stands by, on copies of their own.
     pub questions: Questions,
+    /// Pages, on a copy that is shared.
+    pub shared_copy: SharedCopy,
     /// What was recorded, in memory.
     pub recording: Arc<MemoryRing>,
     /// The daemon's clock.
@@ -130,7 +133,7 @@ impl AdminApi {
     /// There is no answer at the moment.
     pub async fn told(&self, ask: Ask) -> Result<Result<ToldView, String>, Unanswered> {
         let refused = self.refused_configuration();
-        match self.view(ask.clone()).await {
+        match self.shared_copy.view(&self.core, ask.clone()).await {
             Ok(mut view) => {
                 view.set_configuration_problem(refused);
                 let standby = None;
@@ -145,14 +148,6 @@ impl AdminApi {
     fn refused_configuration(&self) -> Option<String> {
         let in_use = self.in_use.read().ok()?;
         in_use.as_ref()?.refused.clone()
-    }
-
-    async fn view(&self, ask: Ask) -> Result<View, NoView> {
-        let (reply, answer) = oneshot::channel();
-        let ended = || NoView::NotNow("the scheduler is stopping".to_owned());
-        let sent = self.core.send(DecideRequest::View(ask, reply)).await;
-        sent.map_err(|_| ended())?;
-        answer.await.map_err(|_| ended())?
     }
 }
 

@@ -40,6 +40,7 @@ use crate::publish::{Meters, Out, Publisher};
 use crate::recording::{self, MemoryRing, RecordingFeed};
 use crate::requests::DecideRequest;
 use crate::settings::DaemonSettings;
+use crate::shared_copy::SharedCopy;
 use crate::shutdown::Shutdown;
 use crate::signals;
 use crate::watch_metrics::{self, WatchMetrics};
@@ -217,6 +218,7 @@ impl Daemon {
             beside: self.beside.clone(),
             core,
             dumping: Default::default(),
+            shared_copy: SharedCopy::default(),
             questions: Questions::new(self.settings.flags.ours.plan_time),
             recording,
             clock: self.clock,

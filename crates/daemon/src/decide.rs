@@ -9,14 +9,14 @@
 //! When something is decided is a matter of the decider; here is nothing but channels and time.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pumice_cluster::effects::Outcome;
 use pumice_cluster::lease::TermWatch;
 use pumice_cluster::watch::{Picture, WatchInput};
 use pumice_conf::Config;
 use pumice_decider::{Clock as _, DeciderOptions};
-use pumice_engine::view::{Ask, View};
+use pumice_engine::ViewSnapshot;
 use tokio::sync::mpsc;
 
 use crate::clock::DeciderClock;
@@ -25,6 +25,7 @@ use crate::diag::Activity;
 use crate::publish::Publisher;
 use crate::recording::RecordingFeed;
 use crate::requests::{CopiedGround, DecideRequest, DumpDocument, NoView, Standby};
+use crate::shared_copy::TakenSnapshot;
 use pumice_model::Delta;
 use pumice_process::DaemonStatus;
 use pumice_record::RecordedDecider;
@@ -276,9 +277,9 @@ impl DecideLoop {
     fn answer(&mut self, request: DecideRequest) {
         self.publisher.does(Activity::Answers);
         match request {
-            DecideRequest::View(ask, reply) => {
+            DecideRequest::Snapshot(reply) => {
                 if !reply.is_closed() {
-                    let _ = reply.send(self.view(&ask));
+                    let _ = reply.send(self.snapshot());
                 }
             }
             DecideRequest::Fork(reply) => {
@@ -302,13 +303,15 @@ impl DecideLoop {
         }
     }
 
-    fn view(&self, ask: &Ask) -> Result<View, NoView> {
+    fn snapshot(&mut self) -> Result<Box<TakenSnapshot>, NoView> {
         self.knows()?;
         if self.standby().is_some() {
             return Err(NoView::StandsBy);
         }
-        let view = self.decider.engine().known().view(ask);
-        view.map_err(|absent| NoView::Absent(absent.to_string()))
+        let since = Instant::now();
+        let snapshot = ViewSnapshot::of(self.decider.engine_mut());
+        let took = since.elapsed();
+        Ok(Box::new(TakenSnapshot { snapshot, took }))
     }
 
     fn fork(&mut self) -> Result<Box<CopiedGround>, NoView> {

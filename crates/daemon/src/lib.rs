@@ -38,6 +38,7 @@ mod publish;
 mod recording;
 mod requests;
 mod settings;
+mod shared_copy;
 mod shutdown;
 mod signals;
 mod timed_files;

@@ -5,7 +5,7 @@
 //!                                                                  OwnSource ◄─────┘ asks as `/debug` does
 //! ```
 //!
-//! The thread that decides is asked for the same every 0.4 s at most, however many look, and less often what takes it long.
+//! However many look, the thread that decides makes a copy from time to time ([`crate::shared_copy`]), and answers nothing itself.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,19 +1,19 @@
 //! What others ask the deciding thread, and what it answers.
 
 use pumice_conf::Config;
-use pumice_engine::view::{Ask, View};
 use pumice_engine::{Engine, Fork};
 use pumice_model::Delta;
 use serde::Serialize;
 use tokio::sync::oneshot;
 
 use crate::diag::DiagView;
+use crate::shared_copy::TakenSnapshot;
 
 /// What others ask the thread. Nothing that is decided changes by it.
 pub enum DecideRequest {
-    /// What the engine sees.
-    View(Ask, oneshot::Sender<Result<View, NoView>>),
-    /// A copy for questions.
+    /// A copy of what people may ask.
+    Snapshot(oneshot::Sender<Result<Box<TakenSnapshot>, NoView>>),
+    /// A copy for plans.
     Fork(oneshot::Sender<Result<Box<CopiedGround>, NoView>>),
     /// The state.
     Dump(oneshot::Sender<DumpDocument>),

@@ -1,12 +1,12 @@
 //! The end of a cycle: which PodGroups to look at again, and what becomes of their statuses.
 
-use pumice_framework::JobNote;
 use pumice_model::object::GroupPhase;
 use pumice_model::{JobIx, State};
 
 use crate::engine::Engine;
 use crate::epochs::ClosedEpochs;
 use crate::follow_up::FollowUp;
+use crate::follow_up::notes::NoteBefore;
 use crate::report::Due;
 use crate::view::note_stretch;
 
@@ -19,7 +19,7 @@ pub fn let_numbers_stay(engine: &mut Engine) {
 impl Engine {
     /// Brings the status of every PodGroup up to date that may differ from last time; the jobs
     /// whose status changed. `before`: the jobs that were looked at, and what was noted of them last.
-    pub(crate) fn close(&mut self, before: &[(JobIx, Option<JobNote>)], now_s: i64) -> Vec<JobIx> {
+    pub(crate) fn close(&mut self, before: &[NoteBefore], now_s: i64) -> Vec<JobIx> {
         let mut jobs = self.jobs_to_look_at(before, now_s);
         jobs.extend(self.report_log.take_due(&self.state, now_s));
         let planned = self.follow_up.reserved.take_news().into_iter();
@@ -87,7 +87,7 @@ impl Engine {
     }
 
     /// Jobs that have changed, and those of which something else is noted than before.
-    fn jobs_to_look_at(&mut self, before: &[(JobIx, Option<JobNote>)], now_s: i64) -> Vec<JobIx> {
+    fn jobs_to_look_at(&mut self, before: &[NoteBefore], now_s: i64) -> Vec<JobIx> {
         let mut jobs = self.state.changes().take_changed_jobs();
         // Notes name nodes by index, which may mean other nodes now.
         let epochs = ClosedEpochs {
@@ -126,10 +126,10 @@ impl Engine {
             let old = old.as_ref();
             match (old.filter(|_| same_nodes), self.follow_up.notes.get(ix)) {
                 (_, None) if old.is_none() => {}
-                (Some(old), Some(note)) if says_as_before && old == note => {}
+                (Some(old), Some(note)) if says_as_before && **old == *note => {}
                 (Some(old), Some(note))
                     if self.report_log.numbers_stay && old.differs_in_amounts_only(note) => {}
-                (Some(old), Some(note)) if old == note || old.differs_in_amounts_only(note) => {
+                (Some(old), Some(note)) if **old == *note || old.differs_in_amounts_only(note) => {
                     let written_s = written_s(&self.state, *ix).unwrap_or(now_s);
                     match Due::of_numbers(written_s, now_s) {
                         Due::Later(at_s) => {

@@ -200,7 +200,7 @@ impl Engine {
             plugins: &self.plugins,
             reasons: &self.kernel.reasons,
             actions: &self.actions,
-            sleepers: &self.sleepers,
+            sleep_times: self.sleepers.times(),
             notes: &self.follow_up.notes,
             follow_up: &self.follow_up,
             cycle: self.cycle,

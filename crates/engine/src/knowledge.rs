@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use pumice_actions::Action;
 use pumice_conf::Arguments;
-use pumice_framework::{Plugins, QueueShare, ReasonTable, Sleepers};
+use pumice_framework::{Plugins, QueueShare, ReasonTable, SleepTimes};
 use pumice_model::{JobIx, NodeIx, QueueIx, State, TaskIx, TaskStatus};
 
 use crate::follow_up::FollowUp;
@@ -23,7 +23,8 @@ pub struct Knowledge<'a> {
     /// Reasons of the configuration.
     pub(crate) reasons: &'a ReasonTable,
     pub(crate) actions: &'a [(&'static Action, Arguments)],
-    pub(crate) sleepers: &'a Sleepers,
+    /// When jobs that sleep were tried last.
+    pub(crate) sleep_times: &'a SleepTimes,
     /// What the last cycles found out about jobs.
     pub(crate) notes: &'a Notes,
     /// What is remembered from one cycle to the next.

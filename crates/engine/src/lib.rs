@@ -31,6 +31,7 @@ mod memory;
 pub mod metrics_snapshot;
 mod planned_condition;
 pub mod report;
+mod snapshot;
 mod surroundings;
 mod task_mix;
 mod tidying;
@@ -54,6 +55,7 @@ pub use pumice_actions::Action;
 pub use pumice_framework::{Eviction, EvictionTally, Observer, Stage, Unobserved};
 pub use pumice_plugins::{annotations_read, counted_place, mix_place};
 pub use report::{GroupEvent, HyperNodeEvent, PodReport, QueueEvent, Reports};
+pub use snapshot::ViewSnapshot;
 pub use task_mix::{COUNTED_KEY, MIX_KEY, kept_mix_fault, mix_text_faults};
 pub use wasted::{FreeCardsView, MAX_CARD_ROWS};
 

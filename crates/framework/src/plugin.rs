@@ -74,6 +74,18 @@ pub enum Step {
     Admitted(JobIx),
 }
 
+/// A copy of a plugin, which everyone that is `Clone` has.
+pub trait CopiedPlugin {
+    /// One that answers as this one does.
+    fn copied(&self) -> Box<dyn Plugin>;
+}
+
+impl<P: Plugin + Clone + 'static> CopiedPlugin for P {
+    fn copied(&self) -> Box<dyn Plugin> {
+        Box::new(self.clone())
+    }
+}
+
 /// Says which points a plugin serves, in its `impl` of [`Plugin`]: the method of each with its trait, which the plugin
 /// implements, and where it serves only as configured, when.
 #[macro_export]
@@ -94,7 +106,9 @@ macro_rules! points {
 /// class and the state alone (see [`crate::points::class`]). Sums that the state keeps exactly (per job,
 /// queue and node) are read there. Sums of a plugin's own follow [`Changed`] and [`Step`], so that a
 /// cycle costs what has changed.
-pub trait Plugin {
+///
+/// It is data alone, and can be copied: questions are answered on a copy, by another thread.
+pub trait Plugin: CopiedPlugin + Send + Sync {
     /// Name, as in the configuration.
     fn name(&self) -> &'static str;
 

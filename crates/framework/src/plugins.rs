@@ -87,8 +87,17 @@ pub struct Lasting {
     pub order: bool,
 }
 
+impl Clone for Member {
+    fn clone(&self) -> Self {
+        Self {
+            plugin: self.plugin.copied(),
+            ..*self
+        }
+    }
+}
+
 /// All plugins of a configuration.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Plugins {
     tiers: Vec<Vec<Member>>,
     points: Points,

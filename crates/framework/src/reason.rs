@@ -43,7 +43,7 @@ pub struct Reason {
 
 /// All reasons of a configuration. Reasons are few: they depend on plugins and resource names, not
 /// on nodes or pods.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ReasonTable {
     reasons: Vec<Reason>,
     by_text: FxHashMap<(String, ReasonKind), ReasonId>,

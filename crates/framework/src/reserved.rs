@@ -8,11 +8,14 @@
 //! Here is what is remembered from cycle to cycle. Who gets a reservation and whether a pod keeps clear of one is
 //! found by the actions, which have the kernel.
 
+use std::sync::Arc;
+
 use pumice_model::run_time::RunTime;
-use pumice_model::{JobId, NodeIx, ResIx, ResVec, TaskId};
+use pumice_model::{JobId, JobIx, NodeIx, ResIx, ResVec, TaskId, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use crate::Choice;
 use crate::sleep::PodClass;
 
 /// How places are kept.
@@ -122,13 +125,46 @@ pub struct Reservations {
     lost: FxHashMap<JobId, i64>,
     /// Jobs of which something else is kept than when this was last asked, or nothing.
     news: FxHashSet<JobId>,
+    ends: KnownEnds,
+    /// Pods that have their places at the moment that is tried alone: of reservations that have begun, and of the job.
+    ahead: FxHashMap<TaskIx, PodAhead>,
+    outranked: Outranked,
 }
+
+/// Whose reservations a job need not mind, as it was before any pod of it was placed: jobs that start may come after
+/// those that do not.
+#[derive(Clone, Debug, Default)]
+struct Outranked {
+    by: Option<JobIx>,
+    jobs: FxHashSet<JobId>,
+}
+
+/// A pod that has its place at a moment of the future.
+#[derive(Clone, Debug)]
+pub struct PodAhead {
+    /// When it is gone, seconds since the epoch; nothing: never.
+    pub end_s: Option<i64>,
+    /// What it got.
+    pub choice: Choice,
+}
+
+/// When pods end, as it was found out last in a cycle, and the end of the touch log then.
+#[derive(Clone, Debug, Default)]
+struct KnownEnds {
+    cursor: u64,
+    /// The first one first.
+    all: Option<Arc<[PodEnd]>>,
+}
+
+/// When a pod ends, seconds since the epoch.
+pub type PodEnd = (i64, TaskIx);
 
 impl Reservations {
     /// A cycle begins under these settings; without any nothing is kept. Nodes that came or went change what an index of
     /// one means: then all is planned anew.
     pub fn open(&mut self, settings: Option<ReservationSettings>, nodes_epoch: u64, now_s: i64) {
         self.clock_s = now_s;
+        self.ends = KnownEnds::default();
         self.has_changed = true;
         self.settings = settings;
         let same = std::mem::replace(&mut self.nodes_epoch, nodes_epoch) == nodes_epoch;
@@ -216,6 +252,49 @@ impl Reservations {
     /// What is kept is in step with the nodes, as far as they were touched.
     pub fn settle(&mut self, cursor: u64) {
         self.cursor = cursor;
+    }
+
+    /// When pods end, if no node was touched since that was found out. `cursor`: the end of the touch log.
+    pub fn ends(&self, cursor: u64) -> Option<Arc<[PodEnd]>> {
+        self.ends.all.clone().filter(|_| self.ends.cursor == cursor)
+    }
+
+    /// When pods end, the first one first.
+    pub fn set_ends(&mut self, cursor: u64, all: Arc<[PodEnd]>) {
+        let all = Some(all);
+        self.ends = KnownEnds { cursor, all };
+    }
+
+    /// Whatever touched nodes between these two ends of the log was taken back.
+    pub fn taken_back(&mut self, from: u64, to: u64) {
+        if self.ends.cursor == from {
+            self.ends.cursor = to;
+        }
+    }
+
+    /// A job is about to be placed, and goes before these.
+    pub fn set_outranked(&mut self, by: JobIx, jobs: FxHashSet<JobId>) {
+        let by = Some(by);
+        self.outranked = Outranked { by, jobs };
+    }
+
+    /// Whether a job went before another one when it was about to be placed; nothing, where that was not found out.
+    pub fn outranks(&self, by: JobIx, job: JobId) -> Option<bool> {
+        let known = self.outranked.by == Some(by);
+        known.then(|| self.outranked.jobs.contains(&job))
+    }
+
+    /// A pod has its place at the moment of the future that is tried, or, with nothing, does not.
+    pub fn set_ahead(&mut self, task: TaskIx, pod: Option<PodAhead>) {
+        match pod {
+            Some(pod) => self.ahead.insert(task, pod),
+            None => self.ahead.remove(&task),
+        };
+    }
+
+    /// What a pod has that has its place at the moment that is tried alone.
+    pub fn ahead(&self, task: TaskIx) -> Option<&PodAhead> {
+        self.ahead.get(&task)
     }
 
     /// How places are kept, if they are.

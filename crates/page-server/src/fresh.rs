@@ -10,13 +10,12 @@ use crate::source::{PlanForm, PlanningSource};
 
 /// An answer is told again for so long at least.
 const FRESH: Duration = Duration::from_millis(400);
-/// Whoever makes answers has other things to do: one is told again for so many times what it took, up to
-/// [`BUSY_FRESH`], so that making it takes a hundredth of the time.
-const TIMES_TAKEN: u32 = 100;
+/// Whoever makes answers has other things to do: one is told again for so many times what it took, up to [`BUSY_FRESH`].
+const TIMES_TAKEN: u32 = 20;
 /// For longer than this one is told again only if it took very long.
-const BUSY_FRESH: Duration = Duration::from_millis(900);
+const BUSY_FRESH: Duration = Duration::from_millis(700);
 /// Then for so many times what it took.
-const TIMES_TAKEN_LONG: u32 = 30;
+const TIMES_TAKEN_LONG: u32 = 5;
 /// What a Job says itself is told again for so long at least: whoever is asked for it is not the scheduler.
 const JOB_FRESH: Duration = Duration::from_secs(3);
 /// Longest time for which one is told again.
@@ -32,7 +31,7 @@ fn lasts(took: Duration) -> Duration {
     wanted.max(took * TIMES_TAKEN_LONG).clamp(FRESH, MAX_FRESH)
 }
 
-/// A source that is asked the same once in 0.4 s at most, and less often what takes it longer than 4 ms.
+/// A source that is asked the same once in 0.4 s at most, and less often what takes it longer than 20 ms.
 pub(crate) struct FreshAnswers<S> {
     source: S,
     /// With when each is to be asked again.
@@ -250,9 +249,9 @@ mod tests {
     fn what_takes_longer_is_asked_less_often() {
         let ms = Duration::from_millis;
         assert_eq!(lasts(ms(1)), FRESH);
-        assert_eq!(lasts(ms(6)), ms(600));
-        assert_eq!(lasts(ms(20)), ms(900));
-        assert_eq!(lasts(ms(100)), ms(3000));
+        assert_eq!(lasts(ms(30)), ms(600));
+        assert_eq!(lasts(ms(100)), ms(700));
+        assert_eq!(lasts(ms(500)), ms(2500));
         assert_eq!(lasts(ms(60_000)), MAX_FRESH);
     }
 

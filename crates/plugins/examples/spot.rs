@@ -32,6 +32,7 @@ const SPEC: PluginSpec = PluginSpec {
     ..PluginSpec::PLAIN
 };
 
+#[derive(Clone)]
 struct Spot {
     protected_from: i64,
     weight: i64,

@@ -59,6 +59,7 @@ pub const ENTRY: PluginEntry =
     PluginEntry::new(SPEC, |conf, _| Box::new(Binpack::new(&conf.arguments)));
 
 /// The plugin.
+#[derive(Clone)]
 pub struct Binpack {
     weight: i64,
     resources: ResourceWeights,

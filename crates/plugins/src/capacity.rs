@@ -89,6 +89,7 @@ pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, _| {
 });
 
 /// Holds queues, as a list or a tree, to what they deserve, are guaranteed and may have at most.
+#[derive(Clone)]
 pub struct CapacityPlugin {
     hierarchy: bool,
     /// `ancestorReclaimLevel`.

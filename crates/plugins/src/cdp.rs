@@ -31,7 +31,7 @@ pub const ENTRY: PluginEntry =
     PluginEntry::new(SPEC, |_, _| Box::new(Cdp::default())).reading(&[COOLDOWN_TIME]);
 
 /// The plugin.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Cdp {
     now_s: i64,
     /// Jobs with pods that have a cool-down, and what is known of it.
@@ -41,7 +41,7 @@ pub struct Cdp {
 }
 
 /// What is kept of a job.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct CoolJob {
     /// When cool-downs of its pods end, as far as they had not ended when it was looked at.
     ends_s: Vec<i64>,

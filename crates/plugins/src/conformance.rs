@@ -25,6 +25,7 @@ pub const SPEC: PluginSpec = PluginSpec {
 pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |_, _| Box::new(Conformance));
 
 /// The plugin.
+#[derive(Clone)]
 pub struct Conformance;
 
 impl Plugin for Conformance {

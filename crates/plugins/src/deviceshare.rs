@@ -244,7 +244,7 @@ fn mind_cluster(arguments: &Arguments) -> MindCluster {
 
 /// The plugin. Where the configuration does not name it no device is shared, and pods that ask for
 /// one fit nowhere.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct DeviceShare {
     settings: Settings,
 }

@@ -47,6 +47,7 @@ pub const ENTRY: PluginEntry =
 const SAME_SHARE: f64 = 1e-6;
 
 /// The plugin.
+#[derive(Clone)]
 pub struct Drf {
     hierarchy: bool,
     /// Cluster total by resource index.

@@ -42,6 +42,7 @@ pub const ENTRY: PluginEntry =
     PluginEntry::new(SPEC, |conf, reasons| Box::new(Extender::new(conf, reasons)));
 
 /// The plugin.
+#[derive(Clone)]
 pub struct Extender {
     settings: ExtenderSettings,
     words: Words,

@@ -174,6 +174,7 @@ const POOL_LABELS: [&str; 9] = [
 ];
 
 /// The plugin.
+#[derive(Clone)]
 pub struct Fragmentation {
     weight: i64,
     scarcity: bool,

@@ -55,6 +55,7 @@ pub const ENTRY: PluginEntry =
     PluginEntry::new(SPEC, |conf, _| Box::new(Gang::new(&conf.arguments)));
 
 /// The plugin.
+#[derive(Clone)]
 pub struct Gang {
     newcomers: Newcomers,
 }

@@ -109,6 +109,7 @@ pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, _| {
 });
 
 /// The plugin.
+#[derive(Clone)]
 pub struct NetworkTopologyAware {
     weight: i64,
     fill: ResourceWeights,

@@ -57,6 +57,7 @@ pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, reasons| {
 });
 
 /// The plugin.
+#[derive(Clone)]
 pub struct NodeGroup {
     strict: bool,
     ordered: bool,

@@ -98,6 +98,7 @@ pub const ENTRY: PluginEntry =
     PluginEntry::new(SPEC, |conf, _| Box::new(NodeOrder::new(&conf.arguments)));
 
 /// The plugin: the weights of its scorers.
+#[derive(Clone)]
 pub struct NodeOrder {
     least: i64,
     most: i64,

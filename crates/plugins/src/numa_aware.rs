@@ -37,6 +37,7 @@ pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, reasons| {
 });
 
 /// The plugin.
+#[derive(Clone)]
 pub struct NumaAware {
     weight: i64,
     reasons: NumaReasons,

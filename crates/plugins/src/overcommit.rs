@@ -31,6 +31,7 @@ pub const ENTRY: PluginEntry =
     PluginEntry::new(SPEC, |conf, _| Box::new(Overcommit::new(&conf.arguments)));
 
 /// The plugin.
+#[derive(Clone)]
 pub struct Overcommit {
     factor: f64,
     /// Used, when the cycle opened.

@@ -35,7 +35,7 @@ pub const SPEC: PluginSpec = PluginSpec {
 pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |_, _| Box::new(Pdb::default()));
 
 /// The plugin.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Pdb {
     now_s: i64,
     /// Evictions that statuses of budgets may not show yet, by UID of the pod.
@@ -43,6 +43,7 @@ pub struct Pdb {
 }
 
 /// An eviction that was decided.
+#[derive(Clone)]
 struct ExpectedEviction {
     namespace: String,
     pod: Box<str>,

@@ -17,7 +17,7 @@ pub fn seconds(text: &str) -> Result<i64, String> {
 }
 
 /// Something that is due in the first cycle, and then once in so many seconds.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Period {
     /// Seconds.
     pub length_s: i64,

@@ -107,6 +107,7 @@ pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, reasons| {
 });
 
 /// The plugin.
+#[derive(Clone)]
 pub struct Predicates {
     node_affinity: bool,
     node_ports: bool,
@@ -124,6 +125,7 @@ pub struct Predicates {
 }
 
 /// Texts of spec/02 §6.7.
+#[derive(Clone)]
 struct PredicateReasons {
     pod_number: ReasonId,
     unschedulable: ReasonId,

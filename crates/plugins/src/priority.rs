@@ -26,6 +26,7 @@ pub const SPEC: PluginSpec = PluginSpec {
 pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |_, _| Box::new(Priority));
 
 /// The plugin.
+#[derive(Clone)]
 pub struct Priority;
 
 impl Plugin for Priority {

@@ -43,13 +43,14 @@ pub const SPEC: PluginSpec = PluginSpec {
 pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |_, _| Box::new(Proportion::default()));
 
 /// The plugin.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Proportion {
     /// By queue index; none for queues without jobs.
     queues: Vec<Option<Entitlement>>,
 }
 
 /// What a queue may have in this cycle; amounts by resource index.
+#[derive(Clone)]
 struct Entitlement {
     deserved: Vec<f64>,
     /// Most it could ever have: capability, and what others' guarantees leave.

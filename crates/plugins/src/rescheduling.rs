@@ -122,6 +122,7 @@ pub const ENTRY: PluginEntry =
     PluginEntry::new(SPEC, |conf, _| Box::new(Rescheduling::new(&conf.arguments)));
 
 /// One `lowNodeUtilization`.
+#[derive(Clone)]
 struct LowNodeUtilization {
     /// In thousandths of a per cent.
     thresholds: Dimensions,
@@ -133,6 +134,7 @@ struct LowNodeUtilization {
 }
 
 /// The plugin.
+#[derive(Clone)]
 pub struct Rescheduling {
     interval: Period,
     strategies: Vec<LowNodeUtilization>,

@@ -74,6 +74,7 @@ pub const ENTRY: PluginEntry =
     PluginEntry::new(SPEC, |conf, _| Box::new(KeptPlaces::new(&conf.arguments)));
 
 /// The plugin.
+#[derive(Clone)]
 pub struct KeptPlaces(ReservationSettings);
 
 impl KeptPlaces {

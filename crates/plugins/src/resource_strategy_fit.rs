@@ -63,6 +63,7 @@ pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, reasons| {
 .reading(&[SCORING_TYPE, WEIGHTS]);
 
 /// The plugin.
+#[derive(Clone)]
 pub struct ResourceStrategyFit {
     strategy: Strategy,
     scarce: Scarce,

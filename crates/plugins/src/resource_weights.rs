@@ -28,6 +28,7 @@ impl WeightArgs {
 }
 
 /// Weights of resources.
+#[derive(Clone)]
 pub struct ResourceWeights {
     cpu: i64,
     memory: i64,

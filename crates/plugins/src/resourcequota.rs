@@ -31,7 +31,7 @@ pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |_, _| Box::new(ResourceQu
 type QuotaAmounts = Vec<(String, i64)>;
 
 /// The plugin.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct ResourceQuota {
     /// What admitted jobs still make pods for, with their namespace.
     jobs: FxHashMap<JobIx, (Sym, QuotaAmounts)>,

@@ -38,6 +38,7 @@ pub const ENTRY: PluginEntry =
     PluginEntry::new(SPEC, |conf, _| Box::new(Sla::new(&conf.arguments))).reading(&ANNOTATIONS);
 
 /// The plugin.
+#[derive(Clone)]
 pub struct Sla {
     /// Limit of jobs whose PodGroup names none, in nanoseconds.
     default_ns: Option<i64>,

@@ -44,6 +44,7 @@ pub const ENTRY: PluginEntry =
         .reading(&rules::ANNOTATIONS);
 
 /// The plugin.
+#[derive(Clone)]
 pub struct TaskTopology {
     weight: i64,
     /// Jobs with rules and waiting pods, and their buckets.
@@ -55,6 +56,7 @@ pub struct TaskTopology {
 }
 
 /// What is kept of a job.
+#[derive(Clone)]
 struct TopologyOfJob {
     rules: Arc<RoleRules>,
     buckets: Arc<JobBuckets>,

@@ -98,6 +98,7 @@ fn clocks(name: &str) -> Option<TimeZone> {
 }
 
 /// A zone that the configuration names.
+#[derive(Clone)]
 struct Zone {
     name: String,
     window: ZoneWindow,
@@ -106,6 +107,7 @@ struct Zone {
 }
 
 /// The plugin.
+#[derive(Clone)]
 pub struct Tdm {
     /// By name.
     zones: Vec<Zone>,

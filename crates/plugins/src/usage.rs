@@ -65,6 +65,7 @@ pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, reasons| {
 });
 
 /// The plugin.
+#[derive(Clone)]
 pub struct MeasuredUsage {
     weight: i64,
     estimator: Arc<LoadEstimator>,

@@ -47,7 +47,9 @@ pub(crate) fn in_whose_way(
         let is_gone = gone_by_s.is_some_and(|gone_by_s| gone_by_s <= begins_s(session, one));
         // At a moment to come those that have begun are on their nodes, or are gone again.
         let has_begun = begins_s(session, one) <= session.reserved.clock_s;
-        if one.job == own || is_gone || has_begun || goes_before(session, job, one.job) {
+        let outranks = session.reserved.outranks(job, one.job);
+        let outranks = || outranks.unwrap_or_else(|| goes_before(session, job, one.job));
+        if one.job == own || is_gone || has_begun || outranks() {
             continue;
         }
         let is_near = near.contains(&one.job);
@@ -109,6 +111,15 @@ pub(super) fn goes_before(session: &Session, job: JobIx, reserved: JobId) -> boo
         true => session.plugins.job_order(session.state, job, other).is_lt(),
         false => left.priority > right.priority,
     }
+}
+
+/// A job is about to be placed: whose reservations it need not mind. Where its pods have places already, or those of
+/// others that wait, their order may be another one.
+pub(crate) fn find_outranked(session: &mut Session, job: JobIx) {
+    let all = session.reserved.all().iter().map(|one| one.job);
+    let behind = all.filter(|other| goes_before(session, job, *other));
+    let behind = behind.collect();
+    session.reserved.set_outranked(job, behind);
 }
 
 /// Whether what one job gets counts against limits of the queue of the other one, or of queues above it.
@@ -190,17 +201,25 @@ pub(super) fn stands_beside(
     stays: Option<TaskIx>,
     only: Option<NodeIx>,
 ) -> bool {
-    let start = session.checkpoint();
     let gains = session.gains();
     let clock_s = session.reserved.clock_s;
+    let cursor = session.state.nodes().touch_cursor();
     let begins_s = begins_s(session, one);
-    for task in who_ends(session, one, begins_s, only) {
-        if Some(task) != stays {
+    let gone = who_ends(session, one, begins_s, only);
+    let gone: Vec<TaskIx> = gone
+        .into_iter()
+        .filter(|task| Some(*task) != stays)
+        .collect();
+    let withdrawn = withdraw_ahead(session, &gone);
+    let start = session.checkpoint();
+    for task in gone {
+        if session.state.task(task).node.is_some() {
             session.evict(task, super::REASON, None);
         }
     }
     session.reserved.clock_s = begins_s;
-    for (task, node) in others_until(session, one, begins_s, only) {
+    let trying = stays.and_then(|task| session.state.task(task).job);
+    for (task, node) in others_until(session, (one, trying), begins_s, only) {
         if let Ok(choice) = kernel.fits(session.state, session.plugins, task, node) {
             session.place(task, choice);
         }
@@ -210,9 +229,27 @@ pub(super) fn stands_beside(
         found.is_ok_and(|choice| place(session, task, choice, only.is_none()))
     });
     session.undo_tries_to(start);
+    for (task, status, choice) in withdrawn.into_iter().rev() {
+        session.put_back(task, status, choice);
+    }
     session.forget_gains_since(gains);
     session.reserved.clock_s = clock_s;
+    let now = session.state.nodes().touch_cursor();
+    session.reserved.taken_back(cursor, now);
     all_fit
+}
+
+/// Of these pods, those that have their place at the moment that is tried alone are gone from it: what each had.
+fn withdraw_ahead(session: &mut Session, gone: &[TaskIx]) -> Vec<(TaskIx, TaskStatus, Choice)> {
+    let ahead = gone.iter().filter_map(|task| {
+        let choice = session.reserved.ahead(*task)?.choice.clone();
+        Some((*task, session.state.task(*task).status, choice))
+    });
+    let ahead: Vec<(TaskIx, TaskStatus, Choice)> = ahead.collect();
+    for (task, ..) in &ahead {
+        session.withdraw(*task);
+    }
+    ahead
 }
 
 fn place(session: &mut Session, task: TaskIx, choice: Choice, within_limits: bool) -> bool {
@@ -245,15 +282,18 @@ fn planned(session: &Session, one: &JobReservation, only: Option<NodeIx>) -> Vec
         .collect()
 }
 
-/// Pods of other reservations that have begun by then and not ended, on the nodes of one.
+/// Pods of other reservations that have begun by then and not ended, on the nodes of one. What is kept for a job that is
+/// being placed does not count besides what it gets.
 fn others_until(
     session: &Session,
-    one: &JobReservation,
+    (one, trying): (&JobReservation, Option<JobIx>),
     begins_s: i64,
     only: Option<NodeIx>,
 ) -> Vec<(TaskIx, NodeIx)> {
+    let trying = trying.map(|job| session.state.population().job_id(job));
     let is_there = |other: &&JobReservation| {
         other.job != one.job
+            && Some(other.job) != trying
             && self::begins_s(session, other) <= begins_s
             && other.end_s.is_none_or(|end_s| end_s > begins_s)
     };
@@ -286,7 +326,11 @@ fn who_ends(
             others.filter(|(_, task)| task.node.is_some_and(|node| !nodes.contains(&node)));
         all.extend(others.map(|(ix, _)| ix));
     }
-    let ends = |task: &TaskIx| ends::end_s(session, *task).is_some_and(|end_s| end_s <= begins_s);
-    all.retain(|task| super::may_end(session, *task) && ends(task));
+    let end_s = |task: TaskIx| match session.reserved.ahead(task) {
+        Some(ahead) => ahead.end_s,
+        None if super::may_end(session, task) => ends::end_s(session, task),
+        None => None,
+    };
+    all.retain(|task| end_s(*task).is_some_and(|end_s| end_s <= begins_s));
     all
 }

@@ -7,11 +7,15 @@
 //!  everything is taken back
 //! ```
 
-use pumice_framework::reserved::JobReservation;
+use std::sync::Arc;
+
+use pumice_framework::reserved::{JobReservation, PodAhead, PodEnd};
 use pumice_framework::{Checkpoint, Choice, Session};
 use pumice_model::{JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 
-use super::around::{goes_before, span_nodes};
+use rustc_hash::FxHashSet;
+
+use super::around::{find_outranked, span_nodes};
 use super::ends;
 use crate::allocate::{place_job, worksheet};
 use crate::attempt::Attempt;
@@ -32,28 +36,41 @@ enum KeptTurn {
 }
 
 /// When pods end, the first one first.
-pub(super) fn ends_of_all(session: &Session) -> Vec<(i64, TaskIx)> {
+pub(super) fn ends_of_all(session: &mut Session) -> Arc<[PodEnd]> {
+    let cursor = session.state.nodes().touch_cursor();
+    if let Some(known) = session.reserved.ends(cursor) {
+        return known;
+    }
     let tasks = session.state.population().tasks();
     let on_nodes = tasks.filter(|(ix, task)| task.node.is_some() && super::may_end(session, *ix));
     let ends = on_nodes.filter_map(|(ix, _)| Some((ends::end_s(session, ix)?, ix)));
-    let mut ends: Vec<(i64, TaskIx)> = ends.collect();
+    let mut ends: Vec<PodEnd> = ends.collect();
     ends.sort_unstable();
+    let ends: Arc<[PodEnd]> = ends.into();
+    session.reserved.set_ends(cursor, Arc::clone(&ends));
     ends
 }
 
-/// A reservation for a job, at the earliest moment there is. Nothing: no moment is known at which it fits.
+/// A reservation for a job, at the earliest moment there is; or, where a moment is named, before that and around all that is
+/// kept for others. Nothing: no moment is known at which it fits.
 pub(super) fn earliest(
     session: &mut Session,
     kernel: &mut Kernel,
-    job: JobIx,
-    ends: &[(i64, TaskIx)],
+    (job, before_s): (JobIx, Option<i64>),
 ) -> Option<JobReservation> {
+    let ends = ends_of_all(session);
+    let cursor = session.state.nodes().touch_cursor();
     let work = std::mem::take(&mut session.work);
     let note = session.notes.remove(&job);
     let gains = session.gains();
     let clock_s = session.reserved.clock_s;
-    let mut walk = Walk::new(session, kernel, job, ends);
-    let found = walk.until_it_fits();
+    match before_s {
+        // Nobody loses for it what was promised.
+        Some(_) => session.reserved.set_outranked(job, FxHashSet::default()),
+        None => find_outranked(session, job),
+    }
+    let mut walk = Walk::new(session, kernel, job, &ends);
+    let found = walk.until_it_fits(before_s);
     walk.take_back();
     session.reserved.clock_s = clock_s;
     session.forget_gains_since(gains);
@@ -62,6 +79,8 @@ pub(super) fn earliest(
         session.notes.insert(job, note);
     }
     session.work = work;
+    let now = session.state.nodes().touch_cursor();
+    session.reserved.taken_back(cursor, now);
     found
 }
 
@@ -79,11 +98,11 @@ struct Walk<'w, 's> {
     kernel: &'w mut Kernel,
     job: JobIx,
     others: Vec<JobReservation>,
-    ends: std::vec::IntoIter<(i64, TaskIx)>,
+    ends: std::vec::IntoIter<PodEnd>,
     turns: std::vec::IntoIter<(i64, KeptTurn)>,
     done: Vec<WalkStep>,
-    /// What pods of reservations got when these began.
-    given: Vec<(usize, TaskIx, Choice)>,
+    /// Pods of reservations that have begun, and of which.
+    given: Vec<(usize, TaskIx)>,
     outlook: PlacesAhead,
     /// Who ended last.
     last: Option<TaskIx>,
@@ -94,11 +113,12 @@ impl<'w, 's> Walk<'w, 's> {
         session: &'w mut Session<'s>,
         kernel: &'w mut Kernel,
         job: JobIx,
-        ends: &[(i64, TaskIx)],
+        ends: &[PodEnd],
     ) -> Self {
         let own = session.state.population().job_id(job);
         let known = session.reserved.all().iter();
-        let minded = known.filter(|one| one.job != own && !goes_before(session, job, one.job));
+        let outranks = |other| session.reserved.outranks(job, other) == Some(true);
+        let minded = known.filter(|one| one.job != own && !outranks(one.job));
         let others: Vec<JobReservation> = minded.cloned().collect();
         let mut turns: Vec<(i64, KeptTurn)> = Vec::new();
         for (at, one) in others.iter().enumerate() {
@@ -107,8 +127,8 @@ impl<'w, 's> Walk<'w, 's> {
             turns.push((begins_s, KeptTurn::Begins(at)));
         }
         turns.sort_unstable();
-        let is_other = |(_, task): &(i64, TaskIx)| session.state.task(*task).job != Some(job);
-        let ends: Vec<(i64, TaskIx)> = ends.iter().copied().filter(is_other).collect();
+        let is_other = |(_, task): &PodEnd| session.state.task(*task).job != Some(job);
+        let ends: Vec<PodEnd> = ends.iter().copied().filter(is_other).collect();
         let outlook = PlacesAhead::new(session, kernel, job);
         Self {
             session,
@@ -124,9 +144,10 @@ impl<'w, 's> Walk<'w, 's> {
         }
     }
 
-    fn until_it_fits(&mut self) -> Option<JobReservation> {
+    fn until_it_fits(&mut self, before_s: Option<i64>) -> Option<JobReservation> {
         let mut tries = 0;
-        while let Some(at_s) = self.next_s() {
+        let is_early = |at_s: &i64| before_s.is_none_or(|before_s| *at_s < before_s);
+        while let Some(at_s) = self.next_s().filter(is_early) {
             self.session.reserved.clock_s = at_s;
             while let Some((_, task)) = next_by(&mut self.ends, at_s) {
                 self.ends(task);
@@ -186,7 +207,10 @@ impl<'w, 's> Walk<'w, 's> {
             self.outlook.forget(self.session, self.kernel, node);
             self.done.push(WalkStep::Steps(self.session.checkpoint()));
             self.session.place(task, choice.clone());
-            self.given.push((at, task, choice));
+            let end_s = self.others[at].end_s;
+            let reserved = &mut self.session.reserved;
+            reserved.set_ahead(task, Some(PodAhead { end_s, choice }));
+            self.given.push((at, task));
             self.outlook.count(self.session, self.kernel, node);
         }
     }
@@ -195,13 +219,17 @@ impl<'w, 's> Walk<'w, 's> {
     fn leaves(&mut self, at: usize) {
         let (gone, given) = std::mem::take(&mut self.given)
             .into_iter()
-            .partition(|(of, ..)| *of == at);
+            .partition(|(of, _)| *of == at);
         self.given = given;
-        let gone: Vec<(usize, TaskIx, Choice)> = gone;
-        for (_, task, choice) in gone {
+        let gone: Vec<(usize, TaskIx)> = gone;
+        for (_, task) in gone {
+            let Some(PodAhead { choice, .. }) = self.session.reserved.ahead(task).cloned() else {
+                continue;
+            };
             let (node, status) = (choice.node, self.session.state.task(task).status);
             self.outlook.forget(self.session, self.kernel, node);
             self.session.withdraw(task);
+            self.session.reserved.set_ahead(task, None);
             self.done.push(WalkStep::Withdrawn(task, status, choice));
             self.outlook.count(self.session, self.kernel, node);
             self.last = Some(task);
@@ -227,6 +255,9 @@ impl<'w, 's> Walk<'w, 's> {
         let room = session.plugins.reserving().room(session.state, queue);
         let found = (stands && pods.len() >= needed).then(|| self.reservation(at_s, &pods, room));
         self.session.undo_tries_to(start);
+        for task in &self.session.state.job(self.job).tasks {
+            self.session.reserved.set_ahead(*task, None);
+        }
         found
     }
 
@@ -258,6 +289,9 @@ impl<'w, 's> Walk<'w, 's> {
     }
 
     fn take_back(self) {
+        for (_, task) in self.given {
+            self.session.reserved.set_ahead(task, None);
+        }
         for done in self.done.into_iter().rev() {
             match done {
                 WalkStep::Steps(checkpoint) => self.session.undo_tries_to(checkpoint),

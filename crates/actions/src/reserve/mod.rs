@@ -14,12 +14,12 @@ mod forward;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pumice_framework::reserved::{JobReservation, Moved, MovedBy, ReservationSettings};
-use pumice_framework::{KeptForOther, Session, Unplaced};
+use pumice_framework::reserved::{JobReservation, Moved, MovedBy, PodAhead, ReservationSettings};
+use pumice_framework::{Choice, KeptForOther, Session, Unplaced};
 use pumice_model::{JobId, JobIx, NodeIx, QueueIx, TaskIx, TaskStatus};
 use rustc_hash::FxHashSet;
 
-pub(crate) use around::in_whose_way;
+pub(crate) use around::{find_outranked, in_whose_way};
 
 use crate::kernel::Kernel;
 use crate::line;
@@ -48,6 +48,15 @@ fn may_have(session: &Session, settings: &ReservationSettings, job: JobIx) -> bo
     record.queue.is_some()
         && waited_s >= settings.min_age_s
         && lacks.is_some_and(|lacks| lacks >= settings.min_pods.max(1))
+}
+
+/// What a pod has that gets its place at a moment of the future; nothing, where it is tried now.
+pub(crate) fn ahead(session: &Session, task: TaskIx, choice: &Choice) -> Option<PodAhead> {
+    let is_ahead = session.reserved.is_ahead(session.now_s);
+    is_ahead.then(|| PodAhead {
+        end_s: ends::gone_by_s(session, task),
+        choice: choice.clone(),
+    })
 }
 
 /// A pod would be in the way of a job on a node: pods of its class are not tried there again in this try.
@@ -111,21 +120,27 @@ pub(crate) fn after_vain_turn(session: &mut Session, kernel: &mut Kernel, job: J
         })
     });
     if ahead.count() < settings.jobs_of_queue {
-        let ends = forward::ends_of_all(session);
-        plan(session, kernel, (job, &ends), None);
+        plan(session, kernel, job, None);
     }
 }
 
-/// Looks for the earliest moment for a job, and keeps its places from then on.
-fn plan(
-    session: &mut Session,
-    kernel: &mut Kernel,
-    (job, ends): (JobIx, &[(i64, TaskIx)]),
-    moved: Option<Moved>,
-) {
+/// Looks for the earliest moment for a job, and keeps its places from then on. Those that it goes before and whose places
+/// it gets are told at once.
+fn plan(session: &mut Session, kernel: &mut Kernel, job: JobIx, moved: Option<Moved>) {
+    keep(session, kernel, job, moved);
+    for one in displaced(session, kernel, job) {
+        let moved = moved_from(session, &one, MovedBy::PlacesTaken);
+        session.reserved.remove(one.job);
+        if let Some(job) = session.state.population().known_job(one.job) {
+            keep(session, kernel, job, moved);
+        }
+    }
+}
+
+fn keep(session: &mut Session, kernel: &mut Kernel, job: JobIx, moved: Option<Moved>) {
     let id = session.state.population().job_id(job);
     let moved = moved.or(session.reserved.take_lost(id));
-    match forward::earliest(session, kernel, job, ends) {
+    match forward::earliest(session, kernel, (job, None)) {
         Some(found) => session.reserved.insert(JobReservation { moved, ..found }),
         None => session.reserved.sought_in_vain(id),
     }
@@ -149,19 +164,15 @@ pub(crate) fn renew(session: &mut Session, kernel: &mut Kernel) {
     session
         .reserved
         .settle_past(|task| around::is_placed(state, task));
-    let ends = match queues.is_empty() {
-        true => Vec::new(),
-        false => forward::ends_of_all(session),
-    };
-    replace_broken(session, kernel, &settings, &ends);
+    replace_broken(session, kernel, &settings);
     for jobs in queues {
-        keep_first(session, kernel, &settings, (jobs, &ends));
+        keep_first(session, kernel, &settings, jobs);
     }
     if session
         .reserved
         .takes_look(session.now_s, settings.interval_s)
     {
-        look_for_earlier(session, kernel, &ends);
+        look_for_earlier(session, kernel);
     }
     session
         .reserved
@@ -194,7 +205,7 @@ fn keep_first(
     session: &mut Session,
     kernel: &mut Kernel,
     settings: &ReservationSettings,
-    (jobs, ends): (Vec<JobIx>, &[(i64, TaskIx)]),
+    jobs: Vec<JobIx>,
 ) {
     let (mut kept, mut in_vain) = (0, 0);
     for job in jobs {
@@ -204,7 +215,7 @@ fn keep_first(
             continue;
         }
         if session.reserved.of(id).is_none() && !session.reserved.was_sought(id) {
-            plan(session, kernel, (job, ends), None);
+            plan(session, kernel, job, None);
         }
         match session.reserved.of(id) {
             Some(_) => kept += 1,
@@ -214,12 +225,7 @@ fn keep_first(
 }
 
 /// Plans anew what was promised for a moment that has passed, and what does not hold any more on a node that has changed.
-fn replace_broken(
-    session: &mut Session,
-    kernel: &mut Kernel,
-    settings: &ReservationSettings,
-    ends: &[(i64, TaskIx)],
-) {
+fn replace_broken(session: &mut Session, kernel: &mut Kernel, settings: &ReservationSettings) {
     let touched = session.state.nodes().touched_since(session.reserved.cursor);
     let touched: Option<FxHashSet<NodeIx>> = touched.map(Iterator::collect);
     let all: Vec<JobReservation> = session.reserved.all().to_vec();
@@ -233,40 +239,56 @@ fn replace_broken(
             nodes.all(|node| around::stands_beside(session, kernel, &one, None, Some(*node)))
         };
         match is_over {
-            true => replan(session, kernel, (&one, ends), MovedBy::Overrun),
+            true => replan(session, kernel, &one, MovedBy::Overrun),
             false if !stands(session, kernel) => {
-                replan(session, kernel, (&one, ends), MovedBy::PlacesTaken);
+                replan(session, kernel, &one, MovedBy::PlacesTaken);
             }
             false => {}
         }
     }
 }
 
-/// A promise is not kept: the next one, if there is any.
-fn replan(
-    session: &mut Session,
-    kernel: &mut Kernel,
-    (one, ends): (&JobReservation, &[(i64, TaskIx)]),
-    why: MovedBy,
-) {
-    session.reserved.remove(one.job);
+/// Whose places a job has got, of those that it goes before.
+fn displaced(session: &mut Session, kernel: &mut Kernel, job: JobIx) -> Vec<JobReservation> {
+    let id = session.state.population().job_id(job);
+    if session.reserved.of(id).is_none() {
+        return Vec::new();
+    }
+    let others = session.reserved.all().iter();
+    let behind = others.filter(|one| one.job != id && around::goes_before(session, job, one.job));
+    let mut behind: Vec<JobReservation> = behind.cloned().collect();
+    behind.retain(|one| !around::stands_beside(session, kernel, one, None, None));
+    behind
+}
+
+/// What was promised before. Of what was promised in this cycle nobody knows yet.
+fn moved_from(session: &Session, one: &JobReservation, why: MovedBy) -> Option<Moved> {
     let from_s = one.start_s;
+    match one.promised_s == session.now_s {
+        true => one.moved,
+        false => Some(Moved { from_s, why }),
+    }
+}
+
+/// A promise is not kept: the next one, if there is any.
+fn replan(session: &mut Session, kernel: &mut Kernel, one: &JobReservation, why: MovedBy) {
+    session.reserved.remove(one.job);
+    let moved = moved_from(session, one, why);
     if let Some(job) = session.state.population().known_job(one.job) {
-        plan(session, kernel, (job, ends), Some(Moved { from_s, why }));
+        plan(session, kernel, job, moved);
     }
 }
 
 /// Looks whether somebody may start earlier than was promised, without anybody else starting later; and whether what was
 /// promised holds as a whole.
-fn look_for_earlier(session: &mut Session, kernel: &mut Kernel, ends: &[(i64, TaskIx)]) {
+fn look_for_earlier(session: &mut Session, kernel: &mut Kernel) {
     session.reserved.forget_sought();
     let all: Vec<JobReservation> = session.reserved.all().to_vec();
     for one in all {
         let Some(job) = session.state.population().known_job(one.job) else {
             continue;
         };
-        let found = forward::earliest(session, kernel, job, ends);
-        match found.filter(|found| found.start_s < one.start_s) {
+        match forward::earliest(session, kernel, (job, Some(one.start_s))) {
             Some(found) => {
                 let moved = Some(Moved {
                     from_s: one.start_s,
@@ -275,7 +297,7 @@ fn look_for_earlier(session: &mut Session, kernel: &mut Kernel, ends: &[(i64, Ta
                 session.reserved.replace(JobReservation { moved, ..found });
             }
             None if !around::stands_beside(session, kernel, &one, None, None) => {
-                replan(session, kernel, (&one, ends), MovedBy::PlacesTaken);
+                replan(session, kernel, &one, MovedBy::PlacesTaken);
             }
             None => {}
         }

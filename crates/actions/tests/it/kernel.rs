@@ -35,6 +35,7 @@ struct Switches {
 }
 
 /// A plugin with an answer of every reach.
+#[derive(Clone)]
 struct Rules {
     switches: Switches,
     broken: ReasonId,

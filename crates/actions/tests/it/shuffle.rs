@@ -11,7 +11,7 @@ use pumice_model::object::PreemptableMark;
 use pumice_model::{State, TaskIx, TaskStatus};
 
 /// Names some pods by name, or protects them.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Named {
     goes: Vec<&'static str>,
     stays: Vec<&'static str>,

@@ -103,7 +103,7 @@ impl Bench {
     async fn round(&self) {
         for _ in 0..2 {
             let (reply, answer) = oneshot::channel();
-            let request = DecideRequest::View(Ask::Waiting, reply);
+            let request = DecideRequest::Snapshot(reply);
             self.requests.send(request).await.expect("the core listens");
             let _ = answer.await.expect("an answer");
             tokio::time::sleep(Duration::from_millis(20)).await;

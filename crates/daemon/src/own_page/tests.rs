@@ -1,7 +1,7 @@
 use std::sync::RwLock;
 
 use pumice_conf::{DEFAULT_CONF, parse};
-use pumice_engine::{Engine, REGISTRY};
+use pumice_engine::{Engine, REGISTRY, ViewSnapshot};
 use pumice_fixtures::Cluster;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -12,6 +12,7 @@ use crate::copied_answers::Questions;
 use crate::journal::{Journal, JournalEviction};
 use crate::recording::MemoryRing;
 use crate::requests::{CopiedGround, DecideRequest, NoView, Standby};
+use crate::shared_copy::{SharedCopy, TakenSnapshot};
 
 /// What a deciding thread does with questions.
 #[derive(Clone, Copy, PartialEq)]
@@ -34,16 +35,16 @@ fn core(thread: Thread) -> mpsc::Sender<DecideRequest> {
         while let Some(request) = asked.blocking_recv() {
             match (thread, request) {
                 (Thread::IsBusy, request) => held.push(request),
-                (Thread::Starts, DecideRequest::View(_, reply)) => {
+                (Thread::Starts, DecideRequest::Snapshot(reply)) => {
                     drop(reply.send(Err(NoView::NotNow("the lists".to_owned()))));
                 }
-                (Thread::StandsBy, DecideRequest::View(_, reply)) => {
+                (Thread::StandsBy, DecideRequest::Snapshot(reply)) => {
                     drop(reply.send(Err(NoView::StandsBy)));
                 }
-                (_, DecideRequest::View(ask, reply)) => {
-                    let view = engine.known().view(&ask);
-                    let view = view.map_err(|absent| NoView::Absent(absent.to_string()));
-                    drop(reply.send(view));
+                (_, DecideRequest::Snapshot(reply)) => {
+                    let snapshot = ViewSnapshot::of(&mut engine);
+                    let took = Duration::ZERO;
+                    drop(reply.send(Ok(Box::new(TakenSnapshot { snapshot, took }))));
                 }
                 (_, DecideRequest::Fork(reply)) => {
                     let leader = Some("other_1".to_owned());
@@ -69,6 +70,7 @@ fn source(runtime: &Runtime, thread: Thread) -> OwnSource {
         beside: None,
         core: core(thread),
         dumping: Default::default(),
+        shared_copy: SharedCopy::default(),
         questions: Questions::new(Duration::from_secs(1)),
         recording: Arc::new(MemoryRing::new(0)),
         clock: DeciderClock::start(),

@@ -27,7 +27,7 @@ pub enum BindWait {
 }
 
 /// Bindings that wait, by pod.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct BindWaits(FxHashMap<TaskId, BindWait>);
 
 impl BindWaits {

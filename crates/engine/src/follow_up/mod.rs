@@ -38,7 +38,7 @@ use suspects::Suspects;
 use unread_reports::UnreadReports;
 
 /// Everything that follows changes.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct FollowUp {
     pub notes: Notes,
     pub partial: PartialGangs,

@@ -5,16 +5,20 @@ use pumice_framework::Sleepers;
 use pumice_framework::sleep::Bed;
 use pumice_model::{Applied, GroupChange, JobIx, PodChange, TaskIx};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// A job, and what was noted of it before.
+pub(crate) type NoteBefore = (JobIx, Option<Arc<JobNote>>);
 
 /// What the last cycles found out about jobs. By index, as cycles hand it out: of jobs that are gone nothing is
-/// kept, nor of pods that are.
-#[derive(Default)]
-pub(crate) struct Notes(FxHashMap<JobIx, JobNote>);
+/// kept, nor of pods that are. What a copy has of a job is shared until it is noted anew.
+#[derive(Clone, Default)]
+pub(crate) struct Notes(FxHashMap<JobIx, Arc<JobNote>>);
 
 impl Notes {
     /// What is noted of a job.
     pub fn get(&self, job: &JobIx) -> Option<&JobNote> {
-        self.0.get(job)
+        self.0.get(job).map(Arc::as_ref)
     }
 
     /// Jobs of which something is noted.
@@ -46,7 +50,7 @@ impl Notes {
     }
 
     fn forget_task(&mut self, task: TaskIx, job: JobIx) {
-        if let Some(note) = self.0.get_mut(&job) {
+        if let Some(note) = self.0.get_mut(&job).map(Arc::make_mut) {
             note.unplaced.retain(|(unplaced, _)| *unplaced != task);
             note.discarded.remove(&task);
         }
@@ -59,10 +63,10 @@ impl Notes {
         sleepers: &Sleepers,
         looked_at: Vec<JobIx>,
         mut notes: FxHashMap<JobIx, JobNote>,
-    ) -> Vec<(JobIx, Option<JobNote>)> {
+    ) -> Vec<NoteBefore> {
         if sleepers.has_slept() {
             let one = |ix: JobIx| (ix, self.0.remove(&ix));
-            let old: Vec<(JobIx, Option<JobNote>)> = looked_at.into_iter().map(one).collect();
+            let old: Vec<NoteBefore> = looked_at.into_iter().map(one).collect();
             for (ix, note) in &old {
                 // It had no turn, since it would have got nothing: what was found out before holds.
                 if let Some(note) = note
@@ -75,7 +79,7 @@ impl Notes {
                     }
                 }
             }
-            self.0.extend(notes);
+            self.0.extend(shared(notes));
             return old;
         }
         for (ix, new) in &mut notes {
@@ -85,13 +89,16 @@ impl Notes {
                 keep_words(old, new);
             }
         }
-        let mut old = std::mem::replace(&mut self.0, notes);
+        let mut old = std::mem::replace(&mut self.0, shared(notes).collect());
         let noted: Vec<JobIx> = self.0.keys().copied().collect();
-        let mut all: Vec<(JobIx, Option<JobNote>)> =
-            noted.into_iter().map(|ix| (ix, old.remove(&ix))).collect();
+        let mut all: Vec<NoteBefore> = noted.into_iter().map(|ix| (ix, old.remove(&ix))).collect();
         all.extend(old.into_iter().map(|(ix, note)| (ix, Some(note))));
         all
     }
+}
+
+fn shared(notes: FxHashMap<JobIx, JobNote>) -> impl Iterator<Item = (JobIx, Arc<JobNote>)> {
+    notes.into_iter().map(|(ix, note)| (ix, Arc::new(note)))
 }
 
 /// Keeps the last word on jobs that sleep with another one: of those that wait for the same only one has

@@ -22,7 +22,7 @@ impl DecidedCount {
 }
 
 /// The last hour.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct PastHour {
     /// By minute since the epoch, counted round.
     minutes: Vec<DecidedCount>,

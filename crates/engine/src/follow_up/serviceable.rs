@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::notes::{Notes, held_by_queue};
 
 /// Whether nodes could ever serve what is asked of devices, by the serial of the demand.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Serviceable {
     epoch: u64,
     known: KnownDemands,
@@ -18,7 +18,7 @@ const MIN_KNOWN: usize = 1024;
 
 /// Answers by serial, of about twice as many demands as there are at most: pods of a full queue come and go with demands
 /// of their own while nodes stay as they are.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct KnownDemands {
     served: FxHashMap<u64, bool>,
     /// Answers that were left when it was last looked which demands are gone.

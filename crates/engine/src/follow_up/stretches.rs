@@ -9,6 +9,7 @@
 //! who makes many jobs in a namespace crowds out jobs of that namespace, and nobody else's.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use pumice_model::{Applied, JobId, Sym};
 use rustc_hash::FxHashMap;
@@ -82,7 +83,7 @@ pub(crate) struct Stretch {
 }
 
 /// Stretches of one job.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct JobStretches {
     namespace: Sym,
     stretches: VecDeque<Stretch>,
@@ -90,10 +91,10 @@ struct JobStretches {
     dropped: usize,
 }
 
-/// Stretches of all jobs.
-#[derive(Default)]
+/// Stretches of all jobs. What a copy has of a job is shared until something is added.
+#[derive(Clone, Default)]
 pub(crate) struct Stretches {
-    jobs: FxHashMap<JobId, JobStretches>,
+    jobs: FxHashMap<JobId, Arc<JobStretches>>,
     of_namespace: FxHashMap<Sym, usize>,
 }
 
@@ -115,7 +116,7 @@ impl Stretches {
             }
             self.of_namespace.insert(namespace, count + 1);
         }
-        let known = self.jobs.entry(job).or_default();
+        let known = Arc::make_mut(self.jobs.entry(job).or_default());
         known.namespace = namespace;
         if known.stretches.len() == MAX_STRETCHES {
             known.stretches.remove(1);

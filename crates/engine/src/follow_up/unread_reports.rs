@@ -4,7 +4,7 @@
 use pumice_model::{State, TaskIx};
 
 /// What cannot be read, and the right that is missing.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct UnreadReports {
     told: Vec<String>,
     /// Moves on with every change.

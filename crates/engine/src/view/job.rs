@@ -116,7 +116,7 @@ pub struct SameReason {
 impl Pages<'_> {
     /// When a job that sleeps was last tried, if that is some time ago.
     pub(super) fn tried_at(&self, ix: JobIx) -> Option<Time> {
-        let at_s = self.sleepers.since_s(ix)?;
+        let at_s = self.sleep_times.since_s(ix)?;
         Time::of(at_s).filter(|_| at_s < self.now_s)
     }
 

@@ -112,41 +112,32 @@ impl Pages<'_> {
     pub(super) fn jobs_view(&self, ask: &JobsAsk) -> JobsView {
         let population = self.state.population();
         let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-        let mut found: Vec<(JobIx, Option<WaitKind>)> = Vec::new();
+        let mut first = FirstByName::of(self.state, ask.from.saturating_add(MAX_JOBS));
         for (ix, job) in population.jobs() {
             if !ask.queue.is_empty() && self.state.names().text(job.queue_name) != ask.queue {
                 continue;
             }
-            if !is_named(self.state, ix, &ask.search) {
-                continue;
-            }
             let kind = self.kind_of_job(ix);
-            if let Some(kind) = kind {
-                *reasons.entry(kind.name().to_owned()).or_insert(0) += 1;
-            }
             let is_shown = match ask.shown {
                 JobsShown::All => true,
                 JobsShown::Waiting => kind.is_some(),
                 JobsShown::Running => self.placed_pods(ix) > 0,
             };
             let is_asked = kind.is_some_and(|kind| kind.name() == ask.reason);
-            if is_shown && (ask.reason.is_empty() || is_asked) {
-                found.push((ix, kind));
+            let is_listed = is_shown && (ask.reason.is_empty() || is_asked);
+            // Names lie elsewhere in memory than all of the above.
+            if !(is_listed || kind.is_some()) || !is_named(self.state, ix, &ask.search) {
+                continue;
+            }
+            if let Some(kind) = kind {
+                *reasons.entry(kind.name().to_owned()).or_insert(0) += 1;
+            }
+            if is_listed {
+                first.add(ix, kind);
             }
         }
-        let total = found.len();
-        // Who is told of comes first; to sort the others by name would cost the thread that decides far more.
-        let told = ask.from.saturating_add(MAX_JOBS);
-        let by_name = |(left, _): &(JobIx, Option<WaitKind>),
-                       (right, _): &(JobIx, Option<WaitKind>)| {
-            order_of_names(self.state, *left, *right)
-        };
-        if told < total {
-            found.select_nth_unstable_by(told, by_name);
-            found.truncate(told);
-        }
-        found.sort_unstable_by(by_name);
-        let rows = found.into_iter().skip(ask.from).take(MAX_JOBS);
+        let (rows, total) = first.sorted();
+        let rows = rows.into_iter().skip(ask.from);
         JobsView {
             total,
             from: ask.from.min(total),
@@ -207,6 +198,63 @@ impl Pages<'_> {
         ];
         let counts = on_nodes.into_iter().map(|status| job.count(status).max(0));
         usize::try_from(counts.sum::<i32>()).unwrap_or(0)
+    }
+}
+
+/// A job that is listed, and why it waits.
+type JobAndReason = (JobIx, Option<WaitKind>);
+
+/// The first so many jobs by name. Of all others nothing but their number is kept: to sort them too would cost far more.
+struct FirstByName<'a> {
+    state: &'a State,
+    most: usize,
+    /// Up to twice as many as are asked for.
+    first: Vec<JobAndReason>,
+    /// None behind it is among the first.
+    last: Option<JobIx>,
+    total: usize,
+}
+
+impl<'a> FirstByName<'a> {
+    fn of(state: &'a State, most: usize) -> Self {
+        Self {
+            state,
+            most,
+            first: Vec::new(),
+            last: None,
+            total: 0,
+        }
+    }
+
+    fn add(&mut self, ix: JobIx, kind: Option<WaitKind>) {
+        self.total += 1;
+        let is_behind = |last| order_of_names(self.state, ix, last).is_gt();
+        if self.last.is_some_and(is_behind) {
+            return;
+        }
+        self.first.push((ix, kind));
+        if self.first.len() >= self.most.saturating_mul(2) {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        let state = self.state;
+        let by_name = |(l, _): &JobAndReason, (r, _): &JobAndReason| order_of_names(state, *l, *r);
+        let (_, (last, _), _) = self.first.select_nth_unstable_by(self.most - 1, by_name);
+        self.last = Some(*last);
+        self.first.truncate(self.most);
+    }
+
+    /// In order, and how many there are in all.
+    fn sorted(mut self) -> (Vec<JobAndReason>, usize) {
+        if self.first.len() > self.most {
+            self.cut();
+        }
+        let state = self.state;
+        self.first
+            .sort_unstable_by(|(l, _), (r, _)| order_of_names(state, *l, *r));
+        (self.first, self.total)
     }
 }
 

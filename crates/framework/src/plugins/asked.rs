@@ -9,7 +9,7 @@ use crate::plugin::Plugin;
 pub(super) type PluginsOfPoint = Vec<(usize, usize)>;
 
 /// Who is asked, by point.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Points {
     pub(super) job_order: PluginsOfPoint,
     pub(super) queue_order: PluginsOfPoint,

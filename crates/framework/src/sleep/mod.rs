@@ -61,6 +61,17 @@ pub enum WakeMode {
 /// What everything that is remembered depends on.
 type Epoch = ((u64, u64, u64), u64, u64);
 
+/// When jobs that sleep were tried last.
+#[derive(Clone, Debug, Default)]
+pub struct SleepTimes(FxHashMap<JobIx, i64>);
+
+impl SleepTimes {
+    /// When a job that sleeps was tried last, seconds since the epoch; `None` when it is awake.
+    pub fn since_s(&self, job: JobIx) -> Option<i64> {
+        self.0.get(&job).copied()
+    }
+}
+
 /// The jobs that sleep.
 #[derive(Debug, Default)]
 pub struct Sleepers {
@@ -87,8 +98,7 @@ pub struct Sleepers {
     slept: bool,
     missed: u64,
     missed_jobs: Vec<JobIx>,
-    /// When sleepers were tried last, by job.
-    since_s: FxHashMap<JobIx, i64>,
+    times: SleepTimes,
 }
 
 impl Sleepers {
@@ -116,12 +126,12 @@ impl Sleepers {
 
     /// Number of jobs that sleep.
     pub fn count(&self) -> usize {
-        self.since_s.len()
+        self.times.0.len()
     }
 
-    /// When a job that sleeps was tried last; `None` when it is awake.
-    pub fn since_s(&self, job: JobIx) -> Option<i64> {
-        self.since_s.get(&job).copied()
+    /// When those that sleep were tried last.
+    pub fn times(&self) -> &SleepTimes {
+        &self.times
     }
 
     /// When all are to be tried although nothing happens: what is told of somebody who slept through a
@@ -158,7 +168,7 @@ impl Sleepers {
     fn clear(&mut self) {
         self.beds.clear();
         self.groups = SleepGroups::default();
-        self.since_s.clear();
+        self.times.0.clear();
         self.restless.clear();
     }
 
@@ -222,7 +232,7 @@ impl Sleepers {
         {
             self.groups.leave(group, job);
         }
-        self.since_s.remove(&job);
+        self.times.0.remove(&job);
     }
 
     /// A job that sleeps has a turn.
@@ -306,7 +316,7 @@ impl Sleepers {
             }
         }
         if self.bed(job) != Bed::None {
-            self.since_s.insert(job, now_s);
+            self.times.0.insert(job, now_s);
         }
     }
 

@@ -106,7 +106,7 @@ impl OwedAmounts {
 ///
 /// Other amounts on a queue change what it has itself; what those beside it have only if other amounts are
 /// guaranteed, and what those below it have only if it may have more or less than before.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Entitlements {
     /// By queue index.
     all: Vec<OwedAmounts>,

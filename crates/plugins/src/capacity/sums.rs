@@ -11,7 +11,7 @@ use super::claims::CountedDevices;
 use super::tree::QueueTree;
 
 /// Sums by queue.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct TreeSums {
     claims: CountedDevices,
     nothing: HeldSums,

@@ -22,7 +22,7 @@ use pumice_model::{QueueIx, State};
 pub(super) const ROOT: &str = "root";
 
 /// The queues and their places.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct QueueTree {
     /// By queue index.
     places: Vec<Option<TreePlace>>,
@@ -35,7 +35,7 @@ pub(super) struct QueueTree {
 }
 
 /// The place of one queue.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct TreePlace {
     parent: Option<QueueIx>,
     depth: u32,

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 /// Which pods are asked about: the first of its job that is like it stands for each pod that waits and
 /// is of interest.
+#[derive(Clone)]
 pub(super) struct AskedPods {
     /// It is asked about pods and nodes.
     of_nodes: bool,
@@ -23,7 +24,7 @@ pub(super) struct AskedPods {
 }
 
 /// The pods of one job.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct PodsOfJob {
     /// UIDs of those whose nodes are asked about, the first ones first.
     kinds: Vec<Arc<str>>,

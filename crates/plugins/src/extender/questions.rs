@@ -22,7 +22,7 @@ const MAX_NODE_ANSWERS: usize = 1 << 20;
 const MAX_EVICTORS: usize = 32;
 
 /// The questions that stand, and whose turn it is.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct StandingQuestions {
     /// Each once.
     pub needed: Vec<NeededAnswer>,

@@ -14,7 +14,7 @@ const TURN_S: i64 = 120;
 type JobPlace = (i64, String);
 
 /// The running turn.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Turn {
     /// Where it begins, by namespace; with the oldest one where nothing is said.
     from: BTreeMap<String, JobPlace>,

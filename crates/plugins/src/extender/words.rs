@@ -49,6 +49,7 @@ impl<'a> SignedAnswers<'a> {
 }
 
 /// What owners of pods, jobs and queues are told.
+#[derive(Clone)]
 pub(super) struct Words {
     /// The address of the extender.
     url: String,

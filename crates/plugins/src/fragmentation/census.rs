@@ -43,6 +43,7 @@ const NEARLY_THE_SAME: ClassDistance = ClassDistance {
 };
 
 /// Tasks that came.
+#[derive(Clone)]
 pub(super) struct Census {
     half_life_s: i64,
     classes: Vec<CountedClass>,

@@ -30,6 +30,7 @@ pub(super) fn place_fault(text: &str) -> Option<String> {
 pub(super) type MapPlace = (String, String);
 
 /// The mix of a ConfigMap.
+#[derive(Clone)]
 struct MixMap {
     place: MapPlace,
     /// Epoch of the text that was read last.
@@ -41,6 +42,7 @@ struct MixMap {
 
 /// Where the classes come from. What is written goes before a ConfigMap, and that before what is seen, unless that is
 /// something else.
+#[derive(Clone)]
 pub(super) struct MixSource {
     /// By the argument.
     written: Vec<CountedClass>,

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use super::sub_groups;
 
 /// Newcomers, what they are to get, and what there is.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Newcomers {
     /// For how long a group is one, in seconds; 0: never.
     hold_s: i64,

@@ -27,6 +27,7 @@ pub struct VolumeSwitches {
 }
 
 /// Texts of spec/02 §6.7 and §6.8.
+#[derive(Clone)]
 pub struct VolumeReasons {
     disk: ReasonId,
     exclusive: ReasonId,

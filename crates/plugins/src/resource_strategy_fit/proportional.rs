@@ -33,6 +33,7 @@ const RATE: Arg<f64> = Arg::float(
 pub(super) const ARGS: &[ArgSpec] = &[ENABLE.spec(), RESOURCES.spec(), RATES.spec()];
 
 /// A listed resource.
+#[derive(Clone)]
 struct ListedResource {
     name: String,
     /// Milli-cores and bytes for one unit.
@@ -42,6 +43,7 @@ struct ListedResource {
 }
 
 /// The arguments.
+#[derive(Clone)]
 pub(super) struct Proportional(Vec<ListedResource>);
 
 /// The filter of a class.

@@ -36,6 +36,7 @@ pub(super) const ARGS: &[ArgSpec] = &[
 ];
 
 /// The arguments.
+#[derive(Clone)]
 pub(super) struct Scarce {
     weight: i64,
     /// Name and weight.

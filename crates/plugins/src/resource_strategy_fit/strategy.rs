@@ -38,6 +38,7 @@ const KIND: Arg<OneOf> = Arg::choice(
 const RESOURCE_WEIGHT: Arg<i64> = Arg::int("weight", 1, "Its weight.").min(1);
 
 /// The arguments.
+#[derive(Clone)]
 pub(super) struct Strategy {
     weight: i64,
     /// By name, or by what stands before the final `*` of a pattern.

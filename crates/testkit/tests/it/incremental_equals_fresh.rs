@@ -2,6 +2,7 @@
 //! cluster as it is now: nothing is left behind by a change, a transaction or a skipped cycle.
 
 mod evicting;
+mod snapshots;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -25,6 +26,7 @@ use pumice_testkit::generate::{
 use pumice_testkit::naive::claims::freed;
 
 use crate::run;
+use snapshots::TakenAnswers;
 
 /// Small clusters, and steps of each.
 const CASES: u64 = 400;
@@ -600,6 +602,15 @@ fn write_claims(
     told
 }
 
+/// Statuses of PodGroups are accepted; what a watch tells of it.
+fn write_statuses(cluster: &mut Changing, groups: &BTreeMap<String, GroupStatus>) -> Vec<Delta> {
+    let echo = |(group, status): (&String, &GroupStatus)| {
+        let echo = cluster.set_status(group, status.clone());
+        echo.expect("a known group")
+    };
+    groups.iter().map(echo).collect()
+}
+
 /// These claims give their devices back; what a watch tells of it.
 fn give_back(cluster: &mut Changing, returns: &[ClaimReturn]) -> Vec<Delta> {
     let known = run::Claims::new(&cluster.objects()).claims;
@@ -645,6 +656,7 @@ fn follow_under(
         let fork = (step % 3 == 1).then(|| live.fork());
         let waiting = live.state().journal().waiting_jobs().len();
         let seen = cycle(&mut live, now_s);
+        let taken = (step % 4 == 1).then(|| TakenAnswers::of(&mut live));
         tries.count(waiting, &seen);
         let context = format!("seed {seed}, step {step}, {sleep:?}, conf:\n{text}");
         let may = May::beside(is_late, sleep, &cluster);
@@ -679,14 +691,13 @@ fn follow_under(
                 live.apply(echo);
             }
         }
-        for (group, status) in &seen.groups {
-            let echo = cluster.set_status(group, status.clone());
-            live.apply(echo.expect("a known group"));
-        }
+        let echoes = write_statuses(&mut cluster, &seen.groups).into_iter();
+        echoes.for_each(|told| live.apply(told));
         for _ in 0..(seed + u64::from(step)) % 5 {
             let happened = sleep.happens(&mut cluster, step).into_iter();
             happened.for_each(|delta| live.apply(delta));
         }
+        taken.iter().for_each(|taken| taken.check(&context));
         // The fork hears and sees nothing of all this, and whatever it decides is not the other's.
         let expected = fork.map(|fork| cycle(&mut fork.wake(&config), now_s));
         let expected = expected.iter();

@@ -73,7 +73,12 @@ fn conf(dice: &mut Dice, manners: Manners) -> (String, Option<i64>) {
         (_, 1) => "enqueue, allocate, backfill, preempt, reclaim",
         _ => "enqueue, allocate, preempt, backfill",
     };
-    let shares = ["", "{name: proportion},", "{name: capacity},"][dice.below(3) as usize];
+    // What a queue deserves by `proportion` is less when others ask for more.
+    let shares = match (manners, dice.below(3)) {
+        (_, 0) | (Manners::Kind, 1) => "",
+        (_, 1) => "{name: proportion},",
+        _ => "{name: capacity},",
+    };
     let scores = ["", "{name: binpack},", "{name: nodeorder},"][dice.below(3) as usize];
     let jobs = [1, 1, 2, 50][dice.below(4) as usize];
     let slack = match manners {
@@ -449,6 +454,15 @@ impl Driven {
         let members = self.pods.values();
         let members = members.filter(|pod| pod.group.as_deref() == Some(job));
         members.filter(|pod| pod.node.is_some()).count()
+    }
+
+    /// Whether one job is before another one in the queue of both.
+    pub fn goes_before(&self, one: &str, other: &str) -> bool {
+        let group = |job: &str| self.jobs.get(job).map(|job| &job.group);
+        let (Some(one), Some(other)) = (group(one), group(other)) else {
+            return false;
+        };
+        one.queue == other.queue && one.created_s < other.created_s
     }
 
     /// When the job is to start.
