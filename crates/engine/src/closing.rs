@@ -22,6 +22,8 @@ impl Engine {
     pub(crate) fn close(&mut self, before: &[NoteBefore], now_s: i64) -> Vec<JobIx> {
         let mut jobs = self.jobs_to_look_at(before, now_s);
         jobs.extend(self.report_log.take_due(&self.state, now_s));
+        let planned = self.follow_up.reserved.take_news().into_iter();
+        jobs.extend(planned.filter_map(|id| self.state.population().known_job(id)));
         jobs.sort_unstable();
         jobs.dedup();
         for ix in &jobs {

@@ -60,9 +60,11 @@ impl Statuses<'_> {
             status.conditions.retain(|known| known.kind != ADMITTED);
         }
         self.mark_bound_in_part(ix, &mut status, now_s);
+        let planned_due_s = self.tell_planned(ix, &mut status, now_s);
         status.running = job.count(TaskStatus::Running);
         status.succeeded = job.count(TaskStatus::Succeeded);
         status.failed = job.count(TaskStatus::Failed);
+        let due_s = due_s.into_iter().chain(planned_due_s).min();
         (status, due_s)
     }
 
@@ -137,7 +139,8 @@ impl Statuses<'_> {
         None
     }
 
-    fn transition_id(&self) -> String {
+    /// What conditions call the last cycle.
+    pub(crate) fn transition_id(&self) -> String {
         format!("cycle-{}", self.cycle)
     }
 }

@@ -29,6 +29,7 @@ mod group_status;
 mod knowledge;
 mod memory;
 pub mod metrics_snapshot;
+mod planned_condition;
 pub mod report;
 mod snapshot;
 mod surroundings;

@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use pumice_model::run_time::RunTime;
 use pumice_model::{JobId, JobIx, NodeIx, ResIx, ResVec, TaskId, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -32,6 +33,20 @@ pub struct ReservationSettings {
     pub slack_s: i64,
     /// How often an earlier start is looked for, in seconds.
     pub interval_s: i64,
+}
+
+impl ReservationSettings {
+    /// How long a pod runs as places are planned by it, in seconds: never longer than [`Self::latest_s`], if that is known.
+    pub fn planned_s(&self, said: RunTime) -> Option<i64> {
+        let said_s = said.limit_s.or(said.expected_s);
+        said_s.or(self.default_limit_s)
+    }
+
+    /// How long a pod runs at most, in seconds. What is only expected is no limit; a default that is below it counts as
+    /// much as it.
+    pub fn latest_s(&self, said: RunTime) -> Option<i64> {
+        said.limit_or_s(self.default_limit_s)
+    }
 }
 
 /// Places for the pods that a job needs to start, from a moment on.
@@ -110,6 +125,8 @@ pub struct Reservations {
     lets_go: bool,
     /// What was promised to jobs on nodes that are others now.
     lost: FxHashMap<JobId, i64>,
+    /// Jobs of which something else is kept than when this was last asked, or nothing.
+    news: FxHashSet<JobId>,
     ends: KnownEnds,
     /// Pods that have their places at the moment that is tried alone: of reservations that have begun, and of the job.
     ahead: FxHashMap<TaskIx, PodAhead>,
@@ -160,6 +177,7 @@ impl Reservations {
         }
         self.on_nodes.clear();
         self.in_vain.clear();
+        self.news.extend(self.all.iter().map(|one| one.job));
         let all = std::mem::take(&mut self.all).into_iter();
         self.lost = match settings.is_some() {
             true => all.map(|one| (one.job, one.start_s)).collect(),
@@ -303,6 +321,13 @@ impl Reservations {
         std::mem::take(&mut self.lets_go)
     }
 
+    /// Jobs of which something else is kept than when this was last asked, or nothing any more.
+    pub fn take_news(&mut self) -> Vec<JobId> {
+        let mut jobs: Vec<JobId> = self.news.drain().collect();
+        jobs.sort_unstable();
+        jobs
+    }
+
     /// What is kept for a job.
     pub fn of(&self, job: JobId) -> Option<&JobReservation> {
         self.all.iter().find(|one| one.job == job)
@@ -318,6 +343,7 @@ impl Reservations {
     pub fn insert(&mut self, one: JobReservation) {
         self.serial += 1;
         let serial = self.serial;
+        self.news.insert(one.job);
         self.all.push(JobReservation { serial, ..one });
         self.index();
     }
@@ -326,6 +352,7 @@ impl Reservations {
     pub fn remove(&mut self, job: JobId) -> Option<JobReservation> {
         let at = self.all.iter().position(|one| one.job == job)?;
         self.lets_go = true;
+        self.news.insert(job);
         let removed = self.all.remove(at);
         self.index();
         Some(removed)
@@ -336,6 +363,7 @@ impl Reservations {
         if let Some(known) = self.all.iter_mut().find(|known| known.job == one.job) {
             self.serial += 1;
             let serial = self.serial;
+            self.news.insert(one.job);
             *known = JobReservation { serial, ..one };
             self.lets_go = true;
             self.index();
@@ -395,6 +423,35 @@ impl Reservations {
                 if known.last() != Some(&(at as u32)) {
                     known.push(at as u32);
                 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_let_past_for_less_than_he_is_then_counted() {
+        let known = [None, Some(10), Some(20), Some(30)];
+        for default_limit_s in known {
+            let settings = ReservationSettings {
+                jobs_of_queue: 1,
+                min_pods: 1,
+                min_age_s: 0,
+                default_limit_s,
+                slack_s: 0,
+                interval_s: 0,
+            };
+            for (expected_s, limit_s) in known.iter().flat_map(|l| known.map(|r| (*l, r))) {
+                let said = RunTime {
+                    expected_s,
+                    limit_s,
+                };
+                let (planned_s, latest_s) = (settings.planned_s(said), settings.latest_s(said));
+                assert!(latest_s.is_none() || planned_s <= latest_s, "{said:?}");
+                assert_eq!(latest_s.is_some(), limit_s.or(default_limit_s).is_some());
             }
         }
     }

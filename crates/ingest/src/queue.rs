@@ -14,7 +14,7 @@ use pumice_model::resource::unit_of;
 
 use crate::pod::NEVER;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
-use crate::{amount, meta};
+use crate::{amount, meta, run_time};
 
 /// Largest weight of a queue (spec/03 B1).
 const MAX_WEIGHT: i32 = 65_535;
@@ -71,6 +71,7 @@ pub fn queue(queue: &Queue) -> Result<QueueObject, Vec<ObjectProblem>> {
         affinity: spec.affinity.as_ref().map(node_groups),
         group_limits: group_limits(&queue.metadata),
         in_order: spec.dequeue_strategy == "fifo",
+        run_times: run_time::defaults(&queue.metadata),
     };
     problems.or(out)
 }

@@ -2,30 +2,44 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_model::object::Pairs;
-use pumice_model::run_time::{RUN_TIME_LIMIT, RUN_TIMES, run_time_s};
+use pumice_model::run_time::{DEADLINE, DEFAULT_RUN_TIMES, RUN_TIMES};
 
 use crate::meta;
 use crate::options::Options;
 
-/// Longer texts are no run times, and are not kept: whoever may write a PodGroup fills no memory with them.
+/// No run time is longer as a text; of a longer one the beginning is kept, to tell its owner: whoever may write a
+/// PodGroup fills no memory with them.
 const MAX_RUN_TIME_BYTES: usize = 64;
 
 /// The annotations that some plugin reads, and what is said of run times, sorted. The deadline of a pod, which the kubelet
-/// keeps, is told as a limit, where the pod has no smaller one.
+/// keeps, stands among them.
 pub(crate) fn annotations(meta: &ObjectMeta, options: &Options, deadline_s: Option<i64>) -> Pairs {
     let mut annotations = meta::annotations(meta, &options.annotations);
-    let said = meta::annotations(meta, &RUN_TIMES).into_iter();
-    annotations.extend(said.filter(|(_, text)| text.len() <= MAX_RUN_TIME_BYTES));
-    if let Some(deadline_s) = deadline_s.filter(|seconds| *seconds > 0) {
-        let limit = annotations.iter().find(|(key, _)| key == RUN_TIME_LIMIT);
-        let limit_s = limit.and_then(|(_, text)| run_time_s(text).ok());
-        if limit_s.is_none_or(|limit_s| deadline_s < limit_s) {
-            annotations.retain(|(key, _)| key != RUN_TIME_LIMIT);
-            annotations.push((RUN_TIME_LIMIT.to_owned(), format!("{deadline_s}s")));
-        }
-    }
+    annotations.extend(said(meta, &RUN_TIMES));
+    let deadline_s = deadline_s.filter(|seconds| *seconds > 0);
+    let deadline = deadline_s.map(|seconds| (DEADLINE.to_owned(), format!("{seconds}s")));
+    annotations.extend(deadline);
     annotations.sort();
     annotations
+}
+
+/// What annotations of a queue say of the run times of its pods, sorted.
+pub(crate) fn defaults(meta: &ObjectMeta) -> Pairs {
+    let mut said = said(meta, &DEFAULT_RUN_TIMES);
+    said.sort();
+    said
+}
+
+/// What annotations with these keys say, as far as it may be kept.
+fn said(meta: &ObjectMeta, keys: &[&str]) -> Pairs {
+    let mut said = meta::annotations(meta, keys);
+    for (_, text) in &mut said {
+        if text.len() > MAX_RUN_TIME_BYTES {
+            text.truncate(text.floor_char_boundary(MAX_RUN_TIME_BYTES));
+            text.push('…');
+        }
+    }
+    said
 }
 
 #[cfg(test)]
@@ -46,17 +60,35 @@ mod tests {
     }
 
     #[test]
-    fn the_deadline_of_a_pod_is_a_limit_where_it_has_no_smaller_one() {
-        let limit = |text| format!("pumice.sh/run-time-limit={text}");
+    fn run_times_are_kept_as_they_are_written_and_a_deadline_beside_them() {
+        let deadline = |text| format!("spec.activeDeadlineSeconds={text}");
         assert_eq!(added(&[("other", "1h")], None), [""; 0]);
-        assert_eq!(added(&[], Some(60)), [limit("60s")]);
-        let own = [("pumice.sh/run-time-limit", "1h")];
-        assert_eq!(added(&own, Some(7200)), [limit("1h")]);
-        assert_eq!(added(&own, Some(60)), [limit("60s")]);
-        let odd = [("pumice.sh/run-time-limit", "soon")];
-        assert_eq!(added(&odd, Some(60)), [limit("60s")]);
-        assert_eq!(added(&odd, None), [limit("soon")]);
-        let long = "1".repeat(65);
-        assert_eq!(added(&[("pumice.sh/run-time", &long)], None), [""; 0]);
+        assert_eq!(added(&[], Some(60)), [deadline("60s")]);
+        assert_eq!(added(&[], Some(-1)), [""; 0]);
+        let own = [("pumice.sh/run-time-limit", "soon")];
+        let written = "pumice.sh/run-time-limit=soon".to_owned();
+        assert_eq!(added(&own, None), [written.clone()]);
+        assert_eq!(added(&own, Some(60)), [written, deadline("60s")]);
+    }
+
+    #[test]
+    fn of_a_text_that_is_too_long_the_beginning_is_kept() {
+        let long = format!("{}é", "1".repeat(63)).repeat(9);
+        let kept = format!("pumice.sh/run-time={}…", "1".repeat(63));
+        assert_eq!(added(&[("pumice.sh/run-time", &long)], None), [kept]);
+    }
+
+    #[test]
+    fn of_a_queue_its_defaults_are_kept_and_of_a_pod_what_is_said_of_it() {
+        let written = ["default-run-time-limit", "run-time", "default-run-time"];
+        let written = written.map(|name| (format!("pumice.sh/{name}"), "1h".to_owned()));
+        let meta = ObjectMeta {
+            annotations: Some(written.into_iter().collect()),
+            ..ObjectMeta::default()
+        };
+        let keys = |kept: Pairs| kept.into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+        assert_eq!(keys(defaults(&meta)), DEFAULT_RUN_TIMES);
+        let of_pod = annotations(&meta, &Options::default(), None);
+        assert_eq!(keys(of_pod), ["pumice.sh/run-time"]);
     }
 }

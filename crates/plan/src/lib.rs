@@ -34,7 +34,7 @@ pub use error::PlanError;
 pub use remedies::Remedy;
 pub use request::{PlanRequest, WhenRequest};
 pub use what_if::{AmountsThen, PlannedJob, WhatIf};
-pub use when::{EndBasis, JobMoment, JobStart, StartsView, WhenAbout, WhenView, when};
+pub use when::{AskedQueues, EndBasis, JobMoment, JobStart, StartsView, WhenAbout, WhenView, when};
 
 /// Answers a question on a fork of an engine that has this configuration, at `now_s` (seconds since the epoch).
 ///

@@ -15,7 +15,7 @@ use pumice_conf::Config;
 use pumice_engine::view::{Ask, Time, View};
 use pumice_engine::{Engine, Fork};
 use pumice_model::run_time::RunTime;
-use pumice_model::{Delta, JobIx, TaskIx, TaskStatus};
+use pumice_model::{Delta, JobIx, QueueIx, TaskIx, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::{Patience, PlanBounds};
@@ -26,7 +26,7 @@ use crate::what_if::PlannedJob;
 /// Most jobs of a list in an answer.
 const MAX_ROWS: usize = 20;
 
-/// Most jobs of a queue that are asked about.
+/// Most jobs of a queue, or of all queues, that are asked about.
 const MAX_JOBS: usize = 500;
 
 /// Most moments at which something ends that are looked at.
@@ -117,6 +117,19 @@ pub enum WhenAbout {
         /// Name of the queue.
         queue: String,
     },
+    /// The jobs of all queues that wait.
+    Queues {
+        /// Which queues.
+        queues: AskedQueues,
+    },
+}
+
+/// Queues that are asked about together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AskedQueues {
+    /// Those of the cluster.
+    All,
 }
 
 /// When jobs start: those that start first come first, those of which nobody can say last.
@@ -125,7 +138,7 @@ pub enum WhenAbout {
 pub struct StartsView {
     /// Jobs that are asked about.
     pub jobs: Vec<WhenView>,
-    /// Jobs of the queue that are not told because there are too many.
+    /// Jobs that wait and are not told because there are too many.
     pub not_told: usize,
 }
 
@@ -182,16 +195,24 @@ pub fn when(
 
 /// The jobs, and how many are left out.
 fn asked_about(engine: &Engine, about: &WhenAbout) -> Result<(Vec<JobIx>, usize), PlanError> {
-    let queue = match about {
-        WhenAbout::Job(job) => return Ok((vec![job.find(engine)?], 0)),
-        WhenAbout::Queue { queue } => queue,
-    };
     let population = engine.state().population();
-    let found = population.queue_by_name(queue);
-    let found = found.ok_or_else(|| PlanError::NoQueue(queue.clone()))?;
+    let one = match about {
+        WhenAbout::Job(job) => return Ok((vec![job.find(engine)?], 0)),
+        WhenAbout::Queue { queue } => {
+            let found = population.queue_by_name(queue);
+            Some(found.ok_or_else(|| PlanError::NoQueue(queue.clone()))?)
+        }
+        WhenAbout::Queues {
+            queues: AskedQueues::All,
+        } => None,
+    };
+    let is_meant = |queue: Option<QueueIx>| match one {
+        Some(one) => queue == Some(one),
+        None => queue.is_some(),
+    };
     let of_queue = population.jobs().map(|(ix, _)| ix);
     let mut all: Vec<JobIx> = of_queue
-        .filter(|ix| engine.state().job(*ix).queue == Some(found) && waits(engine, *ix))
+        .filter(|ix| is_meant(engine.state().job(*ix).queue) && waits(engine, *ix))
         .collect();
     all.sort_by_cached_key(|ix| population.job_key(*ix));
     let not_told = all.len().saturating_sub(MAX_JOBS);

@@ -111,7 +111,8 @@ impl KeepsPlaces for KeptPlaces {
 
 impl ClassSignature for KeptPlaces {
     fn signature(&self, state: &State, task: TaskIx) -> String {
-        let limit_s = RunTime::of_task(state, state.task(task)).limit_s;
+        let said = RunTime::of_task(state, state.task(task));
+        let limit_s = self.0.latest_s(said);
         limit_s.map_or_else(String::new, |limit_s| limit_s.to_string())
     }
 }

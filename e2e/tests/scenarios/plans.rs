@@ -107,6 +107,16 @@ fn when_the_next_one_starts_is_told(lab: &LabGuard, controllers: &Controllers) -
     let run = when(&["--queue", "default"])?;
     ends_with(&run, 0)?;
     ensure_says(&run.out, &["AT THE LATEST", "default/next", "59m"])?;
+    let list = |words: &[&str]| {
+        let arguments = [&["queue", "list", "--start"], words].concat();
+        pumice(&arguments, &lab.cluster().kubeconfig(Identity::Admin))
+    };
+    for words in [Vec::new(), vec!["default"]] {
+        let run = list(&words)?;
+        ends_with(&run, 0)?;
+        ensure_says(&run.out, &["QUEUE", "default/next", "59m"])?;
+    }
+    ends_with(&list(&["nobodys"])?, 2)?;
     let run = when(&["--queue", "nobodys"])?;
     ends_with(&run, 2)?;
     let run = when(&["smal"])?;

@@ -28,6 +28,7 @@ mod queue_lines;
 mod queues;
 mod record;
 mod scheduler;
+mod starts;
 mod top;
 mod ui;
 mod user;

@@ -10,12 +10,14 @@ use clap::{Args, Subcommand, ValueEnum};
 use pumice_api::{PodGroup, Queue, keys};
 use pumice_cluster::remote::ObjectsError;
 use pumice_engine::view::QueuesView;
+use pumice_plan::{AskedQueues, WhenAbout};
 use serde_json::{Value, json};
 
 use super::job::resources;
 use super::own_namespace;
 use super::queue_lines::{self, QueueTableRow, state};
-use super::scheduler::asked_by_the_way;
+use super::scheduler::{SchedulerPlace, asked_by_the_way};
+use super::starts;
 use super::user::{ClusterConnection, ClusterUser, CreationArguments, list_of, typed, wrong};
 use super::words::print;
 use crate::output::OutputFormat;
@@ -46,6 +48,9 @@ pub enum QueueCommand {
 /// Arguments of `pumice queue list`.
 #[derive(Args)]
 pub struct QueueListArguments {
+    /// When the jobs start that wait, in all queues or in this one, as `pumice when --queue`
+    #[arg(long, value_name = "QUEUE", num_args = 0..=1)]
+    start: Option<Option<String>>,
     /// Output format
     #[arg(long, short, value_enum, default_value = "table")]
     output: OutputFormat,
@@ -192,6 +197,9 @@ fn show(
 
 /// All queues; who may not see them is shown those that PodGroups of the namespace are in.
 fn list(arguments: &QueueListArguments) -> anyhow::Result<ExitCode> {
+    if let Some(queue) = &arguments.start {
+        return list_starts(arguments, queue.as_deref());
+    }
     let user = arguments.connection.open()?;
     match user.try_ask(user.objects.list::<Queue>("", "")) {
         Ok(queues) => show(
@@ -223,6 +231,22 @@ fn list(arguments: &QueueListArguments) -> anyhow::Result<ExitCode> {
         }
         Err(error) => Err(wrong(error)),
     }
+}
+
+/// What the scheduler says of the jobs that wait.
+fn list_starts(arguments: &QueueListArguments, queue: Option<&str>) -> anyhow::Result<ExitCode> {
+    let scheduler = SchedulerPlace::of(&arguments.connection).open()?;
+    let about = match queue {
+        Some(queue) => WhenAbout::Queue {
+            queue: queue.to_owned(),
+        },
+        None => WhenAbout::Queues {
+            queues: AskedQueues::All,
+        },
+    };
+    let all = starts::ask(&scheduler, about)?;
+    print(&all, arguments.output, starts::table)?;
+    Ok(starts::exit_code(&all))
 }
 
 fn create(arguments: &QueueCreateArguments) -> anyhow::Result<ExitCode> {

@@ -187,7 +187,7 @@ impl SchedulerConnection {
 
 impl SchedulerPlace {
     /// The usual scheduler of a cluster.
-    fn of(cluster: &ClusterConnection) -> Self {
+    pub fn of(cluster: &ClusterConnection) -> Self {
         Self {
             leader: LeaderPlace {
                 kubeconfig: cluster.kubeconfig.clone(),

@@ -4,15 +4,12 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
-use pumice_plan::{EndBasis, JobMoment, JobStart, StartsView, WhenAbout, WhenRequest, WhenView};
+use pumice_plan::{EndBasis, JobMoment, JobStart, StartsView, WhenAbout, WhenView};
 
 use super::plan::named;
 use super::scheduler::SchedulerConnection;
+use super::starts;
 use super::words::{BAD, GOOD, HEAD, age, line, lines, print};
-use crate::columns::columns;
-
-/// Ends with that where nobody can say when a job starts.
-const UNKNOWN: u8 = 3;
 
 /// Arguments of `pumice when`.
 #[derive(Args)]
@@ -35,70 +32,28 @@ pub fn run(arguments: &WhenArguments) -> anyhow::Result<ExitCode> {
     let scheduler = arguments.connection.open()?;
     let namespace = arguments.namespace.as_deref();
     let namespace = namespace.unwrap_or(scheduler.namespace());
-    let ask = |when: WhenAbout| -> anyhow::Result<StartsView> {
-        let question = serde_json::to_string(&WhenRequest { when })?;
-        scheduler.post(&["plan"], &question)
-    };
     let output = arguments.connection.output;
     let all = match &arguments.queue {
         Some(queue) => {
             let queue = queue.clone();
-            let all = ask(WhenAbout::Queue { queue })?;
-            print(&all, output, of_queue)?;
+            let all = starts::ask(&scheduler, WhenAbout::Queue { queue })?;
+            print(&all, output, starts::table)?;
             all
         }
         None => {
             let mut all = StartsView::default();
             for job in &arguments.jobs {
-                let told = ask(WhenAbout::Job(named(job, namespace)))?;
+                let told = starts::ask(&scheduler, WhenAbout::Job(named(job, namespace)))?;
                 all.jobs.extend(told.jobs);
             }
-            print(&all, output, table)?;
+            print(&all, output, jobs)?;
             all
         }
     };
-    let is_known = |view: &WhenView| view.has_started || view.expected.is_some();
-    Ok(match all.jobs.iter().all(is_known) {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(UNKNOWN),
-    })
+    Ok(starts::exit_code(&all))
 }
 
-/// A line a job, as `squeue --start` has it.
-fn of_queue(out: &mut dyn Write, all: &StartsView) -> anyhow::Result<()> {
-    if all.jobs.is_empty() {
-        writeln!(out, "no job waits")?;
-        return Ok(());
-    }
-    let dash = || "-".to_owned();
-    let at = |start: Option<&JobStart>| {
-        let at = start.and_then(|start| start.at.as_ref());
-        at.map_or_else(dash, |at| at.0.clone())
-    };
-    let rows = all.jobs.iter().map(|view| {
-        let expected = view.expected.as_ref();
-        let after = expected.and_then(|start| start.after.first());
-        [
-            view.job.clone(),
-            at(expected),
-            expected.map_or_else(dash, |start| age(start.in_s)),
-            at(view.latest.as_ref()),
-            after.map_or_else(dash, |one| one.job.clone()),
-        ]
-    });
-    let heads = ["JOB", "STARTS", "IN", "AT THE LATEST", "AFTER"];
-    columns(out, heads, rows.collect())?;
-    if all.not_told > 0 {
-        writeln!(out, "… and {} more jobs", all.not_told)?;
-    }
-    let stay = all.jobs.first().and_then(taken_to_stay);
-    if let Some(stay) = stay {
-        writeln!(out, "{stay}")?;
-    }
-    Ok(())
-}
-
-fn table(out: &mut dyn Write, all: &StartsView) -> anyhow::Result<()> {
+fn jobs(out: &mut dyn Write, all: &StartsView) -> anyhow::Result<()> {
     for (at, view) in all.jobs.iter().enumerate() {
         if at > 0 {
             writeln!(out)?;
@@ -122,27 +77,10 @@ fn one(out: &mut dyn Write, view: &WhenView) -> anyhow::Result<()> {
             line(out, "", &format!("… and {} more jobs", start.not_told))?;
         }
     }
-    if let Some(stay) = taken_to_stay(view) {
+    if let Some(stay) = starts::taken_to_stay(view) {
         line(out, "unknown", &stay)?;
     }
     Ok(())
-}
-
-/// Pods of which nobody knows when they end.
-fn taken_to_stay(view: &WhenView) -> Option<String> {
-    let count = |count: usize, one: &str, several: &str| match count {
-        0 => None,
-        1 => Some(format!("1 pod on a node {one}")),
-        _ => Some(format!("{count} pods on nodes {several}")),
-    };
-    let silent = count(view.unknown, "tells no run time", "tell no run time");
-    let late = count(
-        view.overrun,
-        "runs longer than was said",
-        "run longer than was said",
-    );
-    let stay: Vec<String> = silent.into_iter().chain(late).collect();
-    (!stay.is_empty()).then(|| format!("{}: taken to stay", stay.join(", ")))
 }
 
 fn headline(view: &WhenView) -> (anstyle::Style, String) {

@@ -4,14 +4,12 @@ use pumice_framework::Session;
 use pumice_model::run_time::RunTime;
 use pumice_model::{TaskIx, TaskStatus};
 
-/// When a pod that is on a node ends, seconds since the epoch, by what its owner says: its limit, else what is expected;
-/// else by what the configuration says. Nothing: nobody says, or it runs longer than was said.
+/// When a pod that is on a node ends, seconds since the epoch, by what its owner or queue says: its limit, else what is
+/// expected; else by what the configuration says. Nothing: nobody says, or it runs longer than was said.
 pub(super) fn end_s(session: &Session, task: TaskIx) -> Option<i64> {
     let settings = session.reserved.settings()?;
     let known = session.state.task(task);
-    let said = RunTime::of_task(session.state, known);
-    let said_s = said.limit_s.or(said.expected_s);
-    let runs_s = said_s.or(settings.default_limit_s)?;
+    let runs_s = settings.planned_s(RunTime::of_task(session.state, known))?;
     let since_s = match known.status {
         TaskStatus::Allocated | TaskStatus::Binding | TaskStatus::Pipelined => session.now_s,
         _ => known.scheduled_s.unwrap_or(known.created_s),
@@ -30,7 +28,7 @@ pub(super) fn end_s(session: &Session, task: TaskIx) -> Option<i64> {
 fn limit_s(session: &Session, task: TaskIx) -> Option<i64> {
     let settings = session.reserved.settings()?;
     let said = RunTime::of_task(session.state, session.state.task(task));
-    said.limit_s.or(settings.default_limit_s)
+    settings.latest_s(said)
 }
 
 /// When a pod is gone for certain that gets its node at the moment that is looked at, seconds since the epoch.

@@ -16,6 +16,7 @@ mod misnamed;
 mod passed;
 mod pods;
 mod queues;
+mod run_times;
 mod shielded;
 pub(crate) mod teller;
 mod warnings;

@@ -10,6 +10,7 @@ use pumice_model::{Job, JobIx, Origin, QueueIx, State, TaskIx};
 use super::log::{LastReport, ReportTime};
 use super::misnamed::misnamed;
 use super::passed;
+use super::run_times::{run_times_of_queues, run_times_warning};
 use super::shielded;
 use super::{GroupEvent, HyperNodeEvent, QueueEvent, ReportLog};
 use crate::report::teller::Teller;
@@ -174,6 +175,7 @@ impl Teller<'_> {
             .into_iter()
             .chain(shielded)
             .chain(passed)
+            .chain(run_times_of_queues(self.state))
         {
             match all.entry(queue) {
                 Entry::Vacant(none) => {
@@ -209,7 +211,9 @@ impl Teller<'_> {
         };
         let marks = marks_warning(self.state, job);
         let plugins = self.plugins.job_warning(self.state, ix);
-        let all: Vec<String> = marks.into_iter().chain(plugins).collect();
+        let run_times = run_times_warning(self.state, job);
+        let all = marks.into_iter().chain(run_times).chain(plugins);
+        let all: Vec<String> = all.collect();
         let annotations = (!all.is_empty()).then(|| event("InvalidAnnotation", all.join("; ")));
         let class = class_warning(self.state, job);
         let class = class.map(|text| event("PriorityClassNotFound", text));

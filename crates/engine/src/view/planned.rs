@@ -61,7 +61,7 @@ impl fmt::Display for PlannedStart {
 
 impl Pages<'_> {
     /// When a job is to start, if places are kept for it.
-    pub(super) fn planned_start(&self, ix: JobIx) -> Option<PlannedStart> {
+    pub(crate) fn planned_start(&self, ix: JobIx) -> Option<PlannedStart> {
         let id = self.state.population().job_id(ix);
         let kept = self.follow_up.reserved.of(id)?;
         let mut nodes: Vec<String> = self.names_of_nodes(kept);

@@ -222,6 +222,8 @@ pub struct QueueObject {
     pub group_limits: GroupLimits,
     /// `spec.dequeueStrategy` is `fifo`: nobody passes the first job that waits, where that is kept.
     pub in_order: bool,
+    /// What its annotations say of how long pods run that say nothing, sorted ([`crate::run_time::DEFAULT_RUN_TIMES`]).
+    pub run_times: Pairs,
 }
 
 /// `spec.affinity` of a queue: names of groups of nodes.

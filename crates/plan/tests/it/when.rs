@@ -1,7 +1,8 @@
 //! When jobs start. Questions are asked at 200 seconds.
 
 use pumice_plan::{
-    EndBasis, JobMoment, JobStart, PlanBounds, PlanError, StartsView, WhenAbout, WhenView, when,
+    AskedQueues, EndBasis, JobMoment, JobStart, PlanBounds, PlanError, StartsView, WhenAbout,
+    WhenView, when,
 };
 
 use super::asking::{Asking, name};
@@ -142,26 +143,31 @@ fn of_a_queue_those_that_start_first_come_first_and_those_of_which_nobody_can_sa
         group there queue:other
         pod   there 1c group:there"
     );
+    let starts = |about: &WhenAbout| -> Vec<(String, String, Option<i64>)> {
+        let told = ask_of(&mut Asking::of(&cluster), about, true).expect("an answer");
+        assert_eq!(told.not_told, 0);
+        let start = |view: WhenView| {
+            let in_s = view.expected.map(|start| start.in_s);
+            (view.job, view.queue, in_s)
+        };
+        told.jobs.into_iter().map(start).collect()
+    };
+    let start = |job: &str, queue: &str, in_s| (job.to_owned(), queue.to_owned(), in_s);
     let about = WhenAbout::Queue {
         queue: "default".to_owned(),
     };
-    let told = ask_of(&mut Asking::of(&cluster), &about, true).expect("an answer");
-    let starts = told.jobs.iter();
-    let starts: Vec<_> = starts
-        .map(|view| {
-            (
-                view.job.as_str(),
-                view.expected.as_ref().map(|start| start.in_s),
-            )
-        })
-        .collect();
     let expected = [
-        ("ns/first", Some(500)),
-        ("ns/later", Some(560)),
-        ("ns/never", None),
+        start("ns/first", "default", Some(500)),
+        start("ns/later", "default", Some(560)),
+        start("ns/never", "default", None),
     ];
-    assert_eq!(starts, expected);
-    assert_eq!(told.not_told, 0);
+    assert_eq!(starts(&about), expected);
+    let about = WhenAbout::Queues {
+        queues: AskedQueues::All,
+    };
+    let [first, later, never] = expected;
+    let elsewhere = start("ns/there", "other", Some(1700));
+    assert_eq!(starts(&about), [first, later, elsewhere, never]);
     let nobody = WhenAbout::Queue {
         queue: "nobody".to_owned(),
     };
@@ -212,5 +218,23 @@ fn who_starts_at_the_same_moment_is_not_ahead_and_the_latest_start_is_not_before
         assert!(expected.ahead.is_empty(), "{expected:?}");
         assert!(view.latest.expect("a start").in_s >= expected.in_s);
         assert_eq!(view.queue, "default");
+    }
+}
+
+#[test]
+fn a_question_is_read_as_it_was_written_and_half_of_one_asks_nothing() {
+    let queue = "q".to_owned();
+    let queues = AskedQueues::All;
+    for about in [
+        WhenAbout::Job(name("one")),
+        WhenAbout::Queue { queue },
+        WhenAbout::Queues { queues },
+    ] {
+        let text = serde_json::to_string(&about).expect("JSON");
+        let read: WhenAbout = serde_json::from_str(&text).expect("a question");
+        assert_eq!(read, about, "{text}");
+    }
+    for odd in [r#"{}"#, r#"{"queues":"some"}"#, r#"{"namespace":"ns"}"#] {
+        assert!(serde_json::from_str::<WhenAbout>(odd).is_err(), "{odd}");
     }
 }

@@ -34,7 +34,7 @@ pub(super) const KEPT_FIELDS: [&str; 29] = [
 ];
 
 /// Fields that are texts with a form of their own, which is kept: only names of objects in them are others.
-pub(super) const TEXT_FIELDS: [&str; 16] = [
+pub(super) const TEXT_FIELDS: [&str; 17] = [
     "All",
     "Configure",
     "One",
@@ -48,6 +48,7 @@ pub(super) const TEXT_FIELDS: [&str; 16] = [
     "group_limits",
     "opaque",
     "records",
+    "run_times",
     "selectors",
     "text",
     "which",

@@ -8,7 +8,7 @@ use pumice_conf::Config;
 use pumice_fixtures::{Cluster, Dice};
 use pumice_model::Delta;
 use pumice_model::object::{PodObject, PodPhase};
-use pumice_model::run_time::RunTime;
+use pumice_model::run_time::RunTimeTexts;
 use pumice_plan::{PlanBounds, PlannedJob, WhenAbout, when};
 use pumice_testkit::naive;
 
@@ -27,7 +27,9 @@ tiers: [{plugins: [{name: priority}, {name: gang}, {name: predicates}, {name: ca
 
 /// A full cluster whose pods mostly say when they end, and gangs that wait for it.
 fn text(dice: &mut Dice) -> (String, u64) {
-    let mut text = String::from("queue q capability:9c\n");
+    // What the queue says counts for who says nothing himself.
+    let of_queue = ["", "runs:250s", "runs:250s limit:400s"][dice.below(3) as usize];
+    let mut text = format!("queue q capability:9c {of_queue}\n");
     let nodes = 2 + dice.below(3);
     for node in 0..nodes {
         let _ = writeln!(text, "node n{node} {}c 64Gi pods=20", 3 + dice.below(4));
@@ -75,10 +77,18 @@ fn end_s(objects: &[Delta], pod: &PodObject) -> Option<i64> {
         Delta::GroupApply(group) if pod.group.as_ref() == Some(&group.name) => Some(group),
         _ => None,
     });
-    let run_time = RunTime::of(
-        Some(&pod.annotations),
-        group.map(|group| &group.annotations),
-    );
+    let queue = objects.iter().find_map(|one| match one {
+        Delta::QueueApply(queue) if Some(&queue.name) == group.map(|group| &group.queue) => {
+            Some(queue)
+        }
+        _ => None,
+    });
+    let run_time = RunTimeTexts {
+        pod: Some(&pod.annotations),
+        group: group.map(|group| &group.annotations),
+        queue: queue.map(|queue| &queue.run_times),
+    }
+    .read();
     let said = run_time
         .expected_s
         .into_iter()

@@ -5,19 +5,19 @@ use pumice_model::Delta;
 
 use super::cluster::*;
 
-const PLUGIN: &str = "actions: \"enqueue, allocate, backfill\"\n\
+pub(super) const PLUGIN: &str = "actions: \"enqueue, allocate, backfill\"\n\
     tiers: [{plugins: [{name: priority}, {name: gang}, {name: predicates}, \
     {name: reservation, arguments: {reservation.slack: 0s}}]}]\n";
 
 /// A cluster of a text under a configuration.
-fn cluster(conf: &str, text: &str) -> Cluster {
+pub(super) fn cluster(conf: &str, text: &str) -> Cluster {
     let mut cluster = Cluster::under(conf);
     come(&mut cluster, text);
     cluster
 }
 
 /// The objects of a text come.
-fn come(cluster: &mut Cluster, text: &str) {
+pub(super) fn come(cluster: &mut Cluster, text: &str) {
     for delta in pumice_fixtures::Cluster::of(text).0 {
         if let Delta::PodApply(pod) = &delta {
             let key = format!("{}/{}", pod.namespace, pod.name);
@@ -27,7 +27,7 @@ fn come(cluster: &mut Cluster, text: &str) {
     }
 }
 
-fn planned(cluster: &Cluster, name: &str) -> Option<PlannedStart> {
+pub(super) fn planned(cluster: &Cluster, name: &str) -> Option<PlannedStart> {
     let (namespace, name) = ("ns".to_owned(), name.to_owned());
     match cluster.engine.known().view(&Ask::Job { namespace, name }) {
         Ok(View::Job(view)) => view.planned,
@@ -36,19 +36,19 @@ fn planned(cluster: &Cluster, name: &str) -> Option<PlannedStart> {
 }
 
 /// When a job is to start, in seconds, and on which nodes.
-fn start(cluster: &Cluster, name: &str) -> Option<(i64, Vec<String>)> {
+pub(super) fn start(cluster: &Cluster, name: &str) -> Option<(i64, Vec<String>)> {
     let planned = planned(cluster, name)?;
     let at: jiff::Timestamp = planned.at?.0.parse().expect("a time");
     Some((at.as_second(), planned.nodes))
 }
 
 /// The pods of a cycle at a moment, bound: `pod node` of each, in order.
-fn cycle(cluster: &mut Cluster, now_s: i64) -> Vec<String> {
+pub(super) fn cycle(cluster: &mut Cluster, now_s: i64) -> Vec<String> {
     let decisions = cluster.engine.cycle(now_s);
     cluster.accept(&decisions)
 }
 
-const TWO_NODES: &str = "
+pub(super) const TWO_NODES: &str = "
     node n1 4c 8Gi pods=9
     node n2 4c 8Gi pods=9
     pod  a  3c on:n1 since:100 limit:1000s

@@ -31,7 +31,7 @@ fn case(dice: &mut Dice) -> (String, Plain) {
         holders: Vec::new(),
         gangs: Vec::new(),
         jobs: 1 + dice.below(2) as usize,
-        default_limit_s: (dice.below(4) == 0).then(|| LONGEST_S + seconds(dice)),
+        default_limit_s: (dice.below(4) == 0).then(|| 2 * seconds(dice)),
         slack_s: 30 * (dice.below(3) as i64 / 2),
         kept: Vec::new(),
         bound: Vec::new(),

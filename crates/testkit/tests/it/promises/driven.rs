@@ -88,7 +88,7 @@ fn conf(dice: &mut Dice, manners: Manners) -> (String, Option<i64>) {
         Manners::Nasty => 30 * dice.below(2),
     };
     let interval = 30 * dice.below(2);
-    let default_limit_s = (dice.below(4) == 0).then_some(700);
+    let default_limit_s = (dice.below(4) == 0).then(|| 100 + 100 * dice.below(7) as i64);
     let default_limit =
         default_limit_s.map(|limit_s| format!(", reservation.defaultLimit: {limit_s}s"));
     let text = format!(

@@ -65,7 +65,11 @@ impl Plain {
 
     /// How long a pod is there at most that gets its node at a moment to come.
     fn stay_s(&self, gang: &Gang) -> Option<i64> {
-        let limit_s = gang.limit_s.or(self.default_limit_s);
+        // No default is below what is expected.
+        let default_s = self
+            .default_limit_s
+            .map(|limit_s| limit_s.max(gang.expected_s.unwrap_or(0)));
+        let limit_s = gang.limit_s.or(default_s);
         limit_s.map(|limit_s| limit_s + self.slack_s)
     }
 
