@@ -152,10 +152,10 @@ pub struct PodAhead {
     pub choice: Choice,
 }
 
-/// When pods end, as it was found out last in a cycle, and the end of the touch log then.
+/// When pods end, as it was found out last in a cycle, and how much was decided by then.
 #[derive(Clone, Debug, Default)]
 struct KnownEnds {
-    cursor: u64,
+    decided: usize,
     /// The first one first.
     all: Option<Arc<[EndOfPod]>>,
 }
@@ -258,22 +258,16 @@ impl Reservations {
         self.cursor = cursor;
     }
 
-    /// When pods end, if no node was touched since that was found out. `cursor`: the end of the touch log.
-    pub fn ends(&self, cursor: u64) -> Option<Arc<[EndOfPod]>> {
-        self.ends.all.clone().filter(|_| self.ends.cursor == cursor)
+    /// When pods end, if nothing was decided since that was found out. `decided`: how much was in this cycle.
+    pub fn ends(&self, decided: usize) -> Option<Arc<[EndOfPod]>> {
+        let all = self.ends.all.clone();
+        all.filter(|_| self.ends.decided == decided)
     }
 
     /// When pods end, the first one first.
-    pub fn set_ends(&mut self, cursor: u64, all: Arc<[EndOfPod]>) {
+    pub fn set_ends(&mut self, decided: usize, all: Arc<[EndOfPod]>) {
         let all = Some(all);
-        self.ends = KnownEnds { cursor, all };
-    }
-
-    /// Whatever touched nodes between these two ends of the log was taken back.
-    pub fn taken_back(&mut self, from: u64, to: u64) {
-        if self.ends.cursor == from {
-            self.ends.cursor = to;
-        }
+        self.ends = KnownEnds { decided, all };
     }
 
     /// A job is about to be placed, and goes before these.

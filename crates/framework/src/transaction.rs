@@ -56,6 +56,13 @@ impl Session<'_> {
         Checkpoint(self.steps.len())
     }
 
+    /// How much was decided in this cycle so far; nothing, while something is tried.
+    pub fn decided(&self) -> Option<usize> {
+        let (binds, evictions) = (self.plan.binds.len(), self.plan.evictions.len());
+        let is_trying = !self.steps.is_empty();
+        (!is_trying).then(|| binds + evictions + self.kept.len())
+    }
+
     /// Number of steps since a checkpoint.
     pub fn steps_since(&self, checkpoint: Checkpoint) -> usize {
         self.steps.len() - checkpoint.0

@@ -207,7 +207,6 @@ pub(super) fn stands_beside(
 ) -> bool {
     let gains = session.gains();
     let clock_s = session.reserved.clock_s;
-    let cursor = session.state.nodes().touch_cursor();
     let begins_s = begins_s(session, one);
     let gone = who_ends(session, one, begins_s, only);
     let gone: Vec<TaskIx> = gone
@@ -238,8 +237,6 @@ pub(super) fn stands_beside(
     }
     session.forget_gains_since(gains);
     session.reserved.clock_s = clock_s;
-    let now = session.state.nodes().touch_cursor();
-    session.reserved.taken_back(cursor, now);
     all_fit
 }
 

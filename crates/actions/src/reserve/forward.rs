@@ -37,8 +37,8 @@ enum KeptTurn {
 
 /// When pods end, the first one first.
 pub(super) fn ends_of_all(session: &mut Session) -> Arc<[EndOfPod]> {
-    let cursor = session.state.nodes().touch_cursor();
-    if let Some(known) = session.reserved.ends(cursor) {
+    let decided = session.decided();
+    if let Some(known) = decided.and_then(|decided| session.reserved.ends(decided)) {
         return known;
     }
     let tasks = session.state.population().tasks();
@@ -47,7 +47,9 @@ pub(super) fn ends_of_all(session: &mut Session) -> Arc<[EndOfPod]> {
     let mut ends: Vec<EndOfPod> = ends.collect();
     ends.sort_unstable();
     let ends: Arc<[EndOfPod]> = ends.into();
-    session.reserved.set_ends(cursor, Arc::clone(&ends));
+    if let Some(decided) = decided {
+        session.reserved.set_ends(decided, Arc::clone(&ends));
+    }
     ends
 }
 
@@ -59,7 +61,6 @@ pub(super) fn earliest(
     (job, before_s): (JobIx, Option<i64>),
 ) -> Option<JobReservation> {
     let ends = ends_of_all(session);
-    let cursor = session.state.nodes().touch_cursor();
     let work = std::mem::take(&mut session.work);
     let note = session.notes.remove(&job);
     let gains = session.gains();
@@ -79,8 +80,6 @@ pub(super) fn earliest(
         session.notes.insert(job, note);
     }
     session.work = work;
-    let now = session.state.nodes().touch_cursor();
-    session.reserved.taken_back(cursor, now);
     found
 }
 
