@@ -20,7 +20,7 @@ use pumice_claims::DeviceAllocation;
 
 use crate::claim::ResourceClaimIx;
 use crate::delta::Delta;
-use crate::object::{ClaimAllocation, DeviceClassObject};
+use crate::object::{ClaimAllocation, DeviceClassObject, NodeAccess, SliceObject};
 use crate::volume::Reaches;
 
 pub(crate) use book::DeviceBook;
@@ -61,6 +61,12 @@ impl DeviceStock {
             class.extended_resource.as_deref() == Some(resource) || Some(&*class.name) == own
         };
         self.classes.values().find(serves).map(|class| &*class.name)
+    }
+
+    /// What is published of the devices of one node.
+    pub fn slices_of(&self, node: &str) -> impl Iterator<Item = &SliceObject> {
+        let of_node = move |slice: &&SliceObject| matches!(&slice.access, NodeAccess::Node(name) if name == node);
+        self.inventory.slices().filter(of_node)
     }
 
     pub(super) fn class(&self, name: &str) -> Option<&DeviceClassObject> {
