@@ -98,6 +98,11 @@ impl DeviceStock {
         self.filters.is_asking()
     }
 
+    /// Whether somebody waits for what selectors say, since steps are limited.
+    pub(super) fn are_answers_awaited(&self) -> bool {
+        self.filters.are_awaited()
+    }
+
     /// Steps that selectors of devices took since the start, and how many of them are still to be asked.
     pub fn selector_work(&self) -> (u64, usize) {
         self.filters.work()
