@@ -35,3 +35,21 @@ pub struct DeciderOptions {
     /// Decide without writing.
     pub dry_run: bool,
 }
+
+impl DeciderOptions {
+    /// As the flags of the scheduler are by default, but that jobs may take any part of a cycle and gangs may stay bound in
+    /// part.
+    pub fn unlimited() -> Self {
+        Self {
+            default_queue: "default".to_owned(),
+            ignored_provisioners: Vec::new(),
+            period: Duration::from_secs(1),
+            event_lifetime: Duration::from_secs(3600),
+            sharding: Sharding::None,
+            gang_deadline: Duration::ZERO,
+            job_work_limit: None,
+            full_check: Duration::from_secs(60),
+            dry_run: false,
+        }
+    }
+}

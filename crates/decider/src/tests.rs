@@ -80,15 +80,9 @@ impl Bench {
     fn with(dry_run: bool, deltas: impl IntoIterator<Item = Delta>) -> Self {
         let clock = TestClock::default();
         let options = DeciderOptions {
-            default_queue: "default".to_owned(),
-            ignored_provisioners: Vec::new(),
-            period: Duration::from_secs(1),
-            event_lifetime: Duration::from_secs(3600),
-            sharding: Sharding::None,
             gang_deadline: Duration::from_secs(300),
-            job_work_limit: None,
-            full_check: Duration::from_secs(60),
             dry_run,
+            ..DeciderOptions::unlimited()
         };
         let mut decider = Decider::new(options, &clock);
         decider.configure(&config());

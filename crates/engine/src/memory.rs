@@ -9,6 +9,7 @@
 //! taken in next to what it is a part of. What only saves work is not in it, nor what was told on objects before.
 
 use pumice_framework::{PluginMemory, keep_memories, restore_memories};
+use pumice_model::claim::ClaimsBefore;
 use pumice_model::state::PodsBefore;
 use pumice_model::{JobId, JobIx, State, TaskId, TaskIx};
 use serde::{Deserialize, Serialize};
@@ -34,8 +35,7 @@ pub struct EngineMemory {
     partial: PartialMemory,
     plugins: Vec<PluginMemory>,
     tidying: Tidying,
-    /// There are pods with resource claims. What is on its way of these is not told.
-    has_claims: bool,
+    claims: ClaimsBefore,
     /// Places are kept for jobs. Which ones is not told: they are planned anew.
     has_reservations: bool,
     /// The last cycle has left nothing to decide, and nothing has happened since.
@@ -45,7 +45,9 @@ pub struct EngineMemory {
 impl EngineMemory {
     /// Makes an engine that was told the same state go on where the other one was.
     pub fn restore(self, engine: &mut Engine) {
+        engine.state.seal();
         self.pods.restore(&mut engine.state);
+        self.claims.restore(&mut engine.state);
         let (state, follow_up) = (&engine.state, &mut engine.follow_up);
         follow_up.suspects = Suspects::restore(self.suspects, state);
         follow_up.bind_backoffs = Backoffs::restore(self.bind_backoffs, state);
@@ -63,8 +65,8 @@ impl EngineMemory {
     pub fn lacks(&self) -> Vec<String> {
         let plugins = self.plugins.iter().filter(|told| told.in_part);
         let plugins = plugins.map(|told| format!("some of what plugin {} remembers", told.plugin));
-        let claims = self.has_claims;
-        let claims = claims.then(|| "which writes of resource claims were on their way".to_owned());
+        let claims = self.claims.is_in_part();
+        let claims = claims.then(|| "how far selectors of devices were asked".to_owned());
         let reserved = self.has_reservations;
         let reserved = reserved.then(|| "which places were kept for jobs that wait".to_owned());
         plugins.chain(claims).chain(reserved).collect()
@@ -155,7 +157,7 @@ impl Fork {
             partial: self.partial.keep(state),
             plugins: known.plugins.clone(),
             tidying: known.tidying.clone(),
-            has_claims: state.supplies().resource_claims().version() != 0,
+            claims: ClaimsBefore::of(state),
             has_reservations: !self.reserved.is_empty(),
             is_settled: known.is_settled,
         }

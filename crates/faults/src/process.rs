@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use pumice_conf::Config;
-use pumice_decider::{
-    Clock, DeciderOptions, Effect, MixPlace, Sharding, counted_place, device_config_place,
-};
+use pumice_decider::{Clock, DeciderOptions, Effect, MixPlace, counted_place, device_config_place};
 use pumice_engine::{Decisions, Unobserved};
 use pumice_model::write::Write;
 use pumice_model::{Delta, TaskIx, TaskStatus};
@@ -134,15 +132,8 @@ impl Process {
     /// A process that has just been started; recorded where the text of the configuration is known.
     pub fn new(identity: u32, config: &Config, text: Option<&str>, now_ms: u64) -> Self {
         let options = DeciderOptions {
-            default_queue: "default".to_owned(),
-            ignored_provisioners: Vec::new(),
-            period: Duration::from_secs(1),
-            event_lifetime: Duration::from_secs(3600),
-            sharding: Sharding::None,
             gang_deadline: Duration::from_secs(GANG_DEADLINE_S),
-            job_work_limit: None,
-            full_check: Duration::from_secs(60),
-            dry_run: false,
+            ..DeciderOptions::unlimited()
         };
         let (mut decider, start) = RecordedDecider::new(options, &At(now_ms));
         decider.record(text.is_some());

@@ -17,6 +17,7 @@
 //! of it or it is certain that nothing was written.
 
 mod adrift;
+mod before;
 mod charge;
 mod dump;
 mod grant;
@@ -38,6 +39,7 @@ use crate::object::{ClaimAllocation, ResourceClaimObject};
 use crate::stale::StaleEntries;
 
 use adrift::AdriftBinds;
+pub use before::ClaimsBefore;
 pub use charge::{ClaimCharge, ClaimedDevices};
 pub(crate) use charge::{ClaimCounts, DeviceHold};
 use grant::ClaimGrant;

@@ -64,7 +64,7 @@ impl<'c> TwoClusters<'c> {
                 .filter(|one| matches!(one, Delta::PodApply(_)))
                 .cloned()
                 .collect();
-            crate::course::apply(&mut changed, deltas);
+            crate::course::come_true(&mut changed, deltas);
             // What has to find another place is asked about too.
             for job in made(&changed, &again) {
                 add(&mut about, key(&changed, job));
@@ -89,7 +89,8 @@ impl<'c> TwoClusters<'c> {
     }
 }
 
-/// An object as an API server would have taken it now: it gets its time, and a pod the priority of its class.
+/// An object as an API server would have taken it now: it gets its time, and a pod the priority of its class; a claim that
+/// is there keeps what it has.
 fn as_taken(engine: &Engine, object: Delta, now_s: i64) -> Delta {
     let dated = |created_s: i64| if created_s == 0 { now_s } else { created_s };
     match object {
@@ -102,6 +103,12 @@ fn as_taken(engine: &Engine, object: Delta, now_s: i64) -> Delta {
             let classes = engine.state().population().priority_classes();
             pod.priority = classes.value(&pod.priority_class).unwrap_or(pod.priority);
             Delta::PodApply(pod)
+        }
+        Delta::ResourceClaimApply(claim) => {
+            let key = (claim.namespace.clone(), claim.name.clone());
+            let claims = engine.state().supplies().resource_claims();
+            let known = claims.object(&key).cloned();
+            Delta::ResourceClaimApply(known.map_or(claim, Box::new))
         }
         other => other,
     }

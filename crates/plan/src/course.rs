@@ -8,6 +8,7 @@ use pumice_model::{Delta, TaskIx};
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::{Patience, PlanBounds};
+use crate::claims_then::ClaimsThen;
 
 /// A pod and its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,27 +117,50 @@ pub fn job_of(engine: &Engine, task: TaskIx) -> String {
     }
 }
 
-/// Bindings are accepted, evicted pods end, devices that were to be given back are kept.
+/// Bindings are accepted, and what is written about claims before; evicted pods end, devices that were to be given back
+/// are.
 fn consequences(engine: &Engine, decisions: &Decisions) -> Vec<Delta> {
     let uid = |task: TaskIx| engine.state().task(task).uid.to_string();
-    let bound = decisions.binds.iter().flat_map(|bind| {
+    let mut claims = ClaimsThen::new(engine);
+    for given_back in &decisions.device_returns {
+        claims.given_back(given_back);
+    }
+    for bind in &decisions.binds {
+        claims.bound(&uid(bind.task), &bind.claims);
+    }
+    let mut news = claims.told();
+    news.extend(decisions.binds.iter().flat_map(|bind| {
         let told = bound_pod(engine.state(), bind.task);
         let written = Delta::PodBound {
             uid: uid(bind.task),
             claims: Vec::new(),
         };
         [written, Delta::PodApply(Box::new(told))]
-    });
-    let gone = decisions.evictions.iter();
-    let gone = gone.map(|eviction| Delta::PodDelete(uid(eviction.task)));
-    let returns = decisions.device_returns.iter().cloned();
-    bound
-        .chain(gone)
-        .chain(returns.map(Delta::DevicesKept))
-        .collect()
+    }));
+    for eviction in &decisions.evictions {
+        claims.gone(eviction.task);
+        news.push(Delta::PodDelete(uid(eviction.task)));
+    }
+    news.extend(claims.told());
+    news
 }
 
 /// Applies what comes from outside.
 pub fn apply(engine: &mut Engine, deltas: impl IntoIterator<Item = Delta>) {
     deltas.into_iter().for_each(|delta| engine.apply(delta));
+}
+
+/// Applies what somebody thinks of, and what comes of it: pods that are gone use no claims any more.
+pub fn come_true(engine: &mut Engine, deltas: impl IntoIterator<Item = Delta>) {
+    for delta in deltas {
+        let mut told = Vec::new();
+        if let Delta::PodDelete(uid) = &delta
+            && let Some(task) = engine.state().population().task_by_uid(uid)
+        {
+            let mut claims = ClaimsThen::new(engine);
+            claims.gone(task);
+            told = claims.told();
+        }
+        apply(engine, [delta].into_iter().chain(told));
+    }
 }

@@ -15,6 +15,7 @@
 
 mod ask;
 mod bounds;
+mod claims_then;
 mod compare;
 mod course;
 mod error;

@@ -93,7 +93,7 @@ impl RemedySearch<'_, '_, '_> {
     fn enough(&mut self, change: Vec<Delta>) -> Option<Engine> {
         self.left = self.left.checked_sub(1)?;
         let mut engine = self.asked.changed.fork().wake(self.asked.config_then);
-        crate::course::apply(&mut engine, change);
+        crate::course::come_true(&mut engine, change);
         let course = self.runner.run(&mut engine);
         let runs = |key: &String| {
             let job = asked_job(&engine, key);

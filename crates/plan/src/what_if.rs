@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use pumice_engine::Engine;
-use pumice_model::object::{Amounts, NodeObject, PodObject, QueueObject};
+use pumice_model::object::{Amounts, NodeAccess, NodeObject, QueueObject, SliceObject};
 use pumice_model::resource::read_amount;
 use pumice_model::{Delta, JobIx, NodeIx, TaskStatus};
 use serde::{Deserialize, Serialize};
 
+use crate::claims_then::made_again;
 use crate::error::PlanError;
 
 /// Label whose value is the node.
@@ -138,10 +139,12 @@ fn node_of(engine: &Engine, name: &str) -> Result<NodeIx, PlanError> {
     found.ok_or_else(|| PlanError::NoNode(name.to_owned()))
 }
 
-/// Nodes with all that one has but its name and its pods; their names begin so.
+/// Nodes with all that one has but its name and its pods, its devices among it; their names begin so.
 pub fn more_nodes(engine: &Engine, like: NodeIx, count: usize, prefix: &str) -> Vec<Delta> {
     let like = engine.state().nodes().object(like);
     let reports = engine.state().supplies().devices().reports_of(&like.name);
+    let devices = engine.state().supplies().resource_claims().stock();
+    let slices: Vec<&SliceObject> = devices.slices_of(&like.name).collect();
     let width = count.to_string().len();
     let made = (1..=count).flat_map(|nth| {
         let name = format!("{prefix}-more-{nth:0width$}");
@@ -156,7 +159,19 @@ pub fn more_nodes(engine: &Engine, like: NodeIx, count: usize, prefix: &str) -> 
             topic: topic.clone(),
             text: Some(text.clone()),
         });
-        let told: Vec<Delta> = told.collect();
+        let published = slices.iter().map(|slice| {
+            let of_pool = |other: &&&SliceObject| {
+                (&other.driver, &other.pool) == (&slice.driver, &slice.pool)
+            };
+            Delta::SliceApply(Box::new(SliceObject {
+                name: format!("{}-of-{name}", slice.name),
+                pool: format!("{}-of-{name}", slice.pool),
+                slice_count: slices.iter().filter(of_pool).count() as i64,
+                access: NodeAccess::Node(name.clone()),
+                ..(**slice).clone()
+            }))
+        });
+        let told: Vec<Delta> = told.chain(published).collect();
         let node = NodeObject {
             uid: name.clone(),
             name,
@@ -189,11 +204,10 @@ fn drained(engine: &Engine, node: NodeIx) -> Vec<Delta> {
         }
         deltas.push(Delta::PodDelete(task.uid.to_string()));
         if task.controlled {
-            let again = pumice_model::state::unplaced_pod(state, *ix);
-            deltas.push(Delta::PodApply(Box::new(PodObject {
-                uid: format!("{}-again", again.uid),
-                ..again
-            })));
+            let mut again = pumice_model::state::unplaced_pod(state, *ix);
+            again.uid.push_str("-again");
+            deltas.extend(made_again(engine, &mut again));
+            deltas.push(Delta::PodApply(Box::new(again)));
         }
     }
     deltas

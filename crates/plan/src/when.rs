@@ -19,7 +19,7 @@ use pumice_model::{Delta, JobIx, QueueIx, TaskIx, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::{Patience, PlanBounds};
-use crate::course::{Course, Runner, job_of};
+use crate::course::{Course, Runner, come_true, job_of};
 use crate::error::PlanError;
 use crate::what_if::PlannedJob;
 
@@ -392,7 +392,7 @@ impl<'a> Forward<'a> {
                 let on_node = ended.entry(pod.node).or_default();
                 on_node.retain(|one| one.job != moment.job);
                 on_node.push(moment);
-                self.engine.apply(Delta::PodDelete(pod.uid));
+                come_true(&mut self.engine, [Delta::PodDelete(pod.uid)]);
             }
         }
         self.is_cut = true;

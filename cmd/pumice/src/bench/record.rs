@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use pumice_conf::DEFAULT_CONF;
-use pumice_decider::{Clock, DeciderOptions, Effect, Sharding};
+use pumice_decider::{Clock, DeciderOptions, Effect};
 use pumice_engine::{REGISTRY, Unobserved};
 use pumice_model::Delta;
 use pumice_model::object::{PodObject, PodPhase, QueueObject};
@@ -137,15 +137,9 @@ fn print(figures: &RecordFigures) {
 
 fn options() -> DeciderOptions {
     DeciderOptions {
-        default_queue: "default".to_owned(),
-        ignored_provisioners: Vec::new(),
-        period: Duration::from_secs(1),
-        event_lifetime: Duration::from_secs(3600),
-        sharding: Sharding::None,
         gang_deadline: Duration::from_secs(300),
         job_work_limit: Some(50_000_000),
-        full_check: Duration::from_secs(60),
-        dry_run: false,
+        ..DeciderOptions::unlimited()
     }
 }
 

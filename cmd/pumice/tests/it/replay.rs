@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use pumice_conf::DEFAULT_CONF;
-use pumice_decider::{Clock, DeciderOptions, Sharding};
+use pumice_decider::{Clock, DeciderOptions};
 use pumice_engine::{REGISTRY, Unobserved};
 use pumice_fixtures::{ToDelta as _, node, pod, queue};
 use pumice_model::Delta;
@@ -21,20 +21,6 @@ impl Clock for At {
     }
 }
 
-fn options() -> DeciderOptions {
-    DeciderOptions {
-        default_queue: "default".to_owned(),
-        ignored_provisioners: Vec::new(),
-        period: Duration::from_secs(1),
-        event_lifetime: Duration::from_secs(3600),
-        sharding: Sharding::None,
-        gang_deadline: Duration::ZERO,
-        job_work_limit: None,
-        full_check: Duration::from_secs(60),
-        dry_run: false,
-    }
-}
-
 /// Blocks of a decider that places a pod each second, one for each; the first has the configuration and two nodes.
 pub fn blocks() -> Vec<Vec<u8>> {
     segments(usize::MAX).concat()
@@ -42,7 +28,7 @@ pub fn blocks() -> Vec<Vec<u8>> {
 
 /// A leader that records, with two queues, node `n1` and one object more; who makes blocks of it; the begin of a segment.
 fn leader_with(object: Delta) -> (RecordedDecider, TapeBlocks, Vec<u8>) {
-    let (mut decider, start) = RecordedDecider::new(options(), &At(0));
+    let (mut decider, start) = RecordedDecider::new(DeciderOptions::unlimited(), &At(0));
     decider.record(true);
     let config = pumice_conf::parse(DEFAULT_CONF, &REGISTRY).config;
     decider.configure(&config.expect("valid"), Some(DEFAULT_CONF));

@@ -51,15 +51,10 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
         picture: Picture::default(),
     };
     let options = DeciderOptions {
-        default_queue: "default".to_owned(),
-        ignored_provisioners: Vec::new(),
         period: Duration::from_secs(3600),
-        event_lifetime: Duration::from_secs(3600),
         sharding,
-        gang_deadline: Duration::ZERO,
-        job_work_limit: None,
-        full_check: Duration::from_secs(60),
         dry_run: true,
+        ..DeciderOptions::unlimited()
     };
     let journal = Arc::new(Journal::default());
     let metrics = Arc::new(pumice_admin::metrics::Metrics::new().expect("metrics"));

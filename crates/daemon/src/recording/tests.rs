@@ -3,7 +3,7 @@
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use pumice_conf::DEFAULT_CONF;
-use pumice_decider::{Clock, DeciderOptions, Sharding};
+use pumice_decider::{Clock, DeciderOptions};
 use pumice_engine::{REGISTRY, Unobserved};
 use pumice_fixtures::ToDelta as _;
 use pumice_model::Delta;
@@ -20,20 +20,6 @@ struct At(u64);
 impl Clock for At {
     fn now(&self) -> Duration {
         Duration::from_secs(self.0)
-    }
-}
-
-fn options() -> DeciderOptions {
-    DeciderOptions {
-        default_queue: "default".to_owned(),
-        ignored_provisioners: Vec::new(),
-        period: Duration::from_secs(1),
-        event_lifetime: Duration::from_secs(3600),
-        sharding: Sharding::None,
-        gang_deadline: Duration::ZERO,
-        job_work_limit: None,
-        full_check: Duration::from_secs(60),
-        dry_run: false,
     }
 }
 
@@ -57,7 +43,7 @@ fn bounds(memory: usize, folder: Option<&TempDir>) -> RecordingBounds {
 /// A decider that is configured and places a pod each second; what was kept in memory.
 fn run(bounds: &RecordingBounds, seconds: u64) -> Vec<u8> {
     let (mut feed, ring) = start(bounds, "a test", metrics()).expect("started");
-    let (mut decider, begin) = RecordedDecider::new(options(), &At(0));
+    let (mut decider, begin) = RecordedDecider::new(DeciderOptions::unlimited(), &At(0));
     feed.begin(&mut decider, begin);
     let config = pumice_conf::parse(DEFAULT_CONF, &REGISTRY).config;
     decider.configure(&config.expect("valid"), Some(DEFAULT_CONF));
@@ -172,7 +158,7 @@ fn a_folder_that_is_not_there_is_said_at_the_start() {
 fn where_the_writer_cannot_follow_the_recording_breaks_off_and_begins_again_at_a_copy() {
     let metrics = metrics();
     let (mut feed, end) = feed::pipe(Arc::clone(&metrics));
-    let (mut decider, begin) = RecordedDecider::new(options(), &At(0));
+    let (mut decider, begin) = RecordedDecider::new(DeciderOptions::unlimited(), &At(0));
     feed.begin(&mut decider, begin);
     let mut rounds = 0;
     while decider.is_recording() {
@@ -217,7 +203,7 @@ fn nothing_of_environments_and_secrets_is_recorded() {
     );
     let config = pumice_conf::parse(&conf, &REGISTRY).config.expect("valid");
     let shown = pumice_conf::text_without_secrets(&conf, &config, &REGISTRY);
-    let (mut decider, begin) = RecordedDecider::new(options(), &At(0));
+    let (mut decider, begin) = RecordedDecider::new(DeciderOptions::unlimited(), &At(0));
     decider.record(true);
     decider.configure(&config, shown.as_deref());
     decider.apply(vec![Delta::PodApply(Box::new(read))]);
@@ -239,7 +225,7 @@ fn nothing_of_environments_and_secrets_is_recorded() {
 
 #[test]
 fn what_stands_is_not_remembered_where_nothing_is_recorded() {
-    let (mut decider, begin) = RecordedDecider::new(options(), &At(0));
+    let (mut decider, begin) = RecordedDecider::new(DeciderOptions::unlimited(), &At(0));
     RecordingFeed::off().begin(&mut decider, begin);
     decider.set_leader(true);
     assert!(!decider.is_recording());
@@ -259,7 +245,7 @@ fn a_folder_that_takes_no_files_is_tried_again_and_memory_goes_on() {
     let mut writer = RecordingWriter::new(blocks(), Arc::clone(&ring), Some(kept), end, metrics);
     writer.retry_after = Duration::ZERO;
     let writer = std::thread::spawn(move || writer.run());
-    let (mut decider, begin) = RecordedDecider::new(options(), &At(0));
+    let (mut decider, begin) = RecordedDecider::new(DeciderOptions::unlimited(), &At(0));
     feed.begin(&mut decider, begin);
     let mut round = |feed: &mut RecordingFeed, second: u64| {
         decider.set_synced();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pumice_decider::{Clock, DeciderOptions, Sharding, device_config_place};
+use pumice_decider::{Clock, DeciderOptions, device_config_place};
 use pumice_engine::Unobserved;
 use pumice_faults::evictions::EVICTING;
 use pumice_faults::objects::{group, node, pod, queue};
@@ -29,23 +29,9 @@ impl Clock for At {
     }
 }
 
-fn options() -> DeciderOptions {
-    DeciderOptions {
-        default_queue: "default".to_owned(),
-        ignored_provisioners: Vec::new(),
-        period: Duration::from_secs(1),
-        event_lifetime: Duration::from_secs(3600),
-        sharding: Sharding::None,
-        gang_deadline: Duration::ZERO,
-        job_work_limit: None,
-        full_check: Duration::from_secs(60),
-        dry_run: false,
-    }
-}
-
 /// What a decider records that is told these and steps a few times; the text of its configuration, if that is shown.
 fn recording(text: &str, is_shown: bool, deltas: Vec<Delta>) -> Vec<u8> {
-    let (mut decider, start) = RecordedDecider::new(options(), &At(1_000));
+    let (mut decider, start) = RecordedDecider::new(DeciderOptions::unlimited(), &At(1_000));
     let mut blocks = TapeBlocks::new("a test", "p");
     let mut bytes = Vec::new();
     blocks.begin(start, &mut |block| bytes.extend_from_slice(block));

@@ -22,6 +22,17 @@ impl AdriftBinds {
         }
     }
 
+    /// All binds, in order, each with what it may write, named so.
+    pub(super) fn all<N>(&self, name: impl Fn(ResourceClaimIx) -> N) -> Vec<(String, Vec<N>)> {
+        let all = self.claims.iter().map(|(pod, claims)| {
+            let names = claims.iter().map(|claim| name(*claim));
+            (pod.clone(), names.collect())
+        });
+        let mut all: Vec<(String, Vec<N>)> = all.collect();
+        all.sort_by(|(one, _), (other, _)| one.cmp(other));
+        all
+    }
+
     /// Whether any bind may write a claim.
     pub(super) fn may_write(&self, claim: ResourceClaimIx) -> bool {
         self.pods.contains_key(&claim)

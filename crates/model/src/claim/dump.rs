@@ -1,9 +1,9 @@
 //! The books of claims as the objects they were made of.
 
-use super::ResourceClaims;
+use super::{ResourceClaimIx, ResourceClaims};
 use crate::delta::Delta;
 use crate::ix::TaskIx;
-use crate::object::PodObject;
+use crate::object::{PodObject, ResourceClaimObject};
 
 impl ResourceClaims {
     /// Every object, each kind in the order of its names. What was granted and not told yet is as if it
@@ -22,6 +22,19 @@ impl ResourceClaims {
                 out.push(Delta::ResourceClaimApply(Box::new(object)));
             }
         }
+    }
+
+    /// A claim, as the API server tells of it.
+    pub fn object(&self, key: &(String, String)) -> Option<&ResourceClaimObject> {
+        let ix = self.claims.find(key).map(ResourceClaimIx)?;
+        self.claims[ix.at()].object.as_ref()
+    }
+
+    /// Names of the claims of a pod, in the order of its spec.
+    pub fn named_by(&self, task: TaskIx) -> impl Iterator<Item = &str> {
+        let pod = self.tasks.get(&task).into_iter();
+        let entries = pod.flat_map(|pod| &pod.claims);
+        entries.filter_map(|(_, entry)| entry.claim.as_deref())
     }
 
     /// Fills in the claims of a pod.

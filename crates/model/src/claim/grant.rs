@@ -8,18 +8,21 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::object::ClaimAllocation;
 
 /// What a claim was given here.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum ClaimGrant {
     /// Nothing was given to the claim here.
     #[default]
     Nothing,
     /// Devices for a pod that waits itself, until others are gone: nobody is bound with them.
-    Promised(Arc<ClaimAllocation>),
+    Promised(#[serde(with = "shared")] Arc<ClaimAllocation>),
     /// Devices for pods to be bound with.
     Given {
+        #[serde(with = "shared")]
         devices: Arc<ClaimAllocation>,
         /// The version of the claim that had them on the API server, which has told of one as new since:
         /// they are in it, or were taken back.
@@ -27,10 +30,33 @@ pub(super) enum ClaimGrant {
     },
     /// Devices that are on the API server, which does not tell of them yet.
     Written {
+        #[serde(with = "shared")]
         devices: Arc<ClaimAllocation>,
         /// The version of the claim with them there, if it is known.
         at: Option<u64>,
     },
+}
+
+/// Devices that are shared here are told as what they are.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::object::ClaimAllocation;
+
+    pub fn serialize<S: Serializer>(
+        devices: &Arc<ClaimAllocation>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        ClaimAllocation::serialize(devices, to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Arc<ClaimAllocation>, D::Error> {
+        ClaimAllocation::deserialize(from).map(Arc::new)
+    }
 }
 
 impl ClaimGrant {

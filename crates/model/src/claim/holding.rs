@@ -50,6 +50,15 @@ impl ResourceClaims {
         claims
     }
 
+    /// Nodes have other indices now.
+    pub(crate) fn renumber_nodes(&mut self, moved: &[u32]) {
+        for pod in self.tasks.values_mut() {
+            if let ClaimHold::OnItsWay(node) = &mut pod.hold {
+                *node = NodeIx(moved[node.at()]);
+            }
+        }
+    }
+
     /// The end of [`ResourceClaims::retain`]. Returns pods whose need may have changed.
     pub(crate) fn release(&mut self, task: TaskIx, claims: Vec<ResourceClaimIx>) -> Vec<TaskIx> {
         let mut adrift = None;

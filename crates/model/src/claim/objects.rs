@@ -75,9 +75,13 @@ impl ResourceClaims {
 
     /// Nobody has or may have what was given here.
     pub(super) fn is_given_up(&self, ix: ResourceClaimIx) -> bool {
-        let entry = &self.claims[ix.at()];
-        let is_written = matches!(entry.grant, ClaimGrant::Written { .. });
-        entry.holders == 0 && !is_written && !self.adrift.may_write(ix)
+        self.claims[ix.at()].holders == 0 && !self.stays_alone(ix)
+    }
+
+    /// What was given here stays although no pod here has it.
+    pub(super) fn stays_alone(&self, ix: ResourceClaimIx) -> bool {
+        let is_written = matches!(self.claims[ix.at()].grant, ClaimGrant::Written { .. });
+        is_written || self.adrift.may_write(ix)
     }
 
     /// Takes back what nobody has or may have; whether there was something.

@@ -28,7 +28,7 @@ pub struct ClaimReturn {
 }
 
 /// Whether the devices of a claim are being given back; the version of the claim that was decided about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Returning {
     /// They are not.
     #[default]

@@ -20,7 +20,7 @@ use pumice_claims::DeviceAllocation;
 
 use crate::claim::ResourceClaimIx;
 use crate::delta::Delta;
-use crate::object::{ClaimAllocation, DeviceClassObject};
+use crate::object::{ClaimAllocation, DeviceClassObject, NodeAccess, SliceObject};
 use crate::volume::Reaches;
 
 pub(crate) use book::DeviceBook;
@@ -63,6 +63,12 @@ impl DeviceStock {
         self.classes.values().find(serves).map(|class| &*class.name)
     }
 
+    /// What is published of the devices of one node.
+    pub fn slices_of(&self, node: &str) -> impl Iterator<Item = &SliceObject> {
+        let of_node = move |slice: &&SliceObject| matches!(&slice.access, NodeAccess::Node(name) if name == node);
+        self.inventory.slices().filter(of_node)
+    }
+
     pub(super) fn class(&self, name: &str) -> Option<&DeviceClassObject> {
         self.classes.get(name)
     }
@@ -90,6 +96,11 @@ impl DeviceStock {
     /// Whether selectors are still to be asked.
     pub fn is_asking_selectors(&self) -> bool {
         self.filters.is_asking()
+    }
+
+    /// Whether somebody waits for what selectors say, since steps are limited.
+    pub(super) fn are_answers_awaited(&self) -> bool {
+        self.filters.are_awaited()
     }
 
     /// Steps that selectors of devices took since the start, and how many of them are still to be asked.

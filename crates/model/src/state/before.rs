@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::State;
+use super::books::SupplyBooks;
+use crate::claim::ClaimsBefore;
 use crate::ix::{JobIx, TaskIx};
 use crate::job::Origin;
 use crate::object::GroupPhase;
@@ -48,6 +50,26 @@ impl PodsBefore {
                 state.admissions().admit(job);
             }
         }
+    }
+}
+
+impl ClaimsBefore {
+    /// What another state has to be told besides [`State::dump`] and [`PodsBefore`] to give out the same devices.
+    pub fn of(state: &State) -> Self {
+        let is_decided = |ix: TaskIx| !state.task(ix).status.is_undecided();
+        let claims = state.supplies.resource_claims();
+        claims.before(state.ground.nodes(), is_decided)
+    }
+
+    /// Takes in what another state says of the same claims and pods; this one is sealed.
+    pub fn restore(self, state: &mut State) {
+        let SupplyBooks {
+            claims,
+            nodes,
+            population,
+            ..
+        } = SupplyBooks::of(state);
+        claims.go_on(self, nodes, |uid| population.task_by_uid(uid));
     }
 }
 

@@ -12,7 +12,10 @@ impl State {
     /// queues of jobs, sub-jobs, and what selectors see. Cheap when none of it changed.
     pub fn seal(&mut self) {
         self.settle_offers();
-        self.ground.seal(&mut self.population);
+        if let Some(moved) = self.ground.seal(&mut self.population) {
+            let claims = self.supplies.resource_claims_mut();
+            claims.renumber_nodes(&moved);
+        }
         self.seal_volumes();
         SupplyBooks::of(self).seal_claims();
         self.place_lost();

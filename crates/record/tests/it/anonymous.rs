@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pumice_decider::Effect;
+use pumice_decider::{DeciderOptions, Effect};
 use pumice_engine::{REGISTRY, Unobserved};
 use pumice_fixtures::{ToDelta as _, group, node, pod, queue};
 use pumice_model::Delta;
@@ -13,7 +13,7 @@ use pumice_record::{
     TapeBlocks, TapePiece, TapeReader,
 };
 
-use crate::{At, options, read};
+use crate::{At, read};
 
 /// It names a resource.
 const CONF: &str = "actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n- plugins:\n  \
@@ -96,7 +96,7 @@ fn outcome(bind: BindRequest, second: u64) -> Outcome {
 
 /// A decider to which everything has a name that nobody may know, in segments of three seconds.
 fn recorded() -> Vec<u8> {
-    let (mut decider, start) = RecordedDecider::new(options(), &At(0));
+    let (mut decider, start) = RecordedDecider::new(DeciderOptions::unlimited(), &At(0));
     let mut blocks = TapeBlocks::new("a test", &name("process"));
     let mut bytes = Vec::new();
     blocks.begin(start, &mut |block| bytes.extend_from_slice(block));

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use pumice_decider::DeciderOptions;
 use pumice_fixtures::{ToDelta as _, pod};
 use pumice_record::{RecordedDecider, Replay, ReplayEvent, TapeBlocks, TapeEntry, TapeReader};
 
-use crate::{At, options, read, recorded};
+use crate::{At, read, recorded};
 
 #[test]
 fn each_bit_that_is_another_is_noticed_and_loses_no_other_block() {
@@ -116,7 +117,7 @@ fn a_search_for_whole_blocks_ends_where_all_that_is_there_was_looked_at_often_en
 
 /// Segments of one decider that places a pod each second, one second each: header and blocks, one by one.
 fn segments(seconds: u64, crowd: usize) -> Vec<Vec<Vec<u8>>> {
-    let (mut decider, start) = RecordedDecider::new(options(), &At(0));
+    let (mut decider, start) = RecordedDecider::new(DeciderOptions::unlimited(), &At(0));
     let mut blocks = TapeBlocks::new("a test", "p");
     let mut segments = vec![Vec::new()];
     blocks.begin(start, &mut |block| segments[0].push(block.to_vec()));

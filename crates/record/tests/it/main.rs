@@ -7,7 +7,7 @@ mod shape;
 use std::time::Duration;
 
 use pumice_conf::DEFAULT_CONF;
-use pumice_decider::{Clock, DeciderOptions, Sharding};
+use pumice_decider::{Clock, DeciderOptions};
 use pumice_engine::{REGISTRY, Unobserved};
 use pumice_fixtures::{ToDelta as _, node, pod, queue};
 use pumice_record::{RecordedDecider, TapeBlocks, TapeEntry, TapePiece, TapeReader};
@@ -21,24 +21,9 @@ impl Clock for At {
     }
 }
 
-/// What deciders of these tests run with.
-pub fn options() -> DeciderOptions {
-    DeciderOptions {
-        default_queue: "default".to_owned(),
-        ignored_provisioners: Vec::new(),
-        period: Duration::from_secs(1),
-        event_lifetime: Duration::from_secs(3600),
-        sharding: Sharding::None,
-        gang_deadline: Duration::ZERO,
-        job_work_limit: None,
-        full_check: Duration::from_secs(60),
-        dry_run: false,
-    }
-}
-
 /// A decider that places a pod each second, as a header and a block for each of them.
 pub fn recorded(seconds: u64) -> Vec<u8> {
-    let (mut decider, start) = RecordedDecider::new(options(), &At(0));
+    let (mut decider, start) = RecordedDecider::new(DeciderOptions::unlimited(), &At(0));
     let mut blocks = TapeBlocks::new("a test", "p");
     let mut bytes = Vec::new();
     blocks.begin(start, &mut |block| bytes.extend_from_slice(block));

@@ -9,6 +9,7 @@
 //! Amounts come from few values, so nodes tie often and fill up. Every cluster has only some of the
 //! features: one with all of them would seldom place anything.
 
+mod asking;
 mod changes;
 mod claims;
 mod conf;
@@ -43,6 +44,7 @@ use pumice_model::object::{NodeObject, NodeUsage, Pairs, PodObject};
 
 use crate::naive::START_S;
 
+pub use asking::gang_that_claims;
 pub use changes::Changing;
 pub use claims::{claims_cluster, claims_conf_text};
 pub use conf::{conf_text, network_conf_text, npu_conf_text, vendor_conf_text};

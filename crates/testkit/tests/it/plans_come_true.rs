@@ -1,6 +1,9 @@
 //! A plan on a quiet cluster is what then happens: pods go where it says, the same ones are evicted, and the cluster
 //! that was asked is as it was.
 
+mod claims;
+mod what_ifs;
+
 use std::collections::BTreeMap;
 
 use pumice_conf::Config;
@@ -9,15 +12,20 @@ use pumice_model::object::PodObject;
 use pumice_model::{Delta, TaskIx};
 use pumice_plan::{PlanBounds, PlanQuestion, PlanView, answer};
 use pumice_testkit::generate::{
-    cluster, conf_text, evicting_conf_text, full_cluster, full_network_cluster, full_tree_cluster,
-    full_vendor_cluster, network_cluster, network_conf_text, npu_cluster, npu_conf_text,
-    tree_conf_text, vendor_cluster, vendor_conf_text,
+    claims_cluster, claims_conf_text, cluster, conf_text, evicting_conf_text, full_cluster,
+    full_network_cluster, full_tree_cluster, full_vendor_cluster, gang_that_claims,
+    network_cluster, network_conf_text, npu_cluster, npu_conf_text, tree_conf_text, vendor_cluster,
+    vendor_conf_text,
 };
 
 use crate::run;
+use claims::QuietClaims;
 
 /// Clusters of each kind.
-const CASES: u64 = 60;
+const CASES: u64 = 50;
+
+/// Clusters whose pods claim devices.
+const CLAIM_CASES: u64 = 80;
 
 /// Most cycles until a cluster is at rest.
 const MAX_CYCLES: i64 = 200;
@@ -40,6 +48,7 @@ struct Happened {
 struct Quiet {
     engine: Engine,
     pods: BTreeMap<String, PodObject>,
+    claims: QuietClaims,
 }
 
 impl Quiet {
@@ -47,6 +56,7 @@ impl Quiet {
         let mut quiet = Self {
             engine: run::engine(config, &[]),
             pods: BTreeMap::new(),
+            claims: QuietClaims::default(),
         };
         quiet.take(objects);
         quiet
@@ -54,8 +64,12 @@ impl Quiet {
 
     fn take(&mut self, objects: &[Delta]) {
         for delta in objects {
-            if let Delta::PodApply(pod) = delta {
-                self.pods.insert(pod.uid.clone(), PodObject::clone(pod));
+            match delta {
+                Delta::PodApply(pod) => {
+                    self.pods.insert(pod.uid.clone(), PodObject::clone(pod));
+                }
+                Delta::ResourceClaimApply(claim) => self.claims.take(claim),
+                _ => {}
             }
             self.engine.apply(delta.clone());
         }
@@ -68,11 +82,12 @@ impl Quiet {
             let decisions = self.engine.cycle(now_s);
             let state = self.engine.state();
             let key = |task: TaskIx| state.population().task_key(task);
-            let mut told = Vec::new();
+            let mut told = self.claims.all_given_back(&decisions);
             for bind in &decisions.binds {
                 let node = state.nodes().object(bind.node).name.clone();
                 happened.placed.insert(key(bind.task), node.clone());
                 let pod = self.pods.get_mut(&*state.task(bind.task).uid)?;
+                told.extend(self.claims.bound(&bind.claims, &pod.uid));
                 (pod.node, pod.records) = (Some(node), run::records(bind));
                 told.push(Delta::PodApply(Box::new(pod.clone())));
             }
@@ -80,7 +95,9 @@ impl Quiet {
                 happened.placed.remove(&key(eviction.task));
                 happened.evicted.push(key(eviction.task));
                 let uid = state.task(eviction.task).uid.to_string();
+                let gone = self.pods.remove(&uid)?;
                 told.push(Delta::PodDelete(uid));
+                told.extend(self.claims.left(&gone));
             }
             if decisions.settled && told.is_empty() {
                 happened.evicted.sort();
@@ -116,12 +133,15 @@ fn planned(view: &PlanView, asked: &Quiet) -> Happened {
     planned
 }
 
-/// The objects without the last PodGroup and its pods, and those.
+/// The objects without the last PodGroup, if there are some whose waiting pods claim devices of these, its pods and the
+/// claims that are theirs alone, and those.
 fn split(objects: Vec<Delta>) -> Option<(Vec<Delta>, Vec<Delta>)> {
-    let last = objects.iter().rev().find_map(|delta| match delta {
+    let that_claim = claims::groups_that_claim(&objects);
+    let groups = objects.iter().filter_map(|delta| match delta {
         Delta::GroupApply(group) => Some((group.namespace.clone(), group.name.clone())),
         _ => None,
-    })?;
+    });
+    let last = groups.max_by_key(|group| that_claim.contains(group))?;
     let is_new = |delta: &Delta| match delta {
         Delta::GroupApply(group) => (&group.namespace, &group.name) == (&last.0, &last.1),
         Delta::PodApply(pod) => {
@@ -130,7 +150,15 @@ fn split(objects: Vec<Delta>) -> Option<(Vec<Delta>, Vec<Delta>)> {
         _ => false,
     };
     let (new, old): (Vec<_>, Vec<_>) = objects.into_iter().partition(is_new);
-    Some((old, new))
+    let own = claims::only_of(&new, &old);
+    let is_own = |delta: &Delta| match delta {
+        Delta::ResourceClaimApply(claim) => {
+            own.contains(&(claim.namespace.clone(), claim.name.clone()))
+        }
+        _ => false,
+    };
+    let (claims, old): (Vec<_>, Vec<_>) = old.into_iter().partition(is_own);
+    Some((old, [new, claims].concat()))
 }
 
 /// An object as an API server makes it at that time: a pod has the priority of its class.
@@ -147,10 +175,33 @@ fn as_made(quiet: &Quiet, mut object: Delta) -> Delta {
     object
 }
 
-/// What happened to one cluster; `None` where nothing can be asked.
-fn comes_true(objects: Vec<Delta>, conf: &str, seed: u64) -> Option<Happened> {
+/// In how many clusters something happened.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    /// Some pod found a place.
+    placed: usize,
+    /// One was evicted.
+    evicted: usize,
+    /// Claims were given devices.
+    given: usize,
+    /// Devices of claims were free for others once a pod was gone.
+    freed: usize,
+}
+
+impl Counts {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            placed: self.placed + other.placed,
+            evicted: self.evicted + other.evicted,
+            given: self.given + other.given,
+            freed: self.freed + other.freed,
+        }
+    }
+}
+
+/// What happens to a cluster to which something new comes; `None` where nothing can be asked.
+fn comes_true((old, new): (Vec<Delta>, Vec<Delta>), conf: &str, seed: u64) -> Option<Counts> {
     let config = run::config(conf);
-    let (old, new) = split(objects)?;
     let mut quiet = Quiet::new(&config, &old);
     quiet.settle(0)?;
     // Whatever only time brings has happened.
@@ -177,45 +228,56 @@ fn comes_true(objects: Vec<Delta>, conf: &str, seed: u64) -> Option<Happened> {
         // It was not at rest.
         return None;
     }
-    quiet.take(&new);
+    (quiet.claims.given, quiet.claims.freed) = (0, 0);
+    quiet.take(&claims::one_by_one(new));
     let then = quiet.settle(ASKED_S)?;
     assert_eq!(said, then, "seed {seed}: {plan:#?}");
-    Some(then)
+    Some(Counts {
+        placed: usize::from(!then.placed.is_empty()),
+        evicted: usize::from(!then.evicted.is_empty()),
+        given: usize::from(quiet.claims.given > 0),
+        freed: usize::from(quiet.claims.freed > 0),
+    })
 }
 
-/// In how many of the clusters some pod found a place, and in how many one was evicted.
-fn all_come_true(of: ClusterOf, conf: ConfOf) -> (usize, usize) {
-    let seeds = run::seeds(0, CASES);
-    let happened = seeds.filter_map(|seed| comes_true(of(seed), &conf(seed), seed));
-    happened.fold((0, 0), |(placed, evicted), one| {
-        let (some_placed, some_evicted) = (!one.placed.is_empty(), !one.evicted.is_empty());
-        (
-            placed + usize::from(some_placed),
-            evicted + usize::from(some_evicted),
-        )
-    })
+/// What happens in so many clusters.
+fn all_come_true(cases: u64, of: ClusterOf, conf: ConfOf) -> Counts {
+    let seeds = run::seeds(0, cases);
+    let happened = seeds.filter_map(|seed| comes_true(split(of(seed))?, &conf(seed), seed));
+    happened.fold(Counts::default(), Counts::plus)
+}
+
+/// What happens in so many clusters to which a gang comes that claims devices.
+fn gangs_come_true(cases: u64, number: fn(u64) -> u64) -> Counts {
+    let seeds = run::seeds(0, cases).map(number);
+    let happened = seeds.filter_map(|seed| {
+        let objects = claims_cluster(seed);
+        let gang = gang_that_claims(seed, &objects);
+        comes_true((objects, gang), &claims_conf_text(seed), seed)
+    });
+    happened.fold(Counts::default(), Counts::plus)
 }
 
 #[test]
 fn plans_of_small_clusters_come_true() {
-    let (placed, _) = all_come_true(cluster, conf_text);
-    assert!(placed > 10, "{placed} placed");
+    let counts = all_come_true(CASES, cluster, conf_text);
+    assert!(counts.placed > 8, "{counts:?}");
 }
 
 #[test]
 fn plans_with_cards_come_true() {
-    let (of_vendors, _) = all_come_true(vendor_cluster, vendor_conf_text);
-    let (npus, _) = all_come_true(npu_cluster, npu_conf_text);
+    let of_vendors = all_come_true(CASES, vendor_cluster, vendor_conf_text);
+    let npus = all_come_true(CASES, npu_cluster, npu_conf_text);
     assert!(
-        of_vendors > 10 && npus > 10,
-        "{of_vendors} and {npus} placed"
+        of_vendors.placed > 8 && npus.placed > 8,
+        "{of_vendors:?}, {npus:?}"
     );
 }
 
 #[test]
 fn plans_in_domains_come_true() {
-    let (placed, _) = all_come_true(network_cluster, network_conf_text);
-    assert!(placed > 10, "{placed} placed");
+    let counts = all_come_true(CASES, network_cluster, network_conf_text);
+    assert!(counts.placed > 8, "{counts:?}");
 }
 
 #[test]
@@ -226,7 +288,23 @@ fn plans_that_evict_come_true() {
         (full_network_cluster, evicting_conf_text),
         (full_vendor_cluster, evicting_conf_text),
     ];
-    let counts = kinds.map(|(of, conf)| all_come_true(of, conf));
-    let evicted: usize = counts.iter().map(|(_, evicted)| evicted).sum();
+    let counts = kinds.map(|(of, conf)| all_come_true(CASES, of, conf));
+    let evicted: usize = counts.iter().map(|counts| counts.evicted).sum();
     assert!(evicted > 10, "{counts:?}");
+}
+
+/// In half of the clusters claims have devices already that keep their pods away; a third of them are full.
+#[test]
+fn plans_for_gangs_that_claim_devices_come_true() {
+    let counts = gangs_come_true(CLAIM_CASES, |seed| seed);
+    assert!(counts.given > 10, "{counts:?}");
+    let counts = all_come_true(CLAIM_CASES / 2, claims_cluster, claims_conf_text);
+    assert!(counts.placed > 2, "{counts:?}");
+}
+
+/// Only in those of these clusters that are full.
+#[test]
+fn plans_that_evict_pods_with_devices_come_true() {
+    let counts = gangs_come_true(CLAIM_CASES, |seed| 6 * (seed / 2) + 4 + seed % 2);
+    assert!(counts.evicted > 3 && counts.freed > 2, "{counts:?}");
 }

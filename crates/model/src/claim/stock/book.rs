@@ -90,6 +90,13 @@ impl DeviceBook<'_> {
         }
     }
 
+    /// Asks all of them, whatever that takes.
+    pub fn ask_all_selectors(&mut self) {
+        let limit = self.stock.filters.take_limit();
+        self.ask_selectors();
+        self.stock.filters.limit(limit.is_some());
+    }
+
     /// Whether steps of selectors are limited, so that needs may wait for answers.
     pub fn limit_selectors(&mut self, is_limited: bool) {
         self.stock.filters.limit(is_limited);

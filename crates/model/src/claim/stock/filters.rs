@@ -143,6 +143,16 @@ impl DeviceFilters {
         self.limit = is_limited.then_some(STEPS_AT_A_TIME);
     }
 
+    /// Steps at a time, which are not limited any more.
+    pub fn take_limit(&mut self) -> Option<u64> {
+        self.limit.take()
+    }
+
+    /// Whether somebody waits for answers, since steps are limited.
+    pub fn are_awaited(&self) -> bool {
+        self.limit.is_some() && self.is_asking()
+    }
+
     /// Number of a filter that a claim names.
     pub fn intern(&mut self, key: FilterKey, namespace: &str, claim: ResourceClaimIx) -> u32 {
         let number = self.index.get(&key).copied();

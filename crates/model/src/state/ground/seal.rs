@@ -11,14 +11,16 @@ const SPARE_APPEARANCES: usize = 4096;
 const SPARE_RULES: usize = 1_000;
 
 impl Ground {
-    /// Brings nodes, domains, appearances and who stands where in step.
-    pub(in crate::state) fn seal(&mut self, population: &mut Population) {
+    /// Brings nodes, domains, appearances and who stands where in step. By the indices of nodes, those that they have now,
+    /// where they have others.
+    pub(in crate::state) fn seal(&mut self, population: &mut Population) -> Option<Vec<u32>> {
         self.sweep_rules(population.names(), false);
         if self.topology.appearance_count() > 2 * population.counts().0 + SPARE_APPEARANCES {
             self.appearances_stale = true;
         }
-        if let Some(moved) = self.nodes.seal() {
-            population.renumber_nodes(&moved);
+        let moved = self.nodes.seal();
+        if let Some(moved) = &moved {
+            population.renumber_nodes(moved);
             self.counts_stale = true;
         }
         self.network.seal(&self.nodes);
@@ -30,6 +32,7 @@ impl Ground {
         if std::mem::take(&mut self.counts_stale) {
             self.recount(population);
         }
+        moved
     }
 
     fn recount(&mut self, population: &Population) {
