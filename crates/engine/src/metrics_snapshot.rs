@@ -48,6 +48,8 @@ pub struct QueueSnapshot {
     pub weight: i64,
     /// It has all it deserves.
     pub overused: bool,
+    /// What it used lately, in units times hours, where a plugin keeps that.
+    pub past_use_hours: Option<f64>,
 }
 
 /// One job.
@@ -155,6 +157,7 @@ fn queue_snapshots(known: Knowledge<'_>) -> Vec<QueueSnapshot> {
             share: view.share,
             weight: queue.object.weight,
             overused: view.overused,
+            past_use_hours: known.past_use_hours(ix),
         }
     };
     let mut all: Vec<QueueSnapshot> = known.state.population().queues().iter().map(of).collect();

@@ -13,8 +13,9 @@ use crate::observer::{Observer, Stage};
 use crate::obstacles::Barriers;
 use crate::plugin::{Changed, ChangedQueues, CycleInfo, Plugin, Step};
 use crate::points::{
-    CandidateScore, Class, Counting, DomainFilter, Invalid, KeepsMix, LedgerCheck, MovedQueues,
-    NeededAnswer, NodeFilter, NodeScore, QueueShare, Signature, StaticClass, StaticPart,
+    CandidateScore, Class, Counting, DomainFilter, Invalid, KeepsMix, KeepsUse, LedgerCheck,
+    MovedQueues, NeededAnswer, NodeFilter, NodeScore, QueueShare, Signature, StaticClass,
+    StaticPart,
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
@@ -134,6 +135,17 @@ pub fn restore_memories(plugins: &mut Plugins, told: &[PluginMemory], state: &St
     }
 }
 
+/// Tells plugins of another configuration, or of a copy, likewise: those whose memory lasts.
+pub fn hand_memories_on(plugins: &mut Plugins, told: &[PluginMemory], state: &State) {
+    for member in plugins.tiers.iter_mut().flatten() {
+        let name = member.plugin.name();
+        let told = told.iter().find(|told| told.plugin == name);
+        if let Some(told) = told.filter(|_| member.plugin.memory_lasts()) {
+            member.plugin.restore(told, state);
+        }
+    }
+}
+
 impl Plugins {
     /// Plugins by tier, in the order of the configuration.
     pub fn new(tiers: Vec<Vec<Member>>) -> Self {
@@ -199,6 +211,12 @@ impl Plugins {
     /// Who keeps what the tasks of the cluster ask.
     pub fn task_mix(&self) -> Option<&dyn KeepsMix> {
         let mut keepers = self.ask(&self.points.task_mix, |x| x.as_task_mix());
+        keepers.next()
+    }
+
+    /// Who knows who used how much.
+    pub fn use_keeper(&self) -> Option<&dyn KeepsUse> {
+        let mut keepers = self.ask(&self.points.keeps_use, |x| x.as_keeps_use());
         keepers.next()
     }
 

@@ -9,6 +9,7 @@ use super::population::{Accounts, JobBooks};
 use super::{Applied, PodChange, State};
 use crate::delta::Delta;
 use crate::ix::TaskIx;
+use crate::kept::KeptTopic;
 use crate::object::{GroupObject, NodeObject, PodObject};
 use crate::task::TaskStatus;
 
@@ -40,6 +41,17 @@ impl State {
         Applied::default()
     }
 
+    /// Takes in what a plugin of another process kept.
+    fn take_kept(&mut self, topic: KeptTopic, text: Option<String>) {
+        match topic {
+            KeptTopic::Tasks => CardBooks::of(self).set_counted_before(text),
+            KeptTopic::Use => {
+                let is_news = self.supplies.used_before_mut().take(text);
+                self.journal.note(is_news);
+            }
+        }
+    }
+
     /// Takes in what neither makes nor ends a pod or a job.
     fn take_in_other(&mut self, delta: Delta) {
         match delta {
@@ -66,7 +78,7 @@ impl State {
                 name,
                 text,
             } => CardBooks::of(self).set_mix_text((namespace, name), text),
-            Delta::CountedTasks { text, .. } => CardBooks::of(self).set_counted_before(text),
+            Delta::KeptText { topic, text, .. } => self.take_kept(topic, text),
             Delta::NodeReport { node, topic, text } => {
                 CardBooks::of(self).set_node_report(node, topic, text)
             }
