@@ -2,6 +2,7 @@
 
 use pumice_conf::Config;
 use pumice_framework::points::{KeepsMix, KeepsUse};
+use pumice_framework::use_keeper;
 use pumice_model::KeptTopic;
 
 use crate::knowledge::Knowledge;
@@ -29,7 +30,7 @@ impl Knowledge<'_> {
         match topic {
             KeptTopic::Tasks => self.plugins.task_mix().map(KeepsMix::last_counted),
             KeptTopic::Use => {
-                let keeper = self.plugins.use_keeper()?;
+                let keeper = use_keeper(self.plugins)?;
                 Some(keeper.last_used_s().max(0).unsigned_abs())
             }
         }
@@ -43,7 +44,7 @@ impl Knowledge<'_> {
                 let keeper = self.plugins.task_mix();
                 keeper.map(|keeper| keeper.text_to_keep(self.state))
             }
-            KeptTopic::Use => self.plugins.use_keeper().map(KeepsUse::use_to_keep),
+            KeptTopic::Use => use_keeper(self.plugins).map(KeepsUse::use_to_keep),
         };
         text.unwrap_or_default()
     }

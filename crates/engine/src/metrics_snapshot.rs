@@ -8,6 +8,7 @@ use pumice_model::{JobIx, QueueIx, ResIx, ResVec, State};
 use rustc_hash::FxHashSet;
 
 use crate::knowledge::Knowledge;
+use crate::view::past_use_hours;
 use crate::wasted::{FreeCardsView, WasteBook};
 
 /// As of the last cycle.
@@ -157,7 +158,7 @@ fn queue_snapshots(known: Knowledge<'_>) -> Vec<QueueSnapshot> {
             share: view.share,
             weight: queue.object.weight,
             overused: view.overused,
-            past_use_hours: known.past_use_hours(ix),
+            past_use_hours: past_use_hours(known, ix),
         }
     };
     let mut all: Vec<QueueSnapshot> = known.state.population().queues().iter().map(of).collect();

@@ -146,6 +146,12 @@ pub fn hand_memories_on(plugins: &mut Plugins, told: &[PluginMemory], state: &St
     }
 }
 
+/// Who knows who used how much.
+pub fn use_keeper(plugins: &Plugins) -> Option<&dyn KeepsUse> {
+    let mut keepers = plugins.ask(&plugins.points.keeps_use, |x| x.as_keeps_use());
+    keepers.next()
+}
+
 impl Plugins {
     /// Plugins by tier, in the order of the configuration.
     pub fn new(tiers: Vec<Vec<Member>>) -> Self {
@@ -211,12 +217,6 @@ impl Plugins {
     /// Who keeps what the tasks of the cluster ask.
     pub fn task_mix(&self) -> Option<&dyn KeepsMix> {
         let mut keepers = self.ask(&self.points.task_mix, |x| x.as_task_mix());
-        keepers.next()
-    }
-
-    /// Who knows who used how much.
-    pub fn use_keeper(&self) -> Option<&dyn KeepsUse> {
-        let mut keepers = self.ask(&self.points.keeps_use, |x| x.as_keeps_use());
         keepers.next()
     }
 

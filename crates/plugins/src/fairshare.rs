@@ -5,8 +5,6 @@
 //!  jobs that changed, steps of a cycle ──► JobCharges: what each job holds ──► UseLedger: an account a queue, and one a user
 //!                                                                                │ every fairshare.interval
 //!  order of queues and jobs ◄── what each account had then ◄────────────────────┘
-//! ```
-//!
 //!  text for the next process, memory for copies and recordings ◄──► kept
 //! ```
 //!

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::find::Absent;
 use super::node_map::is_none;
-use super::past_use::JobUseView;
+use super::past_use::{JobUseView, past_use_of_waiting};
 use super::place::Place;
 use super::planned::PlannedStart;
 use super::shape::{Quantities, Time, quantities};
@@ -164,7 +164,7 @@ impl Pages<'_> {
             message: why.map(|why| why.1),
             place: self.place_of(ix),
             planned: self.planned_start(ix),
-            past_use: self.past_use_of_waiting(ix),
+            past_use: past_use_of_waiting(self, ix),
             changes: self.remedies().changes_for_job(ix),
             warnings: self.teller().job_warnings(ix),
             not_told: self.pending_pods(ix).saturating_sub(told),

@@ -53,6 +53,7 @@ pub use mix::{LeftOutView, MixClassView, MixView, NoRoom};
 pub use node_detail::{NodeDetailView, NodePod};
 pub use node_map::{MAX_CELLS, NodeCell, NodeMapView};
 pub use numa::{NumaNodeView, NumaView};
+pub(crate) use past_use::past_use_hours;
 pub use past_use::{JobUseView, PastUseView, QueueUseView, UserUseView};
 pub use place::{Place, WaitingJob, WaitingView};
 pub use planned::PlannedStart;

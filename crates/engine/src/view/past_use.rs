@@ -3,6 +3,7 @@
 use std::fmt;
 
 use pumice_framework::points::{KeepsUse, PastUse, UserUse};
+use pumice_framework::use_keeper;
 use pumice_model::{JobIx, QueueIx};
 use serde::{Deserialize, Serialize};
 
@@ -114,61 +115,59 @@ fn in_hours(past: &PastUse) -> (f64, f64) {
     (thousandths(used_hours), thousandths(past.rate as f64 / 1e9))
 }
 
-impl Knowledge<'_> {
-    /// What a queue used lately, in units times hours, where a plugin keeps that.
-    pub(crate) fn past_use_hours(&self, queue: QueueIx) -> Option<f64> {
-        let keeper = self.plugins.use_keeper()?;
-        Some(in_hours(&keeper.of_queue(queue)).0)
-    }
+/// What a queue used lately, in units times hours, where a plugin keeps that.
+pub(crate) fn past_use_hours(known: Knowledge<'_>, queue: QueueIx) -> Option<f64> {
+    let keeper = use_keeper(known.plugins)?;
+    Some(in_hours(&keeper.of_queue(queue)).0)
 }
 
-impl Pages<'_> {
-    pub(super) fn past_use_view(&self) -> Option<PastUseView> {
-        let keeper = self.plugins.use_keeper()?;
-        let queues = self.state.population().queues().iter();
-        let mut queues: Vec<QueueUseView> = queues
-            .map(|(ix, queue)| {
-                let (used_hours, now) = in_hours(&keeper.of_queue(ix));
-                QueueUseView {
-                    queue: queue.object.name.clone(),
-                    weight: queue.object.weight,
-                    used_hours,
-                    now,
-                }
-            })
-            .collect();
-        queues.sort_unstable_by(|left, right| left.queue.cmp(&right.queue));
-        queues.truncate(MAX_ROWS);
-        let mut users = keeper.users();
-        users.sort_by_key(|known| std::cmp::Reverse(known.past.used));
-        let users_not_told = users.len().saturating_sub(MAX_ROWS);
-        users.truncate(MAX_ROWS);
-        Some(PastUseView {
-            measure: keeper.measure(),
-            unit: keeper.unit().to_owned(),
-            half_life_seconds: keeper.half_life_s(),
-            queues,
-            users: users.iter().map(UserUseView::of).collect(),
-            users_not_told,
+/// What queues and users used, where a plugin keeps that.
+pub(super) fn past_use_view(pages: &Pages<'_>) -> Option<PastUseView> {
+    let keeper = use_keeper(pages.plugins)?;
+    let queues = pages.state.population().queues().iter();
+    let mut queues: Vec<QueueUseView> = queues
+        .map(|(ix, queue)| {
+            let (used_hours, now) = in_hours(&keeper.of_queue(ix));
+            QueueUseView {
+                queue: queue.object.name.clone(),
+                weight: queue.object.weight,
+                used_hours,
+                now,
+            }
         })
-    }
+        .collect();
+    queues.sort_unstable_by(|left, right| left.queue.cmp(&right.queue));
+    queues.truncate(MAX_ROWS);
+    let mut users = keeper.users();
+    users.sort_by_key(|known| std::cmp::Reverse(known.past.used));
+    let users_not_told = users.len().saturating_sub(MAX_ROWS);
+    users.truncate(MAX_ROWS);
+    Some(PastUseView {
+        measure: keeper.measure(),
+        unit: keeper.unit().to_owned(),
+        half_life_seconds: keeper.half_life_s(),
+        queues,
+        users: users.iter().map(UserUseView::of).collect(),
+        users_not_told,
+    })
+}
 
-    pub(super) fn past_use_of_waiting(&self, job: JobIx) -> Option<JobUseView> {
-        if !self.state.population().is_waiting(job) {
-            return None;
-        }
-        let keeper: &dyn KeepsUse = self.plugins.use_keeper()?;
-        let own = keeper.of_job(job)?;
-        let users = keeper.users().into_iter();
-        let users: Vec<UserUse> = users.filter(|known| known.queue == own.queue).collect();
-        let is_before = |known: &&UserUse| known.past.ordered < own.past.ordered;
-        let shown = UserUseView::of(&own);
-        Some(JobUseView {
-            user: shown.name().to_owned(),
-            used_hours: format!("{:.2}", shown.used_hours),
-            unit: keeper.unit().to_owned(),
-            before: users.iter().filter(is_before).count(),
-            users: users.len(),
-        })
+/// What the user of a job used, while it waits.
+pub(super) fn past_use_of_waiting(pages: &Pages<'_>, job: JobIx) -> Option<JobUseView> {
+    if !pages.state.population().is_waiting(job) {
+        return None;
     }
+    let keeper: &dyn KeepsUse = use_keeper(pages.plugins)?;
+    let own = keeper.of_job(job)?;
+    let users = keeper.users().into_iter();
+    let users: Vec<UserUse> = users.filter(|known| known.queue == own.queue).collect();
+    let is_before = |known: &&UserUse| known.past.ordered < own.past.ordered;
+    let shown = UserUseView::of(&own);
+    Some(JobUseView {
+        user: shown.name().to_owned(),
+        used_hours: format!("{:.2}", shown.used_hours),
+        unit: keeper.unit().to_owned(),
+        before: users.iter().filter(is_before).count(),
+        users: users.len(),
+    })
 }

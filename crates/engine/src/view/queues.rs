@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::find::Absent;
-use super::past_use::PastUseView;
+use super::past_use::{PastUseView, past_use_view};
 use super::place::WaitingJob;
 use super::shape::{Quantities, named, quantities};
 use super::{MAX_ROWS, MAX_WAITING};
@@ -106,7 +106,7 @@ impl Pages<'_> {
             configuration: None,
             total,
             queues: queues.collect(),
-            past_use: self.past_use_view(),
+            past_use: past_use_view(self),
         }
     }
 

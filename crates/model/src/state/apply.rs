@@ -13,6 +13,17 @@ use crate::kept::KeptTopic;
 use crate::object::{GroupObject, NodeObject, PodObject};
 use crate::task::TaskStatus;
 
+/// Takes in what a plugin of another process kept.
+fn take_kept(state: &mut State, topic: KeptTopic, text: Option<String>) {
+    match topic {
+        KeptTopic::Tasks => CardBooks::of(state).set_counted_before(text),
+        KeptTopic::Use => {
+            let is_news = state.supplies.used_before_mut().take(text);
+            state.journal.note(is_news);
+        }
+    }
+}
+
 impl State {
     /// Applies one change, and tells what that did to pods and jobs. An object equal to the one already
     /// known changes nothing.
@@ -41,17 +52,6 @@ impl State {
         Applied::default()
     }
 
-    /// Takes in what a plugin of another process kept.
-    fn take_kept(&mut self, topic: KeptTopic, text: Option<String>) {
-        match topic {
-            KeptTopic::Tasks => CardBooks::of(self).set_counted_before(text),
-            KeptTopic::Use => {
-                let is_news = self.supplies.used_before_mut().take(text);
-                self.journal.note(is_news);
-            }
-        }
-    }
-
     /// Takes in what neither makes nor ends a pod or a job.
     fn take_in_other(&mut self, delta: Delta) {
         match delta {
@@ -78,7 +78,7 @@ impl State {
                 name,
                 text,
             } => CardBooks::of(self).set_mix_text((namespace, name), text),
-            Delta::KeptText { topic, text, .. } => self.take_kept(topic, text),
+            Delta::KeptText { topic, text, .. } => take_kept(self, topic, text),
             Delta::NodeReport { node, topic, text } => {
                 CardBooks::of(self).set_node_report(node, topic, text)
             }

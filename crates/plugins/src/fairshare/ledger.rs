@@ -22,7 +22,7 @@ const MAX_STEP_BACK_S: i64 = 3600;
 /// Less is forgotten, once nobody is there whom it counts for: a millionth of a unit, for a second.
 const LEAST: u128 = ((PARTS / 1_000_000) as u128) << USE_BITS;
 
-/// An account.
+/// Place of an account in the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct AccountIx(u32);
 

@@ -6,19 +6,15 @@ use std::process::ExitCode;
 use pumice_engine::view::{PastUseView, QueuesView};
 
 use crate::columns::columns;
-use crate::live::scheduler::asked_by_the_way;
+use crate::live::scheduler::SchedulerPlace;
 use crate::live::user::{ClusterConnection, wrong};
 use crate::live::words::print;
 use crate::output::OutputFormat;
 
 /// Asks the scheduler and prints what it says.
 pub fn list(connection: &ClusterConnection, output: OutputFormat) -> anyhow::Result<ExitCode> {
-    let known: QueuesView = asked_by_the_way(connection, &["queues"]).ok_or_else(|| {
-        wrong(
-            "the scheduler cannot be asked, and only it knows who used how much\n  = help: `pumice explain` says what it takes"
-                .to_owned(),
-        )
-    })?;
+    let scheduler = SchedulerPlace::of(connection).open()?;
+    let known: QueuesView = scheduler.get_known(&["queues"])?;
     let view = known.past_use.ok_or_else(|| {
         wrong(
             "nobody keeps what was used\n  = help: name the plugin fairshare in the scheduler's configuration".to_owned(),
