@@ -71,6 +71,8 @@ pub const CRON_JOB_SCHEDULED: &str = "volcano.sh/cronjob-scheduled-timestamp";
 pub const NETWORK_TOPOLOGY_SOURCE: &str = "volcano.sh/network-topology-source";
 /// Prefix of annotations that PodGroups take over from the owner of their pods.
 pub const INHERITED_PREFIX: &str = "volcano.sh/";
+/// Annotation, or label, of PodGroups and Jobs: the user whom use of the cluster is charged to.
+pub const USER: &str = "pumice.sh/user";
 /// Annotation of workloads: `minMember` of the PodGroup of their pods.
 pub const GROUP_MIN_MEMBER: &str = "scheduling.volcano.sh/group-min-member";
 /// Pod annotation: `hard` or `soft` network topology.

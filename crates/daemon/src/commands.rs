@@ -3,6 +3,7 @@
 use pumice_conf::Config;
 use pumice_decider::ReportNews;
 use pumice_devices::ReportPlace;
+use pumice_model::KeptTopic;
 use pumice_model::extender::ExtenderReply;
 use pumice_model::object::NodeUsage;
 use tokio::sync::oneshot;
@@ -34,13 +35,15 @@ pub enum DecideCommand {
         /// `mix`.
         text: String,
     },
-    /// The tasks that were counted before, as the ConfigMap at that place has them.
-    CountedTasks {
+    /// What a plugin kept before, as the ConfigMap at that place has it.
+    KeptText {
+        /// What it is.
+        topic: KeptTopic,
         /// Namespace of the ConfigMap.
         namespace: String,
         /// Name of the ConfigMap.
         name: String,
-        /// `counted`, empty where it has no such key; `None` where there is no such ConfigMap.
+        /// Empty where it has no such key; `None` where there is no such ConfigMap.
         text: Option<String>,
     },
     /// What is new of ConfigMaps that tell of the devices of nodes.

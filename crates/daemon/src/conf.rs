@@ -15,11 +15,10 @@ use pumice_conf::reload::{self, Reload};
 use pumice_conf::{
     CONF_KEY, DEFAULT_CONF, Diagnostic, UsageSource, text_without_secrets, usage_source,
 };
-use pumice_decider::{
-    DeviceConfigPlace, MixPlace, counted_place, device_config_place, mix_place, report_places,
-};
+use pumice_decider::{DeviceConfigPlace, MixPlace, device_config_place, mix_place, report_places};
 use pumice_devices::ReportPlace;
-use pumice_engine::REGISTRY;
+use pumice_engine::{REGISTRY, kept_place};
+use pumice_model::KeptTopic;
 use tokio::sync::{mpsc, watch as cell};
 
 use crate::commands::DecideCommand;
@@ -88,8 +87,8 @@ pub struct ConfFollower {
     pub devices: cell::Sender<DeviceConfigPlace>,
     /// Where the mix of tasks is, in the configuration in use.
     pub mix: cell::Sender<MixPlace>,
-    /// Where the tasks are kept that were counted for the mix, in the configuration in use.
-    pub counted: cell::Sender<MixPlace>,
+    /// Where plugins keep what they know, in the configuration in use.
+    pub kept: [(KeptTopic, cell::Sender<MixPlace>); 2],
     /// ConfigMaps about the devices of nodes that the configuration in use has need of.
     pub reports: cell::Sender<Vec<ReportPlace>>,
     /// Who measures what nodes use, in the configuration in use.
@@ -211,7 +210,11 @@ impl ConfFollower {
                 tracing::info!(%hash, "configuration in use: {}", self.name);
                 let json = serde_json::to_value(config.without_secrets()).unwrap_or_default();
                 let (place, reports) = (device_config_place(&config), report_places(&config));
-                let (mix, counted) = (mix_place(&config), counted_place(&config));
+                let mix = mix_place(&config);
+                let kept = self
+                    .kept
+                    .each_ref()
+                    .map(|(topic, _)| kept_place(*topic, &config));
                 let text = String::from_utf8_lossy(bytes);
                 let text = text_without_secrets(&text, &config, &REGISTRY);
                 let usage = usage_source(&config.metrics);
@@ -222,7 +225,9 @@ impl ConfFollower {
                 // After the configuration: the deciding thread waits for what this place has.
                 tell_if_new(&self.devices, place);
                 tell_if_new(&self.mix, mix);
-                tell_if_new(&self.counted, counted);
+                for ((_, followers), place) in self.kept.iter().zip(kept) {
+                    tell_if_new(followers, place);
+                }
                 tell_if_new(&self.reports, reports);
                 tell_if_new(&self.usage, usage);
                 if before.is_some() {

@@ -15,6 +15,7 @@ use pumice_cluster::watch::{self, WatchInput, WatchOptions};
 use pumice_decider::beside::BesideBook;
 use pumice_decider::{DeciderOptions, Sharding};
 use pumice_devices::FAMILIES;
+use pumice_model::KeptTopic;
 use pumice_process::{App, DaemonStatus, NUMBERS, Running, Shell, ShellSettings};
 use tokio::sync::{Notify, mpsc, watch as cell};
 use tokio::task::JoinHandle;
@@ -24,11 +25,11 @@ use crate::clock::DeciderClock;
 use crate::commands::DecideCommand;
 use crate::conf::{self, ConfFollower, ConfInUse};
 use crate::copied_answers::Questions;
-use crate::counted_map;
 use crate::decide::{Channels, DecideLoop};
 use crate::device_config;
 use crate::extender::{ExtenderFeed, ExtenderFollower};
 use crate::journal::Journal;
+use crate::kept_map;
 use crate::level_socket;
 use crate::mix_map;
 use crate::node_reports;
@@ -401,8 +402,11 @@ impl Daemon {
         tokio::spawn(device_config::follow(way.clone(), places, core.clone()));
         let (mix, places) = cell::channel(None);
         tokio::spawn(mix_map::follow(way.clone(), places, core.clone()));
-        let (counted, places) = cell::channel(None);
-        tokio::spawn(counted_map::follow(way.clone(), places, core.clone()));
+        let kept = KeptTopic::ALL.map(|topic| {
+            let (kept, places) = cell::channel(None);
+            tokio::spawn(kept_map::follow(topic, way.clone(), places, core.clone()));
+            (topic, kept)
+        });
         let (reports, places) = cell::channel(Vec::new());
         tokio::spawn(node_reports::follow(way.clone(), places, core.clone()));
         let (usage, source_of_usage) = cell::channel(None);
@@ -434,7 +438,7 @@ impl Daemon {
             core,
             devices,
             mix,
-            counted,
+            kept,
             reports,
             usage,
             status: Arc::clone(&self.status),

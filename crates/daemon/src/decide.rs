@@ -247,11 +247,13 @@ impl DecideLoop {
                 name,
                 text,
             }]),
-            DecideCommand::CountedTasks {
+            DecideCommand::KeptText {
+                topic,
                 namespace,
                 name,
                 text,
-            } => self.decider.apply(vec![Delta::CountedTasks {
+            } => self.decider.apply(vec![Delta::KeptText {
+                topic,
                 namespace,
                 name,
                 text,

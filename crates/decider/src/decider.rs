@@ -7,11 +7,11 @@ use pumice_engine::Engine;
 
 use crate::clock::{Clock, whole_s};
 use crate::config_maps::DeviceConfigPlace;
-use crate::counted_tasks::CountedTasksKeeper;
 use crate::dry_decisions::DryDecisions;
 use crate::effect::Effect;
 use crate::effect_list::EffectList;
 use crate::expectations::Expectations;
+use crate::kept_texts::KeptTexts;
 use crate::node_reports::NodeReports;
 use crate::node_sharing::NodeSharing;
 use crate::options::DeciderOptions;
@@ -56,7 +56,7 @@ pub struct Decider {
     pub(crate) unanswered: UnansweredPods,
     pub(crate) expectations: Expectations,
     pub(crate) dry_decisions: DryDecisions,
-    pub(crate) counted: CountedTasksKeeper,
+    pub(crate) kept: KeptTexts,
     pub(crate) effects: EffectList,
 }
 
@@ -92,7 +92,7 @@ impl Decider {
             unanswered: UnansweredPods::default(),
             expectations: Expectations::default(),
             dry_decisions: DryDecisions::default(),
-            counted: CountedTasksKeeper::default(),
+            kept: KeptTexts::default(),
             effects: EffectList::new(options.dry_run),
         }
     }

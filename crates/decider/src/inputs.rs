@@ -9,7 +9,6 @@ use pumice_model::shard::ShardView;
 use pumice_model::{Delta, NoteAbout};
 
 use crate::config_maps::{device_config_place, report_places};
-use crate::counted_tasks::counted_place;
 use crate::decider::Decider;
 use crate::effect::{Effect, LogLevel};
 use crate::node_reports::ReportNews;
@@ -28,7 +27,7 @@ impl Decider {
             {
                 self.effects.push(Effect::MakeDefaultQueues);
             }
-            let (is_taken, told) = self.counted.takes(&delta);
+            let (is_taken, told) = self.kept.takes(&delta);
             if let Some(line) = told {
                 self.effects.push(Effect::Log(line));
             }
@@ -72,7 +71,7 @@ impl Decider {
             self.lead_again();
         }
         if leader && !self.leader {
-            self.counted.begin_term();
+            self.kept.begin_term();
         }
         self.changed |= leader != self.leader;
         self.leader = leader;
@@ -96,8 +95,10 @@ impl Decider {
     /// Decide nothing any more. What only this process knows is written, as long as it may.
     pub fn rest(&mut self) {
         let leads = self.leader && !std::mem::replace(&mut self.resting, true);
-        if leads && let Some(write) = self.counted.take_last_write(&self.engine) {
-            self.effects.write(write);
+        if leads {
+            for write in self.kept.take_last_writes(&self.engine) {
+                self.effects.write(write);
+            }
         }
     }
 
@@ -106,7 +107,7 @@ impl Decider {
         self.engine.reconfigure(config);
         self.configured = true;
         self.changed = true;
-        self.counted.follow(counted_place(config));
+        self.kept.follow(config);
         let place = device_config_place(config);
         if place != self.device_config.0 {
             // Cards must not be given away by a device configuration that is about to be replaced.

@@ -19,7 +19,6 @@
 pub mod beside;
 mod clock;
 mod config_maps;
-mod counted_tasks;
 mod decider;
 mod dry_decisions;
 mod effect;
@@ -27,6 +26,7 @@ mod effect_list;
 mod evictions;
 mod expectations;
 mod inputs;
+mod kept_texts;
 mod memory;
 mod node_reports;
 mod node_sharing;
@@ -46,7 +46,6 @@ mod unanswered;
 
 pub use clock::Clock;
 pub use config_maps::{DeviceConfigPlace, device_config_place, report_places};
-pub use counted_tasks::counted_place;
 pub use decider::Decider;
 pub use effect::{Effect, LogLevel, LogLine};
 pub use memory::DeciderMemory;

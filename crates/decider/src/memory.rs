@@ -13,11 +13,11 @@ use std::time::Duration;
 use pumice_engine::{EngineMemory, Fork};
 use serde::{Deserialize, Serialize};
 
-use crate::counted_tasks::CountedMemory;
 use crate::decider::Decider;
 use crate::dry_decisions::DryDecisions;
 use crate::effect::Effect;
 use crate::expectations::Expectations;
+use crate::kept_texts::KeptTextMemory;
 use crate::node_sharing::ShardMemory;
 use crate::reason_looks::ReasonLooks;
 use crate::silent_nodes::SilentMemory;
@@ -41,7 +41,7 @@ pub struct DeciderMemory {
     unanswered: UnansweredMemory,
     expectations: Expectations,
     dry_decisions: DryDecisions,
-    counted: CountedMemory,
+    kept: [KeptTextMemory; 2],
     silent: SilentMemory,
     /// Measured nodes were unknown, and that was said.
     strange_usage: bool,
@@ -77,7 +77,7 @@ impl Decider {
             unanswered: self.unanswered.keep(),
             expectations: self.expectations.clone(),
             dry_decisions: self.dry_decisions.clone(),
-            counted: self.counted.keep(&self.engine),
+            kept: self.kept.keep(&self.engine),
             silent: self.reports.silent.keep(),
             strange_usage: self.usage.is_of_strangers(),
         }
@@ -99,7 +99,7 @@ impl Decider {
         self.unanswered.restore(memory.unanswered);
         self.expectations = memory.expectations;
         self.dry_decisions = memory.dry_decisions;
-        self.counted.restore(memory.counted, &self.engine);
+        self.kept.restore(memory.kept, &self.engine);
         self.reports.silent.restore(memory.silent);
         self.usage.set_of_strangers(memory.strange_usage);
         self.engine.take_device_notes();

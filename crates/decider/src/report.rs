@@ -43,7 +43,7 @@ impl Decider {
         let silent = self.reports.silent.due_s();
         let unanswered = self.unanswered.due_s();
         let due = dry.into_iter().chain(self.retries.due_s());
-        let counted = self.counted.due_s(&self.engine);
+        let counted = self.kept.due_s(&self.engine);
         due.chain(silent).chain(unanswered).chain(counted).min()
     }
 
@@ -95,7 +95,7 @@ impl Decider {
             self.report_device(note);
         }
         self.report_devices();
-        if let Some(write) = self.counted.take_write(&self.engine, now_s) {
+        for write in self.kept.take_writes(&self.engine, now_s) {
             self.effects.write(write);
         }
     }

@@ -6,7 +6,7 @@ use pumice_actions::{Action, Kernel};
 use pumice_conf::{Arguments, Config};
 use pumice_framework::{
     JobNote, Observer, Plugins, ReasonTable, Session, Sleepers, Stage, Step, Unobserved, Unplaced,
-    Work,
+    Work, hand_memories_on, keep_memories,
 };
 use pumice_model::extender::ExtenderEvent;
 use pumice_model::object::QueueObject;
@@ -87,8 +87,10 @@ impl Engine {
         if let Some(counted) = self.known().counted_tasks() {
             self.state.supplies_mut().set_counted_before(counted);
         }
+        let remembered = keep_memories(&self.plugins, &self.state);
         let mut reasons = ReasonTable::default();
         self.plugins = pumice_plugins::build(config, &mut reasons);
+        hand_memories_on(&mut self.plugins, &remembered, &self.state);
         // Pools may be named by other labels.
         self.counted.forget_wasted();
         self.kernel = self.kernel.for_reasons(reasons);

@@ -1,6 +1,7 @@
 //! A copy of an engine, for questions: what would be decided if.
 
 use pumice_conf::Config;
+use pumice_framework::hand_memories_on;
 use pumice_framework::reserved::Reservations;
 use pumice_model::device::CountedTasks;
 use pumice_model::{State, TaskId, TaskStatus};
@@ -62,6 +63,11 @@ impl Fork {
         engine.follow_up.nominations = self.nominations;
         engine.follow_up.partial = self.partial;
         engine.follow_up.reserved = self.reserved;
+        hand_memories_on(
+            &mut engine.plugins,
+            self.remembered.plugins(),
+            &engine.state,
+        );
         if let Some(counted) = self.counted {
             engine.state.supplies_mut().set_counted_before(counted);
         }

@@ -26,6 +26,7 @@ mod follow_up;
 mod fork;
 mod give_up;
 mod group_status;
+mod kept;
 mod knowledge;
 mod memory;
 pub mod metrics_snapshot;
@@ -48,15 +49,16 @@ pub use follow_up::bind_waits::BindWait;
 pub use follow_up::suspects::Outdated;
 pub use fork::Fork;
 pub use give_up::GivenUp;
+pub use kept::{kept_fault, kept_place};
 pub use knowledge::Knowledge;
 pub use memory::EngineMemory;
 pub use metrics_snapshot::{JobSnapshot, MetricsSnapshot, QueueSnapshot};
 pub use pumice_actions::Action;
 pub use pumice_framework::{Eviction, EvictionTally, Observer, Stage, Unobserved};
-pub use pumice_plugins::{annotations_read, counted_place, mix_place};
+pub use pumice_plugins::{annotations_read, mix_place};
 pub use report::{GroupEvent, HyperNodeEvent, PodReport, QueueEvent, Reports};
 pub use snapshot::ViewSnapshot;
-pub use task_mix::{COUNTED_KEY, MIX_KEY, kept_mix_fault, mix_text_faults};
+pub use task_mix::{MIX_KEY, kept_mix_fault, mix_text_faults};
 pub use wasted::{FreeCardsView, MAX_CARD_ROWS};
 
 /// Everything a configuration may name.

@@ -143,6 +143,13 @@ impl Remembered {
     }
 }
 
+impl Remembered {
+    /// What plugins remember.
+    pub fn plugins(&self) -> &[PluginMemory] {
+        &self.plugins
+    }
+}
+
 impl Fork {
     /// What the engine remembered beside its state when it was copied.
     pub fn memory(&self) -> EngineMemory {

@@ -8,6 +8,7 @@ use pumice_model::{JobIx, QueueIx, ResIx, ResVec, State};
 use rustc_hash::FxHashSet;
 
 use crate::knowledge::Knowledge;
+use crate::view::past_use_hours;
 use crate::wasted::{FreeCardsView, WasteBook};
 
 /// As of the last cycle.
@@ -48,6 +49,8 @@ pub struct QueueSnapshot {
     pub weight: i64,
     /// It has all it deserves.
     pub overused: bool,
+    /// What it used lately, in units times hours, where a plugin keeps that.
+    pub past_use_hours: Option<f64>,
 }
 
 /// One job.
@@ -155,6 +158,7 @@ fn queue_snapshots(known: Knowledge<'_>) -> Vec<QueueSnapshot> {
             share: view.share,
             weight: queue.object.weight,
             overused: view.overused,
+            past_use_hours: past_use_hours(known, ix),
         }
     };
     let mut all: Vec<QueueSnapshot> = known.state.population().queues().iter().map(of).collect();

@@ -1,6 +1,5 @@
 //! What a ConfigMap says that tasks ask: taken as far as it can be read, and told where it cannot.
 
-use pumice_framework::points::KeepsMix;
 use pumice_model::device::CountedTasks;
 use pumice_model::{Delta, DeviceNote, NoteAbout, State};
 pub use pumice_plugins::fragmentation::{kept_mix_fault, mix_text_faults};
@@ -9,9 +8,6 @@ use crate::knowledge::Knowledge;
 
 /// Key of the ConfigMap.
 pub const MIX_KEY: &str = "mix";
-
-/// Key of the ConfigMap in which is kept what was counted.
-pub const COUNTED_KEY: &str = "counted";
 
 /// What is to be applied of a mix: nothing, where no class of it can be read. What is wrong with it is noted.
 pub(crate) fn readable_mix(state: &mut State, delta: Delta) -> Option<Delta> {
@@ -49,17 +45,5 @@ impl Knowledge<'_> {
     pub(crate) fn counted_tasks(&self) -> Option<CountedTasks> {
         let keeper = self.plugins.task_mix()?;
         keeper.counted(self.state)
-    }
-
-    /// The serial of the last task that was counted for the mix, if some plugin keeps one.
-    pub fn last_counted(&self) -> Option<u64> {
-        self.plugins.task_mix().map(KeepsMix::last_counted)
-    }
-
-    /// The tasks that were counted for the mix, as a text that another process can begin with; empty where none were, or
-    /// before a cycle has taken in what was counted before.
-    pub fn mix_to_keep(&self) -> String {
-        let keeper = self.plugins.task_mix();
-        keeper.map_or_else(String::new, |keeper| keeper.text_to_keep(self.state))
     }
 }

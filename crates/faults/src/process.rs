@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use pumice_conf::Config;
-use pumice_decider::{Clock, DeciderOptions, Effect, MixPlace, counted_place, device_config_place};
-use pumice_engine::{Decisions, Unobserved};
+use pumice_decider::{Clock, DeciderOptions, Effect, MixPlace, device_config_place};
+use pumice_engine::{Decisions, Unobserved, kept_place};
 use pumice_model::write::Write;
-use pumice_model::{Delta, TaskIx, TaskStatus};
+use pumice_model::{Delta, KeptTopic, TaskIx, TaskStatus};
 use pumice_record::{RecordedDecider, SegmentStart};
 
 use super::around::Around;
@@ -148,7 +148,7 @@ impl Process {
             stopwatch: SpentTime::default(),
             lease_cut_until_ms: 0,
             looks_ms: now_ms,
-            counted_place: counted_place(config),
+            counted_place: kept_place(KeptTopic::Tasks, config),
             counted: None,
             leads: false,
             keeps_gangs: has_plugin(config, "gang"),
@@ -243,7 +243,8 @@ impl Process {
             && self.counted != server.counted
         {
             self.counted.clone_from(&server.counted);
-            self.decider.apply(vec![Delta::CountedTasks {
+            self.decider.apply(vec![Delta::KeptText {
+                topic: KeptTopic::Tasks,
                 namespace,
                 name,
                 text: server.counted.clone(),

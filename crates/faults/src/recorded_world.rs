@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use pumice_conf::Config;
 use pumice_decider::report_places;
-use pumice_model::Delta;
 use pumice_model::object::{PodObject, PodPhase};
+use pumice_model::{Delta, KeptTopic};
 use pumice_record::{Replay, ReplayError, ReplayEvent, TapePiece, TapeReader};
 
 use super::Simulation;
@@ -247,7 +247,12 @@ impl Simulation {
             } => {
                 self.server.usage.insert(node, usage);
             }
-            Delta::CountedTasks { text, .. } => self.server.counted = text,
+            Delta::KeptText {
+                topic: KeptTopic::Tasks,
+                text,
+                ..
+            } => self.server.counted = text,
+            Delta::KeptText { .. } => {}
             Delta::PriorityClassApply(_)
             | Delta::NamespaceApply(_)
             | Delta::WorkloadApply(_)

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use pumice_devices::binding::Sequences;
+use pumice_model::KeptTopic;
 use pumice_model::object::GroupStatus;
 use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, Write};
 
@@ -196,8 +197,13 @@ impl Writers {
                 reason,
                 message,
             }),
-            Write::CountedTasks { text, .. } => self.counted.submit(text),
-            Write::BindWaits { .. }
+            Write::KeptText {
+                topic: KeptTopic::Tasks,
+                text,
+                ..
+            } => self.counted.submit(text),
+            Write::KeptText { .. }
+            | Write::BindWaits { .. }
             | Write::QueueStatus { .. }
             | Write::CleanUp { .. }
             | Write::ShardStatus { .. } => {}

@@ -61,7 +61,9 @@ pub use obstacles::{Barriers, Obstacles};
 pub use outcome::{JobNote, KeptForOther, NearestDomain, NoDomain, Skip, Unplaced};
 pub use plan::{Bind, Eviction, Plan};
 pub use plugin::{Changed, ChangedQueues, CopiedPlugin, CycleInfo, Plugin, Step};
-pub use plugins::{Plugins, keep_memories, restore_memories, sort_by_number_and_age};
+pub use plugins::{
+    Plugins, hand_memories_on, keep_memories, restore_memories, sort_by_number_and_age, use_keeper,
+};
 pub use points::{Class, Invalid, QueueShare};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
 pub use refusal::{Bound, Overrun, Overruns, QueueFault, QuotaRefusal, QuotaShortage, Refusal};

@@ -6,8 +6,8 @@ use crate::memory::PluginMemory;
 use crate::points::{
     Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, DomainScore,
     ExtenderQuestions, JobConsent, JobOrder, JobPipelined, JobReady, JobShares, JobStarving,
-    JobValid, KeepsMix, KeepsPlaces, Ledgers, NetworkSettings, NodeFilters, NodeScores, NodesRest,
-    Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder,
+    JobValid, KeepsMix, KeepsPlaces, KeepsUse, Ledgers, NetworkSettings, NodeFilters, NodeScores,
+    NodesRest, Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder,
     VictimTasks, Victims,
 };
 
@@ -133,6 +133,11 @@ pub trait Plugin: CopiedPlugin + Send + Sync {
     /// Takes in what one like it remembered of the same state, before its first cycle.
     fn restore(&mut self, _told: &PluginMemory, _state: &State) {}
 
+    /// What it remembers outlives the configuration, and is known to copies of the engine.
+    fn memory_lasts(&self) -> bool {
+        false
+    }
+
     /// What the owner of a PodGroup should know of what is written on it or its pods: an annotation
     /// that cannot be read and is passed over. Told as an event; nothing is decided by it.
     fn job_warning(&self, _state: &State, _job: JobIx) -> Option<String> {
@@ -177,6 +182,11 @@ pub trait Plugin: CopiedPlugin + Send + Sync {
 
     /// What the tasks of the cluster ask of cards.
     fn as_task_mix(&self) -> Option<&dyn KeepsMix> {
+        None
+    }
+
+    /// Who used how much lately.
+    fn as_keeps_use(&self) -> Option<&dyn KeepsUse> {
         None
     }
 

@@ -13,8 +13,9 @@ use crate::observer::{Observer, Stage};
 use crate::obstacles::Barriers;
 use crate::plugin::{Changed, ChangedQueues, CycleInfo, Plugin, Step};
 use crate::points::{
-    CandidateScore, Class, Counting, DomainFilter, Invalid, KeepsMix, LedgerCheck, MovedQueues,
-    NeededAnswer, NodeFilter, NodeScore, QueueShare, Signature, StaticClass, StaticPart,
+    CandidateScore, Class, Counting, DomainFilter, Invalid, KeepsMix, KeepsUse, LedgerCheck,
+    MovedQueues, NeededAnswer, NodeFilter, NodeScore, QueueShare, Signature, StaticClass,
+    StaticPart,
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
@@ -132,6 +133,23 @@ pub fn restore_memories(plugins: &mut Plugins, told: &[PluginMemory], state: &St
             member.plugin.restore(told, state);
         }
     }
+}
+
+/// Tells plugins of another configuration, or of a copy, likewise: those whose memory lasts.
+pub fn hand_memories_on(plugins: &mut Plugins, told: &[PluginMemory], state: &State) {
+    for member in plugins.tiers.iter_mut().flatten() {
+        let name = member.plugin.name();
+        let told = told.iter().find(|told| told.plugin == name);
+        if let Some(told) = told.filter(|_| member.plugin.memory_lasts()) {
+            member.plugin.restore(told, state);
+        }
+    }
+}
+
+/// Who knows who used how much.
+pub fn use_keeper(plugins: &Plugins) -> Option<&dyn KeepsUse> {
+    let mut keepers = plugins.ask(&plugins.points.keeps_use, |x| x.as_keeps_use());
+    keepers.next()
 }
 
 impl Plugins {

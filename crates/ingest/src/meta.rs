@@ -86,6 +86,16 @@ pub(crate) fn label<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
     (!value.is_empty()).then_some(value)
 }
 
+/// Longer names are none: nobody fills memory with them.
+const MAX_USER_BYTES: usize = 128;
+
+/// The user an object is of, as it says: annotation, then label; empty for none (spec/13 §2).
+pub(crate) fn user(meta: &ObjectMeta) -> String {
+    let said = annotation(meta, keys::USER).or_else(|| label(meta, keys::USER));
+    let said = said.filter(|name| name.len() <= MAX_USER_BYTES);
+    said.unwrap_or_default().to_owned()
+}
+
 /// What an object says of the eviction of its pods: annotation, then label (spec/07 §2.3).
 pub(crate) fn preemptable(meta: &ObjectMeta) -> PreemptableMark {
     let said =

@@ -52,6 +52,7 @@ pub fn native_pod_group(
         queue: queue.unwrap_or_default().to_owned(),
         priority_class: group.spec.priority_class_name.clone(),
         preemptable: meta::preemptable(&group.metadata),
+        user: meta::user(&group.metadata),
         annotations: run_time::annotations(&group.metadata, options, None),
         status: GroupStatus {
             phase: GroupPhase::Inqueue,

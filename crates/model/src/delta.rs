@@ -2,6 +2,7 @@
 
 use crate::claim::ClaimReturn;
 use crate::extender::{ExtenderAnswer, ExtenderQuestion, ExtenderVerb};
+use crate::kept::KeptTopic;
 use crate::object::{
     Amounts, AttachmentObject, BudgetObject, ClaimObject, CsiCapacityObject, CsiDriverObject,
     CsiNodeObject, DeviceClassObject, GroupObject, HyperNodeObject, NamespaceObject, NodeObject,
@@ -233,13 +234,15 @@ pub enum Delta {
     TaintRuleApply(Box<TaintRuleObject>),
     /// A DeviceTaintRule is gone.
     TaintRuleDelete(String),
-    /// The tasks that were counted for the mix by whoever led before, as the ConfigMap has them where they are kept.
-    CountedTasks {
+    /// What a plugin of whoever led before has kept in a ConfigMap.
+    KeptText {
+        /// What it is.
+        topic: KeptTopic,
         /// Namespace of the ConfigMap.
         namespace: String,
         /// Name of the ConfigMap.
         name: String,
-        /// Text under its key `counted`, empty where it has none; `None` where there is no ConfigMap.
+        /// Text under the key of that, empty where it has none; `None` where there is no ConfigMap.
         text: Option<String>,
     },
 }

@@ -21,6 +21,7 @@ pub mod intern;
 pub mod ix;
 pub mod job;
 mod job_unit;
+mod kept;
 pub mod lag;
 mod named;
 pub mod needs;
@@ -53,6 +54,7 @@ pub use ix::{
 };
 pub use job::{Job, Origin, SubJob};
 pub use job_unit::JobUnit;
+pub use kept::{KeptBefore, KeptTopic};
 pub use network::{NetworkDomain, NetworkTree, TierProblem};
 pub use node::{LoadMoment, Nodes};
 pub use queue::Queue;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use pumice_devices::BindingAnnotations;
 
 use crate::claim::{ClaimReturn, ClaimStep};
+use crate::kept::KeptTopic;
 use crate::object::{Amounts, GroupStatus, WrittenClaim};
 use crate::volume::VolumeStep;
 
@@ -185,8 +186,10 @@ pub enum Write {
         /// `status.nodesToAdd`.
         nodes_to_add: Vec<String>,
     },
-    /// The tasks that were counted for the mix: the text of a ConfigMap, which is there, under its key `counted`.
-    CountedTasks {
+    /// What a plugin keeps for whoever leads next: the text of a ConfigMap, which is there, under the key of that.
+    KeptText {
+        /// What it is.
+        topic: KeptTopic,
         /// Namespace of the ConfigMap.
         namespace: String,
         /// Name of the ConfigMap.

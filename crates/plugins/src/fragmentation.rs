@@ -37,6 +37,7 @@ use pumice_model::State;
 use pumice_model::device::CountedTasks;
 
 use crate::entry::PluginEntry;
+use crate::named_map::{self, MAP_FORM};
 pub use kept::kept_mix_fault;
 use score::AddedWaste;
 use source::MixSource;
@@ -74,11 +75,6 @@ const MIX_MAP: Arg<FormedText> = Arg::formed(
     "ConfigMap that has the mix under its key `mix`, a class a line, as `namespace/name`; it is followed. \
      `fragmentation.mix` goes before it.",
 );
-const MAP_FORM: TextForm = TextForm {
-    phrase: "namespace and name of a ConfigMap",
-    example: "volcano-system/task-mix",
-    fault: source::place_fault,
-};
 const MIX_STANDS: Arg<bool> = Arg::switch(
     "fragmentation.mixStands",
     false,
@@ -123,18 +119,12 @@ pub fn map_place(arguments: &Arguments) -> Option<(String, String)> {
     {
         return None;
     }
-    place(&MIX_MAP, arguments)
+    named_map::place(&MIX_MAP, arguments)
 }
 
 /// Namespace and name of the ConfigMap in which is kept what was counted, if the arguments name one.
 pub fn counted_place(arguments: &Arguments) -> Option<(String, String)> {
-    place(&KEEP_IN, arguments)
-}
-
-fn place(argument: &Arg<FormedText>, arguments: &Arguments) -> Option<(String, String)> {
-    let text = argument.read(arguments);
-    let (namespace, name) = text.trim().split_once('/')?;
-    Some((namespace.to_owned(), name.to_owned()))
+    named_map::place(&KEEP_IN, arguments)
 }
 
 /// What the configuration may say.

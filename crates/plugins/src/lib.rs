@@ -7,7 +7,7 @@
 //!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit · tdm · usage · numa-aware
 //!   nodes of a job    task-topology · network-topology-aware
 //!   cards left over   fragmentation
-//!   time              reservation
+//!   time              reservation · fairshare
 //!   devices           deviceshare (the families of pumice-devices judge)
 //!   outside           extender
 //!   victims           conformance · proportion · capacity · cdp · pdb · tdm · rescheduling
@@ -29,9 +29,11 @@ pub mod deviceshare;
 pub mod drf;
 mod entry;
 pub mod extender;
+pub mod fairshare;
 pub mod fragmentation;
 pub mod gang;
 mod inter_pod_affinity;
+mod named_map;
 pub mod network_topology_aware;
 pub mod nodegroup;
 pub mod nodeorder;
@@ -104,6 +106,17 @@ pub fn mix_place(conf: &Config) -> Option<(String, String)> {
 /// names one.
 pub fn counted_place(conf: &Config) -> Option<(String, String)> {
     fragmentation::counted_place(&conf.plugin(fragmentation::SPEC.name)?.arguments)
+}
+
+/// Namespace and name of the ConfigMap in which is kept what was used, if a checked configuration names one.
+pub fn kept_use_place(conf: &Config) -> Option<(String, String)> {
+    fairshare::kept_place(&conf.plugin(fairshare::SPEC.name)?.arguments)
+}
+
+/// Why a text that is kept of what was used says nothing under a checked configuration, if it does not.
+pub fn kept_use_fault(text: &str, conf: &Config) -> Option<String> {
+    let plugin = conf.plugin(fairshare::SPEC.name)?;
+    fairshare::kept_use_fault(text, &plugin.arguments)
 }
 
 /// Where the extender of a checked configuration is, if it is asked or told anything.

@@ -1,6 +1,7 @@
 //! `pumice queue`: queues of a cluster, as `vcctl queue` shows and changes them.
 
 mod delete;
+mod past_use;
 mod refusal;
 
 use std::process::ExitCode;
@@ -51,6 +52,9 @@ pub struct QueueListArguments {
     /// When the jobs start that wait, in all queues or in this one, as `pumice when --queue`
     #[arg(long, value_name = "QUEUE", num_args = 0..=1)]
     start: Option<Option<String>>,
+    /// Who used how much lately, queues and users, as plugin fairshare has it
+    #[arg(long = "use")]
+    past_use: bool,
     /// Output format
     #[arg(long, short, value_enum, default_value = "table")]
     output: OutputFormat,
@@ -199,6 +203,9 @@ fn show(
 fn list(arguments: &QueueListArguments) -> anyhow::Result<ExitCode> {
     if let Some(queue) = &arguments.start {
         return list_starts(arguments, queue.as_deref());
+    }
+    if arguments.past_use {
+        return past_use::list(&arguments.connection, arguments.output);
     }
     let user = arguments.connection.open()?;
     match user.try_ask(user.objects.list::<Queue>("", "")) {

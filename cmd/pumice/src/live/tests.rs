@@ -231,6 +231,7 @@ fn the_glance_shows_cluster_queues_nodes_and_what_waits() {
             configuration: None,
             total: 1,
             queues: vec![queue()],
+            past_use: None,
         },
         nodes: vec![NodeView {
             name: "gpu-1".to_owned(),

@@ -44,6 +44,8 @@ pub struct QueueNumbers<'a> {
     pub weight: Option<f64>,
     /// Whether it uses what it deserves or more.
     pub overused: Option<bool>,
+    /// What it used lately, in units times hours.
+    pub past_use_hours: Option<f64>,
 }
 
 /// The three families of one kind of amount.
@@ -94,8 +96,13 @@ impl Families {
         ]
     }
 
-    fn plain(&self) -> [&GaugeVec; 3] {
-        [&self.queue_share, &self.queue_weight, &self.queue_overused]
+    fn plain(&self) -> [&GaugeVec; 4] {
+        [
+            &self.queue_share,
+            &self.queue_weight,
+            &self.queue_overused,
+            &self.queue_past_use,
+        ]
     }
 }
 
@@ -109,7 +116,7 @@ struct AmountSeries {
 #[derive(Default)]
 struct QueueSeries {
     amounts: [Option<AmountSeries>; 6],
-    plain: [Option<Gauge>; 3],
+    plain: [Option<Gauge>; 4],
 }
 
 /// The series of all queues.
@@ -156,7 +163,12 @@ impl Queues {
             }
         }
         let overused = numbers.overused.map(|over| f64::from(u8::from(over)));
-        let plain = [numbers.share, numbers.weight, overused];
+        let plain = [
+            numbers.share,
+            numbers.weight,
+            overused,
+            numbers.past_use_hours,
+        ];
         for ((family, series), value) in families.plain().iter().zip(&mut series.plain).zip(plain) {
             if let Some(value) = value {
                 let gauge = series.get_or_insert_with(|| family.with_label_values(&[name]));

@@ -252,6 +252,8 @@ families! {
         "Weight of a queue.";
     queue_overused: gauge "volcano_queue_overused" ["queue_name"]
         "1 when a queue uses what it deserves or more, otherwise 0.";
+    queue_past_use: gauge "pumice_queue_past_use_hours" ["queue_name"]
+        "What a queue used lately as plugin fairshare measures it, in units times hours; what was used a half-life ago counts half.";
 
     cycles: counter "pumice_cycles_total" []
         "Scheduling cycles run.";

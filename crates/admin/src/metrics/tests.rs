@@ -225,6 +225,7 @@ fn use_everything(metrics: &Metrics) {
         share: Some(0.5),
         weight: Some(1.0),
         overused: Some(true),
+        past_use_hours: Some(2.5),
     };
     metrics.cycle(1.0);
     metrics.idle_cycle();

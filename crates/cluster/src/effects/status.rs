@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pumice_model::KeptTopic;
 use serde_json::Value;
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -37,8 +38,8 @@ pub(super) enum StatusKey {
     Group(String, String),
     Queue(String),
     Shard(String),
-    /// By namespace and name of the ConfigMap.
-    CountedTasks(String, String),
+    /// By what it is, and namespace and name of the ConfigMap.
+    KeptText(KeptTopic, String, String),
 }
 
 /// A status to write.
@@ -52,7 +53,7 @@ pub(super) enum StatusWrite {
     },
     Queue(body::QueueStatusBody),
     Shard(body::NodeShardStatusBody),
-    CountedTasks(body::CountedTasksBody),
+    KeptText(body::KeptTextBody),
 }
 
 impl StatusWrite {
@@ -98,11 +99,13 @@ impl StatusWrite {
                 nodes_to_remove,
                 nodes_to_add,
             }),
-            Write::CountedTasks {
+            Write::KeptText {
+                topic,
                 namespace,
                 name,
                 text,
-            } => Self::CountedTasks(body::CountedTasksBody {
+            } => Self::KeptText(body::KeptTextBody {
+                topic,
                 namespace,
                 name,
                 text,
@@ -125,8 +128,8 @@ impl StatusWrite {
             }
             Self::Queue(queue) => StatusKey::Queue(queue.name.clone()),
             Self::Shard(shard) => StatusKey::Shard(shard.name.clone()),
-            Self::CountedTasks(counted) => {
-                StatusKey::CountedTasks(counted.namespace.clone(), counted.name.clone())
+            Self::KeptText(kept) => {
+                StatusKey::KeptText(kept.topic, kept.namespace.clone(), kept.name.clone())
             }
         }
     }
@@ -296,7 +299,7 @@ fn plan(shared: &WriterContext, status: &StatusWrite) -> StatusRoute {
                 put,
             }
         }
-        StatusWrite::CountedTasks(counted) => counted_tasks_route(counted),
+        StatusWrite::KeptText(kept) => kept_text_route(kept),
         StatusWrite::Shard(shard) => {
             let one = format!("/apis/shard.volcano.sh/v1alpha1/nodeshards/{}", shard.name);
             let put = format!("{one}/status");
@@ -317,13 +320,16 @@ fn plan(shared: &WriterContext, status: &StatusWrite) -> StatusRoute {
     }
 }
 
-fn counted_tasks_route(counted: &body::CountedTasksBody) -> StatusRoute {
-    let one = counted.path();
+fn kept_text_route(kept: &body::KeptTextBody) -> StatusRoute {
+    let one = kept.path();
     StatusRoute {
-        target: Target::CountedTasks,
-        kind: "counted_tasks",
+        target: Target::KeptText,
+        kind: match kept.topic {
+            KeptTopic::Tasks => "counted_tasks",
+            KeptTopic::Use => "past_use",
+        },
         rate: Rate::Core,
-        patches: vec![ApiCall::patch(one.clone(), MERGE_PATCH, &counted.patch())],
+        patches: vec![ApiCall::patch(one.clone(), MERGE_PATCH, &kept.patch())],
         read: one.clone(),
         listed: false,
         put: one,
@@ -365,7 +371,7 @@ async fn attempt(
         StatusWrite::Group { status, .. } => status.edit(object),
         StatusWrite::Queue(queue) => queue.edit(object),
         StatusWrite::Shard(shard) => shard.edit(object, now),
-        StatusWrite::CountedTasks(counted) => counted.edit(object),
+        StatusWrite::KeptText(kept) => kept.edit(object),
     };
     by_any_way(shared, plan, &edit).await
 }

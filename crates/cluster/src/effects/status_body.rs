@@ -4,6 +4,7 @@
 //! They say whether there is anything to write.
 
 use jiff::Timestamp;
+use pumice_model::KeptTopic;
 use pumice_model::object::{Amounts, GroupCondition, GroupStatus};
 use serde_json::{Map, Value, json};
 
@@ -279,15 +280,16 @@ impl NodeShardStatusBody {
     }
 }
 
-/// The tasks that were counted for the mix, in a ConfigMap.
+/// What a plugin keeps, in a ConfigMap.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct CountedTasksBody {
+pub(super) struct KeptTextBody {
+    pub(super) topic: KeptTopic,
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) text: String,
 }
 
-impl CountedTasksBody {
+impl KeptTextBody {
     pub(super) fn path(&self) -> String {
         format!(
             "/api/v1/namespaces/{}/configmaps/{}",
@@ -296,7 +298,10 @@ impl CountedTasksBody {
     }
 
     fn data(&self) -> Value {
-        json!({"counted": self.text})
+        Value::Object(Map::from_iter([(
+            self.topic.key().to_owned(),
+            Value::String(self.text.clone()),
+        )]))
     }
 
     pub(super) fn patch(&self) -> Value {

@@ -41,7 +41,7 @@ pub(super) enum Target {
     Group,
     QueueStatus,
     ShardStatus,
-    CountedTasks,
+    KeptText,
     Event,
     NodeLock,
     DeviceCleanup,
@@ -111,8 +111,8 @@ impl Target {
             Self::QueueStatus => {
                 "patch (or update) on queues/status and get on queues of scheduling.volcano.sh"
             }
-            Self::CountedTasks => {
-                "patch (or get and update) on the ConfigMap that fragmentation.keepIn names, in its namespace"
+            Self::KeptText => {
+                "patch (or get and update) on the ConfigMaps that fragmentation.keepIn and fairshare.keepIn name, in their namespaces"
             }
             Self::Event => "create and patch on events of the core group",
             Self::NodeLock => "get and patch on nodes of the core group",

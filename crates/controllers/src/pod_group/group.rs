@@ -13,12 +13,17 @@ use crate::runtime::{LonePod, ManagedKind, ManagedRef, ObjectEvent, Observed, Tr
 use crate::usage::{self, QuotaUsage};
 
 /// Annotations of a pod its group takes over, before those of its owner.
-const POD_ANNOTATIONS: [&str; 3] = [keys::PREEMPTABLE, keys::COOLDOWN_TIME, keys::REVOCABLE_ZONE];
+const POD_ANNOTATIONS: [&str; 4] = [
+    keys::PREEMPTABLE,
+    keys::COOLDOWN_TIME,
+    keys::REVOCABLE_ZONE,
+    keys::USER,
+];
 /// Annotations about disruption that a pod's group takes over, before those of its owner; only the first
 /// of them counts.
 const DISRUPTION: [&str; 2] = [keys::JDB_MIN_AVAILABLE, keys::JDB_MAX_UNAVAILABLE];
 /// Labels of a pod its group takes over.
-const POD_LABELS: [&str; 2] = [keys::PREEMPTABLE, keys::COOLDOWN_TIME];
+const POD_LABELS: [&str; 3] = [keys::PREEMPTABLE, keys::COOLDOWN_TIME, keys::USER];
 
 /// What pods and their owners want of a group; `None` and absent keys leave the group as it is.
 #[derive(Default)]

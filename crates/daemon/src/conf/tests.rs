@@ -31,7 +31,7 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
         core,
         devices,
         mix: cell::channel(None).0,
-        counted: cell::channel(None).0,
+        kept: KeptTopic::ALL.map(|topic| (topic, cell::channel(None).0)),
         reports: cell::channel(Vec::new()).0,
         usage: cell::channel(None).0,
         status: Arc::clone(&status),

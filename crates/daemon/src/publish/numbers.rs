@@ -182,6 +182,7 @@ fn publish_queue(metrics: &Metrics, state: &State, numbers: &QueueSnapshot) -> S
             share: Some(numbers.share),
             weight: Some(numbers.weight as f64),
             overused: Some(numbers.overused),
+            past_use_hours: numbers.past_use_hours,
         },
     );
     queue.object.name.clone()

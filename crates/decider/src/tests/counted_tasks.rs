@@ -1,6 +1,7 @@
 //! What was counted for the mix of tasks is kept for whoever leads next.
 
 use pumice_fixtures::pod;
+use pumice_model::KeptTopic;
 
 use super::*;
 
@@ -24,7 +25,8 @@ fn bench() -> Bench {
 }
 
 fn heard(text: Option<&str>) -> Delta {
-    Delta::CountedTasks {
+    Delta::KeptText {
+        topic: KeptTopic::Tasks,
         namespace: "ns".to_owned(),
         name: "kept".to_owned(),
         text: text.map(str::to_owned),
@@ -41,7 +43,8 @@ fn asks(name: &str, created_s: i64) -> Delta {
 /// The texts that were written.
 fn texts(writes: &[Write]) -> Vec<String> {
     let texts = writes.iter().filter_map(|write| match write {
-        Write::CountedTasks {
+        Write::KeptText {
+            topic: KeptTopic::Tasks,
             namespace,
             name,
             text,
@@ -216,7 +219,8 @@ fn a_text_that_cannot_be_read_is_told_and_one_of_another_place_is_not_taken() {
         devices.counted_epoch()
     };
     let before = epoch(&bench);
-    bench.apply(Delta::CountedTasks {
+    bench.apply(Delta::KeptText {
+        topic: KeptTopic::Tasks,
         namespace: "team".to_owned(),
         name: "kept".to_owned(),
         text: Some("{\"format\":1,\"asOf\":1,\"newest\":1}".to_owned()),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::find::Absent;
 use super::node_map::is_none;
+use super::past_use::{JobUseView, past_use_of_waiting};
 use super::place::Place;
 use super::planned::PlannedStart;
 use super::shape::{Quantities, Time, quantities};
@@ -76,6 +77,9 @@ pub struct JobView {
     /// When it is to start, if places are kept for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<PlannedStart>,
+    /// What its user used, while it waits and users count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub past_use: Option<JobUseView>,
     /// What would have to change, a sentence each; any one of them may be enough.
     pub changes: Vec<String>,
     /// What is written on it or its pods that does not mean what it seems to.
@@ -160,6 +164,7 @@ impl Pages<'_> {
             message: why.map(|why| why.1),
             place: self.place_of(ix),
             planned: self.planned_start(ix),
+            past_use: past_use_of_waiting(self, ix),
             changes: self.remedies().changes_for_job(ix),
             warnings: self.teller().job_warnings(ix),
             not_told: self.pending_pods(ix).saturating_sub(told),

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::find::Absent;
+use super::past_use::{PastUseView, past_use_view};
 use super::place::WaitingJob;
 use super::shape::{Quantities, named, quantities};
 use super::{MAX_ROWS, MAX_WAITING};
@@ -71,6 +72,9 @@ pub struct QueuesView {
     pub total: usize,
     /// The first ones by name.
     pub queues: Vec<QueueView>,
+    /// Who used how much, where a plugin keeps that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub past_use: Option<PastUseView>,
 }
 
 /// Sums over the jobs of a queue.
@@ -102,6 +106,7 @@ impl Pages<'_> {
             configuration: None,
             total,
             queues: queues.collect(),
+            past_use: past_use_view(self),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use pumice_faults::network::RequestFate;
 use pumice_faults::objects::{node, pod};
+use pumice_model::KeptTopic;
 
 use crate::calm::CalmCluster;
 
@@ -50,7 +51,11 @@ fn pass_quickly(cluster: &mut CalmCluster, seconds: u64) {
 /// So many tasks the leader knows to have come, in whole ones, when little time has passed.
 fn counted(cluster: &mut CalmCluster) -> u64 {
     let leader = cluster.0.leader().expect("a leader");
-    let text = leader.decider.engine().known().mix_to_keep();
+    let text = leader
+        .decider
+        .engine()
+        .known()
+        .text_to_keep(KeptTopic::Tasks);
     let masses = text.lines().skip(1).map(|line| {
         let mass = line.trim_start_matches("{\"mass\":");
         let end = mass.find(',').expect("more follows");

@@ -14,6 +14,7 @@
 //! | [`candidates`] | scores that compare candidates | all of them | not at all |
 //! | [`ledger`] | what nodes have in ledgers of their own: cards | a node | until the node is touched |
 //! | [`mod@mix`] | what tasks ask of cards | the cluster | until another answer is given |
+//! | [`past_use`] | who used how much lately | – | not at all |
 //! | [`network`] | scores of domains of the network | – | not at all |
 //! | [`reserve`] | places that are kept for jobs that wait | – | for the cycle |
 //! | [`victims`] | who may be evicted for whom, which queue may reclaim, from whom first, who goes for nobody | – | not at all |
@@ -44,6 +45,7 @@ pub mod ledger;
 pub mod mix;
 pub mod network;
 pub mod order;
+pub mod past_use;
 pub mod queue;
 pub mod report;
 pub mod reserve;
@@ -63,6 +65,7 @@ pub use ledger::{LedgerCheck, Ledgers, ReasonDetail};
 pub use mix::{KeepsMix, LeftOutTasks};
 pub use network::{DomainScore, NetworkSettings, NodesRest, POINT};
 pub use order::{JobOrder, MovedQueues, QueueBranches, QueueOrder, SubJobOrder, TaskOrder};
+pub use past_use::{KeepsUse, PastUse, UserUse};
 pub use queue::{Admission, Allocatable, Overused};
 pub use report::{JobShares, QueueShare, QueueViews};
 pub use reserve::KeepsPlaces;

@@ -127,6 +127,8 @@ pub struct GroupObject {
     pub topology: Option<TopologyRequest>,
     /// What it says of the eviction of its pods.
     pub preemptable: PreemptableMark,
+    /// The user it is of, as it says itself; empty for none.
+    pub user: String,
     /// Annotations that some plugin reads, as they are written.
     pub annotations: Pairs,
     /// Status as last seen.

@@ -9,8 +9,20 @@ use super::population::{Accounts, JobBooks};
 use super::{Applied, PodChange, State};
 use crate::delta::Delta;
 use crate::ix::TaskIx;
+use crate::kept::KeptTopic;
 use crate::object::{GroupObject, NodeObject, PodObject};
 use crate::task::TaskStatus;
+
+/// Takes in what a plugin of another process kept.
+fn take_kept(state: &mut State, topic: KeptTopic, text: Option<String>) {
+    match topic {
+        KeptTopic::Tasks => CardBooks::of(state).set_counted_before(text),
+        KeptTopic::Use => {
+            let is_news = state.supplies.used_before_mut().take(text);
+            state.journal.note(is_news);
+        }
+    }
+}
 
 impl State {
     /// Applies one change, and tells what that did to pods and jobs. An object equal to the one already
@@ -66,7 +78,7 @@ impl State {
                 name,
                 text,
             } => CardBooks::of(self).set_mix_text((namespace, name), text),
-            Delta::CountedTasks { text, .. } => CardBooks::of(self).set_counted_before(text),
+            Delta::KeptText { topic, text, .. } => take_kept(self, topic, text),
             Delta::NodeReport { node, topic, text } => {
                 CardBooks::of(self).set_node_report(node, topic, text)
             }

@@ -11,21 +11,6 @@ use super::kept::{self, KeptCensus};
 use super::weigh;
 use super::written::{self, read_lines};
 
-/// What `fragmentation.configMap` has to be.
-pub(super) fn place_fault(text: &str) -> Option<String> {
-    let is_name = |name: &str| {
-        let is_of_names = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        let is_inside = |byte: u8| is_of_names(byte) || byte == b'-' || byte == b'.';
-        name.len() <= 253
-            && name.bytes().all(is_inside)
-            && name.bytes().next().is_some_and(is_of_names)
-    };
-    match text.split_once('/') {
-        Some((namespace, name)) if is_name(namespace) && is_name(name) => None,
-        _ => Some("is not a namespace, a slash and a name".to_owned()),
-    }
-}
-
 /// Namespace and name of a ConfigMap.
 pub(super) type MapPlace = (String, String);
 

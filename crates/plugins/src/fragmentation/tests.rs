@@ -1,5 +1,5 @@
-use super::source::place_fault;
 use super::written::{fault, mix_text_faults, read, text};
+use crate::named_map::place_fault;
 
 #[test]
 fn a_written_class_says_how_often_it_comes_what_it_asks_and_on_which_nodes() {

@@ -10,7 +10,7 @@ use super::wording::{WordPlace, Worded};
 use crate::entry::TapeEntry;
 
 /// Fields with names of objects: these are looked for in texts, too.
-const OBJECT_FIELDS: [&str; 17] = [
+const OBJECT_FIELDS: [&str; 18] = [
     "avoided",
     "claim",
     "excluded",
@@ -27,6 +27,7 @@ const OBJECT_FIELDS: [&str; 17] = [
     "queue",
     "required",
     "uid",
+    "user",
     "volume",
 ];
 

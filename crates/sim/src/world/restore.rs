@@ -42,7 +42,7 @@ impl World {
             | Delta::CsiCapacityApply(_)
             | Delta::DeviceConfig { .. }
             | Delta::TaskMix { .. }
-            | Delta::CountedTasks { .. }
+            | Delta::KeptText { .. }
             | Delta::NodeReport { .. }
             | Delta::NodeUsage { .. }
             | Delta::GroupController(_)

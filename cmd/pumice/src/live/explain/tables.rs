@@ -113,6 +113,8 @@ pub(super) fn job_lines(
     as_of(out, view.as_of.as_ref())?;
     let planned = view.planned.as_ref().map(ToString::to_string);
     lines(out, "Planned", planned.as_slice())?;
+    let past_use = view.past_use.as_ref().map(ToString::to_string);
+    lines(out, "Past use", past_use.as_slice())?;
     lines(out, "To change", &view.changes)?;
     lines(out, "Warning", &view.warnings)?;
     if view.waiting.is_empty() {

@@ -1,3 +1,4 @@
+use pumice_model::KeptTopic;
 use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
 
 use super::*;
@@ -349,8 +350,9 @@ async fn with_volcanos_role_queue_and_shard_statuses_are_read_and_put() {
     assert_eq!(shard.body["status"]["nodesToAdd"], json!(["n2"]));
 }
 
-fn counted_tasks(text: &str) -> Write {
-    Write::CountedTasks {
+fn kept(topic: KeptTopic, text: &str) -> Write {
+    Write::KeptText {
+        topic,
         namespace: "volcano-system".to_owned(),
         name: "kept".to_owned(),
         text: text.to_owned(),
@@ -358,16 +360,26 @@ fn counted_tasks(text: &str) -> Write {
 }
 
 #[tokio::test]
-async fn of_the_config_map_with_counted_tasks_one_key_is_written_the_newest_text_alone() {
+async fn of_a_config_map_in_which_plugins_keep_something_one_key_is_written_the_newest_text_alone()
+{
     const MAP: &str = "/api/v1/namespaces/volcano-system/configmaps/kept";
     let bench = Bench::new(|_| Answer::ok()).await;
-    bench
-        .written([counted_tasks("old"), counted_tasks("new")])
-        .await;
-    assert_eq!(bench.server.lines(), [format!("PATCH {MAP}")]);
+    let tasks = |text| kept(KeptTopic::Tasks, text);
+    let writes = [tasks("old"), kept(KeptTopic::Use, "other"), tasks("new")];
+    bench.written(writes).await;
+    assert_eq!(
+        bench.server.lines(),
+        [MAP; 2].map(|map| format!("PATCH {map}"))
+    );
     let log = bench.server.log();
     assert_eq!(log[0].media, "application/merge-patch+json");
-    assert_eq!(log[0].body, json!({"data": {"counted": "new"}}));
+    let mut bodies: Vec<String> = log.iter().map(|seen| seen.body.to_string()).collect();
+    bodies.sort();
+    let expected = [
+        json!({"data": {"counted": "new"}}),
+        json!({"data": {"used": "other"}}),
+    ];
+    assert_eq!(bodies, expected.map(|body| body.to_string()));
     // Without the verb patch it is read and put, and what else stands there stays.
     let script = |seen: &Seen| match seen.method.as_str() {
         "PATCH" => rbac("patch", "configmaps"),
@@ -378,7 +390,7 @@ async fn of_the_config_map_with_counted_tasks_one_key_is_written_the_newest_text
         _ => Answer::ok(),
     };
     let bench = Bench::new(script).await;
-    bench.written([counted_tasks("new")]).await;
+    bench.written([kept(KeptTopic::Tasks, "new")]).await;
     let puts = bench.server.all("PUT");
     assert_eq!(puts[0].path, MAP);
     assert_eq!(puts[0].body["data"], json!({"mix": "m", "counted": "new"}));

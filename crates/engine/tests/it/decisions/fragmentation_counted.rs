@@ -2,7 +2,7 @@
 //! somebody wrote is believed (spec/10 §4, §6).
 
 use pumice_engine::Engine;
-use pumice_model::Delta;
+use pumice_model::{Delta, KeptTopic};
 
 use super::cluster::*;
 use super::devices::{config, two_cards, vgpu};
@@ -80,7 +80,8 @@ fn a_copy_of_the_engine_knows_what_was_counted() {
 
 /// What a process has counted, as another one hears it.
 fn kept(text: &str) -> Delta {
-    Delta::CountedTasks {
+    Delta::KeptText {
+        topic: KeptTopic::Tasks,
         namespace: "volcano-system".to_owned(),
         name: "counted".to_owned(),
         text: Some(text.to_owned()),
@@ -96,7 +97,7 @@ fn another_process_goes_on_from_the_text_and_counts_who_came_after_it_alone() {
     }
     cluster.apply(at("known", 12_288, 200));
     cluster.engine.cycle(200);
-    let text = cluster.engine.known().mix_to_keep();
+    let text = cluster.engine.known().text_to_keep(KeptTopic::Tasks);
     assert_eq!(text.lines().count(), 3);
 
     // The thirds are gone, one that was counted is there, and nine are new.
@@ -194,6 +195,6 @@ fn pods_of_ever_other_kinds_change_nothing_of_a_mix_that_stands_and_what_is_kept
     }
     assert_eq!(epoch(&cluster), before);
     assert_eq!(asks(&mix_view(&cluster.engine)), [THIRD]);
-    let text = cluster.engine.known().mix_to_keep();
+    let text = cluster.engine.known().text_to_keep(KeptTopic::Tasks);
     assert!((1_000..=256 << 10).contains(&text.len()), "{}", text.len());
 }

@@ -37,6 +37,7 @@ mod newcomers;
 mod npus;
 mod obstacles;
 mod operators;
+mod past_use;
 mod placement;
 mod planned_starts;
 mod queue_room;

@@ -13,6 +13,7 @@ use crate::delta::Delta;
 use crate::device::{CountedTasks, DeviceNote, DeviceTable};
 use crate::extender::ExtenderAnswers;
 use crate::ix::TaskIx;
+use crate::kept::KeptBefore;
 use crate::object::PodObject;
 use crate::task::Task;
 use crate::volume::Volumes;
@@ -30,6 +31,7 @@ pub struct Supplies {
     cpus: ToldCpus,
     allowances: Allowances,
     answers: ExtenderAnswers,
+    used_before: KeptBefore,
 }
 
 impl Supplies {
@@ -42,6 +44,7 @@ impl Supplies {
             cpus: ToldCpus::default(),
             allowances: Allowances::default(),
             answers: ExtenderAnswers::default(),
+            used_before: KeptBefore::default(),
         }
     }
 
@@ -55,6 +58,7 @@ impl Supplies {
             cpus: self.cpus.clone(),
             allowances: self.allowances.clone(),
             answers: self.answers.clone(),
+            used_before: self.used_before.clone(),
         }
     }
 
@@ -140,6 +144,15 @@ impl Supplies {
     /// Takes what was counted of tasks that came, for the plugin that is opened next.
     pub fn set_counted_before(&mut self, counted: CountedTasks) {
         self.devices.set_counted_before(counted);
+    }
+
+    /// What another process kept of who used how much.
+    pub fn used_before(&self) -> &KeptBefore {
+        &self.used_before
+    }
+
+    pub(super) fn used_before_mut(&mut self) -> &mut KeptBefore {
+        &mut self.used_before
     }
 
     /// Keeps a note for whoever takes them next.

@@ -1,10 +1,10 @@
-//! The ConfigMap in which the tasks are kept that were counted for the mix: watched where the scheduler's configuration says
-//! it is, so that a standby knows what who leads has counted.
+//! The ConfigMaps in which plugins keep what they know: watched where the scheduler's configuration says they are, so that a
+//! standby knows what who leads has kept.
 
 use pumice_cluster::config_map::{ConfigMapError, watch_config_map};
 use pumice_cluster::follow::ReadWay;
 use pumice_decider::MixPlace;
-use pumice_engine::COUNTED_KEY;
+use pumice_model::KeptTopic;
 use tokio::sync::{mpsc, watch as cell};
 
 use crate::commands::DecideCommand;
@@ -12,30 +12,36 @@ use crate::named_map;
 
 /// Hands every text to the deciding thread. Ends when nobody tells places or hears texts any more.
 pub async fn follow(
+    topic: KeptTopic,
     way: ReadWay,
     places: cell::Receiver<MixPlace>,
     core: mpsc::Sender<DecideCommand>,
 ) {
-    named_map::follow(places, |place| tell(way.clone(), place, core.clone())).await;
+    named_map::follow(places, |place| {
+        tell(topic, way.clone(), place, core.clone())
+    })
+    .await;
 }
 
 async fn tell(
+    topic: KeptTopic,
     way: ReadWay,
     (namespace, name): (String, String),
     core: mpsc::Sender<DecideCommand>,
 ) {
-    let mut texts = watch_config_map(way, &namespace, &name, COUNTED_KEY);
+    let mut texts = watch_config_map(way, &namespace, &name, topic.key());
     while let Some(read) = named_map::next(&mut texts).await {
         let text = match read.text {
             Ok(text) => Some(text.to_string()),
             // It is there, and nobody has written it yet.
             Err(ConfigMapError::NoKey(..)) => Some(String::new()),
             Err(problem) => {
-                complain(&problem, &namespace, &name);
+                complain(topic, &problem, &namespace, &name);
                 None
             }
         };
-        let command = DecideCommand::CountedTasks {
+        let command = DecideCommand::KeptText {
+            topic,
             namespace: namespace.clone(),
             name: name.clone(),
             text,
@@ -46,8 +52,11 @@ async fn tell(
     }
 }
 
-fn complain(problem: &ConfigMapError, namespace: &str, name: &str) {
-    let then = "what tasks ask is not kept until then";
+fn complain(topic: KeptTopic, problem: &ConfigMapError, namespace: &str, name: &str) {
+    let then = match topic {
+        KeptTopic::Tasks => "what tasks ask is not kept until then",
+        KeptTopic::Use => "what was used is not kept until then",
+    };
     match problem {
         ConfigMapError::Refused(..) => tracing::warn!(
             "{problem}; {then}; the role needs get, list, watch and patch on this ConfigMap in namespace {namespace}"

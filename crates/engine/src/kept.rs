@@ -1,0 +1,51 @@
+//! What plugins keep in ConfigMaps for whoever leads next, by what it is.
+
+use pumice_conf::Config;
+use pumice_framework::points::{KeepsMix, KeepsUse};
+use pumice_framework::use_keeper;
+use pumice_model::KeptTopic;
+
+use crate::knowledge::Knowledge;
+use crate::task_mix::kept_mix_fault;
+
+/// Namespace and name of the ConfigMap in which a configuration keeps it, if it does.
+pub fn kept_place(topic: KeptTopic, config: &Config) -> Option<(String, String)> {
+    match topic {
+        KeptTopic::Tasks => pumice_plugins::counted_place(config),
+        KeptTopic::Use => pumice_plugins::kept_use_place(config),
+    }
+}
+
+/// Why a text that is not empty says nothing under a configuration, if it does not.
+pub fn kept_fault(topic: KeptTopic, text: &str, config: &Config) -> Option<String> {
+    match topic {
+        KeptTopic::Tasks => kept_mix_fault(text),
+        KeptTopic::Use => pumice_plugins::kept_use_fault(text, config),
+    }
+}
+
+impl Knowledge<'_> {
+    /// A number that is another one once there is something new to be kept; 0 or `None` where nothing is.
+    pub fn last_kept(&self, topic: KeptTopic) -> Option<u64> {
+        match topic {
+            KeptTopic::Tasks => self.plugins.task_mix().map(KeepsMix::last_counted),
+            KeptTopic::Use => {
+                let keeper = use_keeper(self.plugins)?;
+                Some(keeper.last_used_s().max(0).unsigned_abs())
+            }
+        }
+    }
+
+    /// The text that another process can begin with; empty where nothing is known, or before a cycle has taken in what was
+    /// kept before.
+    pub fn text_to_keep(&self, topic: KeptTopic) -> String {
+        let text = match topic {
+            KeptTopic::Tasks => {
+                let keeper = self.plugins.task_mix();
+                keeper.map(|keeper| keeper.text_to_keep(self.state))
+            }
+            KeptTopic::Use => use_keeper(self.plugins).map(KeepsUse::use_to_keep),
+        };
+        text.unwrap_or_default()
+    }
+}

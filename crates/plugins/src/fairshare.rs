@@ -1,0 +1,401 @@
+//! Plugin `fairshare`: who used less lately goes first, among the queues and among the users of a queue
+//! (docs/spec/13-past-use.md).
+//!
+//! ```text
+//!  jobs that changed, steps of a cycle ──► JobCharges: what each job holds ──► UseLedger: an account a queue, and one a user
+//!                                                                                │ every fairshare.interval
+//!  order of queues and jobs ◄── what each account had then ◄────────────────────┘
+//!  text for the next process, memory for copies and recordings ◄──► kept
+//! ```
+//!
+//! Orders are made from time to time, not in each cycle: in between they are the same, so that jobs may sleep.
+
+mod charges;
+mod decay;
+mod kept;
+mod ledger;
+mod measure;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Ordering;
+
+use pumice_conf::{Arg, Arguments, FormedText, GoDuration, OneOf, PluginSpec, TextForm};
+use pumice_framework::points;
+use pumice_framework::points::{JobOrder, KeepsUse, PastUse, QueueOrder, UserUse};
+use pumice_framework::{ChangedQueues, CycleInfo, Plugin, PluginMemory, Step};
+use pumice_model::{JobIx, QueueIx, State};
+
+use crate::entry::PluginEntry;
+use crate::named_map::{self, MAP_FORM};
+use charges::{JobCharges, UserRule, arrivals};
+use decay::HalfLife;
+use kept::UseClock;
+use ledger::{AccountIx, AccountOwner, UseAccount, UseLedger};
+use measure::UseMeasure;
+
+/// How long use counts half, unless said otherwise, in seconds: a week.
+const HALF_LIFE_S: i64 = 7 * 24 * 3600;
+/// How often orders are made, unless said otherwise, in seconds.
+const INTERVAL_S: i64 = 60;
+const NANOS_PER_S: i64 = 1_000_000_000;
+
+const HALF_LIFE: Arg<GoDuration> = Arg::duration(
+    "fairshare.halfLife",
+    "How long ago something was used that counts half as much as what is used now: a week unless given.",
+);
+const MEASURE: Arg<FormedText> = Arg::formed(
+    "fairshare.measure",
+    MEASURE_FORM,
+    measure::DOMINANT,
+    "What counts as use: `dominant`, the largest share of the cluster in any resource, or a sum of resources with their weights \
+     for a core, a device, a GiB.",
+);
+const MEASURE_FORM: TextForm = TextForm {
+    phrase: "`dominant`, or resources with their weights",
+    example: "nvidia.com/gpu=1,cpu=0.01",
+    fault: measure::fault,
+};
+const USERS: Arg<OneOf> = Arg::choice(
+    "fairshare.users",
+    &["none", "namespace", "said"],
+    "none",
+    "only queues count",
+    "Who counts as the user of a job within its queue: nobody, its namespace, or whom the annotation or label \
+     pumice.sh/user of its PodGroup names: `said`, which whoever may write PodGroups may write as he likes, unless admission \
+     keeps him from it.",
+);
+const KEEP_IN: Arg<FormedText> = Arg::formed(
+    "fairshare.keepIn",
+    MAP_FORM,
+    "",
+    "ConfigMap in which what was used is kept under the key `used`, as `namespace/name`, for the process that leads next; it \
+     has to be there, and is written every ten minutes at most, and when the process ends in order. Without it what was used \
+     is forgotten at a restart but for the pods that are there.",
+);
+const INTERVAL: Arg<GoDuration> = Arg::duration(
+    "fairshare.interval",
+    "How often queues and users are ordered anew by what they used: a minute unless given.",
+);
+
+/// Namespace and name of the ConfigMap in which is kept what was used, if the arguments name one.
+pub fn kept_place(arguments: &Arguments) -> Option<(String, String)> {
+    named_map::place(&KEEP_IN, arguments)
+}
+
+/// Why a text that is kept says nothing to a plugin with these arguments, if it does not.
+pub fn kept_use_fault(text: &str, arguments: &Arguments) -> Option<String> {
+    kept::fault(text, &measure_of(arguments).text())
+}
+
+fn measure_of(arguments: &Arguments) -> UseMeasure {
+    UseMeasure::read(MEASURE.read(arguments)).unwrap_or(UseMeasure::Dominant)
+}
+
+/// What the configuration may say.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "fairshare",
+    summary: "Lets queues, and users within a queue, go first that used less lately.",
+    args: &[
+        HALF_LIFE.spec(),
+        MEASURE.spec(),
+        USERS.spec(),
+        KEEP_IN.spec(),
+        INTERVAL.spec(),
+    ],
+    ..PluginSpec::PLAIN
+};
+
+/// Entry of the list of plugins.
+pub const ENTRY: PluginEntry =
+    PluginEntry::new(SPEC, |conf, _| Box::new(FairShare::new(&conf.arguments)));
+
+/// The plugin.
+#[derive(Clone)]
+pub struct FairShare {
+    rule: UserRule,
+    interval_s: i64,
+    ledger: UseLedger,
+    charges: JobCharges,
+    /// Accounts of queues, by index.
+    queues: Vec<Option<AccountIx>>,
+    /// Pods that are there are charged from when they got their nodes, the next time.
+    is_new: bool,
+    /// Epoch of what was kept by another process, as it was taken in last.
+    before: u64,
+    /// When orders were made.
+    ordered_s: Option<i64>,
+    /// Jobs waited when the last cycle began.
+    was_waited: bool,
+    /// When orders are to be made anew although nothing happens, as it was told.
+    due_s: Option<i64>,
+}
+
+impl FairShare {
+    /// The plugin with its arguments.
+    pub fn new(arguments: &Arguments) -> Self {
+        let seconds = |argument: &Arg<GoDuration>, otherwise| {
+            let nanos = argument.read(arguments);
+            nanos.map_or(otherwise, |nanos| (nanos / NANOS_PER_S).max(1))
+        };
+        let measure = measure_of(arguments);
+        let half_life = HalfLife::of_seconds(seconds(&HALF_LIFE, HALF_LIFE_S));
+        Self {
+            rule: match USERS.read(arguments) {
+                "namespace" => UserRule::Namespace,
+                "said" => UserRule::Said,
+                _ => UserRule::Nobody,
+            },
+            interval_s: seconds(&INTERVAL, INTERVAL_S),
+            ledger: UseLedger::new(measure, half_life),
+            charges: JobCharges::default(),
+            queues: Vec::new(),
+            is_new: true,
+            before: 0,
+            ordered_s: None,
+            was_waited: false,
+            due_s: None,
+        }
+    }
+
+    /// Charges what pods hold that are there already, from when they got their nodes, but not from before what is known.
+    fn catch_up(&mut self, state: &State, known_until_s: i64, now_s: i64) {
+        let arrivals = arrivals(state, known_until_s, now_s);
+        for at_once in arrivals.chunk_by(|left, right| left.0 == right.0) {
+            self.ledger.advance(at_once[0].0);
+            for (_, task) in at_once {
+                self.charges
+                    .arrive(state, *task, self.rule, &mut self.ledger);
+            }
+            self.ledger.settle(state.resources());
+        }
+        self.ledger.advance(now_s);
+    }
+
+    /// Begins anew: with what another process kept, and the pods that are there.
+    fn begin(&mut self, state: &State, text: Option<&str>, now_s: i64) {
+        // Who kept a text that cannot be read is told elsewhere.
+        let kept = text.and_then(|text| kept::read(text, now_s).ok());
+        let kept = kept.filter(|kept| kept.measure == self.ledger.measure.text());
+        let known_until_s = kept.as_ref().map_or(i64::MIN, |kept| kept.as_of_s);
+        self.ledger.restart(known_until_s);
+        self.charges = JobCharges::default();
+        self.queues.clear();
+        self.ordered_s = None;
+        for one in kept.into_iter().flat_map(|kept| kept.uses) {
+            self.ledger.bring(&one.queue, one.owner, one.used);
+        }
+        self.catch_up(state, known_until_s, now_s);
+    }
+
+    /// Brings accounts to now, and charges from now on what jobs hold.
+    fn follow(&mut self, state: &State, cycle: &CycleInfo) {
+        if cycle.changed.nodes || self.is_new {
+            self.ledger.set_totals(&state.nodes().cluster_total);
+        }
+        let before = state.supplies().used_before();
+        let is_news = std::mem::replace(&mut self.before, before.epoch) != before.epoch;
+        if std::mem::take(&mut self.is_new) || is_news {
+            self.begin(state, before.text.as_deref(), cycle.now_s);
+        }
+        self.ledger.advance(cycle.now_s);
+        match &cycle.changed.jobs {
+            None => self.charges.follow_all(state, self.rule, &mut self.ledger),
+            Some(jobs) => {
+                for job in jobs {
+                    self.charges
+                        .follow(state, *job, self.rule, &mut self.ledger);
+                }
+            }
+        }
+        if cycle.changed.queues == ChangedQueues::Any || self.queues.is_empty() {
+            self.queues.clear();
+            for (ix, queue) in state.population().queues().iter() {
+                if self.queues.len() <= ix.at() {
+                    self.queues.resize(ix.at() + 1, None);
+                }
+                self.queues[ix.at()] = Some(self.ledger.of_queue(&queue.object.name));
+            }
+        }
+        self.ledger.settle(state.resources());
+    }
+
+    /// Makes orders anew, if it is time. While jobs wait, and may sleep, it is only at a time that was told.
+    fn order(&mut self, state: &State, now_s: i64) {
+        let is_told = self.due_s.is_some_and(|due_s| due_s <= now_s);
+        let until_s = |at_s: i64| at_s.saturating_add(self.interval_s);
+        let is_early = self
+            .ordered_s
+            .is_some_and(|at_s| (at_s..until_s(at_s)).contains(&now_s));
+        if self.ordered_s.is_none() || (is_told || !self.was_waited) && !is_early {
+            self.ordered_s = Some(now_s);
+            if self.ledger.order() {
+                self.charges.follow_all(state, self.rule, &mut self.ledger);
+                self.ledger.settle(state.resources());
+            }
+        }
+        self.was_waited = !state.journal().waiting_jobs_unordered().is_empty();
+        let may_change = self.was_waited && self.ledger.may_reorder();
+        let next_s = self.ordered_s.map(|at_s| until_s(at_s.min(now_s)));
+        self.due_s = next_s.filter(|_| may_change);
+    }
+
+    fn used_of_queue(&self, queue: QueueIx) -> u128 {
+        let account = self.queues.get(queue.at()).copied().flatten();
+        let account = account.and_then(|ix| self.ledger.account(ix));
+        account.map_or(0, |account| account.ordered >> decay::USE_BITS)
+    }
+
+    fn used_of_user(&self, job: JobIx) -> u128 {
+        let user = self.charges.of(job).and_then(|accounts| accounts.user);
+        let account = user.and_then(|ix| self.ledger.account(ix));
+        account.map_or(0, |account| account.ordered)
+    }
+}
+
+impl Plugin for FairShare {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn open(&mut self, state: &State, cycle: &CycleInfo) {
+        self.follow(state, cycle);
+        self.order(state, cycle.now_s);
+    }
+
+    fn observe(&mut self, state: &State, step: Step) {
+        match step {
+            Step::Placed(task) | Step::Restored(task) => {
+                if let Some(job) = state.task(task).job
+                    && !self.charges.hold(state, job, &mut self.ledger)
+                {
+                    self.charges.follow(state, job, self.rule, &mut self.ledger);
+                }
+            }
+            Step::Leaving(task) | Step::Evicting(task) => {
+                self.charges.release(state, task, &mut self.ledger);
+            }
+            Step::Admitted(_) => return,
+        }
+        self.ledger.settle(state.resources());
+    }
+
+    fn wake_at_s(&self) -> Option<i64> {
+        self.due_s
+    }
+
+    fn keep(&self, _: &State) -> Option<PluginMemory> {
+        let clock = UseClock {
+            ordered_s: self.ordered_s,
+            was_waited: self.was_waited,
+            due_s: self.due_s,
+        };
+        (!self.is_new).then(|| kept::memory(&self.ledger, clock))
+    }
+
+    fn restore(&mut self, told: &PluginMemory, state: &State) {
+        let Some(clock) = kept::resume(told, &mut self.ledger) else {
+            return;
+        };
+        // What another process kept is in it.
+        (self.is_new, self.before) = (false, state.supplies().used_before().epoch);
+        (self.ordered_s, self.due_s) = (clock.ordered_s, clock.due_s);
+        self.was_waited = clock.was_waited;
+        self.ledger.set_totals(&state.nodes().cluster_total);
+    }
+
+    fn memory_lasts(&self) -> bool {
+        true
+    }
+
+    points!(
+        self;
+        as_keeps_use: KeepsUse,
+        as_job_order: JobOrder if self.rule != UserRule::Nobody,
+        as_queue_order: QueueOrder,
+    );
+}
+
+impl JobOrder for FairShare {
+    fn job_order(&self, _: &State, left: JobIx, right: JobIx) -> Ordering {
+        self.used_of_user(left).cmp(&self.used_of_user(right))
+    }
+
+    /// Orders are made anew only when it was told, and then all jobs are tried.
+    fn is_steady(&self) -> bool {
+        true
+    }
+}
+
+impl QueueOrder for FairShare {
+    fn queue_order(&self, state: &State, left: QueueIx, right: QueueIx) -> Ordering {
+        let weight = |queue| u128::from(state.queue(queue).object.weight.max(1).unsigned_abs());
+        // Each use by its own weight.
+        let of = |own, other| self.used_of_queue(own).saturating_mul(weight(other));
+        of(left, right).cmp(&of(right, left))
+    }
+}
+
+impl FairShare {
+    fn past(&self, account: &UseAccount) -> PastUse {
+        PastUse {
+            used: self.ledger.used(account) >> decay::USE_BITS,
+            ordered: account.ordered >> decay::USE_BITS,
+            rate: account.rate,
+        }
+    }
+
+    fn user(&self, account: &UseAccount) -> Option<UserUse> {
+        let user = match &account.owner {
+            AccountOwner::Queue => return None,
+            AccountOwner::User(name) => Some(name.to_string()),
+            AccountOwner::Others => None,
+        };
+        Some(UserUse {
+            queue: account.queue.to_string(),
+            user,
+            past: self.past(account),
+        })
+    }
+}
+
+impl KeepsUse for FairShare {
+    fn unit(&self) -> &'static str {
+        self.ledger.measure.unit()
+    }
+
+    fn measure(&self) -> String {
+        self.ledger.measure.text()
+    }
+
+    fn half_life_s(&self) -> i64 {
+        self.ledger.half_life_s()
+    }
+
+    fn of_queue(&self, queue: QueueIx) -> PastUse {
+        let account = self.queues.get(queue.at()).copied().flatten();
+        let account = account.and_then(|ix| self.ledger.account(ix));
+        account.map_or_else(PastUse::default, |account| self.past(account))
+    }
+
+    fn of_job(&self, job: JobIx) -> Option<UserUse> {
+        let user = self.charges.of(job)?.user?;
+        self.user(self.ledger.account(user)?)
+    }
+
+    fn users(&self) -> Vec<UserUse> {
+        let all = self.ledger.all().into_iter();
+        all.filter_map(|account| self.user(account)).collect()
+    }
+
+    fn last_used_s(&self) -> i64 {
+        self.ledger.charged_s()
+    }
+
+    fn use_to_keep(&self) -> String {
+        match self.is_new {
+            true => String::new(),
+            false => kept::text(&self.ledger),
+        }
+    }
+}
