@@ -51,7 +51,7 @@ pub use give_up::GivenUp;
 pub use knowledge::Knowledge;
 pub use memory::EngineMemory;
 pub use metrics_snapshot::{JobSnapshot, MetricsSnapshot, QueueSnapshot};
-pub use pumice_actions::Action;
+pub use pumice_actions::{Action, TIME_OVER};
 pub use pumice_framework::{Eviction, EvictionTally, Observer, Stage, Unobserved};
 pub use pumice_plugins::{annotations_read, counted_place, mix_place};
 pub use report::{GroupEvent, HyperNodeEvent, PodReport, QueueEvent, Reports};

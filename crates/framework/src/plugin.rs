@@ -7,7 +7,7 @@ use crate::points::{
     Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, DomainScore,
     ExtenderQuestions, JobConsent, JobOrder, JobPipelined, JobReady, JobShares, JobStarving,
     JobValid, KeepsMix, KeepsPlaces, Ledgers, NetworkSettings, NodeFilters, NodeScores, NodesRest,
-    Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder,
+    Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder, TimeLimits,
     VictimTasks, Victims,
 };
 
@@ -262,6 +262,11 @@ pub trait Plugin: CopiedPlugin + Send + Sync {
 
     /// Who is to be evicted for nobody's sake.
     fn as_victim_tasks(&self) -> Option<&dyn VictimTasks> {
+        None
+    }
+
+    /// Who is ended because his time is over.
+    fn as_time_limits(&self) -> Option<&dyn TimeLimits> {
         None
     }
 
