@@ -6,7 +6,7 @@
 //!
 //! * [`preempt`] and [`reclaim`] evict pods for jobs that found no place, [`gangpreempt`] and
 //!   [`gangreclaim`] whole gangs.
-//! * [`shuffle`] evicts pods that plugins name, for nobody.
+//! * [`shuffle`] evicts pods that plugins name, for nobody; before all actions go those whose time is over.
 //!
 //! [`ACTIONS`] is the only list to extend.
 
@@ -32,6 +32,7 @@ mod registry;
 mod reserve;
 pub mod shuffle;
 mod sub_jobs;
+mod time_over;
 mod tournament;
 mod worksheet;
 
@@ -41,3 +42,4 @@ pub use evict::CheapestByQueue;
 pub use kernel::{Kernel, nodes_with_room};
 pub use nominees::{JobNominees, place_nominees};
 pub use registry::{ACTIONS, SPECS, find};
+pub use time_over::{TIME_OVER, end_whose_time_is_over};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_engine::{Decisions, Engine, Eviction};
+use pumice_engine::{Decisions, Engine, Eviction, TIME_OVER};
 use pumice_model::write::{ObjectRef, PodRef, Write};
 use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 
@@ -43,6 +43,8 @@ impl EvictionWriter<'_> {
     pub fn write_eviction(&mut self, task: TaskIx, reason: &str, by: Option<JobIx>) {
         let state = self.engine.state();
         let job = state.task(task).job;
+        // Whose time is over goes whatever budgets say (spec/11 §3).
+        let minds_budgets = reason != TIME_OVER;
         let guarded_by_budget = state
             .supplies()
             .allowances()
@@ -54,7 +56,7 @@ impl EvictionWriter<'_> {
             reason: reason.to_owned(),
             group: job.and_then(|job| group_ref(self.engine, job)),
             beneficiary: by.and_then(|by| group_or_pod_ref(self.engine, by)),
-            guarded_by_budget,
+            guarded_by_budget: guarded_by_budget && minds_budgets,
         });
     }
 

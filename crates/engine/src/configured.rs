@@ -44,13 +44,14 @@ pub(crate) fn set_up(session: &mut Session, actions: &[(&'static Action, Argumen
     session.line = WaitingLine::new(keep_line(actions));
 }
 
-/// Runs the actions in their order.
+/// Ends whose time is over, then runs the actions in their order.
 pub(crate) fn run_actions(
     actions: &[(&'static Action, Arguments)],
     session: &mut Session,
     kernel: &mut Kernel,
     observer: &mut dyn Observer,
 ) {
+    pumice_actions::end_whose_time_is_over(session);
     for (action, arguments) in actions {
         let stage = Stage::Action(action.spec.name);
         observer.begin(stage);

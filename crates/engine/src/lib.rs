@@ -53,7 +53,7 @@ pub use kept::{kept_fault, kept_place};
 pub use knowledge::Knowledge;
 pub use memory::EngineMemory;
 pub use metrics_snapshot::{JobSnapshot, MetricsSnapshot, QueueSnapshot};
-pub use pumice_actions::Action;
+pub use pumice_actions::{Action, TIME_OVER};
 pub use pumice_framework::{Eviction, EvictionTally, Observer, Stage, Unobserved};
 pub use pumice_plugins::{annotations_read, mix_place};
 pub use report::{GroupEvent, HyperNodeEvent, PodReport, QueueEvent, Reports};

@@ -8,7 +8,7 @@ use crate::points::{
     ExtenderQuestions, JobConsent, JobOrder, JobPipelined, JobReady, JobShares, JobStarving,
     JobValid, KeepsMix, KeepsPlaces, KeepsUse, Ledgers, NetworkSettings, NodeFilters, NodeScores,
     NodesRest, Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder,
-    VictimTasks, Victims,
+    TimeLimits, VictimTasks, Victims,
 };
 
 /// What a plugin may know about the cycle besides the state.
@@ -272,6 +272,11 @@ pub trait Plugin: CopiedPlugin + Send + Sync {
 
     /// Who is to be evicted for nobody's sake.
     fn as_victim_tasks(&self) -> Option<&dyn VictimTasks> {
+        None
+    }
+
+    /// Who is ended because his time is over.
+    fn as_time_limits(&self) -> Option<&dyn TimeLimits> {
         None
     }
 

@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(added(&[], Some(-1)), [""; 0]);
         let own = [("pumice.sh/run-time-limit", "soon")];
         let written = "pumice.sh/run-time-limit=soon".to_owned();
-        assert_eq!(added(&own, None), [written.clone()]);
+        assert_eq!(added(&own, None), std::slice::from_ref(&written));
         assert_eq!(added(&own, Some(60)), [written, deadline("60s")]);
     }
 

@@ -7,7 +7,7 @@
 //!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit · tdm · usage · numa-aware
 //!   nodes of a job    task-topology · network-topology-aware
 //!   cards left over   fragmentation
-//!   time              reservation · fairshare
+//!   time              reservation · fairshare · runtimelimit
 //!   devices           deviceshare (the families of pumice-devices judge)
 //!   outside           extender
 //!   victims           conformance · proportion · capacity · cdp · pdb · tdm · rescheduling
@@ -50,6 +50,7 @@ pub mod reservation;
 pub mod resource_strategy_fit;
 mod resource_weights;
 pub mod resourcequota;
+pub mod runtimelimit;
 pub mod sla;
 pub mod task_topology;
 pub mod tdm;

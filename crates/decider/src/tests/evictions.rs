@@ -3,6 +3,8 @@
 use pumice_conf::ActionSpec;
 use pumice_engine::Action;
 use pumice_model::TaskIx;
+use pumice_model::object::{BudgetObject, Selector};
+use pumice_model::run_time::RUN_TIME_LIMIT;
 
 use super::*;
 
@@ -258,4 +260,40 @@ fn a_dry_run_evicts_nobody_and_takes_it_back_after_a_while() {
     bench.decider.engine_mut().reconfigure(&config());
     bench.at(161);
     assert_eq!(status(&bench, "old"), TaskStatus::Running);
+}
+
+#[test]
+fn whose_time_is_over_goes_whatever_budgets_say() {
+    let budget = BudgetObject {
+        namespace: "ns".to_owned(),
+        name: "all".to_owned(),
+        selector: Some(Selector::default()),
+        ..BudgetObject::default()
+    };
+    let guarded = |writes: Vec<Write>| {
+        let of = |write| match write {
+            Write::Evict {
+                reason,
+                guarded_by_budget,
+                ..
+            } => Some((reason, guarded_by_budget)),
+            _ => None,
+        };
+        writes.into_iter().filter_map(of).collect::<Vec<_>>()
+    };
+    let mut bench = bench(false);
+    bench.apply(Delta::BudgetApply(Box::new(budget.clone())));
+    assert_eq!(guarded(bench.at(100)), [("preempt".to_owned(), true)]);
+    let limit = (RUN_TIME_LIMIT.to_owned(), "100s".to_owned());
+    let limited = member("old").annotations(vec![limit]);
+    let limited = runs(true, limited.scheduled_s(Some(100)));
+    let mut bench = Bench::new([queue(), node("n1", 1000), gang(1), limited]);
+    bench.apply(Delta::BudgetApply(Box::new(budget)));
+    let conf = "actions: allocate\ntiers: [{plugins: [{name: gang}, {name: runtimelimit}]}]\n";
+    let conf = pumice_conf::parse(conf, &pumice_engine::REGISTRY);
+    bench
+        .decider
+        .configure(&conf.config.expect("a configuration"));
+    assert_eq!(guarded(bench.at(229)), []);
+    assert_eq!(guarded(bench.at(230)), [("runtimelimit".to_owned(), false)]);
 }

@@ -67,6 +67,18 @@ impl EvictionRules<'_> {
         tiers::union_by_tier(asked.map(|tier| tier.map(named)))
     }
 
+    /// TimeLimits: pods whose time is over, by any plugin, by index.
+    pub fn whose_time_is_over(&self, state: &State) -> Vec<TaskIx> {
+        let asked = &self.0.points.time_limits;
+        let asked = self.0.ask(asked, |x| x.as_time_limits());
+        let mut all: Vec<TaskIx> = asked
+            .flat_map(|point| point.whose_time_is_over(state))
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
     /// Those of the candidates, given cheapest first, that no plugin with a word on preemption protects
     /// whoever they go for ([`Victims::unprotected`]), whichever its tier.
     pub fn unprotected(&self, state: &State, candidates: &[TaskIx]) -> Vec<TaskIx> {

@@ -18,6 +18,7 @@
 //! | [`network`] | scores of domains of the network | – | not at all |
 //! | [`reserve`] | places that are kept for jobs that wait | – | for the cycle |
 //! | [`victims`] | who may be evicted for whom, which queue may reclaim, from whom first, who goes for nobody | – | not at all |
+//! | [`ends`] | whose time is over | – | not at all |
 //! | [`report`] | numbers for reports | – | not at all |
 //! | [`bind`] | what a Binding waits for | – | not at all |
 //!
@@ -40,6 +41,7 @@ pub mod candidates;
 pub mod class;
 pub mod consent;
 pub mod domain;
+pub mod ends;
 pub mod filter;
 pub mod ledger;
 pub mod mix;
@@ -60,6 +62,7 @@ pub use consent::{ExtenderQuestions, JobConsent, NeededAnswer};
 pub use domain::{
     Cell, ChangedDomains, CountedCluster, Counting, DomainFilter, DomainFilters, KeySet,
 };
+pub use ends::TimeLimits;
 pub use filter::{NodeFilter, NodeFilters};
 pub use ledger::{LedgerCheck, Ledgers, ReasonDetail};
 pub use mix::{KeepsMix, LeftOutTasks};

@@ -53,6 +53,7 @@ mod shuffle;
 mod sleep;
 mod strange_resources;
 mod ties;
+mod time_limits;
 mod timeline;
 mod topology_view;
 mod usage;
