@@ -105,7 +105,7 @@ pub struct Reservations {
     /// Now, or the moment of the future that is being tried; seconds since the epoch.
     pub clock_s: i64,
     /// Nodes that were passed over in one try of a job, by the class of the pod.
-    passed_over: Vec<(PodClass, NodeIx)>,
+    passed_over: Vec<(PodClass, FxHashSet<NodeIx>)>,
     /// In whose way the job would have been on the first of them.
     kept_for: Option<JobId>,
     /// Epoch of the nodes when places were chosen.
@@ -384,7 +384,12 @@ impl Reservations {
 
     /// A pod would have been in somebody's way on a node: others of the same try are not tried there.
     pub fn pass_over(&mut self, class: PodClass, node: NodeIx, reserved: JobId) {
-        self.passed_over.push((class, node));
+        match self.passed_over.iter_mut().find(|(of, _)| *of == class) {
+            Some((_, nodes)) => {
+                nodes.insert(node);
+            }
+            None => self.passed_over.push((class, [node].into_iter().collect())),
+        }
         self.kept_for.get_or_insert(reserved);
     }
 
@@ -404,9 +409,9 @@ impl Reservations {
     }
 
     /// Nodes that were passed over in this try for pods of a class.
-    pub fn passed_over(&self, class: &PodClass) -> impl Iterator<Item = NodeIx> {
-        let of_class = self.passed_over.iter().filter(move |(of, _)| of == class);
-        of_class.map(|(_, node)| *node)
+    pub fn passed_over(&self, class: &PodClass) -> Option<&FxHashSet<NodeIx>> {
+        let of_class = self.passed_over.iter().find(|(of, _)| of == class);
+        of_class.map(|(_, nodes)| nodes)
     }
 
     fn index(&mut self) {

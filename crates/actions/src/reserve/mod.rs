@@ -68,8 +68,8 @@ pub(crate) fn pass_over(session: &mut Session, task: TaskIx, node: NodeIx, reser
 /// Nodes, all or of those given, on which pods of the class of one were not found to be in the way.
 pub(crate) fn nodes_left(session: &Session, task: TaskIx, nodes: Option<&[NodeIx]>) -> Vec<NodeIx> {
     let class = class_of(session.state, session.plugins, task);
-    let passed_over: Vec<NodeIx> = session.reserved.passed_over(&class).collect();
-    let is_free = |node: &NodeIx| !passed_over.contains(node);
+    let passed_over = session.reserved.passed_over(&class);
+    let is_free = |node: &NodeIx| passed_over.is_none_or(|passed_over| !passed_over.contains(node));
     match nodes {
         None => session.state.nodes().indices().filter(is_free).collect(),
         Some(nodes) => nodes.iter().copied().filter(is_free).collect(),
@@ -82,7 +82,10 @@ pub(crate) fn kept_for_other(session: &Session, task: TaskIx) -> Option<KeptForO
         return None;
     }
     let class = class_of(session.state, session.plugins, task);
-    let nodes = session.reserved.passed_over(&class).count();
+    let nodes = session
+        .reserved
+        .passed_over(&class)
+        .map_or(0, FxHashSet::len);
     let first = session.reserved.kept_for().filter(|_| nodes > 0)?;
     kept(session, first, nodes)
 }
@@ -230,7 +233,7 @@ fn replace_broken(session: &mut Session, kernel: &mut Kernel, settings: &Reserva
     let all: Vec<JobReservation> = session.reserved.all().to_vec();
     for one in all {
         let is_over = one.start_s.saturating_add(settings.slack_s) < session.now_s;
-        let mut nodes: Vec<NodeIx> = one.pods.iter().map(|(_, node)| *node).collect();
+        let mut nodes = nodes_of(&one);
         nodes.retain(|node| touched.as_ref().is_none_or(|all| all.contains(node)));
         nodes.dedup();
         let stands = |session: &mut Session, kernel: &mut Kernel| {
@@ -257,29 +260,50 @@ fn displaced(session: &mut Session, kernel: &mut Kernel, job: JobIx) -> Vec<JobR
     let others = session.reserved.all().iter();
     let behind = others.filter(|one| one.job != id && around::goes_before(session, job, one.job));
     let mut behind: Vec<JobReservation> = behind.cloned().collect();
-    let is_near = |one: &JobReservation| {
-        let nodes = one.pods.iter().map(|(_, node)| node);
+    let shared = |one: &JobReservation| -> Vec<NodeIx> {
+        let nodes = one.pods.iter().map(|(_, node)| *node);
         nodes
-            .into_iter()
-            .any(|node| own.pods.iter().any(|(_, own)| own == node))
+            .filter(|node| own.pods.iter().any(|(_, own)| own == node))
+            .collect()
     };
     let mut displaced = Vec::new();
     behind.retain(|one| {
-        let stands = around::stands_beside(session, kernel, one, None, None);
+        let stands = stands_on(session, kernel, one, shared(one));
         if !stands {
             session.reserved.remove(one.job);
             displaced.push(one.clone());
         }
         stands
     });
-    behind.retain(|one| one.start_s <= own.start_s && is_near(one));
-    while !around::stands_beside(session, kernel, &own, None, None)
-        && let Some(last) = behind.pop()
-    {
+    behind.retain(|one| one.start_s <= own.start_s && !shared(one).is_empty());
+    while !behind.is_empty() && !stands_on(session, kernel, &own, nodes_of(&own)) {
+        let Some(last) = behind.pop() else { break };
         session.reserved.remove(last.job);
         displaced.push(last);
     }
     displaced
+}
+
+/// Nodes on which places are kept.
+fn nodes_of(one: &JobReservation) -> Vec<NodeIx> {
+    one.pods.iter().map(|(_, node)| *node).collect()
+}
+
+/// Whether the pods of a reservation still fit when it begins, where only what is on these nodes can have changed; and
+/// within the limits of its queue, if there are any.
+fn stands_on(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    one: &JobReservation,
+    mut nodes: Vec<NodeIx>,
+) -> bool {
+    if one.spans_nodes || !one.room.is_empty() {
+        return around::stands_beside(session, kernel, one, None, None);
+    }
+    nodes.sort_unstable();
+    nodes.dedup();
+    let mut nodes = nodes.into_iter();
+    nodes.all(|node| around::stands_beside(session, kernel, one, None, Some(node)))
 }
 
 /// What was promised before. Of what was promised in this cycle nobody knows yet.

@@ -208,14 +208,14 @@ fn families_without_labels_are_shown_before_their_first_update() {
     assert!(text.contains("\nprocess_resident_memory_bytes "));
 }
 
-/// Calls every setter once.
-fn use_everything(metrics: &Metrics) {
+/// Every number of a queue.
+fn queue_numbers() -> QueueNumbers<'static> {
     let amounts = ResourceAmounts {
         milli_cpu: 1.0,
         memory_bytes: 2.0,
         scalars: &[("nvidia.com/gpu", 3.0)],
     };
-    let numbers = QueueNumbers {
+    QueueNumbers {
         allocated: Some(amounts),
         request: Some(amounts),
         deserved: Some(amounts),
@@ -226,7 +226,11 @@ fn use_everything(metrics: &Metrics) {
         weight: Some(1.0),
         overused: Some(true),
         past_use_hours: Some(2.5),
-    };
+    }
+}
+
+/// Calls every setter once.
+fn use_everything(metrics: &Metrics) {
     metrics.cycle(1.0);
     metrics.idle_cycle();
     metrics.open_session(1.0);
@@ -238,7 +242,7 @@ fn use_everything(metrics: &Metrics) {
     metrics.preemption_attempts(1);
     metrics.eviction_transactions("preempt", 1);
     metrics.unready_jobs(1);
-    metrics.queue("q", &numbers);
+    metrics.queue("q", &queue_numbers());
     metrics.job_placed(JOB, PLACED);
     metrics.job_share("ns", "job", 0.5);
     metrics.job_lacks("ns", "job", 2);
