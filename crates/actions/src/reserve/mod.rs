@@ -236,9 +236,11 @@ fn replace_broken(session: &mut Session, kernel: &mut Kernel, settings: &Reserva
         let mut nodes = nodes_of(&one);
         nodes.retain(|node| touched.as_ref().is_none_or(|all| all.contains(node)));
         nodes.dedup();
+        let has_room = one.room.iter().all(|(_, room)| *room >= 0);
         let stands = |session: &mut Session, kernel: &mut Kernel| {
             let mut nodes = nodes.iter();
-            nodes.all(|node| around::stands_beside(session, kernel, &one, None, Some(*node)))
+            has_room
+                && nodes.all(|node| around::stands_beside(session, kernel, &one, None, Some(*node)))
         };
         match is_over {
             true => replan(session, kernel, &one, MovedBy::Overrun),
