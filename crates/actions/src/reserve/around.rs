@@ -18,6 +18,15 @@ use super::ends;
 use crate::attempt::place_within_limits;
 use crate::kernel::Kernel;
 
+/// Which other reservations are there when one begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beside {
+    /// Those that were found before it: others were found beside it, and take what it leaves of cards.
+    Earlier,
+    /// All of them.
+    All,
+}
+
 /// In whose way a pod is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InTheWay {
@@ -68,7 +77,7 @@ pub(crate) fn in_whose_way(
     let mut all = threatened.into_iter();
     let found = all.find(|(one, whole)| {
         let only = (!whole).then_some(node);
-        !stands_beside(session, kernel, one, Some(task), only)
+        !stands_beside(session, kernel, (one, Beside::All), Some(task), only)
     });
     if let Some((one, _)) = found {
         return Some(InTheWay {
@@ -201,7 +210,7 @@ pub(super) fn span_nodes(session: &Session, pods: impl IntoIterator<Item = TaskI
 pub(super) fn stands_beside(
     session: &mut Session,
     kernel: &mut Kernel,
-    one: &JobReservation,
+    (one, beside): (&JobReservation, Beside),
     stays: Option<TaskIx>,
     only: Option<NodeIx>,
 ) -> bool {
@@ -222,7 +231,7 @@ pub(super) fn stands_beside(
     }
     session.reserved.clock_s = begins_s;
     let trying = stays.and_then(|task| session.state.task(task).job);
-    for (task, node) in others_until(session, (one, trying), begins_s, only) {
+    for (task, node) in others_until(session, (one, beside, trying), begins_s, only) {
         if let Ok(choice) = kernel.fits(session.state, session.plugins, task, node) {
             session.place(task, choice);
         }
@@ -287,13 +296,14 @@ fn planned(session: &Session, one: &JobReservation, only: Option<NodeIx>) -> Vec
 /// being placed does not count besides what it gets.
 fn others_until(
     session: &Session,
-    (one, trying): (&JobReservation, Option<JobIx>),
+    (one, beside, trying): (&JobReservation, Beside, Option<JobIx>),
     begins_s: i64,
     only: Option<NodeIx>,
 ) -> Vec<(TaskIx, NodeIx)> {
     let trying = trying.map(|job| session.state.population().job_id(job));
     let is_there = |other: &&JobReservation| {
         other.job != one.job
+            && (beside == Beside::All || other.serial < one.serial)
             && Some(other.job) != trying
             && self::begins_s(session, other) <= begins_s
             && other.end_s.is_none_or(|end_s| end_s > begins_s)

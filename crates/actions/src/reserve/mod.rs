@@ -19,6 +19,7 @@ use pumice_framework::{Choice, KeptForOther, Session, Unplaced};
 use pumice_model::{JobId, JobIx, NodeIx, QueueIx, TaskIx, TaskStatus};
 use rustc_hash::FxHashSet;
 
+use around::Beside;
 pub(crate) use around::{find_outranked, in_whose_way};
 
 use crate::kernel::Kernel;
@@ -240,7 +241,15 @@ fn replace_broken(session: &mut Session, kernel: &mut Kernel, settings: &Reserva
         let stands = |session: &mut Session, kernel: &mut Kernel| {
             let mut nodes = nodes.iter();
             has_room
-                && nodes.all(|node| around::stands_beside(session, kernel, &one, None, Some(*node)))
+                && nodes.all(|node| {
+                    around::stands_beside(
+                        session,
+                        kernel,
+                        (&one, Beside::Earlier),
+                        None,
+                        Some(*node),
+                    )
+                })
         };
         match is_over {
             true => replan(session, kernel, &one, MovedBy::Overrun),
@@ -300,12 +309,12 @@ fn stands_on(
     mut nodes: Vec<NodeIx>,
 ) -> bool {
     if one.spans_nodes || !one.room.is_empty() {
-        return around::stands_beside(session, kernel, one, None, None);
+        return around::stands_beside(session, kernel, (one, Beside::All), None, None);
     }
     nodes.sort_unstable();
     nodes.dedup();
     let mut nodes = nodes.into_iter();
-    nodes.all(|node| around::stands_beside(session, kernel, one, None, Some(node)))
+    nodes.all(|node| around::stands_beside(session, kernel, (one, Beside::All), None, Some(node)))
 }
 
 /// What was promised before. Of what was promised in this cycle nobody knows yet.
@@ -343,7 +352,14 @@ fn look_for_earlier(session: &mut Session, kernel: &mut Kernel) {
                 });
                 session.reserved.replace(JobReservation { moved, ..found });
             }
-            None if !around::stands_beside(session, kernel, &one, None, None) => {
+            None if !around::stands_beside(
+                session,
+                kernel,
+                (&one, Beside::Earlier),
+                None,
+                None,
+            ) =>
+            {
                 replan(session, kernel, &one, MovedBy::PlacesTaken);
             }
             None => {}
