@@ -1,6 +1,6 @@
 //! How long pods run, as their owners say it.
 
-use pumice_units::duration::parse_go_duration;
+use pumice_units::duration::{parse_go_duration, seconds_up};
 
 use crate::object::{Pairs, value_of};
 use crate::state::State;
@@ -114,10 +114,9 @@ pub fn run_time_faults<'a>(
 /// Why it is none, as a sentence goes on after the text.
 pub fn run_time_s(text: &str) -> Result<i64, &'static str> {
     let nanos = parse_go_duration(text).map_err(|_| "is no duration such as 2h30m")?;
-    let seconds = nanos.div_euclid(1_000_000_000) + i64::from(nanos % 1_000_000_000 != 0);
-    match seconds {
+    match seconds_up(nanos) {
         ..=0 => Err("is not above 0"),
-        1..=MAX_RUN_TIME_S => Ok(seconds),
+        seconds @ 1..=MAX_RUN_TIME_S => Ok(seconds),
         _ => Err("is more than ten years"),
     }
 }

@@ -10,14 +10,13 @@ use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{CycleInfo, Plugin};
 use pumice_model::selector::label;
 use pumice_model::{JobIx, State, Task, TaskIx};
-use pumice_units::duration::parse_go_duration;
+use pumice_units::duration::{parse_go_duration, seconds_up};
 use rustc_hash::FxHashMap;
 
 use crate::entry::PluginEntry;
 
 /// Label, else annotation, of a pod with its cool-down, a Go duration.
 const COOLDOWN_TIME: &str = "volcano.sh/cooldown-time";
-const NANOS_PER_S: i64 = 1_000_000_000;
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
@@ -62,8 +61,7 @@ fn text<'a>(state: &'a State, task: &'a Task) -> Option<&'a str> {
 /// does not tell when it got its node got it after it was made.
 fn end_s(task: &Task, cooldown_ns: i64) -> i64 {
     let since_s = task.scheduled_s.unwrap_or(task.created_s);
-    let whole_s = cooldown_ns / NANOS_PER_S + i64::from(cooldown_ns % NANOS_PER_S > 0);
-    since_s.saturating_add(whole_s)
+    since_s.saturating_add(seconds_up(cooldown_ns))
 }
 
 impl Cdp {

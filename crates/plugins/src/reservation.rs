@@ -11,12 +11,12 @@ use pumice_framework::points::{ClassSignature, KeepsPlaces};
 use pumice_framework::reserved::ReservationSettings;
 use pumice_model::run_time::RunTime;
 use pumice_model::{State, TaskIx};
+use pumice_units::duration::seconds_up;
 
 use crate::entry::PluginEntry;
 
 /// More jobs of one queue have no places kept.
 const MAX_JOBS: i64 = 1_000;
-const NANOS_PER_S: i64 = 1_000_000_000;
 /// How much later than its limit a pod may end, unless said otherwise, in seconds.
 const SLACK_S: i64 = 30;
 /// How often an earlier start is looked for, unless said otherwise, in seconds.
@@ -79,10 +79,7 @@ pub struct KeptPlaces(ReservationSettings);
 
 impl KeptPlaces {
     fn new(arguments: &Arguments) -> Self {
-        let seconds = |argument: &Arg<GoDuration>| {
-            let nanos = argument.read(arguments)?;
-            Some(nanos.div_euclid(NANOS_PER_S) + i64::from(nanos % NANOS_PER_S != 0))
-        };
+        let seconds = |argument: &Arg<GoDuration>| argument.read(arguments).map(seconds_up);
         let not_below_0 = |seconds: i64| seconds.max(0);
         Self(ReservationSettings {
             jobs_of_queue: usize::try_from(JOBS.read(arguments)).unwrap_or(1),

@@ -13,11 +13,11 @@ use pumice_framework::points::TimeLimits;
 use pumice_framework::{ChangedQueues, CycleInfo, Plugin};
 use pumice_model::run_time::RunTime;
 use pumice_model::{JobIx, State, TaskIx, TaskStatus};
+use pumice_units::duration::seconds_up;
 use rustc_hash::FxHashMap;
 
 use crate::entry::PluginEntry;
 
-const NANOS_PER_S: i64 = 1_000_000_000;
 /// How much longer than its limit a pod may run, unless said otherwise, in seconds.
 const GRACE_S: i64 = 30;
 
@@ -52,12 +52,9 @@ pub struct RunTimeLimits {
 
 impl RunTimeLimits {
     fn new(arguments: &Arguments) -> Self {
-        let grace_s = GRACE.read(arguments).map(|nanos| {
-            let seconds = nanos.div_euclid(NANOS_PER_S);
-            (seconds + i64::from(nanos % NANOS_PER_S != 0)).max(0)
-        });
+        let grace_s = GRACE.read(arguments).map(seconds_up);
         Self {
-            grace_s: grace_s.unwrap_or(GRACE_S),
+            grace_s: grace_s.map_or(GRACE_S, |grace_s| grace_s.max(0)),
             now_s: 0,
             first_s: FxHashMap::default(),
             in_order: BTreeSet::new(),

@@ -19,6 +19,14 @@ pub enum DurationError {
     TooLong,
 }
 
+/// Nanoseconds of a second.
+const SECOND: i64 = 1_000_000_000;
+
+/// Nanoseconds as whole seconds, parts of one counted up.
+pub fn seconds_up(nanos: i64) -> i64 {
+    nanos.div_euclid(SECOND) + i64::from(nanos.rem_euclid(SECOND) > 0)
+}
+
 /// A Go duration in nanoseconds.
 ///
 /// # Errors
@@ -96,7 +104,13 @@ fn fraction_nanos(digits: &str, unit_nanos: u128) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_go_duration;
+    use super::{parse_go_duration, seconds_up};
+
+    #[test]
+    fn parts_of_a_second_count_as_one_upwards() {
+        let nanos = [0, 1, 1_000_000_000, 1_500_000_000, -1_500_000_000];
+        assert_eq!(nanos.map(seconds_up), [0, 1, 1, 2, -1]);
+    }
 
     #[test]
     fn go_durations_are_read_to_the_nanosecond() {

@@ -236,26 +236,12 @@ fn replace_broken(session: &mut Session, kernel: &mut Kernel, settings: &Reserva
         let is_over = one.start_s.saturating_add(settings.slack_s) < session.now_s;
         let mut nodes = nodes_of(&one);
         nodes.retain(|node| touched.as_ref().is_none_or(|all| all.contains(node)));
-        nodes.dedup();
         let has_room = one.room.iter().all(|(_, room)| *room >= 0);
-        let stands = |session: &mut Session, kernel: &mut Kernel| {
-            let mut nodes = nodes.iter();
-            has_room
-                && nodes.all(|node| {
-                    around::stands_beside(
-                        session,
-                        kernel,
-                        (&one, Beside::Earlier),
-                        None,
-                        Some(*node),
-                    )
-                })
-        };
+        let mut stands = || has_room && fits_on(session, kernel, (&one, Beside::Earlier), &nodes);
+        let is_broken = !is_over && !stands();
         match is_over {
             true => replan(session, kernel, &one, MovedBy::Overrun),
-            false if !stands(session, kernel) => {
-                replan(session, kernel, &one, MovedBy::PlacesTaken);
-            }
+            false if is_broken => replan(session, kernel, &one, MovedBy::PlacesTaken),
             false => {}
         }
     }
@@ -271,15 +257,14 @@ fn displaced(session: &mut Session, kernel: &mut Kernel, job: JobIx) -> Vec<JobR
     let others = session.reserved.all().iter();
     let behind = others.filter(|one| one.job != id && around::goes_before(session, job, one.job));
     let mut behind: Vec<JobReservation> = behind.cloned().collect();
+    let own_nodes = nodes_of(&own);
     let shared = |one: &JobReservation| -> Vec<NodeIx> {
-        let nodes = one.pods.iter().map(|(_, node)| *node);
-        nodes
-            .filter(|node| own.pods.iter().any(|(_, own)| own == node))
-            .collect()
+        let nodes = nodes_of(one).into_iter();
+        nodes.filter(|node| own_nodes.contains(node)).collect()
     };
     let mut displaced = Vec::new();
     behind.retain(|one| {
-        let stands = stands_on(session, kernel, one, shared(one));
+        let stands = stands_on(session, kernel, one, &shared(one));
         if !stands {
             session.reserved.remove(one.job);
             displaced.push(one.clone());
@@ -287,34 +272,48 @@ fn displaced(session: &mut Session, kernel: &mut Kernel, job: JobIx) -> Vec<JobR
         stands
     });
     behind.retain(|one| one.start_s <= own.start_s && !shared(one).is_empty());
-    while !behind.is_empty() && !stands_on(session, kernel, &own, nodes_of(&own)) {
-        let Some(last) = behind.pop() else { break };
+    while !behind.is_empty()
+        && !stands_on(session, kernel, &own, &own_nodes)
+        && let Some(last) = behind.pop()
+    {
         session.reserved.remove(last.job);
         displaced.push(last);
     }
     displaced
 }
 
-/// Nodes on which places are kept.
+/// Nodes on which places are kept, each once.
 fn nodes_of(one: &JobReservation) -> Vec<NodeIx> {
-    one.pods.iter().map(|(_, node)| *node).collect()
+    let mut nodes: Vec<NodeIx> = one.pods.iter().map(|(_, node)| *node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
 }
 
-/// Whether the pods of a reservation still fit when it begins, where only what is on these nodes can have changed; and
-/// within the limits of its queue, if there are any.
+/// Whether the pods of a reservation that are planned on these nodes still fit there when it begins.
+fn fits_on(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    one: (&JobReservation, Beside),
+    nodes: &[NodeIx],
+) -> bool {
+    let mut nodes = nodes.iter();
+    nodes.all(|node| around::stands_beside(session, kernel, one, None, Some(*node)))
+}
+
+/// Whether the pods of a reservation still fit beside all others when it begins, where only what is on these nodes can have
+/// changed; and within the limits of its queue, if there are any.
 fn stands_on(
     session: &mut Session,
     kernel: &mut Kernel,
     one: &JobReservation,
-    mut nodes: Vec<NodeIx>,
+    nodes: &[NodeIx],
 ) -> bool {
-    if one.spans_nodes || !one.room.is_empty() {
-        return around::stands_beside(session, kernel, (one, Beside::All), None, None);
+    let one_of_all = (one, Beside::All);
+    match one.spans_nodes || !one.room.is_empty() {
+        true => around::stands_beside(session, kernel, one_of_all, None, None),
+        false => fits_on(session, kernel, one_of_all, nodes),
     }
-    nodes.sort_unstable();
-    nodes.dedup();
-    let mut nodes = nodes.into_iter();
-    nodes.all(|node| around::stands_beside(session, kernel, (one, Beside::All), None, Some(node)))
 }
 
 /// What was promised before. Of what was promised in this cycle nobody knows yet.

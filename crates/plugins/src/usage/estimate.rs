@@ -3,6 +3,7 @@
 use pumice_conf::{Arg, ArgMap, Arguments, FormedText, GoDuration, TextForm};
 use pumice_model::resource::{CPU, MEMORY};
 use pumice_model::{NodeIx, State, Task, TaskIx, TaskStatus};
+use pumice_units::duration::seconds_up;
 
 /// All of a node, in the unit of its usage.
 const WHOLE: f64 = 100_000.0;
@@ -125,8 +126,7 @@ impl LoadEstimator {
                 cpu_milli(BEST_EFFORT_CPU.read(&own)).unwrap_or(0),
                 memory_bytes(BEST_EFFORT_MEMORY.read(&own)).unwrap_or(0),
             ],
-            interval_s: interval_ns.div_euclid(NANOS_PER_S)
-                + i64::from(interval_ns.rem_euclid(NANOS_PER_S) > 0),
+            interval_s: seconds_up(interval_ns),
         }
     }
 
