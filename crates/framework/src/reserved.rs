@@ -62,6 +62,8 @@ pub struct JobReservation {
     pub pods: Vec<(TaskId, NodeIx)>,
     /// How much more the queue of the job may hold then by its limits, of each resource that has one.
     pub room: Vec<(ResIx, i64)>,
+    /// Pods of other reservations that are on their nodes by then, where [`Self::room`] is what they leave; sorted.
+    pub counted: Vec<TaskId>,
     /// What is on other nodes matters to some of its pods.
     pub spans_nodes: bool,
     /// Job, as `namespace/name`, whose end it waits for last.

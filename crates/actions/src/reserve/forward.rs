@@ -98,6 +98,11 @@ fn reservation(
         start_s: at_s,
         end_s: ends::last_end_s(session, &tasks, at_s),
         pods: ids.collect(),
+        counted: if room.is_empty() {
+            Vec::new()
+        } else {
+            walk.given()
+        },
         room,
         spans_nodes: span_nodes(session, tasks.iter().copied()),
         after: walk.last.map(|task| match population.task(task).job {

@@ -22,7 +22,7 @@ use pumice_framework::{Choice, KeptForOther, Session, Unplaced};
 use pumice_model::{JobId, JobIx, NodeIx, QueueIx, TaskIx, TaskStatus};
 use rustc_hash::FxHashSet;
 
-use around::Beside;
+use around::{Beside, PodOnTrial};
 pub(crate) use around::{find_outranked, in_whose_way};
 use walk::Walk;
 
@@ -30,18 +30,19 @@ use crate::kernel::Kernel;
 use crate::line;
 use crate::pod_classes::class_of;
 
-/// What steps of plans are called; none of them is ever decided.
-const REASON: &str = "plan";
-
 /// Behind so many jobs of a queue for which no moment is known nobody is looked at.
 const MAX_IN_VAIN: usize = 16;
 
-/// Whether the end of a pod on a node makes room: it holds a place, and is not on its way out already.
+/// Whether the end of a pod on a node makes room.
 fn may_end(session: &Session, task: TaskIx) -> bool {
     let status = session.state.task(task).status;
     matches!(
         status,
-        TaskStatus::Allocated | TaskStatus::Binding | TaskStatus::Bound | TaskStatus::Running
+        TaskStatus::Allocated
+            | TaskStatus::Binding
+            | TaskStatus::Bound
+            | TaskStatus::Running
+            | TaskStatus::Releasing
     )
 }
 
@@ -295,9 +296,34 @@ fn replace_broken(walk: &mut Walk, settings: &ReservationSettings) {
         let has_room = one.room.iter().all(|(_, room)| *room >= 0);
         if is_over {
             replan(walk, &one, MovedBy::Overrun);
-        } else if !has_room || !fits_on(walk, (&one, Beside::Earlier), &nodes) {
+        } else if !has_room {
             replan(walk, &one, MovedBy::PlacesTaken);
+        } else if !fits_on(walk, (&one, Beside::All), &nodes) {
+            match fits_on(walk, (&one, Beside::Earlier), &nodes) {
+                true => replan_later(walk, &one, &nodes),
+                false => replan(walk, &one, MovedBy::PlacesTaken),
+            }
         }
+    }
+}
+
+/// Plans anew those that were found after one and are in its way on these nodes: the last ones first, until it fits.
+fn replan_later(walk: &mut Walk, one: &JobReservation, nodes: &[NodeIx]) {
+    let is_near = |other: &JobReservation| other.pods.iter().any(|(_, node)| nodes.contains(node));
+    let all = walk.session.reserved.all().iter();
+    let later = all.filter(|other| other.serial > one.serial && other.start_s <= one.start_s);
+    let mut later: Vec<JobReservation> = later.filter(|other| is_near(other)).cloned().collect();
+    later.sort_by_key(|other| other.serial);
+    let mut given_up = Vec::new();
+    while let Some(last) = later.pop() {
+        walk.session.reserved.remove(last.job);
+        given_up.push(last);
+        if fits_on(walk, (one, Beside::All), nodes) {
+            break;
+        }
+    }
+    for other in given_up.iter().rev() {
+        replan(walk, other, MovedBy::PlacesTaken);
     }
 }
 
@@ -352,7 +378,7 @@ fn fits_on(walk: &mut Walk, one: (&JobReservation, Beside), nodes: &[NodeIx]) ->
     }
     let (session, kernel) = walk.now();
     let mut nodes = nodes.iter();
-    nodes.all(|node| around::stands_beside(session, kernel, one, None, Some(*node)))
+    nodes.all(|node| around::stands_beside(session, kernel, one, PodOnTrial::None, Some(*node)))
 }
 
 /// Whether the pods of a reservation still fit beside others when it begins, where only what is on these nodes can have
@@ -360,7 +386,7 @@ fn fits_on(walk: &mut Walk, one: (&JobReservation, Beside), nodes: &[NodeIx]) ->
 fn stands_on(walk: &mut Walk, one: (&JobReservation, Beside), nodes: &[NodeIx]) -> bool {
     if one.0.spans_nodes || !one.0.room.is_empty() {
         let (session, kernel) = walk.now();
-        return around::stands_beside(session, kernel, one, None, None);
+        return around::stands_beside(session, kernel, one, PodOnTrial::None, None);
     }
     fits_on(walk, one, nodes)
 }

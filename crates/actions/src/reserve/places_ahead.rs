@@ -11,7 +11,7 @@ use crate::pod_classes::pods_by_class;
 use crate::worksheet::placeable;
 
 /// Places of each class.
-type Counts = SmallVec<[i128; 2]>;
+type ClassPlaces = SmallVec<[i128; 2]>;
 
 /// What a job needs.
 pub(super) struct WantedAhead {
@@ -26,11 +26,11 @@ pub(super) struct WantedAhead {
 pub(super) struct PlacesAhead {
     classes: Vec<(PodClass, TaskIx)>,
     /// As many as were counted at first.
-    at_first: Counts,
+    at_first: ClassPlaces,
     /// Those, and what nodes gained and lost since.
-    here: Counts,
+    here: ClassPlaces,
     /// As they were once all was done that happens at a moment, the first moment first.
-    passed: Vec<(i64, Counts)>,
+    passed: Vec<(i64, ClassPlaces)>,
 }
 
 impl PlacesAhead {
@@ -102,7 +102,7 @@ impl PlacesAhead {
     }
 }
 
-fn may_suffice(counts: &Counts, wanted: &WantedAhead) -> bool {
+fn may_suffice(counts: &ClassPlaces, wanted: &WantedAhead) -> bool {
     let of_class = |(at, pods): &(usize, i128)| counts[*at].min(*pods);
     wanted.by_class.iter().map(of_class).sum::<i128>() >= wanted.pods
 }

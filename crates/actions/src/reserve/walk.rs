@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use pumice_framework::reserved::{EndOfPod, PodAhead};
 use pumice_framework::{Checkpoint, Session, Work};
-use pumice_model::{JobId, JobIx, TaskIx, TaskStatus};
+use pumice_model::{JobId, JobIx, TaskId, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::places_ahead::{PlacesAhead, WantedAhead};
@@ -36,16 +36,16 @@ enum KeptTurn {
 }
 
 /// Something that was done at a moment, to be undone the last one first.
-struct Done {
+struct WalkStep {
     at_s: i64,
-    what: DoneStep,
+    what: WalkDid,
     /// Who had ended last before.
     last: Option<TaskIx>,
 }
 
-enum DoneStep {
-    /// A pod ended, from there on in the transaction.
-    Ended(Checkpoint),
+enum WalkDid {
+    /// A pod ended that had this status.
+    Ended(TaskIx, TaskStatus),
     /// A pod of a reservation got its place, from there on.
     Given(Checkpoint, TaskIx),
     /// A pod of a reservation was withdrawn from its place.
@@ -69,10 +69,12 @@ pub(super) struct Walk<'w, 's> {
     without: Option<JobIx>,
     minded: Vec<Minded>,
     turns: Vec<(i64, KeptTurn)>,
+    /// How many of the ends are no moments, for these pods are being deleted now.
+    ends_now: usize,
     /// How many of the ends and of the turns are behind.
     ends_past: usize,
     turns_past: usize,
-    done: Vec<Done>,
+    done: Vec<WalkStep>,
     /// Pods of reservations that have begun, and of which job.
     given: Vec<(JobId, TaskIx)>,
     places: PlacesAhead,
@@ -97,6 +99,7 @@ impl<'w, 's> Walk<'w, 's> {
             without: None,
             minded: Vec::new(),
             turns: Vec::new(),
+            ends_now: 0,
             ends_past: 0,
             turns_past: 0,
             done: Vec::new(),
@@ -206,11 +209,7 @@ impl<'w, 's> Walk<'w, 's> {
         }
         self.turns.sort_unstable();
         self.minded = minded;
-        let at_s = self.places.at_s();
-        self.turns_past = match at_s {
-            Some(at_s) => self.turns.partition_point(|(turn_s, _)| *turn_s <= at_s),
-            None => 0,
-        };
+        self.go_back_before(i64::MAX);
     }
 
     /// When pods end, but for those of a job.
@@ -225,6 +224,9 @@ impl<'w, 's> Walk<'w, 's> {
                 all.iter().filter(is_other).copied().collect()
             }
         });
+        let ends = self.ends.as_deref().unwrap_or_default();
+        let now_s = self.session.now_s;
+        self.ends_now = ends.partition_point(|end| end.0 <= now_s);
         self.without = without;
     }
 
@@ -248,9 +250,19 @@ impl<'w, 's> Walk<'w, 's> {
         self.places.at_s()
     }
 
+    /// Pods of reservations that have their places at the moment, sorted.
+    pub fn given(&self) -> Vec<TaskId> {
+        let population = self.session.state.population();
+        let given = self.given.iter().map(|(_, task)| population.task_id(*task));
+        let mut given: Vec<TaskId> = given.collect();
+        given.sort_unstable();
+        given
+    }
+
     /// The next moment at which something happens.
     pub fn next_s(&self) -> Option<i64> {
-        let ends = self.ends.as_ref().and_then(|ends| ends.get(self.ends_past));
+        let next = self.ends_past.max(self.ends_now);
+        let ends = self.ends.as_ref().and_then(|ends| ends.get(next));
         let turns = self.turns.get(self.turns_past).map(|(at_s, _)| *at_s);
         ends.map(|(at_s, _)| *at_s).into_iter().chain(turns).min()
     }
@@ -277,9 +289,9 @@ impl<'w, 's> Walk<'w, 's> {
         self.places.note(at_s);
     }
 
-    fn push(&mut self, at_s: i64, what: DoneStep) {
+    fn push(&mut self, at_s: i64, what: WalkDid) {
         let last = self.last;
-        self.done.push(Done { at_s, what, last });
+        self.done.push(WalkStep { at_s, what, last });
     }
 
     /// A pod is gone.
@@ -288,8 +300,8 @@ impl<'w, 's> Walk<'w, 's> {
             return;
         };
         self.places.forget(self.session, self.kernel, node);
-        self.push(at_s, DoneStep::Ended(self.session.checkpoint()));
-        self.session.evict(task, super::REASON, None);
+        let from = self.session.leave(task);
+        self.push(at_s, WalkDid::Ended(task, from));
         self.places.count(self.session, self.kernel, node);
         self.last = Some(task);
     }
@@ -312,7 +324,7 @@ impl<'w, 's> Walk<'w, 's> {
                 continue;
             };
             self.places.forget(self.session, self.kernel, node);
-            self.push(at_s, DoneStep::Given(self.session.checkpoint(), task));
+            self.push(at_s, WalkDid::Given(self.session.checkpoint(), task));
             self.session.place(task, choice.clone());
             self.give(job, task, PodAhead { end_s, choice });
             self.places.count(self.session, self.kernel, node);
@@ -336,7 +348,7 @@ impl<'w, 's> Walk<'w, 's> {
             self.places.forget(self.session, self.kernel, node);
             self.session.withdraw(task);
             self.session.reserved.set_ahead(task, None);
-            self.push(at_s, DoneStep::Withdrawn(job, task, status, ahead));
+            self.push(at_s, WalkDid::Withdrawn(job, task, status, ahead));
             self.places.count(self.session, self.kernel, node);
             self.last = Some(task);
         }
@@ -346,13 +358,13 @@ impl<'w, 's> Walk<'w, 's> {
     fn go_back_before(&mut self, before_s: i64) {
         while let Some(done) = self.done.pop_if(|done| done.at_s >= before_s) {
             match done.what {
-                DoneStep::Ended(checkpoint) => self.session.undo_tries_to(checkpoint),
-                DoneStep::Given(checkpoint, task) => {
+                WalkDid::Ended(task, from) => self.session.come_back(task, from),
+                WalkDid::Given(checkpoint, task) => {
                     self.session.undo_tries_to(checkpoint);
                     self.session.reserved.set_ahead(task, None);
                     self.given.retain(|(_, given)| *given != task);
                 }
-                DoneStep::Withdrawn(job, task, status, ahead) => {
+                WalkDid::Withdrawn(job, task, status, ahead) => {
                     let choice = ahead.choice.clone();
                     self.session.put_back(task, status, choice);
                     self.give(job, task, ahead);
@@ -360,11 +372,12 @@ impl<'w, 's> Walk<'w, 's> {
             }
             self.last = done.last;
         }
-        let ends = self.ends.as_deref().unwrap_or_default();
-        self.ends_past = ends[..self.ends_past].partition_point(|end| end.0 < before_s);
-        self.turns_past = self.turns[..self.turns_past].partition_point(|turn| turn.0 < before_s);
         self.places.go_back_before(before_s);
         let at_s = self.places.at_s();
+        let is_past = |moment_s: i64| at_s.is_some_and(|at_s| moment_s <= at_s);
+        let ends = self.ends.as_deref().unwrap_or_default();
+        self.ends_past = ends.partition_point(|end| is_past(end.0));
+        self.turns_past = self.turns.partition_point(|turn| is_past(turn.0));
         self.session.reserved.clock_s = at_s.unwrap_or(self.session.now_s);
     }
 }
