@@ -19,6 +19,7 @@ use crate::devices::Told;
 use crate::epochs::ClosedEpochs;
 use crate::extender::{ToldQuestions, forget_answers};
 use crate::follow_up::FollowUp;
+use crate::kept::take_in_places;
 use crate::knowledge::Knowledge;
 use crate::metrics_snapshot::MetricsCounts;
 use crate::report::ReportLog;
@@ -350,6 +351,7 @@ impl Engine {
         set_up(&mut session, &self.actions);
         session.work = std::mem::take(&mut self.work);
         session.open_reservations(std::mem::take(&mut self.follow_up.reserved));
+        take_in_places(&mut session);
         session.wake(std::mem::take(&mut self.sleepers), time_matters);
         let nominations = &mut self.follow_up.nominations;
         let ended = nominations.renew(&mut session, &mut self.kernel);

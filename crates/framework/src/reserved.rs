@@ -8,12 +8,16 @@
 //! Here is what is remembered from cycle to cycle. Who gets a reservation and whether a pod keeps clear of one is
 //! found by the actions, which have the kernel.
 
+mod standing;
+
 use std::sync::Arc;
 
 use pumice_model::run_time::RunTime;
 use pumice_model::{JobId, JobIx, NodeIx, ResIx, ResVec, TaskId, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+
+pub use standing::StandingPlaces;
 
 use crate::Choice;
 use crate::sleep::PodClass;
@@ -138,6 +142,10 @@ pub struct Reservations {
     vain: Vec<JobIx>,
     /// The serial of the last reservation that was found.
     serial: u64,
+    /// Another one whenever something else is kept.
+    version: u64,
+    /// Which text of another process was taken in ([`pumice_model::KeptBefore`]).
+    told: u64,
 }
 
 /// Whose reservations a job need not mind, as it was before any pod of it was placed: jobs that start may come after
@@ -439,6 +447,7 @@ impl Reservations {
     }
 
     fn index(&mut self) {
+        self.version += 1;
         self.on_nodes.clear();
         for (at, one) in self.all.iter().enumerate() {
             for (_, node) in &one.pods {
