@@ -19,6 +19,7 @@ use crate::devices::Told;
 use crate::epochs::ClosedEpochs;
 use crate::extender::{ToldQuestions, forget_answers};
 use crate::follow_up::FollowUp;
+use crate::history::{self, JobHistory};
 use crate::knowledge::Knowledge;
 use crate::metrics_snapshot::MetricsCounts;
 use crate::report::ReportLog;
@@ -47,6 +48,7 @@ pub struct Engine {
     pub(crate) devices_told: Told,
     pub(crate) extender: ToldQuestions,
     pub(crate) tidying: Tidying,
+    pub(crate) history: Option<Box<JobHistory>>,
 }
 
 impl Engine {
@@ -76,6 +78,7 @@ impl Engine {
             devices_told: Told::default(),
             extender: ToldQuestions::of(pumice_plugins::extender_settings(config)),
             tidying: Tidying::default(),
+            history: None,
         }
     }
 
@@ -167,6 +170,7 @@ impl Engine {
         }
         self.follow_up.follow(&applied, &self.state);
         self.report_log.follow(&applied);
+        history::follow(self, &applied);
     }
 
     /// The place a failed Binding held is about to be given back.
@@ -370,7 +374,7 @@ impl Engine {
         drop(session);
         let claims = self.state.supplies().resource_claims();
         let postponed = self.work.end_cycle(&self.state) || claims.stock().is_asking_selectors();
-        self.follow_up.take_in(&self.state, &plan, now_s);
+        self.take_in(&plan, now_s);
         let nominations = &mut self.follow_up.nominations;
         let nominations_ended = nominations.still_waiting(&self.state, ended);
         let device_returns = self.return_devices(&notes);
