@@ -18,6 +18,12 @@ pub fn let_numbers_stay(engine: &mut Engine) {
     engine.report_log.numbers_stay = true;
 }
 
+/// A cycle decided this.
+pub(crate) fn take_in(engine: &mut Engine, plan: &Plan, now_s: i64) {
+    engine.follow_up.take_in(&engine.state, plan, now_s);
+    history::take_in(engine, plan);
+}
+
 impl Engine {
     /// Brings the status of every PodGroup up to date that may differ from last time; the jobs
     /// whose status changed. `before`: the jobs that were looked at, and what was noted of them last.
@@ -52,12 +58,6 @@ impl Engine {
             self.settled = Some(self.state.journal().generation());
         }
         changed
-    }
-
-    /// A cycle decided this.
-    pub(crate) fn take_in(&mut self, plan: &Plan, now_s: i64) {
-        self.follow_up.take_in(&self.state, plan, now_s);
-        history::take_in(self, plan);
     }
 
     fn close_groups(&mut self, jobs: &[JobIx], now_s: i64) -> Vec<JobIx> {

@@ -13,6 +13,7 @@ use pumice_model::object::QueueObject;
 use pumice_model::{ClaimReturn, Delta, DeviceNote, JobIx, State, TaskId, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
+use crate::closing::take_in;
 use crate::configured::{actions, has_action, run_actions, set_up};
 use crate::decisions::Decisions;
 use crate::devices::Told;
@@ -374,7 +375,7 @@ impl Engine {
         drop(session);
         let claims = self.state.supplies().resource_claims();
         let postponed = self.work.end_cycle(&self.state) || claims.stock().is_asking_selectors();
-        self.take_in(&plan, now_s);
+        take_in(self, &plan, now_s);
         let nominations = &mut self.follow_up.nominations;
         let nominations_ended = nominations.still_waiting(&self.state, ended);
         let device_returns = self.return_devices(&notes);

@@ -1,7 +1,7 @@
 //! What became of jobs, for whoever keeps it: off unless somebody does.
 //!
 //! ```text
-//!  close of a cycle ─► jobs that were looked at ─► JobLook: what it does, for which reason, what its pods hold, where
+//!  close of a cycle ─► jobs that were looked at ─► JobSight: what it does, for which reason, what its pods hold, where
 //!  a replica that decides nothing ─► jobs that have changed ─► the same, without reasons
 //!                                                            └─► HistoryBook ─► history::take
 //! ```
@@ -9,9 +9,10 @@
 //! Reasons are those of the timeline of a job. Nothing of it decides anything, and copies of an engine have none of it.
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 
 use pumice_framework::Plan;
-use pumice_history::{BookNews, HistoryBook, JobDoing, JobLook, JobRecord, PodArrival};
+use pumice_history::{BookNews, HistoryBook, JobDoing, JobRecord, JobSight, PodArrival};
 use pumice_model::{Applied, Job, JobId, JobIx, ResVec, TaskIx, TaskStatus};
 
 use crate::engine::Engine;
@@ -130,7 +131,7 @@ fn look_at(engine: &mut Engine, jobs: &[JobIx], now_s: i64, decides: bool) {
     let Some(mut history) = engine.history.take() else {
         return;
     };
-    let known = engine.known();
+    let known = JobWitness(engine.known());
     for ix in jobs {
         if known.state.population().has_job(*ix) {
             let id = known.state.population().job_id(*ix);
@@ -144,7 +145,7 @@ fn look_at(engine: &mut Engine, jobs: &[JobIx], now_s: i64, decides: bool) {
             if is_new && uid.is_empty() {
                 continue;
             }
-            let mut look = JobLook {
+            let mut look = JobSight {
                 uid,
                 ..known.look(*ix, is_new, now_s)
             };
@@ -158,8 +159,20 @@ fn look_at(engine: &mut Engine, jobs: &[JobIx], now_s: i64, decides: bool) {
     engine.history = Some(history);
 }
 
-impl<'a> Knowledge<'a> {
-    fn look(&self, ix: JobIx, is_new: bool, now_s: i64) -> JobLook<'a> {
+/// Looks at jobs.
+#[derive(Clone, Copy)]
+struct JobWitness<'a>(Knowledge<'a>);
+
+impl<'a> Deref for JobWitness<'a> {
+    type Target = Knowledge<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<'a> JobWitness<'a> {
+    fn look(&self, ix: JobIx, is_new: bool, now_s: i64) -> JobSight<'a> {
         let state = self.state;
         let job = state.job(ix);
         let names = state.population().names();
@@ -170,7 +183,7 @@ impl<'a> Knowledge<'a> {
             since_s: state.task(*task).scheduled_s.unwrap_or(now_s),
             held: self.amounts(&state.charges().charged(*task)),
         });
-        JobLook {
+        JobSight {
             uid: &job.uid,
             namespace: names.text(job.namespace),
             name: &job.name,

@@ -30,7 +30,7 @@ pub enum JobDoing<'a> {
     },
     /// It waits, and nothing new is known of it.
     AsBefore,
-    /// Its gang is on nodes.
+    /// The gang is on nodes.
     Runs,
     /// All its pods have ended.
     Ended {
@@ -54,7 +54,7 @@ pub struct PodArrival<'a> {
 
 /// A job as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobLook<'a> {
+pub struct JobSight<'a> {
     /// UID of its PodGroup.
     pub uid: &'a str,
     /// Namespace that it is in.
@@ -95,7 +95,7 @@ pub struct BookNews {
 /// The book. See the module.
 pub struct HistoryBook<Id> {
     jobs: BTreeMap<Id, JobRecord>,
-    /// Of another process, by UID, until the first pass.
+    /// Records of another process, by UID, until the first pass.
     before: BTreeMap<Box<str>, JobRecord>,
     /// Since when somebody looks.
     began_s: Option<i64>,
@@ -150,7 +150,7 @@ impl<Id: Copy + Ord> HistoryBook<Id> {
     }
 
     /// A job as it is now. One that had ended before anybody looked is not in the book.
-    pub fn look(&mut self, id: Id, look: &JobLook<'_>, now_s: i64) {
+    pub fn look(&mut self, id: Id, look: &JobSight<'_>, now_s: i64) {
         let began_s = *self.began_s.get_or_insert(now_s);
         let is_known = self.knows(id, look.uid);
         let record = match self.jobs.remove(&id) {
@@ -162,7 +162,7 @@ impl<Id: Copy + Ord> HistoryBook<Id> {
                 self.complete(replaced, now_s);
                 // What its pods held so far is in that one.
                 let arrivals = Vec::new();
-                let look = JobLook {
+                let look = JobSight {
                     arrivals,
                     ..look.clone()
                 };
@@ -183,7 +183,7 @@ impl<Id: Copy + Ord> HistoryBook<Id> {
 
     /// The record of a job that has another queue or user now goes on as another part: what was held counts for whom it
     /// was held.
-    fn follow_owner(&mut self, mut record: JobRecord, look: &JobLook<'_>) -> JobRecord {
+    fn follow_owner(&mut self, mut record: JobRecord, look: &JobSight<'_>) -> JobRecord {
         let (queue, user) = (kept_name(look.queue), kept_name(look.user));
         if record.queue == queue && record.user == user {
             return record;
@@ -267,7 +267,7 @@ impl<Id: Copy + Ord> HistoryBook<Id> {
 }
 
 /// A record of which nothing but whose it is is known.
-fn identity(look: &JobLook<'_>, as_of_s: i64) -> JobRecord {
+fn identity(look: &JobSight<'_>, as_of_s: i64) -> JobRecord {
     JobRecord {
         uid: look.uid.into(),
         namespace: kept_name(look.namespace),
@@ -281,7 +281,7 @@ fn identity(look: &JobLook<'_>, as_of_s: i64) -> JobRecord {
 }
 
 /// The record of a job that is new: what it did before is told by when it was made and when its pods got their nodes.
-fn first(look: &JobLook<'_>, began_s: i64, now_s: i64) -> Option<JobRecord> {
+fn first(look: &JobSight<'_>, began_s: i64, now_s: i64) -> Option<JobRecord> {
     let mut record = identity(look, now_s);
     record.as_of_s = record.submit_s;
     let missed_s = now_s.saturating_sub(record.submit_s);
@@ -302,7 +302,7 @@ fn first(look: &JobLook<'_>, began_s: i64, now_s: i64) -> Option<JobRecord> {
 }
 
 /// The record of another process goes on: in between it is not known why the job waited.
-fn resumed(mut record: JobRecord, look: &JobLook<'_>, now_s: i64) -> JobRecord {
+fn resumed(mut record: JobRecord, look: &JobSight<'_>, now_s: i64) -> JobRecord {
     if record.outcome == JobOutcome::Waiting {
         record.wait_for(reasons::UNSEEN, "");
     }
@@ -311,7 +311,7 @@ fn resumed(mut record: JobRecord, look: &JobLook<'_>, now_s: i64) -> JobRecord {
 }
 
 /// Pods arrive one after the other, until now.
-fn catch_up(record: &mut JobRecord, look: &JobLook<'_>, now_s: i64) {
+fn catch_up(record: &mut JobRecord, look: &JobSight<'_>, now_s: i64) {
     let from_s = record.as_of_s.min(now_s);
     let arrival_s = |pod: &PodArrival<'_>| pod.since_s.clamp(from_s, now_s);
     let mut pods: Vec<&PodArrival<'_>> = look.arrivals.iter().collect();
@@ -338,7 +338,7 @@ fn catch_up(record: &mut JobRecord, look: &JobLook<'_>, now_s: i64) {
 }
 
 /// What it does and holds from now on.
-fn do_now(record: &mut JobRecord, look: &JobLook<'_>) {
+fn do_now(record: &mut JobRecord, look: &JobSight<'_>) {
     match look.doing {
         JobDoing::Waits { reason, text } => record.wait_for(reason, text),
         JobDoing::AsBefore if record.waits_for_something() => {}

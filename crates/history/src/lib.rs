@@ -23,7 +23,7 @@ mod spans;
 mod summary;
 mod words;
 
-pub use book::{BookNews, HistoryBook, JobDoing, JobLook, PodArrival};
+pub use book::{BookNews, HistoryBook, JobDoing, JobSight, PodArrival};
 pub use hours::{counts_cards, unit_hours};
 pub use query::{HistoryQuery, ShownJobs};
 pub use record::{JobOutcome, JobRecord, WaitSum};

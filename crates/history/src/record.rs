@@ -21,7 +21,7 @@ pub enum JobOutcome {
     /// It waits.
     #[default]
     Waiting,
-    /// Its gang is on nodes.
+    /// The gang is on nodes.
     Running,
     /// All its pods have ended, none badly.
     Succeeded,
@@ -166,7 +166,7 @@ impl JobRecord {
         (self.outcome, self.end_s) = (JobOutcome::Waiting, None);
     }
 
-    /// Its gang is on nodes from now on.
+    /// The gang is on nodes from now on.
     pub(crate) fn run(&mut self) {
         if self.outcome != JobOutcome::Running {
             self.start_s.get_or_insert(self.as_of_s);

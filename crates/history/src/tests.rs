@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::book::{HistoryBook, JobDoing, JobLook};
+use crate::book::{HistoryBook, JobDoing, JobSight};
 use crate::query::{HistoryQuery, ShownJobs};
 use crate::record::JobRecord;
 use crate::row::HistoryRow;
@@ -10,7 +10,7 @@ use crate::spans::UseSpans;
 use crate::summary::{DaySum, SummaryKey, UseSummary};
 
 /// A job in a namespace that holds a GPU, or none.
-fn look<'a>(namespace: &'a str, queue: &'a str, gpus: u64) -> JobLook<'a> {
+fn look<'a>(namespace: &'a str, queue: &'a str, gpus: u64) -> JobSight<'a> {
     let doing = match gpus {
         0 => JobDoing::Waits {
             reason: "no-node",
@@ -18,7 +18,7 @@ fn look<'a>(namespace: &'a str, queue: &'a str, gpus: u64) -> JobLook<'a> {
         },
         _ => JobDoing::Runs,
     };
-    JobLook {
+    JobSight {
         uid: namespace,
         namespace,
         name: "train",

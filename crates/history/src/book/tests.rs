@@ -2,19 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pumice_fixtures::Dice;
+
 use super::*;
-
-/// A small generator of numbers.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % most
-    }
-}
 
 /// A job as the plain sums know it.
 #[derive(Clone, Default)]
@@ -32,7 +22,7 @@ struct PlainJob {
 const QUEUES: [&str; 2] = ["red", "blue"];
 const REASONS: [&str; 3] = ["no-node", "queue-quota", "behind"];
 
-fn look(job: &PlainJob) -> JobLook<'_> {
+fn look(job: &PlainJob) -> JobSight<'_> {
     let doing = match (job.reason, job.has_ended) {
         (Some(reason), _) => JobDoing::Waits { reason, text: "" },
         (None, true) => JobDoing::Ended { badly: false },
@@ -43,7 +33,7 @@ fn look(job: &PlainJob) -> JobLook<'_> {
         since_s: *since_s,
         held: vec![("nvidia.com/gpu", *cards)],
     });
-    JobLook {
+    JobSight {
         uid: &job.uid,
         namespace: "default",
         name: "train",
@@ -120,7 +110,7 @@ fn roll(dice: &mut Dice, jobs: &mut BTreeMap<u64, PlainJob>, now_s: i64, next: u
 
 /// A day in the life of jobs, in which the process is restarted a few times, some of them for longer.
 fn a_day(seed: u64) -> (PlainSums, Vec<JobRecord>) {
-    let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut dice = Dice(seed);
     let (mut book, mut records) = (HistoryBook::default(), Vec::new());
     let (mut jobs, mut plain) = (BTreeMap::<u64, PlainJob>::new(), PlainSums::default());
     let mut now_s = 1_000_000;
