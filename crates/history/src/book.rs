@@ -21,7 +21,7 @@ const SOON_S: i64 = 2;
 /// What a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobDoing<'a> {
-    /// It waits.
+    /// It waits for something.
     Waits {
         /// Kind of reason, as metrics name it.
         reason: &'a str,

@@ -31,7 +31,7 @@ struct HistoryBundle(BookNews, i64);
 /// The deciding thread's end.
 pub struct HistoryFeed {
     sender: Option<SyncSender<HistoryBundle>>,
-    /// Of another process.
+    /// Records of another process.
     before: Vec<JobRecord>,
     handed: Duration,
     /// What nobody has taken yet.
