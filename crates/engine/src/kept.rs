@@ -3,7 +3,7 @@
 use pumice_conf::Config;
 use pumice_framework::Session;
 use pumice_framework::points::{KeepsMix, KeepsUse};
-use pumice_framework::reserved::StandingPlaces;
+use pumice_framework::reserved::{Reservations, StandingPlaces};
 use pumice_framework::use_keeper;
 use pumice_model::KeptTopic;
 use pumice_plugins::reservation::kept as places;
@@ -64,8 +64,9 @@ impl Knowledge<'_> {
     }
 }
 
-/// A cycle is open: places that another process kept for jobs are kept on, in place of what was planned here.
-pub(crate) fn take_in_places(session: &mut Session) {
+/// What was kept for jobs before is theirs in this cycle; what another process kept, in place of it.
+pub(crate) fn open_reservations(session: &mut Session, reserved: Reservations) {
+    session.open_reservations(reserved);
     let before = session.state.supplies().places_before();
     if session.reserved.settings().is_none() || !session.reserved.takes_told(before.epoch) {
         return;
