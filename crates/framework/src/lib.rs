@@ -62,7 +62,8 @@ pub use outcome::{JobNote, KeptForOther, NearestDomain, NoDomain, Skip, Unplaced
 pub use plan::{Bind, Eviction, Plan};
 pub use plugin::{Changed, ChangedQueues, CopiedPlugin, CycleInfo, Plugin, Step};
 pub use plugins::{
-    Plugins, hand_memories_on, keep_memories, restore_memories, sort_by_number_and_age, use_keeper,
+    Plugins, hand_memories_on, job_factors, keep_memories, orders_by_factors, restore_memories,
+    sort_by_number_and_age, use_keeper,
 };
 pub use points::{Class, Invalid, QueueShare};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};

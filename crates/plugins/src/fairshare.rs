@@ -15,6 +15,7 @@ mod decay;
 mod kept;
 mod ledger;
 mod measure;
+mod shares;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +23,7 @@ use std::cmp::Ordering;
 
 use pumice_conf::{Arg, Arguments, FormedText, GoDuration, OneOf, PluginSpec, TextForm};
 use pumice_framework::points;
-use pumice_framework::points::{JobOrder, KeepsUse, PastUse, QueueOrder, UserUse};
+use pumice_framework::points::{FACTOR_PARTS, JobOrder, KeepsUse, PastUse, QueueOrder, UserUse};
 use pumice_framework::{ChangedQueues, CycleInfo, Plugin, PluginMemory, Step};
 use pumice_model::{JobIx, QueueIx, State};
 
@@ -33,6 +34,7 @@ use decay::HalfLife;
 use kept::UseClock;
 use ledger::{AccountIx, AccountOwner, UseAccount, UseLedger};
 use measure::UseMeasure;
+use shares::UseShares;
 
 /// How long use counts half, unless said otherwise, in seconds: a week.
 const HALF_LIFE_S: i64 = 7 * 24 * 3600;
@@ -123,6 +125,10 @@ pub struct FairShare {
     is_new: bool,
     /// Epoch of what was kept by another process, as it was taken in last.
     before: u64,
+    /// What all used together, when orders were made.
+    shares: UseShares,
+    /// How often they were.
+    orders: u64,
     /// When orders were made.
     ordered_s: Option<i64>,
     /// Jobs waited when the last cycle began.
@@ -152,6 +158,8 @@ impl FairShare {
             queues: Vec::new(),
             is_new: true,
             before: 0,
+            shares: UseShares::default(),
+            orders: 0,
             ordered_s: None,
             was_waited: false,
             due_s: None,
@@ -233,6 +241,8 @@ impl FairShare {
                 self.charges.follow_all(state, self.rule, &mut self.ledger);
                 self.ledger.settle(state.resources());
             }
+            self.shares = UseShares::of(state, &self.ledger);
+            self.orders += 1;
         }
         self.was_waited = !state.journal().waiting_jobs_unordered().is_empty();
         let may_change = self.was_waited && self.ledger.may_reorder();
@@ -300,6 +310,7 @@ impl Plugin for FairShare {
         // What another process kept is in it.
         (self.is_new, self.before) = (false, state.supplies().used_before().epoch);
         (self.ordered_s, self.due_s) = (clock.ordered_s, clock.due_s);
+        self.shares = UseShares::of(state, &self.ledger);
         self.was_waited = clock.was_waited;
         self.ledger.set_totals(&state.nodes().cluster_total);
     }
@@ -381,6 +392,18 @@ impl KeepsUse for FairShare {
     fn of_job(&self, job: JobIx) -> Option<UserUse> {
         let user = self.charges.of(job)?.user?;
         self.user(self.ledger.account(user)?)
+    }
+
+    fn use_factor(&self, state: &State, job: JobIx) -> u64 {
+        let Some(accounts) = self.charges.of(job) else {
+            return FACTOR_PARTS;
+        };
+        let account = self.ledger.account(accounts.user.unwrap_or(accounts.queue));
+        account.map_or(FACTOR_PARTS, |account| self.shares.factor(state, account))
+    }
+
+    fn orders_made(&self) -> u64 {
+        self.orders
     }
 
     fn users(&self) -> Vec<UserUse> {

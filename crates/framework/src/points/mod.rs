@@ -15,6 +15,7 @@
 //! | [`ledger`] | what nodes have in ledgers of their own: cards | a node | until the node is touched |
 //! | [`mod@mix`] | what tasks ask of cards | the cluster | until another answer is given |
 //! | [`past_use`] | who used how much lately | – | not at all |
+//! | [`factors`] | what the place of a job is made of | – | not at all |
 //! | [`network`] | scores of domains of the network | – | not at all |
 //! | [`reserve`] | places that are kept for jobs that wait | – | for the cycle |
 //! | [`victims`] | who may be evicted for whom, which queue may reclaim, from whom first, who goes for nobody | – | not at all |
@@ -42,6 +43,7 @@ pub mod class;
 pub mod consent;
 pub mod domain;
 pub mod ends;
+pub mod factors;
 pub mod filter;
 pub mod ledger;
 pub mod mix;
@@ -63,6 +65,7 @@ pub use domain::{
     Cell, ChangedDomains, CountedCluster, Counting, DomainFilter, DomainFilters, KeySet,
 };
 pub use ends::TimeLimits;
+pub use factors::{FACTOR_PARTS, JobFactor, WeighsJobs};
 pub use filter::{NodeFilter, NodeFilters};
 pub use ledger::{LedgerCheck, Ledgers, ReasonDetail};
 pub use mix::{KeepsMix, LeftOutTasks};

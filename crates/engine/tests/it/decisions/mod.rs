@@ -29,6 +29,7 @@ mod left_alone;
 mod lines;
 mod lists;
 mod metrics_snapshot;
+mod multifactor;
 mod native_groups;
 mod network;
 mod network_parts;
