@@ -131,6 +131,9 @@ pub struct Reservations {
     /// Pods that have their places at the moment that is tried alone: of reservations that have begun, and of the job.
     ahead: FxHashMap<TaskIx, PodAhead>,
     outranked: Outranked,
+    /// Jobs whose turns brought nothing in this cycle and that may have places kept, in that order; it is looked for them
+    /// before somebody else is placed.
+    vain: Vec<JobIx>,
     /// The serial of the last reservation that was found.
     serial: u64,
 }
@@ -187,6 +190,10 @@ impl Reservations {
 
     /// A pod is let past a job although it will hold so much of the room of its queue when the job is to start.
     pub fn let_past(&mut self, reserved: JobId, task: TaskId, holds: ResVec) {
+        // It may have been tried before.
+        let is_it =
+            |(job, known, _): &mut (JobId, TaskId, ResVec)| (*job, *known) == (reserved, task);
+        self.let_past.extract_if(.., is_it).for_each(drop);
         self.let_past.push((reserved, task, holds));
     }
 
@@ -210,6 +217,21 @@ impl Reservations {
                 *room = room.saturating_sub(holds.get(*ix));
             }
         }
+    }
+
+    /// The turn of a job that may have places kept brought nothing.
+    pub fn had_vain_turn(&mut self, job: JobIx) {
+        self.vain.push(job);
+    }
+
+    /// Jobs whose turns brought nothing and for which it was not looked yet.
+    pub fn vain(&self) -> &[JobIx] {
+        &self.vain
+    }
+
+    /// Now it is looked for them.
+    pub fn take_vain(&mut self) -> Vec<JobIx> {
+        std::mem::take(&mut self.vain)
     }
 
     /// What was promised to a job on nodes that are others now.

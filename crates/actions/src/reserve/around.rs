@@ -109,7 +109,7 @@ fn note_past(session: &mut Session, task: TaskIx, job: JobIx, gone_by_s: Option<
 }
 
 /// When a reservation begins: a moment that has just passed is put off.
-fn begins_s(session: &Session, one: &JobReservation) -> i64 {
+pub(super) fn begins_s(session: &Session, one: &JobReservation) -> i64 {
     one.start_s.max(session.now_s.saturating_add(1))
 }
 
@@ -153,10 +153,11 @@ fn shares_limits(session: &Session, job: JobIx, reserved: JobId) -> bool {
 fn leaves_room(session: &Session, one: &JobReservation, task: TaskIx) -> bool {
     let state = &session.state;
     let holds = state.charges().charged(task);
+    let own = state.population().task_id(task);
     let past: Vec<&ResVec> = session
         .reserved
         .past(one.job)
-        .filter(|(id, _)| is_placed(state, *id))
+        .filter(|(id, _)| *id != own && is_placed(state, *id))
         .map(|(_, holds)| holds)
         .collect();
     one.room.iter().all(|(ix, room)| {
@@ -329,19 +330,31 @@ fn who_ends(
     nodes.sort_unstable();
     nodes.dedup();
     let on_nodes = nodes.iter().flat_map(|node| state.nodes().tasks(*node));
-    let mut all: Vec<TaskIx> = on_nodes.copied().collect();
-    if only.is_none() {
-        let population = state.population();
-        let others = population.tasks();
-        let others =
-            others.filter(|(_, task)| task.node.is_some_and(|node| !nodes.contains(&node)));
-        all.extend(others.map(|(ix, _)| ix));
-    }
     let end_s = |task: TaskIx| match session.reserved.ahead(task) {
         Some(ahead) => ahead.end_s,
         None if super::may_end(session, task) => ends::end_s(session, task),
         None => None,
     };
-    all.retain(|task| end_s(*task).is_some_and(|end_s| end_s <= begins_s));
+    let ends_by_then = |task: &TaskIx| end_s(*task).is_some_and(|end_s| end_s <= begins_s);
+    let mut all: Vec<TaskIx> = on_nodes.copied().filter(ends_by_then).collect();
+    if only.is_some() {
+        return all;
+    }
+    let is_elsewhere = |task: &TaskIx| {
+        let node = state.task(*task).node;
+        node.is_some_and(|node| nodes.binary_search(&node).is_err())
+    };
+    match ends::known(session) {
+        Some(ends) => {
+            let by_then = ends.partition_point(|(end_s, _)| *end_s <= begins_s);
+            let ended = ends[..by_then].iter().map(|(_, task)| *task);
+            all.extend(ended.filter(is_elsewhere));
+        }
+        None => {
+            let tasks = state.population().tasks().map(|(task, _)| task);
+            let ended = tasks.filter(|task| is_elsewhere(task) && ends_by_then(task));
+            all.extend(ended);
+        }
+    }
     all
 }
