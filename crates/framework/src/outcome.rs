@@ -33,6 +33,8 @@ pub enum Skip {
     Behind(Box<str>),
     /// Somebody outside keeps it from having turns.
     NoConsent(Refusal),
+    /// Its user has as much as a user may have in the queue.
+    NoRoomOfUser(Refusal),
     /// Somebody outside keeps its queue from having turns.
     QueueHeldBack(Refusal),
     /// The cycle ended before its turn, or its turn before it was placed: more than the limit of

@@ -8,7 +8,7 @@ use crate::points::{
     ExtenderQuestions, JobConsent, JobOrder, JobPipelined, JobReady, JobShares, JobStarving,
     JobValid, KeepsMix, KeepsPlaces, KeepsUse, Ledgers, NetworkSettings, NodeFilters, NodeScores,
     NodesRest, Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder,
-    TimeLimits, VictimTasks, Victims, WeighsJobs,
+    TimeLimits, UserRoom, VictimTasks, Victims, WeighsJobs,
 };
 
 /// What a plugin may know about the cycle besides the state.
@@ -196,6 +196,11 @@ pub trait Plugin: CopiedPlugin + Send + Sync {
 
     /// What the place of a job in its queue is made of.
     fn as_weighs_jobs(&self) -> Option<&dyn WeighsJobs> {
+        None
+    }
+
+    /// Whether users of a queue may have more.
+    fn as_user_room(&self) -> Option<&dyn UserRoom> {
         None
     }
 

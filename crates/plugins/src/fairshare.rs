@@ -14,16 +14,24 @@ mod charges;
 mod decay;
 mod kept;
 mod ledger;
+mod limits;
 mod measure;
+mod room;
 mod shares;
+mod tally;
 #[cfg(test)]
 mod tests;
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
-use pumice_conf::{Arg, Arguments, FormedText, GoDuration, OneOf, PluginSpec, TextForm};
+use pumice_conf::{
+    Arg, Arguments, FormedText, GoDuration, NeededArgument, OneOf, PluginSpec, TextForm, Value,
+};
 use pumice_framework::points;
-use pumice_framework::points::{FACTOR_PARTS, JobOrder, KeepsUse, PastUse, QueueOrder, UserUse};
+use pumice_framework::points::{
+    FACTOR_PARTS, JobOrder, KeepsUse, PastUse, QueueOrder, UserRoom, UserUse,
+};
 use pumice_framework::{ChangedQueues, CycleInfo, Plugin, PluginMemory, Step};
 use pumice_model::{JobIx, QueueIx, State};
 
@@ -33,8 +41,10 @@ use charges::{JobCharges, UserRule, arrivals};
 use decay::HalfLife;
 use kept::UseClock;
 use ledger::{AccountIx, AccountOwner, UseAccount, UseLedger};
+use limits::LimitRules;
 use measure::UseMeasure;
 use shares::UseShares;
+use tally::UserTally;
 
 /// How long use counts half, unless said otherwise, in seconds: a week.
 const HALF_LIFE_S: i64 = 7 * 24 * 3600;
@@ -79,6 +89,25 @@ const INTERVAL: Arg<GoDuration> = Arg::duration(
     "fairshare.interval",
     "How often queues and users are ordered anew by what they used: a minute unless given.",
 );
+const LIMITS: Arg<FormedText> = Arg::formed(
+    "fairshare.userLimits",
+    LIMITS_FORM,
+    "",
+    "What a user may have in each queue at the same time: jobs that hold something, and amounts of resources; and `hours`: \
+     units times hours that he may have used, of the measure and as they fade. Users who have others are named after a \
+     semicolon, each with a colon. Others wait no longer for who has as much as he may.",
+);
+const LIMITS_OF_QUEUE: Arg<FormedText> = Arg::formed(
+    "fairshare.userLimits.*",
+    LIMITS_FORM,
+    "",
+    "What a user may have in the queue of this name, instead of `fairshare.userLimits`.",
+);
+const LIMITS_FORM: TextForm = TextForm {
+    phrase: "limits, then users with their own",
+    example: "jobs=4,nvidia.com/gpu=16,hours=500;ada: jobs=8",
+    fault: limits::fault,
+};
 
 /// Namespace and name of the ConfigMap in which is kept what was used, if the arguments name one.
 pub fn kept_place(arguments: &Arguments) -> Option<(String, String)> {
@@ -94,6 +123,18 @@ fn measure_of(arguments: &Arguments) -> UseMeasure {
     UseMeasure::read(MEASURE.read(arguments)).unwrap_or(UseMeasure::Dominant)
 }
 
+fn limits_of(arguments: &Arguments) -> LimitRules {
+    let prefix = LIMITS_OF_QUEUE.name().trim_end_matches('*');
+    let queues = arguments.iter().filter_map(|(key, value)| match value {
+        Value::Str(text) => Some((key.strip_prefix(prefix)?, text.as_str())),
+        _ => None,
+    });
+    match USERS.read(arguments) {
+        "none" => LimitRules::default(),
+        _ => LimitRules::new(LIMITS.read(arguments), queues),
+    }
+}
+
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "fairshare",
@@ -104,7 +145,14 @@ pub const SPEC: PluginSpec = PluginSpec {
         USERS.spec(),
         KEEP_IN.spec(),
         INTERVAL.spec(),
+        LIMITS.spec(),
+        LIMITS_OF_QUEUE.spec(),
     ],
+    needed: &[NeededArgument {
+        name: USERS.name(),
+        example: "namespace",
+        by: &[LIMITS.name(), LIMITS_OF_QUEUE.name()],
+    }],
     ..PluginSpec::PLAIN
 };
 
@@ -119,6 +167,11 @@ pub struct FairShare {
     interval_s: i64,
     ledger: UseLedger,
     charges: JobCharges,
+    limits: LimitRules,
+    /// What users hold; nothing without limits.
+    tally: UserTally,
+    /// Users who have less of something than when the plugin was opened before.
+    gave: BTreeSet<AccountIx>,
     /// Accounts of queues, by index.
     queues: Vec<Option<AccountIx>>,
     /// Pods that are there are charged from when they got their nodes, the next time.
@@ -155,6 +208,9 @@ impl FairShare {
             interval_s: seconds(&INTERVAL, INTERVAL_S),
             ledger: UseLedger::new(measure, half_life),
             charges: JobCharges::default(),
+            limits: limits_of(arguments),
+            tally: UserTally::default(),
+            gave: BTreeSet::new(),
             queues: Vec::new(),
             is_new: true,
             before: 0,
@@ -216,6 +272,8 @@ impl FairShare {
                 }
             }
         }
+        self.follow_users(state, cycle.changed.jobs.as_deref());
+        self.gave = self.tally.take_gave();
         if cycle.changed.queues == ChangedQueues::Any || self.queues.is_empty() {
             self.queues.clear();
             for (ix, queue) in state.population().queues().iter() {
@@ -228,10 +286,26 @@ impl FairShare {
         self.ledger.settle(state.resources());
     }
 
+    /// Brings what users hold in step with some jobs, or all.
+    fn follow_users(&mut self, state: &State, jobs: Option<&[JobIx]>) {
+        if self.limits.is_empty() {
+            return;
+        }
+        if jobs.is_none() {
+            self.tally.clear();
+        }
+        let all = || state.population().jobs().map(|(job, _)| job).collect();
+        for job in jobs.map_or_else(all, <[JobIx]>::to_vec) {
+            let account = self.charges.of(job).and_then(|accounts| accounts.user);
+            self.tally.follow(state, job, account);
+        }
+    }
+
     /// Makes orders anew, if it is time. While jobs wait, and may sleep, it is only at a time that was told.
     fn order(&mut self, state: &State, now_s: i64) {
         let is_told = self.due_s.is_some_and(|due_s| due_s <= now_s);
-        let until_s = |at_s: i64| at_s.saturating_add(self.interval_s);
+        let interval_s = self.interval_s;
+        let until_s = |at_s: i64| at_s.saturating_add(interval_s);
         let is_early = self
             .ordered_s
             .is_some_and(|at_s| (at_s..until_s(at_s)).contains(&now_s));
@@ -240,12 +314,14 @@ impl FairShare {
             if self.ledger.order() {
                 self.charges.follow_all(state, self.rule, &mut self.ledger);
                 self.ledger.settle(state.resources());
+                self.follow_users(state, None);
             }
             self.shares = UseShares::of(state, &self.ledger);
             self.orders += 1;
         }
         self.was_waited = !state.journal().waiting_jobs_unordered().is_empty();
-        let may_change = self.was_waited && self.ledger.may_reorder();
+        let moves = self.ledger.may_reorder() || self.is_some_spent();
+        let may_change = self.was_waited && moves;
         let next_s = self.ordered_s.map(|at_s| until_s(at_s.min(now_s)));
         self.due_s = next_s.filter(|_| may_change);
     }
@@ -281,11 +357,15 @@ impl Plugin for FairShare {
                 {
                     self.charges.follow(state, job, self.rule, &mut self.ledger);
                 }
+                self.follow_users(state, Some(state.task(task).job.as_slice()));
             }
             Step::Leaving(task) | Step::Evicting(task) => {
                 self.charges.release(state, task, &mut self.ledger);
+                if !self.limits.is_empty() {
+                    self.tally.release(state, task);
+                }
             }
-            Step::Admitted(_) => return,
+            Step::Admitted(job) => return self.follow_users(state, Some(&[job])),
         }
         self.ledger.settle(state.resources());
     }
@@ -324,6 +404,7 @@ impl Plugin for FairShare {
         as_keeps_use: KeepsUse,
         as_job_order: JobOrder if self.rule != UserRule::Nobody,
         as_queue_order: QueueOrder,
+        as_user_room: UserRoom if !self.limits.is_empty(),
     );
 }
 

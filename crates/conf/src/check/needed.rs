@@ -59,8 +59,14 @@ fn counts(value: Option<&Value>) -> bool {
     }
 }
 
+/// A text is given that is not empty; for a name with a `*` of some name that it stands for.
 fn is_given(read: &Arguments, name: &str) -> bool {
-    read.str(name).is_some_and(|text| !text.trim().is_empty())
+    let is_of = |key: &str| match name.strip_suffix('*') {
+        Some(prefix) => key.starts_with(prefix),
+        None => key == name,
+    };
+    let mut given = read.iter().filter(|(key, _)| is_of(key));
+    given.any(|(_, value)| matches!(value, Value::Str(text) if !text.trim().is_empty()))
 }
 
 /// Nothing is given; of what cannot be used that was told already.

@@ -39,6 +39,8 @@ kinds! {
     Gated: "gated";
     /// A quota of its queue or namespace is used up.
     QueueQuota: "queue-quota";
+    /// Its user has as much as a user may have in the queue.
+    UserLimit: "user-limit";
     /// The PodGroup that it names is not there.
     NoPodGroup: "no-podgroup";
     /// The PodGroup that it needs is being made.

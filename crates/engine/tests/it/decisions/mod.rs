@@ -58,6 +58,7 @@ mod time_limits;
 mod timeline;
 mod topology_view;
 mod usage;
+mod user_limits;
 mod vendor_cards;
 mod victims;
 mod victims_by_rank;
