@@ -16,6 +16,7 @@ mod kept;
 mod ledger;
 mod limits;
 mod measure;
+mod reclaim;
 mod room;
 mod shares;
 mod tally;
@@ -26,11 +27,11 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use pumice_conf::{
-    Arg, Arguments, FormedText, GoDuration, NeededArgument, OneOf, PluginSpec, TextForm, Value,
+    Arg, Arguments, FormedText, GoDuration, NeededArgument, OneOf, PluginSpec, TextForm,
 };
 use pumice_framework::points;
 use pumice_framework::points::{
-    FACTOR_PARTS, JobOrder, KeepsUse, PastUse, QueueOrder, UserRoom, UserUse,
+    FACTOR_PARTS, JobOrder, KeepsUse, PastUse, QueueOrder, UserRoom, UserUse, Victims,
 };
 use pumice_framework::{ChangedQueues, CycleInfo, Plugin, PluginMemory, Step};
 use pumice_model::{JobIx, QueueIx, State};
@@ -89,26 +90,6 @@ const INTERVAL: Arg<GoDuration> = Arg::duration(
     "fairshare.interval",
     "How often queues and users are ordered anew by what they used: a minute unless given.",
 );
-const LIMITS: Arg<FormedText> = Arg::formed(
-    "fairshare.userLimits",
-    LIMITS_FORM,
-    "",
-    "What a user may have in each queue at the same time: jobs that hold something, and amounts of resources; and `hours`: \
-     units times hours that he may have used, of the measure and as they fade. Users who have others are named after a \
-     semicolon, each with a colon. Others wait no longer for who has as much as he may.",
-);
-const LIMITS_OF_QUEUE: Arg<FormedText> = Arg::formed(
-    "fairshare.userLimits.*",
-    LIMITS_FORM,
-    "",
-    "What a user may have in the queue of this name, instead of `fairshare.userLimits`.",
-);
-const LIMITS_FORM: TextForm = TextForm {
-    phrase: "limits, then users with their own",
-    example: "jobs=4,nvidia.com/gpu=16,hours=500;ada: jobs=8",
-    fault: limits::fault,
-};
-
 /// Namespace and name of the ConfigMap in which is kept what was used, if the arguments name one.
 pub fn kept_place(arguments: &Arguments) -> Option<(String, String)> {
     named_map::place(&KEEP_IN, arguments)
@@ -123,17 +104,11 @@ fn measure_of(arguments: &Arguments) -> UseMeasure {
     UseMeasure::read(MEASURE.read(arguments)).unwrap_or(UseMeasure::Dominant)
 }
 
-fn limits_of(arguments: &Arguments) -> LimitRules {
-    let prefix = LIMITS_OF_QUEUE.name().trim_end_matches('*');
-    let queues = arguments.iter().filter_map(|(key, value)| match value {
-        Value::Str(text) => Some((key.strip_prefix(prefix)?, text.as_str())),
-        _ => None,
-    });
-    match USERS.read(arguments) {
-        "none" => LimitRules::default(),
-        _ => LimitRules::new(LIMITS.read(arguments), queues),
-    }
-}
+const RECLAIM: Arg<bool> = Arg::switch(
+    "fairshare.reclaim",
+    false,
+    "Nobody is evicted by `reclaim` for a queue unless his own used an eighth more for each part of its weight.",
+);
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
@@ -145,13 +120,14 @@ pub const SPEC: PluginSpec = PluginSpec {
         USERS.spec(),
         KEEP_IN.spec(),
         INTERVAL.spec(),
-        LIMITS.spec(),
-        LIMITS_OF_QUEUE.spec(),
+        RECLAIM.spec(),
+        limits::LIMITS.spec(),
+        limits::LIMITS_OF_QUEUE.spec(),
     ],
     needed: &[NeededArgument {
         name: USERS.name(),
         example: "namespace",
-        by: &[LIMITS.name(), LIMITS_OF_QUEUE.name()],
+        by: &[limits::LIMITS.name(), limits::LIMITS_OF_QUEUE.name()],
     }],
     ..PluginSpec::PLAIN
 };
@@ -165,6 +141,7 @@ pub const ENTRY: PluginEntry =
 pub struct FairShare {
     rule: UserRule,
     interval_s: i64,
+    minds_reclaim: bool,
     ledger: UseLedger,
     charges: JobCharges,
     limits: LimitRules,
@@ -206,9 +183,13 @@ impl FairShare {
                 _ => UserRule::Nobody,
             },
             interval_s: seconds(&INTERVAL, INTERVAL_S),
+            minds_reclaim: RECLAIM.read(arguments),
             ledger: UseLedger::new(measure, half_life),
             charges: JobCharges::default(),
-            limits: limits_of(arguments),
+            limits: match USERS.read(arguments) {
+                "none" => LimitRules::default(),
+                _ => LimitRules::read(arguments),
+            },
             tally: UserTally::default(),
             gave: BTreeSet::new(),
             queues: Vec::new(),
@@ -404,6 +385,7 @@ impl Plugin for FairShare {
         as_keeps_use: KeepsUse,
         as_job_order: JobOrder if self.rule != UserRule::Nobody,
         as_queue_order: QueueOrder,
+        as_victims: Victims if self.minds_reclaim,
         as_user_room: UserRoom if !self.limits.is_empty(),
     );
 }

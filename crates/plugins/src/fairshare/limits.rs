@@ -7,10 +7,31 @@
 
 use std::collections::BTreeMap;
 
+use pumice_conf::{Arg, Arguments, FormedText, TextForm, Value};
 use pumice_model::resource::{MAX_AMOUNT, Unit, unit_of};
 use pumice_units::quantity;
 
 use super::measure::{PARTS, read_decimal};
+
+pub(super) const LIMITS: Arg<FormedText> = Arg::formed(
+    "fairshare.userLimits",
+    LIMITS_FORM,
+    "",
+    "What a user may have in each queue at the same time: jobs that hold something, and amounts of resources; and `hours`: \
+     units times hours that he may have used, of the measure and as they fade. Users who have others are named after a \
+     semicolon, each with a colon. Others wait no longer for who has as much as he may.",
+);
+pub(super) const LIMITS_OF_QUEUE: Arg<FormedText> = Arg::formed(
+    "fairshare.userLimits.*",
+    LIMITS_FORM,
+    "",
+    "What a user may have in the queue of this name, instead of `fairshare.userLimits`.",
+);
+const LIMITS_FORM: TextForm = TextForm {
+    phrase: "limits, then users with their own",
+    example: "jobs=4,nvidia.com/gpu=16,hours=500;ada: jobs=8",
+    fault,
+};
 
 /// More users have no limits of their own.
 const MAX_NAMED: usize = 256;
@@ -45,8 +66,18 @@ pub(super) struct LimitRules {
 }
 
 impl LimitRules {
+    /// What the arguments say.
+    pub fn read(arguments: &Arguments) -> Self {
+        let prefix = LIMITS_OF_QUEUE.name().trim_end_matches('*');
+        let queues = arguments.iter().filter_map(|(key, value)| match value {
+            Value::Str(text) => Some((key.strip_prefix(prefix)?, text.as_str())),
+            _ => None,
+        });
+        Self::new(LIMITS.read(arguments), queues)
+    }
+
     /// What is written for all queues, and for some by name. What cannot be read was told, and says nothing.
-    pub fn new<'a>(elsewhere: &str, queues: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
+    fn new<'a>(elsewhere: &str, queues: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let queues = queues.filter_map(|(queue, text)| {
             let rules = QueueRules::read(text).ok()?;
             Some((queue.to_owned(), rules))
@@ -143,7 +174,7 @@ impl UserLimits {
 }
 
 /// Why a text has no limits.
-pub(super) fn fault(text: &str) -> Option<String> {
+fn fault(text: &str) -> Option<String> {
     QueueRules::read(text).err()
 }
 

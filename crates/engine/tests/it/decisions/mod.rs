@@ -45,6 +45,7 @@ mod queue_room;
 mod queues;
 mod reasons;
 mod reclaim_deserved;
+mod reclaim_past_use;
 mod reports;
 mod reservations;
 mod run_times_of_queues;
