@@ -33,7 +33,7 @@ pub enum Skip {
     Behind(Box<str>),
     /// Somebody outside keeps it from having turns.
     NoConsent(Refusal),
-    /// Its user has as much as a user may have in the queue.
+    /// The user of the job has as much as a user may have in its queue.
     NoRoomOfUser(Refusal),
     /// Somebody outside keeps its queue from having turns.
     QueueHeldBack(Refusal),

@@ -39,7 +39,7 @@ kinds! {
     Gated: "gated";
     /// A quota of its queue or namespace is used up.
     QueueQuota: "queue-quota";
-    /// Its user has as much as a user may have in the queue.
+    /// The user of the job has as much as a user may have in its queue.
     UserLimit: "user-limit";
     /// The PodGroup that it names is not there.
     NoPodGroup: "no-podgroup";
