@@ -60,7 +60,8 @@ impl Wording<'_> {
         };
         let what = match refusal.limit {
             LimitOfUser::Jobs { limit, jobs } => {
-                format!("{jobs} jobs in queue {queue}, where a user may have {limit}")
+                let noun = if jobs == 1 { "job" } else { "jobs" };
+                format!("{jobs} {noun} in queue {queue}, where a user may have {limit}")
             }
             LimitOfUser::Amount {
                 resource,
