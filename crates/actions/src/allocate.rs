@@ -75,6 +75,13 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
         };
         let others_decided = !session.plan.binds.is_empty();
         let sleeper = woken.take(job);
+        if !line::has_room_of_user(session, job) {
+            if let Some(turn) = sleeper {
+                woken.next(session, &mut jobs, turn);
+            }
+            jobs.put_back(session, queue);
+            continue;
+        }
         if !line::has_turn(session, job) {
             jobs.put_back(session, queue);
             continue;

@@ -392,7 +392,8 @@ fn how(
         Some(
             Skip::NoGroup | Skip::AwaitsGroup | Skip::NoQueue | Skip::Tier(_) | Skip::Unserved(_),
         ) => return Some(Sleep::Alone),
-        Some(Skip::NoConsent(_)) => return Some(Sleep::Alone),
+        // Who looks after users tells when they may have more.
+        Some(Skip::NoConsent(_) | Skip::NoRoomOfUser(_)) => return Some(Sleep::Alone),
         Some(Skip::Invalid(_)) => return lasting.valid.then_some(Sleep::Alone),
         Some(Skip::NotEnqueued(_)) if lasting.admission => {
             let minimum = record.min_resources.iter().flat_map(|all| all.iter());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pumice_framework::{Choice, FitError, Session, Unplaced};
+use pumice_framework::{Choice, FitError, Session, Unplaced, may_take, stays_within};
 use pumice_model::object::Gates;
 use pumice_model::{DomainIx, JobIx, NodeIx, QueueIx, Sym, TaskIx, TaskStatus};
 
@@ -98,7 +98,7 @@ pub(crate) fn try_task(
     task: TaskIx,
 ) -> bool {
     let (queue, job) = (attempt.queue, attempt.job);
-    if let Err(refusal) = session.plugins.allocatable(session.state, queue, task) {
+    if let Err(refusal) = may_take(session.plugins, session.state, queue, task) {
         session.note(job).refusal.get_or_insert(refusal);
         return true;
     }
@@ -162,7 +162,7 @@ pub(crate) fn place_within_limits(
 ) -> bool {
     let before = session.checkpoint();
     session.place(task, choice);
-    match session.plugins.within_limits(session.state, queue, task) {
+    match stays_within(session.plugins, session.state, queue, task) {
         Ok(()) => true,
         Err(refusal) => {
             session.undo_to(before);

@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 
-use pumice_framework::Session;
-use pumice_framework::Unplaced;
+use pumice_framework::{Session, Unplaced, stays_within};
 use pumice_model::{JobIx, QueueIx};
 
 use crate::asleep::{self, WokenSleepers};
@@ -14,6 +13,7 @@ use crate::attempt::place_within_limits;
 use crate::by_queue::ByQueue;
 use crate::domains;
 use crate::kernel::Kernel;
+use crate::line;
 use crate::reserve;
 use crate::worksheet::{TaskKind, TaskQueue, has_tasks};
 
@@ -39,6 +39,12 @@ fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
     while let Some(queue) = jobs.next_queue(session) {
         while let Some(job) = jobs.next_job(session, queue) {
             let sleeper = woken.take(job);
+            if !line::has_room_of_user(session, job) {
+                if let Some(turn) = sleeper {
+                    woken.next(session, &mut jobs, turn);
+                }
+                continue;
+            }
             if sleeper.is_some_and(|turn| asleep::sleeps_on(session, kernel, turn)) {
                 continue;
             }
@@ -73,7 +79,7 @@ fn fill(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) 
             session.postpone(job);
             break;
         }
-        if let Err(refusal) = session.plugins.within_limits(session.state, queue, task) {
+        if let Err(refusal) = stays_within(session.plugins, session.state, queue, task) {
             session.note(job).refusal.get_or_insert(refusal);
             continue;
         }

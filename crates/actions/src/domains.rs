@@ -13,7 +13,7 @@ mod tries;
 
 use std::sync::Arc;
 
-use pumice_framework::{Choice, JobNote, NoDomain, Session, Unplaced};
+use pumice_framework::{Choice, JobNote, NoDomain, Session, Unplaced, may_take, stays_within};
 use pumice_model::{DomainIx, JobIx, JobUnit, ResVec, State, TaskIx};
 
 use crate::attempt::{Attempt, allocate_tasks, try_task};
@@ -237,7 +237,7 @@ pub(crate) fn place_all(
 
 fn place_one(session: &mut Session, kernel: &mut Kernel, attempt: &Attempt, task: TaskIx) -> bool {
     let queue = attempt.queue;
-    let allows = session.plugins.allocatable(session.state, queue, task);
+    let allows = may_take(session.plugins, session.state, queue, task);
     if allows.is_err() {
         return false;
     }
@@ -245,7 +245,7 @@ fn place_one(session: &mut Session, kernel: &mut Kernel, attempt: &Attempt, task
         return false;
     };
     session.place(task, choice);
-    let within = session.plugins.within_limits(session.state, queue, task);
+    let within = stays_within(session.plugins, session.state, queue, task);
     within.is_ok()
 }
 

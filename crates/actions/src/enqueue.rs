@@ -49,6 +49,14 @@ pub fn run(session: &mut Session) {
         if turn.is_some() {
             session.sleepers.woken(job);
         }
+        if !line::has_room_of_user(session, job) {
+            // Those behind it may be of somebody else.
+            if let Some(turn) = turn {
+                woken.next(session, &mut jobs, turn);
+            }
+            jobs.put_back(session, queue);
+            continue;
+        }
         if !line::has_turn(session, job) {
             jobs.put_back(session, queue);
             continue;

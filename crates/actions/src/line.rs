@@ -1,10 +1,21 @@
-//! Who is held back in queues in which nobody passes the first job that waits (spec/01 §6.4).
+//! Who has his turn: whose user may have more, and who is not held back in a queue in which nobody passes the first job that
+//! waits (spec/01 §6.4).
 
 use pumice_framework::line::WaitingLine;
-use pumice_framework::{Session, Skip};
+use pumice_framework::{Session, Skip, job_room};
 use pumice_model::{JobIx, QueueIx};
 
 use crate::worksheet::placeable;
+
+/// Whether the user of a job may have more; otherwise it is noted why not.
+pub(crate) fn has_room_of_user(session: &mut Session, job: JobIx) -> bool {
+    let room = job_room(session.plugins, session.state, job);
+    if let Err(refusal) = room {
+        session.skip(job, Skip::NoRoomOfUser(refusal));
+        return false;
+    }
+    true
+}
 
 /// Whether a job has its turn; otherwise it is noted behind whom it waits.
 pub(crate) fn has_turn(session: &mut Session, job: JobIx) -> bool {
@@ -57,7 +68,8 @@ fn stands_in_line(session: &Session, job: JobIx) -> bool {
     if Skip::without_group(record).is_some() || Skip::without_tier(state, record).is_some() {
         return false;
     }
-    record.is_pending() || lacks_places_alone(session, job).is_some()
+    let has_room = job_room(session.plugins, state, job).is_ok();
+    has_room && (record.is_pending() || lacks_places_alone(session, job).is_some())
 }
 
 /// How many pods a job lacks to start, if it lacks nothing for them but places: it is admitted and valid, has its group
@@ -72,6 +84,7 @@ pub(crate) fn lacks_places_alone(session: &Session, job: JobIx) -> Option<u32> {
         && !plugins.job_ready(state, job)
         && placeable(state, job).count() >= lacks.max(1) as usize
         && plugins.job_valid(state, job).is_ok()
-        && plugins.job_consent(state, job).is_ok();
+        && plugins.job_consent(state, job).is_ok()
+        && job_room(plugins, state, job).is_ok();
     waits.then_some(lacks)
 }

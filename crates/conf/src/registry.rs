@@ -235,7 +235,7 @@ pub struct PluginConflict {
 pub struct PluginNeeded {
     /// Key of the argument.
     pub argument: &'static str,
-    /// The value that the setting has by then.
+    /// The value that the setting has by then; empty: any but nothing, and 0.
     pub value: &'static str,
     /// The other plugin.
     pub plugin: &'static str,

@@ -62,11 +62,15 @@ pub use outcome::{JobNote, KeptForOther, NearestDomain, NoDomain, Skip, Unplaced
 pub use plan::{Bind, Eviction, Plan};
 pub use plugin::{Changed, ChangedQueues, CopiedPlugin, CycleInfo, Plugin, Step};
 pub use plugins::{
-    Plugins, hand_memories_on, keep_memories, restore_memories, sort_by_number_and_age, use_keeper,
+    Plugins, hand_memories_on, job_factors, job_room, keep_memories, may_take, orders_by_factors,
+    restore_memories, sort_by_number_and_age, stays_within, use_keeper,
 };
 pub use points::{Class, Invalid, QueueShare};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
-pub use refusal::{Bound, Overrun, Overruns, QueueFault, QuotaRefusal, QuotaShortage, Refusal};
+pub use refusal::{
+    Bound, LimitOfUser, Overrun, Overruns, QueueFault, QuotaRefusal, QuotaShortage, Refusal,
+    UserRefusal,
+};
 pub use session::{Evicts, Session};
 pub use sleep::{SleepTimes, Sleepers};
 pub use tiers::Vote;

@@ -33,6 +33,8 @@ pub enum Skip {
     Behind(Box<str>),
     /// Somebody outside keeps it from having turns.
     NoConsent(Refusal),
+    /// The user of the job has as much as a user may have in its queue.
+    NoRoomOfUser(Refusal),
     /// Somebody outside keeps its queue from having turns.
     QueueHeldBack(Refusal),
     /// The cycle ended before its turn, or its turn before it was placed: more than the limit of

@@ -8,7 +8,7 @@ use crate::points::{
     ExtenderQuestions, JobConsent, JobOrder, JobPipelined, JobReady, JobShares, JobStarving,
     JobValid, KeepsMix, KeepsPlaces, KeepsUse, Ledgers, NetworkSettings, NodeFilters, NodeScores,
     NodesRest, Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder,
-    TimeLimits, VictimTasks, Victims,
+    TimeLimits, UserRoom, VictimTasks, Victims, WeighsJobs,
 };
 
 /// What a plugin may know about the cycle besides the state.
@@ -115,6 +115,10 @@ pub trait Plugin: CopiedPlugin + Send + Sync {
     /// A cycle begins. Called once per cycle, before any action.
     fn open(&mut self, _state: &State, _cycle: &CycleInfo) {}
 
+    /// All plugins are open: what one of them knows of past use, where one does. Told to those alone that order jobs by
+    /// factors, right after they were opened.
+    fn hear(&mut self, _state: &State, _cycle: &CycleInfo, _used: Option<&dyn KeepsUse>) {}
+
     /// A step was taken, or is about to be: see [`Step`].
     fn observe(&mut self, _state: &State, _step: Step) {}
 
@@ -187,6 +191,16 @@ pub trait Plugin: CopiedPlugin + Send + Sync {
 
     /// Who used how much lately.
     fn as_keeps_use(&self) -> Option<&dyn KeepsUse> {
+        None
+    }
+
+    /// What the place of a job in its queue is made of.
+    fn as_weighs_jobs(&self) -> Option<&dyn WeighsJobs> {
+        None
+    }
+
+    /// Whether users of a queue may have more.
+    fn as_user_room(&self) -> Option<&dyn UserRoom> {
         None
     }
 

@@ -13,21 +13,25 @@ use crate::observer::{Observer, Stage};
 use crate::obstacles::Barriers;
 use crate::plugin::{Changed, ChangedQueues, CycleInfo, Plugin, Step};
 use crate::points::{
-    CandidateScore, Class, Counting, DomainFilter, Invalid, KeepsMix, KeepsUse, LedgerCheck,
-    MovedQueues, NeededAnswer, NodeFilter, NodeScore, QueueShare, Signature, StaticClass,
-    StaticPart,
+    CandidateScore, Class, Counting, DomainFilter, Invalid, KeepsMix, LedgerCheck, MovedQueues,
+    NeededAnswer, NodeFilter, NodeScore, QueueShare, Signature, StaticClass, StaticPart,
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
 use crate::tiers::{self, Vote};
 
 mod asked;
+mod past_use;
 mod placing_order;
 mod reserving;
+mod user_room;
 mod victims;
 
+pub use past_use::{job_factors, orders_by_factors, use_keeper};
 pub use placing_order::sort_by_number_and_age;
 pub use reserving::ReservationRules;
+pub(crate) use user_room::regained_room;
+pub use user_room::{job_room, may_take, stays_within};
 pub use victims::EvictionRules;
 
 use asked::{PluginsOfPoint, Points};
@@ -146,12 +150,6 @@ pub fn hand_memories_on(plugins: &mut Plugins, told: &[PluginMemory], state: &St
     }
 }
 
-/// Who knows who used how much.
-pub fn use_keeper(plugins: &Plugins) -> Option<&dyn KeepsUse> {
-    let mut keepers = plugins.ask(&plugins.points.keeps_use, |x| x.as_keeps_use());
-    keepers.next()
-}
-
 impl Plugins {
     /// Plugins by tier, in the order of the configuration.
     pub fn new(tiers: Vec<Vec<Member>>) -> Self {
@@ -210,6 +208,7 @@ impl Plugins {
                 observer.end(stage);
             }
         }
+        past_use::tell_of_use(self, state, &cycle);
         let mix = self.task_mix().and_then(KeepsMix::mix);
         state.supplies_mut().set_device_mix(mix);
     }

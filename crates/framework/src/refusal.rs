@@ -23,10 +23,49 @@ pub enum Refusal {
     NamespaceQuota(Box<QuotaRefusal>),
     /// Somebody outside says no, or has not answered: in words.
     Told(Box<str>),
+    /// The user of the job has as much as a user may have in its queue.
+    OfUser(Box<UserRefusal>),
     /// The pod requests nothing that queues deserve.
     AsksNothing,
     /// The plugin does not say.
     Unsaid,
+}
+
+/// A limit of a user that leaves no room.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct UserRefusal {
+    /// Name of the user, empty for jobs of whom no user is known; `None` for all who are not told apart.
+    pub user: Option<String>,
+    /// Which limit it is.
+    pub limit: LimitOfUser,
+}
+
+/// What a user may have in a queue, and has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LimitOfUser {
+    /// Jobs at the same time.
+    Jobs {
+        /// How many he may have.
+        limit: u32,
+        /// How many he has.
+        jobs: u32,
+    },
+    /// An amount of one resource; amounts in stored units.
+    Amount {
+        /// Which resource.
+        resource: ResIx,
+        /// What he may hold.
+        limit: i64,
+        /// What he holds.
+        held: i64,
+        /// What is asked.
+        asked: i64,
+    },
+    /// Past use.
+    Used {
+        /// What he may have used, in billionths of a unit times seconds.
+        most: u128,
+    },
 }
 
 /// A ResourceQuota that leaves no room.
@@ -174,6 +213,7 @@ impl Refusal {
             | Self::Held(_)
             | Self::NamespaceQuota(_)
             | Self::Told(_)
+            | Self::OfUser(_)
             | Self::AsksNothing
             | Self::Unsaid => &[],
         }
@@ -199,6 +239,13 @@ impl Refusal {
         }
         if let Self::Told(text) = self {
             text.hash(&mut hasher);
+        }
+        if let Self::OfUser(refusal) = self {
+            let kind = std::mem::discriminant(&refusal.limit);
+            (&refusal.user, kind).hash(&mut hasher);
+            if let LimitOfUser::Amount { resource, .. } = refusal.limit {
+                resource.hash(&mut hasher);
+            }
         }
         if let Self::Held(fault) = self {
             fault.hash(&mut hasher);

@@ -11,7 +11,7 @@ use crate::line::WaitingLine;
 use crate::observer::Observer;
 use crate::outcome::{JobNote, Skip};
 use crate::plan::{Op, Plan};
-use crate::plugins::{Lasting, Plugins};
+use crate::plugins::{Lasting, Plugins, job_room, regained_room};
 use crate::reserved::Reservations;
 use crate::sleep::Sleepers;
 use crate::work_limit::Work;
@@ -133,7 +133,8 @@ impl<'a> Session<'a> {
     /// Wakes those that may get something, or everybody.
     pub fn wake(&mut self, mut sleepers: Sleepers, everybody: bool) {
         let everybody = everybody || self.work.is_behind();
-        self.awake = sleepers.wake(self.state, self.now_s, everybody);
+        let regained = regained_room(self.plugins, self.state);
+        self.awake = sleepers.wake(self.state, self.now_s, everybody, regained);
         self.sleepers = sleepers;
     }
 
@@ -221,6 +222,10 @@ impl<'a> Session<'a> {
         }
         if let Err(invalid) = self.plugins.job_valid(self.state, ix) {
             self.skip(ix, Skip::Invalid(invalid));
+            return false;
+        }
+        if let Err(refusal) = job_room(self.plugins, self.state, ix) {
+            self.skip(ix, Skip::NoRoomOfUser(refusal));
             return false;
         }
         match self.plugins.job_consent(self.state, ix) {

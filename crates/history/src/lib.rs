@@ -1,5 +1,5 @@
 //! History of jobs: when they were submitted, why they waited, when they held what, where, and what that sums up to
-//! (docs/spec/14-history.md).
+//! (docs/spec/16-history.md).
 //!
 //! ```text
 //!  a job as it is now ─► HistoryBook::look ─► JobRecord, one a job ─┬─ it is gone ─► ended records

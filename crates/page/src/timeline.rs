@@ -129,6 +129,7 @@ pub(crate) fn word_of(kind: WaitKind) -> Word {
         WaitKind::Reserved => Word::WaitsReserved,
         WaitKind::Gated => Word::WaitsGated,
         WaitKind::QueueQuota => Word::WaitsQueueQuota,
+        WaitKind::UserLimit => Word::WaitsUserLimit,
         WaitKind::NoPodGroup => Word::WaitsNoPodGroup,
         WaitKind::AwaitsPodGroup => Word::WaitsAwaitsPodGroup,
         WaitKind::NoQueue => Word::WaitsNoQueue,

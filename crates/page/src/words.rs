@@ -125,6 +125,7 @@ words! {
     WaitsNoQueue: "its queue is not there", "队列不存在";
     WaitsNotAdmitted: "its queue has not admitted it", "队列尚未准入";
     WaitsQueueOverused: "its queue has more than its share", "队列已超出其份额";
+    WaitsUserLimit: "the limit of its user is reached", "用户的上限已满";
     WaitsBehind: "nobody passes the first of its queue", "队列按先后顺序，前面还有作业";
     WaitsExtender: "an extender has not agreed", "扩展器未同意";
     WaitsPostponed: "it goes on in the next cycle", "下一轮继续";

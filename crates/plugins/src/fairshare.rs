@@ -14,15 +14,25 @@ mod charges;
 mod decay;
 mod kept;
 mod ledger;
+mod limits;
 mod measure;
+mod reclaim;
+mod room;
+mod shares;
+mod tally;
 #[cfg(test)]
 mod tests;
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
-use pumice_conf::{Arg, Arguments, FormedText, GoDuration, OneOf, PluginSpec, TextForm};
+use pumice_conf::{
+    Arg, Arguments, FormedText, GoDuration, NeededArgument, OneOf, PluginSpec, TextForm,
+};
 use pumice_framework::points;
-use pumice_framework::points::{JobOrder, KeepsUse, PastUse, QueueOrder, UserUse};
+use pumice_framework::points::{
+    FACTOR_PARTS, JobOrder, KeepsUse, PastUse, QueueOrder, UserRoom, UserUse, Victims,
+};
 use pumice_framework::{ChangedQueues, CycleInfo, Plugin, PluginMemory, Step};
 use pumice_model::{JobIx, QueueIx, State};
 
@@ -32,7 +42,10 @@ use charges::{JobCharges, UserRule, arrivals};
 use decay::HalfLife;
 use kept::UseClock;
 use ledger::{AccountIx, AccountOwner, UseAccount, UseLedger};
+use limits::LimitRules;
 use measure::UseMeasure;
+use shares::UseShares;
+use tally::UserTally;
 
 /// How long use counts half, unless said otherwise, in seconds: a week.
 const HALF_LIFE_S: i64 = 7 * 24 * 3600;
@@ -77,7 +90,6 @@ const INTERVAL: Arg<GoDuration> = Arg::duration(
     "fairshare.interval",
     "How often queues and users are ordered anew by what they used: a minute unless given.",
 );
-
 /// Namespace and name of the ConfigMap in which is kept what was used, if the arguments name one.
 pub fn kept_place(arguments: &Arguments) -> Option<(String, String)> {
     named_map::place(&KEEP_IN, arguments)
@@ -92,6 +104,12 @@ fn measure_of(arguments: &Arguments) -> UseMeasure {
     UseMeasure::read(MEASURE.read(arguments)).unwrap_or(UseMeasure::Dominant)
 }
 
+const RECLAIM: Arg<bool> = Arg::switch(
+    "fairshare.reclaim",
+    false,
+    "Nobody is evicted by `reclaim` for a queue unless his own used an eighth more for each part of its weight.",
+);
+
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "fairshare",
@@ -102,7 +120,15 @@ pub const SPEC: PluginSpec = PluginSpec {
         USERS.spec(),
         KEEP_IN.spec(),
         INTERVAL.spec(),
+        RECLAIM.spec(),
+        limits::LIMITS.spec(),
+        limits::LIMITS_OF_QUEUE.spec(),
     ],
+    needed: &[NeededArgument {
+        name: USERS.name(),
+        example: "namespace",
+        by: &[limits::LIMITS.name(), limits::LIMITS_OF_QUEUE.name()],
+    }],
     ..PluginSpec::PLAIN
 };
 
@@ -115,14 +141,24 @@ pub const ENTRY: PluginEntry =
 pub struct FairShare {
     rule: UserRule,
     interval_s: i64,
+    minds_reclaim: bool,
     ledger: UseLedger,
     charges: JobCharges,
+    limits: LimitRules,
+    /// What users hold; nothing without limits.
+    tally: UserTally,
+    /// Users who have less of something than when the plugin was opened before.
+    gave: BTreeSet<AccountIx>,
     /// Accounts of queues, by index.
     queues: Vec<Option<AccountIx>>,
     /// Pods that are there are charged from when they got their nodes, the next time.
     is_new: bool,
     /// Epoch of what was kept by another process, as it was taken in last.
     before: u64,
+    /// What all used together, when orders were made.
+    shares: UseShares,
+    /// How often they were.
+    orders: u64,
     /// When orders were made.
     ordered_s: Option<i64>,
     /// Jobs waited when the last cycle began.
@@ -147,11 +183,20 @@ impl FairShare {
                 _ => UserRule::Nobody,
             },
             interval_s: seconds(&INTERVAL, INTERVAL_S),
+            minds_reclaim: RECLAIM.read(arguments),
             ledger: UseLedger::new(measure, half_life),
             charges: JobCharges::default(),
+            limits: match USERS.read(arguments) {
+                "none" => LimitRules::default(),
+                _ => LimitRules::read(arguments),
+            },
+            tally: UserTally::default(),
+            gave: BTreeSet::new(),
             queues: Vec::new(),
             is_new: true,
             before: 0,
+            shares: UseShares::default(),
+            orders: 0,
             ordered_s: None,
             was_waited: false,
             due_s: None,
@@ -208,6 +253,8 @@ impl FairShare {
                 }
             }
         }
+        self.follow_users(state, cycle.changed.jobs.as_deref());
+        self.gave = self.tally.take_gave();
         if cycle.changed.queues == ChangedQueues::Any || self.queues.is_empty() {
             self.queues.clear();
             for (ix, queue) in state.population().queues().iter() {
@@ -220,10 +267,26 @@ impl FairShare {
         self.ledger.settle(state.resources());
     }
 
+    /// Brings what users hold in step with some jobs, or all.
+    fn follow_users(&mut self, state: &State, jobs: Option<&[JobIx]>) {
+        if self.limits.is_empty() {
+            return;
+        }
+        if jobs.is_none() {
+            self.tally.clear();
+        }
+        let all = || state.population().jobs().map(|(job, _)| job).collect();
+        for job in jobs.map_or_else(all, <[JobIx]>::to_vec) {
+            let account = self.charges.of(job).and_then(|accounts| accounts.user);
+            self.tally.follow(state, job, account);
+        }
+    }
+
     /// Makes orders anew, if it is time. While jobs wait, and may sleep, it is only at a time that was told.
     fn order(&mut self, state: &State, now_s: i64) {
         let is_told = self.due_s.is_some_and(|due_s| due_s <= now_s);
-        let until_s = |at_s: i64| at_s.saturating_add(self.interval_s);
+        let interval_s = self.interval_s;
+        let until_s = |at_s: i64| at_s.saturating_add(interval_s);
         let is_early = self
             .ordered_s
             .is_some_and(|at_s| (at_s..until_s(at_s)).contains(&now_s));
@@ -232,10 +295,14 @@ impl FairShare {
             if self.ledger.order() {
                 self.charges.follow_all(state, self.rule, &mut self.ledger);
                 self.ledger.settle(state.resources());
+                self.follow_users(state, None);
             }
+            self.shares = UseShares::of(state, &self.ledger);
+            self.orders += 1;
         }
         self.was_waited = !state.journal().waiting_jobs_unordered().is_empty();
-        let may_change = self.was_waited && self.ledger.may_reorder();
+        let moves = self.ledger.may_reorder() || self.is_some_spent();
+        let may_change = self.was_waited && moves;
         let next_s = self.ordered_s.map(|at_s| until_s(at_s.min(now_s)));
         self.due_s = next_s.filter(|_| may_change);
     }
@@ -271,11 +338,15 @@ impl Plugin for FairShare {
                 {
                     self.charges.follow(state, job, self.rule, &mut self.ledger);
                 }
+                self.follow_users(state, Some(state.task(task).job.as_slice()));
             }
             Step::Leaving(task) | Step::Evicting(task) => {
                 self.charges.release(state, task, &mut self.ledger);
+                if !self.limits.is_empty() {
+                    self.tally.release(state, task);
+                }
             }
-            Step::Admitted(_) => return,
+            Step::Admitted(job) => return self.follow_users(state, Some(&[job])),
         }
         self.ledger.settle(state.resources());
     }
@@ -300,6 +371,7 @@ impl Plugin for FairShare {
         // What another process kept is in it.
         (self.is_new, self.before) = (false, state.supplies().used_before().epoch);
         (self.ordered_s, self.due_s) = (clock.ordered_s, clock.due_s);
+        self.shares = UseShares::of(state, &self.ledger);
         self.was_waited = clock.was_waited;
         self.ledger.set_totals(&state.nodes().cluster_total);
     }
@@ -313,6 +385,8 @@ impl Plugin for FairShare {
         as_keeps_use: KeepsUse,
         as_job_order: JobOrder if self.rule != UserRule::Nobody,
         as_queue_order: QueueOrder,
+        as_victims: Victims if self.minds_reclaim,
+        as_user_room: UserRoom if !self.limits.is_empty(),
     );
 }
 
@@ -381,6 +455,18 @@ impl KeepsUse for FairShare {
     fn of_job(&self, job: JobIx) -> Option<UserUse> {
         let user = self.charges.of(job)?.user?;
         self.user(self.ledger.account(user)?)
+    }
+
+    fn use_factor(&self, state: &State, job: JobIx) -> u64 {
+        let Some(accounts) = self.charges.of(job) else {
+            return FACTOR_PARTS;
+        };
+        let account = self.ledger.account(accounts.user.unwrap_or(accounts.queue));
+        account.map_or(FACTOR_PARTS, |account| self.shares.factor(state, account))
+    }
+
+    fn orders_made(&self) -> u64 {
+        self.orders
     }
 
     fn users(&self) -> Vec<UserUse> {

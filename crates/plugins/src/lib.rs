@@ -7,7 +7,7 @@
 //!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit · tdm · usage · numa-aware
 //!   nodes of a job    task-topology · network-topology-aware
 //!   cards left over   fragmentation
-//!   time              reservation · fairshare · runtimelimit
+//!   time              reservation · fairshare · multifactor · runtimelimit
 //!   devices           deviceshare (the families of pumice-devices judge)
 //!   outside           extender
 //!   victims           conformance · proportion · capacity · cdp · pdb · tdm · rescheduling
@@ -33,6 +33,7 @@ pub mod fairshare;
 pub mod fragmentation;
 pub mod gang;
 mod inter_pod_affinity;
+pub mod multifactor;
 mod named_map;
 pub mod network_topology_aware;
 pub mod nodegroup;

@@ -9,9 +9,9 @@ use crate::deviceshare::DeviceShare;
 use crate::entry::{Mandatory, PluginEntry};
 use crate::{
     binpack, capacity, cdp, conformance, deviceshare, drf, extender, fairshare, fragmentation,
-    gang, network_topology_aware, nodegroup, nodeorder, numa_aware, overcommit, pdb, predicates,
-    priority, proportion, rescheduling, reservation, resource_strategy_fit, resourcequota,
-    runtimelimit, sla, task_topology, tdm, usage,
+    gang, multifactor, network_topology_aware, nodegroup, nodeorder, numa_aware, overcommit, pdb,
+    predicates, priority, proportion, rescheduling, reservation, resource_strategy_fit,
+    resourcequota, runtimelimit, sla, task_topology, tdm, usage,
 };
 
 /// The list. To add a plugin: a module with an `ENTRY`, and its line here.
@@ -27,7 +27,7 @@ pub static MANDATORY: &[Mandatory] = &[Mandatory {
 /// The specs of [`PLUGINS`], in the same order.
 pub static SPECS: &[PluginSpec] = &specs();
 
-const LIST: [PluginEntry; 28] = [
+const LIST: [PluginEntry; 29] = [
     priority::ENTRY,
     gang::ENTRY,
     conformance::ENTRY,
@@ -56,6 +56,7 @@ const LIST: [PluginEntry; 28] = [
     reservation::ENTRY,
     fairshare::ENTRY,
     runtimelimit::ENTRY,
+    multifactor::ENTRY,
 ];
 
 const fn specs() -> [PluginSpec; LIST.len()] {

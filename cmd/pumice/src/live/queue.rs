@@ -1,6 +1,7 @@
 //! `pumice queue`: queues of a cluster, as `vcctl queue` shows and changes them.
 
 mod delete;
+mod factors;
 mod past_use;
 mod refusal;
 
@@ -55,6 +56,9 @@ pub struct QueueListArguments {
     /// Who used how much lately, queues and users, as plugin fairshare has it
     #[arg(long = "use")]
     past_use: bool,
+    /// What the places of the jobs that wait are made of, as plugin multifactor has it
+    #[arg(long, conflicts_with_all = ["start", "past_use"])]
+    priority: bool,
     /// Output format
     #[arg(long, short, value_enum, default_value = "table")]
     output: OutputFormat,
@@ -206,6 +210,9 @@ fn list(arguments: &QueueListArguments) -> anyhow::Result<ExitCode> {
     }
     if arguments.past_use {
         return past_use::list(&arguments.connection, arguments.output);
+    }
+    if arguments.priority {
+        return factors::list(&arguments.connection, arguments.output);
     }
     let user = arguments.connection.open()?;
     match user.try_ask(user.objects.list::<Queue>("", "")) {

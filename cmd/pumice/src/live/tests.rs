@@ -232,6 +232,7 @@ fn the_glance_shows_cluster_queues_nodes_and_what_waits() {
             total: 1,
             queues: vec![queue()],
             past_use: None,
+            factors: None,
         },
         nodes: vec![NodeView {
             name: "gpu-1".to_owned(),

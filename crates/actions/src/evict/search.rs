@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pumice_framework::points::{ClassKey, Purpose, Signature};
-use pumice_framework::{ForeignPods, Overruns, Session, VictimCounts};
+use pumice_framework::{ForeignPods, Overruns, Session, VictimCounts, may_take};
 use pumice_model::{JobIx, NodeIx, ShapeIx, State, Sym, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -392,6 +392,6 @@ fn nodes_of_pods(state: &State, job: JobIx) -> Vec<NodeIx> {
 /// The queue may not take the task as things stand, which evictions elsewhere may change.
 fn is_limited(session: &Session, preemptor: &Preemptor) -> bool {
     let (plugins, state) = (&*session.plugins, &*session.state);
-    let allowed = plugins.allocatable(state, preemptor.queue, preemptor.task);
+    let allowed = may_take(plugins, state, preemptor.queue, preemptor.task);
     allowed.is_err()
 }

@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use pumice_framework::points::Purpose;
 use pumice_framework::sleep::{Bed, SleepGroupIx, SleepsFor};
 use pumice_framework::{
-    Checkpoint, ForeignPods, Hindrance, NobodyGoes, Overruns, Refusal, Session, Skip,
+    Checkpoint, ForeignPods, Hindrance, NobodyGoes, Overruns, Refusal, Session, Skip, job_room,
+    may_take, stays_within,
 };
 use pumice_model::{JobIx, NodeIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
@@ -78,12 +79,16 @@ impl StarvingJobs {
             let (state, plugins) = (&*session.state, &*session.plugins);
             let order = |l: &JobIx, r: &JobIx| plugins.job_order(state, *r, *l);
             members.sort_by(order);
-            // Jobs of one group wait for the same, so all take part or none.
-            if let Some(first) = members.pop()
-                && takes_part(session, what, first)
-            {
-                jobs.push(session, first);
-                followers.insert(first, members);
+            // Jobs of one group wait for the same, so all take part or none, but for those whose users may have no more.
+            while let Some(first) = members.pop() {
+                if job_room(session.plugins, session.state, first).is_err() {
+                    continue;
+                }
+                if takes_part(session, what, first) {
+                    jobs.push(session, first);
+                    followers.insert(first, members);
+                }
+                break;
             }
         }
         let mut starving = Self {
@@ -146,7 +151,9 @@ pub fn queue_turn(
             session.postpone(job);
             continue;
         }
-        if turn(session, kernel, search, what, queue, job) {
+        // Somebody of the same user may have got something meanwhile.
+        let has_room = job_room(session.plugins, session.state, job).is_ok();
+        if !has_room || turn(session, kernel, search, what, queue, job) {
             jobs.got_something(session, job);
         }
         had_turns.push(job);
@@ -163,6 +170,7 @@ fn takes_part(session: &mut Session, what: &EvictionKind, ix: JobIx) -> bool {
         && !is_behind
         && (what.whole_gangs || !job.wants_topology())
         && session.plugins.job_valid(session.state, ix).is_ok()
+        && job_room(session.plugins, session.state, ix).is_ok()
         && session.plugins.job_starving(session.state, ix)
 }
 
@@ -288,14 +296,14 @@ fn place(
     preemptor: &Preemptor,
 ) -> Result<(), PlaceFailure> {
     let (queue, task) = (preemptor.queue, preemptor.task);
-    let allowed = session.plugins.allocatable(session.state, queue, task);
+    let allowed = may_take(session.plugins, session.state, queue, task);
     let mut nearest = None;
     if allowed.is_ok() {
         match kernel.best(session.state, session.plugins, task) {
             Ok(choice) => {
                 let before = session.checkpoint();
                 session.place(task, choice);
-                let within = session.plugins.within_limits(session.state, queue, task);
+                let within = stays_within(session.plugins, session.state, queue, task);
                 if within.is_ok() {
                     search.moved();
                     return Ok(());

@@ -1,6 +1,6 @@
 //! What a node really costs: plugins are asked, and sets of victims tried in the transaction.
 
-use pumice_framework::{Choice, Session};
+use pumice_framework::{Choice, Session, may_take, stays_within};
 use pumice_model::{JobIx, NodeIx, Placement, QueueIx, ResIx, TaskIx};
 
 use super::candidates::{self, RankedVictim};
@@ -190,7 +190,7 @@ pub fn place_for(
     node: NodeIx,
 ) -> Option<Choice> {
     let (queue, task) = (preemptor.queue, preemptor.task);
-    let allowed = session.plugins.allocatable(session.state, queue, task);
+    let allowed = may_take(session.plugins, session.state, queue, task);
     allowed.ok()?;
     let choice = kernel.fits(session.state, session.plugins, task, node);
     let choice = choice.ok()?;
@@ -200,7 +200,7 @@ pub fn place_for(
     // Only with what was chosen it is known how much its queue would have.
     let before = session.checkpoint();
     session.place(task, choice.clone());
-    let within = session.plugins.within_limits(session.state, queue, task);
+    let within = stays_within(session.plugins, session.state, queue, task);
     session.undo_tries_to(before);
     within.ok().map(|()| choice)
 }

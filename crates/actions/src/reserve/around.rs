@@ -11,7 +11,7 @@
 //! against the limits of one queue, or the reservation's pods look at pods on other nodes, it is looked at whole.
 
 use pumice_framework::reserved::JobReservation;
-use pumice_framework::{Choice, Session};
+use pumice_framework::{Choice, Session, may_take};
 use pumice_model::{JobId, JobIx, NodeIx, QueueIx, ResVec, State, TaskId, TaskIx, TaskStatus};
 
 use super::ends;
@@ -322,10 +322,7 @@ fn place(session: &mut Session, task: TaskIx, choice: Choice, within_limits: boo
         return true;
     };
     let note = session.notes.remove(&job);
-    let may = session
-        .plugins
-        .allocatable(session.state, queue, task)
-        .is_ok();
+    let may = may_take(session.plugins, session.state, queue, task).is_ok();
     let placed = may && place_within_limits(session, queue, job, task, choice);
     session.notes.remove(&job);
     if let Some(note) = note {

@@ -1,6 +1,6 @@
 //! Arguments that others need, and values that need another plugin.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Value};
 use crate::diagnostic::{Findings, TextRange};
 use crate::registry::{NeededArgument, PluginNeeded, PluginSpec};
 use pumice_yaml::node::YamlNode;
@@ -40,15 +40,33 @@ pub(super) fn plugins(
     read: &Arguments,
 ) -> Vec<(PluginNeeded, TextRange)> {
     let needed = spec.needs_plugins.iter();
-    let needed = needed.filter(|needed| read.str(needed.argument) == Some(needed.value));
+    let needed = needed.filter(|needed| match needed.value {
+        "" => counts(read.get(needed.argument)),
+        value => read.str(needed.argument) == Some(value),
+    });
     let place = |name| entry(node, name).map_or(node.into(), |entry| (&entry.value).into());
     needed
         .map(|needed| (*needed, place(needed.argument)))
         .collect()
 }
 
+/// A value that is more than nothing.
+fn counts(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Int(0)) => false,
+        Some(Value::Str(text)) => !text.trim().is_empty(),
+        Some(_) => true,
+    }
+}
+
+/// A text is given that is not empty; for a name with a `*` of some name that it stands for.
 fn is_given(read: &Arguments, name: &str) -> bool {
-    read.str(name).is_some_and(|text| !text.trim().is_empty())
+    let is_of = |key: &str| match name.strip_suffix('*') {
+        Some(prefix) => key.starts_with(prefix),
+        None => key == name,
+    };
+    let mut given = read.iter().filter(|(key, _)| is_of(key));
+    given.any(|(_, value)| matches!(value, Value::Str(text) if !text.trim().is_empty()))
 }
 
 /// Nothing is given; of what cannot be used that was told already.

@@ -1,4 +1,4 @@
-//! History of jobs: what became of them, kept in a directory for the accountants (docs/spec/14-history.md).
+//! History of jobs: what became of them, kept in a directory for the accountants (docs/spec/16-history.md).
 //!
 //! ```text
 //!  deciding thread ─► HistoryFeed ─ bounded channel ─► HistoryKeeper, a thread ─► HistoryStore: one file, bounded

@@ -6,6 +6,7 @@ use pumice_model::resource::PODS;
 use pumice_model::{JobIx, Origin, TaskIx, TaskStatus};
 use serde::{Deserialize, Serialize};
 
+use super::factors::{JobFactorsView, factors_of_waiting};
 use super::find::Absent;
 use super::node_map::is_none;
 use super::past_use::{JobUseView, past_use_of_waiting};
@@ -80,6 +81,9 @@ pub struct JobView {
     /// What its user used, while it waits and users count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past_use: Option<JobUseView>,
+    /// What its place in the queue is made of, while it waits and a plugin orders by factors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_of: Option<JobFactorsView>,
     /// What would have to change, a sentence each; any one of them may be enough.
     pub changes: Vec<String>,
     /// What is written on it or its pods that does not mean what it seems to.
@@ -165,6 +169,7 @@ impl Pages<'_> {
             place: self.place_of(ix),
             planned: self.planned_start(ix),
             past_use: past_use_of_waiting(self, ix),
+            made_of: factors_of_waiting(self, ix),
             changes: self.remedies().changes_for_job(ix),
             warnings: self.teller().job_warnings(ix),
             not_told: self.pending_pods(ix).saturating_sub(told),

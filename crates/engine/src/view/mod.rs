@@ -15,6 +15,7 @@ mod advice;
 mod asks;
 mod card_sums;
 mod cards;
+mod factors;
 mod find;
 mod held_cards;
 mod job;
@@ -44,6 +45,7 @@ use serde::{Deserialize, Serialize};
 
 pub use card_sums::FamilySums;
 pub use cards::{CardAmount, CardPod, CardView, CardsView, FreePart};
+pub use factors::{FactorView, FactorsView, JobFactorsRow, JobFactorsView, in_hundredths};
 pub use find::{Absent, short_group};
 pub use held_cards::FreedCards;
 pub use job::{JobView, SameReason};

@@ -183,6 +183,24 @@ impl Pages<'_> {
     }
 }
 
+/// Jobs that wait, so many at most: queue by queue in turn the first ones, and how many wait there.
+pub(super) fn waiting_in_order(
+    pages: &Pages<'_>,
+    most: usize,
+) -> Vec<(QueueIx, Vec<JobIx>, usize)> {
+    let by_queue = pages.waiting_by_queue();
+    let order = |l, r| pages.plugins.job_order(pages.state, l, r);
+    let mut left = most;
+    let queues = pages.in_turn(by_queue.keys().copied()).into_iter();
+    let rows = queues.flatten().map(|queue| {
+        let jobs = &by_queue[&Some(queue)];
+        let first = first_of(jobs.iter().copied(), left, order);
+        left -= first.len();
+        (queue, first, jobs.len())
+    });
+    rows.collect()
+}
+
 /// The first items in an order that plugins give. Unlike a sort of the library it never fails, whatever
 /// they say.
 fn first_of<T: Copy>(

@@ -8,6 +8,7 @@ use pumice_model::{QueueIx, ResVec, TaskStatus};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use super::factors::{FactorsView, factors_view};
 use super::find::Absent;
 use super::past_use::{PastUseView, past_use_view};
 use super::place::WaitingJob;
@@ -75,6 +76,9 @@ pub struct QueuesView {
     /// Who used how much, where a plugin keeps that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past_use: Option<PastUseView>,
+    /// What the places of jobs that wait are made of, where a plugin orders by factors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factors: Option<FactorsView>,
 }
 
 /// Sums over the jobs of a queue.
@@ -107,6 +111,7 @@ impl Pages<'_> {
             total,
             queues: queues.collect(),
             past_use: past_use_view(self),
+            factors: factors_view(self),
         }
     }
 

@@ -249,6 +249,7 @@ impl Prints<'_> {
             Skip::Unserved(why) => which.and(Fingerprint::of(why)),
             Skip::NotEnqueued(refusal)
             | Skip::NoConsent(refusal)
+            | Skip::NoRoomOfUser(refusal)
             | Skip::QueueHeldBack(refusal) => which.and(Fingerprint::of_refusal(refusal)),
             // The reason says which rule it is, the message counts pods.
             Skip::Invalid(invalid) => {

@@ -39,6 +39,8 @@ kinds! {
     Gated: "gated";
     /// A quota of its queue or namespace is used up.
     QueueQuota: "queue-quota";
+    /// The user of the job has as much as a user may have in its queue.
+    UserLimit: "user-limit";
     /// The PodGroup that it names is not there.
     NoPodGroup: "no-podgroup";
     /// The PodGroup that it needs is being made.

@@ -58,6 +58,9 @@ impl Wording<'_> {
             Skip::NoConsent(refusal) => {
                 format!("{key} has no turn: {}", self.refusal_text(ix, refusal))
             }
+            Skip::NoRoomOfUser(refusal) => {
+                format!("{key} has no turn: {}", self.refusal_text(ix, refusal))
+            }
             Skip::QueueHeldBack(refusal) => format!(
                 "queue \"{queue}\" of {key} has no turn: {}",
                 self.refusal_text(ix, refusal)

@@ -2,7 +2,9 @@
 //! then limit, used and asked of each resource. What could never be is told apart from what is not
 //! possible now.
 
-use pumice_framework::{Bound, Overrun, QuotaRefusal, QuotaShortage, Refusal};
+use pumice_framework::{
+    Bound, LimitOfUser, Overrun, QuotaRefusal, QuotaShortage, Refusal, UserRefusal,
+};
 use pumice_model::JobIx;
 use pumice_model::resource::{AmountUnit, Unit, display_amount, unit_of};
 
@@ -22,6 +24,7 @@ impl Wording<'_> {
             Refusal::NamespaceQuota(refusal) => namespace_quota(refusal),
             Refusal::Held(fault) => fault.text(self.state),
             Refusal::Told(text) => text.to_string(),
+            Refusal::OfUser(refusal) => self.user_text(ix, refusal),
             Refusal::AsksNothing => "the pod requests nothing that queues deserve".to_owned(),
             Refusal::Unsaid => "refused by a queue plugin".to_owned(),
             Refusal::Overcommit(overruns, factor) => {
@@ -45,6 +48,46 @@ impl Wording<'_> {
                 format!("{headline}: {}", self.overruns(ix, "", overruns, ""))
             }
         }
+    }
+
+    /// Who has as much as a user may have, of what, and how much that is.
+    fn user_text(&self, ix: JobIx, refusal: &UserRefusal) -> String {
+        let queue = self.state.names().text(self.state.job(ix).queue_name);
+        let who = match refusal.user.as_deref() {
+            None => "users who are not told apart have".to_owned(),
+            Some("") => "jobs of nobody named have".to_owned(),
+            Some(user) => format!("user {user} has"),
+        };
+        let what = match refusal.limit {
+            LimitOfUser::Jobs { limit, jobs } => {
+                let noun = if jobs == 1 { "job" } else { "jobs" };
+                format!("{jobs} {noun} in queue {queue}, where a user may have {limit}")
+            }
+            LimitOfUser::Amount {
+                resource,
+                limit,
+                held,
+                asked,
+            } => {
+                let state = self.state;
+                let name = state
+                    .ground()
+                    .name_for_job(state.population(), ix, resource);
+                let unit = AmountUnit::of(name, &[limit, held, asked]);
+                let never = if asked > limit { ": it never fits" } else { "" };
+                let [limit, held, asked] = [limit, held, asked].map(|amount| unit.show(amount));
+                format!(
+                    "{held} of {name} in queue {queue}, where a user may have {limit}, and {asked} more are asked{never}"
+                )
+            }
+            LimitOfUser::Used { most } => {
+                let hours = most as f64 / 3.6e12;
+                format!(
+                    "used the {hours} hours that a user may use in queue {queue}; what was used fades with time"
+                )
+            }
+        };
+        format!("{who} {what} (fairshare.userLimits)")
     }
 
     fn overruns(&self, ix: JobIx, word: &str, overruns: &[Overrun], more: &str) -> String {

@@ -89,6 +89,7 @@ impl Why<'_> {
             Self::Kept(_) => WaitKind::Reserved,
             Self::NotTried(skip) => kind_of_untried(skip),
             Self::Gated => WaitKind::Gated,
+            Self::Refused(Refusal::OfUser(_)) => WaitKind::UserLimit,
             Self::Refused(_) => WaitKind::QueueQuota,
             Self::Untried => WaitKind::Gang,
         }
@@ -110,6 +111,7 @@ fn kind_of_untried(skip: &Skip) -> WaitKind {
         Skip::NotEnqueued(_) => WaitKind::NotAdmitted,
         Skip::Invalid(_) => WaitKind::GangIncomplete,
         Skip::Overused(_) => WaitKind::QueueOverused,
+        Skip::NoRoomOfUser(_) => WaitKind::UserLimit,
         Skip::NoConsent(_) | Skip::QueueHeldBack(_) => WaitKind::Extender,
         Skip::Behind(_) => WaitKind::Behind,
         Skip::Postponed => WaitKind::Postponed,

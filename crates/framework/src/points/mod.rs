@@ -15,6 +15,8 @@
 //! | [`ledger`] | what nodes have in ledgers of their own: cards | a node | until the node is touched |
 //! | [`mod@mix`] | what tasks ask of cards | the cluster | until another answer is given |
 //! | [`past_use`] | who used how much lately | – | not at all |
+//! | [`user_room`] | whether users of a queue may have more | – | not at all |
+//! | [`factors`] | what the place of a job is made of | – | not at all |
 //! | [`network`] | scores of domains of the network | – | not at all |
 //! | [`reserve`] | places that are kept for jobs that wait | – | for the cycle |
 //! | [`victims`] | who may be evicted for whom, which queue may reclaim, from whom first, who goes for nobody | – | not at all |
@@ -42,6 +44,7 @@ pub mod class;
 pub mod consent;
 pub mod domain;
 pub mod ends;
+pub mod factors;
 pub mod filter;
 pub mod ledger;
 pub mod mix;
@@ -52,6 +55,7 @@ pub mod queue;
 pub mod report;
 pub mod reserve;
 pub mod score;
+pub mod user_room;
 pub mod victims;
 pub mod vote;
 
@@ -63,6 +67,7 @@ pub use domain::{
     Cell, ChangedDomains, CountedCluster, Counting, DomainFilter, DomainFilters, KeySet,
 };
 pub use ends::TimeLimits;
+pub use factors::{FACTOR_PARTS, JobFactor, WeighsJobs};
 pub use filter::{NodeFilter, NodeFilters};
 pub use ledger::{LedgerCheck, Ledgers, ReasonDetail};
 pub use mix::{KeepsMix, LeftOutTasks};
@@ -73,5 +78,6 @@ pub use queue::{Admission, Allocatable, Overused};
 pub use report::{JobShares, QueueShare, QueueViews};
 pub use reserve::KeepsPlaces;
 pub use score::{NodeScore, NodeScores, Normalised, StaticPart};
+pub use user_room::UserRoom;
 pub use victims::{Purpose, QueueDistance, Reclaimer, VictimTasks, Victims, WhyKept};
 pub use vote::{Invalid, JobPipelined, JobReady, JobStarving, JobValid};

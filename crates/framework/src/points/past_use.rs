@@ -2,7 +2,7 @@
 //!
 //! Orders by it are at [`crate::points::order`]. Asked when somebody wants to know, and when a leader writes what it knows.
 
-use pumice_model::{JobIx, QueueIx};
+use pumice_model::{JobIx, QueueIx, State};
 
 /// What somebody used, as of the last cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +42,13 @@ pub trait KeepsUse {
 
     /// What the user of a job used in its queue; `None` where users do not count, or the job is in none.
     fn of_job(&self, job: JobIx) -> Option<UserUse>;
+
+    /// How little was used for the share of the job's user in its queue, or where users do not count of its queue: 2^(−use/share),
+    /// both as parts of all, from 0 to 1 in parts of one ([`crate::points::FACTOR_PARTS`]), as of when orders were made.
+    fn use_factor(&self, state: &State, job: JobIx) -> u64;
+
+    /// How often orders were made: what they go by changes with it alone.
+    fn orders_made(&self) -> u64;
 
     /// All users of queues, by queue and name.
     fn users(&self) -> Vec<UserUse>;

@@ -172,8 +172,14 @@ impl Sleepers {
         self.restless.clear();
     }
 
-    /// A cycle begins: who is awake, by index. With `everybody` nobody sleeps in this one.
-    pub fn wake(&mut self, state: &mut State, now_s: i64, everybody: bool) -> Vec<JobIx> {
+    /// A cycle begins: who is awake, by index. With `everybody` nobody sleeps in this one; `regained` may have turns again.
+    pub fn wake(
+        &mut self,
+        state: &mut State,
+        now_s: i64,
+        everybody: bool,
+        regained: Vec<JobIx>,
+    ) -> Vec<JobIx> {
         self.is_upset = false;
         self.stirred.clear();
         self.missed_jobs.clear();
@@ -193,7 +199,12 @@ impl Sleepers {
                 _ => WakeMode::Check,
             },
         };
-        let roused = roused.unwrap_or_default();
+        let mut roused = roused.unwrap_or_default();
+        roused.extend(
+            regained
+                .into_iter()
+                .filter(|job| self.bed(*job) == Bed::Alone),
+        );
         if self.mode == WakeMode::Everybody {
             self.clear();
         } else {

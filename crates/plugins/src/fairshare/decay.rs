@@ -3,6 +3,8 @@
 //! Something is used at a rate *r* from one moment to another, and what was used counts half after each half-life *H*. After *t* seconds
 //! a use *u* has become *u* · 2^(−t/H) + *r* · (H / ln 2) · (1 − 2^(−t/H)): nothing is summed up step by step, so nothing drifts.
 
+use pumice_framework::points::FACTOR_PARTS;
+
 /// Whole of a fraction.
 const WHOLE: u128 = 1 << FRACTION_BITS;
 const FRACTION_BITS: u32 = 62;
@@ -86,6 +88,22 @@ impl HalfLife {
     }
 }
 
+/// 2^(−a/b), in parts of one.
+pub(super) fn halved(above: u128, below: u128) -> u64 {
+    /// Steps of the exponent: more is not told apart.
+    const STEPS: i64 = 1 << 20;
+    let too_long = (u128::BITS - above.leading_zeros()).saturating_sub(100);
+    let (above, below) = (above >> too_long, below >> too_long);
+    if above == 0 {
+        return FACTOR_PARTS;
+    }
+    let steps = (above * STEPS.unsigned_abs() as u128).checked_div(below);
+    let steps = steps.and_then(|steps| i64::try_from(steps).ok());
+    let (halvings, left) = HalfLife::of_seconds(STEPS).left(steps.unwrap_or(i64::MAX));
+    let left = left.checked_shr(halvings).unwrap_or(0);
+    u64::try_from((left * u128::from(FACTOR_PARTS)) >> FRACTION_BITS).unwrap_or(0)
+}
+
 /// A use, a fraction of it.
 fn times(used: u128, fraction: u128) -> u128 {
     let (high, low) = (used >> 64, used & u128::from(u64::MAX));
@@ -127,6 +145,22 @@ mod tests {
             (one_by_one / at_once - 1.0).abs() < 1e-8,
             "{one_by_one} {at_once}"
         );
+    }
+
+    #[test]
+    fn a_factor_halves_with_each_share_that_was_used() {
+        for (above, below, parts) in [
+            (0, 0, FACTOR_PARTS),
+            (0, 7, FACTOR_PARTS),
+            (5, 5, FACTOR_PARTS / 2),
+            (3 << 100, 1 << 100, FACTOR_PARTS / 8),
+            (u128::MAX, 1, 0),
+            (1, 0, 0),
+        ] {
+            assert_eq!(halved(above, below), parts, "{above} {below}");
+        }
+        let root = halved(1 << 110, 1 << 111);
+        assert!((root as f64 / 1e9 - 0.5f64.sqrt()).abs() < 1e-8, "{root}");
     }
 
     #[test]

@@ -299,6 +299,11 @@ impl UseLedger {
         self.charged_s
     }
 
+    /// All accounts, in no order.
+    pub fn each(&self) -> impl Iterator<Item = &UseAccount> {
+        self.accounts.iter().flatten()
+    }
+
     /// All accounts, by queue and owner.
     pub fn all(&self) -> Vec<&UseAccount> {
         let mut all: Vec<&UseAccount> = self.accounts.iter().flatten().collect();

@@ -124,7 +124,7 @@ fn weight(pair: &str) -> Result<(String, u64), String> {
 }
 
 /// A number with at most nine decimals, in parts.
-fn read_decimal(text: &str) -> Option<u64> {
+pub(super) fn read_decimal(text: &str) -> Option<u64> {
     let (whole, rest) = text.split_once('.').unwrap_or((text, "0"));
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !is_digits(whole) || !is_digits(rest) || rest.len() > 9 {

@@ -115,6 +115,8 @@ pub(super) fn job_lines(
     lines(out, "Planned", planned.as_slice())?;
     let past_use = view.past_use.as_ref().map(ToString::to_string);
     lines(out, "Past use", past_use.as_slice())?;
+    let made_of = view.made_of.as_ref().map(ToString::to_string);
+    lines(out, "In order", made_of.as_slice())?;
     lines(out, "To change", &view.changes)?;
     lines(out, "Warning", &view.warnings)?;
     if view.waiting.is_empty() {

@@ -104,7 +104,7 @@ fn no_cell_of_csv_is_a_formula() {
     }
 }
 
-/// The file of the sample was read by others: see `docs/spec/14-history.md`.
+/// The file of the sample was read by others: see `docs/spec/16-history.md`.
 #[test]
 fn a_parquet_file_is_what_others_have_read() {
     let mut written = Vec::new();

@@ -1,0 +1,160 @@
+//! What users hold in queues at the moment, for their limits: jobs, amounts, and what is reserved for those that are admitted.
+//!
+//! Pipelined pods count: nobody is evicted for what its user may not have.
+
+use std::collections::BTreeSet;
+
+use pumice_model::{JobId, JobIx, ResVec, State, TaskIx, TaskStatus};
+use rustc_hash::FxHashMap;
+
+use super::ledger::AccountIx;
+
+/// What one user has in a queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct UserHolding {
+    /// Jobs that hold something.
+    pub jobs: u32,
+    /// Jobs that hold something, or have something reserved.
+    pub admitted: u32,
+    /// Amounts that they hold.
+    pub held: ResVec,
+    /// Reserved for them, besides.
+    pub reserved: ResVec,
+}
+
+/// One job.
+#[derive(Clone)]
+struct JobHolding {
+    id: JobId,
+    account: AccountIx,
+    pods: i32,
+    is_reserved: bool,
+    held: ResVec,
+    reserved: ResVec,
+}
+
+/// What all users hold.
+#[derive(Clone, Default)]
+pub(super) struct UserTally {
+    jobs: Vec<Option<JobHolding>>,
+    users: FxHashMap<AccountIx, UserHolding>,
+    /// Users who have less of something than when they were asked for last.
+    gave: BTreeSet<AccountIx>,
+}
+
+impl UserTally {
+    /// What a user has.
+    pub fn of(&self, account: AccountIx) -> Option<&UserHolding> {
+        self.users.get(&account)
+    }
+
+    /// Pods of a job that hold something.
+    pub fn pods_of(&self, job: JobIx) -> i32 {
+        let known = self.jobs.get(job.at()).and_then(Option::as_ref);
+        known.map_or(0, |known| known.pods)
+    }
+
+    /// Users who have less of something than when this was asked last.
+    pub fn take_gave(&mut self) -> BTreeSet<AccountIx> {
+        std::mem::take(&mut self.gave)
+    }
+
+    /// Nothing is known of anybody.
+    pub fn clear(&mut self) {
+        self.gave.extend(self.users.keys());
+        self.jobs.clear();
+        self.users.clear();
+    }
+
+    /// Looks at a job anew, which may be gone, or of another user now.
+    pub fn follow(&mut self, state: &State, ix: JobIx, account: Option<AccountIx>) {
+        let now = account.filter(|_| state.population().has_job(ix));
+        let now = now.map(|account| holding(state, ix, account));
+        let slot = self.jobs.get_mut(ix.at()).and_then(Option::take);
+        if let Some(before) = slot {
+            self.count(&before, -1);
+            let user = before.account;
+            if now.as_ref().is_none_or(|now| !now.has_all_of(&before)) {
+                self.gave.insert(user);
+            }
+            if self
+                .users
+                .get(&user)
+                .is_some_and(|user| *user == UserHolding::default())
+            {
+                self.users.remove(&user);
+            }
+        }
+        if let Some(now) = now {
+            self.count(&now, 1);
+            if self.jobs.len() <= ix.at() {
+                self.jobs.resize(ix.at() + 1, None);
+            }
+            self.jobs[ix.at()] = Some(now);
+        }
+    }
+
+    /// A pod of a job is about to go.
+    pub fn release(&mut self, state: &State, task: TaskIx) {
+        let of = state.task(task);
+        let holds = of.status.is_allocated() || of.status == TaskStatus::Pipelined;
+        let Some(job) = of.job.filter(|_| holds) else {
+            return;
+        };
+        let Some(mut known) = self.jobs.get_mut(job.at()).and_then(Option::take) else {
+            return;
+        };
+        self.count(&known, -1);
+        known.pods = (known.pods - 1).max(0);
+        for (resource, amount) in state.charges().charged(task).iter() {
+            known.held.shift(resource, amount.saturating_neg());
+        }
+        self.count(&known, 1);
+        self.gave.insert(known.account);
+        self.jobs[job.at()] = Some(known);
+    }
+
+    fn count(&mut self, job: &JobHolding, by: i32) {
+        let user = self.users.entry(job.account).or_default();
+        let is_held = i32::from(job.pods > 0);
+        let is_admitted = i32::from(job.pods > 0 || job.is_reserved);
+        user.jobs = user.jobs.saturating_add_signed(by * is_held);
+        user.admitted = user.admitted.saturating_add_signed(by * is_admitted);
+        for (resource, amount) in job.held.iter() {
+            user.held.shift(resource, amount.saturating_mul(by.into()));
+        }
+        for (resource, amount) in job.reserved.iter() {
+            user.reserved
+                .shift(resource, amount.saturating_mul(by.into()));
+        }
+    }
+}
+
+impl JobHolding {
+    /// It is of the user of another one, and has at least what that has.
+    fn has_all_of(&self, other: &Self) -> bool {
+        let covers =
+            |own: &ResVec, of: &ResVec| of.iter().all(|(ix, amount)| own.get(ix) >= amount);
+        self.id == other.id
+            && self.account == other.account
+            && self.pods >= other.pods
+            && self.is_reserved >= other.is_reserved
+            && covers(&self.held, &other.held)
+            && covers(&self.reserved, &other.reserved)
+    }
+}
+
+fn holding(state: &State, ix: JobIx, account: AccountIx) -> JobHolding {
+    let job = state.job(ix);
+    let mut held = job.allocated.clone();
+    held.add(&job.pipelined);
+    let reserved = job.standing_reservation();
+    JobHolding {
+        id: state.population().job_id(ix),
+        account,
+        pods: job.allocated_count() + job.waiting(),
+        is_reserved: reserved.is_some(),
+        held,
+        reserved: reserved.unwrap_or_default(),
+    }
+}
