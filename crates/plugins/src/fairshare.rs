@@ -209,15 +209,26 @@ impl FairShare {
             }
         }
         if cycle.changed.queues == ChangedQueues::Any || self.queues.is_empty() {
-            self.queues.clear();
-            for (ix, queue) in state.population().queues().iter() {
-                if self.queues.len() <= ix.at() {
-                    self.queues.resize(ix.at() + 1, None);
-                }
-                self.queues[ix.at()] = Some(self.ledger.of_queue(&queue.object.name));
-            }
+            self.follow_queues(state);
         }
         self.ledger.settle(state.resources());
+    }
+
+    /// Finds the accounts of queues, which are kept as long as these are there: the place of one that is forgotten is
+    /// another's.
+    fn follow_queues(&mut self, state: &State) {
+        let before = std::mem::take(&mut self.queues);
+        for (ix, queue) in state.population().queues().iter() {
+            if self.queues.len() <= ix.at() {
+                self.queues.resize(ix.at() + 1, None);
+            }
+            let account = self.ledger.of_queue(&queue.object.name);
+            self.ledger.count_need(account, 1);
+            self.queues[ix.at()] = Some(account);
+        }
+        for account in before.into_iter().flatten() {
+            self.ledger.count_need(account, -1);
+        }
     }
 
     /// Makes orders anew, if it is time. While jobs wait, and may sleep, it is only at a time that was told.
