@@ -18,6 +18,8 @@ pub enum ClusterCommand {
     #[command(hide = true)]
     When(Unread),
     #[command(hide = true)]
+    History(Unread),
+    #[command(hide = true)]
     Top(Unread),
     #[command(hide = true)]
     Queues(Unread),
@@ -60,6 +62,7 @@ pub fn run(command: &ClusterCommand) -> anyhow::Result<ExitCode> {
         ClusterCommand::Explain(unread) => ("explain", unread),
         ClusterCommand::Plan(unread) => ("plan", unread),
         ClusterCommand::When(unread) => ("when", unread),
+        ClusterCommand::History(unread) => ("history", unread),
         ClusterCommand::Top(unread) => ("top", unread),
         ClusterCommand::Queues(unread) => ("queues", unread),
         ClusterCommand::Cards(unread) => ("cards", unread),

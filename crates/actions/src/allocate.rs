@@ -11,7 +11,7 @@
 //! work (`pumice_framework::work_limit`) a turn may end early, and then the job has another one in the next
 //! cycle.
 
-use pumice_framework::{Bound, Overrun, QueueShare, Session, Skip};
+use pumice_framework::{Bound, Checkpoint, JobNote, Overrun, QueueShare, Session, Skip};
 use pumice_model::{JobIx, JobUnit, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
@@ -143,9 +143,17 @@ fn turn(
         .or_insert_with(|| worksheet(session, job));
     let start = session.checkpoint();
     let attempt = Attempt::anywhere(queue, job);
-    if !place_job(session, kernel, &attempt, worksheet) {
+    let before = BeforeTurn::of(session, job, worksheet);
+    let mut stands = place_job(session, kernel, &attempt, worksheet);
+    if let Some(before) = before.filter(|_| stands) {
+        // It keeps clear of what those get who had their turns before it in vain.
+        before.restore(session, job, worksheet, start);
+        reserve::plan_for_vain(session, kernel);
+        stands = place_job(session, kernel, &attempt, worksheet);
+    }
+    if !stands {
         session.note_extras(job);
-        reserve::after_vain_turn(session, kernel, job);
+        reserve::after_vain_turn(session, job);
         return false;
     }
     if session.plugins.job_ready(session.state, job) {
@@ -158,6 +166,39 @@ fn turn(
     }
     session.keep_from(start);
     false
+}
+
+/// What a turn changes besides the transaction, as it was before.
+struct BeforeTurn {
+    worksheet: Worksheet,
+    note: Option<JobNote>,
+    gains: usize,
+}
+
+impl BeforeTurn {
+    /// Nothing, where nobody has to be looked for before somebody is placed.
+    fn of(session: &Session, job: JobIx, worksheet: &Worksheet) -> Option<Self> {
+        (!session.reserved.vain().is_empty()).then(|| Self {
+            worksheet: worksheet.clone(),
+            note: session.notes.get(&job).cloned(),
+            gains: session.gains(),
+        })
+    }
+
+    /// Takes the turn back.
+    fn restore(
+        self,
+        session: &mut Session,
+        job: JobIx,
+        worksheet: &mut Worksheet,
+        start: Checkpoint,
+    ) {
+        session.undo_tries_to(start);
+        session.forget_gains_since(self.gains);
+        session.notes.remove(&job);
+        session.notes.extend(self.note.map(|note| (job, note)));
+        *worksheet = self.worksheet;
+    }
 }
 
 /// Places what a job needs. True when the placements are to stand.

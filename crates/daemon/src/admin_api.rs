@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use pumice_admin::http::{Answers, DebugPage, DiagAsk, PendingAnswer, Unanswered};
+use pumice_admin::http::{Answers, DebugPage, DiagAsk, HistoryAsk, PendingAnswer, Unanswered};
+use pumice_decider::Clock as _;
 use pumice_decider::beside::BesideBook;
 use pumice_engine::view::{Ask, JobsAsk, JobsShown, TopologyAsk};
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ use crate::clock::DeciderClock;
 use crate::conf::ConfInUse;
 use crate::copied_answers::{Questions, ToldView};
 use crate::dump;
+use crate::history::{self, HistoryShelf};
 use crate::journal::Journal;
 use crate::recording::MemoryRing;
 use crate::requests::{DecideRequest, NoView};
@@ -36,10 +38,20 @@ pub struct AdminApi {
     pub questions: Questions,
     /// Pages, on a copy that is shared.
     pub shared_copy: SharedCopy,
-    /// What was recorded, in memory.
-    pub recording: Arc<MemoryRing>,
+    /// What was.
+    pub kept: KeptPast,
+    /// Held while history is read.
+    pub asking_history: tokio::sync::Mutex<()>,
     /// The daemon's clock.
     pub clock: DeciderClock,
+}
+
+/// What was.
+pub struct KeptPast {
+    /// What was recorded, in memory.
+    pub recording: Arc<MemoryRing>,
+    /// What became of jobs.
+    pub history: Arc<HistoryShelf>,
 }
 
 impl Answers for AdminApi {
@@ -80,14 +92,32 @@ impl Answers for AdminApi {
 
     fn record(&self) -> PendingAnswer<'_, Vec<u8>> {
         Box::pin(async {
-            if self.recording.is_off() {
+            if self.kept.recording.is_off() {
                 let why = "nothing is recorded in memory: see --record-memory";
                 return Err(Unanswered(why.to_owned()));
             }
             let _alone = self.dumping.lock().await;
-            let ring = Arc::clone(&self.recording);
+            let ring = Arc::clone(&self.kept.recording);
             let copied = tokio::task::spawn_blocking(move || ring.bytes()).await;
             copied.map_err(|error| Unanswered(error.to_string()))
+        })
+    }
+
+    fn history(&self, asked: HistoryAsk) -> PendingAnswer<'_, Result<Value, String>> {
+        Box::pin(async move {
+            let now_s = i64::try_from(self.clock.now().as_secs()).unwrap_or(i64::MAX);
+            let question = match history::question(&asked, now_s) {
+                Ok(question) => question,
+                Err(wrong) => return Ok(Err(wrong)),
+            };
+            let _alone = self.asking_history.lock().await;
+            let shelf = Arc::clone(&self.kept.history);
+            let made = tokio::task::spawn_blocking(move || {
+                let answer = shelf.answer(&question, now_s)?;
+                serde_json::to_value(answer).map_err(|error| error.to_string())
+            });
+            let made = made.await.map_err(|error| Unanswered(error.to_string()))?;
+            made.map(Ok).map_err(Unanswered)
         })
     }
 

@@ -21,13 +21,16 @@ use tokio::sync::{Notify, mpsc, watch as cell};
 use tokio::task::JoinHandle;
 
 use crate::admin_api::AdminApi;
+use crate::admin_api::KeptPast;
 use crate::clock::DeciderClock;
 use crate::commands::DecideCommand;
 use crate::conf::{self, ConfFollower, ConfInUse};
 use crate::copied_answers::Questions;
+use crate::decide::PastFeeds;
 use crate::decide::{Channels, DecideLoop};
 use crate::device_config;
 use crate::extender::{ExtenderFeed, ExtenderFollower};
+use crate::history;
 use crate::journal::Journal;
 use crate::kept_map;
 use crate::level_socket;
@@ -38,7 +41,7 @@ use crate::notices::{self, Notice, Notices};
 use crate::own_page;
 use crate::pod_traces::{self, TraceFeed, TraceSink};
 use crate::publish::{Meters, Out, Publisher};
-use crate::recording::{self, MemoryRing, RecordingFeed};
+use crate::recording;
 use crate::requests::DecideRequest;
 use crate::settings::DaemonSettings;
 use crate::shared_copy::SharedCopy;
@@ -165,7 +168,12 @@ impl Daemon {
         let (command_sender, commands) = mpsc::channel(64);
         let metrics = Arc::clone(&self.metrics);
         let (recording, ring) = recording::start(&self.settings.recording, PROGRAM, metrics)?;
-        let pages = Arc::new(self.pages(request_sender.clone(), ring));
+        let (history, shelf) = history::start(&self.settings.history);
+        let kept = KeptPast {
+            recording: ring,
+            history: shelf,
+        };
+        let pages = Arc::new(self.pages(request_sender.clone(), kept));
         let ui = self.settings.flags.ours.enable_ui;
         let ui = ui.then(|| own_page::pages(Arc::clone(&pages), PROGRAM));
         let metrics = Arc::clone(&self.metrics) as _;
@@ -193,7 +201,12 @@ impl Daemon {
             term: term.clone(),
             picture: watch.picture(),
         };
-        let (core, extender) = self.start_core(channels, effects.clone(), queue_gone, recording)?;
+        let (core, extender) = self.start_core(
+            channels,
+            effects.clone(),
+            queue_gone,
+            PastFeeds { recording, history },
+        )?;
         let notices = self.write_notices(effects.clone(), &term);
         let follower = self.follow_configuration(command_sender.clone(), extender, notices.clone());
         let patience = self.settings.flags.scheduling.resource_sync_timeout;
@@ -211,7 +224,7 @@ impl Daemon {
         })
     }
 
-    fn pages(&self, core: mpsc::Sender<DecideRequest>, recording: Arc<MemoryRing>) -> AdminApi {
+    fn pages(&self, core: mpsc::Sender<DecideRequest>, kept: KeptPast) -> AdminApi {
         AdminApi {
             status: Arc::clone(&self.status),
             in_use: Arc::clone(&self.in_use),
@@ -221,7 +234,8 @@ impl Daemon {
             dumping: Default::default(),
             shared_copy: SharedCopy::default(),
             questions: Questions::new(self.settings.flags.ours.plan_time),
-            recording,
+            kept,
+            asking_history: Default::default(),
             clock: self.clock,
         }
     }
@@ -345,7 +359,7 @@ impl Daemon {
         channels: Channels,
         effects: Option<Arc<Effects>>,
         queue_gone: Arc<Notify>,
-        recording: RecordingFeed,
+        feeds: PastFeeds,
     ) -> anyhow::Result<(CoreThread, ExtenderFeed)> {
         let flags = &self.settings.flags;
         let dry_run = effects.is_none();
@@ -379,8 +393,7 @@ impl Daemon {
             .name("engine".to_owned())
             .spawn(move || {
                 // The engine is made here: it never leaves its thread.
-                let decide =
-                    DecideLoop::new(options, channels, publisher, status, clock, recording);
+                let decide = DecideLoop::new(options, channels, publisher, status, clock, feeds);
                 runtime.block_on(decide.run());
                 let _ = sender.send(());
             })

@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use crate::clock::DeciderClock;
 use crate::commands::DecideCommand;
 use crate::diag::Activity;
+use crate::history::HistoryFeed;
 use crate::publish::Publisher;
 use crate::recording::RecordingFeed;
 use crate::requests::{CopiedGround, DecideRequest, DumpDocument, NoView, Standby};
@@ -60,10 +61,18 @@ pub struct Channels {
     pub picture: Picture,
 }
 
+/// Where it goes what has happened.
+pub struct PastFeeds {
+    /// What was told and decided.
+    pub recording: RecordingFeed,
+    /// What became of jobs.
+    pub history: HistoryFeed,
+}
+
 /// The thread's own things.
 pub struct DecideLoop {
     decider: RecordedDecider,
-    recording: RecordingFeed,
+    feeds: PastFeeds,
     /// The configuration in use, once there is one, and its text.
     config: Option<Box<Config>>,
     configuration: Option<String>,
@@ -87,13 +96,14 @@ impl DecideLoop {
         publisher: Publisher,
         status: Arc<DaemonStatus>,
         clock: DeciderClock,
-        mut recording: RecordingFeed,
+        mut feeds: PastFeeds,
     ) -> Self {
         let (mut decider, start) = RecordedDecider::new(options, &clock);
-        recording.begin(&mut decider, start);
+        feeds.recording.begin(&mut decider, start);
+        feeds.history.begin(decider.engine_mut());
         Self {
             decider,
-            recording,
+            feeds,
             config: None,
             configuration: None,
             followed: true,
@@ -268,9 +278,11 @@ impl DecideLoop {
                 // What the outcomes before it asked for goes out before the answer.
                 let effects = self.decider.take_effects();
                 self.publisher.carry_out(&self.term, effects);
-                self.recording
-                    .hand_over(&mut self.decider, self.clock.now());
-                self.recording.flush(&mut self.decider);
+                let now = self.clock.now();
+                self.feeds.recording.hand_over(&mut self.decider, now);
+                self.feeds.recording.flush(&mut self.decider);
+                let engine = self.decider.engine_mut();
+                self.feeds.history.hand_over(engine, now, true);
                 let _ = reply.send(());
             }
         }
@@ -369,7 +381,9 @@ impl DecideLoop {
         self.publisher.does(Activity::Writes);
         let effects = self.decider.take_effects();
         self.publisher.carry_out(&self.term, effects);
-        self.recording.hand_over(&mut self.decider, now);
+        self.feeds.recording.hand_over(&mut self.decider, now);
+        let engine = self.decider.engine_mut();
+        self.feeds.history.hand_over(engine, now, false);
         if step.reported {
             self.publisher.does(Activity::Numbers);
             let silent = self.decider.silent_nodes();

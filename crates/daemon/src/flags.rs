@@ -30,6 +30,8 @@ pub struct Flags {
     pub traces: TraceFlags,
     #[command(flatten)]
     pub recording: RecordFlags,
+    #[command(flatten)]
+    pub history: HistoryFlags,
     /// Print the version and exit
     #[arg(long)]
     pub version: bool,
@@ -203,6 +205,23 @@ pub struct RecordFlags {
     /// Age of those files: older ones are removed
     #[arg(long, default_value = "168h", value_parser = duration, value_name = "DURATION")]
     pub record_age: Duration,
+}
+
+/// What became of jobs, for `pumice history`.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "History")]
+pub struct HistoryFlags {
+    /// Directory in which it is kept what became of jobs, such as one of a volume: when they waited and why, what they
+    /// held, where; for `pumice history`. Each replica has its own; empty: nothing is kept
+    #[arg(long, default_value = "", value_name = "DIR")]
+    pub history_dir: String,
+    /// Bytes of the records there: of the namespace that has most of them the oldest are removed, and what their jobs held
+    /// stays in the sums of days; the file takes about twice as much
+    #[arg(long, default_value = "512Mi", value_parser = bytes, value_name = "BYTES")]
+    pub history_size: u64,
+    /// Age of records and sums: older ones are removed
+    #[arg(long, default_value = "2160h", value_parser = duration, value_name = "DURATION")]
+    pub history_age: Duration,
 }
 
 /// Bytes as a quantity of Kubernetes.

@@ -56,6 +56,7 @@ fn complain(topic: KeptTopic, problem: &ConfigMapError, namespace: &str, name: &
     let then = match topic {
         KeptTopic::Tasks => "what tasks ask is not kept until then",
         KeptTopic::Use => "what was used is not kept until then",
+        KeptTopic::Places => "places of jobs are not kept for who leads next until then",
     };
     match problem {
         ConfigMapError::Refused(..) => tracing::warn!(

@@ -24,6 +24,7 @@ mod diag;
 mod dump;
 mod extender;
 mod flags;
+mod history;
 mod journal;
 mod kept_map;
 mod level_socket;

@@ -1,12 +1,14 @@
 //! Flags and environment, checked together: what the daemon runs with.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use pumice_decider::Sharding;
 use pumice_process::flags::feature_gate;
 
 use crate::flags::{CommandLine, Flags};
+use crate::history::HistoryBounds;
 use crate::recording::RecordingBounds;
 
 /// Where the configuration comes from.
@@ -52,6 +54,8 @@ pub struct DaemonSettings {
     pub numatopologies: bool,
     /// What is recorded.
     pub recording: RecordingBounds,
+    /// What is kept of jobs.
+    pub history: HistoryBounds,
     /// What the user should know; logged once.
     pub warnings: Vec<String>,
 }
@@ -88,6 +92,7 @@ impl DaemonSettings {
             priority_classes: gates.priority_class && flags.scheduling.priority_class,
             numatopologies: gates.numatopologies,
             recording: recording(&flags)?,
+            history: history(&flags, &mut warnings)?,
             flags,
             warnings,
         })
@@ -125,6 +130,37 @@ fn check_traces(flags: &Flags, warnings: &mut Vec<String>) -> anyhow::Result<()>
 
 /// Least of what is recorded, where something is: less holds no copy of a small cluster.
 const LEAST_RECORDED: u64 = 1 << 20;
+
+/// Least age of history.
+const LEAST_AGE: Duration = Duration::from_secs(3600);
+
+/// A dry run holds nothing.
+fn history(flags: &Flags, warnings: &mut Vec<String>) -> anyhow::Result<HistoryBounds> {
+    let given = &flags.history;
+    let size = given.history_size;
+    ensure!(
+        size >= LEAST_RECORDED,
+        "--history-size={size}: write 1Mi or more"
+    );
+    ensure!(
+        given.history_age >= LEAST_AGE,
+        "--history-age={}s: write 1h or more",
+        given.history_age.as_secs()
+    );
+    let is_named = !given.history_dir.is_empty();
+    if is_named && flags.ours.dry_run {
+        warnings.push(
+            "--history-dir has no effect with --dry-run: what it decides is held by nobody"
+                .to_owned(),
+        );
+    }
+    let folder = (is_named && !flags.ours.dry_run).then(|| PathBuf::from(&given.history_dir));
+    Ok(HistoryBounds {
+        folder,
+        size,
+        age: given.history_age,
+    })
+}
 
 fn recording(flags: &Flags) -> anyhow::Result<RecordingBounds> {
     let given = &flags.recording;

@@ -1,8 +1,9 @@
-//! What plugins keep in ConfigMaps for whoever leads next: the tasks that were counted for the mix, and who used how much.
+//! What plugins keep in ConfigMaps for whoever leads next: the tasks that were counted for the mix, who used how much, and
+//! which places are kept for jobs.
 //!
 //! ```text
 //!  ConfigMap ─► as long as nothing was written in this term ─► the engine, in place of what it knows itself
-//!  there is more to keep ─┬► half a minute after the term began, and ten minutes after the last text ─► Write
+//!  there is more to keep ─┬► half a minute after the term began, and some minutes after the last text ─► Write
 //!                         └► the process ends in order ─► Write, before the lease is released
 //! ```
 //!
@@ -20,11 +21,17 @@ use crate::task_mix::MixPlace;
 const FIRST_S: i64 = 30;
 
 /// Seconds from one text to the next.
-const PAUSE_S: i64 = 600;
+fn pause_s(topic: KeptTopic) -> i64 {
+    match topic {
+        KeptTopic::Tasks | KeptTopic::Use => 600,
+        // What is promised is to be kept.
+        KeptTopic::Places => 60,
+    }
+}
 
 /// All that is kept, each by a keeper of its own.
 pub(crate) struct KeptTexts {
-    keepers: [TextKeeper; 2],
+    keepers: [TextKeeper; 3],
     /// The configuration in use.
     config: Config,
 }
@@ -40,12 +47,12 @@ impl Default for KeptTexts {
 
 impl KeptTexts {
     /// As another one is told of it.
-    pub fn keep(&self, engine: &Engine) -> [KeptTextMemory; 2] {
+    pub fn keep(&self, engine: &Engine) -> [KeptTextMemory; 3] {
         self.keepers.each_ref().map(|keeper| keeper.keep(engine))
     }
 
     /// What another one told of.
-    pub fn restore(&mut self, told: [KeptTextMemory; 2], engine: &Engine) {
+    pub fn restore(&mut self, told: [KeptTextMemory; 3], engine: &Engine) {
         for (keeper, told) in self.keepers.iter_mut().zip(told) {
             keeper.restore(told, engine);
         }
@@ -198,12 +205,14 @@ impl TextKeeper {
         let Some(fault) = kept_fault(self.topic, text, config) else {
             return (true, None);
         };
-        let what = match self.topic {
-            KeptTopic::Tasks => "tasks counted before",
-            KeptTopic::Use => "what was used before",
+        let counted = "the pods that are there are counted";
+        let (what, then) = match self.topic {
+            KeptTopic::Tasks => ("tasks counted before", counted),
+            KeptTopic::Use => ("what was used before", counted),
+            KeptTopic::Places => ("places kept before", "they are planned anew"),
         };
         let told = format!(
-            "{what}, in ConfigMap {namespace}/{name}: {fault}; the pods that are there are counted, and the text is replaced"
+            "{what}, in ConfigMap {namespace}/{name}: {fault}; {then}, and the text is replaced"
         );
         (false, Some(LogLine::new(LogLevel::Warning, told)))
     }
@@ -223,7 +232,7 @@ impl TextKeeper {
             return None;
         }
         let write = self.take_last_write(engine)?;
-        self.due_s = Some(now_s.saturating_add(PAUSE_S));
+        self.due_s = Some(now_s.saturating_add(pause_s(self.topic)));
         Some(write)
     }
 

@@ -41,7 +41,7 @@ pub struct DeciderMemory {
     unanswered: UnansweredMemory,
     expectations: Expectations,
     dry_decisions: DryDecisions,
-    kept: [KeptTextMemory; 2],
+    kept: [KeptTextMemory; 3],
     silent: SilentMemory,
     /// Measured nodes were unknown, and that was said.
     strange_usage: bool,

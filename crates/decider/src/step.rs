@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pumice_engine::{Decisions, Engine, Observer};
+use pumice_engine::{Decisions, Engine, Observer, history};
 use pumice_model::JobIx;
 use pumice_model::object::GroupPhase;
 use pumice_model::volume::VolumeStep;
@@ -167,6 +167,7 @@ impl Decider {
         if std::mem::take(&mut self.changed) {
             self.engine.stand_by();
         }
+        history::stand_by(&mut self.engine, whole_s(now));
         self.engine.tidy(whole_s(now));
     }
 

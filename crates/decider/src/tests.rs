@@ -5,6 +5,7 @@ mod counted_tasks;
 mod evictions;
 mod expectations;
 mod first_reasons;
+mod kept_places;
 mod kept_use;
 mod silent_nodes;
 mod standby;

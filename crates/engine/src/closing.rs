@@ -1,5 +1,6 @@
 //! The end of a cycle: which PodGroups to look at again, and what becomes of their statuses.
 
+use pumice_framework::Plan;
 use pumice_model::object::GroupPhase;
 use pumice_model::{JobIx, State};
 
@@ -7,6 +8,7 @@ use crate::engine::Engine;
 use crate::epochs::ClosedEpochs;
 use crate::follow_up::FollowUp;
 use crate::follow_up::notes::NoteBefore;
+use crate::history;
 use crate::report::Due;
 use crate::view::note_stretch;
 
@@ -14,6 +16,12 @@ use crate::view::note_stretch;
 /// Decisions are the same.
 pub fn let_numbers_stay(engine: &mut Engine) {
     engine.report_log.numbers_stay = true;
+}
+
+/// A cycle decided this.
+pub(crate) fn take_in(engine: &mut Engine, plan: &Plan, now_s: i64) {
+    engine.follow_up.take_in(&engine.state, plan, now_s);
+    history::take_in(engine, plan);
 }
 
 impl Engine {
@@ -35,6 +43,7 @@ impl Engine {
         }
         let changed = self.close_groups(&jobs, now_s);
         jobs.iter().for_each(|ix| note_stretch(self, *ix, now_s));
+        history::look_after_cycle(self, &jobs, now_s);
         changed
     }
 
@@ -89,6 +98,7 @@ impl Engine {
     /// Jobs that have changed, and those of which something else is noted than before.
     fn jobs_to_look_at(&mut self, before: &[NoteBefore], now_s: i64) -> Vec<JobIx> {
         let mut jobs = self.state.changes().take_changed_jobs();
+        jobs.extend(history::take_seen(self));
         // Notes name nodes by index, which may mean other nodes now.
         let epochs = ClosedEpochs {
             nodes: self.state.nodes().static_epoch(),

@@ -13,12 +13,15 @@ use pumice_model::object::QueueObject;
 use pumice_model::{ClaimReturn, Delta, DeviceNote, JobIx, State, TaskId, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
+use crate::closing::take_in;
 use crate::configured::{actions, has_action, run_actions, set_up};
 use crate::decisions::Decisions;
 use crate::devices::Told;
 use crate::epochs::ClosedEpochs;
 use crate::extender::{ToldQuestions, forget_answers};
 use crate::follow_up::FollowUp;
+use crate::history::{self, JobHistory};
+use crate::kept::open_reservations;
 use crate::knowledge::Knowledge;
 use crate::metrics_snapshot::MetricsCounts;
 use crate::report::ReportLog;
@@ -47,6 +50,7 @@ pub struct Engine {
     pub(crate) devices_told: Told,
     pub(crate) extender: ToldQuestions,
     pub(crate) tidying: Tidying,
+    pub(crate) history: Option<Box<JobHistory>>,
 }
 
 impl Engine {
@@ -76,6 +80,7 @@ impl Engine {
             devices_told: Told::default(),
             extender: ToldQuestions::of(pumice_plugins::extender_settings(config)),
             tidying: Tidying::default(),
+            history: None,
         }
     }
 
@@ -167,6 +172,7 @@ impl Engine {
         }
         self.follow_up.follow(&applied, &self.state);
         self.report_log.follow(&applied);
+        history::follow(self, &applied);
     }
 
     /// The place a failed Binding held is about to be given back.
@@ -349,7 +355,7 @@ impl Engine {
         let mut session = Session::open(state, plugins, has_enqueue, now_s, observer);
         set_up(&mut session, &self.actions);
         session.work = std::mem::take(&mut self.work);
-        session.open_reservations(std::mem::take(&mut self.follow_up.reserved));
+        open_reservations(&mut session, std::mem::take(&mut self.follow_up.reserved));
         session.wake(std::mem::take(&mut self.sleepers), time_matters);
         let nominations = &mut self.follow_up.nominations;
         let ended = nominations.renew(&mut session, &mut self.kernel);
@@ -370,7 +376,7 @@ impl Engine {
         drop(session);
         let claims = self.state.supplies().resource_claims();
         let postponed = self.work.end_cycle(&self.state) || claims.stock().is_asking_selectors();
-        self.follow_up.take_in(&self.state, &plan, now_s);
+        take_in(self, &plan, now_s);
         let nominations = &mut self.follow_up.nominations;
         let nominations_ended = nominations.still_waiting(&self.state, ended);
         let device_returns = self.return_devices(&notes);

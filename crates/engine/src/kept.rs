@@ -1,9 +1,12 @@
 //! What plugins keep in ConfigMaps for whoever leads next, by what it is.
 
 use pumice_conf::Config;
+use pumice_framework::Session;
 use pumice_framework::points::{KeepsMix, KeepsUse};
+use pumice_framework::reserved::{Reservations, StandingPlaces};
 use pumice_framework::use_keeper;
 use pumice_model::KeptTopic;
+use pumice_plugins::reservation::kept as places;
 
 use crate::knowledge::Knowledge;
 use crate::task_mix::kept_mix_fault;
@@ -13,6 +16,7 @@ pub fn kept_place(topic: KeptTopic, config: &Config) -> Option<(String, String)>
     match topic {
         KeptTopic::Tasks => pumice_plugins::counted_place(config),
         KeptTopic::Use => pumice_plugins::kept_use_place(config),
+        KeptTopic::Places => pumice_plugins::kept_reservations_place(config),
     }
 }
 
@@ -21,6 +25,7 @@ pub fn kept_fault(topic: KeptTopic, text: &str, config: &Config) -> Option<Strin
     match topic {
         KeptTopic::Tasks => kept_mix_fault(text),
         KeptTopic::Use => pumice_plugins::kept_use_fault(text, config),
+        KeptTopic::Places => places::fault(text),
     }
 }
 
@@ -33,6 +38,7 @@ impl Knowledge<'_> {
                 let keeper = use_keeper(self.plugins)?;
                 Some(keeper.last_used_s().max(0).unsigned_abs())
             }
+            KeptTopic::Places => Some(self.follow_up.reserved.version()),
         }
     }
 
@@ -45,7 +51,31 @@ impl Knowledge<'_> {
                 keeper.map(|keeper| keeper.text_to_keep(self.state))
             }
             KeptTopic::Use => use_keeper(self.plugins).map(KeepsUse::use_to_keep),
+            KeptTopic::Places => {
+                let (reserved, before) = (
+                    &self.follow_up.reserved,
+                    self.state.supplies().places_before(),
+                );
+                let is_taken_in = reserved.told() == before.epoch;
+                is_taken_in.then(|| places::text(self.state, reserved))
+            }
         };
         text.unwrap_or_default()
     }
+}
+
+/// What was kept for jobs before is theirs in this cycle; what another process kept, in place of it.
+pub(crate) fn open_reservations(session: &mut Session, reserved: Reservations) {
+    session.open_reservations(reserved);
+    let before = session.state.supplies().places_before();
+    if session.reserved.settings().is_none() || !session.reserved.takes_told(before.epoch) {
+        return;
+    }
+    let told = StandingPlaces {
+        all: places::read(before.text.as_deref().unwrap_or_default(), session.state),
+        has_changed: true,
+        ..StandingPlaces::default()
+    };
+    let nodes_epoch = session.state.nodes().static_epoch();
+    session.reserved.go_on_with(told, nodes_epoch);
 }

@@ -26,6 +26,7 @@ mod follow_up;
 mod fork;
 mod give_up;
 mod group_status;
+pub mod history;
 mod kept;
 mod knowledge;
 mod memory;

@@ -19,6 +19,7 @@ use crate::follow_up::assumed_status::AssumedStatuses;
 use crate::follow_up::backoffs::{BackoffMemory, Backoffs};
 use crate::follow_up::nominations::NominationMemory;
 use crate::follow_up::partial::PartialMemory;
+use crate::follow_up::standing_places::PlacesMemory;
 use crate::follow_up::suspects::{SuspectMemory, Suspects};
 use crate::fork::Fork;
 use crate::tidying::Tidying;
@@ -36,8 +37,7 @@ pub struct EngineMemory {
     plugins: Vec<PluginMemory>,
     tidying: Tidying,
     claims: ClaimsBefore,
-    /// Places are kept for jobs. Which ones is not told: they are planned anew.
-    has_reservations: bool,
+    places: PlacesMemory,
     /// The last cycle has left nothing to decide, and nothing has happened since.
     is_settled: bool,
 }
@@ -55,6 +55,7 @@ impl EngineMemory {
         follow_up.nominations.restore(self.nominations, state);
         follow_up.assumed_statuses = AssumedStatuses::restore(self.assumed_statuses, state);
         follow_up.partial.restore(self.partial, state);
+        self.places.restore(&mut follow_up.reserved, state);
         restore_memories(&mut engine.plugins, &self.plugins, &engine.state);
         engine.tidying = self.tidying;
         let generation = engine.state.journal().generation();
@@ -67,9 +68,9 @@ impl EngineMemory {
         let plugins = plugins.map(|told| format!("some of what plugin {} remembers", told.plugin));
         let claims = self.claims.is_in_part();
         let claims = claims.then(|| "how far selectors of devices were asked".to_owned());
-        let reserved = self.has_reservations;
-        let reserved = reserved.then(|| "which places were kept for jobs that wait".to_owned());
-        plugins.chain(claims).chain(reserved).collect()
+        let places = !self.places.is_empty();
+        let places = places.then(|| "which jobs sleep beside places that are kept".to_owned());
+        plugins.chain(claims).chain(places).collect()
     }
 }
 
@@ -165,7 +166,7 @@ impl Fork {
             plugins: known.plugins.clone(),
             tidying: known.tidying.clone(),
             claims: ClaimsBefore::of(state),
-            has_reservations: !self.reserved.is_empty(),
+            places: PlacesMemory::of(state, &self.reserved),
             is_settled: known.is_settled,
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pumice_conf::Config;
 use pumice_decider::{Clock, DeciderOptions, Effect, MixPlace, device_config_place};
-use pumice_engine::{Decisions, Unobserved, kept_place};
+use pumice_engine::{Decisions, Unobserved, history, kept_place};
 use pumice_model::write::Write;
 use pumice_model::{Delta, KeptTopic, TaskIx, TaskStatus};
 use pumice_record::{RecordedDecider, SegmentStart};
@@ -137,6 +137,10 @@ impl Process {
         };
         let (mut decider, start) = RecordedDecider::new(options, &At(now_ms));
         decider.record(text.is_some());
+        if text.is_some() {
+            // What becomes of jobs is kept here and not by who decides it once more: both decide and tell the same.
+            history::keep(decider.engine_mut(), Vec::new());
+        }
         decider.configure(config, text);
         decider.apply(evictions::priority_classes().collect());
         Self {

@@ -8,12 +8,16 @@
 //! Here is what is remembered from cycle to cycle. Who gets a reservation and whether a pod keeps clear of one is
 //! found by the actions, which have the kernel.
 
+mod standing;
+
 use std::sync::Arc;
 
 use pumice_model::run_time::RunTime;
 use pumice_model::{JobId, JobIx, NodeIx, ResIx, ResVec, TaskId, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+
+pub use standing::StandingPlaces;
 
 use crate::Choice;
 use crate::sleep::PodClass;
@@ -62,6 +66,8 @@ pub struct JobReservation {
     pub pods: Vec<(TaskId, NodeIx)>,
     /// How much more the queue of the job may hold then by its limits, of each resource that has one.
     pub room: Vec<(ResIx, i64)>,
+    /// Pods of other reservations that are on their nodes by then, where [`Self::room`] is what they leave; sorted.
+    pub counted: Vec<TaskId>,
     /// What is on other nodes matters to some of its pods.
     pub spans_nodes: bool,
     /// Job, as `namespace/name`, whose end it waits for last.
@@ -131,8 +137,15 @@ pub struct Reservations {
     /// Pods that have their places at the moment that is tried alone: of reservations that have begun, and of the job.
     ahead: FxHashMap<TaskIx, PodAhead>,
     outranked: Outranked,
+    /// Jobs whose turns brought nothing in this cycle and that may have places kept, in that order; it is looked for them
+    /// before somebody else is placed.
+    vain: Vec<JobIx>,
     /// The serial of the last reservation that was found.
     serial: u64,
+    /// Another one whenever something else is kept.
+    version: u64,
+    /// Which text of another process was taken in ([`pumice_model::KeptBefore`]).
+    told: u64,
 }
 
 /// Whose reservations a job need not mind, as it was before any pod of it was placed: jobs that start may come after
@@ -187,6 +200,10 @@ impl Reservations {
 
     /// A pod is let past a job although it will hold so much of the room of its queue when the job is to start.
     pub fn let_past(&mut self, reserved: JobId, task: TaskId, holds: ResVec) {
+        // It may have been tried before.
+        let is_it =
+            |(job, known, _): &mut (JobId, TaskId, ResVec)| (*job, *known) == (reserved, task);
+        self.let_past.extract_if(.., is_it).for_each(drop);
         self.let_past.push((reserved, task, holds));
     }
 
@@ -210,6 +227,21 @@ impl Reservations {
                 *room = room.saturating_sub(holds.get(*ix));
             }
         }
+    }
+
+    /// The turn of a job that may have places kept brought nothing.
+    pub fn had_vain_turn(&mut self, job: JobIx) {
+        self.vain.push(job);
+    }
+
+    /// Jobs whose turns brought nothing and for which it was not looked yet.
+    pub fn vain(&self) -> &[JobIx] {
+        &self.vain
+    }
+
+    /// Now it is looked for them.
+    pub fn take_vain(&mut self) -> Vec<JobIx> {
+        std::mem::take(&mut self.vain)
     }
 
     /// What was promised to a job on nodes that are others now.
@@ -415,6 +447,7 @@ impl Reservations {
     }
 
     fn index(&mut self) {
+        self.version += 1;
         self.on_nodes.clear();
         for (at, one) in self.all.iter().enumerate() {
             for (_, node) in &one.pods {

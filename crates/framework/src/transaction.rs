@@ -113,6 +113,30 @@ impl Session<'_> {
         self.enter(task, status, choice);
     }
 
+    /// A task on a node is gone at a moment of a plan for the future, and what it has is free; where it has claims, volumes
+    /// or CPUs, is being released. No step: the inverse is [`Session::come_back`] with the status it had, which is returned,
+    /// before anything that came before is undone.
+    pub fn leave(&mut self, task: TaskIx) -> TaskStatus {
+        let known = self.state.task(task);
+        let (from, is_plain) = (known.status, !known.needs_supplies());
+        if from != TaskStatus::Releasing {
+            self.plugins.observe(self.state, Step::Evicting(task));
+        }
+        match is_plain {
+            true => self.state.restore(task, TaskStatus::Succeeded),
+            false => self.state.evict(task),
+        }
+        from
+    }
+
+    /// The inverse of [`Session::leave`].
+    pub fn come_back(&mut self, task: TaskIx, from: TaskStatus) {
+        self.state.restore(task, from);
+        if from != TaskStatus::Releasing {
+            self.plugins.observe(self.state, Step::Restored(task));
+        }
+    }
+
     /// Evicts a task that holds a place, for a job or for none: what it has is being released from now on.
     /// The reason is what the pod is told: `preempt`, `reclaim`, `shuffle`.
     pub fn evict(&mut self, task: TaskIx, reason: &'static str, by: impl Into<Option<JobIx>>) {

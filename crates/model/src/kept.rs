@@ -11,17 +11,20 @@ pub enum KeptTopic {
     Tasks,
     /// Who used how much.
     Use,
+    /// Which places are kept for jobs that wait.
+    Places,
 }
 
 impl KeptTopic {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Tasks, Self::Use];
+    pub const ALL: [Self; 3] = [Self::Tasks, Self::Use, Self::Places];
 
     /// Key of the ConfigMap.
     pub fn key(self) -> &'static str {
         match self {
             Self::Tasks => "counted",
             Self::Use => "used",
+            Self::Places => "places",
         }
     }
 }

@@ -230,6 +230,11 @@ impl Task {
         self.demand != DeviceRequestIx::NONE || self.records.is_some() || self.holding.is_some()
     }
 
+    /// It has claims, volumes, or CPUs of its own.
+    pub fn needs_supplies(&self) -> bool {
+        self.volumes != NeedIx::NONE || self.has_resource_claims() || self.cpus.is_some()
+    }
+
     /// Status its gang counts it in. A pod that was told to a node that is not there never ran and is
     /// about to be collected, so nobody may follow it: [`TaskStatus::Unknown`] until the node appears.
     pub fn gang_status(&self) -> TaskStatus {

@@ -120,6 +120,11 @@ pub fn kept_use_fault(text: &str, conf: &Config) -> Option<String> {
     fairshare::kept_use_fault(text, &plugin.arguments)
 }
 
+/// Namespace and name of the ConfigMap in which places are kept for jobs, if a checked configuration names one.
+pub fn kept_reservations_place(conf: &Config) -> Option<(String, String)> {
+    reservation::kept_place(&conf.plugin(reservation::SPEC.name)?.arguments)
+}
+
 /// Where the extender of a checked configuration is, if it is asked or told anything.
 pub fn extender_settings(conf: &Config) -> Option<ExtenderSettings> {
     let settings = extender::settings(conf.plugin(extender::SPEC.name)?);

@@ -4,7 +4,9 @@
 //! The plugin says how; the actions find the places ([`pumice_framework::reserved`]). Pods of different limits are
 //! different classes, since one may run where another one would still be there when the place is needed.
 
-use pumice_conf::{Arg, Arguments, GoDuration, PluginSpec};
+pub mod kept;
+
+use pumice_conf::{Arg, Arguments, FormedText, GoDuration, PluginSpec};
 use pumice_framework::Plugin;
 use pumice_framework::points;
 use pumice_framework::points::{ClassSignature, KeepsPlaces};
@@ -14,6 +16,7 @@ use pumice_model::{State, TaskIx};
 use pumice_units::duration::seconds_up;
 
 use crate::entry::PluginEntry;
+use crate::named_map::{self, MAP_FORM};
 
 /// More jobs of one queue have no places kept.
 const MAX_JOBS: i64 = 1_000;
@@ -53,6 +56,19 @@ const INTERVAL: Arg<GoDuration> = Arg::duration(
     "reservation.interval",
     "How often an earlier start is looked for where something has changed: 30s unless given.",
 );
+const KEEP_IN: Arg<FormedText> = Arg::formed(
+    "reservation.keepIn",
+    MAP_FORM,
+    "",
+    "ConfigMap in which the places are kept under the key `places`, as `namespace/name`, for the process that leads next; it \
+     has to be there, and is written every minute at most, and when the process ends in order. Without it a restart plans \
+     anew.",
+);
+
+/// Namespace and name of the ConfigMap in which places are kept, if the arguments name one.
+pub fn kept_place(arguments: &Arguments) -> Option<(String, String)> {
+    named_map::place(&KEEP_IN, arguments)
+}
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
@@ -65,6 +81,7 @@ pub const SPEC: PluginSpec = PluginSpec {
         DEFAULT_LIMIT.spec(),
         SLACK.spec(),
         INTERVAL.spec(),
+        KEEP_IN.spec(),
     ],
     ..PluginSpec::PLAIN
 };

@@ -1,4 +1,4 @@
-//! What a running scheduler sees: `explain`, `plan`, `top`, `ui`, `queues`, `cards`, `diag`, `dump`, `record`; and what users do with
+//! What a running scheduler sees: `explain`, `plan`, `history`, `top`, `ui`, `queues`, `cards`, `diag`, `dump`, `record`; and what users do with
 //! objects of a cluster: `job`, `queue`, `jobflow`, `jobtemplate`, `pod`.
 //!
 //! ```text
@@ -18,6 +18,7 @@ mod events;
 mod explain;
 mod file;
 mod flow;
+mod history;
 mod job;
 mod new_file;
 mod own_namespace;
@@ -54,6 +55,8 @@ pub enum LiveCommand {
     Plan(plan::PlanArguments),
     /// When jobs start, if what runs ends when its owners say
     When(when::WhenArguments),
+    /// What became of jobs: when they waited and why, what they held, where, and what that sums up to
+    History(history::HistoryArguments),
     /// Queues, nodes, cards and what waits, at a glance
     Top(top::TopArguments),
     /// Queues of a cluster: allocated, deserved, capability, what waits
@@ -95,6 +98,7 @@ pub fn run(command: &LiveCommand) -> anyhow::Result<ExitCode> {
         LiveCommand::Explain(arguments) => explain::run(arguments),
         LiveCommand::Plan(arguments) => plan::run(arguments),
         LiveCommand::When(arguments) => when::run(arguments),
+        LiveCommand::History(arguments) => history::run(arguments),
         LiveCommand::Top(arguments) => top::run(arguments),
         LiveCommand::Queues(arguments) => queues::run(arguments),
         LiveCommand::Cards(arguments) => cards::run(arguments),

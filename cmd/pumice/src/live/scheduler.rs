@@ -385,6 +385,15 @@ impl Scheduler {
         read(&body).map(Ok)
     }
 
+    /// Reads a page of which something is asked, and that must be there.
+    pub fn get_known_with<T: DeserializeOwned>(
+        &self,
+        parts: &[&str],
+        query: &[(&str, &str)],
+    ) -> anyhow::Result<T> {
+        self.get_with(parts, query)?.map_err(absent)
+    }
+
     /// Posts a question in JSON to a page that must be there.
     pub fn post<T: DeserializeOwned>(&self, parts: &[&str], question: &str) -> anyhow::Result<T> {
         let asked = self.ask(PageRequest::post(&path(parts), question))?;

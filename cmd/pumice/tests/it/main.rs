@@ -3,6 +3,7 @@
 mod bad_input;
 mod compare;
 mod guide;
+mod history;
 mod live;
 mod packing;
 mod page;

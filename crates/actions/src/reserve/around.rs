@@ -77,7 +77,7 @@ pub(crate) fn in_whose_way(
     let mut all = threatened.into_iter();
     let found = all.find(|(one, whole)| {
         let only = (!whole).then_some(node);
-        !stands_beside(session, kernel, (one, Beside::All), Some(task), only)
+        is_in_its_way(session, kernel, one, task, only)
     });
     if let Some((one, _)) = found {
         return Some(InTheWay {
@@ -89,27 +89,43 @@ pub(crate) fn in_whose_way(
     None
 }
 
+/// Whether a pod that was just placed is in the way of a reservation: on a node, or wherever it is.
+fn is_in_its_way(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    one: &JobReservation,
+    task: TaskIx,
+    only: Option<NodeIx>,
+) -> bool {
+    let (now_s, stays) = (session.now_s, PodOnTrial::Stays(task));
+    let at = |at_s: i64| (one, Beside::All, at_s);
+    if !stands_at(session, kernel, at(begins_s(session, one)), stays, only) {
+        return true;
+    }
+    // One that is due may start now, and not only when more has ended.
+    one.start_s <= now_s
+        && !stands_at(session, kernel, at(now_s), stays, only)
+        && stands_at(session, kernel, at(now_s), PodOnTrial::Goes(task), only)
+}
+
 /// A pod is let past: what it will hold of the room of queues when others are to start is remembered.
 fn note_past(session: &mut Session, task: TaskIx, job: JobIx, gone_by_s: Option<i64>) {
     let own = session.state.population().job_id(job);
-    let planned = session.reserved.of(own).map(|own| own.serial);
+    let id = session.state.population().task_id(task);
     let minded = session.reserved.all().iter().filter(|one| {
         let stays = gone_by_s.is_none_or(|gone_by_s| gone_by_s > begins_s(session, one));
-        // The room that was found for one is what is left beside those that were planned before and go first.
-        let is_counted = planned.is_some_and(|serial| serial < one.serial)
-            && session.reserved.outranks(job, one.job) == Some(true);
+        let is_counted = one.counted.binary_search(&id).is_ok();
         one.job != own && stays && !is_counted && shares_limits(session, job, one.job)
     });
     let minded: Vec<JobId> = minded.map(|one| one.job).collect();
     let holds = session.state.charges().charged(task).into_owned();
-    let id = session.state.population().task_id(task);
     for one in minded {
         session.reserved.let_past(one, id, holds.clone());
     }
 }
 
 /// When a reservation begins: a moment that has just passed is put off.
-fn begins_s(session: &Session, one: &JobReservation) -> i64 {
+pub(super) fn begins_s(session: &Session, one: &JobReservation) -> i64 {
     one.start_s.max(session.now_s.saturating_add(1))
 }
 
@@ -153,10 +169,14 @@ fn shares_limits(session: &Session, job: JobIx, reserved: JobId) -> bool {
 fn leaves_room(session: &Session, one: &JobReservation, task: TaskIx) -> bool {
     let state = &session.state;
     let holds = state.charges().charged(task);
+    let own = state.population().task_id(task);
+    if one.counted.binary_search(&own).is_ok() {
+        return true;
+    }
     let past: Vec<&ResVec> = session
         .reserved
         .past(one.job)
-        .filter(|(id, _)| is_placed(state, *id))
+        .filter(|(id, _)| *id != own && is_placed(state, *id))
         .map(|(_, holds)| holds)
         .collect();
     one.room.iter().all(|(ix, room)| {
@@ -205,32 +225,61 @@ pub(super) fn span_nodes(session: &Session, pods: impl IntoIterator<Item = TaskI
     })
 }
 
+/// A pod that was just placed, while it is found out what it is in the way of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PodOnTrial {
+    /// There is none.
+    None,
+    /// It is there for longer, whatever is said of its end.
+    Stays(TaskIx),
+    /// As if it were not there.
+    Goes(TaskIx),
+}
+
 /// Whether the pods of a reservation still fit when it begins, where they are planned: on one node, or on all of them and
-/// within the limits of their queue. A pod that was just placed is there for longer, whatever is said of its end.
+/// within the limits of their queue.
 pub(super) fn stands_beside(
     session: &mut Session,
     kernel: &mut Kernel,
-    (one, beside): (&JobReservation, Beside),
-    stays: Option<TaskIx>,
+    one: (&JobReservation, Beside),
+    trial: PodOnTrial,
+    only: Option<NodeIx>,
+) -> bool {
+    let begins_s = begins_s(session, one.0);
+    stands_at(session, kernel, (one.0, one.1, begins_s), trial, only)
+}
+
+/// Whether the pods of a reservation would fit where they are planned, were it to begin at a moment.
+fn stands_at(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    (one, beside, begins_s): (&JobReservation, Beside, i64),
+    trial: PodOnTrial,
     only: Option<NodeIx>,
 ) -> bool {
     let gains = session.gains();
     let clock_s = session.reserved.clock_s;
-    let begins_s = begins_s(session, one);
-    let gone = who_ends(session, one, begins_s, only);
-    let gone: Vec<TaskIx> = gone
-        .into_iter()
-        .filter(|task| Some(*task) != stays)
-        .collect();
+    let mut gone = who_ends(session, one, begins_s, only);
+    let trying = match trial {
+        PodOnTrial::None => None,
+        PodOnTrial::Stays(task) => {
+            gone.retain(|gone| *gone != task);
+            session.state.task(task).job
+        }
+        PodOnTrial::Goes(task) => {
+            gone.push(task);
+            session.state.task(task).job
+        }
+    };
     let withdrawn = withdraw_ahead(session, &gone);
-    let start = session.checkpoint();
+    let mut left: Vec<(TaskIx, TaskStatus)> = Vec::new();
     for task in gone {
         if session.state.task(task).node.is_some() {
-            session.evict(task, super::REASON, None);
+            left.push((task, session.leave(task)));
         }
     }
+    let start = session.checkpoint();
     session.reserved.clock_s = begins_s;
-    let trying = stays.and_then(|task| session.state.task(task).job);
     for (task, node) in others_until(session, (one, beside, trying), begins_s, only) {
         if let Ok(choice) = kernel.fits(session.state, session.plugins, task, node) {
             session.place(task, choice);
@@ -241,6 +290,9 @@ pub(super) fn stands_beside(
         found.is_ok_and(|choice| place(session, task, choice, only.is_none()))
     });
     session.undo_tries_to(start);
+    for (task, from) in left.into_iter().rev() {
+        session.come_back(task, from);
+    }
     for (task, status, choice) in withdrawn.into_iter().rev() {
         session.put_back(task, status, choice);
     }
@@ -329,19 +381,32 @@ fn who_ends(
     nodes.sort_unstable();
     nodes.dedup();
     let on_nodes = nodes.iter().flat_map(|node| state.nodes().tasks(*node));
-    let mut all: Vec<TaskIx> = on_nodes.copied().collect();
-    if only.is_none() {
-        let population = state.population();
-        let others = population.tasks();
-        let others =
-            others.filter(|(_, task)| task.node.is_some_and(|node| !nodes.contains(&node)));
-        all.extend(others.map(|(ix, _)| ix));
-    }
     let end_s = |task: TaskIx| match session.reserved.ahead(task) {
         Some(ahead) => ahead.end_s,
         None if super::may_end(session, task) => ends::end_s(session, task),
         None => None,
     };
-    all.retain(|task| end_s(*task).is_some_and(|end_s| end_s <= begins_s));
+    let ends_by_then = |task: &TaskIx| end_s(*task).is_some_and(|end_s| end_s <= begins_s);
+    let mut all: Vec<TaskIx> = on_nodes.copied().filter(ends_by_then).collect();
+    if only.is_some() {
+        return all;
+    }
+    let is_elsewhere = |task: &TaskIx| {
+        let node = state.task(*task).node;
+        node.is_some_and(|node| nodes.binary_search(&node).is_err())
+    };
+    match ends::known(session) {
+        Some(ends) => {
+            let by_then = ends.partition_point(|(end_s, _)| *end_s <= begins_s);
+            let ended = ends[..by_then].iter().map(|(_, task)| *task);
+            let is_there = |task: &TaskIx| is_elsewhere(task) && super::may_end(session, *task);
+            all.extend(ended.filter(is_there));
+        }
+        None => {
+            let tasks = state.population().tasks().map(|(task, _)| task);
+            let ended = tasks.filter(|task| is_elsewhere(task) && ends_by_then(task));
+            all.extend(ended);
+        }
+    }
     all
 }

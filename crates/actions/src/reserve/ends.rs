@@ -1,14 +1,21 @@
 //! When pods end, as places are planned by it (spec/12 §1).
 
+use std::sync::Arc;
+
 use pumice_framework::Session;
+use pumice_framework::reserved::EndOfPod;
 use pumice_model::run_time::RunTime;
 use pumice_model::{TaskIx, TaskStatus};
 
 /// When a pod that is on a node ends, seconds since the epoch, by what its owner or queue says: its limit, else what is
-/// expected; else by what the configuration says. Nothing: nobody says, or it runs longer than was said.
+/// expected; else by what the configuration says. Now, where it is being deleted. Nothing: nobody says, or it runs longer
+/// than was said.
 pub(super) fn end_s(session: &Session, task: TaskIx) -> Option<i64> {
     let settings = session.reserved.settings()?;
     let known = session.state.task(task);
+    if known.status == TaskStatus::Releasing {
+        return Some(session.now_s);
+    }
     let runs_s = settings.planned_s(RunTime::of_task(session.state, known))?;
     let since_s = match known.status {
         TaskStatus::Allocated | TaskStatus::Binding | TaskStatus::Pipelined => session.now_s,
@@ -44,4 +51,26 @@ pub(super) fn last_end_s(session: &Session, pods: &[TaskIx], start_s: i64) -> Op
     let ends = pods.iter().map(|task| limit_s(session, *task));
     let last_s = ends.collect::<Option<Vec<i64>>>()?.into_iter().max()?;
     Some(start_s.saturating_add(last_s))
+}
+
+/// When pods end, the first one first, where it was found out and nothing was decided or is tried since.
+pub(super) fn known(session: &Session) -> Option<Arc<[EndOfPod]>> {
+    session.reserved.ends(session.decided()?)
+}
+
+/// When pods end, the first one first.
+pub(super) fn of_all(session: &mut Session) -> Arc<[EndOfPod]> {
+    if let Some(known) = known(session) {
+        return known;
+    }
+    let tasks = session.state.population().tasks();
+    let on_nodes = tasks.filter(|(ix, task)| task.node.is_some() && super::may_end(session, *ix));
+    let ends = on_nodes.filter_map(|(ix, _)| Some((end_s(session, ix)?, ix)));
+    let mut ends: Vec<EndOfPod> = ends.collect();
+    ends.sort_unstable();
+    let ends: Arc<[EndOfPod]> = ends.into();
+    if let Some(decided) = session.decided() {
+        session.reserved.set_ends(decided, Arc::clone(&ends));
+    }
+    ends
 }

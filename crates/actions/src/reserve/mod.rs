@@ -1,7 +1,8 @@
 //! Keeping places for jobs that wait (docs/spec/12-reservations.md): who has a reservation, and for how long.
 //!
 //! ```text
-//!  a turn brought nothing ─► among the first of its queue? ─► forward: the earliest moment ─► Reservations
+//!  a turn brought nothing ─► among the first of its queue? ─► before somebody is placed: forward, along a walk: the
+//!                                                             earliest moment ─► Reservations
 //!  a pod was placed ─► around: is it in somebody's way? ─► the next node
 //!  the turns are over ─► renew: who started or is gone loses what was kept; what does not hold any more, and who is
 //!                        first now without anything, is planned anew; from time to time an earlier start is looked for
@@ -10,6 +11,8 @@
 mod around;
 mod ends;
 mod forward;
+mod places_ahead;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,25 +22,27 @@ use pumice_framework::{Choice, KeptForOther, Session, Unplaced};
 use pumice_model::{JobId, JobIx, NodeIx, QueueIx, TaskIx, TaskStatus};
 use rustc_hash::FxHashSet;
 
-use around::Beside;
+use around::{Beside, PodOnTrial};
 pub(crate) use around::{find_outranked, in_whose_way};
+use walk::Walk;
 
 use crate::kernel::Kernel;
 use crate::line;
 use crate::pod_classes::class_of;
 
-/// What steps of plans are called; none of them is ever decided.
-const REASON: &str = "plan";
-
 /// Behind so many jobs of a queue for which no moment is known nobody is looked at.
 const MAX_IN_VAIN: usize = 16;
 
-/// Whether the end of a pod on a node makes room: it holds a place, and is not on its way out already.
+/// Whether the end of a pod on a node makes room.
 fn may_end(session: &Session, task: TaskIx) -> bool {
     let status = session.state.task(task).status;
     matches!(
         status,
-        TaskStatus::Allocated | TaskStatus::Binding | TaskStatus::Bound | TaskStatus::Running
+        TaskStatus::Allocated
+            | TaskStatus::Binding
+            | TaskStatus::Bound
+            | TaskStatus::Running
+            | TaskStatus::Releasing
     )
 }
 
@@ -106,8 +111,9 @@ fn kept(session: &Session, reserved: JobId, nodes: usize) -> Option<KeptForOther
     })
 }
 
-/// The turn of a job brought nothing: it has places kept if it is among the first of its queue.
-pub(crate) fn after_vain_turn(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
+/// The turn of a job brought nothing: it has places kept if it is among the first of its queue, from before somebody else
+/// is placed ([`plan_for_vain`]).
+pub(crate) fn after_vain_turn(session: &mut Session, job: JobIx) {
     let Some(settings) = session.reserved.settings().copied() else {
         return;
     };
@@ -117,40 +123,83 @@ pub(crate) fn after_vain_turn(session: &mut Session, kernel: &mut Kernel, job: J
         return;
     }
     let queue = session.state.job(job).queue;
-    let ahead = session.reserved.all().iter().filter(|one| {
-        let known = session.state.population().known_job(one.job);
-        known.is_some_and(|other| {
-            session.state.job(other).queue == queue && !around::goes_before(session, job, one.job)
-        })
-    });
-    if ahead.count() < settings.jobs_of_queue {
-        plan(session, kernel, job, None);
+    let of_queue = |other: &JobIx| session.state.job(*other).queue == queue;
+    let population = session.state.population();
+    let known = session.reserved.all().iter().map(|one| one.job);
+    let known = known.filter(|other| !around::goes_before(session, job, *other));
+    let known = known.filter_map(|other| population.known_job(other));
+    let vain = session.reserved.vain().iter().copied();
+    // Of the queue those come first that had their turns first.
+    let (known, vain) = (
+        known.filter(of_queue).count(),
+        vain.filter(of_queue).count(),
+    );
+    if known < settings.jobs_of_queue && vain < settings.jobs_of_queue.saturating_add(MAX_IN_VAIN) {
+        session.reserved.had_vain_turn(job);
     }
+}
+
+/// Plans for those whose turns brought nothing, in the order of these, before somebody is placed who may have to mind what
+/// they get. Whether there was anybody.
+pub(crate) fn plan_for_vain(session: &mut Session, kernel: &mut Kernel) -> bool {
+    let jobs = session.reserved.take_vain();
+    let Some(settings) = session.reserved.settings().copied() else {
+        return false;
+    };
+    if jobs.is_empty() {
+        return false;
+    }
+    Walk::during(session, kernel, |walk| {
+        walk.prepare(&jobs);
+        for job in jobs {
+            if goes_before_it(walk, job) < settings.jobs_of_queue {
+                plan(walk, job, None);
+            }
+        }
+    });
+    true
+}
+
+/// How many of the queue of a job have reservations and need not wait for it.
+fn goes_before_it(walk: &mut Walk, job: JobIx) -> usize {
+    let behind = walk.outranked_by(job).clone();
+    let session = &*walk.session;
+    let (state, population) = (&session.state, session.state.population());
+    let all = session.reserved.all().iter();
+    let ahead = all.filter(|one| !behind.contains(&one.job));
+    let ahead = ahead.filter_map(|one| population.known_job(one.job));
+    let queue = state.job(job).queue;
+    ahead
+        .filter(|other| state.job(*other).queue == queue)
+        .count()
 }
 
 /// Looks for the earliest moment for a job, and keeps its places from then on. Those that it goes before and whose places
 /// it gets are told at once.
-fn plan(session: &mut Session, kernel: &mut Kernel, job: JobIx, moved: Option<Moved>) {
-    keep(session, kernel, job, moved);
-    for one in displaced(session, kernel, job) {
-        let moved = moved_from(session, &one, MovedBy::PlacesTaken);
-        if let Some(job) = session.state.population().known_job(one.job) {
-            keep(session, kernel, job, moved);
+fn plan(walk: &mut Walk, job: JobIx, moved: Option<Moved>) {
+    keep(walk, job, moved);
+    for one in displaced(walk, job) {
+        let moved = moved_from(walk.session, &one, MovedBy::PlacesTaken);
+        if let Some(job) = walk.session.state.population().known_job(one.job) {
+            keep(walk, job, moved);
         }
     }
 }
 
-fn keep(session: &mut Session, kernel: &mut Kernel, job: JobIx, moved: Option<Moved>) {
-    let id = session.state.population().job_id(job);
-    let moved = moved.or(session.reserved.take_lost(id));
-    match forward::earliest(session, kernel, (job, None)) {
-        Some(found) => session.reserved.insert(JobReservation { moved, ..found }),
-        None => session.reserved.sought_in_vain(id),
+fn keep(walk: &mut Walk, job: JobIx, moved: Option<Moved>) {
+    let id = walk.session.state.population().job_id(job);
+    let moved = moved.or(walk.session.reserved.take_lost(id));
+    let found = forward::earliest(walk, job, None);
+    let reserved = &mut walk.session.reserved;
+    match found {
+        Some(found) => reserved.insert(JobReservation { moved, ..found }),
+        None => reserved.sought_in_vain(id),
     }
 }
 
 /// The turns of a cycle are over: brings what is kept in step with what is so.
 pub(crate) fn renew(session: &mut Session, kernel: &mut Kernel) {
+    plan_for_vain(session, kernel);
     let Some(settings) = session.reserved.settings().copied() else {
         return;
     };
@@ -167,16 +216,15 @@ pub(crate) fn renew(session: &mut Session, kernel: &mut Kernel) {
     session
         .reserved
         .settle_past(|task| around::is_placed(state, task));
-    replace_broken(session, kernel, &settings);
-    for jobs in queues {
-        keep_first(session, kernel, &settings, jobs);
-    }
-    if session
-        .reserved
-        .takes_look(session.now_s, settings.interval_s)
-    {
-        look_for_earlier(session, kernel);
-    }
+    Walk::during(session, kernel, |walk| {
+        replace_broken(walk, &settings);
+        keep_first(walk, &settings, queues);
+        let now_s = walk.session.now_s;
+        let takes_look = walk.session.reserved.takes_look(now_s, settings.interval_s);
+        if takes_look {
+            look_for_earlier(walk);
+        }
+    });
     session
         .reserved
         .settle(session.state.nodes().touch_cursor());
@@ -203,59 +251,92 @@ fn waiting_by_queue(session: &mut Session, settings: &ReservationSettings) -> Ve
     queues
 }
 
-/// The first jobs of a queue for which a moment is known have places kept, and no others of it.
-fn keep_first(
-    session: &mut Session,
-    kernel: &mut Kernel,
-    settings: &ReservationSettings,
-    jobs: Vec<JobIx>,
-) {
-    let (mut kept, mut in_vain) = (0, 0);
-    for job in jobs {
+/// The first jobs of each queue for which a moment is known have places kept, and no others of it.
+fn keep_first(walk: &mut Walk, settings: &ReservationSettings, queues: Vec<Vec<JobIx>>) {
+    let is_new = |session: &Session, job: JobIx| {
         let id = session.state.population().job_id(job);
-        if kept == settings.jobs_of_queue || in_vain == MAX_IN_VAIN {
-            session.reserved.remove(id);
-            continue;
-        }
-        if session.reserved.of(id).is_none() && !session.reserved.was_sought(id) {
-            plan(session, kernel, job, None);
-        }
-        match session.reserved.of(id) {
-            Some(_) => kept += 1,
-            None => in_vain += 1,
+        session.reserved.of(id).is_none() && !session.reserved.was_sought(id)
+    };
+    let most = settings.jobs_of_queue.saturating_add(MAX_IN_VAIN);
+    let first = queues.iter().flat_map(|jobs| jobs.iter().take(most));
+    let new = first.copied().filter(|job| is_new(walk.session, *job));
+    let new: Vec<JobIx> = new.collect();
+    if !new.is_empty() {
+        walk.prepare(&new);
+    }
+    for jobs in queues {
+        let (mut kept, mut in_vain) = (0, 0);
+        for job in jobs {
+            let id = walk.session.state.population().job_id(job);
+            if kept == settings.jobs_of_queue || in_vain == MAX_IN_VAIN {
+                walk.session.reserved.remove(id);
+                continue;
+            }
+            if is_new(walk.session, job) {
+                plan(walk, job, None);
+            }
+            match walk.session.reserved.of(id) {
+                Some(_) => kept += 1,
+                None => in_vain += 1,
+            }
         }
     }
 }
 
 /// Plans anew what was promised for a moment that has passed, and what does not hold any more on a node that has changed.
-fn replace_broken(session: &mut Session, kernel: &mut Kernel, settings: &ReservationSettings) {
+fn replace_broken(walk: &mut Walk, settings: &ReservationSettings) {
+    let session = &*walk.session;
     let touched = session.state.nodes().touched_since(session.reserved.cursor);
     let touched: Option<FxHashSet<NodeIx>> = touched.map(Iterator::collect);
     let all: Vec<JobReservation> = session.reserved.all().to_vec();
     for one in all {
-        let is_over = one.start_s.saturating_add(settings.slack_s) < session.now_s;
+        let is_over = one.start_s.saturating_add(settings.slack_s) < walk.session.now_s;
         let mut nodes = nodes_of(&one);
         nodes.retain(|node| touched.as_ref().is_none_or(|all| all.contains(node)));
         let has_room = one.room.iter().all(|(_, room)| *room >= 0);
-        let mut stands = || has_room && fits_on(session, kernel, (&one, Beside::Earlier), &nodes);
-        let is_broken = !is_over && !stands();
-        match is_over {
-            true => replan(session, kernel, &one, MovedBy::Overrun),
-            false if is_broken => replan(session, kernel, &one, MovedBy::PlacesTaken),
-            false => {}
+        if is_over {
+            replan(walk, &one, MovedBy::Overrun);
+        } else if !has_room {
+            replan(walk, &one, MovedBy::PlacesTaken);
+        } else if !fits_on(walk, (&one, Beside::All), &nodes) {
+            match fits_on(walk, (&one, Beside::Earlier), &nodes) {
+                true => replan_later(walk, &one, &nodes),
+                false => replan(walk, &one, MovedBy::PlacesTaken),
+            }
         }
+    }
+}
+
+/// Plans anew those that were found after one and are in its way on these nodes: the last ones first, until it fits.
+fn replan_later(walk: &mut Walk, one: &JobReservation, nodes: &[NodeIx]) {
+    let is_near = |other: &JobReservation| other.pods.iter().any(|(_, node)| nodes.contains(node));
+    let all = walk.session.reserved.all().iter();
+    let later = all.filter(|other| other.serial > one.serial && other.start_s <= one.start_s);
+    let mut later: Vec<JobReservation> = later.filter(|other| is_near(other)).cloned().collect();
+    later.sort_by_key(|other| other.serial);
+    let mut given_up = Vec::new();
+    while let Some(last) = later.pop() {
+        walk.session.reserved.remove(last.job);
+        given_up.push(last);
+        if fits_on(walk, (one, Beside::All), nodes) {
+            break;
+        }
+    }
+    for other in given_up.iter().rev() {
+        replan(walk, other, MovedBy::PlacesTaken);
     }
 }
 
 /// Gives up what is kept for those that a job goes before and with which it cannot be together: the last ones first, where
 /// it needs the places of several that begin before it.
-fn displaced(session: &mut Session, kernel: &mut Kernel, job: JobIx) -> Vec<JobReservation> {
-    let id = session.state.population().job_id(job);
-    let Some(own) = session.reserved.of(id).cloned() else {
+fn displaced(walk: &mut Walk, job: JobIx) -> Vec<JobReservation> {
+    let id = walk.session.state.population().job_id(job);
+    let Some(own) = walk.session.reserved.of(id).cloned() else {
         return Vec::new();
     };
-    let others = session.reserved.all().iter();
-    let behind = others.filter(|one| one.job != id && around::goes_before(session, job, one.job));
+    let outranked = walk.outranked_by(job).clone();
+    let others = walk.session.reserved.all().iter();
+    let behind = others.filter(|one| one.job != id && outranked.contains(&one.job));
     let mut behind: Vec<JobReservation> = behind.cloned().collect();
     let own_nodes = nodes_of(&own);
     let shared = |one: &JobReservation| -> Vec<NodeIx> {
@@ -264,19 +345,19 @@ fn displaced(session: &mut Session, kernel: &mut Kernel, job: JobIx) -> Vec<JobR
     };
     let mut displaced = Vec::new();
     behind.retain(|one| {
-        let stands = stands_on(session, kernel, one, &shared(one));
+        let stands = stands_on(walk, (one, Beside::All), &shared(one));
         if !stands {
-            session.reserved.remove(one.job);
+            walk.session.reserved.remove(one.job);
             displaced.push(one.clone());
         }
         stands
     });
     behind.retain(|one| one.start_s <= own.start_s && !shared(one).is_empty());
     while !behind.is_empty()
-        && !stands_on(session, kernel, &own, &own_nodes)
+        && !stands_on(walk, (&own, Beside::All), &own_nodes)
         && let Some(last) = behind.pop()
     {
-        session.reserved.remove(last.job);
+        walk.session.reserved.remove(last.job);
         displaced.push(last);
     }
     displaced
@@ -291,29 +372,23 @@ fn nodes_of(one: &JobReservation) -> Vec<NodeIx> {
 }
 
 /// Whether the pods of a reservation that are planned on these nodes still fit there when it begins.
-fn fits_on(
-    session: &mut Session,
-    kernel: &mut Kernel,
-    one: (&JobReservation, Beside),
-    nodes: &[NodeIx],
-) -> bool {
+fn fits_on(walk: &mut Walk, one: (&JobReservation, Beside), nodes: &[NodeIx]) -> bool {
+    if nodes.is_empty() {
+        return true;
+    }
+    let (session, kernel) = walk.now();
     let mut nodes = nodes.iter();
-    nodes.all(|node| around::stands_beside(session, kernel, one, None, Some(*node)))
+    nodes.all(|node| around::stands_beside(session, kernel, one, PodOnTrial::None, Some(*node)))
 }
 
-/// Whether the pods of a reservation still fit beside all others when it begins, where only what is on these nodes can have
+/// Whether the pods of a reservation still fit beside others when it begins, where only what is on these nodes can have
 /// changed; and within the limits of its queue, if there are any.
-fn stands_on(
-    session: &mut Session,
-    kernel: &mut Kernel,
-    one: &JobReservation,
-    nodes: &[NodeIx],
-) -> bool {
-    let one_of_all = (one, Beside::All);
-    match one.spans_nodes || !one.room.is_empty() {
-        true => around::stands_beside(session, kernel, one_of_all, None, None),
-        false => fits_on(session, kernel, one_of_all, nodes),
+fn stands_on(walk: &mut Walk, one: (&JobReservation, Beside), nodes: &[NodeIx]) -> bool {
+    if one.0.spans_nodes || !one.0.room.is_empty() {
+        let (session, kernel) = walk.now();
+        return around::stands_beside(session, kernel, one, PodOnTrial::None, None);
     }
+    fits_on(walk, one, nodes)
 }
 
 /// What was promised before. Of what was promised in this cycle nobody knows yet.
@@ -326,42 +401,37 @@ fn moved_from(session: &Session, one: &JobReservation, why: MovedBy) -> Option<M
 }
 
 /// A promise is not kept: the next one, if there is any.
-fn replan(session: &mut Session, kernel: &mut Kernel, one: &JobReservation, why: MovedBy) {
-    session.reserved.remove(one.job);
-    let moved = moved_from(session, one, why);
-    if let Some(job) = session.state.population().known_job(one.job) {
-        plan(session, kernel, job, moved);
+fn replan(walk: &mut Walk, one: &JobReservation, why: MovedBy) {
+    walk.session.reserved.remove(one.job);
+    let moved = moved_from(walk.session, one, why);
+    if let Some(job) = walk.session.state.population().known_job(one.job) {
+        plan(walk, job, moved);
     }
 }
 
-/// Looks whether somebody may start earlier than was promised, without anybody else starting later; and whether what was
-/// promised holds as a whole.
-fn look_for_earlier(session: &mut Session, kernel: &mut Kernel) {
-    session.reserved.forget_sought();
-    let all: Vec<JobReservation> = session.reserved.all().to_vec();
+/// Looks whether what was promised holds as a whole; and whether somebody may start earlier, without anybody else starting
+/// later.
+fn look_for_earlier(walk: &mut Walk) {
+    walk.session.reserved.forget_sought();
+    let all: Vec<JobReservation> = walk.session.reserved.all().to_vec();
     for one in all {
-        let Some(job) = session.state.population().known_job(one.job) else {
-            continue;
-        };
-        match forward::earliest(session, kernel, (job, Some(one.start_s))) {
-            Some(found) => {
-                let moved = Some(Moved {
-                    from_s: one.start_s,
-                    why: MovedBy::Room,
-                });
-                session.reserved.replace(JobReservation { moved, ..found });
-            }
-            None if !around::stands_beside(
-                session,
-                kernel,
-                (&one, Beside::Earlier),
-                None,
-                None,
-            ) =>
-            {
-                replan(session, kernel, &one, MovedBy::PlacesTaken);
-            }
-            None => {}
+        if !stands_on(walk, (&one, Beside::Earlier), &nodes_of(&one)) {
+            replan(walk, &one, MovedBy::PlacesTaken);
+        }
+    }
+    let all: Vec<JobReservation> = walk.session.reserved.all().to_vec();
+    let population = walk.session.state.population();
+    let known = |one: JobReservation| Some((population.known_job(one.job)?, one.start_s));
+    let all: Vec<(JobIx, i64)> = all.into_iter().filter_map(known).collect();
+    let jobs: Vec<JobIx> = all.iter().map(|(job, _)| *job).collect();
+    walk.prepare(&jobs);
+    for (job, from_s) in all {
+        if let Some(found) = forward::earliest(walk, job, Some(from_s)) {
+            let why = MovedBy::Room;
+            let moved = Some(Moved { from_s, why });
+            walk.session
+                .reserved
+                .replace(JobReservation { moved, ..found });
         }
     }
 }

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::log_level::{level, set_level};
 use super::reply::{SharedEndpoints, json, later};
-use super::{DebugPage, DiagAsk, Endpoints, JobsQuery, TopologyQuery};
+use super::{DebugPage, DiagAsk, Endpoints, HistoryAsk, JobsQuery, TopologyQuery};
 
 /// The pages, with what each tells.
-const PAGES: [(&str, &str); 19] = [
+const PAGES: [(&str, &str); 20] = [
     (
         "/debug/top",
         "the cluster, its queues, nodes with cards, the first waiting jobs",
@@ -58,6 +58,10 @@ const PAGES: [(&str, &str); 19] = [
     (
         "/debug/plan",
         "what would happen if, to a question that is posted; see `pumice plan`",
+    ),
+    (
+        "/debug/history",
+        "what became of jobs; ?from=, until= in seconds, namespace=, queue=, user=, name=, shown=, by=queue,user,namespace,day, after=",
     ),
     (
         "/debug/decisions",
@@ -109,6 +113,7 @@ pub(super) fn open() -> Router<Arc<Endpoints>> {
         .route("/mix", get(mix))
         .route("/top", get(top))
         .route("/decisions", get(decisions))
+        .route("/history", get(history))
         .route(
             "/plan",
             post(plan).layer(DefaultBodyLimit::max(MAX_QUESTION_BYTES)),
@@ -206,6 +211,14 @@ async fn top(State(shared): SharedEndpoints) -> Response {
 
 async fn plan(State(shared): SharedEndpoints, question: Bytes) -> Response {
     match shared.answers.plan(question.to_vec()).await {
+        Ok(Ok(value)) => json(&value),
+        Ok(Err(wrong)) => (StatusCode::BAD_REQUEST, format!("{wrong}\n")).into_response(),
+        Err(unanswered) => later(&unanswered),
+    }
+}
+
+async fn history(State(shared): SharedEndpoints, Query(asked): Query<HistoryAsk>) -> Response {
+    match shared.answers.history(asked).await {
         Ok(Ok(value)) => json(&value),
         Ok(Err(wrong)) => (StatusCode::BAD_REQUEST, format!("{wrong}\n")).into_response(),
         Err(unanswered) => later(&unanswered),

@@ -16,6 +16,7 @@
 //! | `/debug` | JSON: every page below it |
 //! | `/debug/top`, `/debug/explain/{namespace}/{pod}`, … | JSON of [`Answers::page`] |
 //! | `/debug/plan` | JSON of [`Answers::plan`], to a question that is posted |
+//! | `/debug/history` | JSON of [`Answers::history`] |
 //! | `/debug/decisions` | JSON of [`Answers::decisions`] |
 //! | `/debug/dump` | the text of [`Answers::dump`] |
 //! | `/debug/record` | the bytes of [`Answers::record`] |
@@ -161,6 +162,30 @@ pub struct TopologyQuery {
     pub from: usize,
 }
 
+/// What is asked of the history of jobs; nothing for any.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(default)]
+pub struct HistoryAsk {
+    /// Begin of the time, seconds since the epoch.
+    pub from: i64,
+    /// End of it; now where it is not given.
+    pub until: Option<i64>,
+    /// Namespace of the jobs.
+    pub namespace: String,
+    /// Queue of the jobs.
+    pub queue: String,
+    /// User of the jobs.
+    pub user: String,
+    /// Name of a job.
+    pub name: String,
+    /// `all`, `waiting`, `running` or `ended`.
+    pub shown: String,
+    /// Sums by `queue`, `user`, `namespace`, `day`, with commas between, in place of jobs.
+    pub by: String,
+    /// What the answer before said of where to go on.
+    pub after: String,
+}
+
 /// What is asked of where the time of the deciding thread goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiagAsk {
@@ -220,6 +245,12 @@ pub trait Answers: Send + Sync + 'static {
     /// nothing has nothing to tell.
     fn diag(&self, ask: DiagAsk) -> PendingAnswer<'_, Value> {
         let _ = ask;
+        Box::pin(async { Err(Unanswered("this page is the scheduler's".to_owned())) })
+    }
+
+    /// What became of jobs; otherwise what is wrong with the question. A process that schedules nothing has nothing to tell.
+    fn history(&self, asked: HistoryAsk) -> PendingAnswer<'_, Result<Value, String>> {
+        let _ = asked;
         Box::pin(async { Err(Unanswered("this page is the scheduler's".to_owned())) })
     }
 

@@ -12,8 +12,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::{
-    Answers, DebugPage, DiagAsk, Endpoints, HttpServer, PendingAnswer, RenderedMetrics, Unanswered,
-    serve,
+    Answers, DebugPage, DiagAsk, Endpoints, HistoryAsk, HttpServer, PendingAnswer, RenderedMetrics,
+    Unanswered, serve,
 };
 use crate::log::LevelHandle;
 use crate::metrics::Metrics;
@@ -86,6 +86,15 @@ impl Answers for Daemon {
             Ok(match question.as_str() {
                 "?" => Ok(json!({"outcome": "runs"})),
                 _ => Err("the question is not understood".to_owned()),
+            })
+        })
+    }
+
+    fn history(&self, asked: HistoryAsk) -> PendingAnswer<'_, Result<Value, String>> {
+        Box::pin(async move {
+            Ok(match asked.by.as_str() {
+                "colour" => Err("by=colour: there is no such key".to_owned()),
+                _ => Ok(json!({"from": asked.from, "until": asked.until, "by": asked.by})),
             })
         })
     }

@@ -327,6 +327,7 @@ fn kept_text_route(kept: &body::KeptTextBody) -> StatusRoute {
         kind: match kept.topic {
             KeptTopic::Tasks => "counted_tasks",
             KeptTopic::Use => "past_use",
+            KeptTopic::Places => "kept_places",
         },
         rate: Rate::Core,
         patches: vec![ApiCall::patch(one.clone(), MERGE_PATCH, &kept.patch())],

@@ -112,7 +112,7 @@ impl Target {
                 "patch (or update) on queues/status and get on queues of scheduling.volcano.sh"
             }
             Self::KeptText => {
-                "patch (or get and update) on the ConfigMaps that fragmentation.keepIn and fairshare.keepIn name, in their namespaces"
+                "patch (or get and update) on the ConfigMaps that fragmentation.keepIn, fairshare.keepIn and reservation.keepIn name, in their namespaces"
             }
             Self::Event => "create and patch on events of the core group",
             Self::NodeLock => "get and patch on nodes of the core group",

@@ -72,7 +72,10 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
         publisher,
         Arc::new(DaemonStatus::default()),
         clock,
-        RecordingFeed::off(),
+        PastFeeds {
+            recording: RecordingFeed::off(),
+            history: HistoryFeed::off(),
+        },
     );
     let bench = Bench {
         inputs,

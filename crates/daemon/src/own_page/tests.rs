@@ -7,8 +7,10 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
 use super::*;
+use crate::admin_api::KeptPast;
 use crate::clock::DeciderClock;
 use crate::copied_answers::Questions;
+use crate::history::HistoryShelf;
 use crate::journal::{Journal, JournalEviction};
 use crate::recording::MemoryRing;
 use crate::requests::{CopiedGround, DecideRequest, NoView, Standby};
@@ -72,7 +74,11 @@ fn source(runtime: &Runtime, thread: Thread) -> OwnSource {
         dumping: Default::default(),
         shared_copy: SharedCopy::default(),
         questions: Questions::new(Duration::from_secs(1)),
-        recording: Arc::new(MemoryRing::new(0)),
+        kept: KeptPast {
+            recording: Arc::new(MemoryRing::new(0)),
+            history: Arc::new(HistoryShelf::closed(String::new())),
+        },
+        asking_history: Default::default(),
         clock: DeciderClock::start(),
     };
     OwnSource {

@@ -17,6 +17,7 @@ pub(crate) mod partial;
 pub(crate) mod past_hour;
 pub(crate) mod serviceable;
 pub(crate) mod setbacks;
+pub(crate) mod standing_places;
 pub(crate) mod stretches;
 pub(crate) mod suspects;
 pub(crate) mod unread_reports;

@@ -61,7 +61,7 @@ pub use pod::{JobOfPod, PodView};
 pub use queues::{QueueView, QueuesView};
 pub use shape::{Quantities, Time};
 pub use timeline::StretchView;
-pub(crate) use timeline::note_stretch;
+pub(crate) use timeline::{note_stretch, told_of_waiting};
 pub use top::{ClusterView, LastHour, NodeView, TopView, Usage};
 pub use topology::{
     DomainRoom, DomainSource, DomainView, EnoughRoom, FreeAmount, MAX_DOMAINS, RoomFor, TierView,

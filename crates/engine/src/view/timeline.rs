@@ -1,6 +1,6 @@
 //! What became of a job, stretch by stretch, as far as this scheduler saw it.
 
-use pumice_model::{JobIx, TaskStatus};
+use pumice_model::{Job, JobIx, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 use super::shape::Time;
@@ -47,7 +47,7 @@ impl Pages<'_> {
     }
 
     /// What a job does now, of those things that make stretches.
-    fn kind_of_stretch(&self, ix: JobIx) -> StretchKind {
+    pub(crate) fn kind_of_stretch(&self, ix: JobIx) -> StretchKind {
         if let Some(kind) = self.kind_of_job(ix) {
             return StretchKind::Waits(kind);
         }
@@ -58,6 +58,14 @@ impl Pages<'_> {
             _ => StretchKind::Runs,
         }
     }
+}
+
+/// What its PodGroup says of why a job waits, in short; empty for nothing.
+pub(crate) fn told_of_waiting(job: &Job) -> &str {
+    let waits = job.count(TaskStatus::Pending) > 0 || job.is_pending();
+    let mut conditions = job.status.conditions.iter().filter(|_| waits);
+    let told = conditions.find(|c| c.kind == "Unschedulable" && c.status == "True");
+    told.map_or("", |condition| headline(&condition.message))
 }
 
 /// A cycle looked at a job: a stretch may have begun.
@@ -74,11 +82,7 @@ pub(crate) fn note_stretch(engine: &mut Engine, ix: JobIx, now_s: i64) {
     {
         return;
     }
-    let waits = job.count(TaskStatus::Pending) > 0 || job.is_pending();
-    let mut conditions = job.status.conditions.iter().filter(|_| waits);
-    let told = conditions.find(|c| c.kind == "Unschedulable" && c.status == "True");
-    let text = told.map_or("", |condition| headline(&condition.message));
-    let stretch = Stretch::new(now_s, kind, text);
+    let stretch = Stretch::new(now_s, kind, told_of_waiting(job));
     let namespace = job.namespace;
     engine.follow_up.stretches.note(id, namespace, stretch);
 }

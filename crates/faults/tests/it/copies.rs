@@ -114,6 +114,23 @@ fn so_it_is_where_claims_are_on_their_way() {
     }
 }
 
+/// Who sleeps beside places that are kept is not told: few decisions come a step earlier or later.
+#[test]
+fn where_places_are_kept_for_jobs_hardly_any_decision_is_another_one() {
+    let keeping = |seed: u64| {
+        let plugin = "  - name: reservation\n    arguments: {reservation.jobs: 3, reservation.defaultLimit: 40s, \
+            reservation.slack: 5s}\n";
+        plain(seed).map(|text| text + plugin)
+    };
+    let all = repeated(StormKind::Plain, keeping, true);
+    assert_eq!(all.differences.first(), None);
+    assert!(all.doubtful * 1000 < all.steps, "{all:?}");
+    assert!(
+        all.in_part > 100 && all.copies > 300 && all.placed > 500,
+        "{all:?}"
+    );
+}
+
 #[test]
 fn what_a_process_remembers_is_missed_where_it_is_not_told() {
     let all = repeated(StormKind::Plain, plain, false);

@@ -142,7 +142,8 @@ impl State {
         self.restore(ix, TaskStatus::Releasing);
     }
 
-    /// Gives a task that was evicted its status back.
+    /// Gives a task that was evicted its status back. In a plan for the future one that has ended is Succeeded: what it had
+    /// on its node is free, and is its own again with the status it had.
     pub fn restore(&mut self, ix: TaskIx, status: TaskStatus) {
         let node = self.population.task(ix).node;
         let entry = NodeEntry {

@@ -223,6 +223,27 @@ async fn debug_lists_its_pages_and_each_of_them_answers() {
 }
 
 #[tokio::test]
+async fn history_is_asked_by_query_and_what_is_wrong_with_it_is_said() {
+    let (server, _) = secure_server().await;
+    for (query, status, said) in [
+        (
+            "?from=5&by=queue,day",
+            200,
+            "\"by\":\"queue,day\",\"from\":5,\"until\":null",
+        ),
+        ("?until=9", 200, "\"from\":0,\"until\":9"),
+        ("?by=colour", 400, "by=colour:"),
+        ("?from=soon", 400, "from"),
+    ] {
+        let asked = format!("GET /debug/history{query}");
+        let reply = send(&server, Some("root"), &asked, "").await;
+        assert_eq!(reply.status, status, "{query}: {}", reply.body);
+        let body = reply.body.replace(char::is_whitespace, "");
+        assert!(body.contains(said), "{query}: {}", reply.body);
+    }
+}
+
+#[tokio::test]
 async fn the_log_level_changes_by_query_or_body_for_whom_may_put_it() {
     let (server, level) = secure_server().await;
     let put = "PUT /debug/loglevel";

@@ -25,6 +25,7 @@ mod fragmentation;
 mod fragmentation_counted;
 mod fragmentation_told;
 mod gangs;
+mod history;
 mod left_alone;
 mod lines;
 mod lists;

@@ -205,7 +205,7 @@ fn what_a_queue_may_have_is_kept_too() {
     come(&mut cluster, &small("q"));
     come(&mut cluster, &small("other"));
     let bound = cycle(&mut cluster, 1_100);
-    assert_eq!(bound, ["of-other-0 n4"], "{:?}", planned(&cluster, "big"));
+    assert_eq!(bound, ["of-other-0 n3"], "{:?}", planned(&cluster, "big"));
     let (_, message) = cluster.why("of-q-0");
     let why = "what is left of the limits of its queue is kept for ns/big, which is to start at 1970-01-01T00:35:00Z";
     assert!(message.starts_with(why), "{message}");

@@ -32,6 +32,7 @@ pub struct Supplies {
     allowances: Allowances,
     answers: ExtenderAnswers,
     used_before: KeptBefore,
+    places_before: KeptBefore,
 }
 
 impl Supplies {
@@ -45,6 +46,7 @@ impl Supplies {
             allowances: Allowances::default(),
             answers: ExtenderAnswers::default(),
             used_before: KeptBefore::default(),
+            places_before: KeptBefore::default(),
         }
     }
 
@@ -59,6 +61,7 @@ impl Supplies {
             allowances: self.allowances.clone(),
             answers: self.answers.clone(),
             used_before: self.used_before.clone(),
+            places_before: self.places_before.clone(),
         }
     }
 
@@ -153,6 +156,15 @@ impl Supplies {
 
     pub(super) fn used_before_mut(&mut self) -> &mut KeptBefore {
         &mut self.used_before
+    }
+
+    /// Which places another process kept for jobs.
+    pub fn places_before(&self) -> &KeptBefore {
+        &self.places_before
+    }
+
+    pub(super) fn places_before_mut(&mut self) -> &mut KeptBefore {
+        &mut self.places_before
     }
 
     /// Keeps a note for whoever takes them next.

@@ -143,17 +143,9 @@ fn by_hand(plain: &mut Plain) -> BTreeSet<String> {
     bound.chain(kept).collect()
 }
 
-/// Lines without the nodes of places that are kept.
-fn without_nodes(lines: &BTreeSet<String>) -> BTreeSet<&str> {
-    let lines = lines.iter().map(String::as_str);
-    lines
-        .map(|line| line.split(" [").next().unwrap_or(line))
-        .collect()
-}
-
 #[test]
 fn a_plain_list_of_events_keeps_the_same_places_and_lets_the_same_pods_run() {
-    let (mut kept, mut bound, mut elsewhere) = (0, 0, 0);
+    let (mut kept, mut bound) = (0, 0);
     let seeds = run::seeds(0, CASES);
     let cases = (seeds.end - seeds.start) as usize;
     for seed in seeds {
@@ -164,16 +156,8 @@ fn a_plain_list_of_events_keeps_the_same_places_and_lets_the_same_pods_run() {
         kept += plain.kept.len();
         bound += plain.bound.len();
         let context = || format!("seed {seed}:\n{}{text}", conf(&plain));
-        let (when, engine_when) = (without_nodes(&hand), without_nodes(&engine));
-        assert_eq!(when, engine_when, "{}", context());
-        elsewhere += usize::from(hand != engine);
+        assert_eq!(hand, engine, "{}", context());
     }
-    // Of nodes that are as good as each other the engine prefers those with room beside whoever ends by then, and
-    // counts the pods of reservations otherwise than the list when it looks for these.
-    assert!(
-        elsewhere <= cases / 100,
-        "{elsewhere} have places kept elsewhere"
-    );
     // The cases are not trivial.
     assert!(kept > cases / 2, "{kept} have places kept");
     assert!(bound > cases / 2, "{bound} were bound");

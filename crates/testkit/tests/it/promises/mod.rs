@@ -17,6 +17,11 @@ use driven::{Driven, Manners};
 const CASES: u64 = 60;
 const STEPS: u64 = 100;
 
+/// Seeds with which promises were broken once: cards of pods that have ended counted as taken or free by how they are
+/// being released; one that is due was put off by a second; one that was found later was in the way of an earlier one;
+/// what a job takes of the room of its queue was counted twice.
+const ONCE_BROKEN: [u64; 8] = [932, 3590, 3927, 4669, 5579, 7552, 8959, 9069];
+
 /// A configuration that decides nothing and counts cards.
 const IDLE: &str = "actions: \"enqueue\"\n\
     tiers: [{plugins: [{name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}]}]\n";
@@ -116,6 +121,9 @@ fn where_everybody_does_as_he_said_nobody_starts_later_than_was_promised() {
     let seeds = run::seeds(0, CASES);
     let cases = seeds.end - seeds.start;
     let looked_at: u64 = seeds.map(keeps_promises).sum();
+    for seed in ONCE_BROKEN {
+        keeps_promises(seed);
+    }
     // The cases are not trivial.
     assert!(looked_at > cases * STEPS / 8, "{looked_at} were looked at");
 }

@@ -197,26 +197,11 @@ impl Plain {
         takes
     }
 
-    /// The node has room for the pod beside all that are there now, too: as `allocate` has it of pods that are being
-    /// deleted, so it is of those that are gone by then (spec/01 §6.2.4).
-    fn is_idle(&self, gang: &Gang, node: usize, moment_s: i64, more: &[Holder]) -> bool {
-        let mut free = self.free(node, moment_s, more, None);
-        let gone = self.holders.iter().filter(|one| one.node == node);
-        for one in gone.filter(|one| one.until_s.is_some_and(|until_s| until_s <= moment_s)) {
-            free.cores -= one.cores;
-            free.slots -= 1;
-        }
-        free.cores >= gang.cores && free.slots >= 1
-    }
-
-    /// Each pod on the first node that takes it, of those that are idle where there are any.
+    /// Each pod on the first node that takes it.
     fn greedy(&self, gang: &Gang, moment_s: i64) -> Option<Vec<usize>> {
         let mut more = Vec::new();
         for _ in 0..gang.pods {
-            let nodes = 0..self.nodes.len();
-            let (idle, other): (Vec<usize>, Vec<usize>) =
-                nodes.partition(|node| self.is_idle(gang, *node, moment_s, &more));
-            let mut nodes = idle.into_iter().chain(other);
+            let mut nodes = 0..self.nodes.len();
             nodes.find(|node| self.takes(gang, *node, moment_s, &mut more))?;
         }
         Some(more.iter().map(|one| one.node).collect())
