@@ -256,13 +256,7 @@ impl FairShare {
         self.follow_users(state, cycle.changed.jobs.as_deref());
         self.gave = self.tally.take_gave();
         if cycle.changed.queues == ChangedQueues::Any || self.queues.is_empty() {
-            self.queues.clear();
-            for (ix, queue) in state.population().queues().iter() {
-                if self.queues.len() <= ix.at() {
-                    self.queues.resize(ix.at() + 1, None);
-                }
-                self.queues[ix.at()] = Some(self.ledger.of_queue(&queue.object.name));
-            }
+            self.follow_queues(state);
         }
         self.ledger.settle(state.resources());
     }
@@ -279,6 +273,23 @@ impl FairShare {
         for job in jobs.map_or_else(all, <[JobIx]>::to_vec) {
             let account = self.charges.of(job).and_then(|accounts| accounts.user);
             self.tally.follow(state, job, account);
+        }
+    }
+
+    /// Finds the accounts of queues, which are kept as long as these are there: the place of one that is forgotten is
+    /// another's.
+    fn follow_queues(&mut self, state: &State) {
+        let before = std::mem::take(&mut self.queues);
+        for (ix, queue) in state.population().queues().iter() {
+            if self.queues.len() <= ix.at() {
+                self.queues.resize(ix.at() + 1, None);
+            }
+            let account = self.ledger.of_queue(&queue.object.name);
+            self.ledger.count_need(account, 1);
+            self.queues[ix.at()] = Some(account);
+        }
+        for account in before.into_iter().flatten() {
+            self.ledger.count_need(account, -1);
         }
     }
 

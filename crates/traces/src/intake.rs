@@ -1,7 +1,7 @@
 //! Takes in the rows of a trace one by one, and tells at the end what is odd about the whole.
 
 use crate::format::TraceFormat;
-use crate::job::{MAX_MEMBERS, TraceJob};
+use crate::job::{MAX_MEMBERS, MAX_USER_BYTES, TraceJob};
 use crate::problem::{RowFault, TraceProblem};
 
 /// Most rows that are left out and told of one by one.
@@ -205,6 +205,13 @@ fn checked(job: TraceJob) -> Result<TraceJob, RowFault> {
             message,
             "correct the number, or split the job",
         ));
+    }
+    if job.user.len() > MAX_USER_BYTES {
+        let message = format!(
+            "the name of its user has {} bytes, more than {MAX_USER_BYTES}",
+            job.user.len()
+        );
+        return Err(RowFault::new(message, "shorten it, or remove the row"));
     }
     let asks = job
         .roles

@@ -6,6 +6,9 @@ pub const WHOLE_CARD: i64 = 1000;
 /// Most pods that a job may have.
 pub const MAX_MEMBERS: u32 = 20_000;
 
+/// Longest name of a user, in bytes.
+pub const MAX_USER_BYTES: usize = 128;
+
 /// A job of a trace: its pods start together or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceJob {
@@ -19,6 +22,8 @@ pub struct TraceJob {
     pub limit_s: Option<i64>,
     /// Pods, those that are alike together.
     pub roles: Vec<TraceRole>,
+    /// Whose it is, where the trace tells it; else empty.
+    pub user: String,
     /// Queue, virtual cluster or, where the trace knows none, user; empty where it knows neither.
     pub queue: String,
     /// Priority; 0 where the trace tells none.
@@ -66,6 +71,12 @@ impl TraceJob {
     /// Number of its pods.
     pub fn members(&self) -> u32 {
         self.roles.iter().map(|role| role.members).sum()
+    }
+
+    /// What it asks of cores in all, in thousandths of one.
+    pub fn cpu_milli(&self) -> i64 {
+        let of = |role: &TraceRole| i64::from(role.members) * role.cpu_milli;
+        self.roles.iter().map(of).sum()
     }
 
     /// What it asks of cards in all, in thousandths of one.

@@ -26,7 +26,7 @@ mod times;
 
 pub use format::TraceFormat;
 pub use intake::TraceReading;
-pub use job::{TraceJob, TraceRole, WHOLE_CARD};
+pub use job::{MAX_USER_BYTES, TraceJob, TraceRole, WHOLE_CARD};
 pub use machine::{TraceMachine, read_machines};
 pub use problem::TraceProblem;
 pub use reading::read_trace;

@@ -52,6 +52,9 @@ fn chance(state: &mut u64) -> f64 {
     (next(state) >> 11) as f64 / (1u64 << 53) as f64
 }
 
+/// Whose jobs of a team are, of ten: most are of one user.
+const USER_OF_TEN: [u8; 10] = [1, 2, 1, 3, 1, 2, 1, 3, 1, 2];
+
 struct MadeJob {
     cards: i64,
     members: i64,
@@ -101,12 +104,14 @@ pub fn synthetic(what: &Synthetic) -> String {
         let limit_s = (allowed_s / 3600.0).ceil() as i64 * 3600;
         let _ = writeln!(
             text,
-            "{submit_s},{},{},{},{}Gi,{cards},,team-{:02},0,job-{at:06},{limit_s}",
+            "{submit_s},{},{},{},{}Gi,{cards},,team-{:02},0,job-{at:06},{limit_s},team-{:02}-user-{}",
             job.lasts_s,
             job.members,
             cards * 12,
             cards * 96,
-            job.queue
+            job.queue,
+            job.queue,
+            USER_OF_TEN[at % 10]
         );
     }
     text

@@ -89,6 +89,7 @@ fn our_own_format_has_amounts_as_kubernetes_writes_them() {
         lasts_s: Some(60),
         limit_s: None,
         roles: vec![role],
+        user: String::new(),
         queue: "q".to_owned(),
         priority: -3,
     };
@@ -106,6 +107,29 @@ fn how_long_users_allowed_a_job_is_read_where_a_trace_tells_it() {
     );
     assert_eq!((told(&swf("-1")), told(&own(""))), (None, None));
     assert_eq!((told(&swf("0")), told(&own("0"))), (None, None));
+}
+
+#[test]
+fn whose_a_job_is_is_read_where_a_trace_tells_it() {
+    let swf = |user: &str| format!("1 0 5 60 4 -1 -1 4 60 -1 1 {user} 1 -1 2 -1 -1 -1\n");
+    let own = |user: &str| format!("submit,duration,cards,user\n0,60,1,{user}\n");
+    let user = |text: &str| job(text).user;
+    assert_eq!(
+        (user(&swf("7")), user(&own("ada"))),
+        ("user-7".to_owned(), "ada".to_owned())
+    );
+    assert_eq!(
+        (user(&swf("-1")), user(&own(""))),
+        (String::new(), String::new())
+    );
+    let helios =
+        "1,u,v,10,32,4,FAILED,2002-03-04 18:41:01,2002-03-04 18:41:11,2002-03-04 18:45:36,249,10\n";
+    assert_eq!(user(&format!("{HELIOS}{helios}")), "u");
+    let long = own(&"a".repeat(129)) + "0,60,1,ada\n";
+    assert_eq!(
+        told(&long),
+        ["2: the row is left out: the name of its user has 129 bytes, more than 128"]
+    );
 }
 
 #[test]
@@ -185,6 +209,7 @@ fn attempts_of_a_job_add_up() {
         (first.lasts_s, amounts),
         (Some(90), vec![(2, 2000), (1, 1000)])
     );
+    assert_eq!(first.user, "u");
     assert_eq!(reading.jobs[1].lasts_s, None);
     assert_eq!(
         told(text),

@@ -58,7 +58,7 @@ pub use numa::{NumaNodeView, NumaView};
 pub(crate) use past_use::past_use_hours;
 pub use past_use::{JobUseView, PastUseView, QueueUseView, UserUseView};
 pub use place::{Place, WaitingJob, WaitingView};
-pub use planned::PlannedStart;
+pub use planned::{PlannedStart, planned_starts};
 pub use pod::{JobOfPod, PodView};
 pub use queues::{QueueView, QueuesView};
 pub use shape::{Quantities, Time};

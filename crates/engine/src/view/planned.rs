@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pages::Pages;
 use super::shape::Time;
+use crate::knowledge::Knowledge;
 
 /// Most nodes that are named.
 const MAX_NODES: usize = 20;
@@ -57,6 +58,13 @@ impl fmt::Display for PlannedStart {
             None => Ok(()),
         }
     }
+}
+
+/// Jobs for which places are kept, and when each is to start, seconds since the epoch.
+pub fn planned_starts(known: Knowledge<'_>) -> impl Iterator<Item = (JobIx, i64)> {
+    let all = known.follow_up.reserved.all().iter();
+    let find = move |job| known.state.population().known_job(job);
+    all.filter_map(move |one| Some((find(one.job)?, one.start_s)))
 }
 
 impl Pages<'_> {

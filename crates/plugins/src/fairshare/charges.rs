@@ -77,7 +77,7 @@ impl JobCharges {
             self.jobs.resize(ix.at() + 1, None);
         }
         self.jobs[ix.at()].get_or_insert_with(|| {
-            accounts.all().for_each(|of| ledger.count_job(of, 1));
+            accounts.all().for_each(|of| ledger.count_need(of, 1));
             let held = ResVec::default();
             ChargedJob { id, accounts, held }
         });
@@ -176,7 +176,7 @@ impl JobCharges {
         if let Some(gone) = slot.take_if(is_other) {
             for of in gone.accounts.all() {
                 ledger.shift(of, &gone.held, -1);
-                ledger.count_job(of, -1);
+                ledger.count_need(of, -1);
             }
         }
     }

@@ -49,8 +49,8 @@ pub(super) struct UseAccount {
     pub as_of_s: i64,
     /// What it had when the order was made.
     pub ordered: u128,
-    /// Jobs it is charged for.
-    jobs: u32,
+    /// Jobs that are charged to it, and its queue while that is there.
+    needs: u32,
 }
 
 /// All accounts.
@@ -165,7 +165,7 @@ impl UseLedger {
             used: 0,
             as_of_s: self.now_s,
             ordered: 0,
-            jobs: 0,
+            needs: 0,
         };
         if matches!(key.1, AccountOwner::User(_)) {
             *self.users.entry(key.0.clone()).or_default() += 1;
@@ -191,10 +191,10 @@ impl UseLedger {
         self.accounts.get_mut(ix.0 as usize)?.as_mut()
     }
 
-    /// One more job is charged to it, or one less.
-    pub fn count_job(&mut self, ix: AccountIx, by: i32) {
+    /// It is needed once more, or once less: by a job that is charged to it, by its queue.
+    pub fn count_need(&mut self, ix: AccountIx, by: i32) {
         if let Some(account) = self.account_mut(ix) {
-            account.jobs = account.jobs.saturating_add_signed(by);
+            account.needs = account.needs.saturating_add_signed(by);
         }
     }
 
@@ -253,7 +253,7 @@ impl UseLedger {
                 continue;
             };
             let used = self.used(account);
-            if used < LEAST && account.rate == 0 && account.jobs == 0 {
+            if used < LEAST && account.rate == 0 && account.needs == 0 {
                 self.forget(at);
             } else if let Some(account) = self.accounts[at].as_mut() {
                 account.ordered = used;

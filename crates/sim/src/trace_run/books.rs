@@ -20,13 +20,22 @@ impl CardsOfNode {
     }
 }
 
-/// What a queue has and wants.
+/// What a queue has and wants, or a user.
 #[derive(Clone, Debug)]
-pub struct QueueBook {
+pub struct AccountBook {
     /// What its jobs have: cards in thousandths, or cpu where the cluster has no cards.
     pub has: Curve,
     /// What all its jobs that run or wait ask, in the same unit.
     pub wants: Curve,
+}
+
+/// Whose a job is, by number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobOwner {
+    /// The queue that the job is in.
+    pub queue: u32,
+    /// Who submitted it, where the trace tells users.
+    pub user: Option<u32>,
 }
 
 /// All books.
@@ -52,18 +61,24 @@ pub struct TraceBooks {
     /// Thousandths of free cards that no task of the mix could use, where a plugin keeps one.
     pub useless: Option<Curve>,
     /// By number of the queue.
-    pub queues: Vec<QueueBook>,
+    pub queues: Vec<AccountBook>,
+    /// By number of the user.
+    pub users: Vec<AccountBook>,
 }
 
 impl TraceBooks {
-    /// Empty books of so many queues, and of nodes with so many cards each, in thousandths.
+    /// Empty books of so many queues and users, and of nodes with so many cards each, in thousandths.
     pub fn new(
         (start_s, width_s): (i64, i64),
-        queues: usize,
+        (queues, users): (usize, usize),
         all_cpu_milli: i64,
         nodes: &[i64],
     ) -> Self {
         let curve = || Curve::new(start_s, width_s);
+        let account = || AccountBook {
+            has: curve(),
+            wants: curve(),
+        };
         Self {
             start_s,
             width_s,
@@ -79,13 +94,8 @@ impl TraceBooks {
             cards: curve(),
             scattered: curve(),
             useless: None,
-            queues: vec![
-                QueueBook {
-                    has: curve(),
-                    wants: curve()
-                };
-                queues
-            ],
+            queues: vec![account(); queues],
+            users: vec![account(); users],
         }
     }
 
@@ -109,6 +119,23 @@ impl TraceBooks {
         of_node.used += sign * cards_milli;
         let more = of_node.scattered() - before;
         self.scattered.add(now_s, more);
+    }
+
+    fn accounts(&mut self, of: JobOwner) -> impl Iterator<Item = &mut AccountBook> {
+        let queue = self.queues.get_mut(of.queue as usize);
+        let user = of.user.and_then(|user| self.users.get_mut(user as usize));
+        queue.into_iter().chain(user)
+    }
+
+    /// Whose jobs have so much more, or less.
+    pub fn note_had(&mut self, now_s: i64, of: JobOwner, more: i64) {
+        self.accounts(of).for_each(|book| book.has.add(now_s, more));
+    }
+
+    /// Whose jobs ask for so much more, or less.
+    pub fn note_wish(&mut self, now_s: i64, of: JobOwner, more: i64) {
+        self.accounts(of)
+            .for_each(|book| book.wants.add(now_s, more));
     }
 
     /// How much a pod counts for its queue.
@@ -144,7 +171,7 @@ impl TraceBooks {
         self.useless
             .iter_mut()
             .for_each(|curve| curve.advance(now_s));
-        for book in &mut self.queues {
+        for book in self.queues.iter_mut().chain(&mut self.users) {
             book.has.advance(now_s);
             book.wants.advance(now_s);
         }

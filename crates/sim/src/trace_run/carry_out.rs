@@ -8,9 +8,12 @@ use pumice_model::object::{GroupStatus, PodPhase};
 use pumice_model::{Delta, JobIx};
 
 use super::drive::{Drive, JobHappening};
-use super::objects::{self, NAMESPACE, PodKind};
+use super::objects::{self, PodKind};
 use crate::device_plugin::answer_at_once;
 use crate::run::written_annotations;
+
+/// Why a pod is evicted whose time is over (docs/spec/11-time.md).
+pub(super) const LIMIT: &str = "runtimelimit";
 
 impl Drive<'_> {
     /// Tells the engine what its decisions have led to; whether there was anything to tell.
@@ -56,20 +59,23 @@ impl Drive<'_> {
                 .sum::<usize>()
                 == live.places.len();
             self.books.occupy(now_s, bind.node.at(), amounts, 1);
-            let queue = self.queue_of[number] as usize;
-            self.books.queues[queue].has.add(now_s, weight);
+            self.books.note_had(now_s, self.owners[number], weight);
             if is_whole {
                 self.start(now_s, number);
             }
         }
-        self.evict(now_s, decisions, &mut news);
+        let by_limit = self.evict(now_s, decisions, &mut news);
         let groups = decisions
             .groups
             .iter()
             .filter_map(|job| self.written_group(*job));
         news.extend(groups.collect::<Vec<Delta>>());
-        let is_any = !news.is_empty();
+        let is_any = !(news.is_empty() && by_limit.is_empty());
         news.into_iter().for_each(|delta| self.engine.apply(delta));
+        self.ended_by_limit += by_limit.len();
+        by_limit
+            .into_iter()
+            .for_each(|number| self.end(now_s, number));
         is_any
     }
 
@@ -93,14 +99,26 @@ impl Drive<'_> {
         }
     }
 
-    fn evict(&mut self, now_s: i64, decisions: &Decisions, news: &mut Vec<Delta>) {
-        let mut over = BTreeSet::new();
+    /// Pods go that are evicted, and their jobs start over; but for those, which are handed back, whose time is over.
+    fn evict(
+        &mut self,
+        now_s: i64,
+        decisions: &Decisions,
+        news: &mut Vec<Delta>,
+    ) -> BTreeSet<usize> {
+        let (mut over, mut by_limit) = (BTreeSet::new(), BTreeSet::new());
         for eviction in &decisions.evictions {
             self.evictions += 1;
             let uid = self.engine.state().task(eviction.task).uid.to_string();
             match objects::parts(&uid) {
                 Some((number, ..)) if self.live.contains_key(&number) => {
-                    over.insert(number);
+                    let is_by_limit = eviction.reason == LIMIT;
+                    let jobs = if is_by_limit {
+                        &mut by_limit
+                    } else {
+                        &mut over
+                    };
+                    jobs.insert(number);
                 }
                 _ => {
                     if let Some(pod) = self.other_pods.remove(&uid) {
@@ -111,8 +129,12 @@ impl Drive<'_> {
                 }
             }
         }
-        over.into_iter()
-            .for_each(|number| self.start_over(now_s, number));
+        for number in over {
+            if !by_limit.contains(&number) {
+                self.start_over(now_s, number);
+            }
+        }
+        by_limit
     }
 
     /// The PodGroup of a job with the status that it has now.
@@ -124,18 +146,14 @@ impl Drive<'_> {
             group.status = status;
             return Some(Delta::GroupApply(Box::new(group.clone())));
         }
-        let number = key
-            .strip_prefix(NAMESPACE)?
-            .strip_prefix("/job-")?
-            .parse()
-            .ok()?;
+        let number = objects::number_of(&key)?;
         let live = self.live.get_mut(&number)?;
         // Conditions tell people; with each change of their numbers the engine would look at who waits again.
         if says_the_same(&live.status, &status) {
             return None;
         }
         live.status = status;
-        let queue = &self.queues[self.queue_of[number] as usize].0;
+        let queue = &self.queues[self.owners[number].queue as usize].0;
         let job = &self.jobs[number];
         let mut group = self.maker.group(number, job, queue, &live.kinds);
         group.status = live.status.clone();

@@ -6,15 +6,16 @@ use std::collections::{BTreeMap, BinaryHeap};
 use pumice_conf::Config;
 use pumice_devices::binding::Sequences;
 use pumice_engine::Engine;
-use pumice_engine::view::{Ask, View};
+use pumice_engine::view::{Ask, View, planned_starts};
 use pumice_model::Delta;
 use pumice_model::object::{GroupObject, GroupStatus};
 use pumice_traces::{TraceJob, WHOLE_CARD};
 
-use super::books::TraceBooks;
+use super::books::{JobOwner, TraceBooks};
 use super::figures::{TraceFigures, TraceOutcome};
 use super::ground::TraceGround;
 use super::objects::{self, JobMaker, NAMESPACE, PodKind};
+use super::promises::PromiseBook;
 use super::summing::WindowSums;
 
 /// Most cycles in one second: with more the next ones are a second later.
@@ -65,8 +66,9 @@ pub(super) struct Drive<'a> {
     pub(super) jobs: &'a [TraceJob],
     pub(super) maker: JobMaker,
     pub(super) outcomes: Vec<TraceOutcome>,
-    pub(super) queue_of: Vec<u32>,
+    pub(super) owners: Vec<JobOwner>,
     pub(super) queues: Vec<(String, i64)>,
+    pub(super) users: Vec<String>,
     pub(super) live: BTreeMap<usize, LiveJob>,
     /// Groups of manifests.
     pub(super) other_groups: BTreeMap<String, GroupObject>,
@@ -76,10 +78,13 @@ pub(super) struct Drive<'a> {
     pub(super) arrived: usize,
     pub(super) books: TraceBooks,
     pub(super) sequences: Sequences,
+    pub(super) promises: PromiseBook,
     pub(super) keeps_mix: bool,
+    pub(super) keeps_limits: bool,
     pub(super) next_look_s: i64,
     pub(super) cycles: u64,
     pub(super) evictions: usize,
+    pub(super) ended_by_limit: usize,
     pub(super) others_evicted: usize,
     pub(super) lost_milli_s: i128,
     pub(super) running: usize,
@@ -112,6 +117,8 @@ pub fn run_trace(
             last_event_s = now_s;
         }
         unsettled = drive.decide(now_s);
+        drive.forget_what_was_meant();
+        drive.look_at_promises();
         drive.look_at_mix(now_s);
         if window.is_none() && drive.arrived == jobs.len() {
             drive.books.advance(now_s);
@@ -142,8 +149,8 @@ impl<'a> Drive<'a> {
         let event_s = self.events.peek().map(|Reverse((at_s, ..))| *at_s);
         let next_s = arrival_s.into_iter().chain(event_s).min();
         let again_s = unsettled.then_some(now_s + 1);
-        // Plugins may have something to say later, as long as somebody waits for it.
-        let waits = self.live.len() > self.running;
+        // Plugins may have something to say later, as long as somebody waits for it, or runs until then.
+        let waits = self.live.len() > self.running || self.keeps_limits;
         let wake_s = self.engine.plugins_wake_at_s().filter(|_| waits);
         let wake_s = wake_s
             .into_iter()
@@ -153,6 +160,17 @@ impl<'a> Drive<'a> {
         let patience_s = last_event_s.saturating_add(MAX_IDLE_S);
         let wake_s = wake_s.filter(|at_s| next_s.is_some() || *at_s <= patience_s);
         next_s.into_iter().chain(wake_s).min()
+    }
+
+    /// What was to happen first was so to jobs that have ended since, or started over.
+    fn forget_what_was_meant(&mut self) {
+        while let Some(Reverse((_, _, number, attempt))) = self.events.peek() {
+            let live = self.live.get(number);
+            if live.is_some_and(|live| live.attempt == *attempt) {
+                break;
+            }
+            self.events.pop();
+        }
     }
 
     /// Jobs end, come again and come; whether anything did.
@@ -189,11 +207,11 @@ impl<'a> Drive<'a> {
 
     fn come(&mut self, now_s: i64, number: usize, job: &TraceJob) {
         let kinds = self.maker.kinds(job);
-        let queue = self.queues[self.queue_of[number] as usize].0.clone();
-        let group = self.maker.group(number, job, &queue, &kinds);
+        let owner = self.owners[number];
+        let queue = &self.queues[owner.queue as usize].0;
+        let group = self.maker.group(number, job, queue, &kinds);
         let weight = self.books.weight_of(&kinds);
-        let queue = self.queue_of[number] as usize;
-        self.books.queues[queue].wants.add(now_s, weight);
+        self.books.note_wish(now_s, owner, weight);
         self.books.waiting.add(now_s, 1);
         self.outcomes[number].came = true;
         let live = LiveJob {
@@ -233,7 +251,6 @@ impl<'a> Drive<'a> {
             let uid = objects::uid(number, live.attempt, member);
             self.engine.apply(Delta::PodDelete(uid));
         }
-        let queue = self.queue_of[number] as usize;
         let mut given_back = 0;
         for (kind, node) in std::mem::take(&mut live.places) {
             let kind = &live.kinds[usize::from(kind)];
@@ -241,7 +258,7 @@ impl<'a> Drive<'a> {
             self.books
                 .occupy(now_s, node as usize, (kind.cpu_milli, kind.cards_milli), -1);
         }
-        self.books.queues[queue].has.add(now_s, -given_back);
+        self.books.note_had(now_s, self.owners[number], -given_back);
         match live.start_s.take() {
             Some(_) => {
                 self.running -= 1;
@@ -251,7 +268,8 @@ impl<'a> Drive<'a> {
         }
     }
 
-    fn end(&mut self, now_s: i64, number: usize) {
+    /// A job ends, by itself or by its limit.
+    pub(super) fn end(&mut self, now_s: i64, number: usize) {
         self.clear(now_s, number);
         let name = objects::group_name(number);
         self.engine
@@ -259,8 +277,7 @@ impl<'a> Drive<'a> {
         self.outcomes[number].end_s = Some(now_s);
         if let Some(live) = self.live.remove(&number) {
             let weight = self.books.weight_of(&live.kinds);
-            let queue = self.queue_of[number] as usize;
-            self.books.queues[queue].wants.add(now_s, -weight);
+            self.books.note_wish(now_s, self.owners[number], -weight);
         }
     }
 
@@ -301,6 +318,17 @@ impl<'a> Drive<'a> {
             }
         }
         true
+    }
+
+    /// What is promised now to whom nothing was promised before.
+    fn look_at_promises(&mut self) {
+        let state = self.engine.state();
+        for (job, start_s) in planned_starts(self.engine.known()) {
+            let key = state.population().job_key(job);
+            if let Some(number) = objects::number_of(&key) {
+                self.promises.note(number, start_s);
+            }
+        }
     }
 
     /// Once a part of the time: which free cards are of use to no task.

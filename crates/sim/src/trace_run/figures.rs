@@ -14,6 +14,8 @@ pub struct QuantileLine {
     pub median: f64,
     /// Nine of ten are at most this.
     pub p90: f64,
+    /// 19 of 20 are at most this.
+    pub p95: f64,
     /// 99 of 100 are at most this.
     pub p99: f64,
     /// The largest.
@@ -34,6 +36,7 @@ impl QuantileLine {
             mean: tenth(numbers.iter().sum::<f64>() / count as f64),
             median: tenth(at(50)),
             p90: tenth(at(90)),
+            p95: tenth(at(95)),
             p99: tenth(at(99)),
             max: tenth(numbers[count - 1]),
         }
@@ -63,11 +66,11 @@ pub struct TraceOutcome {
     pub restarts: u32,
 }
 
-/// Jobs of a queue.
+/// Jobs of a queue, or of a user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct QueueFigures {
-    /// Name of the queue.
+pub struct AccountFigures {
+    /// Name of the queue, or of the user.
     pub name: String,
     /// Jobs that came.
     pub jobs: usize,
@@ -75,12 +78,63 @@ pub struct QueueFigures {
     pub ended: usize,
     /// Hours of cards that its jobs had, or of cores where the cluster has no cards.
     pub hours: f64,
-    /// Percent of what all queues had.
+    /// Percent of what all had.
     pub share_percent: f64,
-    /// Percent of what was due to it by its weight, from part to part of the time.
+    /// Percent of what was due by its weight, from part to part of the time; users have one weight.
     pub of_due_percent: f64,
     /// Seconds that jobs waited for their start.
     pub wait_seconds: QuantileLine,
+    /// From coming to the end, divided by how long they run.
+    pub slowdown: QuantileLine,
+}
+
+/// How users fared beside each other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UsersFigures {
+    /// Users whose jobs came.
+    pub users: usize,
+    /// The mean slowdown of each user's jobs.
+    pub slowdown: QuantileLine,
+    /// Jain's index of these means: 1 if all fared alike.
+    pub slowdown_fairness: f64,
+    /// Mean of Jain's index over what users have of what is due to them, all with one weight.
+    pub fairness: f64,
+    /// Each by name.
+    pub all: Vec<AccountFigures>,
+}
+
+/// The largest tenth of all jobs: those that ask for most cards, or cores where the cluster has no cards; of those that ask
+/// for as much, those that are allowed to run for longest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LargestFigures {
+    /// How many.
+    pub jobs: usize,
+    /// Those that ended.
+    pub ended: usize,
+    /// What the smallest of them asks.
+    pub asks_from: f64,
+    /// Seconds that they waited for their start.
+    pub wait_seconds: QuantileLine,
+    /// From coming to the end, divided by how long they run.
+    pub slowdown: QuantileLine,
+}
+
+/// How true was what jobs were told of their start: the first promise of each.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PromiseFigures {
+    /// Jobs that waited for a second at least, and started.
+    pub waited: usize,
+    /// Those of them that were promised a start.
+    pub promised: usize,
+    /// How many of those that waited that is, in percent.
+    pub promised_percent: f64,
+    /// Those of them that started later than was promised first.
+    pub later: usize,
+    /// How far the promise was from the true start, in percent of the wait.
+    pub error_percent: QuantileLine,
 }
 
 /// Jobs of a size.
@@ -185,6 +239,11 @@ pub struct TraceFigures {
     pub wait_seconds: QuantileLine,
     /// From coming to the end, divided by how long a job runs.
     pub slowdown: QuantileLine,
+    /// The largest tenth of the jobs that came.
+    pub largest_tenth: LargestFigures,
+    /// When jobs were told that they start; absent where nobody was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub promises: Option<PromiseFigures>,
     /// Cores.
     pub cpu: UseFigures,
     /// Cards; absent where there are none.
@@ -198,6 +257,11 @@ pub struct TraceFigures {
     pub useless_percent: Option<f64>,
     /// Mean of Jain's index over the time in which somebody wanted something.
     pub fairness: f64,
+    /// Users; absent where the trace tells none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub users: Option<UsersFigures>,
+    /// Jobs that were ended since they ran for longer than they may: plugin `runtimelimit`.
+    pub ended_by_limit: usize,
     /// Pods that were evicted.
     pub evictions: usize,
     /// Jobs that started over, each as often as it did.
@@ -205,7 +269,7 @@ pub struct TraceFigures {
     /// Hours of cards, or of cores, whose work was lost by that.
     pub lost_hours: f64,
     /// Queues by name.
-    pub queues: Vec<QueueFigures>,
+    pub queues: Vec<AccountFigures>,
     /// Sizes, smallest first.
     pub sizes: Vec<SizeFigures>,
     /// Jobs that never started, by reason.

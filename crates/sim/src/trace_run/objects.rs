@@ -50,6 +50,12 @@ pub fn group_name(job: usize) -> String {
     format!("job-{job:07}")
 }
 
+/// The job of a PodGroup, by `namespace/name`; `None` for one that no trace brought.
+pub fn number_of(group: &str) -> Option<usize> {
+    let name = group.strip_prefix(NAMESPACE)?.strip_prefix("/job-")?;
+    name.parse().ok()
+}
+
 /// The UID of a pod: its job, for the how-manieth time, and the pod within the job.
 pub fn uid(job: usize, attempt: u32, member: u32) -> String {
     format!("{PREFIX}{job}.{attempt}.{member}")
@@ -149,6 +155,7 @@ impl JobMaker {
                 Some(limit_s) => vec![(RUN_TIME_LIMIT.to_owned(), format!("{limit_s}s"))],
                 None => Vec::new(),
             },
+            user: job.user.clone(),
             ..GroupObject::default()
         }
     }

@@ -9,15 +9,20 @@ use pumice_model::Delta;
 use pumice_model::object::{GroupObject, NodeObject, PodObject, PriorityClassObject, QueueObject};
 use pumice_traces::{TraceJob, WHOLE_CARD};
 
-use super::books::TraceBooks;
+use super::books::{JobOwner, TraceBooks};
+use super::carry_out::LIMIT;
 use super::drive::{Drive, OtherPod, TraceRunSettings};
 use super::figures::{MAX_NAMED, TraceOutcome};
 use super::ground::{TraceGround, cards_milli};
 use super::objects::{self, JobMaker};
+use super::promises::PromiseBook;
 use crate::task_mix;
 
 /// Parts of the time from the first to the last job that comes.
 const PARTS: i64 = 200;
+
+/// Most users that are told apart.
+const MAX_USERS: usize = 4096;
 
 /// The name of a queue of a trace that is called as the root of all queues is.
 const ROOT: &str = "root";
@@ -40,6 +45,11 @@ impl<'a> Drive<'a> {
         let mut weights = told.weights;
         let (queues, queue_of) =
             queues_of(jobs, ground, settings, &mut weights, &mut engine, remarks);
+        let (users, user_of) = users_of(jobs, remarks);
+        let owners = queue_of.into_iter().zip(user_of);
+        let owners: Vec<JobOwner> = owners
+            .map(|(queue, user)| JobOwner { queue, user })
+            .collect();
         let priorities: BTreeSet<i32> = jobs.iter().map(|job| job.priority).collect();
         for priority in priorities.into_iter().filter(|priority| *priority != 0) {
             engine.apply(Delta::PriorityClassApply(PriorityClassObject {
@@ -50,7 +60,7 @@ impl<'a> Drive<'a> {
         }
         // Nodes have their numbers from now on.
         engine.stand_by();
-        let settings = (settings, queues.len());
+        let settings = (settings, (queues.len(), users.len()));
         let (maker, books) = surveyed(&engine, jobs, settings, card_resource, remarks);
         let start_s = jobs.first().map_or(0, |job| job.submit_s);
         let mut drive = Self {
@@ -58,8 +68,9 @@ impl<'a> Drive<'a> {
             jobs,
             maker,
             outcomes: vec![TraceOutcome::default(); jobs.len()],
-            queue_of,
+            owners,
             queues,
+            users,
             live: BTreeMap::new(),
             other_groups: told.groups,
             other_pods: BTreeMap::new(),
@@ -67,10 +78,13 @@ impl<'a> Drive<'a> {
             arrived: 0,
             books,
             sequences: Sequences::default(),
+            promises: PromiseBook::default(),
             keeps_mix: config.plugin("fragmentation").is_some(),
+            keeps_limits: config.plugin(LIMIT).is_some(),
             next_look_s: start_s,
             cycles: 0,
             evictions: 0,
+            ended_by_limit: 0,
             others_evicted: 0,
             lost_milli_s: 0,
             running: 0,
@@ -188,11 +202,38 @@ fn queues_of(
     (queues, queue_of)
 }
 
+/// The users, in the order in which they come, and the one of each job; nobody where the trace tells none.
+fn users_of(jobs: &[TraceJob], remarks: &mut Vec<String>) -> (Vec<String>, Vec<Option<u32>>) {
+    let (mut numbers, mut users, mut others) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
+    let mut number_of = |name: &str| {
+        if let Some(number) = numbers.get(name) {
+            return *number;
+        }
+        if users.len() >= MAX_USERS {
+            others.insert(name.to_owned());
+            return MAX_USERS as u32;
+        }
+        let number = users.len() as u32;
+        numbers.insert(name.to_owned(), number);
+        users.push(name.to_owned());
+        number
+    };
+    let user_of = |job: &TraceJob| (!job.user.is_empty()).then(|| number_of(&job.user));
+    let user_of: Vec<Option<u32>> = jobs.iter().map(user_of).collect();
+    if !others.is_empty() {
+        let others = others.len();
+        remarks.push(format!(
+            "the trace has {others} users more than {MAX_USERS}: figures of users are without them"
+        ));
+    }
+    (users, user_of)
+}
+
 /// What the nodes have, how jobs are told to the engine, and what of their wishes cannot count.
 fn surveyed(
     engine: &Engine,
     jobs: &[TraceJob],
-    (settings, queues): (&TraceRunSettings, usize),
+    (settings, accounts): (&TraceRunSettings, (usize, usize)),
     card_resource: String,
     remarks: &mut Vec<String>,
 ) -> (JobMaker, TraceBooks) {
@@ -238,6 +279,6 @@ fn surveyed(
     let first_s = jobs.first().map_or(0, |job| job.submit_s);
     let last_s = jobs.last().map_or(0, |job| job.submit_s);
     let width_s = ((last_s - first_s) / PARTS).max(1);
-    let books = TraceBooks::new((first_s, width_s), queues, all_cpu_milli, &cards);
+    let books = TraceBooks::new((first_s, width_s), accounts, all_cpu_milli, &cards);
     (maker, books)
 }

@@ -1,16 +1,18 @@
 //! From books and outcomes to figures.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use pumice_traces::{TraceJob, WHOLE_CARD};
 
-use super::books::{QueueBook, TraceBooks};
+use super::books::{AccountBook, JobOwner, TraceBooks};
 use super::curve::Curve;
-use super::fairness::{due, jain};
+use super::fairness::jain;
 use super::figures::{
-    QuantileLine, QueueCurve, QueueFigures, SizeFigures, TraceCurves, TraceFigures, TraceOutcome,
+    LargestFigures, QuantileLine, QueueCurve, SizeFigures, TraceCurves, TraceFigures, TraceOutcome,
     UseFigures, tenth, thousandth,
 };
+use super::shares::mean_index;
 
 /// Most queues that have a curve of their own; all others have one together.
 pub const MAX_QUEUE_CURVES: usize = 7;
@@ -24,10 +26,12 @@ pub struct RunEnd<'a> {
     pub jobs: &'a [TraceJob],
     /// What became of each.
     pub outcomes: &'a [TraceOutcome],
-    /// The queue of each, by number in `queues`.
-    pub queue_of: &'a [u32],
+    /// Whose each is, by number in `queues` and `users`.
+    pub owners: &'a [JobOwner],
     /// Names and weights of queues.
     pub queues: &'a [(String, i64)],
+    /// Names of users.
+    pub users: &'a [String],
     /// TraceBooks, up to the end.
     pub books: &'a TraceBooks,
     /// TraceBooks when the last job had come.
@@ -114,10 +118,7 @@ impl RunEnd<'_> {
             .collect();
         figures.jobs = self.jobs.len();
         figures.came = all.len();
-        figures.ended = all
-            .iter()
-            .filter(|at| self.outcomes[**at].end_s.is_some())
-            .count();
+        figures.ended = self.count_ended(&all);
         figures.restarts = self
             .outcomes
             .iter()
@@ -126,13 +127,16 @@ impl RunEnd<'_> {
         figures.makespan_seconds = self.run_s;
         figures.wait_seconds = self.waits(&all);
         figures.slowdown = self.slowdowns(&all);
+        figures.largest_tenth = self.largest_tenth(&all);
         self.uses(figures);
         self.sizes(&all, figures);
-        self.curves(figures);
-        self.of_queues(&all, figures);
+        let dues = self.dues_of_queues();
+        self.curves(&dues, figures);
+        figures.queues = self.of_queues(&all, &dues);
+        figures.users = self.of_users(&all);
     }
 
-    fn waits(&self, jobs: &[usize]) -> QuantileLine {
+    pub(super) fn waits(&self, jobs: &[usize]) -> QuantileLine {
         let waits = jobs.iter().filter_map(|at| {
             let start_s = self.outcomes[*at].first_start_s?;
             Some((start_s - self.jobs[*at].submit_s) as f64)
@@ -140,13 +144,47 @@ impl RunEnd<'_> {
         QuantileLine::of(waits.collect())
     }
 
-    fn slowdowns(&self, jobs: &[usize]) -> QuantileLine {
-        let slowdowns = jobs.iter().filter_map(|at| {
-            let whole_s = self.outcomes[*at].end_s? - self.jobs[*at].submit_s;
-            let lasts_s = self.jobs[*at].lasts_s? as f64;
-            Some((whole_s as f64 / lasts_s.max(SHORTEST_S)).max(1.0))
+    /// The bounded slowdown of a job that has ended.
+    pub(super) fn slowdown(&self, at: usize) -> Option<f64> {
+        let whole_s = self.outcomes[at].end_s? - self.jobs[at].submit_s;
+        let lasts_s = self.jobs[at].lasts_s? as f64;
+        Some((whole_s as f64 / lasts_s.max(SHORTEST_S)).max(1.0))
+    }
+
+    pub(super) fn slowdowns(&self, jobs: &[usize]) -> QuantileLine {
+        QuantileLine::of(jobs.iter().filter_map(|at| self.slowdown(*at)).collect())
+    }
+
+    pub(super) fn count_ended(&self, jobs: &[usize]) -> usize {
+        let ended = jobs.iter().filter(|at| self.outcomes[**at].end_s.is_some());
+        ended.count()
+    }
+
+    /// What a job asks of cards, or of cores where the cluster has none; in thousandths.
+    fn asks_milli(&self, at: usize) -> i64 {
+        let job = &self.jobs[at];
+        match self.books.all_cards_milli > 0 {
+            true => job.cards_milli(),
+            false => job.cpu_milli(),
+        }
+    }
+
+    fn largest_tenth(&self, jobs: &[usize]) -> LargestFigures {
+        let mut largest = jobs.to_vec();
+        largest.sort_by_cached_key(|at| {
+            let job = &self.jobs[*at];
+            let runs_s = job.limit_s.or(job.lasts_s).unwrap_or(i64::MAX);
+            Reverse((self.asks_milli(*at), runs_s))
         });
-        QuantileLine::of(slowdowns.collect())
+        largest.truncate(jobs.len().div_ceil(10));
+        let smallest = largest.last().map_or(0, |at| self.asks_milli(*at));
+        LargestFigures {
+            jobs: largest.len(),
+            ended: self.count_ended(&largest),
+            asks_from: thousandth(smallest as f64 / 1000.0),
+            wait_seconds: self.waits(&largest),
+            slowdown: self.slowdowns(&largest),
+        }
     }
 
     fn uses(&self, figures: &mut TraceFigures) {
@@ -170,19 +208,13 @@ impl RunEnd<'_> {
 
     fn sizes(&self, jobs: &[usize], figures: &mut TraceFigures) {
         let has_cards = self.jobs.iter().any(|job| job.cards_milli() > 0);
-        let cores = |job: &TraceJob| -> i64 {
-            job.roles
-                .iter()
-                .map(|role| i64::from(role.members) * role.cpu_milli)
-                .sum()
-        };
         let mut by_size: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for at in jobs {
             let job = &self.jobs[*at];
             let amount = if has_cards {
                 job.cards_milli()
             } else {
-                cores(job)
+                job.cpu_milli()
             };
             by_size.entry(size_of(amount)).or_default().push(*at);
         }
@@ -190,85 +222,14 @@ impl RunEnd<'_> {
         let line = |(size, jobs): (usize, Vec<usize>)| SizeFigures {
             size: names[size],
             jobs: jobs.len(),
-            ended: jobs
-                .iter()
-                .filter(|at| self.outcomes[**at].end_s.is_some())
-                .count(),
+            ended: self.count_ended(&jobs),
             wait_seconds: self.waits(&jobs),
             slowdown: self.slowdowns(&jobs),
         };
         figures.sizes = by_size.into_iter().map(line).collect();
     }
 
-    fn of_queues(&self, jobs: &[usize], figures: &mut TraceFigures) {
-        let mut by_queue: Vec<Vec<usize>> = vec![Vec::new(); self.queues.len()];
-        jobs.iter()
-            .for_each(|at| by_queue[self.queue_of[*at] as usize].push(*at));
-        let total = |at: usize| self.books.queues[at].has.total();
-        let all: i128 = (0..self.queues.len()).map(total).sum();
-        let dues = self.dues();
-        let of_queues = self.queues.iter().zip(&by_queue).enumerate();
-        for (at, ((name, _), jobs)) in of_queues.filter(|(_, (_, jobs))| !jobs.is_empty()) {
-            let had = total(at);
-            let (has, due) = dues.iter().fold((0.0, 0.0), |(has, due), part| {
-                (has + part[at].0, due + part[at].1)
-            });
-            figures.queues.push(QueueFigures {
-                name: name.clone(),
-                jobs: jobs.len(),
-                ended: jobs
-                    .iter()
-                    .filter(|at| self.outcomes[**at].end_s.is_some())
-                    .count(),
-                hours: tenth(had as f64 / 3_600_000.0),
-                share_percent: if all == 0 {
-                    0.0
-                } else {
-                    tenth(100.0 * had as f64 / all as f64)
-                },
-                of_due_percent: if due > 0.0 {
-                    tenth(100.0 * has / due)
-                } else {
-                    100.0
-                },
-                wait_seconds: self.waits(jobs),
-            });
-        }
-        figures
-            .queues
-            .sort_by(|left, right| left.name.cmp(&right.name));
-    }
-
-    /// All of what queues share: cards, or cores where there are none.
-    fn shared_milli(&self) -> f64 {
-        match self.books.all_cards_milli {
-            0 => self.books.all_cpu_milli as f64,
-            cards => cards as f64,
-        }
-    }
-
-    /// By part of the time: what each queue has, and what is due to it.
-    fn dues(&self) -> Vec<Vec<(f64, f64)>> {
-        let means = |of: fn(&QueueBook) -> &Curve| -> Vec<Vec<f64>> {
-            let books = self.books.queues.iter();
-            books.map(|book| of(book).means()).collect()
-        };
-        let (has, wants) = (means(|book| &book.has), means(|book| &book.wants));
-        let parts = self.books.waiting.means().len();
-        let at = |curve: &[f64], part: usize| curve.get(part).copied().unwrap_or(0.0);
-        let of_part = |part: usize| {
-            let wishes = wants.iter().zip(self.queues);
-            let wishes: Vec<(f64, f64)> = wishes
-                .map(|(wants, (_, weight))| (at(wants, part), (*weight).max(1) as f64))
-                .collect();
-            let due = due(self.shared_milli(), &wishes);
-            let has = has.iter().map(|has| at(has, part));
-            has.zip(due).collect()
-        };
-        (0..parts).map(of_part).collect()
-    }
-
-    fn curves(&self, figures: &mut TraceFigures) {
+    fn curves(&self, dues: &[Vec<(f64, f64)>], figures: &mut TraceFigures) {
         let books = self.books;
         let percents = |curve: &Curve, all: f64| -> Vec<f64> {
             curve
@@ -282,12 +243,8 @@ impl RunEnd<'_> {
             0 => Vec::new(),
             _ => percents(curve, cards),
         };
-        let index: Vec<Option<f64>> = self.dues().iter().map(|parts| jain(parts)).collect();
-        let known: Vec<f64> = index.iter().flatten().copied().collect();
-        figures.fairness = match known.len() {
-            0 => 1.0,
-            count => thousandth(known.iter().sum::<f64>() / count as f64),
-        };
+        let index: Vec<Option<f64>> = dues.iter().map(|parts| jain(parts)).collect();
+        figures.fairness = mean_index(&index);
         figures.curves = TraceCurves {
             part_seconds: books.waiting.width_s(),
             waiting: books.waiting.means().into_iter().map(tenth).collect(),
@@ -307,9 +264,9 @@ impl RunEnd<'_> {
     fn queue_curves(&self) -> Vec<QueueCurve> {
         let names = self.queues.iter().map(|(name, _)| name);
         let all = names.zip(&self.books.queues);
-        let mut books: Vec<(&String, &QueueBook)> =
+        let mut books: Vec<(&String, &AccountBook)> =
             all.filter(|(_, book)| book.has.total() > 0).collect();
-        books.sort_by_key(|(name, book)| (std::cmp::Reverse(book.has.total()), *name));
+        books.sort_by_key(|(name, book)| (Reverse(book.has.total()), *name));
         let parts = self.books.waiting.means().len();
         let mut others = vec![0.0; parts];
         let mut curves = Vec::new();

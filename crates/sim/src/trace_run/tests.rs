@@ -43,6 +43,30 @@ tiers:
       deviceshare.SchedulePolicy: binpack
 ";
 
+/// The first job of a queue has places kept.
+const KEPT: &str = "actions: \"enqueue, allocate, backfill\"
+tiers:
+- plugins:
+  - name: gang
+  - name: predicates
+  - name: nodeorder
+  - name: reservation
+";
+
+/// Who used less goes first, and who runs longer than he may is ended.
+const FAIR: &str = "actions: \"enqueue, allocate\"
+tiers:
+- plugins:
+  - name: gang
+  - name: fairshare
+    arguments: {fairshare.users: said, fairshare.interval: 1s}
+  - name: predicates
+  - name: runtimelimit
+    arguments: {runtimelimit.grace: 5s}
+";
+
+const USERS: &str = "submit,duration,limit,cards,user,name\n";
+
 fn config(text: &str) -> Config {
     parse(text, &pumice_engine::REGISTRY).config.expect("valid")
 }
@@ -110,6 +134,97 @@ fn a_gang_waits_until_there_is_room_for_all_of_it() {
     assert_eq!(figures.cards.expect("cards").used_of_run_percent, 66.7);
     // (90 + 50) / 50, and nothing for the first.
     assert_eq!(figures.slowdown.max, 2.8);
+}
+
+/// Rows with users and limits, on one node.
+fn run_users(conf: &str, rows: &str) -> TraceFigures {
+    let reading = read_trace("t", &format!("{USERS}{rows}"), None).expect("a trace");
+    run_trace(&config(conf), &nodes(1), &reading.jobs, &settings(), |_| ())
+}
+
+#[test]
+fn a_large_job_has_its_place_kept_and_is_told_when_it_starts() {
+    // Small ones come every ten seconds; the large one is told that it starts when those of before it have to end.
+    let mut rows = "0,100,200,4,u,\n10,100,150,4,u,\n20,50,50,8,u,large\n".to_owned();
+    (3..40).for_each(|at| rows += &format!("{0},100,100,4,v,\n", 10 * at));
+    let starves = run_users(GANGS, &rows);
+    let kept = run_users(KEPT, &rows);
+    assert_eq!(starves.promises, None);
+    let promises = kept.promises.expect("promises");
+    assert!(
+        promises.promised > 0 && promises.promised < promises.waited,
+        "{promises:?}"
+    );
+    assert_eq!(promises.later, 0);
+    // Four of 40 are a tenth; three of them ask for half a node, and came first of those that may run for long.
+    let (few, all) = (kept.largest_tenth, starves.largest_tenth);
+    assert_eq!((few.jobs, few.ended, few.asks_from), (4, 4, 4.0));
+    assert!(
+        few.wait_seconds.max < all.wait_seconds.max / 5.0,
+        "{few:?} {all:?}"
+    );
+}
+
+#[test]
+fn a_promise_is_compared_with_what_came_of_it() {
+    // It is told to start at 200, when the first one is allowed to end, and starts at 100, after a wait of 80.
+    let figures = run_users(KEPT, "0,100,200,8,u,\n20,50,50,8,u,\n");
+    let promises = figures.promises.expect("promises");
+    assert_eq!((promises.waited, promises.promised_percent), (1, 100.0));
+    assert_eq!((promises.later, promises.error_percent.median), (0, 125.0));
+}
+
+#[test]
+fn users_are_told_apart() {
+    // Both want the whole node all the time, and each has it for half of it.
+    let figures = run_users(GANGS, "0,100,,8,u,\n0,100,,8,v,\n");
+    let users = figures.users.expect("users");
+    assert_eq!((users.users, users.all.len()), (2, 2));
+    let [u, v] = &users.all[..] else {
+        unreachable!();
+    };
+    assert_eq!(
+        (u.name.as_str(), u.share_percent, u.slowdown.mean),
+        ("u", 50.0, 1.0)
+    );
+    assert_eq!(
+        (v.name.as_str(), v.share_percent, v.slowdown.mean),
+        ("v", 50.0, 2.0)
+    );
+    assert_eq!((u.of_due_percent, v.of_due_percent), (200.0, 66.7));
+    // (1 + 2)² / (2 · (1 + 4)); one of two with everything, then one that wants anything.
+    assert_eq!((users.slowdown_fairness, users.fairness), (0.9, 0.75));
+    assert_eq!(users.slowdown.mean, 1.5);
+    assert_eq!(run("0,100,1,1,,1,,,,\n").users, None);
+}
+
+#[test]
+fn the_user_of_a_trace_is_the_one_who_is_charged() {
+    // The last job is of a user who had nothing, and passes those that came before it.
+    let rows = "0,100,100,8,u,\n1,10,10,8,u,\n2,10,10,8,u,\n3,10,10,8,v,\n";
+    let waits = |conf: &str| -> Vec<f64> {
+        let users = run_users(conf, rows).users.expect("users");
+        users.all.iter().map(|user| user.wait_seconds.max).collect()
+    };
+    assert_eq!(waits(GANGS), [108.0, 117.0]);
+    assert_eq!(waits(FAIR), [118.0, 97.0]);
+}
+
+#[test]
+fn who_runs_longer_than_he_may_is_ended_where_limits_are_kept() {
+    let rows = "0,100,20,8,u,\n1,10,,8,u,\n";
+    let lenient = run_users(GANGS, rows);
+    assert_eq!((lenient.ended_by_limit, lenient.makespan_seconds), (0, 110));
+    let strict = run_users(FAIR, rows);
+    assert_eq!(
+        (strict.ended_by_limit, strict.ended, strict.restarts),
+        (1, 2, 0)
+    );
+    // 20 and 5 seconds of grace.
+    assert_eq!(strict.makespan_seconds, 35);
+    // Though nobody waits for its end.
+    let alone = run_users(FAIR, "0,100,20,8,u,\n");
+    assert_eq!((alone.ended_by_limit, alone.makespan_seconds), (1, 25));
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod fuzz_corpora;
 mod incremental_equals_fresh;
 mod kubelet;
 mod network_domains;
+mod past_use;
 mod plans_come_true;
 mod plans_that_evict;
 mod promises;

@@ -12,6 +12,7 @@ const GB: f64 = 1e9;
 struct HeliosColumns {
     name: CsvColumn,
     queue: [CsvColumn; 2],
+    user: CsvColumn,
     nodes: CsvColumn,
     cards: CsvColumn,
     cpus: CsvColumn,
@@ -28,6 +29,7 @@ pub fn read(text: &str, intake: &mut TraceIntake<'_>) -> Result<(), TraceProblem
     let columns = HeliosColumns {
         name: names.find("job_id"),
         queue: [names.find("vc"), names.find("user")],
+        user: names.find("user"),
         nodes: names.find("node_num"),
         cards: names.need("gpu_num")?,
         cpus: names.find("cpu_num"),
@@ -69,6 +71,7 @@ fn job(row: &CsvRow<'_>, columns: &HeliosColumns) -> Result<TraceJob, RowFault> 
         lasts_s: row.number(columns.duration)?.map(lasting_s).or(by_times),
         limit_s: None,
         roles: TraceRole::spread(nodes, cpu_milli, memory, row.whole(columns.cards)?),
+        user: row.text(columns.user).unwrap_or_default().to_owned(),
         queue: queue.unwrap_or_default().to_owned(),
         priority: 0,
     })

@@ -16,6 +16,8 @@ struct PhillyJob {
     #[serde(default)]
     vc: String,
     #[serde(default)]
+    user: String,
+    #[serde(default)]
     submitted_time: Option<String>,
     #[serde(default)]
     attempts: Vec<PhillyAttempt>,
@@ -120,6 +122,7 @@ fn job(line: usize, entry: &str) -> Result<TraceJob, RowFault> {
         lasts_s: lasts_s.map(|sum| sum.max(1)),
         limit_s: None,
         roles,
+        user: entry.user,
         queue: entry.vc,
         priority: 0,
     })

@@ -10,6 +10,7 @@
 //! | `cards` | whole ones, or a share of one such as 0.25 |
 //! | `model` | models of cards that may do, with `\|` between them |
 //! | `queue`, `priority`, `name` | |
+//! | `user` | whose it is |
 
 use pumice_units::quantity;
 
@@ -20,9 +21,9 @@ use crate::problem::{RowFault, TraceProblem};
 use crate::times::{lasting_s, time_s};
 
 /// Names of the columns, as they are written.
-pub const COLUMNS: [&str; 11] = [
+pub const COLUMNS: [&str; 12] = [
     "submit", "duration", "members", "cpu", "memory", "cards", "model", "queue", "priority",
-    "name", "limit",
+    "name", "limit", "user",
 ];
 
 /// Reads all rows.
@@ -34,6 +35,7 @@ pub fn read(text: &str, intake: &mut TraceIntake<'_>) -> Result<(), TraceProblem
         ["members", "cpu", "memory", "cards"].map(|name| columns.find(name));
     let [model, queue, priority, name, limit] =
         ["model", "queue", "priority", "name", "limit"].map(|name| columns.find(name));
+    let user = columns.find("user");
     columns.rows(text, |line, row| {
         let job = row.and_then(|row| {
             let count = row.text(members).map(|_| row.whole(members)).transpose()?;
@@ -57,6 +59,7 @@ pub fn read(text: &str, intake: &mut TraceIntake<'_>) -> Result<(), TraceProblem
                     .filter(|limit| *limit > 0.0)
                     .map(lasting_s),
                 roles: vec![role],
+                user: row.text(user).unwrap_or_default().to_owned(),
                 queue: row.text(queue).unwrap_or_default().to_owned(),
                 priority: priority_of(row, priority)?,
             })

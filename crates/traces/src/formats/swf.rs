@@ -17,6 +17,7 @@ const USED_MEMORY: usize = 6;
 const ASKED_PROCESSORS: usize = 7;
 const ASKED_TIME: usize = 8;
 const ASKED_MEMORY: usize = 9;
+const USER: usize = 11;
 const QUEUE: usize = 14;
 
 /// Reads all rows.
@@ -73,6 +74,7 @@ fn job(line: &str) -> Result<TraceJob, RowFault> {
             .map(|limit| limit as i64)
             .filter(|limit_s| *limit_s > 0),
         roles: vec![role],
+        user: known(USER).map_or_else(String::new, |user| format!("user-{user}")),
         queue: known(QUEUE).map_or_else(String::new, |queue| format!("queue-{queue}")),
         priority: 0,
     })

@@ -1,6 +1,7 @@
 //! `pumice simulate --trace`: a cluster over the time of a trace.
 
 mod page;
+mod rows;
 mod table;
 
 use std::io::{IsTerminal, Write};

@@ -6,7 +6,7 @@ use pumice_sim::trace_run::TraceFigures;
 use pumice_sim::trace_run::figures::TraceCurves;
 
 use super::TraceReport;
-use super::table::{figure_rows, lasting};
+use super::rows::{figure_rows, lasting};
 use crate::chart::{Chart, NamedCurve, escaped};
 
 const STYLE: &str = "body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222;background:#fff}\
@@ -99,12 +99,13 @@ pub fn html(report: &TraceReport) -> String {
         "<table>\n<tr><th></th><th>{}</th></tr>",
         heads.join("</th><th>")
     );
-    for (name, of) in figure_rows() {
-        let cells: Vec<String> = report.runs.iter().map(|run| escaped(&of(run))).collect();
+    for row in figure_rows() {
+        let cells = report.runs.iter().map(|run| escaped(&(row.of)(run)));
+        let cells: Vec<String> = cells.collect();
         let _ = writeln!(
             text,
             "<tr><td>{}</td><td>{}</td></tr>",
-            escaped(name.trim()),
+            escaped(row.name.trim()),
             cells.join("</td><td>")
         );
     }

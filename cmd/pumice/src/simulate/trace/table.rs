@@ -1,74 +1,20 @@
-//! Figures of a trace for people: one row a figure, one column a configuration.
+//! Figures of a trace for people: one row a figure, one column a configuration; then queues, users and sizes of each.
 
+use std::cmp::Reverse;
 use std::io::Write;
 
 use pumice_sim::trace_run::TraceFigures;
-use pumice_sim::trace_run::figures::QuantileLine;
+use pumice_sim::trace_run::figures::{AccountFigures, UsersFigures};
 
 use super::TraceReport;
+use super::rows::{figure_rows, lasting};
 use crate::columns::columns;
 
 /// Most queues that are shown of each configuration, those with the most jobs.
 const MAX_QUEUES: usize = 30;
 
-/// A figure with its name.
-pub type FigureRow = (&'static str, Box<dyn Fn(&TraceFigures) -> String>);
-
-/// A duration in two of its units.
-pub fn lasting(seconds: f64) -> String {
-    let whole = seconds.round() as i64;
-    let units = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)];
-    let large = units.iter().position(|(_, unit)| whole >= *unit);
-    let Some(at) = large else {
-        return format!("{}s", (seconds * 10.0).round() / 10.0);
-    };
-    let (name, unit) = units[at];
-    match units.get(at + 1) {
-        Some((small, part)) if whole % unit / part > 0 => {
-            format!("{}{name}{}{small}", whole / unit, whole % unit / part)
-        }
-        _ => format!("{}{name}", whole / unit),
-    }
-}
-
-/// Figures of a run, in this order.
-pub fn figure_rows() -> Vec<FigureRow> {
-    fn row(name: &'static str, of: impl Fn(&TraceFigures) -> String + 'static) -> FigureRow {
-        (name, Box::new(of))
-    }
-    fn wait(name: &'static str, of: fn(&QuantileLine) -> f64) -> FigureRow {
-        row(name, move |run| lasting(of(&run.wait_seconds)))
-    }
-    let percent = |number: f64| format!("{number:.1} %");
-    let maybe = move |number: Option<f64>| number.map_or_else(|| "-".to_owned(), percent);
-    vec![
-        row("jobs that came", |run| run.came.to_string()),
-        row("  ended", |run| run.ended.to_string()),
-        row("  run in the end", |run| run.running.to_string()),
-        row("  wait in the end", |run| run.waiting.to_string()),
-        row("makespan", |run| lasting(run.makespan_seconds as f64)),
-        wait("wait, mean", |wait| wait.mean),
-        wait("wait, median", |wait| wait.median),
-        wait("wait, p90", |wait| wait.p90),
-        wait("wait, p99", |wait| wait.p99),
-        row("slowdown, mean", |run| format!("{:.1}", run.slowdown.mean)),
-        row("slowdown, p99", |run| format!("{:.1}", run.slowdown.p99)),
-        row("cards in use", move |run| {
-            maybe(run.cards.map(|cards| cards.used_percent))
-        }),
-        row("cards free beside used ones", move |run| {
-            maybe(run.scattered_percent)
-        }),
-        row("cards free and of no use", move |run| {
-            maybe(run.useless_percent)
-        }),
-        row("cores in use", move |run| percent(run.cpu.used_percent)),
-        row("fairness (Jain)", |run| format!("{:.3}", run.fairness)),
-        row("pods evicted", |run| run.evictions.to_string()),
-        row("jobs started over", |run| run.restarts.to_string()),
-        row("hours lost by that", |run| format!("{:.1}", run.lost_hours)),
-    ]
-}
+/// Most users that are shown of each configuration, those that had most.
+const MAX_USERS: usize = 10;
 
 /// Prints everything.
 pub fn print(out: &mut impl Write, report: &TraceReport) -> anyhow::Result<()> {
@@ -91,9 +37,9 @@ pub fn print(out: &mut impl Write, report: &TraceReport) -> anyhow::Result<()> {
         )?;
     }
     writeln!(out)?;
-    let rows = figure_rows().into_iter().map(|(name, of)| {
-        let cells = report.runs.iter().map(of);
-        std::iter::once(name.to_owned()).chain(cells).collect()
+    let rows = figure_rows().into_iter().map(|row| {
+        let cells = report.runs.iter().map(&row.of);
+        std::iter::once(row.name.to_owned()).chain(cells).collect()
     });
     let heads = report.runs.iter().map(|run| run.configuration.clone());
     let heads: Vec<String> = std::iter::once("FIGURE".to_owned()).chain(heads).collect();
@@ -135,6 +81,9 @@ fn of_run(out: &mut impl Write, run: &TraceFigures, named: bool) -> anyhow::Resu
         String::new()
     };
     queues(out, run, &of)?;
+    if let Some(all) = &run.users {
+        users(out, run, all, &of)?;
+    }
     sizes(out, run, &of)?;
     if !run.never_started.is_empty() {
         writeln!(out, "\nNEVER STARTED{of}")?;
@@ -152,19 +101,41 @@ fn of_run(out: &mut impl Write, run: &TraceFigures, named: bool) -> anyhow::Resu
 
 fn queues(out: &mut impl Write, run: &TraceFigures, of: &str) -> anyhow::Result<()> {
     writeln!(out, "\nQUEUES{of}")?;
-    let mut queues: Vec<_> = run.queues.iter().collect();
-    queues.sort_by_key(|queue| std::cmp::Reverse(queue.jobs));
-    let rows = queues.iter().take(MAX_QUEUES).map(|queue| {
+    let mut queues: Vec<&AccountFigures> = run.queues.iter().collect();
+    queues.sort_by_key(|queue| Reverse(queue.jobs));
+    accounts(out, run, &queues, MAX_QUEUES)
+}
+
+fn users(
+    out: &mut impl Write,
+    run: &TraceFigures,
+    users: &UsersFigures,
+    of: &str,
+) -> anyhow::Result<()> {
+    writeln!(out, "\nUSERS{of}")?;
+    let mut all: Vec<&AccountFigures> = users.all.iter().collect();
+    all.sort_by(|left, right| right.hours.total_cmp(&left.hours));
+    accounts(out, run, &all, MAX_USERS)
+}
+
+fn accounts(
+    out: &mut impl Write,
+    run: &TraceFigures,
+    all: &[&AccountFigures],
+    most: usize,
+) -> anyhow::Result<()> {
+    let rows = all.iter().take(most).map(|one| {
         [
-            queue.name.clone(),
-            queue.jobs.to_string(),
-            queue.ended.to_string(),
-            format!("{:.1}", queue.hours),
-            format!("{:.1} %", queue.share_percent),
-            format!("{:.1} %", queue.of_due_percent),
-            lasting(queue.wait_seconds.mean),
-            lasting(queue.wait_seconds.p90),
-            lasting(queue.wait_seconds.p99),
+            one.name.clone(),
+            one.jobs.to_string(),
+            one.ended.to_string(),
+            format!("{:.1}", one.hours),
+            format!("{:.1} %", one.share_percent),
+            format!("{:.1} %", one.of_due_percent),
+            lasting(one.wait_seconds.mean),
+            lasting(one.wait_seconds.p90),
+            lasting(one.wait_seconds.p99),
+            format!("{:.1}", one.slowdown.mean),
         ]
     });
     let hours = if run.cards.is_some() {
@@ -182,13 +153,14 @@ fn queues(out: &mut impl Write, run: &TraceFigures, of: &str) -> anyhow::Result<
         "WAIT MEAN",
         "P90",
         "P99",
+        "SLOWDOWN",
     ];
     columns(out, heads, rows.collect())?;
-    if queues.len() > MAX_QUEUES {
+    if all.len() > most {
         writeln!(
             out,
             "… and {} more: --output json has all",
-            queues.len() - MAX_QUEUES
+            all.len() - most
         )?;
     }
     Ok(())

@@ -40,7 +40,7 @@ fn after_ten_half_lives_accounts_have_what_plain_sums_over_intervals_say() {
         let mut dice = Dice(seed);
         let (mut ledger, mut intervals) = (ledger(), Vec::new());
         let accounts = ["a", "b", "c"].map(|name| ledger.of_user("q", name));
-        accounts.iter().for_each(|ix| ledger.count_job(*ix, 1));
+        accounts.iter().for_each(|ix| ledger.count_need(*ix, 1));
         let (mut open, mut now_s) = (Vec::new(), 0);
         while now_s < 10 * HALF_LIFE_S {
             now_s += dice.below(200) as i64;
@@ -120,10 +120,10 @@ fn users_beyond_the_most_count_together_until_some_are_forgotten() {
         Some(&AccountOwner::Others)
     );
     assert_ne!(ledger.of_user("other", "new"), one);
-    known.iter().for_each(|ix| ledger.count_job(*ix, 1));
-    ledger.count_job(one, 1);
+    known.iter().for_each(|ix| ledger.count_need(*ix, 1));
+    ledger.count_need(one, 1);
     assert!(!ledger.order(), "all have jobs");
-    ledger.count_job(known[7], -1);
+    ledger.count_need(known[7], -1);
     assert!(ledger.order());
     assert_ne!(ledger.of_user("q", "new"), one);
 }
