@@ -12,7 +12,7 @@
 //! * [`drive`]: the loop; the engine is the one of [`crate::run`], told the same deltas. `setup`: what comes before it,
 //!   `carry_out`: how decisions come true, `closing`: what comes after it.
 //! * [`books`]: who has how much, from event to event; [`curve`]: a quantity over time, in so many parts.
-//! * [`promises`]: when jobs were told that they start, and when they did.
+//! * `promises`: when jobs were told that they start, and when they did.
 //! * [`figures`]: waits, utilisation, fairness: what is told in the end; [`summing`]: how they come about, `shares` those of queues and users.
 //!
 //! Pods run from the second in which they are bound. A job of which a pod is evicted starts over: all its pods end and come
