@@ -73,6 +73,8 @@ pub const NETWORK_TOPOLOGY_SOURCE: &str = "volcano.sh/network-topology-source";
 pub const INHERITED_PREFIX: &str = "volcano.sh/";
 /// Annotation, or label, of PodGroups and Jobs: the user whom use of the cluster is charged to.
 pub const USER: &str = "pumice.sh/user";
+/// Annotation of PodGroups and what they are made for: the user who asked for it, as admission writes it.
+pub const REQUESTER: &str = "pumice.sh/requester";
 /// Annotation of workloads: `minMember` of the PodGroup of their pods.
 pub const GROUP_MIN_MEMBER: &str = "scheduling.volcano.sh/group-min-member";
 /// Pod annotation: `hard` or `soft` network topology.

@@ -20,5 +20,6 @@ mod options;
 pub mod pod_group;
 pub mod queue;
 pub mod queue_gate;
+mod requester;
 pub mod runtime;
 mod usage;

@@ -57,6 +57,7 @@ pub fn pod_group(group: &PodGroup, options: &Options) -> Result<GroupObject, Vec
         ),
         preemptable: meta::preemptable(&group.metadata),
         user: meta::user(&group.metadata),
+        requester: meta::requester(&group.metadata),
         annotations: run_time::annotations(&group.metadata, options, None),
         status: status(&group.status, &mut problems),
         is_native: false,

@@ -91,9 +91,24 @@ const MAX_USER_BYTES: usize = 128;
 
 /// The user an object is of, as it says: annotation, then label; empty for none (spec/13 §2).
 pub(crate) fn user(meta: &ObjectMeta) -> String {
-    let said = annotation(meta, keys::USER).or_else(|| label(meta, keys::USER));
-    let said = said.filter(|name| name.len() <= MAX_USER_BYTES);
-    said.unwrap_or_default().to_owned()
+    user_of(annotation(meta, keys::USER).or_else(|| label(meta, keys::USER)))
+}
+
+/// Who asked for an object, as admission wrote it; empty for none (spec/13 §2). Whoever may edit a namespace may make service
+/// accounts there and be each of them, so those of one are one user, by the name of their group.
+pub(crate) fn requester(meta: &ObjectMeta) -> String {
+    let name = annotation(meta, keys::REQUESTER);
+    let account = name.and_then(|name| name.strip_prefix("system:serviceaccount:"));
+    let namespace = account.and_then(|account| account.split_once(':'));
+    match namespace {
+        Some((namespace, _)) => user_of(Some(&format!("system:serviceaccounts:{namespace}"))),
+        None => user_of(name),
+    }
+}
+
+fn user_of(name: Option<&str>) -> String {
+    let name = name.filter(|name| name.len() <= MAX_USER_BYTES);
+    name.unwrap_or_default().to_owned()
 }
 
 /// What an object says of the eviction of its pods: annotation, then label (spec/07 §2.3).

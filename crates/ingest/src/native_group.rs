@@ -53,6 +53,7 @@ pub fn native_pod_group(
         priority_class: group.spec.priority_class_name.clone(),
         preemptable: meta::preemptable(&group.metadata),
         user: meta::user(&group.metadata),
+        requester: meta::requester(&group.metadata),
         annotations: run_time::annotations(&group.metadata, options, None),
         status: GroupStatus {
             phase: GroupPhase::Inqueue,

@@ -71,12 +71,13 @@ const MEASURE_FORM: TextForm = TextForm {
 };
 const USERS: Arg<OneOf> = Arg::choice(
     "fairshare.users",
-    &["none", "namespace", "said"],
+    &["none", "namespace", "said", "requester"],
     "none",
     "only queues count",
-    "Who counts as the user of a job within its queue: nobody, its namespace, or whom the annotation or label \
+    "Who counts as the user of a job within its queue: nobody, its namespace, whom the annotation or label \
      pumice.sh/user of its PodGroup names: `said`, which whoever may write PodGroups may write as he likes, unless admission \
-     keeps him from it.",
+     keeps him from it; or who asked for it: `requester`, the annotation pumice.sh/requester, which the policy of the chart's \
+     custom.requester_enable writes; without it whoever may write PodGroups may write that too.",
 );
 const KEEP_IN: Arg<FormedText> = Arg::formed(
     "fairshare.keepIn",
@@ -180,6 +181,7 @@ impl FairShare {
             rule: match USERS.read(arguments) {
                 "namespace" => UserRule::Namespace,
                 "said" => UserRule::Said,
+                "requester" => UserRule::Requester,
                 _ => UserRule::Nobody,
             },
             interval_s: seconds(&INTERVAL, INTERVAL_S),

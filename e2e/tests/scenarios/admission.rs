@@ -4,6 +4,7 @@ mod jobs;
 mod others;
 mod queue_use;
 mod queues;
+mod requester;
 mod rights;
 mod rules;
 mod trust;

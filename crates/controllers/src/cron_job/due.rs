@@ -7,6 +7,7 @@ use pumice_api::{CronJob, Job, keys};
 
 use super::schedule::CronSchedule;
 use super::text;
+use crate::requester::requester;
 
 /// Missed runs above which something is wrong.
 const MAX_MISSED: usize = 100;
@@ -156,6 +157,9 @@ pub(super) fn job(cron_job: &CronJob, run: Timestamp, times: &RunTimes) -> Job {
         None => scheduled,
     };
     annotations.insert(keys::CRON_JOB_SCHEDULED.to_owned(), scheduled);
+    // Whatever the template says: its writer may write any name there.
+    annotations.remove(keys::REQUESTER);
+    annotations.extend(requester(meta));
     let minutes = run.as_second().div_euclid(60);
     Job {
         metadata: ObjectMeta {

@@ -30,6 +30,7 @@ use self::status::StepState;
 use self::waits::{Asking, ProbeAnswers, StepWorld};
 use crate::job;
 use crate::options::ControllerOptions;
+use crate::requester::requester;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
     Observed, PodProbe, ProbeOutcome, Reconciliation, StandingEvents, TrackedPod, WriteOutcome,
@@ -396,10 +397,11 @@ fn metadata(flow: &JobFlow, step: &Flow, job_name: &str) -> ObjectMeta {
         ),
     ];
     let entries = made_by.map(|(key, value)| (key.to_owned(), value));
-    let annotations: BTreeMap<String, String> = entries.into_iter().collect();
+    let mut annotations: BTreeMap<String, String> = entries.into_iter().collect();
     // Labels are short; what does not fit stands in the annotation alone.
     let mut labels = annotations.clone();
     labels.retain(|_, value| syntax::is_label_value(value));
+    annotations.extend(requester(meta));
     ObjectMeta {
         name: Some(job_name.to_owned()),
         namespace: meta.namespace.clone(),

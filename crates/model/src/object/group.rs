@@ -129,6 +129,8 @@ pub struct GroupObject {
     pub preemptable: PreemptableMark,
     /// The user it is of, as it says itself; empty for none.
     pub user: String,
+    /// Who asked for it, as admission wrote it; empty for none.
+    pub requester: String,
     /// Annotations that some plugin reads, as they are written.
     pub annotations: Pairs,
     /// Status as last seen.

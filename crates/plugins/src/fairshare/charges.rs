@@ -13,6 +13,8 @@ pub(super) enum UserRule {
     Namespace,
     /// Whom its PodGroup names.
     Said,
+    /// Who asked for its PodGroup.
+    Requester,
 }
 
 impl UserRule {
@@ -22,6 +24,7 @@ impl UserRule {
             Self::Nobody => None,
             Self::Namespace => Some(state.population().names().text(job.namespace)),
             Self::Said => Some(job.group().map_or("", |group| &group.user)),
+            Self::Requester => Some(job.group().map_or("", |group| &group.requester)),
         }
     }
 }

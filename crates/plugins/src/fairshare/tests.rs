@@ -63,6 +63,34 @@ fn jobs_of_users_who_used_less_go_first_and_those_of_one_user_together() {
     assert_eq!(order("a", "a2"), Ordering::Equal);
 }
 
+/// What a PodGroup says of its user counts for nobody then, and who has no requester counts as one without a name.
+#[test]
+fn who_asked_for_a_job_is_its_user_where_the_configuration_says_so() {
+    let asked = |name, said, requester: &str| of_user(name, said).requester(requester);
+    let of = |request: &str| pod("", request).on("n").scheduled_s(Some(0));
+    let state = Cluster::default()
+        .with(queue("default"))
+        .with(node("n", "10c 10Gi pods=100"))
+        .with(asked("a", "b", "a"))
+        .pods(4, "a", of("1c"))
+        .with(asked("b", "a", "b"))
+        .pods(1, "b", of("1c"))
+        .with(asked("a2", "b", "a"))
+        .pods(1, "a2", pod("", "1c"))
+        .with(asked("b2", "a", "b"))
+        .pods(1, "b2", pod("", "1c"))
+        .with(asked("nobody", "b", ""))
+        .pods(1, "nobody", pod("", "1c"))
+        .state();
+    let mut plugin = plugin(&[("fairshare.users", "requester")]);
+    open_at(&mut plugin, &state, HOUR_S);
+    assert_eq!(users_first(&plugin, &state), Ordering::Greater);
+    assert_eq!(plugin.used_of_user(job(&state, "nobody")), 0);
+    let user = |name: &str| plugin.of_job(job(&state, name)).and_then(|of| of.user);
+    assert_eq!(user("a2").as_deref(), Some("a"));
+    assert_eq!(user("nobody").as_deref(), Some(""));
+}
+
 /// Without being asked to, nobody believes what is written on PodGroups, and with namespaces neither.
 #[test]
 fn what_somebody_writes_of_users_counts_only_where_the_configuration_says_so() {

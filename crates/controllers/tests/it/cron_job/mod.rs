@@ -80,6 +80,27 @@ fn creations(world: &World) -> usize {
     created.count()
 }
 
+/// Whom admission took for the requester of the CronJob, not whom its template names.
+#[test]
+fn a_job_has_the_requester_of_its_cron_job() {
+    let key = "pumice.sh/requester";
+    for (of_cron_job, expected) in [
+        (json!({key: "jane"}), json!("jane")),
+        (json!({}), Value::Null),
+    ] {
+        let mut world = world();
+        let mut object = cron_job("*/10 * * * *");
+        object["metadata"]["annotations"] = of_cron_job;
+        object["spec"]["jobTemplate"]["metadata"]["annotations"][key] = json!("eve");
+        apply(&mut world, object);
+        world.pass_seconds(600);
+        let job = ManagedRef::new(ManagedKind::Job, "n", &name(10));
+        let job = world.server.get(&job).expect("there");
+        assert_eq!(job["metadata"]["annotations"][key], expected);
+        assert_eq!(job["metadata"]["annotations"]["note"], "b");
+    }
+}
+
 #[test]
 fn a_job_is_started_on_the_minute_and_named_after_it() {
     let mut world = world();

@@ -119,6 +119,25 @@ fn a_step_starts_when_all_its_targets_have_completed() {
 }
 
 #[test]
+fn a_job_has_the_requester_of_its_flow() {
+    let mut world = world();
+    apply(
+        &mut world,
+        json!([{"name": "a"}, {"name": "b", "dependsOn": {"targets": ["a"]}}]),
+    );
+    let key = "pumice.sh/requester";
+    let of_first = &world.server.get(&job("f-a")).expect("there")["metadata"];
+    assert!(of_first["annotations"].get(key).is_none(), "{of_first}");
+    world.server.edit(&flow(), |flow| {
+        flow["metadata"]["annotations"] = json!({key: "jane"});
+    });
+    set_phase(&mut world, "f-a", "Completed");
+    let of_second = &world.server.get(&job("f-b")).expect("there")["metadata"];
+    assert_eq!(of_second["annotations"][key], "jane");
+    assert!(of_second["labels"].get(key).is_none(), "{of_second}");
+}
+
+#[test]
 fn a_job_says_what_it_was_made_by() {
     let mut world = world();
     apply(&mut world, json!([{"name": "a"}]));

@@ -15,6 +15,7 @@ pub const FILE: &str = "deploy/install.yaml";
 pub const CONFIGURATION: &str = "deploy/once/configuration.yaml";
 /// What is installed beside [`FILE`] by who wants it.
 const QUEUE_USE: &str = "deploy/optional/queue-use.yaml";
+const REQUESTER: &str = "deploy/optional/requester.yaml";
 
 /// What of [`FILE`] an existing Volcano lacks, for the image swap.
 const ACCESS: &str = "deploy/image-swap/access.yaml";
@@ -84,12 +85,17 @@ fn write_file(file: &str, objects: Vec<&str>) {
 fn the_manifests_are_rendered_from_the_chart_as_it_is() {
     if let Some(helm) = std::env::var_os("HELM") {
         write(&render(&helm, "1.36.0", ""));
-        let rendered = render(&helm, "1.36.0", "custom.queue_use_enable=true");
-        let mut objects = objects(&rendered);
-        objects.retain(|text| text.contains("\n  name: pumice-queue-use"));
-        write_file(QUEUE_USE, objects);
+        for (file, values, name) in [
+            (QUEUE_USE, "custom.queue_use_enable=true", "queue-use"),
+            (REQUESTER, "custom.requester_enable=true", "requester"),
+        ] {
+            let rendered = render(&helm, "1.36.0", values);
+            let mut objects = objects(&rendered);
+            objects.retain(|text| text.contains(&format!("\n  name: pumice-{name}")));
+            write_file(file, objects);
+        }
     }
-    for file in [FILE, CONFIGURATION, ACCESS, QUEUE_USE] {
+    for file in [FILE, CONFIGURATION, ACCESS, QUEUE_USE, REQUESTER] {
         assert_eq!(
             read(file).lines().next(),
             header().lines().next(),
