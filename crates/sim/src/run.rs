@@ -66,11 +66,10 @@ pub fn simulated(
     report.objects = world.given();
     let mut engine = Engine::new(config, &settings.default_queue);
     engine.ignore_provisioners(settings.ignored_provisioners.iter().cloned());
-    let most = match settings.mode {
-        Mode::Cycles(cycles) => cycles,
-        Mode::FixedPoint => MAX_CYCLES,
+    let (fixed_point, most) = match settings.mode {
+        Mode::Cycles(cycles) => (false, cycles),
+        Mode::FixedPoint => (true, MAX_CYCLES),
     };
-    let fixed_point = settings.mode == Mode::FixedPoint;
     if fixed_point {
         world.run_controllers(&settings.options, settings.now_s);
         world.run_storage();
@@ -85,7 +84,7 @@ pub fn simulated(
         .into_iter()
         .for_each(|delta| engine.apply(delta));
     // The next cycle is a second later, or when controllers have something to do.
-    let mut next_s = settings.now_s;
+    let (mut next_s, mut changed_s) = (settings.now_s, settings.now_s);
     while report.cycles < most {
         let now_s = next_s;
         next_s += 1;
@@ -101,14 +100,15 @@ pub fn simulated(
         }
         let mut news = world.take_deltas();
         news.extend(extender::answers(&mut engine));
-        let wakes = engine.plugins_wake_at_s();
-        let goes_on = wakes.is_some_and(|at_s| at_s <= now_s.saturating_add(MAX_WAIT_S));
-        if fixed_point && decisions.settled && news.is_empty() && !goes_on {
+        let changes = !decisions.settled || !news.is_empty();
+        changed_s = if changes { now_s } else { changed_s };
+        if fixed_point && !changes && !wakes_soon(&engine, changed_s) {
             let until_s = now_s.saturating_add(MAX_WAIT_S);
             let Some(at_s) = world.wait_for_controllers(&settings.options, now_s, until_s) else {
                 break;
             };
             next_s = at_s.max(next_s);
+            changed_s = next_s;
             news.extend(world.take_deltas());
         }
         if fixed_point || report.cycles < most {
@@ -131,6 +131,13 @@ pub fn simulated(
         config: config.clone(),
         jobs: jobs::by_group(world),
     }
+}
+
+/// Whether a plugin's answers change soon, of a cluster in which nothing has happened since. Orders of jobs are made anew
+/// again and again as long as somebody waits, so what counts is not how soon after now.
+fn wakes_soon(engine: &Engine, changed_s: i64) -> bool {
+    let wakes_s = engine.plugins_wake_at_s();
+    wakes_s.is_some_and(|at_s| at_s <= changed_s.saturating_add(MAX_WAIT_S))
 }
 
 /// What the report says of objects that the engine does not know.
