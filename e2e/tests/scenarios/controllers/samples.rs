@@ -20,7 +20,7 @@ const ALL_JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/jobs";
 const DUMP: &str = "kubectl-list";
 
 /// Jobs that cannot run as written, also when the others have ended, by sample, and why.
-const WAIT: [(&str, &str, &str); 6] = [
+const WAIT: [(&str, &str, &str); 8] = [
     ("closed-queue", "late", "its queue is closed"),
     (
         "every-card",
@@ -34,6 +34,12 @@ const WAIT: [(&str, &str, &str); 6] = [
         "the plugin keeps cpus for the GPUs",
     ),
     ("sla", "big", "a pod that never ends takes half of n2"),
+    (
+        "multifactor",
+        "ada-large",
+        "a pod that never ends takes a third of n1",
+    ),
+    ("reservation", "large", "what it waits for never ends here"),
     ("local-volumes", "pair", "there is one disk for two pods"),
 ];
 
