@@ -20,7 +20,7 @@ const ALL_JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/jobs";
 const DUMP: &str = "kubectl-list";
 
 /// Jobs that cannot run as written, also when the others have ended, by sample, and why.
-const WAIT: [(&str, &str, &str); 9] = [
+const WAIT: [(&str, &str, &str); 10] = [
     ("closed-queue", "late", "its queue is closed"),
     (
         "every-card",
@@ -39,6 +39,7 @@ const WAIT: [(&str, &str, &str); 9] = [
         "ada-large",
         "a pod that never ends takes a third of n1",
     ),
+    ("user-limits", "wide", "it asks more than its user may have"),
     ("reservation", "large", "what it waits for never ends here"),
     ("reservation", "unsaid", "it would be in the way of `large`"),
     ("local-volumes", "pair", "there is one disk for two pods"),
