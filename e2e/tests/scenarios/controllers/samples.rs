@@ -19,8 +19,12 @@ const ALL_JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/jobs";
 /// A cluster in the midst: here nobody owns its pods, so its Job has none.
 const DUMP: &str = "kubectl-list";
 
+/// Pods run in it since a time that a server does not let itself be told, so nobody knows when they end, and whether `unsaid`
+/// runs is decided by whether it or `large` is there first.
+const ENDS_DECIDE: &str = "reservation";
+
 /// Jobs that cannot run as written, also when the others have ended, by sample, and why.
-const WAIT: [(&str, &str, &str); 10] = [
+const WAIT: [(&str, &str, &str); 8] = [
     ("closed-queue", "late", "its queue is closed"),
     (
         "every-card",
@@ -40,15 +44,13 @@ const WAIT: [(&str, &str, &str); 10] = [
         "a pod that never ends takes a third of n1",
     ),
     ("user-limits", "wide", "it asks more than its user may have"),
-    ("reservation", "large", "what it waits for never ends here"),
-    ("reservation", "unsaid", "it would be in the way of `large`"),
     ("local-volumes", "pair", "there is one disk for two pods"),
 ];
 
 #[test]
 fn every_job_of_the_samples_runs_and_completes() -> Result<()> {
     let mut samples = names()?;
-    samples.retain(|name| name != DUMP);
+    samples.retain(|name| name != DUMP && name != ENDS_DECIDE);
     let counts = each_at_once(&samples, SAMPLES_AT_ONCE, runs_and_completes)?;
     let count: usize = counts.into_iter().sum();
     ensure!(count > 30, "{count} Jobs");
