@@ -100,6 +100,24 @@ fn every_problem_of_a_node_is_reported() {
     assert_eq!(found, expected);
 }
 
+/// Whoever may edit a namespace may make service accounts there: with each of them he is the same user.
+#[test]
+fn service_accounts_of_a_namespace_are_one_requester() {
+    let requester = |name: &str| {
+        let group = pod_group(json!({"metadata": {
+            "namespace": "ns", "name": "g", "annotations": {"pumice.sh/requester": name}
+        }}));
+        group.expect("it can be read").requester
+    };
+    for account in ["default", "another"] {
+        let name = format!("system:serviceaccount:lab:{account}");
+        assert_eq!(requester(&name), "system:serviceaccounts:lab");
+    }
+    let others = ["system:serviceaccount:shop:default", "jane"].map(requester);
+    assert_eq!(others, ["system:serviceaccounts:shop", "jane"]);
+    assert_eq!(requester(&"x".repeat(129)), "");
+}
+
 #[test]
 fn a_pod_group_is_read() {
     let group = pod_group(json!({
