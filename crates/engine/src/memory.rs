@@ -11,7 +11,7 @@
 use pumice_framework::{PluginMemory, keep_memories, restore_memories};
 use pumice_model::claim::ClaimsBefore;
 use pumice_model::state::PodsBefore;
-use pumice_model::{JobId, JobIx, State, TaskId, TaskIx};
+use pumice_model::{JobId, JobIx, State};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
@@ -102,18 +102,6 @@ impl GroupName {
         let ix = self.find_ix(state)?;
         Some(state.population().job_id(ix))
     }
-}
-
-/// The UID of a pod; `None` of one that is gone.
-pub(crate) fn uid_of(state: &State, id: TaskId) -> Option<String> {
-    let ix: TaskIx = state.population().known_task(id)?;
-    Some(state.task(ix).uid.to_string())
-}
-
-/// The pod with this UID.
-pub(crate) fn find_pod(state: &State, uid: &str) -> Option<TaskId> {
-    let ix = state.population().task_by_uid(uid)?;
-    Some(state.population().task_id(ix))
 }
 
 /// What [`EngineMemory`] is made of, by identities.

@@ -5,6 +5,8 @@
 //! of nodes move with their names. Whoever remembers a task or a job while changes are applied keeps its
 //! [`TaskId`] or [`JobId`].
 
+use crate::state::Population;
+
 /// Dense index of a task; reused after the pod is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskIx(pub u32);
@@ -39,6 +41,19 @@ impl TaskId {
     /// A number that no task before it has: those that come later have larger ones.
     pub fn serial(self) -> u64 {
         self.serial
+    }
+
+    /// Identity of the pod with this UID, if it is there.
+    pub fn by_uid(population: &Population, uid: &str) -> Option<Self> {
+        population
+            .task_by_uid(uid)
+            .map(|task| population.task_id(task))
+    }
+
+    /// UID of the pod; nothing, where it is gone.
+    pub fn uid(self, population: &Population) -> Option<&str> {
+        let task = population.known_task(self)?;
+        Some(&population.task(task).uid)
     }
 
     /// The index it has, or had as long as it was there: after that another task may have it.

@@ -248,28 +248,33 @@ impl MultiFactor {
         }
     }
 
+    /// The factors of a job that do not grow with time: name, weight, parts of one.
+    fn known_factors(&self, job: JobIx) -> [(&'static str, i64, u64); 5] {
+        let still = self.still.get(job.at()).copied().unwrap_or_default();
+        let weights = self.weights;
+        [
+            ("size", weights.size, still.size),
+            ("priority", weights.priority, still.priority),
+            ("use", weights.past_use, still.past_use),
+            ("user", weights.user, still.user),
+            ("queue", weights.queue, still.queue),
+        ]
+    }
+
+    fn grown_s(&self, state: &State, job: JobIx) -> i64 {
+        let created_s = state.job(job).created_s;
+        self.ages.grown_s(created_s, self.clock.as_of_s())
+    }
+
     /// The sum, in parts of one of a part of the full age: equal for equal sums, to the last digit.
     fn sum(&self, state: &State, job: JobIx) -> i128 {
-        let still = self.still.get(job.at()).copied().unwrap_or_default();
-        let FactorWeights {
-            age,
-            size,
-            priority,
-            past_use,
-            user,
-            queue,
-        } = self.weights;
         let of = |weight: i64, parts: u64| i128::from(weight) * i128::from(parts);
-        let others = of(size, still.size)
-            + of(priority, still.priority)
-            + of(past_use, still.past_use)
-            + of(user, still.user)
-            + of(queue, still.queue);
+        let still = self.known_factors(job).into_iter();
+        let others: i128 = still.map(|(_, weight, parts)| of(weight, parts)).sum();
+        let age = self.weights.age;
         let grown_s = match age {
             0 => 0,
-            _ => self
-                .ages
-                .grown_s(state.job(job).created_s, self.clock.as_of_s()),
+            _ => self.grown_s(state, job),
         };
         others * i128::from(self.ages.full_s()) + of(age, FACTOR_PARTS) * i128::from(grown_s)
     }
@@ -336,28 +341,10 @@ impl JobOrder for MultiFactor {
 
 impl WeighsJobs for MultiFactor {
     fn factors(&self, state: &State, job: JobIx) -> Vec<JobFactor> {
-        let still = self.still.get(job.at()).copied().unwrap_or_default();
-        let grown_s = self
-            .ages
-            .grown_s(state.job(job).created_s, self.clock.as_of_s());
-        let grown = part(grown_s.max(0), self.ages.full_s());
-        let FactorWeights {
-            age,
-            size,
-            priority,
-            past_use,
-            user,
-            queue,
-        } = self.weights;
-        let all = [
-            ("age", age, grown),
-            ("size", size, still.size),
-            ("priority", priority, still.priority),
-            ("use", past_use, still.past_use),
-            ("user", user, still.user),
-            ("queue", queue, still.queue),
-        ];
-        let weighted = all.into_iter().filter(|(_, weight, _)| *weight > 0);
+        let grown = part(self.grown_s(state, job).max(0), self.ages.full_s());
+        let age = [("age", self.weights.age, grown)];
+        let all = age.into_iter().chain(self.known_factors(job));
+        let weighted = all.filter(|(_, weight, _)| *weight > 0);
         weighted
             .map(|(name, weight, parts)| JobFactor {
                 name,

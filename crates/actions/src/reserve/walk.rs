@@ -209,7 +209,7 @@ impl<'w, 's> Walk<'w, 's> {
         }
         self.turns.sort_unstable();
         self.minded = minded;
-        self.go_back_before(i64::MAX);
+        self.stand();
     }
 
     /// When pods end, but for those of a job.
@@ -373,6 +373,11 @@ impl<'w, 's> Walk<'w, 's> {
             self.last = done.last;
         }
         self.places.go_back_before(before_s);
+        self.stand();
+    }
+
+    /// Finds out what of the ends and turns is behind, by the moment that was passed last.
+    fn stand(&mut self) {
         let at_s = self.places.at_s();
         let is_past = |moment_s: i64| at_s.is_some_and(|at_s| moment_s <= at_s);
         let ends = self.ends.as_deref().unwrap_or_default();

@@ -8,8 +8,6 @@ use pumice_model::{Applied, PodChange, State, Task, TaskId, TaskStatus};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::memory::{find_pod, uid_of};
-
 /// Seconds a pod is held back after its first failure.
 const FIRST_S: i64 = 1;
 
@@ -39,7 +37,7 @@ impl Backoffs {
     /// As another engine is told of them.
     pub fn keep(&self, state: &State) -> Vec<BackoffMemory> {
         let told = self.0.iter().filter_map(|(id, failures)| {
-            let (uid, failures) = (uid_of(state, *id)?, *failures);
+            let (uid, failures) = (id.uid(state.population())?.to_owned(), *failures);
             Some(BackoffMemory { uid, failures })
         });
         let mut told: Vec<BackoffMemory> = told.collect();
@@ -50,7 +48,8 @@ impl Backoffs {
     /// What another engine told of.
     pub fn restore(told: Vec<BackoffMemory>, state: &State) -> Self {
         let known = told.iter();
-        let known = known.filter_map(|one| Some((find_pod(state, &one.uid)?, one.failures)));
+        let known = known
+            .filter_map(|one| Some((TaskId::by_uid(state.population(), &one.uid)?, one.failures)));
         Self(known.collect())
     }
 

@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::backoffs::is_placed;
-use crate::memory::{find_pod, uid_of};
 
 /// Seconds after which a nomination ends that nothing has come of.
 const EXPIRY_S: i64 = 600;
@@ -55,7 +54,7 @@ impl Nominations {
     pub fn keep(&self, state: &State) -> NominationMemory {
         let standing = self.standing.iter().filter_map(|(id, known)| {
             Some(NominationTold {
-                uid: uid_of(state, *id)?,
+                uid: id.uid(state.population())?.to_owned(),
                 node: known.node.clone(),
                 since_s: known.since_s,
                 turn: known.turn,
@@ -63,7 +62,7 @@ impl Nominations {
         });
         let ended = self.ended.iter().filter_map(|(id, node)| {
             Some(NominationTold {
-                uid: uid_of(state, *id)?,
+                uid: id.uid(state.population())?.to_owned(),
                 node: node.clone(),
                 since_s: None,
                 turn: None,
@@ -81,7 +80,7 @@ impl Nominations {
 
     /// Takes what another engine told in the place of what pods' objects say.
     pub fn restore(&mut self, told: NominationMemory, state: &State) {
-        let pod = |uid: &str| find_pod(state, uid);
+        let pod = |uid: &str| TaskId::by_uid(state.population(), uid);
         let standing = told.standing.into_iter().filter_map(|one| {
             let nomination = Nomination {
                 node: one.node,

@@ -18,8 +18,6 @@ use pumice_model::{Delta, NodeIx, State, TaskId, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::memory::find_pod;
-
 /// A decision that no longer fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outdated {
@@ -57,7 +55,7 @@ impl Suspects {
         let mut suspects = Self::default();
         for uid in told.uid {
             let uid = uid.into_boxed_str();
-            match find_pod(state, &uid) {
+            match TaskId::by_uid(state.population(), &uid) {
                 Some(id) => drop(suspects.known.insert(id, uid)),
                 None => suspects.gone.push(uid),
             }

@@ -210,6 +210,15 @@ fn waiting(reason: &'static str) -> PlainJob {
     }
 }
 
+/// One whose pod holds a core since it was made.
+fn running() -> PlainJob {
+    PlainJob {
+        pods: vec![(1_000, 1_000)],
+        reason: None,
+        ..waiting("")
+    }
+}
+
 fn told(record: &JobRecord) -> Vec<(&str, i64)> {
     let waits = record.waits.iter();
     waits.map(|wait| (&*wait.reason, wait.seconds)).collect()
@@ -265,11 +274,7 @@ fn a_job_that_had_ended_before_anybody_looked_is_not_in_the_book() {
 #[test]
 fn a_podgroup_in_the_place_of_another_one_has_a_record_of_its_own() {
     let mut book = HistoryBook::default();
-    let runs = PlainJob {
-        pods: vec![(1_000, 1_000)],
-        reason: None,
-        ..waiting("")
-    };
+    let runs = running();
     book.look(1, &look(&runs), 1_000);
     // For a while there is none of that name.
     let nameless = PlainJob {
@@ -298,11 +303,7 @@ fn a_podgroup_in_the_place_of_another_one_has_a_record_of_its_own() {
 #[test]
 fn what_goes_while_nobody_looks_counts_until_somebody_last_did() {
     let mut book = HistoryBook::default();
-    let runs = PlainJob {
-        pods: vec![(1_000, 1_000)],
-        reason: None,
-        ..waiting("")
-    };
+    let runs = running();
     book.look(1, &look(&runs), 1_000);
     let mut kept = book.take().open;
     kept.iter_mut().for_each(|record| record.advance(2_000));

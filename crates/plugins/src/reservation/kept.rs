@@ -49,23 +49,13 @@ enum KeptMove {
     Nodes,
 }
 
-/// The UID of a pod; `None` of one that is gone.
-fn uid_of(state: &State, id: TaskId) -> Option<String> {
-    let task = state.population().known_task(id)?;
-    Some(state.task(task).uid.to_string())
-}
-
-fn find_pod(state: &State, uid: &str) -> Option<TaskId> {
-    let population = state.population();
-    Some(population.task_id(population.task_by_uid(uid)?))
-}
-
 impl KeptJobPlaces {
     /// By the names of a cluster. Pods that are gone are left out.
     pub fn of(state: &State, one: &JobReservation) -> Self {
+        let population = state.population();
         let node = |node| state.nodes().object(node).name.clone();
         let pods = one.pods.iter();
-        let pods = pods.filter_map(|(id, at)| Some((uid_of(state, *id)?, node(*at))));
+        let pods = pods.filter_map(|(id, at)| Some((id.uid(population)?.to_owned(), node(*at))));
         let room = one.room.iter();
         let counted = one.counted.iter();
         Self {
@@ -75,7 +65,9 @@ impl KeptJobPlaces {
             room: room
                 .map(|(ix, amount)| (state.resources().name(*ix).to_owned(), *amount))
                 .collect(),
-            counted: counted.filter_map(|id| uid_of(state, *id)).collect(),
+            counted: counted
+                .filter_map(|id| id.uid(population).map(str::to_owned))
+                .collect(),
             spans: one.spans_nodes,
             after: one.after.as_deref().map(str::to_owned),
             promised: one.promised_s,
@@ -97,7 +89,7 @@ impl KeptJobPlaces {
         let population = state.population();
         let node = |name: &str| state.nodes().find(name);
         let pods = self.pods.iter();
-        let pods = pods.map(|(uid, at)| Some((find_pod(state, uid)?, node(at)?)));
+        let pods = pods.map(|(uid, at)| Some((TaskId::by_uid(population, uid)?, node(at)?)));
         let pods: Vec<_> = pods.collect::<Option<_>>()?;
         let jobs = pods.iter().map(|(id, _)| {
             let task = population.known_task(*id)?;
@@ -109,7 +101,10 @@ impl KeptJobPlaces {
             .filter(|first| jobs.iter().all(|job| job == *first))?;
         let room = self.room.iter();
         let room = room.map(|(name, amount)| Some((state.resources().get(name)?, *amount)));
-        let counted = self.counted.iter().filter_map(|uid| find_pod(state, uid));
+        let counted = self
+            .counted
+            .iter()
+            .filter_map(|uid| TaskId::by_uid(population, uid));
         let mut counted: Vec<TaskId> = counted.collect();
         counted.sort_unstable();
         Some(JobReservation {

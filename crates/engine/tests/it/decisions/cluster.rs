@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use pumice_conf::{DEFAULT_CONF, parse};
 use pumice_engine::{Decisions, Engine};
-use pumice_model::Delta;
 use pumice_model::object::{GroupCondition, GroupPhase, PodObject};
+use pumice_model::{Delta, TaskStatus};
 
 pub use pumice_fixtures::*;
 
@@ -35,6 +35,16 @@ impl Cluster {
             pods: BTreeMap::new(),
         };
         cluster.with(queue("default"))
+    }
+
+    /// The first pod, by UID, of those whose Bindings were accepted is gone.
+    pub fn first_bound_ends(&mut self) {
+        let tasks = self.engine.state().population().tasks();
+        let bound = tasks.filter(|(_, task)| task.status == TaskStatus::Bound);
+        let first = bound.map(|(_, task)| task.uid.to_string()).min();
+        if let Some(uid) = first {
+            self.engine.apply(Delta::PodDelete(uid));
+        }
     }
 
     /// With what is new in it, or changes.

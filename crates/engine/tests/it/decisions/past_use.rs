@@ -3,7 +3,7 @@
 use pumice_engine::Engine;
 use pumice_engine::view::{Ask, JobUseView, PastUseView, View};
 use pumice_fixtures::Dice;
-use pumice_model::{Delta, KeptTopic, TaskStatus};
+use pumice_model::{Delta, KeptTopic};
 
 use super::cluster::*;
 
@@ -129,16 +129,8 @@ fn jobs_that_sleep_get_what_they_would_get_if_all_were_tried() {
             let ends = dice.below(3) == 0;
             for cluster in [&mut asleep, &mut awake] {
                 comes(cluster, &name, user, now_s);
-                let state = cluster.engine.state();
-                let mut running: Vec<String> = state
-                    .population()
-                    .tasks()
-                    .filter(|(_, task)| task.status == TaskStatus::Bound)
-                    .map(|(_, task)| task.uid.to_string())
-                    .collect();
-                running.sort();
-                if ends && let Some(uid) = running.first() {
-                    cluster.engine.apply(Delta::PodDelete(uid.clone()));
+                if ends {
+                    cluster.first_bound_ends();
                 }
             }
             let [one, all] = [&mut asleep, &mut awake].map(|cluster| cycle(cluster, now_s));

@@ -3,8 +3,8 @@
 use pumice_engine::Engine;
 use pumice_engine::view::{Ask, View};
 use pumice_fixtures::Dice;
+use pumice_model::Delta;
 use pumice_model::object::PriorityClassObject;
-use pumice_model::{Delta, TaskStatus};
 
 use super::cluster::*;
 
@@ -215,16 +215,8 @@ fn nobody_has_more_than_he_may_and_jobs_that_sleep_miss_nothing() {
             let ends = dice.below(2) == 0;
             for cluster in [&mut asleep, &mut awake] {
                 comes(cluster, &name, user, (pods, now_s));
-                let state = cluster.engine.state();
-                let mut running: Vec<String> = state
-                    .population()
-                    .tasks()
-                    .filter(|(_, task)| task.status == TaskStatus::Bound)
-                    .map(|(_, task)| task.uid.to_string())
-                    .collect();
-                running.sort();
-                if ends && let Some(uid) = running.first() {
-                    cluster.engine.apply(Delta::PodDelete(uid.clone()));
+                if ends {
+                    cluster.first_bound_ends();
                 }
             }
             let [one, all] = [&mut asleep, &mut awake].map(|cluster| cycle(cluster, now_s));
