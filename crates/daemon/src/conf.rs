@@ -88,7 +88,7 @@ pub struct ConfFollower {
     /// Where the mix of tasks is, in the configuration in use.
     pub mix: cell::Sender<MixPlace>,
     /// Where plugins keep what they know, in the configuration in use.
-    pub kept: [(KeptTopic, cell::Sender<MixPlace>); 3],
+    pub kept: [(KeptTopic, cell::Sender<MixPlace>); KeptTopic::COUNT],
     /// ConfigMaps about the devices of nodes that the configuration in use has need of.
     pub reports: cell::Sender<Vec<ReportPlace>>,
     /// Who measures what nodes use, in the configuration in use.

@@ -57,6 +57,7 @@ fn complain(topic: KeptTopic, problem: &ConfigMapError, namespace: &str, name: &
         KeptTopic::Tasks => "what tasks ask is not kept until then",
         KeptTopic::Use => "what was used is not kept until then",
         KeptTopic::Places => "places of jobs are not kept for who leads next until then",
+        KeptTopic::RunTimes => "how long jobs ran is not kept until then",
     };
     match problem {
         ConfigMapError::Refused(..) => tracing::warn!(

@@ -1,5 +1,5 @@
-//! What plugins keep in ConfigMaps for whoever leads next: the tasks that were counted for the mix, who used how much, and
-//! which places are kept for jobs.
+//! What plugins keep in ConfigMaps for whoever leads next: the tasks that were counted for the mix, who used how much,
+//! which places are kept for jobs, and how long jobs ran.
 //!
 //! ```text
 //!  ConfigMap ─► as long as nothing was written in this term ─► the engine, in place of what it knows itself
@@ -23,7 +23,7 @@ const FIRST_S: i64 = 30;
 /// Seconds from one text to the next.
 fn pause_s(topic: KeptTopic) -> i64 {
     match topic {
-        KeptTopic::Tasks | KeptTopic::Use => 600,
+        KeptTopic::Tasks | KeptTopic::Use | KeptTopic::RunTimes => 600,
         // What is promised is to be kept.
         KeptTopic::Places => 60,
     }
@@ -31,7 +31,7 @@ fn pause_s(topic: KeptTopic) -> i64 {
 
 /// All that is kept, each by a keeper of its own.
 pub(crate) struct KeptTexts {
-    keepers: [TextKeeper; 3],
+    keepers: [TextKeeper; KeptTopic::COUNT],
     /// The configuration in use.
     config: Config,
 }
@@ -47,12 +47,12 @@ impl Default for KeptTexts {
 
 impl KeptTexts {
     /// As another one is told of it.
-    pub fn keep(&self, engine: &Engine) -> [KeptTextMemory; 3] {
+    pub fn keep(&self, engine: &Engine) -> [KeptTextMemory; KeptTopic::COUNT] {
         self.keepers.each_ref().map(|keeper| keeper.keep(engine))
     }
 
     /// What another one told of.
-    pub fn restore(&mut self, told: [KeptTextMemory; 3], engine: &Engine) {
+    pub fn restore(&mut self, told: [KeptTextMemory; KeptTopic::COUNT], engine: &Engine) {
         for (keeper, told) in self.keepers.iter_mut().zip(told) {
             keeper.restore(told, engine);
         }
@@ -210,6 +210,7 @@ impl TextKeeper {
             KeptTopic::Tasks => ("tasks counted before", counted),
             KeptTopic::Use => ("what was used before", counted),
             KeptTopic::Places => ("places kept before", "they are planned anew"),
+            KeptTopic::RunTimes => ("run times kept before", "they are learned anew"),
         };
         let told = format!(
             "{what}, in ConfigMap {namespace}/{name}: {fault}; {then}, and the text is replaced"

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use pumice_engine::{EngineMemory, Fork};
+use pumice_model::KeptTopic;
 use serde::{Deserialize, Serialize};
 
 use crate::decider::Decider;
@@ -41,7 +42,7 @@ pub struct DeciderMemory {
     unanswered: UnansweredMemory,
     expectations: Expectations,
     dry_decisions: DryDecisions,
-    kept: [KeptTextMemory; 3],
+    kept: [KeptTextMemory; KeptTopic::COUNT],
     silent: SilentMemory,
     /// Measured nodes were unknown, and that was said.
     strange_usage: bool,

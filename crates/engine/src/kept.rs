@@ -2,11 +2,12 @@
 
 use pumice_conf::Config;
 use pumice_framework::Session;
-use pumice_framework::points::{KeepsMix, KeepsUse};
+use pumice_framework::points::{EstimatesRunTimes, KeepsMix, KeepsUse};
 use pumice_framework::reserved::{Reservations, StandingPlaces};
-use pumice_framework::use_keeper;
+use pumice_framework::{run_time_estimator, use_keeper};
 use pumice_model::KeptTopic;
 use pumice_plugins::reservation::kept as places;
+use pumice_plugins::runtimeestimate::kept as run_times;
 
 use crate::knowledge::Knowledge;
 use crate::task_mix::kept_mix_fault;
@@ -17,6 +18,7 @@ pub fn kept_place(topic: KeptTopic, config: &Config) -> Option<(String, String)>
         KeptTopic::Tasks => pumice_plugins::counted_place(config),
         KeptTopic::Use => pumice_plugins::kept_use_place(config),
         KeptTopic::Places => pumice_plugins::kept_reservations_place(config),
+        KeptTopic::RunTimes => pumice_plugins::kept_run_times_place(config),
     }
 }
 
@@ -26,6 +28,7 @@ pub fn kept_fault(topic: KeptTopic, text: &str, config: &Config) -> Option<Strin
         KeptTopic::Tasks => kept_mix_fault(text),
         KeptTopic::Use => pumice_plugins::kept_use_fault(text, config),
         KeptTopic::Places => places::fault(text),
+        KeptTopic::RunTimes => run_times::fault(text),
     }
 }
 
@@ -39,6 +42,7 @@ impl Knowledge<'_> {
                 Some(keeper.last_used_s().max(0).unsigned_abs())
             }
             KeptTopic::Places => Some(self.follow_up.reserved.version()),
+            KeptTopic::RunTimes => run_time_estimator(self.plugins).map(EstimatesRunTimes::learned),
         }
     }
 
@@ -54,10 +58,16 @@ impl Knowledge<'_> {
             KeptTopic::Places => {
                 let (reserved, before) = (
                     &self.follow_up.reserved,
-                    self.state.supplies().places_before(),
+                    self.state.supplies().kept_before(KeptTopic::Places),
                 );
                 let is_taken_in = reserved.told() == before.epoch;
                 is_taken_in.then(|| places::text(self.state, reserved))
+            }
+            KeptTopic::RunTimes => {
+                let before = self.state.supplies().kept_before(topic);
+                let estimator = run_time_estimator(self.plugins);
+                let estimator = estimator.filter(|known| known.begun_with() == before.epoch);
+                estimator.map(EstimatesRunTimes::run_times_to_keep)
             }
         };
         text.unwrap_or_default()
@@ -67,7 +77,7 @@ impl Knowledge<'_> {
 /// What was kept for jobs before is theirs in this cycle; what another process kept, in place of it.
 pub(crate) fn open_reservations(session: &mut Session, reserved: Reservations) {
     session.open_reservations(reserved);
-    let before = session.state.supplies().places_before();
+    let before = session.state.supplies().kept_before(KeptTopic::Places);
     if session.reserved.settings().is_none() || !session.reserved.takes_told(before.epoch) {
         return;
     }

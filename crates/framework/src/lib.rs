@@ -63,7 +63,7 @@ pub use plan::{Bind, Eviction, Plan};
 pub use plugin::{Changed, ChangedQueues, CopiedPlugin, CycleInfo, Plugin, Step};
 pub use plugins::{
     Plugins, hand_memories_on, job_factors, job_room, keep_memories, may_take, orders_by_factors,
-    restore_memories, sort_by_number_and_age, stays_within, use_keeper,
+    restore_memories, run_time_estimator, sort_by_number_and_age, stays_within, use_keeper,
 };
 pub use points::{Class, Invalid, QueueShare};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};

@@ -5,10 +5,10 @@ use pumice_model::{JobIx, QueueIx, State, TaskIx};
 use crate::memory::PluginMemory;
 use crate::points::{
     Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, DomainScore,
-    ExtenderQuestions, JobConsent, JobOrder, JobPipelined, JobReady, JobShares, JobStarving,
-    JobValid, KeepsMix, KeepsPlaces, KeepsUse, Ledgers, NetworkSettings, NodeFilters, NodeScores,
-    NodesRest, Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder,
-    TimeLimits, UserRoom, VictimTasks, Victims, WeighsJobs,
+    EstimatesRunTimes, ExtenderQuestions, JobConsent, JobOrder, JobPipelined, JobReady, JobShares,
+    JobStarving, JobValid, KeepsMix, KeepsPlaces, KeepsUse, Ledgers, NetworkSettings, NodeFilters,
+    NodeScores, NodesRest, Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder,
+    TaskOrder, TimeLimits, UserRoom, VictimTasks, Victims, WeighsJobs,
 };
 
 /// What a plugin may know about the cycle besides the state.
@@ -191,6 +191,11 @@ pub trait Plugin: CopiedPlugin + Send + Sync {
 
     /// Who used how much lately.
     fn as_keeps_use(&self) -> Option<&dyn KeepsUse> {
+        None
+    }
+
+    /// How long pods may run of which nobody says it.
+    fn as_estimates_run_times(&self) -> Option<&dyn EstimatesRunTimes> {
         None
     }
 

@@ -24,12 +24,14 @@ mod asked;
 mod past_use;
 mod placing_order;
 mod reserving;
+mod run_times;
 mod user_room;
 mod victims;
 
 pub use past_use::{job_factors, orders_by_factors, use_keeper};
 pub use placing_order::sort_by_number_and_age;
 pub use reserving::ReservationRules;
+pub use run_times::run_time_estimator;
 pub(crate) use user_room::regained_room;
 pub use user_room::{job_room, may_take, stays_within};
 pub use victims::EvictionRules;

@@ -41,9 +41,13 @@ pub struct ReservationSettings {
 
 impl ReservationSettings {
     /// How long a pod runs as places are planned by it, in seconds: never longer than [`Self::latest_s`], if that is known.
-    pub fn planned_s(&self, said: RunTime) -> Option<i64> {
+    /// Where nobody says it, it is guessed.
+    pub fn planned_s(&self, said: RunTime, guessed_s: impl FnOnce() -> Option<i64>) -> Option<i64> {
         let said_s = said.limit_s.or(said.expected_s);
-        said_s.or(self.default_limit_s)
+        said_s.or_else(|| {
+            let all = guessed_s().into_iter().chain(self.default_limit_s);
+            all.min()
+        })
     }
 
     /// How long a pod runs at most, in seconds. What is only expected is no limit; a default that is below it counts as
@@ -481,8 +485,13 @@ mod tests {
                     expected_s,
                     limit_s,
                 };
-                let (planned_s, latest_s) = (settings.planned_s(said), settings.latest_s(said));
-                assert!(latest_s.is_none() || planned_s <= latest_s, "{said:?}");
+                let latest_s = settings.latest_s(said);
+                for guessed_s in known {
+                    let planned_s = settings.planned_s(said, || guessed_s);
+                    assert!(latest_s.is_none() || planned_s <= latest_s, "{said:?}");
+                    let is_said = expected_s.or(limit_s).or(default_limit_s).is_some();
+                    assert_eq!(planned_s.is_some(), is_said || guessed_s.is_some());
+                }
                 assert_eq!(latest_s.is_some(), limit_s.or(default_limit_s).is_some());
             }
         }

@@ -13,11 +13,16 @@ pub enum KeptTopic {
     Use,
     /// Which places are kept for jobs that wait.
     Places,
+    /// How long jobs ran.
+    RunTimes,
 }
 
 impl KeptTopic {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Tasks, Self::Use, Self::Places];
+    /// How many there are.
+    pub const COUNT: usize = 4;
+
+    /// All of them, each at its number.
+    pub const ALL: [Self; Self::COUNT] = [Self::Tasks, Self::Use, Self::Places, Self::RunTimes];
 
     /// Key of the ConfigMap.
     pub fn key(self) -> &'static str {
@@ -25,6 +30,7 @@ impl KeptTopic {
             Self::Tasks => "counted",
             Self::Use => "used",
             Self::Places => "places",
+            Self::RunTimes => "run-times",
         }
     }
 }

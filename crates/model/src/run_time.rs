@@ -28,7 +28,7 @@ pub const DEFAULT_RUN_TIME_LIMIT: &str = "pumice.sh/default-run-time-limit";
 pub const DEFAULT_RUN_TIMES: [&str; 2] = [DEFAULT_RUN_TIME, DEFAULT_RUN_TIME_LIMIT];
 
 /// Longer than that nobody knows: ten years, in seconds.
-const MAX_RUN_TIME_S: i64 = 10 * 366 * 24 * 3600;
+pub const MAX_RUN_TIME_S: i64 = 10 * 366 * 24 * 3600;
 
 /// How long a pod runs, in seconds, from when it got its node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

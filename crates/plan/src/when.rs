@@ -6,13 +6,13 @@
 //!                                                     └── the next end ◄┘   who starts meanwhile ends too
 //! ```
 //!
-//! Nobody is believed beyond what is written: a pod of which nobody says when it ends stays for ever, and one that runs
-//! longer than was said, too. Nobody who is not there yet comes.
+//! Nobody is believed beyond what is written: a pod of which nobody says when it ends stays for ever, unless plugin
+//! `runtimeestimate` guesses it, and one that runs longer than was said, too. Nobody who is not there yet comes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_conf::Config;
-use pumice_engine::view::{Ask, Time, View};
+use pumice_engine::view::{Ask, Time, View, run_time_estimate};
 use pumice_engine::{Engine, Fork};
 use pumice_model::run_time::RunTime;
 use pumice_model::{Delta, JobIx, QueueIx, TaskIx, TaskStatus};
@@ -42,6 +42,8 @@ pub enum EndBasis {
     Limit,
     /// It is being deleted.
     Deletion,
+    /// A guess: as jobs like it ran.
+    Guess,
 }
 
 /// A job that ends, or starts, before.
@@ -320,7 +322,11 @@ impl<'a> Forward<'a> {
             false => expected
                 .into_iter()
                 .chain(limit)
-                .min_by_key(|(seconds, _)| *seconds),
+                .min_by_key(|(seconds, _)| *seconds)
+                .or_else(|| {
+                    let guess = run_time_estimate(self.engine.known(), ix)?;
+                    Some((guess.run_s, EndBasis::Guess))
+                }),
         };
         let said = said.map(|(seconds, basis)| (since_s.saturating_add(seconds), basis));
         let (end_s, basis) = match (task.status == TaskStatus::Releasing, said) {

@@ -34,7 +34,7 @@ use pumice_framework::points::{
     FACTOR_PARTS, JobOrder, KeepsUse, PastUse, QueueOrder, UserRoom, UserUse, Victims,
 };
 use pumice_framework::{ChangedQueues, CycleInfo, Plugin, PluginMemory, Step};
-use pumice_model::{JobIx, QueueIx, State};
+use pumice_model::{JobIx, KeptTopic, QueueIx, State};
 
 use crate::entry::PluginEntry;
 use crate::named_map::{self, MAP_FORM};
@@ -240,7 +240,7 @@ impl FairShare {
         if cycle.changed.nodes || self.is_new {
             self.ledger.set_totals(&state.nodes().cluster_total);
         }
-        let before = state.supplies().used_before();
+        let before = state.supplies().kept_before(KeptTopic::Use);
         let is_news = std::mem::replace(&mut self.before, before.epoch) != before.epoch;
         if std::mem::take(&mut self.is_new) || is_news {
             self.begin(state, before.text.as_deref(), cycle.now_s);
@@ -382,7 +382,7 @@ impl Plugin for FairShare {
             return;
         };
         // What another process kept is in it.
-        (self.is_new, self.before) = (false, state.supplies().used_before().epoch);
+        (self.is_new, self.before) = (false, state.supplies().kept_before(KeptTopic::Use).epoch);
         (self.ordered_s, self.due_s) = (clock.ordered_s, clock.due_s);
         self.shares = UseShares::of(state, &self.ledger);
         self.was_waited = clock.was_waited;

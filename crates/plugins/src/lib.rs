@@ -7,7 +7,7 @@
 //!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit · tdm · usage · numa-aware
 //!   nodes of a job    task-topology · network-topology-aware
 //!   cards left over   fragmentation
-//!   time              reservation · fairshare · multifactor · runtimelimit
+//!   time              reservation · fairshare · multifactor · runtimelimit · runtimeestimate
 //!   devices           deviceshare (the families of pumice-devices judge)
 //!   outside           extender
 //!   victims           conformance · proportion · capacity · cdp · pdb · tdm · rescheduling
@@ -51,6 +51,7 @@ pub mod reservation;
 pub mod resource_strategy_fit;
 mod resource_weights;
 pub mod resourcequota;
+pub mod runtimeestimate;
 pub mod runtimelimit;
 pub mod sla;
 pub mod task_topology;
@@ -124,6 +125,11 @@ pub fn kept_use_fault(text: &str, conf: &Config) -> Option<String> {
 /// Namespace and name of the ConfigMap in which places are kept for jobs, if a checked configuration names one.
 pub fn kept_reservations_place(conf: &Config) -> Option<(String, String)> {
     reservation::kept_place(&conf.plugin(reservation::SPEC.name)?.arguments)
+}
+
+/// Namespace and name of the ConfigMap in which is kept how long jobs ran, if a checked configuration names one.
+pub fn kept_run_times_place(conf: &Config) -> Option<(String, String)> {
+    runtimeestimate::kept_place(&conf.plugin(runtimeestimate::SPEC.name)?.arguments)
 }
 
 /// Where the extender of a checked configuration is, if it is asked or told anything.

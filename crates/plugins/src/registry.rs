@@ -11,7 +11,7 @@ use crate::{
     binpack, capacity, cdp, conformance, deviceshare, drf, extender, fairshare, fragmentation,
     gang, multifactor, network_topology_aware, nodegroup, nodeorder, numa_aware, overcommit, pdb,
     predicates, priority, proportion, rescheduling, reservation, resource_strategy_fit,
-    resourcequota, runtimelimit, sla, task_topology, tdm, usage,
+    resourcequota, runtimeestimate, runtimelimit, sla, task_topology, tdm, usage,
 };
 
 /// The list. To add a plugin: a module with an `ENTRY`, and its line here.
@@ -27,7 +27,7 @@ pub static MANDATORY: &[Mandatory] = &[Mandatory {
 /// The specs of [`PLUGINS`], in the same order.
 pub static SPECS: &[PluginSpec] = &specs();
 
-const LIST: [PluginEntry; 29] = [
+const LIST: [PluginEntry; 30] = [
     priority::ENTRY,
     gang::ENTRY,
     conformance::ENTRY,
@@ -57,6 +57,7 @@ const LIST: [PluginEntry; 29] = [
     fairshare::ENTRY,
     runtimelimit::ENTRY,
     multifactor::ENTRY,
+    runtimeestimate::ENTRY,
 ];
 
 const fn specs() -> [PluginSpec; LIST.len()] {

@@ -123,6 +123,7 @@ fn moment(one: &JobMoment) -> String {
         None => format!("{} starts {at}", one.job),
         Some(EndBasis::RunTime) => format!("{} ends {at}, by its run time", one.job),
         Some(EndBasis::Deletion) => format!("{} ends {at}, being deleted", one.job),
+        Some(EndBasis::Guess) => format!("{} ends {at}, by a guess from jobs like it", one.job),
         Some(EndBasis::Limit) => format!("{} ends {at}, by its limit", one.job),
     }
 }

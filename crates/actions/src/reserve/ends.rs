@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use pumice_framework::Session;
 use pumice_framework::reserved::EndOfPod;
+use pumice_framework::{Session, run_time_estimator};
 use pumice_model::run_time::RunTime;
 use pumice_model::{TaskIx, TaskStatus};
 
 /// When a pod that is on a node ends, seconds since the epoch, by what its owner or queue says: its limit, else what is
-/// expected; else by what the configuration says. Now, where it is being deleted. Nothing: nobody says, or it runs longer
+/// expected; else by what is guessed and what the configuration says, whichever is less. Now, where it is being deleted. Nothing: nobody says, or it runs longer
 /// than was said.
 pub(super) fn end_s(session: &Session, task: TaskIx) -> Option<i64> {
     let settings = session.reserved.settings()?;
@@ -16,7 +16,11 @@ pub(super) fn end_s(session: &Session, task: TaskIx) -> Option<i64> {
     if known.status == TaskStatus::Releasing {
         return Some(session.now_s);
     }
-    let runs_s = settings.planned_s(RunTime::of_task(session.state, known))?;
+    let said = RunTime::of_task(session.state, known);
+    let runs_s = settings.planned_s(said, || {
+        let estimator = run_time_estimator(session.plugins)?;
+        Some(estimator.estimate(session.state, task)?.run_s)
+    })?;
     let since_s = match known.status {
         TaskStatus::Allocated | TaskStatus::Binding | TaskStatus::Pipelined => session.now_s,
         _ => known.scheduled_s.unwrap_or(known.created_s),

@@ -328,6 +328,7 @@ fn kept_text_route(kept: &body::KeptTextBody) -> StatusRoute {
             KeptTopic::Tasks => "counted_tasks",
             KeptTopic::Use => "past_use",
             KeptTopic::Places => "kept_places",
+            KeptTopic::RunTimes => "run_times",
         },
         rate: Rate::Core,
         patches: vec![ApiCall::patch(one.clone(), MERGE_PATCH, &kept.patch())],

@@ -77,6 +77,11 @@ fn a_text_of_another_topic_or_measure_is_not_taken_and_the_latter_is_told() {
         "what was used before, in ConfigMap ns/kept: it is of fairshare.measure `dominant`, and `cpu=1` is configured; the \
          pods that are there are counted, and the text is replaced"
     );
-    let before = bench.decider.engine().state().supplies().used_before();
+    let before = bench
+        .decider
+        .engine()
+        .state()
+        .supplies()
+        .kept_before(KeptTopic::Use);
     assert_eq!(before.epoch, 0);
 }

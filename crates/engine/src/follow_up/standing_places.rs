@@ -1,7 +1,7 @@
 //! Places that are kept for jobs, as another engine is told of them.
 
 use pumice_framework::reserved::{Reservations, StandingPlaces};
-use pumice_model::{JobId, State};
+use pumice_model::{JobId, KeptTopic, State};
 use pumice_plugins::reservation::kept::KeptJobPlaces;
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,7 @@ impl PlacesMemory {
             has_changed: self.has_changed,
         };
         // What another process kept is in it.
-        reserved.takes_told(state.supplies().places_before().epoch);
+        reserved.takes_told(state.supplies().kept_before(KeptTopic::Places).epoch);
         reserved.go_on_with(told, state.nodes().static_epoch());
     }
 }

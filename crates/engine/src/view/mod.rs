@@ -15,6 +15,7 @@ mod advice;
 mod asks;
 mod card_sums;
 mod cards;
+mod estimates;
 mod factors;
 mod find;
 mod held_cards;
@@ -45,6 +46,7 @@ use serde::{Deserialize, Serialize};
 
 pub use card_sums::FamilySums;
 pub use cards::{CardAmount, CardPod, CardView, CardsView, FreePart};
+pub use estimates::run_time_estimate;
 pub use factors::{FactorView, FactorsView, JobFactorsRow, JobFactorsView, in_hundredths};
 pub use find::{Absent, short_group};
 pub use held_cards::FreedCards;

@@ -6,6 +6,7 @@ use pumice_framework::reserved::{JobReservation, MovedBy};
 use pumice_model::JobIx;
 use serde::{Deserialize, Serialize};
 
+use super::estimates::guessed_from;
 use super::pages::Pages;
 use super::shape::Time;
 use crate::knowledge::Knowledge;
@@ -22,6 +23,9 @@ pub struct PlannedStart {
     /// Job, as `namespace/name`, whose end it waits for last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
+    /// How many jobs like that one its end is guessed from; 0 where its owner says it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub guessed_from: usize,
     /// The first of the nodes that are kept for it.
     pub nodes: Vec<String>,
     /// Nodes that are kept for it and not told.
@@ -45,6 +49,11 @@ impl fmt::Display for PlannedStart {
         if let Some(job) = &self.after {
             write!(out, ", after {job}")?;
         }
+        match self.guessed_from {
+            0 => {}
+            1 => out.write_str(" (a guess, from 1 job like it)")?,
+            jobs => write!(out, " (a guess, from {jobs} jobs like it)")?,
+        }
         write!(out, ", on {}", self.nodes.join(", "))?;
         if self.not_told > 0 {
             write!(out, " and {} more", self.not_told)?;
@@ -67,6 +76,10 @@ pub fn planned_starts(known: Knowledge<'_>) -> impl Iterator<Item = (JobIx, i64)
     all.filter_map(move |one| Some((find(one.job)?, one.start_s)))
 }
 
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 impl Pages<'_> {
     /// When a job is to start, if places are kept for it.
     pub(crate) fn planned_start(&self, ix: JobIx) -> Option<PlannedStart> {
@@ -78,6 +91,10 @@ impl Pages<'_> {
         Some(PlannedStart {
             at: Time::of(kept.start_s),
             after: kept.after.as_deref().map(str::to_owned),
+            guessed_from: kept
+                .after
+                .as_deref()
+                .map_or(0, |job| guessed_from(**self, job)),
             nodes,
             not_told,
             since: Time::of(kept.promised_s),

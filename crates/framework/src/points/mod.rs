@@ -21,6 +21,7 @@
 //! | [`reserve`] | places that are kept for jobs that wait | – | for the cycle |
 //! | [`victims`] | who may be evicted for whom, which queue may reclaim, from whom first, who goes for nobody | – | not at all |
 //! | [`ends`] | whose time is over | – | not at all |
+//! | [`estimates`] | how long pods may run of which nobody says it | – | not at all |
 //! | [`report`] | numbers for reports | – | not at all |
 //! | [`bind`] | what a Binding waits for | – | not at all |
 //!
@@ -44,6 +45,7 @@ pub mod class;
 pub mod consent;
 pub mod domain;
 pub mod ends;
+pub mod estimates;
 pub mod factors;
 pub mod filter;
 pub mod ledger;
@@ -67,6 +69,7 @@ pub use domain::{
     Cell, ChangedDomains, CountedCluster, Counting, DomainFilter, DomainFilters, KeySet,
 };
 pub use ends::TimeLimits;
+pub use estimates::{EstimatesRunTimes, RunTimeEstimate};
 pub use factors::{FACTOR_PARTS, JobFactor, WeighsJobs};
 pub use filter::{NodeFilter, NodeFilters};
 pub use ledger::{LedgerCheck, Ledgers, ReasonDetail};

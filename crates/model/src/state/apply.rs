@@ -15,12 +15,10 @@ use crate::task::TaskStatus;
 
 /// Takes in what a plugin of another process kept.
 fn take_kept(state: &mut State, topic: KeptTopic, text: Option<String>) {
-    let before = match topic {
-        KeptTopic::Tasks => return CardBooks::of(state).set_counted_before(text),
-        KeptTopic::Use => state.supplies.used_before_mut(),
-        KeptTopic::Places => state.supplies.places_before_mut(),
-    };
-    let is_news = before.take(text);
+    if topic == KeptTopic::Tasks {
+        return CardBooks::of(state).set_counted_before(text);
+    }
+    let is_news = state.supplies.kept_before_mut(topic).take(text);
     state.journal.note(is_news);
 }
 

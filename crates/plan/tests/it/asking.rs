@@ -28,7 +28,12 @@ pub struct Asking {
 impl Asking {
     /// The cluster after it has come to rest.
     pub fn of(cluster: &str) -> Self {
-        let config = parse(CONF, &pumice_engine::REGISTRY).config;
+        Self::under(CONF, cluster)
+    }
+
+    /// The cluster after it has come to rest under a configuration.
+    pub fn under(conf: &str, cluster: &str) -> Self {
+        let config = parse(conf, &pumice_engine::REGISTRY).config;
         let config = config.expect("a configuration");
         let mut engine = Engine::new(&config, "default");
         objects(cluster).for_each(|delta| engine.apply(delta));

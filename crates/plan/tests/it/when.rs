@@ -238,3 +238,35 @@ fn a_question_is_read_as_it_was_written_and_half_of_one_asks_nothing() {
         assert!(serde_json::from_str::<WhenAbout>(odd).is_err(), "{odd}");
     }
 }
+
+#[test]
+fn who_says_nothing_is_guessed_by_jobs_like_him_where_that_is_configured() {
+    const CONF: &str = "actions: \"enqueue, allocate, backfill\"\n\
+        tiers: [{plugins: [{name: gang}, {name: predicates}, \
+        {name: runtimeestimate, arguments: {runtimeestimate.minJobs: 1}}]}]\n";
+    let kept = "{\"format\":1}\n{\"namespace\":\"ns\",\"name\":\"a\",\"ran\":[60,1500]}\n";
+    let cluster = "
+        node  n1 2c 8Gi pods=9
+        group a-1
+        pod   a1 2c group:a-1 on:n1 since:100
+        pod   waits 2c
+    ";
+    let mut asking = Asking::under(CONF, cluster);
+    asking.engine.apply(pumice_model::Delta::KeptText {
+        topic: pumice_model::KeptTopic::RunTimes,
+        namespace: "ns".to_owned(),
+        name: "kept".to_owned(),
+        text: Some(kept.to_owned()),
+    });
+    asking.engine.cycle(200);
+    let told = ask_of(&mut asking, &WhenAbout::Job(name("waits")), true).expect("an answer");
+    let view = &told.jobs[0];
+    assert_eq!(start(view.expected.as_ref()), Some((1_400, vec!["ns/a-1"])));
+    let basis = view
+        .expected
+        .as_ref()
+        .and_then(|start| start.after[0].basis);
+    assert_eq!(basis, Some(EndBasis::Guess));
+    // What is guessed is no limit.
+    assert_eq!((&view.latest, view.unknown), (&None, 0));
+}

@@ -227,7 +227,7 @@ fn who_comes_next_goes_on_from_the_text_and_charges_what_runs_since() {
     open_at(&mut first, &state, 3 * HOUR_S);
     let mut told = Cluster::default();
     told.0.push(pumice_model::Delta::KeptText {
-        topic: pumice_model::KeptTopic::Use,
+        topic: KeptTopic::Use,
         namespace: "ns".to_owned(),
         name: "kept".to_owned(),
         text: Some(text),

@@ -49,6 +49,7 @@ mod reclaim_deserved;
 mod reclaim_past_use;
 mod reports;
 mod reservations;
+mod run_times_guessed;
 mod run_times_of_queues;
 mod run_times_told;
 mod shielded;

@@ -13,7 +13,7 @@ use crate::delta::Delta;
 use crate::device::{CountedTasks, DeviceNote, DeviceTable};
 use crate::extender::ExtenderAnswers;
 use crate::ix::TaskIx;
-use crate::kept::KeptBefore;
+use crate::kept::{KeptBefore, KeptTopic};
 use crate::object::PodObject;
 use crate::task::Task;
 use crate::volume::Volumes;
@@ -31,8 +31,7 @@ pub struct Supplies {
     cpus: ToldCpus,
     allowances: Allowances,
     answers: ExtenderAnswers,
-    used_before: KeptBefore,
-    places_before: KeptBefore,
+    kept_before: [KeptBefore; KeptTopic::COUNT],
 }
 
 impl Supplies {
@@ -45,8 +44,7 @@ impl Supplies {
             cpus: ToldCpus::default(),
             allowances: Allowances::default(),
             answers: ExtenderAnswers::default(),
-            used_before: KeptBefore::default(),
-            places_before: KeptBefore::default(),
+            kept_before: Default::default(),
         }
     }
 
@@ -60,8 +58,7 @@ impl Supplies {
             cpus: self.cpus.clone(),
             allowances: self.allowances.clone(),
             answers: self.answers.clone(),
-            used_before: self.used_before.clone(),
-            places_before: self.places_before.clone(),
+            kept_before: self.kept_before.clone(),
         }
     }
 
@@ -149,22 +146,13 @@ impl Supplies {
         self.devices.set_counted_before(counted);
     }
 
-    /// What another process kept of who used how much.
-    pub fn used_before(&self) -> &KeptBefore {
-        &self.used_before
+    /// What another process kept. Of the tasks that were counted nothing: the devices have that.
+    pub fn kept_before(&self, topic: KeptTopic) -> &KeptBefore {
+        &self.kept_before[topic as usize]
     }
 
-    pub(super) fn used_before_mut(&mut self) -> &mut KeptBefore {
-        &mut self.used_before
-    }
-
-    /// Which places another process kept for jobs.
-    pub fn places_before(&self) -> &KeptBefore {
-        &self.places_before
-    }
-
-    pub(super) fn places_before_mut(&mut self) -> &mut KeptBefore {
-        &mut self.places_before
+    pub(super) fn kept_before_mut(&mut self, topic: KeptTopic) -> &mut KeptBefore {
+        &mut self.kept_before[topic as usize]
     }
 
     /// Keeps a note for whoever takes them next.

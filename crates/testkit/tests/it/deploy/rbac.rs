@@ -252,7 +252,8 @@ fn in_its_namespace_it_may_use_its_lease_and_read_its_own_configuration() {
         "leases  create",
         "leases volcano get,update",
         "configmaps volcano-scheduler-configmap,volcano-scheduler-mix get,list,watch",
-        "configmaps volcano-scheduler-counted,volcano-scheduler-used,volcano-scheduler-places get,list,watch,patch",
+        "configmaps volcano-scheduler-counted,volcano-scheduler-used,volcano-scheduler-places,volcano-scheduler-run-times \
+         get,list,watch,patch",
     ];
     assert_eq!(found, expected);
 }
