@@ -12,6 +12,7 @@
 
 mod charges;
 mod decay;
+mod held;
 mod kept;
 mod ledger;
 mod limits;
@@ -27,7 +28,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use pumice_conf::{
-    Arg, Arguments, FormedText, GoDuration, NeededArgument, OneOf, PluginSpec, TextForm,
+    Arg, Arguments, FormedText, GoDuration, NeededArgument, OneOf, PluginSpec, Text, TextForm,
 };
 use pumice_framework::points;
 use pumice_framework::points::{
@@ -62,7 +63,13 @@ const MEASURE: Arg<FormedText> = Arg::formed(
     MEASURE_FORM,
     measure::DOMINANT,
     "What counts as use: `dominant`, the largest share of the cluster in any resource, or a sum of resources with their weights \
-     for a core, a device, a GiB.",
+     for a core, a device, a GiB; `nvidia.com/gpu@NVIDIA-H100=4` is the weight on nodes of that kind, in the place of the one \
+     without a kind.",
+);
+const KIND_LABEL: Arg<Text> = Arg::text(
+    "fairshare.kindLabel",
+    "nvidia.com/gpu.product",
+    "Label of nodes that says of which kind they are, for weights of `fairshare.measure` that are for one.",
 );
 const MEASURE_FORM: TextForm = TextForm {
     phrase: "`dominant`, or resources with their weights",
@@ -98,11 +105,12 @@ pub fn kept_place(arguments: &Arguments) -> Option<(String, String)> {
 
 /// Why a text that is kept says nothing to a plugin with these arguments, if it does not.
 pub fn kept_use_fault(text: &str, arguments: &Arguments) -> Option<String> {
-    kept::fault(text, &measure_of(arguments).text())
+    kept::fault(text, &measure_of(arguments).mark())
 }
 
 fn measure_of(arguments: &Arguments) -> UseMeasure {
-    UseMeasure::read(MEASURE.read(arguments)).unwrap_or(UseMeasure::Dominant)
+    let read = UseMeasure::read(MEASURE.read(arguments), KIND_LABEL.read(arguments));
+    read.unwrap_or(UseMeasure::Dominant)
 }
 
 const RECLAIM: Arg<bool> = Arg::switch(
@@ -118,6 +126,7 @@ pub const SPEC: PluginSpec = PluginSpec {
     args: &[
         HALF_LIFE.spec(),
         MEASURE.spec(),
+        KIND_LABEL.spec(),
         USERS.spec(),
         KEEP_IN.spec(),
         INTERVAL.spec(),
@@ -223,7 +232,7 @@ impl FairShare {
     fn begin(&mut self, state: &State, text: Option<&str>, now_s: i64) {
         // Who kept a text that cannot be read is told elsewhere.
         let kept = text.and_then(|text| kept::read(text, now_s).ok());
-        let kept = kept.filter(|kept| kept.measure == self.ledger.measure.text());
+        let kept = kept.filter(|kept| kept.measure == self.ledger.measure.mark());
         let known_until_s = kept.as_ref().map_or(i64::MIN, |kept| kept.as_of_s);
         self.ledger.restart(known_until_s);
         self.charges = JobCharges::default();
@@ -246,7 +255,8 @@ impl FairShare {
             self.begin(state, before.text.as_deref(), cycle.now_s);
         }
         self.ledger.advance(cycle.now_s);
-        match &cycle.changed.jobs {
+        let has_other_kinds = cycle.changed.nodes && self.ledger.measure.has_kinds();
+        match cycle.changed.jobs.as_ref().filter(|_| !has_other_kinds) {
             None => self.charges.follow_all(state, self.rule, &mut self.ledger),
             Some(jobs) => {
                 for job in jobs {
@@ -347,7 +357,7 @@ impl Plugin for FairShare {
         match step {
             Step::Placed(task) | Step::Restored(task) => {
                 if let Some(job) = state.task(task).job
-                    && !self.charges.hold(state, job, &mut self.ledger)
+                    && !self.charges.place(state, task, &mut self.ledger)
                 {
                     self.charges.follow(state, job, self.rule, &mut self.ledger);
                 }

@@ -1,7 +1,8 @@
 //! Whom jobs are charged to: what each of them holds, as far as accounts know it.
 
-use pumice_model::{Job, JobId, JobIx, ResVec, State, TaskIx};
+use pumice_model::{Job, JobId, JobIx, State, TaskIx};
 
+use super::held::Held;
 use super::ledger::{AccountIx, UseLedger};
 
 /// Who counts as the user of a job.
@@ -47,7 +48,7 @@ impl JobAccounts {
 struct ChargedJob {
     id: JobId,
     accounts: JobAccounts,
-    held: ResVec,
+    held: Held,
 }
 
 /// All jobs that are in a queue, by index.
@@ -72,7 +73,7 @@ impl JobCharges {
             return;
         };
         self.begin(ix, id, accounts, ledger);
-        self.hold(state, ix, ledger);
+        self.set_held(ix, Held::of_job(state, ix, &ledger.measure), ledger);
     }
 
     fn begin(&mut self, ix: JobIx, id: JobId, accounts: JobAccounts, ledger: &mut UseLedger) {
@@ -81,25 +82,42 @@ impl JobCharges {
         }
         self.jobs[ix.at()].get_or_insert_with(|| {
             accounts.all().for_each(|of| ledger.count_need(of, 1));
-            let held = ResVec::default();
+            let held = Held::default();
             ChargedJob { id, accounts, held }
         });
     }
 
-    /// A job that is known holds something else. False where it is not known.
-    pub fn hold(&mut self, state: &State, ix: JobIx, ledger: &mut UseLedger) -> bool {
-        let Some(known) = self.jobs.get_mut(ix.at()).and_then(Option::as_mut) else {
+    /// A pod of a job that is known got its node. False where the job is not known.
+    pub fn place(&mut self, state: &State, task: TaskIx, ledger: &mut UseLedger) -> bool {
+        let ix = state.task(task).job;
+        let known = ix.and_then(|ix| self.jobs.get(ix.at())?.as_ref());
+        let Some((ix, known)) = ix.zip(known) else {
             return false;
         };
-        let held = &state.job(ix).allocated;
-        if known.held != *held {
+        let held = match ledger.measure.has_kinds() {
+            false => state.job(ix).allocated.clone().into(),
+            true => {
+                let mut held = known.held.clone();
+                if state.task(task).status.is_allocated() {
+                    held.shift(&Held::of_task(state, task, &ledger.measure), 1);
+                }
+                held.amounts = state.job(ix).allocated.clone();
+                held
+            }
+        };
+        self.set_held(ix, held, ledger);
+        true
+    }
+
+    fn set_held(&mut self, ix: JobIx, held: Held, ledger: &mut UseLedger) {
+        let known = self.jobs.get_mut(ix.at()).and_then(Option::as_mut);
+        if let Some(known) = known.filter(|known| known.held != held) {
             for of in known.accounts.all() {
                 ledger.shift(of, &known.held, -1);
-                ledger.shift(of, held, 1);
+                ledger.shift(of, &held, 1);
             }
-            known.held = held.clone();
+            known.held = held;
         }
-        true
     }
 
     /// A pod holds something that was not charged yet, and of its job no other is followed yet.
@@ -116,12 +134,12 @@ impl JobCharges {
         let Some(known) = self.jobs.get_mut(ix.at()).and_then(Option::as_mut) else {
             return;
         };
-        let charged = state.charges().charged(task);
+        let charged = Held::of_task(state, task, &ledger.measure);
         known
             .accounts
             .all()
             .for_each(|of| ledger.shift(of, &charged, 1));
-        known.held.add(&charged);
+        known.held.shift(&charged, 1);
     }
 
     /// Something of a job is about to go.
@@ -131,14 +149,12 @@ impl JobCharges {
         let Some(known) = known.filter(|_| state.task(task).status.is_allocated()) else {
             return;
         };
-        let charged = state.charges().charged(task);
+        let charged = Held::of_task(state, task, &ledger.measure);
         known
             .accounts
             .all()
             .for_each(|of| ledger.shift(of, &charged, -1));
-        for (resource, amount) in charged.iter() {
-            known.held.shift(resource, amount.saturating_neg());
-        }
+        known.held.shift(&charged, -1);
     }
 
     /// All jobs are followed, those included that are gone.

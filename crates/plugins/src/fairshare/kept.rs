@@ -68,7 +68,7 @@ pub(super) fn text(ledger: &UseLedger) -> String {
     let mut text = line(&UseHead {
         format: FORMAT,
         as_of: ledger.now_s(),
-        measure: ledger.measure.text(),
+        measure: ledger.measure.mark(),
     });
     let all = ledger
         .all()
@@ -176,7 +176,7 @@ fn of_numbers(high: i64, low: i64) -> u128 {
 pub(super) fn memory(ledger: &UseLedger, clock: UseClock) -> PluginMemory {
     let numbers = vec![
         Some(i64::from(FORMAT)),
-        Some(measure_number(&ledger.measure.text())),
+        Some(measure_number(&ledger.measure.mark())),
         Some(ledger.now_s()),
         Some(ledger.charged_s()),
         Some(i64::from(ledger.has_moved())),
@@ -217,7 +217,7 @@ pub(super) fn memory(ledger: &UseLedger, clock: UseClock) -> PluginMemory {
 /// Takes in what one with the same measure remembered. `None` where it is of something else.
 pub(super) fn resume(told: &PluginMemory, ledger: &mut UseLedger) -> Option<UseClock> {
     let is_ours = told.number(0) == Some(i64::from(FORMAT))
-        && told.number(1) == Some(measure_number(&ledger.measure.text()));
+        && told.number(1) == Some(measure_number(&ledger.measure.mark()));
     let now_s = told.number(2).filter(|_| is_ours)?;
     ledger.restart(now_s);
     for object in &told.objects {

@@ -2,8 +2,8 @@
 
 use pumice_conf::Value;
 use pumice_framework::Changed;
-use pumice_model::TaskStatus;
 use pumice_model::object::GroupObject;
+use pumice_model::{TaskIx, TaskStatus};
 
 use super::*;
 use crate::testing::*;
@@ -270,4 +270,60 @@ fn a_copy_that_takes_the_memory_in_goes_on_exactly_where_the_other_one_was() {
         None,
         "of another measure it knows nothing"
     );
+}
+
+/// Each of two users has one core for an hour, on a node of another kind.
+#[test]
+fn what_is_held_on_nodes_of_a_kind_counts_by_its_weight_however_it_came_there() {
+    let of = |request: &str| pod("", request).scheduled_s(Some(0));
+    let (mut slow, mut fast) = (node("slow", "9c 9Gi pods=9"), node("fast", "9c 9Gi pods=9"));
+    for (node, kind) in [(&mut slow, "A100"), (&mut fast, "H100")] {
+        node.labels = vec![("kind".to_owned(), kind.to_owned())];
+    }
+    let cluster = Cluster::default().with(queue("default")).with(slow);
+    let cluster = cluster.with(fast.clone()).with(of_user("a", "a"));
+    let cluster = cluster
+        .pods(1, "a", of("1c").on("slow"))
+        .with(of_user("b", "b"));
+    let mut state = cluster
+        .pods(1, "b", of("1c").on("fast"))
+        .pods(1, "b", pod("", "1c"))
+        .state();
+    let mut plugin = plugin(&[
+        ("fairshare.users", "said"),
+        ("fairshare.measure", "cpu=1,cpu@H100=4"),
+        ("fairshare.kindLabel", "kind"),
+    ]);
+    open_at(&mut plugin, &state, HOUR_S);
+    let rate = |plugin: &FairShare, user: &str| {
+        let uses = plugin.users();
+        let own = uses.iter().find(|one| one.user.as_deref() == Some(user));
+        own.map_or(0, |one| one.past.rate / measure::PARTS)
+    };
+    assert_eq!((rate(&plugin, "a"), rate(&plugin, "b")), (1, 4));
+    let [of_a, of_b] = ["a", "b"].map(|user| {
+        let uses = plugin.users();
+        let own = uses.iter().find(|one| one.user.as_deref() == Some(user));
+        own.map_or(0, |one| one.past.used)
+    });
+    assert!(of_a > 0 && of_b.abs_diff(4 * of_a) < 10, "{of_a} {of_b}");
+    // A pod that is placed in a cycle, and leaves again, counts meanwhile.
+    let waits = state.job(job(&state, "b")).tasks.iter();
+    let waits: Vec<TaskIx> = waits
+        .copied()
+        .filter(|task| state.task(*task).status == TaskStatus::Pending)
+        .collect();
+    let at = state.nodes().find("fast").expect("a node");
+    state.move_task(waits[0], TaskStatus::Allocated, Some(at));
+    plugin.observe(&state, Step::Placed(waits[0]));
+    assert_eq!(rate(&plugin, "b"), 8);
+    plugin.observe(&state, Step::Leaving(waits[0]));
+    assert_eq!(rate(&plugin, "b"), 4);
+    state.move_task(waits[0], TaskStatus::Pending, None);
+    // A node that is of another kind now counts as that from then on.
+    fast.labels = Vec::new();
+    state.apply(fast.delta());
+    state.seal();
+    open_at(&mut plugin, &state, HOUR_S);
+    assert_eq!((rate(&plugin, "a"), rate(&plugin, "b")), (1, 1));
 }

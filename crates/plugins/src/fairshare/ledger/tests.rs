@@ -10,13 +10,13 @@ fn names() -> ResourceNames {
     ResourceNames::default()
 }
 
-fn cores(milli: i64) -> ResVec {
+fn cores(milli: i64) -> Held {
     let mut names = names();
-    names.vector(&[("cpu".to_owned(), milli)])
+    names.vector(&[("cpu".to_owned(), milli)]).into()
 }
 
 fn ledger() -> UseLedger {
-    let measure = UseMeasure::read("cpu=1").expect("a measure");
+    let measure = UseMeasure::read("cpu=1", "").expect("a measure");
     let mut ledger = UseLedger::new(measure, HalfLife::of_seconds(HALF_LIFE_S));
     ledger.restart(0);
     ledger
