@@ -179,9 +179,13 @@ impl<'a> JobWitness<'a> {
         let pods: Vec<TaskIx> = self.pods_on_nodes(job).collect();
         let node = |task: &TaskIx| state.task(*task).node;
         let nodes: BTreeSet<_> = pods.iter().filter_map(node).collect();
-        let arrivals = pods.iter().filter(|_| is_new).map(|task| PodArrival {
+        let held_by_pods = state.charges().counted_once(pods.iter().copied());
+        let mut held = ResVec::default();
+        held_by_pods.iter().for_each(|one| held.add_saturating(one));
+        let arrivals = pods.iter().zip(&held_by_pods).filter(|_| is_new);
+        let arrivals = arrivals.map(|(task, held)| PodArrival {
             since_s: state.task(*task).scheduled_s.unwrap_or(now_s),
-            held: self.amounts(&state.charges().charged(*task)),
+            held: self.amounts(held),
         });
         JobSight {
             uid: &job.uid,
@@ -197,11 +201,12 @@ impl<'a> JobWitness<'a> {
                 .into_iter()
                 .map(|node| &*state.nodes().object(node).name)
                 .collect(),
-            held: self.amounts(&self.held_by(job)),
+            held: self.amounts(&held),
             arrivals: arrivals.collect(),
         }
     }
 
+    /// Pods on nodes, on their way out or not.
     fn pods_on_nodes(&self, job: &'a Job) -> impl Iterator<Item = TaskIx> {
         let is_on_node = |ix: &TaskIx| {
             let task = self.state.task(*ix);
@@ -209,15 +214,6 @@ impl<'a> JobWitness<'a> {
             task.node.is_some() && (holds || task.status == TaskStatus::Releasing)
         };
         job.tasks.iter().copied().filter(is_on_node)
-    }
-
-    /// What pods hold that are on nodes, on their way out or not.
-    fn held_by(&self, job: &Job) -> ResVec {
-        let mut held = ResVec::default();
-        for task in self.pods_on_nodes(job) {
-            held.add_saturating(&self.state.charges().charged(task));
-        }
-        held
     }
 
     fn amounts(&self, held: &ResVec) -> Vec<(&'a str, u64)> {

@@ -95,6 +95,22 @@ pub(crate) struct ClaimCounts {
 }
 
 impl ClaimCharge {
+    /// Adds what it counts to a sum in which each claim that others may name counts once: `counted` are those that are in
+    /// it.
+    pub(crate) fn add_once(&self, counted: &mut Vec<ResourceClaimIx>, to: &mut ResVec) {
+        let mut add = |amounts: &ChargedAmounts| {
+            let amounts = amounts.iter();
+            amounts.for_each(|(resource, amount)| to.shift(*resource, *amount));
+        };
+        add(&self.own);
+        for (claim, amounts) in &self.shared {
+            if !counted.contains(claim) {
+                counted.push(*claim);
+                add(amounts);
+            }
+        }
+    }
+
     /// Adds what a claim counts; of what it only asks for, what there is: whoever makes claims may write any
     /// name.
     pub(super) fn add(

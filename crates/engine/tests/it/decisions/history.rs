@@ -7,6 +7,7 @@ use pumice_history::{BookNews, JobOutcome, JobRecord};
 use pumice_model::Delta;
 use pumice_model::object::PodPhase;
 
+use super::claims;
 use super::cluster::*;
 
 fn keeping(conf: &str) -> Cluster {
@@ -137,4 +138,26 @@ fn who_keeps_it_decides_and_tells_the_same() {
         decided
     };
     assert_eq!(run(true), run(false));
+}
+
+/// Two pods of a job share a claim of two devices, and one has a device of its own besides.
+#[test]
+fn devices_of_resource_claims_are_held_and_one_that_pods_share_once() {
+    let mut cluster = claims::cluster(&["g0", "g1", "g2"])
+        .with(claims::told(claims::claim("both", "", 2)))
+        .with(claims::told(claims::claim("own", "own", 1)))
+        .with(group("g", 3));
+    history::keep(&mut cluster.engine, Vec::new());
+    for name in ["g0", "g1"] {
+        cluster.apply(claims::naming("both", None, pod(name, "1c").group("g")));
+    }
+    cluster.apply(claims::owning(pod("own", "1c").group("g")));
+    let decided = cluster.engine.cycle(1_000);
+    let bound = cluster.accept(&decided);
+    assert_eq!(bound.len(), 3, "{bound:?}");
+    cluster.engine.cycle(1_010);
+    cluster.engine.cycle(2_010);
+    let record = the_only(history::open(&cluster.engine));
+    let held = held(&record);
+    assert_eq!(held["deviceclass/gpu"], 3 * 1_010, "{held:?}");
 }

@@ -65,6 +65,21 @@ impl<'a> Charges<'a> {
         amounts
     }
 
+    /// What counts for each of some tasks, resource claims included; what several of them claim counts for the first.
+    pub fn counted_once(self, tasks: impl IntoIterator<Item = TaskIx>) -> Vec<ResVec> {
+        let mut claims = Vec::new();
+        let tasks = tasks.into_iter().map(|ix| {
+            let mut amounts = self.charged(ix).into_owned();
+            let has_claims = self.population.task(ix).has_resource_claims();
+            let need = self.supplies.resource_claims().resolved(ix);
+            if let Some(need) = need.filter(|_| has_claims) {
+                need.charge.add_once(&mut claims, &mut amounts);
+            }
+            amounts
+        });
+        tasks.collect()
+    }
+
     /// What of that its queue has anyway if evictions come to nothing that are decided: others share a
     /// claim with the task. `None` for a task without claims.
     pub fn counted_in_doubt(self, ix: TaskIx) -> Option<ResVec> {
