@@ -58,6 +58,9 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<Readable<PodObject>, Vec<Obje
     out.gates = gates(spec);
     out.told = told(pod);
     out.scheduled_s = scheduled_s(pod);
+    if matches!(out.phase, PodPhase::Succeeded | PodPhase::Failed) {
+        out.ends_by_s = ended_s(pod).or(out.ends_by_s);
+    }
     let deadline_s = spec.active_deadline_seconds;
     out.annotations = run_time::annotations(&pod.metadata, options, deadline_s);
     out.cpus = numa::cpu_request(pod, spec).map(Box::new);
@@ -178,6 +181,17 @@ fn scheduled<'a>(pod: &'a Pod, status: &str) -> Option<&'a PodCondition> {
 fn scheduled_s(pod: &Pod) -> Option<i64> {
     let since = scheduled(pod, "True")?.last_transition_time.as_ref();
     since.map(|since| meta::seconds(Some(since)))
+}
+
+/// When the last of its containers ended.
+fn ended_s(pod: &Pod) -> Option<i64> {
+    let containers = pod.status.as_ref()?.container_statuses.iter().flatten();
+    let ends = containers.filter_map(|container| {
+        let ended = container.state.as_ref()?.terminated.as_ref()?;
+        let at = ended.finished_at.as_ref()?;
+        Some(meta::seconds(Some(at)))
+    });
+    ends.max()
 }
 
 /// Reason and message of the condition by which a scheduler says that the pod waits.

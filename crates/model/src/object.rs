@@ -415,7 +415,8 @@ pub struct PodObject {
     pub phase: PodPhase,
     /// A deletion timestamp is set.
     pub deleting: bool,
-    /// When the pod is to be gone, seconds since the epoch: its deletion timestamp, but for an hour of grace at most.
+    /// When the pod is to be gone, seconds since the epoch: its deletion timestamp, but for an hour of grace at most. Of one that
+    /// has ended, when that was, as far as its kubelet says it.
     pub ends_by_s: Option<i64>,
     /// Annotation `scheduling.k8s.io/group-name`: name of the PodGroup in the same namespace.
     pub group: Option<String>,

@@ -187,7 +187,7 @@ pub struct Task {
     pub critical: bool,
     /// A deletion timestamp is set.
     pub deleting: bool,
-    /// When the pod is to be gone, if it is being deleted, seconds since the epoch.
+    /// When the pod is to be gone, if it is being deleted, seconds since the epoch; when it ended, if it has.
     pub ends_by_s: Option<i64>,
     /// Ours to schedule.
     pub ours: bool,

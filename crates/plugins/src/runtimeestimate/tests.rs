@@ -100,11 +100,20 @@ fn what_failed_what_ended_unseen_and_what_a_clock_cannot_tell_teaches_nothing() 
     bench.pod("back-1", 0, PodPhase::Succeeded, 1_501);
     bench.look(1_550);
     assert_eq!(bench.plugin.learned(), 0);
+    // Somebody says when it ended, however late that is seen.
+    bench.starts("said-1", 1, 1_550);
+    let mut said = pod("said-1-p0", "1c").group("said-1").on("n1");
+    (said.phase, said.scheduled_s) = (PodPhase::Succeeded, Some(1_550));
+    said.ends_by_s = Some(1_600);
+    bench.state.apply(said.delta());
+    bench.look(9_000);
+    assert_eq!(bench.plugin.learned(), 2);
+    bench.look(1_551);
     // It came and ended between two looks, both after the first.
     bench.state.apply(group("swift-1", 1).delta());
     bench.pod("swift-1", 0, PodPhase::Succeeded, 1_551);
     bench.look(1_560);
-    assert_eq!(bench.plugin.learned(), 1);
+    assert_eq!(bench.plugin.learned(), 3);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::likeness::JobKind;
 
-/// Between two looks at jobs no more seconds may go by than this, or the twentieth part of a run time, for that to count:
-/// nobody knows when in between a pod ended.
+/// Where no kubelet says when a pod ended, no more seconds may go by between two looks at jobs than this, or the twentieth
+/// part of a run time, for that to count.
 const EXACT_S: i64 = 60;
 
 /// A job that is there.
@@ -108,8 +108,8 @@ impl WatchedJob {
         }
     }
 
-    /// How a pod of it is, where so many seconds have passed since the job was looked at. A pod of a job that was not known
-    /// then has ended since if it got its node since.
+    /// How a pod of it is, where so many seconds have passed since all jobs were looked at. What had ended before the first
+    /// look was learned by somebody else, or by nobody.
     fn note(
         &mut self,
         id: TaskId,
@@ -119,13 +119,15 @@ impl WatchedJob {
     ) {
         match task.status {
             TaskStatus::Succeeded if self.ended.insert(id) => {
+                let ended_s = task.ends_by_s.unwrap_or(now_s);
                 let run_s = task
                     .scheduled_s
-                    .map(|since_s| now_s.saturating_sub(since_s));
+                    .map(|since_s| ended_s.saturating_sub(since_s));
                 let exact = run_s.zip(unseen_s).filter(|(run_s, unseen_s)| {
                     let is_seen = is_known || run_s <= unseen_s;
                     let most_s = EXACT_S.max(run_s / 20);
-                    *run_s > 0 && is_seen && (0..=most_s).contains(unseen_s)
+                    let is_near = is_seen && (0..=most_s).contains(unseen_s);
+                    *run_s > 0 && (task.ends_by_s.is_some() || is_near)
                 });
                 match exact {
                     Some((run_s, _)) => self.longest_s = self.longest_s.max(run_s),

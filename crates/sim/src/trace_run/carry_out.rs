@@ -75,7 +75,7 @@ impl Drive<'_> {
         self.ended_by_limit += by_limit.len();
         by_limit
             .into_iter()
-            .for_each(|number| self.end(now_s, number));
+            .for_each(|number| self.end(now_s, number, false));
         is_any
     }
 

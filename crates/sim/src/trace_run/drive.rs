@@ -8,7 +8,7 @@ use pumice_devices::binding::Sequences;
 use pumice_engine::Engine;
 use pumice_engine::view::{Ask, View, planned_starts};
 use pumice_model::Delta;
-use pumice_model::object::{GroupObject, GroupStatus};
+use pumice_model::object::{GroupObject, GroupStatus, PodPhase};
 use pumice_traces::{TraceJob, WHOLE_CARD};
 
 use super::books::{JobOwner, TraceBooks};
@@ -81,6 +81,10 @@ pub(super) struct Drive<'a> {
     pub(super) promises: PromiseBook,
     pub(super) keeps_mix: bool,
     pub(super) keeps_limits: bool,
+    /// Somebody learns from jobs that end well: these are there as such for one moment before they are gone.
+    pub(super) learns: bool,
+    /// What is applied once that moment is over.
+    pub(super) leaving: Vec<Delta>,
     pub(super) next_look_s: i64,
     pub(super) cycles: u64,
     pub(super) evictions: usize,
@@ -117,6 +121,10 @@ pub fn run_trace(
             last_event_s = now_s;
         }
         unsettled = drive.decide(now_s);
+        let leaving = std::mem::take(&mut drive.leaving);
+        leaving
+            .into_iter()
+            .for_each(|delta| drive.engine.apply(delta));
         drive.forget_what_was_meant();
         drive.look_at_promises();
         drive.look_at_mix(now_s);
@@ -188,7 +196,7 @@ impl<'a> Drive<'a> {
             if is_meant {
                 any = true;
                 match happening {
-                    JobHappening::Ends => self.end(now_s, number),
+                    JobHappening::Ends => self.end(now_s, number, self.learns),
                     JobHappening::ComesAgain => self.make_pods(number),
                 }
             }
@@ -241,13 +249,37 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// The pods of a job are gone, and it has given back what they had.
-    pub(super) fn clear(&mut self, now_s: i64, number: usize) {
+    /// The pods of a job have ended well, and are gone after the next decision.
+    fn succeed(&mut self, now_s: i64, number: usize) {
+        let Some(live) = self.live.get(&number) else {
+            return;
+        };
+        let kinds = live.kinds.iter();
+        let kinds = kinds.flat_map(|kind| std::iter::repeat_n(kind, kind.members as usize));
+        for (member, kind) in (0..).zip(kinds) {
+            let job = (number, &self.jobs[number]);
+            let mut pod = self.maker.pod(job, live.attempt, member, kind);
+            let state = self.engine.state();
+            let task = state.population().task_by_uid(&pod.uid);
+            let node = task.and_then(|task| state.task(task).node);
+            pod.node = node.map(|node| state.nodes().object(node).name.clone());
+            (pod.phase, pod.scheduled_s) = (PodPhase::Succeeded, live.start_s);
+            pod.ends_by_s = Some(now_s);
+            self.leaving.push(Delta::PodDelete(pod.uid.clone()));
+            self.engine.apply(Delta::PodApply(Box::new(pod)));
+        }
+    }
+
+    /// The pods of a job are gone, or have ended well, and it has given back what they had.
+    fn clear(&mut self, now_s: i64, number: usize, well: bool) {
+        if well {
+            self.succeed(now_s, number);
+        }
         let Some(live) = self.live.get_mut(&number) else {
             return;
         };
         let members: u32 = live.kinds.iter().map(|kind| kind.members).sum();
-        for member in 0..members {
+        for member in (0..members).filter(|_| !well) {
             let uid = objects::uid(number, live.attempt, member);
             self.engine.apply(Delta::PodDelete(uid));
         }
@@ -268,12 +300,15 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// A job ends, by itself or by its limit.
-    pub(super) fn end(&mut self, now_s: i64, number: usize) {
-        self.clear(now_s, number);
+    /// A job ends, by itself or by its limit, and where that is `well` is seen to have.
+    pub(super) fn end(&mut self, now_s: i64, number: usize, well: bool) {
+        self.clear(now_s, number, well);
         let name = objects::group_name(number);
-        self.engine
-            .apply(Delta::GroupDelete(NAMESPACE.to_owned(), name));
+        let gone = Delta::GroupDelete(NAMESPACE.to_owned(), name);
+        match well {
+            true => self.leaving.push(gone),
+            false => self.engine.apply(gone),
+        }
         self.outcomes[number].end_s = Some(now_s);
         if let Some(live) = self.live.remove(&number) {
             let weight = self.books.weight_of(&live.kinds);
@@ -290,7 +325,7 @@ impl<'a> Drive<'a> {
             let weight = self.books.weight_of(&live.kinds);
             self.lost_milli_s += i128::from(weight) * i128::from(now_s - start_s);
         }
-        self.clear(now_s, number);
+        self.clear(now_s, number, false);
         self.books.waiting.add(now_s, 1);
         self.outcomes[number].restarts += 1;
         if let Some(live) = self.live.get_mut(&number) {

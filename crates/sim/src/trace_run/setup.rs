@@ -81,6 +81,8 @@ impl<'a> Drive<'a> {
             promises: PromiseBook::default(),
             keeps_mix: config.plugin("fragmentation").is_some(),
             keeps_limits: config.plugin(LIMIT).is_some(),
+            learns: config.plugin("runtimeestimate").is_some(),
+            leaving: Vec::new(),
             next_look_s: start_s,
             cycles: 0,
             evictions: 0,

@@ -175,6 +175,18 @@ fn a_promise_is_compared_with_what_came_of_it() {
 }
 
 #[test]
+fn where_nobody_says_how_long_jobs_run_it_is_learned_from_those_that_have_ended() {
+    let rows = "0,100,,8,u,\n100,100,,8,u,\n200,100,,8,u,\n300,100,,8,u,\n320,50,,8,u,\n";
+    assert_eq!(run_users(KEPT, rows).promises, None);
+    let learns = format!("{KEPT}  - name: runtimeestimate\n");
+    let figures = run_users(&learns, rows);
+    let promises = figures.promises.expect("promises");
+    assert_eq!((promises.waited, promises.promised_percent), (1, 100.0));
+    assert_eq!((promises.later, promises.error_percent.median), (0, 0.0));
+    assert_eq!(figures.ended, 5);
+}
+
+#[test]
 fn users_are_told_apart() {
     // Both want the whole node all the time, and each has it for half of it.
     let figures = run_users(GANGS, "0,100,,8,u,\n0,100,,8,v,\n");

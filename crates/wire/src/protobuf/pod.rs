@@ -1,9 +1,9 @@
 //! `v1/Pod`.
 
 use k8s_openapi::api::core::v1::{
-    Container, ContainerPort, ContainerStatus, Pod, PodCondition, PodResourceClaim,
-    PodResourceClaimStatus, PodSchedulingGate, PodSchedulingGroup, PodSpec, PodStatus,
-    ResourceRequirements,
+    Container, ContainerPort, ContainerState, ContainerStateTerminated, ContainerStatus, Pod,
+    PodCondition, PodResourceClaim, PodResourceClaimStatus, PodSchedulingGate, PodSchedulingGroup,
+    PodSpec, PodStatus, ResourceRequirements,
 };
 
 use super::message::{Malformed, Message, MessageField, MessageFields, Slot as _, messages};
@@ -61,8 +61,15 @@ messages! {
     }
     ContainerStatus {
         1 => name,
+        2 => state,
         10 => allocated_resources,
         11 => resources,
+    }
+    ContainerState {
+        3 => terminated,
+    }
+    ContainerStateTerminated {
+        6 => finished_at,
     }
     PodResourceClaimStatus {
         1 => name,
