@@ -1,5 +1,6 @@
 //! Which jobs are asked for, and of which time.
 
+use pumice_model::group_name::without_uid;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{JobOutcome, JobRecord};
@@ -33,7 +34,7 @@ pub struct HistoryQuery {
     pub queue: String,
     /// User of the jobs.
     pub user: String,
-    /// Name of a job.
+    /// Name of a job, or of the Job whose PodGroup it is.
     pub name: String,
     /// What they do.
     pub shown: ShownJobs,
@@ -55,6 +56,6 @@ impl HistoryQuery {
             && is(&self.namespace, &record.namespace)
             && is(&self.queue, &record.queue)
             && is(&self.user, &record.user)
-            && is(&self.name, &record.name)
+            && (is(&self.name, &record.name) || *self.name == *without_uid(&record.name))
     }
 }

@@ -171,3 +171,21 @@ fn spans_are_few_and_their_sum_is_exact() {
     let sums: Vec<(&str, u128)> = spans.within(0, at_s).collect();
     assert_eq!(sums, [("nvidia.com/gpu", plain)]);
 }
+
+#[test]
+fn a_job_is_asked_for_by_the_name_of_its_group_or_of_the_job_that_the_group_is_of() {
+    let record = JobRecord {
+        name: "train-7-0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f".into(),
+        ..JobRecord::default()
+    };
+    let takes = |name: &str| {
+        let name = name.to_owned();
+        let asked = HistoryQuery {
+            name,
+            ..between(0, 10)
+        };
+        asked.takes(&record)
+    };
+    assert!(takes("") && takes("train-7") && takes(&record.name));
+    assert!(!takes("train") && !takes("train-7-0a1b2c3d"));
+}

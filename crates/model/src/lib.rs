@@ -17,6 +17,7 @@ pub mod delta;
 pub mod device;
 pub mod domains;
 pub mod extender;
+pub mod group_name;
 pub mod intern;
 pub mod ix;
 pub mod job;

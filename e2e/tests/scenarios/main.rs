@@ -25,6 +25,7 @@ mod observed;
 mod one_life;
 mod outages;
 mod page;
+mod past;
 mod placing;
 mod plans;
 mod recordings;

@@ -1,5 +1,6 @@
 //! Which jobs are alike: those of one namespace and user whose names differ only in what makes them differ.
 
+use pumice_model::group_name::without_uid;
 use pumice_model::{Job, State};
 
 /// Characters of which Kubernetes makes suffixes of names.
@@ -65,23 +66,6 @@ fn is_number(part: &str) -> bool {
 
 fn is_suffix(part: &str) -> bool {
     SUFFIX_LENGTHS.contains(&part.len()) && part.chars().all(|one| SUFFIX_LETTERS.contains(one))
-}
-
-/// Without a UID in its usual form at the end.
-fn without_uid(name: &str) -> &str {
-    let lengths = [12, 4, 4, 4, 8];
-    let mut rest = name;
-    for length in lengths {
-        match rest.rsplit_once('-') {
-            Some((before, part)) if part.len() == length && is_hexadecimal(part) => rest = before,
-            _ => return name,
-        }
-    }
-    rest
-}
-
-fn is_hexadecimal(part: &str) -> bool {
-    part.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 #[cfg(test)]
