@@ -12,7 +12,7 @@ use pumice_faults::recorded_world::{RecordedMoment, recorded_moments};
 use pumice_faults::shuffles::configuration;
 use pumice_faults::{
     BrokenInvariant, CONFIGURATION, Summary, limiting_devices, run, run_from, run_with_claims,
-    run_with_topology,
+    run_with_time, run_with_topology, time_storm,
 };
 
 /// One storm by its seed.
@@ -21,7 +21,7 @@ type StormRun = fn(&Config, u64) -> Result<Summary, Box<BrokenInvariant>>;
 /// Name of a kind of storms, its configuration by seed, and what runs it.
 type StormKind = (&'static str, fn(u64) -> String, StormRun);
 
-const KINDS: [StormKind; 9] = [
+const KINDS: [StormKind; 10] = [
     ("plain", |_| CONFIGURATION.to_owned(), run),
     ("evictions", |_| EVICTING.to_owned(), run),
     ("shuffle", configuration, run),
@@ -47,6 +47,7 @@ const KINDS: [StormKind; 9] = [
         |_| limiting_devices(EVICTING),
         run_with_claims,
     ),
+    ("time", time_storm::configuration, run_with_time),
 ];
 
 /// What storms begin with.

@@ -9,6 +9,7 @@ use pumice_model::resource::PODS;
 use pumice_model::{Delta, JobIx, ResIx, State, TaskIx, TaskStatus};
 
 use super::invariant::{Broken, Invariant};
+use super::time_over;
 
 /// The configuration of simulations with evictions.
 pub const EVICTING: &str = r#"actions: "enqueue, allocate, preempt, reclaim, backfill"
@@ -44,6 +45,8 @@ pub fn priority_classes() -> impl Iterator<Item = Delta> {
 pub struct EvictionLog {
     /// How many pods went for whom, by `PodGroup ns/name`.
     pub landed: BTreeMap<String, u32>,
+    /// How many pods each has lost to others.
+    pub lost: BTreeMap<String, u32>,
     /// Who took last of two that took from each other, and how often that has changed.
     turns: BTreeMap<(String, String), (String, u32)>,
 }
@@ -61,6 +64,7 @@ impl EvictionLog {
         if victim == by || by.is_empty() {
             return Ok(());
         }
+        *self.lost.entry(victim.clone()).or_default() += 1;
         let pair = match victim < by {
             true => (victim.clone(), by.clone()),
             false => (by.clone(), victim.clone()),
@@ -96,6 +100,10 @@ pub fn check_decisions(engine: &Engine, decisions: &Decisions) -> Result<(), Bro
         }
         if state.population().holds().spared(eviction.task).is_some() {
             return broken(format!("{victim_key} is evicted although it is spared"));
+        }
+        if eviction.reason == time_over::REASON {
+            // Nobody protects it, and nobody gets its room in particular: whether its time is over says the server.
+            continue;
         }
         if state.population().is_protected_by_mark(eviction.task)
             || state.task(eviction.task).critical

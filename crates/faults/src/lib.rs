@@ -22,12 +22,13 @@ mod chaos;
 mod claim_oracle;
 mod claim_writer;
 pub mod claims;
-mod counted_writer;
+mod clocks;
 pub mod device_objects;
 mod drivers;
 mod endings;
 pub mod evictions;
 pub mod invariant;
+mod kept_maps;
 mod lease;
 pub mod network;
 pub mod objects;
@@ -41,6 +42,9 @@ pub mod server_kind;
 mod settled;
 pub mod shuffles;
 mod storm;
+mod text_writer;
+mod time_over;
+pub mod time_storm;
 mod topology;
 pub mod watch;
 mod writers;
@@ -52,6 +56,7 @@ use pumice_conf::Config;
 use pumice_model::Delta;
 use pumice_model::object::ResourceClaimObject;
 
+use clocks::ProcessClock;
 use drivers::Drivers;
 use evictions::EvictionLog;
 use invariant::{Broken, Invariant};
@@ -63,6 +68,7 @@ use recordings::Recordings;
 use rng::Rng;
 use server::VirtualServer;
 pub use storm::{Summary, run, run_from, run_with_bad_input, run_with_claims, run_with_topology};
+pub use time_storm::run_with_time;
 
 /// Start of the virtual clock, milliseconds since 1970.
 const START_MS: u64 = 1_800_000_000_000;
@@ -117,6 +123,8 @@ struct ProcessSlot {
     process: Option<Process>,
     /// When the next one is started.
     start_ms: u64,
+    /// The wall clock of its machine, which a process reads when it starts.
+    wall_clock: ProcessClock,
 }
 
 /// A gang, as far as invariants are about its past.
@@ -192,6 +200,7 @@ impl Simulation {
         let slot = |_| ProcessSlot {
             process: None,
             start_ms: 0,
+            wall_clock: ProcessClock::default(),
         };
         Self {
             server,
@@ -396,7 +405,8 @@ impl Simulation {
                 self.history
                     .push(format!("process {} starts in slot {at}", self.identities));
                 let text = self.recordings.as_ref().map(|known| &*known.text);
-                let mut process = Process::new(self.identities, &self.config, text, now_ms);
+                let clock = (slot.wall_clock, now_ms);
+                let mut process = Process::new(self.identities, &self.config, text, clock);
                 process.tell(&self.config, &self.ground);
                 process
             }
@@ -477,6 +487,12 @@ impl Simulation {
         (0..85).try_for_each(|_| self.step(4000))?;
         let handed_in = self.leader().map(|process| process.writers.handed_in);
         (0..15).try_for_each(|_| self.step(4000))?;
+        // What was used is written as long as something is: that may just be under way.
+        for _ in 0..5 {
+            if !self.network.is_empty() {
+                self.step(1000)?;
+            }
+        }
         let done = self.check_settled(handed_in);
         done.map_err(|broken| self.failure(broken))
     }

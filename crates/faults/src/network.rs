@@ -1,6 +1,7 @@
 //! Requests on their way. They outlive the process that sent them: one that is killed cannot take
 //! back what it has sent.
 
+use pumice_model::KeptTopic;
 use pumice_model::object::{GroupStatus, Pairs, ResourceClaimObject};
 
 use super::claims::ClaimAnswer;
@@ -49,8 +50,10 @@ pub enum ServerCall {
         /// Name of the node, or none.
         node: Option<String>,
     },
-    /// The tasks that were counted for the mix, into the ConfigMap that keeps them.
-    KeepCounted {
+    /// What plugins keep, into its ConfigMap.
+    KeepText {
+        /// What is kept.
+        topic: KeptTopic,
         /// The text under its key.
         text: String,
     },
@@ -114,7 +117,7 @@ pub struct Network {
     sent: u64,
     /// What happens to the next Bindings, before chance decides.
     pub next_binds: Vec<RequestFate>,
-    /// What happens to the next writes of statuses and counted tasks, before chance decides.
+    /// What happens to the next writes of statuses and kept texts, before chance decides.
     pub next_statuses: Vec<RequestFate>,
     /// What happens to the next evictions, before chance decides.
     pub next_evictions: Vec<RequestFate>,
@@ -160,7 +163,7 @@ impl Network {
     fn fate(&mut self, call: &ServerCall, rng: &mut Rng) -> RequestFate {
         let next = match call {
             ServerCall::Bind { .. } => &mut self.next_binds,
-            ServerCall::Status { .. } | ServerCall::KeepCounted { .. } => &mut self.next_statuses,
+            ServerCall::Status { .. } | ServerCall::KeepText { .. } => &mut self.next_statuses,
             ServerCall::UpdateClaim { .. } => &mut self.next_claims,
             ServerCall::Evict { .. } if !self.next_evictions.is_empty() => &mut self.next_evictions,
             ServerCall::Evict { .. } | ServerCall::Nominate { .. } if !self.evictions_may_fail => {
@@ -210,9 +213,9 @@ impl Network {
             ServerCall::Status { group, uid, status } => {
                 ServerAnswer::Other(server.put_status(group, uid, status.clone()))
             }
-            ServerCall::KeepCounted { text } => {
-                let is_there = server.counted.is_some();
-                server.counted = server.counted.take().map(|_| text.clone());
+            ServerCall::KeepText { topic, text } => {
+                let kept = server.kept.get_mut(topic);
+                let is_there = kept.map(|kept| kept.clone_from(text)).is_some();
                 ServerAnswer::Other(is_there)
             }
             ServerCall::Evict { uid, .. } => {

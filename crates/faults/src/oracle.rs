@@ -209,7 +209,7 @@ fn recent_capabilities(server: &VirtualServer, name: &str) -> Vec<Amounts> {
 }
 
 /// What an object was within the window, the latest first, up to what it was when that began.
-fn recent<T>(
+pub(super) fn recent<T>(
     server: &VirtualServer,
     kind: ServerKind,
     key: &str,
@@ -229,7 +229,7 @@ fn recent<T>(
 }
 
 /// Name of the queue of a pod.
-fn queue_of(server: &VirtualServer, pod: &PodObject) -> String {
+pub(super) fn queue_of(server: &VirtualServer, pod: &PodObject) -> String {
     let group = pod.group.as_ref().map(|group| key(&pod.namespace, group));
     let group = group.and_then(|key| server.groups.get(&key));
     let queue = group.map_or_else(|| pod.queue.clone(), |group| Some(group.queue.clone()));

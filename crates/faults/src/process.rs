@@ -3,19 +3,22 @@
 use std::time::Duration;
 
 use pumice_conf::Config;
-use pumice_decider::{Clock, DeciderOptions, Effect, MixPlace, device_config_place};
-use pumice_engine::{Decisions, Unobserved, history, kept_place};
+use pumice_decider::{Clock, DeciderOptions, Effect, device_config_place};
+use pumice_engine::{Decisions, Unobserved, history};
 use pumice_model::write::Write;
-use pumice_model::{Delta, KeptTopic, TaskIx, TaskStatus};
+use pumice_model::{Delta, TaskIx, TaskStatus};
 use pumice_record::{RecordedDecider, SegmentStart};
 
 use super::around::Around;
+use super::clocks::ProcessClock;
 use super::evictions;
 use super::invariant::{Broken, Invariant};
+use super::kept_maps::KeptMaps;
 use super::lease::{Leadership, VirtualElector, VirtualLease};
 use super::network::Network;
 use super::rng::Rng;
 use super::server::VirtualServer;
+use super::time_over;
 use super::watch::Watches;
 use super::writers::Writers;
 
@@ -88,16 +91,16 @@ pub struct Process {
     pub watches: Watches,
     /// What it writes.
     pub writers: Writers,
+    /// The clock by which it decides.
+    pub clock: ProcessClock,
     /// How long it decides.
     pub stopwatch: SpentTime,
     /// The server does not answer it about the lease before then.
     pub lease_cut_until_ms: u64,
-    /// When it looks next at what is measured, and at the ConfigMap with what was counted.
+    /// When it looks next at what is measured, and at ConfigMaps in which something is kept.
     looks_ms: u64,
-    /// Where the tasks are kept that were counted.
-    counted_place: MixPlace,
-    /// What is there, as far as it has heard.
-    counted: Option<String>,
+    /// What it hears of the ConfigMaps in which plugins keep what they know.
+    kept_maps: KeptMaps,
     /// May write.
     pub leads: bool,
     /// Gangs are placed as a whole.
@@ -130,12 +133,17 @@ impl Process {
     }
 
     /// A process that has just been started; recorded where the text of the configuration is known.
-    pub fn new(identity: u32, config: &Config, text: Option<&str>, now_ms: u64) -> Self {
+    pub fn new(
+        identity: u32,
+        config: &Config,
+        text: Option<&str>,
+        (clock, now_ms): (ProcessClock, u64),
+    ) -> Self {
         let options = DeciderOptions {
             gang_deadline: Duration::from_secs(GANG_DEADLINE_S),
             ..DeciderOptions::unlimited()
         };
-        let (mut decider, start) = RecordedDecider::new(options, &At(now_ms));
+        let (mut decider, start) = RecordedDecider::new(options, &At(clock.now_ms(now_ms)));
         decider.record(text.is_some());
         if text.is_some() {
             // What becomes of jobs is kept here and not by who decides it once more: both decide and tell the same.
@@ -149,11 +157,11 @@ impl Process {
             recorded: Some(start),
             watches: Watches::default(),
             writers: Writers::default(),
+            clock,
             stopwatch: SpentTime::default(),
             lease_cut_until_ms: 0,
             looks_ms: now_ms,
-            counted_place: kept_place(KeptTopic::Tasks, config),
-            counted: None,
+            kept_maps: KeptMaps::of(config),
             leads: false,
             keeps_gangs: has_plugin(config, "gang"),
             ends: None,
@@ -207,7 +215,7 @@ impl Process {
         if now_ms >= self.looks_ms {
             self.looks_ms = now_ms + LOOK_EACH_MS;
             self.decider.apply(measured(world.server));
-            self.hear_counted(world.server);
+            self.decider.apply(self.kept_maps.hear(world.server));
         }
         if !self.synced {
             self.synced = true;
@@ -226,7 +234,8 @@ impl Process {
         let followed = self.watches.is_followed(now_ms);
         self.decider.set_followed(followed);
         self.write(world, followed, now_ms);
-        let decide = || self.decider.step(&At(now_ms), &mut Unobserved);
+        let clock = At(self.clock.now_ms(now_ms));
+        let decide = || self.decider.step(&clock, &mut Unobserved);
         let step = self.stopwatch.time(decide);
         if let Some(decisions) = &step.decisions {
             if self.keeps_gangs {
@@ -241,21 +250,6 @@ impl Process {
         Ok(())
     }
 
-    /// Hears what the ConfigMap says by now with the tasks that were counted.
-    fn hear_counted(&mut self, server: &VirtualServer) {
-        if let Some((namespace, name)) = self.counted_place.clone()
-            && self.counted != server.counted
-        {
-            self.counted.clone_from(&server.counted);
-            self.decider.apply(vec![Delta::KeptText {
-                topic: KeptTopic::Tasks,
-                namespace,
-                name,
-                text: server.counted.clone(),
-            }]);
-        }
-    }
-
     fn write(&mut self, world: &mut FaultWorld<'_>, followed: bool, now_ms: u64) {
         let mut around = Around {
             server: world.server,
@@ -264,8 +258,9 @@ impl Process {
             by: self.elector.term(),
             followed,
         };
+        let clock = At(self.clock.now_ms(now_ms));
         for outcome in self.writers.step(&mut around) {
-            self.decider.on_outcome(outcome, &At(now_ms));
+            self.decider.on_outcome(outcome, &clock);
         }
     }
 
@@ -295,7 +290,9 @@ impl Process {
                         reason,
                         beneficiary: None,
                         ..
-                    } if *reason != "shuffle" => self.check_eviction(&pod.uid)?,
+                    } if !["shuffle", time_over::REASON].contains(&&**reason) => {
+                        self.check_eviction(&pod.uid)?;
+                    }
                     Write::Evict {
                         pod,
                         reason,
@@ -312,6 +309,10 @@ impl Process {
                             let text =
                                 format!("process {by} evicts {uid} again, or without the lease");
                             return Err(Invariant::Evictions.broken(text));
+                        }
+                        if *reason == time_over::REASON {
+                            let now_s = self.clock.now_s(world.server.now_ms());
+                            time_over::check(world.server, uid, now_s)?;
                         }
                     }
                     Write::Nominate { pod, node } => {
@@ -338,9 +339,14 @@ impl Process {
             let Some(job) = state.task(bind.task).job else {
                 continue;
             };
+            // It was whole when it was bound, and of whom the time is over goes in the same cycle.
+            let is_ended = |ix: TaskIx| {
+                let mut evictions = decisions.evictions.iter();
+                evictions.any(|one| one.task == ix && one.reason == time_over::REASON)
+            };
             let has_place = |ix: &&TaskIx| {
                 let status = state.task(**ix).status;
-                status.is_allocated() || status == TaskStatus::Succeeded
+                status.is_allocated() || status == TaskStatus::Succeeded || is_ended(**ix)
             };
             let placed = state.job(job).tasks.iter().filter(has_place).count();
             let needed = usize::try_from(state.job(job).min_available).unwrap_or(0);

@@ -247,12 +247,10 @@ impl Simulation {
             } => {
                 self.server.usage.insert(node, usage);
             }
-            Delta::KeptText {
-                topic: KeptTopic::Tasks,
-                text,
-                ..
-            } => self.server.counted = text,
-            Delta::KeptText { .. } => {}
+            Delta::KeptText { topic, text, .. } => {
+                let text = text.filter(|_| topic == KeptTopic::Tasks);
+                self.server.kept.extend(text.map(|text| (topic, text)));
+            }
             Delta::PriorityClassApply(_)
             | Delta::NamespaceApply(_)
             | Delta::WorkloadApply(_)

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use pumice_model::Delta;
 use pumice_model::object::{
     GroupObject, GroupStatus, HyperNodeObject, NodeObject, NodeUsage, NumatopologyObject, Pairs,
     PodObject, PodPhase, QueueObject,
 };
+use pumice_model::{Delta, KeptTopic};
 
 use super::device_objects::DeviceObjects;
 use super::server_kind::ServerKind;
@@ -86,8 +86,8 @@ pub struct VirtualServer {
     pub templates: BTreeMap<String, Template>,
     /// How much of nodes is used, as it was measured last.
     pub usage: BTreeMap<String, NodeUsage>,
-    /// What the ConfigMap says that keeps the tasks that were counted for the mix; `None`: there is none.
-    pub counted: Option<String>,
+    /// What the ConfigMaps say in which plugins keep what they know; of what is not named there is none.
+    pub kept: BTreeMap<KeptTopic, String>,
     /// Everything that has happened.
     pub events: Vec<ServerEvent>,
     /// How much longer than a moment pods take to end, milliseconds.
@@ -429,9 +429,10 @@ impl VirtualServer {
         if pod.deleting || pod.node.is_some() {
             return BindAnswer::Conflict;
         }
-        // As in Kubernetes, nobody looks whether there is such a node.
+        // As in Kubernetes, nobody looks whether there is such a node, and the server says when it was.
         self.put_pod(PodObject {
             node: Some(node.to_owned()),
+            scheduled_s: i64::try_from(self.now_ms / 1000).ok(),
             records: records.clone(),
             ..pod
         });
@@ -451,6 +452,18 @@ impl VirtualServer {
                 self.devices.list(kind)
             }
         }
+    }
+
+    /// How often a PodGroup was told when it is to start.
+    pub fn told_plans(&self) -> u32 {
+        let is_told = |event: &&ServerEvent| match &event.delta {
+            Delta::GroupApply(group) => {
+                let mut conditions = group.status.conditions.iter();
+                conditions.any(|one| one.kind == "PlannedStart" && one.status == "True")
+            }
+            _ => false,
+        };
+        self.events.iter().filter(is_told).count() as u32
     }
 
     /// Time, milliseconds.

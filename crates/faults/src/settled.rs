@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use pumice_conf::Config;
-use pumice_engine::Engine;
-use pumice_model::{Delta, Job, NodeIx, Origin, State, TaskIx, TaskStatus};
+use pumice_engine::{Engine, kept_place};
+use pumice_model::{Delta, Job, KeptTopic, NodeIx, Origin, State, TaskIx, TaskStatus};
 
 use super::claim_oracle;
 use super::evictions::priority_classes;
@@ -73,7 +73,6 @@ pub fn check(
     left: &BTreeSet<String>,
 ) -> Result<(), Broken> {
     claim_oracle::check_settled(process, server, left)?;
-    let now_s = i64::try_from(server.now_ms() / 1000).unwrap_or(0);
     let objects = || {
         let listed = KINDS
             .into_iter()
@@ -109,8 +108,10 @@ pub fn check(
     check_nominations(process, server)?;
     check_reasons(process)?;
     check_statuses(process, server)?;
+    // With what the one that leads would keep for it.
+    kept_texts(process, config).for_each(|delta| fresh.apply(delta));
     for _ in 0..5 {
-        let decisions = fresh.cycle(now_s);
+        let decisions = fresh.cycle(process.clock.now_s(server.now_ms()));
         if let Some(eviction) = decisions.evictions.first() {
             let (state, engine) = (fresh.state(), process.decider.engine());
             let by = eviction.by;
@@ -142,6 +143,20 @@ pub fn check(
         }
     }
     Ok(())
+}
+
+/// What plugins of the process that leads know for whoever leads next, in the ConfigMaps of the configuration.
+fn kept_texts(process: &Process, config: &Config) -> impl Iterator<Item = Delta> {
+    let known = process.decider.engine().known();
+    KeptTopic::ALL.into_iter().filter_map(move |topic| {
+        let (namespace, name) = kept_place(topic, config)?;
+        Some(Delta::KeptText {
+            topic,
+            namespace,
+            name,
+            text: Some(known.text_to_keep(topic)),
+        })
+    })
 }
 
 /// The rebuilt engine binds a pod that the live one leaves pending. That is right where the live one

@@ -26,8 +26,26 @@ pub struct Summary {
     pub domain_binds: u32,
     /// Pods bound that have claims of devices.
     pub claim_binds: u32,
+    /// How often a PodGroup was told when it is to start.
+    pub plans: u32,
     /// Everything that happened.
     pub history: Vec<String>,
+}
+
+impl Summary {
+    /// What has been done in a simulation that is over.
+    pub(super) fn of(simulation: Simulation) -> Self {
+        Self {
+            binds: simulation.binds,
+            evictions: simulation.evicted.landed.values().sum(),
+            shuffled: simulation.evicted.landed.get("").copied().unwrap_or(0),
+            processes: simulation.identities,
+            domain_binds: simulation.domain_binds,
+            claim_binds: simulation.claim_binds,
+            plans: simulation.server.told_plans(),
+            history: simulation.history,
+        }
+    }
 }
 
 /// Runs one seed: a random cluster, a storm, and the calm after it.
@@ -94,15 +112,7 @@ fn rage(mut simulation: Simulation) -> Result<Summary, Box<BrokenInvariant>> {
         simulation.step(ms)?;
     }
     simulation.settle()?;
-    Ok(Summary {
-        binds: simulation.binds,
-        evictions: simulation.evicted.landed.values().sum(),
-        shuffled: simulation.evicted.landed.get("").copied().unwrap_or(0),
-        processes: simulation.identities,
-        domain_binds: simulation.domain_binds,
-        claim_binds: simulation.claim_binds,
-        history: simulation.history,
-    })
+    Ok(Summary::of(simulation))
 }
 
 /// Runs one seed without faults, with and without objects that make no sense in another namespace:

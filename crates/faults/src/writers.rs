@@ -13,9 +13,9 @@ use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, Write};
 use super::around::Around;
 use super::binding::{Binding, Phase, stamp};
 use super::claim_writer::{ClaimWriter, DeviceReturn};
-use super::counted_writer::CountedWriter;
 use super::network::{ANSWER_MS, REQUEST_MS, ServerAnswer, ServerCall};
 use super::server::{ToldEvent, key};
+use super::text_writer::TextWriters;
 
 #[derive(Clone, Debug)]
 struct StatusInFlight {
@@ -109,13 +109,13 @@ pub struct Writers {
     /// Pods' conditions: UID, reason and message.
     conditions: Vec<(String, (String, String))>,
     events: Vec<ToldEvent>,
-    counted: CountedWriter,
+    texts: TextWriters,
     sequences: Sequences,
     /// How writes ended that their term has left behind.
     left_behind: Vec<Outcome>,
     /// UIDs of claims on which binds may have left something whose term ended.
     pub left_claims: Vec<String>,
-    /// Writes handed in.
+    /// Writes handed in, but for what was used, which is written as long as something is.
     pub handed_in: u64,
 }
 
@@ -129,7 +129,7 @@ impl Writers {
     pub fn is_idle(&self) -> bool {
         let pods = self.evictions.is_empty() && self.nominations.is_empty();
         let claims = self.returns.is_empty();
-        let statuses = self.statuses.is_empty() && self.counted.is_idle();
+        let statuses = self.statuses.is_empty() && self.texts.is_idle();
         self.binds.is_empty() && statuses && pods && claims
     }
 
@@ -146,7 +146,8 @@ impl Writers {
 
     /// Takes a write.
     pub fn submit(&mut self, write: Write) {
-        self.handed_in += 1;
+        let is_use = matches!(write, Write::KeptText { topic, .. } if topic == KeptTopic::Use);
+        self.handed_in += u64::from(!is_use);
         match write {
             Write::Bind(request) => self.submit_bind(request),
             Write::GroupStatus {
@@ -197,13 +198,8 @@ impl Writers {
                 reason,
                 message,
             }),
-            Write::KeptText {
-                topic: KeptTopic::Tasks,
-                text,
-                ..
-            } => self.counted.submit(text),
-            Write::KeptText { .. }
-            | Write::BindWaits { .. }
+            Write::KeptText { topic, text, .. } => self.texts.submit(topic, text),
+            Write::BindWaits { .. }
             | Write::QueueStatus { .. }
             | Write::CleanUp { .. }
             | Write::ShardStatus { .. } => {}
@@ -264,7 +260,7 @@ impl Writers {
         self.returns
             .values_mut()
             .for_each(|write| write.is_over = true);
-        self.counted.term_over();
+        self.texts.term_over();
         self.events.clear();
         for (uid, _) in std::mem::take(&mut self.conditions) {
             let (namespace, name) = (String::new(), String::new());
@@ -292,7 +288,7 @@ impl Writers {
             outcomes.extend(self.step_status(&group, around));
         }
         outcomes.extend(self.step_pods(around));
-        self.counted.step(around);
+        self.texts.step(around);
         self.returns.retain(|_, write| match write.step(around) {
             None => true,
             Some(outcome) => {

@@ -534,8 +534,8 @@ impl Plugins {
         )
     }
 
-    /// Whether limits of its queue leave room for a waiting task even if pods stay whose eviction was decided:
-    /// all agree.
+    /// Whether limits of its queue, and of its user, leave room for a waiting task even if pods stay whose eviction was
+    /// decided: all agree.
     pub fn leaves_room_if_all_stay(&self, state: &State, task: TaskIx) -> bool {
         if !state.population().is_eviction_in_doubt() {
             return true;
@@ -546,6 +546,7 @@ impl Plugins {
         };
         let mut asked = self.ask(&self.points.allocatable, |x| x.as_allocatable());
         asked.all(|p| p.leaves_room_if_all_stay(state, queue, task))
+            && user_room::leaves_room_if_all_stay(self, state, task)
     }
 
     /// What may be concluded from refusals.

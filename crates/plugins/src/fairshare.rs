@@ -251,12 +251,16 @@ impl FairShare {
         }
         let before = state.supplies().kept_before(KeptTopic::Use);
         let is_news = std::mem::replace(&mut self.before, before.epoch) != before.epoch;
-        if std::mem::take(&mut self.is_new) || is_news {
+        let begins = std::mem::take(&mut self.is_new) || is_news;
+        if begins {
             self.begin(state, before.text.as_deref(), cycle.now_s);
         }
         self.ledger.advance(cycle.now_s);
+        // Accounts, or the kinds of nodes, are others then, so all jobs are looked at, those included that hold nothing.
         let has_other_kinds = cycle.changed.nodes && self.ledger.measure.has_kinds();
-        match cycle.changed.jobs.as_ref().filter(|_| !has_other_kinds) {
+        let is_all = begins || has_other_kinds;
+        let changed = cycle.changed.jobs.as_deref().filter(|_| !is_all);
+        match changed {
             None => self.charges.follow_all(state, self.rule, &mut self.ledger),
             Some(jobs) => {
                 for job in jobs {
@@ -265,7 +269,7 @@ impl FairShare {
                 }
             }
         }
-        self.follow_users(state, cycle.changed.jobs.as_deref());
+        self.follow_users(state, changed);
         self.gave = self.tally.take_gave();
         if cycle.changed.queues == ChangedQueues::Any || self.queues.is_empty() {
             self.follow_queues(state);
@@ -366,7 +370,8 @@ impl Plugin for FairShare {
             Step::Leaving(task) | Step::Evicting(task) => {
                 self.charges.release(state, task, &mut self.ledger);
                 if !self.limits.is_empty() {
-                    self.tally.release(state, task);
+                    let is_evicted = matches!(step, Step::Evicting(_));
+                    self.tally.release(state, task, is_evicted);
                 }
             }
             Step::Admitted(job) => return self.follow_users(state, Some(&[job])),

@@ -27,7 +27,8 @@ const PAUSE_S: u64 = 60;
 fn cluster() -> CalmCluster {
     let mut cluster = CalmCluster::new(KEEPING, 0, 0);
     cluster.0.server.put_node(node("n0", 8000, 4));
-    cluster.0.server.counted = Some(String::new());
+    let kept = &mut cluster.0.server.kept;
+    kept.insert(KeptTopic::Tasks, String::new());
     cluster.pass(5);
     for at in 0..3 {
         let pod = pod(&format!("a{at}"), None, 1000, 3000);
@@ -95,7 +96,8 @@ fn an_orderly_restart_loses_nothing_of_what_was_counted() {
 fn nonsense_that_somebody_wrote_is_replaced_and_an_orderly_end_writes_over_it_too() {
     for stops in [false, true] {
         let mut cluster = cluster();
-        cluster.0.server.counted = Some("{\"format\":1".to_owned());
+        let nonsense = "{\"format\":1".to_owned();
+        cluster.0.server.kept.insert(KeptTopic::Tasks, nonsense);
         match stops {
             true => {
                 pass_quickly(&mut cluster, 3);
@@ -104,7 +106,7 @@ fn nonsense_that_somebody_wrote_is_replaced_and_an_orderly_end_writes_over_it_to
             false => pass_quickly(&mut cluster, PAUSE_S),
         }
         pass_quickly(&mut cluster, 60);
-        let text = cluster.0.server.counted.clone().expect("the ConfigMap");
+        let text = cluster.0.server.kept[&KeptTopic::Tasks].clone();
         assert_eq!(text.lines().count(), 2, "{text}");
         assert_eq!(counted(&mut cluster), 3);
     }
@@ -116,11 +118,11 @@ fn a_process_that_is_killed_before_it_has_written_takes_what_it_counted_with_it(
     cluster.0.kill(0, 1500);
     pass_quickly(&mut cluster, 60);
     assert_eq!(counted(&mut cluster), 0);
-    assert_eq!(cluster.0.server.counted.as_deref(), Some(""));
+    assert_eq!(cluster.0.server.kept[&KeptTopic::Tasks], "");
     // One that comes now is all that the next one has to tell.
     let late = pod("late", None, 1000, 3000);
     cluster.0.server.make_pod(late);
     pass_quickly(&mut cluster, PAUSE_S);
-    let text = cluster.0.server.counted.clone().expect("the ConfigMap");
+    let text = cluster.0.server.kept[&KeptTopic::Tasks].clone();
     assert_eq!(text.lines().count(), 2, "{text}");
 }

@@ -17,6 +17,7 @@ mod scenarios;
 mod shares;
 mod storms;
 mod tenants;
+mod time_storms;
 mod waiting_time;
 
 use pumice_conf::Config;
@@ -46,6 +47,16 @@ pub fn limiting(seed: u64) -> Config {
         EVICTING
     };
     parse(&limiting_devices(text))
+}
+
+/// Seeds of a test: `PUMICE_SEEDS=from..to` asks for others than the usual ones.
+pub fn seeds(from: u64, to: u64) -> std::ops::Range<u64> {
+    let text = std::env::var("PUMICE_SEEDS").ok();
+    let asked = text.as_deref().and_then(|text| {
+        let (from, to) = text.split_once("..")?;
+        Some(from.parse().ok()?..to.parse().ok()?)
+    });
+    asked.unwrap_or(from..to)
 }
 
 fn parse(text: &str) -> Config {

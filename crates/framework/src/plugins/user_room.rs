@@ -48,6 +48,12 @@ fn task_room(plugins: &Plugins, state: &State, task: TaskIx) -> Result<(), Refus
     tiers::first_error(asked.map(|p| p.task_room(state, task)))
 }
 
+/// Whether what its user may have leaves room for a waiting task even if pods stay whose eviction was decided.
+pub(super) fn leaves_room_if_all_stay(plugins: &Plugins, state: &State, task: TaskIx) -> bool {
+    let mut asked = plugins.ask(&plugins.points.user_room, |x| x.as_user_room());
+    asked.all(|p| p.leaves_room_if_all_stay(state, task))
+}
+
 /// Jobs whose users may have more again; some more than once.
 pub(crate) fn regained_room(plugins: &Plugins, state: &State) -> Vec<JobIx> {
     let asked = plugins.ask(&plugins.points.user_room, |x| x.as_user_room());

@@ -20,6 +20,10 @@ pub trait UserRoom {
     /// Why not.
     fn task_room(&self, state: &State, task: TaskIx) -> Result<(), Refusal>;
 
+    /// What its user may have leaves room for a waiting task even if every eviction came to nothing that was decided and of
+    /// which the pod's object shows nothing yet. Otherwise the task waits on its node.
+    fn leaves_room_if_all_stay(&self, state: &State, task: TaskIx) -> bool;
+
     /// Jobs that may have turns again although they did not change, since the plugin was opened before this time: they are
     /// tried in this cycle.
     fn regained(&self, state: &State) -> Vec<JobIx>;

@@ -133,6 +133,27 @@ impl UserRoom for FairShare {
         Ok(())
     }
 
+    fn leaves_room_if_all_stay(&self, state: &State, task: TaskIx) -> bool {
+        let job = state.task(task).job;
+        let known = job.and_then(|job| Some((job, self.limited(job)?)));
+        let Some((job, of)) = known.filter(|(_, of)| of.has.is_some()) else {
+            return true;
+        };
+        let if_all_stay = of.has.map_or(0, |has| has.jobs_if_all_stay);
+        let is_one_more = !self.tally.is_one_if_all_stay(job);
+        let too_many = |limit: u32| is_one_more && if_all_stay >= limit;
+        if of.limits.jobs.is_some_and(too_many) {
+            return false;
+        }
+        let charged = state.charges().charged(task);
+        of.amounts(state).all(|(resource, limit)| {
+            let in_doubt = of.has.map_or(0, |has| has.in_doubt.get(resource));
+            let held = of.held(resource).saturating_add(in_doubt);
+            let asked = charged.get(resource);
+            asked <= 0 || asked <= limit.saturating_sub(held)
+        })
+    }
+
     fn regained(&self, state: &State) -> Vec<JobIx> {
         if self.gave.is_empty() {
             return Vec::new();

@@ -20,6 +20,10 @@ pub(super) struct UserHolding {
     pub held: ResVec,
     /// Reserved for them, besides.
     pub reserved: ResVec,
+    /// Jobs that hold something for certain, or would if evictions came to nothing that are decided.
+    pub jobs_if_all_stay: u32,
+    /// Amounts of pods whose eviction is decided and may come to nothing.
+    pub in_doubt: ResVec,
 }
 
 /// One job.
@@ -28,9 +32,13 @@ struct JobHolding {
     id: JobId,
     account: AccountIx,
     pods: i32,
+    /// So many of these wait on their nodes.
+    waiting: i32,
     is_reserved: bool,
     held: ResVec,
     reserved: ResVec,
+    /// What those hold whose eviction is decided and may come to nothing.
+    in_doubt: ResVec,
 }
 
 /// What all users hold.
@@ -52,6 +60,12 @@ impl UserTally {
     pub fn pods_of(&self, job: JobIx) -> i32 {
         let known = self.jobs.get(job.at()).and_then(Option::as_ref);
         known.map_or(0, |known| known.pods)
+    }
+
+    /// A job counts among those that hold something for certain, or would if evictions came to nothing that are decided.
+    pub fn is_one_if_all_stay(&self, job: JobIx) -> bool {
+        let known = self.jobs.get(job.at()).and_then(Option::as_ref);
+        known.is_some_and(JobHolding::is_one_if_all_stay)
     }
 
     /// Users who have less of something than when this was asked last.
@@ -94,8 +108,8 @@ impl UserTally {
         }
     }
 
-    /// A pod of a job is about to go.
-    pub fn release(&mut self, state: &State, task: TaskIx) {
+    /// A pod of a job is about to go, or its eviction is decided, which may come to nothing.
+    pub fn release(&mut self, state: &State, task: TaskIx, is_evicted: bool) {
         let of = state.task(task);
         let holds = of.status.is_allocated() || of.status == TaskStatus::Pipelined;
         let Some(job) = of.job.filter(|_| holds) else {
@@ -106,8 +120,15 @@ impl UserTally {
         };
         self.count(&known, -1);
         known.pods = (known.pods - 1).max(0);
-        for (resource, amount) in state.charges().charged(task).iter() {
+        if of.status == TaskStatus::Pipelined {
+            known.waiting = (known.waiting - 1).max(0);
+        }
+        let charged = state.charges().charged(task);
+        for (resource, amount) in charged.iter() {
             known.held.shift(resource, amount.saturating_neg());
+        }
+        if is_evicted {
+            known.in_doubt.add(&charged);
         }
         self.count(&known, 1);
         self.gave.insert(known.account);
@@ -120,6 +141,12 @@ impl UserTally {
         let is_admitted = i32::from(job.pods > 0 || job.is_reserved);
         user.jobs = user.jobs.saturating_add_signed(by * is_held);
         user.admitted = user.admitted.saturating_add_signed(by * is_admitted);
+        let if_all_stay = by * i32::from(job.is_one_if_all_stay());
+        user.jobs_if_all_stay = user.jobs_if_all_stay.saturating_add_signed(if_all_stay);
+        for (resource, amount) in job.in_doubt.iter() {
+            user.in_doubt
+                .shift(resource, amount.saturating_mul(by.into()));
+        }
         for (resource, amount) in job.held.iter() {
             user.held.shift(resource, amount.saturating_mul(by.into()));
         }
@@ -131,6 +158,11 @@ impl UserTally {
 }
 
 impl JobHolding {
+    /// It holds something for certain, or would if evictions came to nothing that are decided.
+    fn is_one_if_all_stay(&self) -> bool {
+        self.pods > self.waiting || self.in_doubt.iter().any(|(_, amount)| amount > 0)
+    }
+
     /// It is of the user of another one, and has at least what that has.
     fn has_all_of(&self, other: &Self) -> bool {
         let covers =
@@ -141,6 +173,7 @@ impl JobHolding {
             && self.is_reserved >= other.is_reserved
             && covers(&self.held, &other.held)
             && covers(&self.reserved, &other.reserved)
+            && covers(&self.in_doubt, &other.in_doubt)
     }
 }
 
@@ -153,8 +186,10 @@ fn holding(state: &State, ix: JobIx, account: AccountIx) -> JobHolding {
         id: state.population().job_id(ix),
         account,
         pods: job.allocated_count() + job.waiting(),
+        waiting: job.waiting(),
         is_reserved: reserved.is_some(),
         held,
         reserved: reserved.unwrap_or_default(),
+        in_doubt: job.in_doubt.clone(),
     }
 }

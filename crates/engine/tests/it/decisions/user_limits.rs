@@ -3,8 +3,9 @@
 use pumice_engine::Engine;
 use pumice_engine::view::{Ask, View};
 use pumice_fixtures::Dice;
-use pumice_model::Delta;
 use pumice_model::object::PriorityClassObject;
+use pumice_model::run_time::RUN_TIME_LIMIT;
+use pumice_model::{Delta, KeptTopic};
 
 use super::cluster::*;
 
@@ -195,6 +196,67 @@ fn made_up_names_have_no_more_than_the_most_that_are_told_apart() {
         );
     }
     assert_eq!(cycle(&mut cluster, 10).len(), 257);
+}
+
+#[test]
+fn limits_hold_although_a_text_of_another_process_is_heard_of_later() {
+    for limits in ["jobs=1", "cpu=1"] {
+        let mut cluster = start(PLACE, limits);
+        for (at, (name, user)) in [("b1", "bob"), ("a1", "ada"), ("a2", "ada")]
+            .into_iter()
+            .enumerate()
+        {
+            comes(&mut cluster, name, user, (1, at as i64));
+        }
+        assert_eq!(cycle(&mut cluster, 10), ["b1-0 n1", "a1-0 n1"], "{limits}");
+        cluster.engine.apply(Delta::KeptText {
+            topic: KeptTopic::Use,
+            namespace: "ns".to_owned(),
+            name: "used".to_owned(),
+            text: Some("{\"format\":1,\"asOf\":5,\"measure\":\"cpu=1\"}\n".to_owned()),
+        });
+        assert_eq!(cycle(&mut cluster, 20), [""; 0], "{limits}");
+        let told = message(&cluster.engine, "a2");
+        assert!(told.contains("user ada has 1"), "{limits}: {told}");
+        cluster.engine.apply(Delta::PodDelete("a1-0".to_owned()));
+        assert_eq!(cycle(&mut cluster, 30), ["a2-0 n1"], "{limits}");
+    }
+}
+
+/// As for queues (spec/07 §5): what is decided and may be refused makes no room yet.
+#[test]
+fn an_eviction_that_may_be_refused_gives_its_user_no_room_before_its_pod_is_seen_to_go() {
+    for (limits, pods) in [("jobs=1", 1), ("cpu=2", 2)] {
+        for is_refused in [true, false] {
+            let text = conf(PLACE, limits);
+            let text = text.replace("{name: conformance}", "{name: runtimelimit}");
+            let mut cluster = Cluster::under(&text).with(node("n1", "8c 8Gi pods=99"));
+            cluster.apply(
+                group("a1", pods)
+                    .user("ada")
+                    .annotations(&[(RUN_TIME_LIMIT, "10s")]),
+            );
+            for at in 0..pods {
+                let pod = pod(&format!("a1-{at}"), "1c").group("a1");
+                cluster.apply(pod.on("n1").scheduled_s(Some(100)));
+            }
+            comes(&mut cluster, "a2", "ada", (1, 5));
+            assert_eq!(cycle(&mut cluster, 139), [""; 0]);
+            let decisions = cluster.engine.cycle(140);
+            assert_eq!(decisions.evictions.len(), pods as usize, "{limits}");
+            assert_eq!(decisions.binds.len(), 0, "{limits}");
+            for at in 0..pods {
+                let (uid, message) = (format!("a1-{at}"), "no".to_owned());
+                let at_s = 141;
+                cluster.engine.apply(match is_refused {
+                    true => Delta::EvictFailed { uid, message, at_s },
+                    false => Delta::PodDelete(uid),
+                });
+            }
+            let expected: &[&str] = if is_refused { &[] } else { &["a2-0 n1"] };
+            assert_eq!(cycle(&mut cluster, 142), expected, "{limits}");
+        }
+    }
 }
 
 /// Pods come, run and end. Nobody has more than he may, and what is decided under sleep is what trying everybody decides.

@@ -3,6 +3,7 @@
 
 mod by_hand;
 mod driven;
+mod every_way;
 mod plain;
 
 use std::collections::BTreeMap;
