@@ -25,7 +25,7 @@ use crate::facts::MilliAmounts;
 
 pub use allocation::{Allocation, Allocations, Partition};
 pub use entitled::share_out;
-pub use link::CardLink;
+pub use link::CardLinks;
 pub use peak::charge_peak;
 pub use rating::SetRating;
 pub use split::{CardSplit, SplitPlace};
@@ -187,8 +187,8 @@ pub struct NodeCards {
     pub offered: MilliAmounts,
     /// What the node tells of its cards together.
     pub ratings: Vec<SetRating>,
-    /// What it tells of each two of them, sorted.
-    pub links: Vec<CardLink>,
+    /// What it tells of each two of them.
+    pub links: CardLinks,
     dimensions: &'static [Dimension],
     /// A row of amounts for each card, by dimension.
     capacity: Vec<i64>,

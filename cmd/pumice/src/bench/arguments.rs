@@ -39,6 +39,8 @@ pub enum BenchDevices {
     MindclusterNpu,
     /// Eight GPUs a node under HAMi's own plugin; every pending pod asks for a part of one
     Nvidia,
+    /// Eight GPUs a node under HAMi's own plugin, linked as a cube; every pending pod takes the best linked ones
+    NvidiaLinked,
     /// Eight DCUs a node, as the other vendors of HAMi; every pending pod asks for a part of one
     Hygon,
     /// Eight MLUs a node
@@ -87,6 +89,9 @@ pub struct PlacementArguments {
     /// Shared devices
     #[arg(long, value_enum, default_value = "none")]
     pub devices: BenchDevices,
+    /// Cards of which each pending pod asks a part; of vgpu, nvidia and nvidia-linked
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(i64).range(1..=8))]
+    pub cards: i64,
     /// Tiers of HyperNodes (the first of 16 nodes each, each further one of 16 of the tier below); every
     /// pending job keeps to one of the highest
     #[arg(long, default_value_t = 0)]

@@ -489,7 +489,7 @@ fn pending(arguments: &PlacementArguments, job: usize, at: usize) -> PodObject {
     let class = number % arguments.classes.max(1);
     let (cpu, memory) = amounts(class);
     let mut pod = request(cpu, memory);
-    devices::ask(arguments.devices, &mut pod, class);
+    devices::ask((arguments.devices, arguments.cards), &mut pod, class);
     pod.name = format!("job-{job:06}-worker-{at}");
     pod.uid = format!("uid-{number:08}");
     pod.group = Some(format!("job-{job:06}"));

@@ -22,6 +22,7 @@ pub fn equip(devices: BenchDevices, node: &mut NodeObject) -> Option<Delta> {
         BenchDevices::HamiNpu => add_chips(node),
         BenchDevices::MindclusterNpu => Some(add_310p(node)),
         BenchDevices::Nvidia => register(node, "nvidia", "nvidia.com/gpu"),
+        BenchDevices::NvidiaLinked => link(node),
         BenchDevices::Hygon => register(node, "dcu", "hygon.com/dcunum"),
         BenchDevices::Iluvatar => register(node, "MR-V100", "iluvatar.ai/MR-V100-vgpu"),
         BenchDevices::Cambricon => by_capacity(
@@ -44,22 +45,37 @@ pub fn equip(devices: BenchDevices, node: &mut NodeObject) -> Option<Delta> {
     }
 }
 
-/// What the pods of a class ask.
-pub fn ask(devices: BenchDevices, pod: &mut PodObject, class: usize) {
+/// What the pods of a class ask, of so many cards where they may ask several.
+pub fn ask((devices, cards): (BenchDevices, i64), pod: &mut PodObject, class: usize) {
     match devices {
         BenchDevices::None => {}
-        BenchDevices::Vgpu => ask_vgpu(pod, class),
+        BenchDevices::Vgpu => ask_vgpu(pod, class, cards),
         BenchDevices::HamiNpu => ask_npu(pod, class),
         BenchDevices::MindclusterNpu => ask_ai_core(pod),
-        BenchDevices::Nvidia => ask_part(pod, class, ("gpu", "gpumem", "gpucores"), "nvidia.com"),
-        BenchDevices::Hygon => ask_part(pod, class, ("dcunum", "dcumem", "dcucores"), "hygon.com"),
+        BenchDevices::Nvidia | BenchDevices::NvidiaLinked => {
+            ask_part(
+                pod,
+                class,
+                ("gpu", "gpumem", "gpucores"),
+                ("nvidia.com", cards),
+            );
+            if devices == BenchDevices::NvidiaLinked {
+                let policy = ("hami.io/gpu-scheduler-policy", "topology-aware");
+                let annotations = &mut pod.facts.annotations;
+                annotations.push((policy.0.to_owned(), policy.1.to_owned()));
+            }
+        }
+        BenchDevices::Hygon => {
+            let names = ("dcunum", "dcumem", "dcucores");
+            ask_part(pod, class, names, ("hygon.com", 1));
+        }
         BenchDevices::Iluvatar => {
             let names = ("MR-V100-vgpu", "MR-V100.vMem", "MR-V100.vCore");
-            ask_part(pod, class, names, "iluvatar.ai");
+            ask_part(pod, class, names, ("iluvatar.ai", 1));
         }
         BenchDevices::Cambricon => {
             let names = ("vmlu", "mlu.smlu.vmemory", "mlu.smlu.vcore");
-            ask_part(pod, class, names, "cambricon.com");
+            ask_part(pod, class, names, ("cambricon.com", 1));
         }
         BenchDevices::Mthreads => demand(
             pod,
@@ -92,6 +108,29 @@ fn register(node: &mut NodeObject, word: &str, count: &str) -> Option<Delta> {
     None
 }
 
+/// GPUs under HAMi: the two pairs of a half and cards opposite each other are linked twice, others of a half once.
+fn link(node: &mut NodeObject) -> Option<Delta> {
+    register(node, "nvidia", "nvidia.com/gpu");
+    let points = |one: i64, other: i64| match (one / 4 == other / 4, (one + other) % 4 == 3) {
+        (true, true) => 220,
+        (true, false) => 120,
+        (false, _) if one % 4 == other % 4 => 210,
+        (false, _) => 10,
+    };
+    let row = |one: i64| {
+        let others = (0..CARDS).filter(|other| *other != one);
+        let others =
+            others.map(|other| format!(r#""{}-{other}":{}"#, node.name, points(one, other)));
+        let others = others.collect::<Vec<_>>().join(",");
+        format!(r#"{{"uuid":"{}-{one}","score":{{{others}}}}}"#, node.name)
+    };
+    let rows: Vec<String> = (0..CARDS).map(row).collect();
+    let links = format!("[{}]", rows.join(","));
+    let annotations = &mut node.device_annotations;
+    annotations.push(("hami.io/node-nvidia-score".to_owned(), links));
+    None
+}
+
 /// So much of each card.
 fn by_capacity(node: &mut NodeObject, each: &[(&str, i64)]) -> Option<Delta> {
     let all = each.iter().map(|(name, amount)| (*name, amount * CARDS));
@@ -99,12 +138,12 @@ fn by_capacity(node: &mut NodeObject, each: &[(&str, i64)]) -> Option<Delta> {
     None
 }
 
-/// A part of a card by its vendor's names: count, memory, cores.
+/// A part of so many cards by their vendor's names: count, memory, cores.
 fn ask_part(
     pod: &mut PodObject,
     class: usize,
     (count, memory, cores): (&str, &str, &str),
-    vendor: &str,
+    (vendor, cards): (&str, i64),
 ) {
     // In units of 1 or 256 MiB.
     let unit = if memory.starts_with("gpu") || memory.starts_with("dcu") {
@@ -114,7 +153,11 @@ fn ask_part(
     };
     let name = |own: &str| format!("{vendor}/{own}");
     let units = (8 + class as i64 % 24) * unit;
-    let mut amounts = [(name(count), 1), (name(memory), units), (name(cores), 5)];
+    let mut amounts = [
+        (name(count), cards),
+        (name(memory), units),
+        (name(cores), 5),
+    ];
     amounts.sort();
     let amounts: Vec<(&str, i64)> = amounts
         .iter()
@@ -201,15 +244,15 @@ fn offer(node: &mut NodeObject, amounts: &[(&str, i64)]) {
     }
 }
 
-/// One vGPU; no two classes ask for the same memory.
-fn ask_vgpu(pod: &mut PodObject, class: usize) {
+/// So many vGPUs; no two classes ask for the same memory.
+fn ask_vgpu(pod: &mut PodObject, class: usize, cards: i64) {
     let memory = 2048 + class as i64 % 8192;
     demand(
         pod,
         &[
             ("volcano.sh/vgpu-cores", 5),
             ("volcano.sh/vgpu-memory", memory),
-            ("volcano.sh/vgpu-number", 1),
+            ("volcano.sh/vgpu-number", cards),
         ],
     );
 }
@@ -250,7 +293,7 @@ fn demand(pod: &mut PodObject, amounts: &[(&str, i64)]) {
 
 /// The pod holds a vGPU on its node; those of one node are spread unevenly over its cards.
 pub fn hold_vgpu(pod: &mut PodObject, random: u64, class: usize) {
-    ask_vgpu(pod, class);
+    ask_vgpu(pod, class, 1);
     let card = random % CARDS as u64;
     let node = pod.node.as_deref().unwrap_or_default();
     let memory = 2048 + class as i64 % 8192;

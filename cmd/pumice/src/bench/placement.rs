@@ -62,7 +62,7 @@ pub fn config(arguments: &PlacementArguments) -> anyhow::Result<Config> {
                 BenchDevices::Vgpu => Some("VGPUEnable: true"),
                 BenchDevices::HamiNpu => Some("AscendHAMiVNPUEnable: true"),
                 BenchDevices::MindclusterNpu => Some("AscendMindClusterVNPUEnable: true"),
-                BenchDevices::Nvidia => Some("HAMiVendors: [NVIDIA]"),
+                BenchDevices::Nvidia | BenchDevices::NvidiaLinked => Some("HAMiVendors: [NVIDIA]"),
                 BenchDevices::Hygon => Some("HAMiVendors: [Hygon]"),
                 BenchDevices::Cambricon => Some("HAMiVendors: [Cambricon]"),
                 BenchDevices::Iluvatar => Some("HAMiVendors: [Iluvatar]"),

@@ -28,6 +28,7 @@ fn base() -> PlacementArguments {
         rule: PodRule::None,
         terms: 0,
         plain: 0,
+        cards: 1,
         topology: 0,
         job_work_limit: 0,
         devices: BenchDevices::None,

@@ -16,7 +16,7 @@ use super::kind::{CardKind, Marking};
 use super::limits::CardLimits;
 use super::own::HamiRequest;
 use super::own::{HamiFamily, TakenBy};
-use super::place::CardOrder;
+use super::place::{CardOrder, TriesLeft};
 use super::registered_card::HamiCard;
 use super::sgpu::ClassCounts;
 use super::share::{self, CardNeed, CardShare};
@@ -187,7 +187,7 @@ impl HamiFamily for VendorCards {
     }
 
     fn best(on_node: &PodOnCards, need: &CardNeed, own: &[Taken]) -> Option<TakenBy<Self>> {
-        on_node.best(need, own)
+        on_node.best(need, own, &mut TriesLeft::default())
     }
 
     fn allocation(on_node: &PodOnCards, need: &CardNeed, taken: Taken) -> Allocation {

@@ -20,6 +20,7 @@
 //! or written.
 
 pub(crate) mod ascend;
+mod best_set;
 mod card_check;
 mod card_failures;
 mod cards;

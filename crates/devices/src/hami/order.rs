@@ -7,16 +7,13 @@ use smallvec::SmallVec;
 use crate::part::CardPart;
 use crate::settings::Policy;
 
+use super::best_set::LinkedCards;
 use super::check::Taken;
-use super::links;
 use super::own::{HamiFamily, NeedOf, PodOnDevices};
 use super::place::CardOrder;
 use super::preference::{CardPreference, CardWeights, OrderKey};
 use super::share::CardNeed;
 use super::vendor_cards::PodOnCards;
-
-/// Cards of which those that are best linked are looked for.
-const MAX_LINKED: usize = 64;
 
 /// A card in the order of a pod.
 #[derive(Clone, Copy, Debug)]
@@ -82,17 +79,13 @@ impl PodOnCards<'_> {
     }
 
     /// Sets of cards of which a need takes some, all of one set, the best set first: those near each NUMA
-    /// node where they have to be near one, else all; the cards that are best linked come first of a set.
+    /// node where they have to be near one, else all.
     pub fn sets(&self, need: &CardNeed, own: &[Taken]) -> SmallVec<[CardOrder; 4]> {
         let order = self.order(need, own);
-        let mut sets = match self.limits.wants_one_numa(need.kind) {
+        match self.limits.wants_one_numa(need.kind) {
             true => self.by_numa(&order),
             false => SmallVec::from_iter([order]),
-        };
-        if self.limits.preference.linked && !self.cards.links.is_empty() {
-            sets.iter_mut().for_each(|set| self.link(need, set));
         }
-        sets
     }
 
     /// The cards near each NUMA node, that of the best card first; a card that tells none is alone.
@@ -109,23 +102,23 @@ impl PodOnCards<'_> {
         nodes
     }
 
-    /// Puts the cards first that are best linked with each other; of a single one the one that others
-    /// miss least.
-    fn link(&self, need: &CardNeed, order: &mut CardOrder) {
-        let count = need.count as usize;
-        let is_split = order.iter().any(|at| self.is_split(usize::from(*at)));
-        if is_split || count >= order.len() || order.len() > MAX_LINKED {
+    /// Puts the cards of a set first that are best linked with each other, where the pod asks for that; of a
+    /// single one the one that others miss least. Takes from the steps that are left to the pod.
+    pub fn link(&self, need: &CardNeed, order: &mut CardOrder, steps: &mut u32) {
+        let links = &self.cards.links;
+        if !self.limits.preference.linked || links.is_empty() {
             return;
         }
-        let cards = order.len();
-        let link = |one: u16| order.iter().map(move |other| self.cards.link(one, *other));
-        // The search asks for the same ones over and over.
-        let table: Vec<i64> = order.iter().copied().flat_map(link).collect();
-        let points = |one: usize, other: usize| table[one * cards + other];
-        let chosen = links::best_set(cards, count, points);
+        let count = need.count as usize;
+        let is_split = order.iter().any(|at| self.is_split(usize::from(*at)));
+        if is_split || count >= order.len() {
+            return;
+        }
+        let between = |one: usize, other: usize| links.between(order[one], order[other]);
+        let chosen = LinkedCards::new(order.len(), between).best(count, steps);
         let (mut first, mut rest) = (CardOrder::new(), CardOrder::new());
         for (place, at) in order.iter().enumerate() {
-            match chosen.contains(&place) {
+            match chosen >> place & 1 == 1 {
                 true => first.push(*at),
                 false => rest.push(*at),
             }

@@ -12,6 +12,7 @@ use crate::ledger::CardSummary;
 use crate::part::CardPart;
 use crate::settings::Policy;
 
+use super::best_set::STEPS_OF_POD;
 use super::check::Taken;
 use super::share::{CardMemory, CardNeed};
 use super::vendor_cards::PodOnCards;
@@ -22,29 +23,30 @@ pub type TakenCards = SmallVec<[Taken; 4]>;
 /// Cards of which a container gets some, the best first.
 pub type CardOrder = SmallVec<[u16; 16]>;
 
-/// Steps after which a node counts as not fitting.
-const STEPS: u32 = 2_000;
+/// What a pod may still try on a node.
+pub struct TriesLeft {
+    /// Cards for a container; without any left the node counts as not fitting.
+    pub cards: u32,
+    /// Steps of the search for cards that are linked well.
+    pub links: u32,
+}
+
+impl Default for TriesLeft {
+    fn default() -> Self {
+        Self {
+            cards: 2_000,
+            links: STEPS_OF_POD,
+        }
+    }
+}
+
 /// Cards of a pod of several containers above which nothing is tried; the depth is bounded by this.
 const MAX_CARDS: u64 = 64;
 
 impl PodOnCards<'_> {
     /// Cards for all needs, and the score of the node; `None` if there are not enough.
     pub fn place(&self, needs: &[CardNeed]) -> Option<(TakenCards, f64)> {
-        let mut taken = TakenCards::new();
-        match needs {
-            [need] => taken.extend(self.best(need, &[])?),
-            needs => {
-                let cards: u64 = needs.iter().map(|need| u64::from(need.count)).sum();
-                let alone = |need: &CardNeed| self.best(need, &[]).is_some();
-                if cards > MAX_CARDS || !needs.iter().all(alone) {
-                    return None;
-                }
-                let mut steps = STEPS;
-                if !self.search(needs, &mut taken, &mut steps) {
-                    return None;
-                }
-            }
-        }
+        let taken = self.choose(needs, &mut TriesLeft::default())?;
         let vendor = self.sgpu_score(needs, &taken) + self.rating(needs);
         let own = match self.limits.preference.node {
             Some(policy) => self.node_score(policy),
@@ -54,10 +56,29 @@ impl PodOnCards<'_> {
         Some((taken, score))
     }
 
+    /// Cards for all needs, found in so many steps.
+    pub fn choose(&self, needs: &[CardNeed], left: &mut TriesLeft) -> Option<TakenCards> {
+        if let [need] = needs {
+            return self.best(need, &[], left);
+        }
+        let cards: u64 = needs.iter().map(|need| u64::from(need.count)).sum();
+        let serves = |need: &CardNeed, set: &CardOrder| self.first(need, set, &[]).is_some();
+        let mut alone = needs.iter().map(|need| (need, self.sets(need, &[])));
+        if cards > MAX_CARDS || !alone.all(|(need, sets)| sets.iter().any(|set| serves(need, set)))
+        {
+            return None;
+        }
+        let mut taken = TakenCards::new();
+        self.search(needs, &mut taken, left).then_some(taken)
+    }
+
     /// The cards that a need gets beside what containers of the pod have got.
-    pub fn best(&self, need: &CardNeed, own: &[Taken]) -> Option<TakenCards> {
+    pub fn best(&self, need: &CardNeed, own: &[Taken], left: &mut TriesLeft) -> Option<TakenCards> {
         let mut sets = self.sets(need, own).into_iter();
-        sets.find_map(|set| self.first(need, &set, own))
+        sets.find_map(|mut set| {
+            self.link(need, &mut set, &mut left.links);
+            self.first(need, &set, own)
+        })
     }
 
     /// The first cards for a need, of those in an order.
@@ -81,12 +102,15 @@ impl PodOnCards<'_> {
     }
 
     /// Cards for each need in turn.
-    fn search(&self, needs: &[CardNeed], taken: &mut TakenCards, steps: &mut u32) -> bool {
+    fn search(&self, needs: &[CardNeed], taken: &mut TakenCards, left: &mut TriesLeft) -> bool {
         let Some((need, rest)) = needs.split_first() else {
             return true;
         };
         let mut sets = self.sets(need, taken).into_iter();
-        sets.any(|set| self.take((need, rest), &set, need.count, taken, steps))
+        sets.any(|mut set| {
+            self.link(need, &mut set, &mut left.links);
+            self.take((need, rest), &set, need.count, taken, left)
+        })
     }
 
     /// So many cards of those in `order` for a need, then the needs after it.
@@ -94,26 +118,26 @@ impl PodOnCards<'_> {
         &self,
         (need, rest): (&CardNeed, &[CardNeed]),
         order: &[u16],
-        left: u32,
+        missing: u32,
         taken: &mut TakenCards,
-        steps: &mut u32,
+        left: &mut TriesLeft,
     ) -> bool {
-        if left == 0 {
-            return self.search(rest, taken, steps);
+        if missing == 0 {
+            return self.search(rest, taken, left);
         }
         for (at, card) in order.iter().enumerate() {
             let is_split = |card: &u16| self.is_split(usize::from(*card));
-            let may_do = order.len() - at >= left as usize || order[at..].iter().any(is_split);
-            if !may_do || *steps == 0 {
+            let may_do = order.len() - at >= missing as usize || order[at..].iter().any(is_split);
+            if !may_do || left.cards == 0 {
                 return false;
             }
-            *steps -= 1;
+            left.cards -= 1;
             let Ok(found) = self.admits(need, usize::from(*card), taken) else {
                 continue;
             };
             taken.push(found);
             let next = at + usize::from(!is_split(card));
-            if self.take((need, rest), &order[next..], left - 1, taken, steps) {
+            if self.take((need, rest), &order[next..], missing - 1, taken, left) {
                 return true;
             }
             taken.pop();

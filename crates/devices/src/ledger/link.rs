@@ -1,21 +1,46 @@
-//! How well two cards of a node are linked.
+//! How well the cards of a node are linked, each with each.
 
-use super::NodeCards;
-
-/// What a node tells of two of its cards; the larger, the faster what they tell each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CardLink {
-    /// Positions of the cards: of which, and with which.
-    pub cards: (u16, u16),
-    /// What is told.
-    pub points: i64,
+/// What a node tells of each two of its cards, the same both ways; the larger, the faster what they tell
+/// each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CardLinks {
+    cards: usize,
+    /// A row for each card.
+    points: Box<[u32]>,
 }
 
-impl NodeCards {
-    /// Points of one card with another; 0 where none are told.
-    pub fn link(&self, of: u16, with: u16) -> i64 {
-        let links = &self.links;
-        let found = links.binary_search_by_key(&(of, with), |link| link.cards);
-        found.map_or(0, |at| links[at].points)
+impl CardLinks {
+    /// Most cards of a node of whose links anything is known.
+    pub const MAX_CARDS: usize = 64;
+
+    /// The links of so many cards, of which each two have these points; asked with the lower card first.
+    pub fn new(cards: usize, points: impl Fn(usize, usize) -> u32) -> Self {
+        debug_assert!(cards <= Self::MAX_CARDS);
+        let of = |at: usize| {
+            let (one, other) = (at / cards, at % cards);
+            match one == other {
+                true => 0,
+                false => points(one.min(other), one.max(other)),
+            }
+        };
+        Self {
+            cards,
+            points: (0..cards * cards).map(of).collect(),
+        }
+    }
+
+    /// Nothing is known of them.
+    pub fn is_empty(&self) -> bool {
+        self.cards == 0
+    }
+
+    /// Points of two cards, by their positions; 0 where none are known.
+    #[inline]
+    pub fn between(&self, one: u16, other: u16) -> u32 {
+        let (one, other) = (usize::from(one), usize::from(other));
+        match one < self.cards && other < self.cards {
+            true => self.points[one * self.cards + other],
+            false => 0,
+        }
     }
 }

@@ -55,17 +55,27 @@ pub fn instances(rng: &mut Rng, node: &NodeObject, list: &str) -> Option<(String
     Some((key, serde_json::Value::Array(all).to_string()))
 }
 
-/// How well each two cards are linked, as HAMi's device plugin tells it.
+/// How well each two cards are linked, as HAMi's device plugin tells it; at times other points the other way,
+/// none, or points that cannot be.
 pub fn links(rng: &mut Rng, node: &str, cards: i64) -> String {
-    let mut rows: Vec<serde_json::Value> = Vec::new();
+    let name = |at: i64| format!("{node}-nvidia-{at}");
+    let mut rows: Vec<serde_json::Map<String, serde_json::Value>> = Vec::new();
+    rows.resize_with(cards as usize, Default::default);
     for one in 0..cards {
-        let mut points = serde_json::Map::new();
-        for other in (0..cards).filter(|other| *other != one) {
-            let id = format!("{node}-nvidia-{other}");
-            points.insert(id, rng.pick(&[0, 10, 20, 70]).into());
+        for other in one + 1..cards {
+            let points = rng.pick(&[0, 10, 20, 70]);
+            let back = match rng.one_in(12) {
+                true => rng.pick(&[0, 10, -1]),
+                false => points,
+            };
+            rows[one as usize].insert(name(other), points.into());
+            rows[other as usize].insert(name(one), back.into());
         }
-        let id = format!("{node}-nvidia-{one}");
-        rows.push(serde_json::json!({"uuid": id, "score": points}));
     }
-    serde_json::Value::from(rows).to_string()
+    if cards > 0 && rng.one_in(8) {
+        rows[0].clear();
+    }
+    let row = |(at, points)| serde_json::json!({"uuid": name(at), "score": points});
+    let rows = (0..).zip(rows).map(row).collect();
+    serde_json::Value::Array(rows).to_string()
 }

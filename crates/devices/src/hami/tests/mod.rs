@@ -1,6 +1,7 @@
 //! Tests of the vendors. Amounts of containers are written by resource.
 
 mod bad_input;
+mod best_set;
 mod configuration;
 mod examples;
 mod init_containers;

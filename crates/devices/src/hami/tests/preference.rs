@@ -162,22 +162,83 @@ fn topology_aware_takes_the_cards_that_are_linked_best() {
 #[test]
 fn links_that_cannot_be_read_are_told_and_count_as_0() {
     let family = family(Policy::None);
-    let told = |links: &str| node(Some(links)).cards(&*family).problems.join("; ");
-    assert!(told("{}").contains("is no JSON list and counts as absent"));
-    assert!(told(r#"[{"uuid":"X"}]"#).contains("\"X\" is no card of the node"));
-    let text = told(r#"[{"uuid":"G0","score":{"G1":"fast"}}]"#);
-    assert!(
-        text.contains("\"G0\" with \"G1\": \"fast\" is no whole number"),
-        "{text}"
-    );
+    let problems = |links: &str| node(Some(links)).cards(&*family).problems.join("; ");
+    let no_number = "is no whole number from 0 on of a card of the node, and counts as 0; restart the device \
+                     plugin";
+    for (links, told) in [
+        ("{}", "\"{}\" is no JSON list and counts as absent; restart the device plugin".to_owned()),
+        (r#"[{"uuid":"X"}]"#, "\"X\" is no card of the node".to_owned()),
+        (
+            r#"[{"uuid":"G0","score":{"G1":"fast"}}]"#,
+            format!("\"G0\" with \"G1\": \"fast\" {no_number}"),
+        ),
+        (
+            r#"[{"uuid":"G0","score":{"G1":-3}}]"#,
+            format!("\"G0\" with \"G1\": -3 {no_number}"),
+        ),
+        (
+            r#"[{"uuid":"G0","score":{"G1":2147483648}}]"#,
+            format!("\"G0\" with \"G1\": 2147483648 {no_number}"),
+        ),
+        (
+            r#"[{"uuid":"G0","score":{"X":3}}]"#,
+            format!("\"G0\" with \"X\": 3 {no_number}"),
+        ),
+        (
+            r#"[{"uuid":"G0"},{"uuid":"G0"}]"#,
+            "\"G0\" is listed twice, and the first counts".to_owned(),
+        ),
+        (
+            r#"[{"uuid":"G0","score":{"G1":3}},{"uuid":"G1","score":{"G0":5}}]"#,
+            "\"G0\" with \"G1\" has 3, and the other way 5: the smaller counts; look at the links of the \
+             node, then restart the device plugin"
+                .to_owned(),
+        ),
+        (
+            r#"[{"uuid":"G1","score":{"G0":5}}]"#,
+            "\"G0\" with \"G1\" has nothing, and the other way 5: the smaller counts; look at the links of \
+             the node, then restart the device plugin"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(problems(links), format!("{LINKS}: {told}"), "{links}");
+    }
+    let even = r#"[{"uuid":"G0","score":{"G1":3,"G0":7}},{"uuid":"G1","score":{"G0":3}}]"#;
+    for links in ["", "[]", r#"[{"uuid":"G0","score":{}}]"#, even] {
+        assert_eq!(problems(links), "", "{links}");
+    }
+    let cards = |links| node(links).cards(&*family);
+    assert!(!cards(Some(even)).has_cards_of(&cards(None)));
+}
+
+#[test]
+fn of_links_that_are_told_two_ways_the_smaller_counts_and_others_stay_what_they_are() {
+    let links = r#"[{"uuid":"G0","score":{"G1":900,"G2":"x","G3":-1}},
+        {"uuid":"G1","score":{"G0":20}},
+        {"uuid":"G2","score":{"G3":30}},
+        {"uuid":"G3","score":{"G2":30}}]"#;
+    let policy = [(CARDS, "topology-aware")];
+    let found = chosen(Policy::None, &node(Some(links)), 2, &policy);
+    assert_eq!(found, "G3 G2");
+}
+
+#[test]
+fn links_of_more_cards_than_are_read_are_told_and_nothing_else_of_the_node_changes() {
+    let family = family(Policy::None);
+    let register: String = (0..65)
+        .map(|at| format!("G{at},10,1000,100,A,0,true:"))
+        .collect();
+    let links = r#"[{"uuid":"G0","score":{"G1":3}},{"uuid":"G1","score":{"G0":3}}]"#;
+    let annotations = [("hami.io/node-nvidia-register", &*register), (LINKS, links)];
+    let mut cards = VendorNode::new(&annotations, &[("nvidia.com/gpu", 650)]).cards(&*family);
     assert_eq!(
-        told(r#"[{"uuid":"G0","score":{"G1":3}},{"uuid":"G1"}]"#),
-        ""
+        cards.problems,
+        [format!(
+            "{LINKS}: not used: the node has 65 cards, and links are read of 64"
+        )]
     );
-    assert_eq!(told(""), "");
-    let plain = node(None).cards(&*family);
-    let linked = node(Some(r#"[{"uuid":"G0","score":{"G1":3}}]"#)).cards(&*family);
-    assert!(!linked.has_cards_of(&plain));
+    let pod = asking((2, 10, 0), &[(CARDS, "topology-aware")]);
+    assert!(place(&*family, &mut cards, (1, &pod)).is_ok());
 }
 
 #[test]

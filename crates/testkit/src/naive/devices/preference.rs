@@ -146,12 +146,13 @@ impl<'a> Preference<'a> {
         }
         let text = label(&node.device_annotations, "hami.io/node-nvidia-score");
         let told: serde_json::Value = serde_json::from_str(text.unwrap_or("[]")).expect("JSON");
-        let points = |one: usize, other: usize| {
+        let told_of = |one: usize, other: usize| {
             let mut rows = told.as_array().into_iter().flatten();
             let row = rows.find(|row| row["uuid"] == cards[one].id.as_str());
-            row.and_then(|row| row["score"][&cards[other].id].as_i64())
-                .unwrap_or(0)
+            let points = row.and_then(|row| row["score"][&cards[other].id].as_i64());
+            points.filter(|points| *points >= 0).unwrap_or(0)
         };
+        let points = |one: usize, other: usize| told_of(one, other).min(told_of(other, one));
         let sum = |set: &Vec<usize>| -> i64 {
             let pairs = set.iter().enumerate();
             let with_later = |(at, one): (usize, &usize)| -> i64 {
