@@ -1,8 +1,11 @@
 //! PodGroups of Kubernetes itself, and how pods name theirs (spec/03 §B10).
 
 use k8s_openapi::api::core::v1::PodSpec;
+use pumice_api::native_pod_group::NativePodGroupStatus;
 use pumice_api::{NativePodGroup, keys};
-use pumice_model::object::{GroupObject, GroupPhase, GroupStatus, NATIVE_GROUP};
+use pumice_model::object::{
+    GroupCondition, GroupObject, GroupStatus, NATIVE_GROUP, SCHEDULED, UNSCHEDULABLE,
+};
 
 use crate::meta;
 use crate::options::Options;
@@ -55,15 +58,35 @@ pub fn native_pod_group(
         user: meta::user(&group.metadata),
         requester: meta::requester(&group.metadata),
         annotations: run_time::annotations(&group.metadata, options, None),
-        status: GroupStatus {
-            phase: GroupPhase::Inqueue,
-            ..GroupStatus::default()
-        },
+        status: status(&group.status),
         is_native: true,
         name: native_name(&name),
         namespace,
         ..GroupObject::default()
     })
+}
+
+/// What the conditions of a group say, in the words of other PodGroups.
+fn status(wire: &NativePodGroupStatus) -> GroupStatus {
+    let mut conditions: Vec<GroupCondition> = Vec::new();
+    for condition in &wire.conditions {
+        let is_placed = NativePodGroup::PLACED_CONDITIONS.contains(&&*condition.kind);
+        let (kind, status) = match (is_placed, &*condition.status) {
+            (true, "True") => (SCHEDULED, "True"),
+            (true, _) => (UNSCHEDULABLE, "True"),
+            (false, status) => (&*condition.kind, status),
+        };
+        conditions.retain(|known| known.kind != kind);
+        conditions.push(GroupCondition {
+            kind: kind.to_owned(),
+            status: status.to_owned(),
+            reason: condition.reason.clone(),
+            message: condition.message.clone(),
+            transition_id: String::new(),
+            transition_s: meta::seconds(condition.last_transition_time.as_ref()),
+        });
+    }
+    GroupStatus::of_native(conditions)
 }
 
 /// Name of such a group among all PodGroups of its namespace.

@@ -9,6 +9,7 @@ mod admitted;
 mod claim;
 mod group;
 mod hyper_node;
+mod native;
 mod numa;
 mod volume;
 
@@ -22,6 +23,7 @@ pub use group::{
     QueueObject, QueueState, SubGroupPolicy,
 };
 pub use hyper_node::{HighestTier, HyperNodeMembers, HyperNodeObject, TopologyRequest};
+pub use native::{BOUND_IN_PART, NativeCondition, NativeTopic, SCHEDULED, UNSCHEDULABLE};
 pub use numa::{
     AskedPolicy, AssignedPod, CpuPlace, CpuRequest, InitCpus, MAX_CPU, MAX_NUMA_NODES,
     NumatopologyObject, TopologyPolicy,

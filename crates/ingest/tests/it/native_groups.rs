@@ -42,6 +42,48 @@ fn a_gang_has_its_minimum_and_pods_of_a_basic_group_go_one_by_one() {
 }
 
 #[test]
+fn conditions_are_read_as_those_of_other_groups_in_the_words_of_each_version() {
+    let conditions = |told: &[(&str, &str)]| {
+        let one = |(kind, status): &(&str, &str)| {
+            json!({"type": kind, "status": status, "reason": "R", "message": "m",
+                "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1})
+        };
+        let wire = json!({
+            "metadata": {"name": "train", "namespace": "ns", "uid": "u"},
+            "spec": {"schedulingPolicy": {"basic": {}}},
+            "status": {
+                "conditions": told.iter().map(one).collect::<Vec<_>>(),
+                "resourceClaimStatuses": [{"name": "c", "resourceClaimName": "train-c"}],
+            },
+        });
+        let wire: NativePodGroup = serde_json::from_value(wire).expect("a PodGroup");
+        let read = pumice_ingest::native_pod_group(&wire, &Options::default());
+        let status = read.expect("no problems").status;
+        let said = status.conditions.into_iter();
+        let said = said.map(|one| {
+            format!(
+                "{}={} {} {}",
+                one.kind, one.status, one.message, one.transition_s
+            )
+        });
+        (status.phase, said.collect::<Vec<_>>().join("; "))
+    };
+    for kind in ["PodGroupInitiallyScheduled", "PodGroupScheduled"] {
+        let (phase, said) = conditions(&[(kind, "True"), ("DisruptionTarget", "False")]);
+        assert_eq!(phase, GroupPhase::Running);
+        assert_eq!(
+            said,
+            "Scheduled=True m 1767225600; DisruptionTarget=False m 1767225600"
+        );
+        let (phase, said) = conditions(&[(kind, "False")]);
+        assert_eq!(phase, GroupPhase::Inqueue);
+        assert_eq!(said, "Unschedulable=True m 1767225600");
+        let (phase, _) = conditions(&[(kind, "True"), ("BoundInPart", "True")]);
+        assert_eq!(phase, GroupPhase::Unknown);
+    }
+}
+
+#[test]
 fn a_group_has_exactly_one_policy_and_a_gang_one_pod_at_least() {
     for (policy, expected) in [
         (

@@ -135,8 +135,8 @@ pub struct GroupObject {
     pub annotations: Pairs,
     /// Status as last seen.
     pub status: GroupStatus,
-    /// It is one of Kubernetes itself: its name begins with [`NATIVE_GROUP`], and its status is kept, not
-    /// written.
+    /// It is one of Kubernetes itself: its name begins with [`NATIVE_GROUP`], and its status is written as conditions
+    /// alone.
     pub is_native: bool,
 }
 

@@ -1,5 +1,6 @@
 //! PodGroups of Kubernetes itself (spec/03 §B10).
 
+use pumice_engine::Decisions;
 use pumice_model::object::{GroupObject, GroupPhase};
 
 use super::cluster::*;
@@ -20,22 +21,65 @@ fn three(cluster: Cluster) -> Cluster {
     })
 }
 
+/// What the object of the group says by now, if a cycle changed it.
+fn says(cluster: &Cluster, decisions: &Decisions) -> Option<Vec<(bool, &'static str, String)>> {
+    let state = cluster.engine.state();
+    let job = state.population().job_by_key("ns", TRAIN).expect("a group");
+    let native = state.job(job).status.native_conditions().into_iter();
+    let said = native.map(|one| (one.holds, one.reason, one.message));
+    decisions.groups.contains(&job).then(|| said.collect())
+}
+
 #[test]
-fn a_gang_of_kubernetes_itself_is_bound_whole_and_its_status_is_kept_and_not_written() {
+fn a_gang_of_kubernetes_itself_is_bound_whole_and_its_status_says_why_it_waits_and_that_it_was_placed()
+ {
     let cluster = Cluster::new().with(node("n1", "2c 8Gi pods=9"));
     let mut cluster = three(cluster.with(native(3)));
     let nothing = cluster.decide();
-    assert!(nothing.binds.is_empty() && nothing.groups.is_empty());
-    assert!(cluster.condition(TRAIN, "Unschedulable").is_some());
+    assert!(nothing.binds.is_empty());
+    let told = cluster.condition(TRAIN, "Unschedulable").expect("it waits");
+    let waits = (false, "Unschedulable", told.message);
+    assert_eq!(says(&cluster, &nothing), Some(vec![waits]));
     cluster.apply(node("n2", "2c 8Gi pods=9"));
     let all = cluster.decide();
-    assert!(all.groups.is_empty());
+    let placed = (
+        true,
+        "Scheduled",
+        "enough of its pods have nodes".to_owned(),
+    );
+    assert_eq!(says(&cluster, &all), Some(vec![placed]));
     assert_eq!(cluster.accept(&all).len(), 3);
+    // Pods that run are counted, which its object has no word for.
     assert!(cluster.decide().groups.is_empty());
     assert_eq!(cluster.phase(TRAIN), GroupPhase::Running);
     // Whatever else changes of the object, its phase is ours.
     cluster.apply(native(2));
     assert_eq!(cluster.phase(TRAIN), GroupPhase::Running);
+}
+
+#[test]
+fn a_group_that_was_placed_says_so_for_ever_and_another_one_of_its_name_knows_nothing_of_it() {
+    let cluster = Cluster::new().with(node("n1", "3c 8Gi pods=9"));
+    let mut cluster = three(cluster.with(native(3)));
+    let all = cluster.decide();
+    cluster.accept(&all);
+    cluster.cycle();
+    // More pods than there is room for: it waits again, and its object says that it was placed.
+    cluster.apply(native(4));
+    cluster.apply(pod("p3", "1c").group(TRAIN));
+    let waits = cluster.decide();
+    assert!(
+        cluster
+            .condition(TRAIN, "Unschedulable")
+            .is_some_and(|told| told.status == "True")
+    );
+    assert_eq!(says(&cluster, &waits), None, "nothing new");
+    let another = GroupObject {
+        uid: "another".to_owned(),
+        ..native(4)
+    };
+    cluster.apply(another);
+    assert!(cluster.condition(TRAIN, "Scheduled").is_none());
 }
 
 #[test]
