@@ -123,3 +123,87 @@ fn what_the_spec_of_a_pod_names_counts_before_its_annotation() {
         assert_eq!(named(nothing).as_deref(), Some("made"));
     }
 }
+
+#[test]
+fn how_a_group_is_evicted_is_read_in_the_words_of_each_version() {
+    let whole = |mode: Value| {
+        let policy = json!({"basic": {}});
+        let spec = json!({"schedulingPolicy": policy, "disruptionMode": mode});
+        group(spec).map(|group| group.native.goes_whole)
+    };
+    for (mode, goes_whole) in [
+        (json!(null), false),
+        (json!("Pod"), false),
+        (json!({"single": {}}), false),
+        (json!("PodGroup"), true),
+        (json!({"all": {}}), true),
+        (json!({"single": null, "all": {}}), true),
+    ] {
+        assert_eq!(whole(mode.clone()), Ok(goes_whole), "{mode}");
+    }
+    let expected = "spec.disruptionMode: \"Half\" is no mode";
+    assert_eq!(problems(whole(json!("Half"))), [expected]);
+    let expected = "spec.disruptionMode: \"all, single\" is no mode";
+    assert_eq!(
+        problems(whole(json!({"single": {}, "all": {}}))),
+        [expected]
+    );
+}
+
+#[test]
+fn importance_and_place_of_a_group_are_read_and_what_is_not_done_is_named() {
+    let read = |more: Value| {
+        let mut spec = json!({"schedulingPolicy": {"gang": {"minCount": 2}}});
+        let all = spec.as_object_mut().expect("a map");
+        all.extend(more.as_object().expect("a map").clone());
+        group(spec)
+    };
+    let all = read(json!({
+        "priorityClassName": "high",
+        "priority": 70,
+        "preemptionPolicy": "Never",
+        "schedulingConstraints": {"topology": [{"key": "example.com/rack"}]},
+    }));
+    let all = all.expect("no problems");
+    assert_eq!(all.native.priority, Some(70));
+    assert!(all.native.never_preempts && all.native.unserved.is_empty());
+    assert_eq!(all.named_label(), Some("example.com/rack"));
+    let unserved = |more: Value| read(more).expect("no problems").native.unserved;
+    let composite = unserved(json!({"parentCompositePodGroupName": "all"}));
+    assert!(
+        composite.contains("part of CompositePodGroup all"),
+        "{composite}"
+    );
+    let claims = json!({"resourceClaims": [{"name": "link", "resourceClaimName": "c"}]});
+    assert!(unserved(claims).contains("resource claims of its own (link)"));
+    let two = json!({"schedulingConstraints": {"topology": [{"key": "a"}, {"key": "b"}]}});
+    let path = "spec.schedulingConstraints.topology";
+    assert_eq!(
+        problems(read(two)),
+        [format!("{path}: more than one is set")]
+    );
+    let none = json!({"schedulingConstraints": {"topology": [{}]}});
+    assert_eq!(problems(read(none)), [format!("{path}: it has no key")]);
+    assert_eq!(
+        read(json!({"schedulingConstraints": {}}))
+            .expect("none")
+            .topology,
+        None
+    );
+}
+
+#[test]
+fn a_pod_that_names_two_groups_says_so_unless_a_controller_made_the_other_one() {
+    let names = |spec: Value, annotation: &str| {
+        let pod = read(json!({
+            "metadata": {"name": "p", "annotations": {"scheduling.k8s.io/group-name": annotation}},
+            "spec": {"containers": [], "schedulingGroup": spec},
+        }));
+        pod.expect("a pod").names_another_group
+    };
+    let native = || json!({"podGroupName": "train"});
+    assert!(names(native(), "other"));
+    assert!(!names(native(), "podgroup-0123"));
+    assert!(!names(native(), ""));
+    assert!(!names(json!(null), "other"));
+}

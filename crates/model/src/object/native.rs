@@ -11,6 +11,20 @@ pub const SCHEDULED: &str = "Scheduled";
 /// Condition of a PodGroup that waits.
 pub const UNSCHEDULABLE: &str = "Unschedulable";
 
+/// What a PodGroup of Kubernetes itself may say and no other one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct NativeTraits {
+    /// Its pods are evicted all together or not at all (`spec.disruptionMode`).
+    pub goes_whole: bool,
+    /// Nobody is evicted for its pods (`spec.preemptionPolicy`).
+    pub never_preempts: bool,
+    /// `spec.priority`, which counts before its PriorityClass: admission read it there.
+    pub priority: Option<i32>,
+    /// What it asks that this scheduler does not do, for people: its pods wait. Empty for nothing.
+    pub unserved: String,
+}
+
 /// What one condition of a PodGroup of Kubernetes itself is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NativeTopic {

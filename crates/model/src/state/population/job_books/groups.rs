@@ -70,7 +70,7 @@ impl JobBooks<'_> {
         group: Box<GroupObject>,
         min_resources: Option<ResVec>,
     ) -> bool {
-        let priority = self.population.classes.priority(&group.priority_class);
+        let priority = self.population.classes.priority_of(&group);
         let job = &mut self.population.jobs[ix.at()];
         let is_another = *job.uid != *group.uid;
         if is_another {
