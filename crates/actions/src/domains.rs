@@ -389,12 +389,9 @@ fn candidates(state: &State, unit: JobUnit, outer: Option<DomainIx>) -> Vec<Doma
     let Some(request) = unit.request(state.population()) else {
         return vec![outer];
     };
-    let Ok(highest) = network.highest_tier(request) else {
-        return Vec::new();
-    };
     let mut placed = unit.placed_on(state.population());
     placed.dedup();
-    let mut found = network.containing(&placed, highest);
+    let mut found = network.allowed(request, &placed).unwrap_or_default();
     found.retain(|domain| network.is_within(*domain, outer));
     found
 }

@@ -21,7 +21,7 @@ pub mod job_flow;
 pub mod job_template;
 pub mod keys;
 pub mod name;
-mod native_pod_group;
+pub mod native_pod_group;
 pub mod node_metrics;
 pub mod node_shard;
 pub mod numatopology;

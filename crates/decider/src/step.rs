@@ -243,10 +243,6 @@ impl Decider {
     }
 
     pub(crate) fn write_group(&mut self, ix: JobIx) {
-        let kept = self.engine.state().job(ix).group();
-        if kept.is_some_and(|group| group.is_native) {
-            return;
-        }
         let Some(group) = group_ref(&self.engine, ix) else {
             return;
         };
@@ -254,13 +250,14 @@ impl Decider {
             self.engine.status_sent(ix);
         }
         let job = self.engine.state().job(ix);
+        let name = job.name.to_string();
         // Controllers make the pods of a job once it is admitted: that must not wait.
         let urgent = job.status.phase == GroupPhase::Inqueue
             && job.tasks.len() < usize::try_from(job.min_available).unwrap_or(0);
         let status = job.status.clone();
         self.effects.write(Write::GroupStatus {
             namespace: group.namespace,
-            name: group.name,
+            name,
             uid: group.uid,
             status,
             urgent,

@@ -1,7 +1,7 @@
 //! The end of a cycle: which PodGroups to look at again, and what becomes of their statuses.
 
 use pumice_framework::Plan;
-use pumice_model::object::GroupPhase;
+use pumice_model::object::{GroupObject, GroupPhase, GroupStatus};
 use pumice_model::{JobIx, State};
 
 use crate::engine::Engine;
@@ -81,13 +81,9 @@ impl Engine {
                 if status.phase == GroupPhase::Running && !ran {
                     self.report_log.is_ready(self.state.population().job_id(ix));
                 }
-                let is_native = self
-                    .state
-                    .job(ix)
-                    .group()
-                    .is_some_and(|group| group.is_native);
+                let says_as_before = says_as_before(self.state.job(ix).group(), &status);
                 self.state.set_group_status(ix, status);
-                if !is_native {
+                if !says_as_before {
                     changed.push(ix);
                 }
             }
@@ -156,6 +152,12 @@ impl Engine {
         jobs.dedup();
         jobs
     }
+}
+
+/// The object of a PodGroup of Kubernetes itself has no word for what has changed.
+fn says_as_before(group: Option<&GroupObject>, status: &GroupStatus) -> bool {
+    let native = group.filter(|group| group.is_native);
+    native.is_some_and(|group| group.status.native_conditions() == status.native_conditions())
 }
 
 /// When the condition of a PodGroup that waits was written.

@@ -8,7 +8,7 @@ use super::network::{REQUEST_MS, ServerAnswer, ServerCall};
 
 /// The texts of a process.
 #[derive(Clone, Debug)]
-pub struct TextWriters([TextWriter; 3]);
+pub struct TextWriters([TextWriter; KeptTopic::COUNT]);
 
 impl Default for TextWriters {
     fn default() -> Self {

@@ -71,11 +71,14 @@ impl Skip {
         )
     }
 
-    /// Why a job is skipped that has no PodGroup where there has to be one.
+    /// Why a job is skipped that has no PodGroup where there has to be one, or one that asks what is not done.
     pub fn without_group(job: &Job) -> Option<Self> {
-        match job.origin {
+        match &job.origin {
             Origin::Missing => Some(Self::NoGroup),
             Origin::Awaited => Some(Self::AwaitsGroup),
+            Origin::Group(group) if !group.native.unserved.is_empty() => {
+                Some(Self::Unserved(group.native.unserved.clone()))
+            }
             Origin::Group(_) | Origin::BarePod => None,
         }
     }

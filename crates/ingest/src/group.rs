@@ -2,7 +2,9 @@
 
 use pumice_api::PodGroup;
 use pumice_api::pod_group::{PodGroupStatus, SubGroupPolicy as WirePolicy};
-use pumice_model::object::{GroupCondition, GroupObject, GroupPhase, GroupStatus, SubGroupPolicy};
+use pumice_model::object::{
+    GroupCondition, GroupObject, GroupPhase, GroupStatus, NativeTraits, SubGroupPolicy,
+};
 use pumice_model::resource::is_of_device_class;
 
 use crate::options::Options;
@@ -61,6 +63,7 @@ pub fn pod_group(group: &PodGroup, options: &Options) -> Result<GroupObject, Vec
         annotations: run_time::annotations(&group.metadata, options, None),
         status: status(&group.status, &mut problems),
         is_native: false,
+        native: NativeTraits::default(),
         namespace,
         name,
     };

@@ -1,29 +1,66 @@
 //! PodGroups of Kubernetes itself, and how pods name theirs (spec/03 §B10).
 
 use k8s_openapi::api::core::v1::PodSpec;
+use pumice_api::native_pod_group::{NativeDisruptionMode, NativePodGroupStatus};
 use pumice_api::{NativePodGroup, keys};
-use pumice_model::object::{GroupObject, GroupPhase, GroupStatus, NATIVE_GROUP};
+use pumice_model::object::{
+    GroupCondition, GroupObject, GroupStatus, HighestTier, NATIVE_GROUP, NativeTraits, SCHEDULED,
+    TopologyRequest, UNSCHEDULABLE,
+};
 
 use crate::meta;
 use crate::options::Options;
+use crate::pod::NEVER;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::run_time;
 
 /// Reads a PodGroup of `scheduling.k8s.io`. Its pods are there already, so it counts as admitted.
 ///
 /// # Errors
-/// Every problem: no name, not exactly one policy, a minimum below 1.
+/// Every problem: no name, not exactly one policy, a minimum below 1, an unknown mode of disruption, a topology without
+/// label.
 pub fn native_pod_group(
     group: &NativePodGroup,
     options: &Options,
 ) -> Result<GroupObject, Vec<ObjectProblem>> {
     let mut problems = ObjectProblems::default();
     let path = Path::root("spec");
-    let path = path.field("schedulingPolicy");
     let name = meta::name(&group.metadata, &mut problems);
     let namespace = meta::namespace(&group.metadata);
+    let min_member = min_member(group, path.field("schedulingPolicy"), &mut problems);
+    let topology = topology(group, path.field("schedulingConstraints"), &mut problems);
+    let goes_whole = goes_whole(group, path.field("disruptionMode"), &mut problems);
+    // Not a label: who may use which queue is asked about the annotation (`deploy/optional/queue-use.yaml`).
+    let queue = meta::annotation(&group.metadata, keys::QUEUE_NAME);
+    problems.or(GroupObject {
+        uid: meta::uid(&group.metadata, &namespace, &name),
+        created_s: meta::created_s(&group.metadata),
+        min_member,
+        queue: queue.unwrap_or_default().to_owned(),
+        priority_class: group.spec.priority_class_name.clone(),
+        topology,
+        preemptable: meta::preemptable(&group.metadata),
+        user: meta::user(&group.metadata),
+        requester: meta::requester(&group.metadata),
+        annotations: run_time::annotations(&group.metadata, options, None),
+        status: status(&group.status),
+        is_native: true,
+        native: NativeTraits {
+            goes_whole,
+            never_preempts: group.spec.preemption_policy.as_deref() == Some(NEVER),
+            priority: group.spec.priority,
+            unserved: unserved(group),
+        },
+        name: native_name(&name),
+        namespace,
+        ..GroupObject::default()
+    })
+}
+
+/// Pods that have to be placed at once: 1 where each goes by itself.
+fn min_member(group: &NativePodGroup, path: Path<'_>, problems: &mut ObjectProblems) -> i32 {
     let policy = &group.spec.scheduling_policy;
-    let min_member = match (&policy.basic, &policy.gang) {
+    match (&policy.basic, &policy.gang) {
         (Some(_), None) => 1,
         (None, Some(gang)) => {
             let count = gang.min_count.unwrap_or(0);
@@ -43,27 +80,87 @@ pub fn native_pod_group(
             problems.add(path, message.to_owned(), help);
             1
         }
+    }
+}
+
+/// All pods on nodes with the same value of a label, where the group asks for that.
+fn topology(
+    group: &NativePodGroup,
+    path: Path<'_>,
+    problems: &mut ObjectProblems,
+) -> Option<TopologyRequest> {
+    let constraints = group.spec.scheduling_constraints.as_ref()?;
+    let [only] = constraints.topology.as_slice() else {
+        if !constraints.topology.is_empty() {
+            let message = "more than one is set".to_owned();
+            problems.add(path.field("topology"), message, "write one");
+        }
+        return None;
     };
-    let queue = meta::annotation(&group.metadata, keys::QUEUE_NAME);
-    problems.or(GroupObject {
-        uid: meta::uid(&group.metadata, &namespace, &name),
-        created_s: meta::created_s(&group.metadata),
-        min_member,
-        queue: queue.unwrap_or_default().to_owned(),
-        priority_class: group.spec.priority_class_name.clone(),
-        preemptable: meta::preemptable(&group.metadata),
-        user: meta::user(&group.metadata),
-        requester: meta::requester(&group.metadata),
-        annotations: run_time::annotations(&group.metadata, options, None),
-        status: GroupStatus {
-            phase: GroupPhase::Inqueue,
-            ..GroupStatus::default()
-        },
-        is_native: true,
-        name: native_name(&name),
-        namespace,
-        ..GroupObject::default()
-    })
+    if only.key.is_empty() {
+        let message = "it has no key".to_owned();
+        let help = "name a label of nodes";
+        problems.add(path.field("topology"), message, help);
+    }
+    let key = HighestTier::Label(only.key.clone());
+    Some(TopologyRequest::Hard(key))
+}
+
+fn goes_whole(group: &NativePodGroup, path: Path<'_>, problems: &mut ObjectProblems) -> bool {
+    match &group.spec.disruption_mode {
+        None | Some(NativeDisruptionMode::Single) => false,
+        Some(NativeDisruptionMode::All) => true,
+        Some(NativeDisruptionMode::Unknown(mode)) => {
+            let message = format!("{mode:?} is no mode");
+            let help = "write single: {} or all: {} (v1alpha2: Pod or PodGroup)";
+            problems.add(path, message, help);
+            false
+        }
+    }
+}
+
+/// What a group asks that this scheduler does not do.
+fn unserved(group: &NativePodGroup) -> String {
+    let mut told = Vec::new();
+    if let Some(parent) = &group.spec.parent_composite_pod_group_name {
+        told.push(format!(
+            "its PodGroup is part of CompositePodGroup {parent}, and groups of groups are not placed by this \
+             scheduler: name no parentCompositePodGroupName"
+        ));
+    }
+    let claims = group.spec.resource_claims.iter();
+    let claims: Vec<&str> = claims.map(|claim| claim.name.as_str()).collect();
+    if !claims.is_empty() {
+        told.push(format!(
+            "its PodGroup has resource claims of its own ({}), which this scheduler does not reserve for groups: \
+             name claims in pods alone",
+            claims.join(", ")
+        ));
+    }
+    told.join("; ")
+}
+
+/// What the conditions of a group say, in the words of other PodGroups.
+fn status(wire: &NativePodGroupStatus) -> GroupStatus {
+    let mut conditions: Vec<GroupCondition> = Vec::new();
+    for condition in &wire.conditions {
+        let is_placed = NativePodGroup::PLACED_CONDITIONS.contains(&&*condition.kind);
+        let (kind, status) = match (is_placed, &*condition.status) {
+            (true, "True") => (SCHEDULED, "True"),
+            (true, _) => (UNSCHEDULABLE, "True"),
+            (false, status) => (&*condition.kind, status),
+        };
+        conditions.retain(|known| known.kind != kind);
+        conditions.push(GroupCondition {
+            kind: kind.to_owned(),
+            status: status.to_owned(),
+            reason: condition.reason.clone(),
+            message: condition.message.clone(),
+            transition_id: String::new(),
+            transition_s: meta::seconds(condition.last_transition_time.as_ref()),
+        });
+    }
+    GroupStatus::of_native(conditions)
 }
 
 /// Name of such a group among all PodGroups of its namespace.
@@ -77,3 +174,13 @@ pub(crate) fn native_group(spec: &PodSpec) -> Option<String> {
     let name = group.pod_group_name.as_deref();
     name.filter(|name| !name.is_empty()).map(native_name)
 }
+
+/// Whether a pod that names such a group names another one in its annotation, which nobody made for it.
+pub(crate) fn names_another(spec: &PodSpec, annotated: Option<&str>) -> bool {
+    let is_made = |name: &&str| name.starts_with(MADE_FOR_PODS);
+    native_group(spec).is_some()
+        && annotated.is_some_and(|name| !name.is_empty() && !is_made(&name))
+}
+
+/// What names of PodGroups begin with that controllers make for pods that name none.
+const MADE_FOR_PODS: &str = "podgroup-";

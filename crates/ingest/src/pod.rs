@@ -9,7 +9,7 @@ use pumice_model::object::{
     Gates, HostPort, PodObject, PodPhase, TaintEffect, Toleration, TolerationOp,
 };
 
-use crate::native_group::native_group;
+use crate::native_group::{names_another, native_group};
 use crate::options::Options;
 use crate::problem::{ObjectProblem, ObjectProblems, Path, Readable};
 use crate::{
@@ -39,6 +39,7 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<Readable<PodObject>, Vec<Obje
         .filter(|name| !name.is_empty());
     let scheduler = scheduler.unwrap_or(KUBERNETES_SCHEDULER);
     // Whoever makes PodGroups for pods that name none may have named one of its own too.
+    out.names_another_group = names_another(spec, out.group.as_deref());
     out.group = native_group(spec).or(out.group);
     out.ours = options.scheduler_names.iter().any(|name| name == scheduler);
     out.node = spec.node_name.clone().filter(|name| !name.is_empty());

@@ -293,6 +293,11 @@ impl Job {
         }
     }
 
+    /// Its pods are evicted all together or not at all.
+    pub fn goes_whole(&self) -> bool {
+        self.group().is_some_and(|group| group.native.goes_whole)
+    }
+
     /// It, or a sub-job of it, asks for a place in the network.
     pub fn wants_topology(&self) -> bool {
         self.group().is_some_and(GroupObject::wants_topology)

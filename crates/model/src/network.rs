@@ -5,14 +5,16 @@
 
 mod around;
 mod build;
+mod labelled;
 mod labels;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use regex::{Regex, RegexBuilder};
 
 use around::DomainList;
+use labelled::LabelDomains;
 
 use crate::ix::{DomainIx, NodeIx};
 use crate::node::Nodes;
@@ -69,6 +71,10 @@ pub struct NetworkTree {
     tiers: BTreeMap<String, Option<i64>>,
     /// In order.
     faults: Vec<HyperNodeFault>,
+    /// Domains of labels that PodGroups name themselves.
+    labelled: LabelDomains,
+    /// Labels that are named since.
+    named: BTreeSet<String>,
     is_built: bool,
     epoch: u64,
 }
@@ -81,7 +87,8 @@ impl NetworkTree {
 
     /// The domain with this index.
     pub fn domain(&self, ix: DomainIx) -> &NetworkDomain {
-        &self.domains[ix.at()]
+        let of_tree = self.domains.get(ix.at());
+        of_tree.unwrap_or_else(|| self.labelled.get(ix))
     }
 
     /// The nodes of a domain, in order.
@@ -92,6 +99,11 @@ impl NetworkTree {
     /// The domains a node is in, in order; the last one is the cluster.
     pub fn of_node(&self, node: NodeIx) -> &[DomainIx] {
         &self.of_node[node.at()]
+    }
+
+    /// The domains of labels a node is in that PodGroups name themselves, in order.
+    pub fn labels_of_node(&self, node: NodeIx) -> &[DomainIx] {
+        self.labelled.of_node(node)
     }
 
     /// The cluster as a domain.
@@ -154,12 +166,35 @@ impl NetworkTree {
             TopologyRequest::Soft => Ok(i64::MAX),
             TopologyRequest::Hard(HighestTier::Number(tier)) => Ok(*tier),
             TopologyRequest::Hard(HighestTier::Missing) => Err(TierProblem::Missing),
+            TopologyRequest::Hard(HighestTier::Label(key)) => {
+                match self.labelled.of_key(key).next() {
+                    Some(_) => Ok(0),
+                    None => Err(TierProblem::Unlabelled(key.clone())),
+                }
+            }
             TopologyRequest::Hard(HighestTier::Name(name)) => match self.tiers.get(name) {
                 Some(Some(tier)) => Ok(*tier),
                 Some(None) => Err(TierProblem::Ambiguous(name.clone())),
                 None => Err(TierProblem::Unknown(name.clone())),
             },
         }
+    }
+
+    /// Domains in which a request may be kept around all of some nodes, in order; of those without nodes none.
+    ///
+    /// # Errors
+    /// Why there cannot be any.
+    pub fn allowed(
+        &self,
+        request: &TopologyRequest,
+        nodes: &[NodeIx],
+    ) -> Result<Vec<DomainIx>, TierProblem> {
+        let highest = self.highest_tier(request)?;
+        let TopologyRequest::Hard(HighestTier::Label(key)) = request else {
+            return Ok(self.containing(nodes, highest));
+        };
+        let holds_all = |ix: &DomainIx| nodes.iter().all(|node| self.holds(*ix, *node));
+        Ok(self.labelled.of_key(key).filter(holds_all).collect())
     }
 
     /// Domains of at most a tier that contain all of some nodes, in order; of those without nodes none.
@@ -179,12 +214,17 @@ impl NetworkTree {
 
     /// Whether a node is in a domain.
     pub fn holds(&self, domain: DomainIx, node: NodeIx) -> bool {
-        self.of_node(node).binary_search(&domain).is_ok()
+        let of_node = match domain.at() < self.domains.len() {
+            true => self.of_node(node),
+            false => self.labels_of_node(node),
+        };
+        of_node.binary_search(&domain).is_ok()
     }
 
     /// The domains that contain all nodes of one, itself and the cluster among them, in order.
     pub fn around(&self, inner: DomainIx) -> &[DomainIx] {
-        &self.around[inner.at()]
+        let of_tree = self.around.get(inner.at());
+        of_tree.map_or_else(|| self.labelled.around(inner), |list| list.as_slice())
     }
 
     /// Whether all nodes of a domain are in another.
@@ -219,9 +259,22 @@ impl NetworkTree {
         self.is_built = false;
     }
 
-    /// Brings the tree in step with HyperNodes and nodes.
-    pub(crate) fn seal(&mut self, nodes: &Nodes) {
-        if self.is_built {
+    /// A PodGroup names a label.
+    pub(crate) fn name_label(&mut self, key: &str) {
+        if !self.named.contains(key) {
+            self.named.insert(key.to_owned());
+        }
+    }
+
+    /// Brings the tree in step with HyperNodes and nodes, and domains of labels with those that `named` tells all
+    /// of.
+    pub(crate) fn seal<'k>(&mut self, nodes: &Nodes, named: impl FnOnce() -> BTreeSet<&'k str>) {
+        let new = std::mem::take(&mut self.named);
+        if self.is_built && !self.labelled.is_full() {
+            new.iter().for_each(|key| self.labelled.add(key, nodes));
+            return;
+        }
+        if self.is_built && new.is_empty() {
             return;
         }
         let built = match self.objects.is_empty() {
@@ -238,6 +291,7 @@ impl NetworkTree {
             }
         }
         self.around = around::around(&self.domains, &self.of_node);
+        self.labelled.renew(&named(), nodes, self.domains.len());
         self.is_built = true;
         self.epoch += 1;
     }
@@ -252,4 +306,6 @@ pub enum TierProblem {
     Unknown(String),
     /// HyperNodes of several tiers carry this name.
     Ambiguous(String),
+    /// No node has this label.
+    Unlabelled(String),
 }

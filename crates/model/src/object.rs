@@ -9,6 +9,7 @@ mod admitted;
 mod claim;
 mod group;
 mod hyper_node;
+mod native;
 mod numa;
 mod volume;
 
@@ -22,6 +23,9 @@ pub use group::{
     QueueObject, QueueState, SubGroupPolicy,
 };
 pub use hyper_node::{HighestTier, HyperNodeMembers, HyperNodeObject, TopologyRequest};
+pub use native::{
+    BOUND_IN_PART, NativeCondition, NativeTopic, NativeTraits, SCHEDULED, UNSCHEDULABLE,
+};
 pub use numa::{
     AskedPolicy, AssignedPod, CpuPlace, CpuRequest, InitCpus, MAX_CPU, MAX_NUMA_NODES,
     NumatopologyObject, TopologyPolicy,
@@ -433,6 +437,8 @@ pub struct PodObject {
     /// `spec.preemptionPolicy`: whether others may be evicted for it. `None` leaves that to its
     /// PriorityClass.
     pub preempts: Option<bool>,
+    /// It names a PodGroup of Kubernetes itself, and by annotation another one, which does not count.
+    pub names_another_group: bool,
     /// When it got its node by its condition `PodScheduled=True`, seconds since the epoch.
     pub scheduled_s: Option<i64>,
     /// `status.nominatedNodeName`.

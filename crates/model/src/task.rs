@@ -177,6 +177,8 @@ pub struct Task {
     /// What its spec says of evictions for it:
     /// [`Population::never_preempts`](crate::Population::never_preempts) has the whole rule.
     pub preempts: Option<bool>,
+    /// It names a PodGroup of Kubernetes itself, and by annotation another one, which does not count.
+    pub names_another_group: bool,
     /// Name of the pod's PriorityClass, empty for none.
     pub priority_class: Sym,
     /// When its object says that it got its node, seconds since the epoch.

@@ -135,7 +135,7 @@ pub enum Write {
     GroupStatus {
         /// Namespace of the PodGroup.
         namespace: String,
-        /// Name of the PodGroup.
+        /// Name of the PodGroup; of one of Kubernetes itself with [`NATIVE_GROUP`](crate::object::NATIVE_GROUP) before it.
         name: String,
         /// UID; empty where it is unknown.
         uid: String,

@@ -120,6 +120,87 @@ mod tests {
         assert_eq!(of_kind("batch", "Job"), None);
     }
 
+    /// What the published definitions of `scheduling.k8s.io` PodGroups have, by version; fields of lists and of
+    /// objects as paths.
+    const NATIVE_GROUPS: [(&str, &[&str]); 3] = [
+        (
+            "v1alpha2",
+            &[
+                "spec.podGroupTemplateRef",
+                "spec.schedulingPolicy.basic",
+                "spec.schedulingPolicy.gang.minCount",
+                "spec.schedulingConstraints.topology.key",
+                "spec.resourceClaims.name",
+                "spec.resourceClaims.resourceClaimName",
+                "spec.resourceClaims.resourceClaimTemplateName",
+                "spec.disruptionMode",
+                "spec.priorityClassName",
+                "spec.priority",
+                "status.conditions.type",
+                "status.conditions.status",
+                "status.conditions.observedGeneration",
+                "status.conditions.lastTransitionTime",
+                "status.conditions.reason",
+                "status.conditions.message",
+                "status.resourceClaimStatuses",
+            ],
+        ),
+        ("v1alpha3", &OF_1_37),
+        ("v1beta1", &OF_1_37),
+    ];
+
+    const OF_1_37: [&str; 19] = [
+        "spec.parentCompositePodGroupName",
+        "spec.workloadRef",
+        "spec.schedulingPolicy.basic",
+        "spec.schedulingPolicy.gang.minCount",
+        "spec.schedulingConstraints.topology.key",
+        "spec.resourceClaims.name",
+        "spec.resourceClaims.resourceClaimName",
+        "spec.resourceClaims.resourceClaimTemplateName",
+        "spec.disruptionMode",
+        "spec.priorityClassName",
+        "spec.priority",
+        "spec.preemptionPolicy",
+        "status.conditions.type",
+        "status.conditions.status",
+        "status.conditions.observedGeneration",
+        "status.conditions.lastTransitionTime",
+        "status.conditions.reason",
+        "status.conditions.message",
+        "status.resourceClaimStatuses",
+    ];
+
+    #[test]
+    fn groups_of_kubernetes_have_the_fields_of_each_published_version_and_no_others() {
+        let mut named = std::collections::BTreeSet::from(["apiVersion", "kind", "metadata"]);
+        for (version, paths) in NATIVE_GROUPS {
+            for path in paths {
+                let mut fields = of_kind("scheduling.k8s.io", "PodGroup");
+                for name in path.split('.') {
+                    let found = fields.and_then(|fields| fields.field(name));
+                    fields = match found {
+                        None => panic!("{version}: {path}: no {name}"),
+                        Some(FieldShape::Fields(of)) => of_type(of),
+                        Some(FieldShape::List(of)) => match &**of {
+                            FieldShape::Fields(of) => of_type(of),
+                            _ => None,
+                        },
+                        Some(_) => None,
+                    };
+                    named.insert(name);
+                }
+            }
+        }
+        let mut types = vec!["scheduling.k8s.io/PodGroup"];
+        types.extend(TYPES.keys().filter(|name| name.starts_with("Native")));
+        for name in types {
+            let fields = of_type(name).unwrap();
+            let unknown = fields.names().find(|field| !named.contains(field));
+            assert_eq!(unknown, None, "{name}");
+        }
+    }
+
     #[test]
     fn every_type_that_is_named_has_its_line() {
         fn named(shape: &FieldShape) -> Option<&'static str> {

@@ -24,6 +24,8 @@ pub struct Scope {
     pub best_effort: bool,
     /// Within a job: that job.
     pub within: Option<JobIx>,
+    /// Gangs go as a whole, so that those may go that go no other way.
+    pub whole_gangs: bool,
 }
 
 impl Scope {
@@ -35,6 +37,15 @@ impl Scope {
             job_priority: state.job(job).priority,
             best_effort: state.task(task).best_effort,
             within: (purpose == Purpose::WithinJob).then_some(job),
+            whole_gangs: false,
+        }
+    }
+
+    /// These victims for an action that takes gangs as a whole.
+    pub fn of_gangs(self) -> Self {
+        Self {
+            whole_gangs: true,
+            ..self
         }
     }
 
@@ -71,10 +82,12 @@ impl Scope {
     }
 
     /// Whether a mark of the pod or its PodGroup keeps it from being evicted, which the configuration may have
-    /// `reclaim` pass over.
+    /// `reclaim` pass over; so does a PodGroup that goes as a whole, where pods go one by one.
     pub fn is_kept_by_mark(&self, session: &Session, ix: TaskIx) -> bool {
         let passes_over = self.purpose == Purpose::Reclaim && session.evicts.reclaim_passes_marks;
-        !passes_over && session.state.population().is_protected_by_mark(ix)
+        let is_marked = session.state.population().is_protected_by_mark(ix);
+        let goes_otherwise = !self.whole_gangs && goes_whole(session.state, ix);
+        !passes_over && (is_marked || goes_otherwise)
     }
 
     /// Whether others go for the job of a task in this cycle, so that it does not.
@@ -101,6 +114,12 @@ impl Scope {
             Purpose::Reclaim => queue != self.queue && state.queue(queue).object.reclaimable,
         }
     }
+}
+
+/// Whether the pods of a task's PodGroup are evicted all together or not at all.
+fn goes_whole(state: &State, ix: TaskIx) -> bool {
+    let job = state.task(ix).job;
+    job.is_some_and(|job| state.job(job).goes_whole())
 }
 
 /// What becomes of all pods in reach of a scope, of which `preemptor` is a task.
@@ -306,8 +325,10 @@ pub fn running(session: &Session) -> Vec<TaskIx> {
     let state = &*session.state;
     let mut candidates = evictable(state);
     candidates.retain(|task| {
+        let may_go = !goes_whole(state, *task);
         let task = state.task(*task);
-        task.status == TaskStatus::Running && task.job.is_some_and(|job| !session.is_served(job))
+        let is_served = task.job.is_none_or(|job| session.is_served(job));
+        may_go && task.status == TaskStatus::Running && !is_served
     });
     candidates
 }

@@ -78,7 +78,7 @@ pub fn gang_turn(
             return false;
         }
     };
-    let scope = Scope::of(session.state, what.purpose, queue, job, first);
+    let scope = Scope::of(session.state, what.purpose, queue, job, first).of_gangs();
     let gang = WaitingGang {
         by,
         victims: victims(session, &scope, &tasks, job),
@@ -183,7 +183,7 @@ fn note(
         cards: None,
         foreign_pods: match (&why, session.state.job(job).queue) {
             (Hindrance::Bundles(_), Some(queue)) => {
-                let scope = Scope::of(session.state, what.purpose, queue, job, task);
+                let scope = Scope::of(session.state, what.purpose, queue, job, task).of_gangs();
                 foreign_pods(session.state, &scope, task)
             }
             _ => ForeignPods::default(),
@@ -397,6 +397,13 @@ fn bundles(
             state.job(job).min_available,
         );
         let is_whole = victims.len() as i32 == allocated;
+        if state.job(job).goes_whole() {
+            let is_safe = allocated < min;
+            if is_whole && (is_safe || allow_whole) {
+                bundles.push(Bundle::new(state, is_safe, victims));
+            }
+            continue;
+        }
         if allocated < min {
             // It does not run as a gang any more.
             bundles.push(Bundle::new(state, true, victims));

@@ -26,6 +26,7 @@ mod evict;
 mod gate;
 mod lane;
 mod meter;
+mod native_status;
 mod options;
 mod queues;
 mod recall;

@@ -195,6 +195,11 @@ impl WriterContext {
         Ok(self.send(kind, call).await)
     }
 
+    /// What the watch knows.
+    pub(super) fn picture(&self) -> &Picture {
+        &self.picture
+    }
+
     /// Waits until what decisions are made from is followed.
     pub(super) async fn sees(&self) {
         self.picture.followed().await;

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::Resource;
+use pumice_api::NativePodGroup;
 use pumice_model::KeptTopic;
+use pumice_model::object::GroupStatus;
 use serde_json::Value;
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -11,12 +14,14 @@ use tracing::{debug, warn};
 use crate::lease::NoTerm;
 
 use super::coalesce::{Coalesce, Finish};
+use super::native_status::NativeGroupStatusBody;
 use super::shared::{Rate, WriterContext};
 use super::status_body as body;
 use super::verbs::{Target, WriteVerb};
 use super::{Outcome, PodRef, Write, pod_path};
 use crate::api::backoff;
 use crate::api::call::{ApiCall, ApiRefusal, JSON_PATCH, MERGE_PATCH, Reply, STRATEGIC_PATCH};
+use crate::watch::NATIVE_GROUPS;
 
 /// A second in which a newer status may replace the one that waits.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -51,6 +56,7 @@ pub(super) enum StatusWrite {
         status: body::PodGroupStatusBody,
         urgent: bool,
     },
+    NativeGroup(NativeGroupStatusBody),
     Queue(body::QueueStatusBody),
     Shard(body::NodeShardStatusBody),
     KeptText(body::KeptTextBody),
@@ -76,14 +82,17 @@ impl StatusWrite {
                 uid,
                 status,
                 urgent,
-            } => Self::Group {
-                status: body::PodGroupStatusBody {
-                    namespace,
-                    name,
-                    uid,
-                    status,
+            } => match NativeGroupStatusBody::of(&namespace, &name, &uid, &status) {
+                Some(native) => Self::NativeGroup(native),
+                None => Self::Group {
+                    status: body::PodGroupStatusBody {
+                        namespace,
+                        name,
+                        uid,
+                        status,
+                    },
+                    urgent,
                 },
-                urgent,
             },
             Write::QueueStatus { name, allocated } => {
                 Self::Queue(body::QueueStatusBody { name, allocated })
@@ -125,6 +134,9 @@ impl StatusWrite {
             Self::Nomination(nomination) => StatusKey::Nomination(nomination.pod.uid.clone()),
             Self::Group { status, .. } => {
                 StatusKey::Group(status.namespace.clone(), status.name.clone())
+            }
+            Self::NativeGroup(group) => {
+                StatusKey::Group(group.namespace.clone(), group.known_name())
             }
             Self::Queue(queue) => StatusKey::Queue(queue.name.clone()),
             Self::Shard(shard) => StatusKey::Shard(shard.name.clone()),
@@ -184,7 +196,17 @@ pub(super) async fn write(shared: Arc<WriterContext>, status: StatusWrite, tries
         StatusWriteEnd::Written | StatusWriteEnd::Again(_) => false,
     };
     match (&status, &end) {
-        (StatusWrite::Group { status, .. }, end) => report_group(&shared, status, end),
+        (StatusWrite::Group { status, .. }, end) => {
+            let name = (status.namespace.clone(), status.name.clone());
+            report_group(&shared, name, &status.status, end);
+        }
+        (StatusWrite::NativeGroup(group), end) => {
+            if matches!(end, StatusWriteEnd::Written) {
+                shared.conditioned.insert(&group.transition());
+            }
+            let name = (group.namespace.clone(), group.known_name());
+            report_group(&shared, name, &group.status, end);
+        }
         (StatusWrite::Condition(condition), StatusWriteEnd::Written) => {
             shared.conditioned.insert(&condition.pod.uid);
         }
@@ -232,13 +254,17 @@ impl StatusWriteEnd {
 }
 
 /// Decisions wait for the newest status of a PodGroup to arrive.
-fn report_group(shared: &WriterContext, group: &body::PodGroupStatusBody, end: &StatusWriteEnd) {
-    let (namespace, name) = (group.namespace.clone(), group.name.clone());
+fn report_group(
+    shared: &WriterContext,
+    (namespace, name): (String, String),
+    status: &GroupStatus,
+    end: &StatusWriteEnd,
+) {
     match end {
         StatusWriteEnd::Written => shared.tell(Outcome::GroupStatusWritten {
             namespace,
             name,
-            status: group.status.clone(),
+            status: status.clone(),
         }),
         StatusWriteEnd::NotNeeded | StatusWriteEnd::TermOver => {
             shared.tell(Outcome::GroupStatusNotNeeded { namespace, name });
@@ -282,6 +308,7 @@ fn plan(shared: &WriterContext, status: &StatusWrite) -> StatusRoute {
                 put: one,
             }
         }
+        StatusWrite::NativeGroup(group) => native_group_route(shared, group),
         StatusWrite::Queue(queue) => {
             let one = format!("/apis/scheduling.volcano.sh/v1beta1/queues/{}", queue.name);
             let put = format!("{one}/status");
@@ -317,6 +344,33 @@ fn plan(shared: &WriterContext, status: &StatusWrite) -> StatusRoute {
                 put,
             }
         }
+    }
+}
+
+/// The version of PodGroups of Kubernetes itself that is served, as far as the watch knows.
+fn native_version(shared: &WriterContext) -> String {
+    let served = shared.picture().served_version(NATIVE_GROUPS);
+    served.unwrap_or_else(|| NativePodGroup::API_VERSION.to_owned())
+}
+
+fn native_group_route(shared: &WriterContext, group: &NativeGroupStatusBody) -> StatusRoute {
+    let version = native_version(shared);
+    let all = group.all(&version);
+    let put = format!("{all}/{}/status", group.name);
+    // A later one leaves the time of the first.
+    let since = match shared.conditioned.contains(&group.transition()) {
+        true => None,
+        false => Some(shared.now()),
+    };
+    let patch = group.patch(&version, since);
+    StatusRoute {
+        target: Target::NativeGroup,
+        kind: "native_group_status",
+        rate: Rate::Core,
+        patches: vec![ApiCall::patch(put.clone(), STRATEGIC_PATCH, &patch)],
+        read: format!("{all}?fieldSelector=metadata.name%3D{}", group.name),
+        listed: true,
+        put,
     }
 }
 
@@ -371,6 +425,7 @@ async fn attempt(
         StatusWrite::Condition(condition) => condition.edit(object, now),
         StatusWrite::Nomination(nomination) => nomination.edit(object),
         StatusWrite::Group { status, .. } => status.edit(object),
+        StatusWrite::NativeGroup(group) => group.edit(object, &native_version(shared), now),
         StatusWrite::Queue(queue) => queue.edit(object),
         StatusWrite::Shard(shard) => shard.edit(object, now),
         StatusWrite::KeptText(kept) => kept.edit(object),

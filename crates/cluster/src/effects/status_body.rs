@@ -134,7 +134,7 @@ impl VictimMark {
 
 /// Replaces the condition of that type in place. The time of the last transition changes with the
 /// status only.
-fn set_condition(object: &mut Value, mut condition: Value, now: Timestamp) -> bool {
+pub(super) fn set_condition(object: &mut Value, mut condition: Value, now: Timestamp) -> bool {
     let kind = condition["type"].clone();
     let list = &mut object["status"]["conditions"];
     if !list.is_array() {

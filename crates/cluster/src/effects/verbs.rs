@@ -32,13 +32,14 @@ const CLOSED: Duration = Duration::from_secs(10);
 const APART: Duration = Duration::from_secs(180);
 /// Least time between two messages about one target.
 const QUIET: Duration = Duration::from_secs(30);
-const TARGETS: usize = 11;
+const TARGETS: usize = 12;
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     PodStatus,
     Group,
+    NativeGroup,
     QueueStatus,
     ShardStatus,
     KeptText,
@@ -108,6 +109,7 @@ impl Target {
         match self {
             Self::PodStatus => "patch (or update) on pods/status of the core group",
             Self::Group => "patch (or list and update) on podgroups of scheduling.volcano.sh",
+            Self::NativeGroup => "patch (or update) on podgroups/status of scheduling.k8s.io",
             Self::QueueStatus => {
                 "patch (or update) on queues/status and get on queues of scheduling.volcano.sh"
             }

@@ -87,6 +87,8 @@ struct KindEntry {
     contact: Option<Instant>,
     /// Since when it has not been followed.
     lost: Option<Instant>,
+    /// `group/version` in which it was listed last.
+    version: Option<String>,
 }
 
 /// All kinds.
@@ -104,6 +106,7 @@ impl Board {
         let entry = |slot| KindEntry {
             slot,
             lost: None,
+            version: None,
             state: KindState::Listing,
             settled: false,
             objects: 0,
@@ -124,6 +127,13 @@ impl Board {
         let lost = slots.iter().filter(|entry| entry.slot.protects);
         lost.filter_map(|slot| Some((slot.slot.kind, slot.lost?.elapsed())))
             .collect()
+    }
+
+    /// `group/version` in which a kind was listed last.
+    pub(crate) fn served_version(&self, kind: &str) -> Option<String> {
+        let slots = self.slots();
+        let entry = slots.iter().find(|entry| entry.slot.kind == kind)?;
+        entry.version.clone()
     }
 
     /// Waits until a kind is lost or followed again.
@@ -230,6 +240,11 @@ impl KindReporter {
     /// So many objects are known.
     pub fn set_objects(&self, objects: usize) {
         self.edit(|slot| slot.objects = objects);
+    }
+
+    /// The kind was listed in this `group/version`.
+    pub fn set_version(&self, version: &str) {
+        self.edit(|slot| slot.version = Some(version.to_owned()));
     }
 
     /// Changes the counts.

@@ -321,6 +321,7 @@ impl<L: KindListener> KindFollower<L> {
             counts.diverged = diverged;
         });
         self.place.set_objects(self.ledger.len());
+        self.place.set_version(self.kind.api_version());
         self.tell_waiting().await?;
         heard(self.listener.listed(&self.ledger).await)?;
         heard(self.settle().await)

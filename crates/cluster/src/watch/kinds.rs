@@ -21,10 +21,10 @@ use pumice_model::Delta;
 use pumice_model::object::NATIVE_GROUP;
 use pumice_wire::protobuf::ProtobufObject;
 
-use super::WatchOptions;
 use super::decode::{self, ReadJson, ReadProtobuf, readable, whole};
 use super::rules::WatchRules;
 use super::wire::{Change, Wire};
+use super::{NATIVE_GROUPS, WatchOptions};
 use crate::api::events::Encoding;
 use crate::api::raw::ObjectKey;
 use crate::follow::{FollowedKind, Reading};
@@ -89,7 +89,7 @@ const fn in_protobuf<K: Wire + ProtobufObject>(
 /// PodGroups of Kubernetes itself.
 const fn native_pod_groups() -> WatchedKind {
     WatchedKind {
-        name: "PodGroup.scheduling.k8s.io",
+        name: NATIVE_GROUPS,
         versions: &NATIVE_VERSIONS,
         ..kind::<NativePodGroup>(Importance::Custom, always)
     }
@@ -163,7 +163,7 @@ const PROTECTING: [&str; 11] = [
     "Node",
     "Pod",
     "PodGroup",
-    "PodGroup.scheduling.k8s.io",
+    NATIVE_GROUPS,
     "Queue",
     "PersistentVolume",
     "PersistentVolumeClaim",

@@ -54,6 +54,9 @@ pub const NEEDED_DEFINITIONS: [&str; 2] = ["Queue", "PodGroup"];
 pub const INSTALL_DEFINITIONS: &str =
     "install the CRDs: kubectl create -f config/crd/ of Pumice, or those of Volcano";
 
+/// How the kind of PodGroups of Kubernetes itself is called on the board.
+pub(crate) const NATIVE_GROUPS: &str = "PodGroup.scheduling.k8s.io";
+
 /// What the watch tells.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WatchInput {

@@ -4,7 +4,7 @@
 //! a deadline (`give_up`), but only what this scheduler bound as that gang, and not a gang that
 //! was on nodes as a whole and has lost members.
 
-use pumice_model::object::{GroupPhase, GroupStatus};
+use pumice_model::object::{BOUND_IN_PART, GroupPhase, GroupStatus};
 use pumice_model::{Applied, GroupChange, Job, JobId, JobIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub(crate) struct OverdueGang {
 
 /// Type of the condition of a PodGroup in phase Unknown that was never on nodes as a whole: after a
 /// restart nothing else tells.
-pub(crate) const NEVER_WHOLE: &str = "BoundInPart";
+pub(crate) const NEVER_WHOLE: &str = BOUND_IN_PART;
 
 fn says_never_whole(status: &GroupStatus) -> bool {
     let mut conditions = status.conditions.iter();

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 
 use pumice_model::{Job, JobIx, QueueIx};
 
-use crate::configured::evicts;
+use crate::configured::{evicts, has_action};
 use crate::report::teller::Teller;
 
 /// What the queue is told. Without numbers, so that it is told once.
 pub(crate) const TEXT: &str = "it holds more than it deserves, and pods with volcano.sh/preemptable: \"false\" cannot be \
-     reclaimed from it; honorPreemptable: false, an argument of the action reclaim, passes over such marks";
+     reclaimed from it, nor, by reclaim alone, pods of a PodGroup with disruptionMode all; honorPreemptable: false, an \
+     argument of the action reclaim, passes over such marks";
 
 impl Teller<'_> {
     /// Queues of which `reclaim` gets nothing back for what pods and PodGroups say of their eviction.
@@ -34,22 +35,25 @@ impl Teller<'_> {
         if beyond.is_empty() {
             return beyond;
         }
+        let takes_gangs = has_action(self.actions, &["gangreclaim"]);
+        let has_marks = |job: &Job| has_marks(job) || !takes_gangs && job.goes_whole();
         let jobs = state.population().jobs().filter(|(_, job)| has_marks(job));
         let is_shield = |(ix, job): &(JobIx, &Job)| {
             let of_one = job.queue.is_some_and(|queue| beyond.contains(&queue));
-            of_one && self.holds_marked(*ix)
+            let goes_whole = !takes_gangs && job.goes_whole();
+            of_one && self.holds_marked(*ix, goes_whole)
         };
         jobs.filter(is_shield)
             .filter_map(|(_, job)| job.queue)
             .collect()
     }
 
-    /// Whether a job has a pod on a node that a mark keeps there.
-    fn holds_marked(&self, ix: JobIx) -> bool {
+    /// Whether a job has a pod on a node that a mark, of all of its pods or of one, keeps there.
+    fn holds_marked(&self, ix: JobIx, all: bool) -> bool {
         let mut tasks = self.state.job(ix).tasks.iter();
         tasks.any(|task| {
             let holds = self.state.task(*task).status.is_allocated();
-            holds && self.state.population().is_protected_by_mark(*task)
+            holds && (all || self.state.population().is_protected_by_mark(*task))
         })
     }
 }

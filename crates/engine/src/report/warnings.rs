@@ -221,13 +221,34 @@ impl Teller<'_> {
         let network = network.map(|text| event("NoNetworkDomains", text));
         let label = label_warning(self.state, job);
         let label = label.map(|text| event("SubGroupLabelMissing", text));
+        let named = other_group_warning(self.state, job);
+        let named = named.map(|text| event("GroupNamedTwice", text));
         annotations
             .into_iter()
+            .chain(named)
             .chain(class)
             .chain(network)
             .chain(label)
             .collect()
     }
+}
+
+/// Pods of a PodGroup of Kubernetes itself name another one in their annotation.
+fn other_group_warning(state: &State, job: &Job) -> Option<String> {
+    job.group().filter(|group| group.is_native)?;
+    let tasks = job.tasks.iter().map(|task| state.task(*task));
+    let named = tasks.filter(|task| task.names_another_group);
+    let mut names: Vec<&str> = named.map(|task| &*task.name).collect();
+    names.sort_unstable();
+    let first = names.first()?;
+    let others = match names.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "annotation scheduling.k8s.io/group-name of pod {first}{others} names another PodGroup, which does not \
+         count: spec.schedulingGroup does; remove the annotation"
+    ))
 }
 
 /// A sub-group policy has no sub-groups because pods that it selects lack a label, although there are as many

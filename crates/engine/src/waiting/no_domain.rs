@@ -2,7 +2,7 @@
 
 use pumice_framework::{NearestDomain, NoDomain};
 use pumice_model::network::CLUSTER;
-use pumice_model::object::{HighestTier, TopologyRequest};
+use pumice_model::object::{GroupObject, HighestTier, TopologyRequest};
 use pumice_model::{JobIx, TierProblem};
 
 use super::phrases::hint;
@@ -21,6 +21,10 @@ impl Wording<'_> {
             TierProblem::Ambiguous(name) => format!(
                 "PodGroup {key} asks for network tier \"{name}\", a name that HyperNodes of several \
                  tiers have: give each tier a name of its own, or set highestTierAllowed"
+            ),
+            TierProblem::Unlabelled(label) => format!(
+                "PodGroup {key} asks for nodes with one value of label {label} \
+                 (schedulingConstraints.topology), which no node has: label nodes"
             ),
         }
     }
@@ -106,6 +110,14 @@ impl Wording<'_> {
             Some(name) => format!("sub-group {name}"),
             None => format!("PodGroup {}", self.state.population().job_key(ix)),
         };
+        let label = self
+            .state
+            .job(ix)
+            .group()
+            .and_then(GroupObject::named_label);
+        if let Some(label) = label {
+            return self.no_value_text(ix, none, (&unit, label));
+        }
         let Some(last) = none.tiers.last() else {
             let around = match none.has_placed {
                 true => format!(" and holds those {unit} has pods on"),
@@ -126,6 +138,26 @@ impl Wording<'_> {
         let tiers = tiers.join("; ");
         let text = format!("no network domain{around} holds {unit}: {tiers}{unused}");
         match self.cause_in_domain(ix, none, last) {
+            Some(cause) => format!("{text}. {cause}"),
+            None => self.and_nobody_goes(ix, text),
+        }
+    }
+
+    /// Says that no value of a label has nodes that hold a unit.
+    fn no_value_text(&self, ix: JobIx, none: &NoDomain, (unit, label): (&str, &str)) -> String {
+        let Some(near) = none.tiers.last() else {
+            return format!(
+                "pods of {unit} are on nodes that do not all have one value of label {label}, so no other pod \
+                 can be with them"
+            );
+        };
+        let around = match none.has_placed {
+            true => " around its pods",
+            false => "",
+        };
+        let most = holds_text(near, none.lacks);
+        let text = format!("no value of label {label}{around} has nodes for {unit}: best {most}");
+        match self.cause_in_domain(ix, none, near) {
             Some(cause) => format!("{text}. {cause}"),
             None => self.and_nobody_goes(ix, text),
         }
@@ -155,18 +187,18 @@ fn domain_name(near: &NearestDomain) -> &str {
 
 /// What the nearest domain of a tier lacks.
 fn tier_text(near: &NearestDomain, lacks: u32) -> String {
-    let name = domain_name(near);
     let tier = near.tier;
+    format!("tier {tier}: best domain {}", holds_text(near, lacks))
+}
+
+/// What a domain lacks.
+fn holds_text(near: &NearestDomain, lacks: u32) -> String {
+    let name = domain_name(near);
     match near.placed {
-        Some(placed) if placed < lacks => {
-            format!("tier {tier}: best domain {name} took {placed} of {lacks}")
-        }
+        Some(placed) if placed < lacks => format!("{name} took {placed} of {lacks}"),
         _ => {
             let at_most = if near.at_most { "at most " } else { "" };
-            format!(
-                "tier {tier}: best domain {name} holds {at_most}{} of {lacks}",
-                near.holds
-            )
+            format!("{name} holds {at_most}{} of {lacks}", near.holds)
         }
     }
 }

@@ -288,7 +288,9 @@ impl SleepGroups {
     /// get none has too few in each domain, so only those have to be looked at.
     fn look_at_domains_of(&mut self, state: &State, nodes: &[NodeIx]) {
         for node in nodes {
-            for domain in state.ground().network().of_node(*node) {
+            let network = state.ground().network();
+            let named = network.labels_of_node(*node);
+            for domain in network.of_node(*node).iter().chain(named) {
                 for ix in self.by_domain.get(domain).into_iter().flatten() {
                     let group = &mut self.all[ix.0 as usize];
                     let waits_for = group.waits_for.clone();

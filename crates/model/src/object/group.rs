@@ -1,6 +1,8 @@
 //! The compact form of PodGroups and queues.
 
-use super::{Amounts, Pairs, PreemptableMark, Selector, TopologyRequest};
+use super::{
+    Amounts, HighestTier, NativeTraits, Pairs, PreemptableMark, Selector, TopologyRequest,
+};
 
 /// PodGroup phase (spec/01 §4.4).
 #[derive(
@@ -135,9 +137,11 @@ pub struct GroupObject {
     pub annotations: Pairs,
     /// Status as last seen.
     pub status: GroupStatus,
-    /// It is one of Kubernetes itself: its name begins with [`NATIVE_GROUP`], and its status is kept, not
-    /// written.
+    /// It is one of Kubernetes itself: its name begins with [`NATIVE_GROUP`], and its status is written as conditions
+    /// alone.
     pub is_native: bool,
+    /// What only such a one says.
+    pub native: NativeTraits,
 }
 
 /// What names of PodGroups of Kubernetes itself begin with here, so that they are told from those of
@@ -149,6 +153,14 @@ impl GroupObject {
     pub fn wants_topology(&self) -> bool {
         let mut policies = self.sub_groups.iter();
         self.topology.is_some() || policies.any(|policy| policy.topology.is_some())
+    }
+
+    /// The label of which all nodes it is placed on have to have the same value.
+    pub fn named_label(&self) -> Option<&str> {
+        match self.topology.as_ref()? {
+            TopologyRequest::Hard(HighestTier::Label(key)) => Some(key),
+            _ => None,
+        }
     }
 
     /// The value of an annotation, if a plugin has declared that it reads it.

@@ -51,4 +51,6 @@ pub enum HighestTier {
     Name(String),
     /// Neither is there.
     Missing,
+    /// No tier: all nodes of the domain have the same value of this label.
+    Label(String),
 }

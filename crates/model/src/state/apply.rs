@@ -178,6 +178,9 @@ impl State {
         let Some(group) = books.news_of_group(ix, group) else {
             return Applied::default();
         };
+        if let Some(key) = group.named_label() {
+            self.ground.name_label(key);
+        }
         let least = group.min_resources.as_ref();
         let least = least.map(|least| self.ground.counted(least));
         JobBooks::of(self).set_group(ix, group, least)

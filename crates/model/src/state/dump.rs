@@ -302,6 +302,7 @@ impl<'a> ObjectReader<'a> {
             priority_class: self.text(task.priority_class),
             preemptable: task.preemptable,
             preempts: task.preempts,
+            names_another_group: task.names_another_group,
             scheduled_s: task.scheduled_s,
             nominated_node: task.nominated_node.as_deref().map(str::to_owned),
             owners: task

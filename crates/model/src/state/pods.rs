@@ -62,6 +62,7 @@ pub(super) fn task_of(state: &mut State, pod: &PodObject, shape: crate::ShapeIx)
         gates: pod.gates,
         preemptable: pod.preemptable,
         preempts: pod.preempts,
+        names_another_group: pod.names_another_group,
         priority_class: names.intern(&pod.priority_class),
         scheduled_s: pod.scheduled_s,
         nominated_node: pod.nominated_node.as_deref().map(Box::from),
@@ -127,6 +128,7 @@ pub(super) fn same_pod(old: &Task, new: &Task) -> bool {
         && (old.role, old.priority, old.gates) == (new.role, new.priority, new.gates)
         && (old.preemptable, old.ours, old.critical) == (new.preemptable, new.ours, new.critical)
         && (old.preempts, old.priority_class) == (new.preempts, new.priority_class)
+        && old.names_another_group == new.names_another_group
         && (old.scheduled_s, &old.nominated_node) == (new.scheduled_s, &new.nominated_node)
         && (old.deleting, old.ends_by_s) == (new.deleting, new.ends_by_s)
         && old.labels == new.labels

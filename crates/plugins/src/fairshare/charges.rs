@@ -2,7 +2,7 @@
 
 use pumice_model::{Job, JobId, JobIx, State, TaskIx};
 
-use super::held::Held;
+use super::held::HeldUse;
 use super::ledger::{AccountIx, UseLedger};
 
 /// Who counts as the user of a job.
@@ -48,7 +48,7 @@ impl JobAccounts {
 struct ChargedJob {
     id: JobId,
     accounts: JobAccounts,
-    held: Held,
+    held: HeldUse,
 }
 
 /// All jobs that are in a queue, by index.
@@ -73,7 +73,7 @@ impl JobCharges {
             return;
         };
         self.begin(ix, id, accounts, ledger);
-        self.set_held(ix, Held::of_job(state, ix, &ledger.measure), ledger);
+        self.set_held(ix, HeldUse::of_job(state, ix, &ledger.measure), ledger);
     }
 
     fn begin(&mut self, ix: JobIx, id: JobId, accounts: JobAccounts, ledger: &mut UseLedger) {
@@ -82,7 +82,7 @@ impl JobCharges {
         }
         self.jobs[ix.at()].get_or_insert_with(|| {
             accounts.all().for_each(|of| ledger.count_need(of, 1));
-            let held = Held::default();
+            let held = HeldUse::default();
             ChargedJob { id, accounts, held }
         });
     }
@@ -99,7 +99,7 @@ impl JobCharges {
             true => {
                 let mut held = known.held.clone();
                 if state.task(task).status.is_allocated() {
-                    held.shift(&Held::of_task(state, task, &ledger.measure), 1);
+                    held.shift(&HeldUse::of_task(state, task, &ledger.measure), 1);
                 }
                 held.amounts = state.job(ix).allocated.clone();
                 held
@@ -109,7 +109,7 @@ impl JobCharges {
         true
     }
 
-    fn set_held(&mut self, ix: JobIx, held: Held, ledger: &mut UseLedger) {
+    fn set_held(&mut self, ix: JobIx, held: HeldUse, ledger: &mut UseLedger) {
         let known = self.jobs.get_mut(ix.at()).and_then(Option::as_mut);
         if let Some(known) = known.filter(|known| known.held != held) {
             for of in known.accounts.all() {
@@ -134,7 +134,7 @@ impl JobCharges {
         let Some(known) = self.jobs.get_mut(ix.at()).and_then(Option::as_mut) else {
             return;
         };
-        let charged = Held::of_task(state, task, &ledger.measure);
+        let charged = HeldUse::of_task(state, task, &ledger.measure);
         known
             .accounts
             .all()
@@ -149,7 +149,7 @@ impl JobCharges {
         let Some(known) = known.filter(|_| state.task(task).status.is_allocated()) else {
             return;
         };
-        let charged = Held::of_task(state, task, &ledger.measure);
+        let charged = HeldUse::of_task(state, task, &ledger.measure);
         known
             .accounts
             .all()

@@ -6,7 +6,7 @@ use super::measure::UseMeasure;
 
 /// Amounts that somebody holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct HeldUse {
     /// Of each resource.
     pub amounts: ResVec,
     /// Of each weight that is for a kind of nodes, in their order, what is held of its resource on these; nothing where no
@@ -14,7 +14,7 @@ pub(super) struct Held {
     pub of_kinds: Vec<i64>,
 }
 
-impl Held {
+impl HeldUse {
     /// What a pod holds on its node.
     pub fn of_task(state: &State, task: TaskIx, measure: &UseMeasure) -> Self {
         let amounts = state.charges().charged(task).into_owned();
@@ -53,7 +53,7 @@ impl Held {
     }
 }
 
-impl From<ResVec> for Held {
+impl From<ResVec> for HeldUse {
     fn from(amounts: ResVec) -> Self {
         Self {
             amounts,

@@ -11,7 +11,7 @@ use pumice_model::{ResVec, ResourceNames};
 use rustc_hash::FxHashMap;
 
 use super::decay::{HalfLife, MAX_USE, USE_BITS};
-use super::held::Held;
+use super::held::HeldUse;
 use super::measure::{PARTS, UseMeasure};
 
 /// More users of one queue are told apart only once others are forgotten: they count together.
@@ -43,7 +43,7 @@ pub(super) enum AccountOwner {
 pub(super) struct UseAccount {
     pub queue: Box<str>,
     pub owner: AccountOwner,
-    held: Held,
+    held: HeldUse,
     pub rate: u64,
     /// As of a moment, with [`USE_BITS`] bits of fraction.
     pub used: u128,
@@ -161,7 +161,7 @@ impl UseLedger {
         let account = UseAccount {
             queue: key.0.clone(),
             owner: key.1.clone(),
-            held: Held::default(),
+            held: HeldUse::default(),
             rate: 0,
             used: 0,
             as_of_s: self.now_s,
@@ -200,7 +200,7 @@ impl UseLedger {
     }
 
     /// So much more is held, or less.
-    pub fn shift(&mut self, ix: AccountIx, held: &Held, by: i64) {
+    pub fn shift(&mut self, ix: AccountIx, held: &HeldUse, by: i64) {
         if let Some(account) = self.account_mut(ix) {
             account.held.shift(held, by);
             self.touched.push(ix);

@@ -5,7 +5,7 @@ use pumice_model::resource::{Unit, is_of_device_class, unit_of};
 use pumice_model::{ResVec, ResourceNames};
 
 use super::decay::MAX_RATE;
-use super::held::Held;
+use super::held::HeldUse;
 
 /// Parts of one: of the whole cluster, or of a weighted unit.
 pub(super) const PARTS: u64 = 1_000_000_000;
@@ -128,7 +128,7 @@ impl UseMeasure {
     }
 
     /// How fast somebody uses who holds these amounts, in parts a second.
-    pub fn rate(&self, held: &Held, totals: &ResVec, names: &ResourceNames) -> u64 {
+    pub fn rate(&self, held: &HeldUse, totals: &ResVec, names: &ResourceNames) -> u64 {
         let parts = match self {
             Self::Dominant => {
                 let shares = held.amounts.iter().map(|(resource, amount)| {
@@ -298,7 +298,7 @@ mod tests {
             ("nvidia.com/gpu".to_owned(), 8_000),
             ("cpu".to_owned(), 3_000),
         ];
-        let held = Held {
+        let held = HeldUse {
             amounts: names.vector(&amounts),
             // Of A100 and H100.
             of_kinds: vec![3_000, 1_000],
@@ -325,7 +325,7 @@ mod tests {
             names.vector(&amounts.map(|(name, amount)| (name.to_owned(), amount)))
         };
         let (held, totals) = (of(2_000, 4 << 30, 1_000), of(8_000, 64 << 30, 2_000));
-        let held = Held::from(held);
+        let held = HeldUse::from(held);
         let rate =
             |text: &str| UseMeasure::read(text, "").map(|read| read.rate(&held, &totals, &names));
         assert_eq!(rate("dominant"), Ok(PARTS / 2));

@@ -405,7 +405,8 @@ impl World {
             group.queue.clone()
         };
         let class = self.class(&group.priority_class);
-        let priority = class.map_or(0, |class| i64::from(class.value));
+        let of_class = class.map_or(0, |class| class.value);
+        let priority = i64::from(group.native.priority.unwrap_or(of_class));
         let key = format!("{}/{}", group.namespace, group.name);
         let stamped = false;
         self.jobs.insert(

@@ -6,6 +6,7 @@ mod claims;
 mod devices;
 mod event;
 mod evict;
+mod native_status;
 mod node_lock;
 mod queues;
 mod status;
@@ -88,6 +89,15 @@ impl Bench {
         options: EffectOptions,
         term: TermWatch,
     ) -> Self {
+        Self::seeing(script, options, term, Picture::default()).await
+    }
+
+    async fn seeing(
+        script: impl FnMut(&Seen) -> Answer + Send + 'static,
+        options: EffectOptions,
+        term: TermWatch,
+        picture: Picture,
+    ) -> Self {
         let server = Server::start(script).await;
         let (sender, outcomes) = unbounded_channel();
         let contact = Contact::default();
@@ -96,7 +106,7 @@ impl Bench {
         let progress = PluginProgress::new(options.plugin_patience);
         let sight = Sight {
             contact,
-            picture: Picture::default(),
+            picture,
             progress: Some(progress.clone()),
         };
         let effects = start(client, options, term, sender, Arc::new(()), sight);

@@ -31,6 +31,7 @@ mod lines;
 mod lists;
 mod metrics_snapshot;
 mod multifactor;
+mod native_evictions;
 mod native_groups;
 mod network;
 mod network_parts;

@@ -1,6 +1,9 @@
 //! PodGroups of Kubernetes itself (spec/03 §B10).
 
-use pumice_model::object::{GroupObject, GroupPhase};
+use pumice_engine::Decisions;
+use pumice_model::object::{
+    GroupObject, GroupPhase, HighestTier, NativeTraits, NodeObject, TopologyRequest,
+};
 
 use super::cluster::*;
 
@@ -20,22 +23,65 @@ fn three(cluster: Cluster) -> Cluster {
     })
 }
 
+/// What the object of the group says by now, if a cycle changed it.
+fn says(cluster: &Cluster, decisions: &Decisions) -> Option<Vec<(bool, &'static str, String)>> {
+    let state = cluster.engine.state();
+    let job = state.population().job_by_key("ns", TRAIN).expect("a group");
+    let native = state.job(job).status.native_conditions().into_iter();
+    let said = native.map(|one| (one.holds, one.reason, one.message));
+    decisions.groups.contains(&job).then(|| said.collect())
+}
+
 #[test]
-fn a_gang_of_kubernetes_itself_is_bound_whole_and_its_status_is_kept_and_not_written() {
+fn a_gang_of_kubernetes_itself_is_bound_whole_and_its_status_says_why_it_waits_and_that_it_was_placed()
+ {
     let cluster = Cluster::new().with(node("n1", "2c 8Gi pods=9"));
     let mut cluster = three(cluster.with(native(3)));
     let nothing = cluster.decide();
-    assert!(nothing.binds.is_empty() && nothing.groups.is_empty());
-    assert!(cluster.condition(TRAIN, "Unschedulable").is_some());
+    assert!(nothing.binds.is_empty());
+    let told = cluster.condition(TRAIN, "Unschedulable").expect("it waits");
+    let waits = (false, "Unschedulable", told.message);
+    assert_eq!(says(&cluster, &nothing), Some(vec![waits]));
     cluster.apply(node("n2", "2c 8Gi pods=9"));
     let all = cluster.decide();
-    assert!(all.groups.is_empty());
+    let placed = (
+        true,
+        "Scheduled",
+        "enough of its pods have nodes".to_owned(),
+    );
+    assert_eq!(says(&cluster, &all), Some(vec![placed]));
     assert_eq!(cluster.accept(&all).len(), 3);
+    // Pods that run are counted, which its object has no word for.
     assert!(cluster.decide().groups.is_empty());
     assert_eq!(cluster.phase(TRAIN), GroupPhase::Running);
     // Whatever else changes of the object, its phase is ours.
     cluster.apply(native(2));
     assert_eq!(cluster.phase(TRAIN), GroupPhase::Running);
+}
+
+#[test]
+fn a_group_that_was_placed_says_so_for_ever_and_another_one_of_its_name_knows_nothing_of_it() {
+    let cluster = Cluster::new().with(node("n1", "3c 8Gi pods=9"));
+    let mut cluster = three(cluster.with(native(3)));
+    let all = cluster.decide();
+    cluster.accept(&all);
+    cluster.cycle();
+    // More pods than there is room for: it waits again, and its object says that it was placed.
+    cluster.apply(native(4));
+    cluster.apply(pod("p3", "1c").group(TRAIN));
+    let waits = cluster.decide();
+    assert!(
+        cluster
+            .condition(TRAIN, "Unschedulable")
+            .is_some_and(|told| told.status == "True")
+    );
+    assert_eq!(says(&cluster, &waits), None, "nothing new");
+    let another = GroupObject {
+        uid: "another".to_owned(),
+        ..native(4)
+    };
+    cluster.apply(another);
+    assert!(cluster.condition(TRAIN, "Scheduled").is_none());
 }
 
 #[test]
@@ -65,5 +111,167 @@ fn pods_of_a_workload_of_1_35_wait_and_are_told_what_to_name_instead() {
     assert!(
         text.starts_with("train/workers/0 is named in spec.workloadRef"),
         "{text}"
+    );
+}
+
+/// A node in a rack, or in none.
+fn in_rack(name: &str, cores: u32, rack: &str) -> NodeObject {
+    let node = node(name, &format!("{cores}c 8Gi pods=9"));
+    match rack {
+        "" => node,
+        rack => node.labels(pairs(&[("rack", rack)])),
+    }
+}
+
+/// The gang, all on nodes of one rack.
+fn racked(min_member: i32) -> GroupObject {
+    GroupObject {
+        topology: Some(TopologyRequest::Hard(HighestTier::Label("rack".to_owned()))),
+        ..native(min_member)
+    }
+}
+
+#[test]
+fn all_pods_of_a_group_go_to_nodes_with_one_value_of_its_label_or_none_does() {
+    let cluster = Cluster::new()
+        .with(in_rack("big", 9, ""))
+        .with(in_rack("a1", 2, "a"))
+        .with(in_rack("b1", 1, "b"))
+        .with(in_rack("b2", 1, "b"));
+    let mut cluster = three(cluster.with(racked(3)));
+    assert!(cluster.cycle().is_empty(), "two in each rack");
+    let (_, text) = cluster.why("p0");
+    for part in [
+        "no value of label rack has nodes for PodGroup",
+        "best rack=a holds 2 of 3",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    cluster.apply(in_rack("b3", 1, "b"));
+    assert_eq!(cluster.cycle(), ["p0 b1", "p1 b2", "p2 b3"]);
+    // Another pod goes where they are, though there is room elsewhere.
+    cluster.apply(pod("p3", "1c").group(TRAIN));
+    assert!(cluster.cycle().is_empty());
+    cluster.apply(in_rack("b4", 1, "b"));
+    assert_eq!(cluster.cycle(), ["p3 b4"]);
+}
+
+#[test]
+fn a_label_that_no_node_has_is_named_and_waited_for() {
+    let mut cluster = three(Cluster::new().with(in_rack("n1", 9, "")).with(racked(3)));
+    assert!(cluster.cycle().is_empty());
+    let (_, text) = cluster.why("p0");
+    assert!(
+        text.contains("one value of label rack") && text.contains("which no node has"),
+        "{text}"
+    );
+    let told = cluster
+        .condition(TRAIN, "Unschedulable")
+        .expect("a condition");
+    assert!(told.message.contains("label rack"), "{}", told.message);
+    cluster.apply(in_rack("n1", 9, "a"));
+    assert_eq!(cluster.cycle().len(), 3);
+}
+
+#[test]
+fn labels_of_many_groups_are_each_looked_for_and_those_of_nobody_forgotten() {
+    let mut cluster = Cluster::new().with(node("n1", "9c 8Gi pods=9"));
+    for at in 0..600 {
+        let asks = GroupObject {
+            topology: Some(TopologyRequest::Hard(HighestTier::Label(format!(
+                "key{at}"
+            )))),
+            ..native(1)
+        };
+        cluster.apply(asks);
+        cluster.engine.cycle(at);
+    }
+    cluster.apply(in_rack("n2", 9, "a"));
+    cluster.apply(racked(3));
+    let mut cluster = three(cluster);
+    assert_eq!(cluster.cycle(), ["p0 n2", "p1 n2", "p2 n2"]);
+}
+
+#[test]
+fn what_is_not_done_for_a_group_keeps_its_pods_waiting_and_is_said_on_it_and_on_them() {
+    let cluster = Cluster::new().with(node("n1", "9c 8Gi pods=9"));
+    let asks = GroupObject {
+        native: NativeTraits {
+            unserved: "its PodGroup is part of CompositePodGroup all".to_owned(),
+            ..NativeTraits::default()
+        },
+        ..native(1)
+    };
+    let mut cluster = three(cluster.with(asks));
+    assert!(cluster.cycle().is_empty(), "not even one of a basic group");
+    let (_, text) = cluster.why("p0");
+    assert!(text.contains("part of CompositePodGroup all"), "{text}");
+    let told = cluster
+        .condition(TRAIN, "Unschedulable")
+        .expect("a condition");
+    assert!(
+        told.message.contains("part of CompositePodGroup all"),
+        "{}",
+        told.message
+    );
+    cluster.apply(native(1));
+    assert_eq!(cluster.cycle().len(), 3);
+}
+
+#[test]
+fn pods_that_name_another_group_too_are_told_on_the_group_that_counts() {
+    let cluster = Cluster::new()
+        .with(node("n1", "9c 8Gi pods=9"))
+        .with(native(3));
+    let mut cluster = three(cluster);
+    let mut both = pod("p0", "1c").group(TRAIN);
+    both.names_another_group = true;
+    cluster.apply(both);
+    cluster.cycle();
+    let events = cluster.engine.reports_at_ms(0).events;
+    let told = events
+        .iter()
+        .find(|event| event.reason == "GroupNamedTwice");
+    let told = &told.expect("an event").message;
+    assert!(told.contains("of pod p0 names another PodGroup"), "{told}");
+}
+
+#[test]
+fn a_group_that_goes_while_its_pods_run_takes_none_of_them_away_and_others_wait_for_it() {
+    let cluster = Cluster::new()
+        .with(node("n1", "9c 8Gi pods=9"))
+        .with(native(3));
+    let mut cluster = three(cluster);
+    assert_eq!(cluster.cycle().len(), 3);
+    cluster.apply(pumice_model::Delta::GroupDelete(
+        "ns".to_owned(),
+        TRAIN.to_owned(),
+    ));
+    cluster.apply(pod("p3", "1c").group(TRAIN));
+    let decisions = cluster.decide();
+    assert!(decisions.binds.is_empty() && decisions.evictions.is_empty());
+    let (_, text) = cluster.why("p3");
+    assert!(
+        text.contains("PodGroup ns/train of scheduling.k8s.io"),
+        "{text}"
+    );
+    cluster.apply(native(3));
+    assert_eq!(cluster.cycle(), ["p3 n1"]);
+}
+
+#[test]
+fn a_minimum_above_the_pods_that_are_there_is_told_with_both_numbers() {
+    let cluster = Cluster::new()
+        .with(node("n1", "9c 8Gi pods=9"))
+        .with(native(5));
+    let mut cluster = three(cluster);
+    assert!(cluster.cycle().is_empty());
+    let told = cluster
+        .condition(TRAIN, "Unschedulable")
+        .expect("a condition");
+    assert!(
+        told.message.contains('5') && told.message.contains('3'),
+        "{}",
+        told.message
     );
 }

@@ -5,7 +5,7 @@ use pumice_model::object::PreemptableMark;
 use super::cluster::*;
 use super::victims::Plans;
 
-fn conf(action: &str, arguments: &str) -> String {
+pub fn conf(action: &str, arguments: &str) -> String {
     format!(
         "actions: \"enqueue, allocate, {action}\"\n\
          tiers:\n\
@@ -15,7 +15,7 @@ fn conf(action: &str, arguments: &str) -> String {
     )
 }
 
-fn passing(action: &str) -> String {
+pub fn passing(action: &str) -> String {
     let arguments =
         format!("configurations: [{{name: {action}, arguments: {{honorPreemptable: false}}}}]\n");
     conf(action, &arguments)
@@ -37,7 +37,7 @@ fn hogged(conf: &str) -> Cluster {
     all.with(owed).with(pod("owed0", "2c").group("owed"))
 }
 
-fn told_on(all: &Cluster, queue: &str) -> String {
+pub fn told_on(all: &Cluster, queue: &str) -> String {
     let ix = all
         .engine
         .state()

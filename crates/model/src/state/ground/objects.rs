@@ -56,6 +56,11 @@ impl Ground {
         changed
     }
 
+    /// A PodGroup names a label of nodes.
+    pub(in crate::state) fn name_label(&mut self, key: &str) {
+        self.network.name_label(key);
+    }
+
     /// Labels of nodes that make domains.
     pub(in crate::state) fn set_network_labels(&mut self, labels: &[String]) -> bool {
         self.network.set_labels(labels)

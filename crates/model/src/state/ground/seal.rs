@@ -23,7 +23,8 @@ impl Ground {
             population.renumber_nodes(moved);
             self.counts_stale = true;
         }
-        self.network.seal(&self.nodes);
+        self.network
+            .seal(&self.nodes, || population.labels_named_by_groups());
         if std::mem::take(&mut self.appearances_stale) {
             self.topology.forget_appearances();
             population.renew_appearances(&mut self.topology);

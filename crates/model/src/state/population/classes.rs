@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::{JobBooks, Population};
 use crate::ix::{JobIx, TaskIx};
 use crate::job::Job;
-use crate::object::PriorityClassObject;
+use crate::object::{GroupObject, PriorityClassObject};
 
 /// PriorityClasses by name.
 #[derive(Clone, Default)]
@@ -21,6 +21,12 @@ impl PriorityClasses {
     /// are not watched, and nothing is said.
     pub fn missing<'a>(&self, job: &'a Job) -> Option<&'a str> {
         let class = &*job.priority_class;
+        if job
+            .group()
+            .is_some_and(|group| group.native.priority.is_some())
+        {
+            return None;
+        }
         let is_missing = !class.is_empty() && !self.0.is_empty() && !self.0.contains_key(class);
         is_missing.then_some(class)
     }
@@ -35,6 +41,12 @@ impl PriorityClasses {
     /// The priority of pods of a class.
     pub(super) fn priority(&self, name: &str) -> i32 {
         self.or_default(name).map_or(0, |class| class.value)
+    }
+
+    /// The priority of a PodGroup.
+    pub(super) fn priority_of(&self, group: &GroupObject) -> i32 {
+        let own = group.native.priority;
+        own.unwrap_or_else(|| self.priority(&group.priority_class))
     }
 
     /// The class with a name; the global default where there is none.
@@ -64,11 +76,13 @@ impl Population {
         }
     }
 
-    /// Whether the PriorityClass of a job's PodGroup says that nobody is evicted for its pods.
+    /// Whether a job's PodGroup, or its PriorityClass, says that nobody is evicted for its pods.
     pub fn group_never_preempts(&self, ix: JobIx) -> bool {
-        let group = self.job(ix).group();
-        let class = group.and_then(|group| self.classes.0.get(&group.priority_class));
-        class.is_some_and(|class| class.never_preempts)
+        let Some(group) = self.job(ix).group() else {
+            return false;
+        };
+        let class = self.classes.0.get(&group.priority_class);
+        group.native.never_preempts || class.is_some_and(|class| class.never_preempts)
     }
 }
 
@@ -95,7 +109,10 @@ impl JobBooks<'_> {
         let Population { jobs, classes, .. } = &mut *self.population;
         let mut touched = Vec::new();
         for (at, job) in jobs.iter_mut() {
-            let priority = classes.priority(&job.priority_class);
+            let priority = match job.group() {
+                Some(group) => classes.priority_of(group),
+                None => classes.priority(&job.priority_class),
+            };
             let before = std::mem::replace(&mut job.priority, priority);
             if before != priority || *job.priority_class == *changed {
                 touched.push(JobIx(at as u32));

@@ -1,10 +1,12 @@
 //! Jobs, found by index, name and identity; how they come and go.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use super::Population;
 use crate::ix::{JobId, JobIx, TaskIx};
 use crate::job::{Job, NOWHERE};
+use crate::object::GroupObject;
 use crate::shared::SharedTable;
 use crate::state::ChangeJournal;
 
@@ -28,6 +30,12 @@ impl Population {
     /// All jobs.
     pub fn jobs(&self) -> impl Iterator<Item = (JobIx, &Job)> {
         self.jobs.iter().map(|(at, job)| (JobIx(at as u32), job))
+    }
+
+    /// Labels that PodGroups name, to be placed on nodes with one value of it.
+    pub(in crate::state) fn labels_named_by_groups(&self) -> BTreeSet<&str> {
+        let groups = self.jobs().filter_map(|(_, job)| job.group());
+        groups.filter_map(GroupObject::named_label).collect()
     }
 
     /// Whether there is a job with that index.

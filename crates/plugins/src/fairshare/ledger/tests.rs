@@ -10,7 +10,7 @@ fn names() -> ResourceNames {
     ResourceNames::default()
 }
 
-fn cores(milli: i64) -> Held {
+fn cores(milli: i64) -> HeldUse {
     let mut names = names();
     names.vector(&[("cpu".to_owned(), milli)]).into()
 }

@@ -5,7 +5,7 @@ mod tree;
 
 use std::collections::BTreeSet;
 
-use pumice_model::object::TopologyRequest;
+use pumice_model::object::{HighestTier, TopologyRequest};
 
 pub use scores::{domain_score, node_scores};
 pub use tree::{DomainNodes, DomainTree};
@@ -39,7 +39,15 @@ pub fn asks_in_vain(world: &World, job: &str) -> bool {
     let group = &world.jobs[job].group;
     let of_policies = group.sub_groups.iter().map(|policy| &policy.topology);
     let mut requests = of_policies.chain([&group.topology]).flatten();
-    requests.any(|request| world.network.highest_tier(request).is_none())
+    requests.any(|request| match request {
+        TopologyRequest::Hard(HighestTier::Label(key)) => of_label(world, key).is_empty(),
+        request => world.network.highest_tier(request).is_none(),
+    })
+}
+
+/// Parts of the cluster that are nodes with one value of a label each.
+fn of_label(world: &World, key: &str) -> Vec<DomainNodes> {
+    DomainTree::of_label(&world.nodes, key)
 }
 
 /// Tasks of the job, or of one of its sub-jobs.
@@ -80,9 +88,13 @@ pub fn candidates(cycle: &Cycle, job: &str) -> Vec<Vec<DomainNodes>> {
     let Some(request) = request(&cycle.world, job, None) else {
         return vec![vec![tree.cluster().clone()]];
     };
+    if let TopologyRequest::Hard(HighestTier::Label(key)) = request {
+        let domains = of_label(&cycle.world, key);
+        return in_order(cycle, (job, None), (&domains, 0), tree.cluster());
+    }
     let highest = tree.highest_tier(request);
     highest.map_or_else(Vec::new, |highest| {
-        in_order(cycle, (job, None), highest, tree.cluster())
+        in_order(cycle, (job, None), (&tree.domains, highest), tree.cluster())
     })
 }
 
@@ -100,7 +112,8 @@ fn candidates_within(
         Some(request) => world.network.highest_tier(request),
     };
     highest.map_or_else(Vec::new, |highest| {
-        in_order(cycle, (job, Some(sub_job)), highest, within)
+        let domains = &world.network.domains;
+        in_order(cycle, (job, Some(sub_job)), (domains, highest), within)
     })
 }
 
@@ -120,12 +133,11 @@ pub fn of_member(
 fn in_order(
     cycle: &Cycle,
     (job, sub_job): (&str, Option<&SubJob>),
-    highest: i64,
+    (domains, highest): (&[DomainNodes], i64),
     within: &DomainNodes,
 ) -> Vec<Vec<DomainNodes>> {
     let placed = places(&cycle.world, job, sub_job);
-    let domains = cycle.world.network.domains.iter();
-    let will_do = domains.filter(|domain| {
+    let will_do = domains.iter().filter(|domain| {
         domain.tier <= highest
             && !domain.nodes.is_empty()
             && within.has_all(&domain.nodes)

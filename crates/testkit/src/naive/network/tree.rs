@@ -93,12 +93,29 @@ impl DomainTree {
         match request {
             TopologyRequest::Soft => Some(i64::MAX),
             TopologyRequest::Hard(HighestTier::Number(tier)) => Some(*tier),
-            TopologyRequest::Hard(HighestTier::Missing) => None,
+            TopologyRequest::Hard(HighestTier::Missing | HighestTier::Label(_)) => None,
             TopologyRequest::Hard(HighestTier::Name(name)) => {
                 let tiers = self.named.get(name).filter(|tiers| tiers.len() == 1);
                 tiers.and_then(BTreeSet::first).copied()
             }
         }
+    }
+
+    /// Nodes with the same value of a label, in the order of values.
+    #[must_use]
+    pub fn of_label(nodes: &BTreeMap<String, Arc<NodeObject>>, key: &str) -> Vec<DomainNodes> {
+        let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for (name, node) in nodes {
+            if let Some(value) = label(&node.labels, key) {
+                values.entry(value).or_default().insert(name.clone());
+            }
+        }
+        let domain = |(value, nodes): (&str, BTreeSet<String>)| DomainNodes {
+            name: Some(format!("{key}={value}")),
+            tier: 0,
+            nodes,
+        };
+        values.into_iter().map(domain).collect()
     }
 
     /// Tier of the cluster.

@@ -9,7 +9,8 @@ pub fn might_go(cycle: &Cycle, key: &str, helps: impl Fn(&str) -> bool) -> Res {
     let world = &cycle.world;
     let job = &world.jobs[key];
     let class = world.classes.get(&job.group.priority_class);
-    if class.is_some_and(|class| class.never_preempts) {
+    let of_group = job.group.native.never_preempts;
+    if of_group || class.is_some_and(|class| class.never_preempts) {
         return Res::new();
     }
     let acts = |names: [&str; 2]| {

@@ -68,7 +68,9 @@ fn says_starving(cycle: &Cycle, plugin: &str, key: &str) -> Option<bool> {
 pub fn never_preempts(world: &World, task: &Task) -> bool {
     let job = task.job.as_ref().and_then(|key| world.jobs.get(key));
     let class = job.and_then(|job| world.classes.get(&job.group.priority_class));
-    class.is_some_and(|class| class.never_preempts) || pod_never_preempts(world, task)
+    let of_group = job.is_some_and(|job| job.group.native.never_preempts);
+    let of_class = class.is_some_and(|class| class.never_preempts);
+    of_group || of_class || pod_never_preempts(world, task)
 }
 
 fn pod_never_preempts(world: &World, task: &Task) -> bool {
@@ -117,13 +119,16 @@ pub fn is_candidate(cycle: &Cycle, purpose: Purpose, preemptor: &str, task: &Tas
         Purpose::Reclaim | Purpose::GangReclaim => !same_queue && queue.reclaimable,
     };
     let passes = purpose.reclaims() && passes_marks(cycle);
-    is_of_right_job && is_there(world, task) && (passes || !is_marked(job, task))
+    let takes_gangs = matches!(purpose, Purpose::GangPreempt | Purpose::GangReclaim);
+    let goes_alone = takes_gangs || !job.group.native.goes_whole;
+    is_of_right_job && is_there(world, task) && (passes || !is_marked(job, task) && goes_alone)
 }
 
 /// The task is on a node, for a job and a queue that exist, and no mark protects it.
 pub fn could_go(world: &World, task: &Task) -> bool {
     let job = task.job.as_ref().and_then(|key| world.jobs.get(key));
-    is_there(world, task) && job.is_some_and(|job| !is_marked(job, task))
+    let may_go = |job: &Job| !is_marked(job, task) && !job.group.native.goes_whole;
+    is_there(world, task) && job.is_some_and(may_go)
 }
 
 /// The task is on a node, for a job and a queue that exist.

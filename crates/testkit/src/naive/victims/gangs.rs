@@ -282,6 +282,17 @@ fn of_job(
     let group = &world.jobs[other].group;
     let min = i64::from(group.min_member);
     let number = live.len() as i64;
+    let all_may_go = victims.len() as i64 == number;
+    let configured = cycle.config.configuration(purpose.action());
+    let allows = configured.and_then(|arguments| arguments.bool("allowWholeBundle"));
+    let allows = allows.unwrap_or(true);
+    if group.native.goes_whole {
+        let takes_all = all_may_go && (allows || number < min);
+        return takes_all
+            .then(|| bundle(number >= min, victims))
+            .into_iter()
+            .collect();
+    }
     if number < min {
         return vec![bundle(false, victims)];
     }
@@ -296,10 +307,8 @@ fn of_job(
             bundles.push(bundle(false, vec![(*uid).clone()]));
         }
     }
-    let configured = cycle.config.configuration(purpose.action());
-    let allows = configured.and_then(|arguments| arguments.bool("allowWholeBundle"));
     let all_are_safe = bundles.len() == inside.len();
-    if allows.unwrap_or(true) && victims.len() as i64 == number && !all_are_safe {
+    if allows && all_may_go && !all_are_safe {
         bundles.push(bundle(true, victims));
     }
     bundles

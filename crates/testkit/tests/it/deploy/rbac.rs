@@ -10,7 +10,7 @@ use super::{installed, read, strings};
 const READS: [&str; 3] = ["get", "list", "watch"];
 
 /// Everything the scheduler may change in the whole cluster: group, resource, verb.
-const WRITES: [(&str, &str, &str); 24] = [
+const WRITES: [(&str, &str, &str); 26] = [
     ("", "events", "create"),
     ("", "events", "patch"),
     ("", "persistentvolumeclaims", "patch"),
@@ -28,6 +28,8 @@ const WRITES: [(&str, &str, &str); 24] = [
     ("resource.k8s.io", "resourceclaims/binding", "update"),
     ("resource.k8s.io", "resourceclaims/status", "patch"),
     ("resource.k8s.io", "resourceclaims/status", "update"),
+    ("scheduling.k8s.io", "podgroups/status", "patch"),
+    ("scheduling.k8s.io", "podgroups/status", "update"),
     ("scheduling.volcano.sh", "podgroups", "patch"),
     ("scheduling.volcano.sh", "podgroups", "update"),
     ("scheduling.volcano.sh", "queues", "create"),

@@ -103,7 +103,7 @@ const OF_OTHER_MESSAGES: [(&str, &[&str]); 9] = [
     ("PodSpec", &["restart_policy"]),
     ("PodStatus", &["host_ip", "observed_generation", "resize"]),
     ("PodCondition", &["observed_generation"]),
-    ("ContainerStatus", &["image", "state"]),
+    ("ContainerStatus", &["image"]),
     ("ResourceRequirements", &["claims"]),
     ("Volume", &["csi"]),
     ("Toleration", &["toleration_seconds"]),

@@ -37,8 +37,9 @@ impl JobBooks<'_> {
         mut group: Box<GroupObject>,
     ) -> Option<Box<GroupObject>> {
         let known = self.population.job(ix).group();
-        if let Some(known) = known.filter(|known| known.is_native && group.is_native) {
-            // Nobody else writes it.
+        let is_same = |known: &&GroupObject| known.is_native && known.uid == group.uid;
+        if let Some(known) = known.filter(is_same) {
+            // Nobody else writes it, and its object says less than is known.
             group.status = known.status.clone();
         }
         (known != Some(&group)).then_some(group)
@@ -69,7 +70,7 @@ impl JobBooks<'_> {
         group: Box<GroupObject>,
         min_resources: Option<ResVec>,
     ) -> bool {
-        let priority = self.population.classes.priority(&group.priority_class);
+        let priority = self.population.classes.priority_of(&group);
         let job = &mut self.population.jobs[ix.at()];
         let is_another = *job.uid != *group.uid;
         if is_another {
