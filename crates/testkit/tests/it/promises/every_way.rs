@@ -344,7 +344,7 @@ fn objects(little: &Little) -> Vec<Delta> {
         let of = group(&name, 1).queue(one.queue).created_s(1);
         all.push(Delta::GroupApply(Box::new(of)));
         let mut running = asking(&name, one.wish, &name)
-            .on(&*format!("n{}", one.node))
+            .on(&format!("n{}", one.node))
             .scheduled_s(Some(one.since_s));
         running.annotations = said(one.expected_s, one.limit_s);
         let ids = one.cards.iter();
