@@ -293,7 +293,7 @@ impl Job {
         }
     }
 
-    /// Its pods are evicted all together or not at all.
+    /// Pods of the job are evicted all together or not at all.
     pub fn goes_whole(&self) -> bool {
         self.group().is_some_and(|group| group.native.goes_whole)
     }

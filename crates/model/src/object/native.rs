@@ -15,7 +15,7 @@ pub const UNSCHEDULABLE: &str = "Unschedulable";
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct NativeTraits {
-    /// Its pods are evicted all together or not at all (`spec.disruptionMode`).
+    /// Pods of the group are evicted all together or not at all (`spec.disruptionMode`).
     pub goes_whole: bool,
     /// Nobody is evicted for its pods (`spec.preemptionPolicy`).
     pub never_preempts: bool,
@@ -39,7 +39,7 @@ pub enum NativeTopic {
 pub struct NativeCondition {
     /// What the condition is about.
     pub topic: NativeTopic,
-    /// Its status is `True`.
+    /// The condition has status `True`.
     pub holds: bool,
     /// Why, in one word of those that the API names.
     pub reason: &'static str,

@@ -7,9 +7,9 @@ use super::measure::UseMeasure;
 /// Amounts that somebody holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HeldUse {
-    /// Of each resource.
+    /// How much of each resource is held.
     pub amounts: ResVec,
-    /// Of each weight that is for a kind of nodes, in their order, what is held of its resource on these; nothing where no
+    /// What is held on nodes of a kind, for each weight that is for one, in the order of the weights; nothing where no
     /// weight is.
     pub of_kinds: Vec<i64>,
 }
