@@ -33,6 +33,7 @@ pub mod fairshare;
 pub mod fragmentation;
 pub mod gang;
 mod inter_pod_affinity;
+mod kept_lines;
 pub mod multifactor;
 mod named_map;
 pub mod network_topology_aware;

@@ -8,8 +8,8 @@ use pumice_model::run_time::RunTime;
 use pumice_model::{TaskIx, TaskStatus};
 
 /// When a pod that is on a node ends, seconds since the epoch, by what its owner or queue says: its limit, else what is
-/// expected; else by what is guessed and what the configuration says, whichever is less. Now, where it is being deleted. Nothing: nobody says, or it runs longer
-/// than was said.
+/// expected; else by what is guessed and what the configuration says, whichever is less. Now, where it is being deleted.
+/// Nothing: nobody says, or it runs longer than was said.
 pub(super) fn end_s(session: &Session, task: TaskIx) -> Option<i64> {
     let settings = session.reserved.settings()?;
     let known = session.state.task(task);

@@ -12,9 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::decay::{MAX_RATE, MAX_USE, USE_BITS};
 use super::ledger::{AccountOwner, UseLedger};
+use crate::kept_lines::{MAX_KEPT_BYTES, line, other_format};
 
-/// Longest text that is kept outside of the process: less than a third of what a ConfigMap may have.
-const MAX_KEPT_BYTES: usize = 256 << 10;
 /// More lines of a text are not read.
 const MAX_KEPT_LINES: usize = 16_384;
 /// Longer names of queues and users are of nobody.
@@ -54,13 +53,6 @@ struct UseLine {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     others: bool,
     used: String,
-}
-
-/// None of our types fails to be written.
-fn line(value: &impl Serialize) -> String {
-    let mut line = serde_json::to_string(value).unwrap_or_default();
-    line.push('\n');
-    line
 }
 
 /// What is known, so much of it that the text is not too long: queues first, then who used most.
@@ -109,10 +101,7 @@ pub(super) fn read(text: &str, now_s: i64) -> Result<KeptUses, String> {
         format!("the first line does not say when uses were as they stand: {error}")
     })?;
     if head.format != FORMAT {
-        return Err(format!(
-            "it is of format {}, and this program reads {FORMAT}",
-            head.format
-        ));
+        return Err(other_format(head.format, FORMAT));
     }
     let uses = lines.take(MAX_KEPT_LINES).filter_map(|line| {
         let line: UseLine = serde_json::from_str(line).ok()?;

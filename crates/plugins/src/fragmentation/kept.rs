@@ -11,9 +11,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::asked_class::{AskedClass, CountedClass, MASS, MAX_COUNTED};
+use crate::kept_lines::{MAX_KEPT_BYTES, line, other_format};
 
-/// Longest text that is kept outside of the process: less than a third of what a ConfigMap may have.
-pub(super) const MAX_KEPT_BYTES: usize = 256 << 10;
 /// Longest class in such a text. Whoever makes pods with long affinities does not crowd out others.
 const MAX_CLASS_BYTES: usize = 4 << 10;
 /// Most tasks that a class of a text may count for.
@@ -85,13 +84,6 @@ impl KeptCensus<'_> {
     }
 }
 
-/// None of our types fails to be written.
-fn line(value: &impl Serialize) -> String {
-    let mut line = serde_json::to_string(value).unwrap_or_default();
-    line.push('\n');
-    line
-}
-
 /// What a text says, as of a moment: times that are still to come count as now. Classes that cannot be are passed over.
 ///
 /// # Errors
@@ -102,10 +94,7 @@ pub(super) fn read(text: &str, now_s: i64) -> Result<ReadCensus, String> {
     let head: CensusLine = serde_json::from_str(head)
         .map_err(|error| format!("the first line does not say when tasks were counted: {error}"))?;
     if head.format != FORMAT {
-        return Err(format!(
-            "it is of format {}, and this program reads {FORMAT}",
-            head.format
-        ));
+        return Err(other_format(head.format, FORMAT));
     }
     let classes = lines.filter_map(|line| serde_json::from_str::<ClassLine<AskedClass>>(line).ok());
     let classes = classes.filter(|class| class.asked.can_be());

@@ -8,21 +8,15 @@
 //!
 //! Pods are named by UID, nodes and resources by name. Of whom a pod or a node is not there any more, it is planned anew.
 
+use crate::kept_lines::{FormatLine, MAX_KEPT_BYTES, format_fault, line};
 use pumice_framework::reserved::{JobReservation, Moved, MovedBy, Reservations};
 use pumice_model::{JobId, State, TaskId};
 use serde::{Deserialize, Serialize};
 
-/// Longest text that is kept outside of the process: less than a third of what a ConfigMap may have.
-const MAX_KEPT_BYTES: usize = 256 << 10;
 /// More lines of a text are not read.
 const MAX_KEPT_LINES: usize = 4_096;
 /// How the text is written.
 const FORMAT: u32 = 1;
-
-#[derive(Serialize, Deserialize)]
-struct PlacesHead {
-    format: u32,
-}
 
 /// Places that are kept for a job, by names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,16 +125,9 @@ impl KeptJobPlaces {
     }
 }
 
-/// None of our types fails to be written.
-fn line(value: &impl Serialize) -> String {
-    let mut line = serde_json::to_string(value).unwrap_or_default();
-    line.push('\n');
-    line
-}
-
 /// What is kept, in its order, so much of it that the text is not too long.
 pub fn text(state: &State, reserved: &Reservations) -> String {
-    let mut text = line(&PlacesHead { format: FORMAT });
+    let mut text = line(&FormatLine { format: FORMAT });
     for one in reserved.all() {
         let line = line(&KeptJobPlaces::of(state, one));
         if text.len() + line.len() <= MAX_KEPT_BYTES {
@@ -171,13 +158,5 @@ pub fn read(text: &str, state: &State) -> Vec<JobReservation> {
 
 /// Why a text says nothing, if it does not.
 pub fn fault(text: &str) -> Option<String> {
-    let head: Result<PlacesHead, _> = serde_json::from_str(text.lines().next().unwrap_or_default());
-    match head {
-        Err(error) => Some(format!("the first line does not say its format: {error}")),
-        Ok(head) if head.format != FORMAT => Some(format!(
-            "it is of format {}, and this program reads {FORMAT}",
-            head.format
-        )),
-        Ok(_) => None,
-    }
+    format_fault(text, FORMAT)
 }

@@ -13,20 +13,14 @@ use serde::{Deserialize, Serialize};
 use super::book::{MAX_RUNS, RunTimeBook};
 use super::likeness::JobKind;
 use super::watch::{JobWatch, WatchedJob};
+use crate::kept_lines::{FormatLine, MAX_KEPT_BYTES, format_fault, line};
 
-/// Longest text that is kept outside of the process: less than a third of what a ConfigMap may have.
-const MAX_KEPT_BYTES: usize = 256 << 10;
 /// More lines of a text are not read.
 const MAX_KEPT_LINES: usize = 16_384;
 /// Kinds with longer names are nobody's.
 const MAX_NAME_BYTES: usize = 256;
 /// How the text, and the memory, is written.
 const FORMAT: u32 = 1;
-
-#[derive(Serialize, Deserialize)]
-struct RunTimesHead {
-    format: u32,
-}
 
 #[derive(Serialize, Deserialize)]
 struct KindLine {
@@ -38,16 +32,9 @@ struct KindLine {
     ran: Vec<i64>,
 }
 
-/// None of our types fails to be written.
-fn line(value: &impl Serialize) -> String {
-    let mut line = serde_json::to_string(value).unwrap_or_default();
-    line.push('\n');
-    line
-}
-
 /// What is known, so much of it that the text is not too long: what was learned last.
 pub(super) fn text(book: &RunTimeBook) -> String {
-    let head = line(&RunTimesHead { format: FORMAT });
+    let head = line(&FormatLine { format: FORMAT });
     let mut length = head.len();
     let lines = book.all().into_iter().rev().map(|(kind, known)| {
         line(&KindLine {
@@ -105,16 +92,7 @@ fn note_all(book: &mut RunTimeBook, kind: &JobKind, ran: impl IntoIterator<Item 
 
 /// Why a text says nothing, if it does not.
 pub fn fault(text: &str) -> Option<String> {
-    let head: Result<RunTimesHead, _> =
-        serde_json::from_str(text.lines().next().unwrap_or_default());
-    match head {
-        Err(error) => Some(format!("the first line does not say its format: {error}")),
-        Ok(head) if head.format != FORMAT => Some(format!(
-            "it is of format {}, and this program reads {FORMAT}",
-            head.format
-        )),
-        Ok(_) => None,
-    }
+    format_fault(text, FORMAT)
 }
 
 /// First number of an object that is about a kind of jobs.

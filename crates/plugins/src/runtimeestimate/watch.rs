@@ -77,11 +77,13 @@ impl JobWatch {
         let known = self.jobs.remove(&ix);
         let known = known.filter(|known| known.id == population.job_id(ix));
         let is_known = known.is_some();
-        let mut watched = known.unwrap_or_else(|| WatchedJob::of(state, ix));
-        // Its PodGroup may come after its pods, and somebody may write who its user is.
-        if watched.ended.is_empty() {
-            watched.kind = Arc::new(JobKind::of(state, job));
-        }
+        let is_over = known.as_ref().is_some_and(|known| known.is_over);
+        // Before a pod has ended its kind may change: its PodGroup may come later, and somebody may write who its user is.
+        let known = known.filter(|known| !known.ended.is_empty());
+        let mut watched = known.unwrap_or_else(|| WatchedJob {
+            is_over,
+            ..WatchedJob::of(state, ix)
+        });
         for task in &job.tasks {
             let id = population.task_id(*task);
             watched.note(id, state.task(*task), (unseen_s, is_known), now_s);
