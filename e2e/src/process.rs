@@ -111,17 +111,21 @@ impl Drop for Process {
 /// Where ports are looked for: below those that the system gives to connections.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
-/// Loopback ports nobody listens on, none of them given before.
+/// Loopback ports nobody listens on, none of them given before. Processes that run side by side look from
+/// different ports on, since a port is free until whoever it was given to listens on it.
 ///
 /// # Errors
 /// When there are none left.
 pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N]> {
-    static NEXT: AtomicU16 = AtomicU16::new(PORTS.start);
+    static ASKED: AtomicU16 = AtomicU16::new(0);
+    let number = PORTS.end - PORTS.start;
+    let first = std::process::id() % 12 * 1_000;
     let mut ports = [0; N];
     for port in &mut ports {
         *port = loop {
-            let next = NEXT.fetch_add(1, Ordering::Relaxed);
-            ensure!(PORTS.contains(&next), "no port is free in {PORTS:?}");
+            let asked = ASKED.fetch_add(1, Ordering::Relaxed);
+            ensure!(asked < number, "no port is free in {PORTS:?}");
+            let next = PORTS.start + ((first + u32::from(asked)) % u32::from(number)) as u16;
             if TcpListener::bind(("127.0.0.1", next)).is_ok() {
                 break next;
             }
