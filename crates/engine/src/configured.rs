@@ -44,14 +44,13 @@ pub(crate) fn set_up(session: &mut Session, actions: &[(&'static Action, Argumen
     session.line = WaitingLine::new(keep_line(actions));
 }
 
-/// Ends whose time is over, then runs the actions in their order.
+/// Runs the actions in their order.
 pub(crate) fn run_actions(
     actions: &[(&'static Action, Arguments)],
     session: &mut Session,
     kernel: &mut Kernel,
     observer: &mut dyn Observer,
 ) {
-    pumice_actions::end_whose_time_is_over(session);
     for (action, arguments) in actions {
         let stage = Stage::Action(action.spec.name);
         observer.begin(stage);

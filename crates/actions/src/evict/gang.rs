@@ -392,20 +392,17 @@ fn bundles(
     }
     let mut bundles = Vec::new();
     for (job, victims) in by_job {
-        let (allocated, min) = (
-            state.job(job).allocated_count(),
-            state.job(job).min_available,
-        );
-        let is_whole = victims.len() as i32 == allocated;
-        if state.job(job).goes_whole() {
-            let is_safe = allocated < min;
-            if is_whole && (is_safe || allow_whole) {
-                bundles.push(Bundle::new(state, is_safe, victims));
+        let record = state.job(job);
+        let is_whole = victims.len() as i32 == record.allocated_count();
+        // It does not run as a gang any more. Pods that have succeeded are no loss to it.
+        let is_broken = record.ready() < record.min_available;
+        if record.goes_whole() {
+            if is_whole && (is_broken || allow_whole) {
+                bundles.push(Bundle::new(state, is_broken, victims));
             }
             continue;
         }
-        if allocated < min {
-            // It does not run as a gang any more.
+        if is_broken {
             bundles.push(Bundle::new(state, true, victims));
             continue;
         }

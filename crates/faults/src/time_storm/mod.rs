@@ -45,6 +45,9 @@ pub fn configuration(seed: u64) -> String {
         "enqueue, allocate, backfill",
         "enqueue, allocate, backfill, reclaim, preempt",
         "enqueue, allocate, reclaim, backfill",
+        "enqueue, allocate, gangpreempt, backfill",
+        "enqueue, allocate, gangreclaim, backfill",
+        "enqueue, allocate, backfill, gangreclaim, gangpreempt",
     ];
     let actions = rng.pick(&actions).copied().unwrap_or_default();
     let limiting = ["proportion", "capacity"][rng.below(2) as usize];

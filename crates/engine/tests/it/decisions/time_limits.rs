@@ -183,3 +183,22 @@ fn who_lies_about_his_run_time_every_day_breaks_no_promise() {
     cluster.engine.apply(Delta::PodDelete("liar".to_owned()));
     assert_eq!(cycle(&mut cluster, 1111), ["big-0 n1", "big-1 n2"]);
 }
+
+#[test]
+fn no_nominee_is_bound_for_a_gang_that_loses_a_pod_at_that_moment() {
+    let at = |now_s: i64| {
+        let text = format!(
+            "{NODE}
+            group g min:2
+            pod g-0 1c group:g on:n1 since:100 limit:100s"
+        );
+        let nominee = pod("g-1", "1c")
+            .group("g")
+            .nominated_node(Some("n1".to_owned()));
+        let mut cluster = cluster(PLUGIN, &text).with(nominee);
+        let decisions = cluster.engine.cycle(now_s);
+        (decisions.binds.len(), decisions.evictions.len())
+    };
+    assert_eq!(at(209), (1, 0));
+    assert_eq!(at(210), (0, 1), "the gang would be one short at once");
+}

@@ -368,6 +368,28 @@ fn a_gang_goes_as_a_whole_or_gives_what_it_can_spare() {
 }
 
 #[test]
+fn a_gang_of_which_some_pods_are_done_is_a_gang_still() {
+    let no_whole = "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n";
+    let all = |arguments: &str, min| {
+        let old = |at: usize, node| pod(&format!("old{at}"), "4c").group("old").on(node);
+        cluster(&for_gangs(arguments))
+            .with(small("n1"))
+            .with(small("n2"))
+            .with(ranked("low", group("old", min)))
+            .with(old(1, "n1"))
+            .with(old(2, "n2"))
+            .with(old(3, "n2").phase(PodPhase::Succeeded))
+            .with(ranked("high", group("new", 1)))
+            .with(pod("new", "4c").group("new"))
+            .plan()
+    };
+    // The two that run go together or not at all; with one more that it lacks they are free to go.
+    assert_eq!(all(no_whole, 3), [""; 0]);
+    assert_eq!(all("", 3), ["-old2", "-old1", "new (n1)"]);
+    assert_eq!(all(no_whole, 4), ["-old2", "-old1", "new (n1)"]);
+}
+
+#[test]
 fn for_a_gang_the_cheapest_gang_goes_and_no_more_than_needed() {
     let mut all = cluster(&for_gangs(""));
     for (class, name, nodes) in [("mid", "a", ["n1", "n2"]), ("low", "b", ["n3", "n4"])] {

@@ -281,19 +281,21 @@ fn of_job(
     let live: Vec<_> = live.collect();
     let group = &world.jobs[other].group;
     let min = i64::from(group.min_member);
-    let number = live.len() as i64;
-    let all_may_go = victims.len() as i64 == number;
+    let all_may_go = victims.len() == live.len();
+    let is_done = |task: &&&Task| world.gang_status(task) == Status::Succeeded;
+    let succeeded = tasks.iter().filter(is_done).count();
+    let runs_as_gang = (live.len() + succeeded) as i64 >= min;
     let configured = cycle.config.configuration(purpose.action());
     let allows = configured.and_then(|arguments| arguments.bool("allowWholeBundle"));
     let allows = allows.unwrap_or(true);
     if group.native.goes_whole {
-        let takes_all = all_may_go && (allows || number < min);
+        let takes_all = all_may_go && (allows || !runs_as_gang);
         return takes_all
-            .then(|| bundle(number >= min, victims))
+            .then(|| bundle(runs_as_gang, victims))
             .into_iter()
             .collect();
     }
-    if number < min {
+    if !runs_as_gang {
         return vec![bundle(false, victims)];
     }
     let mut spare = Spare::of(world, other);
