@@ -27,12 +27,12 @@ use self::stand_in::{Knows, StandIn};
 /// Who makes the pods of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Made {
-    /// The operator.
-    ByOperator,
+    /// The operator, without help.
+    Alone,
     /// Kubernetes, of a batch Job whose parallelism can be changed.
-    ByJob,
+    PlainJob,
     /// Kubernetes, of an Indexed batch Job whose completions follow its parallelism.
-    ByIndexedJob,
+    IndexedJob,
 }
 
 /// When pods are made.
@@ -113,7 +113,7 @@ const PLAIN: Operator = Operator {
     sample: "",
     job: "",
     leader: None,
-    made: Made::ByOperator,
+    made: Made::Alone,
     starts: Starts::AtOnce,
     holds: HeldBy::MinMember,
     grows: Grows::Followed,
@@ -126,7 +126,7 @@ const OPERATORS: [Operator; 12] = [
     Operator {
         sample: "batch-job",
         job: "render-",
-        made: Made::ByJob,
+        made: Made::PlainJob,
         grows: Grows::Beyond,
         ends: Ends::Evicted,
         ..PLAIN
@@ -134,7 +134,7 @@ const OPERATORS: [Operator; 12] = [
     Operator {
         sample: "jobset",
         job: "fit-workers-0-",
-        made: Made::ByIndexedJob,
+        made: Made::IndexedJob,
         grows: Grows::Beyond,
         ends: Ends::Evicted,
         ..PLAIN
@@ -182,7 +182,7 @@ const OPERATORS: [Operator; 12] = [
     Operator {
         sample: "kubeflow-trainer",
         job: "bert-node-0-",
-        made: Made::ByIndexedJob,
+        made: Made::IndexedJob,
         grows: Grows::Anew,
         ends: Ends::Evicted,
         ..PLAIN

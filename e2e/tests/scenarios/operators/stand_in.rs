@@ -272,8 +272,8 @@ impl StandIn {
             return Ok(());
         }
         match self.operator.made {
-            Made::ByOperator => self.keep_workers(&pods),
-            Made::ByJob | Made::ByIndexedJob => self.keep_job(),
+            Made::Alone => self.keep_workers(&pods),
+            Made::PlainJob | Made::IndexedJob => self.keep_job(),
         }
     }
 
@@ -300,7 +300,7 @@ impl StandIn {
         let lacks_owner = there["metadata"]["ownerReferences"].is_null() && is_owned;
         let is_followed = matches!(self.operator.grows, Grows::Followed | Grows::Anew);
         let differs = there["spec"]["minMember"] != wanted["spec"]["minMember"];
-        if !lacks_owner && !(is_followed && differs) {
+        if !(lacks_owner || is_followed && differs) {
             return Ok(());
         }
         there["metadata"]["ownerReferences"] = wanted["metadata"]["ownerReferences"].clone();
@@ -453,7 +453,7 @@ impl StandIn {
         let worker = self.workers.first().context("a worker")?;
         let meta = &worker["metadata"];
         let sizes = match self.operator.made {
-            Made::ByIndexedJob => {
+            Made::IndexedJob => {
                 json!({"parallelism": self.wanted, "completions": self.wanted})
             }
             _ => json!({"parallelism": self.wanted}),
@@ -482,7 +482,7 @@ impl StandIn {
             template.retain(|key, _| !key.starts_with("batch.kubernetes.io/"));
         }
         let mut spec = sizes;
-        if self.operator.made == Made::ByIndexedJob {
+        if self.operator.made == Made::IndexedJob {
             spec["completionMode"] = json!("Indexed");
         }
         spec["template"] = json!({
