@@ -62,6 +62,17 @@ pub fn names() -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// Pods and PodGroups of a sample as they are written, with what only a server would set.
+///
+/// # Errors
+/// When there is no such sample, or it is no YAML.
+pub fn written(name: &str) -> Result<Vec<Value>> {
+    let mut objects = Vec::new();
+    let folder = PathBuf::from(SAMPLES).join(name);
+    read_objects(&folder.join("workload.yaml"), &mut objects)?;
+    Ok(objects)
+}
+
 impl Sample {
     /// Reads a sample.
     ///

@@ -23,6 +23,7 @@ mod network;
 mod numa;
 mod observed;
 mod one_life;
+mod operators;
 mod outages;
 mod page;
 mod past;

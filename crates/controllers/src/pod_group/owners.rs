@@ -78,8 +78,8 @@ impl<'a> Owners<'a> {
         cache: &ObjectCache,
         inherits: bool,
     ) -> Option<Timestamp> {
-        // A kind of which nothing is known is not watched.
-        let is_watched = |kind: ManagedKind| cache.all(kind).next().is_some();
+        // A kind that the role may not list is never known.
+        let is_watched = |kind: ManagedKind| cache.is_followed(kind);
         let lacks_owner = inherits && self.missing.iter().any(|kind| is_watched(*kind));
         let of = ManagedRef::global(ManagedKind::Namespace, namespace);
         let lacks_namespace = cache.get(&of).is_none() && is_watched(ManagedKind::Namespace);

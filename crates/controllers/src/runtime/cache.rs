@@ -29,6 +29,8 @@ pub struct ObjectCache {
     told: u64,
     /// How many when a list of the kind began.
     listing: BTreeMap<ManagedKind, u64>,
+    /// Kinds of which a list was answered.
+    listed: BTreeSet<ManagedKind>,
     by_kind: BTreeMap<ManagedKind, BTreeSet<(String, String)>>,
     pods_of_jobs: HashMap<(String, String), Names>,
     groups_of_queues: HashMap<String, BTreeSet<(String, String)>>,
@@ -65,6 +67,16 @@ impl ObjectCache {
     /// A list of a kind is about to be asked for.
     pub fn list_begins(&mut self, kind: ManagedKind) {
         self.listing.insert(kind, self.told);
+    }
+
+    /// A list of a kind was answered, be it empty.
+    pub fn list_ends(&mut self, kind: ManagedKind) {
+        self.listed.insert(kind);
+    }
+
+    /// Whether objects of a kind are told: its list was answered, or some are known.
+    pub fn is_followed(&self, kind: ManagedKind) -> bool {
+        self.listed.contains(&kind) || self.all(kind).next().is_some()
     }
 
     /// Objects of a kind that are known since before its list began, and not in it.

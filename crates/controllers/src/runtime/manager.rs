@@ -149,6 +149,7 @@ impl Manager {
             ManagerInput::Gone { of, uid } => self.gone(&of, &uid, now),
             ManagerInput::ListBegins(kind) => self.cache.list_begins(kind),
             ManagerInput::Listed { kind, there } => {
+                self.cache.list_ends(kind);
                 for of in self.cache.missing(kind, &there) {
                     self.gone(&of, "", now);
                 }

@@ -1,5 +1,7 @@
 //! A manager of controllers and an API server, step by step or until they rest.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 use pumice_controllers::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, Manager, ManagerInput, ManagerOutput,
@@ -39,6 +41,14 @@ pub struct World {
 }
 
 impl World {
+    /// The server answers a list of a kind with nothing.
+    pub fn lists_none(&mut self, kind: ManagedKind) {
+        self.manager.tell(ManagerInput::ListBegins(kind), self.now);
+        let there = BTreeSet::new();
+        self.manager
+            .tell(ManagerInput::Listed { kind, there }, self.now);
+    }
+
     /// A world without objects, at 2026-01-01.
     pub fn new(make: Make) -> Self {
         let now = "2026-01-01T00:00:00Z".parse().expect("a time");

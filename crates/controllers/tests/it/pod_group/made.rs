@@ -258,6 +258,25 @@ fn a_pod_seen_before_its_owner_and_namespace_waits_for_them() {
 }
 
 #[test]
+fn the_first_owner_of_its_kind_is_waited_for_too() {
+    let mut world = world();
+    world.lists_none(ManagedKind::BatchJob);
+    let minimum = json!({"scheduling.volcano.sh/group-min-member": "2"});
+    let first = workload(&mut world, ManagedKind::BatchJob, minimum);
+    // Its watch is behind that of pods.
+    let unseen = world.server.feed.remove(&ManagedKind::BatchJob).unwrap();
+    let reference = controlled_by(&world, &first);
+    world
+        .server
+        .apply(ManagedKind::Pod, pod("a", Some(reference)));
+    world.settle();
+    assert_eq!(world.written(), Vec::<String>::new());
+    world.server.feed.insert(ManagedKind::BatchJob, unseen);
+    world.settle();
+    assert_eq!(group(&world)["spec"]["minMember"], 2);
+}
+
+#[test]
 fn annotations_are_not_inherited_when_that_is_switched_off() {
     let mut world = World::new(|| {
         let options = ControllerOptions {

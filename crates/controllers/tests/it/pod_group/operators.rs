@@ -11,10 +11,12 @@ use super::{controlled_by, group, named, pod, pod_ref, workload, world};
 use crate::cluster::World;
 
 /// Samples whose pods name PodGroups of their operators.
-const SAMPLES: [&str; 6] = [
+const SAMPLES: [&str; 8] = [
+    "kthena",
     "kubeflow-trainer",
     "kubeflow-training-operator",
     "kuberay",
+    "leaderworkerset",
     "mpi-operator",
     "spark-operator",
     "spark-submit",
