@@ -220,6 +220,7 @@ enum Plugin {
     Hami(String, String),
     Cambricon,
     MooreThreads,
+    Kunlun,
     MindCluster,
 }
 
@@ -257,6 +258,7 @@ fn all_calls(pod: &ListedPod) -> Vec<(Plugin, AllocateCall)> {
         (Plugin::MindCluster, mindcluster::CORES.to_owned()),
         (Plugin::Cambricon, hami::MLU.to_owned()),
         (Plugin::MooreThreads, hami::MTHREADS.to_owned()),
+        (Plugin::Kunlun, hami::XPU.to_owned()),
     ];
     let plugins = plugins.into_iter().chain(of_older).chain(of_types);
     let calls = plugins.map(|(plugin, resource)| (plugin, calls_for(pod, &resource)));
@@ -368,7 +370,11 @@ async fn allocate(
         ),
         Plugin::MooreThreads => (
             hami::allocate_mthreads(&pods, call),
-            hami::indices(caller).unwrap_or_default(),
+            hami::indices(caller, hami::MTHREADS_INDEX).unwrap_or_default(),
+        ),
+        Plugin::Kunlun => (
+            hami::allocate_xpu(&pods, call),
+            hami::indices(caller, hami::XPU_INDEX).unwrap_or_default(),
         ),
         Plugin::MindCluster => (
             mindcluster::allocate(CORES_OF_310P, &pods, call),

@@ -22,8 +22,10 @@ const FIXED: [CardCheck; 7] = [
 pub const TOO_FEW: u8 = FIXED.len() as u8;
 /// Index of the failure of a node that has too few cards near one NUMA node.
 pub const NUMA: u8 = TOO_FEW + 1;
+/// Index of the failure of a node of which too few cards are linked.
+pub const LINKED: u8 = NUMA + 1;
 /// Index of the failure that evictions could mend.
-pub const LATER: u8 = NUMA + 1;
+pub const LATER: u8 = LINKED + 1;
 
 /// The list of a pod with these needs.
 pub fn list(needs: &[CardNeed], kinds: &[CardKind]) -> Arc<[Failure]> {
@@ -52,6 +54,7 @@ pub fn list(needs: &[CardNeed], kinds: &[CardKind]) -> Arc<[Failure]> {
         .collect();
     all.push(fixed("too few cards"));
     all.push(fixed("too few cards near one NUMA node"));
+    all.push(fixed("too few cards that are linked"));
     all.push(Failure {
         text: format!("not enough {name}"),
         evictions_help: true,

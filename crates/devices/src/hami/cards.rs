@@ -24,7 +24,7 @@ use super::terms::{AppClass, QosPolicy, SgpuLimits, ShareTerms};
 use super::variant::{CardMode, CardVariant};
 use super::vendor_cards::PodOnCards;
 use super::vendor_cards::VendorCards;
-use super::{card_failures, gauges, place, queues};
+use super::{card_failures, gauges, place, queues, wings};
 
 impl HamiFamily for VendorCards {
     type Share = CardShare;
@@ -119,7 +119,9 @@ impl HamiFamily for VendorCards {
                 kind.names.count
             ));
         }
-        (kind.refuses)(pod)
+        wings::refuses(kind, next)
+            .map(|why| format!("{}: {why}", name()))
+            .or_else(|| (kind.refuses)(pod))
     }
 
     fn limit(
@@ -147,6 +149,7 @@ impl HamiFamily for VendorCards {
         }
         let any = || on_node.first(need, &on_node.order(need, &[]), &[]);
         match is_alone && any().is_some() {
+            true if on_node.has_wings(need.kind) => card_failures::LINKED,
             true => card_failures::NUMA,
             false => card_failures::TOO_FEW,
         }
@@ -246,6 +249,7 @@ impl HamiFamily for VendorCards {
                 on_node.terms(need).qos.name()
             ),
             CardCheck::Idle => "in use".to_owned(),
+            CardCheck::Mixed => "in use in parts of another size".to_owned(),
             CardCheck::Exclusive => "in use, and 100 cores need an idle card".to_owned(),
             CardCheck::Held => "all its cores are taken".to_owned(),
             _ => "no free place for an instance as large".to_owned(),
@@ -260,6 +264,9 @@ impl HamiFamily for VendorCards {
     }
 
     fn nearness(on_node: &PodOnCards, need: &CardNeed, own: &[Taken]) -> Option<(String, u32)> {
+        if on_node.has_wings(need.kind) {
+            return on_node.linked(need, own);
+        }
         if !on_node.limits.wants_one_numa(need.kind) {
             return None;
         }

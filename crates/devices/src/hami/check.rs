@@ -93,6 +93,9 @@ impl PodOnCards<'_> {
         if used.sharers >= all.sharers {
             return Err(CardCheck::Slots);
         }
+        if !self.is_of_one_size(need, used, part) {
+            return Err(CardCheck::Mixed);
+        }
         if self.limits.preference.idle_only && used.sharers > 0 {
             return Err(CardCheck::Idle);
         }

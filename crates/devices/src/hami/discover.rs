@@ -93,7 +93,10 @@ fn add_card<F: HamiFamily>(
             CardMode::HamiCore | CardMode::Mps | CardMode::Template => Box::default(),
         },
         // What a summary says of cores is in percent, and of what the node tells nothing.
-        is_plain: card.cores == 100 && mode != CardMode::Mig && cards.ratings.is_empty(),
+        is_plain: card.cores == 100
+            && mode != CardMode::Mig
+            && cards.ratings.is_empty()
+            && !matches!(kind.1.rules, OwnRules::Wings { .. }),
         details: card.details,
         only_rest: false,
     };

@@ -101,6 +101,28 @@ const MAKERS: &[Maker] = &[
         "Metax-SGPU",
     ),
     (
+        "Kunlun",
+        "kunlunxin.com/xpu",
+        "",
+        "",
+        0,
+        100,
+        "",
+        "kunlun",
+        "kunlun",
+    ),
+    (
+        "Kunlun",
+        "kunlunxin.com/vxpu",
+        "kunlunxin.com/vxpu-memory",
+        "",
+        98_304,
+        100,
+        "xpu",
+        "xpu",
+        "XPU",
+    ),
+    (
         "Enflame",
         "enflame.com/gcu",
         "",
@@ -239,7 +261,10 @@ pub fn ask_much(rng: &mut Rng, theme: &Theme, pod: &mut PodObject) {
 
 fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
     let (_, count, memory, cores, units, card_cores, register, _, word) = *maker;
-    let cards = rng.between(1, 4) as i64;
+    let cards = match word {
+        "kunlun" | "XPU" => rng.pick(&[8, 8, 8, 7, 3]),
+        _ => rng.between(1, 4) as i64,
+    };
     let slots = rng.pick(&[1, 2, 4, 10]);
     let mut amounts = vec![(count, slots * cards)];
     if word == "Metax-SGPU" {
@@ -272,8 +297,11 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
             let key = "hami.io/node-nvidia-score".to_owned();
             node.device_annotations.push((key, links));
         }
-        node.device_annotations
-            .push((format!("hami.io/node-{register}-register"), text));
+        let key = match register {
+            "xpu" => "hami.io/node-register-xpu".to_owned(),
+            register => format!("hami.io/node-{register}-register"),
+        };
+        node.device_annotations.push((key, text));
     } else if memory.is_empty() {
         amounts = vec![(count, cards)];
         if word == "Metax-GPU" {
@@ -284,7 +312,7 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
     }
     if rng.one_in(8) {
         let ids = format!(
-            "{0}-dcu-0,{0}-nvidia-1,{0}-mthreads-0,{0}-metax-1,{0}-sgpu-0,{0}-va-1,{0}-GCU-0",
+            "{0}-dcu-0,{0}-nvidia-1,{0}-mthreads-0,{0}-metax-1,{0}-sgpu-0,{0}-va-1,{0}-GCU-0,{0}-xpu-2,{0}-kunlun-5",
             node.name
         );
         node.device_annotations
@@ -407,14 +435,22 @@ fn said(rng: &mut Rng) -> Pairs {
     let ids = ["n0-sgpu-0,n1-sgpu-1", "n0-va-0, n1-sgpu-0"];
     say(rng, 8, "metax-tech.com/nouse-gpuuuid", &ids);
     say(rng, 8, "vastaitech.com/use-gpuuuid", &ids);
+    let ids = ["n0-xpu-1,n1-xpu-6,n0-kunlun-2", "n0-xpu-4, n1-kunlun-1"];
+    say(rng, 8, "hami.io/no-use-xpu-uuid", &ids);
+    say(rng, 8, "baidu.com/nouse-gpuuuid", &ids);
     annotations.sort();
     annotations
 }
 
 /// What one container asks; sometimes what cannot be.
 fn amounts(rng: &mut Rng, maker: &Maker) -> Vec<(String, i64)> {
-    let (_, count_name, memory, cores, units, card_cores, ..) = *maker;
-    let count = rng.pick(&[0, 1, 1, 1, 1, 1, 1, 2, 2, 3]);
+    let (_, count_name, memory, cores, units, card_cores, _, list, _) = maker;
+    let (count_name, memory, cores, units, card_cores) =
+        (*count_name, *memory, *cores, *units, *card_cores);
+    let count = match *list {
+        "kunlun" | "xpu" => rng.pick(&[1, 1, 2, 2, 4, 4, 8, 3]),
+        _ => rng.pick(&[0, 1, 1, 1, 1, 1, 1, 2, 2, 3]),
+    };
     let mut amounts = Vec::new();
     if !rng.one_in(32) {
         amounts.push((count_name, count));
@@ -467,6 +503,7 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
             ("", "MLU") => "cambricon-mlu",
             ("", "Mthreads") => "mthreads",
             ("", "GCU") => "GCU",
+            ("", "kunlun") => "kunlun",
             ("", _) => "metax",
             (register, _) => register,
         };
@@ -484,7 +521,11 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
         if *register == "nvidia" {
             records.extend(mig::instances(rng, node, &text));
         }
-        records.push((format!("hami.io/{list}-devices-allocated"), text));
+        let key = match *list {
+            "kunlun" => "hami.io/kunlun-allocated".to_owned(),
+            list => format!("hami.io/{list}-devices-allocated"),
+        };
+        records.push((key, text));
     }
     if records.is_empty() || !is_whole {
         // Nobody could tell what such a pod holds.

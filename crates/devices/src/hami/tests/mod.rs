@@ -5,6 +5,7 @@ mod best_set;
 mod configuration;
 mod examples;
 mod init_containers;
+mod kunlun;
 mod laws;
 mod links;
 mod mig;

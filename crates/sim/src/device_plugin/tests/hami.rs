@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::hami::{
     self, MLU_ASSIGNED, MLU_LOCK, MLU_PROFILE, MTHREADS_INDEX, MTHREADS_NODE, MTHREADS_TIME,
-    SGPU_CLASS, SGPU_DEVICES, SGPU_POLICY,
+    SGPU_CLASS, SGPU_DEVICES, SGPU_POLICY, XPU_INDEX,
 };
 use super::super::{AllocateRefusal, Grant, ListedPod, answer_at_once, ascend};
 use super::{call, ids, waiting};
@@ -79,6 +79,28 @@ fn moore_threads_plugin_serves_the_pod_whose_cards_were_chosen_first() {
     pods[1].phase = "Running".to_owned();
     let answer = hami::allocate_mthreads(&pods, &call("late", 1));
     assert_eq!(answer.guessed.as_deref(), Some("late"));
+}
+
+#[test]
+fn kunluns_plugin_serves_a_pod_of_the_node_that_does_not_run_yet() {
+    let mut pods = [
+        pod("other", &[]),
+        pod("four", &[(XPU_INDEX, "0,1,2,3")]),
+        pod("next", &[(XPU_INDEX, "4")]),
+    ];
+    let answer = hami::allocate_xpu(&pods, &call("four", 4));
+    assert_eq!(answer.guessed.as_deref(), Some("four"));
+    assert_eq!(ids(&answer.result.expect("served")), ["0", "1", "2", "3"]);
+    pods[1].phase = "Running".to_owned();
+    let answer = hami::allocate_xpu(&pods, &call("next", 1));
+    assert_eq!(answer.guessed.as_deref(), Some("next"));
+    pods[2]
+        .annotations
+        .insert(XPU_INDEX.to_owned(), "4,x".to_owned());
+    let broken = hami::allocate_xpu(&pods, &call("next", 1));
+    assert_eq!(broken.result, Err(AllocateRefusal::NothingLeft));
+    let nobody = hami::allocate_xpu(&pods[..2], &call("next", 1));
+    assert_eq!(nobody.result, Err(AllocateRefusal::NobodyWaits));
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod vendor_cards;
 mod vendor_holdings;
 mod vendors;
 mod vgpu;
+mod wings;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

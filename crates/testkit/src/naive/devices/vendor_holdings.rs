@@ -62,7 +62,7 @@ fn taken_by(device: &Device) -> (i64, i64) {
 }
 
 fn held<'a>(task: &'a Task, maker: &Maker) -> &'a str {
-    let key = format!("hami.io/{}-devices-allocated", maker.list);
+    let key = maker.allocated();
     let held = task.held.as_ref();
     held.and_then(|held| label(held, &key)).unwrap_or_default()
 }
