@@ -221,6 +221,8 @@ enum Plugin {
     Cambricon,
     MooreThreads,
     Kunlun,
+    /// The plugin of AWS Neuron, for this resource.
+    Neuron(&'static str),
     MindCluster,
 }
 
@@ -259,6 +261,11 @@ fn all_calls(pod: &ListedPod) -> Vec<(Plugin, AllocateCall)> {
         (Plugin::Cambricon, hami::MLU.to_owned()),
         (Plugin::MooreThreads, hami::MTHREADS.to_owned()),
         (Plugin::Kunlun, hami::XPU.to_owned()),
+        (Plugin::Neuron(hami::NEURON), hami::NEURON.to_owned()),
+        (
+            Plugin::Neuron(hami::NEURON_CORE),
+            hami::NEURON_CORE.to_owned(),
+        ),
     ];
     let plugins = plugins.into_iter().chain(of_older).chain(of_types);
     let calls = plugins.map(|(plugin, resource)| (plugin, calls_for(pod, &resource)));
@@ -371,6 +378,10 @@ async fn allocate(
         Plugin::MooreThreads => (
             hami::allocate_mthreads(&pods, call),
             hami::indices(caller, hami::MTHREADS_INDEX).unwrap_or_default(),
+        ),
+        Plugin::Neuron(resource) => (
+            hami::allocate_neuron(resource, &pods, call),
+            hami::indices(caller, hami::NEURON_IDS).unwrap_or_default(),
         ),
         Plugin::Kunlun => (
             hami::allocate_xpu(&pods, call),

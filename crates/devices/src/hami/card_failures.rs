@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::request::Failure;
 
 use super::card_check::CardCheck;
-use super::kind::CardKind;
+use super::kind::{CardKind, OwnRules};
 use super::share::CardNeed;
 
 /// Checks that no eviction changes.
@@ -32,7 +32,12 @@ pub fn list(needs: &[CardNeed], kinds: &[CardKind]) -> Arc<[Failure]> {
     let Some(need) = needs.first() else {
         return Arc::default();
     };
-    let name = &kinds[usize::from(need.kind)].names.count;
+    let kind = &kinds[usize::from(need.kind)];
+    let is_neuron = kind.rules == OwnRules::Neuron;
+    let name = match is_neuron && need.share.is_by_cores() {
+        true => &kind.names.cores,
+        false => &kind.names.count,
+    };
     let fixed = |why: &str| Failure {
         text: format!("not enough {name} ({why})"),
         evictions_help: false,
@@ -48,6 +53,7 @@ pub fn list(needs: &[CardNeed], kinds: &[CardKind]) -> Arc<[Failure]> {
             CardCheck::Mode => fixed("mode"),
             CardCheck::Type => fixed("type lists"),
             CardCheck::Uuid => fixed("UUID lists"),
+            CardCheck::Size if is_neuron => fixed("more cores than a device has"),
             CardCheck::Size => fixed("more memory than a card has"),
             _ => fixed("the node has registered none"),
         })

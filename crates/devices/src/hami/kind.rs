@@ -91,6 +91,8 @@ pub enum OwnRules {
     Rated,
     /// Nodes tell how well each two cards are linked ([`super::pairs`]).
     Paired,
+    /// Those of AWS Neuron: cores of a device are given out singly, and devices in a row ([`super::neuron`]).
+    Neuron,
     /// Eight cards of a node are in two wings ([`super::wings`]).
     Wings {
         /// They are handed out whole.

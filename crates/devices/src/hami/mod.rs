@@ -41,6 +41,7 @@ mod limits;
 mod links;
 mod mig;
 mod needs;
+mod neuron;
 mod order;
 mod own;
 mod pairs;

@@ -1,8 +1,8 @@
 //! `Allocate` of the device plugins of HAMi's vendors (spec/04 §23.5).
 //!
 //! Those that HAMi wrote find their pod as [`super::ascend`] does, by lock or phase; what differs is the
-//! resource and the key of the list. Those of Cambricon, Moore Threads and Kunlun's whole cards look for
-//! annotations of their own; MetaX's whole GPUs are chosen by kubelet, and its shared ones have besides a list of its own, and a
+//! resource and the key of the list. Those of Cambricon, Moore Threads, AWS Neuron and Kunlun's whole cards
+//! look for annotations of their own; MetaX's whole GPUs are chosen by kubelet, and its shared ones have besides a list of its own, and a
 //! policy that the plugin tells of the card from then on.
 
 use std::collections::BTreeMap;
@@ -48,6 +48,19 @@ pub const MTHREADS_TIME: &str = "mthreads.com/predicate-time";
 pub const XPU: &str = "kunlunxin.com/xpu";
 /// Kunlun: whole cards of the pod.
 pub const XPU_INDEX: &str = "BAIDU_COM_DEVICE_IDX";
+
+/// AWS Neuron: count of devices.
+pub const NEURON: &str = "aws.amazon.com/neuron";
+/// AWS Neuron: count of cores.
+pub const NEURON_CORE: &str = "aws.amazon.com/neuroncore";
+/// AWS Neuron: devices of the pod, or its cores.
+pub const NEURON_IDS: &str = "AWS_NEURON_IDS";
+/// AWS Neuron: the resource that the ids are of, where they are of cores.
+pub const NEURON_TYPE: &str = "NEURON_RESOURCE_TYPE";
+/// AWS Neuron: node of the pod.
+pub const NEURON_NODE: &str = "aws.amazon.com/predicate-node";
+/// AWS Neuron: whose turn it is; the smallest is the next.
+pub const NEURON_TIME: &str = "NEURON_ALLOC_TIME";
 
 /// MetaX: node annotation with the cards.
 pub const SGPU_REGISTER: &str = "metax-tech.com/node-gpu-devices";
@@ -112,16 +125,37 @@ pub fn profile(pod: &ListedPod) -> Option<Grant> {
 /// Answers a call of Moore Threads' plugin: of the pods of the node that wait, the one whose cards were
 /// chosen first.
 pub fn allocate_mthreads(pods: &[ListedPod], call: &AllocateCall) -> AllocateAnswer {
-    let mut waiting: Vec<&ListedPod> = pods
-        .iter()
-        .filter(|pod| pod.annotations.get(MTHREADS_NODE) == Some(&call.node))
-        .filter(|pod| pod.phase == "Pending" && pod.annotations.contains_key(MTHREADS_INDEX))
-        .collect();
-    waiting.sort_by_key(|pod| wire::time(pod.annotations.get(MTHREADS_TIME)));
-    let Some(pod) = waiting.first() else {
-        return refused(None, AllocateRefusal::NobodyWaits, None);
+    let waits = |pod: &&ListedPod| pod.annotations.contains_key(MTHREADS_INDEX);
+    match oldest((MTHREADS_NODE, MTHREADS_TIME), waits, pods, call) {
+        Some(pod) => by_index(pod, MTHREADS_INDEX),
+        None => refused(None, AllocateRefusal::NobodyWaits, None),
+    }
+}
+
+/// The pod of the node whose cards were chosen first of those that wait, by keys of node and time.
+fn oldest<'a>(
+    (node, time): (&str, &str),
+    waits: impl Fn(&&ListedPod) -> bool,
+    pods: &'a [ListedPod],
+    call: &AllocateCall,
+) -> Option<&'a ListedPod> {
+    let here = pods.iter().filter(|pod| {
+        pod.phase == "Pending" && pod.annotations.get(node) == Some(&call.node) && waits(pod)
+    });
+    here.min_by_key(|pod| wire::time(pod.annotations.get(time)))
+}
+
+/// Answers a call of AWS Neuron's plugin for devices or for cores: of the pods of the node that wait for such, the
+/// one that was placed first.
+pub fn allocate_neuron(resource: &str, pods: &[ListedPod], call: &AllocateCall) -> AllocateAnswer {
+    let waits = |pod: &&ListedPod| {
+        let by_cores = pod.annotations.contains_key(NEURON_TYPE);
+        pod.annotations.contains_key(NEURON_IDS) && by_cores == (resource == NEURON_CORE)
     };
-    by_index(pod, MTHREADS_INDEX)
+    match oldest((NEURON_NODE, NEURON_TIME), waits, pods, call) {
+        Some(pod) => by_index(pod, NEURON_IDS),
+        None => refused(None, AllocateRefusal::NobodyWaits, None),
+    }
 }
 
 /// Answers a call of the plugin of Kunlun's whole cards: some pod of the node that waits and has cards.

@@ -19,7 +19,7 @@ tiers:
   - name: predicates
   - name: deviceshare
     arguments:
-      deviceshare.HAMiVendors: [NVIDIA, Hygon, Cambricon, Iluvatar, Mthreads, MetaX, Kunlun]
+      deviceshare.HAMiVendors: [NVIDIA, Hygon, Cambricon, Iluvatar, Mthreads, MetaX, Kunlun, AWSNeuron]
       deviceshare.SchedulePolicy: binpack
 ";
 
@@ -80,6 +80,14 @@ const NODES: &[VendorNode] = &[
             "XPU-0,4,98304,100,P800,0,true:XPU-1,4,98304,100,P800,0,true:",
         )),
         &[("kunlunxin.com/vxpu", 8)],
+    ),
+    (
+        "neuron",
+        None,
+        &[
+            ("aws.amazon.com/neuron", 4),
+            ("aws.amazon.com/neuroncore", 8),
+        ],
     ),
 ];
 
@@ -152,6 +160,12 @@ const FITTING: &[(&str, Amounts, &str, &str)] = &[
         "hami.io/xpu-devices-allocated",
         "XPU-0,XPU,24576,25:XPU-1,XPU,24576,25:;",
     ),
+    (
+        "neuron-core",
+        &[("aws.amazon.com/neuroncore", 1)],
+        "hami.io/aws-neuron-devices-allocated",
+        "neuron-AWSNeuron-0,AWSNeuron,0,1:;",
+    ),
 ];
 
 /// Pods that do not: limits, and what they are told.
@@ -183,6 +197,11 @@ const REFUSED: &[(&str, Amounts, &str)] = &[
         "kunlun-three",
         &[("kunlunxin.com/xpu", 3)],
         "kunlunxin.com/xpu 3: cards come in 1, 2, 4 or 8",
+    ),
+    (
+        "neuron-odd",
+        &[("aws.amazon.com/neuroncore", 3)],
+        "aws.amazon.com/neuroncore is 3: write 1, or a multiple of 2",
     ),
     (
         "two-vendors",

@@ -9,6 +9,7 @@ mod kunlun;
 mod laws;
 mod links;
 mod mig;
+mod neuron;
 mod preference;
 mod sgpu;
 mod strays;

@@ -4,6 +4,7 @@
 //! `kind.rs` of the folder above.
 
 mod amd;
+mod awsneuron;
 mod biren;
 mod cambricon;
 mod enflame;
@@ -35,6 +36,7 @@ pub const VENDORS: &[Vendor] = &[
     mthreads::VENDOR,
     metax::VENDOR,
     kunlun::VENDOR,
+    awsneuron::VENDOR,
     enflame::VENDOR,
     vastai::VENDOR,
     biren::VENDOR,
@@ -59,6 +61,7 @@ pub const SECTIONS: &[SectionSpec] = &[
     SectionSpec::of::<mthreads::MthreadsConfig>(),
     SectionSpec::of::<metax::MetaxConfig>(),
     SectionSpec::of::<kunlun::KunlunConfig>(),
+    SectionSpec::of::<awsneuron::AwsNeuronConfig>(),
     SectionSpec::of::<amd::AmdConfig>(),
 ];
 
@@ -101,6 +104,8 @@ pub const ASKS: &[&str] = &[
     super::terms::HEEDS_LINKS,
     kunlun::UUIDS[1].0,
     kunlun::UUIDS[1].1,
+    awsneuron::UUIDS.0,
+    awsneuron::UUIDS.1,
     vastai::UUIDS.0,
     vastai::UUIDS.1,
     biren::UUIDS.0,
@@ -112,8 +117,12 @@ pub const ASKS: &[&str] = &[
 ];
 
 /// How those answer that do not as HAMi's plugins do.
-pub const PROTOCOLS: &[PluginProtocol] =
-    &[cambricon::PROTOCOL, mthreads::PROTOCOL, kunlun::PROTOCOL];
+pub const PROTOCOLS: &[PluginProtocol] = &[
+    cambricon::PROTOCOL,
+    mthreads::PROTOCOL,
+    kunlun::PROTOCOL,
+    awsneuron::PROTOCOL,
+];
 
 /// Resources that the device configuration gives to two kinds of cards: neither could be told from the
 /// other.

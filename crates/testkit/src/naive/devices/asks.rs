@@ -4,6 +4,7 @@ use pumice_model::object::{ContainerFacts, PodObject};
 
 use super::super::state::label;
 use super::makers::Maker;
+use super::neuron;
 use super::preference;
 use super::sgpu::{self, Terms};
 use super::vendors::VendorsOn;
@@ -36,6 +37,9 @@ pub fn asks_of(pod: &PodObject, on: VendorsOn) -> Option<Vec<Ask>> {
             }
             // Its plugin makes one part for a pod.
             let is_one = ["MLU", "kunlun"].contains(&maker.word);
+            if neuron::is_mixed(&asks, &ask) {
+                return None;
+            }
             if is_one && asks.iter().any(|ask| ask.maker.word == maker.word) {
                 return None;
             }
@@ -69,6 +73,9 @@ pub fn asks_at_most(pod: &PodObject, on: VendorsOn) -> Vec<Ask> {
 /// What a container asks of a maker; `None` when that can never be.
 fn ask(container: &ContainerFacts, at: usize, maker: &'static Maker) -> Option<Option<Ask>> {
     let amount = |name: &str| container.milli(name).map(|milli| milli / 1000);
+    if maker.word == neuron::WORD {
+        return neuron::ask(at, maker, amount(maker.count), amount(maker.cores));
+    }
     let (count, cores) = (amount(maker.count), amount(maker.cores));
     let units = amount(maker.memory).filter(|units| *units > 0);
     if count == Some(0) {

@@ -10,6 +10,8 @@ pub enum Told {
     Count(&'static str, i64),
     /// In the annotation of MetaX.
     Sgpus,
+    /// By the capacity of the count and of the cores, as AWS Neuron.
+    Neuron,
 }
 
 /// A row of §23.1.
@@ -39,7 +41,7 @@ pub struct Maker {
     pub uuids: Option<(&'static str, &'static str)>,
 }
 
-pub const MAKERS: [Maker; 13] = [
+pub const MAKERS: [Maker; 14] = [
     Maker {
         argument: "NVIDIA",
         word: "NVIDIA",
@@ -192,6 +194,26 @@ pub const MAKERS: [Maker; 13] = [
         slots_only: false,
         types: None,
         uuids: Some(("baidu.com/use-gpuuuid", "baidu.com/nouse-gpuuuid")),
+    },
+    Maker {
+        argument: "AWSNeuron",
+        word: super::neuron::WORD,
+        count: "aws.amazon.com/neuron",
+        memory: "",
+        cores: "aws.amazon.com/neuroncore",
+        told: Told::Neuron,
+        list: "aws-neuron",
+        unit: 1,
+        all_cores: 2,
+        default: (0, 0),
+        percent: false,
+        whole: false,
+        slots_only: false,
+        types: None,
+        uuids: Some((
+            "aws.amazon.com/use-neuron-uuid",
+            "aws.amazon.com/nouse-neuron-uuid",
+        )),
     },
     Maker {
         argument: "Enflame",

@@ -7,6 +7,7 @@ mod hami_kinds;
 mod instances;
 mod makers;
 mod mindcluster;
+mod neuron;
 mod peaks;
 mod preference;
 mod sgpu;

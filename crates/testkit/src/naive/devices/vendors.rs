@@ -18,7 +18,7 @@ use super::sgpu::Terms;
 use super::shelf::{CardChoice, CardUse, Shelf};
 use super::vendor_cards::{Card, idle_cards};
 use super::vendor_holdings::{cards, hold};
-use super::{View, sgpu, wings};
+use super::{View, neuron, sgpu, wings};
 
 /// Vendors that are on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -229,6 +229,9 @@ fn share(
     if wings::has(ask) {
         order = wings::chosen(cards, &order, ask.count)?;
     }
+    if ask.maker.word == neuron::WORD && ask.count > 1 {
+        order = neuron::row(cards, &order, ask.count, node)?;
+    }
     let mut all = Vec::new();
     for mut set in sets(cards, order, is_bound(pod, ask)) {
         preference.link(cards, ask, node, &mut set);
@@ -397,7 +400,9 @@ fn choose(
             if counts(ask) && of_node.is_none() {
                 score += worth(policy, &mut scored[*at], taken);
             }
-            if let Some((profile, place)) = instance {
+            let cores_of = instance.as_ref().map(|(_, place)| *place);
+            let is_neuron = ask.maker.word == neuron::WORD;
+            if let Some((profile, place)) = instance.filter(|_| !is_neuron) {
                 let of = (ask.container, device);
                 split.push(instances::entry(of, &card.id, &profile, place));
             }
@@ -406,6 +411,10 @@ fn choose(
                 &card.kind
             } else {
                 card.word
+            };
+            let (memory, cores) = match cores_of.filter(|_| is_neuron) {
+                Some(place) => (0, neuron::bits(place)),
+                None => (memory, cores),
             };
             let _ = write!(text, "{},{word},{memory},{cores}:", card.id);
         }
@@ -448,7 +457,7 @@ fn lists(elements: Vec<Vec<String>>) -> Pairs {
             .iter()
             .map(|element| format!("{element};"))
             .collect();
-        if !["Mthreads", "kunlun"].contains(&maker.word) {
+        if !["Mthreads", "kunlun", neuron::WORD].contains(&maker.word) {
             held.push((
                 format!("hami.io/{}-devices-to-allocate", maker.list),
                 text.clone(),
