@@ -220,6 +220,9 @@ enum Plugin {
     Hami(String, String),
     Cambricon,
     MooreThreads,
+    Kunlun,
+    /// The plugin of AWS Neuron, for this resource.
+    Neuron(&'static str),
     MindCluster,
 }
 
@@ -257,6 +260,12 @@ fn all_calls(pod: &ListedPod) -> Vec<(Plugin, AllocateCall)> {
         (Plugin::MindCluster, mindcluster::CORES.to_owned()),
         (Plugin::Cambricon, hami::MLU.to_owned()),
         (Plugin::MooreThreads, hami::MTHREADS.to_owned()),
+        (Plugin::Kunlun, hami::XPU.to_owned()),
+        (Plugin::Neuron(hami::NEURON), hami::NEURON.to_owned()),
+        (
+            Plugin::Neuron(hami::NEURON_CORE),
+            hami::NEURON_CORE.to_owned(),
+        ),
     ];
     let plugins = plugins.into_iter().chain(of_older).chain(of_types);
     let calls = plugins.map(|(plugin, resource)| (plugin, calls_for(pod, &resource)));
@@ -368,7 +377,15 @@ async fn allocate(
         ),
         Plugin::MooreThreads => (
             hami::allocate_mthreads(&pods, call),
-            hami::indices(caller).unwrap_or_default(),
+            hami::indices(caller, hami::MTHREADS_INDEX).unwrap_or_default(),
+        ),
+        Plugin::Neuron(resource) => (
+            hami::allocate_neuron(resource, &pods, call),
+            hami::indices(caller, hami::NEURON_IDS).unwrap_or_default(),
+        ),
+        Plugin::Kunlun => (
+            hami::allocate_xpu(&pods, call),
+            hami::indices(caller, hami::XPU_INDEX).unwrap_or_default(),
         ),
         Plugin::MindCluster => (
             mindcluster::allocate(CORES_OF_310P, &pods, call),

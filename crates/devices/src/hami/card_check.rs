@@ -29,7 +29,7 @@ pub enum CardCheck {
     Qos,
     /// A free slot.
     Slots,
-    /// The chip is not shared in the other way: by templates, or by hami-core.
+    /// The card is not shared in the other way: by templates or by hami-core, in parts of another size.
     Mixed,
     /// Idle, where only such will do.
     Idle,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::request::Failure;
 
 use super::card_check::CardCheck;
-use super::kind::CardKind;
+use super::kind::{CardKind, OwnRules};
 use super::share::CardNeed;
 
 /// Checks that no eviction changes.
@@ -22,15 +22,22 @@ const FIXED: [CardCheck; 7] = [
 pub const TOO_FEW: u8 = FIXED.len() as u8;
 /// Index of the failure of a node that has too few cards near one NUMA node.
 pub const NUMA: u8 = TOO_FEW + 1;
+/// Index of the failure of a node of which too few cards are linked.
+pub const LINKED: u8 = NUMA + 1;
 /// Index of the failure that evictions could mend.
-pub const LATER: u8 = NUMA + 1;
+pub const LATER: u8 = LINKED + 1;
 
 /// The list of a pod with these needs.
 pub fn list(needs: &[CardNeed], kinds: &[CardKind]) -> Arc<[Failure]> {
     let Some(need) = needs.first() else {
         return Arc::default();
     };
-    let name = &kinds[usize::from(need.kind)].names.count;
+    let kind = &kinds[usize::from(need.kind)];
+    let is_neuron = kind.rules == OwnRules::Neuron;
+    let name = match is_neuron && need.share.is_by_cores() {
+        true => &kind.names.cores,
+        false => &kind.names.count,
+    };
     let fixed = |why: &str| Failure {
         text: format!("not enough {name} ({why})"),
         evictions_help: false,
@@ -46,12 +53,14 @@ pub fn list(needs: &[CardNeed], kinds: &[CardKind]) -> Arc<[Failure]> {
             CardCheck::Mode => fixed("mode"),
             CardCheck::Type => fixed("type lists"),
             CardCheck::Uuid => fixed("UUID lists"),
+            CardCheck::Size if is_neuron => fixed("more cores than a device has"),
             CardCheck::Size => fixed("more memory than a card has"),
             _ => fixed("the node has registered none"),
         })
         .collect();
     all.push(fixed("too few cards"));
     all.push(fixed("too few cards near one NUMA node"));
+    all.push(fixed("too few cards that are linked"));
     all.push(Failure {
         text: format!("not enough {name}"),
         evictions_help: true,

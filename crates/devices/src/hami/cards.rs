@@ -12,7 +12,7 @@ use crate::text::{Bounded, grouped};
 
 use super::card_check::CardCheck;
 use super::check::Taken;
-use super::kind::{CardKind, Marking};
+use super::kind::{CardKind, Marking, OwnRules};
 use super::limits::CardLimits;
 use super::own::HamiRequest;
 use super::own::{HamiFamily, TakenBy};
@@ -24,7 +24,7 @@ use super::terms::{AppClass, QosPolicy, SgpuLimits, ShareTerms};
 use super::variant::{CardMode, CardVariant};
 use super::vendor_cards::PodOnCards;
 use super::vendor_cards::VendorCards;
-use super::{card_failures, gauges, place, queues};
+use super::{card_failures, gauges, neuron, place, queues, wings};
 
 impl HamiFamily for VendorCards {
     type Share = CardShare;
@@ -86,7 +86,10 @@ impl HamiFamily for VendorCards {
         container: &ContainerFacts,
         (_, kind): (usize, &CardKind),
     ) -> Result<Option<(u32, CardShare)>, String> {
-        let asked = share::ask(container, kind)?;
+        let asked = match kind.rules {
+            OwnRules::Neuron => neuron::ask(container, kind),
+            _ => share::ask(container, kind),
+        }?;
         Ok(asked.map(|(count, share)| (count, kind.taken(pod, share))))
     }
 
@@ -119,7 +122,10 @@ impl HamiFamily for VendorCards {
                 kind.names.count
             ));
         }
-        (kind.refuses)(pod)
+        neuron::refuses(pod, kind, needs, next)
+            .or_else(|| wings::refuses(kind, next))
+            .map(|why| format!("{}: {why}", name()))
+            .or_else(|| (kind.refuses)(pod))
     }
 
     fn limit(
@@ -147,6 +153,9 @@ impl HamiFamily for VendorCards {
         }
         let any = || on_node.first(need, &on_node.order(need, &[]), &[]);
         match is_alone && any().is_some() {
+            true if on_node.has_wings(need.kind) || on_node.is_in_a_row(need) => {
+                card_failures::LINKED
+            }
             true => card_failures::NUMA,
             false => card_failures::TOO_FEW,
         }
@@ -213,6 +222,12 @@ impl HamiFamily for VendorCards {
         let all = CardPart::capacity(on_node.cards, at).memory;
         let named = need.share.named.map(|named| named.most);
         match check {
+            CardCheck::Size if on_node.is_neuron(need) => format!(
+                "{} cores asked, the device has {}",
+                on_node.part(need, at).cores,
+                CardPart::capacity(on_node.cards, at).cores
+            ),
+            CardCheck::Instance if on_node.is_neuron(need) => "too few cores are free".to_owned(),
             CardCheck::Size => match card.splits.last() {
                 Some(largest) => format!(
                     "{} MiB asked, {} MiB in the largest instance",
@@ -246,6 +261,7 @@ impl HamiFamily for VendorCards {
                 on_node.terms(need).qos.name()
             ),
             CardCheck::Idle => "in use".to_owned(),
+            CardCheck::Mixed => "in use in parts of another size".to_owned(),
             CardCheck::Exclusive => "in use, and 100 cores need an idle card".to_owned(),
             CardCheck::Held => "all its cores are taken".to_owned(),
             _ => "no free place for an instance as large".to_owned(),
@@ -260,6 +276,12 @@ impl HamiFamily for VendorCards {
     }
 
     fn nearness(on_node: &PodOnCards, need: &CardNeed, own: &[Taken]) -> Option<(String, u32)> {
+        if on_node.has_wings(need.kind) {
+            return on_node.linked(need, own);
+        }
+        if on_node.is_in_a_row(need) {
+            return on_node.rows(need, &on_node.order(need, own));
+        }
         if !on_node.limits.wants_one_numa(need.kind) {
             return None;
         }
@@ -282,7 +304,11 @@ impl HamiFamily for VendorCards {
     }
 
     fn marks(pod: &HamiRequest<Self>, of: u16, has: &Marking) -> Vec<Annotation> {
-        (pod.rules.kinds[usize::from(of)].marks)(has)
+        let kind = &pod.rules.kinds[usize::from(of)];
+        match kind.rules {
+            OwnRules::Neuron => neuron::marks(kind, &pod.needs, of, has),
+            _ => (kind.marks)(has),
+        }
     }
 
     fn fit_summary(pod: &HamiRequest<Self>, cards: &[CardSummary]) -> Option<Option<f64>> {

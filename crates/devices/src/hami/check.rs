@@ -93,6 +93,9 @@ impl PodOnCards<'_> {
         if used.sharers >= all.sharers {
             return Err(CardCheck::Slots);
         }
+        if !self.is_of_one_size(need, used, part) {
+            return Err(CardCheck::Mixed);
+        }
         if self.limits.preference.idle_only && used.sharers > 0 {
             return Err(CardCheck::Idle);
         }
@@ -154,6 +157,7 @@ impl PodOnCards<'_> {
         let own = own.iter().filter(|one| usize::from(one.card) == at);
         let own = own.filter_map(|one| one.instance);
         let live: SmallVec<[Partition; 8]> = others.chain(own).collect();
+        let kind = &self.rules.kinds[usize::from(need.kind)];
         let is_free = |one: &Partition| !live.iter().any(|other| mig::overlap(*one, *other));
         self.profiles(need, at).iter().find_map(|profile| {
             let part = CardPart {
@@ -169,7 +173,7 @@ impl PodOnCards<'_> {
                 card: at as u16,
                 container: need.container,
                 runs: need.runs,
-                asked: self.part(need, at),
+                asked: kind.listed(instance, self.part(need, at)),
                 part,
                 instance: Some(instance),
             })

@@ -88,12 +88,15 @@ fn add_card<F: HamiFamily>(
         index: card.index,
         variant: variant.code(),
         numa: card.numa,
-        splits: match mode {
-            CardMode::Mig => card.splits.clone().into_boxed_slice(),
-            CardMode::HamiCore | CardMode::Mps | CardMode::Template => Box::default(),
+        splits: match mode == CardMode::Mig || kind.1.rules == OwnRules::Neuron {
+            true => card.splits.clone().into_boxed_slice(),
+            false => Box::default(),
         },
         // What a summary says of cores is in percent, and of what the node tells nothing.
-        is_plain: card.cores == 100 && mode != CardMode::Mig && cards.ratings.is_empty(),
+        is_plain: card.cores == 100
+            && mode != CardMode::Mig
+            && cards.ratings.is_empty()
+            && !matches!(kind.1.rules, OwnRules::Wings { .. }),
         details: card.details,
         only_rest: false,
     };

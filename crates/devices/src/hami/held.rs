@@ -13,10 +13,11 @@ use crate::part::CardPart;
 use crate::text::Bounded;
 
 use super::holding::{Counts, HeldDevices};
-use super::kind::CardKind;
+use super::kind::{CardKind, OwnRules};
 use super::limits::CardLimits;
 use super::mig::{self, ToldInstance};
 use super::needs::needs_at_most;
+use super::neuron;
 use super::own::{HamiFamily, HamiRules, NeedOf, PodOnDevices};
 use super::variant::CardVariant;
 use super::wire::{ReadDevice, elements};
@@ -119,7 +120,8 @@ impl<F: HamiFamily> CardHolder<'_, F> {
             |need, container, device, at| match at {
                 Some(at) => {
                     let mut one = self.on_card(own[need], at);
-                    let problem = self.put_in_place(&mut one, (container, at), &mut instances);
+                    let problem =
+                        self.put_in_place(&mut one, (container, device, at), &mut instances);
                     (one, problem)
                 }
                 None => (self.absent(own[need], device), None),
@@ -160,18 +162,26 @@ impl<F: HamiFamily> CardHolder<'_, F> {
     fn put_in_place(
         &self,
         one: &mut Allocation,
-        (container, at): (u16, usize),
+        (container, device, at): (u16, &ReadDevice, usize),
         instances: &mut Vec<ToldInstance>,
     ) -> Option<String> {
         let card = &self.on_node.cards.cards[at];
+        let kind = &self.on_node.rules.kinds[usize::from(CardVariant::of(card).kind)];
+        let is_neuron = kind.rules == OwnRules::Neuron;
         if card.splits.is_empty() {
             return None;
         }
-        let found = mig::next(instances, container, card);
+        let found = match is_neuron {
+            true => neuron::told(device, card),
+            false => mig::next(instances, container, card),
+        };
         let (instance, profile) = found.unwrap_or((Partition::UNKNOWN, None));
         one.partition = Some(instance);
         let Some(profile) = profile else {
             return Some(match instance {
+                Partition::UNKNOWN if is_neuron => {
+                    "tells no cores of the device: nothing more of that is given out".to_owned()
+                }
                 Partition::UNKNOWN => {
                     "has no MIG instance: nothing more of the card is given out".to_owned()
                 }
@@ -184,6 +194,9 @@ impl<F: HamiFamily> CardHolder<'_, F> {
             cores: profile.cores,
         };
         one.charged = part.portion();
+        if is_neuron {
+            one.asked = kind.listed(instance, part).portion();
+        }
         None
     }
 

@@ -52,6 +52,8 @@ pub enum MemoryUnit {
     Together(i64, &'static [i64]),
     /// GiB, or bytes where it is written with a unit; of each card.
     Bytes,
+    /// MiB of each card, raised to the next of these amounts.
+    Sizes(&'static [i64]),
 }
 
 impl MemoryUnit {
@@ -60,6 +62,7 @@ impl MemoryUnit {
         match self {
             Self::Mib(mib) | Self::Together(mib, _) => mib,
             Self::Bytes => 1024,
+            Self::Sizes(_) => 1,
         }
     }
 }
@@ -88,6 +91,13 @@ pub enum OwnRules {
     Rated,
     /// Nodes tell how well each two cards are linked ([`super::pairs`]).
     Paired,
+    /// Those of AWS Neuron: cores of a device are given out singly, and devices in a row ([`super::neuron`]).
+    Neuron,
+    /// Eight cards of a node are in two wings ([`super::wings`]).
+    Wings {
+        /// They are handed out whole.
+        whole: bool,
+    },
 }
 
 /// How the device plugin finds the pod it serves.
@@ -112,8 +122,8 @@ pub struct KindKeys {
     pub allocated: String,
     /// Parts of names of types that may do, and that may not.
     pub types: Option<(&'static str, &'static str)>,
-    /// UUIDs that may do, and that may not.
-    pub uuids: Option<(String, String)>,
+    /// UUIDs that may do, and that may not: each pair of keys counts.
+    pub uuids: Vec<(String, String)>,
     /// How cards have to be shared.
     pub mode: Option<&'static str>,
     /// Instances the pod has of cards that are split.
@@ -197,7 +207,7 @@ impl CardKind {
                 to_allocate: Some(super::protocol::to_allocate(stem)),
                 allocated: super::protocol::allocated(stem),
                 types: None,
-                uuids: None,
+                uuids: Vec::new(),
                 mode: None,
                 numa: None,
                 instances: None,

@@ -27,7 +27,7 @@ pub struct CardLimits {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct KindLimits {
     types: TypeLists,
-    uuids: UuidLists,
+    uuids: Vec<UuidLists>,
     mode: Option<String>,
     one_numa: bool,
 }
@@ -43,13 +43,17 @@ impl CardLimits {
         for (at, kind) in kinds.iter().enumerate() {
             let keys = &kind.keys;
             let types = keys.types.map(|(yes, no)| TypeLists::at(pod, yes, no));
-            let uuids = keys.uuids.as_ref();
+            let uuids = keys
+                .uuids
+                .iter()
+                .map(|(yes, no)| UuidLists::of(pod, yes, no));
             let mode = keys.mode.and_then(|key| pod.annotation(key));
             let one_numa = keys.numa.and_then(|key| pod.annotation(key));
             let own = KindLimits {
                 types: types.unwrap_or_default(),
                 uuids: uuids
-                    .map_or_else(UuidLists::default, |(yes, no)| UuidLists::of(pod, yes, no)),
+                    .filter(|lists| *lists != UuidLists::default())
+                    .collect(),
                 mode: mode.filter(|mode| !mode.is_empty()).map(str::to_owned),
                 one_numa: one_numa.and_then(parse_bool_text) == Some(true),
             };
@@ -105,6 +109,6 @@ impl CardLimits {
     /// Whether a card is allowed by its UUID.
     pub fn admits_uuid(&self, card: &Card) -> bool {
         let lists = self.lists(card);
-        lists.is_none_or(|lists| lists.uuids.admits(&card.id))
+        lists.is_none_or(|lists| lists.uuids.iter().all(|own| own.admits(&card.id)))
     }
 }

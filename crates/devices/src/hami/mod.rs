@@ -41,6 +41,7 @@ mod limits;
 mod links;
 mod mig;
 mod needs;
+mod neuron;
 mod order;
 mod own;
 mod pairs;
@@ -59,6 +60,7 @@ mod uuid_lists;
 mod variant;
 mod vendor_cards;
 mod vendors;
+mod wings;
 mod wire;
 
 #[cfg(test)]
@@ -83,7 +85,11 @@ pub const SPEC: FamilySpec = FamilySpec {
     node_annotations: vendors::NODE_ANNOTATIONS,
     asks: vendors::ASKS,
     labels: &[],
-    records: &["hami.io/*-devices-allocated", vendors::INSTANCES],
+    records: &[
+        "hami.io/*-devices-allocated",
+        vendors::WHOLE_XPUS,
+        vendors::INSTANCES,
+    ],
     later: &[],
     protocols: vendors::PROTOCOLS,
     dimensions: DIMENSIONS,

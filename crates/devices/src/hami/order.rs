@@ -79,12 +79,16 @@ impl PodOnCards<'_> {
     }
 
     /// Sets of cards of which a need takes some, all of one set, the best set first: those near each NUMA
-    /// node where they have to be near one, else all.
+    /// node where they have to be near one, those of a wing where cards have wings, a row where they are in one, else all.
     pub fn sets(&self, need: &CardNeed, own: &[Taken]) -> SmallVec<[CardOrder; 4]> {
         let order = self.order(need, own);
         match self.limits.wants_one_numa(need.kind) {
             true => self.by_numa(&order),
-            false => SmallVec::from_iter([order]),
+            false => self
+                .of_wings(need, order)
+                .and_then(|order| self.in_a_row(need, order))
+                .into_iter()
+                .collect(),
         }
     }
 

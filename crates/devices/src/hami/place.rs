@@ -47,7 +47,8 @@ impl PodOnCards<'_> {
     /// Cards for all needs, and the score of the node; `None` if there are not enough.
     pub fn place(&self, needs: &[CardNeed]) -> Option<(TakenCards, f64)> {
         let taken = self.choose(needs, &mut TriesLeft::default())?;
-        let vendor = self.sgpu_score(needs, &taken) + self.rating(needs);
+        let vendor =
+            self.sgpu_score(needs, &taken) + self.rating(needs) + self.wing_score(needs, &taken);
         let own = match self.limits.preference.node {
             Some(policy) => self.node_score(policy),
             None => self.score(&taken),

@@ -136,7 +136,9 @@ fn whole_cards(
         least: match kind.unit {
             // HAMi's webhook writes the most that any card has.
             MemoryUnit::Together(..) => 0,
-            MemoryUnit::Mib(_) | MemoryUnit::Bytes => most - kind.unit.mib() + 1,
+            MemoryUnit::Mib(_) | MemoryUnit::Bytes | MemoryUnit::Sizes(_) => {
+                most - kind.unit.mib() + 1
+            }
         },
         most,
     });
@@ -162,8 +164,10 @@ fn share(kind: &CardKind, cores: Option<i64>, mib: Option<i64>, percent: Option<
         (None, None) if kind.default_memory > 0 => CardMemory::Mib(kind.default_memory),
         (None, None) => CardMemory::Percent(100),
     };
-    let default = match memory {
-        CardMemory::Percent(100) => kind.default_cores_of_whole,
+    let default = match (memory, kind.unit) {
+        // As many cores of a card as memory.
+        (CardMemory::Mib(mib), MemoryUnit::Sizes(&[.., all])) => (100 * mib / all).min(100),
+        (CardMemory::Percent(100), _) => kind.default_cores_of_whole,
         _ => kind.default_cores,
     };
     let cores = cores.unwrap_or(default);
@@ -184,6 +188,10 @@ fn mib(kind: &CardKind, units: i64, count: u32) -> Result<i64, String> {
         MemoryUnit::Mib(each) => units * each,
         MemoryUnit::Bytes if units < 1 << 20 => units << 10,
         MemoryUnit::Bytes => units >> 20,
+        MemoryUnit::Sizes(sizes) => {
+            let mut larger = sizes.iter().copied().filter(|size| units <= *size);
+            larger.next().unwrap_or(units)
+        }
         MemoryUnit::Together(each, sizes) => {
             if count == 1 && !sizes.contains(&units) {
                 let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
@@ -226,6 +234,10 @@ fn units(container: &ContainerFacts, kind: &CardKind) -> Result<Option<i64>, Str
     let (unit, mib, most) = match kind.unit {
         MemoryUnit::Mib(mib) | MemoryUnit::Together(mib, _) => {
             (format!("{mib} MiB"), Some(mib), i64::from(i32::MAX) / mib)
+        }
+        MemoryUnit::Sizes(sizes) => {
+            let most = sizes.last().copied().unwrap_or(i64::from(i32::MAX));
+            ("1 MiB".to_owned(), Some(1), most)
         }
         MemoryUnit::Bytes => {
             let unit = "GiB without a letter".to_owned();

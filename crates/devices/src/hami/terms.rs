@@ -147,7 +147,11 @@ impl SgpuLimits {
         let rules = |need: &CardNeed| kinds[usize::from(need.kind)].rules;
         let shared = |need: &CardNeed| match rules(need) {
             OwnRules::Sgpu { heeds_links } => Some((need.kind, heeds_links)),
-            OwnRules::None | OwnRules::Rated | OwnRules::Paired => None,
+            OwnRules::None
+            | OwnRules::Rated
+            | OwnRules::Paired
+            | OwnRules::Neuron
+            | OwnRules::Wings { .. } => None,
         };
         let Some((kind, by_default)) = needs.iter().find_map(shared) else {
             return Ok(None);
@@ -225,7 +229,11 @@ impl CardKind {
     /// ([`crate::ledger::Allocation::share`]).
     pub fn share(&self, pod: &PodFacts) -> FamilyCode {
         match self.rules {
-            OwnRules::None | OwnRules::Rated | OwnRules::Paired => FamilyCode::default(),
+            OwnRules::None
+            | OwnRules::Rated
+            | OwnRules::Paired
+            | OwnRules::Neuron
+            | OwnRules::Wings { .. } => FamilyCode::default(),
             OwnRules::Sgpu { .. } => ShareTerms::said(pod).code(),
         }
     }

@@ -1,8 +1,8 @@
 //! `Allocate` of the device plugins of HAMi's vendors (spec/04 §23.5).
 //!
 //! Those that HAMi wrote find their pod as [`super::ascend`] does, by lock or phase; what differs is the
-//! resource and the key of the list. Cambricon's and Moore Threads' look for annotations of their own;
-//! MetaX's whole GPUs are chosen by kubelet, and its shared ones have besides a list of its own, and a
+//! resource and the key of the list. Those of Cambricon, Moore Threads, AWS Neuron and Kunlun's whole cards
+//! look for annotations of their own; MetaX's whole GPUs are chosen by kubelet, and its shared ones have besides a list of its own, and a
 //! policy that the plugin tells of the card from then on.
 
 use std::collections::BTreeMap;
@@ -20,6 +20,7 @@ pub const REGISTERED: &[(&str, &str)] = &[
     ("iluvatar.ai/BI-V150-vgpu", "BI-V150"),
     ("iluvatar.ai/BI-V100-vgpu", "BI-V100"),
     ("metax-tech.com/sgpu", "metax-sgpu"),
+    ("kunlunxin.com/vxpu", "xpu"),
     ("vastaitech.com/va", "Vastai"),
     ("birentech.com/gpu", "Biren"),
     ("amd.com/gpu", "amd"),
@@ -42,6 +43,24 @@ pub const MTHREADS_INDEX: &str = "mthreads.com/gpu-index";
 pub const MTHREADS_NODE: &str = "mthreads.com/predicate-node";
 /// Moore Threads: whose turn it is; the smallest is the next.
 pub const MTHREADS_TIME: &str = "mthreads.com/predicate-time";
+
+/// Kunlun: count of whole cards.
+pub const XPU: &str = "kunlunxin.com/xpu";
+/// Kunlun: whole cards of the pod.
+pub const XPU_INDEX: &str = "BAIDU_COM_DEVICE_IDX";
+
+/// AWS Neuron: count of devices.
+pub const NEURON: &str = "aws.amazon.com/neuron";
+/// AWS Neuron: count of cores.
+pub const NEURON_CORE: &str = "aws.amazon.com/neuroncore";
+/// AWS Neuron: devices of the pod, or its cores.
+pub const NEURON_IDS: &str = "AWS_NEURON_IDS";
+/// AWS Neuron: the resource that the ids are of, where they are of cores.
+pub const NEURON_TYPE: &str = "NEURON_RESOURCE_TYPE";
+/// AWS Neuron: node of the pod.
+pub const NEURON_NODE: &str = "aws.amazon.com/predicate-node";
+/// AWS Neuron: whose turn it is; the smallest is the next.
+pub const NEURON_TIME: &str = "NEURON_ALLOC_TIME";
 
 /// MetaX: node annotation with the cards.
 pub const SGPU_REGISTER: &str = "metax-tech.com/node-gpu-devices";
@@ -106,16 +125,54 @@ pub fn profile(pod: &ListedPod) -> Option<Grant> {
 /// Answers a call of Moore Threads' plugin: of the pods of the node that wait, the one whose cards were
 /// chosen first.
 pub fn allocate_mthreads(pods: &[ListedPod], call: &AllocateCall) -> AllocateAnswer {
-    let mut waiting: Vec<&ListedPod> = pods
-        .iter()
-        .filter(|pod| pod.annotations.get(MTHREADS_NODE) == Some(&call.node))
-        .filter(|pod| pod.phase == "Pending" && pod.annotations.contains_key(MTHREADS_INDEX))
-        .collect();
-    waiting.sort_by_key(|pod| wire::time(pod.annotations.get(MTHREADS_TIME)));
-    let Some(pod) = waiting.first() else {
-        return refused(None, AllocateRefusal::NobodyWaits, None);
+    let waits = |pod: &&ListedPod| pod.annotations.contains_key(MTHREADS_INDEX);
+    match oldest((MTHREADS_NODE, MTHREADS_TIME), waits, pods, call) {
+        Some(pod) => by_index(pod, MTHREADS_INDEX),
+        None => refused(None, AllocateRefusal::NobodyWaits, None),
+    }
+}
+
+/// The pod of the node whose cards were chosen first of those that wait, by keys of node and time.
+fn oldest<'a>(
+    (node, time): (&str, &str),
+    waits: impl Fn(&&ListedPod) -> bool,
+    pods: &'a [ListedPod],
+    call: &AllocateCall,
+) -> Option<&'a ListedPod> {
+    let here = pods.iter().filter(|pod| {
+        pod.phase == "Pending" && pod.annotations.get(node) == Some(&call.node) && waits(pod)
+    });
+    here.min_by_key(|pod| wire::time(pod.annotations.get(time)))
+}
+
+/// Answers a call of AWS Neuron's plugin for devices or for cores: of the pods of the node that wait for such, the
+/// one that was placed first.
+pub fn allocate_neuron(resource: &str, pods: &[ListedPod], call: &AllocateCall) -> AllocateAnswer {
+    let waits = |pod: &&ListedPod| {
+        let by_cores = pod.annotations.contains_key(NEURON_TYPE);
+        pod.annotations.contains_key(NEURON_IDS) && by_cores == (resource == NEURON_CORE)
     };
-    let Some(grants) = indices(pod) else {
+    match oldest((NEURON_NODE, NEURON_TIME), waits, pods, call) {
+        Some(pod) => by_index(pod, NEURON_IDS),
+        None => refused(None, AllocateRefusal::NobodyWaits, None),
+    }
+}
+
+/// Answers a call of the plugin of Kunlun's whole cards: some pod of the node that waits and has cards.
+pub fn allocate_xpu(pods: &[ListedPod], call: &AllocateCall) -> AllocateAnswer {
+    let waits = |pod: &&ListedPod| {
+        let is_here = pod.node.as_deref() == Some(&call.node) && pod.phase == "Pending";
+        is_here && pod.annotations.contains_key(XPU_INDEX)
+    };
+    match pods.iter().find(waits) {
+        Some(pod) => by_index(pod, XPU_INDEX),
+        None => refused(None, AllocateRefusal::NobodyWaits, None),
+    }
+}
+
+/// The cards of an annotation with indices, for the pod that is taken for the caller.
+fn by_index(pod: &ListedPod, key: &str) -> AllocateAnswer {
+    let Some(grants) = indices(pod, key) else {
         return refused(Some(pod), AllocateRefusal::NothingLeft, None);
     };
     AllocateAnswer {
@@ -126,8 +183,8 @@ pub fn allocate_mthreads(pods: &[ListedPod], call: &AllocateCall) -> AllocateAns
     }
 }
 
-/// Cards the scheduler has written for a pod of Moore Threads'.
-pub fn indices(pod: &ListedPod) -> Option<Vec<Grant>> {
+/// Cards whose indices the scheduler has written for a pod.
+pub fn indices(pod: &ListedPod, key: &str) -> Option<Vec<Grant>> {
     let card = |index: &str| {
         let index: u32 = index.parse().ok()?;
         Some(Grant {
@@ -136,7 +193,7 @@ pub fn indices(pod: &ListedPod) -> Option<Vec<Grant>> {
             cores: 0,
         })
     };
-    let text = pod.annotations.get(MTHREADS_INDEX)?;
+    let text = pod.annotations.get(key)?;
     text.split(',').map(card).collect()
 }
 

@@ -101,6 +101,39 @@ const MAKERS: &[Maker] = &[
         "Metax-SGPU",
     ),
     (
+        "Kunlun",
+        "kunlunxin.com/xpu",
+        "",
+        "",
+        0,
+        100,
+        "",
+        "kunlun",
+        "kunlun",
+    ),
+    (
+        "Kunlun",
+        "kunlunxin.com/vxpu",
+        "kunlunxin.com/vxpu-memory",
+        "",
+        98_304,
+        100,
+        "xpu",
+        "xpu",
+        "XPU",
+    ),
+    (
+        "AWSNeuron",
+        "aws.amazon.com/neuron",
+        "",
+        "aws.amazon.com/neuroncore",
+        0,
+        2,
+        "",
+        "aws-neuron",
+        "AWSNeuron",
+    ),
+    (
         "Enflame",
         "enflame.com/gcu",
         "",
@@ -237,9 +270,18 @@ pub fn ask_much(rng: &mut Rng, theme: &Theme, pod: &mut PodObject) {
     ask.put(pod);
 }
 
+/// How many cards of a kind a node has.
+fn number(rng: &mut Rng, word: &str) -> i64 {
+    match word {
+        "kunlun" | "XPU" => rng.pick(&[8, 8, 8, 7, 3]),
+        "AWSNeuron" => rng.pick(&[2, 5, 8, 8]),
+        _ => rng.between(1, 4) as i64,
+    }
+}
+
 fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
     let (_, count, memory, cores, units, card_cores, register, _, word) = *maker;
-    let cards = rng.between(1, 4) as i64;
+    let cards = number(rng, word);
     let slots = rng.pick(&[1, 2, 4, 10]);
     let mut amounts = vec![(count, slots * cards)];
     if word == "Metax-SGPU" {
@@ -272,10 +314,17 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
             let key = "hami.io/node-nvidia-score".to_owned();
             node.device_annotations.push((key, links));
         }
-        node.device_annotations
-            .push((format!("hami.io/node-{register}-register"), text));
+        let key = match register {
+            "xpu" => "hami.io/node-register-xpu".to_owned(),
+            register => format!("hami.io/node-{register}-register"),
+        };
+        node.device_annotations.push((key, text));
     } else if memory.is_empty() {
         amounts = vec![(count, cards)];
+        if word == "AWSNeuron" {
+            amounts.push((cores, card_cores * cards));
+            name_instance(rng, node);
+        }
         if word == "Metax-GPU" {
             sgpus::rate(rng, node);
         }
@@ -284,7 +333,7 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
     }
     if rng.one_in(8) {
         let ids = format!(
-            "{0}-dcu-0,{0}-nvidia-1,{0}-mthreads-0,{0}-metax-1,{0}-sgpu-0,{0}-va-1,{0}-GCU-0",
+            "{0}-dcu-0,{0}-nvidia-1,{0}-mthreads-0,{0}-metax-1,{0}-sgpu-0,{0}-va-1,{0}-GCU-0,{0}-xpu-2,{0}-kunlun-5,{0}-AWSNeuron-1",
             node.name
         );
         node.device_annotations
@@ -298,6 +347,14 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
     }
     node.device_capacity.sort();
     node.allocatable.sort();
+}
+
+/// The node tells the type of its instance, by which its devices are a ring or are not.
+fn name_instance(rng: &mut Rng, node: &mut NodeObject) {
+    let instance = rng.pick(&["inf2.48xlarge", "trn1.32xlarge"]);
+    let key = "node.kubernetes.io/instance-type".to_owned();
+    node.labels.push((key, instance.to_owned()));
+    node.labels.sort();
 }
 
 #[derive(Clone)]
@@ -407,14 +464,23 @@ fn said(rng: &mut Rng) -> Pairs {
     let ids = ["n0-sgpu-0,n1-sgpu-1", "n0-va-0, n1-sgpu-0"];
     say(rng, 8, "metax-tech.com/nouse-gpuuuid", &ids);
     say(rng, 8, "vastaitech.com/use-gpuuuid", &ids);
+    let ids = ["n0-xpu-1,n1-xpu-6,n0-kunlun-2", "n0-xpu-4, n1-kunlun-1"];
+    say(rng, 8, "hami.io/no-use-xpu-uuid", &ids);
+    say(rng, 8, "baidu.com/nouse-gpuuuid", &ids);
     annotations.sort();
     annotations
 }
 
 /// What one container asks; sometimes what cannot be.
 fn amounts(rng: &mut Rng, maker: &Maker) -> Vec<(String, i64)> {
-    let (_, count_name, memory, cores, units, card_cores, ..) = *maker;
-    let count = rng.pick(&[0, 1, 1, 1, 1, 1, 1, 2, 2, 3]);
+    let (_, count_name, memory, cores, units, card_cores, _, list, _) = maker;
+    let (count_name, memory, cores, units, card_cores) =
+        (*count_name, *memory, *cores, *units, *card_cores);
+    let count = match *list {
+        "kunlun" | "xpu" => rng.pick(&[1, 1, 2, 2, 4, 4, 8, 3]),
+        "aws-neuron" => rng.pick(&[1, 1, 2, 4, 4, 8, 3]),
+        _ => rng.pick(&[0, 1, 1, 1, 1, 1, 1, 2, 2, 3]),
+    };
     let mut amounts = Vec::new();
     if !rng.one_in(32) {
         amounts.push((count_name, count));
@@ -436,6 +502,9 @@ fn amounts(rng: &mut Rng, maker: &Maker) -> Vec<(String, i64)> {
             full + 1,
         ];
         amounts.push((cores, rng.pick(&parts)));
+    }
+    if count_name == "aws.amazon.com/neuron" && rng.one_in(2) {
+        amounts = vec![(cores, rng.pick(&[1, 1, 1, 2, 2, 3, 4, 8]))];
     }
     if count_name == sgpus::COUNT && !rng.one_in(4) {
         amounts = sgpus::shared_amounts(rng);
@@ -467,6 +536,8 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
             ("", "MLU") => "cambricon-mlu",
             ("", "Mthreads") => "mthreads",
             ("", "GCU") => "GCU",
+            ("", "kunlun") => "kunlun",
+            ("", "AWSNeuron") => "AWSNeuron",
             ("", _) => "metax",
             (register, _) => register,
         };
@@ -477,6 +548,10 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
             for at in first..first + count {
                 let mib = rng.pick(&[512, 512, 2048, 2048, (*units).max(256), 1 << 20]);
                 let cores = rng.pick(&[0, card_cores / 4, *card_cores]);
+                let (mib, cores) = match *word {
+                    "AWSNeuron" => (0, rng.pick(&[0, 3, 3])),
+                    _ => (mib, cores),
+                };
                 let _ = write!(text, "{}-{stem}-{at},{word},{mib},{cores}:", node.name);
             }
             text.push(';');
@@ -484,7 +559,11 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
         if *register == "nvidia" {
             records.extend(mig::instances(rng, node, &text));
         }
-        records.push((format!("hami.io/{list}-devices-allocated"), text));
+        let key = match *list {
+            "kunlun" => "hami.io/kunlun-allocated".to_owned(),
+            list => format!("hami.io/{list}-devices-allocated"),
+        };
+        records.push((key, text));
     }
     if records.is_empty() || !is_whole {
         // Nobody could tell what such a pod holds.

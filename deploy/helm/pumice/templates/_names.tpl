@@ -141,8 +141,9 @@ policies are. */}}
 {{/* CEL: an annotation is one that schedulers, device plugins and nodes write. While a pod waits, volcano.sh/gpu-index is its
 user's: the cards that the pod may have. */}}
 {{- define "pumice.isGuardedKey" -}}
-(k in ['CAMBRICON_DSMLU_ASSIGNED', 'CAMBRICON_DSMLU_PROFILE', 'hami.io/bind-phase',
-    'hami.io/bind-time', 'hami.io/vgpu-mig-allocations', 'hami.io/vgpu-node', 'hami.io/vgpu-time',
+(k in ['AWS_NEURON_IDS', 'BAIDU_COM_DEVICE_IDX', 'CAMBRICON_DSMLU_ASSIGNED', 'CAMBRICON_DSMLU_PROFILE',
+    'NEURON_ALLOCATED', 'NEURON_ALLOC_TIME', 'NEURON_RESOURCE_TYPE', 'aws.amazon.com/predicate-node', 'hami.io/bind-phase',
+    'hami.io/bind-time', 'hami.io/kunlun-allocated', 'hami.io/vgpu-mig-allocations', 'hami.io/vgpu-node', 'hami.io/vgpu-time',
     'huawei.com/npu-core', 'metax-tech.com/gpu-devices-allocated', 'metax-tech.com/predicate-time',
     'mthreads.com/gpu-index', 'mthreads.com/predicate-node', 'mthreads.com/predicate-time',
     'mthreads.com/request-gpu-num', 'predicate-time', 'volcano.sh/bind-phase', 'volcano.sh/bind-time',

@@ -19,7 +19,7 @@ tiers:
   - name: predicates
   - name: deviceshare
     arguments:
-      deviceshare.HAMiVendors: [NVIDIA, Hygon, Cambricon, Iluvatar, Mthreads, MetaX]
+      deviceshare.HAMiVendors: [NVIDIA, Hygon, Cambricon, Iluvatar, Mthreads, MetaX, Kunlun, AWSNeuron]
       deviceshare.SchedulePolicy: binpack
 ";
 
@@ -72,6 +72,23 @@ const NODES: &[VendorNode] = &[
         ],
     ),
     ("metax", None, &[("metax-tech.com/gpu", 2)]),
+    ("kunlun", None, &[("kunlunxin.com/xpu", 8)]),
+    (
+        "kunlun-shared",
+        Some((
+            "hami.io/node-register-xpu",
+            "XPU-0,4,98304,100,P800,0,true:XPU-1,4,98304,100,P800,0,true:",
+        )),
+        &[("kunlunxin.com/vxpu", 8)],
+    ),
+    (
+        "neuron",
+        None,
+        &[
+            ("aws.amazon.com/neuron", 4),
+            ("aws.amazon.com/neuroncore", 8),
+        ],
+    ),
 ];
 
 /// Pods that fit: limits, key and text of what they are given.
@@ -128,6 +145,27 @@ const FITTING: &[(&str, Amounts, &str, &str)] = &[
         "hami.io/metax-gpu-devices-allocated",
         "metax-metax-0,Metax-GPU,65536,100:;",
     ),
+    (
+        "kunlun-whole",
+        &[("kunlunxin.com/xpu", 2)],
+        "hami.io/kunlun-allocated",
+        "kunlun-kunlun-0,kunlun,98304,100:kunlun-kunlun-1,kunlun,98304,100:;",
+    ),
+    (
+        "kunlun-parts",
+        &[
+            ("kunlunxin.com/vxpu", 2),
+            ("kunlunxin.com/vxpu-memory", 20_000),
+        ],
+        "hami.io/xpu-devices-allocated",
+        "XPU-0,XPU,24576,25:XPU-1,XPU,24576,25:;",
+    ),
+    (
+        "neuron-core",
+        &[("aws.amazon.com/neuroncore", 1)],
+        "hami.io/aws-neuron-devices-allocated",
+        "neuron-AWSNeuron-0,AWSNeuron,0,1:;",
+    ),
 ];
 
 /// Pods that do not: limits, and what they are told.
@@ -154,6 +192,16 @@ const REFUSED: &[(&str, Amounts, &str)] = &[
         "mthreads-odd",
         &[("mthreads.com/vgpu", 1), ("mthreads.com/sgpu-memory", 3)],
         "write one of 2, 4, 8, 16, 32, 64, 96",
+    ),
+    (
+        "kunlun-three",
+        &[("kunlunxin.com/xpu", 3)],
+        "kunlunxin.com/xpu 3: cards come in 1, 2, 4 or 8",
+    ),
+    (
+        "neuron-odd",
+        &[("aws.amazon.com/neuroncore", 3)],
+        "aws.amazon.com/neuroncore is 3: write 1, or a multiple of 2",
     ),
     (
         "two-vendors",

@@ -22,7 +22,7 @@ pub fn kinds(config: &VnpuConfig) -> Vec<CardKind> {
         let word = &chip.word;
         let names = chip.names.clone();
         let mut kind = CardKind::registered(word, &format!("{REGISTER}{word}"), word, names);
-        kind.keys.uuids = Some(CardKind::uuid_keys(word));
+        kind.keys.uuids = vec![CardKind::uuid_keys(word)];
         kind.keys.mode = Some(MODE);
         kind.discover = match config.hami_core {
             true => |kind, node, problems| chips(kind, node, CardMode::HamiCore, problems),

@@ -75,7 +75,7 @@ fn gpus(config: &DeviceConfig) -> Vec<CardKind> {
     let kind = |(word, names): &(String, KindNames)| {
         let source = format!("hami.io/node-{word}-register");
         let mut kind = CardKind::registered(word, &source, word, names.clone());
-        kind.keys.uuids = Some(CardKind::uuid_keys(word));
+        kind.keys.uuids = vec![CardKind::uuid_keys(word)];
         kind.unit = MemoryUnit::Mib(UNIT);
         kind
     };

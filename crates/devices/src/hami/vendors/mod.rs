@@ -4,11 +4,13 @@
 //! `kind.rs` of the folder above.
 
 mod amd;
+mod awsneuron;
 mod biren;
 mod cambricon;
 mod enflame;
 mod hygon;
 mod iluvatar;
+mod kunlun;
 mod metax;
 mod metax_shared;
 mod mthreads;
@@ -33,6 +35,8 @@ pub const VENDORS: &[Vendor] = &[
     iluvatar::VENDOR,
     mthreads::VENDOR,
     metax::VENDOR,
+    kunlun::VENDOR,
+    awsneuron::VENDOR,
     enflame::VENDOR,
     vastai::VENDOR,
     biren::VENDOR,
@@ -45,6 +49,9 @@ pub const NVIDIA: &str = nvidia::VENDOR.name;
 /// Pod annotation with the MIG instances it has.
 pub const INSTANCES: &str = nvidia::INSTANCES;
 
+/// Pod annotation with whole cards of Kunlun, whose name is unlike that of others.
+pub const WHOLE_XPUS: &str = kunlun::WHOLE_LIST;
+
 /// Sections of the device configuration they read.
 pub const SECTIONS: &[SectionSpec] = &[
     SectionSpec::of::<nvidia::HamiNvidiaConfig>(),
@@ -53,12 +60,15 @@ pub const SECTIONS: &[SectionSpec] = &[
     SectionSpec::of::<iluvatar::IluvatarConfig>(),
     SectionSpec::of::<mthreads::MthreadsConfig>(),
     SectionSpec::of::<metax::MetaxConfig>(),
+    SectionSpec::of::<kunlun::KunlunConfig>(),
+    SectionSpec::of::<awsneuron::AwsNeuronConfig>(),
     SectionSpec::of::<amd::AmdConfig>(),
 ];
 
 /// Node annotations they read.
 pub const NODE_ANNOTATIONS: &[&str] = &[
     "hami.io/node-*-register",
+    kunlun::REGISTER,
     super::register::CORDON,
     metax_shared::REGISTER,
     super::ratings::LOSSES,
@@ -92,6 +102,10 @@ pub const ASKS: &[&str] = &[
     super::terms::QOS,
     super::terms::APP_CLASS,
     super::terms::HEEDS_LINKS,
+    kunlun::UUIDS[1].0,
+    kunlun::UUIDS[1].1,
+    awsneuron::UUIDS.0,
+    awsneuron::UUIDS.1,
     vastai::UUIDS.0,
     vastai::UUIDS.1,
     biren::UUIDS.0,
@@ -103,7 +117,12 @@ pub const ASKS: &[&str] = &[
 ];
 
 /// How those answer that do not as HAMi's plugins do.
-pub const PROTOCOLS: &[PluginProtocol] = &[cambricon::PROTOCOL, mthreads::PROTOCOL];
+pub const PROTOCOLS: &[PluginProtocol] = &[
+    cambricon::PROTOCOL,
+    mthreads::PROTOCOL,
+    kunlun::PROTOCOL,
+    awsneuron::PROTOCOL,
+];
 
 /// Resources that the device configuration gives to two kinds of cards: neither could be told from the
 /// other.

@@ -73,7 +73,7 @@ fn gpu(config: &DeviceConfig) -> CardKind {
     let names = config.section::<MthreadsConfig>().0.clone();
     let mut kind = CardKind::registered("Mthreads", "status.capacity", "mthreads-vgpu", names);
     kind.keys.to_allocate = None;
-    kind.keys.uuids = Some((UUIDS.0.to_owned(), UUIDS.1.to_owned()));
+    kind.keys.uuids = vec![(UUIDS.0.to_owned(), UUIDS.1.to_owned())];
     kind.unit = MemoryUnit::Together(UNIT, SIZES);
     kind.default_cores_of_whole = CORES;
     kind.cores = CORES;

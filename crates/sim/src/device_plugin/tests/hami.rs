@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::super::hami::{
     self, MLU_ASSIGNED, MLU_LOCK, MLU_PROFILE, MTHREADS_INDEX, MTHREADS_NODE, MTHREADS_TIME,
-    SGPU_CLASS, SGPU_DEVICES, SGPU_POLICY,
+    NEURON, NEURON_CORE, NEURON_IDS, NEURON_NODE, NEURON_TIME, NEURON_TYPE, SGPU_CLASS,
+    SGPU_DEVICES, SGPU_POLICY, XPU_INDEX,
 };
 use super::super::{AllocateRefusal, Grant, ListedPod, answer_at_once, ascend};
 use super::{call, ids, waiting};
@@ -79,6 +80,48 @@ fn moore_threads_plugin_serves_the_pod_whose_cards_were_chosen_first() {
     pods[1].phase = "Running".to_owned();
     let answer = hami::allocate_mthreads(&pods, &call("late", 1));
     assert_eq!(answer.guessed.as_deref(), Some("late"));
+}
+
+#[test]
+fn kunluns_plugin_serves_a_pod_of_the_node_that_does_not_run_yet() {
+    let mut pods = [
+        pod("other", &[]),
+        pod("four", &[(XPU_INDEX, "0,1,2,3")]),
+        pod("next", &[(XPU_INDEX, "4")]),
+    ];
+    let answer = hami::allocate_xpu(&pods, &call("four", 4));
+    assert_eq!(answer.guessed.as_deref(), Some("four"));
+    assert_eq!(ids(&answer.result.expect("served")), ["0", "1", "2", "3"]);
+    pods[1].phase = "Running".to_owned();
+    let answer = hami::allocate_xpu(&pods, &call("next", 1));
+    assert_eq!(answer.guessed.as_deref(), Some("next"));
+    pods[2]
+        .annotations
+        .insert(XPU_INDEX.to_owned(), "4,x".to_owned());
+    let broken = hami::allocate_xpu(&pods, &call("next", 1));
+    assert_eq!(broken.result, Err(AllocateRefusal::NothingLeft));
+    let nobody = hami::allocate_xpu(&pods[..2], &call("next", 1));
+    assert_eq!(nobody.result, Err(AllocateRefusal::NobodyWaits));
+}
+
+#[test]
+fn neurons_plugin_serves_devices_and_cores_each_to_the_pod_that_was_placed_first() {
+    let own = |ids: &'static str, time: &'static str| {
+        [(NEURON_IDS, ids), (NEURON_NODE, "n1"), (NEURON_TIME, time)]
+    };
+    let cores = [&own("4,5", "7")[..], &[(NEURON_TYPE, NEURON_CORE)]].concat();
+    let pods = [
+        pod("late", &own("3", "9")),
+        pod("first", &own("0,1", "8")),
+        pod("cores", &cores),
+    ];
+    let devices = hami::allocate_neuron(NEURON, &pods, &call("first", 2));
+    assert_eq!(devices.guessed.as_deref(), Some("first"));
+    assert_eq!(ids(&devices.result.expect("served")), ["0", "1"]);
+    let cores = hami::allocate_neuron(NEURON_CORE, &pods, &call("cores", 2));
+    assert_eq!(ids(&cores.result.expect("served")), ["4", "5"]);
+    let nobody = hami::allocate_neuron(NEURON_CORE, &pods[..2], &call("first", 1));
+    assert_eq!(nobody.result, Err(AllocateRefusal::NobodyWaits));
 }
 
 #[test]

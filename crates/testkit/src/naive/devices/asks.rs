@@ -4,6 +4,7 @@ use pumice_model::object::{ContainerFacts, PodObject};
 
 use super::super::state::label;
 use super::makers::Maker;
+use super::neuron;
 use super::preference;
 use super::sgpu::{self, Terms};
 use super::vendors::VendorsOn;
@@ -35,7 +36,11 @@ pub fn asks_of(pod: &PodObject, on: VendorsOn) -> Option<Vec<Ask>> {
                 return None;
             }
             // Its plugin makes one part for a pod.
-            if maker.word == "MLU" && asks.iter().any(|ask| ask.maker.word == "MLU") {
+            let is_one = ["MLU", "kunlun"].contains(&maker.word);
+            if neuron::is_mixed(&asks, &ask) {
+                return None;
+            }
+            if is_one && asks.iter().any(|ask| ask.maker.word == maker.word) {
                 return None;
             }
             asks.push(ask);
@@ -68,6 +73,9 @@ pub fn asks_at_most(pod: &PodObject, on: VendorsOn) -> Vec<Ask> {
 /// What a container asks of a maker; `None` when that can never be.
 fn ask(container: &ContainerFacts, at: usize, maker: &'static Maker) -> Option<Option<Ask>> {
     let amount = |name: &str| container.milli(name).map(|milli| milli / 1000);
+    if maker.word == neuron::WORD {
+        return neuron::ask(at, maker, amount(maker.count), amount(maker.cores));
+    }
     let (count, cores) = (amount(maker.count), amount(maker.cores));
     let units = amount(maker.memory).filter(|units| *units > 0);
     if count == Some(0) {
@@ -94,7 +102,21 @@ fn ask(container: &ContainerFacts, at: usize, maker: &'static Maker) -> Option<O
     if together && count == 1 && units.is_some_and(|n| ![2, 4, 8, 16, 32, 64, 96].contains(&n)) {
         return None;
     }
+    let units = match (maker.word, units) {
+        ("XPU", None) => Some(98_304),
+        (_, units) => units,
+    };
     let memory = units.map(|units| mib(maker, units, count));
+    let cores = match (maker.word, memory) {
+        ("XPU", Some(mib)) => Some((100 * mib / 98_304).min(100)),
+        _ => cores,
+    };
+    if ["XPU", "kunlun"].contains(&maker.word) && ![1, 2, 4, 8].contains(&count) {
+        return None;
+    }
+    if maker.word == "XPU" && memory > Some(98_304) {
+        return None;
+    }
     if whole && cores.is_some_and(|cores| cores < maker.all_cores) {
         return None;
     }
@@ -136,6 +158,13 @@ fn mib(maker: &Maker, units: i64, count: i64) -> i64 {
         "Mthreads" => units * maker.unit / count,
         // Written with a unit: bytes.
         sgpu::WORD if units >= 1 << 20 => units >> 20,
+        "XPU" => {
+            let sizes = [24_576, 49_152, 98_304, units];
+            sizes
+                .into_iter()
+                .find(|mib| units <= *mib)
+                .expect("as many")
+        }
         _ => units * maker.unit,
     }
 }

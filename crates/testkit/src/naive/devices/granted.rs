@@ -2,7 +2,7 @@
 
 use pumice_model::object::{NodeObject, PodObject};
 
-use super::{On, hami, hami_kinds, vendors, vgpu};
+use super::{On, hami, hami_kinds, neuron, vendors, vgpu};
 
 type PartOf = Box<dyn Fn(&str) -> (i64, i64)>;
 
@@ -28,7 +28,8 @@ pub fn granted(key: &str, text: &str, (pod, node): (&PodObject, &NodeObject), on
         let device = |piece: &str| {
             let mut fields: Vec<String> = piece.split(',').map(str::to_owned).collect();
             let id = fields[0].split('[').next().unwrap_or_default().to_owned();
-            if let Some((_, grant)) = grant {
+            let is_of_cores = key == neuron::LIST && fields[3] != "0";
+            if let Some((_, grant)) = grant.filter(|_| !is_of_cores) {
                 let (memory, cores) = (grant.part)(&id);
                 (fields[2], fields[3]) = (memory.to_string(), cores.to_string());
             }

@@ -11,9 +11,9 @@ pub struct Profile {
     pub name: String,
     pub memory: i64,
     pub cores: i64,
-    slices: i64,
+    pub slices: i64,
     /// Where it may be, the first to be tried first: start and size.
-    places: Vec<(i64, i64)>,
+    pub places: Vec<(i64, i64)>,
 }
 
 /// The profiles of a card in mode mig, the smallest first.

@@ -10,6 +10,8 @@ pub enum Told {
     Count(&'static str, i64),
     /// In the annotation of MetaX.
     Sgpus,
+    /// By the capacity of the count and of the cores, as AWS Neuron.
+    Neuron,
 }
 
 /// A row of §23.1.
@@ -39,7 +41,7 @@ pub struct Maker {
     pub uuids: Option<(&'static str, &'static str)>,
 }
 
-pub const MAKERS: [Maker; 11] = [
+pub const MAKERS: [Maker; 14] = [
     Maker {
         argument: "NVIDIA",
         word: "NVIDIA",
@@ -160,6 +162,60 @@ pub const MAKERS: [Maker; 11] = [
         uuids: Some(("metax-tech.com/use-gpuuuid", "metax-tech.com/nouse-gpuuuid")),
     },
     Maker {
+        argument: "Kunlun",
+        word: "kunlun",
+        count: "kunlunxin.com/xpu",
+        memory: "",
+        cores: "",
+        told: Told::Count("kunlun", 98_304),
+        list: "kunlun",
+        unit: 1,
+        all_cores: 100,
+        default: (100, 100),
+        percent: false,
+        whole: true,
+        slots_only: false,
+        types: None,
+        uuids: Some(("baidu.com/use-gpuuuid", "baidu.com/nouse-gpuuuid")),
+    },
+    Maker {
+        argument: "Kunlun",
+        word: "XPU",
+        count: "kunlunxin.com/vxpu",
+        memory: "kunlunxin.com/vxpu-memory",
+        cores: "",
+        told: Told::Register("hami.io/node-register-xpu"),
+        list: "xpu",
+        unit: 1,
+        all_cores: 100,
+        default: (0, 0),
+        percent: false,
+        whole: false,
+        slots_only: false,
+        types: None,
+        uuids: Some(("baidu.com/use-gpuuuid", "baidu.com/nouse-gpuuuid")),
+    },
+    Maker {
+        argument: "AWSNeuron",
+        word: super::neuron::WORD,
+        count: "aws.amazon.com/neuron",
+        memory: "",
+        cores: "aws.amazon.com/neuroncore",
+        told: Told::Neuron,
+        list: "aws-neuron",
+        unit: 1,
+        all_cores: 2,
+        default: (0, 0),
+        percent: false,
+        whole: false,
+        slots_only: false,
+        types: None,
+        uuids: Some((
+            "aws.amazon.com/use-neuron-uuid",
+            "aws.amazon.com/nouse-neuron-uuid",
+        )),
+    },
+    Maker {
         argument: "Enflame",
         word: "GCU",
         count: "enflame.com/gcu",
@@ -228,3 +284,13 @@ pub const MAKERS: [Maker; 11] = [
         uuids: Some(("amd.com/use-gpu-uuid", "amd.com/nouse-gpu-uuid")),
     },
 ];
+
+impl Maker {
+    /// Key of what a pod has of these cards.
+    pub fn allocated(&self) -> String {
+        match self.word {
+            "kunlun" => "hami.io/kunlun-allocated".to_owned(),
+            _ => format!("hami.io/{}-devices-allocated", self.list),
+        }
+    }
+}

@@ -7,6 +7,7 @@ mod hami_kinds;
 mod instances;
 mod makers;
 mod mindcluster;
+mod neuron;
 mod peaks;
 mod preference;
 mod sgpu;
@@ -15,6 +16,7 @@ mod vendor_cards;
 mod vendor_holdings;
 mod vendors;
 mod vgpu;
+mod wings;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use super::super::state::label;
 use super::asks::Ask;
 use super::instances::{self, Slices};
 use super::makers::{Maker, Told};
+use super::neuron;
 use super::sgpu::{self, Holder, Terms, Traits};
 
 /// A profile, and where an instance of it is.
@@ -124,6 +125,7 @@ pub fn idle_cards(maker: &'static Maker, node: &NodeObject) -> Vec<Card> {
         Told::Count(id, mib) => (0..capacity(maker.count))
             .map(|at| plain(id, at, mib, 1))
             .collect(),
+        Told::Neuron => neuron::devices(&node.name, (capacity(maker.count), capacity(maker.cores))),
         Told::Sgpus => {
             let card = |(told, traits): (serde_json::Value, Traits)| Card {
                 word: maker.word,

@@ -9,6 +9,7 @@ use super::View;
 use super::asks::{Ask, asks_at_most, asks_of};
 use super::instances::{self, ToldInstance};
 use super::makers::Maker;
+use super::neuron;
 use super::peaks::{kind, peak};
 use super::vendor_cards::{Card, idle_cards};
 use super::vendors::{VendorsOn, device, is_cordoned};
@@ -37,6 +38,17 @@ fn devices<'a>(task: &'a Task, maker: &Maker) -> Vec<Device<'a>> {
     for (container, element) in held(task, maker).split(';').enumerate() {
         for piece in element.split(':').filter(|piece| !piece.is_empty()) {
             let (id, memory, cores) = device(piece);
+            if maker.word == neuron::WORD && memory == 0 {
+                let (place, size) = neuron::place(cores);
+                all.push(Device {
+                    container,
+                    id,
+                    memory: size,
+                    cores: size,
+                    instance: Some((0, String::new(), String::new(), place)),
+                });
+                continue;
+            }
             all.push(Device {
                 container,
                 id,
@@ -62,7 +74,7 @@ fn taken_by(device: &Device) -> (i64, i64) {
 }
 
 fn held<'a>(task: &'a Task, maker: &Maker) -> &'a str {
-    let key = format!("hami.io/{}-devices-allocated", maker.list);
+    let key = maker.allocated();
     let held = task.held.as_ref();
     held.and_then(|held| label(held, &key)).unwrap_or_default()
 }

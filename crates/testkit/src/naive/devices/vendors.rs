@@ -18,7 +18,7 @@ use super::sgpu::Terms;
 use super::shelf::{CardChoice, CardUse, Shelf};
 use super::vendor_cards::{Card, idle_cards};
 use super::vendor_holdings::{cards, hold};
-use super::{View, sgpu};
+use super::{View, neuron, sgpu, wings};
 
 /// Vendors that are on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,7 +94,7 @@ pub fn grants(
     node: &NodeObject,
     on: VendorsOn,
 ) -> Option<Vec<(Option<usize>, Grant)>> {
-    let is_of = |maker: &&'static Maker| key == format!("hami.io/{}-devices-allocated", maker.list);
+    let is_of = |maker: &&'static Maker| key == maker.allocated();
     on.makers().find(|maker| is_of(maker))?;
     let asks = asks_at_most(pod, on).into_iter();
     let own = asks.filter(|ask| is_of(&ask.maker));
@@ -152,6 +152,8 @@ fn fits(card: &Card, ask: &Ask, pod: &PodObject) -> bool {
         && card.usable
         && allowed(ask.maker.types, &has_part)
         && allowed(ask.maker.uuids, &|id| *id == card.id)
+        && (!wings::has(ask) || allowed(Some(wings::UUIDS), &|id| *id == card.id))
+        && (ask.maker.word != "XPU" || card.used_memory == card.used_slots * memory)
         && ask
             .named
             .is_none_or(|named| is_all_of(card, ask.maker, named))
@@ -223,6 +225,12 @@ fn share(
     preference.order(|at| Rank::of(&cards[at], ask), &mut order);
     if ask.maker.word == sgpu::WORD {
         sgpu::order(cards, ask, &Terms::of(pod), &mut order);
+    }
+    if wings::has(ask) {
+        order = wings::chosen(cards, &order, ask.count)?;
+    }
+    if ask.maker.word == neuron::WORD && ask.count > 1 {
+        order = neuron::row(cards, &order, ask.count, node)?;
     }
     let mut all = Vec::new();
     for mut set in sets(cards, order, is_bound(pod, ask)) {
@@ -363,6 +371,7 @@ fn choose(
         .filter(|(ask, _)| ask.maker.word == "Metax-GPU");
     let gpus: usize = gpus.map(|(ask, _)| ask.count).sum();
     let told = sgpu::rating(node, gpus, preference.of_nodes.unwrap_or(policy));
+    let told = told + wings::score(&cards, &pairs);
     let mut score = (told + sgpu::score(&cards, &pairs, &Terms::of(&task.pod))) as f64;
     let of_node = preference.of_node(cards.iter().map(|card| {
         [
@@ -391,7 +400,9 @@ fn choose(
             if counts(ask) && of_node.is_none() {
                 score += worth(policy, &mut scored[*at], taken);
             }
-            if let Some((profile, place)) = instance {
+            let cores_of = instance.as_ref().map(|(_, place)| *place);
+            let is_neuron = ask.maker.word == neuron::WORD;
+            if let Some((profile, place)) = instance.filter(|_| !is_neuron) {
                 let of = (ask.container, device);
                 split.push(instances::entry(of, &card.id, &profile, place));
             }
@@ -400,6 +411,10 @@ fn choose(
                 &card.kind
             } else {
                 card.word
+            };
+            let (memory, cores) = match cores_of.filter(|_| is_neuron) {
+                Some(place) => (0, neuron::bits(place)),
+                None => (memory, cores),
             };
             let _ = write!(text, "{},{word},{memory},{cores}:", card.id);
         }
@@ -442,13 +457,13 @@ fn lists(elements: Vec<Vec<String>>) -> Pairs {
             .iter()
             .map(|element| format!("{element};"))
             .collect();
-        if maker.word != "Mthreads" {
+        if !["Mthreads", "kunlun", neuron::WORD].contains(&maker.word) {
             held.push((
                 format!("hami.io/{}-devices-to-allocate", maker.list),
                 text.clone(),
             ));
         }
-        held.push((format!("hami.io/{}-devices-allocated", maker.list), text));
+        held.push((maker.allocated(), text));
     }
     held
 }

@@ -42,10 +42,11 @@ fn tells_devices(key: &str) -> bool {
 
 /// A pod is known by it to hold what it holds.
 fn tells_later(key: &str) -> bool {
-    const WHOLE_KEYS: [&str; 3] = [
+    const WHOLE_KEYS: [&str; 4] = [
         "volcano.sh/vgpu-ids-new",
         "huawei.com/npu-core",
         "hami.io/vgpu-mig-allocations",
+        "hami.io/kunlun-allocated",
     ];
     WHOLE_KEYS.contains(&key) || key.ends_with("-devices-allocated")
 }
