@@ -608,7 +608,7 @@ fn settle_in(pod: &mut Value, pool: &str, names_group: bool) {
     }
 }
 
-/// The same object for another group of the job: its names differ by the number of the group.
+/// An object as it is for another group of the job, with names that differ by the number of that group.
 fn numbered(object: &Value, operator: &Operator, number: usize) -> Value {
     if operator.grows != Grows::ByGroup || number == 0 {
         return object.clone();
