@@ -357,11 +357,8 @@ impl Engine {
         session.work = std::mem::take(&mut self.work);
         open_reservations(&mut session, std::mem::take(&mut self.follow_up.reserved));
         session.wake(std::mem::take(&mut self.sleepers), time_matters);
-        pumice_actions::end_whose_time_is_over(&mut session);
-        let ended = self
-            .follow_up
-            .nominations
-            .renew(&mut session, &mut self.kernel);
+        let nominations = &mut self.follow_up.nominations;
+        let ended = nominations.renew(&mut session, &mut self.kernel);
         observer.end(Stage::Open);
         run_actions(&self.actions, &mut session, &mut self.kernel, observer);
         session.hindrances.tell(&mut session.notes);
