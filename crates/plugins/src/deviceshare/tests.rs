@@ -213,7 +213,7 @@ fn vendors_are_named_in_any_case_and_an_unknown_one_is_an_error_that_names_them_
     assert_eq!(
         message,
         "`deviceshare.HAMiVendors`: `DCUU` is no vendor; there are NVIDIA, Hygon, Cambricon, \
-         Iluvatar, Mthreads, MetaX, Enflame, Vastai, Biren, AMD"
+         Iluvatar, Mthreads, MetaX, Kunlun, AWSNeuron, Enflame, Vastai, Biren, AMD"
     );
     assert_eq!((outcome.diagnostics[0].line, outcome.config), (7, None));
 }
